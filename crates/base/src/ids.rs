@@ -66,8 +66,9 @@ pub struct Context(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Lane(pub u8);
 
-/// How many lanes there are: four threads on four communicators are to be kept apart
-/// (docs/adr/0016-state-by-lanes.md); twice that leaves room for unlucky context numbers.
+/// How many lanes MPI has, the first ones of a process: four threads on four communicators are to be kept apart
+/// (docs/adr/0016-state-by-lanes.md); twice that leaves room for unlucky context numbers. Other users of the transport
+/// have lanes behind them, of which the segment's plan says how many there are.
 pub const LANES: usize = 8;
 
 impl Lane {

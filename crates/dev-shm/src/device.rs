@@ -11,7 +11,7 @@ use crate::remote::{self, Remote};
 use hawser_base::param::{Kind, Param, Read};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_DETAIL};
 use hawser_base::{Lane, Peer, Region, Result, UserMem};
-use hawser_device::{Capabilities, Device, ExposedKey, Limits, PREFIX_MAX, Pieces, Port, Registration, Source};
+use hawser_device::{Capabilities, Device, ExposedKey, Limits, PREFIX_MAX, Pieces, Port, Registration, Source, User};
 use hawser_job::Segment;
 use std::sync::Arc;
 
@@ -50,13 +50,14 @@ impl ShmDevice {
     pub fn clean(segment: &Segment, me: usize) -> Result<()> {
         Remote::clean(segment, me);
         let layout = Layout { ranks: segment.rooms() };
-        layout.parts_of(me).try_for_each(|(at, len)| segment.clean_device_area(at, len))
+        let parts = (0..segment.plan().lanes).flat_map(|lane| layout.parts_of(me, lane));
+        parts.into_iter().try_for_each(|(at, len)| segment.clean_device_area(at, len))
     }
 
     /// The device of the process in room `me` of the host that `segment` is for.
     pub fn new(segment: Segment, me: usize) -> ShmDevice {
         let layout = Layout { ranks: segment.rooms() };
-        assert!(me < layout.ranks && layout.bytes() <= segment.device_area().len());
+        assert!(me < layout.ranks && layout.bytes(segment.plan().lanes) <= segment.device_area().len());
         let exposure = Arc::new(Exposure::new(segment.clone(), me));
         let remote = Arc::new(Remote::new(&segment, me, exposure.clone()));
         ShmDevice { exposure, remote, lengths: lengths(layout.ranks), segment, me }
@@ -141,7 +142,14 @@ impl Device for ShmDevice {
         Limits { read_from, ..among(self.segment.rooms(), self.lengths) }
     }
 
+    fn admit(&self, user: &User) -> Result<()> {
+        let (end, lanes) = (user.lanes().end, self.segment.plan().lanes);
+        assert!(end <= lanes, "{user:?} ends at lane {end} of {lanes}");
+        Ok(())
+    }
+
     fn port(&self, lane: Lane) -> Box<dyn Port> {
+        assert!(lane.index() < self.segment.plan().lanes, "no {lane:?} in this job");
         Box::new(ShmPort::new(&self.segment, self.me, lane, self.remote.clone()))
     }
 

@@ -78,7 +78,7 @@ impl ShmPort {
         let ranks = segment.rooms();
         ShmPort {
             ends: Paged::new(End::blank()),
-            seat: Seat { area: segment.device_area(), layout: Layout { ranks }, lane: lane.index(), me },
+            seat: Seat { area: segment.device_area(), layout: Layout { ranks }.lane(lane.index()), me },
             pool: Pool::new(ranks),
             borrowed: Paged::new(Borrower::new(pool::keep(ranks))),
             attention: Attention::new(),

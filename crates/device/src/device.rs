@@ -7,7 +7,8 @@ use crate::limits::Limits;
 use crate::packet::Source;
 use crate::port::Port;
 use crate::remote::{Capabilities, Registration};
-use hawser_base::{Lane, Peer, Region, UserMem};
+use crate::user::User;
+use hawser_base::{Lane, Peer, Region, Result, UserMem};
 use std::os::fd::BorrowedFd;
 
 /// The name of a buffer that is exposed for one message, as it travels in a packet.
@@ -131,6 +132,14 @@ pub trait Device: Send + Sync {
 
     /// Its figures, toward every peer that it reaches.
     fn limits(&self) -> Limits;
+
+    /// A user other than the first (MPI) has these lanes of this process; told once for each, before its ports are asked
+    /// for. What it leaves unread must not hold up others: a packet for a lane of its own that the peer has not opened,
+    /// or does not poll, waits or is refused for this user alone. Nothing is to be done where lanes share nothing.
+    fn admit(&self, user: &User) -> Result<()> {
+        let _ = user;
+        Ok(())
+    }
 
     /// The end of lane `lane`; asked for once a lane.
     fn port(&self, lane: Lane) -> Box<dyn Port>;

@@ -13,7 +13,7 @@
 //! [`Port`] and [`Delivery`] (`port`), [`Header`] (`header`), [`Source`] and [`Payload`] (`packet`), [`Limits`]
 //! (`limits`). How operations on remote memory begin and end, what has an order and how long a registration lives
 //! stands at the front of [`remote`]; [`Registry`] helps devices whose owners carry them out. [`cards`]: addresses.
-//! [`Name`]: devices by name, adapter and method.
+//! [`Name`]: devices by name, adapter and method; [`User`]: whose lanes are whose.
 //!
 //! Before it: `transport`. After it: `dev-shm`, `dev-ether`, `loopback` here.
 
@@ -30,6 +30,7 @@ mod packet;
 mod port;
 mod registry;
 pub mod remote;
+mod user;
 mod view;
 
 pub use device::{Device, ExposedKey};
@@ -41,4 +42,5 @@ pub use packet::{Payload, Refusal, Source};
 pub use port::{Delivery, Port};
 pub use registry::{Registry, within};
 pub use remote::{Atomic, Atomics, Bytes, Capabilities, Fault, Registration, RemoteKey, Taken, Ticket, Update, Width};
+pub use user::User;
 pub use view::View;

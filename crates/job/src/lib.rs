@@ -20,6 +20,7 @@ pub mod standby;
 mod text;
 pub mod turn;
 mod universe;
+pub mod users;
 pub mod wait;
 pub mod ways;
 

@@ -7,19 +7,36 @@
 //! ```
 //! A room is what one process of this host has; there may be more of them than ranks at the start, for processes that
 //! come later. Room that nobody touches costs nothing: the file is sparse. In address space a spare room costs each
-//! process of the host 16 MiB, and with each other room 128 KiB.
+//! process of the host 17 MiB, and with each other room 260 KiB.
 
 use crate::lives::Lives;
 use crate::page::RankPage;
+use hawser_base::LANES;
 use hawser_os::map::PAGE;
 
 /// Raised with every change of the layout; a library and an agent of different versions refuse each other.
-pub const LAYOUT_VERSION: u32 = 12;
+pub const LAYOUT_VERSION: u32 = 13;
 
-/// Room that devices may use for each ordered pair of local ranks: rings. `dev-shm` asserts that it suffices.
-pub const DEVICE_BYTES_PER_PAIR: usize = 64 << 10;
-/// Room that devices may use for each local rank beside its pairs: pools of chunks.
-pub const DEVICE_BYTES_PER_RANK: usize = 16 << 20;
+/// Room that devices may use on each lane for each ordered pair of local ranks: a ring and a line of credit. `dev-shm`
+/// asserts that it suffices, as for the next two.
+pub const DEVICE_BYTES_PER_PAIR: usize = (8 << 10) + LINE;
+/// On each lane for each local rank beside its pairs: a pool of chunks, and two pages of words.
+pub const DEVICE_BYTES_PER_LANE: usize = (1 << 20) + 2 * PAGE;
+/// For each local rank, whatever lanes there are.
+pub const DEVICE_BYTES_PER_RANK: usize = 64 << 10;
+
+/// Lanes for users of the transport beside the first (`users`): eight of one lane, or one with as many as MPI. In
+/// address space they cost as much as those of MPI.
+pub const LANES_OF_OTHERS: usize = 8;
+/// Lanes that a segment may have at most (a bound for what is read).
+pub const LANES_MOST: usize = 32;
+const _: () = assert!(LANES + LANES_OF_OTHERS <= LANES_MOST);
+
+/// Room for devices on a host with `rooms` rooms.
+pub const fn device_bytes(rooms: usize, lanes: usize) -> usize {
+    let of_lanes = lanes * rooms * (rooms * DEVICE_BYTES_PER_PAIR + DEVICE_BYTES_PER_LANE);
+    (of_lanes + rooms * DEVICE_BYTES_PER_RANK).next_multiple_of(PAGE)
+}
 
 /// Communicators of a host that can have a block of collective flags at the same time; later ones use messages.
 pub const FLAG_BLOCKS: usize = 256;
@@ -96,6 +113,8 @@ pub struct Plan {
     pub rooms: usize,
     /// Numbers that processes of the job may have, `world` at least.
     pub numbers: usize,
+    /// Lanes of all users of the transport together; the first LANES are MPI's.
+    pub lanes: usize,
     /// Blocks of flags, up to FLAG_BLOCKS.
     pub blocks: usize,
     /// Bytes of each room's arena, up to ARENA_BYTES.
@@ -105,7 +124,8 @@ pub struct Plan {
 impl Plan {
     /// With all that a job may want whose processes are those that it begins with.
     pub fn whole(local: usize, world: usize) -> Plan {
-        Plan { local, world, rooms: local, numbers: world, blocks: FLAG_BLOCKS, arena: ARENA_BYTES }
+        let lanes = LANES + LANES_OF_OTHERS;
+        Plan { local, world, rooms: local, numbers: world, lanes, blocks: FLAG_BLOCKS, arena: ARENA_BYTES }
     }
 
     /// With so many rooms here, and numbers in the job, that are free at the start.
@@ -113,11 +133,14 @@ impl Plan {
         Plan { rooms: self.local + rooms, numbers: self.world + numbers, ..self }
     }
 
-    /// The same in a file of at most `limit` bytes: arenas give way first, then blocks of flags; none where what
-    /// remains does not fit.
+    /// The same in a file of at most `limit` bytes: arenas give way first, then lanes of other users than MPI, then
+    /// blocks of flags; none where what remains does not fit.
     pub fn within(self, limit: u64) -> Option<Plan> {
         if self.file_bytes() <= limit {
             return Some(self);
+        }
+        if self.lanes > LANES && self.mapped_bytes() as u64 > limit {
+            return Plan { lanes: LANES, ..self }.within(limit);
         }
         let arena = limit.saturating_sub(self.mapped_bytes() as u64) / self.rooms as u64 / ARENA_STEP * ARENA_STEP;
         let fits = |blocks: &usize| Plan { blocks: *blocks, arena: 0, ..self }.file_bytes() <= limit;
@@ -129,7 +152,7 @@ impl Plan {
 
     /// The least file of a job, in bytes.
     pub fn least_bytes(self) -> u64 {
-        Plan { blocks: 1, arena: 0, ..self }.file_bytes()
+        Plan { lanes: LANES, blocks: 1, arena: 0, ..self }.file_bytes()
     }
 
     /// Whether a header may say so.
@@ -138,6 +161,7 @@ impl Plan {
             && (self.local..=MAX_WORLD).contains(&self.world)
             && (self.local..=MAX_LOCAL).contains(&self.rooms)
             && (self.world.max(self.rooms)..=MAX_WORLD).contains(&self.numbers)
+            && (LANES..=LANES_MOST).contains(&self.lanes)
             && (1..=FLAG_BLOCKS).contains(&self.blocks)
             && self.arena <= ARENA_BYTES
             && self.arena.is_multiple_of(ARENA_STEP)
@@ -197,7 +221,7 @@ impl Plan {
     }
 
     pub fn device_bytes(&self) -> usize {
-        self.rooms * self.rooms * DEVICE_BYTES_PER_PAIR + self.rooms * DEVICE_BYTES_PER_RANK
+        device_bytes(self.rooms, self.lanes)
     }
 
     /// The length of the card of each number's process, then the cards. A job that stays on one host has none.
@@ -236,7 +260,6 @@ impl Plan {
     }
 }
 
-const _: () = assert!(DEVICE_BYTES_PER_PAIR.is_multiple_of(PAGE) && DEVICE_BYTES_PER_RANK.is_multiple_of(PAGE));
 const _: () = assert!(RankPage::BYTES.is_multiple_of(PAGE));
 const _: () = assert!(FLAG_PAYLOAD_LEAST.is_multiple_of(PAGE) && ARENA_BYTES.is_multiple_of(ARENA_STEP));
 const _: () = assert!(ARENA_STEP.is_multiple_of(PAGE as u64));
@@ -272,7 +295,7 @@ mod tests {
         for local in [1, 2, 64] {
             let mapped = |spare| Plan::whole(local, local).with_spare(spare, spare).mapped_bytes();
             let rooms = local + 4;
-            let said = 4 * (DEVICE_BYTES_PER_RANK + 2 * rooms * DEVICE_BYTES_PER_PAIR);
+            let said = 4 * ((17 << 20) + rooms * (260 << 10));
             assert!(mapped(4) - mapped(0) <= said, "{} bytes for four rooms", mapped(4) - mapped(0));
         }
     }
@@ -310,7 +333,9 @@ mod tests {
             let short = whole.within(mapped).unwrap();
             assert_eq!((short.arena, short.blocks), (0, FLAG_BLOCKS));
             let shortest = whole.within(whole.least_bytes()).unwrap();
-            assert_eq!((shortest.arena, shortest.blocks), (0, 1));
+            assert_eq!((shortest.arena, shortest.blocks, shortest.lanes), (0, 1, LANES));
+            let fewer = whole.within(mapped - 1).unwrap();
+            assert_eq!((fewer.lanes, fewer.blocks), (LANES, FLAG_BLOCKS), "lanes of others go before blocks");
             assert_eq!(shortest.file_bytes(), whole.least_bytes());
             assert_eq!(whole.within(whole.least_bytes() - 1), None);
             assert!([whole, shorter, short, shortest].iter().all(Plan::is_sound));

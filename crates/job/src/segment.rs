@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU32, fence};
 /// "HawserJb": the first word of every segment, written last.
 const MAGIC: u64 = u64::from_le_bytes(*b"HawserJb");
 
-/// Offsets in the header page; `facts` and `flags` have theirs.
+/// Offsets in the header page; `facts`, `flags` and `users` have theirs.
 const MAGIC_AT: usize = 0;
 const VERSION: usize = 8;
 const LOCAL: usize = 12;
@@ -33,6 +33,7 @@ const WORLD: usize = 16;
 const BLOCKS: usize = 20;
 const ROOMS: usize = 24;
 const NUMBERS: usize = 28;
+const LANES_AT: usize = 32;
 const ARENA: usize = 48;
 const JOB_ID: usize = 64;
 const JOB_ID_ROOM: usize = 64;
@@ -104,6 +105,7 @@ impl Segment {
         header.u32(WORLD).store(plan.world as u32, Relaxed);
         header.u32(ROOMS).store(plan.rooms as u32, Relaxed);
         header.u32(NUMBERS).store(plan.numbers as u32, Relaxed);
+        header.u32(LANES_AT).store(plan.lanes as u32, Relaxed);
         header.u32(BLOCKS).store(plan.blocks as u32, Relaxed);
         header.u64(ARENA).store(plan.arena, Relaxed);
         flags::withhold(&header, plan.blocks);
@@ -169,6 +171,11 @@ impl Segment {
     /// A word of the tables.
     pub(crate) fn word(&self, at: usize) -> &AtomicU32 {
         self.region.u32(at)
+    }
+
+    /// The header page.
+    pub(crate) fn header(&self) -> Region {
+        self.region.part(0, PAGE)
     }
 
     /// The word that says who is to be given back.
@@ -391,7 +398,7 @@ fn check(header: &Region) -> Result<Plan> {
     let number = |at| header.u32(at).load(Relaxed) as usize;
     let arena = header.u64(ARENA).load(Relaxed);
     let (local, world, rooms, numbers) = (number(LOCAL), number(WORLD), number(ROOMS), number(NUMBERS));
-    let plan = Plan { local, world, rooms, numbers, blocks: number(BLOCKS), arena };
+    let plan = Plan { local, world, rooms, numbers, lanes: number(LANES_AT), blocks: number(BLOCKS), arena };
     if plan.is_sound() { Ok(plan) } else { Err(foreign(version)) }
 }
 

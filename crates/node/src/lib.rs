@@ -31,9 +31,9 @@ use hawser_link::frame::Key;
 use hawser_mpi::process::{self, Parts, Process};
 use hawser_p2p::matching::Limits;
 use hawser_p2p::{counters, helper};
-use hawser_transport::{Fabric, Pages, Patience, Standby};
+use hawser_transport::{Fabric, Pages, Patience, Service, Standby};
 use names::Asked;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// One initialisation at a time.
 static STARTING: Mutex<()> = Mutex::new(());
@@ -62,6 +62,18 @@ fn is_first_without_launcher(joined: &Joined) -> bool {
     me.appnum.is_none() && me.rank == 0
 }
 
+/// The devices of this process and their users, if it is a rank.
+static SERVICE: Mutex<Option<&'static Service>> = Mutex::new(None);
+
+fn kept_service() -> MutexGuard<'static, Option<&'static Service>> {
+    SERVICE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// The devices of this process, which other users than MPI open by their names; None before it is a rank.
+pub fn service() -> Option<&'static Service> {
+    *kept_service()
+}
+
 /// What a rank makes of what it gets from its host.
 fn parts(Joined { boot, segment }: Joined) -> Result<Parts> {
     let me = *boot.identity();
@@ -74,7 +86,10 @@ fn parts(Joined { boot, segment }: Joined) -> Result<Parts> {
         devices.extend(make(&boot, &segment, &asked)?);
     }
     exchange(&boot, &segment, &devices)?;
-    let fabric = Box::leak(Box::new(Fabric::new(devices, &boot.world())?));
+    // It stays for as long as the process: other users open it by their names.
+    let service: &'static Service = Box::leak(Box::new(Service::new(devices, segment.clone())));
+    let fabric = Box::leak(Box::new(service.open_mpi(&boot.world())?));
+    *kept_service() = Some(service);
     let cores = segment.facts().cores / me.local_size;
     let asleep = counters::asleep(&page.counters());
     let patience = Patience::new(cores, &page, others(&segment, me.local_rank as usize), asleep, fabric)?;

@@ -1,10 +1,15 @@
-//! The devices of a process, and the route to each peer: the first device that reaches it
+//! The devices of a process as one user has them, and its route to each peer: the first device that reaches it
 //! (PM/Composite, PM 7.2.1: a device per peer).
+//!
+//! Devices are shared by all users (`service`); routes, ports and lanes are the user's own. A user's lanes are counted
+//! from 0; which they are to the devices is added when a channel is made, not for each packet. Before it: the user's
+//! lanes (MPI: `p2p`); after it: `channel`, and the devices.
 
 use crate::channel::Channel;
-use hawser_base::{Class, Error, Lane, Peer, Peers, Region, Result, UserMem};
-use hawser_device::{Capabilities, Device, ExposedKey, Limits, Registration, Source};
+use hawser_base::{Class, Error, LANES, Lane, Peer, Peers, Region, Result, UserMem};
+use hawser_device::{Capabilities, Device, ExposedKey, Limits, Registration, Source, User};
 use hawser_job::doorbell::Sources;
+use hawser_job::users::MPI;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -17,7 +22,7 @@ const LATEST: usize = 64;
 /// All devices, the best first, and their figures. The route to a peer is looked for when it is used first; only those
 /// that were used last are kept.
 pub(crate) struct Routes {
-    devices: Vec<Box<dyn Device>>,
+    devices: Arc<[Box<dyn Device>]>,
     limits: Vec<Limits>,
     /// By a peer's number: its name, and above it the place of its device, counted from 1. A word says all there is to
     /// say, so that lanes may write and read it in any order.
@@ -25,7 +30,7 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    pub fn over(devices: Vec<Box<dyn Device>>) -> Arc<Routes> {
+    pub fn over(devices: Arc<[Box<dyn Device>]>) -> Arc<Routes> {
         let limits = devices.iter().map(|device| device.limits()).collect();
         Arc::new(Routes { devices, limits, latest: [const { AtomicU64::new(0) }; LATEST] })
     }
@@ -49,17 +54,24 @@ impl Routes {
     }
 }
 
-/// All devices and all routes, shared by the lanes.
+/// All devices and all routes of one user, shared by its lanes.
 pub struct Fabric {
+    user: User,
     routes: Arc<Routes>,
     /// Of each device whether it is the route to some peer of those that the process begins with.
     is_used: Vec<bool>,
 }
 
 impl Fabric {
-    /// For a process that begins with `peers`, each of whom one of `devices` must reach; the best comes first. Peers
-    /// that are heard of later are reached as soon as a device says so (`Device::reaches`).
+    /// For the only user of `devices`, MPI: see `over`.
     pub fn new(devices: Vec<Box<dyn Device>>, peers: &Peers) -> Result<Fabric> {
+        let user = User { name: MPI.into(), first: Lane(0), count: LANES };
+        Fabric::over(devices.into(), user, peers)
+    }
+
+    /// For a user that begins with `peers`, each of whom one of `devices` must reach; the best comes first. Peers
+    /// that are heard of later are reached as soon as a device says so (`Device::reaches`).
+    pub(crate) fn over(devices: Arc<[Box<dyn Device>]>, user: User, peers: &Peers) -> Result<Fabric> {
         let routes = Routes::over(devices);
         let mut is_used = vec![false; routes.devices.len()];
         for peer in peers.iter() {
@@ -70,7 +82,7 @@ impl Fabric {
             })?;
             is_used[device] = true;
         }
-        Ok(Fabric { routes, is_used })
+        Ok(Fabric { user, routes, is_used })
     }
 
     fn devices(&self) -> &[Box<dyn Device>] {
@@ -91,9 +103,14 @@ impl Fabric {
         Some(&*self.devices()[self.routes.device(peer)?])
     }
 
-    /// This lane's ends of all devices.
+    /// Whose it is, and how many lanes that has.
+    pub fn user(&self) -> &User {
+        &self.user
+    }
+
+    /// The ends of all devices on a lane of the user's; once for each.
     pub fn channel(&self, lane: Lane) -> Channel {
-        let ports = self.devices().iter().map(|d| d.port(lane)).collect();
+        let ports = self.devices().iter().map(|d| d.port(self.user.lane(lane))).collect();
         Channel::new(ports, self.routes.clone())
     }
 

@@ -1,26 +1,65 @@
-//! Floor 4: which device reaches a peer, what waits to be sent, when to spin and when to sleep.
+//! Floor 4: who uses the devices, which device reaches a peer, what waits to be sent, when to spin and when to sleep.
 //!
-//! It knows neither messages nor frames: packets of a header and a payload pass through. Before it:
-//! `mpi::pt2pt`. After it: the devices, behind `device::Port`.
+//! It knows neither messages nor frames: packets of a header and a payload pass through. Before it: users of the
+//! transport, of which MPI (`p2p`) is one. After it: the devices, behind `device::Port`.
 //!
 //! # Several users in one process
 //!
-//! A process has one `Fabric` today, and one user has all lanes: protocols of others share its order and its room
-//! (`Receiver`). For users that are independent of each other these are missing, from below:
+//! Devices are made once ([`Service`]); each user (`mpi`, `pm`, `madeleine`) opens them by its name and has lanes, order,
+//! room and receivers of its own (docs/adr/0055-users-of-the-transport.md). What a user is made of, from below:
 //!
-//! 1. *Names of devices*: `shm`, `ether`, `ether:eth0`, `ether:eth0:packet` read as device, adapter and method. Rails
-//!    and methods are what `dev_ether::Wishes` takes from parameters; a user's wish is one more of these.
-//! 2. *An endpoint each*: `Device::port` counts lanes of one user. Rings (dev-shm `Layout`), inboxes and channels of
-//!    `link`'s messages are by lane, so a user is a range of lanes: `LANES` becomes a figure of the segment, lanes are
-//!    given to users when they open, and rings exist at first use as they do now. One `ShmDevice` and one `EtherDevice`
-//!    a process stay: a NIC is one, and link's order is by message, not by channel, so that a user that does not poll
-//!    must not hold up others; its inbox needs a bound that ends in a refusal for it alone.
-//! 3. *Flow control each*: chunks of a pool are by lane already; link's slots for sending and holding are shared by
-//!    all, with fairness by peer: fairness by user is the same figure once more.
-//! 4. *Agreement*: which lanes are which user's must be alike in all processes of the job, hence a name (`mpi`, `pm`,
-//!    `madeleine`) and a number for it in the segment, or in the card between hosts.
-//! 5. *`Fabric::new`* takes devices made by `node`; a service makes them once and gives each user a `Fabric` of its own
-//!    over the same devices, with routes of its own.
+//! 1. *Lanes*: `job::users` gives each name a range of the host's lanes; how many there are is a figure of the plan.
+//!    The first are MPI's. Rings, pools and words of a lane lie together (`dev-shm::layout`), and exist at first use.
+//! 2. *Between hosts* a user may have other lanes at each end: `dev-ether::users` asks a peer for its user of that name,
+//!    and sends nothing before that has answered.
+//! 3. *Room*: a ring and a pool are one lane's; by Ethernet a user has a window of packets to each peer, and a share of
+//!    `link`'s memory for sending. What is used up is refused to that user alone.
+//!
+//! A user opened, a packet to oneself and one to another process, which is a thread here:
+//!
+//! ```
+//! use hawser_base::{Lane, Peer, Peers, UserMem};
+//! use hawser_dev_shm::ShmDevice;
+//! use hawser_device::{Delivery, Device, Header, Loopback, Payload, Source};
+//! use hawser_job::{Segment, Spec};
+//! use hawser_transport::{Channel, Service};
+//!
+//! /// Takes what comes.
+//! #[derive(Default)]
+//! struct Got(Vec<(Peer, Vec<u8>)>);
+//!
+//! impl Delivery for Got {
+//!     fn deliver(&mut self, from: Peer, _: Header, payload: &mut dyn Payload) {
+//!         let mut bytes = vec![0; payload.len()];
+//!         payload.read(&mut bytes);
+//!         self.0.push((from, bytes));
+//!     }
+//!     fn lost(&mut self, peer: Peer) {
+//!         panic!("{peer} has ended");
+//!     }
+//! }
+//!
+//! // As the host's first process makes it, for two processes.
+//! let segment = Segment::create(&Spec::of("job", "host", 2, vec![0, 1])).unwrap();
+//! // What a process does: its devices, and a user of its own with one lane.
+//! let open = |me: usize| -> Channel {
+//!     let shm = ShmDevice::new(segment.clone(), me);
+//!     let devices: Vec<Box<dyn Device>> = vec![Box::new(Loopback::new(Peer(me as u32))), Box::new(shm)];
+//!     let service = Service::new(devices, segment.clone());
+//!     let fabric = service.open("example", 1, &Peers::Run { first: Peer(0), len: 2 }).unwrap();
+//!     fabric.channel(Lane(0))
+//! };
+//! let (mut one, mut other) = (open(0), open(1));
+//! for to in [Peer(0), Peer(1)] {
+//!     let mut bytes = *b"hello";
+//!     assert!(one.send(to, Header::default(), &[], Source::Mem(UserMem::of_slice(&mut bytes))));
+//! }
+//! for channel in [&mut one, &mut other] {
+//!     let mut got = Got::default();
+//!     while channel.poll(&mut got) == 0 {}
+//!     assert_eq!(got.0, [(Peer(0), b"hello".to_vec())]);
+//! }
+//! ```
 
 #![forbid(unsafe_code)]
 
@@ -30,6 +69,7 @@ mod hog;
 mod idle;
 mod polling;
 mod receivers;
+mod service;
 mod standby;
 
 pub use channel::{Channel, Control};
@@ -37,4 +77,5 @@ pub use fabric::Fabric;
 pub use hog::Pages;
 pub use idle::{Asleep, Idle, Patience, SPIN, YIELD, wait_peer};
 pub use receivers::Receiver;
+pub use service::Service;
 pub use standby::Standby;

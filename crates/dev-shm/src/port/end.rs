@@ -5,7 +5,7 @@
 //! Before it: `port` and `incoming`; after it: `ring` over `memory`, `watch`, the doorbell of `job`.
 
 use crate::distance::Distance;
-use crate::layout::{Layout, WORD};
+use crate::layout::{LaneLayout, WORD};
 use crate::memory::Memory;
 use crate::pool::CHUNK;
 use crate::ring::{Rx, Tx};
@@ -74,11 +74,11 @@ impl End {
 
     /// Of the host's rank `local`, whose bell this is.
     pub fn new(seat: &Seat, local: usize, bell: Doorbell) -> End {
-        let &Seat { ref area, layout, lane, me } = seat;
+        let &Seat { ref area, layout, me } = seat;
         End {
-            tx: Tx::new(Memory::new(area, layout.ring(local, lane, me), layout.credit(me, lane, local))),
-            rx: Rx::new(Memory::new(area, layout.ring(me, lane, local), layout.credit(local, lane, me))),
-            watches_us: area.u64(layout.watched(local, lane, me)),
+            tx: Tx::new(Memory::new(area, layout.ring(local, me), layout.credit(me, local))),
+            rx: Rx::new(Memory::new(area, layout.ring(me, local), layout.credit(local, me))),
+            watches_us: area.u64(layout.watched(local, me)),
             state: State::There,
             bell: Some(bell),
             local: local as u32,
@@ -111,8 +111,7 @@ pub fn bit(local: usize) -> u64 {
 pub struct Seat {
     /// Keeps everything mapped that the ends point to.
     pub area: Region,
-    pub layout: Layout,
-    pub lane: usize,
+    pub layout: LaneLayout,
     pub me: usize,
 }
 
@@ -140,7 +139,7 @@ impl Seat {
     #[inline(always)]
     pub fn calling(&self, to: usize, from: usize) -> Calling<'_, AtomicU64> {
         let overview = self.has_overview().then(|| (self.overview(to), 1 << (from / WORD)));
-        Calling { word: self.area.u64(self.layout.calling(to, self.lane, from)), overview }
+        Calling { word: self.area.u64(self.layout.calling(to, from)), overview }
     }
 
     /// Whether one word has no room for all ranks of the host.
@@ -152,17 +151,17 @@ impl Seat {
     /// The word that says in which words somebody calls for the attention of rank `to`.
     #[inline(always)]
     pub fn overview(&self, to: usize) -> &AtomicU64 {
-        self.area.u64(self.layout.overview(to, self.lane))
+        self.area.u64(self.layout.overview(to))
     }
 
     /// The word in which we say whether we look at the ring from rank `from` of the host.
     pub fn watched(&self, from: usize) -> &AtomicU64 {
-        self.area.u64(self.layout.watched(self.me, self.lane, from))
+        self.area.u64(self.layout.watched(self.me, from))
     }
 
     /// The chunks of rank `owner` of the host.
     #[inline(always)]
     pub fn pool(&self, owner: usize) -> SharedMem<'_> {
-        self.area.bytes(self.layout.pool(owner, self.lane), CHUNK << u8::BITS)
+        self.area.bytes(self.layout.pool(owner), CHUNK << u8::BITS)
     }
 }

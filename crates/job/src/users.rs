@@ -1,0 +1,201 @@
+//! Users of the transport: which lanes each of them has, alike in all processes of the host.
+//!
+//! A user is known by its name (`mpi`, `pm`, `madeleine`). The first process of the host that opens it writes a word of
+//! name and lanes behind those that are there; a user's lanes begin where those before it end, so that every process
+//! finds the same ones in whatever order it opens its users, or if it opens a few alone. Each word is written at once,
+//! by a compare-and-swap: a process that dies meanwhile leaves a user or none. What is said is never taken back. Before
+//! it: `transport`; after it: nothing. On other hosts a user may have other lanes; devices tell each other (`dev-ether`).
+
+use crate::plan::LANES_MOST;
+use crate::segment::Segment;
+use crate::text;
+use hawser_base::{Class, Error, LANES, Lane, Region, Result};
+use hawser_os::map::PAGE;
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
+
+/// The user that has the first lanes, which no other can be given.
+pub const MPI: &str = "mpi";
+
+/// The longest name of a user, in bytes.
+pub const NAME_MAX: usize = 16;
+
+/// Users of a host beside MPI at most.
+const OTHERS: usize = LANES_MOST - LANES;
+
+/// Where their words lie in the header page, and the names after them, for reports and for names of one number.
+const AT: usize = 2048;
+const NAMES: usize = AT + OTHERS * 8;
+const _: () = assert!(NAMES + OTHERS * NAME_MAX <= PAGE && NAME_MAX.is_multiple_of(8));
+
+/// Bits of a word that say how many lanes the user has; above them is what its name comes to.
+const LANE_BITS: u32 = 8;
+
+/// What a name comes to (FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv), and never nothing.
+fn number(name: &str) -> u64 {
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
+    (hash ^ hash >> (u64::BITS - LANE_BITS)) << LANE_BITS | 1 << LANE_BITS
+}
+
+fn refused(text: String) -> Error {
+    Error::new(Class::Arg, text)
+}
+
+/// A name is of printable ASCII without spaces: it stands in messages and in lines for people.
+fn check(name: &str, lanes: usize) -> Result<()> {
+    if name.is_empty() || name.len() > NAME_MAX || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(refused(format!(
+            "a user of the transport cannot be called {name:?}; a name has 1 to {NAME_MAX} printable characters of ASCII"
+        )));
+    }
+    if lanes == 0 {
+        return Err(refused(format!("user {name} asks for no lanes; one is the least")));
+    }
+    Ok(())
+}
+
+impl Segment {
+    /// The first of the `lanes` lanes of a user: those that another process of the host has given it, or new ones.
+    pub fn lanes_of(&self, name: &str, lanes: usize) -> Result<Lane> {
+        check(name, lanes)?;
+        if name == MPI {
+            return match lanes {
+                LANES => Ok(Lane(0)),
+                _ => Err(refused(format!("user {MPI} has {LANES} lanes, and {lanes} are asked for"))),
+            };
+        }
+        let (header, most) = (self.header(), self.plan().lanes);
+        let wanted = number(name) | lanes.min(u8::MAX.into()) as u64;
+        let mut first = LANES;
+        for place in 0..OTHERS {
+            let word = header.u64(AT + place * 8);
+            // Pairs with the AcqRel below: whoever sees a user sees those before it.
+            let mut found = word.load(Acquire);
+            if found == 0 {
+                if first + lanes > most {
+                    break;
+                }
+                match word.compare_exchange(0, wanted, AcqRel, Acquire) {
+                    Ok(_) => {
+                        text::write(&header, NAMES + place * NAME_MAX, NAME_MAX, name);
+                        return Ok(Lane(first as u8));
+                    }
+                    Err(other) => found = other,
+                }
+            }
+            let its = (found & ((1 << LANE_BITS) - 1)) as usize;
+            if found >> LANE_BITS == wanted >> LANE_BITS && first + its <= most {
+                return agree(&header, place, (name, lanes), its).map(|()| Lane(first as u8));
+            }
+            first = (first + its).min(most);
+        }
+        Err(refused(format!(
+            "user {name} asks for {lanes} lanes, and {} of the job's {most} are left; open it with fewer, or fewer users",
+            most.saturating_sub(first)
+        )))
+    }
+
+    /// The names of the users that there are beside MPI, for reports.
+    pub fn users(&self) -> Vec<String> {
+        let header = self.header();
+        let places = (0..OTHERS).take_while(|place| header.u64(AT + place * 8).load(Acquire) != 0);
+        places.map(|place| text::read(&header, NAMES + place * NAME_MAX, NAME_MAX)).collect()
+    }
+}
+
+/// That the user in a place is this one. Whoever has written its word may not have written its name yet.
+fn agree(header: &Region, place: usize, (name, lanes): (&str, usize), its: usize) -> Result<()> {
+    let other = text::read(header, NAMES + place * NAME_MAX, NAME_MAX);
+    if !other.is_empty() && !name.starts_with(&other) {
+        return Err(refused(format!("users {name} and {other} come to one number; give one of them another name")));
+    }
+    if its != lanes {
+        return Err(refused(format!(
+            "user {name} has {its} lanes in other processes of this host, and {lanes} are asked for here; ask for {its}"
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::LANES_OF_OTHERS;
+    use std::sync::atomic::Ordering::Release;
+
+    /// One segment as two processes have it.
+    fn two() -> [Segment; 2] {
+        let made = Segment::alone().unwrap();
+        let open = Segment::open(made.fd().try_clone_to_owned().unwrap()).unwrap();
+        [made, open]
+    }
+
+    #[test]
+    fn processes_that_open_users_in_unlike_order_come_to_the_same_lanes() {
+        let [one, other] = two();
+        let lanes = |segment: &Segment, name: &str, lanes| segment.lanes_of(name, lanes).unwrap().index();
+        assert_eq!((lanes(&one, "pm", 2), lanes(&one, "madeleine", 1)), (LANES, LANES + 2));
+        assert_eq!((lanes(&other, "mplite", 3), lanes(&other, "madeleine", 1)), (LANES + 3, LANES + 2));
+        assert_eq!((lanes(&one, "mplite", 3), lanes(&other, "pm", 2)), (LANES + 3, LANES));
+        assert_eq!((lanes(&one, MPI, LANES), lanes(&one, "pm", 2)), (0, LANES), "asked again");
+        assert_eq!(other.users(), ["pm", "madeleine", "mplite"]);
+    }
+
+    #[test]
+    fn what_cannot_be_had_says_why_and_leaves_the_rest() {
+        let [one, other] = two();
+        let told = |name, lanes| one.lanes_of(name, lanes).unwrap_err().cause().to_owned();
+        one.lanes_of("pm", 2).unwrap();
+        let expected = "user pm has 2 lanes in other processes of this host, and 3 are asked for here; ask for 2";
+        assert_eq!(told("pm", 3), expected);
+        let most = LANES + LANES_OF_OTHERS;
+        let expected = format!(
+            "user other asks for 7 lanes, and 6 of the job's {most} are left; open it with fewer, or fewer users"
+        );
+        assert_eq!(told("other", 7), expected);
+        assert_eq!(other.lanes_of("other", 6).unwrap().index(), LANES + 2);
+        assert!(told("third", 1).contains("and 0 of the job's"));
+        assert_eq!(told(MPI, 1), "user mpi has 8 lanes, and 1 are asked for");
+        for wrong in ["", "a b", "seventeen_letters", "\u{e4}"] {
+            assert!(told(wrong, 1).contains("cannot be called"), "{wrong}");
+        }
+        assert_eq!(told("pm2", 0), "user pm2 asks for no lanes; one is the least");
+        assert_eq!(
+            told("pm2", 999),
+            format!(
+                "user pm2 asks for 999 lanes, and 0 of the job's {most} are left; open it \
+                                              with fewer, or fewer users"
+            )
+        );
+    }
+
+    #[test]
+    fn processes_that_open_users_at_once_come_to_the_same_lanes() {
+        for _ in 0..50 {
+            let names = ["a", "b", "c", "d", "e"];
+            let both = two();
+            let open = |segment: &Segment, turn: usize| -> Vec<Lane> {
+                (0..names.len()).map(|at| segment.lanes_of(names[(at + turn) % names.len()], 1).unwrap()).collect()
+            };
+            std::thread::scope(|scope| {
+                both.iter().enumerate().for_each(|(turn, segment)| drop(scope.spawn(move || open(segment, 2 * turn))));
+            });
+            let [one, other] = both.each_ref().map(|segment| open(segment, 0));
+            assert_eq!(one, other);
+            let mut places: Vec<_> = one.iter().map(|lane| lane.index()).collect();
+            places.sort_unstable();
+            assert_eq!(places, (LANES..LANES + names.len()).collect::<Vec<_>>());
+        }
+    }
+
+    /// Any process of the job may write anything there.
+    #[test]
+    fn scribbled_words_lead_to_no_lane_that_there_is_not() {
+        let segment = Segment::alone().unwrap();
+        for word in [u64::MAX, 0xff, 1 << LANE_BITS, number("pm") | 0xff] {
+            segment.header().u64(AT).store(word, Release);
+            let found = ["pm", "other"].map(|name| segment.lanes_of(name, 1));
+            assert!(found.iter().flatten().all(|lane| lane.index() < segment.plan().lanes), "{found:?}");
+        }
+    }
+}
