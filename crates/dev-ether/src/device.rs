@@ -1,9 +1,12 @@
 //! The device: packets of the lanes as messages of `link`, over the ports of this rank.
 //!
-//! A NIC is one, so all lanes share one endpoint and its lock; what comes for another lane waits in that lane's inbox.
+//! A NIC is one, so all lanes of all users share one endpoint and its lock; what comes for another lane waits in that
+//! lane's inbox. Here are the ports of the first user (MPI), whose own credits bound what waits; those of further users
+//! (`user_port`) are kept to a window for each peer.
 //! It must never wait, nor send from inside a delivery. Before it: `transport`; after it: `link::Endpoint`, `ends`.
 
 use crate::answers::{self, Answers};
+use crate::by_lane::{ByLane, is_first};
 use crate::card::NAME;
 use crate::counters::Page;
 use crate::direct::{self, Direct, Lent};
@@ -15,11 +18,13 @@ use crate::open::Opened;
 use crate::parting::Parting;
 use crate::remote::{self, Order, Remote};
 use crate::unanswered::{Openings, Tell};
-use hawser_base::{LANES, Lane, Peer, UserMem};
+use crate::user_port::UserPort;
+use crate::users::{self, Users};
+use hawser_base::{Class as ErrorClass, Error, Lane, Peer, Result as Outcome, UserMem};
 use hawser_device::cards::{Card, Resolve};
 use hawser_device::{
     Bytes, Capabilities, Delivery, Device, Fault, Header, Limits, PREFIX_MAX, Payload, Pieces, Port, Refusal,
-    Registration, Registry, RemoteKey, Source, Taken, Ticket,
+    Registration, Registry, RemoteKey, Source, Taken, Ticket, User,
 };
 use hawser_job::Lives;
 use hawser_job::counters::Counters;
@@ -31,7 +36,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Longest packet, prefix included, in bytes: with the shortest frames (548 bytes) still within link's fragments.
-const PACKET: usize = (16 << 10) + PREFIX_MAX;
+pub const PACKET: usize = (16 << 10) + PREFIX_MAX;
 
 /// Longest message worth pushing without asking, in bytes.
 const EAGER: usize = 64 << 10;
@@ -64,24 +69,26 @@ pub struct Setup {
     pub serves: Box<dyn Fn(Peer) -> bool + Send + Sync>,
 }
 
-struct State {
-    endpoint: Endpoint,
+pub struct State {
+    pub endpoint: Endpoint,
     ends: Ends,
     direct: Direct,
     remote: Remote,
     /// Memory that each lane has reserved.
-    kept: [Option<Kept>; LANES],
+    pub kept: ByLane<Option<Kept>>,
     openings: Openings,
     looked: Box<dyn Fn() + Send>,
-    inboxes: [Inbox; LANES],
+    pub inboxes: ByLane<Inbox>,
+    /// Of the lanes beside the first user's.
+    pub users: Users,
     /// Something came into them since the rank last wanted to sleep: no descriptor and no bell tells of it.
     set_aside: bool,
     /// Peers that have ended.
-    parting: Parting,
+    pub parting: Parting,
     /// What a packet's bytes are laid into where they are wanted piece by piece.
     scratch: Vec<u8>,
     /// Bytes of pieces that were taken and not yet sent.
-    kept_back: usize,
+    pub kept_back: usize,
     answers: Answers,
     page: Page,
     /// Messages that were no packets; and calls of `receive`, by which the page is kept fresh.
@@ -118,10 +125,11 @@ impl EtherDevice {
             ends,
             direct,
             remote,
-            kept: Default::default(),
+            kept: ByLane::default(),
             openings,
             looked,
-            inboxes: Default::default(),
+            inboxes: ByLane::default(),
+            users: Users::default(),
             set_aside: false,
             parting: Parting::new(&lives, serves.clone()),
             scratch: Vec::new(),
@@ -152,7 +160,7 @@ fn room_in(frame: usize) -> usize {
     frame - FRAME_HEADER - RECORD - HEADER
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+pub fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
@@ -224,12 +232,42 @@ impl Device for EtherDevice {
         answers.tell(endpoint, ends);
     }
 
+    fn admit(&self, user: &User) -> Outcome<()> {
+        lock(&self.state).admit(user)
+    }
+
     fn port(&self, lane: Lane) -> Box<dyn Port> {
-        Box::new(LanePort { state: self.state.clone(), lane })
+        let port = LanePort { state: self.state.clone(), lane };
+        match is_first(lane) {
+            true => Box::new(port),
+            false => Box::new(UserPort::new(port).unwrap_or_else(|| panic!("nobody has opened {lane:?}"))),
+        }
     }
 }
 
 impl State {
+    /// A further user has these lanes.
+    fn admit(&mut self, user: &User) -> Outcome<()> {
+        let (lanes, last) = (user.lanes(), usize::from(users::CHANNEL));
+        assert!(!is_first(user.first) && lanes.end <= last, "{user:?} has lanes of the first, or none that there are");
+        let party = self.endpoint.admit(lanes.start as u8..lanes.end as u8).ok_or_else(|| {
+            let text = format!(
+                "user {} would be one too many of Ethernet in this process: MPI needs half of the memory for frames, \
+                 and four others have an eighth each; open it in another process",
+                user.name
+            );
+            Error::new(ErrorClass::Other, text)
+        })?;
+        self.kept.grow(lanes.end);
+        self.inboxes.grow(lanes.end);
+        self.parting.grow(lanes.end);
+        self.users.open(user.clone(), party);
+        // Peers that have asked for it are answered.
+        self.users.work(&mut self.endpoint);
+        self.transmit();
+        Ok(())
+    }
+
     /// Begins to connect, if that can be done by now.
     fn connect(&mut self, peer: Peer) -> Result<(), Refusal> {
         if self.parting.has_ended(peer) {
@@ -257,7 +295,7 @@ impl State {
     }
 
     /// Sends what was kept back.
-    fn push(&mut self) {
+    pub fn push(&mut self) {
         if std::mem::take(&mut self.kept_back) > 0 {
             self.transmit();
         }
@@ -283,7 +321,7 @@ impl State {
         };
         let mut writer = Outgoing::new(header, prefix, source);
         let total = writer.total();
-        let kept = self.kept[lane.index()].take();
+        let kept = self.kept[lane].take();
         let taken = match kept {
             Some(kept) if class != Class::Control && kept.is_for(to.0, total) => {
                 self.endpoint.send_kept(kept, lane.0, total, class, |at, into| writer.write(at, into))
@@ -301,8 +339,8 @@ impl State {
 
     /// Memory that a lane has reserved and not used is anybody's again.
     #[inline]
-    fn give_back(&mut self, lane: Lane) {
-        if let Some(kept) = self.kept[lane.index()].take() {
+    pub fn give_back(&mut self, lane: Lane) {
+        if let Some(kept) = self.kept[lane].take() {
             self.endpoint.give_back(kept);
         }
     }
@@ -317,12 +355,12 @@ impl State {
     fn set_ended_aside(&mut self, to: Option<Lane>) {
         for ended in self.remote.ended.drain(..) {
             self.set_aside |= to != Some(ended.lane);
-            self.inboxes[ended.lane.index()].end(ended);
+            self.inboxes[ended.lane].end(ended);
         }
     }
 
     /// Before room is kept for a peer, or an operation with it begins: that it can be reached.
-    fn reach(&mut self, peer: Peer) -> Result<(), Refusal> {
+    pub fn reach(&mut self, peer: Peer) -> Result<(), Refusal> {
         match self.endpoint.is_connected(peer.0) {
             true if self.parting.has_ended(peer) => Err(Refusal::Lost),
             true => Ok(()),
@@ -336,7 +374,7 @@ impl State {
         self.openings.look_again(now_ns, &self.endpoint, &mut self.ends);
     }
 
-    fn transmit(&mut self) {
+    pub fn transmit(&mut self) {
         if self.endpoint.is_active() {
             self.endpoint.transmit(clock::now_ns(), &mut self.ends);
         }
@@ -344,7 +382,7 @@ impl State {
     }
 
     /// Takes what has come: packets of one lane are delivered, all others wait. How many were delivered.
-    fn receive(&mut self, to: Option<Lane>, delivery: &mut dyn Delivery) -> usize {
+    pub fn receive(&mut self, to: Option<Lane>, delivery: &mut dyn Delivery) -> usize {
         self.turns = self.turns.wrapping_add(1);
         if self.turns.is_multiple_of(PAGE_TURNS) {
             self.write_page(clock::now_ns());
@@ -352,9 +390,9 @@ impl State {
         if self.parting.begin() {
             self.ends.look_anew();
         }
-        let State { endpoint, ends, direct, remote, inboxes, set_aside, scratch, unread, .. } = self;
+        let State { endpoint, ends, direct, remote, inboxes, users, set_aside, scratch, unread, .. } = self;
         let (mut now_ns, mut has_come) = (0, false);
-        let mut desk = Desk { to, delivery, inboxes, set_aside, unread, count: 0 };
+        let mut desk = Desk { to, delivery, inboxes, users, set_aside, unread, count: 0 };
         for at in 0..ends.ports.len() {
             let mut bytes = 0;
             let came = ends.receive(at, &mut |frame| {
@@ -365,6 +403,12 @@ impl State {
                 let mut deliver = |from: u32, channel: u8, mut message: Message<'_>| {
                     if channel == remote::CHANNEL {
                         *desk.unread += u64::from(!remote.hear(from, &mut message));
+                        return;
+                    }
+                    if channel == users::CHANNEL {
+                        // Room that a lane waits for may be told while another one is polled.
+                        *desk.set_aside = true;
+                        *desk.unread += u64::from(!desk.users.hear(from, &mut message));
                         return;
                     }
                     let Some((header, mut packet)) = Incoming::of(message, scratch) else {
@@ -400,9 +444,12 @@ impl State {
         if self.remote.has_work() {
             self.work_remote();
         }
+        if self.users.has_work() {
+            self.users.work(&mut self.endpoint);
+        }
         if !self.remote.ended.is_empty() {
             self.set_ended_aside(to);
-            count += to.map_or(0, |to| self.inboxes[to.index()].end_all(delivery));
+            count += to.map_or(0, |to| self.inboxes[to].end_all(delivery));
         }
         if self.ends.has_looked() {
             (self.looked)();
@@ -419,6 +466,7 @@ impl State {
         self.direct.forget(peer.0, &mut self.ends);
         self.ends.forget(peer.0);
         self.remote.forget(peer.0);
+        self.users.forget(peer.0);
         // Other lanes are told when they are polled.
         self.set_aside = true;
     }
@@ -428,7 +476,8 @@ impl State {
 struct Desk<'a> {
     to: Option<Lane>,
     delivery: &'a mut dyn Delivery,
-    inboxes: &'a mut [Inbox; LANES],
+    inboxes: &'a mut ByLane<Inbox>,
+    users: &'a mut Users,
     set_aside: &'a mut bool,
     unread: &'a mut u64,
     count: usize,
@@ -444,15 +493,41 @@ impl Desk<'_> {
         packet: &mut P,
         keep: fn(&mut P, Vec<u8>) -> Vec<u8>,
     ) {
-        let Some(inbox) = self.inboxes.get_mut(usize::from(lane)) else {
-            *self.unread += 1;
-            return;
+        let Some(inbox) = self.inboxes.get_first(lane) else {
+            return self.take_of_user(from, lane, header, packet, keep);
         };
         if self.to.is_some_and(|to| to.0 == lane) {
             self.delivery.deliver(from, header, packet);
             self.count += 1;
         } else {
             inbox.push(from, header, |memory| keep(packet, memory));
+            *self.set_aside = true;
+        }
+    }
+
+    /// A packet for what its sender calls lane `channel`, of a further user.
+    #[cold]
+    #[inline(never)]
+    fn take_of_user<P: Payload>(
+        &mut self,
+        from: Peer,
+        channel: u8,
+        header: Header,
+        packet: &mut P,
+        keep: fn(&mut P, Vec<u8>) -> Vec<u8>,
+    ) {
+        // None is longer, so that an inbox has no more than its packets.
+        let lane = if packet.len() <= PACKET { self.users.came(from.0, channel) } else { None };
+        let Some(lane) = lane else {
+            *self.unread += 1;
+            return;
+        };
+        if self.to == Some(lane) {
+            self.users.took(from.0, lane);
+            self.delivery.deliver(from, header, packet);
+            self.count += 1;
+        } else {
+            self.inboxes[lane].push(from, header, |memory| keep(packet, memory));
             *self.set_aside = true;
         }
     }
@@ -465,11 +540,11 @@ impl Desk<'_> {
     /// What was lent and is the program's again.
     fn return_all(&mut self, direct: &mut Direct) {
         for returned in direct.returned.drain(..) {
-            self.inboxes[returned.lane.index()].give_back(returned);
+            self.inboxes[returned.lane].give_back(returned);
             *self.set_aside |= self.to != Some(returned.lane);
         }
         if let Some(to) = self.to {
-            self.count += self.inboxes[to.index()].return_all(self.delivery);
+            self.count += self.inboxes[to].return_all(self.delivery);
         }
     }
 }
@@ -488,9 +563,9 @@ impl Delivery for Nobody {
 }
 
 /// One lane's end.
-struct LanePort {
-    state: Arc<Mutex<State>>,
-    lane: Lane,
+pub struct LanePort {
+    pub state: Arc<Mutex<State>>,
+    pub lane: Lane,
 }
 
 impl Port for LanePort {
@@ -550,14 +625,14 @@ impl Port for LanePort {
         }
         let kept = state.endpoint.keep(to.0, HEADER + len).ok();
         let is_kept = kept.is_some();
-        state.kept[self.lane.index()] = kept;
+        state.kept[self.lane] = kept;
         is_kept
     }
 
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
         let mut state = lock(&self.state);
         state.give_back(self.lane);
-        let waited = state.inboxes[self.lane.index()].deliver_all(delivery);
+        let waited = state.inboxes[self.lane].deliver_all(delivery);
         let count = waited + state.receive(Some(self.lane), delivery);
         // Nothing waits in the inbox now: what came of a peer was delivered before its end.
         state.parting.tell(self.lane, delivery);

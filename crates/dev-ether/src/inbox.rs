@@ -11,11 +11,14 @@ use std::collections::VecDeque;
 /// Emptied memory that is kept, in packets.
 const SPARE: usize = 16;
 
+/// A packet of a peer's, with its payload.
+pub type Waiting = (Peer, Header, Vec<u8>);
+
 /// One lane's.
 #[derive(Default)]
 pub struct Inbox {
     /// With their payload.
-    queue: VecDeque<(Peer, Header, Vec<u8>)>,
+    queue: VecDeque<Waiting>,
     spare: Vec<Vec<u8>>,
     /// What was lent and is the program's again.
     returned: Vec<Returned>,
@@ -46,6 +49,11 @@ impl Inbox {
         self.ended.push(ended);
     }
 
+    /// The next packet, of which `deliver` gives the memory back.
+    pub fn pop(&mut self) -> Option<Waiting> {
+        self.queue.pop_front()
+    }
+
     /// Delivers everything. How many packets.
     pub fn deliver_all(&mut self, delivery: &mut dyn Delivery) -> usize {
         let mut count = 0;
@@ -68,7 +76,7 @@ impl Inbox {
         each.map(|Ended { ticket, outcome, .. }| delivery.done(ticket, outcome)).count()
     }
 
-    fn deliver(&mut self, (from, header, mut bytes): (Peer, Header, Vec<u8>), delivery: &mut dyn Delivery) {
+    pub fn deliver(&mut self, (from, header, mut bytes): Waiting, delivery: &mut dyn Delivery) {
         delivery.deliver(from, header, &mut View { bytes: &mut bytes, at: 0 });
         self.spare(bytes);
     }

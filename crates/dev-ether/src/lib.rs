@@ -5,12 +5,13 @@
 //! by a packet socket or XDP); long messages by `direct`, past link. `card` is what others know of a rank's ports;
 //! `open` makes them out of what `survey` finds on the `rails` and `wishes` allow, `info` tells of it, `unanswered` of
 //! what is tried in vain, and by `health` of ports that are lost. `remote`: operations on a peer's memory, as messages
-//! too. It must never trust what comes: whoever can reach a port can send it anything. Before it: `transport`. After
+//! too; `users`: other users of the device than MPI, with `user_port` for each of their lanes. It must never trust what comes: whoever can reach a port can send it anything. Before it: `transport`. After
 //! it: `link`, `os`.
 
 #![forbid(unsafe_code)]
 
 mod answers;
+mod by_lane;
 pub mod card;
 pub mod counters;
 mod device;
@@ -28,6 +29,8 @@ pub mod rails;
 mod remote;
 mod survey;
 mod unanswered;
+mod user_port;
+mod users;
 mod wishes;
 
 pub use device::{EtherDevice, Setup};

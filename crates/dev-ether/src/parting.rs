@@ -4,7 +4,8 @@
 //! are asked until none of them has anything, or, where others send without end, for as long as what lay there takes.
 //! Nothing here decides that a peer is dead. Before it: `device`; after it: `device::Delivery`.
 
-use hawser_base::{LANES, Lane, Peer};
+use crate::by_lane::ByLane;
+use hawser_base::{Lane, Peer};
 use hawser_device::Delivery;
 use hawser_job::Lives;
 use hawser_job::lives::Reader;
@@ -27,14 +28,19 @@ pub struct Parting {
     turns: u32,
     /// Those of which nothing comes any more, in their order, and how many of them each lane was told of.
     gone: Vec<Peer>,
-    told: [usize; LANES],
+    told: ByLane<usize>,
 }
 
 impl Parting {
     /// `serves`: whether a peer is this device's.
     pub fn new(lives: &Lives, serves: Arc<dyn Fn(Peer) -> bool + Send + Sync>) -> Parting {
-        let (leaving, gone, told) = (Vec::new(), Vec::new(), [0; LANES]);
+        let (leaving, gone, told) = (Vec::new(), Vec::new(), ByLane::default());
         Parting { ends: lives.reader(), serves, leaving, since_ns: 0, turns: 0, gone, told }
+    }
+
+    /// There are so many lanes.
+    pub fn grow(&mut self, lanes: usize) {
+        self.told.grow(lanes);
     }
 
     pub fn has_ended(&self, peer: Peer) -> bool {
@@ -88,7 +94,7 @@ impl Parting {
     /// Tells a lane of those that are gone, each once. All that came for it was delivered.
     #[inline]
     pub fn tell(&mut self, lane: Lane, delivery: &mut dyn Delivery) {
-        let told = &mut self.told[lane.index()];
+        let told = &mut self.told[lane];
         while let Some(&peer) = self.gone.get(*told) {
             *told += 1;
             delivery.lost(peer);

@@ -1,10 +1,10 @@
 //! The Ethernet device under the suite of every device, by UDP over the loopback interface; threads stand for processes.
 
-use hawser_base::{Lane, Peer};
+use hawser_base::{LANES, Lane, Peer};
 use hawser_dev_ether::port::{PortRange, UdpPort};
 use hawser_dev_ether::{EtherDevice, Opened, Setup};
 use hawser_device::conformance::{self, Form, Memory, Net, Record};
-use hawser_device::{Device, Header, Source};
+use hawser_device::{Device, Header, Limits, Port, Source, User};
 use hawser_job::counters::Counters;
 use hawser_job::{Ending, Lives};
 use hawser_link::Rail;
@@ -166,4 +166,64 @@ fn a_device_that_waits_for_a_peer_tells_what_it_counts_now_and_then() {
     let before = told.load(Relaxed);
     net.devices[0].rest();
     assert!(told.load(Relaxed) == before + 1, "it may be the last time");
+}
+
+/// The device as a user other than MPI has it, in lanes of its own.
+struct OfUser {
+    device: Arc<dyn Device>,
+    user: User,
+}
+
+impl Device for OfUser {
+    fn name(&self) -> &'static str {
+        self.device.name()
+    }
+    fn reaches(&self, peer: Peer) -> bool {
+        self.device.reaches(peer)
+    }
+    fn limits(&self) -> Limits {
+        self.device.limits()
+    }
+    fn port(&self, lane: Lane) -> Box<dyn Port> {
+        self.device.port(self.user.lane(lane))
+    }
+    fn before_sleep(&self) -> Option<u64> {
+        self.device.before_sleep()
+    }
+    fn flush(&self) -> bool {
+        self.device.flush()
+    }
+}
+
+/// A net of a further user, which has other lanes in each process, once all have been answered.
+fn net_of_user(ranks: usize, mtu: usize) -> Net {
+    let Net { devices, kill } = net(ranks, mtu);
+    let of_user = |(rank, device): (usize, Arc<dyn Device>)| {
+        let user = User { name: "user".into(), first: Lane((LANES + rank) as u8), count: 3 };
+        device.admit(&user).unwrap();
+        Arc::new(OfUser { device, user })
+    };
+    let devices: Vec<_> = devices.into_iter().enumerate().map(of_user).collect();
+    for (rank, device) in devices.iter().enumerate() {
+        let mut port = device.port(Lane(0));
+        for other in (0..ranks).filter(|&other| other != rank) {
+            while !port.reserve(Peer(other as u32), 1) {
+                devices.iter().for_each(|device| _ = device.flush());
+            }
+        }
+        port.poll(&mut Record::default());
+    }
+    Net { devices: devices.into_iter().map(|device| device as Arc<dyn Device>).collect(), kill }
+}
+
+/// P42
+#[test]
+fn a_further_user_is_promised_the_same() {
+    conformance::wire(|| net_of_user(2, 1500));
+    conformance::what_a_lane_has_reserved_no_other_takes(&net_of_user(2, 576));
+    conformance::many_to_one(&net_of_user(8, 1500), 300);
+    conformance::lanes_are_independent(&net_of_user(2, 1500), 5_000);
+    conformance::soak(&net_of_user(3, 1500), 3_000, 7);
+    conformance::a_peer_dies(|| net_of_user(3, 1500));
+    conformance::a_peer_that_nobody_spoke_to_dies(|| net_of_user(3, 1500));
 }

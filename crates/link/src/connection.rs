@@ -11,6 +11,7 @@ use crate::frame::{Cover, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
 use crate::marks::{Mark, mark};
 use crate::meter::LONG_BYTES;
 use crate::pace::Arrival;
+use crate::parties::Parties;
 use crate::path::{Due, Numbers, Path, Word};
 use crate::planted::{Bug, planted};
 use crate::pool::{Pool, Queue, Slot};
@@ -44,8 +45,9 @@ pub struct Shared {
     pub me: u32,
     /// Frames to be sent, or under way; and fragments that wait for those before them.
     pub sending: Pool,
-    /// Free slots of it that are kept for messages to come (`Kept`).
+    /// Free slots of it that are kept for messages to come (`Kept`), those of parties' shares among them.
     pub kept: usize,
+    pub parties: Parties,
     pub holding: Holding,
     /// What each of our rails has room for (P21).
     pub rooms: Box<[Room]>,
@@ -362,6 +364,9 @@ impl Connection {
     fn give(&mut self, shared: &mut Shared, at: usize, came: Queue, now_ns: u64) {
         if !came.is_empty() {
             let bytes = shared.sending.each(&came).map(|slot| shared.sending.frame(slot).len()).sum();
+            if !shared.parties.is_empty() {
+                self.give_parties(shared, &came);
+            }
             self.slots -= shared.sending.give_all(came);
             let moves = |strand: &Strand| strand.path().is_some_and(|path| path.under_way() > 0);
             let more = moves(&self.strands[at]);
@@ -376,6 +381,15 @@ impl Connection {
                 self.strands[spread].meter_mut().came(bytes, more, now_ns);
             }
         }
+    }
+
+    /// What of these slots is of parties' shares is kept for them again.
+    #[cold]
+    #[inline(never)]
+    fn give_parties(&self, shared: &mut Shared, came: &Queue) {
+        let Shared { sending, parties, kept, .. } = shared;
+        let each = sending.each(came);
+        *kept += each.filter(|&slot| parties.came(self.peer, frame_record(sending.frame(slot)).channel)).count();
     }
 
     /// Sends what may be sent now, if there may be anything.
@@ -647,6 +661,7 @@ impl Connection {
             shared.sending.give_all(under_way);
         }
         shared.sending.give_all(self.waiting);
+        shared.kept += shared.parties.forget(self.peer);
         if shared.sending.left() == shared.sending.slots() {
             shared.survey.rest();
         }

@@ -9,6 +9,7 @@ use crate::frame::{Dropped, Ends, Frame, HEADER, Key, Kind};
 use crate::length::SHORTEST;
 use crate::marks::{Mark, mark};
 use crate::numbers::{Numbers, Owner, PLACES};
+use crate::parties::{Parties, Party};
 use crate::peers::Peers;
 use crate::planted::{Bug, planted};
 use crate::pool::Pool;
@@ -23,10 +24,15 @@ use crate::survey::Survey;
 use hawser_base::Peer;
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
+use std::ops::Range;
 
 /// Slots for sending that payload leaves to messages without: envelopes always travel, so that legal programs cannot
 /// wait for each other's credits for ever (docs/adr/0005-credits.md).
 const CONTROL: usize = 64;
+
+/// A party's share of the memory for sending is this part of it: with half of all for the first user, four may have one.
+/// Of 1024 frames 128 are 180 KiB of Ethernet's, on their way at once.
+const SHARES: usize = 8;
 
 /// Paths that a peer may open: all pairs of eight rails with four ports each. No peer takes all memory with HELLOs.
 const PATHS: usize = 256;
@@ -73,6 +79,8 @@ pub struct Kept {
     /// The longest message that it is for, in bytes.
     total: usize,
     slots: usize,
+    /// Of whose share; None: of what is no party's.
+    party: Option<Party>,
 }
 
 impl Kept {
@@ -116,6 +124,7 @@ impl Endpoint {
             me,
             sending: Pool::new(sending, frame_max),
             kept: 0,
+            parties: Parties::default(),
             holding: Holding::new(holding, frame_max - HEADER),
             rooms: vec![Room::new(0); rails.len()].into_boxed_slice(),
             survey: Survey::new(&rails),
@@ -307,12 +316,15 @@ impl Endpoint {
         let slots = total.div_ceil(shortest - HEADER - RECORD).max(1);
         self.has_slots(connection, slots, Class::Payload)?;
         self.shared.kept += slots;
-        Ok(Kept { peer, total, slots })
+        Ok(Kept { peer, total, slots, party: None })
     }
 
     /// Gives memory back of which nothing was used.
     pub fn give_back(&mut self, kept: Kept) {
-        self.shared.kept -= kept.slots;
+        match kept.party {
+            None => self.shared.kept -= kept.slots,
+            Some(party) => self.shared.parties.give_back(party, kept.slots),
+        }
     }
 
     /// As `send`, a message for which memory was kept: it is taken unless the peer was forgotten.
@@ -325,12 +337,86 @@ impl Endpoint {
         fill: impl FnMut(usize, &mut [u8]),
     ) -> Result<(), Refused> {
         assert!(total <= kept.total, "{total} bytes, and memory was kept for {}", kept.total);
-        let peer = kept.peer;
+        let (peer, party) = (kept.peer, kept.party);
         self.give_back(kept);
+        if let Some(party) = party {
+            return self.take_of(party, (peer, channel), total, class, fill);
+        }
         let connection = self.peers.get_mut(peer).ok_or(Refused::NotConnected)?;
         connection.send(&mut self.shared, channel, total, class == Class::Placed, fill);
         self.activate(peer);
         Ok(())
+    }
+
+    /// A further user, whose messages go by these channels, has a share of the memory for sending from now on. None:
+    /// there are so many that the first user would have less than half.
+    pub fn admit(&mut self, channels: Range<u8>) -> Option<Party> {
+        let Shared { sending, parties, kept, .. } = &mut self.shared;
+        let share = sending.slots() / SHARES;
+        if parties.slots() + share > sending.slots() / 2 {
+            return None;
+        }
+        // What others have of it at the moment is given back to it before anybody gets any.
+        *kept += share;
+        Some(parties.add(channels, share))
+    }
+
+    /// Whether a message of a party's of `total` bytes would be taken.
+    pub fn has_room_of(&self, party: Party, peer: u32, total: usize, class: Class) -> Result<(), Refused> {
+        let connection = self.peers.get(peer).ok_or(Refused::NotConnected)?;
+        let needed = total.div_ceil(connection.frame(total) - HEADER - RECORD).max(1);
+        self.has_slots_of(party, peer, needed, class)
+    }
+
+    fn has_slots_of(&self, party: Party, peer: u32, needed: usize, class: Class) -> Result<(), Refused> {
+        let Shared { sending, parties, .. } = &self.shared;
+        let has_room = parties.has_room(party, peer, needed, class == Class::Control);
+        if has_room && needed + SPARE <= sending.left() { Ok(()) } else { Err(Refused::Full) }
+    }
+
+    /// As `send`, for a party.
+    pub fn send_of(
+        &mut self,
+        party: Party,
+        (peer, channel): (u32, u8),
+        total: usize,
+        class: Class,
+        fill: impl FnMut(usize, &mut [u8]),
+    ) -> Result<(), Refused> {
+        self.has_room_of(party, peer, total, class)?;
+        self.take_of(party, (peer, channel), total, class, fill)
+    }
+
+    /// Takes a message of a party's for which there are slots.
+    fn take_of(
+        &mut self,
+        party: Party,
+        (peer, channel): (u32, u8),
+        total: usize,
+        class: Class,
+        fill: impl FnMut(usize, &mut [u8]),
+    ) -> Result<(), Refused> {
+        let connection = self.peers.get_mut(peer).ok_or(Refused::NotConnected)?;
+        let before = connection.slots();
+        connection.send(&mut self.shared, channel, total, class == Class::Placed, fill);
+        let slots = connection.slots() - before;
+        self.shared.parties.took(party, peer, slots);
+        self.shared.kept -= slots;
+        self.activate(peer);
+        Ok(())
+    }
+
+    /// As `keep`, of a party's share; `send_kept` uses it.
+    pub fn keep_of(&mut self, party: Party, peer: u32, total: usize) -> Result<Kept, Refused> {
+        self.peers.get(peer).ok_or(Refused::NotConnected)?;
+        let shortest = SHORTEST.min(self.shared.sending.stride());
+        let slots = total.div_ceil(shortest - HEADER - RECORD).max(1);
+        self.has_slots_of(party, peer, slots, Class::Payload)?;
+        if self.shared.sending.left() < self.shared.kept {
+            return Err(Refused::Full); // others had all when the share was made, and not all of it is back
+        }
+        self.shared.parties.keep(party, slots);
+        Ok(Kept { peer, total, slots, party: Some(party) })
     }
 
     /// A frame came by our rail `rail`. What it makes to be sent goes out by `transmit`.

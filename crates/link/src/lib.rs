@@ -9,7 +9,8 @@
 //! fragments) -> `strand` (a path from its opening on) -> `path` (numbers, acknowledgements and timers) over
 //! `received`, `sent`, `rtt`, `rate` and `window`, and at its end `reassembly`; `ways`, `bulk` (with `meter`, `survey`
 //! and `pace`) and `stripe` choose among paths by what each `rail` is; `grant` shares the `room` for what comes,
-//! `length` finds what a path passes; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies.
+//! `length` finds what a path passes; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies,
+//! of which `parties` (further users of the endpoint) have shares.
 //! `marks` and `planted` are for tests. Before it: `dev-ether` with its frame ports.
 
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ pub mod marks;
 mod meter;
 mod numbers;
 mod pace;
+pub mod parties;
 pub mod path;
 mod peers;
 pub mod planted;
@@ -48,6 +50,7 @@ mod window;
 pub use connection::{Counts, Wire};
 pub use endpoint::{Class, Config, Endpoint, Kept, Refused};
 pub use length::SHORTEST;
+pub use parties::Party;
 pub use rail::{Grade, Rail};
 pub use reach::{Reach, Standing};
 pub use reassembly::Message;

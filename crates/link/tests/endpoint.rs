@@ -277,3 +277,44 @@ fn a_whole_message_takes_the_place_of_its_pieces() {
     assert_eq!(two.came, [b"12345678"]);
     assert_eq!(two.endpoint.left(), (SLOTS, SLOTS));
 }
+
+/// A further user has an eighth of all slots, and a peer half of that.
+#[test]
+fn a_further_user_has_its_share_whatever_the_first_has_filled_and_no_more() {
+    let mut two = Two::new();
+    two.open(1000);
+    let party = two.endpoint.admit(8..10).unwrap();
+    let mut others = 0;
+    while two.endpoint.admit(10 + others..11 + others).is_some() {
+        others += 1;
+    }
+    assert_eq!(others, 3, "the first user has half of all");
+    let all = |two: &mut Two| {
+        let mut filled = 0;
+        while two.send(&[1]).is_ok() {
+            filled += 1;
+        }
+        let mut sent = 0;
+        let way = (1, 9);
+        while two.endpoint.send_of(party, way, 1, Class::Payload, |_, into| into.fill(2)).is_ok() {
+            sent += 1;
+        }
+        let control = two.endpoint.send_of(party, way, 1, Class::Control, |_, into| into.fill(3));
+        (filled, sent, control)
+    };
+    let first = all(&mut two);
+    let share = SLOTS / 8;
+    // `send` is of control, which leaves 16 to HELLOs.
+    assert_eq!(first, (SLOTS - 4 * share - 16, share / 2, Ok(())));
+    // All of it comes, in turns of what may be under way.
+    let mut next = two.first;
+    while !two.endpoint.is_quiet() {
+        let frames = two.transmit().into_iter().filter(|(head, _)| head.kind == Kind::Data).count() as u32;
+        next = next + frames;
+        let head = Head { kind: Kind::Ack, expected: next, ..two.head(Kind::Ack, 1000) };
+        two.now_ns += 1000;
+        two.receive(head, &[]).unwrap();
+        two.first = next;
+    }
+    assert_eq!(all(&mut two), first, "and all is there again");
+}
