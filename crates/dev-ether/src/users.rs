@@ -245,7 +245,7 @@ impl Users {
     pub fn forget(&mut self, peer: u32) {
         self.there.remove(&peer);
         self.active.retain(|&other| other != peer);
-        self.here.iter_mut().for_each(|here| drop(here.to.remove(&peer)));
+        self.here.iter_mut().for_each(|here| _ = here.to.remove(&peer));
     }
 }
 

@@ -213,7 +213,9 @@ fn net_of_user(ranks: usize, mtu: usize) -> Net {
         }
         port.poll(&mut Record::default());
     }
-    Net { devices: devices.into_iter().map(|device| device as Arc<dyn Device>).collect(), kill }
+    let net = Net { devices: devices.into_iter().map(|device| device as Arc<dyn Device>).collect(), kill };
+    net.settle();
+    net
 }
 
 /// P42
