@@ -1,4 +1,5 @@
-//! What there is for each lane: those of the first user in one piece, those of further ones behind it as they are opened.
+//! Keeps a value for each lane: those of the first user in one piece, those of further ones behind it as they are
+//! opened.
 //!
 //! Before it: `device` and `parting`; after it: nothing.
 
@@ -32,7 +33,7 @@ pub fn is_first(lane: Lane) -> bool {
 }
 
 impl<T> ByLane<T> {
-    /// Of one of the first user's lanes.
+    /// The value of one of the first user's lanes.
     #[inline(always)]
     pub fn get_first(&mut self, lane: u8) -> Option<&mut T> {
         self.first.get_mut(usize::from(lane))

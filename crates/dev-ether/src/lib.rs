@@ -5,8 +5,8 @@
 //! by a packet socket or XDP); long messages by `direct`, past link. `card` is what others know of a rank's ports;
 //! `open` makes them out of what `survey` finds on the `rails` and `wishes` allow, `info` tells of it, `unanswered` of
 //! what is tried in vain, and by `health` of ports that are lost. `remote`: operations on a peer's memory, as messages
-//! too; `users`: other users of the device than MPI, with `user_port` for each of their lanes. It must never trust what comes: whoever can reach a port can send it anything. Before it: `transport`. After
-//! it: `link`, `os`.
+//! too; `users`: other users of the device than MPI, with `user_port` for each of their lanes. It must never trust what
+//! comes: whoever can reach a port can send it anything. Before it: `transport`. After it: `link`, `os`.
 
 #![forbid(unsafe_code)]
 

@@ -1,15 +1,16 @@
 //! Users of the device beside the first (MPI): which of a peer's packets are whose, and how many may come unread.
 //!
-//! A user may have other lanes at its peer, or not be open there yet. Before the first packet to a peer it asks (ASK: its
-//! name and its lanes), and is answered when the peer's user of that name is open (GRANT); nothing goes before that, and
-//! what comes for other lanes than those that were asked for is dropped (P42). GRANT also says how many of the packets the
-//! user there has taken: the sender may be PAYLOAD beyond that, or CONTROL without payload, so that what waits in inboxes
-//! of a user that does not poll is bounded for each peer and refused to that user alone. Taken packets are told every
-//! quarter of that, in words of link on a channel of their own.
+//! A user may have other lanes at its peer, or not be open there yet. Before the first packet to a peer it asks (ASK:
+//! its name and its lanes), and is answered when the peer's user of that name is open (GRANT); nothing goes before
+//! that, and what comes for other lanes than those that were asked for is dropped (P42). GRANT also says how many of
+//! the packets the user there has taken: the sender may be PAYLOAD beyond that, or CONTROL without payload, so that
+//! what waits in inboxes of a user that does not poll is bounded for each peer and refused to that user alone. Packets
+//! that were taken are told every quarter of that, in words of link on a channel of their own.
 //!
-//! Links keep the order of messages, so a packet never comes before its ASK. Long messages go in packets: a direct
-//! connection is all users' together, and one that does not poll would have to stop it. Nothing here is sent from inside
-//! a delivery: what is to be said waits for `work`. Before it: `device` and `user_port`; after it: `link::Endpoint`.
+//! Link keeps the order of messages, so a packet never comes before its ASK. Long messages go in packets: a direct
+//! connection is all users' together, and one that does not poll would have to stop it. Nothing here is sent from
+//! inside a delivery: what is to be said waits for `work`. Before it: `device` and `user_port`; after it:
+//! `link::Endpoint`.
 
 use crate::message::{Outgoing, take};
 use hawser_base::{LANES, Lane, UserMem};
@@ -48,7 +49,7 @@ struct Here {
     to: HashMap<u32, To>,
 }
 
-/// What a user here sends to a peer.
+/// How far a user here is with what it sends to a peer.
 #[derive(Default)]
 struct To {
     asked: bool,
@@ -135,8 +136,8 @@ impl Users {
         }
     }
 
-    /// Whether a packet of a user's may go to a peer now, which is asked for its user if it was not yet. `kept`: there is
-    /// a place that was kept for it.
+    /// Whether a packet of a user's may go to a peer now, which is asked for its user if it was not yet. `kept`: there
+    /// is a place that was kept for it.
     pub fn may_send(
         &mut self,
         place: usize,
@@ -165,7 +166,7 @@ impl Users {
         to.sent = to.sent.wrapping_add(1);
     }
 
-    /// What a peer's users say. False: nothing that there is.
+    /// Hears what a peer's users say. False: nothing that there is.
     pub fn hear(&mut self, from: u32, message: &mut Message<'_>) -> bool {
         let mut word = [0; WORD];
         let len = message.len().min(WORD);

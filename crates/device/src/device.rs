@@ -133,9 +133,10 @@ pub trait Device: Send + Sync {
     /// Its figures, toward every peer that it reaches.
     fn limits(&self) -> Limits;
 
-    /// A user other than the first (MPI) has these lanes of this process; told once for each, before its ports are asked
-    /// for. What it leaves unread must not hold up others: a packet for a lane of its own that the peer has not opened,
-    /// or does not poll, waits or is refused for this user alone. Nothing is to be done where lanes share nothing.
+    /// A user other than the first (MPI) has these lanes of this process; told once for each, before its ports are
+    /// asked for. What it leaves unread must not hold up others: a packet for a lane of its own that the peer has not
+    /// opened, or does not poll, waits or is refused for this user alone. Nothing is to be done where lanes share
+    /// nothing.
     fn admit(&self, user: &User) -> Result<()> {
         let _ = user;
         Ok(())

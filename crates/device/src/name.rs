@@ -1,9 +1,9 @@
 //! Names of devices: `shm`, `ether`, `ether:eth0`, `ether:eth0:packet`, read as device, adapter and method.
 //!
-//! An adapter is what the device calls one (an interface, or a network as in `10.1.0.0/16`), and is not judged here. One
-//! that has a colon in it stands in brackets: `ether:[fd00::/16]`. Without an adapter a name means all of them, so that
-//! `ether::udp` is one method on each. Before it: `node`, which opens devices by names, and devices, which read what
-//! concerns them; after it: nothing.
+//! An adapter is what the device calls one (an interface, or a network as in `10.1.0.0/16`), and is not judged here.
+//! One that has a colon in it stands in brackets: `ether:[fd00::/16]`. Without an adapter a name means all of them, so
+//! that `ether::udp` is one method on each. Before it: `node`, which opens devices by names, and devices, which read
+//! what concerns them; after it: nothing.
 
 use hawser_base::{Class, Error, Result};
 use std::fmt;

@@ -4,7 +4,8 @@
 //! name and lanes behind those that are there; a user's lanes begin where those before it end, so that every process
 //! finds the same ones in whatever order it opens its users, or if it opens a few alone. Each word is written at once,
 //! by a compare-and-swap: a process that dies meanwhile leaves a user or none. What is said is never taken back. Before
-//! it: `transport`; after it: nothing. On other hosts a user may have other lanes; devices tell each other (`dev-ether`).
+//! it: `transport`; after it: nothing. On other hosts a user may have other lanes; devices tell each other
+//! (`dev-ether`).
 
 use crate::plan::LANES_MOST;
 use crate::segment::Segment;
@@ -30,7 +31,7 @@ const _: () = assert!(NAMES + OTHERS * NAME_MAX <= PAGE && NAME_MAX.is_multiple_
 /// Bits of a word that say how many lanes the user has; above them is what its name comes to.
 const LANE_BITS: u32 = 8;
 
-/// What a name comes to (FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv), and never nothing.
+/// A number made of a name (FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv), never 0.
 fn number(name: &str) -> u64 {
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
@@ -45,7 +46,8 @@ fn refused(text: String) -> Error {
 fn check(name: &str, lanes: usize) -> Result<()> {
     if name.is_empty() || name.len() > NAME_MAX || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(refused(format!(
-            "a user of the transport cannot be called {name:?}; a name has 1 to {NAME_MAX} printable characters of ASCII"
+            "a user of the transport cannot be called {name:?}; a name has 1 to {NAME_MAX} printable \
+             characters of ASCII"
         )));
     }
     if lanes == 0 {
@@ -90,7 +92,8 @@ impl Segment {
             first = (first + its).min(most);
         }
         Err(refused(format!(
-            "user {name} asks for {lanes} lanes, and {} of the job's {most} are left; open it with fewer, or fewer users",
+            "user {name} asks for {lanes} lanes, and {} of the job's {most} are left; open it with fewer, or fewer \
+             users",
             most.saturating_sub(first)
         )))
     }

@@ -30,8 +30,8 @@ use std::ops::Range;
 /// wait for each other's credits for ever (docs/adr/0005-credits.md).
 const CONTROL: usize = 64;
 
-/// A party's share of the memory for sending is this part of it: with half of all for the first user, four may have one.
-/// Of 1024 frames 128 are 180 KiB of Ethernet's, on their way at once.
+/// A party's share of the memory for sending is this part of it: with half of all for the first user, four may have
+/// one. Of 1024 frames 128 are 180 KiB of Ethernet's, on their way at once.
 const SHARES: usize = 8;
 
 /// Paths that a peer may open: all pairs of eight rails with four ports each. No peer takes all memory with HELLOs.

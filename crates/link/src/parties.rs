@@ -2,10 +2,11 @@
 //!
 //! A party is known by the channels of its messages. Its share is kept from everybody else for as long as the endpoint
 //! lives, and it has no more: a party whose peers have stopped holds up neither the first user nor another one, nor is
-//! it held up by them. Of its share no peer has more than half, so that one that has stopped leaves room for the others.
-//! The first user has all that is no party's, and pays nothing for there being any but a look at each batch of frames
-//! that were acknowledged. What is *held* until earlier frames come is nobody's: it goes on whoever polls. Before it:
-//! `endpoint`, which asks before a message is taken, and `connection`, by which slots come back; after it: `pool`.
+//! it held up by them. Of its share no peer has more than half, so that one that has stopped leaves room for the
+//! others. The first user has all that is no party's, and pays nothing for there being any but a look at each batch of
+//! frames that were acknowledged. What is *held* until earlier frames come is nobody's: it goes on whoever polls.
+//! Before it: `endpoint`, which asks before a message is taken, and `connection`, by which slots come back; after it:
+//! `pool`.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,7 +18,7 @@ const CONTROL: usize = 8;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Party(usize);
 
-/// What one of them has.
+/// The share of one of them.
 #[derive(Debug)]
 struct Share {
     channels: Range<u8>,

@@ -1,7 +1,7 @@
 //! Which devices a rank opens: those that HAWSER_DEVICES names, all if it is empty.
 //!
-//! A rank always reaches itself. Before it: `start`, and `--info`; after it: `device::Name`, and the devices, which read
-//! what their own names say.
+//! A rank always reaches itself. Before it: `start`, and `--info`; after it: `device::Name`, and the devices, which
+//! read what their own names say.
 
 use hawser_base::param::{Kind as Value, Param, Read};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_DETAIL};
@@ -24,7 +24,7 @@ pub static DEVICES: Param = Param {
 /// The devices that have names, but the one by which a rank reaches itself.
 const KINDS: [Kind; 2] = [Kind { name: ShmDevice::NAME, methods: &[] }, hawser_dev_ether::KIND];
 
-/// What is asked for.
+/// The devices that are asked for.
 #[derive(Debug)]
 pub struct Asked {
     /// Empty: all devices.
@@ -84,8 +84,8 @@ mod tests {
         assert_eq!(told("shm,ib", ""), "HAWSER_DEVICES=shm,ib: ib: no device ib; there are shm and ether");
         assert_eq!(
             told("ether:eth0:tcp", ""),
-            "HAWSER_DEVICES=ether:eth0:tcp: ether:eth0:tcp: no method tcp; ether has xdp, packet, xdp-udp, packet-udp, udp \
-             and stream"
+            "HAWSER_DEVICES=ether:eth0:tcp: ether:eth0:tcp: no method tcp; ether has xdp, packet, xdp-udp, \
+             packet-udp, udp and stream"
         );
         assert!(told("shm", "a b").starts_with("HAWSER_RAILS=a b: a b is neither an interface's name nor a network"));
         assert!(told("ether:eth0", "eth1").contains("say the same twice"));

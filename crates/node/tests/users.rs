@@ -1,6 +1,6 @@
-//! Several users of the transport in one process: between two processes of a host by shared memory, and to others by UDP
-//! over the loopback interface. None is held up by what another leaves unread, by what another has filled, or by peers
-//! that have opened users in another order, later, or not at all.
+//! Several users of the transport in one process: between two processes of a host by shared memory, and to others by
+//! UDP over the loopback interface. None is held up by what another leaves unread, by what another has filled, or by
+//! peers that have opened users in another order, later, or not at all.
 
 use hawser_base::{LANES, Lane, Peer, Peers, UserMem};
 use hawser_dev_ether::port::{PortRange, UdpPort};

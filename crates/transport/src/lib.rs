@@ -5,13 +5,13 @@
 //!
 //! # Several users in one process
 //!
-//! Devices are made once ([`Service`]); each user (`mpi`, `pm`, `madeleine`) opens them by its name and has lanes, order,
-//! room and receivers of its own (docs/adr/0055-users-of-the-transport.md). What a user is made of, from below:
+//! Devices are made once ([`Service`]); each user (`mpi`, `pm`, `madeleine`) opens them by its name and has lanes,
+//! order, room and receivers of its own (docs/adr/0055-users-of-the-transport.md). What a user is made of, from below:
 //!
 //! 1. *Lanes*: `job::users` gives each name a range of the host's lanes; how many there are is a figure of the plan.
 //!    The first are MPI's. Rings, pools and words of a lane lie together (`dev-shm::layout`), and exist at first use.
-//! 2. *Between hosts* a user may have other lanes at each end: `dev-ether::users` asks a peer for its user of that name,
-//!    and sends nothing before that has answered.
+//! 2. *Between hosts* a user may have other lanes at each end: `dev-ether::users` asks a peer for its user of that
+//!    name, and sends nothing before that has answered.
 //! 3. *Room*: a ring and a pool are one lane's; by Ethernet a user has a window of packets to each peer, and a share of
 //!    `link`'s memory for sending. What is used up is refused to that user alone.
 //!

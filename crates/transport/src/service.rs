@@ -5,8 +5,8 @@
 //! user has is said by its name, alike in all processes of a host (`job::users`); between hosts devices tell each other
 //! (`dev-ether::users`), so that processes may open users in any order, or only some of them: what is sent to a user
 //! that its peer has not opened waits. A user is opened once in a process, and its lanes stay its own. The users share
-//! the process's doorbell and its life: one that is told a peer's end tells no other. Before it: `node`, which makes the
-//! devices; after it: `fabric`.
+//! the process's doorbell and its life: one that is told a peer's end tells no other. Before it: `node`, which makes
+//! the devices; after it: `fabric`.
 
 use crate::fabric::Fabric;
 use hawser_base::{Class, Error, LANES, Peers, Result};
