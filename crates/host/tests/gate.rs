@@ -17,8 +17,9 @@ use hawser_os::epoll::Epoll;
 use hawser_os::signals::{self, SIGKILL};
 use hawser_os::spawn::End;
 use hawser_os::unix::Packets;
-use hawser_os::{clock, host};
+use hawser_os::{clock, host, pidfd};
 use std::io::{ErrorKind, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -35,6 +36,12 @@ const LATER_NS: u64 = 2_000_000_000;
 fn rank() {
     let Ok(part) = std::env::var(PART) else { return };
     let mut words = part.split(',').peekable();
+    if words.next_if_eq(&"call").is_some() {
+        let address = Address::decode(&std::env::var(ADDRESS_VARIABLE).unwrap()).unwrap();
+        let line = Packets::connect(&address.socket).unwrap();
+        line.send(&hello(address.rank).encode(), None).unwrap();
+        signals::send(host::pid(), SIGKILL).unwrap();
+    }
     match words.next_if(|word| ["absent", "refused"].contains(word)) {
         Some("absent") => std::process::exit(0),
         Some(_) => {
@@ -285,7 +292,7 @@ fn a_rank_comes_in_publishes_looks_up_and_leaves_in_this_order() {
 
 #[test]
 fn that_all_have_left_is_believed_only_if_no_rank_has_come_back_since() {
-    let mut first = First::with(&["left,all-left", "left,back,left,all-left"], 3);
+    let mut first = First::with(&["left", "left,back,left,all-left,back,left"], 3);
     let mut left = 0;
     while left < 3 {
         first.until("a departure", |event| matches!(event, Event::Left { .. }));
@@ -295,9 +302,9 @@ fn that_all_have_left_is_believed_only_if_no_rank_has_come_back_since() {
     assert!(!first.gate.segment().all_finalized(), "one has been back");
     first.gate.all_left(3);
     assert!(first.gate.segment().all_finalized());
-    first.until("the ends", |event| matches!(event, Event::Gone { .. }));
-    first.until("the ends", |event| matches!(event, Event::Gone { .. }));
-    assert!(first.gate.all_gone());
+    first.until("a return", |event| matches!(event, Event::Back { .. }));
+    assert!(!first.gate.segment().all_finalized());
+    first.until_all_gone();
 }
 
 #[test]
@@ -319,6 +326,28 @@ fn an_end_is_seen_by_the_ranks_here_and_told_before_what_was_wrong() {
     first.gate.note_ends([(2, Ending::Failed), (0, Ending::Failed)]);
     let rest = words(&first.gone(1));
     assert_eq!(rest[rest.len() - 4..], ["left 1", "ended 1 InOrder true false", "reaped 1", "gone 1 0"]);
+}
+
+#[test]
+fn what_a_process_said_before_it_was_reaped_is_heard_before_its_end() {
+    let mut first = First::open(2, 3);
+    first.start(0, again("failed:2,left"));
+    first.came_in(0);
+    // From now on nobody looks at the door, nor at the connection.
+    first.start(1, again("call"));
+    first.gate.note_ends([(2, Ending::Failed)]);
+    let ended: Vec<(i32, End)> = first
+        .children
+        .drain(..)
+        .map(|mut child| (child.id() as i32, End::from_status(child.wait().unwrap().into_raw())))
+        .collect();
+    first.gate.handle_reaped(&mut Moment { epoll: &mut first.epoll, now_ns: clock::now_ns() }, &ended);
+    let events: Vec<Event> = std::iter::from_fn(|| first.gate.poll_event()).collect();
+    let of = |rank: &str| words(&events).into_iter().filter(|word| word.contains(rank)).collect::<Vec<_>>();
+    assert_eq!(of(" 0"), ["left 0", "ended 0 InOrder true false", "reaped 0", "gone 0 0"]);
+    assert_eq!(of("came"), ["came 1"]);
+    let killed = "wrong 1 Fault(Killed { signal: 9, core_dumped: false })";
+    assert_eq!(of(" 1")[1..], ["ended 1 Failed false true", "reaped 1", killed, "gone 1 137"]);
 }
 
 #[test]
@@ -368,18 +397,35 @@ fn a_rank_below_a_shell_is_known_by_its_own_process() {
 }
 
 #[test]
-fn a_shell_that_says_nothing_of_its_rank_is_waited_for_and_not_for_ever() {
+fn ranks_and_what_was_started_for_them_end_with_the_gate() {
+    let (mut first, mut other) = (First::open(1, 1), First::open(1, 1));
+    // It is in no process group that this test has started.
+    first.start_shell(0, "GATE_TEST_PART=stay setsid \"$0\" \"$@\"; sleep 600");
+    first.came_in(0);
+    let rank = pidfd::open(first.gate.ranks()[0].pid()).unwrap();
+    std::mem::swap(&mut first.gate, &mut other.gate);
+    assert!(!pidfd::ended(rank.as_fd()));
+    drop(other);
+    assert_eq!(first.children[0].wait().unwrap().signal(), Some(SIGKILL));
+    let has_ended = (0..10_000).any(|_| {
+        host::pause_ms(1);
+        pidfd::ended(rank.as_fd())
+    });
+    let _ = pidfd::signal(rank.as_fd(), SIGKILL);
+    assert!(has_ended);
+}
+
+#[test]
+fn a_program_that_says_nothing_of_its_rank_is_waited_for_and_not_for_ever() {
     let mut first = First::open(1, 1);
-    first.start_shell(0, "GATE_TEST_PART=kill \"$0\" \"$@\"; read x; exit 0");
-    first.until("the end", |event| matches!(event, Event::Ended { .. }));
-    // A kernel that tells how another's child has ended (Linux 6.15) leaves nothing to wait for.
-    let is_told = first.events.iter().any(|event| matches!(event, Event::Wrong { .. }));
-    assert!(is_told || first.gate.deadline_ns().is_some());
+    // Nobody asks how the rank has ended, so that the kernel does not tell either.
+    first.start_shell(0, "GATE_TEST_PART=kill \"$0\" \"$@\" & exec sleep 600");
+    let end = words(&first.until("the end", |event| matches!(event, Event::Ended { .. })));
+    assert_eq!(end, ["terms 0 test A=1", "came 0", "ended 0 Failed false true"]);
+    assert!(first.events.is_empty() && first.gate.deadline_ns().is_some(), "{:?}", first.events);
     first.turn_at(clock::now_ns() + LATER_NS);
-    let wrong = first.until("what was wrong", |event| matches!(event, Event::Wrong { .. }));
-    let Some(Event::Wrong { what: Wrong::Fault(fault), .. }) = wrong.last() else { panic!("{wrong:?}") };
-    assert!(matches!(fault, Fault::EndUnknown | Fault::Killed { signal: 9, .. }), "{fault:?}");
-    assert!(first.gate.deadline_ns().is_none() && !first.gate.all_gone(), "the shell goes on");
+    assert_eq!(words(&std::mem::take(&mut first.events)), ["wrong 0 Fault(EndUnknown)"]);
+    assert!(first.gate.deadline_ns().is_none() && !first.gate.all_gone(), "the program goes on");
 }
 
 #[test]
