@@ -9,9 +9,12 @@
 //! Before it: tests, which `plan` the schedules. After it: nothing.
 
 mod memory;
+mod pairs;
 mod run;
+mod spare;
 mod terms;
 
 pub use memory::{Cell, GAP, Layout, Memory, UNWRITTEN};
 pub use run::{Member, Rules, run};
+pub use spare::schedule as spare_schedule;
 pub use terms::Terms;

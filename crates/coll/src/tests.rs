@@ -12,10 +12,9 @@ mod selection;
 
 use crate::Hosts;
 use crate::call::{Call, Place};
-use crate::check::{Member, Memory, Rules, Terms, run};
+use crate::check::{Member, Memory, Rules, Terms, run, spare_schedule};
 use crate::collective::Collective;
 use crate::model::{Limits, Model};
-use crate::schedule::Schedule;
 use crate::select::plan;
 use crate::tuning::{Forced, Tuning};
 
@@ -90,7 +89,7 @@ fn play<'a>(
     let mut calls = Vec::new();
     for rank in 0..size {
         let Part { call, send, recv } = part(rank);
-        let mut schedule = Schedule::new();
+        let mut schedule = spare_schedule();
         let got = plan(&call, Place { rank, size }, tuning, &mut schedule);
         if got != name {
             assert!(rank == 0, "rank {rank} of {size} chose {got}, others {name}");

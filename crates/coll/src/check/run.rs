@@ -4,15 +4,23 @@
 //! completes at once) or synchronous (when the receive has come), by the seed: a schedule must do with both.
 
 use super::memory::{Cell, Layout, Memory, UNWRITTEN};
+use super::pairs::{Message, Pairs};
+use super::spare;
 use super::terms::Terms;
 use crate::schedule::{Buffer, Comm, Giver, HostStep, Local, Order, Ranks, Schedule, Scratch, Span, Unit, WORD};
-use std::collections::{HashMap, VecDeque};
+use std::iter::repeat_n;
 
 /// One rank: its buffers and its schedule.
 pub struct Member {
     pub send: Memory,
     pub recv: Memory,
     pub schedule: Schedule,
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        spare::keep_schedule(std::mem::take(&mut self.schedule));
+    }
 }
 
 /// What the run holds the schedules to.
@@ -50,23 +58,18 @@ struct Rank {
     open: usize,
 }
 
-struct Message {
-    data: Vec<Cell>,
-    /// The sender waits for the receive.
-    synchronous: bool,
-}
-
-/// Messages sent and receives posted of one pair; one of the two is empty.
+/// Room for the two sides of a local step, kept from step to step.
 #[derive(Default)]
-struct Pair {
-    sent: VecDeque<Message>,
-    posted: VecDeque<Span>,
+struct Room {
+    from: Vec<Cell>,
+    into: Vec<Cell>,
 }
 
 struct Net<'a> {
     members: &'a mut [Member],
     ranks: Vec<Rank>,
-    pairs: HashMap<(usize, usize), Pair>,
+    pairs: Pairs,
+    room: Room,
     /// The host step that is gathering: each rank's, as they come.
     host: Vec<Option<HostStep>>,
     ready: Vec<usize>,
@@ -79,9 +82,9 @@ struct Net<'a> {
 impl<'a> Net<'a> {
     fn new(members: &'a mut [Member], rules: Rules, terms: &'a mut Terms) -> Net<'a> {
         let ranks: Vec<Rank> = members.iter_mut().map(Rank::new).collect();
-        let host = vec![None; ranks.len()];
-        let state = rules.seed | 1;
-        Net { members, ranks, pairs: HashMap::new(), host, ready: Vec::new(), terms, rules, state, epoch: 0 }
+        let (host, pairs) = (vec![None; ranks.len()], Pairs::among(ranks.len()));
+        let (ready, room, state) = (Vec::new(), Room::default(), rules.seed | 1);
+        Net { members, ranks, pairs, room, host, ready, terms, rules, state, epoch: 0 }
     }
 
     /// xorshift64: any sequence does.
@@ -95,23 +98,23 @@ impl<'a> Net<'a> {
     /// Goes on with a rank that has nothing open: ends its round, and posts the next.
     fn step(&mut self, rank: usize) -> Result<(), String> {
         if self.ranks[rank].posted {
-            self.ranks[rank].finish_round(self.terms)?;
+            self.ranks[rank].finish_round(self.terms, &mut self.room)?;
         }
         if self.ranks[rank].round == self.ranks[rank].schedule.len() && !self.ranks[rank].go_on()? {
             return Ok(());
         }
         self.ranks[rank].posted = true;
         self.epoch += 1;
-        let comms = self.comms(rank);
+        let steps = self.ranks[rank].comms().len();
         // One more, so that the round does not end while it is being posted.
-        self.ranks[rank].open = comms.len() + 1;
-        let posted = comms.iter().try_for_each(|comm| self.post(rank, comm, comms.len()));
+        self.ranks[rank].open = steps + 1;
+        let posted = (0..steps).try_for_each(|i| self.post(rank, self.ranks[rank].comms()[i], steps));
         self.close(rank);
         posted
     }
 
-    fn post(&mut self, rank: usize, comm: &Comm, steps: usize) -> Result<(), String> {
-        match *comm {
+    fn post(&mut self, rank: usize, comm: Comm, steps: usize) -> Result<(), String> {
+        match comm {
             Comm::Send { to, from } => self.send(rank, to as usize, &from),
             Comm::Recv { from, into } => self.recv(rank, from as usize, into),
             Comm::Host(HostStep::Exchange { gives, .. }) if gives > self.rules.host_bytes => {
@@ -135,7 +138,7 @@ impl<'a> Net<'a> {
         let epoch = self.epoch;
         let memory = self.ranks[rank].memory(from.buffer)?;
         memory.touch(from, epoch, false)?;
-        let mut data = Vec::new();
+        let mut data = spare::cells();
         memory.read(from, &mut data)?;
         // Bits of the seed: all eager, all synchronous, or each by chance.
         let synchronous = match self.rules.seed & 3 {
@@ -146,8 +149,11 @@ impl<'a> Net<'a> {
         if !synchronous {
             self.close(rank);
         }
-        self.pairs.entry((rank, to)).or_default().sent.push_back(Message { data, synchronous });
-        self.deliver(rank, to)
+        let message = Message { data, synchronous };
+        match self.pairs.send(rank, to, message) {
+            Some((message, into)) => self.deliver(rank, to, message, &into),
+            None => Ok(()),
+        }
     }
 
     fn recv(&mut self, rank: usize, from: usize, into: Span) -> Result<(), String> {
@@ -156,27 +162,25 @@ impl<'a> Net<'a> {
         }
         let epoch = self.epoch;
         self.ranks[rank].memory(into.buffer)?.touch(&into, epoch, true)?;
-        self.pairs.entry((from, rank)).or_default().posted.push_back(into);
-        self.deliver(from, rank)
+        match self.pairs.post(from, rank, into) {
+            Some(message) => self.deliver(from, rank, message, &into),
+            None => Ok(()),
+        }
     }
 
-    /// Matches the first message with the first receive of a pair, if there are both.
-    fn deliver(&mut self, from: usize, to: usize) -> Result<(), String> {
-        let Some(pair) = self.pairs.get_mut(&(from, to)) else { return Ok(()) };
-        if pair.sent.is_empty() || pair.posted.is_empty() {
-            return Ok(());
-        }
-        let (Some(message), Some(into)) = (pair.sent.pop_front(), pair.posted.pop_front()) else { return Ok(()) };
+    /// A message comes to the receive that it matches.
+    fn deliver(&mut self, from: usize, to: usize, message: Message, into: &Span) -> Result<(), String> {
         let memory = self.ranks[to].memory(into.buffer)?;
         if into.is_empty() && message.data.is_empty() {
             // A signal: it needs no memory.
         } else {
-            memory.write(&into, &message.data).map_err(|why| format!("message from {from} to {to}: {why}"))?;
+            memory.write(into, &message.data).map_err(|why| format!("message from {from} to {to}: {why}"))?;
         }
         self.close(to);
         if message.synchronous {
             self.close(from);
         }
+        spare::keep_cells(message.data);
         Ok(())
     }
 
@@ -258,7 +262,7 @@ impl<'a> Net<'a> {
 
     /// The fold from the left in rank order.
     fn fold(&mut self, steps: &[HostStep]) -> Result<Vec<Cell>, String> {
-        let mut result: Vec<Cell> = Vec::new();
+        let (mut result, mut data): (Vec<Cell>, Vec<Cell>) = (Vec::new(), Vec::new());
         for (rank, step) in steps.iter().enumerate() {
             let (HostStep::Reduce { from, into, .. } | HostStep::Allreduce { from, into }) = *step else {
                 return Err(mixed(steps));
@@ -267,16 +271,15 @@ impl<'a> Net<'a> {
             if from != into && from.buffer == into.buffer && !into.is_empty() && memory.overlap(&from, &into)? {
                 return Err(format!("rank {rank}: {from:?} and {into:?} overlap"));
             }
-            let mut data = Vec::new();
+            data.clear();
             memory.read(&from, &mut data)?;
             if rank == 0 {
-                result = data;
+                result.clone_from(&data);
             } else if data.len() != result.len() {
                 return Err(mixed(steps));
             } else {
-                for (left, right) in result.iter_mut().zip(data) {
-                    *left = self.terms.combine(*left, right)?;
-                }
+                self.terms.combine_all(&result, &mut data)?;
+                std::mem::swap(&mut result, &mut data);
             }
         }
         Ok(result)
@@ -291,12 +294,6 @@ impl<'a> Net<'a> {
         (0..steps.len()).try_for_each(|rank| self.empty_slots(rank, steps, &slots))
     }
 
-    /// The communication of a rank's round.
-    fn comms(&self, rank: usize) -> Vec<Comm> {
-        let Rank { schedule, round, .. } = &self.ranks[rank];
-        schedule.round(*round).comms.to_vec()
-    }
-
     /// Bytes of a slot as cells: user memory counts them, whatever bytes they stand for.
     fn cells(&self, bytes: u64) -> usize {
         (bytes / self.rules.cell_bytes) as usize
@@ -305,10 +302,12 @@ impl<'a> Net<'a> {
     /// All data of a slot are put there, once.
     fn fill_slot(&mut self, rank: usize, gives: u64) -> Result<Vec<Cell>, String> {
         let mut slot = vec![UNWRITTEN; self.cells(gives)];
-        for comm in self.comms(rank) {
+        let mut data = Vec::new();
+        for i in 0..self.ranks[rank].comms().len() {
+            let comm = self.ranks[rank].comms()[i];
             let Comm::Put { at, from: span } = comm else { continue };
             let at = self.cells(at);
-            let mut data = Vec::new();
+            data.clear();
             self.ranks[rank].memory(span.buffer)?.read(&span, &mut data)?;
             let room = slot.get_mut(at..at + data.len()).ok_or_else(|| format!("{comm:?} is outside its slot"))?;
             if room.iter().any(|&cell| cell != UNWRITTEN) {
@@ -322,7 +321,8 @@ impl<'a> Net<'a> {
     fn empty_slots(&mut self, rank: usize, steps: &[HostStep], slots: &[Vec<Cell>]) -> Result<(), String> {
         let HostStep::Exchange { sources, .. } = steps[rank] else { return Err(mixed(steps)) };
         let mut seen = vec![false; steps.len()];
-        for comm in self.comms(rank) {
+        for i in 0..self.ranks[rank].comms().len() {
+            let comm = self.ranks[rank].comms()[i];
             let (Comm::Take { slot, .. } | Comm::Fold { slot, .. }) = comm else { continue };
             let Giver { rank: owner, bytes } = slot;
             seen[owner as usize] = true;
@@ -354,14 +354,14 @@ impl<'a> Net<'a> {
                 memory.write(&into, data)
             }
             Comm::Fold { at, into, .. } => {
-                let mut own = Vec::new();
-                self.ranks[rank].memory(into.buffer)?.read(&into, &mut own)?;
                 let at = self.cells(at);
+                let own = &mut self.room.into;
+                own.clear();
+                let memory = self.ranks[rank].memory(into.buffer)?;
+                memory.read(&into, own)?;
                 let data = slot.get(at..at + own.len()).ok_or_else(outside)?;
-                for (own, &taken) in own.iter_mut().zip(data) {
-                    *own = self.terms.combine(taken, *own)?;
-                }
-                self.ranks[rank].memory(into.buffer)?.write(&into, &own)
+                self.terms.combine_all(data, own)?;
+                memory.write(&into, own)
             }
             _ => unreachable!("asked for what takes alone"),
         }
@@ -376,7 +376,7 @@ impl<'a> Net<'a> {
         if !waiting.is_empty() {
             return Err(format!("deadlock: {}", waiting.join(", ")));
         }
-        if let Some(((from, to), _)) = self.pairs.iter().find(|(_, pair)| !pair.sent.is_empty()) {
+        if let Some((from, to)) = self.pairs.never_received() {
             return Err(format!("a message from {from} to {to} is never received"));
         }
         for (member, rank) in self.members.iter_mut().zip(self.ranks) {
@@ -389,8 +389,8 @@ impl<'a> Net<'a> {
 /// The memory that a schedule asks for; its elements are as the receive buffer's.
 fn scratch_of(schedule: &Schedule, layout: Layout) -> Vec<Memory> {
     let scratch = |s: &Scratch| match s.unit {
-        Unit::Byte => Memory::new(vec![0; s.count as usize], Layout::CELL, true),
-        _ => Memory::new(vec![0; s.count as usize * layout.extent], layout, true),
+        Unit::Byte => Memory::new(repeat_n(UNWRITTEN, s.count as usize), Layout::CELL, true),
+        _ => Memory::new(repeat_n(UNWRITTEN, s.count as usize * layout.extent), layout, true),
     };
     schedule.scratch().iter().map(scratch).collect()
 }
@@ -457,16 +457,21 @@ impl Rank {
         Ok(!self.schedule.is_empty())
     }
 
-    fn finish_round(&mut self, terms: &mut Terms) -> Result<(), String> {
+    /// The communication of its round.
+    fn comms(&self) -> &[Comm] {
+        self.schedule.round(self.round).comms
+    }
+
+    fn finish_round(&mut self, terms: &mut Terms, room: &mut Room) -> Result<(), String> {
         let schedule = std::mem::take(&mut self.schedule);
-        let done = schedule.round(self.round).locals.iter().try_for_each(|local| self.local(local, terms));
+        let done = schedule.round(self.round).locals.iter().try_for_each(|local| self.local(local, terms, room));
         self.schedule = schedule;
         self.round += 1;
         self.posted = false;
         done
     }
 
-    fn local(&mut self, local: &Local, terms: &mut Terms) -> Result<(), String> {
+    fn local(&mut self, local: &Local, terms: &mut Terms, room: &mut Room) -> Result<(), String> {
         let (from, into) = match *local {
             Local::Copy { from, into } | Local::Reduce { from, into, .. } => (from, into),
             Local::Say { word, into } if matches!(into.buffer, Buffer::Scratch(_)) => {
@@ -478,27 +483,27 @@ impl Rank {
         if from.buffer == into.buffer && self.memory(from.buffer)?.overlap(&from, &into)? {
             return Err(format!("{local:?} overlaps itself"));
         }
-        let mut data = Vec::new();
-        self.memory(from.buffer)?.read(&from, &mut data)?;
-        if let Local::Reduce { order, .. } = *local {
-            if from.unit != Unit::Element || into.unit != Unit::Element {
-                return Err(format!("{local:?} reduces bytes"));
-            }
-            let mut own = Vec::with_capacity(data.len());
-            self.memory(into.buffer)?.read(&into, &mut own)?;
-            if own.len() != data.len() {
-                return Err(format!("{local:?}: the lengths differ"));
-            }
-            for (new, own) in data.iter_mut().zip(own) {
-                *new = if order == Order::FromFirst { terms.combine(*new, own)? } else { terms.combine(own, *new)? };
-            }
-            if order == Order::IntoFirst {
-                if !matches!(from.buffer, Buffer::Scratch(_)) {
-                    return Err(format!("{local:?} spends what is not scratch"));
-                }
-                self.memory(from.buffer)?.spend(&from)?;
-            }
+        let Room { from: data, into: own } = room;
+        data.clear();
+        self.memory(from.buffer)?.read(&from, data)?;
+        let Local::Reduce { order, .. } = *local else { return self.memory(into.buffer)?.write(&into, data) };
+        if from.unit != Unit::Element || into.unit != Unit::Element {
+            return Err(format!("{local:?} reduces bytes"));
         }
-        self.memory(into.buffer)?.write(&into, &data)
+        own.clear();
+        self.memory(into.buffer)?.read(&into, own)?;
+        if own.len() != data.len() {
+            return Err(format!("{local:?}: the lengths differ"));
+        }
+        if order == Order::FromFirst {
+            terms.combine_all(data, own)?;
+            return self.memory(into.buffer)?.write(&into, own);
+        }
+        terms.combine_all(own, data)?;
+        if !matches!(from.buffer, Buffer::Scratch(_)) {
+            return Err(format!("{local:?} spends what is not scratch"));
+        }
+        self.memory(from.buffer)?.spend(&from)?;
+        self.memory(into.buffer)?.write(&into, data)
     }
 }

@@ -56,6 +56,14 @@ impl Terms {
         Ok(left >> 32 << 32 | Cell::from(self.latest.1))
     }
 
+    /// `left op right` of each element, in the place of `right`.
+    pub fn combine_all(&mut self, left: &[Cell], right: &mut [Cell]) -> Result<(), String> {
+        left.iter().zip(right).try_for_each(|(&left, right)| {
+            *right = self.combine(left, *right)?;
+            Ok(())
+        })
+    }
+
     fn insert(&mut self, key: (u32, u32)) -> Result<u32, String> {
         let (left, right) = (self.terms[(key.0 - SPECIAL) as usize], self.terms[(key.1 - SPECIAL) as usize]);
         if left.ranks & right.ranks != 0 {

@@ -295,7 +295,7 @@ const LAYOUTS: [Layout; 2] = [Layout::CELL, Layout { size: 1, extent: 2 }];
 
 fn elements(layout: Layout, count: u64, writable: bool, cell: impl Fn(u64) -> Cell) -> Memory {
     let cells = (0..count).flat_map(|i| (0..layout.extent).map(move |at| (i, at)));
-    Memory::new(cells.map(|(i, at)| if at == 0 { cell(i) } else { GAP }).collect(), layout, writable)
+    Memory::new(cells.map(|(i, at)| if at == 0 { cell(i) } else { GAP }), layout, writable)
 }
 
 /// Operands are numbered as ranks of their own group; the second group's elements have numbers of their own.

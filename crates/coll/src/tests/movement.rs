@@ -9,6 +9,7 @@ use crate::collective::Collective;
 use crate::schedule::{Comm, Schedule};
 use crate::tuning::Tuning;
 use std::collections::{HashMap, VecDeque};
+use std::iter::repeat_n;
 
 /// A type and how many of it make two bytes.
 #[derive(Clone, Copy)]
@@ -26,7 +27,11 @@ const KINDS: [Kind; 3] = [
 
 /// The same type everywhere, or a different one from rank to rank.
 pub(super) fn kind(mixed: bool, salt: u32) -> Kind {
-    KINDS[if mixed { salt as usize % KINDS.len() } else { 0 }]
+    KINDS[number(mixed, salt)]
+}
+
+fn number(mixed: bool, salt: u32) -> usize {
+    if mixed { salt as usize % KINDS.len() } else { 0 }
 }
 
 /// The identity of a byte on its way from one rank to another.
@@ -42,22 +47,21 @@ impl Kind {
 
     /// A buffer of `pairs`, nothing in it yet.
     pub(super) fn blank(self, pairs: u64, writable: bool) -> Memory {
-        let mut cells = Vec::new();
-        for _ in 0..pairs * self.per_pair {
-            cells.extend((0..self.layout.extent).map(|i| if i < self.layout.size { UNWRITTEN } else { GAP }));
+        let mut memory = Memory::new(repeat_n(UNWRITTEN, self.at(pairs)), self.layout, writable);
+        if !self.layout.is_dense() {
+            memory.cells.chunks_mut(self.layout.extent).for_each(|element| element[self.layout.size..].fill(GAP));
         }
-        Memory::new(cells, self.layout, writable)
+        memory
     }
 
-    /// Writes `bytes` as elements from cell `at` on.
-    fn put(self, memory: &mut Memory, mut at: usize, bytes: impl Iterator<Item = Cell>) {
-        for (i, byte) in bytes.enumerate() {
-            if i > 0 && i % self.layout.size == 0 {
-                at += self.layout.extent - self.layout.size;
-            }
-            memory.cells[at] = byte;
-            at += 1;
+    /// Writes `pairs` of bytes as elements from cell `at` on.
+    fn put(self, memory: &mut Memory, at: usize, pairs: u64, byte: impl Fn(u64) -> Cell) {
+        let mut bytes = (0..2 * pairs).map(byte);
+        let elements = memory.cells[at..].chunks_mut(self.layout.extent);
+        for element in elements.take((pairs * self.per_pair) as usize) {
+            element.iter_mut().take(self.layout.size).zip(&mut bytes).for_each(|(cell, byte)| *cell = byte);
         }
+        assert!(bytes.next().is_none(), "there is room for all");
     }
 
     /// The cell where the element after `pairs` begins.
@@ -67,7 +71,7 @@ impl Kind {
 
     pub(super) fn holding(self, pairs: u64, from: u32, to: u32) -> Memory {
         let mut memory = self.blank(pairs, false);
-        self.put(&mut memory, 0, (0..2 * pairs).map(|i| byte(from, to, i)));
+        self.put(&mut memory, 0, pairs, |i| byte(from, to, i));
         memory
     }
 }
@@ -132,7 +136,7 @@ impl Plan {
     /// Fills block `i` with what `from` sends to `to`.
     pub(super) fn fill(&self, memory: &mut Memory, i: u32, from: u32, to: u32) {
         let (start, pairs) = (self.starts[i as usize], self.pairs[i as usize]);
-        self.kind.put(memory, self.kind.at(start), (0..2 * pairs).map(|at| byte(from, to, at)));
+        self.kind.put(memory, self.kind.at(start), pairs, |at| byte(from, to, at));
     }
 }
 
@@ -222,10 +226,11 @@ fn bcast_matrix(name: &str) {
 }
 
 fn bcast_case(name: &str, tuning: &Tuning, size: u32, root: u32, pairs: u64, mixed: bool) {
-    let full = |rank| kind(mixed, rank).holding(pairs, root, 0);
+    let full = KINDS.map(|kind| kind.holding(pairs, root, 0));
+    let full = |rank| &full[number(mixed, rank)];
     let ranks = play(size, tuning, name, 1, seed(size, root, pairs), &mut Terms::default(), |rank| {
         let kind = kind(mixed, rank);
-        let recv = if rank == root { full(rank) } else { kind.blank(pairs, true) };
+        let recv = if rank == root { full(rank).clone() } else { kind.blank(pairs, true) };
         Part { call: Call::Bcast { root, data: kind.data(pairs) }, send: Memory::none(), recv }
     });
     let Some(ranks) = ranks else { return assert!(!fits(name, size, false)) };
@@ -565,11 +570,11 @@ impl TypedPlan {
 
     /// Gaps everywhere but in the blocks; those hold `content(block, byte)`.
     pub(super) fn memory(&self, writable: bool, content: impl Fn(u32, u64) -> Cell) -> Memory {
-        let mut memory = Memory::new(vec![GAP; self.cells], Layout::CELL, writable);
+        let mut memory = Memory::new(repeat_n(GAP, self.cells), Layout::CELL, writable);
         memory.typed = self.kinds.iter().map(|kind| kind.layout).collect();
         for (block, kind) in (0..).zip(&self.kinds) {
-            let bytes = (0..2 * self.pairs[block as usize]).map(|at| content(block, at));
-            kind.put(&mut memory, self.displs[block as usize] as usize, bytes);
+            let (at, pairs) = (self.displs[block as usize] as usize, self.pairs[block as usize]);
+            kind.put(&mut memory, at, pairs, |at| content(block, at));
         }
         memory
     }

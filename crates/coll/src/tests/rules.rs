@@ -12,7 +12,7 @@ fn outcome(seed: u64, host_bytes: u64, write: impl Fn(u32, &mut Schedule)) -> Re
         let mut schedule = Schedule::new();
         write(rank, &mut schedule);
         schedule.end_round();
-        let operand = (0..4).map(|i| Terms::leaf(rank, i)).collect();
+        let operand = (0..4).map(|i| Terms::leaf(rank, i));
         let send = Memory::new(operand, Layout::CELL, false);
         Member { send, recv: Memory::new(vec![0; 4], Layout::CELL, true), schedule }
     };
@@ -285,7 +285,7 @@ fn no_step_of_a_real_schedule_can_be_missing() {
         let steps = planned(0).rounds().map(|round| round.comms.len()).sum::<usize>();
         for missing in 0..steps {
             let member = |rank| {
-                let operand = (0..12).map(|i| Terms::leaf(rank, i)).collect();
+                let operand = (0..12).map(|i| Terms::leaf(rank, i));
                 let schedule = if rank == 0 { without(&planned(0), missing) } else { planned(rank) };
                 let recv = Memory::new(vec![0; 12], Layout::CELL, true);
                 Member { send: Memory::new(operand, Layout::CELL, false), recv, schedule }

@@ -1,0 +1,116 @@
+//! What is under way between two ranks: messages sent and receives posted, each pair's in order.
+//!
+//! A message meets the first receive of its pair and a receive the first message, so that of each pair either messages
+//! or receives are queued, never both. It must stay cheap for many short runs: one table of all pairs, and entries that
+//! follow each other by number.
+//!
+//! Before it: `run`. After it: `memory`, whose cells messages carry.
+
+use super::memory::Cell;
+use crate::schedule::Span;
+
+pub struct Message {
+    pub data: Vec<Cell>,
+    /// The sender waits for the receive.
+    pub synchronous: bool,
+}
+
+enum Queued {
+    Sent(Message),
+    Posted(Span),
+    /// Met its counterpart: the place is free.
+    Met,
+}
+
+struct Entry {
+    queued: Queued,
+    /// The next one of its pair.
+    next: u32,
+}
+
+/// The first and the last entry of a pair. (An array, because a table of zeros costs nothing to make.)
+type Ends = [u32; 2];
+
+/// Stands for no entry.
+const NONE: u32 = 0;
+
+pub struct Pairs {
+    ranks: usize,
+    /// Of the pair that rank `i` sends to rank `j`: number `i * ranks + j`.
+    ends: Vec<Ends>,
+    /// Entry `i` is number `i + 1`.
+    entries: Vec<Entry>,
+    free: Vec<u32>,
+}
+
+impl Pairs {
+    pub fn among(ranks: usize) -> Pairs {
+        let ends = vec![[NONE; 2]; ranks * ranks];
+        Pairs { ranks, ends, entries: Vec::new(), free: Vec::new() }
+    }
+
+    /// The message again with the receive that it meets, or None: it is queued.
+    pub fn send(&mut self, from: usize, to: usize, message: Message) -> Option<(Message, Span)> {
+        let pair = from * self.ranks + to;
+        if let Some(Queued::Posted(_)) = self.first(pair)
+            && let Queued::Posted(into) = self.pop(pair)
+        {
+            return Some((message, into));
+        }
+        self.push(pair, Queued::Sent(message));
+        None
+    }
+
+    /// The message that a receive meets, or None: it is queued.
+    pub fn post(&mut self, from: usize, to: usize, into: Span) -> Option<Message> {
+        let pair = from * self.ranks + to;
+        if let Some(Queued::Sent(_)) = self.first(pair)
+            && let Queued::Sent(message) = self.pop(pair)
+        {
+            return Some(message);
+        }
+        self.push(pair, Queued::Posted(into));
+        None
+    }
+
+    /// A pair, sender and receiver, with a message that nobody has received.
+    pub fn never_received(&self) -> Option<(usize, usize)> {
+        let pair = (0..self.ends.len()).find(|&pair| matches!(self.first(pair), Some(Queued::Sent(_))))?;
+        Some((pair / self.ranks, pair % self.ranks))
+    }
+
+    fn first(&self, pair: usize) -> Option<&Queued> {
+        let [number, _] = self.ends[pair];
+        (number != NONE).then(|| &self.entries[number as usize - 1].queued)
+    }
+
+    fn push(&mut self, pair: usize, queued: Queued) {
+        let entry = Entry { queued, next: NONE };
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.entries[number as usize - 1] = entry;
+                number
+            }
+            None => {
+                self.entries.push(entry);
+                self.entries.len() as u32
+            }
+        };
+        let [first, last] = &mut self.ends[pair];
+        if *first == NONE {
+            *first = number;
+        } else {
+            self.entries[*last as usize - 1].next = number;
+        }
+        *last = number;
+    }
+
+    fn pop(&mut self, pair: usize) -> Queued {
+        let [first, _] = &mut self.ends[pair];
+        let number = *first;
+        let entry = &mut self.entries[number as usize - 1];
+        *first = entry.next;
+        self.free.push(number);
+        std::mem::replace(&mut entry.queued, Queued::Met)
+    }
+}
