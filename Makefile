@@ -10,7 +10,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # The libraries and tools that are installed, and nothing else.
 PACKAGES := -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
 
-.PHONY: all setup build stage install demo lab test tidy unit unit-programs unit-libraries unit-documents loom sim e2e check-long bench drawing fmt lint clean
+.PHONY: all setup build stage install demo lab test tidy unit unit-programs unit-abis unit-libraries unit-documents loom sim e2e check-long bench drawing fmt lint clean
 
 all: build
 
@@ -40,7 +40,7 @@ lab: stage
 # beside each other.
 test: setup tidy
 	$(CARGO) test --workspace --no-run
-	$(MAKE) --keep-going --jobs 3 --output-sync=target unit-programs unit-libraries unit-documents
+	$(MAKE) --keep-going --jobs 3 --output-sync=target unit-abis unit-libraries unit-programs unit-documents
 	$(MAKE) e2e
 
 # Layout, warnings, and what can be told from the sources alone: floors, imports, documents.
@@ -50,10 +50,16 @@ tidy: lint
 unit: setup
 	$(CARGO) test --workspace --no-fail-fast
 
-# The same in three parts. ARTEFACTS_UNDER_TEST names a folder with the libraries and tools that tests of installed files
-# take; without it they build them.
-unit-programs: stage
-	ARTEFACTS_UNDER_TEST=$(abspath $(TARGET)/release) $(CARGO) test --workspace --no-fail-fast --test '*'
+# The same in four parts. Tests of the ABIs take the libraries and tools in the folder that ARTEFACTS_UNDER_TEST names;
+# without it they build them. They are named one by one because `-p` would compile some crates again with fewer features.
+ABI_TESTS := $(sort $(basename $(notdir $(wildcard crates/abi*/tests/*.rs))))
+
+unit-abis: stage
+	ARTEFACTS_UNDER_TEST=$(abspath $(TARGET)/release) $(CARGO) test --workspace --no-fail-fast $(patsubst %,--test %,$(ABI_TESTS))
+
+# Nothing in them is installed: they need not wait for the release build.
+unit-programs: setup
+	$(CARGO) test --workspace --exclude hawser-abi --exclude hawser-abi-std --exclude hawser-abi-mpich --no-fail-fast --test '*'
 
 unit-libraries: setup
 	$(CARGO) test --workspace --no-fail-fast --lib --bins
