@@ -17,6 +17,16 @@ for inherited in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         signal.signal(inherited, lambda *_: None)
 
 
+# The files that take longest, the longest first: begun last, one of them would go on when all other workers have ended.
+LONGEST = ["test_programs", "test_mpi4py", "test_ethernet", "test_death", "test_rails", "test_binaries", "test_lab",
+           "test_progress", "test_errors", "test_random", "test_phases", "test_limits", "test_soak"]
+
+
+def pytest_collection_modifyitems(items):
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(LONGEST)))
+
+
 @pytest.fixture(scope="session")
 def session():
     session = harness.Session()
