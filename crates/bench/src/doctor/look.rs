@@ -150,7 +150,7 @@ fn rdma() -> Vec<String> {
 }
 
 fn rails() -> hawser_base::Result<Vec<Rail>> {
-    let wishes = Wishes::from_environment()?;
+    let wishes = hawser_node::wishes()?;
     Ok(hawser_dev_ether::found(&wishes)?.iter().map(|found| rail(found, &wishes)).collect())
 }
 
@@ -174,16 +174,16 @@ fn rail(Found { rail, attempts }: &Found, wishes: &Wishes) -> Rail {
         networks: interface.addresses.iter().map(Network::of).collect(),
         offloads: those(|feature| feature.is_on),
         switchable: those(|feature| feature.is_changeable).unwrap_or_default(),
-        ports: attempts.iter().map(|attempt| port(attempt, wishes)).collect(),
+        ports: attempts.iter().map(|attempt| port(attempt, wishes.permits(interface, attempt.method))).collect(),
     }
 }
 
-fn port(attempt: &Attempt, wishes: &Wishes) -> Port {
+fn port(attempt: &Attempt, wanted: bool) -> Port {
     let made = attempt.made.as_ref();
     Port {
         method: attempt.method.name().into(),
         ip: attempt.ip,
-        wanted: wishes.methods.contains(&attempt.method),
+        wanted,
         frame_max: made.map_or(0, |port| port.frame_max()),
         room: made.map_or(0, |port| port.room()),
         error: made.err().map(ToString::to_string),

@@ -33,7 +33,8 @@ fn parts(me: u32, secret: Secret, theirs: &Theirs) -> io::Result<Parts> {
     let key = Key::new(secret);
     let seal = Seal { key: key.clone(), me, ranks: 2 };
     let who = Who { job: key.derive(b"job") as u32, local_rank: 0, local_ranks: 1, seal };
-    let ports = ports(&who).map_err(|error| io::Error::other(error.cause().to_string()))?;
+    let opened = hawser_node::wishes().and_then(|wishes| ports(&who, &wishes));
+    let ports = opened.map_err(|error| io::Error::other(error.cause().to_string()))?;
     let theirs = theirs.clone();
     let seed = u64::from_le_bytes(host::random()?);
     Ok(Parts { rank: Rank { me, ranks: 2, key, seed }, ports, cards: Box::new(move |_| theirs.get().cloned()) })
