@@ -5,18 +5,20 @@
 #include "coll.h"
 #include <pthread.h>
 
-enum { MOST = 70000, ROUNDS = 60 };
+enum { MOST = 70000, ALONE = 65000, ROUNDS = 60 };
 
 static MPI_Comm base[2], made[2], filled[MOST];
 static int codes[2];
 
-/* As many duplicates as there can be: of this rank alone, which needs no message for each, so that the same numbers are taken
- * on all. (comm_most.c fills up with communicators of several ranks.) */
+/* As many duplicates as there can be. The last few hundred are of all ranks; those before of each rank alone, which need no
+ * message each and take the same numbers on all. (comm_most.c fills up with communicators of several ranks.) */
 static int fill_up(void)
 {
     int count = 0, code;
     OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
-    while ((code = MPI_Comm_dup(MPI_COMM_SELF, &filled[count])) == MPI_SUCCESS) CHECK(++count < MOST);
+    while ((code = MPI_Comm_dup(count < ALONE ? MPI_COMM_SELF : MPI_COMM_WORLD, &filled[count])) == MPI_SUCCESS)
+        CHECK(++count < MOST);
+    CHECK(count > ALONE);
     EQUAL(test_class(code), MPI_ERR_OTHER);
     return count;
 }
