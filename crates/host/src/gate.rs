@@ -61,6 +61,9 @@ pub struct Spec {
     pub secret: Secret,
     /// There are descriptors for tethers: what ranks have started dies with this process.
     pub has_tethers: bool,
+    /// Whether the job goes on without a rank whose end was a fault; else it is ended, and no rank is to leave MPI by
+    /// itself meanwhile.
+    pub goes_on: bool,
 }
 
 /// What the first process lends for one call.
@@ -89,6 +92,8 @@ pub struct Gate {
     departures: u32,
     /// A rank's process is gone that had not left MPI.
     went_without: bool,
+    /// Something was told for which the job is going to be ended.
+    is_doomed: bool,
     /// The job is being ended.
     is_ending: bool,
     events: VecDeque<Event>,
@@ -115,6 +120,7 @@ impl Gate {
             unheard: Unheard::default(),
             departures: 0,
             went_without: false,
+            is_doomed: false,
             is_ending: false,
             events: VecDeque::new(),
         })
@@ -193,6 +199,7 @@ impl Gate {
     /// The first process has found out and told itself what is wrong with a rank.
     pub fn set_judged(&mut self, local: usize) {
         self.ranks[local].judged = true;
+        self.is_doomed |= !self.spec.goes_on;
     }
 
     /// Answers `Event::Asked` and ends the connection.

@@ -120,12 +120,13 @@ impl Drop for First {
 impl First {
     /// For ranks 0 to `local - 1` of `size`; all others are on another host.
     fn open(local: u32, size: u32) -> First {
-        First::open_with(local, size, true)
+        First::open_as(local, size, |_| ())
     }
 
-    fn open_with(local: u32, size: u32, has_tethers: bool) -> First {
+    /// The same with what `change` says of the gate.
+    fn open_as(local: u32, size: u32, change: impl FnOnce(&mut Spec)) -> First {
         let mut epoll = Epoll::new().unwrap();
-        let spec = Spec {
+        let mut spec = Spec {
             job_id: "gate-test".into(),
             host: "here".into(),
             door: "gate-test".into(),
@@ -133,20 +134,24 @@ impl First {
             ranks: (0..local).map(|rank| (rank, 0)).collect(),
             hosts: (0..size).map(|rank| u32::from(rank >= local)).collect(),
             programs: vec![size],
-            has_tethers,
+            has_tethers: true,
             ..Spec::default()
         };
+        change(&mut spec);
         let gate = Gate::open(spec, facts::without_fork(local as usize), &mut epoll).unwrap();
         First { gate, epoll, children: Vec::new(), events: Vec::new() }
     }
 
     /// The same with ranks that play these parts.
     fn with(parts: &[&str], size: u32) -> First {
-        let mut first = First::open(parts.len() as u32, size);
+        First::open(parts.len() as u32, size).playing(parts)
+    }
+
+    fn playing(mut self, parts: &[&str]) -> First {
         for (local, part) in parts.iter().enumerate() {
-            first.start(local, again(part));
+            self.start(local, again(part));
         }
-        first
+        self
     }
 
     /// Starts the program of a rank; its process.
@@ -352,12 +357,34 @@ fn what_a_process_said_before_it_was_reaped_is_heard_before_its_end() {
 
 #[test]
 fn on_one_host_all_have_left_once_those_that_can_have_after_one_that_went_without() {
-    let mut first = First::with(&["exit:3", "failed:0,left,all-left"], 2);
+    let mut first = First::open_as(2, 2, |spec| spec.goes_on = true).playing(&["exit:3", "failed:0,left,all-left"]);
     assert!(!first.gate.is_part());
     let end = words(&first.gone(0));
     assert!(end.contains(&"wrong 0 Fault(NoFinalize { code: 3 })".into()), "{end:?}");
     let rest = words(&first.gone(1));
     assert_eq!(rest.last().unwrap(), "gone 1 0");
+    assert!(first.gate.segment().all_finalized());
+}
+
+/// What they print then would come of the end of that one.
+#[test]
+fn none_leaves_a_job_that_is_ended_for_one_that_went_without() {
+    for part in ["exit:3", "kill", "absent", "abort:3:it hurts"] {
+        let mut first = First::open_as(2, 2, |spec| spec.goes_on = part.starts_with("abort"));
+        first.start(1, again("left,stay"));
+        first.until("a departure", |event| matches!(event, Event::Left { rank: 1 }));
+        first.start(0, again(part));
+        let end = words(&first.gone(0));
+        assert!(end.iter().any(|word| word.starts_with("wrong 0")), "{part}: {end:?}");
+        assert!(!first.gate.segment().all_finalized(), "{part}");
+    }
+}
+
+#[test]
+fn a_program_that_ends_well_without_finalize_holds_nobody_up() {
+    let mut first = First::with(&["exit:0", "left,all-left"], 2);
+    assert!(words(&first.gone(0)).contains(&"wrong 0 Fault(NoFinalize { code: 0 })".into()));
+    first.gone(1);
     assert!(first.gate.segment().all_finalized());
 }
 
@@ -531,7 +558,7 @@ fn a_tool_is_answered_once_and_may_be_gone() {
 #[test]
 fn a_rank_whose_connection_is_closed_is_read_from_its_page() {
     // This process is the rank, and would end with its tether.
-    let mut first = First::open_with(1, 3, false);
+    let mut first = First::open_as(1, 3, |spec| spec.has_tethers = false);
     let line = first.call(&hello(0));
     let Some(Message::Welcome(welcome)) = first.answer(&line) else { panic!("it was not let in") };
     let expected =

@@ -55,6 +55,8 @@ pub struct HostJob {
     pub stats: bool,
     /// HAWSER_MEMBARRIER where mpiexec runs.
     pub membarrier: bool,
+    /// The others go on when a rank ends (-disable-auto-cleanup).
+    pub keeps: bool,
     /// The profile of the machine that mpiexec is on, in one line (`node::profile`); empty for none.
     pub tuned: String,
 }
@@ -371,7 +373,7 @@ fn put_job(to: &mut Writer, job: &HostJob) {
     });
     put_binding(to.bytes(&job.directory), &job.binding);
     to.list(&job.readers, |to, rank| to.u32(*rank).done()).u8(u8::from(job.stats)).u8(u8::from(job.membarrier));
-    to.text(&job.tuned);
+    to.u8(u8::from(job.keeps)).text(&job.tuned);
 }
 
 fn get_job(from: &mut Reader) -> Option<HostJob> {
@@ -398,6 +400,7 @@ fn get_job(from: &mut Reader) -> Option<HostJob> {
         readers: from.list(Reader::u32)?,
         stats: from.u8()? == 1,
         membarrier: from.u8()? == 1,
+        keeps: from.u8()? == 1,
         tuned: from.text()?,
     })
 }
@@ -587,6 +590,7 @@ mod tests {
             directory: b"/".to_vec(),
             readers: vec![0, 2],
             stats: true,
+            keeps: true,
             tuned: "date = 1;HAWSER_SPIN = 7;".into(),
             ..HostJob::default()
         };

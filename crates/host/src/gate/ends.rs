@@ -107,7 +107,6 @@ impl Gate {
         if is_news {
             self.events.push_back(Event::Ended { rank, ending, has_left, unclear });
         }
-        self.look_whether_all_left();
         is_news
     }
 
@@ -131,23 +130,29 @@ impl Gate {
     }
 
     /// Where all ranks are on this host, they meet before they leave MPI, so that nobody need say that all have left;
-    /// but for those that cannot, as a rank has gone without.
+    /// but for those that cannot, as a rank has gone without. While it is not known what was wrong with one, or it is
+    /// known and ends the job, they stay where they are: what they did then would follow from the end of that one.
     pub(super) fn look_whether_all_left(&self) {
         let is_through = |rank: &Rank| match &rank.attached {
-            Some(attached) => attached.finalized || attached.gone,
+            Some(attached) => attached.finalized || attached.gone && rank.judged,
             None => rank.is_gone(),
         };
-        if self.went_without && !self.is_part() && self.ranks.iter().all(is_through) {
+        let may_leave = self.went_without && !self.is_part() && !self.is_doomed;
+        if may_leave && self.ranks.iter().all(is_through) {
             self.segment.set_all_finalized(true);
             self.segment.ring_all();
         }
     }
 
-    /// Says what was wrong with a rank's end, once.
+    /// Says what was wrong with a rank's end, once, and looks what that means for those that wait to leave.
     fn judge(&mut self, moment: &Moment, local: usize, final_word: bool) {
-        if self.ranks[local].judged {
-            return;
+        if !self.ranks[local].judged {
+            self.judge_first(moment, local, final_word);
         }
+        self.look_whether_all_left();
+    }
+
+    fn judge_first(&mut self, moment: &Moment, local: usize, final_word: bool) {
         self.learn_end(local);
         let rank = &mut self.ranks[local];
         let what = rank.verdict(final_word);
@@ -199,6 +204,7 @@ impl Gate {
     }
 
     pub(super) fn say_wrong(&mut self, local: usize, what: Wrong) {
+        self.is_doomed |= what.ends_job(self.spec.goes_on);
         let rank = &self.ranks[local];
         self.events.push_back(Event::Wrong { rank: rank.world, pid: rank.pid(), what });
     }

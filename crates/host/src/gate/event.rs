@@ -90,6 +90,18 @@ pub enum Wrong {
     NoInit,
 }
 
+impl Wrong {
+    /// Whether the job is ended for it at once, where it `goes_on` without a rank whose end was a fault or does not. A
+    /// program that ends well without MPI_Finalize may be one of which all ranks do that.
+    pub(super) fn ends_job(&self, goes_on: bool) -> bool {
+        match self {
+            Wrong::Aborted { .. } | Wrong::Unlike { .. } => true,
+            Wrong::Fault(Fault::NoFinalize { code: 0 }) => false,
+            Wrong::Fault(_) | Wrong::NoInit => !goes_on,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -91,6 +91,7 @@ impl Run {
             programs: job.apps.iter().map(|app| app.ranks).collect(),
             secret: job.secret,
             has_tethers,
+            goes_on: job.keeps,
         };
         let gate = Gate::open(spec, facts, &mut desk.epoll)?;
         let look = Some((clock::now_ns() + FIRST_LOOK_NS, FIRST_LOOK_NS));

@@ -55,7 +55,10 @@ impl Conductor<'_> {
                 *on_the_way = on_the_way.saturating_sub(len as usize);
             }
             Up::Trouble(trouble) => self.trouble(number, trouble),
-            Up::Ended { end, has_left, unclear } => self.gone(number, end, has_left, unclear),
+            Up::Ended { end, has_left, unclear } => {
+                self.gone(number, end, has_left, unclear);
+                self.look_whether_all_left();
+            }
             Up::RankEnded { rank, pid, code } => {
                 self.reach.forget(rank);
                 self.rank_ended(rank);

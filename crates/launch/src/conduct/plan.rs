@@ -71,6 +71,7 @@ fn whole_job(options: &Options, size: u32, stats: bool) -> io::Result<HostJob> {
         readers: options.readers.clone(),
         stats,
         membarrier: params::may_membarrier(),
+        keeps: options.keeps,
         tuned: options.profile.line(),
     })
 }

@@ -51,8 +51,8 @@ impl Conductor<'_> {
         if unclear {
             self.ends.unclear.insert(end.rank);
         }
-        if !has_left && self.ends.without.insert(end.rank) {
-            self.look_whether_all_left();
+        if !has_left {
+            self.ends.without.insert(end.rank);
         }
     }
 
@@ -70,8 +70,12 @@ impl Conductor<'_> {
         }
     }
 
-    /// Every rank has left MPI, or will never do so.
+    /// Every rank has left MPI, or will never do so. While it is not known what was wrong with one those that are left
+    /// stay where they are, as they do when the job is being ended for it.
     pub(super) fn look_whether_all_left(&mut self) {
+        if self.ending || !self.ends.unclear.is_empty() {
+            return;
+        }
         if self.finalized + self.ends.without.len() as u32 == self.hosts[0].job.size {
             let running = self.hosts.iter_mut().filter(|host| host.stage == Stage::Running);
             running.for_each(|host| host.down(&Down::AllFinalized { heard: host.departures }));
@@ -89,6 +93,7 @@ impl Conductor<'_> {
                 self.judge(number, &trouble);
             }
         }
+        self.look_whether_all_left();
     }
 
     fn judge(&mut self, number: usize, trouble: &Trouble) {
