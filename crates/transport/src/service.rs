@@ -50,10 +50,11 @@ impl Service {
             return Err(Error::new(Class::Other, text));
         }
         let user = User { name: name.into(), first: self.segment.lanes_of(name, lanes)?, count: lanes };
+        // Last, what devices do not take back.
+        let fabric = Fabric::over(self.devices.clone(), user.clone(), peers)?;
         if name != MPI {
             self.devices.iter().try_for_each(|device| device.admit(&user))?;
         }
-        let fabric = Fabric::over(self.devices.clone(), user, peers)?;
         open.push(name.into());
         Ok(fabric)
     }
@@ -63,7 +64,7 @@ impl Service {
 mod tests {
     use super::*;
     use hawser_base::{Lane, Peer};
-    use hawser_device::{Delivery, Header, Loopback, Payload, Source};
+    use hawser_device::{Delivery, Header, Limits, Loopback, Payload, Port, Source};
 
     /// What has come, by its header's `a`.
     #[derive(Default)]
@@ -120,9 +121,35 @@ mod tests {
         assert!(beyond.is_err());
     }
 
+    /// A device that takes a user once and for ever, as one whose peers were told does.
+    #[derive(Default)]
+    struct Once(Mutex<Vec<User>>);
+
+    impl Device for Once {
+        fn name(&self) -> &'static str {
+            "once"
+        }
+        fn reaches(&self, peer: Peer) -> bool {
+            peer == Peer(0)
+        }
+        fn limits(&self) -> Limits {
+            Loopback::new(Peer(0)).limits()
+        }
+        fn admit(&self, user: &User) -> Result<()> {
+            let mut all = self.0.lock().unwrap();
+            assert!(!all.contains(user), "{user:?} was there");
+            all.push(user.clone());
+            Ok(())
+        }
+        fn port(&self, _: Lane) -> Box<dyn Port> {
+            unreachable!("nothing is sent")
+        }
+    }
+
     #[test]
     fn a_user_whose_peer_nothing_reaches_is_not_open_and_may_try_again() {
-        let (service, peers) = service();
+        let service = Service::new(vec![Box::new(Once::default())], Segment::alone().unwrap());
+        let peers = Peers::of(vec![Peer(0)]);
         assert!(service.open("pm", 1, &Peers::Run { first: Peer(0), len: 2 }).is_err());
         assert_eq!(service.open("pm", 1, &peers).unwrap().user().count, 1);
     }
