@@ -117,6 +117,11 @@ static int operation(const char *what)
     if (!strcmp(what, "stream")) return sent_again_and_again(LONG_BYTES);
     if (!strcmp(what, "dup")) return MPI_Comm_dup(twin, &made);
     if (!strcmp(what, "split")) return MPI_Comm_split(twin, 0, me, &made);
+    if (!strcmp(what, "barrier")) return MPI_Barrier(twin);
+    if (!strcmp(what, "ibarrier")) {
+        int code = MPI_Ibarrier(twin, &request);
+        return code == MPI_SUCCESS ? waited(&request) : code;
+    }
     if (!strcmp(what, "allreduce")) return MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, twin);
     if (!strcmp(what, "allgather")) return MPI_Allgather(&one, 1, MPI_INT, all, 1, MPI_INT, twin);
     if (!strcmp(what, "allreduce_long"))
@@ -182,12 +187,12 @@ static void try_all(void)
     static const char *const fails[] = {
         "recv", "recv_long", "recv_any", "irecv_any", "test_any", "probe", "probe_any", "mprobe_any", "iprobe",
         "iprobe_any", "improbe_any", "ssend", "send_long", "allreduce", "dup", "iallreduce", "allgather",
+        "barrier", "ibarrier",
     };
     for (size_t at = 0; at < sizeof fails / sizeof *fails; at++)
         if (operation(fails[at]) == MPI_SUCCESS) FAIL("%s ends well after the death", fails[at]);
     /* These may end well where the dead rank has nothing to say. */
     int one = 1, sum;
-    MPI_Barrier(twin);
     MPI_Bcast(&one, 1, MPI_INT, 0, twin);
     MPI_Reduce(&one, &sum, 1, MPI_INT, MPI_SUM, 0, twin);
 }

@@ -17,7 +17,7 @@ use crate::comm::{Comm, CommRef};
 use crate::desk::flags::Phase;
 use crate::desk::host::Host;
 use crate::desk::memory::Memory;
-use crate::desk::run::{Failure, Open, Run, Stage, failed, host_step_of};
+use crate::desk::run::{Failure, Open, Run, Stage, host_step_of};
 use crate::group::Group;
 use crate::lives;
 use crate::process::Process;
@@ -26,7 +26,7 @@ use crate::request::{self, Kind as RequestKind, Lane};
 use crate::status::Status;
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Class, Context, Error, Peer, Result, UserMem};
-use hawser_coll::{Comm as Step, Span};
+use hawser_coll::{Comm as Step, Schedule, Span};
 use hawser_job::{Tag, Waiting};
 use hawser_p2p::buffer::Buffer;
 use hawser_p2p::matching::Want;
@@ -184,7 +184,9 @@ impl Run {
         if comms.is_empty() {
             return Stage::Locals;
         }
-        let mut round = Starting { team, memory, open, failure, lane: &mut process.lane(team.comm.lane()).enter() };
+        let meets = failure.spoilt && is_meeting(schedule);
+        let mut round =
+            Starting { team, memory, open, failure, meets, lane: &mut process.lane(team.comm.lane()).enter() };
         let receives = comms.iter().filter(|step| matches!(step, Step::Recv { .. })).count();
         let mut direct = None;
         for step in comms {
@@ -214,7 +216,7 @@ impl Run {
                 return false;
             };
             match (status.error, receives) {
-                (Some(class), receives) => self.failure.note(failed(class, &team.name(rank), receives)),
+                (Some(class), receives) => self.failure.note_failed(class, &team.name(rank), receives),
                 (None, Some(bytes)) => self.failure.note_length(|| team.name(rank), status.bytes, bytes),
                 _ => {}
             }
@@ -251,12 +253,24 @@ pub fn ended(run: &mut Run) -> Result<()> {
     })
 }
 
+/// No message of the schedule carries data: its members meet, no more.
+#[cold]
+fn is_meeting(schedule: &Schedule) -> bool {
+    let is_empty = |step: &Step| match step {
+        Step::Send { from: span, .. } | Step::Recv { into: span, .. } => span.is_empty(),
+        _ => true,
+    };
+    schedule.rounds().all(|round| round.comms.iter().all(is_empty))
+}
+
 /// The lane while a round begins.
 struct Starting<'a> {
     team: &'a Team,
     memory: &'a mut Memory,
     open: &'a mut Vec<Open>,
     failure: &'a mut Failure,
+    /// Members only meet, and this one could not meet all of them.
+    meets: bool,
     lane: &'a mut Lane,
 }
 
@@ -307,9 +321,14 @@ impl Starting<'_> {
     }
 
     fn send(&mut self, rank: u32, from: &Span) {
-        let buffer = if self.failure.spoilt { Buffer::EMPTY } else { self.memory.buffer(from) };
+        let body = match self.failure.spoilt {
+            false => Body::Buffer(self.memory.buffer(from)),
+            // Nothing in place of data, and a byte in place of nothing.
+            true if self.meets => Body::Held(vec![0]),
+            true => Body::Buffer(Buffer::EMPTY),
+        };
         let to = Target { peer: self.peer(rank), context: self.team.context, tag: self.team.tag };
-        if let Buffer::Dense(mem) = buffer
+        if let Body::Buffer(Buffer::Dense(mem)) = body
             && self.lane.send_at_once(&to, mem)
         {
             return;
@@ -318,7 +337,7 @@ impl Starting<'_> {
         match self.lane.core.requests.insert(request) {
             Ok(request) => {
                 self.open.push(Open { request, rank, receives: None });
-                self.lane.start(Outgoing { to, body: Body::Buffer(buffer), sync: false, request });
+                self.lane.start(Outgoing { to, body, sync: false, request });
             }
             Err(error) => self.failure.note(error),
         }
@@ -331,7 +350,7 @@ impl Starting<'_> {
             let want = self.want(peer);
             match pt2pt::recv_direct(process, self.lane, &want, peer, into, rank as i32) {
                 Some(Status { error: Some(class), .. }) => {
-                    self.failure.note(failed(class, &self.team.name(rank), Some(into.len() as u64)));
+                    self.failure.note_failed(class, &self.team.name(rank), Some(into.len() as u64));
                 }
                 Some(status) => {
                     self.failure.note_length(|| self.team.name(rank), status.bytes, into.len() as u64);

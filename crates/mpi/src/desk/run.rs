@@ -231,6 +231,13 @@ impl Failure {
         self.note(error);
     }
 
+    /// A message with `rank` failed, which had room for `receives` bytes if it was to be received. A byte where none is
+    /// expected is what a rank sends that could not meet all others.
+    pub fn note_failed(&mut self, class: Class, rank: &str, receives: Option<u64>) {
+        self.spoilt |= class == Class::Truncate && receives == Some(0);
+        self.note(failed(class, rank, receives));
+    }
+
     /// A message of `rank` had `got` bytes. An empty one in place of data is what a rank sends that has none.
     pub fn note_length(&mut self, rank: impl FnOnce() -> String, got: u64, expected: u64) {
         if got != expected {
@@ -241,7 +248,7 @@ impl Failure {
 }
 
 #[cold]
-pub fn failed(class: Class, rank: &str, receives: Option<u64>) -> Error {
+fn failed(class: Class, rank: &str, receives: Option<u64>) -> Error {
     let text = match (class, receives) {
         (Class::Truncate, Some(bytes)) => format!(
             "{rank} sent more than the {bytes} bytes that this rank expects; counts and types of the collective \
