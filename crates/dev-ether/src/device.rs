@@ -13,7 +13,7 @@ use crate::direct::{self, Direct, Lent};
 use crate::endpoint::{self, RUN_BYTES, Rank};
 use crate::ends::Ends;
 use crate::inbox::Inbox;
-use crate::message::{HEADER, Incoming, Outgoing};
+use crate::message::{HEADER, Incoming, Outgoing, class_of, refusal};
 use crate::open::Opened;
 use crate::parting::Parting;
 use crate::remote::{self, Order, Remote};
@@ -30,7 +30,7 @@ use hawser_job::Lives;
 use hawser_job::counters::Counters;
 use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
 use hawser_link::record::RECORD;
-use hawser_link::{Class, Endpoint, Kept, Message, Refused};
+use hawser_link::{Class, Endpoint, Kept, Message};
 use hawser_os::clock;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -79,7 +79,7 @@ pub struct State {
     openings: Openings,
     looked: Box<dyn Fn() + Send>,
     pub inboxes: ByLane<Inbox>,
-    /// Of the lanes beside the first user's.
+    /// Further users, and how far each is with its peers.
     pub users: Users,
     /// Something came into them since the rank last wanted to sleep: no descriptor and no bell tells of it.
     set_aside: bool,
@@ -314,11 +314,7 @@ impl State {
         if !self.endpoint.is_connected(to.0) {
             self.connect(to)?;
         }
-        let class = match source {
-            Source::None => Class::Control,
-            _ if placed => Class::Placed,
-            _ => Class::Payload,
-        };
+        let class = class_of(&source, placed);
         let mut writer = Outgoing::new(header, prefix, source);
         let total = writer.total();
         let kept = self.kept[lane].take();
@@ -331,10 +327,7 @@ impl State {
                 self.endpoint.send(to.0, lane.0, total, class, |at, into| writer.write(at, into))
             }
         };
-        taken.map_err(|refused| match refused {
-            Refused::Full => Refusal::Full,
-            Refused::NotConnected => Refusal::Lost,
-        })
+        taken.map_err(refusal)
     }
 
     /// Memory that a lane has reserved and not used is anybody's again.

@@ -3,10 +3,10 @@
 //! Before it: `device`; after it: `link::Message`, `device::Payload`.
 
 use hawser_base::{SharedMem, UserMem};
-use hawser_device::{Header, PREFIX_MAX, Payload, Source};
+use hawser_device::{Header, PREFIX_MAX, Payload, Refusal, Source};
 use hawser_link::frame::{COVERED, HEADER as FRAME_HEADER};
 use hawser_link::record::RECORD;
-use hawser_link::{Message, SHORTEST};
+use hawser_link::{Class, Message, Refused, SHORTEST};
 
 /// Bytes of a packet's header (P35).
 pub const HEADER: usize = 12;
@@ -15,6 +15,23 @@ pub const HEADER: usize = 12;
 // frame, however short the way's frames are (P6).
 const _: () = assert!(RECORD + HEADER + PREFIX_MAX <= COVERED);
 const _: () = assert!(FRAME_HEADER + COVERED <= SHORTEST);
+
+/// The class of a packet's message. `placed`: its receiver knows where the payload belongs.
+pub fn class_of(source: &Source<'_>, placed: bool) -> Class {
+    match source {
+        Source::None => Class::Control,
+        _ if placed => Class::Placed,
+        _ => Class::Payload,
+    }
+}
+
+/// A message that link refused, as a packet that the device refuses.
+pub fn refusal(refused: Refused) -> Refusal {
+    match refused {
+        Refused::Full => Refusal::Full,
+        Refused::NotConnected => Refusal::Lost,
+    }
+}
 
 /// A packet to be sent, written front to back.
 pub struct Outgoing<'a> {

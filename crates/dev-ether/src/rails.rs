@@ -143,7 +143,7 @@ impl Wanted {
         self.0.iter().any(|wish| wish.names(interface))
     }
 
-    /// What one of several wants; all, if one of them does.
+    /// The union of several; all interfaces, if one of them wants all.
     pub fn any_of<'a>(several: impl Iterator<Item = &'a Wanted>) -> Wanted {
         let mut wishes: Vec<Wish> = Vec::new();
         for wanted in several {
@@ -161,7 +161,7 @@ impl Wanted {
         self.0.is_empty() || self.names(interface)
     }
 
-    /// What names none of these interfaces: a slip, or meant for other hosts. `said`: a parameter and its value.
+    /// The wishes that name none of these interfaces: slips, or meant for other hosts. `said`: a parameter and its value.
     pub fn astray<'a>(&self, said: &str, interfaces: impl Iterator<Item = &'a Interface> + Clone) -> Option<String> {
         let strays = self.0.iter().filter(|wish| !interfaces.clone().any(|interface| wish.names(interface)));
         let strays: Vec<_> = strays.map(Wish::to_string).collect();

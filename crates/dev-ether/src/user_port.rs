@@ -5,10 +5,10 @@
 
 use crate::device::{LanePort, PACKET, State, lock};
 use crate::endpoint::RUN_BYTES;
-use crate::message::{HEADER, Outgoing};
+use crate::message::{HEADER, Outgoing, class_of, refusal};
 use hawser_base::{Peer, UserMem};
 use hawser_device::{Atomic, Bytes, Delivery, Fault, Header, Port, Refusal, RemoteKey, Source, Taken, Ticket};
-use hawser_link::{Class, Party, Refused};
+use hawser_link::{Class, Party};
 
 /// See the module.
 pub struct UserPort {
@@ -37,11 +37,7 @@ impl UserPort {
     ) -> Result<(), Refusal> {
         state.reach(to)?;
         let lane = self.port.lane;
-        let class = match source {
-            Source::None => Class::Control,
-            _ if placed => Class::Placed,
-            _ => Class::Payload,
-        };
+        let class = class_of(&source, placed);
         let mut writer = Outgoing::new(header, prefix, source);
         let total = writer.total();
         let kept = state.kept[lane].take();
@@ -57,10 +53,7 @@ impl UserPort {
                 endpoint.send_of(self.party, (to.0, lane.0), total, class, write)
             }
         };
-        taken.map_err(|refused| match refused {
-            Refused::Full => Refusal::Full,
-            Refused::NotConnected => Refusal::Lost,
-        })?;
+        taken.map_err(refusal)?;
         users.sent(self.place, to.0);
         Ok(())
     }

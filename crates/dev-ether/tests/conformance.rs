@@ -1,18 +1,15 @@
 //! The Ethernet device under the suite of every device, by UDP over the loopback interface; threads stand for processes.
 
 use hawser_base::{LANES, Lane, Peer};
-use hawser_dev_ether::port::{PortRange, UdpPort};
-use hawser_dev_ether::{EtherDevice, Opened, Setup};
+use hawser_dev_ether::port::{FramePort, PortRange, UdpPort};
 use hawser_device::conformance::{self, Form, Memory, Net, Record};
 use hawser_device::{Device, Header, Limits, Port, Source, User};
-use hawser_job::counters::Counters;
-use hawser_job::{Ending, Lives};
-use hawser_link::Rail;
-use hawser_link::frame::Key;
 use hawser_os::interfaces::{self, Interface};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
+
+mod nets;
 
 /// The loopback interface, as if it took no more than an Ethernet.
 fn loopback(mtu: usize) -> Interface {
@@ -29,31 +26,8 @@ fn net(ranks: usize, mtu: usize) -> Net {
 fn net_that_tells(ranks: usize, mtu: usize, told: Arc<AtomicU32>) -> Net {
     let interface = loopback(mtu);
     let local = interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("127.0.0.1");
-    let cards = Arc::new(Mutex::new(vec![None; ranks]));
-    let lives = Lives::private(ranks);
-    let device = |rank: usize| {
-        let port = UdpPort::open(&interface, local, PortRange::ANY, rank).unwrap();
-        let (theirs, told) = (cards.clone(), told.clone());
-        let device = EtherDevice::new(Setup {
-            me: rank as u32,
-            ranks: ranks as u32,
-            key: Key::new([5; 16]),
-            seed: rank as u64,
-            ports: vec![Opened { port: Box::new(port), rail: 0, interface: "lo".into(), traits: Rail::default() }],
-            cards: Box::new(move |peer: Peer, _| theirs.lock().unwrap()[peer.index()].clone()),
-            looked: Box::new(|| ()),
-            tell: Box::new(|_| true),
-            answers: Box::new(move |_| _ = told.fetch_add(1, Relaxed)),
-            counters: (Counters::private(), 0),
-            lives: lives.clone(),
-            serves: Box::new(move |peer: Peer| peer != Peer(rank as u32)),
-        });
-        cards.lock().unwrap()[rank] = Some(device.card());
-        Arc::new(device)
-    };
-    let devices: Vec<_> = (0..ranks).map(device).collect();
-    let kill = move |dead: usize| _ = lives.note(Peer(dead as u32), Ending::Failed);
-    Net { devices: devices.into_iter().map(|device| device as Arc<dyn Device>).collect(), kill: Box::new(kill) }
+    let port = |rank| Box::new(UdpPort::open(&interface, local, PortRange::ANY, rank).unwrap()) as Box<dyn FramePort>;
+    nets::net((0..ranks).map(port).collect(), "lo", &told)
 }
 
 #[test]

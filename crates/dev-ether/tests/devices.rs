@@ -4,23 +4,18 @@
 //! Rank 0 lives on one host, all others on the other one. One case after the other, hence its own `main`: it enters
 //! namespaces, and a namespace of users wants a single thread. Without the privilege it says so and tests nothing.
 
-use hawser_base::Peer;
 use hawser_dev_ether::port::{FramePort, PacketPort, PacketUdpPort, PortRange, Seal, StreamPort, UdpPort};
-use hawser_dev_ether::{EtherDevice, Opened, Setup};
-use hawser_device::Device;
 use hawser_device::conformance::{self, Memory, Net};
-use hawser_job::counters::Counters;
-use hawser_job::{Ending, Lives};
-use hawser_link::Rail;
 use hawser_link::frame::Key;
 use hawser_os::cable::{Cable, Host};
+use nets::SECRET;
 use resident::resident;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+mod nets;
 mod resident;
 
 const JOB: u32 = 0x0bad_cafe;
-const SECRET: [u8; 16] = *b"the job's secret";
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -34,7 +29,7 @@ const ALL: &[Kind] = &[Kind::Packet, Kind::PacketUdp, Kind::Udp, Kind::Stream];
 /// The least alike, for what takes seconds.
 const TWO: &[Kind] = &[Kind::Packet, Kind::Stream];
 
-/// What is said of a device, by which ports, and how it is tried over a cable.
+/// A promise of a device, the ports by which it is tried, and how that is done over a cable.
 type Case = (&'static str, &'static [Kind], fn(&Cable, Kind));
 
 fn main() {
@@ -90,29 +85,7 @@ fn open(kind: Kind, host: &Host, rank: usize, ranks: usize) -> Box<dyn FramePort
 }
 
 fn net(cable: &Cable, kind: Kind, ranks: usize) -> Net {
-    let cards = Arc::new(Mutex::new(vec![None; ranks]));
-    let lives = Lives::private(ranks);
     let host = |rank: usize| if rank == 0 { &cable.a } else { &cable.b };
-    let device = |rank: usize| {
-        let port = open(kind, host(rank), rank, ranks);
-        let theirs = cards.clone();
-        let device = EtherDevice::new(Setup {
-            me: rank as u32,
-            ranks: ranks as u32,
-            key: Key::new(SECRET),
-            seed: rank as u64,
-            ports: vec![Opened { port, rail: 0, interface: "e0".into(), traits: Rail::default() }],
-            cards: Box::new(move |peer: Peer, _| theirs.lock().unwrap()[peer.index()].clone()),
-            looked: Box::new(|| ()),
-            tell: Box::new(|_| true),
-            answers: Box::new(|_| ()),
-            counters: (Counters::private(), 0),
-            lives: lives.clone(),
-            serves: Box::new(move |peer: Peer| peer != Peer(rank as u32)),
-        });
-        cards.lock().unwrap()[rank] = Some(device.card());
-        Arc::new(device) as Arc<dyn Device>
-    };
-    let devices = (0..ranks).map(device).collect();
-    Net { devices, kill: Box::new(move |dead| _ = lives.note(Peer(dead as u32), Ending::Failed)) }
+    let ports = (0..ranks).map(|rank| open(kind, host(rank), rank, ranks)).collect();
+    nets::net(ports, "e0", &Arc::default())
 }

@@ -79,8 +79,13 @@ pub struct Kept {
     /// The longest message that it is for, in bytes.
     total: usize,
     slots: usize,
-    /// Of whose share; None: of what is no party's.
+    /// The party of whose share it is; None: it is no party's.
     party: Option<Party>,
+}
+
+/// Slots of a message of `total` bytes in frames of `frame` bytes.
+fn slots_in(frame: usize, total: usize) -> usize {
+    total.div_ceil(frame - HEADER - RECORD).max(1)
 }
 
 impl Kept {
@@ -268,7 +273,7 @@ impl Endpoint {
     /// Whether a message of `total` bytes would be taken.
     pub fn has_room(&self, peer: u32, total: usize, class: Class) -> Result<(), Refused> {
         let connection = self.peers.get(peer).ok_or(Refused::NotConnected)?;
-        self.has_slots(connection, total.div_ceil(connection.frame(total) - HEADER - RECORD).max(1), class)
+        self.has_slots(connection, slots_in(connection.frame(total), total), class)
     }
 
     fn has_slots(&self, connection: &Connection, needed: usize, class: Class) -> Result<(), Refused> {
@@ -303,17 +308,40 @@ impl Endpoint {
         fill: impl FnMut(usize, &mut [u8]),
     ) -> Result<(), Refused> {
         self.has_room(peer, total, class)?;
-        let connection = self.peers.get_mut(peer).expect("it has room");
+        self.take(None, (peer, channel), total, class, fill)
+    }
+
+    /// Takes a message for which there are slots, of a party's share or of what is no party's.
+    #[inline]
+    fn take(
+        &mut self,
+        party: Option<Party>,
+        (peer, channel): (u32, u8),
+        total: usize,
+        class: Class,
+        fill: impl FnMut(usize, &mut [u8]),
+    ) -> Result<(), Refused> {
+        let connection = self.peers.get_mut(peer).ok_or(Refused::NotConnected)?;
+        let before = connection.slots();
         connection.send(&mut self.shared, channel, total, class == Class::Placed, fill);
+        if let Some(party) = party {
+            let slots = connection.slots() - before;
+            self.shared.parties.took(party, peer, slots);
+            self.shared.kept -= slots;
+        }
         self.activate(peer);
         Ok(())
+    }
+
+    /// Slots of a message of `total` bytes at most, in whatever frames it goes.
+    fn most_slots(&self, total: usize) -> usize {
+        slots_in(SHORTEST.min(self.shared.sending.stride()), total)
     }
 
     /// Keeps memory for a message of at most `total` bytes with payload, in whatever frames it will go.
     pub fn keep(&mut self, peer: u32, total: usize) -> Result<Kept, Refused> {
         let connection = self.peers.get(peer).ok_or(Refused::NotConnected)?;
-        let shortest = SHORTEST.min(self.shared.sending.stride());
-        let slots = total.div_ceil(shortest - HEADER - RECORD).max(1);
+        let slots = self.most_slots(total);
         self.has_slots(connection, slots, Class::Payload)?;
         self.shared.kept += slots;
         Ok(Kept { peer, total, slots, party: None })
@@ -339,13 +367,7 @@ impl Endpoint {
         assert!(total <= kept.total, "{total} bytes, and memory was kept for {}", kept.total);
         let (peer, party) = (kept.peer, kept.party);
         self.give_back(kept);
-        if let Some(party) = party {
-            return self.take_of(party, (peer, channel), total, class, fill);
-        }
-        let connection = self.peers.get_mut(peer).ok_or(Refused::NotConnected)?;
-        connection.send(&mut self.shared, channel, total, class == Class::Placed, fill);
-        self.activate(peer);
-        Ok(())
+        self.take(party, (peer, channel), total, class, fill)
     }
 
     /// A further user, whose messages go by these channels, has a share of the memory for sending from now on. None:
@@ -356,7 +378,7 @@ impl Endpoint {
         if parties.slots() + share > sending.slots() / 2 {
             return None;
         }
-        // What others have of it at the moment is given back to it before anybody gets any.
+        // The part of it that others have at the moment is given back to it before anybody gets any.
         *kept += share;
         Some(parties.add(channels, share))
     }
@@ -364,8 +386,7 @@ impl Endpoint {
     /// Whether a message of a party's of `total` bytes would be taken.
     pub fn has_room_of(&self, party: Party, peer: u32, total: usize, class: Class) -> Result<(), Refused> {
         let connection = self.peers.get(peer).ok_or(Refused::NotConnected)?;
-        let needed = total.div_ceil(connection.frame(total) - HEADER - RECORD).max(1);
-        self.has_slots_of(party, peer, needed, class)
+        self.has_slots_of(party, peer, slots_in(connection.frame(total), total), class)
     }
 
     fn has_slots_of(&self, party: Party, peer: u32, needed: usize, class: Class) -> Result<(), Refused> {
@@ -384,33 +405,13 @@ impl Endpoint {
         fill: impl FnMut(usize, &mut [u8]),
     ) -> Result<(), Refused> {
         self.has_room_of(party, peer, total, class)?;
-        self.take_of(party, (peer, channel), total, class, fill)
-    }
-
-    /// Takes a message of a party's for which there are slots.
-    fn take_of(
-        &mut self,
-        party: Party,
-        (peer, channel): (u32, u8),
-        total: usize,
-        class: Class,
-        fill: impl FnMut(usize, &mut [u8]),
-    ) -> Result<(), Refused> {
-        let connection = self.peers.get_mut(peer).ok_or(Refused::NotConnected)?;
-        let before = connection.slots();
-        connection.send(&mut self.shared, channel, total, class == Class::Placed, fill);
-        let slots = connection.slots() - before;
-        self.shared.parties.took(party, peer, slots);
-        self.shared.kept -= slots;
-        self.activate(peer);
-        Ok(())
+        self.take(Some(party), (peer, channel), total, class, fill)
     }
 
     /// As `keep`, of a party's share; `send_kept` uses it.
     pub fn keep_of(&mut self, party: Party, peer: u32, total: usize) -> Result<Kept, Refused> {
         self.peers.get(peer).ok_or(Refused::NotConnected)?;
-        let shortest = SHORTEST.min(self.shared.sending.stride());
-        let slots = total.div_ceil(shortest - HEADER - RECORD).max(1);
+        let slots = self.most_slots(total);
         self.has_slots_of(party, peer, slots, Class::Payload)?;
         if self.shared.sending.left() < self.shared.kept {
             return Err(Refused::Full); // others had all when the share was made, and not all of it is back

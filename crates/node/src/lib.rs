@@ -22,7 +22,7 @@ use hawser_boot::Key as Published;
 use hawser_boot::protocol::ADDRESS_VARIABLE;
 use hawser_boot::{Boot, Identity, Word};
 use hawser_dev_ether::port::Seal;
-use hawser_dev_ether::{EtherDevice, Setup, Told, Who, Wishes};
+use hawser_dev_ether::{EtherDevice, Opened, Setup, Told, Who, Wishes};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, Loopback, PREFIX_MAX, cards};
 use hawser_host::join::{self, Joined};
@@ -183,9 +183,14 @@ pub fn devices() -> impl Iterator<Item = &'static str> {
     DEVICES.iter().map(|&(name, _)| name)
 }
 
-/// What this process's environment asks of the ways between hosts, for tools that open ports as a rank would.
+/// The wishes of this process's environment for the ways between hosts, for tools.
 pub fn wishes() -> Result<Wishes> {
     Asked::from_environment().map(|asked| asked.wishes)
+}
+
+/// Opens the ports between hosts that this process's environment asks for, as a rank does.
+pub fn ports(who: &Who) -> Result<Vec<Opened>> {
+    hawser_dev_ether::ports(who, &wishes()?)
 }
 
 /// The rails and ports of this host in lines for people, as a rank would have them in whose environment `text` finds

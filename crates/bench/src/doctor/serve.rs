@@ -83,7 +83,7 @@ fn no_port() -> Reply {
 }
 
 fn open(who: Who, ports: &mut Vec<Opened>) -> Reply {
-    match hawser_node::wishes().and_then(|wishes| hawser_dev_ether::ports(&who, &wishes)) {
+    match hawser_node::ports(&who) {
         Ok(opened) => *ports = opened,
         Err(error) => return Reply::Failed(error.cause().to_string()),
     }

@@ -10,7 +10,7 @@ use crate::hex;
 use crate::worker::say;
 use hawser_dev_ether::endpoint::Rank;
 use hawser_dev_ether::port::Seal;
-use hawser_dev_ether::{Cards, Opened, Who, ports};
+use hawser_dev_ether::{Cards, Opened, Who};
 use hawser_link::frame::Key;
 use hawser_os::host;
 use std::io::{self, BufRead};
@@ -33,8 +33,7 @@ fn parts(me: u32, secret: Secret, theirs: &Theirs) -> io::Result<Parts> {
     let key = Key::new(secret);
     let seal = Seal { key: key.clone(), me, ranks: 2 };
     let who = Who { job: key.derive(b"job") as u32, local_rank: 0, local_ranks: 1, seal };
-    let opened = hawser_node::wishes().and_then(|wishes| ports(&who, &wishes));
-    let ports = opened.map_err(|error| io::Error::other(error.cause().to_string()))?;
+    let ports = hawser_node::ports(&who).map_err(|error| io::Error::other(error.cause().to_string()))?;
     let theirs = theirs.clone();
     let seed = u64::from_le_bytes(host::random()?);
     Ok(Parts { rank: Rank { me, ranks: 2, key, seed }, ports, cards: Box::new(move |_| theirs.get().cloned()) })

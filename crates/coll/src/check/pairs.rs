@@ -1,4 +1,4 @@
-//! What is under way between two ranks: messages sent and receives posted, each pair's in order.
+//! Messages sent and receives posted between two ranks that have not met yet, each pair's in order.
 //!
 //! A message meets the first receive of its pair and a receive the first message, so that of each pair either messages
 //! or receives are queued, never both. It must stay cheap for many short runs: one table of all pairs, and entries that
@@ -36,7 +36,7 @@ const NONE: u32 = 0;
 
 pub struct Pairs {
     ranks: usize,
-    /// Of the pair that rank `i` sends to rank `j`: number `i * ranks + j`.
+    /// The queue of the pair in which rank `i` sends to rank `j` has the number `i * ranks + j`.
     ends: Vec<Ends>,
     /// Entry `i` is number `i + 1`.
     entries: Vec<Entry>,

@@ -1,6 +1,6 @@
 //! Memory that is used again: a run has some thousand pieces, and there are some hundred thousand runs.
 //!
-//! What it gives is empty, with room for what it held before. A thread keeps its own.
+//! Memory comes from here empty, with the room that it had before. Each thread keeps its own.
 //!
 //! Before it: `memory`, `pairs`, `run`. After it: nothing.
 

@@ -1,8 +1,8 @@
 //! The two queues of a context: receives that wait for messages, messages that wait for receives.
 //!
 //! Both are kept by source, so that a receive from a known source never walks other sources' entries; a running number
-//! restores the order among sources for MPI_ANY_SOURCE (MPI-5.0 §3.5). A source that has nothing here costs nothing, and
-//! no look walks more of the others than a few. Before it: `arrive`, `post`, `offers`; after it: `queue`.
+//! restores the order among sources for MPI_ANY_SOURCE (MPI-5.0 §3.5). A source that has nothing here costs nothing, and no
+//! look walks more than a few of the others. Before it: `arrive`, `post`, `offers`; after it: `queue`.
 
 use super::operation::Op;
 use super::queue::{Entry, Queue, tags_meet};
@@ -81,8 +81,12 @@ impl Matchbox {
 
     #[inline(never)]
     fn has_nothing_for(&self, peer: Peer) -> bool {
+        self.any_source.is_empty() && self.has_nothing_from(peer)
+    }
+
+    fn has_nothing_from(&self, peer: Peer) -> bool {
         let source = &self.sources[peer];
-        self.any_source.is_empty() && source.posted.is_empty() && source.held.is_empty()
+        source.posted.is_empty() && source.held.is_empty()
     }
 
     pub fn post(&mut self, op: Op, want: &Want, order: u64) {
@@ -237,11 +241,6 @@ impl Matchbox {
             self.sources.give_back(peer);
         }
     }
-
-    fn has_nothing_from(&self, peer: Peer) -> bool {
-        let source = &self.sources[peer];
-        source.posted.is_empty() && source.held.is_empty()
-    }
 }
 
 impl Arrivals {
@@ -263,7 +262,7 @@ mod tests {
 
     const CONTEXT: Context = Context(0);
 
-    /// What a box is, without its order of lookups: receives and messages in the order in which they came.
+    /// A box without its order of lookups: receives and messages in the order in which they came.
     #[derive(Default)]
     struct Plain {
         posted: Vec<(Want, Op, u64)>,
