@@ -11,7 +11,7 @@ use hawser_os::epoll::{Epoll, Interest};
 use hawser_os::signals::{self, SIGCHLD, SIGHUP, Signals};
 use hawser_os::spawn::{self, End, Reaped, Terms};
 use hawser_os::{clock, host, pipe, tree};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -68,6 +68,7 @@ fn serve(output: BorrowedFd) -> io::Result<End> {
                 if !tree::await_children(KILL_LIMIT_MS) {
                     tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
                 }
+                let _ = writeln!(io::stderr(), "nobody takes what the agent there says");
                 return Ok(End::Exited(EXIT_FAILURE));
             }
         }

@@ -16,13 +16,14 @@ pub mod streams;
 use crate::channel::{Channel, Received};
 use crate::frames::{self, Down, Up};
 use crate::info;
-use crate::pulse::Silence;
+use crate::pulse::{SILENCE_S, Silence};
+use crate::trouble::EXIT_FAILURE;
 use hawser_host::gate::Source;
 use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::signals::{self, SIGCHLD, SIGHUP, Signals};
 use hawser_os::{clock, host, pidfd, spawn, tree};
 use run::Run;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// How the agent is asked for on mpiexec's command line; behind it the process that guards it, if one does.
@@ -83,6 +84,29 @@ pub struct Desk {
     pub epoll: Epoll,
     pub signals: Signals,
     guard: Option<Guard>,
+}
+
+/// How an agent finds that mpiexec is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gone {
+    /// The way to or from it has ended, or brings what is no frame.
+    Closed,
+    /// Nothing has come from it for some seconds.
+    Silent,
+    /// The agent's guard is gone.
+    Guard,
+}
+
+impl Gone {
+    /// The last words of an agent on another host. mpiexec puts them into its line about the lost host, if it is there
+    /// after all.
+    fn last_words(self) -> Option<String> {
+        match self {
+            Gone::Closed => Some("the agent there hears no more from mpiexec".into()),
+            Gone::Silent => Some(format!("nothing has come there from mpiexec for {SILENCE_S} s")),
+            Gone::Guard => None,
+        }
+    }
 }
 
 /// What an agent has that a remote shell has brought here.
@@ -160,13 +184,28 @@ impl Desk {
         self.epoll.wait(events, timeout_ms)
     }
 
-    /// Whether this host can still be taken for part of the job: its guard lives and mpiexec has been heard lately.
-    fn is_connected(&mut self, events: &[Event]) -> bool {
-        let Some(guard) = &mut self.guard else { return true };
+    /// Why this host can no longer be taken for part of the job, if it cannot: its guard is gone, or nothing has come from
+    /// mpiexec for too long.
+    fn severed(&mut self, events: &[Event]) -> Option<Gone> {
+        let guard = self.guard.as_mut()?;
         if self.channel.heard() {
             guard.silence.broken();
         }
-        !guard.silence.is_death() && events.iter().all(|event| Token::decode(event.token) != Token::Guard)
+        if guard.silence.is_death() {
+            return Some(Gone::Silent);
+        }
+        events.iter().any(|event| Token::decode(event.token) == Token::Guard).then_some(Gone::Guard)
+    }
+
+    /// mpiexec is gone, and so is the job: ends the ranks, says why where mpiexec is on another host, and gives the
+    /// agent's exit code.
+    fn abandon(&self, gone: Gone) -> i32 {
+        end_ranks();
+        if let Some(words) = gone.last_words().filter(|_| self.is_far()) {
+            // The remote shell may be gone too.
+            let _ = writeln!(io::stderr(), "{words}");
+        }
+        EXIT_FAILURE
     }
 
     /// Writes on as soon as it is possible.
@@ -175,16 +214,13 @@ impl Desk {
         let _ = self.epoll.change(self.channel.output(), Token::ChannelOut.encode(), interest);
     }
 
-    /// Frames from mpiexec into `downs`; whether it is still there.
-    fn receive(&mut self, downs: &mut Vec<Down>) -> bool {
+    /// Frames from mpiexec into `downs`; an error where it is no longer there.
+    fn receive(&mut self, downs: &mut Vec<Down>) -> Result<(), Gone> {
         loop {
             match self.channel.receive() {
-                Received::Frame(body) => match Down::decode(&body) {
-                    Some(down) => downs.push(down),
-                    None => return false,
-                },
-                Received::Nothing => return true,
-                Received::End => return false,
+                Received::Frame(body) => downs.push(Down::decode(&body).ok_or(Gone::Closed)?),
+                Received::Nothing => return Ok(()),
+                Received::End => return Err(Gone::Closed),
             }
         }
     }
@@ -195,7 +231,7 @@ impl Desk {
         while self.channel.flush().is_ok() && self.channel.backlog() > 0 {
             self.watch_backlog();
             let waited = self.wait(&mut events, None).is_ok();
-            if !waited || !self.receive(&mut Vec::new()) || !self.is_connected(&events) {
+            if !waited || self.receive(&mut Vec::new()).is_err() || self.severed(&events).is_some() {
                 return;
             }
         }
@@ -208,22 +244,22 @@ fn serve(mut desk: Desk) -> i32 {
     let mut downs = Vec::new();
     loop {
         if desk.wait(&mut events, run.as_ref().and_then(Run::deadline_ns)).is_err() {
-            return abandon();
+            return desk.abandon(Gone::Closed);
         }
         for event in &events {
             match Token::decode(event.token) {
                 Token::ChannelIn => {
-                    if !desk.receive(&mut downs) {
-                        return abandon();
+                    if let Err(gone) = desk.receive(&mut downs) {
+                        return desk.abandon(gone);
                     }
                 }
                 Token::ChannelOut => {
                     if desk.channel.flush().is_err() {
-                        return abandon();
+                        return desk.abandon(Gone::Closed);
                     }
                 }
                 Token::Signals if desk.signals.take_all(SIGHUP) => {
-                    abandon();
+                    end_ranks();
                     signals::die_of(SIGHUP)
                 }
                 token => {
@@ -233,8 +269,8 @@ fn serve(mut desk: Desk) -> i32 {
                 }
             }
         }
-        if !desk.is_connected(&events) {
-            return abandon();
+        if let Some(gone) = desk.severed(&events) {
+            return desk.abandon(gone);
         }
         for down in downs.drain(..) {
             match (down, &mut run) {
@@ -263,9 +299,8 @@ fn serve(mut desk: Desk) -> i32 {
 }
 
 /// mpiexec is gone, or hangs up: so is the job.
-fn abandon() -> i32 {
+fn end_ranks() {
     tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
-    1
 }
 
 #[cfg(test)]
