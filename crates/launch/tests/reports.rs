@@ -25,7 +25,7 @@ fn deadlock(why: &str) -> String {
 fn a_timeout_reports_and_ends_the_job() {
     let outcome = run("-t 1 -n 3 RANK ring 7");
     assert_eq!((outcome.code, mask(&outcome.err)), (124, deadlock("the job's time (--timeout 1) is over")));
-    assert!(outcome.took < Duration::from_secs(3), "{:?}", outcome.took);
+    outcome.ended_by_itself();
 }
 
 #[test]

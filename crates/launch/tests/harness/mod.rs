@@ -2,6 +2,7 @@
 //! for what it left.
 #![allow(dead_code)]
 
+use hawser_launch::pulse::SILENCE_S;
 use hawser_os::{host, signals};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -19,6 +20,8 @@ pub const RANK: &str = env!("CARGO_BIN_EXE_hawser-test-rank");
 
 /// The variable that marks the processes of one job.
 const MARK: &str = "HAWSER_TEST_MARK";
+/// The kernel has taken killed processes apart by then, on the slowest machine.
+const LEFT_WITHIN: Duration = Duration::from_secs(10);
 
 pub struct Job {
     pub child: Child,
@@ -32,6 +35,14 @@ pub struct Outcome {
     pub out: String,
     pub err: String,
     pub took: Duration,
+}
+
+impl Outcome {
+    /// The job's own end has ended it: a host that is silent is given up later (`pulse::SILENCE_S`).
+    #[track_caller]
+    pub fn ended_by_itself(&self) {
+        assert!(self.took < Duration::from_secs(u64::from(SILENCE_S) - 1), "{:?} {}", self.took, self.err);
+    }
 }
 
 /// A remote shell that runs the command here, whatever the host is called. `before` is what it does first, as a login
@@ -142,7 +153,7 @@ impl Job {
 
     /// No process of the job, no socket of its agent. The kernel may still be taking killed processes apart.
     pub fn assert_nothing_left(&self) {
-        let limit = Instant::now() + Duration::from_secs(2);
+        let limit = Instant::now() + LEFT_WITHIN;
         let job = format!("@hawser-{}-{}-", host::user(), self.pid());
         loop {
             let processes = self.processes();
