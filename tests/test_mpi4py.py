@@ -27,7 +27,7 @@ MODULES = [
 # Those that need as a whole what is not there: windows, files, MPI_Comm_spawn, MPI_Comm_accept and MPI_Comm_join.
 NOT_THERE_YET = ["dynproc", "file", "io", "rma", "rma_nb", "spawn", "util_sync", "win"]
 # Those that compute for long without the others of their job: outside WHOLE one rank does.
-ALONE = ["datatype", "util_dtlib"]
+ALONE = ["datatype", "pack", "util_dtlib"]
 # Asks for answers within two seconds: only in WHOLE, with nothing beside it.
 TIMED = ["util_pool"]
 # What skips tests: windows or files, which are not there yet; too few ranks, or more than one; packages that are not installed;

@@ -140,7 +140,7 @@ static void die(const char *what)
         for (int turn = 0; turn < 3 * (size - 1); turn++)
             OK(MPI_Recv(buffer, LONG_BYTES, MPI_BYTE, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     /* The others wait for it by then, and some sleep. */
-    else usleep(500000);
+    else usleep(200000);
     if (!strcmp(what, "send_long")) {
         /* It dies with a message half received, as a rule. */
         MPI_Request request;
