@@ -10,7 +10,10 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # The libraries and tools that are installed, and nothing else.
 PACKAGES := -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
 
-.PHONY: all setup build stage install demo lab test tidy unit unit-programs unit-abis unit-libraries unit-documents loom sim e2e check-long bench drawing fmt lint clean
+# The names of the test programs of the crates that a pattern matches.
+tests = $(sort $(basename $(notdir $(wildcard crates/$(1)/tests/*.rs))) $(notdir $(patsubst %/,%,$(dir $(wildcard crates/$(1)/tests/*/main.rs)))))
+
+.PHONY: all setup build stage install demo lab test tidy unit unit-devices unit-programs unit-abis unit-libraries unit-documents loom sim e2e e2e-tools check-long bench drawing fmt lint clean
 
 all: build
 
@@ -36,11 +39,12 @@ demo: stage
 lab: stage
 	scripts/demo-lab.sh $(STAGE)
 
-# In stages, the quickest to fail first. Unit tests wait more than they compute, so their parts and the release build run
-# beside each other.
+# In stages, the quickest to fail first. Unit tests wait more than they compute, so their parts, the release build and the
+# fetching of what the end-to-end tests need run beside each other.
 test: setup tidy
 	$(CARGO) test --workspace --no-run
-	$(MAKE) --keep-going --jobs 3 --output-sync=target unit-abis unit-libraries unit-programs unit-documents
+	$(MAKE) --keep-going --jobs 5 --output-sync=target unit-abis unit-libraries unit-devices unit-programs unit-documents \
+		e2e-tools
 	$(MAKE) e2e
 
 # Layout, warnings, and what can be told from the sources alone: floors, imports, documents.
@@ -50,16 +54,22 @@ tidy: lint
 unit: setup
 	$(CARGO) test --workspace --no-fail-fast
 
-# The same in four parts. Tests of the ABIs take the libraries and tools in the folder that ARTEFACTS_UNDER_TEST names;
+# The same in five parts. Tests of the ABIs take the libraries and tools in the folder that ARTEFACTS_UNDER_TEST names;
 # without it they build them. They are named one by one because `-p` would compile some crates again with fewer features.
-ABI_TESTS := $(sort $(basename $(notdir $(wildcard crates/abi*/tests/*.rs))))
+ABI_TESTS := $(call tests,abi*)
+# The devices' tests wait for the network, and last as long as all others together.
+DEVICE_TESTS := $(call tests,dev-*)
+PROGRAM_TESTS := $(filter-out $(ABI_TESTS) $(DEVICE_TESTS),$(call tests,*))
 
 unit-abis: stage
 	ARTEFACTS_UNDER_TEST=$(abspath $(TARGET)/release) $(CARGO) test --workspace --no-fail-fast $(patsubst %,--test %,$(ABI_TESTS))
 
 # Nothing in them is installed: they need not wait for the release build.
+unit-devices: setup
+	$(CARGO) test --workspace --no-fail-fast $(patsubst %,--test %,$(DEVICE_TESTS))
+
 unit-programs: setup
-	$(CARGO) test --workspace --exclude hawser-abi --exclude hawser-abi-std --exclude hawser-abi-mpich --no-fail-fast --test '*'
+	$(CARGO) test --workspace --no-fail-fast $(patsubst %,--test %,$(PROGRAM_TESTS))
 
 unit-libraries: setup
 	$(CARGO) test --workspace --no-fail-fast --lib --bins
@@ -74,6 +84,9 @@ loom: setup
 # The protocol over a faulty network: `make sim SEED=N` repeats a failure, `make sim SEED=N SEEDS=K` runs K seeds from N.
 sim: setup
 	SIM_SEED=$(or $(SEED),1) SIM_SEEDS=$(or $(SEEDS),1) $(if $(PLANTED),SIM_PLANTED=$(PLANTED)) $(CARGO) test --release -p hawser-link --test simulation --test outage
+
+e2e-tools: setup
+	scripts/e2e-tools.sh
 
 e2e: stage
 	scripts/e2e.sh $(STAGE)

@@ -7,14 +7,7 @@ HAWSER_PREFIX=$(cd "$1" && pwd)
 export HAWSER_PREFIX
 shift
 root=$(cd "$(dirname "$0")/.." && pwd)
-"$root/scripts/venv.sh" "$root/build/e2e" pytest pytest-timeout pytest-xdist mpi4py numpy cffi playwright pillow
-"$root/scripts/venv.sh" "$root/build/imb" impi-rt intel-openmp
-"$root/scripts/debian.sh" "$root/build/netpipe" usr/bin/NPmpich2 netpipe-mpich2
-# Where the system has none.
-debian() { PATH=$PATH:/usr/sbin:/sbin command -v "${2##*/}" >/dev/null || "$root/scripts/debian.sh" "$@"; }
-debian "$root/build/openssh" usr/sbin/sshd openssh-server libwrap0
-debian "$root/build/iperf3" usr/bin/iperf3 iperf3 libiperf0 libsctp1
-"$root/scripts/mpi4py-source.sh" "$root/build/mpi4py-source" "$root/build/e2e/bin/python"
+"$root/scripts/e2e-tools.sh"
 if [ -n "${HAWSER_WHOLE:-}" ]; then
     "$root/scripts/mpi4py-std.sh" "$root/build/mpi4py-std" "$root/build/e2e/bin/python" "$HAWSER_PREFIX"
     "$root/scripts/venv.sh" "$root/build/mpich" mpich
