@@ -18,9 +18,10 @@ impl Net {
 
     /// Until nothing is on its way any more: who has got all may still be needed for what others have not.
     pub fn settle(&self) {
+        let mut wait = Wait::default();
         // Each is worked on, quiet or not.
         while self.devices.iter().filter(|device| !device.flush()).count() > 0 {
-            std::thread::yield_now();
+            wait.turn();
         }
     }
 
@@ -29,6 +30,26 @@ impl Net {
         self.devices.len() - 1
     }
 }
+
+/// A wait for something that a port, the kernel or another thread is about to do.
+#[derive(Default)]
+pub struct Wait {
+    turns: u32,
+}
+
+impl Wait {
+    /// To be called after each look in vain. Most waits are over within microseconds, and a yield beside a program that
+    /// computes costs milliseconds, a slice of the scheduler's: one turn in `TURNS_A_YIELD` yields.
+    pub fn turn(&mut self) {
+        self.turns += 1;
+        if self.turns.is_multiple_of(TURNS_A_YIELD) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// About 100 us of looks that ask the kernel, about 5 us of others.
+const TURNS_A_YIELD: u32 = 64;
 
 /// One port, with what tests do to it.
 pub struct Endpoint {
@@ -100,7 +121,7 @@ impl Endpoint {
 
     /// Polls until `done` or a minute has passed.
     pub fn poll_until(&mut self, record: &mut Record, done: impl Fn(&Record) -> bool, promise: &str) {
-        let start = std::time::Instant::now();
+        let (start, mut wait) = (std::time::Instant::now(), Wait::default());
         while !done(record) {
             self.device.flush();
             if self.port.poll(record) == 0 {
@@ -109,7 +130,7 @@ impl Endpoint {
                     "{promise}: not after a minute; {} arrived",
                     record.arrived.len()
                 );
-                std::thread::yield_now();
+                wait.turn();
             }
         }
     }

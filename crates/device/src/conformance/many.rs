@@ -1,6 +1,6 @@
 //! Promises between many peers, lanes and threads.
 
-use super::endpoints::{Endpoint, Form, Net, Record};
+use super::endpoints::{Endpoint, Form, Net, Record, Wait};
 use std::thread;
 
 /// Many send to one at the same time, each in its own order.
@@ -11,12 +11,13 @@ pub fn many_to_one(net: &Net, packets: u32) {
         for first in 1..=4 {
             scope.spawn(move || {
                 let mut senders: Vec<_> = (first..count).step_by(4).map(|rank| net.endpoint(rank, 0)).collect();
+                let mut wait = Wait::default();
                 for seed in 0..packets {
                     for sender in &mut senders {
                         let len = [0, 8, 100, short, short + 1, 5000][seed as usize % 6].min(sender.limits(0).packet);
                         while sender.send(0, seed, len, 0, Form::Mem).is_err() {
                             sender.device.flush();
-                            thread::yield_now();
+                            wait.turn();
                         }
                     }
                 }
@@ -86,7 +87,7 @@ pub fn converse(end: &mut Endpoint, peer: usize, packets: u32, first: u32, seed:
     let mut random = Random(seed | 1);
     let limits = end.limits(peer);
     let (mut sent, mut record) = (0, Record::default());
-    let start = std::time::Instant::now();
+    let (start, mut wait) = (std::time::Instant::now(), Wait::default());
     let mut next = draw(&mut random, &limits);
     while sent < packets || record.arrived.len() < packets as usize {
         let mut moved = false;
@@ -119,7 +120,7 @@ pub fn converse(end: &mut Endpoint, peer: usize, packets: u32, first: u32, seed:
                 "soak {seed:#x}: stuck; {sent} sent, {} here",
                 record.arrived.len()
             );
-            thread::yield_now();
+            wait.turn();
         }
     }
     assert!(record.lost.is_empty(), "nobody is lost who lives");

@@ -1,6 +1,6 @@
 //! Promises between one sender and one receiver, both in this thread.
 
-use super::endpoints::{Endpoint, Form, Net, Record};
+use super::endpoints::{Endpoint, Form, Net, Record, Wait};
 use crate::{PREFIX_MAX, Port, Refusal};
 use hawser_base::Peer;
 
@@ -29,8 +29,9 @@ impl Wire {
     /// Until what has been sent in this thread is there to be seen.
     fn settle(&self) {
         let others = || self.receiver.as_ref().is_none_or(|receiver| receiver.device.flush());
+        let mut wait = Wait::default();
         while !(self.sender.device.flush() & others()) {
-            std::thread::yield_now();
+            wait.turn();
         }
     }
 
