@@ -1,6 +1,7 @@
-//! Running tasks: whoever makes progress on a lane takes the steps of those that are ready there, with no lane held.
+//! Advances tasks: each thread that makes progress on a lane takes the next steps of the tasks that are ready there. No
+//! lane is locked during a step.
 //!
-//! Before it: `wait`, `helper` and the user's calls that begin tasks; after it: `task` and `request`.
+//! Used by `wait`, `helper` and the user's calls that begin tasks; uses `task` and `request`.
 
 use crate::lanes::Lanes;
 use crate::request::{Note, Requests, State};
@@ -8,8 +9,8 @@ use crate::task::{Id, Progress, Step, Task, Who, Work};
 use hawser_base::{Lane as LaneId, threads};
 
 impl<N: Note> Requests<N> {
-    /// A task's request ends. The work that is left of it is dropped when the lane is not held any more; whether the
-    /// request has gone, too.
+    /// Ends a task's request. Returns the task's remaining work, which the caller drops once it has unlocked the lane,
+    /// and whether the request was removed too.
     fn end_task(&mut self, id: Id, task: Task<N::End>, end: N::End) -> (Option<Box<dyn Work<N::End>>>, bool) {
         self.tasks.close(id);
         let request = self.get(task.request);
@@ -24,7 +25,7 @@ impl<N: Note> Requests<N> {
 }
 
 impl<N: Note> Lanes<N> {
-    /// Takes the first steps of a task that has begun and ends with `request`.
+    /// Adds a task whose `begin` was called and that ends with `request`, and takes its first steps.
     pub fn run(&'static self, lane_id: LaneId, request: u32, work: Box<dyn Work<N::End>>) {
         let mut lane = self.lane(lane_id).enter();
         let id = lane.core.requests.tasks.open();
@@ -33,14 +34,14 @@ impl<N: Note> Lanes<N> {
         self.step(lane_id, id, Task { work, request });
     }
 
-    /// Advances the tasks of a lane that are ready.
+    /// Advances the tasks of a lane that are ready. The calling thread may call the application's functions.
     #[cold]
     #[inline(never)]
     pub fn advance(&'static self, lane: LaneId) -> Progress {
         self.advance_as(Who::Caller, lane)
     }
 
-    /// The same for the thread that is the library's own.
+    /// Same as `advance`, for the library's progress thread.
     pub fn advance_as_helper(&'static self, lane: LaneId) -> Progress {
         self.advance_as(if threads::several_callers() { Who::Caller } else { Who::Helper }, lane)
     }
@@ -78,7 +79,7 @@ impl<N: Note> Lanes<N> {
         Progress::Moved
     }
 
-    /// A request ended without a word from another process: threads of this one that sleep for it look again.
+    /// Wakes sleeping threads of this process: a request ended without a packet from another process.
     pub fn wake_threads(&self) {
         if threads::several_callers() {
             self.patience().wake();

@@ -1,19 +1,19 @@
-//! The application's buffers as operations see them: one contiguous run where that is so, else a layout.
+//! The application's buffers as operations see them: one contiguous range, or a datatype with gaps.
 //!
-//! Before it: the user's calls (MPI: `buffer`, which looks up the datatype); after it: `lane`, which copies from and to
-//! them.
+//! Used by the user's calls (MPI: `buffer`, which looks up the datatype) and by `lane`, which copies from and to them;
+//! uses the `datatype` crate.
 
 use hawser_base::{Class, Error, Result, SharedMem, UserMem};
 use hawser_datatype::{Datatype, UserPtr, copy_typed};
 use hawser_device::{Payload, Source};
 use std::sync::Arc;
 
-/// Where a message's bytes lie: for as long as the operation needs them, which nobody's stack frame bounds.
+/// The memory of a message. It must stay valid until the operation ends: no stack frame bounds its lifetime.
 #[derive(Clone)]
 pub enum Buffer {
-    /// In one run.
+    /// One contiguous range.
     Dense(UserMem<'static>),
-    /// In `count` elements of a type with gaps: `len` of their bytes, from their byte `from` on.
+    /// `count` elements of a type with gaps: `len` of their packed bytes, beginning at packed byte `from`.
     Spread { at: UserPtr<'static>, count: u64, datatype: Arc<Datatype>, from: u64, len: u64 },
 }
 
@@ -29,7 +29,7 @@ impl Buffer {
         Buffer::uncommitted(at, count, datatype)
     }
 
-    /// As `of`, where MPI does not want a committed type (MPI-5.0 §5.1.9).
+    /// Same as `of`, for calls for which MPI does not require a committed type (MPI-5.0 §5.1.9).
     #[inline]
     pub fn uncommitted(at: UserPtr<'static>, count: u64, datatype: &Arc<Datatype>) -> Result<Buffer> {
         match datatype.memory(at, count) {
@@ -43,12 +43,12 @@ impl Buffer {
         }
     }
 
-    /// All of `count` elements of a type with gaps.
+    /// Returns a buffer of all `count` elements of a type with gaps.
     pub fn spread(at: UserPtr<'static>, count: u64, datatype: &Arc<Datatype>) -> Buffer {
         Buffer::Spread { at, count, datatype: datatype.clone(), from: 0, len: datatype.packed_size(count) }
     }
 
-    /// The message's bytes `at .. at + size` as a message of their own.
+    /// Returns the message's bytes `at .. at + size` as a buffer of their own.
     pub fn part(&self, at: u64, size: u64) -> Buffer {
         match self {
             _ if size == 0 => Buffer::EMPTY,
@@ -65,7 +65,7 @@ impl Buffer {
         }
     }
 
-    /// Bytes of the message, in bytes.
+    /// The length of the message, in bytes.
     #[inline]
     pub fn len(&self) -> u64 {
         match self {
@@ -91,7 +91,7 @@ impl Buffer {
         }
     }
 
-    /// Takes `len` bytes off the payload to the message's bytes from `at` on. False if the peer died.
+    /// Copies `len` bytes of the payload to the message's bytes from `at` on. False if the peer died.
     pub fn place(&self, at: u64, len: usize, payload: &mut dyn Payload) -> bool {
         match self {
             Buffer::Dense(mem) => payload.copy_to(mem.slice(at as usize, len)),
@@ -155,7 +155,7 @@ impl Buffer {
         }
     }
 
-    /// The bytes in one piece, packed (MPI_Bsend keeps such a copy).
+    /// Returns a packed copy of the bytes in one piece (MPI_Bsend keeps such a copy).
     pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.len() as usize];
         match self {
@@ -168,7 +168,8 @@ impl Buffer {
     }
 }
 
-/// Whether the null pointer is meant for memory: a type with absolute addresses, for MPI_BOTTOM, begins elsewhere.
+/// Whether the address is a null pointer that does not stand for memory. A type with absolute addresses, used with
+/// MPI_BOTTOM, begins elsewhere.
 pub fn is_nowhere(at: UserPtr, datatype: &Datatype) -> bool {
     at.addr() == 0 && datatype.true_lb() == 0 && datatype.size() > 0
 }

@@ -1,17 +1,18 @@
-//! What is to go to peers and waits for room, in the order for each: one queue a peer, and which are not empty.
+//! Queues of items that wait for room at the device: one queue per peer, in order, and the list of peers whose queue is
+//! not empty.
 //!
-//! A look costs as much as there are peers with a queue, never as much as waits in them. Before it: `lane`, `outgoing`;
-//! after it: nothing.
+//! The cost of a pass grows with the number of peers that have a queue, never with the number of items. Used by `lane`
+//! and `outgoing`; uses no other module.
 
 use hawser_base::Peer;
 use hawser_base::paged::Paged;
 use std::collections::VecDeque;
 
-/// See the module.
+/// Queues by peer. See the module.
 pub struct ByPeer<T> {
-    /// The queues of peers for which something has waited, in the order in which it first did.
+    /// The queues of all peers for which an item has ever waited, in the order in which each first had one.
     queues: Vec<VecDeque<T>>,
-    /// The place of each peer's queue in `queues`, counted from 1; 0 if it has none.
+    /// The position of each peer's queue in `queues`, counted from 1; 0 if it has none.
     places: Paged<u32>,
     /// The peers whose queues are not empty.
     busy: Vec<Peer>,
@@ -24,7 +25,7 @@ impl<T> Default for ByPeer<T> {
 }
 
 impl<T> ByPeer<T> {
-    /// Where the queue of a peer lies in `queues`, if it has one.
+    /// Returns the index of a peer's queue in `queues`, if it has one.
     #[inline(always)]
     fn place(&self, peer: Peer) -> Option<usize> {
         (self.places[peer] as usize).checked_sub(1)
@@ -35,7 +36,7 @@ impl<T> ByPeer<T> {
         self.busy.is_empty()
     }
 
-    /// Whether something waits for this peer.
+    /// Whether an item waits for this peer.
     #[inline]
     pub fn has(&self, peer: Peer) -> bool {
         !self.busy.is_empty() && self.place(peer).is_some_and(|place| !self.queues[place].is_empty())
@@ -57,7 +58,7 @@ impl<T> ByPeer<T> {
         self.queues.len() - 1
     }
 
-    /// Offers what waits to `send`, which takes it or gives it back: then no more of its peer is offered.
+    /// Offers the waiting items to `send`, which takes one or returns it: then no more items of that peer are offered.
     pub fn drain(&mut self, mut send: impl FnMut(T) -> Result<(), T>) {
         let ByPeer { queues, places, busy } = self;
         busy.retain(|&peer| {
@@ -72,7 +73,7 @@ impl<T> ByPeer<T> {
         });
     }
 
-    /// Takes out the first that is waiting for the peer of those that fit.
+    /// Removes the first item of the peer for which `fits` is true.
     pub fn take(&mut self, peer: Peer, fits: impl FnMut(&T) -> bool) -> Option<T> {
         let place = self.place(peer)?;
         let queue = &mut self.queues[place];
@@ -84,12 +85,12 @@ impl<T> ByPeer<T> {
         item
     }
 
-    /// Nothing goes to this peer any more.
+    /// Removes a peer and drops its queue: nothing will be sent to it any more.
     pub fn forget(&mut self, peer: Peer) {
         let Some(place) = self.place(peer) else { return };
         self.busy.retain(|&busy| busy != peer);
         self.places.give_back(peer);
-        // The last queue comes to the place of the one that goes.
+        // The last queue takes the index of the removed one.
         let last = self.queues.len();
         self.queues.swap_remove(place);
         let moved = self.places.used().find(|(_, at)| **at as usize == last).map(|(number, _)| number);
@@ -145,7 +146,7 @@ mod tests {
         });
         assert_eq!(offered, [(5, 1)]);
         assert!(all.is_empty());
-        // Their queues are still their own, and one that was forgotten gets a new one.
+        // The queues of these peers are still their own, and a peer that was forgotten gets a new one.
         [(2, 6), (0, 7), (5, 8), (0, 9)].into_iter().for_each(|item| all.push(Peer(item.0), item));
         assert_eq!((all.take(Peer(0), |_| true), all.take(Peer(2), |_| true)), (Some((0, 7)), Some((2, 6))));
         offered.clear();

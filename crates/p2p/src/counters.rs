@@ -1,4 +1,4 @@
-//! What a rank counts, slot by slot in its page (`job::counters`); shown by `hawser-info --stats` and MPI_T.
+//! The counters of a rank, one slot each in its page (`job::counters`); `hawser-info --stats` and MPI_T show them.
 
 use hawser_job::counters::{COUNTERS, Counters, Entry, Unit};
 use hawser_transport::Asleep;
@@ -10,17 +10,17 @@ macro_rules! counters {
         #[repr(usize)]
         pub enum Counter { $($name),* }
 
-        /// Their names, in the order of the slots.
+        /// The names of the counters, in the order of the slots.
         pub const NAMES: &[&str] = &[$($text),*];
 
-        /// What they add up and mean, likewise.
+        /// The unit and meaning of each counter, in the same order.
         const MEANINGS: &[(Unit, &str)] = &[$((Unit::$unit, $about)),*];
     };
 }
 
 counters! {
     Eager = "messages sent eagerly", Events, "sent at once, as they were short and the receiver had room (credit)";
-    BytesSent = "bytes sent", Bytes, "in all messages, by any method"; // beside it, so that the leanest send touches one line
+    BytesSent = "bytes sent", Bytes, "in all messages, by any method"; // beside Eager, so that the fast path of sends touches one cache line
     Pushed = "messages pushed in pieces", Events, "sent without asking, longer than a packet";
     Answered = "messages that answered an offer (RTR)", Events, "sent where their receive had been posted first and had said so";
     Asked = "messages sent by rendezvous", Events, "long, or out of credit: the receiver was asked";
@@ -42,16 +42,16 @@ counters! {
 }
 const _: () = assert!(NAMES.len() <= COUNTERS);
 
-/// So many of the first slots grow when something moves, and not when nothing does.
+/// The number of leading slots that grow only when something moves.
 pub const MOVING: usize = Counter::Sleeps as usize;
 
-/// Where a wait counts its sleeps.
+/// Returns the counters in which a wait counts its sleeps.
 pub fn asleep(counters: &Counters) -> Asleep {
     let word = |counter: Counter| counters.word(counter as usize);
     Asleep { times: word(Counter::Sleeps), ns: word(Counter::Asleep) }
 }
 
-/// All of them for those who show them, in the order of the slots.
+/// Returns all counters for display, in the order of the slots.
 pub fn entries() -> impl Iterator<Item = Entry> {
     let entry =
         |(name, &(unit, about)): (&&str, &(Unit, &str))| Entry { name: (*name).into(), unit, about: about.into() };

@@ -1,14 +1,15 @@
-//! Progress without the application's help: a thread of this process that moves messages while the application computes
-//! (`HAWSER_PROGRESS`).
+//! The progress thread (`HAWSER_PROGRESS`): a thread of this process that moves messages while the application
+//! computes.
 //!
-//! It sleeps until something has come for an operation that a call left under way (`lend`), looks at the lanes until nothing has
-//! come for a while, and sleeps again. A thread of the application that waits looks after itself meanwhile (`attend`), as
-//! without a helper. It is a guest in the lanes: it enters them under their locks, which such a process therefore has at any thread
-//! level, and keeps out of those that a waiting thread looks after. It never calls a function of the application below
-//! MPI_THREAD_MULTIPLE, nor completes a request: that is for the application's calls.
+//! It sleeps until a packet arrives for an operation that a call left pending (`lend`), polls the lanes until nothing
+//! has arrived for a while, and sleeps again. A thread of the application that waits makes progress itself meanwhile
+//! (`attend`), as without a progress thread. The progress thread enters the lanes as a guest under their locks, which
+//! such a process therefore has at any thread level, and keeps out of lanes that a waiting thread polls. It never calls
+//! a function of the application below MPI_THREAD_MULTIPLE, and never completes a request: only the application's calls
+//! do.
 //!
-//! Before it: the user (MPI: `env`), which starts and ends it, and every call that leaves operations under way or waits; after it: `lane`,
-//! `task`, `transport::Standby`.
+//! Used by the user (MPI: `env`), which starts and ends it, and by every call that leaves operations pending or waits;
+//! uses `lane`, `task` and `transport::Standby`.
 
 use crate::counters::Counter;
 use crate::lanes::Lanes;
@@ -34,25 +35,25 @@ pub static PROGRESS: Param = Param {
     read: Read::AtStart,
 };
 
-/// How long the helper goes on looking when nothing comes: about as long as waking a peer's takes. 5, 50 and 100 us measured no
-/// better (docs/measurements/2026-11-23-progress.md).
+/// How long the progress thread keeps polling when nothing arrives, in ns: about as long as it takes to wake a peer's.
+/// 5, 50 and 100 us measured no better (docs/measurements/2026-11-23-progress.md).
 const QUIET_NS: u64 = 20_000;
 
-/// The shortest turns that Linux gives (kernel/sched/syscalls.c): a helper that is woken for some microseconds on the core where
-/// its rank computes must not wait for the end of a turn of milliseconds.
+/// The shortest time slice that Linux grants, in ns (kernel/sched/syscalls.c): a progress thread that is woken for some
+/// microseconds on the core where its rank computes must not wait for the end of a slice of milliseconds.
 const TURN_NS: u64 = 100_000;
 
 /// The thread's name, as ps(1) shows it.
 const NAME: &str = "hawser-progress";
 
-/// See the module.
+/// The progress thread of a process. See the module.
 pub struct Helper {
     standby: Standby,
     ends: AtomicBool,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Whether a rank with so many cores of its own (0: there are more ranks than cores) is to have one.
+/// Whether a rank with `cores` cores of its own (0: there are more ranks than cores) gets a progress thread.
 pub fn is_wanted(cores: u32) -> Result<bool> {
     Ok(match PROGRESS.choice()? {
         "on" => true,
@@ -70,7 +71,7 @@ impl Helper {
         self.thread.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Once the process is there, and nobody is inside.
+    /// Starts the thread. Call it once the process exists, while no thread is inside a lane.
     pub fn start<N: Note>(&'static self, lanes: &'static Lanes<N>) -> Result<()> {
         threads::set_helped();
         self.ends.store(false, Relaxed); // partner: `run`, ordered by the thread's start
@@ -81,7 +82,7 @@ impl Helper {
         Ok(())
     }
 
-    /// Nothing is left under way, or nobody may wait for it any more.
+    /// Ends the thread: no operation is pending, or none may be waited for any more.
     pub fn end(&self) {
         self.ends.store(true, Release); // partner: `run`
         self.standby.call();
@@ -95,7 +96,7 @@ impl Helper {
         thread::ask_for_short_turns(TURN_NS);
         let ends = || self.ends.load(Acquire); // partner: `end`
         loop {
-            // Before the sleep too: this thread may have passed over the last call, when it stood by.
+            // Checked before the sleep too: this thread may have missed the last call while it changed to standby.
             if ends() {
                 return;
             }
@@ -108,13 +109,13 @@ impl Helper {
         }
     }
 
-    /// Moves what there is, until nothing has come for a while or the application looks for itself.
+    /// Makes progress until nothing has arrived for a while, or until the application polls for itself.
     fn look_around<N: Note>(&self, lanes: &'static Lanes<N>) {
         let mut since_ns = 0;
         while self.standby.is_called() {
             let found = look(lanes, false);
             if found == Found::Moved {
-                lanes.patience().wake(); // threads that sleep: what they wait for may have ended
+                lanes.patience().wake(); // threads that sleep: the operations that they wait for may have ended
                 since_ns = 0;
                 continue;
             }
@@ -132,9 +133,10 @@ impl Helper {
         }
     }
 
-    /// Nothing comes: makes ready to be called again, and looks once more. Whether that is so.
+    /// Goes to standby after nothing arrived: arms the bell, then polls once more. Returns whether it stays on standby.
     fn has_done<N: Note>(&self, lanes: &'static Lanes<N>, found: Found) -> bool {
-        // Threads that come and wait as they like take nothing back: what is to be called for is known here alone.
+        // Where several threads wait at will, none takes anything back: only this thread knows what it must be called
+        // for.
         let retires = found == Found::NoWork && threads::several_callers();
         let stands = if retires { self.standby.retire() } else { self.standby.stand_by() };
         let done = stands && look(lanes, true) <= if retires { Found::NoWork } else { Found::Nothing };
@@ -146,18 +148,20 @@ impl Helper {
     }
 }
 
-/// What a look at all lanes found.
+/// The result of one poll of all lanes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Found {
-    /// Nothing is under way in any lane that no thread waits for.
+    /// No lane without a waiting thread has a pending operation.
     NoWork,
-    /// A thread is inside, which sees to it itself, unless it has lost its core to us: it must not be waited for by spinning.
+    /// A lane is locked by another thread, which makes progress itself, unless we have taken its core: so do not spin
+    /// for it.
     Occupied,
     Nothing,
     Moved,
 }
 
-/// Progress of the lanes in which something is under way and that no thread waits for. `waits`: also for lanes that are occupied.
+/// Makes progress in the lanes that have pending operations and no waiting thread. `waits`: also waits for lanes that
+/// are locked.
 fn look<N: Note>(lanes: &'static Lanes<N>, waits: bool) -> Found {
     let mut found = Found::NoWork;
     for id in lanes.active() {
@@ -182,7 +186,7 @@ fn look<N: Note>(lanes: &'static Lanes<N>, waits: bool) -> Found {
 }
 
 impl<N: Note> Lanes<N> {
-    /// A call leaves an operation under way. No lane may be held.
+    /// Hands pending operations to the progress thread when a call leaves one. No lane may be locked.
     #[inline]
     pub fn lend(&'static self) {
         if let Some(helper) = self.helper() {
@@ -190,7 +194,7 @@ impl<N: Note> Lanes<N> {
         }
     }
 
-    /// A call is about to wait: until what it gets is dropped this thread looks after all that is under way.
+    /// Begins a wait: until the returned guard is dropped, this thread polls for all pending operations.
     #[inline]
     pub fn attend(&'static self) -> Attending<N> {
         Attending(self.helper().map(|helper| Attended {
@@ -208,15 +212,17 @@ fn lend<N: Note>(lanes: &'static Lanes<N>, helper: &Helper) {
     }
 }
 
-/// The bell is armed. What moves now may have made more ready, for which nobody rings: the helper goes on, and the program computes.
+/// Polls once more after the bell was armed. Progress made now may have made more operations ready, for which no bell
+/// rings: the progress thread goes on with them while the program computes.
 fn look_once_more<N: Note>(lanes: &'static Lanes<N>, helper: &Helper) {
     if look(lanes, true) == Found::Moved {
         helper.standby.call();
     }
 }
 
-/// See `Lanes::attend`. Where several threads wait as they like none of them takes anything back: the helper keeps out of the lanes
-/// that they look after, and what came there last is looked for by who leaves.
+/// Guard of a waiting thread, see `Lanes::attend`. Where several threads wait at will, none of them takes anything
+/// back: the progress thread keeps out of the lanes that they poll, and a thread that leaves polls for what arrived
+/// there last.
 pub struct Attending<N: Note>(Option<Attended<N>>);
 
 struct Attended<N: Note> {
@@ -228,7 +234,7 @@ struct Attended<N: Note> {
 impl<N: Note> Drop for Attending<N> {
     #[inline]
     fn drop(&mut self) {
-        // What was not lent before may be by now: functions of the application are called within.
+        // An operation that was not lent at the start may be by now: functions of the application are called within.
         if let Some(attended) = &self.0
             && (attended.was_lent || threads::several_callers() || !attended.helper.standby.is_off())
         {
@@ -245,7 +251,7 @@ impl<N: Note> Attended<N> {
             return;
         }
         if !threads::several_callers() {
-            helper.standby.take_back(); // the bell is to be armed anew
+            helper.standby.take_back(); // so that the bell is armed anew
         }
         if helper.standby.lend() || threads::several_callers() {
             look_once_more(lanes, helper);

@@ -1,8 +1,8 @@
-//! Receives on their way into the matching engine, and the leanest receive, which passes it by.
+//! Posts receives to the matching engine; a short one may bypass it (fast path).
 //!
-//! A short message from a known peer whose queues are empty is taken straight from that peer's ring, without a posted
-//! receive and without a request. Everything else is posted. Before it: the user's calls (MPI: `pt2pt`, `persistent`,
-//! `partitioned`, `collective`); after it: `matching` and `transport::Channel`.
+//! A short message from a known peer whose queues are empty is taken directly from that peer's ring, without a posted
+//! receive and without a request. Every other receive is posted. Used by the user's calls (MPI: `pt2pt`, `persistent`,
+//! `partitioned`, `collective`); uses `matching` and `transport::Channel`.
 
 use crate::buffer::Buffer;
 use crate::lane::{Core, Lane};
@@ -13,19 +13,19 @@ use crate::wire;
 use hawser_base::{Peer, UserMem};
 use hawser_device::{Delivery, Header, Payload};
 
-/// Turns of polling one ring alone before a receive is posted and everything is looked at.
+/// Polls of one ring alone before a receive is posted and everything is polled.
 pub const TURNS: u32 = 2000;
-/// The same of a peer on another host, where a turn asks the kernel: some 30 us, as transport::idle spins.
+/// The same limit for a peer on another host, where each poll is a system call: some 30 us, as transport::idle spins.
 const TURNS_FAR: u32 = 16;
-/// The same while other threads may want the lane.
+/// The same limit while other threads may want the lane.
 pub const TURNS_SHARED: u32 = 20;
 const _: () = assert!(TURNS_FAR < TURNS_SHARED && TURNS_SHARED < TURNS);
 
-/// A message that was taken straight from its device.
+/// A message that was taken directly from its device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Taken {
     pub tag: i32,
-    /// Its length, in bytes, which may be more than there was room for.
+    /// The length of the message, in bytes; it may exceed the buffer's.
     pub bytes: u64,
 }
 
@@ -46,7 +46,7 @@ impl<N: Note> Lane<N> {
         }
     }
 
-    /// Posts what the requests in `Requests::next` begin next.
+    /// Posts the next receives of the requests in `Requests::next`. Returns whether there were any.
     #[cold]
     pub(crate) fn go_on(&mut self) -> bool {
         let next = std::mem::take(&mut self.core.requests.next);
@@ -56,7 +56,7 @@ impl<N: Note> Lane<N> {
         !next.is_empty()
     }
 
-    /// Posts the receives that a request with several operations begins next.
+    /// Posts the next receives of a request with several operations.
     pub fn post_next(&mut self, index: u32) {
         for (want, buffer) in N::receives(self.core.requests.get(index)) {
             self.post(want, buffer, index);
@@ -64,8 +64,8 @@ impl<N: Note> Lane<N> {
         N::begun(self.core.requests.get(index));
     }
 
-    /// Polls the peer's ring alone for the message that is wanted, for so many turns, as long as that is right and
-    /// worth it. `is_near` says whether the peer is on this host.
+    /// Polls the peer's ring alone for the wanted message, up to `turns` times, while the fast path is allowed and
+    /// worthwhile. `is_near` returns whether the peer is on this host.
     #[inline(always)]
     pub fn take_directly(
         &mut self,
@@ -94,17 +94,18 @@ impl<N: Note> Lane<N> {
         if self.core.engine.has_effects() {
             self.settle();
         }
-        got // None: another message came first, and the engine has it
+        got // None: another message arrived first, and the engine has it
     }
 
-    /// A message of several packets wants its receive posted before the first one comes: it would be held.
+    /// Whether a message may take several packets. Its receive must be posted before the first packet arrives, or the
+    /// message is kept as unexpected.
     #[inline(always)]
     pub fn is_long(&self, peer: Peer, mem: UserMem) -> bool {
         mem.len() as u64 > self.core.engine.limits().packet || mem.len() > self.channel.longest(peer)
     }
 }
 
-/// Takes the message that is waited for straight from the device; everything else goes to the engine.
+/// Takes the awaited message directly from the device; hands everything else to the engine.
 struct Direct<'a, N: Note> {
     core: &'a mut Core<N>,
     want: &'a Want,

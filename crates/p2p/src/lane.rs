@@ -1,11 +1,11 @@
-//! One lane's state: the matching engine with the buffers that it speaks of, and the way to the peers.
+//! The state of one lane: the matching engine, the memory of its operations, and the channel to the peers.
 //!
-//! A `Lane` is used under its lock alone (`base::threads::LaneCell`). It carries out what the engine says:
-//! places payload, transmits, streams, reads and writes remotely, and marks requests as done. Effects that touch
-//! buffers happen inside the delivery, in order; those that send wait in the outbox until the device has
-//! returned, because a delivery must not send (`device::Delivery`).
+//! A `Lane` is used under its lock alone (`base::threads::LaneCell`). It carries out the engine's effects: places
+//! payload, transmits, streams, reads and writes remotely, and completes requests. Effects that touch buffers happen
+//! inside the delivery, in order; those that send wait in the outbox until the device has returned, because a delivery
+//! must not send (`device::Delivery`).
 //!
-//! Before it: `outgoing`, `incoming` and `request`; after it: `transport::Channel`.
+//! Used by `outgoing`, `incoming` and `request`; uses `transport::Channel`.
 
 use crate::buffer::Buffer;
 use crate::by_peer::ByPeer;
@@ -22,10 +22,10 @@ use hawser_os::map::PAGE;
 use hawser_transport::{Channel, Fabric};
 use std::collections::VecDeque;
 
-/// Packets of one peer that are taken before all is looked at.
+/// Packets that are taken from one peer before all peers are polled.
 const BURST: u32 = 16;
 
-/// See the module.
+/// One lane. See the module.
 pub struct Lane<N: Note> {
     pub channel: Channel,
     pub core: Core<N>,
@@ -33,7 +33,7 @@ pub struct Lane<N: Note> {
     pub due: ByPeer<Outgoing>,
 }
 
-/// All of a lane but its ports, so that a port can deliver to it.
+/// Everything of a lane but its ports, so that a port can deliver to it while the channel is borrowed.
 pub struct Core<N: Note> {
     pub engine: Engine,
     pub requests: Requests<N>,
@@ -41,22 +41,22 @@ pub struct Core<N: Note> {
     slots: Vec<Slot>,
     outbox: VecDeque<Effect>,
     streams: ByPeer<Stream>,
-    /// Those that their device sends from where they lie.
+    /// Zero-copy sends: streams that their device transmits from the application's memory.
     lent: Vec<Stream>,
     fabric: &'static Fabric,
     id: LaneId,
-    /// Ends the process where there is no memory for an unexpected message.
+    /// Ends the process if there is no memory for an unexpected message.
     give_up: fn(&str) -> !,
 }
 
-/// What belongs to an operation of the engine.
+/// The memory and the request of an operation of the engine.
 struct Slot {
     body: Body,
-    /// The request that ends with it, if one does.
+    /// The request that ends with the operation, if any.
     request: Option<u32>,
 }
 
-/// A send whose bytes are under way.
+/// A send whose bytes are being transmitted in pieces.
 struct Stream {
     op: Op,
     to: Peer,
@@ -64,7 +64,7 @@ struct Stream {
     at: u64,
     until: u64,
     piece: usize,
-    /// Its receiver has said where it belongs.
+    /// The receiver knows where the bytes belong, so they may overtake others (order-free).
     placed: bool,
 }
 
@@ -91,7 +91,7 @@ impl<N: Note> Lane<N> {
         Lane { channel: fabric.channel(id), core, due: ByPeer::default() }
     }
 
-    /// Takes what has arrived, sends what can be sent. Whether anything moved.
+    /// Takes packets that have arrived, and sends what can be sent. Returns whether anything moved.
     pub fn progress(&mut self) -> bool {
         let packets = self.channel.poll(&mut self.core);
         if packets == 0 {
@@ -100,7 +100,7 @@ impl<N: Note> Lane<N> {
         self.settle() || packets > 0
     }
 
-    /// The same with one peer alone, whose packets are waited for.
+    /// Polls one peer alone, whose packets are awaited. Returns whether any arrived.
     #[inline]
     pub fn progress_with(&mut self, peer: Peer) -> bool {
         let mut packets = 0;
@@ -116,21 +116,21 @@ impl<N: Note> Lane<N> {
         packets > 0
     }
 
-    /// Carries out what is to be sent. Whether a send or a stream moved.
+    /// Carries out the pending sends. Returns whether a send or a stream moved.
     #[inline]
     pub fn settle(&mut self) -> bool {
         self.carry_out();
         if !self.channel.is_flushed() {
             self.channel.flush();
         }
-        // Envelopes first: a stream would take all the room.
+        // Envelopes go first: a stream would take all the room.
         let began = !self.due.is_empty() && self.start_due();
         let went_on = !self.core.requests.next.is_empty() && self.go_on();
         let moved = !self.core.streams.is_empty() && self.pump();
         began || went_on || moved
     }
 
-    /// Carries out what the engine says.
+    /// Carries out the engine's effects.
     #[inline]
     pub fn carry_out(&mut self) {
         self.core.take_effects();
@@ -139,7 +139,7 @@ impl<N: Note> Lane<N> {
         }
     }
 
-    /// A context is no more: messages that nobody received go with it.
+    /// Closes a freed context: messages that were not received are dropped with it.
     pub fn close(&mut self, context: Context) {
         for op in self.core.engine.close(context) {
             self.core.slot(op).body = Body::None;
@@ -147,8 +147,8 @@ impl<N: Note> Lane<N> {
         self.settle();
     }
 
-    /// Gives back what is kept of a peer that has ended. False: word of its end has not come here yet, or a message of
-    /// its waits to be received.
+    /// Releases the state of a peer that has ended. False: the report of its end has not arrived yet, or one of its
+    /// messages has not been received yet.
     pub fn give_back(&mut self, peer: Peer) -> bool {
         if self.core.engine.is_former(peer) {
             return true;
@@ -164,24 +164,24 @@ impl<N: Note> Lane<N> {
         is_clear
     }
 
-    /// Nothing is on its way out and nothing is half done: the leanest receive may poll one ring alone.
+    /// Whether nothing is being sent and no task is pending: then the fast path may poll one ring alone.
     #[inline(always)]
     pub fn is_quiet(&self) -> bool {
         self.is_still() && self.core.requests.tasks.is_empty()
     }
 
-    /// Nothing is on its way out.
+    /// Whether nothing is being sent.
     #[inline(always)]
     fn is_still(&self) -> bool {
         self.core.streams.is_empty() && self.core.lent.is_empty() && self.due.is_empty() && self.channel.is_flushed()
     }
 
-    /// All that this rank has to send was handed to the devices.
+    /// Whether everything that this rank has to send was handed to the devices.
     pub fn is_drained(&self) -> bool {
         self.is_still() && self.core.outbox.is_empty() && !self.core.engine.has_open_sends()
     }
 
-    /// Something may move, be it by what comes or by what is to be sent.
+    /// Whether progress is possible, by arrivals or by pending sends.
     pub fn may_have_work(&self) -> bool {
         self.core.requests.has_any() || !self.is_drained()
     }
@@ -221,11 +221,11 @@ impl<N: Note> Lane<N> {
         }
     }
 
-    /// Has a stream sent from where it lies, if its device can.
+    /// Starts a zero-copy send of a stream, if its device can. Returns whether it did.
     fn lend(&mut self, stream: &Stream) -> bool {
         let Stream { op, to, message, at, until, placed, .. } = *stream;
         match &self.core.slots[op.0 as usize].body {
-            // Behind those that go in pieces.
+            // A zero-copy send must not overtake streams that go in pieces.
             Body::Buffer(Buffer::Dense(mem)) if !self.core.streams.has(to) => {
                 let mem = mem.slice(at as usize, (until - at) as usize);
                 let lent = self.channel.lend(to, wire::data(message, at), mem, placed, op.0);
@@ -236,8 +236,8 @@ impl<N: Note> Lane<N> {
         }
     }
 
-    /// Hands pieces of open streams to the devices until they refuse. Streams to one peer go in their order: the later
-    /// ones would find no room where the first found none.
+    /// Hands pieces of open streams to the devices until they refuse. Streams to one peer keep their order: later ones
+    /// would find no room where the first found none.
     fn pump(&mut self) -> bool {
         let mut moved = false;
         let mut streams = std::mem::take(&mut self.core.streams);
@@ -258,8 +258,8 @@ impl<N: Note> Lane<N> {
 
     fn push_pieces(&mut self, stream: &mut Stream) -> bool {
         let start = stream.at;
-        // Which ways there are, and which is best, changes while a long message is on its way. By the whole, as the
-        // first packet was, so that all go the same way.
+        // The routes to the peer, and the best one, change while a long message is in flight. The whole length is
+        // passed, as for the first packet, so that all pieces take the same route.
         if let Some(frame) = self.channel.piece(stream.to, stream.until as usize) {
             stream.piece = frame;
         }
@@ -279,8 +279,9 @@ impl<N: Note> Lane<N> {
     }
 }
 
-/// How long the pieces of a stream are: `rest` bytes of a message of `total`. Of like length, for a short one that
-/// came last cost a packet more (17 KiB: 1.21 us, not 1.09), and of whole pages, as devices fill them.
+/// Returns the length of the pieces into which `rest` bytes of a message of `total` bytes are cut. All have like
+/// length, because a short last piece cost one more packet (17 KiB: 1.21 us, not 1.09), and whole pages, as devices
+/// fill them.
 fn piece_of(limits: &hawser_device::Limits, total: u64, rest: usize) -> usize {
     let best = limits.pieces.best(total as usize);
     let most = limits.packet - PREFIX_MAX;
@@ -289,7 +290,7 @@ fn piece_of(limits: &hawser_device::Limits, total: u64, rest: usize) -> usize {
 }
 
 impl<N: Note> Core<N> {
-    /// The request that ends with `op`, and the memory that it speaks of.
+    /// Records the memory of `op` and the request that ends with it.
     pub fn bind(&mut self, op: Op, body: Body, request: Option<u32>) {
         *self.slot(op) = Slot { body, request };
     }
@@ -302,13 +303,13 @@ impl<N: Note> Core<N> {
         &mut self.slots[index]
     }
 
-    /// How long the pieces of a stream to a peer are, where no frames say it.
+    /// Returns the length of a stream's pieces to a peer, where no frame length determines it.
     pub(crate) fn piece_to(&self, to: Peer, total: u64, rest: usize) -> usize {
-        // Nothing goes to one whom no device reaches.
+        // No bytes are sent to a peer that no device reaches.
         self.fabric.limits(to).map_or(rest, |limits| piece_of(limits, total, rest))
     }
 
-    /// Some message is on its way in pieces.
+    /// Whether a message is being sent in pieces.
     #[inline]
     pub(crate) fn has_streams(&self) -> bool {
         !self.streams.is_empty()
@@ -319,18 +320,18 @@ impl<N: Note> Core<N> {
         self.slot(op).body.source(at, len, f)
     }
 
-    /// Names a send's memory for remote reading, if the device prefers that.
+    /// Exposes a send's memory for remote reading (an rkey), if the device prefers that.
     pub fn expose(&self, to: Peer, mem: UserMem<'static>) -> Option<[u64; 3]> {
         self.fabric.expose(to, mem)
     }
 
-    /// A send that ended when it was started: with an error, if its peer is gone.
+    /// Completes a send that ended when it was started: with an error, if its peer is gone.
     pub fn end_send_now(&mut self, request: u32, to: &Target, bytes: u64, error: Option<Class>) {
         let envelope = Envelope { context: to.context, source: to.peer, tag: to.tag, bytes };
         self.requests.complete(request, Outcome { envelope, error, cancelled: false });
     }
 
-    /// Ends a request that is with nobody (MPI_PROC_NULL).
+    /// Completes a request without a peer (MPI_PROC_NULL).
     pub fn end_null(&mut self, request: u32) {
         let envelope = Envelope { context: Context(0), source: Peer(u32::MAX), tag: ANY_TAG, bytes: 0 };
         self.requests.complete(request, Outcome { envelope, error: None, cancelled: false });
@@ -349,7 +350,7 @@ impl<N: Note> Core<N> {
         }
     }
 
-    /// Names a receive's buffer for its sender to write into, if the device prefers that.
+    /// Exposes a receive's buffer for remote writing by its sender (an rkey), if the device prefers that.
     pub fn room_key(&self, from: Peer, buffer: &Buffer) -> Option<Key> {
         match buffer {
             Buffer::Dense(mem) if mem.len() as u64 > self.engine.limits().packet => {
@@ -359,7 +360,7 @@ impl<N: Note> Core<N> {
         }
     }
 
-    /// The word on a request, with the name of `op`'s buffer if it has one.
+    /// Returns the CTS (`Grant`) that answers an RTS, with the rkey of `op`'s buffer if it has one.
     fn grant(&self, op: Op, to: Peer, send: u32, from: u64, until: u64) -> Packet {
         let key = match &self.slots[op.0 as usize].body {
             Body::Buffer(buffer) => self.room_key(to, buffer),
@@ -368,7 +369,7 @@ impl<N: Note> Core<N> {
         Packet::Grant { send, from, until, key }
     }
 
-    /// Copies bytes of a send to where its receiver's buffer lies.
+    /// Copies bytes of a send into its receiver's buffer.
     fn write(&mut self, op: Op, peer: Peer, key: &[u64; 3], from: u64, until: u64) -> bool {
         let fabric = self.fabric;
         let len = (until - from) as usize;
@@ -377,7 +378,7 @@ impl<N: Note> Core<N> {
         written
     }
 
-    /// Carries out the effects that touch buffers and requests; those that send go to the outbox.
+    /// Carries out the effects that touch buffers and requests; moves those that send to the outbox.
     pub fn take_effects(&mut self) {
         while let Some(effect) = self.engine.next_effect() {
             match effect {
@@ -409,13 +410,13 @@ impl<N: Note> Core<N> {
         }
     }
 
-    /// Whether a receive from any source ends with an error as `peer` is gone.
+    /// Whether a receive from any source must end with an error because `peer` is gone.
     fn misses(&mut self, op: Op, peer: Peer) -> bool {
         let request = self.slot(op).request;
         request.is_some_and(|request| self.requests.get(request).note.misses(peer))
     }
 
-    /// The same for one that was posted just now and waits: no peer that is gone may be missed.
+    /// Fails a receive from any source that was posted just now and waits, if it must not miss a peer that is gone.
     #[cold]
     pub(crate) fn give_up_if_missing(&mut self, op: Op) {
         let gone = self.engine.gone().to_vec();
@@ -442,7 +443,7 @@ impl<N: Note> Core<N> {
         }
     }
 
-    /// Most messages are whole, and their receives were posted: these pass no queue of effects.
+    /// Delivers a whole message. Most messages are whole and their receives posted: these bypass the queue of effects.
     #[inline]
     fn deliver_whole(&mut self, envelope: Envelope, payload: &mut dyn Payload) {
         if self.engine.is_over(envelope.source) {
@@ -477,7 +478,8 @@ impl<N: Note> Core<N> {
     }
 }
 
-/// Memory for an unexpected message. A process without it cannot keep what it has promised its peers.
+/// Allocates memory for an unexpected message. A process without memory cannot keep a message that its credit allowed a
+/// peer to send, so it ends.
 fn memory_for(bytes: u64, give_up: fn(&str) -> !) -> Vec<u8> {
     let mut kept = Vec::new();
     if kept.try_reserve_exact(bytes as usize).is_err() {
@@ -523,9 +525,9 @@ impl<N: Note> Delivery for Core<N> {
 
     fn lost(&mut self, peer: Peer) {
         if self.engine.is_former(peer) {
-            return; // what is kept by its number is another one's
+            return; // the state under this number belongs to a later process
         }
-        // Their operations end below: nothing of theirs is carried out any more.
+        // The peer's operations end below: none of its effects is carried out any more.
         self.streams.forget(peer);
         self.lent.retain(|stream| stream.to != peer);
         self.outbox.retain(|effect| !effect.is_with(peer));

@@ -1,7 +1,7 @@
-//! All that one user of the transport has in this process: its lanes, which of them are in use, and how it waits.
+//! The lanes of one user of the transport in this process, which of them are in use, and how the user waits.
 //!
-//! There is one for MPI; other users have their own, with matching, order and credits of their own. Before it: the
-//! user's calls (MPI: `process`); after it: `lane`, `wait` and `helper`.
+//! MPI has one instance; other users have their own, with matching, order and credits of their own. Used by the user's
+//! calls (MPI: `process`); uses `lane`, `wait` and `helper`.
 
 use crate::counters::{self, Counter};
 use crate::helper::Helper;
@@ -17,23 +17,23 @@ use hawser_transport::{Fabric, Patience, Standby};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
-/// The parts of a user's lanes.
+/// The parts from which a user's lanes are made.
 pub struct Parts {
     pub fabric: &'static Fabric,
     pub limits: Limits,
     pub patience: Patience,
     pub counters: Counters,
-    /// Where the process is to have a helper.
+    /// The standby of the progress thread, if the process is to have one.
     pub standby: Option<Standby>,
-    /// Ends the process: it has no memory for a message that it has promised to take, as the text says.
+    /// Ends the process with this text: it has no memory for a message that its credit allowed a peer to send.
     pub give_up: fn(&str) -> !,
 }
 
-/// See the module.
+/// All lanes of one user. See the module.
 pub struct Lanes<N: Note> {
-    /// A bit for each lane that something lives on. First, because every call looks at it.
+    /// A bit for each lane in use. It is the first field because every call reads it.
     active: AtomicU32,
-    /// Calls that looked at the lanes and did not wait.
+    /// Calls that polled the lanes and did not wait.
     pub(crate) glances: AtomicU32,
     fabric: &'static Fabric,
     patience: Patience,
@@ -68,19 +68,19 @@ impl<N: Note> Lanes<N> {
         &self.lanes[lane.index()]
     }
 
-    /// Lanes that something lives on.
+    /// Returns the lanes in use.
     pub fn active(&self) -> impl Iterator<Item = LaneId> + use<N> {
         let active = self.active.load(Relaxed); // partner: `activate`; a lane is activated before it is used
         (0..LANES as u8).filter(move |lane| active >> lane & 1 == 1).map(LaneId)
     }
 
-    /// Something will live on this lane: threads that wait look at it from now on.
+    /// Marks a lane as used: threads that wait poll it from now on.
     pub fn activate(&self, lane: LaneId) {
         self.active.fetch_or(1 << lane.0, Relaxed); // partner: `active`
     }
 
-    /// Gives back what is kept of the process of this host's job that is asked for (`Segment::ask_back`), if it is not
-    /// given back yet, and says so in the rank's page once nothing is left.
+    /// Releases the state of the process of this host's job whose release is requested (`Segment::ask_back`), unless
+    /// that is done, and reports it in the rank's page once nothing is left.
     pub fn answer(&self, segment: &Segment, page: &RankPage) {
         let asked = segment.asked_back().filter(|&peer| page.given_back() != Some(peer));
         if let Some(peer) = asked
@@ -108,18 +108,19 @@ impl<N: Note> Lanes<N> {
         &self.counters
     }
 
-    /// How long the queues of each lane are: for anybody at any time.
+    /// Returns the queue lengths of each lane; any thread may read them at any time.
     pub fn queue_lengths(&self) -> impl Iterator<Item = &QueueLengths> {
         self.queue_lengths.iter().map(|lengths| &**lengths)
     }
 
-    /// A call that does not wait found nothing: a program that goes on like this waits too, and reports say for what.
+    /// Counts an empty poll by a call that does not wait. A program that keeps polling is waiting too, and reports then
+    /// show `reason`.
     #[inline]
     pub fn polled_in_vain(&self, reason: impl FnOnce() -> Waiting) {
         self.patience.poll_in_vain(|| self.counters.sum(counters::MOVING), reason);
     }
 
-    /// Turns for which a receive polls its peer's ring alone (`Lane::take_directly`).
+    /// How often a receive polls its peer's ring alone (`Lane::take_directly`).
     #[inline]
     pub fn direct_turns(&self) -> u32 {
         if self.patience.is_crowded() {

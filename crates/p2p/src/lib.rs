@@ -1,8 +1,8 @@
-//! Floor 5: messages between processes, without communicators: matching, streams, requests, waits.
+//! Layer 5, messages between processes: matching, streams, requests and waits. It knows no communicators.
 //!
-//! The way down: `outgoing` (room) and `incoming` → `matching` (which method) → `lane` → `transport`. The way up:
-//! `lane` (delivered) → `matching` → `request` → `task` → `wait`. A user of this crate ([`request::Note`]) has
-//! [`lanes::Lanes`] of its own; MPI is one, and [`plain::Plain`] the least one.
+//! Downwards: `outgoing` (waits for room) and `incoming` → `matching` (chooses the method) → `lane` → `transport`.
+//! Upwards: `lane` (delivery) → `matching` → `request` → `task` → `wait`. Each user of this crate (an implementation of
+//! [`request::Note`]) has [`lanes::Lanes`] of its own: MPI is one user, [`plain::Plain`] the smallest.
 //!
 //! A message of a process to itself, on one lane:
 //!

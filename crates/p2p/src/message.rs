@@ -1,12 +1,12 @@
-//! A message of ours: where it goes, and where its bytes lie.
+//! A message that this process sends: its destination and its memory.
 //!
-//! Before it: the user's calls and `outgoing`; after it: `buffer`.
+//! Used by the user's calls and `outgoing`; uses `buffer`.
 
 use crate::buffer::Buffer;
 use hawser_base::{Context, Peer, SharedMem};
 use hawser_device::Source;
 
-/// Where a message goes.
+/// The destination of a message.
 #[derive(Clone, Copy)]
 pub struct Target {
     pub peer: Peer,
@@ -14,13 +14,13 @@ pub struct Target {
     pub tag: i32,
 }
 
-/// A send that the engine does not know yet.
+/// A send that has not been handed to the engine yet.
 pub struct Outgoing {
     pub to: Target,
     pub body: Body,
     /// Complete only when matched (MPI_Ssend, MPI-5.0 §3.4).
     pub sync: bool,
-    /// What ends with it.
+    /// The request that ends with the send.
     pub request: u32,
 }
 
@@ -34,7 +34,7 @@ pub enum Body {
 }
 
 impl Body {
-    /// Bytes of the message.
+    /// The length of the message, in bytes.
     pub fn bytes(&self) -> u64 {
         match self {
             Body::None => 0,

@@ -1,10 +1,10 @@
-//! Sends on their way into the matching engine: at once, or behind those that wait for room.
+//! Hands sends to the matching engine: at once, or after earlier sends that wait for room.
 //!
-//! An eager message that its device has no room for waits here whole, as if the call had come later: it leaves as one
-//! packet when there is room, where a rendezvous takes three. Only room is waited for, which the peer makes by polling
-//! alone. Credit is not: it may come back only when a later message is matched, so without it a message asks. No
-//! message passes an earlier one to its peer. Before it: the user's calls (MPI: `pt2pt`, `persistent`, `bsend`,
-//! `collective`); after it: `matching` and `transport::Channel`.
+//! An eager message for which its device has no room waits here whole, as if the call had come later: it leaves as one
+//! packet once there is room, where a rendezvous takes three. Sends wait for room alone, which the peer makes merely by
+//! polling. They do not wait for credit, which may return only when a later message is matched: a message without
+//! credit sends an RTS. No message overtakes an earlier one to its peer. Used by the user's calls (MPI: `pt2pt`,
+//! `persistent`, `bsend`, `collective`); uses `matching` and `transport::Channel`.
 
 use crate::buffer::Buffer;
 use crate::counters::Counter;
@@ -17,12 +17,12 @@ use hawser_base::{Class, Peer, UserMem};
 use hawser_device::{PREFIX_MAX, Source};
 
 impl<N: Note> Lane<N> {
-    /// Starts a send. Whatever comes of it, it ends by its request.
+    /// Starts a send. Every outcome, errors included, is reported by its request.
     pub fn start(&mut self, send: Outgoing) {
         let (peer, bytes) = (send.to.peer, send.body.bytes());
         if bytes > self.core.engine.limits().eager {
-            // The offer of a receive that waits already may be there: then nobody has to ask (85 % of a ping-pong's
-            // did).
+            // The RTR of a receive that is already posted may have arrived: then no RTS is needed (85 % of a
+            // ping-pong's messages sent one).
             self.progress_with(peer);
         } else {
             while !self.core.engine.has_credit(peer, bytes) && self.progress_with(peer) {}
@@ -39,7 +39,8 @@ impl<N: Note> Lane<N> {
         }
     }
 
-    /// A send that ends at once: one packet, or pushed into room that there is, if nothing speaks against it now.
+    /// Tries to complete a send at once, as one packet or as packets for which there is room. False: nothing was sent,
+    /// and the caller must use `start`.
     #[inline(always)]
     pub fn send_at_once(&mut self, target: &Target, mem: UserMem<'static>) -> bool {
         let bytes = mem.len() as u64;
@@ -56,7 +57,7 @@ impl<N: Note> Lane<N> {
         sent
     }
 
-    /// Sends a message in one packet, if there is window and room for it and the peer has offered nothing better.
+    /// Sends a message in one packet, if there is credit and room for it and the peer has announced no receive by RTR.
     #[inline(always)]
     fn send_eager(&mut self, target: &Target, mem: UserMem<'static>) -> bool {
         let bytes = mem.len() as u64;
@@ -71,8 +72,9 @@ impl<N: Note> Lane<N> {
         false
     }
 
-    /// Pushes a message of several packets for which there seems to be room now: it ends here, without a request. What
-    /// finds no room nevertheless is kept as a buffered send is, at most one message of all. False: nothing was sent.
+    /// Sends a message of several packets for which there seems to be room now; it ends here, without a request. A rest
+    /// that finds no room after all is copied and kept as a buffered send is: at most one message. False: nothing was
+    /// sent.
     #[inline(never)]
     pub(crate) fn push_whole(&mut self, to: Target, mem: UserMem<'static>) -> bool {
         let (peer, len, bytes) = (to.peer, mem.len(), mem.len() as u64);
@@ -104,7 +106,7 @@ impl<N: Note> Lane<N> {
         true
     }
 
-    /// Starts sends that wait, as far as there is room. Whether there was any.
+    /// Starts waiting sends as far as there is room. Returns whether any began.
     pub fn start_due(&mut self) -> bool {
         let mut began = false;
         let mut due = std::mem::take(&mut self.due);
@@ -114,7 +116,7 @@ impl<N: Note> Lane<N> {
         began
     }
 
-    /// Takes back a send that waits (MPI_Cancel).
+    /// Cancels a send that still waits for room (MPI_Cancel).
     pub fn take_back(&mut self, request: u32) {
         let Some(peer) = self.core.requests.get(request).note.peer() else { return };
         if let Some(Outgoing { to, body, .. }) = self.due.take(peer, |send| send.request == request) {
@@ -123,7 +125,7 @@ impl<N: Note> Lane<N> {
         }
     }
 
-    /// Hands a send to the engine and its first packet to the device. `Err`: it has to wait for room.
+    /// Hands a send to the engine and its first packet to the device. `Err`: the send has to wait for room.
     fn begin(&mut self, send: Outgoing) -> Result<(), Outgoing> {
         let limits = *self.core.engine.limits();
         let (to, bytes) = (send.to, send.body.bytes());
@@ -141,7 +143,8 @@ impl<N: Note> Lane<N> {
         };
         let frame = self.channel.piece(to.peer, bytes as usize);
         let packet = (frame.unwrap_or(self.channel.longest(to.peer)) - wire::PUSH_PREFIX) as u64;
-        // Frames of one length leave by one call; where there are no frames a short front lets both ends copy at once.
+        // Frames of one length leave by one system call; without frames, a short front lets both ends copy at the same
+        // time.
         let front = if frame.is_some() { packet } else { limits.first };
         let eager = self.channel.reserve(to.peer, bytes.min(limits.packet).min(packet) as usize + PREFIX_MAX);
         let asks = send.sync || key.is_some() || bytes > limits.eager;
@@ -169,8 +172,8 @@ impl<N: Note> Lane<N> {
         Ok(())
     }
 
-    /// Sends a packet with the first `front` bytes, for which the device has kept room; what is pushed leaves with the
-    /// next pieces of its stream.
+    /// Sends a packet with the first `front` bytes, for which the device has reserved room; the front of a pushed
+    /// message leaves with the next pieces of its stream.
     fn send_front(&mut self, to: Peer, packet: &Packet, body: &Body, front: u64) {
         let control = wire::encode(packet);
         if front == 0 {

@@ -1,6 +1,6 @@
-//! The least user of this crate: it keeps nothing with a request but the peer that can end it.
+//! The smallest user of this crate: its note on a request holds only the peer that can end it.
 //!
-//! Tests and examples use it, and layers that need no more. Before it: its user's calls; after it: `request`.
+//! Tests and examples use it, and layers that need no more. Used by its user's calls; uses `request`.
 
 use crate::buffer::Buffer;
 use crate::matching::{Outcome, Want};
@@ -8,10 +8,10 @@ use crate::request::{Note, Request, Requests};
 use crate::task::Work;
 use hawser_base::Peer;
 
-/// The note of a request with one operation, which goes when its end was asked for.
+/// The note of a request with one operation, which is removed once its end was reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Plain {
-    /// The peer that the operation is with; none for a receive from any source.
+    /// The peer of the operation; none for a receive from any source.
     pub peer: Option<Peer>,
 }
 

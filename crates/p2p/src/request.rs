@@ -1,70 +1,70 @@
-//! Requests: what a number of an operation under way stands for, without communicators.
+//! Requests: the state behind each request number, without communicators.
 //!
-//! A request lives in the lane of its operation, and its handle says which, so that threads on different lanes share
-//! nothing. It never holds a buffer (`lane`) and never waits (`wait`). A user of this crate keeps a [`Note`] with each
-//! of its requests: MPI the communicator and what a persistent request does again. Before it: the user's calls;
-//! after it: `matching`, whose operations end requests, and `task`.
+//! A request lives in the lane of its operation, and its handle names that lane, so that threads on different lanes
+//! share nothing. A request never holds a buffer (`lane`) and never waits (`wait`). A user of this crate keeps a
+//! [`Note`] with each of its requests: MPI keeps the communicator and what a persistent request starts again. Used by
+//! the user's calls; uses `matching`, whose operations end requests, and `task`.
 
 use crate::buffer::Buffer;
 use crate::matching::{Op, Outcome, Want};
 use crate::task::{self, Tasks, Work};
 use hawser_base::{Class, Error, Handle, LANES, Lane as LaneId, Peer, Result};
 
-/// The user's part of a request, and what the user does when an operation of it ends.
+/// The user's part of a request, with the user's reactions when one of its operations ends.
 pub trait Note: Send + Sized + 'static {
     /// The result of a task.
     type End: Send;
 
-    /// The one peer that can end the request's operation, if there is only one: it is looked at first.
+    /// The only peer that can end the request's operation, if there is one: it is polled first.
     fn peer(&self) -> Option<Peer>;
 
-    /// Whether a receive from any source ends with an error when `peer` is gone and nothing has come that it could
-    /// take: what it waits for might have been that peer's.
+    /// Whether a receive from any source ends with an error when `peer` is gone and no message has arrived that it
+    /// could take: the awaited message might have been that peer's.
     fn misses(&self, peer: Peer) -> bool;
 
-    /// The request does not go when its operation has ended: it can be started again, or the user has more to do.
+    /// Whether the request remains after its operation has ended: it can be started again, or the user has more to do.
     fn stays(&self) -> bool;
 
-    /// The request has several operations, whose ends the user counts (`one_ended`).
+    /// Whether the request has several operations, whose ends the user counts (`one_ended`).
     fn has_several(&self) -> bool;
 
-    /// One of several operations has ended. The user may end the request, or put it among `Requests::next`.
+    /// Called when one of several operations has ended. The user may end the request, or add it to `Requests::next`.
     fn one_ended(requests: &mut Requests<Self>, index: u32, outcome: &Outcome);
 
-    /// The receives that a request in `Requests::next` begins now, each of which ends one of its operations.
+    /// Returns the receives that a request in `Requests::next` begins now, each of which ends one of its operations.
     fn receives(request: &mut Request<Self>) -> Vec<(Want, Buffer)>;
 
-    /// All of them have begun; some may have ended.
+    /// Called when all of those receives have begun; some may have ended.
     fn begun(request: &mut Request<Self>);
 
-    /// Keeps the work of a task that has ended, to begin it again; gives it back where it goes.
+    /// Keeps the work of an ended task to begin it again, or returns it if the request is to be removed.
     fn keep(&mut self, work: Box<dyn Work<Self::End>>) -> Option<Box<dyn Work<Self::End>>>;
 }
 
 const LANE_BITS: u32 = LANES.trailing_zeros();
 const _: () = assert!(LANES.is_power_of_two() && (Handle::FIRST_DYNAMIC as usize).is_multiple_of(LANES));
 
-/// How far it has come.
+/// The state of a request.
 pub enum State<E> {
-    /// It is to be started, for the first time or again.
+    /// The request can be started, for the first time or again.
     Inactive,
-    /// Under way, if the engine knows it; else about to begin.
+    /// Pending if the engine has an operation of it; otherwise about to begin.
     Active(Option<Op>),
-    /// A task, under way.
+    /// A pending task.
     Running(task::Id),
     Ended(Outcome),
-    /// Not by the engine.
+    /// Ended, but not by an operation of the engine.
     Done(E),
 }
 
-/// One operation.
+/// A request.
 pub struct Request<N: Note> {
     pub state: State<N::End>,
-    /// The task that goes on when it has ended.
+    /// The task that becomes ready when the request has ended.
     pub wakes: Option<task::Id>,
-    /// Nobody will ask for its end: it goes when it ends.
+    /// The request was freed: nothing will collect its result, so it is removed when it ends.
     pub orphan: bool,
-    /// Its user's part.
+    /// The user's part.
     pub note: N,
 }
 
@@ -74,28 +74,28 @@ impl<N: Note> Request<N> {
         Request { state: State::Active(None), wakes: None, orphan: false, note }
     }
 
-    /// How the engine's operation ended, if it has.
+    /// Returns the outcome of the engine's operation, if it has ended.
     #[inline]
     pub fn outcome(&self) -> Option<Outcome> {
         if let State::Ended(outcome) = self.state { Some(outcome) } else { None }
     }
 
-    /// It has ended, well or not.
+    /// Whether the request has ended, with success or an error.
     #[inline(always)]
     pub fn is_over(&self) -> bool {
         matches!(self.state, State::Ended(_) | State::Done(_))
     }
 }
 
-/// Requests of a lane whose numbers have generations: half of the slots of all handles.
+/// The number of requests of a lane whose handles have generations: half of the slots of all handles.
 const GUARDED: u32 = (Handle::SLOTS / 2 - Handle::FIRST_DYNAMIC) >> LANE_BITS;
-/// Requests behind them that each generation has room for: there it counts as a part of the number. So there can be
-/// millions, of which those that come when there are many already do not notice a handle that was used too long.
+/// The number of further requests per generation: beyond GUARDED the generation is a part of the number. So there can
+/// be millions, but a request that is created when there are many does not detect a stale handle.
 const PAGE: u32 = (Handle::SLOTS / 2) >> LANE_BITS;
-/// Requests that a lane can have.
+/// The maximum number of requests of a lane.
 const MOST: u32 = GUARDED + (PAGE << Handle::GENERATION_BITS);
 
-/// The slot, but for the lane, of a request's number, and the generation in which it is used first.
+/// Returns the handle slot (without the lane) of a request's number, and the generation of its first use.
 #[inline]
 const fn place(index: u32) -> (u32, u32) {
     if index < GUARDED {
@@ -104,7 +104,7 @@ const fn place(index: u32) -> (u32, u32) {
     (Handle::SLOTS / 2 + (((index - GUARDED) % PAGE) << LANE_BITS), (index - GUARDED) / PAGE)
 }
 
-/// The number that a handle names.
+/// Returns the request number that a handle names.
 #[inline]
 fn number(handle: Handle) -> u32 {
     let index = (handle.slot().wrapping_sub(Handle::FIRST_DYNAMIC)) >> LANE_BITS;
@@ -118,14 +118,14 @@ struct Entry<N: Note> {
 
 /// All requests of a lane.
 pub struct Requests<N: Note> {
-    /// What some of them stand for.
+    /// The tasks for which some of the requests stand.
     pub tasks: Tasks<N::End>,
-    /// Those whose user begins more as soon as the lane may send (`Note::receives`).
+    /// Requests whose user begins more operations as soon as the lane may send (`Note::receives`).
     pub next: Vec<u32>,
     lane: LaneId,
     entries: Vec<Entry<N>>,
     free: Vec<u32>,
-    /// Numbers beyond GUARDED, which are used when there is no other.
+    /// Free numbers beyond GUARDED, which are used when there is no other.
     free_beyond: Vec<u32>,
 }
 
@@ -141,7 +141,7 @@ impl<N: Note> Requests<N> {
         }
     }
 
-    /// A new request's number.
+    /// Adds a request and returns its number.
     #[inline]
     pub fn insert(&mut self, request: Request<N>) -> Result<u32> {
         if let Some(index) = self.free.pop() {
@@ -183,7 +183,7 @@ impl<N: Note> Requests<N> {
         entry.request.take().expect("a request's number is used while it lives")
     }
 
-    /// Takes out one whose operation has ended without error, if it goes then.
+    /// Removes a request whose operation has ended without error, unless its note keeps it.
     #[inline(always)]
     pub fn end_well(&mut self, index: u32) -> Option<(Outcome, N)> {
         let request = self.get(index);
@@ -199,7 +199,7 @@ impl<N: Note> Requests<N> {
         Handle::dynamic(place(index).0 | self.lane.0 as u32, self.entries[index as usize].generation)
     }
 
-    /// The number of a live request of this lane.
+    /// Returns the number of a live request of this lane.
     #[inline]
     pub fn find(&self, handle: Handle) -> Result<u32> {
         let index = number(handle);
@@ -213,7 +213,7 @@ impl<N: Note> Requests<N> {
         }
     }
 
-    /// The same of one that may have been freed before it ended.
+    /// Same as `find`, but also for a request that was freed before it ended.
     pub fn find_freed(&self, handle: Handle) -> Result<u32> {
         let index = number(handle);
         match self.entries.get(index as usize) {
@@ -222,7 +222,7 @@ impl<N: Note> Requests<N> {
         }
     }
 
-    /// The engine says that the operation has ended.
+    /// Called when the engine's operation has ended.
     #[inline]
     pub fn complete(&mut self, index: u32, outcome: Outcome) {
         let request = self.get(index);
@@ -239,7 +239,7 @@ impl<N: Note> Requests<N> {
         }
     }
 
-    /// The engine knows an operation of the request.
+    /// Called when the engine has an operation of the request.
     #[inline]
     pub fn begun(&mut self, index: u32, op: Op) {
         let request = self.get(index);
@@ -248,23 +248,23 @@ impl<N: Note> Requests<N> {
         }
     }
 
-    /// All that are open.
+    /// Iterates over all requests that exist.
     pub fn iter(&self) -> impl Iterator<Item = &Request<N>> + Clone {
         self.entries.iter().filter_map(|entry| entry.request.as_ref())
     }
 
-    /// Whether there are any, under way or not.
+    /// Whether there are any requests, pending or not.
     pub fn has_any(&self) -> bool {
         self.entries.len() > self.free.len() + self.free_beyond.len()
     }
 
-    /// Requests that were never completed, for the report at the end of the job.
+    /// Counts requests that were never completed, for the report at the end of the job.
     pub fn open(&self) -> usize {
         self.iter().count()
     }
 }
 
-/// The lane that a request's handle names.
+/// Returns the lane that a request's handle names.
 #[inline]
 pub fn lane_of(handle: Handle) -> Result<LaneId> {
     if handle.slot() < Handle::FIRST_DYNAMIC {

@@ -1,71 +1,72 @@
-//! Tasks: requests that stand for more than one operation of the matching engine, as a nonblocking collective does.
+//! Tasks: requests that stand for more than one operation of the matching engine, such as a nonblocking collective.
 //!
-//! A task lives in the lane of its request and owns what a blocking call would have on its stack. It says which of its
-//! operations it waits for (`Request::wakes`); when that has ended the task is ready, and whoever makes progress on the
-//! lane advances it (`advance`). While it is advanced it is not in the lane and no lane is held, because a reduction
-//! calls the application's functions, which may call in again: one thread at a time has it, and a wake meanwhile is
-//! noted.
+//! A task lives in the lane of its request and owns what a blocking call would have on its stack. It marks which of its
+//! operations it waits for (`Request::wakes`); when that has ended the task is ready, and the thread that makes
+//! progress on the lane advances it (`advance`). During a step the task is not in the lane and no lane is locked,
+//! because a reduction calls the application's functions, which may call MPI again: one thread at a time has the task,
+//! and a wake meanwhile is recorded.
 //!
-//! Before it: `request` and `advance`; after it: nothing.
+//! Used by `request` and `advance`; uses no other module.
 
 use hawser_base::Result;
 use hawser_job::Waiting;
 use std::collections::VecDeque;
 
-/// What a look at other lanes found; of several lanes the last of these that one had.
+/// The result of polling other lanes; for several lanes, the greatest of their results.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Progress {
     Nothing,
-    /// Nothing, and a lane was left to the thread that was in it lately, or a task is not told when it can go on.
+    /// Nothing moved, but a lane was left to the thread that used it lately, or a task gets no wake and must be polled.
     LeftOut,
     Moved,
 }
 
-/// What a task does.
+/// The work of a task.
 pub trait Work<E>: Send {
-    /// Before the first step; a persistent request's each time that it is started.
+    /// Called before the first step; for a persistent request, each time that it is started.
     fn begin(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// Goes on as far as it can without waiting. No lane is held.
+    /// Advances as far as possible without waiting. No lane is locked.
     fn advance(&mut self, me: Id) -> Step<E>;
 
-    /// Whether a step may call functions of the application, which below MPI_THREAD_MULTIPLE expects that of its own threads.
+    /// Whether a step may call the application's functions, which below MPI_THREAD_MULTIPLE only its own threads may
+    /// call.
     fn calls_application(&self) -> bool {
         true
     }
 
-    /// Its request was freed before it ended, and went with it. No lane is held.
+    /// Called when the request was freed before it ended, and was removed with it. No lane is locked.
     fn forgotten(&mut self) {}
 
-    /// What it waits for; `call` is the function that began it. Its lane is held.
+    /// What the task waits for; `call` is the MPI function that began it. Its lane is locked.
     fn reason(&self) -> Waiting;
 }
 
-/// How far a task has come.
+/// The result of one step of a task.
 pub enum Step<E> {
-    /// A request of its lane wakes it.
+    /// The task waits for a request of its lane, which wakes it.
     Waits,
-    /// Nothing does: it is asked again whenever the lane is looked at.
+    /// No request wakes the task: it is advanced each time that the lane is polled.
     Polls,
     Ended(E),
 }
 
-/// A task's seat in its lane.
+/// The index of a task in its lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Id(u32);
 
 pub(crate) struct Task<E> {
     pub work: Box<dyn Work<E>>,
-    /// The request that ends with it.
+    /// The request that ends with the task.
     pub request: u32,
 }
 
 struct Seat<E> {
-    /// None while it is advanced, or the seat is free.
+    /// None while the task is advanced, or if the entry is free.
     task: Option<Task<E>>,
-    /// It is ready, or will be when it is back.
+    /// The task is ready, or will be when it is put back.
     woken: bool,
 }
 
@@ -77,7 +78,7 @@ impl<E> Seat<E> {
     }
 }
 
-/// Who advances a task.
+/// The thread that advances a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Who {
     /// A thread that may call the application's functions.
@@ -100,19 +101,19 @@ impl<E> Default for Tasks<E> {
 }
 
 impl<E> Tasks<E> {
-    /// None is under way.
+    /// Whether no task is pending.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.open == 0
     }
 
-    /// Some can go on.
+    /// Whether some task can advance.
     #[inline(always)]
     pub fn is_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
-    /// What a task waited for has ended.
+    /// Makes a task ready: an operation that it waited for has ended.
     pub fn wake(&mut self, id: Id) {
         let seat = &mut self.seats[id.0 as usize];
         if !std::mem::replace(&mut seat.woken, true) && seat.task.is_some() {
@@ -120,7 +121,7 @@ impl<E> Tasks<E> {
         }
     }
 
-    /// A seat for a task that is about to be advanced.
+    /// Allocates an entry for a task that is about to be advanced.
     pub(crate) fn open(&mut self) -> Id {
         self.open += 1;
         Id(self.free.pop().unwrap_or_else(|| {
@@ -129,7 +130,7 @@ impl<E> Tasks<E> {
         }))
     }
 
-    /// A task that takes its first step when its lane is looked at next.
+    /// Adds a task that takes its first step when its lane is polled next.
     pub fn add(&mut self, request: u32, work: Box<dyn Work<E>>) -> Id {
         let id = self.open();
         self.wake(id);
@@ -160,12 +161,12 @@ impl<E> Tasks<E> {
         self.open -= 1;
     }
 
-    /// Tasks that can go on now.
+    /// The number of tasks that can advance now.
     pub(crate) fn ready(&self) -> usize {
         self.ready.len()
     }
 
-    /// A task that is not to be advanced again. None while it is advanced.
+    /// Removes a task that is not to be advanced again. None while it is advanced.
     pub fn withdraw(&mut self, id: Id) -> Option<Box<dyn Work<E>>> {
         let task = self.seats[id.0 as usize].task.take()?;
         self.ready.retain(|&ready| ready != id);
@@ -173,7 +174,7 @@ impl<E> Tasks<E> {
         Some(task.work)
     }
 
-    /// What a task waits for. None while it is advanced.
+    /// Returns what a task waits for. None while it is advanced.
     pub fn reason(&self, id: Id) -> Option<Waiting> {
         self.seats[id.0 as usize].task.as_ref().map(|task| task.work.reason())
     }

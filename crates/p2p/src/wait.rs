@@ -1,10 +1,10 @@
-//! The loop in which every call waits, and progress of all lanes by threads that wait or only look.
+//! The wait loop of every blocking call, and progress of all lanes by threads that wait or poll once.
 //!
-//! The loop polls the lane that matters and, every so often, all the others, so that a wait on one lane keeps the rest
-//! of the process moving. A lane is never held while this thread rests. Whoever made progress on a lane advances the
-//! tasks there that are ready, when it has left the lane.
+//! The loop polls the lane of the awaited operation and, at intervals, all others, so that a wait on one lane keeps the
+//! rest of the process moving. This thread never rests while it holds a lane. A thread that made progress on a lane
+//! advances the ready tasks of that lane after it has left it.
 //!
-//! Before it: the user's calls (MPI: `wait`, `collective`); after it: `lane`, `task` and `transport::Idle`.
+//! Used by the user's calls (MPI: `wait`, `collective`); uses `lane`, `task` and `transport::Idle`.
 
 use crate::lane::Lane;
 use crate::lanes::Lanes;
@@ -18,14 +18,14 @@ use hawser_transport::Idle;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl<N: Note> Lanes<N> {
-    /// Waits until `done` says so of its lane.
+    /// Waits until `done` returns a result for its lane.
     pub fn wait_until<R>(
         &'static self,
         lane: LaneId,
         reason: impl Fn() -> Waiting,
         mut done: impl FnMut(&mut Lane<N>) -> Option<R>,
     ) -> R {
-        let mut attending = None; // ends last: it arms the bell, which the end of `idle` may disarm
+        let mut attending = None; // dropped last: its drop arms the bell, which the drop of `idle` may disarm
         let mut idle = self.patience().idle();
         let mut tending = None;
         loop {
@@ -49,7 +49,7 @@ impl<N: Note> Lanes<N> {
         }
     }
 
-    /// Leaves a lane after progress there, and advances its tasks.
+    /// Leaves a lane after progress there, and advances its ready tasks.
     #[inline]
     pub fn leave(&'static self, lane: LaneId, guard: LaneGuard<'_, Lane<N>>) -> Progress {
         let ready = guard.core.requests.tasks.is_ready();
@@ -57,7 +57,7 @@ impl<N: Note> Lanes<N> {
         if ready { self.advance(lane) } else { Progress::Nothing }
     }
 
-    /// One turn of waiting, all lanes but `lane` looked at when it is time for that.
+    /// Takes one turn of the wait loop; polls all lanes but `lane` when their time has come.
     #[inline]
     pub fn rest(&'static self, idle: &mut Idle<'_>, lane: LaneId, moved: bool, reason: &impl Fn() -> Waiting) {
         if moved || idle.look_wide() && self.help(idle, lane) {
@@ -67,7 +67,7 @@ impl<N: Note> Lanes<N> {
         }
     }
 
-    /// Progress of every lane in use but one, for a thread that waits. Whether anything moved.
+    /// Makes progress on every lane in use but `but`, for a thread that waits. Returns whether anything moved.
     pub fn help(&'static self, idle: &mut Idle<'_>, but: LaneId) -> bool {
         let found = self.progress_others(but, idle.is_armed().then(clock::now_ns));
         if found == Progress::LeftOut && idle.is_armed() {
@@ -76,7 +76,8 @@ impl<N: Note> Lanes<N> {
         found == Progress::Moved
     }
 
-    /// Progress of every lane in use but one; of those of other threads only at a time, and if they have been left.
+    /// Makes progress on every lane in use but `but`; on other threads' lanes only from time to time, and only if they
+    /// left them.
     pub fn progress_others(&'static self, but: LaneId, now_ns: Option<u64>) -> Progress {
         let mut found = Progress::Nothing;
         for lane in self.active().filter(|&lane| lane != but) {
@@ -92,7 +93,7 @@ impl<N: Note> Lanes<N> {
         found
     }
 
-    /// The same for a call that does not wait.
+    /// Same as `progress_others`, for a call that does not wait.
     pub fn glance(&'static self, but: LaneId) {
         let glances = &self.glances;
         let is_time = threads::several_callers() && glances.fetch_add(1, Relaxed).is_multiple_of(GLANCES); // a statistic
@@ -100,17 +101,17 @@ impl<N: Note> Lanes<N> {
     }
 }
 
-/// No lane has this number.
+/// A number that no lane has.
 pub const NO_LANE: LaneId = LaneId(u8::MAX);
 
-/// Polling calls that look at other threads' lanes once: together they cost as much as one reading of the clock.
+/// Polling calls per poll of other threads' lanes: so many calls cost as much as one reading of the clock.
 const GLANCES: u32 = 64;
 
-/// Turns of polling the one peer that is waited for, before everything is looked at.
+/// Polls of the one awaited peer before everything is polled.
 const CLOSE_TURNS: u32 = 8;
 
 impl<N: Note> Lane<N> {
-    /// Whether a request is over, or is after its peer alone was looked at.
+    /// Whether a request is over, possibly after its peer alone was polled.
     #[inline]
     pub fn look_closely(&mut self, index: u32) -> bool {
         let request = self.core.requests.get(index);

@@ -1,7 +1,7 @@
-//! Packets of the matching engine as headers and prefixes of a device.
+//! Encodes packets of the matching engine as a device's headers and prefixes, and decodes them.
 //!
-//! Little-endian words at fixed places; a packet that cannot be decoded is a stray of a foreign peer and
-//! is dropped by the caller. Before it: `matching`; after it: `transport::Channel`.
+//! All fields are little-endian words at fixed places. A packet that cannot be decoded is a stray from a foreign peer;
+//! the caller drops it. Used by `lane`, `outgoing` and `incoming`; uses the packets of `matching`.
 
 use crate::matching::{Key, Packet};
 use hawser_base::{Context, Lane};
@@ -23,19 +23,19 @@ const CANCELLED: u8 = Protocol::MESSAGES.kind(12);
 const CREDIT: u8 = Protocol::MESSAGES.kind(13);
 const WRITTEN: u8 = Protocol::MESSAGES.kind(14);
 
-/// The header of a whole eager message: all that the leanest path writes.
+/// The header of a whole eager message: all that the fast path writes.
 #[inline(always)]
 pub fn eager(context: Context, tag: i32) -> Header {
     Header { kind: EAGER, aux: 0, a: context.0, b: tag as u32 }
 }
 
-/// Whether a header is that of such a message.
+/// Whether a header is that of a whole eager message on `context`.
 #[inline(always)]
 pub fn is_eager(header: &Header, context: Context) -> bool {
     header.kind == EAGER && header.a == context.0
 }
 
-/// The context of such a message that came on `lane`.
+/// Returns the context of a whole eager message that arrived on `lane`.
 #[inline(always)]
 pub fn eager_context(header: &Header, lane: Lane) -> Option<Context> {
     let context = Context(header.a);
@@ -49,7 +49,8 @@ pub fn data(message: u32, at: u64) -> Header {
     Header { kind: DATA, aux: (at >> 32) as u16, a: message, b: at as u32 }
 }
 
-/// A prefix. It has no room for more than devices carry, and than frames have a CRC of in every mode.
+/// A prefix under construction. Its size is the most that devices carry, and that the CRC of frames covers in every
+/// mode.
 struct Words([u8; PREFIX_MAX], usize);
 
 impl Words {
@@ -71,10 +72,10 @@ impl Words {
     }
 }
 
-/// Bytes of the prefix of `Packet::Push`, which stands before the front of its message.
+/// Bytes of the prefix of `Packet::Push`, which precedes the front of its message.
 pub const PUSH_PREFIX: usize = size_of::<u64>();
 
-/// A packet as it travels; its payload, if it has one, is put behind by the caller.
+/// Encodes a packet; the caller appends its payload, if it has one.
 pub fn encode(packet: &Packet) -> Control {
     let header = |kind, aux, a, b| Header { kind, aux, a, b };
     let none = Words::new();
@@ -113,7 +114,7 @@ impl Reader<'_> {
         let mut bytes = [0; 8];
         self.0.read(&mut bytes).then(|| u64::from_le_bytes(bytes))
     }
-    /// The key that `aux` says there is. `None`: it is cut short.
+    /// Reads the rkey whose presence `aux` indicates. `None`: it is truncated.
     fn key(&mut self, aux: u16) -> Option<Option<Key>> {
         if aux == 1 { Some(Some(Key([self.u64()?, self.u64()?, self.u64()?]))) } else { Some(None) }
     }
@@ -123,7 +124,8 @@ impl Reader<'_> {
     }
 }
 
-/// The packet of a header that came on `lane`; its prefix is taken off the payload. `None`: not one of ours.
+/// Decodes the packet of a header that arrived on `lane`; its prefix is taken off the payload. `None`: not a packet of
+/// ours.
 pub fn decode(header: &Header, payload: &mut dyn Payload, lane: Lane) -> Option<Packet> {
     let Header { kind, aux, a, b } = *header;
     let (context, tag) = (Context(a), b as i32);

@@ -38,7 +38,7 @@ fn send(lane: &mut Lane<Plain>, tag: i32) {
     while lane.progress() {}
 }
 
-/// How a receive has ended, if it has: its error.
+/// Returns the error with which a receive has ended, if it has ended.
 fn ended(lane: &mut Lane<Plain>, request: u32) -> Option<Option<Class>> {
     lane.core.requests.get(request).outcome().map(|outcome| outcome.error)
 }

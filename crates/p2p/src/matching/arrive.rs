@@ -1,7 +1,7 @@
-//! The peers' side: one packet at a time, in each peer's order.
+//! Handles arriving packets: one at a time, in each peer's order.
 //!
-//! `arrive` says where the payload goes; effects that follow are carried out after it was placed. A
-//! packet that makes no sense (a peer's error, never ours) is dropped and counted by the caller.
+//! `arrive` returns where the payload belongs; the caller places it before it carries out the effects. An invalid
+//! packet (a peer's error, never ours) is dropped and counted by the caller. Used by `lane`; uses `engine`.
 
 use super::engine::Engine;
 use super::offers::Given;
@@ -10,7 +10,7 @@ use super::packet::{Key, Packet};
 use hawser_base::{Class, Peer};
 
 impl Engine {
-    /// A packet of `from` with `payload` bytes behind it. `Err`: it fits nothing that we know of.
+    /// Handles a packet of `from` with `payload` bytes behind it. `Err`: it belongs to no known message or operation.
     pub fn arrive(&mut self, from: Peer, packet: Packet, payload: u64) -> Result<Place, Stray> {
         if self.is_over(from) {
             return Err(Stray);
@@ -26,7 +26,8 @@ impl Engine {
                     Whole::Placed(place) => place,
                 })
             }
-            // More than the window cannot be pushed, and is not made room for.
+            // A message that costs more than the whole window cannot be pushed: it is a stray, and no memory is
+            // allocated for it.
             Packet::Push { context, tag, bytes } if payload <= bytes && cost(bytes) <= self.limits.window => {
                 let envelope = Envelope { context, source: from, tag, bytes };
                 Ok(self.message(envelope, Kind::Pushed, payload, cost(bytes)))
@@ -70,7 +71,7 @@ impl Engine {
         }
     }
 
-    /// A whole message that fits one packet.
+    /// Handles a whole message in one packet.
     #[inline(always)]
     pub fn arrive_whole(&mut self, envelope: Envelope) -> Whole {
         let (from, bytes) = (envelope.source, envelope.bytes);
@@ -101,8 +102,8 @@ impl Engine {
         self.peers[to].offers.longest_made
     }
 
-    /// A message begins: matched with the receive that was posted first, or held. One that its communicator did not
-    /// live to see is dropped, and what comes of it is stray.
+    /// Handles the first packet of a message: matches it with the receive that was posted first, or keeps it as
+    /// unexpected. A message whose communicator was freed is dropped, and later packets of it are strays.
     fn message(&mut self, envelope: Envelope, kind: Kind, payload: u64, owed: u64) -> Place {
         let message = self.accepted(envelope.source);
         if self.is_closed(envelope.context) {
@@ -119,7 +120,7 @@ impl Engine {
         }
     }
 
-    /// A receive that was in the queue.
+    /// Returns a receive that was in the queue.
     #[inline(always)]
     fn waiting(&self, op: Op) -> Waiting {
         match self.ops[op.0 as usize] {
@@ -162,8 +163,8 @@ impl Engine {
         Place::Hold { op, bytes: room }
     }
 
-    /// The receiver's word on a request of which `inbound.arrived` bytes are here: read it, stream it, or it
-    /// is all here.
+    /// Answers an RTS of whose message `inbound.arrived` bytes are here: reads the rest, sends a CTS for it, or sends a
+    /// FIN if all is here.
     pub(super) fn grant(&mut self, op: Op, mut inbound: Inbound, request: Request, key: Option<Key>) -> Inbound {
         let peer = inbound.envelope.source;
         let from = inbound.arrived;
@@ -183,8 +184,8 @@ impl Engine {
         inbound
     }
 
-    /// All bytes of a pull are in the buffer (`true`), or the peer's memory could not be read: then it is
-    /// asked to send them.
+    /// Called after a remote read: all bytes are in the buffer (`true`), or the peer's memory could not be read, and a
+    /// CTS makes the peer send them.
     pub fn pulled(&mut self, op: Op, from: u64, read: bool) {
         let State::Recv(Receiving::Matched(inbound)) = &mut self.ops[op.0 as usize] else {
             unreachable!("pulled operation {op:?} was not a matched receive")
@@ -203,13 +204,13 @@ impl Engine {
         }
     }
 
-    /// The peer may send or write these bytes of its request to `op`.
+    /// Sends a CTS: the peer may send or write these bytes of its message to `op`.
     fn grant_bytes(&mut self, op: Op, peer: Peer, request: Request, from: u64, until: u64) {
         self.lead(peer, request.message, op);
         self.effects.push_back(Effect::Grant { op, to: peer, send: request.send, from, until });
     }
 
-    /// Bytes of the peer's `message` go to `op` from now on.
+    /// Directs the bytes of the peer's `message` to `op` from now on.
     pub(super) fn lead(&mut self, from: Peer, message: u32, op: Op) {
         self.peers[from].inbound.lead(message, op);
     }
@@ -249,7 +250,7 @@ impl Engine {
         }
     }
 
-    /// The sender has written all that was granted.
+    /// Handles a PUT_DONE: the sender has written all granted bytes.
     fn written_by(&mut self, from: Peer, message: u32) -> Result<Place, Stray> {
         let streams = &mut self.peers[from].inbound;
         let op = streams.target(message).ok_or(Stray)?;
@@ -263,7 +264,7 @@ impl Engine {
         }
     }
 
-    /// The receive `op` has its message; what of it is not here is on its way.
+    /// Continues the receive `op`, which has its message; the bytes that are not here are in flight.
     #[inline]
     pub(super) fn receiving(&mut self, op: Op, inbound: Inbound) {
         if inbound.arrived < inbound.expected {
@@ -302,7 +303,8 @@ impl Engine {
         Ok(Place::Drop)
     }
 
-    /// All granted bytes are in the peer's buffer (`true`), or it could not be written: then they are streamed.
+    /// Called after a remote write: all granted bytes are in the peer's buffer (`true`), or it could not be written and
+    /// they are streamed.
     pub fn written(&mut self, op: Op, from: u64, until: u64, written: bool) {
         let State::Send(Sending { to, message, .. }) = self.ops[op.0 as usize] else {
             unreachable!("written operation {op:?} was not a send")
@@ -322,13 +324,13 @@ impl Engine {
     }
 }
 
-/// A packet that fits nothing: counted and dropped.
+/// The error of a packet that belongs to nothing; it is counted and dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stray;
 
-/// What becomes of a whole message.
+/// The result of a whole message's arrival.
 pub enum Whole {
-    /// It goes to the front of `op`'s buffer, `room` bytes of it, and that ends the receive. Effects may follow.
+    /// The message ends a receive: `room` bytes of it go to the front of `op`'s buffer. Effects may follow.
     Ends {
         op: Op,
         room: u64,
@@ -337,7 +339,7 @@ pub enum Whole {
     Placed(Place),
 }
 
-/// How a message begins.
+/// How the first packet of a message transfers it.
 #[derive(Clone, Copy)]
 enum Kind {
     Whole,

@@ -1,4 +1,4 @@
-//! Operations that end early: cancelled ones (MPI-5.0 §3.8.4), and those whose peer is gone.
+//! Ends operations early: cancelled ones (MPI-5.0 §3.8.4), and those whose peer is gone. Used by `lane`; uses `engine`.
 
 use super::arrive::Stray;
 use super::engine::{Engine, LOST, life};
@@ -8,8 +8,8 @@ use super::queues::Want;
 use hawser_base::{Class, Peer};
 
 impl Engine {
-    /// Cancels a receive if no message was matched with it; at once and locally. An offer that stands is
-    /// taken back; an answer that is already under way is matched anew like any message.
+    /// Cancels a receive at once and locally, if no message was matched with it. A standing RTR is cancelled; an RTR
+    /// reply that is already in flight is matched anew like any message.
     pub fn cancel_recv(&mut self, op: Op) -> bool {
         let Some(&State::Recv(Receiving::Posted(waiting))) = self.ops.get(op.0 as usize) else { return false };
         let want = waiting.want;
@@ -23,7 +23,7 @@ impl Engine {
         true
     }
 
-    /// Asks the receiver to forget a request; the answer decides. A send whose bytes are under way ends as usual.
+    /// Asks the receiver to forget an RTS; its reply decides. A send whose bytes are in flight ends as usual.
     pub fn cancel_send(&mut self, op: Op) {
         let State::Send(sending) = &mut self.ops[op.0 as usize] else { return };
         if sending.phase != SendPhase::Waiting || sending.cancel_asked {
@@ -48,7 +48,7 @@ impl Engine {
         self.transmit(from, Packet::Cancelled { send, yes: found.is_some() });
     }
 
-    /// Takes a held message out of its queue and forgets it.
+    /// Removes an unexpected message from its queue and drops it.
     fn drop_held(&mut self, op: Op) {
         let State::Held(Held { envelope, order, cost, .. }) = self.free_op(op) else {
             unreachable!("dropped operation {op:?} was not a held message")
@@ -72,8 +72,8 @@ impl Engine {
         Ok(Place::Drop)
     }
 
-    /// The peer is gone: whatever needs it ends with an error. A message that arrived whole stays. What is
-    /// claimed stays too, and ends when it is received. Nothing of the peer may `arrive` any more.
+    /// Ends every operation that needs a lost peer with an error. Messages that arrived whole stay. Claimed messages
+    /// stay too, and end when they are received. The caller must not pass packets of the peer to `arrive` any more.
     pub fn lost(&mut self, peer: Peer) {
         if self.is_former(peer) {
             return;
@@ -106,7 +106,7 @@ impl Engine {
         }
     }
 
-    /// The receives that wait for a message of any source.
+    /// Returns the receives that wait for a message of any source.
     pub fn open_receives(&self) -> impl Iterator<Item = Op> + '_ {
         let is_open = |state: &State| {
             matches!(state, State::Recv(Receiving::Posted(Waiting { want: Want { source: None, .. }, .. })))
@@ -115,7 +115,7 @@ impl Engine {
         all.map(|(index, _)| Op(index as u32))
     }
 
-    /// Ends a receive that still waits with the error of a peer that is gone.
+    /// Fails a receive that still waits, because its peer is gone.
     pub fn give_up_recv(&mut self, op: Op) {
         let Some(&State::Recv(Receiving::Posted(waiting))) = self.ops.get(op.0 as usize) else { return };
         self.matchbox(waiting.want.context).unpost(&waiting.want, waiting.order);
@@ -130,7 +130,7 @@ impl Engine {
     }
 }
 
-/// The envelope of a receive that got no message.
+/// Returns the envelope of a receive that got no message.
 fn nobody(want: &Want) -> Envelope {
     Envelope {
         context: want.context,

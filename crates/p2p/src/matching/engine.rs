@@ -1,7 +1,7 @@
-//! The state of one lane's matching: operations, queues of each context, accounts of each peer.
+//! The state of one lane's matching: operations, the queues of each context, and the account of each peer.
 //!
-//! The effects of calls and packets on it are in `post`, `arrive`, `cancel` and `offers`. Before it: those; after it:
-//! `queues`, `streams`, `operation`.
+//! `post`, `arrive`, `cancel` and `offers` implement the calls and packets that change it, and use it; it uses
+//! `queues`, `streams` and `operation`.
 
 use super::lengths::{Lengths, Shared as QueueLengths};
 use super::offers::PeerOffers;
@@ -14,32 +14,32 @@ use hawser_base::{Context, Peer};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What the engine knows of a peer: fixed and small (docs/adr/0017-a-process-is-not-a-rank.md).
+/// The engine's state for one peer: fixed and small (docs/adr/0017-a-process-is-not-a-rank.md).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct PeerState {
-    /// Window left for eager payload to the peer, in bytes.
+    /// Credit left for eager payload to the peer, in bytes.
     pub(super) credit: u64,
-    /// Window that we owe back to the peer, in bytes.
+    /// Credit that we owe back to the peer, in bytes.
     pub(super) owed: u64,
     /// Messages sent to the peer, and accepted from it: the serial numbers of MPI/MBCF §3.1.2.
     pub(super) sent: u32,
     pub(super) accepted: u32,
-    /// Which life of its number it is of; with LOST if it is gone.
+    /// The incarnation of the peer's number, with LOST set if the peer is gone.
     pub(super) life: u16,
     pub(super) offers: PeerOffers,
     pub(super) inbound: Streams,
 }
 
-/// When window that is owed to a peer is to be paid.
+/// When credit that is owed to a peer is returned.
 enum Due {
     NotYet,
-    /// When there is nothing better to do.
+    /// When the lane has nothing else to do.
     Soon,
     Now,
 }
 
 impl PeerState {
-    /// Owes the peer `cost` bytes more of the `window`.
+    /// Adds `cost` bytes to the credit owed to the peer, which was granted `window` bytes in all.
     #[inline(always)]
     fn owe(&mut self, cost: u64, window: u64) -> Due {
         let was = self.owed;
@@ -54,32 +54,32 @@ impl PeerState {
     }
 }
 
-/// In `PeerState::life`: the peer is gone.
+/// Flag in `PeerState::life`: the peer is gone.
 pub(super) const LOST: u16 = 1 << 15;
 const _: () = assert!(Peer::LIVES < LOST as u32);
 
-/// The life of a peer's number.
+/// Returns the incarnation of a peer's number.
 #[inline(always)]
 pub(super) fn life(peer: Peer) -> u16 {
     peer.life() as u16
 }
 
-/// A peer's account: our window at it, its window at us, and what is open between us.
+/// The account with a peer: our credit at it, its credit at us, and the pending exchanges.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ledger {
-    /// Window left for eager payload to the peer, in bytes.
+    /// Credit left for eager payload to the peer, in bytes.
     pub credit: u64,
-    /// Window that we owe back to the peer, in bytes.
+    /// Credit that we owe back to the peer, in bytes.
     pub owed: u64,
-    /// Window that the peer's held messages cost, in bytes.
+    /// Credit that the peer's unexpected messages occupy, in bytes.
     pub held: u64,
     /// Messages sent to the peer, and accepted from it.
     pub sent: u32,
     pub accepted: u32,
-    /// Numbers of our offers that stand at the peer, and of the peer's that stand here.
+    /// Numbers of our RTRs that stand at the peer, and of the peer's RTRs that stand here.
     pub made: Vec<u32>,
     pub given: Vec<u32>,
-    /// Messages of the peer whose bytes are still coming.
+    /// Messages of the peer whose bytes are still arriving.
     pub streams: usize,
 }
 
@@ -90,23 +90,23 @@ pub struct Engine {
     pub(super) ops: Vec<State>,
     pub(super) free: Vec<u32>,
     pub(super) boxes: Vec<Option<Box<Matchbox>>>,
-    /// For each of those the least generation that is let in: earlier communicators of the number are closed.
+    /// For each of `boxes`, the lowest generation that is admitted: earlier communicators of that number are closed.
     pub(super) least: Vec<u32>,
     pub(super) peers: Paged<PeerState>,
     pub(super) effects: VecDeque<Effect>,
-    /// Peers to which we owe a packet's worth of window.
+    /// Peers to which we owe enough credit for a packet.
     pub(super) due: Vec<Peer>,
-    /// Orders posted receives, and arrived messages, among sources.
+    /// The clock that orders posted receives, and arrived messages, among sources.
     pub(super) clock: u64,
-    /// Receives that wait for a message of any source.
+    /// The number of receives that wait for a message of any source.
     pub(super) any_source: u32,
-    /// Peers that are gone, in the order in which that was said.
+    /// Peers that are gone, in the order in which they were reported.
     pub(super) gone: Vec<Peer>,
     pub(super) lengths: Lengths,
 }
 
 impl PeerState {
-    /// Of a peer that was not spoken to.
+    /// The state of a peer with which no packet was exchanged.
     fn new(window: u64, life: u16) -> PeerState {
         PeerState {
             credit: window,
@@ -139,7 +139,7 @@ impl Engine {
         }
     }
 
-    /// How long the queues are, also while they change.
+    /// Returns the queue lengths, which may be read while they change.
     pub fn lengths(&self) -> &Arc<QueueLengths> {
         self.lengths.shared()
     }
@@ -148,20 +148,20 @@ impl Engine {
         &self.limits
     }
 
-    /// The next thing to do; the caller asks until there is none.
+    /// Returns the next effect; the caller takes them until there is none.
     #[inline]
     pub fn next_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }
 
-    /// Something is to be done.
+    /// Whether there are effects to carry out.
     #[inline(always)]
     pub fn has_effects(&self) -> bool {
         !self.effects.is_empty()
     }
 
-    /// Whether a short eager message to `to` may bypass the engine: window left, no offer to answer.
-    /// It then counts as sent (the leanest path; `start_send` is the same without the short cut).
+    /// Whether a short eager message to `to` may bypass the engine: credit is left, and no RTR is to be answered. The
+    /// message then counts as sent (fast path; `start_send` does the same in full).
     #[inline(always)]
     pub fn quick_send(&mut self, to: Peer, bytes: u64) -> bool {
         let peer = &mut self.peers[to];
@@ -174,13 +174,13 @@ impl Engine {
         true
     }
 
-    /// The same for a message that is pushed in several packets at once: its serial number.
+    /// Same as `quick_send`, for a message that is pushed in several packets at once. Returns its serial number.
     #[inline]
     pub fn quick_push(&mut self, to: Peer, bytes: u64) -> Option<u32> {
         self.quick_send(to, bytes).then(|| self.peers[to].sent)
     }
 
-    /// Takes back a `quick_send` whose packet the device refused.
+    /// Reverts a `quick_send` whose packet the device refused.
     #[inline]
     pub fn undo_quick_send(&mut self, to: Peer, bytes: u64) {
         let peer = &mut self.peers[to];
@@ -188,14 +188,14 @@ impl Engine {
         peer.sent = peer.sent.wrapping_sub(1);
     }
 
-    /// Whether there is window left for a message of `bytes` bytes to `to`.
+    /// Whether credit is left for a message of `bytes` bytes to `to`.
     #[inline]
     pub fn has_credit(&self, to: Peer, bytes: u64) -> bool {
         self.peers[to].credit >= cost(bytes)
     }
 
-    /// Whether the next eager message of `context` from `from` with a fitting tag belongs to whoever asks
-    /// now: nothing is posted, nothing is queued that could come first.
+    /// Whether the next eager message of `context` from `from` with a fitting tag may go to the calling receive
+    /// directly: no posted receive and no unexpected message could come first.
     #[inline(always)]
     pub fn quick_recv(&self, context: Context, from: Peer) -> bool {
         match self.boxes.get(queues::slot(context)) {
@@ -204,7 +204,7 @@ impl Engine {
         }
     }
 
-    /// Counts an eager message that `quick_recv` allowed to be taken straight from the device.
+    /// Counts an eager message that was taken directly from the device after `quick_recv` allowed it.
     #[inline(always)]
     pub fn took_directly(&mut self, from: Peer, bytes: u64) {
         let peer = &mut self.peers[from];
@@ -213,20 +213,20 @@ impl Engine {
         self.pay_when(due, from);
     }
 
-    /// Whether a packet of `from` is waited for: a receive that may take a message of its is posted, or bytes of one
-    /// are to come.
+    /// Whether a packet of `from` is awaited: a posted receive may take a message of it, or bytes of one are still to
+    /// arrive.
     #[inline]
     pub fn expects(&self, from: Peer) -> bool {
         let peer = &self.peers[from];
         peer.offers.receives() > 0 || self.any_source > 0 || peer.inbound.len() > 0
     }
 
-    /// Some send has not ended: its bytes are under way, or its receiver has yet to say a word.
+    /// Whether some send has not ended: its bytes are in flight, or its receiver has not answered yet.
     pub fn has_open_sends(&self) -> bool {
         self.ops.iter().any(|op| matches!(op, State::Send(sending) if sending.phase != SendPhase::Ended))
     }
 
-    /// Nothing is queued, held, under way or to be done. What credit is owed does not count.
+    /// Whether nothing is queued, unexpected, in flight or to be carried out. Owed credit does not count.
     pub fn is_idle(&self) -> bool {
         self.effects.is_empty() && self.ops.len() == self.free.len()
     }
@@ -264,7 +264,7 @@ impl Engine {
         self.clock
     }
 
-    /// Counts a message that begins; its serial number.
+    /// Counts a message that begins and returns its serial number.
     #[inline(always)]
     pub(super) fn accepted(&mut self, from: Peer) -> u32 {
         let peer = &mut self.peers[from];
@@ -272,16 +272,16 @@ impl Engine {
         peer.accepted
     }
 
-    /// Nobody speaks to a peer that is gone.
+    /// Queues a packet for transmission, unless the peer is gone.
     pub(super) fn transmit(&mut self, to: Peer, packet: Packet) {
         if !self.is_lost(to) {
             self.effects.push_back(Effect::Transmit { to, packet });
         }
     }
 
-    /// Owes `cost` to the peer's window. A quarter of it is worth a packet, which goes when there is nothing better to
-    /// do: the program waits for the message that was matched. Half of it goes at once, or the peer would soon have to
-    /// ask.
+    /// Adds `cost` to the credit owed to the peer. A quarter of the window is worth a packet, which is sent when the
+    /// lane has nothing else to do: the program waits for the message that was matched. Half of the window is returned
+    /// at once, or the peer would soon have to send RTSs.
     #[inline(always)]
     pub(super) fn give_back(&mut self, to: Peer, cost: u64) {
         let due = self.peers[to].owe(cost, self.limits.window);
@@ -302,11 +302,11 @@ impl Engine {
         self.transmit(to, Packet::Credit { bytes });
     }
 
-    /// Pays what is worth a packet.
+    /// Returns credit to each peer to which enough for a packet is owed.
     #[inline]
     pub fn pay_dues(&mut self) {
         while let Some(to) = self.due.pop() {
-            // It was paid meanwhile, if it came to half.
+            // It was paid meanwhile, if it reached half of the window.
             if self.peers[to].owed >= self.limits.window / 4 {
                 self.pay(to);
             }
@@ -320,8 +320,8 @@ impl Engine {
         self.effects.push_back(Effect::Complete { op, outcome });
     }
 
-    /// The context is freed: messages that nobody received go with it, and give their window back; those that
-    /// come yet are let in no more.
+    /// Closes a freed context: its unexpected messages are dropped and their credit is returned; later ones are not
+    /// admitted. Returns the dropped messages.
     pub fn close(&mut self, context: Context) -> Vec<Op> {
         let slot = queues::slot(context);
         if slot >= self.least.len() {
@@ -342,24 +342,24 @@ impl Engine {
         held
     }
 
-    /// The context was freed here. One that is not known here yet is open: its communicator may be made first
-    /// elsewhere.
+    /// Whether the context was freed here. A context that is unknown here is open: its communicator may be created
+    /// elsewhere first.
     pub(super) fn is_closed(&self, context: Context) -> bool {
         self.least.get(queues::slot(context)).is_some_and(|&least| context.generation() < least)
     }
 
-    /// The peer was declared lost, or its number is another one's by now.
+    /// Whether the peer was declared lost, or its number belongs to a later process by now.
     pub fn is_lost(&self, peer: Peer) -> bool {
         let now = self.peers[peer].life;
         now != life(peer) && now & !LOST >= life(peer)
     }
 
-    /// The number of the peer is another one's by now.
+    /// Whether the number of the peer belongs to a later process by now.
     pub(crate) fn is_former(&self, peer: Peer) -> bool {
         self.peers[peer].life & !LOST > life(peer)
     }
 
-    /// The same as `is_lost`; of one who is new under its number the account begins.
+    /// Same as `is_lost`, but also begins the account of a process that is new under its number.
     #[inline(always)]
     pub(crate) fn is_over(&mut self, peer: Peer) -> bool {
         self.peers[peer].life != life(peer) && self.is_over_or_begins(peer)
@@ -375,13 +375,13 @@ impl Engine {
         if state.life & LOST != 0 {
             *state = PeerState::new(self.limits.window, 0);
         }
-        // What counts already is of its first message, which came past here (`took_directly`).
+        // What is counted already belongs to its first message, which bypassed this check (`took_directly`).
         state.life = life(peer);
         false
     }
 
-    /// Forgets a peer that is lost, for whoever gets its number next. False: it is not lost, or a message of its is
-    /// held that the program may receive yet.
+    /// Forgets a lost peer, so that a later process can have its number. False: it is not lost, or the program may
+    /// still receive a message of it that is kept as unexpected.
     pub fn forget(&mut self, peer: Peer) -> bool {
         let is_of = |state: &State| matches!(state, State::Held(held) if held.envelope.source == peer);
         if self.is_former(peer) {
@@ -397,12 +397,12 @@ impl Engine {
         true
     }
 
-    /// All peers that were.
+    /// Returns all peers that are gone.
     pub fn gone(&self) -> &[Peer] {
         &self.gone
     }
 
-    /// What stands between us and a peer, for checkers and for `hawser-info --stats`.
+    /// Returns the account with a peer, for checkers and for `hawser-info --stats`.
     pub fn ledger(&self, peer: Peer) -> Ledger {
         let state = &self.peers[peer];
         let held = self.ops.iter().filter_map(|state| match state {

@@ -1,16 +1,17 @@
-//! How long the queues of a lane are, for whoever looks from outside: MPI_T reads it from any thread, without the lane's lock.
+//! The lengths of a lane's queues for outside readers: MPI_T reads them from any thread, without the lane's lock.
 //!
-//! Written under the lane's lock alone. It decides nothing. Before it: the engine, wherever a queue changes; after it: `tools`.
+//! They are written under the lane's lock alone, and decide nothing. Written by the engine wherever a queue changes;
+//! read by `tools`.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// See the module. A clone of an engine counts for itself.
+/// The engine's queue lengths. See the module. A clone of an engine counts for itself.
 #[derive(Debug, Default)]
 pub(super) struct Lengths(Arc<Shared>);
 
-/// Statistics: each word is read alone (Relaxed).
+/// The shared counters, which are statistics: each word is read alone (Relaxed).
 #[derive(Debug, Default)]
 pub struct Shared {
     posted: AtomicU32,
@@ -18,12 +19,12 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Receives that were posted and matched with no message so far.
+    /// Posted receives that no message has matched so far.
     pub fn posted(&self) -> u32 {
         self.posted.load(Relaxed)
     }
 
-    /// Messages that came before their receive and wait for it.
+    /// Messages that arrived before their receive and wait for it.
     pub fn held(&self) -> u32 {
         self.held.load(Relaxed)
     }
@@ -45,7 +46,7 @@ impl Lengths {
     }
 }
 
-/// One more, or one less; there is one writer.
+/// Adds or subtracts one; there is one writer.
 #[inline]
 fn change(length: &AtomicU32, more: bool) {
     let now = length.load(Relaxed);

@@ -1,22 +1,21 @@
 //! Matching and the three transfer methods, as one state machine without I/O.
 //!
-//! One `Engine` a lane. Calls of the application and packets from peers go in; what has to be done comes
-//! out: a placement for the payload at hand, and effects (packets to transmit, streams to start,
-//! operations that completed). The engine holds no buffer, no clock and no handle of a device, so the
-//! same code runs under `lane` and under the checker that walks every interleaving
-//! (`tests/interleavings.rs`).
+//! Each lane has one `Engine`. Its inputs are calls of the application and packets from peers; its outputs are a place
+//! for the payload at hand, and effects (packets to transmit, streams to start, operations that completed). The engine
+//! holds no buffer, no clock and no device handle, so the same code runs under `lane` and under the checker that
+//! explores every interleaving (`tests/interleavings.rs`).
 //!
 //! The methods (docs/adr/0006-three-ways-to-send.md), chosen by precedence as in MPI/MBCF §3.1:
-//! - *eager*: the sender was first and has credit: the message travels at once, whole or as a push stream;
-//! - *RTR*, the write protocol: the receive was first and its source is known: an offer travels ahead,
-//!   and the sender answers it without asking (`offers.rs` holds the serial numbers that settle races);
-//! - *rendezvous*: the sender was first and is long, or out of credit: the envelope and the first bytes
-//!   travel, the rest waits for the receiver's word. Where a device can reach the other side's memory the rest
-//!   is copied once: the receiver reads it by the request's key, or the sender writes it by the grant's (the
-//!   handshake protocol of MP_Lite §3.6.2).
+//! - *eager*: the sender was first and has credit: the message travels at once, whole or as an eager stream;
+//! - *RTR*, the write protocol: the receive was first and its source is known: an RTR (`Offer`) travels ahead, and the
+//!   sender answers it without an RTS (`offers.rs` holds the serial numbers that settle races);
+//! - *rendezvous*: the sender was first and the message is long, or out of credit: the RTS carries the envelope and the
+//!   first bytes, the rest waits for the CTS. Where a device can reach the other side's memory the rest is copied once:
+//!   the receiver reads it by the rkey of the RTS, or the sender writes it by the rkey of the CTS (the handshake
+//!   protocol of MP_Lite §3.6.2).
 //!
-//! Before it: `outgoing`, `incoming` and `lane` (packets in each peer's order). After it: `lane` again, which carries the
-//! effects out.
+//! Used by `outgoing`, `incoming` and `lane` (packets in each peer's order), which also carries the effects out; uses
+//! no module above it.
 
 mod arrive;
 mod cancel;

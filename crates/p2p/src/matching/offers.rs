@@ -1,13 +1,13 @@
-//! The write protocol's offers and the serial numbers that settle its races (MPI/MBCF §3.1.2).
+//! RTRs (`Offer`) of the write protocol and the serial numbers that settle its races (MPI/MBCF §3.1.2).
 //!
-//! The receiver numbers its offers and says in each how many messages it had accepted. The sender takes an
-//! offer only if it is *fresh* (no message of ours was under way) and in *succession* (no offer before it
-//! was refused); it refuses by `Stale`, and the receiver offers anew from that number on. MPI/MBCF carries
-//! the next wanted number in each message; a packet that is needed only after a race costs nothing else.
+//! The receiver numbers its RTRs and reports in each how many messages it had accepted. The sender takes an RTR only if
+//! it is *fresh* (no message of the sender was in flight) and in *succession* (no RTR before it was refused); it
+//! refuses by `Stale`, and the receiver sends the RTRs again from that number on. MPI/MBCF carries the next wanted
+//! number in each message; a packet that is needed only after a race costs nothing else.
 //!
-//! An offer is a promise of room, not of the match: the receiver matches the answer like any message, so
-//! that a receive can be cancelled at once and locally (MPI-5.0 §3.8.4) while an answer is under way. Then the
-//! answer is held; it is never longer than what was offered, so that nobody can ask for any memory that he likes.
+//! An RTR promises room, not the match: the receiver matches the RTR reply like any message, so that a receive can be
+//! cancelled at once and locally (MPI-5.0 §3.8.4) while a reply is in flight. Then the reply is kept as unexpected; it
+//! is never longer than the announced room, so that no peer can make us allocate memory at will.
 
 use super::engine::Engine;
 use super::operation::{Op, Receiving, State, Waiting};
@@ -17,7 +17,7 @@ use super::queues::slot;
 use hawser_base::{Context, Peer};
 use std::collections::VecDeque;
 
-/// An offer that a peer made to us: it waits for a message of ours.
+/// An RTR that a peer sent to us: it waits for a message of ours.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Given {
     pub context: Context,
@@ -26,32 +26,32 @@ pub struct Given {
     pub number: u32,
 }
 
-/// An offer of ours that stands at a peer.
+/// An RTR of ours that stands at a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Offered {
     pub number: u32,
     pub op: Op,
 }
 
-/// Both directions of one peer.
+/// The RTRs of one peer, in both directions.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct PeerOffers {
-    /// Offers of the peer, oldest first.
+    /// The peer's RTRs, oldest first.
     pub given: VecDeque<Given>,
-    /// The number that the peer's next offer must have.
+    /// The number that the peer's next RTR must have.
     pub next_given: u32,
-    /// Our offers, oldest first.
+    /// Our RTRs, oldest first.
     pub made: VecDeque<Offered>,
-    /// The number of our next offer.
+    /// The number of our next RTR.
     pub next_made: u32,
-    /// The longest room that we have offered: no answer is longer.
+    /// The longest room that we have announced, in bytes: no RTR reply is longer.
     pub longest_made: u64,
-    /// Receives that wait for this peer by name and are not offered.
+    /// Receives that wait for this peer by name and have no RTR at it.
     pub unoffered: u32,
 }
 
 impl PeerOffers {
-    /// Receives that wait for this peer by name.
+    /// The number of receives that wait for this peer by name.
     #[inline(always)]
     pub fn receives(&self) -> usize {
         self.unoffered as usize + self.made.len()
@@ -59,7 +59,7 @@ impl PeerOffers {
 }
 
 impl Engine {
-    /// Offers the posted receive `op` to its source if the rules allow it.
+    /// Sends an RTR for the posted receive `op` to its source, if the rules allow it.
     pub(super) fn offer(&mut self, op: Op) {
         let State::Recv(Receiving::Posted(waiting)) = self.ops[op.0 as usize] else { return };
         let (want, room) = (waiting.want, waiting.room);
@@ -78,8 +78,8 @@ impl Engine {
         self.transmit(to, Packet::Offer { context: want.context, tag: want.tag, room, number, accepted });
     }
 
-    /// Every message that fits `waiting` must be known to go to it: no earlier receive from any source is open
-    /// (docs/adr/0005-credits.md), and every earlier one from this source that could take it is offered too.
+    /// Whether every message that fits `waiting` is sure to go to it: no earlier receive from any source is open
+    /// (docs/adr/0005-credits.md), and every earlier one from this source that could take the message has an RTR too.
     fn may_offer(&self, waiting: &Waiting, to: Peer) -> bool {
         let peer = &self.peers[to];
         if self.is_lost(to) {
@@ -90,7 +90,7 @@ impl Engine {
         if queues.any_source_waits(tag, order) {
             return false;
         }
-        // The receive itself is not offered yet; when it is the only one, there is nobody to ask.
+        // The receive itself has no RTR yet; when it is the only one, there is no other to check.
         peer.offers.unoffered == 1
             || queues.posted_for(to, order).all(|(other, its)| !tags_meet(its, tag) || self.is_offered(other))
     }
@@ -99,11 +99,11 @@ impl Engine {
         matches!(self.ops[op.0 as usize], State::Recv(Receiving::Posted(Waiting { offered: Some(_), .. })))
     }
 
-    /// The peer offers room for a message of ours.
+    /// Handles an RTR: the peer announces room for a message of ours.
     pub(super) fn offer_arrived(&mut self, from: Peer, given: Given, accepted: u32) {
         let peer = &mut self.peers[from];
         if given.number != peer.offers.next_given {
-            return; // not in succession: one before it was refused, and will be offered again
+            return; // not in succession: an earlier RTR was refused, and will be sent again
         }
         if accepted != peer.sent {
             self.transmit(from, Packet::Stale { number: given.number });
@@ -113,15 +113,15 @@ impl Engine {
         peer.offers.given.push_back(given);
     }
 
-    /// Takes the offer that a message to `to` answers: the oldest one that it fits.
+    /// Takes the RTR that a message to `to` answers: the oldest one that it fits.
     pub(super) fn take_given(&mut self, to: Peer, context: Context, tag: i32) -> Option<Given> {
         let given = &mut self.peers[to].offers.given;
         let at = given.iter().position(|g| g.context == context && tags_meet(g.tag, Some(tag)))?;
         given.remove(at)
     }
 
-    /// An offer was taken back. If a message of ours crossed the withdrawal, the peer may have given it to a
-    /// later receive than the one whose offer we took for it: then the later offers are void and refused.
+    /// Handles an RTR cancel. If a message of ours crossed it in flight, the peer may have matched that message with a
+    /// later receive than the one whose RTR we took for it: then the later RTRs are void and refused.
     pub(super) fn withdrawn(&mut self, from: Peer, number: u32, accepted: u32) {
         let peer = &mut self.peers[from];
         let offers = &mut peer.offers;
@@ -135,11 +135,12 @@ impl Engine {
         self.transmit(from, Packet::Stale { number: next });
     }
 
-    /// The peer refused our offers from `number` on: those whose receives still wait are made again.
+    /// Handles an RTR refusal: the peer refused our RTRs from `number` on; those whose receives still wait are sent
+    /// again.
     pub(super) fn refused(&mut self, from: Peer, number: u32) {
         let offers = &mut self.peers[from].offers;
         if is_before(offers.next_made, number) {
-            return; // no such offer was made
+            return; // no such RTR was sent
         }
         let at = offers.made.partition_point(|o| is_before(o.number, number));
         let again = offers.made.split_off(at);
@@ -155,7 +156,7 @@ impl Engine {
         }
     }
 
-    /// The receive `op` no longer waits: its offer, if one stands, is forgotten here. Its number, if so.
+    /// Forgets the RTR of the receive `op`, which no longer waits. Returns its number, if one stands at the peer.
     pub(super) fn forget_offer(&mut self, op: Op, waiting: &Waiting) -> Option<u32> {
         let Some(source) = waiting.want.source else {
             self.any_source -= 1;
@@ -172,7 +173,7 @@ impl Engine {
     }
 }
 
-/// Offer numbers wrap; those that are alive lie close together.
+/// Whether RTR number `a` precedes `b`. Numbers wrap; those in use lie close together.
 fn is_before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }

@@ -1,17 +1,17 @@
-//! Operations as the engine keeps and reports them: envelopes, effects, outcomes, and how far each one has come.
+//! Operations as the engine stores and reports them: envelopes, effects, outcomes and states. Data alone.
 //!
-//! Data alone. Before it: `engine`, `post`, `arrive`, `cancel`, `offers`; after it: `packet`.
+//! Used by `engine`, `post`, `arrive`, `cancel` and `offers`; uses `packet`.
 
 use super::packet::{Key, Packet};
 use super::queues::Want;
 use hawser_base::{Class, Context, Peer};
 
-/// An operation of this lane: a send, a receive, or a message that arrived before its receive. The index
-/// of the buffer that `lane` keeps for it.
+/// An operation of this lane: a send, a receive, or an unexpected message. It is the index of the memory that `lane`
+/// keeps for it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Op(pub u32);
 
-/// Who sent a message, and how much.
+/// The envelope of a message: context, sender (of a send: receiver), tag and length.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Envelope {
     pub context: Context,
@@ -20,10 +20,10 @@ pub struct Envelope {
     pub bytes: u64,
 }
 
-/// What becomes of the payload that came with a packet. It is carried out before the effects.
+/// Where the payload of a packet belongs. The caller places it before it carries out the effects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// There is none, or nobody wants it.
+    /// There is no payload, or it is discarded.
     Drop,
     /// Into the buffer of `op`, from its byte `at` on; at most `room` bytes, the rest is dropped.
     Into { op: Op, at: u64, room: u64 },
@@ -31,14 +31,15 @@ pub enum Place {
     Hold { op: Op, bytes: u64 },
 }
 
-/// What is to be done, in order.
+/// An action for the lane, carried out in order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Effect {
     /// Send this packet; it carries no payload.
     Transmit { to: Peer, packet: Packet },
-    /// Let the buffer of the held message go; nobody will receive it.
+    /// Drop the buffer of the unexpected message; no receive will take it.
     Discard { held: Op },
-    /// Copy the first `bytes` held for `held` to the front of `op`'s buffer and let the held buffer go.
+    /// Copy the first `bytes` of the unexpected message `held` to the front of `op`'s buffer, then drop the former's
+    /// memory.
     Release { held: Op, op: Op, bytes: u64 },
     /// Stream the send `op` to its peer: its bytes `from .. until` as `Packet::Data { message, .. }`; then
     /// call `streamed`, unless `op` completed with an error meanwhile.
@@ -48,7 +49,7 @@ pub enum Effect {
         message: u32,
         from: u64,
         until: u64,
-        /// The receiver has said where they belong: they may come in any order, and before what was sent earlier.
+        /// Order-free: the receiver knows where they belong; they may arrive in any order, and before earlier packets.
         placed: bool,
     },
     /// Read the bytes `from .. until` of the peer's exposed buffer into `op`'s; then call `pulled`, unless
@@ -64,7 +65,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Whether it needs the peer to be alive.
+    /// Whether the effect needs the peer to be alive.
     pub fn is_with(&self, gone: Peer) -> bool {
         match *self {
             Effect::Transmit { to, .. }
@@ -77,10 +78,10 @@ impl Effect {
     }
 }
 
-/// How an operation ended.
+/// The outcome of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Outcome {
-    /// For a receive, the message that it got; `bytes` is what was placed. For a send, its own envelope.
+    /// For a receive, the envelope of its message, where `bytes` is what was placed. For a send, its own envelope.
     pub envelope: Envelope,
     pub error: Option<Class>,
     pub cancelled: bool,
@@ -91,26 +92,26 @@ pub struct Outcome {
 pub struct Limits {
     /// Longest message that travels in one packet, in bytes.
     pub packet: u64,
-    /// Longest message that is pushed without asking, in bytes.
+    /// Longest message that is sent eagerly, without an RTS, in bytes.
     pub eager: u64,
-    /// First bytes that go along with a rendezvous request, in bytes; at most `packet`.
+    /// First bytes that are sent with an RTS, in bytes; at most `packet`.
     pub first: u64,
-    /// Shortest receive that is worth an offer, in bytes; above `eager` a message would otherwise wait.
+    /// Shortest receive that is worth an RTR, in bytes; above `eager` a message would otherwise wait.
     pub offer: u64,
-    /// Payload that a peer may have under way to us unmatched, in bytes (docs/adr/0005-credits.md).
+    /// Payload that a peer may have in flight to us unmatched, in bytes (docs/adr/0005-credits.md).
     pub window: u64,
 }
 
-/// What a message costs of the window at least: its entry in the unexpected queue.
+/// The least credit that a message occupies, in bytes: its entry in the unexpected queue.
 pub const MESSAGE_COST: u64 = 64;
 
-/// What a message of `bytes` bytes costs of its peer's window.
+/// Returns the credit that a message of `bytes` bytes occupies, in bytes.
 #[inline(always)]
 pub fn cost(bytes: u64) -> u64 {
     if bytes > MESSAGE_COST { bytes } else { MESSAGE_COST }
 }
 
-/// What the engine knows of an operation.
+/// The engine's state of an operation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum State {
     Free,
@@ -127,77 +128,77 @@ pub struct Sending {
     /// Its serial number among the messages to `to`.
     pub message: u32,
     pub phase: SendPhase,
-    /// The receiver was asked to forget it, and its answer is under way.
+    /// A cancel request was sent to the receiver, and its reply is pending.
     pub cancel_asked: bool,
 }
 
-/// Waiting -> Streaming -> gone, or Waiting -> gone; to Ended instead of gone while `cancel_asked`.
+/// Waiting -> Streaming -> removed, or Waiting -> removed; to Ended instead while `cancel_asked`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SendPhase {
-    /// The request is out; the receiver will grant, pull, or acknowledge.
+    /// The RTS is sent; the receiver will reply with a CTS, read the bytes, or send a FIN.
     Waiting,
-    /// Bytes are under way; ends with `streamed` or `written`.
+    /// Bytes are in flight; ends with `streamed` or `written`.
     Streaming,
-    /// It has ended for the application; the answer to a cancellation is still awaited.
+    /// The send has ended for the application; the reply to a cancellation is still pending.
     Ended,
 }
 
-/// Posted -> Matched -> gone.
+/// Posted -> Matched -> removed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Receiving {
     Posted(Waiting),
     Matched(Inbound),
 }
 
-/// A receive that no message was matched with.
+/// A posted receive that no message has matched.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Waiting {
     pub want: Want,
     pub room: u64,
-    /// When it was posted, by the engine's clock.
+    /// The time of posting, by the engine's clock.
     pub order: u64,
-    /// The number of its offer, if one stands at its source.
+    /// The number of its RTR, if one stands at its source.
     pub offered: Option<u32>,
 }
 
-/// A message on its way into a buffer.
+/// A matched message that is arriving in a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Inbound {
     pub envelope: Envelope,
-    /// The buffer's size; what lies beyond is dropped and the receive ends with MPI_ERR_TRUNCATE.
+    /// The buffer's size, in bytes; bytes beyond it are dropped and the receive ends with MPI_ERR_TRUNCATE.
     pub room: u64,
-    /// Bytes that came so far, dropped ones included.
+    /// Bytes that have arrived so far, dropped ones included.
     pub arrived: u64,
-    /// Bytes that will come.
+    /// Bytes that will have arrived in the end.
     pub expected: u64,
-    /// The request, while the sender's memory is being read.
+    /// The RTS, while the sender's memory is being read.
     pub pulled: Option<Request>,
-    /// The sender's request was granted: it may say that it has written everything.
+    /// A CTS was sent: a PUT_DONE of the sender is valid.
     pub granted: bool,
 }
 
 impl Inbound {
-    /// A message whose first `arrived` bytes are here, and all of which will come.
+    /// A message whose first `arrived` bytes are here, and all of which will arrive.
     pub fn new(envelope: Envelope, room: u64, arrived: u64) -> Inbound {
         Inbound { envelope, room, arrived, expected: envelope.bytes, pulled: None, granted: false }
     }
 }
 
-/// A message that arrived before its receive.
+/// An unexpected message: it arrived before its receive.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Held {
     pub envelope: Envelope,
     pub body: Body,
-    /// Taken out of the queue by a matched probe.
+    /// Whether a matched probe took it out of the queue.
     pub claimed: bool,
-    /// When it arrived, by the engine's clock.
+    /// The time of arrival, by the engine's clock.
     pub order: u64,
-    /// What its acceptance gives back to the sender's window.
+    /// Credit that its acceptance returns to the sender, in bytes.
     pub cost: u64,
 }
 
 impl Held {
-    /// All bytes are here, though the sender may wait for the word that they were received.
+    /// Whether all bytes are here, though the sender may still wait for the FIN.
     pub fn is_whole(&self) -> bool {
         match self.body {
             Body::Whole => true,
@@ -209,19 +210,19 @@ impl Held {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Body {
-    /// All of it is here.
+    /// All bytes are here.
     Whole,
-    /// It is being pushed; `arrived` bytes are here, none beyond `end`.
+    /// An eager stream; `arrived` bytes are here, none beyond `end`.
     Pushed { message: u32, arrived: u64, end: u64 },
-    /// The first `first` bytes are here, the rest waits at the sender, or can be read there.
+    /// An RTS; the first `first` bytes are here, the rest waits at the sender, or can be read there.
     Asked { request: Request, first: u64, key: Option<Key> },
 }
 
-/// A message that waits for our word.
+/// An RTS that waits for our CTS or FIN.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Request {
-    /// Its serial number, by which its bytes will come.
+    /// The serial number of the message, by which its bytes will arrive.
     pub message: u32,
-    /// The sender's operation, by which it is answered.
+    /// The sender's operation, which the reply names.
     pub send: u32,
 }

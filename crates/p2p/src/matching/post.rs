@@ -1,4 +1,5 @@
-//! The application's side: sends and receives start here, probes look here.
+//! The application's calls: start sends, post receives, and probe. Used by `outgoing`, `incoming` and `lane`; uses
+//! `engine`.
 
 use super::engine::Engine;
 use super::operation::*;
@@ -6,7 +7,7 @@ use super::packet::{Key, Packet};
 use super::queues::Want;
 use hawser_base::{Class, Context, Peer};
 
-/// A send as the application asks for it.
+/// The parameters of a send.
 #[derive(Clone, Copy, Debug)]
 pub struct SendSpec {
     pub to: Peer,
@@ -15,17 +16,17 @@ pub struct SendSpec {
     pub bytes: u64,
     /// Complete only when matched (MPI_Ssend, MPI-5.0 §3.4).
     pub sync: bool,
-    /// The device takes a payload now; if not, only the envelope travels and is queued.
+    /// Whether the device takes a payload now; if not, only the envelope is sent, and queued.
     pub eager: bool,
-    /// Longest payload that is best sent in one packet on the way to the peer, in bytes.
+    /// Longest payload that is best sent in one packet on the route to the peer, in bytes.
     pub packet: u64,
-    /// Payload that is best sent in the first packet of what is pushed, in bytes; at most `packet`.
+    /// Payload that is best sent in the first packet of an eager stream, in bytes; at most `packet`.
     pub front: u64,
-    /// Names the buffer if the peer would rather read it than be sent it.
+    /// The rkey of the buffer, if the peer should rather read it.
     pub key: Option<Key>,
 }
 
-/// The method that precedence and credit chose; what has to be transmitted first.
+/// The method that precedence and credit chose, and the first packet to transmit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
     /// Send `Packet::Eager` with the whole payload; the send has ended.
@@ -36,17 +37,17 @@ pub enum Start {
     Lost,
 }
 
-/// What became of a receive at once.
+/// The immediate result of posting a receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Posted {
-    /// It waits in the queue.
+    /// The receive waits in the queue.
     Waits,
-    /// A message was there: effects follow.
+    /// An unexpected message matched: effects follow.
     Matched,
 }
 
 impl Engine {
-    /// Starts a send. A `Start::Begin` that is pushed or answers an offer goes on by `Effect::Stream`.
+    /// Starts a send. A `Start::Begin` that is pushed or answers an RTR continues by `Effect::Stream`.
     pub fn start_send(&mut self, spec: SendSpec) -> Start {
         let SendSpec { to, context, tag, bytes, .. } = spec;
         if self.is_over(to) {
@@ -57,7 +58,7 @@ impl Engine {
         let first = limits.first.min(longest);
         let peer = &mut self.peers[to];
         peer.sent = peer.sent.wrapping_add(1);
-        // To be read where it lies, once copied, is better than any stream.
+        // A remote read copies once, which is better than any stream.
         let streams = spec.key.is_none() && !spec.sync;
         let eager = spec.eager && streams && bytes <= limits.eager && peer.credit >= cost(bytes);
         if eager {
@@ -80,7 +81,7 @@ impl Engine {
         Start::Begin { op, packet, front }
     }
 
-    /// `packet` with the first `front` bytes goes at once, the rest follows without asking.
+    /// Starts a stream: `packet` with the first `front` bytes goes at once, the rest follows without a CTS.
     fn begin_stream(&mut self, spec: &SendSpec, packet: Packet, front: u64) -> Start {
         let op = self.new_send(spec, SendPhase::Streaming);
         let message = self.peers[spec.to].sent;
@@ -106,8 +107,8 @@ impl Engine {
         self.new_op(State::Send(Sending { to, envelope, message, phase, cancel_asked: false }))
     }
 
-    /// The bytes from `from` on of the message that `quick_push` has just counted found no room: they become a stream, as if the send
-    /// had been started.
+    /// Turns the rest of the message that `quick_push` has just counted, from byte `from` on, into a stream, as if the
+    /// send had been started: it found no room.
     pub fn push_rest(&mut self, to: Peer, context: Context, tag: i32, bytes: u64, from: u64) -> Op {
         let op = self.new_sending(Envelope { context, source: to, tag, bytes }, SendPhase::Streaming);
         let message = self.peers[to].sent;
@@ -115,12 +116,12 @@ impl Engine {
         op
     }
 
-    /// The last byte of a stream was handed to the device.
+    /// Called when the last byte of a stream was handed to the device.
     pub fn streamed(&mut self, op: Op) {
         self.end_send(op, false);
     }
 
-    /// The send has ended. Its number stays taken while the answer to a cancellation is under way.
+    /// Ends a send. Its number stays taken while the reply to a cancellation is pending.
     pub(super) fn end_send(&mut self, op: Op, cancelled: bool) {
         let State::Send(sending) = &mut self.ops[op.0 as usize] else {
             unreachable!("operation {op:?} that ended was not a send")
@@ -139,8 +140,8 @@ impl Engine {
         self.post(want, room, true)
     }
 
-    /// The same where the sender can write into the buffer: it is not offered, so that the sender asks and is
-    /// told where to write.
+    /// Same as `post_recv`, where the sender can write into the buffer: no RTR is sent, so that the sender sends an RTS
+    /// and gets the rkey in the CTS.
     pub fn post_shared(&mut self, want: Want, room: u64) -> (Op, Posted) {
         self.post(want, room, false)
     }
@@ -176,12 +177,13 @@ impl Engine {
         (op, Posted::Waits)
     }
 
-    /// Messages of one whose number is another one's by now are not those of that one.
+    /// Whether the wanted source is a former process, whose number belongs to a later one: messages of the later one do
+    /// not match.
     fn is_of_former(&self, want: &Want) -> bool {
         want.source.is_some_and(|source| self.is_former(source))
     }
 
-    /// The message that a receive like this would get now; it stays queued (MPI_Iprobe).
+    /// Returns the envelope of the message that such a receive would get now; the message stays queued (MPI_Iprobe).
     pub fn probe(&mut self, want: &Want) -> Option<Envelope> {
         if self.is_of_former(want) {
             return None;
@@ -190,7 +192,7 @@ impl Engine {
         Some(self.held(first.op).envelope)
     }
 
-    /// Takes that message out of the queue for `recv_claimed` (MPI_Improbe).
+    /// Takes the message that `probe` would find out of the queue for `recv_claimed` (MPI_Improbe).
     pub fn claim(&mut self, want: &Want) -> Option<(Op, Envelope)> {
         if self.is_of_former(want) {
             return None;
@@ -217,7 +219,7 @@ impl Engine {
         }
     }
 
-    /// Gives the held message to a new receive.
+    /// Gives the unexpected message to a new receive.
     fn take_held(&mut self, held: Op, room: u64) -> Op {
         let Held { envelope, body, cost, .. } = self.held(held).clone();
         let from = envelope.source;

@@ -1,13 +1,13 @@
 //! One queue of matching: receives, or messages, in their order, found by tag.
 //!
-//! As a rule the first entry is the one that is asked for, or there are few, and they are looked through. A queue in
-//! which that took long gets an index by tag and keeps it until it is empty, so that a look costs the logarithm of its
-//! length whatever the tags are. It knows nothing of sources. Before it: `queues`; after it: nothing.
+//! Usually the first entry is the wanted one, or there are few, and a linear search suffices. A queue whose search took
+//! long gets an index by tag and keeps it until it is empty, so that a search costs the logarithm of its length for any
+//! tags. It knows nothing of sources. Used by `queues`; uses no other module.
 
 use super::operation::Op;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Entries that are looked through before a queue gets an index: at about this length both cost the same.
+/// Entries that are searched linearly before a queue gets an index: at about this length both cost the same.
 const LOOKS: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -15,11 +15,11 @@ pub struct Entry {
     pub op: Op,
     /// `None` is MPI_ANY_TAG.
     pub tag: Option<i32>,
-    /// Greater than that of all entries before it.
+    /// Greater than the order of all earlier entries.
     pub order: u64,
 }
 
-/// See the module.
+/// A queue in order, with an index by tag if needed. See the module.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Queue {
     len: usize,
@@ -34,7 +34,7 @@ struct Index {
     by_tag: BTreeMap<(Option<i32>, u64), Op>,
 }
 
-/// Some message could have both tags.
+/// Whether some message could match both tags.
 #[inline]
 pub fn tags_meet(a: Option<i32>, b: Option<i32>) -> bool {
     match (a, b) {
@@ -71,10 +71,10 @@ impl Queue {
         found
     }
 
-    /// Takes that entry out.
+    /// Removes and returns the first entry whose tag meets `tag`.
     #[inline]
     pub fn take(&mut self, tag: Option<i32>) -> Option<Entry> {
-        // Without an index, and mostly it is the first.
+        // There is no index here, and usually the first entry matches.
         if let Some(&front) = self.line.front()
             && tags_meet(front.tag, tag)
         {
@@ -87,7 +87,7 @@ impl Queue {
         Some(found)
     }
 
-    /// Takes out the entry of this order. False if it is not here.
+    /// Removes the entry of this order. False if it is not here.
     pub fn remove(&mut self, order: u64) -> bool {
         if self.index.is_none() {
             let is_first = self.line.front().is_some_and(|e| e.order == order);
@@ -112,7 +112,7 @@ impl Queue {
         true
     }
 
-    /// All entries in order.
+    /// Iterates over all entries in order.
     pub fn iter(&self) -> impl Iterator<Item = &Entry> + '_ {
         self.line.iter().chain(self.index.iter().flat_map(|index| index.by_order.values()))
     }
@@ -139,7 +139,7 @@ impl Index {
             let (&(tag, order), &op) = self.by_tag.range((tag, 0)..=(tag, u64::MAX)).next()?;
             Some(Entry { op, tag, order })
         };
-        // An entry with any tag and one with this tag: the earlier one.
+        // The earlier one of the first entry with any tag and the first entry with this tag.
         [first(None), first(tag)].into_iter().flatten().min_by_key(|entry| entry.order)
     }
 }
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use hawser_sim::Dice;
 
-    /// What a queue is, without an index.
+    /// The reference implementation of a queue, without an index.
     #[derive(Default)]
     struct Plain(Vec<Entry>);
 

@@ -1,8 +1,9 @@
-//! The two queues of a context: receives that wait for messages, messages that wait for receives.
+//! The match queues of a context: posted receives that wait for messages, and unexpected messages that wait for
+//! receives.
 //!
 //! Both are kept by source, so that a receive from a known source never walks other sources' entries; a running number
-//! restores the order among sources for MPI_ANY_SOURCE (MPI-5.0 §3.5). A source that has nothing here costs nothing, and no
-//! look walks more than a few of the others. Before it: `arrive`, `post`, `offers`; after it: `queue`.
+//! restores the order among sources for MPI_ANY_SOURCE (MPI-5.0 §3.5). A source without entries costs nothing, and no
+//! search walks more than a few of the others. Used by `arrive`, `post` and `offers`; uses `queue`.
 
 use super::operation::Op;
 use super::queue::{Entry, Queue, tags_meet};
@@ -10,11 +11,11 @@ use hawser_base::paged::Paged;
 use hawser_base::{Context, LANES, Peer};
 use std::collections::BTreeMap;
 
-/// Sources whose messages wait that are looked through before all messages get a queue in common: at about this length
-/// both cost the same.
+/// Sources with unexpected messages that are searched one by one before all messages get a common queue: at about this
+/// length both cost the same.
 const LOOKS: usize = 16;
 
-/// What a receive or a probe asks for. `None` is MPI_ANY_SOURCE, MPI_ANY_TAG.
+/// The criteria of a receive or a probe. `None` is MPI_ANY_SOURCE, MPI_ANY_TAG.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Want {
     pub context: Context,
@@ -22,7 +23,7 @@ pub struct Want {
     pub tag: Option<i32>,
 }
 
-/// Where a context's queues lie in its lane's vector: every lane has those of each LANES-th communicator.
+/// Returns the index of a context's queues in its lane's vector: every lane has those of each LANES-th communicator.
 #[inline(always)]
 pub fn slot(context: Context) -> usize {
     (context.number() as usize / LANES) * Context::KINDS as usize + context.kind() as usize
@@ -32,30 +33,29 @@ pub fn slot(context: Context) -> usize {
 struct BySource {
     posted: Queue,
     held: Queue,
-    /// It stands among the holders.
+    /// Whether the source is listed in `holders`.
     is_listed: bool,
 }
 
-/// All held messages in the order in which they came, and the source of each by its order.
+/// All unexpected messages in the order of arrival, and the source of each by its order.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 struct Arrivals {
     queue: Queue,
     sources: BTreeMap<u64, Peer>,
 }
 
-/// The queues of one context.
+/// The match queues of one context.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Matchbox {
     any_source: Queue,
     sources: Paged<BySource>,
-    /// Receives that are posted, from whatever source, and messages that are held: where there are none nobody looks
-    /// further.
+    /// The number of posted receives, from any or a named source, plus unexpected messages: at 0 the search ends here.
     open: usize,
-    /// Messages that are held in all.
+    /// The number of unexpected messages.
     held: usize,
-    /// Sources whose messages are held, and some that had some.
+    /// Sources that have unexpected messages, and some that had some.
     holders: Vec<Peer>,
-    /// Made by a look through many holders, and kept until no message is held.
+    /// The common queue: built by a search through many holders, and kept until there is no unexpected message.
     arrivals: Option<Box<Arrivals>>,
 }
 
@@ -73,7 +73,7 @@ impl Default for Matchbox {
 }
 
 impl Matchbox {
-    /// No receive that could take a message of `peer` is posted and none of its messages is held.
+    /// Whether no posted receive could take a message of `peer` and none of its messages is unexpected.
     #[inline(always)]
     pub fn is_idle_for(&self, peer: Peer) -> bool {
         self.open == 0 || self.has_nothing_for(peer)
@@ -98,7 +98,7 @@ impl Matchbox {
         }
     }
 
-    /// Takes the receive that was posted first of those that fit a message of `peer` with `tag`.
+    /// Takes the first-posted receive among those that match a message of `peer` with `tag`.
     #[inline]
     pub fn take_posted(&mut self, peer: Peer, tag: i32) -> Option<Op> {
         let taken = match self.any_source.is_empty() {
@@ -109,7 +109,7 @@ impl Matchbox {
         taken
     }
 
-    /// The same where receives from any source wait too.
+    /// Same as `take_posted`, where receives from any source wait too.
     fn take_posted_by_any(&mut self, peer: Peer, tag: i32) -> Option<Op> {
         let named = self.sources.get_mut(peer).and_then(|s| s.posted.first(Some(tag)));
         let any = self.any_source.first(Some(tag));
@@ -124,7 +124,7 @@ impl Matchbox {
         Some(first.op)
     }
 
-    /// Takes the receive that was posted as `order` back; false if it was matched before.
+    /// Removes the receive that was posted as `order`; false if it was matched before.
     pub fn unpost(&mut self, want: &Want, order: u64) -> bool {
         let was_there = match want.source {
             Some(peer) => self.sources.get_mut(peer).is_some_and(|source| source.posted.remove(order)),
@@ -134,12 +134,12 @@ impl Matchbox {
         was_there
     }
 
-    /// Receives posted for `peer` by name earlier than `order`.
+    /// Returns the receives that were posted for `peer` by name before `order`.
     pub fn posted_for(&self, peer: Peer, order: u64) -> impl Iterator<Item = (Op, Option<i32>)> + '_ {
         self.sources[peer].posted.iter().take_while(move |e| e.order < order).map(|e| (e.op, e.tag))
     }
 
-    /// Whether a receive from any source that was posted earlier than `order` could take a message with `tag`.
+    /// Whether a receive from any source that was posted before `order` could take a message with `tag`.
     pub fn any_source_waits(&self, tag: Option<i32>, order: u64) -> bool {
         self.any_source.iter().take_while(|e| e.order < order).any(|e| tags_meet(e.tag, tag))
     }
@@ -159,7 +159,7 @@ impl Matchbox {
         self.open += 1;
     }
 
-    /// The message that arrived first of those that fit; it stays queued.
+    /// Returns the first-arrived message among those that match; it stays queued.
     pub fn find_held(&mut self, want: &Want) -> Option<(Peer, Entry)> {
         match want.source {
             _ if self.held == 0 => None,
@@ -203,7 +203,7 @@ impl Matchbox {
         arrivals
     }
 
-    /// Takes the message that arrived as `order` out of the queue.
+    /// Removes the message that arrived as `order` from the queue.
     pub fn unhold(&mut self, peer: Peer, order: u64) {
         if !self.sources.get_mut(peer).is_some_and(|source| source.held.remove(order)) {
             return;
@@ -218,7 +218,7 @@ impl Matchbox {
         }
     }
 
-    /// Takes the message that arrived first of those that fit.
+    /// Takes the first-arrived message among those that match.
     #[inline]
     pub fn take_held(&mut self, want: &Want) -> Option<Op> {
         if self.held == 0 {
@@ -229,12 +229,12 @@ impl Matchbox {
         Some(first.op)
     }
 
-    /// All messages that nobody received.
+    /// Returns all unexpected messages.
     pub fn held(&self) -> Vec<Op> {
         self.holders.iter().flat_map(|&peer| self.sources[peer].held.iter().map(|e| e.op)).collect()
     }
 
-    /// Gives back what is kept of a peer that has no message and no receive here.
+    /// Releases the state of a peer that has no message and no receive here.
     pub fn forget(&mut self, peer: Peer) {
         self.drop_idle_holders();
         if self.has_nothing_from(peer) {
@@ -262,7 +262,7 @@ mod tests {
 
     const CONTEXT: Context = Context(0);
 
-    /// A box without its order of lookups: receives and messages in the order in which they came.
+    /// The reference implementation of match queues: receives and messages in the order in which they came.
     #[derive(Default)]
     struct Plain {
         posted: Vec<(Want, Op, u64)>,

@@ -1,7 +1,7 @@
-//! Where the bytes of a peer's unfinished messages go: by the message's serial number.
+//! The destination of the bytes of a peer's unfinished messages, by the message's serial number.
 //!
-//! A number comes again after 2^32 messages; the messages that are under way at one time are far fewer. It never
-//! looks at the operations. Before it: `arrive`, `post`; after it: nothing.
+//! A serial number repeats after 2^32 messages; far fewer are in flight at one time. The module never looks at the
+//! operations. Used by `arrive` and `post`; uses no other module.
 
 use super::operation::Op;
 use std::collections::BTreeMap;
@@ -11,18 +11,18 @@ use std::collections::BTreeMap;
 pub struct Streams(BTreeMap<u32, Op>);
 
 impl Streams {
-    /// Bytes of `message` go to `op` from now on.
+    /// Directs the bytes of `message` to `op` from now on.
     pub fn lead(&mut self, message: u32, op: Op) {
         self.0.insert(message, op);
     }
 
-    /// Where the bytes of `message` go.
+    /// Returns the operation to which the bytes of `message` go.
     #[inline]
     pub fn target(&self, message: u32) -> Option<Op> {
         self.0.get(&message).copied()
     }
 
-    /// All bytes of `message` are here, or are not wanted any more.
+    /// Removes a message: all its bytes are here, or are not wanted any more.
     pub fn end(&mut self, message: u32) {
         self.0.remove(&message);
     }

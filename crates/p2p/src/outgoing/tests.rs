@@ -33,7 +33,7 @@ fn count(lane: &Lane<Plain>, counter: Counter) -> u64 {
     lane.core.counters.get(counter as usize)
 }
 
-/// The only request of the lane: the class of its error if it has ended, and it goes.
+/// Removes the only request of the lane if it has ended, and returns the class of its error.
 fn ended(lane: &mut Lane<Plain>, request: u32) -> Option<Class> {
     let outcome = lane.core.requests.get(request).outcome().expect("the send has ended");
     lane.core.requests.remove(request);
@@ -52,13 +52,13 @@ fn bytes_in(mem: UserMem) -> Vec<u8> {
     bytes
 }
 
-/// Memory of message `i`, and how long it is: every third has no bytes, some are pushed in pieces.
+/// Returns the memory of message `i` and its length: every third has no bytes, some are sent in pieces.
 fn message(i: u32) -> UserMem<'static> {
     let bytes = [0, 8, 64, 0, 200, 1][i as usize % 6];
     lent(vec![i as u8; bytes])
 }
 
-/// Sends all messages to ourselves without polling; their requests.
+/// Sends all messages to ourselves without polling, and returns their requests.
 fn send_all(lane: &mut Lane<Plain>, sent: &[UserMem<'static>]) -> Vec<Option<u32>> {
     let to = target(ME);
     let mut send = |&mem: &UserMem<'static>| {
