@@ -1,5 +1,5 @@
-//! Prints what the matching engine costs a message, in nanoseconds:
-//! `cargo run --release -p hawser-p2p --example matching_speed`.
+//! Prints the cost of a message in the matching engine, in nanoseconds: `cargo run --release -p hawser-p2p --example
+//! matching_speed`.
 
 use hawser_base::{Context, Peer};
 use hawser_p2p::matching::{Effect, Engine, Limits, Packet, SendSpec, Want};
@@ -9,7 +9,7 @@ use std::time::Instant;
 const LIMITS: Limits = Limits { packet: 4096, eager: 16384, first: 4096, offer: 16384, window: 1 << 20 };
 const CONTEXT: Context = Context(0);
 const BYTES: u64 = 8;
-/// Long enough that the clock's resolution does not matter.
+/// Enough messages that the clock's resolution does not matter.
 const MESSAGES: u32 = 2_000_000;
 
 fn main() {
@@ -83,7 +83,7 @@ fn measure(name: &str, one: impl FnMut(&mut Engine)) {
     measure_many(name, 1, one);
 }
 
-/// The best of five rounds: what the machine does besides only adds.
+/// Returns the best of five rounds: other load of the machine can only add time.
 fn measure_many(name: &str, messages: u32, mut turn: impl FnMut(&mut Engine)) {
     let mut engine = Engine::new(LIMITS);
     let rounds = (0..5).map(|_| {

@@ -20,7 +20,8 @@ macro_rules! counters {
 
 counters! {
     Eager = "messages sent eagerly", Events, "sent at once, as they were short and the receiver had room (credit)";
-    BytesSent = "bytes sent", Bytes, "in all messages, by any method"; // beside Eager, so that the fast path of sends touches one cache line
+    // Beside Eager, so that the fast path of sends touches one cache line.
+    BytesSent = "bytes sent", Bytes, "in all messages, by any method";
     Pushed = "messages pushed in pieces", Events, "sent without asking, longer than a packet";
     Answered = "messages that answered an offer (RTR)", Events, "sent where their receive had been posted first and had said so";
     Asked = "messages sent by rendezvous", Events, "long, or out of credit: the receiver was asked";

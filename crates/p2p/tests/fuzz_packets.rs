@@ -1,14 +1,14 @@
-//! Whatever peers send: packets of any words and any bytes, among sends and receives of our own.
+//! Fuzzes the packets that peers send: any words and any bytes, among sends and receives of our own.
 //!
-//! A real lane over a device whose peers are the fuzzer: `wire::decode`, the engine's `arrive`, the placing of
-//! payload and all effects run as they do under MPI. What must hold after every packet:
-//! - nothing panics, and no more memory is asked for than the packet and the limits warrant;
-//! - a packet that is counted as a stray has left the engine as it was;
-//! - what we send decodes, and nobody speaks to a peer that is lost;
+//! A real lane runs over a device whose peers are the fuzzer: `wire::decode`, the engine's `arrive`, the placement of
+//! payload and all effects run as they do under MPI. The invariants after every packet:
+//! - nothing panics, and no more memory is allocated than the packet and the limits warrant;
+//! - a packet that is counted as a stray has left the engine unchanged;
+//! - the packets that we send decode, and none goes to a lost peer;
 //! - the accounts of every peer stay within the window.
 //!
-//! And at the end, when strays no longer come: a message to a new receive arrives as it was sent, and once all peers
-//! are lost and what is left is cancelled, nothing is left.
+//! At the end, when no more strays arrive: a message to a new receive arrives as it was sent, and once all peers are
+//! lost and the rest is cancelled, nothing is left.
 
 use bolero::{TypeGenerator, check};
 use hawser_base::{Context, LANES, Lane as LaneId, Peer, Peers, SharedMem, UserMem};
@@ -30,18 +30,19 @@ use std::sync::{LazyLock, Mutex, MutexGuard};
 
 const PEERS: u32 = 3;
 const LANE: LaneId = LaneId(0);
-/// Small, so that few bytes reach every method.
+/// Small limits, so that few bytes reach every method.
 const LIMITS: Limits = Limits { packet: 8, eager: 40, first: 4, offer: 10, window: 256 };
-/// The longest message of our own.
+/// The longest message of our own, in bytes.
 const LONGEST: usize = 100;
 
-/// Memory that one packet may ask for beside its message: the table of the lane's contexts, 8 bytes each, which grows
-/// to the highest one that a packet names and doubles where that is little more, and queues that double.
+/// Memory that one packet may cause to be allocated beside its message, in bytes: the table of the lane's contexts, 8
+/// bytes each, which grows to the highest one that a packet names and doubles where that is little more, and queues
+/// that double.
 const ROOM_TO_GROW: u64 = 2 * 8 * (Context::KINDS as u64 * Context::NUMBERS as u64 / LANES as u64) + (16 << 10);
 
 #[derive(Clone, Debug, TypeGenerator)]
 enum Event {
-    /// A packet as ours look like, with numbers that are in use, or not; `more` come before we say anything.
+    /// A packet in the form of ours, with numbers that are in use, or not; `more` packets arrive before we send any.
     Shaped {
         from: u8,
         kind: u8,
@@ -52,7 +53,7 @@ enum Event {
         payload: u8,
         more: bool,
     },
-    /// Any words, any bytes.
+    /// A packet of any words and any bytes.
     Raw {
         from: u8,
         kind: u8,
@@ -64,7 +65,7 @@ enum Event {
     Call(Call),
 }
 
-/// What our side does.
+/// An action of our side.
 #[derive(Clone, Debug, TypeGenerator)]
 enum Call {
     Send {
@@ -80,17 +81,17 @@ enum Call {
     },
     /// Cancels the request with this number.
     Cancel(u8),
-    /// A matched probe, and its receive.
+    /// A matched probe and its receive.
     Claim {
         source: Option<u8>,
         tag: Option<u8>,
         room: u8,
     },
-    /// From now on the device has room, or none.
+    /// The device has room, or none, from now on.
     Room(bool),
-    /// From now on peers' memory can be read and written, or not.
+    /// The peers' memory can be read and written, or not, from now on.
     Reachable(bool),
-    /// A peer is gone, if the number is a multiple of eight: else hardly one would stay.
+    /// A peer is lost, if the number is a multiple of eight: otherwise hardly one would stay.
     Lose(u8),
 }
 
@@ -103,9 +104,9 @@ enum Sent {
 
 #[derive(Clone, Debug, TypeGenerator)]
 enum Number {
-    /// As operations, offers and messages have.
+    /// Numbers as operations, RTRs and messages have.
     Near(u8),
-    /// As lengths are.
+    /// Numbers as lengths have.
     Short(u8),
     Any(u64),
 }
@@ -148,12 +149,12 @@ fn shaped(kind: u8, context: u8, tag: u8, numbers: &[Number; 3], yes: bool) -> P
     }
 }
 
-/// A packet as it travels: its header and all bytes behind it. It decodes to what it was.
+/// Encodes a packet: its header and all bytes behind it. Checks that it decodes to the same packet.
 fn encoded(packet: Packet, payload: u8) -> (Header, Vec<u8>) {
     let control = wire::encode(&packet);
     let mut bytes = control.prefix().to_vec();
     assert_eq!(wire::decode(&control.header, &mut Bytes::new(bytes.clone()), LANE), Some(packet));
-    // Half of all packets have none.
+    // Half of all packets have no payload.
     bytes.extend((128..payload).map(|at| at ^ 0x55));
     (control.header, bytes)
 }
@@ -179,7 +180,7 @@ impl Payload for Bytes {
     }
 }
 
-/// What the device carries and what it says; one for all runs, emptied before each.
+/// The packets and the state of the device; one for all runs, emptied before each.
 struct Wire {
     arriving: VecDeque<(Peer, Header, Vec<u8>)>,
     losing: Vec<Peer>,
@@ -193,7 +194,7 @@ const EMPTY: Wire =
 
 static WIRE: Mutex<Wire> = Mutex::new(EMPTY);
 
-/// The wire for a moment: never held while the lane runs.
+/// Locks the wire briefly: never while the lane runs.
 fn on_wire() -> MutexGuard<'static, Wire> {
     WIRE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
@@ -240,7 +241,7 @@ impl Device for Hostile {
     }
 }
 
-/// All bytes of a payload of ours.
+/// Returns all bytes of a payload of ours.
 fn bytes_of(source: Source<'_>) -> Vec<u8> {
     let mut bytes = vec![0; source.len()];
     match source {
@@ -296,14 +297,14 @@ static FABRIC: LazyLock<Fabric> = LazyLock::new(|| {
     Fabric::new(vec![Box::new(Hostile)], &Peers::Run { first: Peer(0), len: PEERS }).unwrap_or_else(|e| panic!("{e}"))
 });
 
-/// A rank's lane with what its application has lent to it.
+/// A rank's lane with the memory that its application has lent to it.
 struct Rank {
     lane: Lane<Plain>,
     counters: Counters,
-    /// Every buffer that was ever lent: they outlive the lane's operations.
+    /// All buffers that were ever lent: they outlive the lane's operations.
     buffers: Vec<Vec<u8>>,
     requests: Vec<u32>,
-    /// The longest receive so far.
+    /// The longest receive so far, in bytes.
     room: u64,
 }
 
@@ -318,7 +319,7 @@ impl Rank {
     fn lend(&mut self, len: usize) -> Buffer {
         self.buffers.push(vec![7; len]);
         let memory = self.buffers.last_mut().expect("just pushed");
-        // SAFETY: no buffer is freed or resized before the lane, which goes first.
+        // SAFETY: no buffer is freed or resized before the lane, which is dropped first.
         Buffer::Dense(unsafe { UserMem::new(memory.as_mut_ptr(), len) })
     }
 
@@ -396,7 +397,7 @@ impl Rank {
         }
     }
 
-    /// As MPI_Cancel does it. Only a send names its peer here.
+    /// Cancels a request as MPI_Cancel does. Only a send names its peer here.
     fn cancel(&mut self, number: usize) {
         let Some(&index) = self.requests.get(number % self.requests.len().max(1)) else { return };
         let core = &mut self.lane.core;
@@ -408,7 +409,7 @@ impl Rank {
         }
     }
 
-    /// As MPI_Improbe and MPI_Imrecv do it.
+    /// Claims and receives a message as MPI_Improbe and MPI_Imrecv do.
     fn claim(&mut self, want: Want, room: usize) {
         let Some((held, _)) = self.lane.core.engine.claim(&want) else { return };
         let buffer = self.lend(room);
@@ -446,7 +447,8 @@ impl Rank {
         matches!(self.lane.core.requests.get(request).state, State::Ended(_))
     }
 
-    /// Peers who keep the protocol are still understood: a message of each to a receive of a context of its own.
+    /// Checks that peers that keep the protocol are still served: each sends a message to a receive of a context of its
+    /// own.
     fn check_service(&mut self) {
         on_wire().full = false;
         for peer in (0..PEERS).map(Peer).filter(|&peer| !on_wire().lost.contains(&peer)) {
@@ -465,7 +467,7 @@ impl Rank {
         }
     }
 
-    /// Without peers everything comes to its end.
+    /// Checks that everything ends without peers.
     fn check_end(&mut self) {
         (0..PEERS).map(Peer).for_each(|peer| self.lose(peer));
         (0..self.requests.len()).for_each(|number| self.cancel(number));
@@ -474,7 +476,7 @@ impl Rank {
         for request in self.requests.clone() {
             assert!(self.is_done(request), "request {request} hangs");
         }
-        // What came for contexts that nobody has stays until somebody makes and frees them.
+        // Messages for contexts that do not exist stay until the contexts are created and freed.
         let numbers = (0..Context::NUMBERS).step_by(LANES).map(|number| Context::new(number, 0));
         let contexts = numbers.flat_map(|context| (0..Context::KINDS).map(move |kind| Context(context.0 + kind)));
         for context in contexts {

@@ -1,7 +1,7 @@
 //! All interleavings of two ranks with up to four operations, and of three ranks with MPI_ANY_SOURCE.
 //!
-//! `cargo test` walks alphabets that are cut to what each question needs; the ignored tests (`make check-long`, but for
-//! the whole alphabet) walk larger ones. A failure prints the programs and the way to the bad state.
+//! `cargo test` walks alphabets that are cut to what each question needs; the ignored tests (`make check-long`, except
+//! the whole alphabet) walk larger ones. A failure prints the programs and the path to the bad state.
 
 #[path = "model/alphabet.rs"]
 mod alphabet;
@@ -15,13 +15,13 @@ use hawser_p2p::matching::Limits;
 use model::Setup;
 use model::program::Step;
 
-/// Tiny sizes, so that 0..2 bytes are one packet, 3 and 4 are pushed, and 5 and more are asked for.
+/// Tiny sizes, so that 0..2 bytes are one packet, 3 and 4 are pushed, and 5 and more need an RTS.
 const LIMITS: Limits = Limits { packet: 2, eager: 4, first: 1, offer: 3, window: 128 };
 const SIZES: [u64; 7] = [0, 1, 2, 3, 4, 5, 9];
-/// One size a method.
+/// One size per method.
 const METHODS: [u64; 3] = [1, 3, 9];
 const ROOMS: [u64; 4] = [0, 3, 5, 10];
-/// No payload, one message, two messages.
+/// Windows for no payload, one message, and two messages.
 const WINDOWS: [u64; 3] = [8, 64, 128];
 
 const EAGER: Device = Device { eager: true, key: None };
@@ -65,7 +65,7 @@ fn receives(rooms: &[u64], sources: &[Option<usize>], tags: &[Option<i32>]) -> A
     }
 }
 
-/// Both alphabets in one rank that speaks to `peer`.
+/// Returns both alphabets in one rank that communicates with `peer`.
 fn both(a: Alphabet, b: &Alphabet, peer: usize) -> Alphabet {
     let sources = b.sources.iter().map(|s| s.map(|_| peer)).collect();
     Alphabet { send_to: vec![peer], sources, tags: b.tags.clone(), rooms: b.rooms.clone(), probes: b.probes, ..a }
@@ -75,7 +75,7 @@ fn setup(programs: Vec<Vec<Step>>) -> Setup {
     Setup { limits: LIMITS, programs, unordered: false, outbox: false, mortal: None }
 }
 
-/// Every choice of one program a rank.
+/// Returns every choice of one program per rank.
 fn product(ranks: &[Vec<Vec<Step>>]) -> Vec<Setup> {
     let mut all = vec![Vec::new()];
     for programs in ranks {
@@ -118,7 +118,7 @@ fn two_sends_and_two_receives_with_tags() {
     explore_all("2 + 2", &product(&[sends(&METHODS, &[1, 2]).programs(2), receiver.programs(2)]));
 }
 
-/// Receives that are written by their sender, and those where that fails.
+/// Returns the receiver with receive buffers that its sender writes, and with buffers where that fails.
 fn shared(receiver: &Alphabet) -> [Alphabet; 2] {
     [true, false].map(|writable| Alphabet { shared: Some(writable), ..receiver.clone() })
 }

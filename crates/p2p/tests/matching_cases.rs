@@ -1,6 +1,6 @@
-//! The matching engine case by case: offers, window, truncation, cancellation, loss, and what is stray.
+//! Tests the matching engine case by case: RTRs, credit, truncation, cancellation, loss, and strays.
 //!
-//! One engine a test: what the peer does is written as packets. `interleavings` checks two engines at once.
+//! Each test has one engine; the peer's actions are written as packets. `interleavings` checks two engines at once.
 
 use hawser_base::{Class, Context, Peer};
 use hawser_p2p::matching::{
@@ -34,7 +34,7 @@ fn effects(engine: &mut Engine) -> Vec<Effect> {
     std::iter::from_fn(|| engine.next_effect()).collect()
 }
 
-/// The packets among the effects; nothing else may be among them.
+/// Returns the packets among the effects; other effects are an error.
 fn packets(engine: &mut Engine) -> Vec<Packet> {
     let only = |effect| match effect {
         Effect::Transmit { packet, .. } => packet,
@@ -65,7 +65,7 @@ fn ask(bytes: u64, send: u32, key: Option<Key>) -> Packet {
     Packet::Ask { context: CONTEXT, tag: 1, bytes, send, key }
 }
 
-/// A grant of the bytes from 1 on.
+/// A CTS for the bytes from 1 on.
 fn grant(op: Op, until: u64, key: Option<Key>) -> Packet {
     Packet::Grant { send: op.0, from: 1, until, key }
 }
@@ -311,7 +311,7 @@ mod closing {
         for (packet, payload) in late {
             assert_eq!(e.arrive(PEER, packet, payload), Ok(Place::Drop), "{packet:?}");
         }
-        // What belongs to them is stray; their window is given back.
+        // Their later packets are strays; their credit is returned.
         assert_eq!(e.arrive(PEER, Packet::Data { message: 2, at: 2 }, 2), Err(Stray));
         e.pay_dues();
         assert_eq!(packets(&mut e), [2, 1].map(|n| Packet::Credit { bytes: n * MESSAGE_COST }));
@@ -341,12 +341,12 @@ mod closing {
 mod truncation {
     use super::*;
 
-    /// With a window so wide that no credit is due.
+    /// An engine with a window so wide that no credit is due.
     fn engine() -> Engine {
         Engine::new(Limits { window: 1 << 20, ..LIMITS })
     }
 
-    /// A receive of `room` bytes gets the first packet of a message; its operation.
+    /// Posts a receive of `room` bytes that gets the first packet of a message, and returns its operation.
     fn receive(e: &mut Engine, room: u64, packet: Packet, payload: u64) -> Op {
         let (op, _) = e.post_recv(from(PEER, 1), room);
         effects(e);
@@ -469,7 +469,7 @@ mod one_copy {
         })
     }
 
-    /// A send that was granted room to write; its operation.
+    /// Starts a send whose CTS permits writing, and returns its operation.
     fn writing(e: &mut Engine) -> Op {
         let (op, ..) = begun(e.start_send(send(9)));
         e.arrive(PEER, grant(op, 9, Some(KEY)), 0).unwrap();
@@ -785,7 +785,7 @@ mod loss {
     }
 }
 
-/// A number that is used again.
+/// A peer number that is used again.
 mod lives {
     use super::*;
 
@@ -805,7 +805,7 @@ mod lives {
         assert!(!e.quick_send(PEER, 1) && e.quick_send(next(), 1));
         assert_eq!(e.start_send(send(1)), Start::Lost);
         assert_eq!(e.arrive(PEER, eager(1), 1), Err(Stray));
-        // Messages of the one are not received from the other.
+        // Messages of the later process are not received from the former.
         assert!(matches!(e.arrive(next(), eager(1), 1), Ok(Place::Hold { .. })));
         assert!(e.probe(&from(PEER, 1)).is_none() && e.claim(&from(PEER, 1)).is_none());
         assert_eq!(e.post_recv(from(PEER, 1), 9).1, Posted::Matched);
@@ -829,7 +829,7 @@ mod lives {
         assert!(e.forget(PEER) && e.forget(PEER));
     }
 
-    /// A rank that has never heard of the former.
+    /// The rank has never had a packet of the former process.
     #[test]
     fn a_later_life_may_be_the_first_that_is_heard_of() {
         for by_packet in [true, false] {
@@ -857,7 +857,7 @@ fn packets_that_fit_nothing_are_stray() {
         (PEER, Packet::Push { context: CONTEXT, tag: 1, bytes: 1 }, 2),
         (PEER, Packet::Push { context: CONTEXT, tag: 1, bytes: LIMITS.window + 1 }, 2),
         (PEER, Packet::Answer { context: CONTEXT, tag: 1, bytes: 9, offer: 0 }, 1),
-        // Longer than any room that it was offered: it would have to be held.
+        // Longer than any announced room: it would have to be kept as unexpected.
         (PEER, Packet::Answer { context: CONTEXT, tag: 1, bytes: 1, offer: 0 }, 0),
         (OTHER, Packet::Answer { context: CONTEXT, tag: 2, bytes: 10, offer: 0 }, 0),
         (PEER, ask(1, 0, None), 2),
@@ -890,7 +890,7 @@ mod expects {
         let mut e = engine();
         assert!(!e.expects(PEER));
         for room in [1, 9] {
-            // The longer one is offered.
+            // The longer one is announced by RTR.
             e.post_recv(from(PEER, 1), room);
             assert!(e.expects(PEER) && !e.expects(OTHER));
             e.arrive(PEER, eager(1), 1).unwrap();

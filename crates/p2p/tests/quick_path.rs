@@ -1,6 +1,6 @@
-//! The short cut of short messages is the engine's own way, only shorter: on random traces `quick_send` leaves
-//! the same engine as `start_send`, and `quick_recv` with `took_directly` leaves one that answers everything
-//! that follows as if the receive had been posted, or the message had been held.
+//! Tests that the fast path of short messages equals the engine's full path: on random traces `quick_send` leaves the
+//! same engine as `start_send`, and `quick_recv` with `took_directly` leaves one that handles everything that follows
+//! as if the receive had been posted, or the message had been unexpected.
 
 use hawser_base::{Context, Peer};
 use hawser_p2p::matching::{Effect, Engine, Limits, Op, Packet, Place, SendSpec, Start, Want};
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 const LIMITS: Limits = Limits { packet: 64, eager: 200, first: 16, offer: 100, window: 1000 };
 
-/// Operations by the order in which they appear: two engines may number them differently.
+/// Operations numbered by their order of appearance: two engines may number them differently.
 #[derive(Default)]
 struct Names {
     of: HashMap<Op, usize>,
@@ -17,7 +17,7 @@ struct Names {
 }
 
 impl Names {
-    /// A new operation has the number: it is another than before.
+    /// Records a new operation under this number, which named another before.
     fn fresh(&mut self, op: Op) -> usize {
         self.count += 1;
         self.of.insert(op, self.count);
@@ -88,7 +88,7 @@ fn quick_send_is_start_send() {
     assert!(short_cuts > 1000, "{short_cuts} short cuts");
 }
 
-/// How the slow engine gets the message that the quick one takes directly.
+/// How the engine without the fast path gets the message that the other takes directly.
 #[derive(Clone, Copy, PartialEq)]
 enum Slow {
     PostedFirst,
@@ -105,7 +105,7 @@ fn a_message_taken_directly_is_as_if_held_first() {
     assert!((0..300).map(|seed| taken_directly(seed, Slow::HeldFirst)).sum::<u32>() > 1000);
 }
 
-/// A random trace; how many messages were taken directly.
+/// Runs a random trace, and returns how many messages were taken directly.
 fn taken_directly(seed: u64, way: Slow) -> u32 {
     let mut dice = Dice::new(seed);
     let (mut quick, mut slow) = (Engine::new(LIMITS), Engine::new(LIMITS));
@@ -148,11 +148,11 @@ fn taken_directly(seed: u64, way: Slow) -> u32 {
     short_cuts
 }
 
-/// The same by the long way: what is said to the peer. The receive itself must have ended well.
+/// Receives by the full path, and returns the packets to the peer. The receive itself must have ended well.
 fn directly(engine: &mut Engine, way: Slow, want: Want, bytes: u64) -> Vec<Effect> {
     let from = want.source.unwrap();
     let packet = Packet::Eager { context: want.context, tag: want.tag.unwrap() };
-    // A receive that is posted first is offered if it has much room; a receive that polls never is.
+    // A receive that is posted first sends an RTR if it has much room; a receive that polls never does.
     let room = bytes.min(LIMITS.offer - 1);
     if way == Slow::PostedFirst {
         engine.post_recv(want, room);

@@ -28,7 +28,7 @@ fn random_setup(dice: &mut Dice) -> Setup {
 
 fn random_program(dice: &mut Dice, rank: usize, ranks: usize) -> Vec<Step> {
     let operations = 50 + dice.index(200);
-    // A rank that receives more than it is sent to, one that sends more, or one that does as much of both.
+    // The rank receives more than is sent to it, or sends more, or does as much of both.
     let bias = 3 + dice.index(5);
     let mut program = Vec::new();
     while program.len() < operations {
@@ -56,7 +56,7 @@ fn random_program(dice: &mut Dice, rank: usize, ranks: usize) -> Vec<Step> {
     program
 }
 
-/// Anything that can happen, with wires that are sometimes slow, and deaths when their hour has come.
+/// Chooses any possible action, with wires that are sometimes slow, and deaths once their time has come.
 fn choose(dice: &mut Dice, actions: &[Action], haste: usize, hour_has_come: bool) -> Action {
     let dies = |a: &&Action| matches!(a, Action::Die(_));
     match actions.iter().find(dies) {

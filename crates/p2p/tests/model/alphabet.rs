@@ -11,7 +11,7 @@ pub struct Device {
     pub key: Option<bool>,
 }
 
-/// What the operations of a rank are drawn from.
+/// The alternatives from which the operations of a rank are drawn.
 #[derive(Clone, Debug)]
 pub struct Alphabet {
     pub device: Device,
@@ -24,14 +24,14 @@ pub struct Alphabet {
     /// `None` is MPI_ANY_TAG.
     pub tags: Vec<Option<i32>>,
     pub rooms: Vec<u64>,
-    /// Of every receive, as in `Step::Recv`.
+    /// The `shared` of every receive, as in `Step::Recv`.
     pub shared: Option<bool>,
     pub cancels: bool,
     pub probes: bool,
 }
 
 impl Alphabet {
-    /// All programs of `operations` operations; a claim and its receive count as one.
+    /// Returns all programs of `operations` operations; a claim and its receive count as one.
     pub fn programs(&self, operations: usize) -> Vec<Vec<Step>> {
         let mut all = vec![Vec::new()];
         for _ in 0..operations {

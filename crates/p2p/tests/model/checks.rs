@@ -1,11 +1,11 @@
-//! What must hold when nothing more can happen, and when a peer is lost.
+//! Checks the invariants that hold when no action is left, and when a peer is lost.
 
 use super::program::Step;
 use super::{Live, Progress, Rank, Setup, Verdict, World, expect, oracle::Message};
 use hawser_base::Peer;
 
 impl World {
-    /// No action is left: whatever had to happen has happened.
+    /// Checks the end, when no action is left: every step has ended as it must.
     pub fn check_end(&self, setup: &Setup) -> Verdict {
         for (index, rank) in self.ranks.iter().enumerate().filter(|(_, r)| !r.dead) {
             for at in 0..rank.steps.len() {
@@ -45,7 +45,7 @@ impl World {
         }
     }
 
-    /// The accounts of `index` with `peer`, seen from both sides.
+    /// Checks the accounts of `index` with `peer`, seen from both sides.
     fn check_pair_at_end(&self, setup: &Setup, index: usize, peer: usize) -> Verdict {
         let ours = self.ranks[index].engine.ledger(Peer(peer as u32));
         let theirs = self.ranks[peer].engine.ledger(Peer(index as u32));
@@ -69,7 +69,7 @@ fn is_claim(step: &Progress) -> bool {
     matches!(step, Progress::Claimed(..))
 }
 
-/// The pending steps of `rank` that name the peer, or have got its message.
+/// Returns the pending steps of `rank` that name the peer, or have matched its message.
 pub fn fate_of_steps(setup: &Setup, rank: &Rank, index: usize, peer: usize) -> Vec<usize> {
     let lost = Some(Peer(peer as u32));
     let names = |at: &usize| match setup.programs[index][*at] {
@@ -81,7 +81,7 @@ pub fn fate_of_steps(setup: &Setup, rank: &Rank, index: usize, peer: usize) -> V
     (0..rank.steps.len()).filter(names).collect()
 }
 
-/// What named the lost peer ended, and nothing else.
+/// Checks that the steps that named the lost peer ended, and no others.
 pub fn only_the_fated_ended(before: &[Progress], after: &[Progress], fate: &[usize]) -> Verdict {
     for at in 0..before.len() {
         let due = if fate.contains(&at) { Progress::Done } else { before[at] };

@@ -1,4 +1,4 @@
-//! Carries out what an engine wants done, and checks each operation's end.
+//! Carries out an engine's effects, and checks each operation's end.
 
 use super::program::Step;
 use super::{Live, Parcel, Progress, Pull, Rank, Setup, Stream, Verdict, World, Write, expect, oracle::Message};
@@ -6,7 +6,7 @@ use hawser_base::{Class, Peer};
 use hawser_p2p::matching::{Effect, Envelope, Key, Op, Outcome, Packet};
 
 impl World {
-    /// All effects of the rank's engine, in order.
+    /// Carries out all effects of the rank's engine, in order.
     pub fn settle(&mut self, setup: &Setup, index: usize) -> Verdict {
         self.ranks[index].engine.pay_dues();
         while let Some(effect) = self.ranks[index].engine.next_effect() {

@@ -7,8 +7,8 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Folds words by multiplication: a state is only compared by its 64-bit mark, so two different states are
-/// taken for one with a chance of about 2^-64 a pair.
+/// A hasher that folds words by multiplication: states are compared only by their 64-bit marks, so two different states
+/// are taken for one with a chance of about 2^-64 per pair.
 #[derive(Clone, Copy)]
 pub struct Mark(u64);
 
@@ -50,10 +50,10 @@ impl Hasher for Mark {
     }
 }
 
-/// For keys that are marks already.
+/// A set whose keys are marks already.
 type Marks = HashSet<u64, BuildHasherDefault<Mark>>;
 
-/// All interleavings of one setup. The number of different states, or what went wrong and how to get there.
+/// Walks all interleavings of one setup. Returns the number of different states, or the failure and the path to it.
 pub fn explore(setup: &Setup) -> Result<usize, String> {
     let mut path = Vec::new();
     let mut seen = Marks::default();
@@ -84,9 +84,9 @@ fn walk(setup: &Setup, world: &World, path: &mut Vec<Action>, seen: &mut Marks) 
     Ok(())
 }
 
-/// Enough of all actions to reach every end. Actions of two ranks commute, unless one puts the packet on a
-/// wire that the other takes off, or writes the other's memory. So if a rank has the same choice whatever the
-/// others do (a persistent set in the sense of Godefroid), the others' actions need not be tried before that rank's.
+/// Returns enough of all actions to reach every end. Actions of two ranks commute, unless one puts the packet on a wire
+/// that the other takes off, or writes the other's memory. So if a rank has the same choice whatever the others do (a
+/// persistent set in the sense of Godefroid), the others' actions need not be tried before that rank's.
 fn persistent_actions(world: &World, setup: &Setup) -> Vec<Action> {
     let ranks = 0..world.ranks.len();
     for index in ranks.clone().filter(|_| setup.mortal.is_none() && !may_write(world)) {
@@ -99,13 +99,13 @@ fn persistent_actions(world: &World, setup: &Setup) -> Vec<Action> {
     world.actions(setup)
 }
 
-/// A rank writes another's memory, or has been told that it may.
+/// Whether a rank writes another's memory, or has a CTS that permits it.
 fn may_write(world: &World) -> bool {
     let told = |p: &Parcel| matches!(p.packet, Packet::Grant { key: Some(_), .. });
     world.ranks.iter().any(|rank| !rank.writes.is_empty()) || world.wires.iter().flatten().any(told)
 }
 
-/// What `from` may still send does not change what of it may arrive next at `to`.
+/// Whether the next packet of `from` that may arrive at `to` is independent of what `from` may still send.
 fn is_settled(world: &World, setup: &Setup, from: usize, to: usize) -> bool {
     let count = world.ranks.len();
     let bounds = |p: &Parcel| !setup.unordered || !matches!(p.packet, Packet::Data { .. });
@@ -142,12 +142,12 @@ fn story(setup: &Setup, path: &[Action]) -> String {
     lines.join("\n")
 }
 
-/// Explores all setups on all cores; panics with the first failure. Prints what it walked.
+/// Explores all setups on all cores; panics with the first failure. Prints the counts.
 pub fn explore_all(name: &str, setups: &[Setup]) {
     let (next, states) = (AtomicUsize::new(0), AtomicU64::new(0));
     let started = std::time::Instant::now();
     let work = || {
-        // Counters alone: nothing is published by them.
+        // Counters alone: they publish no data.
         while let Some(setup) = setups.get(next.fetch_add(1, Relaxed)) {
             match explore(setup) {
                 Ok(count) => states.fetch_add(count as u64, Relaxed),

@@ -1,9 +1,9 @@
 //! A world of a few ranks, each with an engine and a program, and the wires between them.
 //!
-//! The world does what `mpi::pt2pt` and the transport do around the engine, with real bytes: it carries out
-//! placements and effects, keeps the buffers and streams. One `Action` is one step of the world; who picks
-//! the actions (all of them in `explore`, a seeded choice in `random_runs`) is not its business. After each action it
-//! checks what the engine did against `oracle`, which knows nothing of methods, credits or offers.
+//! The world does what `mpi::pt2pt` and the transport do around the engine, with real bytes: it carries out placements
+//! and effects, and keeps the buffers and streams. One `Action` is one step of the world; its caller picks the actions
+//! (all of them in `explore`, a seeded choice in `random_runs`). After each action the world checks the engine against
+//! `oracle`, which knows nothing of methods, credits or RTRs.
 
 pub mod checks;
 pub mod effects;
@@ -16,24 +16,24 @@ use oracle::{Message, Oracle};
 use program::Step;
 use std::collections::VecDeque;
 
-/// What does not change while a world runs.
+/// The constant part of a world.
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub limits: Limits,
     pub programs: Vec<Vec<Step>>,
     /// `Packet::Data` may be overtaken by later packets of its pair.
     pub unordered: bool,
-    /// What an engine says to its peers waits in an outbox, while the messages that its application sends go
-    /// at once, as in `mpi::lane`.
+    /// The packets of an engine to its peers wait in an outbox, while the messages that its application sends leave at
+    /// once, as in `mpi::lane`.
     pub outbox: bool,
-    /// This rank may die at any moment, and the others hear of it at any moment after.
+    /// This rank may die at any moment, and its loss is reported to the others at any moment after.
     pub mortal: Option<usize>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct World {
     pub ranks: Vec<Rank>,
-    /// Packets from rank `f` to rank `t`, at `f * ranks + t`.
+    /// Packets from rank `f` to rank `t`, at index `f * ranks + t`.
     pub wires: Vec<VecDeque<Parcel>>,
 }
 
@@ -41,10 +41,10 @@ pub struct World {
 pub struct Rank {
     pub engine: Engine,
     pub oracle: Oracle,
-    /// The next step of its program.
+    /// The index of the next step of its program.
     pub next: usize,
     pub steps: Vec<Progress>,
-    /// By operation number: what the application or the library lent to it.
+    /// By operation number: the memory that the application or the library lent to it.
     pub live: Vec<Option<Live>>,
     pub streams: Vec<Stream>,
     pub pulls: Vec<Pull>,
@@ -53,7 +53,7 @@ pub struct Rank {
     pub dead: bool,
 }
 
-/// How far a step of a program is.
+/// The progress of a step of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Progress {
     Ahead,
@@ -70,7 +70,7 @@ pub enum Live {
     Held { buffer: Vec<u8> },
 }
 
-/// A packet under way, and the message that it speaks of, for the oracle.
+/// A packet in flight, and the message that it belongs to, for the oracle.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Parcel {
     pub packet: Packet,
@@ -96,7 +96,7 @@ pub struct Pull {
     pub until: u64,
 }
 
-/// The bytes of the send `op` that are to be written to the receive `step` of `to`.
+/// A pending remote write of bytes of the send `op` to the receive `step` of `to`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Write {
     pub op: Op,
@@ -121,9 +121,9 @@ pub enum Action {
     Pull { rank: usize, pull: usize },
     /// The rank writes a peer's memory.
     Write { rank: usize, write: usize },
-    /// The rank is gone.
+    /// The rank dies.
     Die(usize),
-    /// The rank hears that the peer is gone.
+    /// The loss of the peer is reported to the rank.
     Lose { rank: usize, peer: usize },
 }
 
@@ -147,7 +147,7 @@ impl World {
         World { ranks: setup.programs.iter().map(rank).collect(), wires: vec![VecDeque::new(); count * count] }
     }
 
-    /// All that can happen next.
+    /// Returns all actions that can happen next.
     pub fn actions(&self, setup: &Setup) -> Vec<Action> {
         let mut all = Vec::new();
         let count = self.ranks.len();
@@ -376,7 +376,7 @@ impl World {
         self.settle(setup, index)
     }
 
-    /// The engine of `index` hears that `peer` is gone; nothing of the pair travels any more.
+    /// Reports the loss of `peer` to the engine of `index`; all packets between the two are dropped.
     fn lose(&mut self, setup: &Setup, index: usize, peer: usize) -> Verdict {
         self.wire(index, peer).clear();
         self.wire(peer, index).clear();
@@ -430,8 +430,8 @@ impl Rank {
     }
 }
 
-/// Places of a wire whose packets may arrive next: the first, and with unordered data whatever is behind data
-/// alone.
+/// Returns the places of a wire whose packets may arrive next: the first, and with unordered data also each one that
+/// has only data before it.
 fn deliverable(wire: &VecDeque<Parcel>, unordered: bool) -> impl Iterator<Item = usize> + '_ {
     let is_data = |p: &Parcel| matches!(p.packet, Packet::Data { .. });
     let front = wire.iter().take_while(|p| is_data(p)).count();

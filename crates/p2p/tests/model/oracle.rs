@@ -1,12 +1,12 @@
-//! What MPI says of matching (MPI-5.0 §3.5), without methods, credits, offers or bytes: a message goes to the
-//! receive that was posted first of those that fit, a receive gets the message that arrived first.
+//! The rules of MPI for matching (MPI-5.0 §3.5), without methods, credits, RTRs or bytes: a message matches the
+//! first-posted receive among those that fit, a receive gets the first-arrived message among those that fit.
 
 use super::Setup;
 use super::program::{Send, Step};
 use hawser_base::Peer;
 use hawser_p2p::matching::{Envelope, Want};
 
-/// A message, by the step that sends it.
+/// A message, named by the step that sends it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Message {
     pub rank: u8,
@@ -14,7 +14,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// Its bytes: no two of the small messages of a model share one.
+    /// Returns bytes of the message: no two of the small messages of a model share one.
     pub fn bytes(self, from: u64, count: u64) -> Vec<u8> {
         let first = (self.rank as u64 * 4 + self.step as u64) * 10;
         (from..from + count).map(|at| ((first + at) % 255) as u8 + 1).collect()
@@ -48,18 +48,18 @@ pub struct Oracle {
     /// Messages that wait for a receive, in order.
     pub waiting: Vec<Message>,
     pub matched: Vec<(usize, Message)>,
-    /// Messages of which bytes are missing here, and how many came.
+    /// Messages of which bytes are missing here, and how many bytes arrived.
     pub partial: Vec<(Message, u64)>,
-    /// Messages that begged for our word.
+    /// Messages that an RTS announced.
     pub asked: Vec<Message>,
-    /// Messages that were taken back.
+    /// Messages that were cancelled by their sender.
     pub withdrawn: Vec<Message>,
-    /// What the engine has to answer to a cancellation.
+    /// The reply that the engine must give to a cancellation.
     pub answer: Option<bool>,
 }
 
 impl Oracle {
-    /// A message begins; the step that gets it.
+    /// Begins a message, and returns the step that gets it.
     pub fn arrive(&mut self, setup: &Setup, message: Message, payload: u64, asks: bool) -> Option<usize> {
         if payload < message.envelope(setup).bytes {
             self.partial.push((message, payload));
@@ -105,14 +105,14 @@ impl Oracle {
         Some(found)
     }
 
-    /// Takes a receive back if no message was matched with it.
+    /// Cancels a receive if no message was matched with it.
     pub fn cancel(&mut self, step: usize) -> bool {
         let before = self.posted.len();
         self.posted.retain(|(s, _)| *s != step);
         before != self.posted.len()
     }
 
-    /// The sender wants the message back; the engine must answer as this does.
+    /// Cancels a message for its sender; the engine must give the same reply.
     pub fn withdraw(&mut self, message: Message) {
         let found = self.waiting.contains(&message);
         self.waiting.retain(|m| *m != message);
@@ -127,7 +127,7 @@ impl Oracle {
         self.partial.iter().find(|(m, _)| *m == message).is_none_or(|&(_, arrived)| arrived == bytes)
     }
 
-    /// The messages and receives that end with the peer.
+    /// Ends the messages and receives that end with the peer.
     pub fn lose(&mut self, setup: &Setup, peer: usize) {
         let stays: Vec<Message> =
             self.waiting.iter().copied().filter(|&m| m.rank as usize != peer || self.is_whole(setup, m)).collect();

@@ -1,4 +1,4 @@
-//! What the ranks of a model do, step by step. `oracle` says what it means, the world does it.
+//! The programs of the ranks of a model, step by step. `oracle` defines their meaning, the world carries them out.
 
 use super::oracle::Message;
 use hawser_base::{Context, Peer};
@@ -12,12 +12,13 @@ pub struct Send {
     pub bytes: u64,
     pub sync: bool,
     pub eager: bool,
-    /// Exposes its buffer; whether it can be read.
+    /// Exposes its buffer; the value tells whether it can be read.
     pub key: Option<bool>,
 }
 
 impl Send {
-    /// The model's key names the message, and says whether it can be read. What fits a packet has none.
+    /// Returns the send's parameters. The model's key names the message, and holds whether it can be read. A message
+    /// that fits a packet has none.
     pub fn with_key(&self, message: Message, packet: u64) -> SendSpec {
         let key = self.key.filter(|_| self.bytes > packet);
         let key = key.map(|readable| Key([message.rank as u64, message.step as u64, readable as u64]));
@@ -32,7 +33,7 @@ pub enum Step {
     Recv {
         want: Want,
         room: u64,
-        /// Its buffer can be named to the sender; whether it can then be written.
+        /// Its buffer can be exposed to the sender; the value tells whether it can then be written.
         shared: Option<bool>,
     },
     /// Cancels the send, or receive, of an earlier step if it is still pending.
@@ -40,7 +41,7 @@ pub enum Step {
     CancelRecv(usize),
     Probe(Want),
     Claim(Want),
-    /// Receives what an earlier claim got, if it got something.
+    /// Receives the message of an earlier claim, if that got one.
     RecvClaimed {
         claim: usize,
         room: u64,
@@ -49,7 +50,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// What the model's grant for the receive `step` of `rank` names it by.
+    /// Returns the key by which the model's CTS names the receive `step` of `rank`.
     pub fn room_key(&self, rank: usize, step: usize) -> Option<Key> {
         match *self {
             Step::Recv { shared, .. } | Step::RecvClaimed { shared, .. } => {
