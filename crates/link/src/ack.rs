@@ -1,16 +1,16 @@
-//! The payload of an ACK: the words of bits behind `expected`, which stands in the header (P12).
+//! The payload of an ACK: the words of bits beyond `expected`, which is in the header (P12).
 //!
-//! Before it: `frame`; after it: `path`.
+//! Used by `path`; uses `frame`.
 
 use crate::frame::Dropped;
 use crate::planted::{Bug, planted};
 use crate::received::Ack;
 use crate::seq::{Seq, WORDS};
 
-/// Bytes of the longest ACK's payload.
+/// The payload of the longest ACK, in bytes.
 pub const ACK_MAX: usize = WORDS * 8;
 
-/// Writes what is to travel to the front of `into`. How many bytes.
+/// Writes the words that must be sent to the front of `into`. Returns the number of bytes.
 pub fn write(ack: &Ack, into: &mut [u8; ACK_MAX]) -> usize {
     let words = ack.words();
     for (place, word) in into.chunks_exact_mut(8).zip(words) {
@@ -19,7 +19,7 @@ pub fn write(ack: &Ack, into: &mut [u8; ACK_MAX]) -> usize {
     words.len() * 8
 }
 
-/// The acknowledgement of a header and a payload.
+/// Decodes the acknowledgement of a header and a payload.
 pub fn read(expected: Seq, payload: &[u8]) -> Result<Ack, Dropped> {
     if payload.len() > ACK_MAX || !payload.len().is_multiple_of(8) {
         return Err(Dropped::Ack);

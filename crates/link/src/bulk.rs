@@ -1,72 +1,79 @@
-//! Which of the ways between one NIC of ours and one of a peer's carries bulk best. Each that answers is tried with the traffic itself, in turns
-//! and some times, for a core may be taken away for longer than one turn lasts; the one on which in its best turn most bytes were
-//! acknowledged in the time that some were under way is taken, until all are tried again: ever more seldom, as long as the same
-//! one wins. All flows between two ports at once are one more way, once there are several: they are asked for where no way carries more than
-//! some networks give one flow (P39).
+//! Chooses the path that carries bulk best between one NIC of ours and one of a peer's. Each path that answers is tried
+//! with the traffic itself, in several turns, as a core may be taken away for longer than one turn lasts. The path on
+//! which, in its best turn, most bytes were acknowledged in the time with frames in flight wins until all are tried
+//! again: ever more seldom, as long as the same one wins. All flows between two ports at once count as one more path,
+//! once there are several: they are requested where no path carries more than some networks give one flow (P39).
 //!
-//! Until its own trial a peer is sent bulk by the way that won with another one (`survey`).
+//! Until its own trial a peer is sent bulk by the path that won with another peer (`survey`).
 //!
-//! It sends nothing, and reads no clock. Before it: `connection`; after it: `survey` and `meter`.
+//! It sends nothing, and reads no clock. Used by `connection`; uses `survey` and `meter`.
 
 use crate::marks::{Mark, mark};
 use crate::meter::Meter;
 use crate::rail::{Cable, Grade};
 use crate::survey::{Survey, Won};
 
-/// What was cut for the way before goes by the next one first: no more than a turn's, or it is all that there is (many short messages).
+/// Bytes that were cut for the path before and are sent first by the next one: no more than a turn's, or all bulk is of
+/// that kind (many short messages).
 const STALE_BYTES: u32 = TURN_BYTES as u32;
 
-/// Bytes of one turn: about what may be under way at once, of the way before it too, or more; and enough for TCP's slow start to be
-/// over within the first.
+/// Bytes of one turn: about as many as may be in flight at once, on the path before it too, or more; and enough that
+/// TCP's slow start is over within the first turn.
 const TURN_BYTES: u64 = 1 << 20;
 
-/// And no longer than this: on a slow rail a turn would last for seconds, and the network is what is slow there.
+/// The longest turn, in ns: on a slow port a turn of TURN_BYTES would last for seconds, and there the network is the
+/// bottleneck.
 const TURN_NS: u64 = 100_000_000;
 
-/// Turns of each way. By one of 2 MiB UDP or raw frames were taken in four of eight runs where TCP was best (8 KiB, ping-pong).
+/// Turns of each path. With one turn of 2 MiB, UDP or raw frames were chosen in four of eight runs where TCP was best
+/// (8 KiB, ping-pong).
 const TURNS: u8 = 4;
 
-/// Bytes after which a way that has not half of another's rate is tried no longer.
+/// Bytes after which a path that has not half of another's rate is no longer tried.
 const GLANCE_BYTES: u64 = TURN_BYTES / 4;
 
-/// The way that was made for bulk (the last) has so much of its rate added: its acknowledgements take longer, which the traffic does
-/// not feel, for its answers go by the quickest way (TCP instead of UDP at 8 KiB: 8.0 us, not 9.3, but no better goodput).
+/// The part of its rate that is added for the path made for bulk (the last): its acknowledgements take longer, which
+/// the traffic does not feel, because its replies go by the quickest path (TCP instead of UDP at 8 KiB: 8.0 us, not
+/// 9.3, but no better goodput).
 const FOR_BULK_PART: u32 = 4;
 
-/// Who won last is left only for a way that is better by more than this part: where the network is what is slow all are alike, and
-/// would be tried for ever.
+/// The part by which a path must be better to replace the last winner: where the network is the bottleneck all paths
+/// are alike, and would be tried for ever.
 const FOR_WINNER_PART: u32 = 10;
 
-/// All flows at once are left for a way that carries so much of their rate: each has a path's acknowledgements and part of the receiver's
-/// room, and many flows that meet at one port take it from others. Where each is held they carry a multiple.
+/// The percentage of the rate of all flows together at which a single path is preferred: each flow has a path's
+/// acknowledgements and a part of the receiver's room, and many flows that meet at one port take bandwidth from others.
+/// Where each flow is limited, together they carry a multiple.
 const SPREAD_PERCENT: u32 = 67;
 
-/// Their turn is so much longer: as much more may be under way, and what was sent last in a turn is not counted.
+/// The factor by which their turn is longer: as much more may be in flight, and what was sent last in a turn is not
+/// counted.
 const SPREAD_TURNS: u64 = 4;
 
-/// Bytes until all ways are tried again, the first time and the last: to try one of a tenth of the winner's rate costs as much time
-/// as a tenth of the first.
+/// Bytes until all paths are tried again, the first time and the last: to try a path of a tenth of the winner's rate
+/// costs as much time as a tenth of the first.
 const AGAIN_BYTES: u64 = 64 << 20;
 const AGAIN_BYTES_MAX: u64 = 1 << 40;
 
-/// Bytes that go to a peer by a way that nobody tried, while the ways to another one are tried: more than three of them take.
+/// Bytes that are sent to a peer by an untried path, while the paths to another peer are tried: more than three such
+/// trials take.
 const WAIT_BYTES: u64 = 32 << 20;
 
 const _: () = assert!(3 * TURNS as u64 * (STALE_BYTES as u64 + TURN_BYTES) < WAIT_BYTES && WAIT_BYTES < AGAIN_BYTES);
 const _: () = assert!(2 * GLANCE_BYTES <= TURN_BYTES && 10 * 10 * GLANCE_BYTES <= AGAIN_BYTES);
 const _: () = assert!(AGAIN_BYTES < AGAIN_BYTES_MAX);
 
-/// What the choice must know of a way.
+/// The properties of a path that the choice needs.
 pub trait Way {
-    /// Our port, and the NICs between which it leads.
+    /// Our port, and the NICs that the path connects.
     fn rail(&self) -> u8;
     fn cable(&self) -> Cable;
     fn grade(&self) -> Grade;
-    /// It may carry bulk now: it is open, answers, and leads over these NICs.
+    /// Whether it may carry bulk now: it is open, answers, and connects these NICs.
     fn is_usable(&self, cable: Cable) -> bool;
-    /// It is all flows between two ports at once.
+    /// Whether it stands for all flows between two ports at once.
     fn is_spread(&self) -> bool;
-    /// It is not to be tried now.
+    /// Whether it must not be tried now.
     fn is_held_back(&self) -> bool;
     fn meter(&self) -> &Meter;
     fn meter_mut(&mut self) -> &mut Meter;
@@ -77,25 +84,28 @@ pub trait Way {
 pub struct Bulk {
     peer: u32,
     pub cable: Cable,
-    /// The way that bulk takes now; none before one was usable. Ways are numbered by a byte: there are very many of these choices.
+    /// The path that bulk takes now; none before one was usable. Paths are numbered by a byte, as there are very many
+    /// of these choices.
     way: Option<u8>,
-    /// Bytes that it shall still take.
+    /// Bytes that the path is still to take.
     left: u64,
-    /// Bytes that went before the turn's first that counts.
+    /// Bytes that were sent before the first byte of the turn that counts.
     stale: u32,
-    /// Turns that are left of the trial under way; none: nothing is tried.
+    /// Remaining turns of the trial in progress; 0: no trial.
     turns: u8,
-    /// Who won last, and when all are tried again.
+    /// The last winner, and the bytes until all paths are tried again.
     winner: Option<u8>,
     again: u64,
-    /// The network is slow (`pace`): of all single ways that for single frames is taken, if there is one, and if no other NICs lead to the
-    /// peer, by all of which together raw frames cost as many times more (three ports of 500 Mbit/s: 997, not 1157).
+    /// Whether the network is slow (`pace`): then the path for single frames is the only single path taken, if there is
+    /// one, and if no other NICs lead to the peer, by all of which together raw frames cost as many times more (three
+    /// ports of 500 Mbit/s: 997, not 1157).
     is_slow: bool,
     /// Bytes that were sent before the first trial.
     untried: u64,
-    /// The best way carries no more than a network may give one flow, which was not looked at yet.
+    /// Whether the best path carries no more than a network may give one flow, and further flows were not requested
+    /// yet.
     wants_flows: bool,
-    /// With another peer all flows together have won, and they are taken here if they carry anything.
+    /// Whether all flows together have won with another peer, so that they are taken here if they carry anything.
     is_guess_by_flows: bool,
 }
 
@@ -117,24 +127,24 @@ impl Bulk {
         }
     }
 
-    /// The way that bulk takes now.
+    /// The path that bulk takes now.
     #[inline]
     pub fn way(&self) -> Option<usize> {
         self.way.map(usize::from)
     }
 
-    /// Its way is being measured.
+    /// Whether a trial is in progress.
     #[inline]
     pub fn is_tried(&self) -> bool {
         self.turns > 0
     }
 
-    /// The way that was best when all were tried.
+    /// The path that was best when all were tried.
     pub fn winner(&self) -> Option<usize> {
         self.winner.map(usize::from)
     }
 
-    /// More flows might carry more.
+    /// Whether further flows might carry more.
     #[inline]
     pub fn wants_flows(&self) -> bool {
         self.wants_flows
@@ -144,7 +154,7 @@ impl Bulk {
         self.wants_flows = false;
     }
 
-    /// Whether our port `rail` would be tried or taken now, if it were open.
+    /// Whether our port `rail` would be tried or taken now, if it had an open path.
     pub fn may_need(&self, rail: u8, survey: &Survey) -> bool {
         let told = survey.nic(self.cable);
         let is_guessed = told.won().is_some_and(|won| won.rail != rail) && self.untried < AGAIN_BYTES;
@@ -152,7 +162,7 @@ impl Bulk {
         !self.is_slow && (self.winner.is_some() || self.is_tried() || !is_guessed && !waits)
     }
 
-    /// Looks whether the way is still usable and the network as slow as it was, before bulk is sent.
+    /// Checks before bulk is sent whether the path is still usable and the network as slow as it was.
     pub fn look<W: Way>(&mut self, ways: &mut [W], survey: &mut Survey) {
         let is_usable = self.way().is_some_and(|way| ways[way].is_usable(self.cable));
         if !is_usable || self.is_slow != self.is_slow_now(ways, survey) {
@@ -167,15 +177,16 @@ impl Bulk {
             && !ways.iter().any(is_other)
     }
 
-    /// Another way is there: it is tried too.
+    /// Begins a trial, because a further path can be used.
     pub fn widened<W: Way>(&mut self, ways: &mut [W], survey: &mut Survey) {
         self.again = AGAIN_BYTES;
         self.begin(ways, survey);
     }
 
-    /// Way `new` is all flows of another one, and is there: it alone is tried, and measured by what the others did in their trial.
+    /// Tries path `new`, which stands for all flows of another one and is usable now. It alone is tried, and compared
+    /// with what the others did in their trial.
     pub fn spread<W: Way>(&mut self, new: usize, ways: &mut [W]) {
-        // Else a trial is under way or to come, and it will be in it.
+        // Otherwise a trial is in progress or to come, and includes it.
         let is_settled = self.winner.is_some() || self.is_guess_by_flows;
         if self.turns == 0 && is_settled && ways[new].is_usable(self.cable) && !ways[new].is_held_back() {
             mark(Mark::FlowsTried);
@@ -186,8 +197,8 @@ impl Bulk {
         }
     }
 
-    /// Bulk of `bytes` bytes was sent over the way, in frames that were cut for another one: they show nothing, if it is tried, and
-    /// its turn begins when they are gone.
+    /// Records bulk of `bytes` bytes that was sent over the path, in frames that were cut for another one. In a trial
+    /// they measure nothing: the turn begins when they are gone.
     pub fn sent_of_other<W: Way>(&mut self, bytes: usize, ways: &mut [W], survey: &mut Survey) {
         if let Some(way) = self.way().filter(|_| self.is_tried() && self.stale < STALE_BYTES) {
             mark(Mark::TurnBegunAgain);
@@ -198,7 +209,7 @@ impl Bulk {
         self.sent(bytes, ways, survey);
     }
 
-    /// Bulk of `bytes` bytes was sent over the way.
+    /// Records bulk of `bytes` bytes that was sent over the path.
     pub fn sent<W: Way>(&mut self, bytes: usize, ways: &mut [W], survey: &mut Survey) {
         let Some(way) = self.way() else { return };
         self.left = self.left.saturating_sub(bytes as u64);
@@ -230,7 +241,7 @@ impl Bulk {
         !is_new && bytes >= GLANCE_BYTES && self.best(ways).is_some_and(|best| peak < ways[best].meter().peak() / 2)
     }
 
-    /// The best way of the turns until now.
+    /// The best path of the turns until now.
     fn best<W: Way>(&self, ways: &[W]) -> Option<usize> {
         let singles = || self.candidates(ways).filter(|&way| !ways[way].is_spread());
         let last = singles().next_back();
@@ -245,20 +256,20 @@ impl Bulk {
         all.filter(more).or(one)
     }
 
-    /// The ways that may carry bulk now: all usable ones; where the network is slow, of those of one flow the quickest alone.
+    /// The paths that may carry bulk now: all usable ones; in a slow network, of the single paths the quickest alone.
     fn candidates<W: Way>(&self, ways: &[W]) -> impl DoubleEndedIterator<Item = usize> {
         let only = if self.is_slow { self.quickest(ways) } else { None };
         let is_left = move |way: usize| ways[way].is_spread() || only.is_none_or(|only| only == way);
         (0..ways.len()).filter(move |&way| ways[way].is_usable(self.cable) && is_left(way))
     }
 
-    /// The usable way for single frames.
+    /// The usable path for single frames.
     fn quickest<W: Way>(&self, ways: &[W]) -> Option<usize> {
         let singles = (0..ways.len()).filter(|&way| ways[way].is_usable(self.cable) && !ways[way].is_spread());
         singles.min_by_key(|&way| (ways[way].grade(), ways[way].rail()))
     }
 
-    /// The best way, or who won last if that is about as good.
+    /// The best path, or the last winner if that is about as good.
     fn or_winner<W: Way>(&self, best: usize, ways: &[W]) -> usize {
         let peak = |way: usize| worth(&ways[way]);
         let is_as_good = |&winner: &usize| {
@@ -269,7 +280,7 @@ impl Bulk {
     }
 
     fn begin<W: Way>(&mut self, ways: &mut [W], survey: &mut Survey) {
-        // Most pairs of NICs lead nowhere: nobody is to wait for what is found there.
+        // Most pairs of NICs have no usable path: no other peer is to wait for a result there.
         if ways.iter().all(|way| !way.is_usable(self.cable)) {
             (self.way, self.turns) = (None, 0);
             return;
@@ -286,10 +297,10 @@ impl Bulk {
         }
     }
 
-    /// Before the first trial: takes the way that won with another peer, if it is open here. Whether it did.
+    /// Takes the path that won with another peer before the first trial, if it is open here. Returns whether it did.
     fn guess<W: Way>(&mut self, ways: &mut [W], survey: &Survey) -> bool {
         let told = survey.nic(self.cable);
-        // Those who all took it at about the same time are tried one after the other.
+        // Peers that all took it at about the same time are tried one after the other.
         let is_early = self.untried < AGAIN_BYTES;
         let is_behind = told.is_awaited(self.peer) && self.untried < AGAIN_BYTES + WAIT_BYTES;
         let Some(won) = told.won().filter(|_| is_early || is_behind) else { return false };
@@ -307,7 +318,8 @@ impl Bulk {
         true
     }
 
-    /// Before the first trial: takes any way while those to another peer are tried, or what won there may be opened here yet. Whether it did.
+    /// Takes any path before the first trial, while the paths to another peer are tried, or while the path that won
+    /// there may still be opened here. Returns whether it did.
     fn wait<W: Way>(&mut self, ways: &[W], survey: &Survey) -> bool {
         let told = survey.nic(self.cable);
         let waits = (told.won().is_some() || told.is_awaited(self.peer)) && self.untried < WAIT_BYTES;
@@ -319,7 +331,7 @@ impl Bulk {
         true
     }
 
-    /// The turn of way `last` is over.
+    /// Ends the turn of path `last` and begins the next one.
     fn try_next<W: Way>(&mut self, last: usize, ways: &mut [W], survey: &mut Survey) {
         if !self.try_before(last, ways) {
             self.turns -= 1;
@@ -329,8 +341,8 @@ impl Bulk {
         }
     }
 
-    /// The turn of the last usable way before this one that was not poor. From the last on: ways that were made for bulk come behind
-    /// those of single frames, of which little is then tried. Whether there is one.
+    /// Begins the turn of the last usable path before `end` that was not poor. The order is from the last on: paths
+    /// made for bulk come behind those for single frames, of which little is then tried. Returns whether there is one.
     fn try_before<W: Way>(&mut self, end: usize, ways: &mut [W]) -> bool {
         let may_be_tried = |&way: &usize| way < end && !ways[way].is_held_back() && !ways[way].meter().is_poor();
         let next = self.candidates(ways).rev().find(may_be_tried);
@@ -353,12 +365,12 @@ impl Bulk {
     }
 }
 
-/// Bytes of one turn of a way.
+/// Bytes of one turn of a path.
 fn turn_bytes<W: Way>(way: &W) -> u64 {
     if way.is_spread() { SPREAD_TURNS * TURN_BYTES } else { TURN_BYTES }
 }
 
-/// The best rate of a way's turns, as it counts beside those of others.
+/// The best rate of a path's turns, weighted for the comparison with others.
 fn worth<W: Way>(way: &W) -> u32 {
     let peak = way.meter().peak();
     if way.is_spread() { (u64::from(peak) * u64::from(SPREAD_PERCENT) / 100) as u32 } else { peak }

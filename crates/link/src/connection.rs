@@ -1,7 +1,8 @@
-//! One peer: its paths, and the fragments that wait to be sent to it.
+//! The connection with one peer: its paths, and the fragments that wait to be sent to it.
 //!
-//! A message is cut into fragments, each of which goes on whichever path has room, and again on any if it is lost (P22). Before
-//! it: `endpoint`; after it: `ways`, which knows what goes by which path, `strand`, `path`, `pool`, and `reassembly` for what came.
+//! A message is cut into fragments, each of which is sent on any path with room, and retransmitted on any if it is lost
+//! (P22). Used by `endpoint`; uses `ways`, which chooses the path of each frame, `strand`, `path`, `pool`, and
+//! `reassembly` for received fragments.
 
 mod ways;
 
@@ -25,78 +26,80 @@ use crate::survey::Survey;
 use std::io::IoSlice;
 use ways::{Load, RUN};
 
-/// Who carries frames. They may be lost, doubled and reordered.
+/// The carrier of frames. Frames may be lost, duplicated and reordered.
 pub trait Wire {
-    /// Sends frames of one length, of which the last may be shorter, in order. How many were taken; not all: try later.
+    /// Sends frames of one length, of which the last may be shorter, in order. Returns how many were taken; if not all,
+    /// try later.
     fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize;
 }
 
-/// Slots for sending that messages without payload leave too: to say HELLO, and to cut frames for shorter paths. Else memory that is full of
-/// what waits for a peer would keep its paths from being opened (found by the simulation, seed 16).
+/// Slots for sending that messages without payload leave free too: for HELLOs, and to cut frames for shorter paths.
+/// Otherwise memory full of frames that wait for a peer would keep its paths from being opened (found by the
+/// simulation, seed 16).
 pub(crate) const SPARE: usize = 16;
 
-/// A frame that must be delivered in order may be overtaken by this part of what a receiver has for all: half of what it holds of
-/// one peer (`reassembly`).
+/// The divisor of a receiver's memory for fragments: so much may overtake a frame that must be delivered in order. That
+/// is half of what the receiver keeps of one peer (`reassembly`).
 const AHEAD_PART: usize = 8;
 
-/// What of the endpoint every connection needs.
+/// The state of the endpoint that every connection needs.
 pub struct Shared {
     pub key: Key,
     pub me: u32,
-    /// Frames to be sent, or under way; and fragments that wait for those before them.
+    /// Frames that wait to be sent or are in flight; `holding`: fragments that wait for earlier ones.
     pub sending: Pool,
-    /// Free slots of it that are kept for messages to come (`Kept`), those of parties' shares among them.
+    /// Free slots of `sending` that are reserved for later messages (`Kept`), including those of parties' shares.
     pub kept: usize,
     pub parties: Parties,
     pub holding: Holding,
-    /// What each of our rails has room for (P21).
+    /// The room of each of our ports (P21).
     pub rooms: Box<[Room]>,
-    /// What each of our rails is.
+    /// The properties of each of our ports.
     pub rails: Box<[Rail]>,
     pub survey: Survey,
     pub counts: Counts,
 }
 
-/// What the protocol did.
+/// Counts of the protocol's events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Frames with payload, those that were lost and went out again included.
+    /// Frames with payload, including retransmissions.
     pub frames: u64,
     pub lost: u64,
-    /// Runs of frames that were handed over at once.
+    /// Runs of frames that were handed to the wire at once.
     pub runs: u64,
-    /// Acknowledgements that went alone.
+    /// Acknowledgements that were sent alone.
     pub acks: u64,
-    /// Questions after a silence, and timeouts.
+    /// Probes after a silence, and timeouts.
     pub asked: u64,
     pub timeouts: u64,
 }
 
-/// See the module.
+/// The connection with one peer. See the module.
 pub struct Connection {
     peer: u32,
     strands: Vec<Strand>,
-    /// Which of them carries bulk, for each two NICs.
+    /// The choice of the path for bulk, for each pair of NICs.
     bulk: Vec<Bulk>,
     bulk_bytes: u64,
-    /// There is more than one flow between two ports.
+    /// Whether there is more than one flow between two ports.
     has_flows: bool,
-    /// Frames to be sent, in order of their messages: what the peer needs first is first.
+    /// Frames to be sent, in the order of their messages: those that the peer needs first come first.
     waiting: Queue,
-    /// Slots of `sending` that hold something for this peer.
+    /// Slots of `sending` that hold frames for this peer.
     slots: usize,
     /// The number of the next message to be sent.
     next: Seq,
     reassembly: Reassembly,
-    /// We have said STOP.
+    /// Whether we have sent STOP.
     stopping: bool,
-    /// Until then `transmit` has nothing to do, unless something is sent or comes before (`wake`): a poll must not cost a look at each path,
-    /// of which two hosts with several NICs have dozens.
+    /// The time until which `transmit` has nothing to do, unless a message or a frame comes before (`wake`): a poll
+    /// must not cost a check of each path, of which two hosts with several NICs have dozens.
     rests_until_ns: u64,
     listed: Listed,
 }
 
-/// In which of the endpoint's lists a connection stands.
+/// The lists of the endpoint that contain a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Listed {
     pub active: bool,
@@ -108,7 +111,7 @@ impl Shared {
         &mut self.rooms[usize::from(route.ours)]
     }
 
-    /// Of the rail that a route leaves by.
+    /// The properties of the port by which a path id leaves.
     pub fn rail(&self, route: Route) -> Rail {
         self.rails[usize::from(route.ours)]
     }
@@ -145,7 +148,7 @@ impl Connection {
     }
 
     pub fn add(&mut self, strand: Strand) -> usize {
-        // Most hosts have one NIC and few ways over it; there may be very many peers.
+        // Most hosts have one NIC with few paths; there may be very many peers.
         if self.bulk.iter().all(|bulk| bulk.cable != strand.cable()) {
             self.bulk.reserve_exact(1);
             self.bulk.push(Bulk::new(self.peer, strand.cable()));
@@ -172,45 +175,46 @@ impl Connection {
         self.reassembly.has_delivered(before)
     }
 
-    /// Slots that hold something for the peer.
+    /// Slots that hold frames for the peer.
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// There is something to send, to acknowledge or to wait for.
+    /// Whether there is something to send, to acknowledge or to wait for.
     pub fn is_active(&self) -> bool {
         self.rests_until_ns != u64::MAX
     }
 
-    /// Until when `transmit` has nothing to do.
+    /// The time until which `transmit` has nothing to do.
     pub fn rests_until_ns(&self) -> u64 {
         self.rests_until_ns
     }
 
-    /// Something was sent, or has come: it stands in both lists from now on. In which it did.
+    /// Makes the connection ready, because a message was sent or a frame arrived: both lists contain it from now on.
+    /// Returns those that did before.
     pub fn wake(&mut self) -> Listed {
         self.rests_until_ns = 0;
         std::mem::replace(&mut self.listed, Listed { active: true, ready: true })
     }
 
-    /// Whether it belongs among those that have something to do at once, where it stands from now on or not.
+    /// Whether it has something to do at once; the list of such connections contains it from now on, or not.
     pub fn list_ready(&mut self) -> bool {
         self.listed.ready = self.rests_until_ns == 0;
         self.listed.ready
     }
 
-    /// The same among those that have something to do.
+    /// Same as `list_ready`, for the connections that have something to do.
     pub fn list_active(&mut self) -> bool {
         self.listed.active = self.is_active();
         self.listed.active
     }
 
-    /// Nothing of ours is left to be sent or acknowledged.
+    /// Whether nothing of ours is left to be sent or acknowledged.
     pub fn is_quiet(&self) -> bool {
         self.slots == 0
     }
 
-    /// Since when no path has answered, where one was open and something of ours is still to be acknowledged.
+    /// The time since which no path has answered, where one was open and something of ours is not acknowledged yet.
     pub fn silent_since_ns(&self) -> Option<u64> {
         if self.is_quiet() || self.strands.iter().any(Strand::answers) {
             return None;
@@ -218,7 +222,8 @@ impl Connection {
         self.strands.iter().filter_map(|strand| strand.path()?.silent_since_ns()).max()
     }
 
-    /// Takes a message of `total` bytes: `fill` writes its bytes from an offset on. There are slots enough.
+    /// Takes a message of `total` bytes: `fill` writes its bytes from an offset on. The caller has checked that there
+    /// are slots enough.
     pub fn send(
         &mut self,
         shared: &mut Shared,
@@ -246,7 +251,7 @@ impl Connection {
         self.next = self.next.next();
     }
 
-    /// A HELLO or WELCOME for this path came, `len` bytes long.
+    /// Takes a HELLO or WELCOME for this path, `len` bytes long.
     pub fn handle_hello(
         &mut self,
         survey: &mut Survey,
@@ -277,7 +282,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Whether the wire took it.
+    /// Sends a HELLO or WELCOME. Returns whether the wire took it.
     fn write_hello(&mut self, shared: &mut Shared, at: usize, kind: Kind, len: usize, wire: &mut dyn Wire) -> bool {
         let slot = shared.sending.take(len).expect("one is always left");
         let strand = &mut self.strands[at];
@@ -300,7 +305,7 @@ impl Connection {
         taken > 0
     }
 
-    /// A numbered frame or an acknowledgement of path `at` came.
+    /// Takes a numbered frame or an acknowledgement of path `at`.
     pub fn handle_frame(
         &mut self,
         shared: &mut Shared,
@@ -316,7 +321,7 @@ impl Connection {
             let ack = ack::read(head.expected, payload)?;
             let fates = path.handle_ack(&mut shared.sending, &ack, &word, now_ns)?;
             let length = self.strands[at].length_mut();
-            // Who has said STOP drops long ones itself (P25).
+            // A peer that has sent STOP drops long ones itself (P25).
             if !word.stop && (!fates.lost.is_empty() || length.is_doubted()) {
                 let of = |queue| longest(&shared.sending, queue);
                 length.settled(of(&fates.came), of(&fates.lost), now_ns);
@@ -328,7 +333,7 @@ impl Connection {
         let record = if payload.is_empty() { None } else { Some(Record::read(payload)?) };
         let place =
             record.as_ref().map(|(record, fragment)| self.reassembly.place(&shared.holding, record, fragment.len()));
-        // What breaks a rule has no effect, not that of its header either (P3).
+        // A frame that breaks a rule has no effect, nor has its header (P3).
         if let Some(Err(Dropped::Record)) = place {
             return Err(Dropped::Record);
         }
@@ -345,7 +350,7 @@ impl Connection {
         let route = self.strands[at].route;
         let path = self.strands[at].path_mut().expect("it is open");
         if let Some(Err(reason)) = place {
-            // It is not taken, and will come again (P20).
+            // The frame is not taken, and will be retransmitted (P20).
             if reason == Dropped::NoRoom {
                 mark(Mark::StopSaid);
                 self.stopping = true;
@@ -360,7 +365,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Frames that were under way on path `at` have come.
+    /// Releases frames of path `at` that were acknowledged.
     fn give(&mut self, shared: &mut Shared, at: usize, came: Queue, now_ns: u64) {
         if !came.is_empty() {
             let bytes = shared.sending.each(&came).map(|slot| shared.sending.frame(slot).len()).sum();
@@ -383,7 +388,7 @@ impl Connection {
         }
     }
 
-    /// What of these slots is of parties' shares is kept for them again.
+    /// Reserves those of the slots for parties again that belong to their shares.
     #[cold]
     #[inline(never)]
     fn give_parties(&self, shared: &mut Shared, came: &Queue) {
@@ -403,7 +408,7 @@ impl Connection {
         self.rests_until_ns = if waits { 0 } else { self.deadline_ns().unwrap_or(u64::MAX) };
     }
 
-    /// HELLOs, questions, fragments, acknowledgements.
+    /// Sends HELLOs, probes, fragments and acknowledgements.
     fn transmit_all(&mut self, shared: &mut Shared, now_ns: u64, wire: &mut dyn Wire) {
         if self.stopping && self.reassembly.has_room_again(&shared.holding) {
             mark(Mark::GoSaid);
@@ -422,7 +427,7 @@ impl Connection {
             }
             self.handle_timeout(shared, at, now_ns, wire);
         }
-        // Behind the HELLOs: of those that were never answered one was the last.
+        // After the HELLOs, one of which was the last attempt of a path that was never answered.
         self.call_reserve(&shared.survey);
         if !self.waiting.is_empty() {
             self.look_at_flows();
@@ -458,7 +463,7 @@ impl Connection {
         }
     }
 
-    /// Puts what was lost where it belongs among what waits. Both are nearly in order.
+    /// Returns lost frames to their places among the waiting ones. Both queues are nearly in order.
     fn send_again(&mut self, shared: &mut Shared, mut lost: Queue) {
         let sending = &mut shared.sending;
         let number = |sending: &Pool, slot: Slot| frame_record(sending.frame(slot)).message;
@@ -466,7 +471,7 @@ impl Connection {
         while let Some(slot) = sending.pop(&mut lost) {
             shared.counts.lost += 1;
             let message = number(sending, slot);
-            // Behind the one before it, if that is where it belongs, or else from the front.
+            // Behind the previous lost frame, if it belongs there, or else searched from the front.
             let mut behind = last.filter(|&last| number(sending, last).is_by(message));
             let mut next = behind.map_or(self.waiting.first(), |last| sending.after(last));
             while let Some(at) = next

@@ -1,15 +1,15 @@
-//! Peers that were forgotten, a byte for a number: all lives up to one.
+//! The peers that were forgotten: one byte per number, which stands for all incarnations up to one.
 //!
-//! It knows what it was told, and takes nothing back: a process has one life. Whether a process lives is said by the
-//! host's log (`job::lives`), which link does not know. Before it: `peers`; after it: `base::paged`.
+//! It holds what was recorded, and never reverts it: a process lives once. Whether a process lives is in the host's log
+//! (`job::lives`), which link does not know. Used by `peers`; uses `base::paged`.
 
 use hawser_base::Peer;
 use hawser_base::paged::Paged;
 
-/// See the module.
+/// The peers that have ended. See the module.
 #[derive(Clone, Debug)]
 pub struct Ended(
-    /// How many lives of each number are over.
+    /// The number of incarnations of each number that are over.
     Paged<u8>,
 );
 
@@ -20,13 +20,13 @@ impl Ended {
         Ended(Paged::new(0))
     }
 
-    /// Whether the process has ended, or a later one under its number lives or has.
+    /// Whether the process has ended, or a later one under its number lives or has ended.
     #[inline]
     pub fn has(&self, peer: Peer) -> bool {
         peer.life() < u32::from(self.0[peer])
     }
 
-    /// The process has ended. Whether this is news.
+    /// Records that the process has ended. Returns whether this is new.
     pub fn note(&mut self, peer: Peer) -> bool {
         let is_news = !self.has(peer) && peer.life() < Peer::LIVES;
         if is_news {

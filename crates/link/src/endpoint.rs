@@ -1,8 +1,8 @@
-//! A rank's end of the protocol: all its peers, how their frames are told apart, and the memory that they share.
+//! The endpoint of a rank: all its peers, the assignment of their frames, and the memory that they share.
 //!
-//! Frames come in by `handle_frame`, go out by `transmit`; messages go in by `send` and come out by a call of
-//! `deliver`. Time is an argument. A peer is given up by `forget` alone, never for its silence (P18). Before it:
-//! `dev-ether`; after it: `connection`.
+//! Frames enter by `handle_frame` and leave by `transmit`; messages enter by `send` and leave by a call of `deliver`.
+//! Time is an argument. A peer is given up by `forget` alone, never for its silence (P18). Used by `dev-ether`; uses
+//! `connection`.
 
 use crate::connection::{Connection, Counts, SPARE, Shared, Wire};
 use crate::frame::{Dropped, Ends, Frame, HEADER, Key, Kind};
@@ -26,64 +26,65 @@ use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 use std::ops::Range;
 
-/// Slots for sending that payload leaves to messages without: envelopes always travel, so that legal programs cannot
-/// wait for each other's credits for ever (docs/adr/0005-credits.md).
+/// Slots for sending that payload leaves free for messages without payload: envelopes can always be sent, so that legal
+/// programs cannot wait for each other's credits for ever (docs/adr/0005-credits.md).
 const CONTROL: usize = 64;
 
-/// A party's share of the memory for sending is this part of it: with half of all for the first user, four may have
-/// one. Of 1024 frames 128 are 180 KiB of Ethernet's, on their way at once.
+/// The divisor of the memory for sending for a party's share: with half of all for the first user, four parties may
+/// have one. Of 1024 frames 128 are 180 KiB of Ethernet's, in flight at once.
 const SHARES: usize = 8;
 
-/// Paths that a peer may open: all pairs of eight rails with four ports each. No peer takes all memory with HELLOs.
+/// Paths that a peer may open: all pairs of eight rails with four ports each. The limit keeps a peer from taking all
+/// memory with HELLOs.
 const PATHS: usize = 256;
 
-/// What an endpoint is made for.
+/// The configuration of an endpoint.
 pub struct Config {
-    /// This process (`Peer`), and how many numbers there are in its universe.
+    /// This process (`Peer`), and the number of process numbers in its universe.
     pub me: u32,
     pub ranks: u32,
     pub key: Key,
-    /// The longest frame of any of our rails, in bytes.
+    /// The longest frame of any of our ports, in bytes.
     pub frame_max: usize,
-    /// Frames that may wait or be under way, and fragments that may wait for those before them; for all peers together.
+    /// Frames that may wait or be in flight, and fragments that may wait for earlier ones; for all peers together.
     pub sending: usize,
     pub holding: usize,
-    /// What each of our rails is.
+    /// The properties of each of our ports.
     pub rails: Vec<Rail>,
 }
 
-/// What kind of message.
+/// The kind of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     /// Without payload: it may use memory that payload may not.
     Control,
     Payload,
-    /// Payload of which the receiver knows where it belongs: it is delivered whatever came of earlier messages.
+    /// Order-free payload: it is delivered regardless of earlier messages, as the receiver knows where it belongs.
     Placed,
 }
 
-/// Why a message was not taken.
+/// The reason for which a message was not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refused {
-    /// No memory for it now; acknowledgements make some.
+    /// There is no memory for it now; acknowledgements free some.
     Full,
     /// There is no connection: none was begun, or the peer was forgotten.
     NotConnected,
 }
 
-/// Memory for one message to a peer, which nobody else gets: it is sent by `send_kept`, or given back.
+/// Memory that is reserved for one message to a peer: it is used by `send_kept`, or given back.
 #[derive(Debug)]
 #[must_use = "the memory is kept until it is given back"]
 pub struct Kept {
     peer: u32,
-    /// The longest message that it is for, in bytes.
+    /// The longest message for which it suffices, in bytes.
     total: usize,
     slots: usize,
-    /// The party of whose share it is; None: it is no party's.
+    /// The party whose share it is of; None: of no party's.
     party: Option<Party>,
 }
 
-/// Slots of a message of `total` bytes in frames of `frame` bytes.
+/// Returns the slots of a message of `total` bytes in frames of `frame` bytes.
 fn slots_in(frame: usize, total: usize) -> usize {
     total.div_ceil(frame - HEADER - RECORD).max(1)
 }
@@ -94,24 +95,24 @@ impl Kept {
     }
 }
 
-/// How often each reason for dropping a frame was met.
+/// The number of dropped frames for each reason.
 pub type Drops = [u64; Dropped::ALL.len()];
 
-/// See the module.
+/// The endpoint of a rank. See the module.
 pub struct Endpoint {
     shared: Shared,
     ranks: u32,
     peers: Peers,
     numbers: Numbers,
-    /// Peers with something to do, and those of them with something to do at once: each stands there once.
+    /// Peers with something to do, and those of them with something to do at once; each is listed once.
     active: Vec<u32>,
     ready: Vec<u32>,
-    /// The others have nothing to do before this time.
+    /// The time before which the others have nothing to do.
     rests_until_ns: u64,
     drops: Drops,
-    /// From which numbers of paths and first frames are made.
+    /// The source of path numbers and first frame numbers.
     random: SipHasher24,
-    /// Paths that were ever begun, of which each has random numbers of its own.
+    /// Paths that were ever begun, each of which has random numbers of its own.
     begun: u64,
 }
 
@@ -150,7 +151,7 @@ impl Endpoint {
         }
     }
 
-    /// So many frames are kept of what comes by our rail `rail`: its paths share them (P21).
+    /// Sets how many frames our port `rail` buffers: its paths share them (P21).
     pub fn set_room(&mut self, rail: usize, frames: u32) {
         self.shared.rooms[rail].set(frames);
     }
@@ -159,56 +160,56 @@ impl Endpoint {
         self.peers.get(peer).is_some()
     }
 
-    /// A connection's routes of which none was ever answered, and how often each was tried. Such a peer is waited for
-    /// like any other (P18): who knows that it listens may say that nothing reaches it.
+    /// Returns a connection's path ids if none was ever answered, and how often each was tried. Such a peer is waited
+    /// for like any other (P18); a caller that knows that the peer listens may report that nothing reaches it.
     pub fn unanswered(&self, peer: u32) -> Option<impl Iterator<Item = (Route, u32)> + '_> {
         let strands = self.peers.get(peer)?.strands();
         let tries = || strands.iter().filter_map(|strand| Some((strand.route, strand.tries()?)));
         (tries().count() == strands.len()).then(tries)
     }
 
-    /// Peers of whose paths one at least was open and none answers now, though something of ours is still to be
-    /// acknowledged, with the time since when. They are waited for (P18), as by `unanswered`.
+    /// Returns the peers that had an open path and have none that answers now, though something of ours is not
+    /// acknowledged yet, with the time since when. They are waited for (P18), as with `unanswered`.
     pub fn silent(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         let since_ns = |&peer: &u32| Some((peer, self.silent_since_ns(peer)?));
         self.active.iter().filter_map(since_ns)
     }
 
-    /// The same of one peer.
+    /// Same as `silent`, for one peer.
     pub fn silent_since_ns(&self, peer: u32) -> Option<u64> {
         self.peers.get(peer)?.silent_since_ns()
     }
 
-    /// The ways to a peer, further flows left out, and what is known of each.
+    /// Returns the paths to a peer, further flows left out, and the state of each.
     pub fn ways(&self, peer: u32) -> impl Iterator<Item = (Route, Standing)> + '_ {
         let strands = self.peers.get(peer).into_iter().flat_map(|connection| connection.strands());
         strands.filter(|strand| !strand.is_further()).map(|strand| (strand.route, Standing::of(strand)))
     }
 
-    /// Whether the path of this route is open, and nothing says that our frames do not come by it (P24).
+    /// Whether the path with this path id is open and not silent (P24).
     pub fn answers(&self, peer: u32, route: Route) -> bool {
         let connection = self.peers.get(peer);
         connection.is_some_and(|peer| peer.strand(route).is_some_and(|at| peer.strands()[at].answers()))
     }
 
-    /// What became of the paths from our rail `rail`.
+    /// Returns the statistics of the paths from our port `rail`.
     pub fn reach(&self, rail: u8) -> Reach {
         self.peers.all().fold(Reach::default(), |reach, peer| reach.and(rail, peer.strands(), peer.bulk()))
     }
 
-    /// The longest frame, in bytes, for a message of `total` bytes to a peer, if there is a connection.
+    /// Returns the longest frame, in bytes, for a message of `total` bytes to a peer, if there is a connection.
     pub fn frame(&self, peer: u32, total: usize) -> Option<usize> {
         Some(self.peers.get(peer)?.frame(total))
     }
 
-    /// The way by which bulk to a peer goes best, if there is one alone, what it takes comes in the end (TCP), and
-    /// payload by it needs no CRC; none while others are tried. Bytes that go there past link are to be told
+    /// Returns the path that carries bulk to a peer best, if there is only one, it loses nothing while it stands (TCP),
+    /// and payload on it needs no CRC; none during a trial. Bytes that are sent there past link must be reported
     /// (`count_direct`).
     pub fn direct(&mut self, peer: u32) -> Option<Route> {
         self.peers.get_mut(peer)?.direct(&mut self.shared.survey)
     }
 
-    /// So many bytes of bulk went by that way.
+    /// Records that `bytes` bytes of bulk were sent by that path.
     pub fn count_direct(&mut self, peer: u32, bytes: usize) {
         if let Some(connection) = self.peers.get_mut(peer) {
             connection.count_direct(&mut self.shared.survey, bytes);
@@ -225,7 +226,7 @@ impl Endpoint {
         self.peers.get(peer).is_some_and(|connection| connection.has_delivered(before))
     }
 
-    /// Begins to open a path, once for each route; where this rank has too many paths nothing is opened (P40).
+    /// Begins to open a path, once for each path id; if this rank has too many paths none is opened (P40).
     pub fn open(&mut self, peer: u32, route: Route, far: Far) {
         assert!(!self.peers.is_forgotten(peer), "rank {peer} was forgotten");
         if self.numbers.left() == 0 {
@@ -242,13 +243,13 @@ impl Endpoint {
         // 31 bits, so that no path begins near the end of all numbers by design.
         let first = Seq((random >> 33) as u32);
         connection.add(Strand::new(route, self.shared.rail(route), number, first, far));
-        // Nothing is asked for once paths are open.
+        // Reserved here, so that nothing is allocated once paths are open.
         self.active.reserve(self.peers.places() - self.active.len());
         self.ready.reserve(self.peers.places() - self.ready.len());
         self.activate(peer);
     }
 
-    /// How many paths this rank has with all its peers.
+    /// The number of paths of this rank with all its peers.
     pub fn paths(&self) -> usize {
         PLACES - self.numbers.left()
     }
@@ -259,7 +260,7 @@ impl Endpoint {
         hasher.finish()
     }
 
-    /// Something was sent to the peer, or has come from it.
+    /// Lists a peer after a message to it or a frame from it.
     fn activate(&mut self, peer: u32) {
         let was_listed = self.peers.get_mut(peer).expect("it was opened").wake();
         if !was_listed.active {
@@ -279,7 +280,7 @@ impl Endpoint {
     fn has_slots(&self, connection: &Connection, needed: usize, class: Class) -> Result<(), Refused> {
         let control = class == Class::Control;
         let kept = if control { SPARE } else { CONTROL };
-        // Nobody takes all: another peer's messages pass one that does not answer.
+        // No peer takes all: another peer's messages pass one that does not answer.
         let fair = connection.slots() == 0 || connection.slots() + needed <= self.shared.sending.slots() / 2;
         let left = self.shared.sending.left().saturating_sub(self.shared.kept);
         let fits = needed + kept <= left && (fair || control);
@@ -293,7 +294,7 @@ impl Endpoint {
         Err(Refused::Full)
     }
 
-    /// The longest message: so many bytes that every path passes it in fragments.
+    /// The longest message, in bytes: every path passes it in at most FRAGMENTS fragments.
     pub fn message_max(frame_min: usize) -> usize {
         (FRAGMENTS * (frame_min - HEADER - RECORD)).min(u16::MAX as usize)
     }
@@ -311,7 +312,7 @@ impl Endpoint {
         self.take(None, (peer, channel), total, class, fill)
     }
 
-    /// Takes a message for which there are slots, of a party's share or of what is no party's.
+    /// Takes a message for which there are slots, of a party's share or of no party's.
     #[inline]
     fn take(
         &mut self,
@@ -333,12 +334,12 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Slots of a message of `total` bytes at most, in whatever frames it goes.
+    /// Returns the most slots that a message of `total` bytes takes, in frames of any length.
     fn most_slots(&self, total: usize) -> usize {
         slots_in(SHORTEST.min(self.shared.sending.stride()), total)
     }
 
-    /// Keeps memory for a message of at most `total` bytes with payload, in whatever frames it will go.
+    /// Reserves memory for a message of at most `total` bytes with payload, in frames of any length.
     pub fn keep(&mut self, peer: u32, total: usize) -> Result<Kept, Refused> {
         let connection = self.peers.get(peer).ok_or(Refused::NotConnected)?;
         let slots = self.most_slots(total);
@@ -347,7 +348,7 @@ impl Endpoint {
         Ok(Kept { peer, total, slots, party: None })
     }
 
-    /// Gives memory back of which nothing was used.
+    /// Gives back reserved memory that was not used.
     pub fn give_back(&mut self, kept: Kept) {
         match kept.party {
             None => self.shared.kept -= kept.slots,
@@ -355,7 +356,7 @@ impl Endpoint {
         }
     }
 
-    /// As `send`, a message for which memory was kept: it is taken unless the peer was forgotten.
+    /// Same as `send`, for a message for which memory was reserved: it is taken unless the peer was forgotten.
     pub fn send_kept(
         &mut self,
         kept: Kept,
@@ -370,20 +371,20 @@ impl Endpoint {
         self.take(party, (peer, channel), total, class, fill)
     }
 
-    /// A further user, whose messages go by these channels, has a share of the memory for sending from now on. None:
-    /// there are so many that the first user would have less than half.
+    /// Admits a further user, whose messages use these channels, with a share of the memory for sending. None: there
+    /// are so many users that the first one would have less than half.
     pub fn admit(&mut self, channels: Range<u8>) -> Option<Party> {
         let Shared { sending, parties, kept, .. } = &mut self.shared;
         let share = sending.slots() / SHARES;
         if parties.slots() + share > sending.slots() / 2 {
             return None;
         }
-        // The part of it that others have at the moment is given back to it before anybody gets any.
+        // Slots of the share that others use at the moment return to it before any other message gets them.
         *kept += share;
         Some(parties.add(channels, share))
     }
 
-    /// Whether a message of a party's of `total` bytes would be taken.
+    /// Whether a message of `total` bytes of a party would be taken.
     pub fn has_room_of(&self, party: Party, peer: u32, total: usize, class: Class) -> Result<(), Refused> {
         let connection = self.peers.get(peer).ok_or(Refused::NotConnected)?;
         self.has_slots_of(party, peer, slots_in(connection.frame(total), total), class)
@@ -395,7 +396,7 @@ impl Endpoint {
         if has_room && needed + SPARE <= sending.left() { Ok(()) } else { Err(Refused::Full) }
     }
 
-    /// As `send`, for a party.
+    /// Same as `send`, for a party.
     pub fn send_of(
         &mut self,
         party: Party,
@@ -408,19 +409,19 @@ impl Endpoint {
         self.take(Some(party), (peer, channel), total, class, fill)
     }
 
-    /// As `keep`, of a party's share; `send_kept` uses it.
+    /// Same as `keep`, of a party's share; `send_kept` uses it.
     pub fn keep_of(&mut self, party: Party, peer: u32, total: usize) -> Result<Kept, Refused> {
         self.peers.get(peer).ok_or(Refused::NotConnected)?;
         let slots = self.most_slots(total);
         self.has_slots_of(party, peer, slots, Class::Payload)?;
         if self.shared.sending.left() < self.shared.kept {
-            return Err(Refused::Full); // others had all when the share was made, and not all of it is back
+            return Err(Refused::Full); // others used all slots when the share was made, and not all have returned
         }
         self.shared.parties.keep(party, slots);
         Ok(Kept { peer, total, slots, party: Some(party) })
     }
 
-    /// A frame came by our rail `rail`. What it makes to be sent goes out by `transmit`.
+    /// Takes a frame that arrived by our port `rail`. Its replies are sent by `transmit`.
     pub fn handle_frame(
         &mut self,
         rail: u8,
@@ -443,7 +444,7 @@ impl Endpoint {
         }
         let Owner { peer, at } = self.numbers.owner(frame.path()).ok_or(Dropped::Path)?;
         let connection = self.peers.get_mut(peer).ok_or(Dropped::Path)?;
-        // P40: its own number, and none that its place had before.
+        // P40: the path's current number, not an earlier one of its place.
         if connection.strands()[usize::from(at)].ours != frame.path() && !planted(Bug::StalePath) {
             return Err(Dropped::Path);
         }
@@ -458,8 +459,9 @@ impl Endpoint {
             return Err(Dropped::Path);
         }
         let (head, payload) = frame.check(&self.shared.key, Ends { from: peer, to: me })?;
-        // A number is given away again when all have forgotten who had it
-        // (docs/adr/0053-a-name-is-a-number-and-a-life.md): what is here yet was opened by a late HELLO.
+        // A number is assigned again when all have forgotten its former owner
+        // (docs/adr/0053-a-name-is-a-number-and-a-life.md): a connection that still exists here was opened by a late
+        // HELLO.
         if let Some(other) = self.peers.namesake(peer) {
             if Peer(other).life() > Peer(peer).life() {
                 return Err(Dropped::Path);
@@ -505,7 +507,7 @@ impl Endpoint {
         }
     }
 
-    /// To those that have something to do at once. A peer that wants further flows.
+    /// Transmits to the peers that have something to do at once. Returns a peer that wants further flows.
     fn transmit_ready(&mut self, now_ns: u64, wire: &mut dyn Wire) -> Option<u32> {
         let Endpoint { shared, peers, ready, rests_until_ns, .. } = self;
         let mut wants_flows = None;
@@ -522,7 +524,8 @@ impl Endpoint {
         wants_flows
     }
 
-    /// To all that have something to do, since the time of one may have come. A peer that wants further flows.
+    /// Transmits to all peers that have something to do, as the time of one may have come. Returns a peer that wants
+    /// further flows.
     fn transmit_active(&mut self, now_ns: u64, wire: &mut dyn Wire) -> Option<u32> {
         let Endpoint { shared, peers, active, ready, rests_until_ns, .. } = self;
         let mut wants_flows = None;
@@ -562,7 +565,7 @@ impl Endpoint {
         !self.ready.is_empty() || self.rests_until_ns != u64::MAX
     }
 
-    /// Acknowledgements that are owed go with the next `transmit`, without waiting for company.
+    /// Makes owed acknowledgements due: they go with the next `transmit`, without waiting for data.
     pub fn acknowledge(&mut self) {
         for at in 0..self.active.len() {
             let peer = self.active[at];
@@ -573,23 +576,23 @@ impl Endpoint {
         }
     }
 
-    /// This rank is going to sleep until something comes: it would not have looked later otherwise.
+    /// Records that this rank is going to sleep until a frame arrives, so that the gap does not count as a late poll.
     pub fn sleep(&mut self) {
         self.shared.survey.sleep();
     }
 
-    /// When `transmit` has something to do, if nothing comes and nothing is sent before.
+    /// The time at which `transmit` has something to do, if no frame arrives and no message is sent before.
     pub fn deadline_ns(&self) -> Option<u64> {
         let connections = self.active.iter().filter_map(|&peer| self.peers.get(peer));
         connections.filter_map(|connection| connection.deadline_ns()).min()
     }
 
-    /// All that was sent to anybody has been acknowledged.
+    /// Whether everything that was sent has been acknowledged.
     pub fn is_quiet(&self) -> bool {
         self.peers.all().all(Connection::is_quiet)
     }
 
-    /// The peer is gone: nothing is sent to it or taken from it any more.
+    /// Forgets a peer that is gone: nothing is sent to it or taken from it any more.
     pub fn forget(&mut self, peer: u32) {
         if let Some(connection) = self.peers.forget(peer) {
             connection.strands().iter().for_each(|strand| self.numbers.give_back(strand.ours));
@@ -599,17 +602,17 @@ impl Endpoint {
         }
     }
 
-    /// The longest frame of our rails, in bytes.
+    /// The longest frame of our ports, in bytes.
     pub fn frame_max(&self) -> usize {
         self.shared.sending.stride()
     }
 
-    /// Free slots of the memory for sending and for holding.
+    /// The free slots of the memory for sending and for holding.
     pub fn left(&self) -> (usize, usize) {
         (self.shared.sending.left(), self.shared.holding.left())
     }
 
-    /// What the protocol did so far.
+    /// The counts of the protocol's events so far.
     pub fn counts(&self) -> &Counts {
         &self.shared.counts
     }

@@ -1,7 +1,7 @@
-//! A frame: 32 bytes of header and a payload, how it is written, and what makes it one of ours.
+//! The frame: 32 bytes of header and a payload, its encoding, and the checks that authenticate it.
 //!
-//! `Frame` looks at bytes that anybody may have written; only `Frame::check` says that a peer of this job wrote them.
-//! Every way to be wrong has a name of its own, by which it is counted (P3). Before it: frame ports; after it: `path`.
+//! `Frame` wraps bytes of any origin; only `Frame::check` proves that a peer of this job wrote them. Each error has a
+//! name of its own, by which it is counted (P3). Used by the frame ports and `path`.
 
 use crate::planted::{Bug, planted};
 use crate::seq::Seq;
@@ -9,17 +9,18 @@ use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 use std::ops::Range;
 
-/// Bytes of a header.
+/// The length of a header, in bytes.
 pub const HEADER: usize = 32;
-/// The longest payload: UDP's, which is the longest of all ports.
+/// The longest payload, in bytes: UDP's, which is the longest of all ports.
 pub const PAYLOAD_MAX: usize = 65_507 - HEADER;
-/// Bytes at the front of a payload that its CRC covers in every frame (P6): all that is acted on. That is a record (12
-/// bytes) and the longest front of a packet (52), which `dev-ether` asserts.
+/// Bytes at the front of a payload that its CRC covers in every frame (P6): all bytes on which the receiver acts. These
+/// are a record (12 bytes) and the longest front of a packet (52), which `dev-ether` asserts.
 pub const COVERED: usize = 64;
-/// Of the protocol; an older or newer one is dropped (P3). Since 2 the CRC covers the front of every payload.
+/// The version of the protocol; frames of an older or newer one are dropped (P3). Since 2 the CRC covers the front of
+/// every payload.
 pub const VERSION: u8 = 2;
 
-/// Where the fields of a header lie. All integers are little-endian (P1).
+/// The positions of the fields of a header. All integers are little-endian (P1).
 mod field {
     use std::ops::Range;
     pub const FORM: usize = 0;
@@ -35,17 +36,17 @@ mod field {
     const _: () = assert!(TAG.end == super::HEADER);
 }
 
-/// What a frame is for.
+/// The kind of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Kind {
-    /// Opens a path; from who has something to send.
+    /// Opens a path; sent by a process that has something to send.
     Hello = 1,
-    /// Answers it.
+    /// The reply to HELLO.
     Welcome = 2,
     /// Carries records, and has a number.
     Data = 3,
-    /// Says what came beyond `expected`; has no number.
+    /// Reports the frames that arrived beyond `expected`; has no number.
     Ack = 4,
 }
 
@@ -55,16 +56,16 @@ impl Kind {
     }
 }
 
-/// Bits of a frame.
+/// The flags of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Flags(u8);
 
 impl Flags {
     /// A frame before the sender's last ones is missing: LOSE of Go-Back-N for PM (P12).
     pub const LOSE: Flags = Flags(1);
-    /// No payload is taken until a frame without this flag comes: STOP, and GO (P20).
+    /// The receiver takes no payload until it sends a frame without this flag: STOP, and GO (P20).
     pub const STOP: Flags = Flags(2);
-    /// Acknowledge at once (P17).
+    /// Requests an immediate acknowledgement (P17).
     pub const ASK: Flags = Flags(4);
     /// The CRC covers the front of the payload alone: the medium checks the rest (P6).
     pub const UNCHECKED: Flags = Flags(8);
@@ -84,7 +85,7 @@ impl std::ops::BitOr for Flags {
     }
 }
 
-/// What of a payload its CRC covers (P6).
+/// The part of a payload that its CRC covers (P6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cover {
     All,
@@ -102,8 +103,8 @@ impl Cover {
     }
 }
 
-/// Who sends to whom: names of processes (`Peer`). They are in the tag and not in the frame (P5), so that nothing that
-/// was sent to or by one life of a number is taken for another's.
+/// The sender and the receiver of a frame: names of processes (`Peer`). They are in the tag and not in the frame (P5),
+/// so that no frame to or from one incarnation of a number is taken for another's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ends {
     pub from: u32,
@@ -119,7 +120,7 @@ impl Key {
         Key(secret)
     }
 
-    /// A number made of the secret for some other purpose, from which the secret is not to be had.
+    /// Derives a number from the secret for another purpose; the secret cannot be computed from it.
     pub fn derive(&self, purpose: &[u8]) -> u64 {
         let mut hasher = SipHasher24::new_with_key(&self.0);
         hasher.write(b"hawser derives ");
@@ -127,7 +128,7 @@ impl Key {
         hasher.finish()
     }
 
-    /// The keyed tag of other words between two ranks, which are not as long as a header (P36).
+    /// The keyed tag of words between two ranks that are no header, and must not be as long as one (P36).
     pub fn tag_of(&self, words: &[u8], ends: Ends) -> u64 {
         assert!(words.len() != field::TAG.start, "they could be taken for a header");
         let mut hasher = SipHasher24::new_with_key(&self.0);
@@ -139,7 +140,7 @@ impl Key {
 
     /// The keyed tag of a header between two ranks (P5).
     fn tag(&self, header: &[u8], ends: Ends) -> u64 {
-        // In one piece: fed part by part it takes twice as long (44 ns a frame).
+        // Hashed in one piece: part by part it takes twice as long (44 ns per frame).
         const FRONT: usize = field::TAG.start;
         let mut said = [0; FRONT + 8];
         said[..FRONT].copy_from_slice(&header[..FRONT]);
@@ -149,25 +150,25 @@ impl Key {
     }
 }
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Head {
     pub kind: Kind,
     pub flags: Flags,
-    /// The number by which the receiver knows the path.
+    /// The receiver's number of the path.
     pub path: u32,
-    /// The frame's own number; 0 without one.
+    /// The frame's own number; 0 for a frame without one.
     pub sequence: Seq,
-    /// All frames before this one have come to the sender of this frame.
+    /// All frames before this one have arrived at the sender of this frame.
     pub expected: Seq,
-    /// Frames that its sender has room for beyond the last one that came to it (P21).
+    /// The frames for which the sender of this frame has room, beyond the last one that arrived at it (P21).
     pub credit: u16,
-    /// How far before `sequence` the oldest number is that is still open (P19).
+    /// The distance from `sequence` back to the oldest number that is still open (P19).
     pub open: u16,
 }
 
 impl Head {
-    /// The header of a frame with this payload.
+    /// Encodes the header of a frame with this payload.
     pub fn write(&self, key: &Key, ends: Ends, payload: &[u8], cover: Cover) -> [u8; HEADER] {
         let length = payload.len();
         assert!(length <= PAYLOAD_MAX, "a payload of {length} bytes");
@@ -196,38 +197,38 @@ pub fn crc(bytes: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(bytes)
 }
 
-/// Why a frame was dropped (P3). It has changed nothing.
+/// The reason for which a frame was dropped (P3). The frame has changed no state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dropped {
     /// Shorter than a header.
     Short,
-    /// Of another version of the protocol.
+    /// The frame has another version of the protocol.
     Version,
-    /// Of no kind that there is.
+    /// The frame has an unknown kind.
     Kind,
-    /// With a flag that there is not.
+    /// The frame has an unknown flag.
     Flags,
-    /// It says more payload than came.
+    /// The header states more payload than arrived.
     Length,
-    /// Not from whom it would have to be: another job, another user, a forger, or changed on the way.
+    /// The sender is not the expected one: another job, another user, a forger, or the frame was changed in transit.
     Tag,
-    /// Its payload was changed on the way, where its CRC covers it.
+    /// The payload was changed in transit, where its CRC covers it.
     Crc,
-    /// For a path that is not open.
+    /// The path is not open.
     Path,
-    /// Its number was taken before.
+    /// A frame with this number arrived before.
     Again,
-    /// Its number is beyond the window.
+    /// The number is beyond the window.
     Beyond,
-    /// It acknowledges what was never sent.
+    /// The frame acknowledges a number that was never sent.
     Nonsense,
-    /// Its acknowledgement is cut short or too long.
+    /// The acknowledgement is truncated or too long.
     Ack,
-    /// What it carries is no fragment of a message (P22).
+    /// The payload is no fragment of a message (P22).
     Record,
-    /// It opens no path that there is (P7).
+    /// The HELLO opens no valid path (P7).
     Hello,
-    /// There was no memory to keep it in until those before it come (P20).
+    /// There was no memory to keep the frame until those before it arrive (P20).
     NoRoom,
 }
 
@@ -238,7 +239,7 @@ impl Dropped {
         [Short, Version, Kind, Flags, Length, Tag, Crc, Path, Again, Beyond, Nonsense, Ack, Record, Hello, NoRoom]
     };
 
-    /// In the words of `--stats`: frames that were dropped.
+    /// The reason as `--stats` prints it, after "frames that were dropped".
     pub const fn text(self) -> &'static str {
         match self {
             Dropped::Short => "short of a header",
@@ -277,7 +278,7 @@ fn word(header: &[u8], field: Range<usize>) -> u32 {
     u32::from_le_bytes(header[field].try_into().expect("a field of four bytes"))
 }
 
-/// Bytes that look like a frame. What it says is not to be believed before `check`.
+/// Bytes in the form of a frame. Its contents must not be trusted before `check`.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     header: &'a [u8],
@@ -286,7 +287,7 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Looks at `bytes` as they came, padding included (P2).
+    /// Parses received bytes, padding included (P2).
     pub fn of(bytes: &'a [u8]) -> Result<Frame<'a>, Dropped> {
         if bytes.len() < HEADER {
             return Err(Dropped::Short);
@@ -303,7 +304,7 @@ impl<'a> Frame<'a> {
         Ok(Frame { header, payload, kind })
     }
 
-    /// The receiver's number of the path: to find out between whom it would have to be.
+    /// The receiver's number of the path; it tells which sender the frame must have.
     pub fn path(&self) -> u32 {
         word(self.header, field::PATH)
     }
@@ -312,14 +313,14 @@ impl<'a> Frame<'a> {
         self.kind
     }
 
-    /// What it says, if the peer at `ends` of this job wrote it, and its payload (P4).
+    /// Returns the header and the payload, if the peer at `ends` of this job wrote them (P4).
     pub fn check(&self, key: &Key, ends: Ends) -> Result<(Head, &'a [u8]), Dropped> {
         let tag = u64::from_le_bytes(self.header[field::TAG].try_into().expect("a field of eight bytes"));
         if key.tag(self.header, ends) != tag && !planted(Bug::TagUnchecked) {
             return Err(Dropped::Tag);
         }
         let flags = Flags(self.header[field::FLAGS]);
-        // What an acknowledgement or HELLO says is acted on to its end.
+        // The receiver acts on all bytes of an acknowledgement or HELLO.
         let is_bare = flags.has(Flags::UNCHECKED) && self.kind == Kind::Data;
         let cover = if is_bare { Cover::Front } else { Cover::All };
         let is_right = crc(cover.of(self.payload)) == word(self.header, field::CRC);
@@ -400,7 +401,8 @@ mod tests {
         assert_eq!(checked(&short, ENDS).unwrap().1, b"abd");
     }
 
-    /// P6: whatever bit of an unchecked frame differs, all that is acted on is as it was sent, or the frame is dropped.
+    /// P6: if any bit of an unchecked frame differs, all bytes on which the receiver acts are as sent, or the frame is
+    /// dropped.
     #[test]
     fn what_is_acted_on_is_covered_in_every_frame() {
         let payload: Vec<u8> = (0..100).collect();
@@ -444,7 +446,7 @@ mod tests {
     }
 
     proptest! {
-        /// P4, P5: whatever bit of a header is another, and whoever else it may be from, it is not ours.
+        /// P4, P5: a frame with any bit of its header changed, or from any other sender, is rejected.
         #[test]
         fn a_changed_header_is_dropped(bit in 0..HEADER * 8, payload: Vec<u8>) {
             let mut bytes = frame(&payload);
@@ -460,7 +462,7 @@ mod tests {
             prop_assert_eq!(Frame::of(&bytes).unwrap().check(&Key::new(secret), ENDS).unwrap_err(), Dropped::Tag);
         }
 
-        /// P3: nothing that comes makes it do more than say no.
+        /// P3: no bytes make it do more than reject them.
         #[test]
         fn any_bytes_are_looked_at_without_harm(bytes: Vec<u8>) {
             if let Ok(frame) = Frame::of(&bytes) {

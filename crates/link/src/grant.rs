@@ -1,43 +1,46 @@
-//! A path's part of the room for what comes (P21): how many frames it may have under way to us, so that all of a rail's together fit it.
+//! The receive credit of one path (P21): the frames that the peer may have in flight to us, so that those of all paths
+//! of a port fit it.
 //!
-//! A path is granted about what it uses: twice what was under way, as the peer's `open` says, and at most half of what the others
-//! have left, so that n busy paths have room / (n + 1) each, and an equal part of what the network bears (P27). What was granted is
-//! never taken back; a path that has more than its part gets no more until so many have come. Before it: `path`, for each header
-//! that says a credit; after it: `room`.
+//! A path is granted about what it uses: twice the frames that were in flight, as the peer's `open` reports, and at
+//! most half of what the others have left, so that n busy paths have room / (n + 1) each, and an equal part of what the
+//! network bears (P27). Granted credit is never taken back; a path with more than its part gets no more until enough of
+//! its frames have arrived. Used by `path`, for each header with a credit; uses `room`.
 
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
 use crate::room::{Heard, Room};
 use crate::seq::{Seq, WINDOW};
 
-/// What a path is granted whatever is left, or its peer could not go on; HELLO says it, for nobody may ever answer.
+/// The credit that a path always gets, in frames, or its peer could not continue; HELLO grants it, as there may never
+/// be a reply.
 pub const LEAST: u32 = 2;
 
-/// What a path is granted at first: a sender begins with no more (P23), so that no first bulk waits for room.
+/// The first credit of a path, in frames: a sender begins with no more (P23), so that the first bulk never waits for
+/// credit.
 const FIRST: u32 = 32;
-/// The part of what is left that a path is granted at first: many have opened paths and say nothing more.
+/// The divisor of the remaining room for a path's first credit: many peers open paths and send nothing more.
 const FIRST_PART: u32 = 4;
 
-/// What one path's peer was granted.
+/// The credit of one path's peer.
 #[derive(Debug)]
 pub struct Grant {
-    /// The first number that the peer has no room for: never more than a window beyond what came.
+    /// The first number for which the peer has no credit: never more than a window beyond what arrived.
     until: Seq,
-    /// Frames that stand for it in the rail's room.
+    /// Frames that are counted for it in the port's room.
     counted: u32,
-    /// Frames that it gets if there is room: none before it was granted any.
+    /// Frames that it gets if there is room: 0 before the first grant.
     target: u32,
     heard: Heard,
 }
 
 impl Grant {
-    /// For a path whose peer begins with number `first`, and has heard HELLO at most.
+    /// The credit of a path whose peer begins with number `first`, and has received a HELLO at most.
     pub fn new(first: Seq) -> Grant {
         Grant { until: first + LEAST, counted: 0, target: 0, heard: Heard::default() }
     }
 
-    /// A frame came, behind `lost` that did not, when the peer had so many under way: if that is more than half of what it gets,
-    /// it gets twice as many.
+    /// Records that a frame arrived, behind `lost` missing ones, when the peer had `frames` in flight: if that is more
+    /// than half of the target, the target doubles.
     #[inline]
     pub fn used(&mut self, room: &mut Room, frames: u32, lost: u32, now_ns: u64) {
         room.came(&mut self.heard, frames, lost, now_ns);
@@ -47,7 +50,7 @@ impl Grant {
         }
     }
 
-    /// Nothing before `end` is under way: grants what there is room for, in frames beyond it.
+    /// Grants credit beyond `end`, before which nothing is in flight, as far as there is room. Returns the frames.
     pub fn renew(&mut self, room: &mut Room, end: Seq) -> u32 {
         let left = room.left(if planted(Bug::RoomForEach) { room.granted } else { self.counted });
         if self.target == 0 {
@@ -69,14 +72,14 @@ impl Grant {
         frames
     }
 
-    /// What a header says that names `end` as the number behind the last one that came.
+    /// Returns the credit for a header that names `end` as the number behind the last one that arrived.
     #[inline]
     pub fn credit(&self, end: Seq) -> u16 {
         let frames = if end.is_by(self.until) { end.until(self.until) } else { 0 };
         frames.min(u32::from(u16::MAX)) as u16
     }
 
-    /// The path is given up.
+    /// Returns the credit of a path that is given up.
     pub fn give_back(self, room: &mut Room) {
         room.granted -= self.counted;
     }
@@ -86,7 +89,7 @@ impl Grant {
 mod tests {
     use super::*;
 
-    /// A path's peer that sends all that it may: so many frames came.
+    /// Simulates a peer that sends all that it may; returns how many frames arrived.
     fn fill(grant: &mut Grant, room: &mut Room, end: &mut Seq) -> u32 {
         let frames = grant.credit(*end);
         grant.used(room, u32::from(frames), 0, 0);

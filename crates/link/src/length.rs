@@ -1,47 +1,48 @@
-//! How long the frames of one path are. HELLO finds the longest that passes before it is needed (P8); but a way may pass less later
-//! than it did, and nobody is told: then long frames are lost, again and again, while short ones come. That is seen here, shorter
-//! frames are taken, and now and then longer ones are tried again, by HELLO (P25).
+//! The path MTU: the length of the frames of one path. HELLO finds the longest frame that passes before it is needed
+//! (P8). But later a network may pass less than it did, without any notice: then long frames are lost again and again,
+//! while short ones arrive. This module detects that and takes shorter frames, and tries longer ones again from time to
+//! time, by HELLO (P25).
 //!
-//! It sends nothing. Before it: `strand`; after it: nothing.
+//! It sends nothing. Used by `strand`; uses no other module.
 
 use crate::frame::{HEADER, PAYLOAD_MAX};
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
 use crate::rtt::TIMEOUT_FIRST_NS;
 
-/// The longest frames that most networks pass (Ethernet's 1500 bytes), all of IPv6 (1280) and all of IPv4 (576), less IP and UDP
-/// headers.
+/// The longest frames that most networks pass (Ethernet's 1500 bytes), that all IPv6 networks pass (1280) and all IPv4
+/// networks (576), less IP and UDP headers, in bytes.
 const SHORTER: [usize; 3] = [1452, 1232, SHORTEST];
-/// No HELLO is shorter, but of ends that have only shorter frames (P8).
+/// The shortest HELLO, in bytes, except between ends that have only shorter frames (P8).
 pub const SHORTEST: usize = 548;
 
-/// HELLOs of a length before a shorter one is tried; and how often long frames are lost in succession before shorter ones are
-/// taken. RFC 8899's MAX_PROBES.
+/// HELLOs of one length before a shorter one is tried; also how often long frames are lost in succession before shorter
+/// ones are taken. RFC 8899's MAX_PROBES.
 pub const TRIES: u32 = 3;
 
-/// How soon a longer frame is tried again, for a full buffer on the way may have looked like that; and how often that is doubled: to
-/// a minute and more, for a network may well stay as it is.
+/// The first interval, in ns, after which a longer frame is tried again, as a full buffer in the network looks alike;
+/// and how often the interval is doubled: to a minute and more, as a network may well stay as it is.
 const AGAIN_NS: u64 = TIMEOUT_FIRST_NS;
 const AGAIN_DOUBLED: u8 = 13;
 
-/// See the module. Small, for there may be very many paths.
+/// The path MTU of one path. See the module. It is small, because there may be very many paths.
 #[derive(Debug)]
 pub struct Length {
     now: u16,
-    /// What both ends can send.
+    /// The longest frame that both ends can send.
     most: u16,
-    /// The longest frame that was lost since one as long came, and how often such ones were.
+    /// The longest frame that was lost since one as long arrived, and how many such losses there were.
     doubted: u16,
     doubts: u8,
-    /// A longer HELLO was sent so often, and none was answered.
+    /// The number of longer HELLOs that were sent without a reply.
     tried: u8,
-    /// The longest frame that the wire did not take since the peer was heard.
+    /// The longest frame that the wire refused since the last frame of the peer.
     refused: u16,
-    /// When the next longer HELLO may go.
+    /// The time at which the next longer HELLO may be sent.
     again_at_ns: u64,
 }
 
-/// What frames are cut to when those of `len` bytes do not pass.
+/// Returns the length to which frames are cut when those of `len` bytes do not pass.
 fn shorter(len: usize) -> Option<usize> {
     SHORTER.into_iter().find(|&shorter| shorter < len)
 }
@@ -54,18 +55,18 @@ impl Length {
         Length { now: most, most, doubted: 0, doubts: 0, tried: 0, refused: 0, again_at_ns: 0 }
     }
 
-    /// The longest frame, header included.
+    /// The path MTU: the longest frame, header included, in bytes.
     #[inline]
     pub fn get(&self) -> usize {
         self.now.into()
     }
 
-    /// What both ends can send.
+    /// The longest frame that both ends can send.
     pub fn most(&self) -> usize {
         self.most.into()
     }
 
-    /// Of the HELLO that goes out after so many that nobody answered (P8).
+    /// Returns the length of the HELLO that follows `unanswered` HELLOs without a reply (P8).
     pub fn of_hello(&self, unanswered: u32) -> usize {
         let step = ((unanswered / TRIES) as usize).min(SHORTER.len());
         let shorter = step.checked_sub(1).map_or(usize::MAX, |at| SHORTER[at]);
@@ -77,29 +78,29 @@ impl Length {
         shorter.min(self.get())
     }
 
-    /// The path is opened by a HELLO or WELCOME of this length.
+    /// Sets the length of the HELLO or WELCOME that opened the path.
     pub fn open(&mut self, len: usize) {
         self.now = self.now.min(len as u16);
     }
 
-    /// What is tried when there may be more.
+    /// Returns the next longer length to try.
     fn longer(&self) -> usize {
         let longer = SHORTER.into_iter().rev().find(|&longer| longer > self.get());
         longer.unwrap_or(usize::MAX).min(self.most.into())
     }
 
-    /// Something is to be told of frames that came.
+    /// Whether arrived frames must be reported, because longer ones are suspected.
     #[inline]
     pub fn is_doubted(&self) -> bool {
         self.doubts > 0 || self.refused > 0
     }
 
-    /// The wire did not take a frame of this length.
+    /// Records that the wire refused a frame of this length.
     pub fn refused(&mut self, len: usize) {
         self.refused = self.refused.max(len as u16);
     }
 
-    /// Frames came, of which the longest has so many bytes; 0: none.
+    /// Records that frames arrived, the longest of `longest` bytes; 0: none.
     pub fn came(&mut self, longest: usize) {
         let doubted = usize::from(self.doubted.max(self.refused));
         if longest > shorter(doubted).unwrap_or(0) {
@@ -107,7 +108,7 @@ impl Length {
         }
     }
 
-    /// The peer's ACK told that frames came and that frames are lost, of which the longest have so many bytes; 0: none.
+    /// Records an ACK of the peer: the longest frame that arrived and the longest that is lost, in bytes; 0: none.
     pub fn settled(&mut self, came: usize, lost: usize, now_ns: u64) {
         let refused = std::mem::take(&mut self.refused);
         if refused > 0 {
@@ -128,7 +129,7 @@ impl Length {
         }
     }
 
-    /// The length of a HELLO that is to be tried now, while something is sent: the next longer one.
+    /// Returns the length of a longer HELLO that is to be tried now, while data is being sent.
     pub fn poll_longer(&mut self, now_ns: u64) -> Option<usize> {
         if self.now == self.most || now_ns < self.again_at_ns {
             return None;
@@ -139,7 +140,7 @@ impl Length {
         Some(self.longer())
     }
 
-    /// WELCOME of this length came for a path that is open.
+    /// Records a WELCOME of this length for a path that is open.
     pub fn welcomed(&mut self, len: usize) {
         if self.tried > 0 && len == self.longer() {
             mark(Mark::FramesLonger);

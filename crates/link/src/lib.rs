@@ -1,17 +1,17 @@
-//! Floor 1: the reliable Ethernet protocol as a state machine without I/O, the descendant of Go-Back-N for PM.
+//! Layer 1: the reliable Ethernet protocol as a state machine without I/O, the descendant of Go-Back-N for PM.
 //!
-//! Frames, time (nanoseconds of any monotonic clock) and keys come in as arguments; frames and what is to be sent again
-//! go out. Nothing here reads a clock, waits, or allocates after a path is open, but for what it keeps from its first
-//! gap on. `docs/protocol.md` is the specification; `P<n>` in code and tests cites its rules, and `tests/protocol.rs`
-//! finds a rule that nobody cites.
+//! Its inputs are received frames, the time (nanoseconds of any monotonic clock) and keys, as arguments; its outputs
+//! are frames to send and to retransmit. No module here reads a clock, waits, or allocates after a path is open, except
+//! for the state that a path needs from its first gap on. `docs/protocol.md` is the specification; `P<n>` in code and
+//! tests cites its rules, and `tests/protocol.rs` finds a rule that no test cites.
 //!
-//! The walk of a frame: `endpoint` (all peers, with `peers` and `numbers`) -> `connection` (one peer: messages in
-//! fragments) -> `strand` (a path from its opening on) -> `path` (numbers, acknowledgements and timers) over
-//! `received`, `sent`, `rtt`, `rate` and `window`, and at its end `reassembly`; `ways`, `bulk` (with `meter`, `survey`
-//! and `pace`) and `stripe` choose among paths by what each `rail` is; `grant` shares the `room` for what comes,
-//! `length` finds what a path passes; `frame`, `record` and `ack` are what stands in it, `pool` is where it lies,
-//! of which `parties` (further users of the endpoint) have shares.
-//! `marks` and `planted` are for tests. Before it: `dev-ether` with its frame ports.
+//! The modules that a frame passes: `endpoint` (all peers, with `peers` and `numbers`) -> `connection` (one peer:
+//! messages in fragments) -> `strand` (a path from its opening on) -> `path` (an established path: numbers,
+//! acknowledgements and timers) over `received`, `sent`, `rtt`, `rate` and `window`, and at its end `reassembly`.
+//! `ways`, `bulk` (with `meter`, `survey` and `pace`) and `stripe` choose among paths by the properties of each port
+//! (`rail`); `grant` divides the receive credit (`room`) among paths; `length` finds the path MTU; `frame`, `record`
+//! and `ack` encode the contents of a frame; `pool` is the memory for frames, of which `parties` (further users of the
+//! endpoint) have shares. `marks` and `planted` are for tests. Used by `dev-ether` with its frame ports.
 
 #![forbid(unsafe_code)]
 

@@ -1,20 +1,20 @@
-//! Marks: the states and events that the simulator must have come by. One that no seed reaches is not tested, and is named
-//! by the test (`tests/simulation`). Reasons for dropping a frame are counted anyway (`Endpoint::drops`).
+//! Marks: the states and events that the simulator must have reached. A mark that no seed reaches is not tested, and
+//! the test names it (`tests/simulation`). Reasons for dropping a frame are counted anyway (`Endpoint::drops`).
 //!
-//! Nothing of it is in a build without the feature `marks`, which tests alone turn on. After it: nothing.
+//! A build without the feature `marks` contains none of it; tests alone turn the feature on. Uses no other module.
 
 #[cfg(feature = "marks")]
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 macro_rules! marks {
     ($($name:ident = $what:literal;)*) => {
-        /// Something that happens in this room.
+        /// A state or an event of this crate.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Mark {
             $(#[doc = $what] $name,)*
         }
 
-        /// Every mark, in words.
+        /// All marks, with their texts.
         pub const MARKS: &[(Mark, &str)] = &[$((Mark::$name, $what)),*];
     };
 }
@@ -113,7 +113,7 @@ marks! {
 #[cfg(feature = "marks")]
 static MET: [AtomicBool; MARKS.len()] = [const { AtomicBool::new(false) }; MARKS.len()];
 
-/// The walk comes by.
+/// Records that a mark was reached.
 #[inline(always)]
 pub(crate) fn mark(mark: Mark) {
     #[cfg(feature = "marks")]
@@ -122,13 +122,13 @@ pub(crate) fn mark(mark: Mark) {
     let _ = mark;
 }
 
-/// Whether this process came by.
+/// Whether this process reached the mark.
 #[cfg(feature = "marks")]
 pub fn is_met(mark: Mark) -> bool {
     MET[mark as usize].load(Relaxed)
 }
 
-/// What this process never came by.
+/// Returns the marks that this process never reached.
 #[cfg(feature = "marks")]
 pub fn unmet() -> Vec<&'static str> {
     let unmet = MARKS.iter().filter(|&&(mark, _)| !MET[mark as usize].load(Relaxed));

@@ -1,29 +1,33 @@
-//! The goodput of one way, measured with the traffic itself: bytes that came in the time in which some were under way.
+//! The goodput estimator of one path, fed by the traffic itself: bytes that arrived in the time in which frames were in
+//! flight.
 //!
-//! It reads no clock. Before it: `bulk`, which compares ways, and `connection`, which tells what went and came; after it: nothing.
+//! It reads no clock. Used by `bulk`, which compares paths, and by `connection`, which records sent and arrived bytes;
+//! uses no other module.
 
-/// Bytes in a thousandth of a second: who carries more is not held by what clouds give one flow. Amazon EC2: 5 Gbit/s (Amazon EC2 instance
-/// network bandwidth), and a fifth for what a turn is measured too high. In a cluster placement group it gives 10; but so much is
-/// what a host by itself takes for messages of 16 KiB, and flows that are open and not used cost 5 % of their time there.
+/// Bytes per millisecond. A path that carries more is not limited by the per-flow limits of clouds. Amazon EC2: 5
+/// Gbit/s (Amazon EC2 instance network bandwidth), and a fifth for what a turn measures too high. In a cluster
+/// placement group the limit is 10; but that is what a host by itself achieves for messages of 16 KiB, and flows that
+/// are open and not used cost 5 % of their time there.
 const FLOW_MAX: u32 = 750_000;
 
-/// At FLOW_MAX so much takes nine times as long as a short message between two hosts (10 us); 8 KiB that go there and back carry less than
-/// FLOW_MAX on any network.
+/// At FLOW_MAX this many bytes take nine times as long as a short message between two hosts (10 us); 8 KiB that go to
+/// and fro carry less than FLOW_MAX on any network.
 pub const LONG_BYTES: u32 = 64 << 10;
 
-/// The goodput of one way: bytes of frames that came.
+/// The goodput of one path: bytes of frames that arrived.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Meter {
     bytes: u64,
-    /// In this turn; and of this before what counts.
+    /// The time with frames in flight in this turn; and its part before the bytes that count.
     busy_ns: u64,
     stale_ns: u64,
-    /// Since when something is under way that was not counted.
+    /// The start of the current time with frames in flight, not counted yet.
     since_ns: Option<u64>,
-    /// Bytes sent since then, and whether they ever were so many in this trial that the rate shows more than the latency.
+    /// Bytes sent since then, and whether they ever were so many in this trial that the rate shows more than the
+    /// latency.
     since_bytes: u32,
     is_long: bool,
-    /// The best rate of this trial's turns, and whether that is poor.
+    /// The best rate of this trial's turns, and whether it is poor.
     peak: u32,
     poor: bool,
 }
@@ -37,7 +41,7 @@ impl Meter {
         self.is_long |= self.since_bytes >= LONG_BYTES;
     }
 
-    /// Frames of so many bytes have come; whether others are still under way.
+    /// Records that frames of `bytes` bytes arrived; `more`: others are still in flight.
     pub fn came(&mut self, bytes: usize, more: bool, now_ns: u64) {
         if let Some(since_ns) = self.since_ns {
             self.busy_ns += now_ns.saturating_sub(since_ns);
@@ -50,42 +54,42 @@ impl Meter {
         *self = Meter { since_ns: self.since_ns, since_bytes: self.since_bytes, ..Meter::default() };
     }
 
-    /// Only now, before another turn, what was sent in the last one has all come.
+    /// Begins a turn. Only now has everything arrived that was sent in the previous one.
     pub fn begin_turn(&mut self) {
         (self.peak, self.bytes, self.busy_ns, self.stale_ns) = (self.peak(), 0, 0, 0);
     }
 
-    /// What came in this turn until now does not count.
+    /// Discards the bytes that arrived in this turn until now.
     pub fn forget(&mut self) {
         (self.bytes, self.stale_ns) = (0, self.busy_ns);
     }
 
-    /// It carried no more than a network may give one flow, and not because little at once was sent.
+    /// Whether the path carried no more than a network may give one flow, and not because it was sent little at a time.
     pub fn may_be_held(&self) -> bool {
         self.is_long && self.peak() < FLOW_MAX
     }
 
-    /// The best rate of this trial until now, in bytes in a thousandth of a second.
+    /// The best rate of this trial until now, in bytes per millisecond.
     pub fn peak(&self) -> u32 {
         self.peak.max(self.rate())
     }
 
-    /// No turn of this trial is over that showed anything.
+    /// Whether no turn of this trial is over that measured anything.
     pub fn is_new(&self) -> bool {
         self.peak == 0
     }
 
-    /// Bytes that count in this turn.
+    /// The bytes that count in this turn.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// How long something was under way in this turn.
+    /// The time with frames in flight in this turn, in ns.
     pub fn busy_ns(&self) -> u64 {
         self.busy_ns
     }
 
-    /// It is tried no longer.
+    /// Whether the path is no longer tried.
     pub fn is_poor(&self) -> bool {
         self.poor
     }
@@ -94,7 +98,7 @@ impl Meter {
         self.poor = true;
     }
 
-    /// Bytes in a thousandth of a second; 0 before any came.
+    /// The rate in bytes per millisecond; 0 before any arrived.
     fn rate(&self) -> u32 {
         self.bytes.saturating_mul(1_000_000).checked_div(self.busy_ns - self.stale_ns).unwrap_or(0).min(u32::MAX.into())
             as u32
@@ -105,7 +109,7 @@ impl Meter {
 mod tests {
     use super::*;
 
-    /// What was cut for another way goes first, in short frames.
+    /// Frames that were cut for another path go first, and are short.
     #[test]
     fn a_rate_is_of_the_bytes_that_came_whatever_was_sent_with_them() {
         let mut meter = Meter::default();

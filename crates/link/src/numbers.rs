@@ -1,16 +1,16 @@
-//! The numbers by which this rank knows its paths (P40): a place and how often that was given away.
+//! The numbers of this rank's paths (P40): a place, and how often that place was assigned.
 //!
-//! A place is free again when its path is gone, and the one that was free for longest is given away first, with another
-//! number than before: a late frame of the path that was there names none. Nothing here knows what a path is.
-//! Before it: `endpoint`; after it: nothing.
+//! A place is free again when its path is gone. The place that was free for longest is assigned first, with another
+//! number than before: a late frame of the former path names none. The module knows nothing of paths themselves. Used
+//! by `endpoint`; uses no other module.
 
 use std::collections::VecDeque;
 
-/// Bits of a number that are its place: paths that a rank may have at once, 16 to each of a million peers.
+/// Bits of a number that hold its place: the number of paths of a rank at one time, 16 to each of a million peers.
 const PLACE_BITS: u32 = 24;
 pub const PLACES: usize = 1 << PLACE_BITS;
 
-/// Whose path has a number: the peer, and which of its paths.
+/// The owner of a path number: the peer, and the index of its path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Owner {
     pub peer: u32,
@@ -21,18 +21,18 @@ struct Place {
     peer: u32,
     at: u8,
     is_taken: bool,
-    /// Counts on each time that the place is given away, around.
+    /// A wrapping count of the assignments of the place.
     generation: u8,
 }
 
 const _: () = assert!(size_of::<Place>() == 8);
 
-/// See the module.
+/// The path numbers of this rank. See the module.
 pub struct Numbers {
     places: Vec<Place>,
-    /// Those that are free, the one that was so for longest first.
+    /// Free places, the one that was free for longest first.
     free: VecDeque<u32>,
-    /// How many places there may be.
+    /// The maximum number of places.
     most: usize,
 }
 
@@ -42,13 +42,13 @@ impl Numbers {
         Numbers { places: Vec::new(), free: VecDeque::new(), most }
     }
 
-    /// How many more paths there may be.
+    /// Returns how many more paths are possible.
     pub fn left(&self) -> usize {
         self.free.len() + self.most - self.places.len()
     }
 
-    /// A number for a path; none if there are too many paths. A place's first number says `random`, so that it is not
-    /// that of an earlier life of this rank.
+    /// Assigns a number to a path; none if there are too many paths. A place's first number contains `random`, so that
+    /// it differs from that of an earlier incarnation of this rank.
     pub fn take(&mut self, owner: Owner, random: u8) -> Option<u32> {
         let place = match self.free.pop_front() {
             Some(place) => place,
@@ -64,15 +64,15 @@ impl Numbers {
         Some(place | u32::from(generation) << PLACE_BITS)
     }
 
-    /// Whose path has this number, if its place is taken. Whether the number is that path's own is for the caller to
-    /// see, who keeps it.
+    /// Returns the owner of the path with this number, if its place is taken. The caller, who keeps the path's full
+    /// number, must compare it.
     #[inline]
     pub fn owner(&self, number: u32) -> Option<Owner> {
         let &Place { peer, at, is_taken, .. } = self.places.get(number as usize % PLACES)?;
         is_taken.then_some(Owner { peer, at })
     }
 
-    /// The path is gone.
+    /// Releases the number of a path that is gone.
     pub fn give_back(&mut self, number: u32) {
         let place = number % PLACES as u32;
         if std::mem::take(&mut self.places[place as usize].is_taken) {

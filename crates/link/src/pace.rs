@@ -1,72 +1,75 @@
-//! How fast all paths over one of our NICs are together: whether the network is so slow that raw frames carry what it takes at little cost.
-//! Then they carry bulk too: their runs are no bursts, and no other protocol's congestion control is beside ours. Eight senders of 1 MiB
-//! through a port of 500 Mbit/s: 475 Mbit/s and no stall over 10 ms, not 432 and 59; one rail at 1 % loss 472, not 426
+//! The slow-network detector: the rate of all paths over one of our NICs together shows whether the network is so slow
+//! that raw frames carry what it takes at little cost. Then raw frames carry bulk too: their runs are no bursts, and no
+//! other protocol's congestion control works beside ours. Eight senders of 1 MiB through a port of 500 Mbit/s: 475
+//! Mbit/s and no stall over 10 ms, not 432 and 59; one port at 1 % loss 472, not 426
 //! (docs/measurements/2026-11-23-rails-and-flows.md, 2026-11-22-network.md).
 //!
-//! Only what the network takes is to be seen, not how seldom a program sends, or how late its peer takes part: a span counts if more was
-//! waiting than the network took, and if this rank looked all the time; of a window's spans the second best.
+//! It must measure only what the network takes, not how seldom a program sends, or how late its peer takes part: a span
+//! counts if more was waiting than the network took, and if this rank polled all the time; of a window's spans the
+//! second best counts.
 //!
-//! It sends nothing, and reads no clock. Before it: `survey`; after it: nothing.
+//! It sends nothing, and reads no clock. Used by `survey`; uses no other module.
 
-/// Bytes of one span, and spans of one window.
+/// The length of one span, in bytes, and the number of spans of one window.
 const SPAN_BYTES: u64 = 256 << 10;
 const SPANS: u8 = 4;
 const WINDOW_BYTES: u64 = SPAN_BYTES * SPANS as u64;
 
-/// So many windows in a row make the network slow: in one of them this rank may be short of a core. Each time that was wrong, twice as many,
-/// so many times.
+/// The number of slow windows in a row that make the network slow: in a single one this rank may be short of a core.
+/// Each wrong decision doubles it, at most this often (`DOUBLINGS`).
 const WINDOWS: u16 = 8;
 const DOUBLINGS: u32 = 9;
 
-/// Bytes in a thousandth of a second: what Ethernet of 1 Gbit/s carries, and a fifth for what is measured too high. Raw frames of that cost a
-/// fifth of a core (1.7 us each).
+/// Bytes per millisecond: what Ethernet of 1 Gbit/s carries, and a fifth for what is measured too high. Raw frames at
+/// that rate cost a fifth of a core (1.7 us each).
 const SLOW: u64 = 150_000;
-/// And what shows that the network is not slow any more: raw frames carry three times as much.
+/// The rate that shows that the network is no longer slow: raw frames carry three times as much.
 const FAST: u64 = 2 * SLOW;
 
-/// Peers that are told apart: as many as a port opens flows to one. Who sends to as many at once has as many flows.
+/// The number of peers that are distinguished: as many as the flows that a port opens to one peer. A rank that sends to
+/// as many peers at once has as many flows.
 const PEERS: usize = 4;
-/// Bytes of a window from which on a peer is sent bulk.
+/// Bytes of a window from which on a peer counts as one that is sent bulk.
 const PEER_BYTES: u64 = WINDOW_BYTES / 32;
 
-/// What has come over a NIC.
+/// The bytes that arrived over a NIC.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub peer: u32,
     pub bytes: usize,
-    /// More waited than the network took.
+    /// Whether more was waiting than the network took.
     pub was_full: bool,
-    /// Something is under way still, or waits to be sent.
+    /// Whether frames are still in flight, or wait to be sent.
     pub more: bool,
 }
 
-/// See the module.
+/// The slow-network detector of one NIC. See the module.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Pace {
-    /// Of this span.
+    /// The bytes, the busy time and the fullness of this span.
     bytes: u64,
     busy_ns: u64,
     was_full: bool,
-    /// Since when something is under way or waits to be sent.
+    /// The time since which frames are in flight or wait to be sent.
     since_ns: Option<u64>,
-    /// Of this window: its spans, and the best two rates.
+    /// The spans of this window, and their two best rates.
     spans: u8,
     best: [u64; 2],
-    /// Slow windows in a row.
+    /// The number of slow windows in a row.
     slow_windows: u16,
     is_slow: bool,
-    /// How often the network was no longer slow.
+    /// How often the network turned out to be no longer slow.
     changes: u32,
     peers: Peers,
 }
 
 impl Pace {
-    /// See the module.
+    /// Whether the network is slow. See the module.
     pub fn is_slow(&self) -> bool {
         self.is_slow
     }
 
-    /// Bulk goes to several peers at once.
+    /// Whether bulk goes to several peers at once.
     pub fn is_shared(&self) -> bool {
         self.peers.are_many
     }
@@ -75,12 +78,12 @@ impl Pace {
         self.since_ns.get_or_insert(now_ns);
     }
 
-    /// Nothing is under way or waits any more.
+    /// Records that nothing is in flight or waits any more.
     pub fn rest(&mut self) {
         self.since_ns = None;
     }
 
-    /// This rank has not looked for a while: what comes now came before.
+    /// Discards the span: this rank did not poll for a while, and frames that it takes now arrived before.
     pub fn spoil(&mut self, now_ns: u64) {
         (self.bytes, self.busy_ns, self.was_full) = (0, 0, false);
         self.since_ns = self.since_ns.map(|_| now_ns);
@@ -127,13 +130,13 @@ impl Pace {
     }
 }
 
-/// Whether bulk goes to several peers at once.
+/// Detects whether bulk goes to several peers at once.
 #[derive(Clone, Copy, Default, Debug)]
 struct Peers {
-    /// Those to which most bytes came in this window, and about how many: who displaces another is credited with its bytes (the "space-saving"
-    /// algorithm of Metwally, Agrawal and El Abbadi).
+    /// The peers to which most bytes went in this window, and about how many: a peer that displaces another is credited
+    /// with its bytes (the "space-saving" algorithm of Metwally, Agrawal and El Abbadi).
     most: [(Option<u32>, u64); PEERS],
-    /// Those of the last window were.
+    /// Whether the peers of the last window were many.
     are_many: bool,
 }
 
@@ -156,7 +159,7 @@ impl Peers {
 mod tests {
     use super::*;
 
-    /// Sends and receives so many bytes at once, at a rate, until `windows` windows are over.
+    /// Sends and receives `at_once` bytes at a time, at a rate, until `windows` windows are over.
     fn carry(pace: &mut Pace, windows: u64, at_once: u64, per_ms: u64, peers: u32) {
         let mut now_ns = 0;
         for turn in 0..windows * WINDOW_BYTES / at_once {
@@ -164,7 +167,7 @@ mod tests {
             now_ns += at_once * 1_000_000 / per_ms;
             let peer = turn as u32 % peers;
             pace.came(Arrival { peer, bytes: at_once as usize, was_full: at_once >= 64 << 10, more: false }, now_ns);
-            // Idle time tells nothing.
+            // Idle time must not count.
             now_ns += 100_000_000;
         }
     }
@@ -182,7 +185,7 @@ mod tests {
         assert!(pace.is_slow(), "it is about as slow");
         carry(&mut pace, 1, SPAN_BYTES, FAST + 1000, 1);
         assert!(!pace.is_slow());
-        // It was wrong once.
+        // The decision was wrong once.
         carry(&mut pace, 15, SPAN_BYTES, 1000, 1);
         assert!(!pace.is_slow());
         carry(&mut pace, 1, SPAN_BYTES, 1000, 1);
@@ -205,7 +208,7 @@ mod tests {
         let (mut pace, mut now_ns) = (Pace::default(), 0);
         let arrival = |bytes: u64, more| Arrival { peer: 0, bytes: bytes as usize, was_full: true, more };
         for _ in 0..20 {
-            // What asks for the message waits; then the message goes.
+            // The RTS waits; then the message is sent.
             pace.sent(now_ns);
             now_ns += 10_000_000;
             for quarter in 0..4 {
@@ -241,7 +244,7 @@ mod tests {
             carry(&mut pace, 1, 64 << 10, 1000, 1);
             assert!(!pace.is_shared(), "then to one");
         }
-        // A word to each of the others now and then is no bulk.
+        // A short message to each of the others now and then is no bulk.
         let mut pace = Pace::default();
         for turn in 0..64 {
             pace.sent(0);

@@ -1,41 +1,40 @@
-//! Users of an endpoint beside the first: what each of them has of the memory for sending.
+//! Further users of an endpoint (parties), and their shares of the memory for sending.
 //!
-//! A party is known by the channels of its messages. Its share is kept from everybody else for as long as the endpoint
-//! lives, and it has no more: a party whose peers have stopped holds up neither the first user nor another one, nor is
-//! it held up by them. Of its share no peer has more than half, so that one that has stopped leaves room for the
-//! others. The first user has all that is no party's, and pays nothing for there being any but a look at each batch of
-//! frames that were acknowledged. What is *held* until earlier frames come is nobody's: it goes on whoever polls.
-//! Before it: `endpoint`, which asks before a message is taken, and `connection`, by which slots come back; after it:
-//! `pool`.
+//! A party is identified by the channels of its messages. Its share is reserved for as long as the endpoint lives, and
+//! it has no more: a party whose peers have stopped delays neither the first user nor another party, nor is it delayed
+//! by them. No peer has more than half of a share, so that a stopped peer leaves room for the others. The first user
+//! has all memory outside the shares, and pays nothing for them but a check at each batch of acknowledged frames.
+//! Fragments that are *held* until earlier ones arrive belong to no party: they move on whoever polls. Used by
+//! `endpoint`, which checks a share before it takes a message, and by `connection`, which returns slots; uses `pool`.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Slots that payload leaves to a party's messages without.
+/// Slots of a share that payload leaves free for a party's messages without payload.
 const CONTROL: usize = 8;
 
-/// One of an endpoint's parties.
+/// The index of one of an endpoint's parties.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Party(usize);
 
-/// The share of one of them.
+/// The share of one party.
 #[derive(Debug)]
 struct Share {
     channels: Range<u8>,
     slots: usize,
-    /// Slots with messages of its own, and of those the ones to each peer.
+    /// Slots with messages of the party, in all and by peer.
     used: usize,
     by_peer: HashMap<u32, usize>,
-    /// Slots that are kept for messages to come.
+    /// Slots that are reserved for later messages.
     kept: usize,
 }
 
-/// See the module.
+/// The parties of an endpoint. See the module.
 #[derive(Debug, Default)]
 pub struct Parties(Vec<Share>);
 
 impl Parties {
-    /// A further one, whose messages go by these channels, with so many slots.
+    /// Adds a party whose messages use these channels, with a share of `slots` slots.
     pub fn add(&mut self, channels: Range<u8>, slots: usize) -> Party {
         assert!(
             self.0.iter().all(|other| other.channels.end <= channels.start || channels.end <= other.channels.start)
@@ -49,12 +48,12 @@ impl Parties {
         self.0.is_empty()
     }
 
-    /// Slots of all shares.
+    /// The number of slots of all shares.
     pub fn slots(&self) -> usize {
         self.0.iter().map(|share| share.slots).sum()
     }
 
-    /// Whether a party has room for a message to a peer; `kept`: for one to come.
+    /// Whether a party has room for `needed` slots to a peer.
     pub fn has_room(&self, party: Party, peer: u32, needed: usize, is_control: bool) -> bool {
         let Share { slots, used, kept, by_peer, .. } = &self.0[party.0];
         let to_peer = by_peer.get(&peer).copied().unwrap_or(0);
@@ -71,15 +70,15 @@ impl Parties {
         self.0[party.0].kept -= slots;
     }
 
-    /// A message of a party's has taken slots.
+    /// Records that a message of a party has taken slots.
     pub fn took(&mut self, party: Party, peer: u32, slots: usize) {
         let share = &mut self.0[party.0];
         share.used += slots;
         *share.by_peer.entry(peer).or_default() += slots;
     }
 
-    /// A frame to a peer has come and its slot is free. Whether that goes back to a party's share: a frame that was cut
-    /// in two has one more than its message took, which was the first user's.
+    /// Records that a frame to a peer was acknowledged and its slot is free. Returns whether the slot goes back to a
+    /// party's share: a frame that was cut in two has one slot more than its message took, which was the first user's.
     pub fn came(&mut self, peer: u32, channel: u8) -> bool {
         let Some(share) = self.0.iter_mut().find(|share| share.channels.contains(&channel)) else { return false };
         let Some(to_peer) = share.by_peer.get_mut(&peer) else { return false };
@@ -91,7 +90,7 @@ impl Parties {
         true
     }
 
-    /// All that goes to a peer is given up. How many slots go back to the shares.
+    /// Drops all messages to a peer. Returns how many slots go back to the shares.
     pub fn forget(&mut self, peer: u32) -> usize {
         let give_up = |share: &mut Share| {
             let to_peer = share.by_peer.remove(&peer).unwrap_or(0);

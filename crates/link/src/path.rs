@@ -1,8 +1,8 @@
-//! One path to a peer, (rail, port, flow): its numbers, acknowledgements and timers. `handle_*` takes what came, `poll_*`
-//! gives what is to be sent, `deadline_ns` says when to look again.
+//! One established path to a peer, (rail, port, flow): its numbers, acknowledgements and timers. `handle_*` takes
+//! received frames, `poll_*` returns what is to be sent, `deadline_ns` tells when to call again.
 //!
-//! It never decides what is sent on which path and never gives a peer up: silence only backs off (P18). Frames are slots
-//! of the endpoint's pool. Before it: the connection; after it: `received`, `sent`, `rtt`.
+//! It never decides what is sent on which path and never gives a peer up: silence only backs off (P18). Frames are
+//! slots of the endpoint's pool. Used by `connection`; uses `received`, `sent`, `rtt`.
 
 use crate::frame::{Dropped, Flags};
 use crate::grant::Grant;
@@ -17,45 +17,46 @@ use crate::sent::{Came, Sent};
 use crate::seq::{Seq, WINDOW, WORDS};
 use crate::window::Window;
 
-/// Numbered frames that are taken before one is acknowledged without delay: a part of what the peer may have under way, and
-/// no more than one run of UDP segments (P13).
+/// An acknowledgement is due after this part of the frames that the peer may have in flight, and at most after one run
+/// of UDP segments (P13).
 const ACK_PART: u32 = 4;
 const ACK_EVERY_MAX: u32 = 64;
-/// One that comes alone is answered with the answer to it: an acknowledgement of its own costs a system call (MTU 9000, 1 B: 4.9 us,
-/// not 2.2). Whoever has granted least has granted as many.
+/// The fewest frames that make one due. A single frame is acknowledged by the reply to it: an acknowledgement of its
+/// own costs a system call (MTU 9000, 1 B: 4.9 us, not 2.2). A receiver that has granted the least has granted as many.
 const ACK_EVERY_MIN: u32 = crate::grant::LEAST;
 
-/// Frames that may be under way to a peer that has said STOP: it has room for the fragments alone that it needs to
-/// go on, which are the oldest, and drops all others (P20).
+/// Frames that may be in flight to a peer that has sent STOP: it has room only for the fragments that it needs to go
+/// on, which are the oldest, and drops all others (P20).
 const STOPPED: u32 = 4;
 
-/// With so few frames under way a path is held by many senders that meet: further flows beside it would be as many more, each with its least.
-/// Twice that least (P23), so that windows still move.
+/// With fewer frames than this in its window a path is limited by many senders that meet: further flows beside it would
+/// be as many more senders, each with its least. Twice that least (P23), so that windows still move.
 const CROWDED: u32 = 8;
-/// Timeouts without a word after which it is not that: the way of this flow alone may be broken.
+/// Timeouts without a reply after which that is not the reason: the path of this flow alone may be broken.
 const CROWDED_SILENT: u32 = 3;
 
-/// What a window's frames are taken to have, and the shortest round trip between hosts of a cluster while bulk is on its way.
+/// The assumed length of a window's frames, in bytes, and the shortest round trip between hosts of a cluster while bulk
+/// is in flight, in ns.
 const FRAME_BYTES: u64 = 1500;
 const TRIP_NS: u64 = 50_000;
 
-/// An acknowledgement that is refused goes out again after ACK_DELAY_NS, doubled so often at most: 0.4 s.
+/// A refused acknowledgement is sent again after ACK_DELAY_NS, doubled at most this often: 0.4 s.
 const REFUSALS_MAX: u8 = 12;
 
 const _: () = assert!(ACK_DELAY_NS << REFUSALS_MAX < TIMEOUT_MAX_NS);
 
-/// Whether an acknowledgement is owed.
+/// Whether an acknowledgement must be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Owed {
     Nothing,
-    /// With the next frame that goes there, or alone at this time.
+    /// With the next numbered frame, or alone at this time.
     By(u64),
-    /// Now.
+    /// At once.
     Now,
 }
 
 impl Owed {
-    /// When it is due, at the latest.
+    /// The time at which it is due, at the latest.
     fn at_ns(self) -> Option<u64> {
         match self {
             Owed::Nothing => None,
@@ -65,43 +66,43 @@ impl Owed {
     }
 }
 
-/// What the sender waits for.
+/// The event for which the sender waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Wait {
-    /// Nothing is under way.
+    /// No frame is in flight.
     Idle,
-    /// An answer; at this time it is asked for.
+    /// An acknowledgement; at this time a probe requests it.
     Probe(u64),
-    /// An answer to the question; at this time all counts as lost.
+    /// The reply to the probe; at this time all frames in flight count as lost.
     Timeout(u64),
 }
 
-/// What a deadline has brought.
+/// The result of a deadline.
 #[derive(PartialEq, Eq, Debug)]
 pub enum Due {
     Nothing,
-    /// A numbered frame with `Flags::ASK` is to be sent (P17).
+    /// A probe is to be sent: a numbered frame with `Flags::ASK` (P17).
     Probe,
-    /// All that was under way counts as lost (P16).
+    /// All frames that were in flight count as lost (P16).
     Timeout(Queue),
 }
 
-/// What any header of the peer's says: how far it has come, and what it has room for.
+/// The acknowledgement and the credit in any header of the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Word {
     pub expected: Seq,
-    /// Frames that it takes beyond the last one that came (P21).
+    /// Frames that the peer takes beyond the last one that arrived (P21).
     pub credit: u16,
-    /// It has no room for payload (P20).
+    /// Whether the peer has no room for payload (P20).
     pub stop: bool,
 }
 
-/// What became of frames.
+/// The frames that an acknowledgement settled.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub struct Fates {
-    /// The peer has them.
+    /// Frames that the peer has.
     pub came: Queue,
-    /// They count as lost: what they carry is to be sent again.
+    /// Frames that count as lost: their payload must be retransmitted.
     pub lost: Queue,
 }
 
@@ -112,7 +113,7 @@ pub struct Reply {
     pub flags: Flags,
 }
 
-/// What the header of a numbered frame says of its path.
+/// The path's numbers in the header of a numbered frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Numbers {
     pub sequence: Seq,
@@ -122,7 +123,7 @@ pub struct Numbers {
 
 const _: () = assert!(WINDOW <= u16::MAX as u32);
 
-/// See the module.
+/// An established path. See the module.
 #[derive(Debug)]
 pub struct Path {
     sent: Sent,
@@ -130,25 +131,25 @@ pub struct Path {
     rtt: Rtt,
     rate: Rate,
     window: Window,
-    /// The first number that the peer has no room for (P21), and whether it has said STOP (P20).
+    /// The first number for which the peer has no credit (P21), and whether it has sent STOP (P20).
     granted: Seq,
     stopped: bool,
-    /// What the peer may have under way to us.
+    /// The credit of the peer at us.
     grant: Grant,
     owed: Owed,
-    /// Frames taken since an acknowledgement was sent, how many make one due, and whether the next one says LOSE.
+    /// Frames received since an acknowledgement was sent, how many make one due, and whether the next one has LOSE.
     taken: u32,
     ack_every: u32,
     lose: bool,
-    /// How often the wire refused one since something came.
+    /// How often the wire refused an acknowledgement since a frame arrived.
     refusals: u8,
-    /// When the first timeout went by since the peer said that something more of ours has come (P24); 0: none did.
+    /// The time of the first timeout since the peer last acknowledged something new (P24); 0: there was none.
     silent_since_ns: u64,
     wait: Wait,
 }
 
 impl Path {
-    /// A path whose two sides agreed on their first numbers when it was opened; the peer has room for `credit` frames.
+    /// A path whose two ends agreed on their first numbers when it was opened; the peer has room for `credit` frames.
     pub fn new(ours: Seq, theirs: Seq, credit: u16) -> Path {
         Path {
             sent: Sent::new(ours),
@@ -169,13 +170,13 @@ impl Path {
         }
     }
 
-    /// As `new`, of a rail on which nothing is lost.
+    /// Same as `new`, for a port on which nothing is lost.
     pub fn lossless(self) -> Path {
         Path { rtt: Rtt::lossless(), ..self }
     }
 
-    /// Frames with payload that may be sent: within the window of numbers (P10: S1 of PM's appendix B), the network's (P23) and
-    /// the peer's room (P20, P21).
+    /// Frames with payload that may be sent: within the window of numbers (P10: S1 of PM's appendix B), the congestion
+    /// window (P23) and the peer's credit (P20, P21).
     pub fn room(&self) -> u32 {
         let numbers = WINDOW - self.sent.open();
         let window = if self.stopped { STOPPED } else { self.window.frames() };
@@ -192,25 +193,26 @@ impl Path {
         numbers.min(network).min(credit)
     }
 
-    /// Whether a question may be sent, which has no payload and needs no room at the peer.
+    /// Whether a probe may be sent, which has no payload and needs no credit.
     #[inline]
     pub fn may_ask(&self) -> bool {
         self.sent.open() < WINDOW && !planted(Bug::ProbeNotSent)
     }
 
-    /// The network bears so little here that nothing is to go beside it (P39).
+    /// Whether the network bears so little here that no further flow may be used beside it (P39).
     #[inline]
     pub fn is_crowded(&self) -> bool {
         self.window.frames() < CROWDED && self.rtt.silent() < CROWDED_SILENT
     }
 
-    /// The round trip, smoothed; 0 before one was measured.
+    /// The smoothed round trip; 0 before one was measured.
     pub fn round_trip_ns(&self) -> u64 {
         self.rtt.smoothed_ns()
     }
 
-    /// How long `bytes` bytes take, by what the path has carried, and if that is more, by a window a round trip: the shortest, for one
-    /// answer that came when a rail was pushed back would make the path look too slow to be used, and so to be measured, ever again.
+    /// The time that `bytes` bytes take by the path's measured rate, or by a window per round trip if that takes
+    /// longer. The round trip is the shortest one, because one reply that arrived after a port was pushed back would
+    /// make the path look too slow to be used, and so to be measured, ever again.
     pub fn takes_ns(&self, bytes: u64) -> u64 {
         let frame = self.sent.bytes().checked_div(self.under_way().into()).map_or(FRAME_BYTES, |mean| mean.max(1));
         let window = u64::from(self.window.frames()) * frame * 1_000_000 / self.rtt.least_ns().max(TRIP_NS);
@@ -218,17 +220,17 @@ impl Path {
         bytes * 1_000_000 / per_ms.max(1)
     }
 
-    /// So many bytes went by other paths that might have gone here.
+    /// Records that `bytes` bytes went by other paths that might have gone here.
     pub fn pass_over(&mut self, bytes: usize) {
         self.rate.pass_over(bytes);
     }
 
-    /// Bytes of frames that are under way.
+    /// Bytes of frames in flight.
     pub fn bytes_under_way(&self) -> u64 {
         self.sent.bytes()
     }
 
-    /// How long it takes until all has come that is under way, by its rate.
+    /// The time until all frames in flight have arrived, by the path's rate.
     pub fn queue_ns(&self) -> u64 {
         match self.sent.bytes() {
             0 => 0,
@@ -236,43 +238,43 @@ impl Path {
         }
     }
 
-    /// The way there, if nothing is in front.
+    /// The one-way time to the peer with empty queues.
     pub fn latency_ns(&self) -> u64 {
         self.rtt.least_ns() / 2
     }
 
-    /// Frames of which nothing is known.
+    /// The number of frames in flight.
     #[inline]
     pub fn under_way(&self) -> u32 {
         self.sent.under_way()
     }
 
-    /// What the header of the next frame is to say of the path, or of one that is `ahead` frames behind it (P13, P19).
+    /// The numbers for the header of the next frame, or of one that is `ahead` frames behind it (P13, P19).
     #[inline]
     pub fn numbers(&self, ahead: u32) -> Numbers {
         let open = (self.sent.open() + ahead) as u16;
         Numbers { sequence: self.sent.next() + ahead, open, expected: self.received.expected() }
     }
 
-    /// The next frame was sent.
+    /// Records that the next frame was sent.
     pub fn sent(&mut self, pool: &mut Pool, slot: Slot, now_ns: u64) {
         self.sent.record(pool, slot, now_ns);
         self.rate.sent(now_ns);
         self.told(now_ns);
     }
 
-    /// The next frame was sent, and it was a question.
+    /// Records that a probe was sent as the next frame.
     pub fn asked(&mut self, pool: &Pool, now_ns: u64) {
         self.sent.record_question(pool, now_ns);
         self.told(now_ns);
     }
 
-    /// The peer will hear a numbered frame's header, and answer it.
+    /// Records that a numbered frame was sent: the peer takes its header's acknowledgement, and will acknowledge it.
     fn told(&mut self, now_ns: u64) {
         if self.wait == Wait::Idle {
             self.wait = Wait::Probe(now_ns + self.rtt.probe_ns());
         }
-        // What came beyond a gap does not fit into a header: then the acknowledgement still goes alone.
+        // Frames beyond a gap do not fit into a header: then the acknowledgement is still sent alone.
         if !self.received.has_gap() && self.owed != Owed::Now {
             mark(Mark::AckWithData);
             self.acknowledged();
@@ -281,26 +283,26 @@ impl Path {
         }
     }
 
-    /// Gives back all that is under way, and the peer's part of the room: the path is given up.
+    /// Gives up the path. Returns all frames in flight, and the peer's credit to the room.
     pub fn give_up(mut self, pool: &Pool, room: &mut Room) -> Queue {
         self.grant.give_back(room);
         self.sent.take_all(pool)
     }
 
-    /// A timeout went by, and nothing of ours is known to have come since: the peer computes, or the path is dead, for us at least:
-    /// that words of the peer come by it does not say that ours reach it (P24).
+    /// Whether a timeout passed, and nothing new of ours was acknowledged since: the peer computes, or the path is
+    /// dead, at least in our direction: frames of the peer that arrive on it do not prove that ours reach it (P24).
     #[inline]
     pub fn is_silent(&self) -> bool {
         self.silent_since_ns > 0
     }
 
-    /// Since when it has been silent (P24), if it is.
+    /// The time since which the path has been silent (P24), if it is.
     pub fn silent_since_ns(&self) -> Option<u64> {
         self.is_silent().then_some(self.silent_since_ns)
     }
 
-    /// The peer is asked now and then: something waits that there is no room for, and its word of new room may be lost; or the
-    /// path was dead, and only an answer can show that it is no more (P24).
+    /// Sends a probe now and then: a frame waits for credit, and the peer's advertisement of new credit may be lost; or
+    /// the path was dead, and only a reply can show that it is no longer (P24).
     pub fn ask_later(&mut self, now_ns: u64) {
         if self.wait == Wait::Idle {
             mark(Mark::Blocked);
@@ -308,32 +310,32 @@ impl Path {
         }
     }
 
-    /// The credit that a header is to say now which names `end` as the number behind the last one that came (P21).
+    /// Returns the credit for a header that names `end` as the number behind the last one that arrived (P21).
     pub fn credit(&mut self, room: &mut Room, end: Seq) -> u16 {
         let frames = self.grant.renew(room, self.received.end());
         self.ack_every = (frames / ACK_PART).clamp(ACK_EVERY_MIN, ACK_EVERY_MAX);
         self.grant.credit(end)
     }
 
-    /// A frame came that there is no memory for: it is to hear STOP.
+    /// Records that a frame arrived for which there is no memory: the peer must get STOP.
     pub fn refuse(&mut self) {
         self.received.refuse();
         self.tell();
     }
 
-    /// There is news for the peer that it waits for: GO.
+    /// Makes an acknowledgement due at once, as the peer waits for it: GO.
     pub fn tell(&mut self) {
         self.owed = Owed::Now;
     }
 
-    /// An acknowledgement was not taken by the wire: it goes soon, and ever later as long as nothing comes, for the rail may be
-    /// down for long.
+    /// Records that the wire refused an acknowledgement: it is sent again soon, and ever later as long as no frame
+    /// arrives, because the port may be down for long.
     pub fn tell_soon(&mut self, now_ns: u64) {
         self.owed = Owed::By(now_ns + (ACK_DELAY_NS << self.refusals));
         self.refusals = (self.refusals + 1).min(REFUSALS_MAX);
     }
 
-    /// An acknowledgement that is owed is due now.
+    /// Makes an owed acknowledgement due at once.
     pub fn acknowledge(&mut self) {
         if self.owed != Owed::Nothing {
             self.owed = Owed::Now;
@@ -344,7 +346,8 @@ impl Path {
         (self.owed, self.taken, self.lose) = (Owed::Nothing, 0, false);
     }
 
-    /// A numbered frame of the peer's came. An error: it is not to be looked at, but an acknowledgement may be owed.
+    /// Takes the header of a numbered frame of the peer. An error: the frame must be dropped, but an acknowledgement
+    /// may be owed.
     pub fn handle_numbered(
         &mut self,
         room: &mut Room,
@@ -389,13 +392,13 @@ impl Path {
         }
     }
 
-    /// What the header of any frame says. What came by its word.
+    /// Takes the acknowledgement in the header of any frame. Returns the frames that it acknowledges.
     pub fn handle_word(&mut self, pool: &mut Pool, word: &Word, now_ns: u64) -> Result<Queue, Dropped> {
         let ack = Ack { expected: word.expected, bits: [0; WORDS] };
         Ok(self.settle(pool, &ack, word, now_ns)?.slots)
     }
 
-    /// An acknowledgement with its bits.
+    /// Takes an acknowledgement with its bits.
     pub fn handle_ack(&mut self, pool: &mut Pool, ack: &Ack, word: &Word, now_ns: u64) -> Result<Fates, Dropped> {
         let Came { slots: came, newest_ns, .. } = self.settle(pool, ack, word, now_ns)?;
         let was = self.under_way();
@@ -446,8 +449,8 @@ impl Path {
                 self.window.settled(count, 0, full, ack.expected, self.sent.next());
                 self.wait_on(now_ns);
             }
-            // It is there and has nothing new: the timeout loses its back-off (P18), but does not begin anew, or a peer
-            // that says much would put it off for ever (found by the simulation, seed 76).
+            // The peer is alive and acknowledges nothing new: the timeout loses its back-off (P18), but does not
+            // restart, or a peer that sends much would put it off for ever (found by the simulation, seed 76).
             None => {
                 if let Wait::Timeout(at_ns) = self.wait {
                     mark(Mark::HeardAgain);
@@ -458,13 +461,13 @@ impl Path {
         Ok(came)
     }
 
-    /// Something moved: waiting begins anew, if there is something to wait for.
+    /// Restarts the timer after progress, if frames are in flight.
     fn wait_on(&mut self, now_ns: u64) {
         let is_over = self.sent.under_way() == 0 || planted(Bug::TimerStopped);
         self.wait = if is_over { Wait::Idle } else { Wait::Probe(now_ns + self.rtt.probe_ns()) };
     }
 
-    /// The acknowledgement that is to go alone now.
+    /// Returns the acknowledgement that is to be sent alone now.
     pub fn poll_reply(&mut self, now_ns: u64) -> Option<Reply> {
         self.owed.at_ns().filter(|&at_ns| at_ns <= now_ns)?;
         let flags = if self.lose { Flags::LOSE } else { Flags::default() };
@@ -479,7 +482,7 @@ impl Path {
         Some(Reply { ack, flags })
     }
 
-    /// When `poll_reply` or `handle_timeout` has something to do.
+    /// The time at which `poll_reply` or `handle_timeout` has something to do.
     pub fn deadline_ns(&self) -> Option<u64> {
         let wait = match self.wait {
             Wait::Idle => None,
@@ -488,7 +491,7 @@ impl Path {
         self.owed.at_ns().into_iter().chain(wait).min()
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     pub fn handle_timeout(&mut self, pool: &Pool, now_ns: u64) -> Due {
         match self.wait {
             Wait::Probe(at_ns) if at_ns <= now_ns => {
@@ -499,7 +502,7 @@ impl Path {
             Wait::Timeout(at_ns) if at_ns <= now_ns => {
                 mark(Mark::Timeout);
                 self.rtt.unanswered();
-                // The bug: it has to be silent for a second.
+                // The bug: the peer must be silent for a second.
                 let is_silent = !planted(Bug::OneWayAlive) || self.rtt.silent() > 10;
                 self.silent_since_ns = match self.silent_since_ns {
                     _ if !is_silent => 0,

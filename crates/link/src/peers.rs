@@ -1,19 +1,19 @@
-//! Which peers there is a connection with, and which are gone: room for those alone that were spoken to.
+//! The connections by peer, and the peers that are gone. Memory is used only for peers with which there was traffic.
 //!
-//! Nothing here knows what a connection does. Before it: `endpoint`; after it: `connection`.
+//! The module knows nothing of what a connection does. Used by `endpoint`; uses `connection`.
 
 use crate::connection::Connection;
 use crate::ended::Ended;
 use hawser_base::Peer;
 use hawser_base::paged::Paged;
 
-/// See the module.
+/// The connections of an endpoint. See the module.
 pub struct Peers {
-    /// One more than the place of a peer's connection; 0 without one.
+    /// The place of a peer's connection plus one; 0 without one.
     places: Paged<u32>,
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<u32>,
-    /// Those that are gone for good: what still comes of them opens nothing.
+    /// Peers that are gone for good: their late frames open no path.
     ended: Ended,
 }
 
@@ -34,7 +34,7 @@ impl Peers {
         self.connections[place as usize].as_deref_mut()
     }
 
-    /// The connection with a peer, which is made if there is none.
+    /// Returns the connection with a peer, and creates it if there is none.
     pub fn connect(&mut self, peer: u32) -> &mut Connection {
         if self.places[Peer(peer)] == 0 {
             let place = self.free.pop().unwrap_or_else(|| {
@@ -47,7 +47,7 @@ impl Peers {
         self.get_mut(peer).expect("it was made")
     }
 
-    /// How many connections there are, and places of former ones.
+    /// The number of places for connections, used or free.
     pub fn places(&self) -> usize {
         self.connections.len()
     }
@@ -60,12 +60,12 @@ impl Peers {
         self.ended.has(Peer(peer))
     }
 
-    /// Whom there is a connection with under the number of a peer that has another life.
+    /// Returns the peer of another incarnation that has a connection under the number of this one.
     pub fn namesake(&self, peer: u32) -> Option<u32> {
         self.get(peer).map(Connection::peer).filter(|&other| other != peer)
     }
 
-    /// The peer is gone for good. Its connection, if there was one.
+    /// Marks a peer as gone for good. Returns its connection, if there was one.
     pub fn forget(&mut self, peer: u32) -> Option<Box<Connection>> {
         self.ended.note(Peer(peer));
         if self.namesake(peer).is_some() {

@@ -1,15 +1,15 @@
-//! Bugs that a protocol like this one has had, or could have: the simulator must find each (`tests/planted.rs`), or it does
-//! not prove what it is there for.
+//! Bugs that a protocol like this one has had, or could have. The simulator must find each of them
+//! (`tests/planted.rs`); a simulator that misses one does not prove what it is meant to prove.
 //!
-//! Nothing of it is in a build without the feature `planted`, which tests alone turn on; there a thread has one, or none.
-//! After it: nothing.
+//! A build without the feature `planted` contains none of it; tests alone turn the feature on, and then each thread has
+//! one bug, or none. Uses no other module.
 
 #[cfg(feature = "planted")]
 use std::cell::Cell;
 
 macro_rules! bugs {
     ($($(#[$what:meta])* $name:ident $(= $number:literal)?,)*) => {
-        /// A bug. By its number, from 1 on, it is chosen.
+        /// A bug, chosen by its number, from 1 on.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Bug {
             $($(#[$what])* $name $(= $number)?,)*
@@ -22,43 +22,43 @@ macro_rules! bugs {
 }
 
 bugs! {
-    /// With a gap the acknowledgement says that the missing frame has come (P12).
+    /// With a gap, the acknowledgement reports the missing frame as arrived (P12).
     AckTooFar = 1,
     /// The bits of an acknowledgement are one place off (P12).
     BitsShifted,
-    /// What is lost gives its credit back, and goes out beyond it (P21).
+    /// A lost frame returns its credit, and is retransmitted beyond the credit (P21).
     CreditGivenBack,
-    /// A number is taken as often as it comes (P11).
+    /// A number is accepted as often as it arrives (P11).
     TakenTwice,
-    /// STOP is not heard (P20).
+    /// STOP is ignored (P20).
     StopIgnored,
-    /// A frame of a path that is no more counts for the one that has its place (P7).
+    /// A frame of a closed path is accepted for the path that has its place now (P7).
     StalePath,
-    /// Fragments that overlap are both held (P22).
+    /// Fragments that overlap are both kept (P22).
     OverlapHeld,
-    /// What was delivered before earlier messages is delivered again when it comes again (P22).
+    /// A message that was delivered before earlier ones is delivered again when a duplicate arrives (P22).
     EarlyTwice,
-    /// The timer does not run on when a part of what is under way has come (P16).
+    /// The timer does not run on when a part of the frames in flight has arrived (P16).
     TimerStopped,
-    /// A lost tail, and room at the peer, are not asked for (P17).
+    /// No probe is sent for a lost tail, or for credit at the peer (P17).
     ProbeNotSent,
-    /// The round trip is that of the oldest frame that an acknowledgement names, which waited for another one's.
+    /// The round trip is that of the oldest acknowledged frame, whose acknowledgement waited for another one's.
     RoundTripOfOldest,
     /// Tags are not checked (P4).
     TagUnchecked,
-    /// After a number of timeouts the peer is given up: its last acknowledgement may have been lost (P18).
+    /// The peer is declared dead after a number of timeouts: its last acknowledgement may have been lost (P18).
     SilenceIsDeath,
-    /// Each path is granted room as if there were no other (P21).
+    /// Each path is granted credit as if there were no other (P21).
     RoomForEach,
-    /// A path that is silent is not asked (P24).
+    /// A silent path is not probed (P24).
     SilentForever,
-    /// What waits goes by the path that lost something, as long as that is silent (P24).
+    /// Frames that wait are bound to the path that lost some, as long as that is silent (P24).
     BoundToPath,
-    /// A path on which the peer is heard now and then is not silent, though nothing of ours reaches it (P24).
+    /// A path on which frames of the peer arrive counts as alive, though none of ours reaches the peer (P24).
     OneWayAlive,
-    /// Long frames are lost, and sent again as long as they were (P25).
+    /// Long frames are lost, and retransmitted in the same length (P25).
     ShrunkUnnoticed,
-    /// The front of a payload that the medium checks is believed without its CRC (P6).
+    /// The front of a payload that the medium checks is trusted without its CRC (P6).
     FrontUncovered,
 }
 

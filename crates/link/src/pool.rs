@@ -1,38 +1,38 @@
-//! Memory for frames, as many for all peers together: PM's buffers per channel instead of per peer (PM, 4.3).
-//! A slot holds one frame, and what its path must know of it while it is under way; slots stand in queues without any memory
-//! of their own.
+//! The pool of memory for frames, shared by all peers: PM's buffers per channel instead of per peer (PM, 4.3). A slot
+//! holds one frame, and the state that its path needs while the frame is in flight; queues of slots need no memory of
+//! their own.
 //!
-//! Nothing is allocated after `new`. Before it: `connection` and `sent`; after it: nothing.
+//! Nothing is allocated after `new`. Used by `connection` and `sent`; uses no other module.
 
 use crate::seq::Seq;
 
-/// A frame's place.
+/// The index of a frame in the pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slot(u32);
 
 const NONE: u32 = u32::MAX;
 
-/// By which number a frame went out, and when.
+/// The number under which a frame was sent, and the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
     pub number: Seq,
     pub at_ns: u64,
 }
 
-/// See the module.
+/// The pool. See the module.
 #[derive(Debug)]
 pub struct Pool {
     bytes: Box<[u8]>,
     stride: usize,
     lengths: Box<[u32]>,
-    /// The next slot of the queue that a slot stands in.
+    /// The next slot of the queue to which a slot belongs.
     next: Box<[u32]>,
-    /// Of those that are under way. Tuples, for zeroes of them cost nothing but addresses.
+    /// The stamps of slots in flight. They are tuples, as zeroed ones cost address space alone.
     stamps: Box<[(u32, u64)]>,
     free: Queue,
 }
 
-/// Slots one behind the other. What stands in it is of one pool.
+/// A queue of slots, all of one pool.
 #[must_use = "its slots are to be given back"]
 #[derive(PartialEq, Eq, Debug)]
 pub struct Queue {
@@ -67,7 +67,7 @@ impl Queue {
 }
 
 impl Pool {
-    /// For `slots` frames of at most `stride` bytes. Memory that is not used costs nothing but addresses.
+    /// A pool of `slots` frames of at most `stride` bytes. Unused memory costs address space alone.
     pub fn new(slots: usize, stride: usize) -> Pool {
         assert!(slots < NONE as usize);
         let mut pool = Pool {
@@ -84,13 +84,13 @@ impl Pool {
         pool
     }
 
-    /// Free slots.
+    /// The number of free slots.
     #[inline]
     pub fn left(&self) -> usize {
         self.free.len()
     }
 
-    /// Bytes that a slot has room for.
+    /// The bytes that a slot can hold.
     pub fn stride(&self) -> usize {
         self.stride
     }
@@ -99,7 +99,7 @@ impl Pool {
         self.next.len()
     }
 
-    /// A free slot, for `len` bytes.
+    /// Takes a free slot, for `len` bytes.
     pub fn take(&mut self, len: usize) -> Option<Slot> {
         assert!(len <= self.stride, "a frame of {len} bytes in a slot of {}", self.stride);
         let mut free = std::mem::take(&mut self.free);
@@ -111,14 +111,14 @@ impl Pool {
         slot
     }
 
-    /// Gives back a slot that stands in no queue. The one given back last is taken first: it is in the cache.
+    /// Returns a slot that is in no queue. The slot returned last is taken first: it is in the cache.
     pub fn give(&mut self, slot: Slot) {
         let mut free = std::mem::take(&mut self.free);
         self.push_front(&mut free, slot);
         self.free = free;
     }
 
-    /// Gives back all slots of a queue. How many they are.
+    /// Returns all slots of a queue to the pool. The result is their number.
     pub fn give_all(&mut self, queue: Queue) -> usize {
         if queue.last != NONE {
             self.next[queue.last as usize] = self.free.first;
@@ -147,7 +147,7 @@ impl Pool {
         &mut self.bytes[at..at + self.lengths[slot.0 as usize] as usize]
     }
 
-    /// Leaves the first `len` bytes of a frame; those behind go to another one, from `at` on to its end.
+    /// Keeps the first `len` bytes of a frame, and moves the rest to the end of another one, from `at` on.
     pub fn move_end(&mut self, slot: Slot, len: usize, other: Slot, at: usize) {
         let length = std::mem::replace(&mut self.lengths[slot.0 as usize], len as u32) as usize;
         assert!(length - len == self.frame(other).len() - at, "what is moved fits");
@@ -178,7 +178,7 @@ impl Pool {
         self.remove_behind(queue, None)
     }
 
-    /// Takes out the slot behind `before`, which stands in the queue; the first one behind None.
+    /// Removes the slot behind `before`, which is in the queue; behind None is the first one.
     pub fn remove_behind(&mut self, queue: &mut Queue, before: Option<Slot>) -> Option<Slot> {
         let slot = self.behind(queue, before)?;
         let next = self.next[slot.0 as usize];
@@ -193,7 +193,7 @@ impl Pool {
         Some(slot)
     }
 
-    /// Puts a slot behind `before`, which stands in the queue.
+    /// Inserts a slot behind `before`, which is in the queue.
     pub fn insert_after(&mut self, queue: &mut Queue, before: Slot, slot: Slot) {
         self.next[slot.0 as usize] = self.next[before.0 as usize];
         self.next[before.0 as usize] = slot.0;
@@ -203,18 +203,18 @@ impl Pool {
         queue.len += 1;
     }
 
-    /// The slot behind `before`, the first one behind None.
+    /// Returns the slot behind `before`; behind None is the first one.
     pub fn behind(&self, queue: &Queue, before: Option<Slot>) -> Option<Slot> {
         before.map_or(queue.first(), |before| self.after(before))
     }
 
-    /// The slot behind `slot` in its queue.
+    /// Returns the slot behind `slot` in its queue.
     pub fn after(&self, slot: Slot) -> Option<Slot> {
         let next = self.next[slot.0 as usize];
         (next != NONE).then_some(Slot(next))
     }
 
-    /// The slots of a queue, the first one first.
+    /// Iterates over the slots of a queue from the first one on.
     pub fn each<'a>(&'a self, queue: &Queue) -> impl Iterator<Item = Slot> + use<'a> {
         std::iter::successors(queue.first(), |&slot| self.after(slot))
     }

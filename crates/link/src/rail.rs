@@ -1,37 +1,37 @@
-//! What a rail of ours is, and the pair of NICs that a way leads over.
+//! The properties of a local port (`Rail`), and the pair of NICs that a path connects.
 //!
-//! Before it: `dev-ether`, which says it of each rail. After it: `strand`, and `bulk`, `survey` and `stripe`, which
-//! choose by it.
+//! `dev-ether` sets them for each port. Used by `strand`, and by `bulk`, `survey` and `stripe`, which choose by them.
 
-/// What a path is good for; short messages take the first that answers.
+/// The latency class of a path; short messages take the first class in which a path answers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Grade {
-    /// Single frames: the shortest way.
+    /// For single frames: the lowest latency.
     Quick,
-    /// The same, a little longer.
+    /// For single frames, with a little more latency.
     QuickEnough,
-    /// Many frames at once, with few system calls; single ones take longer.
+    /// For bulk: many frames by few system calls; single frames take longer.
     #[default]
     Bulk,
-    /// The same, and single ones take longest.
+    /// For bulk alone: single frames take longest.
     BulkAlone,
 }
 
-/// One of our rails.
+/// A local port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rail {
     pub grade: Grade,
-    /// The NIC that it is a way over, by our number: of the ways between two NICs the best carries all bulk.
+    /// Our number of the NIC that the port uses: of the paths between two NICs the best carries all bulk.
     pub nic: u8,
-    /// The CRC covers whole payloads; where the medium checks them their front alone (P6).
+    /// Whether the CRC covers whole payloads; where the medium checks them it covers only their front (P6).
     pub checked: bool,
-    /// What it takes comes in the end as long as the way stands (TCP): only a long silence is a loss (P16).
+    /// Frames are never lost while the connection stands (TCP): only a long silence counts as a loss (P16).
     pub lossless: bool,
-    /// Its paths are opened when there is much bulk that would be tried by them or go by them, or no other way answers;
-    /// those for single frames where one over the same NIC is answered, but none of a better grade ever was.
+    /// Paths of this port are opened on demand: for bulk, when there is much bulk to measure them with or to carry, or
+    /// no other path answers; for single frames, when a path over the same NIC is answered, but none of a better class
+    /// ever was.
     pub reserved: bool,
-    /// By so many flows it may send to a peer's port: of one it opens all, if a network may give each only a share
-    /// (P39).
+    /// Maximum flows (UDP source ports) per peer port; all of one peer port are opened when per-flow rate limiting is
+    /// suspected (P39).
     pub flows: u8,
 }
 
@@ -41,7 +41,7 @@ impl Default for Rail {
     }
 }
 
-/// Two NICs between which there are ways: one of ours and one of the peer's, each by its owner's number.
+/// A pair of NICs with paths between them: one of ours and one of the peer's, each by its owner's number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cable {
     pub ours: u8,

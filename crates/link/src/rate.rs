@@ -1,41 +1,42 @@
-//! What one path carries: bytes acknowledged in the time in which something was under way. By it bulk is shared out among paths.
+//! The rate of one path: bytes acknowledged in the time in which frames were in flight. Bulk is distributed among paths
+//! by it.
 //!
-//! It goes up with what came, and down only while the path was kept full: one that is given little shows little. It sends nothing,
-//! and reads no clock. Before it: `path`.
+//! The estimate rises with the bytes that arrive, and falls only while the path was kept full: a path with little
+//! traffic shows little. The module sends nothing, and reads no clock. Used by `path`.
 
 use crate::marks::{Mark, mark};
 
-/// What came in less time says more of the receiver's turns than of the network: an acknowledgement waits 100 us (P13), a
-/// descheduled receiver for longer, and after that much comes at once.
+/// The shortest sample, in ns. A shorter one measures the receiver's scheduling rather than the network: an
+/// acknowledgement waits 100 us (P13), a descheduled receiver for longer, and then much arrives at once.
 const SAMPLE_NS: u64 = 500_000;
 
-/// And fewer bytes say more of one answer than of a rate: ten frames of Ethernet.
+/// The smallest sample, in bytes. A smaller one measures a single reply rather than a rate: ten frames of Ethernet.
 const SAMPLE_BYTES: u32 = 15_000;
 
-/// A path that was passed over for so many bytes may be better than is known of it: its rate counts twice, until it is tried. It
-/// gets a frame then that may come late; so many bytes take 13 ms at 10 Gbit/s.
+/// After this many bytes on other paths a path's rate may be underestimated: it is doubled, until the path is tried.
+/// Then the path gets a frame that may arrive late; this many bytes take 13 ms at 10 Gbit/s.
 const PASSED_BYTES: u32 = 16 << 20;
 
-/// See the module.
+/// The rate of one path. See the module.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rate {
-    /// Bytes a millisecond; 0 before anything was measured.
+    /// Bytes per millisecond; 0 before the first measurement.
     per_ms: u32,
-    /// Bytes that others got since something was sent.
+    /// Bytes that went by other paths since this one last sent.
     passed: u32,
     sample: Option<Sample>,
 }
 
-/// What came while something was under way.
+/// The bytes that arrived while frames were in flight.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     since_ns: u64,
     came: u32,
-    /// From then until the last of it came.
+    /// The time from `since_ns` until the last of them arrived.
     took_ns: u32,
-    /// Nothing was under way before: all that came was sent since.
+    /// No frame was in flight before: all bytes that arrived were sent since.
     from_rest: bool,
-    /// The path was full when the last of it had come.
+    /// Whether the path was full when the last of them had arrived.
     is_full: bool,
 }
 
@@ -50,20 +51,20 @@ impl Sample {
 }
 
 impl Rate {
-    /// Something was sent.
+    /// Records that a frame was sent.
     #[inline]
     pub fn sent(&mut self, now_ns: u64) {
         self.passed = 0;
         self.sample.get_or_insert(Sample::new(now_ns, true));
     }
 
-    /// So many bytes came, and `left` are still under way; a round trip takes `trip_ns` now, and took `least_ns` when nothing
-    /// stood in a queue.
+    /// Records that `bytes` bytes arrived, and `left` bytes are still in flight; a round trip takes `trip_ns` now, and
+    /// took `least_ns` with empty queues.
     pub fn came(&mut self, bytes: u64, left: u64, now_ns: u64, (trip_ns, least_ns): (u64, u64)) {
         let Some(mut sample) = self.sample.take() else { return };
         let end_ns = sample.since_ns + u64::from(sample.took_ns);
         let is_over = u64::from(sample.took_ns) >= SAMPLE_NS.max(trip_ns) && sample.came >= SAMPLE_BYTES;
-        // Only now all has come that came together.
+        // Only a later time shows that all bytes of one burst have arrived.
         if is_over && now_ns > end_ns {
             self.learn(sample.per_ms(), sample.is_full);
             sample = Sample::new(end_ns, false);
@@ -74,7 +75,7 @@ impl Rate {
         if left > 0 {
             self.sample = Some(sample);
         } else if sample.from_rest && self.per_ms > 0 {
-            // It can be no less.
+            // The rate can be no lower.
             self.learn(sample.per_ms(), false);
         }
     }
@@ -91,7 +92,7 @@ impl Rate {
         }
     }
 
-    /// So many bytes went by other paths.
+    /// Records that `bytes` bytes went by other paths.
     pub fn pass_over(&mut self, bytes: usize) {
         self.passed = self.passed.saturating_add(bytes.min(u32::MAX as usize) as u32);
         if self.passed >= PASSED_BYTES {
@@ -99,12 +100,12 @@ impl Rate {
         }
     }
 
-    /// Nothing was heard for a timeout: that time says nothing of the rate.
+    /// Drops the sample after a timeout, whose time tells nothing of the rate.
     pub fn timed_out(&mut self) {
         self.sample = None;
     }
 
-    /// Bytes a millisecond, once that is known.
+    /// The rate in bytes per millisecond, once it is known.
     pub fn per_ms(&self) -> Option<u32> {
         (self.per_ms > 0).then_some(self.per_ms)
     }
@@ -116,7 +117,7 @@ mod tests {
 
     const TRIP: (u64, u64) = (100_000, 50_000);
 
-    /// Bytes that come at a rate, a frame after the other, with so many behind them.
+    /// Carries bytes at a rate, one frame after the other, with `left` bytes behind them.
     fn carry(rate: &mut Rate, per_ms: u64, left: u64, now_ns: &mut u64) {
         for _ in 0..400 {
             rate.sent(*now_ns);
@@ -132,13 +133,13 @@ mod tests {
     #[test]
     fn it_is_what_came_while_something_was_under_way() {
         let (mut rate, mut now_ns) = (Rate::default(), 7);
-        // One answer that was late says nothing.
+        // A single late reply must not change the estimate.
         rate.sent(now_ns);
         rate.came(60, 0, now_ns + 10_000_000, TRIP);
         assert_eq!(rate.per_ms(), None);
         carry(&mut rate, 60_000, 100_000, &mut now_ns);
         assert!(is_about(&rate, 60_000), "{rate:?}");
-        // Idle time, and what is answered at once, say nothing.
+        // Idle time, and frames that are acknowledged at once, must not change the estimate.
         now_ns += 1_000_000_000;
         (0..100).for_each(|_| {
             rate.sent(now_ns);

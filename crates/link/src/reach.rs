@@ -1,19 +1,19 @@
-//! What became of the paths from one of our rails, for people: how many peers answered there, and whose bulk went best
-//! by it; and what is known of each way to one peer.
+//! Statistics of the paths from one local port, for display: how many peers answered there, and for how many it carried
+//! bulk best; and the state of each path to one peer.
 //!
-//! Nothing is decided by it. Before it: `endpoint`; after it: `strand`, `bulk`.
+//! Nothing is decided by them. Used by `endpoint`; uses `strand` and `bulk`.
 
 use crate::bulk::Bulk;
 use crate::strand::Strand;
 
-/// What is known of a way to a peer to which something is under way.
+/// The state of a path to a peer for which frames are in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
-    /// HELLO went out so often, and none was answered.
+    /// The number of HELLOs that were sent without a reply.
     Tried(u32),
-    /// It was open, and the peer has acknowledged nothing since then (P24).
+    /// The path was open, and the peer has acknowledged nothing since then (P24).
     Silent { since_ns: u64 },
-    /// It was not tried, or it answers.
+    /// The path was not tried, or it answers.
     Other,
 }
 
@@ -29,21 +29,21 @@ impl Standing {
     }
 }
 
-/// Of one of our rails, in peers.
+/// The statistics of one local port; each field but the last counts peers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Reach {
-    /// Were said HELLO by it.
+    /// Peers to which it sent HELLO.
     pub tried: u32,
-    /// Answered by it, once at least.
+    /// Peers that answered by it at least once.
     pub answered: u32,
-    /// Bulk went to them best by it, of the ways over its NIC.
+    /// Peers for which it carried bulk best, of the paths over its NIC.
     pub bulk: u32,
-    /// So many flows carry it to one of these, at most.
+    /// The largest number of flows that carry bulk to one of these peers.
     pub flows: u32,
 }
 
 impl Reach {
-    /// And those of a peer that has these paths.
+    /// Adds a peer with these paths to the statistics.
     pub(crate) fn and(self, rail: u8, strands: &[Strand], bulk: &[Bulk]) -> Reach {
         let ours = || strands.iter().filter(|strand| strand.route.ours == rail);
         let has_won = |bulk: &Bulk| bulk.winner().is_some_and(|way| strands[way].route.ours == rail);

@@ -1,8 +1,8 @@
-//! What came from one peer: fragments are held until their message is whole, and messages are delivered once, in order of their
-//! numbers; but one of which the receiver knows where it belongs, as soon as it is there (P22).
+//! Reassembly of one peer's messages: fragments are kept until their message is whole, and messages are delivered once,
+//! in the order of their numbers; an order-free message is delivered as soon as it is whole (P22).
 //!
-//! It sends nothing and knows no paths; that room is short it says to its caller, who says STOP (P20). Before it: `connection`;
-//! after it: `pool`, `record`.
+//! It sends nothing and knows no paths; it reports a lack of room to its caller, which sends STOP (P20). Used by
+//! `connection`; uses `pool` and `record`.
 
 use crate::frame::Dropped;
 use crate::marks::{Mark, mark};
@@ -11,23 +11,23 @@ use crate::pool::{Pool, Queue, Slot};
 use crate::record::{FRAGMENTS, RECORD, Record};
 use crate::seq::Seq;
 
-/// Slots that are kept for the next message of one peer, so that what is held can always end.
+/// Slots that are reserved for the next message of one peer, so that held messages can always be completed.
 pub const RESERVE: usize = FRAGMENTS;
 
-/// Memory for fragments that wait for those before them, of all peers together.
+/// The reassembly buffer: memory for fragments that wait for earlier ones, of all peers together.
 pub struct Holding {
     pool: Pool,
-    /// Whose next message may take the last slots.
+    /// The peer whose next message may take the last slots.
     urgent: Option<u32>,
 }
 
 impl Holding {
-    /// For `slots` fragments of at most `stride` bytes.
+    /// A buffer of `slots` fragments of at most `stride` bytes.
     pub fn new(slots: usize, stride: usize) -> Holding {
         Holding { pool: Pool::new(slots, stride), urgent: None }
     }
 
-    /// Free slots.
+    /// The number of free slots.
     pub fn left(&self) -> usize {
         self.pool.left()
     }
@@ -37,7 +37,7 @@ impl Holding {
     }
 }
 
-/// A message that has come, whole: fragments in the frame that just came, or in the pool.
+/// A message that has arrived whole: fragments in the frame that just arrived, or in the pool.
 pub struct Message<'a> {
     piece: &'a [u8],
     rest: Option<(&'a Pool, Slot)>,
@@ -45,7 +45,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Bytes that are left.
+    /// The number of bytes that are left.
     pub fn len(&self) -> usize {
         self.left
     }
@@ -54,7 +54,7 @@ impl<'a> Message<'a> {
         self.left == 0
     }
 
-    /// The next bytes that lie together, at most `max`; None at the end.
+    /// Returns the next contiguous bytes, at most `max`; None at the end.
     pub fn next(&mut self, max: usize) -> Option<&'a [u8]> {
         while self.piece.is_empty() && self.left > 0 {
             let (pool, slot) = self.rest?;
@@ -68,40 +68,41 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Who gets messages: the peer, the channel, the message.
+/// The receiver of messages: called with the peer, the channel and the message.
 pub type Deliver<'a> = dyn FnMut(u32, u8, Message<'_>) + 'a;
 
-/// Messages behind the next one of which is known whether they were delivered before it. A peer has as many frames under way as half
-/// of its memory, 512; while a lost one waits behind those of its rail, others send on: 3 MB of bulk in frames of 1500 bytes.
+/// Messages beyond the next one for which early delivery is recorded. A peer has at most as many frames in flight as
+/// half of its memory, 512; while a lost one waits behind those of its port, other ports continue: 3 MB of bulk in
+/// frames of 1500 bytes.
 const EARLY: u32 = 2048;
 
-/// Where a fragment belongs.
+/// The place of a fragment.
 pub enum Place {
-    /// The whole of the next message.
+    /// The fragment is the whole next message.
     Now,
-    /// The whole of a later message that need not wait.
+    /// The fragment is a whole later message that need not wait.
     Early,
-    /// It is to be kept, behind this slot.
+    /// The fragment is to be kept, behind this slot.
     Hold(Option<Slot>),
-    /// It was here before.
+    /// The fragment is a duplicate.
     Known,
 }
 
-/// Where a message's bit is.
+/// Returns the word and the bit of a message in the bitmap.
 fn early(message: Seq) -> (usize, u64) {
     let at = message.0 % EARLY;
     (at as usize / 64, 1 << (at % 64))
 }
 
-/// See the module.
+/// The reassembly of one peer's messages. See the module.
 pub struct Reassembly {
     peer: u32,
     /// The number of the next message to be delivered.
     expected: Seq,
-    /// Fragments of later messages, and of the next one, in order; and bytes of the next one among them.
+    /// Held fragments of the next and of later messages, in order; and how many bytes of the next one are among them.
     held: Queue,
     have: usize,
-    /// Later messages that were delivered: a bit each, at the place of its number. There from the first one on, for most peers are sent
+    /// A bitmap of later messages that were delivered early. It is allocated with the first one, as most peers are sent
     /// no bulk.
     early: Option<Box<[u64; EARLY as usize / 64]>>,
 }
@@ -115,17 +116,17 @@ impl Reassembly {
         self.held.is_empty()
     }
 
-    /// All messages before this one were delivered.
+    /// Whether all messages before this one were delivered.
     pub fn has_delivered(&self, before: Seq) -> bool {
         before.is_by(self.expected)
     }
 
-    /// There is so much room that a peer which was told to stop may go on (P20).
+    /// Whether there is enough room for a peer that received STOP to go on (P20).
     pub fn has_room_again(&self, holding: &Holding) -> bool {
         holding.pool.left() > 2 * RESERVE && self.held.len() <= holding.pool.slots() / 8
     }
 
-    /// Where a fragment of `len` bytes belongs, if there is room for it.
+    /// Returns the place of a fragment of `len` bytes, if there is room for it.
     pub fn place(&self, holding: &Holding, record: &Record, len: usize) -> Result<Place, Dropped> {
         if !self.expected.is_by(record.message) {
             mark(Mark::KnownMessage);
@@ -151,7 +152,7 @@ impl Reassembly {
             mark(Mark::KnownFragment);
             return Ok(Place::Known);
         }
-        // Nobody's later messages take all, or what the next ones of others need.
+        // No peer's later messages may take all slots, or those that the next messages of others need.
         let left = holding.pool.left();
         if is_next && left <= RESERVE {
             mark(if holding.urgent == Some(self.peer) { Mark::UrgentRoom } else { Mark::UrgentOther });
@@ -164,12 +165,12 @@ impl Reassembly {
         if has_room { Ok(behind) } else { Err(Dropped::NoRoom) }
     }
 
-    /// Behind which held fragment it belongs; one that overlaps others is no fragment of an honest peer, unless it was
-    /// cut out of one that came whole.
+    /// Returns the held fragment behind which a fragment belongs. One that overlaps others is no fragment of an honest
+    /// peer, unless it was cut out of one that arrived whole.
     fn find(&self, pool: &Pool, record: &Record, len: usize) -> Result<Place, Dropped> {
         let of = |slot: Slot| Record::read(pool.frame(slot)).expect("it was looked at when it came");
         let end = usize::from(record.offset) + len;
-        // Most come in order: behind all that is held.
+        // Most fragments arrive in order: behind all held ones.
         let is_before = |(other, bytes): &(Record, &[u8])| {
             let other_end = usize::from(other.offset) + bytes.len();
             match other.message == record.message {
@@ -210,7 +211,7 @@ impl Reassembly {
         Ok(Place::Hold(behind))
     }
 
-    /// A fragment has come for which `place` found a place: messages that are whole by it are delivered.
+    /// Takes an arrived fragment to the place that `place` found, and delivers the messages that it completes.
     pub fn take(
         &mut self,
         holding: &mut Holding,
@@ -224,7 +225,7 @@ impl Reassembly {
             Place::Known => {}
             Place::Now => {
                 mark(Mark::DeliveredAtOnce);
-                // Pieces of it may be held, if it was cut again on its way.
+                // Pieces of it may be held, if it was cut again for a retransmission.
                 self.drop_next(holding);
                 deliver(self.peer, record.channel, Message { piece: fragment, rest: None, left: fragment.len() });
                 self.pass(holding);
@@ -252,18 +253,18 @@ impl Reassembly {
         }
     }
 
-    /// Whether the next message was delivered before it was next; that is forgotten, for its place is another's now.
+    /// Returns whether the next message was delivered early, and clears its bit, which the message 2048 later will use.
     fn take_early(&mut self) -> bool {
         let (word, bit) = early(self.expected);
         let word = self.early.as_mut().map(|early| &mut early[word]).filter(|word| **word & bit != 0);
         word.map(|word| *word &= !bit).is_some()
     }
 
-    /// The next message is delivered: the first one behind it that was not is next.
+    /// Advances over the next message, which is delivered, to the first one that was not delivered early.
     fn pass(&mut self, holding: &mut Holding) {
         self.expected = self.expected.next();
         while self.take_early() {
-            // Pieces of it may be held, if it was cut again on its way.
+            // Pieces of it may be held, if it was cut again for a retransmission.
             self.drop_next(holding);
             self.expected = self.expected.next();
         }
@@ -295,7 +296,7 @@ impl Reassembly {
         }
     }
 
-    /// Gives back what is held of the next message.
+    /// Releases the held fragments of the next message.
     fn drop_next(&mut self, holding: &mut Holding) {
         while let Some(first) = self.held.first() {
             let (record, _) = Record::read(holding.pool.frame(first)).expect("it was looked at when it came");
@@ -307,7 +308,7 @@ impl Reassembly {
         }
     }
 
-    /// Gives back all memory: the peer is gone.
+    /// Releases all memory of a peer that is gone.
     pub fn forget(self, holding: &mut Holding) {
         holding.pool.give_all(self.held);
         if holding.urgent == Some(self.peer) {

@@ -1,29 +1,29 @@
-//! What has come on one path: each frame is taken once, in any order, and said to the sender.
+//! The frames received on one path: each is accepted once, in any order, and acknowledged to the sender.
 //!
-//! Go-Back-N for PM discarded whatever came after a gap and answered LOSE; here it is kept, and LOSE names the gap (P12).
-//! Frames are not put in order here: that is the messages' numbers' business. Before it: `path`; after it: nothing.
+//! Go-Back-N for PM discarded all frames after a gap and answered LOSE; here they are kept, and LOSE names the gap
+//! (P12). Frames are not put in order here: message numbers do that. Used by `path`; uses no other module.
 
 use crate::marks::{Mark, mark};
 use crate::seq::{Seq, WINDOW, WORDS};
 
-/// Frames that may overtake one before it counts as lost: what networks reorder is closer together (RFC 5681's three).
+/// Frames that may overtake one before it counts as lost: networks reorder less than that (RFC 5681's three).
 pub const REORDER: u32 = 3;
 
-/// What came of a frame.
+/// The result of a frame's arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
-    /// It is new.
+    /// The frame is new.
     New,
-    /// It is new, and a frame before it is missing now: the sender is to be told at once (P12).
+    /// The frame is new, and shows that an earlier one is missing: the sender must be notified at once (P12).
     Lose,
-    /// It was here before (P11).
+    /// The frame is a duplicate (P11).
     Again,
-    /// It says that more than a window is open: nobody who keeps to the protocol sends it (P11).
+    /// The frame reports more than a window of open numbers: no sender that keeps the protocol does so (P11).
     Beyond,
 }
 
-/// What is said of a path: all frames before `expected` are here, `expected` is not, and bit `i` of word `w` says
-/// whether frame `expected + 1 + 64 w + i` is (P12).
+/// An acknowledgement: all frames before `expected` are here, `expected` is not, and bit `i` of word `w` tells whether
+/// frame `expected + 1 + 64 w + i` is (P12).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ack {
     pub expected: Seq,
@@ -31,24 +31,24 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// Words up to the last one that says something: what has to travel.
+    /// The words up to the last nonzero one: those that must be sent.
     pub fn words(&self) -> &[u64] {
         let used = self.bits.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
         &self.bits[..used]
     }
 
-    /// Whether this number has come.
+    /// Whether the frame with this number has arrived.
     #[inline]
     pub fn has(&self, seq: Seq) -> bool {
         if !self.expected.is_by(seq) {
             return true;
         }
-        // `expected` itself becomes a place beyond all words.
+        // For `expected` itself the index wraps to one beyond all words.
         let at = self.expected.until(seq).wrapping_sub(1) as usize;
         self.bits.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
     }
 
-    /// The number behind the highest that has come.
+    /// The number behind the highest that has arrived.
     pub fn end(&self) -> Seq {
         let words = self.words();
         let beyond = words.last().map_or(0, |last| 64 * words.len() as u32 - last.leading_zeros() + 1);
@@ -56,19 +56,19 @@ impl Ack {
     }
 }
 
-/// See the module.
+/// The frames received on one path. See the module.
 #[derive(Clone, Debug)]
 pub struct Received {
     expected: Seq,
-    /// A bit for each frame of the window beyond `expected`, by its place in the ring. It is there from the path's
-    /// first gap on: most paths never have one.
+    /// A bit for each frame of the window beyond `expected`, by its index in the ring. It is allocated at the path's
+    /// first gap: most paths never have one.
     here: Option<Box<[u64; WORDS]>>,
-    /// Frames here beyond `expected`, and how far they reach.
+    /// The number of frames here beyond `expected`, and the distance to the last of them.
     beyond: u32,
     reach: u32,
-    /// The missing frame of which the sender was told last.
+    /// The missing frame that was last reported to the sender.
     told: Option<Seq>,
-    /// Frames that were closed and had not come, since somebody asked, less those that were refused.
+    /// Numbers that were closed without their frames, since the last `take_lost`, less the refused frames.
     lost: i32,
 }
 
@@ -81,8 +81,8 @@ impl Received {
         (seq.slot() / 64, 1 << (seq.slot() % 64))
     }
 
-    /// A frame came. Its sender knows nothing yet of the `open` numbers before it; those before them are closed, whether
-    /// they came or went out again under another number (P19).
+    /// Records a frame. Its sender has no acknowledgement yet for the `open` numbers before it; earlier numbers are
+    /// closed, whether their frames arrived or were retransmitted under another number (P19).
     pub fn take(&mut self, seq: Seq, open: u32) -> Arrival {
         if open >= WINDOW {
             return Arrival::Beyond;
@@ -112,7 +112,7 @@ impl Received {
         if missing { Arrival::Lose } else { Arrival::New }
     }
 
-    /// Nothing before `seq` will come any more.
+    /// Closes all numbers before `seq`: their frames will not arrive any more.
     fn close_before(&mut self, seq: Seq) {
         if !self.expected.is_by(seq) || self.expected == seq {
             return;
@@ -133,14 +133,14 @@ impl Received {
         self.pass_here();
     }
 
-    /// Passes over all that is here.
+    /// Advances over all frames that are here.
     fn pass_here(&mut self) {
         while self.is_here(self.expected) {
             self.step();
         }
     }
 
-    /// The first number of the window is done with.
+    /// Closes the first number of the window.
     fn step(&mut self) {
         let (word, bit) = Received::bit(self.expected);
         if let Some(here) = &mut self.here {
@@ -148,7 +148,7 @@ impl Received {
         }
         self.expected = self.expected.next();
         self.reach = self.reach.saturating_sub(1);
-        // What is expected now is beyond it no more.
+        // The frame that is expected now is no longer beyond `expected`.
         self.beyond -= u32::from(self.beyond > 0 && self.is_here(self.expected));
     }
 
@@ -157,31 +157,32 @@ impl Received {
         self.here.as_ref().is_some_and(|here| here[word] & bit != 0)
     }
 
-    /// Frames that were sent again, since this was asked last: they did not come before, or not in time.
+    /// Returns the number of frames that were retransmitted since the last call: they did not arrive before, or not in
+    /// time.
     pub fn take_lost(&mut self) -> u32 {
         let lost = self.lost.max(0);
         self.lost -= lost;
         lost as u32
     }
 
-    /// A frame was not taken that has come: when its number is closed, it was not lost.
+    /// Records that an arrived frame was refused: when its number is closed, it was not lost.
     pub fn refuse(&mut self) {
         self.lost -= 1;
     }
 
-    /// The first frame that is missing.
+    /// The number of the first missing frame.
     #[inline]
     pub fn expected(&self) -> Seq {
         self.expected
     }
 
-    /// The number behind the highest that has come.
+    /// The number behind the highest that has arrived.
     #[inline]
     pub fn end(&self) -> Seq {
         self.expected + if self.beyond > 0 { self.reach + 1 } else { 0 }
     }
 
-    /// Whether something is missing that a later frame has overtaken.
+    /// Whether a frame is missing that a later one has overtaken.
     #[inline]
     pub fn has_gap(&self) -> bool {
         self.beyond > 0
@@ -249,7 +250,7 @@ mod tests {
     }
 
     proptest! {
-        /// P12: an acknowledgement says exactly what came.
+        /// P12: an acknowledgement reports exactly the frames that arrived.
         #[test]
         fn an_acknowledgement_says_what_came(first: u32, frames in prop::collection::vec(0..WINDOW, 0..200)) {
             let (it, _) = received(first, &frames);

@@ -1,28 +1,28 @@
-//! The payload of a DATA frame: a fragment of a message, addressed by (message, offset), so that it can go out again on
-//! any path and be put in its place in any order (P22).
+//! The record in front of the payload of a DATA frame, a fragment of a message. It addresses the fragment by (message,
+//! offset), so that it can be retransmitted on any path and put in its place in any order (P22).
 //!
-//! Before it: `frame`; after it: `connection`.
+//! Used by `connection`; uses `frame`.
 
 use crate::frame::Dropped;
 use crate::seq::Seq;
 
-/// Bytes in front of a fragment.
+/// The length of a record in front of a fragment, in bytes.
 pub const RECORD: usize = 12;
 
-/// Fragments of one message at most: with the shortest frames of 576 bytes there is still room for a packet of 16 KiB.
+/// The most fragments of one message: with the shortest frames of 576 bytes they still hold a packet of 16 KiB.
 pub const FRAGMENTS: usize = 64;
 
-/// What stands in front of a fragment.
+/// The header of a fragment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// The number of its message among all of this sender's to this receiver.
+    /// The number of the message among all messages of this sender to this receiver.
     pub message: Seq,
-    /// Where the fragment begins in the message, and how long that is, in bytes.
+    /// The position of the fragment in the message, and the length of the message, in bytes.
     pub offset: u16,
     pub total: u16,
-    /// Who is to get it at the receiver (a lane); PM's channel.
+    /// The channel that gets the message at the receiver (a lane); PM's channel.
     pub channel: u8,
-    /// It is delivered whatever came of earlier messages: the receiver knows where it belongs.
+    /// Order-free: the message is delivered regardless of earlier messages, as the receiver knows where it belongs.
     pub placed: bool,
 }
 
@@ -34,7 +34,7 @@ impl Record {
         into[8..RECORD].copy_from_slice(&[self.channel, u8::from(self.placed), 0, 0]);
     }
 
-    /// The record of a payload and the fragment behind it, which lies within its message.
+    /// Decodes the record of a payload, and returns it with the fragment behind it, which lies within its message.
     pub fn read(payload: &[u8]) -> Result<(Record, &[u8]), Dropped> {
         let (head, fragment) = payload.split_at_checked(RECORD).ok_or(Dropped::Record)?;
         let half = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);

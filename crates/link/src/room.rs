@@ -1,39 +1,44 @@
-//! How many frames all senders together may have under way to one of our rails (P21, P27): what its port really keeps, and once much
-//! is lost of several senders', what the network bears. Only the receiver sees all of them.
+//! The room of one local port: the frames that all senders together may have in flight to it (P21, P27). That is what
+//! its port really buffers, and, once much of several senders' traffic is lost, what the network bears. Only the
+//! receiver sees all senders.
 //!
-//! Before it: `grant`, which gives each path its part. It knows nothing of paths but when each is heard first in a round.
+//! Used by `grant`, which gives each path its part. It knows nothing of paths except when each is first active in a
+//! round.
 
 use crate::marks::{Mark, mark};
 
-/// Frames by which it is judged how much is lost; of a whole window of one path (`window`) that is a quarter.
+/// Frames of a round, by which the loss is judged; a quarter of a whole window of one path (`window`).
 const ROUND_FRAMES: u32 = 256;
-/// A round that brings less ends after this, so that it is known how many still send: ten turns of a switch's buffer of 64 KiB at 500 Mbit/s.
+/// A round with fewer frames ends after this time, in ns, so that the number of active senders is known: ten times what
+/// a switch's buffer of 64 KiB takes at 500 Mbit/s.
 const ROUND_NS: u64 = 10_000_000;
-/// No less is granted to all together: what a switch's port has room for, in frames of MTU 9000, if it has 64 KiB.
+/// The least that is granted to all together, in frames: what a switch's port can buffer in frames of MTU 9000, if it
+/// has 64 KiB.
 const FLOOR: u32 = 7;
-/// What is lost of a hundred frames before less is granted: with less the senders' windows deal (P23), at 2 %. Eight senders to a port of
-/// 500 Mbit/s with 64 KiB, each a process in two cores: the median of 60 rounds was 440 Mbit/s by windows alone, 436 with 10 %, and 415 with
-/// 2 %, for where answers come late a port runs dry.
+/// The percentage of loss above which less is granted: below it the senders' windows respond (P23), at 2 %. Eight
+/// senders to a port of 500 Mbit/s with 64 KiB, each a process in two cores: the median of 60 rounds was 440 Mbit/s by
+/// windows alone, 436 with 10 %, and 415 with 2 %, because a port runs dry where replies arrive late.
 const LOST_PERCENT: u32 = 10;
-/// The part that more is granted by when less was lost: measured with the above, 273 Mbit/s with a sixteenth and 2 %.
+/// The divisor of the increase when less was lost: measured as above, 273 Mbit/s with a sixteenth and 2 %.
 const MORE_PART: u32 = 4;
-/// Nothing is known of the network but that it bears all that the port keeps.
+/// The network is assumed to bear all that the port buffers.
 const ALL: u32 = u32::MAX;
 
-/// One of our rails' room, in frames.
+/// The room of a local port, in frames.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    /// What the port keeps.
+    /// Frames that the port buffers.
     frames: u32,
-    /// What its paths were granted and did not send, as far as they were looked at.
+    /// Frames that its paths were granted and did not send, as of the last renewal of each.
     pub granted: u32,
-    /// What the network bears.
+    /// Frames that the network bears.
     bears: u32,
-    /// Paths that were heard in the last round.
+    /// Paths that were active in the last round.
     senders: u32,
-    /// Parts of a frame, one of how many send, that those who were granted none have saved together.
+    /// Credit saved together by senders that were granted none, in parts of a frame: one divided by the number of
+    /// senders.
     saved: i32,
-    /// The last round of full length narrowed it.
+    /// Whether the last round of full length narrowed the room.
     was_narrowed: bool,
     round: Round,
 }
@@ -42,22 +47,22 @@ pub struct Room {
 struct Round {
     number: u32,
     since_ns: u64,
-    /// Paths that were heard in it, and what they had under way, at most.
+    /// Paths that were active in the round, and the most frames that they had in flight.
     senders: u32,
     under_way: u32,
-    /// Frames that came, and that did not: of short rounds together.
+    /// Frames that arrived, and frames that did not; short rounds are added up.
     came: u32,
     lost: u32,
-    /// Somebody wanted more than its part.
+    /// Whether a sender wanted more than its part.
     is_scarce: bool,
 }
 
-/// What a round knows of one path.
+/// The state of one path in a round.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Heard {
     round: u32,
     under_way: u32,
-    /// Parts of a frame, as `Room::saved`, that it has saved by itself since it was granted some.
+    /// Credit that the path has saved by itself since it was last granted some, in the unit of `Room::saved`.
     saved: i32,
 }
 
@@ -67,17 +72,17 @@ impl Room {
         Room { frames, granted: 0, bears: ALL, senders: 0, saved: 0, was_narrowed: false, round }
     }
 
-    /// What was granted stands, even if it is more.
+    /// Sets what the port buffers. Granted credit stands, even if it is more.
     pub fn set(&mut self, frames: u32) {
         self.frames = frames;
     }
 
-    /// What is left of the port's for a path, if so many stand for it.
+    /// Returns what is left of the port's room for a path for which `counted` frames are counted.
     pub fn left(&self, counted: u32) -> u32 {
         self.frames.saturating_sub(self.granted - counted)
     }
 
-    /// A path's frame came, behind `lost` that did not; it had so many under way.
+    /// Records that a path's frame arrived, behind `lost` missing ones; the path had `under_way` frames in flight.
     #[inline]
     pub fn came(&mut self, heard: &mut Heard, under_way: u32, lost: u32, now_ns: u64) {
         let round = &mut self.round;
@@ -99,7 +104,7 @@ impl Room {
     fn end_round(&mut self, now_ns: u64) {
         let Round { number, senders, under_way, came, lost, is_scarce, .. } = self.round;
         let is_long = came + lost >= ROUND_FRAMES;
-        // What is lost still after a narrowing was sent before it.
+        // Frames lost in the round after a narrowing were sent before it.
         let judged = is_long && !std::mem::take(&mut self.was_narrowed);
         if judged && senders > 1 && 100 * lost > LOST_PERCENT * (came + lost) {
             self.was_narrowed = true;
@@ -116,8 +121,8 @@ impl Room {
             Round { number: number.wrapping_add(1), since_ns: now_ns, senders: 0, under_way: 0, came, lost, is_scarce };
     }
 
-    /// The part of one sender in what the network bears, if it wants `frames` frames, `least` or more, and `has` some: at least `least`,
-    /// or what it has until it is its turn.
+    /// Returns the part of one sender in what the network bears, if it wants `frames` frames, `least` or more, and
+    /// `has` some: at least `least`, or what it has until its turn comes.
     pub fn part(&mut self, heard: &mut Heard, frames: u32, least: u32, has: u32) -> u32 {
         if self.bears == ALL {
             return frames;
@@ -131,7 +136,8 @@ impl Room {
         if has > 0 {
             return has;
         }
-        // Each saves its part: who asks when all have saved enough for one gets it, and who has waited twice as long in any case.
+        // Each saves its part: a sender that asks when all have saved enough for one grant gets it, and so does one
+        // that has waited twice as long.
         let (saving, enough) = (self.bears as i32, (least * senders) as i32);
         self.saved = (self.saved + saving).min(enough);
         heard.saved += saving;
@@ -151,7 +157,7 @@ mod tests {
 
     const FRAMES: u32 = 2137;
 
-    /// A room, and senders that have so many frames under way each.
+    /// A room, and senders with equally many frames in flight.
     struct Many {
         room: Room,
         heard: Vec<Heard>,
@@ -163,7 +169,7 @@ mod tests {
             Many { room: Room::new(FRAMES), heard: vec![Heard::default(); senders], under_way }
         }
 
-        /// Rounds in which so many of a hundred are lost.
+        /// Runs rounds in which `lost_percent` of a hundred frames are lost.
         fn rounds(&mut self, count: u32, lost_percent: u32) {
             let end = self.room.round.number + count;
             let mut senders = (0..self.heard.len()).cycle();
@@ -176,7 +182,7 @@ mod tests {
             }
         }
 
-        /// What one is granted that wants all.
+        /// Returns the grant of a sender that wants everything.
         fn part(&mut self) -> u32 {
             self.room.part(&mut self.heard[0], FRAMES, 2, 0)
         }
@@ -202,7 +208,7 @@ mod tests {
         assert_eq!(many.part(), FRAMES);
     }
 
-    /// P27: one sender's window says the same (P23).
+    /// P27: the window of a single sender does the same (P23).
     #[test]
     fn what_is_lost_of_one_sender_lessens_nothing() {
         let mut one = Many::new(1, 32);
@@ -224,7 +230,7 @@ mod tests {
             all[at] += part;
         }
         let (most, least) = (*all.iter().max().unwrap(), *all.iter().min().unwrap());
-        // Those who ask at one beat: nobody is left out.
+        // Senders that ask in the same rhythm: none is left out.
         assert!(least > 0 && most < 5 * least, "{all:?}");
         assert!(all.iter().sum::<u32>() / 120 <= room.bears, "{all:?} of {}", room.bears);
         assert_eq!(room.part(&mut heard[0], FRAMES, 2, 1), 1, "who has something keeps it");

@@ -1,19 +1,19 @@
-//! Round trips of one path: the estimate, and how long to wait for an answer (RFC 6298, with a floor for clusters).
+//! The round-trip time of one path: the estimate, and the timeouts (RFC 6298, with a floor for clusters).
 //!
-//! It never looks at frames and reads no clock. Before it: `path`.
+//! It never looks at frames and reads no clock. Used by `path`.
 
 use crate::marks::{Mark, mark};
 
-/// The shortest timeout: below it a peer that is descheduled for a tick would be taken for a loss (P16).
+/// The shortest timeout, in ns: with a shorter one a peer that is descheduled for a tick would look like a loss (P16).
 pub const TIMEOUT_MIN_NS: u64 = 1_000_000;
-/// The shortest where nothing is lost as long as the way stands (TCP): silence means a busy peer there, hardly ever a broken way.
-/// A few turns of the scheduler (P16).
+/// The shortest timeout where nothing is lost while the connection stands (TCP), in ns: silence then means a busy peer,
+/// hardly ever a broken connection. A few time slices of the scheduler (P16).
 pub const TIMEOUT_LOSSLESS_NS: u64 = 20_000_000;
-/// The longest: a peer that comes back is found within it even if it says nothing (P18).
+/// The longest timeout, in ns: a peer that returns is found within it even if it sends nothing (P18).
 pub const TIMEOUT_MAX_NS: u64 = 1_000_000_000;
-/// Before anything was measured (P16).
+/// The timeout before the first sample, in ns (P16).
 pub const TIMEOUT_FIRST_NS: u64 = 10_000_000;
-/// How long a receiver may keep an acknowledgement back, waiting for data to send it with (P13).
+/// The longest delay of an acknowledgement at the receiver, which waits for data to send it with, in ns (P13).
 pub const ACK_DELAY_NS: u64 = 100_000;
 
 const _: () = assert!(
@@ -22,17 +22,17 @@ const _: () = assert!(
 
 const _: () = assert!(TIMEOUT_LOSSLESS_NS < TIMEOUT_MAX_NS);
 
-/// See the module.
+/// The round-trip estimator of one path. See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct Rtt {
     /// The shortest timeout.
     floor_ns: u64,
-    /// Smoothed, and its mean deviation; 0 before the first sample.
+    /// The smoothed round trip and its mean deviation; 0 before the first sample.
     smoothed_ns: u64,
     deviation_ns: u64,
     /// The shortest sample; 0 before the first one.
     least_ns: u64,
-    /// Timeouts since the peer was last heard: the exponent of the back-off.
+    /// Timeouts since the last frame of the peer: the exponent of the back-off.
     silent: u32,
 }
 
@@ -43,12 +43,13 @@ impl Default for Rtt {
 }
 
 impl Rtt {
-    /// Of a path on which nothing is lost.
+    /// The estimator of a path on which nothing is lost.
     pub fn lossless() -> Rtt {
         Rtt { floor_ns: TIMEOUT_LOSSLESS_NS, ..Rtt::default() }
     }
 
-    /// A frame was acknowledged so long after it was sent. Numbers are given once, so every sample is good (P10).
+    /// Records a frame that was acknowledged `ns` after it was sent. Each number is used once, so every sample is valid
+    /// (P10).
     pub fn sample(&mut self, ns: u64) {
         let ns = ns.clamp(1, TIMEOUT_MAX_NS);
         if self.smoothed_ns == 0 {
@@ -60,22 +61,22 @@ impl Rtt {
         self.smoothed_ns = (7 * self.smoothed_ns + ns) / 8;
     }
 
-    /// The estimate; 0 before the first sample.
+    /// The smoothed estimate; 0 before the first sample.
     pub fn smoothed_ns(&self) -> u64 {
         self.smoothed_ns
     }
 
-    /// What it is when nothing waits in a queue; 0 before the first sample.
+    /// The round trip with empty queues; 0 before the first sample.
     pub fn least_ns(&self) -> u64 {
         self.least_ns
     }
 
-    /// The peer was heard: it is there, and the back-off begins anew (P18).
+    /// Resets the back-off: a frame of the peer arrived, so it is there (P18).
     pub fn heard(&mut self) {
         self.silent = 0;
     }
 
-    /// A timeout went by.
+    /// Records a timeout.
     pub fn unanswered(&mut self) {
         self.silent = self.silent.saturating_add(1);
         if self.silent == 5 {
@@ -83,12 +84,12 @@ impl Rtt {
         }
     }
 
-    /// Timeouts since the peer was last heard.
+    /// Timeouts since the last frame of the peer.
     pub fn silent(&self) -> u32 {
         self.silent
     }
 
-    /// How long to wait for an acknowledgement before all that is under way counts as lost (P16, P18).
+    /// How long to wait for an acknowledgement before all frames in flight count as lost, in ns (P16, P18).
     pub fn timeout_ns(&self) -> u64 {
         let base = match self.smoothed_ns {
             0 => TIMEOUT_FIRST_NS.max(self.floor_ns),
@@ -97,12 +98,12 @@ impl Rtt {
         base.saturating_mul(1 << self.silent.min(20)).min(TIMEOUT_MAX_NS)
     }
 
-    /// How much later a frame must have been sent, to make one that it overtook count as lost (P15).
+    /// How much later a frame must have been sent to make one that it overtook count as lost, in ns (P15).
     pub fn slack_ns(&self) -> u64 {
         self.smoothed_ns / 4 + ACK_DELAY_NS
     }
 
-    /// How long before the peer is asked whether it has the last frame (P17). Once a silence.
+    /// How long to wait before a probe asks the peer for the last frame, in ns (P17). Once per silence.
     pub fn probe_ns(&self) -> u64 {
         match self.smoothed_ns {
             0 => TIMEOUT_FIRST_NS / 2,

@@ -1,9 +1,9 @@
-//! What is under way on one path: each numbered frame, until the peer says that it came or it counts as lost. What was lost
-//! goes out again in a frame of a new number, on this path or another (P10).
+//! The frames in flight on one path: each numbered frame, until the peer acknowledges it or it counts as lost. Lost
+//! payload is retransmitted in a frame of a new number, on this path or another (P10).
 //!
-//! PM kept a send buffer for each frame of a path. Here frames lie in the endpoint's pool, and those under way stand in a queue
-//! there, in order of their numbers: a path that is quiet has none. It reads no clock and sends nothing. Before it: `path`; after
-//! it: `pool`.
+//! PM kept a send buffer for each frame of a path. Here frames lie in the endpoint's pool, and those in flight form a
+//! queue there, in order of their numbers: an idle path has none. It reads no clock and sends nothing. Used by `path`;
+//! uses `pool`.
 
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
@@ -11,34 +11,34 @@ use crate::pool::{Pool, Queue, Slot, Stamp};
 use crate::received::{Ack, REORDER};
 use crate::seq::{Seq, WINDOW};
 
-/// What came by the word of an acknowledgement.
+/// The result of an acknowledgement.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub struct Came {
-    /// A number came that is higher than all that had.
+    /// A number was acknowledged that is higher than all before.
     pub higher: bool,
     pub slots: Queue,
     pub bytes: u64,
-    /// When the newest of it was sent; None if nothing came that was not known of.
+    /// The time at which the newest of these frames was sent; None if nothing new was acknowledged.
     pub newest_ns: Option<u64>,
-    /// When that was sent which a timeout took for lost, and which had come.
+    /// The send time of the frame that a timeout took for lost, and which had arrived.
     pub late_ns: Option<u64>,
 }
 
-/// See the module.
+/// The frames in flight on one path. See the module.
 #[derive(Debug)]
 pub struct Sent {
     queue: Queue,
-    /// Bytes of the frames in it.
+    /// Bytes of the frames in the queue.
     bytes: u64,
-    /// The newest question (P17), which has no payload and no slot: what a lost one carried nobody misses.
+    /// The newest probe (P17), which has no payload and no slot: a lost probe needs no retransmission.
     question: Option<Stamp>,
-    /// The oldest number of which nothing is known, and the next one.
+    /// The oldest number that is neither acknowledged nor lost, and the next one to be used.
     first: Seq,
     next: Seq,
-    /// One more than the highest number that came, and when the newest frame that came was sent.
+    /// The highest acknowledged number plus one, and the send time of the newest acknowledged frame.
     above: Seq,
     newest_ns: u64,
-    /// The last one of those that a timeout took for lost (P16).
+    /// The last one of the frames that a timeout took for lost (P16).
     given_up: Option<Stamp>,
 }
 
@@ -56,39 +56,39 @@ impl Sent {
         }
     }
 
-    /// Frames of which nothing is known.
+    /// The number of frames in flight.
     #[inline]
     pub fn under_way(&self) -> u32 {
         self.queue.len() as u32 + u32::from(self.question.is_some())
     }
 
-    /// Bytes of frames of which nothing is known.
+    /// The bytes of frames in flight.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The number that comes next.
+    /// The next number to be used.
     #[inline]
     pub fn next(&self) -> Seq {
         self.next
     }
 
-    /// How far behind the next number the oldest one is of which nothing is known: what a frame says of it (P19), and never more
-    /// than a window (P10).
+    /// The distance from the oldest number in flight to the next number: a frame's `open` field reports it (P19), and
+    /// it is never more than a window (P10).
     #[inline]
     pub fn open(&self) -> u32 {
         self.first.until(self.next)
     }
 
-    /// A frame was sent, with the next number.
+    /// Records that a frame was sent with the next number.
     pub fn record(&mut self, pool: &mut Pool, slot: Slot, now_ns: u64) {
         pool.set_stamp(slot, self.stamp(now_ns));
         self.bytes += pool.frame(slot).len() as u64;
         pool.push(&mut self.queue, slot);
     }
 
-    /// A question was sent, with the next number. The one before it, if it is still under way, is as good as lost.
+    /// Records that a probe was sent with the next number. An earlier probe in flight is as good as lost.
     pub fn record_question(&mut self, pool: &Pool, now_ns: u64) {
         if self.question.is_some() {
             mark(Mark::QuestionAgain);
@@ -104,7 +104,7 @@ impl Sent {
         Stamp { number, at_ns }
     }
 
-    /// The peer says what came, of numbers before `end`, which were given (P14).
+    /// Takes an acknowledgement of the peer, for numbers before `end`, all of which were used (P14).
     #[inline]
     pub fn acknowledge(&mut self, pool: &mut Pool, ack: &Ack, end: Seq) -> Came {
         let higher = self.above != end && self.above.is_by(end);
@@ -131,8 +131,8 @@ impl Sent {
         Came { higher, slots, bytes: before - self.bytes, newest_ns, late_ns }
     }
 
-    /// All came up to `end`. If that is just what a timeout took for lost, it was too early: behind it nothing had come yet that
-    /// could have closed its number (P19).
+    /// Checks whether a timeout was too early: all arrived up to `end`, and that is just what the timeout took for
+    /// lost. No later frame had arrived yet that could have closed its number (P19).
     fn late(&mut self, end: Seq) -> Option<u64> {
         let late = self.given_up.take_if(|last| last.number.next().is_by(end))?;
         (late.number.next() == end).then(|| {
@@ -141,8 +141,8 @@ impl Sent {
         })
     }
 
-    /// Gives back what counts as lost: frames that `REORDER` later ones have overtaken, or one that was sent more than
-    /// `slack_ns` later (P15).
+    /// Returns the frames that count as lost: those that `REORDER` later frames have overtaken, or one that was sent
+    /// more than `slack_ns` later (P15).
     pub fn take_lost(&mut self, pool: &mut Pool, slack_ns: u64) -> Queue {
         let (above, newest_ns, asked) = (self.above, self.newest_ns, self.question.is_some());
         let lost = self.take_out(pool, above, |Stamp { number, at_ns }| {
@@ -159,17 +159,17 @@ impl Sent {
         lost
     }
 
-    /// Gives back all that is under way: nothing was heard for a timeout (P16).
+    /// Returns all frames in flight: nothing arrived for a timeout (P16).
     pub fn take_all(&mut self, pool: &Pool) -> Queue {
         let last = self.queue.last().map(|slot| pool.stamp(slot));
         let last = last.into_iter().chain(self.question).max_by_key(|stamp| self.first.until(stamp.number));
-        // The first: answers to it may come as late after others.
+        // The first timeout counts: replies to it may arrive after others.
         self.given_up = self.given_up.or(last);
         (self.question, self.first, self.bytes) = (None, self.next, 0);
         std::mem::take(&mut self.queue)
     }
 
-    /// What is settled now, of all that is under way with numbers before `end`, is under way no more.
+    /// Removes the frames in flight with numbers before `end` that are settled now, and returns them.
     fn take_out(&mut self, pool: &mut Pool, end: Seq, mut is_settled: impl FnMut(Stamp) -> bool) -> Queue {
         let (mut settled, mut stays) = (Queue::default(), None);
         while let Some(slot) = pool.behind(&self.queue, stays)
@@ -212,7 +212,7 @@ mod tests {
         Ack { expected: Seq(expected), bits }
     }
 
-    /// Frames whose bytes are a number.
+    /// A path of frames whose bytes are a number.
     struct Line {
         sent: Sent,
         pool: Pool,
@@ -223,7 +223,7 @@ mod tests {
             Line { sent: Sent::new(first), pool: Pool::new(WINDOW as usize, 4) }
         }
 
-        /// Under which number it went out.
+        /// Sends a frame, and returns its number.
         fn send(&mut self, content: u32, now_ns: u64) -> Seq {
             let slot = self.pool.take(4).unwrap();
             self.pool.frame_mut(slot).copy_from_slice(&content.to_le_bytes());
@@ -253,7 +253,7 @@ mod tests {
             self.contents(lost)
         }
 
-        /// When the oldest frame under way was sent.
+        /// The send time of the oldest frame in flight.
         fn oldest_ns(&self) -> Option<u64> {
             self.sent.queue.first().map(|slot| self.pool.stamp(slot).at_ns)
         }
@@ -285,7 +285,7 @@ mod tests {
         line.acknowledged(&ack(2, &[4, 6]));
         assert_eq!(line.lost(), [2, 3]);
         assert_eq!(line.lost(), []);
-        // It came after all: nothing happens twice.
+        // It arrived after all: nothing happens twice.
         assert_eq!(line.acknowledged(&ack(5, &[6])), (vec![], None));
         assert_eq!(line.sent.under_way(), 4);
     }
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(line.lost(), [1]);
     }
 
-    /// P15, P17: a question has a number and a time like any frame, but nothing to send again.
+    /// P15, P17: a probe has a number and a time like any frame, but nothing to retransmit.
     #[test]
     fn a_question_counts_until_it_came_or_is_lost_or_another_one_follows() {
         let mut line = sent(1);
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!((line.lost(), line.sent.under_way(), line.sent.open()), (vec![], 0, 0), "the second one is lost");
     }
 
-    /// What the peer has not heard is closed does not keep it from saying what came behind (P19).
+    /// A peer that does not know yet that numbers are closed still acknowledges the frames behind them (P19).
     #[test]
     fn an_acknowledgement_from_before_the_oldest_open_number_is_heard() {
         let mut line = sent(10);
@@ -342,8 +342,8 @@ mod tests {
     }
 
     proptest! {
-        /// Over a path that loses, doubles and reorders, every frame comes or is given back, and only what the peer
-        /// has is settled.
+        /// On a path that loses, duplicates and reorders, every frame arrives or is returned, and only frames that the
+        /// peer has are settled.
         #[test]
         fn nothing_is_forgotten(start: u32, fates in prop::collection::vec((0..4u8, 0..4u8, 0..6u8), 1..300)) {
             let (mut line, mut received) = (Line::new(Seq(start)), Received::new(Seq(start)));

@@ -1,27 +1,27 @@
-//! Numbers of frames on a path: they wrap, so they are compared within a window only. After it: nothing.
+//! Frame numbers of a path: they wrap, so they are compared within a window only. Uses no other module.
 
 use std::ops::Add;
 
-/// Frames that may be under way on a path: a bandwidth-delay product of 10 Gbit/s and 1 ms is 830 frames of 1500 bytes.
+/// Frames that may be in flight on a path: a bandwidth-delay product of 10 Gbit/s and 1 ms is 830 frames of 1500 bytes.
 pub const WINDOW: u32 = 1024;
 
-/// Words of a bit for each frame of a window.
+/// The number of words that hold one bit for each frame of a window.
 pub const WORDS: usize = (WINDOW / u64::BITS) as usize;
 
 const _: () = assert!(WINDOW.is_power_of_two() && WORDS * u64::BITS as usize == WINDOW as usize);
 
-/// The number of a frame. A number is given once (P10).
+/// The number of a frame. Each number is used once (P10).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Seq(pub u32);
 
 impl Seq {
-    /// How far `self` is behind `other`: 0 if they are the same. More than a window if it is not behind it at all.
+    /// The distance from `self` to `other`: 0 if they are equal. More than a window if `self` is not before `other`.
     #[inline]
     pub fn until(self, other: Seq) -> u32 {
         other.0.wrapping_sub(self.0)
     }
 
-    /// Whether it is no later than `other`: numbers that are compared are less than half of all apart.
+    /// Whether `self` is no later than `other`: compared numbers are less than half of all numbers apart.
     #[inline]
     pub fn is_by(self, other: Seq) -> bool {
         self.until(other) <= u32::MAX / 2
@@ -32,7 +32,7 @@ impl Seq {
         self + 1
     }
 
-    /// Its place in a ring of a window.
+    /// The index of the number in a ring of a window.
     #[inline]
     pub(crate) fn slot(self) -> usize {
         (self.0 % WINDOW) as usize

@@ -1,7 +1,7 @@
-//! One path of a connection from its opening on: HELLO goes out until the peer's own number for the path is known, from
-//! its HELLO or its WELCOME (P7), and shows with its length that frames of this length pass (P8).
+//! One path of a connection from its opening on. HELLO is sent until the peer's own number for the path is known, from
+//! its HELLO or its WELCOME (P7), whose length shows that frames of this length pass (P8).
 //!
-//! Before it: `connection`; after it: `path`.
+//! Used by `connection`; uses `path`.
 
 use crate::bulk::Way;
 use crate::frame::{Dropped, HEADER, Kind};
@@ -16,8 +16,8 @@ use crate::room::Room;
 use crate::rtt::{TIMEOUT_FIRST_NS, TIMEOUT_MAX_NS};
 use crate::seq::Seq;
 
-/// Between which rails a path runs: the number of ours, and of the peer's, in their owners' cards; and which of several
-/// flows between them.
+/// The path id: the two ports that a path connects, by their numbers in their owners' business cards, and which of
+/// several flows between them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub struct Route {
     pub ours: u8,
@@ -26,13 +26,13 @@ pub struct Route {
 }
 
 impl Route {
-    /// As the peer sees it.
+    /// The path id as the peer sees it.
     pub fn reversed(self) -> Route {
         Route { ours: self.theirs, theirs: self.ours, flow: self.flow }
     }
 }
 
-/// What is known of the far end of a path that is to be opened.
+/// The far end of a path that is to be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Far {
     /// The peer's NIC, by its own number.
@@ -41,22 +41,22 @@ pub struct Far {
     pub frame: usize,
 }
 
-/// The flow whose path stands for all flows of its ports: the first one is a way of its own.
+/// The flow whose path stands for all flows of its ports; the first flow is a separate path for bulk.
 pub const SPREAD: u8 = 1;
 
-/// Bytes of a HELLO's payload that say something; the rest shows that long frames pass.
+/// The bytes of a HELLO's payload that have a meaning; the rest shows that long frames pass.
 pub const HELLO: usize = 12;
 
-/// What HELLO and WELCOME say.
+/// The contents of HELLO and WELCOME.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hello {
-    /// By which number their sender knows the path.
+    /// The sender's number for the path.
     pub number: u32,
-    /// As their sender sees it.
+    /// The path id as the sender sees it.
     pub route: Route,
-    /// Their sender's NIC.
+    /// The sender's NIC.
     pub nic: u8,
-    /// Of their sender's first frame.
+    /// The number of the sender's first frame.
     pub first: Seq,
     pub credit: u16,
 }
@@ -80,15 +80,15 @@ impl Hello {
 
 #[derive(Debug)]
 enum State {
-    /// HELLO goes out only when it is called.
+    /// HELLO is sent only when the path is called.
     Reserved,
-    /// HELLO goes out again at this time.
+    /// HELLO is sent again at this time.
     Opening { at_ns: u64, tries: u32 },
     /// `theirs`: the peer's number for the path.
     Open { theirs: u32, first: Seq, path: Box<Path> },
 }
 
-/// See the module.
+/// A path from its opening on. See the module.
 #[derive(Debug)]
 pub struct Strand {
     pub route: Route,
@@ -99,20 +99,20 @@ pub struct Strand {
     pub ours: u32,
     first: Seq,
     length: Length,
-    /// A WELCOME of this length is owed.
+    /// The length of a WELCOME that must be sent.
     welcome: Option<usize>,
     meter: Meter,
-    /// The wire did not take all: it is not tried again in the same turn.
+    /// The wire refused a frame: it is not tried again in the same turn.
     pub is_full: bool,
-    /// A further flow, which would crowd the network: it takes no bulk now.
+    /// A further flow that would crowd the network takes no bulk now.
     pub is_held_back: bool,
-    /// It stands for flows of which one answers at least.
+    /// The path stands for flows of which at least one answers.
     pub flows_answer: bool,
     state: State,
 }
 
 impl Strand {
-    /// A path to be opened.
+    /// A path that is to be opened.
     pub fn new(route: Route, rail: Rail, ours: u32, first: Seq, far: Far) -> Strand {
         let Far { nic: far_nic, frame } = far;
         assert!(frame >= HEADER + HELLO);
@@ -133,27 +133,27 @@ impl Strand {
         }
     }
 
-    /// The NICs between which it runs: ours and the peer's.
+    /// The NICs that the path connects: ours and the peer's.
     pub fn cable(&self) -> Cable {
         Cable { ours: self.rail.nic, theirs: self.far_nic }
     }
 
-    /// Not the first of the flows between two ports: it is for bulk alone (P39).
+    /// Whether it is not the first of the flows between two ports: then it is for bulk alone (P39).
     pub fn is_further(&self) -> bool {
         self.route.flow > 0
     }
 
-    /// It stands for all flows between its two ports, as one way for bulk: the second of them.
+    /// Whether it stands for all flows between its two ports, as one path for bulk: the second flow does.
     pub fn is_spread(&self) -> bool {
         self.route.flow == SPREAD
     }
 
-    /// They are flows between the same two ports, or one and the same.
+    /// Whether both are flows between the same two ports, or the same flow.
     pub fn is_beside(&self, other: &Strand) -> bool {
         (self.route.ours, self.route.theirs) == (other.route.ours, other.route.theirs)
     }
 
-    /// The further flows that its rail may have beside it, and what is known of their far end.
+    /// Returns the further flows that its port may open beside it, with their far end.
     pub fn further(&self) -> impl Iterator<Item = (Route, Far)> + use<> {
         let (route, far) = (self.route, Far { nic: self.far_nic, frame: self.length.most() });
         let flows = if self.is_further() { 1 } else { self.rail.flows };
@@ -164,24 +164,24 @@ impl Strand {
         matches!(self.state, State::Reserved)
     }
 
-    /// A path that was kept in reserve is wanted.
+    /// Opens a path that was kept in reserve.
     pub fn call(&mut self) {
         self.state = State::Opening { at_ns: 0, tries: 0 };
     }
 
-    /// The peer has answered on another path, and hears at last: HELLO goes out as in the beginning.
+    /// Restarts HELLO as in the beginning: the peer has answered on another path, so it is reachable now.
     pub fn ask_anew(&mut self) {
         if let State::Opening { at_ns, tries } = &mut self.state {
             (*at_ns, *tries) = (0, (*tries).min(1));
         }
     }
 
-    /// HELLO was never answered, and has gone out so often that somebody would have done so.
+    /// Whether HELLO was never answered, though it was sent often enough for a reply.
     pub fn leads_nowhere(&self) -> bool {
         matches!(&self.state, State::Opening { tries, .. } if *tries > TRIES)
     }
 
-    /// HELLO has gone out so often that somebody would have answered.
+    /// Whether the path has no reply: HELLO was sent often enough, or the established path is silent.
     pub fn is_unanswered(&self) -> bool {
         match &self.state {
             State::Reserved => true,
@@ -190,7 +190,7 @@ impl Strand {
         }
     }
 
-    /// The longest frame, header included; once the path is open, one that has passed.
+    /// The longest frame, header included, in bytes; once the path is open, one that has passed.
     pub fn frame(&self) -> usize {
         self.length.get()
     }
@@ -213,12 +213,12 @@ impl Strand {
         }
     }
 
-    /// It is open and not silent (P24).
+    /// Whether the path is open and not silent (P24).
     pub fn answers(&self) -> bool {
         self.path().is_some_and(|path| !path.is_silent())
     }
 
-    /// The path, and the peer's number for it.
+    /// The established path, and the peer's number for it.
     pub fn open_mut(&mut self) -> Option<(u32, &mut Path)> {
         match &mut self.state {
             State::Open { theirs, path, .. } => Some((*theirs, path)),
@@ -226,7 +226,7 @@ impl Strand {
         }
     }
 
-    /// HELLOs that went out, or that the wire refused, as long as none is answered.
+    /// The number of HELLOs that were sent or that the wire refused, while none is answered.
     pub fn tries(&self) -> Option<u32> {
         match &self.state {
             State::Reserved => Some(0),
@@ -235,7 +235,7 @@ impl Strand {
         }
     }
 
-    /// What our HELLO or WELCOME says, and what it grants.
+    /// Returns the contents of our HELLO or WELCOME, with its credit.
     pub fn hello(&mut self, room: &mut Room) -> Hello {
         let credit = match &mut self.state {
             State::Open { first, path, .. } => path.credit(room, *first),
@@ -244,7 +244,7 @@ impl Strand {
         Hello { number: self.ours, route: self.route, nic: self.rail.nic, first: self.first, credit }
     }
 
-    /// Gives back what is under way and the peer's part of the room: the peer is gone.
+    /// Gives up the path, as the peer is gone. Returns the frames in flight, and frees the peer's part of the room.
     pub fn give_up(self, pool: &Pool, room: &mut Room) -> Queue {
         match self.state {
             State::Open { path, .. } => path.give_up(pool, room),
@@ -252,7 +252,8 @@ impl Strand {
         }
     }
 
-    /// The peer's HELLO or WELCOME came, `len` bytes long with its header; HELLO is answered by WELCOME of its length.
+    /// Takes the peer's HELLO or WELCOME of `len` bytes, header included; a HELLO is answered by a WELCOME of its
+    /// length.
     pub fn handle_hello(&mut self, hello: &Hello, kind: Kind, len: usize) -> Result<(), Dropped> {
         match &self.state {
             State::Reserved | State::Opening { .. } => {
@@ -262,7 +263,7 @@ impl Strand {
                 self.state = State::Open { theirs: hello.number, first: hello.first, path };
                 self.length.open(len);
             }
-            // A process is a rank once: the path has one beginning.
+            // A process is a rank once: its path begins once.
             State::Open { theirs, first, .. } if (*theirs, *first) != (hello.number, hello.first) => {
                 return Err(Dropped::Hello);
             }
@@ -275,19 +276,19 @@ impl Strand {
         Ok(())
     }
 
-    /// Whether WELCOME is to be sent now; how long it is then, its header included.
+    /// Returns the length of a WELCOME that is to be sent now, header included.
     pub fn poll_welcome(&mut self) -> Option<usize> {
         self.welcome.take()
     }
 
-    /// The wire did not take it: it is owed still.
+    /// Records that the wire refused the WELCOME: it must still be sent.
     pub fn owe_welcome(&mut self, len: usize) {
         mark(Mark::WelcomeRefused);
         self.welcome = Some(len);
     }
 
-    /// Whether HELLO is to be sent now; how long it is then, its header included. On a path that is open it tries
-    /// longer frames, while something is sent to the peer.
+    /// Returns the length of a HELLO that is to be sent now, header included. On an open path it tries longer frames,
+    /// while data is sent to the peer.
     pub fn poll_hello(&mut self, now_ns: u64, in_use: bool) -> Option<usize> {
         let (at_ns, tries) = match &mut self.state {
             State::Opening { at_ns, tries } if *at_ns <= now_ns => (at_ns, tries),
@@ -296,7 +297,8 @@ impl Strand {
             }
             _ => return None,
         };
-        // By chance up to half as much later: answers that found a buffer full together would find it full together again.
+        // A random delay of up to half as much: replies that together found a buffer full would find it full together
+        // again.
         let wait_ns = TIMEOUT_FIRST_NS << (*tries).min(8);
         let chance = u64::from(self.first.0.rotate_left(7 * *tries) % 1024);
         *at_ns = now_ns + (wait_ns + wait_ns / 2 * chance / 1024).min(TIMEOUT_MAX_NS);

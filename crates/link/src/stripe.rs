@@ -1,33 +1,34 @@
-//! Which of several ways the next frame takes: the one by which it comes soonest, by what each carries and has under way. So bulk is
-//! shared out as the rails' rates are, and all end at about the same time; short messages pass by what is full.
+//! The path scheduler: chooses the path on which the next frame arrives first, by each path's rate and its bytes in
+//! flight. So bulk is distributed in proportion to the ports' rates, and all end at about the same time; short messages
+//! pass full paths by.
 //!
-//! Where the quickest way has no room, a slower one is taken only if the frame comes by it before the quickest would be through with
-//! all that waits: else a message would end as late as the slowest rail (earliest completion first, Lim et al., CoNEXT 2017).
-//! It knows no frames and no clock (P26). Before it: `ways` of `connection`.
+//! If the quickest path has no room, a slower one is taken only if the frame arrives by it before the quickest would
+//! have sent all that waits: otherwise a message would end as late as on the slowest port (earliest completion first,
+//! Lim et al., CoNEXT 2017). It knows no frames and no clock (P26). Used by `ways` of `connection`.
 
 use crate::marks::{Mark, mark};
 use crate::rail::Grade;
 
-/// A run of frames takes no longer than this by the way that it goes, where there are several: a message may end so much later for it.
-/// Shorter runs cost system calls: 250 us are 4 frames at 200 Mbit/s.
+/// The longest time that a run of frames takes on its path, in ns, where there are several paths: a message may end so
+/// much later for it. Shorter runs cost system calls: 250 us are 4 frames at 200 Mbit/s.
 pub const SLICE_NS: u64 = 1_000_000;
 
-/// A way that the frame may take.
+/// A path that the frame may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Way {
-    /// Which.
+    /// The index of the path.
     pub at: usize,
-    /// The lowest is taken, however slow it is.
+    /// The latency class; the lowest is taken, however slow it is.
     pub grade: Grade,
     pub has_room: bool,
-    /// Something is under way: room comes of itself.
+    /// Frames are in flight: room comes without further action.
     pub moves: bool,
-    /// When the frame would have come by it, and when all that waits would have, from now.
+    /// The time until the frame would have arrived by it, and until all that waits would have, in ns.
     pub one_ns: u64,
     pub all_ns: u64,
 }
 
-/// The way to take now.
+/// Returns the path to take now.
 pub fn choose(ways: impl Iterator<Item = Way>) -> Option<usize> {
     let key = |way: &Way| (way.grade, way.one_ns, way.at);
     let (mut best, mut open) = (None::<Way>, None::<Way>);

@@ -1,20 +1,21 @@
-//! What bulk to all peers has shown of our side: what the last trial of the ways over each NIC found, which is the first guess for peers whose
-//! ways were not tried (else each of many peers would be sent twelve megabytes by ways that are not the best, while others disturb the trial
-//! with theirs); and how fast all is together (`pace`).
+//! Shared statistics: what bulk transfers to all peers have shown about our NICs. The result of the last trial of the
+//! paths over each NIC is the first guess for peers whose paths were not tried (otherwise each of many peers would be
+//! sent twelve megabytes by paths that are not the best, while others disturb the trial with theirs); and the rate of
+//! all together (`pace`).
 //!
-//! It decides nothing. Before it: `bulk`; after it: `pace`.
+//! It decides nothing. Used by `bulk`; uses `pace`.
 
 use crate::pace::Pace;
 use crate::rail::{Cable, Rail};
 
-/// A rank that did not look for so long was computing, or had no core.
+/// A rank that did not poll for this long, in ns, was computing, or had no core.
 const GAP_NS: u64 = 1_000_000;
 
-/// See the module.
+/// The shared statistics of an endpoint. See the module.
 #[derive(Debug)]
 pub struct Survey {
     nics: Box<[Nic]>,
-    /// When this rank looked last, and that it has slept since.
+    /// The time of the last poll of this rank, and whether it has slept since.
     looked_ns: u64,
     has_slept: bool,
 }
@@ -25,7 +26,7 @@ impl Survey {
         Survey { nics: vec![Nic::default(); nics].into_boxed_slice(), looked_ns: 0, has_slept: false }
     }
 
-    /// At our end.
+    /// The statistics of the NIC at our end.
     pub fn nic(&self, cable: Cable) -> &Nic {
         &self.nics[usize::from(cable.ours)]
     }
@@ -34,8 +35,8 @@ impl Survey {
         &mut self.nics[usize::from(cable.ours)]
     }
 
-    /// This rank looks at what has come. Whether the network or this rank itself was slow is not known of what came meanwhile, if it did not
-    /// for long; while it slept it would have been woken.
+    /// Records a poll of this rank. If it did not poll for long, it is unknown whether the network or this rank was
+    /// slow, so arrivals of that time do not count; a rank that slept would have been woken.
     #[inline]
     pub fn look(&mut self, now_ns: u64) {
         let has_slept = std::mem::take(&mut self.has_slept);
@@ -45,32 +46,32 @@ impl Survey {
         self.looked_ns = now_ns;
     }
 
-    /// This rank is going to sleep until something comes.
+    /// Records that this rank is going to sleep until a frame arrives.
     pub fn sleep(&mut self) {
         self.has_slept = true;
     }
 
-    /// Nothing is under way or waits any more.
+    /// Records that nothing is in flight or waits any more.
     pub fn rest(&mut self) {
         self.nics.iter_mut().for_each(|nic| nic.pace.rest());
     }
 }
 
-/// The way that won.
+/// The path that won a trial.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Won {
     /// Our port.
     pub rail: u8,
-    /// All flows at once (P39).
+    /// Whether all flows together won (P39).
     pub by_flows: bool,
 }
 
-/// Of one NIC.
+/// The statistics of one NIC.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Nic {
     pub pace: Pace,
     won: Option<Won>,
-    /// The peer whose ways are tried.
+    /// The peer whose paths are tried.
     trial: Option<u32>,
 }
 
@@ -79,7 +80,7 @@ impl Nic {
         self.won
     }
 
-    /// The ways of another peer are being tried; or were, if nothing was sent to it since.
+    /// Whether the paths of another peer are being tried; or were, if nothing was sent to it since.
     pub fn is_awaited(&self, peer: u32) -> bool {
         self.trial.is_some_and(|other| other != peer)
     }

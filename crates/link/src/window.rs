@@ -1,28 +1,29 @@
-//! How many frames may be under way on one path: it grows until more is lost than a network loses by chance, and then
-//! shrinks (P23). Go-Back-N for PM had a fixed number; a switch port with a small buffer and many senders wants one found.
+//! The congestion window of one path: the frames that may be in flight. It grows until more is lost than a network
+//! loses by chance, and then shrinks (P23). Go-Back-N for PM had a fixed number; a switch port with a small buffer and
+//! many senders needs an adaptive one.
 //!
-//! It knows nothing of frames but their numbers. Before it: `path`.
+//! It knows nothing of frames but their numbers. Used by `path`.
 
 use crate::marks::{Mark, mark};
 use crate::seq::{Seq, WINDOW};
 
-/// Before anything is known: what 10 Gbit/s carry in 40 us.
+/// The first window, in frames, before anything is known: what 10 Gbit/s carry in 40 us.
 const FIRST: u32 = 32;
-/// Enough to see three frames overtake one (P15).
+/// The smallest window, in frames: enough to see three frames overtake one (P15).
 const LEAST: u32 = 4;
-/// Frames lost of a hundred that are taken for chance, not for a full buffer (BBR v2's threshold).
+/// The percentage of lost frames that counts as chance, not as a full buffer (BBR v2's threshold).
 const CHANCE_PERCENT: u32 = 2;
 
 const _: () = assert!(LEAST < FIRST && FIRST < WINDOW);
 
-/// See the module.
+/// The congestion window of one path. See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// Frames, in 256ths.
+    /// The window in 256ths of a frame.
     limit: u32,
-    /// Doubles each round, until something is lost.
+    /// Whether the window doubles each round: until the first loss.
     doubling: bool,
-    /// A round ends when a frame from behind this number has come.
+    /// A round ends when a frame beyond this number has arrived.
     round_end: Seq,
     came: u32,
     lost: u32,
@@ -35,18 +36,18 @@ impl Window {
         Window { limit: FIRST * ONE, doubling: true, round_end: first, came: 0, lost: 0 }
     }
 
-    /// Frames that may be under way.
+    /// Frames that may be in flight.
     #[inline]
     pub fn frames(&self) -> u32 {
         self.limit / ONE
     }
 
-    /// So many frames came of those that `full` of the window were in use for, and so many are lost; the peer has all
-    /// before `expected` and the next one will be `next`.
+    /// Records that `came` frames arrived and `lost` are lost; `full`: the window was in full use for them. The peer
+    /// has all before `expected`, and the next frame will be `next`.
     pub fn settled(&mut self, came: u32, lost: u32, full: bool, expected: Seq, next: Seq) {
         self.came += came;
         self.lost += lost;
-        // A window that is not used says nothing of the network.
+        // A window that is not in full use tells nothing of the network.
         if full && came > 0 {
             self.grow(came);
         }
@@ -70,7 +71,7 @@ impl Window {
         (self.came, self.lost, self.round_end) = (0, 0, next);
     }
 
-    /// Nothing was heard for a timeout: what is known of the network is old.
+    /// Restarts after a timeout: the estimate of the network is outdated.
     pub fn timed_out(&mut self, next: Seq) {
         *self = Window { limit: LEAST * ONE, doubling: true, round_end: next, came: 0, lost: 0 };
     }
@@ -80,7 +81,7 @@ impl Window {
 mod tests {
     use super::*;
 
-    /// Rounds of a whole window, of which each `lose`th frame is lost; the window after them.
+    /// Runs rounds of a whole window, of which each `lose`th frame is lost, and returns the window after them.
     fn rounds(count: u32, lose: u32) -> Window {
         let (mut window, mut at) = (Window::new(Seq(0)), Seq(0));
         for _ in 0..count {

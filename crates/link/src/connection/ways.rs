@@ -1,7 +1,7 @@
-//! Which of a peer's paths carry what: short messages by the quickest, bulk by the best between each two NICs, shared out among those;
-//! and when paths are opened that were kept in reserve, or further flows are wanted.
+//! Chooses a peer's paths for each load: short messages go by the quickest, bulk by the best between each pair of NICs,
+//! distributed among these pairs. It also decides when reserved paths are opened, or further flows are wanted.
 //!
-//! It sends nothing. Before it: `connection`; after it: `bulk` and `stripe`, which choose.
+//! It sends nothing. Used by `connection`; uses `bulk` and `stripe`, which choose.
 
 use super::Connection;
 use crate::bulk::{Bulk, Way};
@@ -14,25 +14,27 @@ use crate::strand::{Far, Route, Strand};
 use crate::stripe::{self, SLICE_NS};
 use crate::survey::Survey;
 
-/// Frames that are handed to a wire at once, at most: what UDP's segmentation offload takes (64) and more.
+/// The most frames that are handed to a wire at once: what UDP's segmentation offload takes (64) and more.
 pub(super) const RUN: usize = 64;
 
-/// Frames of the shortest length from which on what waits is bulk. Raw frames cost 1.7 us each, a run of UDP segments about 5 us and
-/// little for each (docs/measurements/2026-11-22-frame-ports.md).
+/// The number of waiting frames of the shortest length from which on they are bulk. Raw frames cost 1.7 us each, a run
+/// of UDP segments about 5 us and little for each (docs/measurements/2026-11-22-frame-ports.md).
 const BULK: usize = 6;
 
-/// From so many bytes on long frames pay, even if single ones take long. By TCP instead of UDP or raw frames, in turns, best decile:
-/// 4 KiB 10.5 us, not 7.5; 6 KB 8.6, not 11.5; 8 KiB 8.0, not 9.3; 16 KiB 12.7, not 16.2; 64 KiB 28.4, not 32.4; 1 MiB 276, not 345.
+/// Bytes from which on long frames pay, even if single ones take long. By TCP instead of UDP or raw frames, in turns,
+/// best decile: 4 KiB 10.5 us, not 7.5; 6 KB 8.6, not 11.5; 8 KiB 8.0, not 9.3; 16 KiB 12.7, not 16.2; 64 KiB 28.4, not
+/// 32.4; 1 MiB 276, not 345.
 const LONG_BYTES: usize = 9 << 9;
-/// And more than so many frames of the way for single ones: at MTU 9000 one of them takes 8 KiB in 4.6 us, two 16 KiB in 9.1.
+/// They must also exceed this many frames of the path for single ones: at MTU 9000 one of them takes 8 KiB in 4.6 us,
+/// two 16 KiB in 9.1.
 const LONG_FRAMES: usize = 2;
-/// What is longer than two frames of any Ethernet.
+/// Bytes that exceed two frames of any Ethernet.
 const LONG_ANYWAY_BYTES: usize = 64 << 10;
 
-/// Bulk that a peer was sent before the paths that were kept for it are opened, in bytes: a connection of TCP is dear for less.
+/// Bulk that a peer was sent before its reserved paths are opened, in bytes: a TCP connection is expensive for less.
 const CALL_BYTES: u64 = 1 << 20;
 
-/// What is to be sent, by its size.
+/// The load to be sent, by its size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Load {
     Few,
@@ -41,7 +43,7 @@ pub(super) enum Load {
 }
 
 impl Load {
-    /// Of `bytes` bytes in `frames` frames, where few of them go in frames of at most `few` bytes.
+    /// The load of `bytes` bytes in `frames` frames, where single frames have at most `few` bytes.
     fn of(bytes: usize, frames: usize, few: impl Fn() -> usize) -> Load {
         if bytes > LONG_ANYWAY_BYTES || bytes > LONG_BYTES && bytes > LONG_FRAMES * few() {
             Load::Long
@@ -54,14 +56,14 @@ impl Load {
 }
 
 impl Connection {
-    /// The first grade from `least` on of which a path answers; if none does, of all.
+    /// The first latency class from `least` on in which a path answers; if there is none, the first of all classes.
     fn grade(&self, least: Grade) -> Option<Grade> {
         let answering = || self.strands.iter().filter(|strand| strand.answers());
         let of = |least: Grade| answering().map(|strand| strand.rail.grade).filter(|&grade| grade >= least).min();
         of(least).or_else(|| of(Grade::Quick))
     }
 
-    /// Whether a path is one that such a load goes by. None is before one answers.
+    /// Returns whether a path carries such a load. None does before one answers.
     fn carries(&self, load: Load) -> impl Fn(usize) -> bool + '_ {
         let least = if load == Load::Few { Grade::Quick } else { Grade::Bulk };
         let grade = self.grade(least);
@@ -80,7 +82,7 @@ impl Connection {
         self.bulk.iter().position(|bulk| bulk.way().is_some_and(|way| self.is_of(at, way)))
     }
 
-    /// Whether path `at` is way `way`, or one of all flows that this is (P39).
+    /// Whether path `at` is path `way`, or one of all flows for which `way` stands (P39).
     fn is_of(&self, at: usize, way: usize) -> bool {
         let way_of = &self.strands[way];
         if way_of.is_spread() { self.strands[at].is_beside(way_of) } else { at == way }
@@ -91,8 +93,8 @@ impl Connection {
         self.strands.iter().filter(move |other| other.is_beside(&self.strands[at]))
     }
 
-    /// Looks beside which flows the network bears so little that further ones are to wait (P39), and whether any answers of those that are
-    /// one way.
+    /// Checks beside which flows the network bears so little that further ones must wait (P39), and whether any answers
+    /// of the flows that count as one path.
     pub(super) fn look_at_flows(&mut self) {
         if !self.has_flows {
             return;
@@ -111,7 +113,7 @@ impl Connection {
         }
     }
 
-    /// The path by which all flows of path `at`'s ports are measured, if there are several.
+    /// The path that measures all flows of path `at`'s ports, if there are several.
     pub(super) fn spread_of(&self, at: usize) -> Option<usize> {
         let of = || self.strands.iter().position(|other| other.is_spread() && other.is_beside(&self.strands[at]));
         if self.has_flows { of().filter(|&spread| spread != at) } else { None }
@@ -123,12 +125,12 @@ impl Connection {
             && self.strands.iter().any(|other| other.path().is_some() && other.frame() == len)
     }
 
-    /// The longest frame that all paths take by which such a load goes; before one is open, all paths. Hosts have NICs that lead
-    /// nowhere near the peer.
+    /// The longest frame that all paths take that carry such a load; before one is open, that all paths take. Hosts
+    /// have NICs that do not reach the peer.
     fn frame_of(&self, load: Load) -> usize {
         let carries = self.carries(load);
-        // Between several pairs of NICs each way that answers: what waits may go by any of them while they are tried in turns, and what
-        // is cut then must be put together by the receiver.
+        // Between several pairs of NICs each path that answers counts: waiting frames may go by any of them while they
+        // are tried in turns, and a frame that is cut then must be reassembled by the receiver.
         let trunk = load == Load::Long && self.bulk.iter().filter(|bulk| bulk.way().is_some()).nth(1).is_some();
         let carries = |at: usize| if trunk { self.strands[at].answers() } else { carries(at) };
         let of = self.strands.iter().enumerate().filter(|&(at, _)| carries(at)).map(|(_, strand)| strand.frame());
@@ -152,7 +154,7 @@ impl Connection {
         let mut ways = self.bulk.iter().filter_map(|bulk| Some((bulk, bulk.way()?)));
         let (bulk, way) = ways.next()?;
         let strand = &self.strands[way];
-        // Bytes that go past link have no CRC (P36).
+        // Bytes that are sent past link have no CRC (P36).
         let rail = strand.rail;
         let is_best = !bulk.is_tried() && rail.lossless && !rail.checked && strand.answers();
         (is_best && ways.next().is_none()).then_some(strand.route)
@@ -174,8 +176,9 @@ impl Connection {
         Load::of(bytes, self.waiting.len(), || self.frame_of(Load::Few))
     }
 
-    /// The path for a frame of `len` bytes, and how many such it may take at once; it is to come before `count` of them would by the
-    /// quickest path. Bulk waits for its own paths: by others each frame would cost a system call.
+    /// Returns the path for a frame of `len` bytes, and how many such it may take at once; the frame must arrive before
+    /// `count` of them would by the quickest path. Bulk waits for its own paths: by others each frame would cost a
+    /// system call.
     pub(super) fn pick(&self, len: usize, load: Load, count: usize) -> Option<(usize, usize)> {
         let carries = self.carries(load);
         let long = || self.paths().filter(|(_, strand, _)| strand.frame() >= len);
@@ -193,7 +196,7 @@ impl Connection {
             let begin_ns = self.queue_ns(strand) + if waits { 0 } else { path.latency_ns() };
             stripe::Way {
                 at,
-                // Of the ways that were measured best none goes before another.
+                // Among the paths that were measured best none has precedence.
                 grade: if waits { Grade::Quick } else { strand.rail.grade },
                 has_room: has_room(strand, path),
                 moves: path.under_way() > 0,
@@ -206,7 +209,7 @@ impl Connection {
         Some((at, ((SLICE_NS / path.takes_ns(len as u64).max(1)) as usize).clamp(1, RUN)))
     }
 
-    /// Bytes of bulk went by path `at`, and not by the others that carry it.
+    /// Records that bytes of bulk went by path `at`, and not by the others that carry it.
     pub(super) fn pass_over(&mut self, at: usize, bytes: usize) {
         if !self.has_flows && self.bulk.len() == 1 {
             return;
@@ -218,8 +221,8 @@ impl Connection {
         }
     }
 
-    /// How long what is under way keeps a frame waiting that goes by a path: on all paths of its NIC, but on other flows beside it,
-    /// which do not wait for each other where each has a share, and have smaller rates where they do.
+    /// The time for which frames in flight delay a frame on a path: those on all paths of its NIC, but not on other
+    /// flows beside it, which do not wait for each other where each has a share, and have smaller rates where they do.
     fn queue_ns(&self, of: &Strand) -> u64 {
         let is_in_front = |other: &&Strand| {
             other.rail.nic == of.rail.nic && (!other.is_beside(of) || other.route.flow == of.route.flow)
@@ -227,13 +230,13 @@ impl Connection {
         self.strands.iter().filter(is_in_front).filter_map(Strand::path).map(Path::queue_ns).sum()
     }
 
-    /// A way carries no more than a network may give one flow, and there might be more.
+    /// Whether a path carries no more than a network may give one flow, and further flows might carry more.
     #[inline]
     pub fn wants_flows(&self) -> bool {
         self.bulk.iter().any(Bulk::wants_flows)
     }
 
-    /// The further flows that are wanted and not there, of ports that answer over those NICs.
+    /// Returns the missing further flows of ports that answer over the NICs for which flows are wanted.
     pub fn flows_wanted(&mut self) -> Vec<(Route, Far)> {
         let wanted = |strand: &Strand| self.bulk.iter().any(|bulk| bulk.wants_flows() && strand.is_usable(bulk.cable));
         let flows = self.strands.iter().filter(|strand| wanted(strand)).flat_map(Strand::further);
@@ -242,7 +245,7 @@ impl Connection {
         flows
     }
 
-    /// Opens the paths that were kept in reserve, where they are needed.
+    /// Opens the reserved paths where they are needed.
     pub(super) fn call_reserve(&mut self, survey: &Survey) {
         for at in 0..self.strands.len() {
             if self.strands[at].is_reserved()
@@ -255,21 +258,21 @@ impl Connection {
         }
     }
 
-    /// Whether path `at` leads to where others from its NIC do, if any does: a host may answer for its other NICs' addresses, and
-    /// what goes there is a second way over the same wire.
+    /// Whether path `at` connects the same NICs as others from its NIC, if there are any: a host may answer for its
+    /// other NICs' addresses, and such a path is a second one over the same wire.
     fn belongs(&self, at: usize) -> bool {
         let cable = self.strands[at].cable();
         let from_nic = || self.strands.iter().filter(|strand| strand.rail.nic == cable.ours && strand.answers());
         from_nic().next().is_none() || from_nic().any(|strand| strand.cable() == cable)
     }
 
-    /// Whether bulk would be tried by path `at`, or go by it, if it were open.
+    /// Whether path `at` would be tried with bulk, or carry it, if it were open.
     fn may_need(&self, at: usize, survey: &Survey) -> bool {
         let strand = &self.strands[at];
         self.bulk.iter().any(|bulk| bulk.cable == strand.cable() && bulk.may_need(strand.route.ours, survey))
     }
 
-    /// Why paths of a rail are needed, if they are.
+    /// The reason for which paths of a port are needed, if they are.
     fn calls(&self, rail: &Rail) -> Option<Mark> {
         if rail.grade < Grade::Bulk {
             let beside = || self.strands.iter().filter(|strand| strand.rail.nic == rail.nic);
@@ -283,7 +286,8 @@ impl Connection {
         if has_bulk { Some(Mark::CalledForBulk) } else { is_alone().then_some(Mark::CalledAlone) }
     }
 
-    /// The paths for what waits: those that answer, or all open ones if none does (P24), but for flows that are held back (P39).
+    /// The paths for waiting frames: those that answer, or all open ones if none does (P24), except held-back flows
+    /// (P39).
     pub(super) fn paths(&self) -> impl Iterator<Item = (usize, &Strand, &Path)> {
         let useful = || self.strands.iter().enumerate().filter(|(_, strand)| !strand.is_held_back);
         let open = move || useful().filter_map(|(at, strand)| Some((at, strand, strand.path()?)));
