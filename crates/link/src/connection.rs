@@ -509,7 +509,7 @@ impl Connection {
         if self.stopping { Flags::STOP } else { Flags::default() }
     }
 
-    /// Sends waiting frames of one length on one path. Whether there may be more to send.
+    /// Sends waiting frames of one length on one path. Returns whether there may be more to send.
     fn send_run(&mut self, shared: &mut Shared, now_ns: u64, wire: &mut dyn Wire) -> bool {
         let first = self.waiting.first().expect("something waits");
         let len = shared.sending.frame(first).len();
@@ -521,7 +521,7 @@ impl Connection {
         if longest < len {
             return self.cut(shared, first, longest);
         }
-        // What must be delivered in order is held by its receiver until what went by slower rails is there.
+        // A receiver keeps frames that must be delivered in order until those on slower ports are there.
         let is_placed = frame_record(shared.sending.frame(first)).placed;
         let ahead = if is_placed { usize::MAX } else { shared.holding.slots() / AHEAD_PART };
         let Some((at, most)) = self.pick(len, load, self.waiting.len().min(ahead)) else { return false };
@@ -542,14 +542,14 @@ impl Connection {
             && let this = shared.sending.frame(slot).len()
             && this <= len
         {
-            // A way that is tried must not look slow because an acknowledgement waits for company (P13).
+            // A path in a trial must not look slow because an acknowledgement waits for data (P13).
             let after = shared.sending.after(slot);
             let flags = if is_tried && after.is_none() { stop | Flags::ASK } else { stop };
             let head = data(credit, theirs, &path.numbers(count as u32), flags);
             write_data(shared, slot, &head, ends(shared.me, peer), cover);
             run[count] = slot;
             count += 1;
-            // Segmentation offload takes a shorter one at the end alone.
+            // Segmentation offload takes a shorter frame at the end alone.
             next = after.filter(|_| this == len);
         }
         let mut frames = [IoSlice::new(&[]); RUN];
@@ -564,7 +564,7 @@ impl Connection {
         }
         if taken < count {
             mark(Mark::WireFull);
-            // A rail that is down must fall silent, or its path would be tried for ever (P24).
+            // The path of a port that is down must fall silent, or it would be tried for ever (P24).
             path.ask_later(now_ns);
             strand.is_full = true;
             strand.length_mut().refused(len);
@@ -591,16 +591,16 @@ impl Connection {
         }
         shared.counts.frames += taken as u64;
         shared.counts.runs += u64::from(taken > 0);
-        // What the wire does not take goes by another.
+        // Frames that the wire refuses go by another path.
         taken > 0 || self.strands.len() > 1
     }
 
-    /// The first waiting frame is longer than any path takes that answers: cuts it in two. Whether it did.
+    /// Cuts the first waiting frame in two, as it is longer than any path takes that answers. Returns whether it did.
     fn cut(&mut self, shared: &mut Shared, slot: Slot, longest: usize) -> bool {
         let len = shared.sending.frame(slot).len();
         let keep = longest - HEADER - RECORD;
-        // One is left for HELLO. Of the last ones a peer takes no more while it has frames under way: pieces that are lost may
-        // have to be cut again for a path that is shorter still (found by the simulation, seed 173124).
+        // One slot is left for HELLO. While a peer has frames in flight it does not take the last slots: pieces that
+        // are lost may have to be cut again for a path that is shorter still (found by the simulation, seed 173124).
         let left = shared.sending.left().saturating_sub(shared.kept);
         let is_short = left <= SPARE && !self.nothing_moves() || left <= 1;
         let Some(rest) = (!is_short).then(|| shared.sending.take(len - keep)).flatten() else {
@@ -617,7 +617,7 @@ impl Connection {
         true
     }
 
-    /// The acknowledgement that is to go alone.
+    /// Sends the acknowledgement that is to go alone.
     fn reply(&mut self, shared: &mut Shared, at: usize, now_ns: u64, wire: &mut dyn Wire) {
         let (peer, stop, strand) = (self.peer, self.stop(), &mut self.strands[at]);
         let route = strand.route;
@@ -645,17 +645,17 @@ impl Connection {
         }
     }
 
-    /// Acknowledgements that are owed are due.
+    /// Makes owed acknowledgements due at once.
     pub fn acknowledge(&mut self) {
         self.strands.iter_mut().filter_map(Strand::path_mut).for_each(Path::acknowledge);
     }
 
-    /// When `transmit` has something to do, if nothing comes before.
+    /// The time at which `transmit` has something to do, if nothing arrives before.
     pub fn deadline_ns(&self) -> Option<u64> {
         self.strands.iter().filter_map(Strand::deadline_ns).min()
     }
 
-    /// Gives back all memory: the peer is gone.
+    /// Releases all memory of a peer that is gone.
     pub fn forget(self, shared: &mut Shared) {
         if self.slots > 0 || !self.reassembly.is_empty() {
             mark(Mark::Forgotten);
@@ -674,7 +674,7 @@ impl Connection {
     }
 }
 
-/// Bytes of the longest frame in a queue; 0, if there is none.
+/// The length of the longest frame in a queue, in bytes; 0 if there is none.
 fn longest(sending: &Pool, queue: &Queue) -> usize {
     sending.each(queue).map(|slot| sending.frame(slot).len()).max().unwrap_or(0)
 }

@@ -3,7 +3,7 @@
 //! Its inputs are received frames, the time (nanoseconds of any monotonic clock) and keys, as arguments; its outputs
 //! are frames to send and to retransmit. No module here reads a clock, waits, or allocates after a path is open, except
 //! for the state that a path needs from its first gap on. `docs/protocol.md` is the specification; `P<n>` in code and
-//! tests cites its rules, and `tests/protocol.rs` finds a rule that no test cites.
+//! tests cites its rules, and `tests/protocol.rs` finds a rule that is not cited.
 //!
 //! The modules that a frame passes: `endpoint` (all peers, with `peers` and `numbers`) -> `connection` (one peer:
 //! messages in fragments) -> `strand` (a path from its opening on) -> `path` (an established path: numbers,

@@ -1,5 +1,5 @@
-//! One endpoint against a peer that is written by hand, frame by frame: what seeds of the simulator come by too seldom, and
-//! what they have found.
+//! Tests one endpoint against a peer that is written by hand, frame by frame: cases that seeds of the simulator reach
+//! too seldom, and cases that they have found.
 
 use hawser_link::frame::{Cover, Dropped, Ends, Flags, Frame, Head, Key, Kind};
 use hawser_link::record::{RECORD, Record};
@@ -10,11 +10,11 @@ const ROUTE: Route = Route { ours: 0, theirs: 0, flow: 0 };
 const FRAME: usize = 1472;
 const SLOTS: usize = 300;
 
-/// What an endpoint has sent.
+/// The frames that an endpoint has sent.
 #[derive(Default)]
 struct Tape(Vec<Vec<u8>>);
 
-/// Takes nothing.
+/// A wire that takes nothing.
 struct Full;
 
 impl Wire for Full {
@@ -38,7 +38,7 @@ fn key() -> Key {
 struct Two {
     endpoint: Endpoint,
     now_ns: u64,
-    /// The number by which rank 0 knows the path, its next number and rank 1's.
+    /// Rank 0's number of the path, its next number and rank 1's.
     path: u32,
     first: Seq,
     sequence: Seq,
@@ -57,7 +57,7 @@ impl Two {
         Two { endpoint, now_ns: 1, path: 0, first: Seq(0), sequence: Seq(0), came: vec![] }
     }
 
-    /// What rank 0 sends now.
+    /// Returns the frames that rank 0 sends now.
     fn transmit(&mut self) -> Vec<(Head, Vec<u8>)> {
         let mut tape = Tape::default();
         self.endpoint.transmit(self.now_ns, &mut tape);
@@ -86,7 +86,7 @@ impl Two {
         Head { kind, flags: Flags::default(), path, sequence, expected: self.first, credit, open: 0 }
     }
 
-    /// Opens the path, as the answer to its HELLO. Rank 1 has room for `credit` frames.
+    /// Opens the path in reply to its HELLO. Rank 1 has room for `credit` frames.
     fn open(&mut self, credit: u16) {
         let (head, hello) = self.transmit().into_iter().find(|(head, _)| head.kind == Kind::Hello).expect("HELLO");
         assert_eq!(hello.len() + 32, FRAME);
@@ -96,13 +96,13 @@ impl Two {
         self.greet(Head { kind: Kind::Welcome, path: 1, credit, ..head }, FRAME);
     }
 
-    /// HELLO or WELCOME of so many bytes comes.
+    /// Delivers a HELLO or WELCOME of `len` bytes.
     fn greet(&mut self, head: Head, len: usize) {
         let hello = [&77_u32.to_le_bytes()[..], &[0; 8], &vec![0; len - 44]].concat();
         self.receive(head, &hello).unwrap();
     }
 
-    /// A fragment of rank 1's comes; `said` changes what its header says.
+    /// Delivers a fragment of rank 1; `said` changes its header.
     fn fragment(&mut self, record: &Record, bytes: &[u8], said: impl FnOnce(&mut Head)) -> Result<(), Dropped> {
         let mut payload = [0; RECORD].to_vec();
         record.write(&mut payload);
@@ -124,7 +124,7 @@ impl Two {
 
 const PART: Record = Record { message: Seq(0), offset: 0, total: 8, channel: 0, placed: false };
 
-/// P7: what waits for a path cannot keep it from being opened, however much it is.
+/// P7: messages that wait for a path cannot keep it from being opened, however many they are.
 #[test]
 fn a_path_is_opened_though_all_memory_is_taken() {
     let mut two = Two::new();
@@ -145,8 +145,8 @@ fn of_each_rail_is_told_who_was_tried_and_who_answered() {
 }
 
 /// P7: a WELCOME that the wire does not take goes out when it does; the peer's next HELLO may be a second away.
-/// P34: a peer that computes answers nothing, and is to be reached by the best way once it does; where that leads nowhere the next one is
-/// called.
+/// P34: a peer that computes does not reply, and must be reached by the best path once it does; if that path is dead
+/// the next one is called.
 #[test]
 fn a_way_for_single_frames_is_called_where_no_better_one_is_answered_though_the_peer_is_there() {
     const MS: u64 = 1_000_000;
@@ -203,7 +203,7 @@ fn frames_are_cut_again_and_again_though_all_memory_is_taken() {
             sent.retain(|(head, _)| head.kind == Kind::Data);
             let question = sent.iter().rfind(|(_, payload)| answers && payload.is_empty()).map(|(head, _)| *head);
             if let Some(Head { sequence, open: open @ 1.., .. }) = question {
-                // Of all that is open the question alone came.
+                // Of all open numbers the probe alone has arrived.
                 let expected = Seq(sequence.0.wrapping_sub(u32::from(open)));
                 let mut bits = [0; 128];
                 bits[usize::from(open - 1) / 8] = 1 << ((open - 1) % 8);
@@ -219,7 +219,7 @@ fn frames_are_cut_again_and_again_though_all_memory_is_taken() {
     }
 }
 
-/// P7, P8: a rank opens so many paths and no more, and none that is too short for anything.
+/// P7, P8: a rank opens a limited number of paths, and none that is too short for anything.
 #[test]
 fn hellos_do_not_take_all_memory() {
     let mut two = Two::new();
@@ -236,7 +236,7 @@ fn hellos_do_not_take_all_memory() {
     assert_eq!((taken, two.endpoint.drops()[Dropped::Hello as usize]), (255, 4 * 256 - 255 + 1));
 }
 
-/// P3: a frame that breaks a rule is not heard in what else it says: here of room.
+/// P3: a frame that breaks a rule has no effect by its other contents: here by its credit.
 #[test]
 fn what_breaks_a_rule_has_no_effect_at_all() {
     let mut two = Two::new();
@@ -266,7 +266,7 @@ fn fragments_that_disagree_about_their_message_are_dropped() {
     assert_eq!(two.endpoint.left(), (SLOTS, SLOTS));
 }
 
-/// P22: it was cut again for a shorter path, and comes whole by a longer one.
+/// P22: the message was cut again for a shorter path, and arrives whole by a longer one.
 #[test]
 fn a_whole_message_takes_the_place_of_its_pieces() {
     let mut two = Two::new();
@@ -306,7 +306,7 @@ fn a_further_user_has_its_share_whatever_the_first_has_filled_and_no_more() {
     let share = SLOTS / 8;
     // `send` is of control, which leaves 16 to HELLOs.
     assert_eq!(first, (SLOTS - 4 * share - 16, share / 2, Ok(())));
-    // All of it comes, in turns of what may be under way.
+    // All of it arrives, in turns of what may be in flight.
     let mut next = two.first;
     while !two.endpoint.is_quiet() {
         let frames = two.transmit().into_iter().filter(|(head, _)| head.kind == Kind::Data).count() as u32;

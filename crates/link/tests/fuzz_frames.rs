@@ -1,11 +1,11 @@
-//! Whatever comes by the wire: any bytes, frames of two ranks of our own job that keep to no rule, frames that came before and
-//! our own ones, among sends of ours and time that passes. What must hold after every event:
-//! - nothing panics, and no memory is asked for but by HELLO, which opens a path, and by a path's first gap;
-//! - what was dropped has changed nothing: a twin that never saw it sends the same from then on (P3);
-//! - a message that is delivered is made of the fragments that came.
+//! Fuzzes the frames that arrive: any bytes, frames of two ranks of our own job that keep to no rule, repeated frames
+//! and our own ones, among sends of ours and time that passes. The invariants after every event:
+//! - nothing panics, and no memory is allocated except by HELLO, which opens a path, and by a path's first gap;
+//! - a dropped frame has changed nothing: a twin that never got it sends the same from then on (P3);
+//! - a delivered message consists of fragments that arrived.
 //!
-//! And at the end: a third rank, which keeps to the protocol, is served as if the others were not there once they are
-//! forgotten, and all memory has come back.
+//! At the end, a third rank, which keeps to the protocol, is served as if the others did not exist once they are
+//! forgotten, and all memory has been released.
 
 use allocation_counter::measure;
 use bolero::{TypeGenerator, check};
@@ -15,7 +15,7 @@ use hawser_link::{Class, Config, Endpoint, Far, Grade, Message, Rail, Route, Seq
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IoSlice;
 
-/// Us, two that the fuzzer speaks for, and one that keeps to the protocol.
+/// This rank, two ranks that the fuzzer plays, and one that keeps to the protocol.
 const RANKS: u32 = 4;
 const HONEST: u32 = 3;
 const RAILS: u8 = 2;
@@ -25,9 +25,9 @@ const SHORT: usize = 548;
 const SLOTS: usize = 260;
 /// The number of a hostile rank's first frame.
 const FIRST: u32 = u32::MAX - 20;
-/// What a path that is opened may ask for: tables that double.
+/// The memory that a path may allocate when it is opened, in bytes: tables that double.
 const PATH: u64 = 32 << 10;
-/// What a path's first gap may ask for: a bit for each frame of the window.
+/// The memory that a path's first gap may allocate, in bytes: a bit for each frame of the window.
 const GAP: u64 = 1024 / 8;
 
 #[derive(Clone, Debug, TypeGenerator)]
@@ -39,7 +39,7 @@ enum Event {
     },
     /// A frame of a rank of this job.
     Shaped(Shaped),
-    /// Frames of one, each with a message or a part of it, of which the first comes later.
+    /// Frames of one rank, each with a message or a part of it, of which the first arrives later.
     Run {
         from: bool,
         rail: u8,
@@ -47,14 +47,14 @@ enum Event {
         skip: u8,
         part: bool,
     },
-    /// It has all but our last frames, and of those these.
+    /// An ACK for all but our last frames, and for these of those.
     Acked {
         from: bool,
         rail: u8,
         behind: u8,
         bits: u16,
     },
-    /// One that came before comes again, or one of ours comes back.
+    /// An earlier frame arrives again, or one of ours comes back.
     Again {
         rail: u8,
         number: u8,
@@ -66,7 +66,7 @@ enum Event {
     Call(Call),
 }
 
-/// Numbers are near those in use.
+/// A frame with numbers near those in use.
 #[derive(Clone, Debug, TypeGenerator)]
 struct Shaped {
     from: bool,
@@ -94,7 +94,7 @@ enum Body {
     Any(Vec<u8>),
 }
 
-/// Numbered, next, and right.
+/// A frame that is numbered, next, and right.
 const PLAIN: Shaped = Shaped {
     from: false,
     rail: 0,
@@ -110,7 +110,7 @@ const PLAIN: Shaped = Shaped {
     wrong: None,
 };
 
-/// What is wrong with a frame besides.
+/// A further error of a frame.
 #[derive(Clone, Copy, Debug, TypeGenerator)]
 enum Wrong {
     Key,
@@ -127,7 +127,7 @@ enum Call {
         len: u16,
         control: bool,
     },
-    /// So many frames are taken of each run.
+    /// The wire takes this many frames of each run.
     Transmit {
         taken: u8,
     },
@@ -138,7 +138,7 @@ enum Call {
         to: bool,
         rail: u8,
     },
-    /// If it is 0: else hardly one would stay.
+    /// If it is 0: otherwise hardly one would stay.
     Forget {
         who: bool,
         never: u8,
@@ -150,7 +150,7 @@ enum Call {
     },
 }
 
-/// What an endpoint sends, without any memory that it asks for then.
+/// The frames that an endpoint sends, recorded without an allocation during the test.
 struct Tape {
     bytes: Vec<u8>,
     frames: Vec<(u32, Route, usize)>,
@@ -167,7 +167,7 @@ impl Tape {
         self.frames.clear();
     }
 
-    /// By peer and path, each in order.
+    /// Returns the frames by peer and path, each in order.
     fn by_path(&self) -> BTreeMap<(u32, Route), Vec<Vec<u8>>> {
         let mut all = BTreeMap::<_, Vec<_>>::new();
         let mut at = 0;
@@ -215,7 +215,7 @@ fn byte(message: u32, at: usize) -> u8 {
     (message as usize * 7 + at) as u8
 }
 
-/// What the fuzzer knows of a path: our number for it, our next frame's and that rank's next one.
+/// The fuzzer's knowledge of a path: our number for it, our next frame's number and that rank's next one.
 #[derive(Clone, Copy)]
 struct Known {
     number: u32,
@@ -225,7 +225,7 @@ struct Known {
 
 struct Test {
     it: Endpoint,
-    /// Never sees what is dropped.
+    /// The twin never gets a dropped frame.
     twin: Endpoint,
     now_ns: u64,
     tape: Tape,
@@ -237,11 +237,11 @@ struct Test {
     /// Messages that were delivered before earlier ones.
     early: BTreeSet<(u32, u32)>,
     sent: Vec<Vec<u8>>,
-    /// Messages of each rank, and whether their bytes may be any.
+    /// The number of messages of each rank, and whether their bytes may be any.
     messages: [u32; RANKS as usize],
     garbled: bool,
     forgotten: [bool; RANKS as usize],
-    /// What is delivered, laid behind one another.
+    /// The delivered bytes, one message behind the other.
     delivered: Vec<u8>,
 }
 
@@ -250,7 +250,7 @@ fn who(which: bool) -> u32 {
 }
 
 impl Test {
-    /// With a path of each rank: events may open others.
+    /// Begins with a path of each rank: events may open others.
     fn new() -> Test {
         let mut test = Test {
             it: endpoint(0),
@@ -313,7 +313,7 @@ impl Test {
         }
     }
 
-    /// A frame of a hostile rank.
+    /// Encodes a frame of a hostile rank.
     fn write(&mut self, shaped: &Shaped) -> Vec<u8> {
         let (from, rail) = (who(shaped.from), shaped.rail % RAILS);
         let route = Route { ours: rail, theirs: rail, flow: 0 };
@@ -381,7 +381,7 @@ impl Test {
         bytes
     }
 
-    /// A frame comes; to the twin only if it was taken, or has an effect that it is dropped with.
+    /// Delivers a frame; to the twin only if it was taken, or has an effect although it is dropped.
     fn receive(&mut self, rail: u8, bytes: &[u8]) {
         let Test { it, delivered, now_ns, .. } = self;
         delivered.clear();
@@ -412,7 +412,7 @@ impl Test {
         self.came.push(bytes.to_vec());
     }
 
-    /// The rank that sent it goes on behind it.
+    /// Advances the state of the rank that sent the frame.
     fn learn(&mut self, rail: u8, bytes: &[u8], taken: bool) {
         let said = Frame::of(bytes).expect("it was taken");
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
@@ -425,7 +425,7 @@ impl Test {
         }
     }
 
-    /// `placed`: the number of the message that a frame carries which need not come in order.
+    /// `placed`: the number of the order-free message that a frame carries.
     fn check_messages(&mut self, messages: &[(u32, usize)], placed: Option<u32>) {
         let mut at = 0;
         for &(from, len) in messages {
@@ -506,7 +506,7 @@ impl Test {
         }
     }
 
-    /// What the fuzzer sees of our frames.
+    /// Records what our frames show to the fuzzer.
     fn overhear(&mut self, peer: u32, route: Route, bytes: &[u8]) {
         let (head, payload) = Frame::of(bytes).unwrap().check(&key(), Ends { from: 0, to: peer }).expect("it is ours");
         let word = |at: usize| u32::from_le_bytes(payload[at..at + 4].try_into().unwrap());
@@ -524,7 +524,7 @@ impl Test {
         }
     }
 
-    /// Who keeps to the protocol is served.
+    /// Checks that a rank that keeps to the protocol is served.
     fn check_service(&mut self) {
         (1..HONEST).for_each(|peer| self.forget(peer));
         assert_eq!(self.it.left(), (SLOTS, SLOTS));
@@ -571,7 +571,7 @@ fn frames_of_peers() {
     });
 }
 
-/// The number of the message that a frame carries whole and which need not come in order.
+/// The number of the order-free message that a frame carries whole.
 fn placed(bytes: &[u8]) -> Option<u32> {
     let length = usize::from(u16::from_le_bytes([*bytes.get(2)?, *bytes.get(3)?]));
     let (record, fragment) = Record::read(bytes.get(HEADER..HEADER + length)?).ok()?;

@@ -1,5 +1,6 @@
-//! P26, P39: what bulk gets out of rails, in simulated time: switch ports with a rate and a buffer, ranks that cost no time. What is asserted
-//! is what holds today (docs/protocol.md, How it is tested); the same calls take the same time on every machine.
+//! P26, P39: the goodput of bulk over ports, in simulated time: switch ports with a rate and a buffer, ranks that cost
+//! no time. The assertions are what holds today (docs/protocol.md, How it is tested); the same calls take the same time
+//! on every machine.
 
 use hawser_link::frame::{HEADER, Key};
 use hawser_link::record::RECORD;
@@ -10,19 +11,19 @@ use std::io::IoSlice;
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 const SECOND_NS: u64 = 1_000 * MS;
-/// As of `dev-ether`: frames of its pools, and what a port of UDP has room for.
+/// As in `dev-ether`: frames of its pools, and what a UDP port buffers.
 const SLOTS: usize = 1024;
 const ROOM: u32 = 2137;
 const MTU_1500: usize = 1472;
 const MTU_9000: usize = 8972;
 
-/// A rail: what the switch's ports to every rank have.
+/// A rail: the properties of the switch's ports to every rank.
 #[derive(Clone, Copy)]
 struct Track {
     mbit_per_s: u64,
     buffer_bytes: usize,
     faults: Faults,
-    /// By so many flows a rank may send, and whether each has the rate and the buffer for itself.
+    /// The number of flows by which a rank may send, and whether each has the rate and the buffer for itself.
     flows: u8,
     capped: bool,
 }
@@ -32,7 +33,7 @@ fn track(mbit_per_s: u64) -> Track {
 }
 
 const LATENCY_NS: u64 = 30 * US;
-/// As of `dev-ether`: flows to one peer.
+/// As in `dev-ether`: flows to one peer.
 const FLOWS: usize = 4;
 
 struct Cable<'a> {
@@ -43,7 +44,7 @@ struct Cable<'a> {
     rails: usize,
 }
 
-/// The network's number of a rank's rail, for each flow.
+/// The network's number of a rank's port, for each flow.
 fn place(ranks: usize, rails: usize, (rank, rail): (usize, usize), flow: u8) -> usize {
     (usize::from(flow) * ranks + rank) * rails + rail
 }
@@ -62,20 +63,20 @@ struct World {
     network: Network,
     ranks: Vec<Endpoint>,
     tracks: Vec<Track>,
-    /// Frames that all sent by each flow.
+    /// Frames that all ranks sent by each flow.
     by_flow: [u64; FLOWS],
     /// Bytes of a message: as in `dev-ether`, a piece of bulk is a frame.
     piece: usize,
-    /// Bytes that each rank has for each other, still to be sent; and all that is to come.
+    /// Bytes that each rank still has to send to each other, and the sum that is to arrive.
     left: Vec<Vec<usize>>,
     to_come: usize,
-    /// When a frame with something new came last, and the longest time between two.
+    /// The arrival time of the last frame with new payload, and the longest time between two.
     last_ns: u64,
     stall_ns: u64,
 }
 
 impl World {
-    /// `loads`: who sends whom how many bytes.
+    /// `loads`: sender, receiver and bytes of each load.
     fn new(tracks: &[Track], frame: usize, ranks: usize, loads: &[(usize, usize, usize)]) -> World {
         let rails = tracks.len();
         let endpoint = |me: usize| {
@@ -137,7 +138,7 @@ impl World {
         world
     }
 
-    /// Rank `me` sends what it may.
+    /// Sends what rank `me` may send.
     fn work(&mut self, me: usize) {
         let World { network, by_flow, ranks, left, tracks, piece, .. } = self;
         let fill = |_: usize, into: &mut [u8]| into.fill(7);
@@ -151,7 +152,7 @@ impl World {
         ranks[me].transmit(now_ns, &mut Cable { network, by_flow, me, ranks: count, rails: tracks.len() });
     }
 
-    /// Until all has come, or until then; how long that takes.
+    /// Runs until everything has arrived, or until then; returns how long that takes.
     fn run_until(&mut self, until_ns: u64) -> u64 {
         let rails = self.tracks.len();
         (0..self.ranks.len()).for_each(|me| self.work(me));
@@ -183,19 +184,19 @@ impl World {
         self.network.now_ns()
     }
 
-    /// Until all has come; how long that takes.
+    /// Runs until everything has arrived; returns how long that takes.
     fn run(&mut self) -> u64 {
         self.run_until(u64::MAX)
     }
 
-    /// What the frames of so many bytes take by rails of so many Mbit/s together.
+    /// The time that the frames of `bytes` bytes take by rails of `mbit_per_s` together.
     fn ideal_ns(&self, bytes: usize, mbit_per_s: u64) -> u64 {
         let on_wire = bytes.div_ceil(self.piece) * (self.piece + HEADER + RECORD);
         on_wire as u64 * 8_000 / mbit_per_s
     }
 }
 
-/// The part of the rails' sum that bulk from one rank to another gets, in percent.
+/// The part of the rails' summed rate that bulk from one rank to another gets, in percent.
 fn part(tracks: &[Track], frame: usize, bytes: usize) -> u64 {
     let mut world = World::new(tracks, frame, 2, &[(0, 1, bytes)]);
     let took_ns = world.run();
@@ -235,7 +236,7 @@ fn rails_of_any_rates_carry_bulk_together() {
     }
 }
 
-/// The target of docs/performance.md: at 1 % loss at least 80 % of what goes without.
+/// The target of docs/performance.md: at 1 % loss at least 80 % of the goodput without loss.
 #[test]
 fn loss_and_reordering_on_every_rail_cost_little() {
     let faults = Faults { lose: 10, reorder: 100, late_ns: 200 * US, ..Faults::default() };
@@ -248,7 +249,8 @@ fn loss_and_reordering_on_every_rail_cost_little() {
     }
 }
 
-/// P39: a network that gives each flow a share carries a multiple by several; one that gives all of them together no more than by one.
+/// P39: a network that gives each flow a share carries a multiple by several flows; one that limits all of them
+/// together carries no more than by one.
 #[test]
 fn several_flows_carry_what_each_is_given_and_cost_nothing_where_that_is_no_more() {
     for (frame, mbit_per_s) in [(MTU_1500, 200), (MTU_1500, 1000), (MTU_9000, 1000)] {
@@ -291,7 +293,7 @@ fn who_carries_more_than_clouds_give_a_flow_opens_no_other() {
     assert_eq!(world.by_flow[1..], [0; 3]);
 }
 
-/// P24: both send; what one sends by one of two rails does not arrive, what the other sends does.
+/// P24: both send; frames that one sends by one of two rails do not arrive, frames of the other do.
 #[test]
 fn a_rail_that_only_sends_costs_no_more_than_itself() {
     let both = [(0, 1, BULK), (1, 0, BULK)];
@@ -307,8 +309,9 @@ fn a_rail_that_only_sends_costs_no_more_than_itself() {
     assert!(both < gone && 100 * one_way <= 105 * gone, "{one_way} ns, {gone} without the rail");
 }
 
-/// Loads that have ports of one rate to pass, so many bytes each that has any: at least so much of that is used, in percent, and nothing
-/// stands still for 20 ms. For buffers and frames of two sizes; how many frames were dropped by each length of frames.
+/// Loads through ports of one rate, `through` bytes for each port that has any: at least the given percentage of it is
+/// used, and nothing stalls for 20 ms. For buffers and frames of two sizes; returns how many frames were dropped for
+/// each frame length.
 fn crowd(
     what: &str,
     mbit_per_s: u64,
@@ -332,20 +335,21 @@ fn crowd(
     sizes.map(run).collect()
 }
 
-/// Ranks that send 1 MiB each through the port of one.
+/// Ranks that send 1 MiB each through one rank's port.
 #[test]
 fn incast_does_not_stall() {
     for count in [8, 16, 32, 63] {
         let loads: Vec<_> = (1..=count).map(|rank| (rank, 0, 1 << 20)).collect();
         for (frame, dropped) in crowd(&format!("incast of {count}"), 500, &loads, count << 20, 85) {
-            // P27: without it as many are dropped as come, or twice as many.
+            // P27: without it as many frames are dropped as arrive, or twice as many.
             let frames = ((count << 20) / (frame - HEADER - RECORD)) as u64;
             assert!(frame > MTU_1500 || 3 * dropped <= frames, "incast of {count}: {dropped} dropped of {frames}");
         }
     }
 }
 
-/// P39: many that might send by several flows get as much out of a port as by one each: where it is crowded there is but one.
+/// P39: many senders that might use several flows get as much out of a port as with one each: on a crowded port each
+/// has but one.
 #[test]
 fn further_flows_do_not_crowd_a_port_that_many_send_to() {
     const EACH: usize = 16 << 20;
@@ -375,7 +379,7 @@ fn further_flows_do_not_crowd_a_port_that_many_send_to() {
     }
 }
 
-/// One rank begins to speak to a thousand: their answers are twelve times what its port's buffer holds.
+/// One rank sends first to a thousand: their replies are twelve times what its port's buffer holds.
 #[test]
 fn a_thousand_peers_are_connected_in_a_second() {
     let loads: Vec<_> = (1..=1000).map(|rank| (0, rank, 16 << 10)).collect();

@@ -1,4 +1,5 @@
-//! What a rank grants to all that speak to it, summed on the wire (P21): endpoints with a wire that loses nothing.
+//! Tests the sum of a rank's grants to all its peers, read from the wire (P21): endpoints with a wire that loses
+//! nothing.
 
 use hawser_link::frame::{Dropped, Ends, Frame, Key, Kind};
 use hawser_link::{Class, Config, Endpoint, Far, Message, Rail, Route, Seq, Wire, ack};
@@ -7,7 +8,7 @@ use std::io::IoSlice;
 
 const FRAME: usize = 548;
 const SLOTS: usize = 600;
-/// Messages of each speaker, and bytes of one.
+/// The number of messages of each speaker, and bytes of one.
 const MESSAGES: usize = 300;
 const BYTES: usize = 8000;
 
@@ -15,7 +16,7 @@ fn key() -> Key {
     Key::new(*b"the job's secret")
 }
 
-/// Frames of one rank: to whom, by which flow.
+/// Frames of one rank, with their receivers and flows.
 #[derive(Default)]
 struct Tape(Vec<(u32, u8, Vec<u8>)>);
 
@@ -26,7 +27,8 @@ impl Wire for Tape {
     }
 }
 
-/// A path to rank 0, as its frames tell: its first number, where its room ends, and the number behind the last frame.
+/// A path to rank 0, as its frames show it: its first number, the end of its credit, and the number behind the last
+/// frame.
 #[derive(Default)]
 struct Granted {
     first: Seq,
@@ -34,7 +36,7 @@ struct Granted {
     end: Seq,
 }
 
-/// Rank 0 and those that speak first, by so many paths each to its one rail.
+/// Rank 0 and the ranks that send first, by several paths each to its only port.
 struct World {
     ranks: Vec<Endpoint>,
     paths: BTreeMap<(u32, u8), Granted>,
@@ -65,7 +67,7 @@ impl World {
         World { ranks: (0..ranks).map(endpoint).collect(), paths: BTreeMap::new(), now_ns: 1, came: 0 }
     }
 
-    /// A speaker's frame goes to rank 0.
+    /// Delivers a speaker's frame to rank 0.
     fn speaks(&mut self, me: u32, flow: u8, bytes: &[u8]) {
         let (head, payload) = Frame::of(bytes).unwrap().check(&key(), Ends { from: me, to: 0 }).unwrap();
         let came = &mut self.came;
@@ -73,14 +75,14 @@ impl World {
         let path = self.paths.entry((me, flow)).or_default();
         match head.kind {
             Kind::Hello => path.first = Seq(u32::from_le_bytes(payload[4..8].try_into().unwrap())),
-            // It did not come as long as there is no memory for it (P20).
+            // The frame counts as not arrived while there is no memory for it (P20).
             Kind::Data if result == Err(Dropped::NoRoom) => {}
             Kind::Data => path.end = head.sequence.next(),
             _ => result.unwrap(),
         }
     }
 
-    /// A frame of rank 0's goes out, and grants something.
+    /// Takes a frame of rank 0 with its grant to its receiver.
     fn answers(&mut self, to: u32, flow: u8, bytes: &[u8]) {
         let (head, payload) = Frame::of(bytes).unwrap().check(&key(), Ends { from: 0, to }).unwrap();
         let path = self.paths.get_mut(&(to, flow)).expect("it spoke first");
@@ -97,7 +99,7 @@ impl World {
         self.ranks[to as usize].handle_frame(0, bytes, self.now_ns, &mut |_, _, _: Message<'_>| {}).unwrap();
     }
 
-    /// All speak as much as they may; then rank 0 answers. What it has granted then.
+    /// All speakers send as much as they may; then rank 0 replies. Returns what it has granted then.
     fn step(&mut self, left: &mut [usize]) -> u32 {
         self.now_ns += 20_000;
         for (me, left) in (1..).zip(left) {
@@ -116,7 +118,8 @@ impl World {
     }
 }
 
-/// P21: for speakers, paths of each, and room: the most that was granted at once, when all messages had come.
+/// P21: returns the most that was granted at once, for speakers, paths of each, and room, when all messages have
+/// arrived.
 fn most(speakers: u32, flows: u8, room: u32) -> u32 {
     let mut world = World::new(speakers, flows, room);
     let mut left = vec![MESSAGES; speakers as usize];
@@ -140,7 +143,7 @@ fn what_all_speakers_are_granted_fits_the_room() {
     }
 }
 
-/// Two frames each are granted whatever is left, or some could never go on.
+/// Two frames each are always granted, or some could never continue.
 #[test]
 fn where_there_is_hardly_room_everybody_goes_on() {
     for (speakers, flows) in [(8, 1), (64, 1), (8, 3)] {

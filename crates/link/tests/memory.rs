@@ -1,5 +1,5 @@
-//! What an endpoint asks for: nothing once its paths are open and had a gap, and little for a path that is quiet. Every allocation of the
-//! thread is counted.
+//! Tests what an endpoint allocates: nothing once its paths are open and had a gap, and little for an idle path. Every
+//! allocation of the thread is counted.
 
 use allocation_counter::measure;
 use hawser_link::frame::Key;
@@ -11,16 +11,16 @@ use std::time::Instant;
 const FRAME: usize = 1472;
 const SLOTS: usize = 2000;
 const RANKS: u32 = 40;
-/// Those of a job that is large, and the memory of each.
+/// The ranks of a large job, and the slots of each.
 const MANY: u32 = 1001;
 const MANY_SLOTS: usize = 400;
-/// Bytes that a path which is open and quiet may have (docs/performance.md, Targets).
+/// Bytes that an open and idle path may have (docs/performance.md, Targets).
 const PATH: i64 = 1 << 10;
 
-/// Frames that wait in memory of their own, every so many lost.
+/// Frames that wait in memory of their own, one in `lose` of which is lost.
 struct Line {
     bytes: Vec<u8>,
-    /// To whom, by which rail, how long.
+    /// The receiver, port and length of each frame.
     frames: Vec<(u32, u8, usize)>,
     dice: Dice,
     lose: u32,
@@ -83,7 +83,7 @@ impl World {
         }
     }
 
-    /// Everybody sends what it can; it arrives 50 us later.
+    /// Every rank sends what it can; it arrives 50 us later.
     fn step(&mut self) {
         self.now_ns += 50_000;
         for me in 0..self.ranks.len() {

@@ -1,6 +1,6 @@
-//! P40: peers come and go in a simulated network, and the numbers of their paths are used again. What is late of those
-//! that are gone does nothing to those that have their numbers; nor does what is late of and to peers whose own numbers
-//! in the job others have by now, with their addresses; and there is no end of paths at 65,536.
+//! P40: peers come and go in a simulated network, and the numbers of their paths are used again. Late frames of peers
+//! that are gone do not affect those that have their path numbers; nor do late frames of and to peers whose process
+//! numbers and addresses others have by now; and there may be more than 65,536 paths.
 
 use hawser_base::Peer as Name;
 use hawser_link::frame::Key;
@@ -13,15 +13,15 @@ const FRAME: usize = 548;
 const HUB: u32 = 0;
 /// More peers than a run has.
 const RANKS: u32 = 1 << 20;
-/// Peers that are there at once, and paths of each.
+/// The number of peers that live at once, and of paths of each.
 const ALIVE: usize = 5;
 const FLOWS: u8 = 3;
-/// Seeds of a run that names none, and turns of each.
+/// The number of seeds of a run that names none, and of turns of each.
 const SEEDS: u64 = 300;
 const TURNS: u64 = 400;
 const TURN_NS: u64 = 100_000;
 
-/// Frames that were sent: to whom.
+/// Frames that were sent, with their receivers.
 #[derive(Default)]
 struct Tape(Vec<(u32, Vec<u8>)>);
 
@@ -55,7 +55,7 @@ fn say(endpoint: &mut Endpoint, to: u32, text: [u8; 8]) -> bool {
     endpoint.send(to, 0, text.len(), Class::Payload, fill).is_ok()
 }
 
-/// One that is there: what it and the hub have sent to each other, and what has come.
+/// A living peer: the messages that it and the hub have sent to each other, and those that have arrived.
 struct Peer {
     name: u32,
     endpoint: Endpoint,
@@ -71,13 +71,13 @@ struct World {
     alive: BTreeMap<u32, Peer>,
     next: u32,
     joined: u32,
-    /// The dead, whose numbers may be used again.
+    /// The numbers of dead peers, which may be used again.
     free: Vec<u32>,
-    /// When a frame arrives, from whom, to whom.
+    /// Frames in flight: arrival time, sender and receiver.
     flying: Vec<(u64, u32, u32, Vec<u8>)>,
     calm: bool,
-    /// Frames of the dead that came, those to the dead that came to who has their number, and the highest place that a
-    /// number had.
+    /// Frames of dead peers that arrived, frames to dead peers that arrived at later owners of their numbers, and the
+    /// highest place that a number had.
     late: usize,
     astray: usize,
     highest: u32,
@@ -122,7 +122,7 @@ impl World {
         self.alive.insert(rank, Peer { name: rank, endpoint, sent: [0; 2], came: [0; 2] });
     }
 
-    /// One dies, and the hub is told; what it has sent is still under way.
+    /// One peer dies, and its death is reported to the hub; its frames are still in flight.
     fn die(&mut self) {
         let rank = *self.alive.keys().nth(self.dice.index(self.alive.len())).unwrap();
         self.alive.remove(&rank);
@@ -141,7 +141,7 @@ impl World {
         }
     }
 
-    /// What all have sent goes its way: late, lost or twice.
+    /// Puts all sent frames in flight: late, lost or duplicated.
     fn transmit(&mut self) {
         let mut sent = Vec::new();
         let hub = (&HUB, &mut self.hub);
@@ -280,6 +280,6 @@ fn a_peer_that_is_forgotten_gives_its_numbers_and_its_memory_back() {
     cycle(&mut hub, 1..100);
     let memory = allocation_counter::measure(|| cycle(&mut hub, 100..30_100));
     assert_eq!((hub.paths(), hub.left()), (0, (400, 400)));
-    // A byte that says that it was forgotten, in pages.
+    // One byte per forgotten peer, in pages.
     assert!(memory.bytes_current < 3 * 30_000, "{memory:?}");
 }

@@ -1,4 +1,5 @@
-//! Rails that are gone, of the simulator's ranks: apart from `simulation`, so that their states and events prove nothing there.
+//! Tests with failing ports and the simulator's ranks. They are separate from `simulation`, so that their states and
+//! events prove nothing there.
 //!
 //! `make sim SEED=N` repeats a seed.
 
@@ -17,7 +18,7 @@ mod world;
 use hawser_link::marks::{Mark, is_met};
 use hawser_sim::{each_seed, seeds};
 
-/// Seeds of a run that names none; worlds of several rails, rates and phases take longer.
+/// The number of seeds of a run that names none; worlds of several ports, rates and phases take longer.
 const SEEDS: u64 = 1_000;
 const RAILS_SEEDS: u64 = 200;
 

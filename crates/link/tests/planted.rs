@@ -1,4 +1,4 @@
-//! The simulator is worth what it finds: each planted bug (`src/planted.rs`) by one of the seeds that every run tries.
+//! Tests the simulator: each planted bug (`src/planted.rs`) must be found by one of the seeds that every run tries.
 
 #[path = "simulation/monitor.rs"]
 mod monitor;
@@ -18,17 +18,17 @@ mod world;
 use hawser_link::planted::{Bug, plant};
 use hawser_sim::failure;
 
-/// Fewer than a run of the simulation tries.
+/// Fewer seeds than a run of the simulation tries.
 const SEEDS: u64 = 2_000;
 
-/// What a seed may be tried in.
+/// The worlds in which a seed may be tried.
 type Worlds = &'static [(&'static str, fn(u64))];
 
 const FAULTS: Worlds = &[("paths", |seed| _ = paths::run(seed)), ("ranks", |seed| _ = ranks::run(seed))];
-/// Bugs that only show where there are other rails, or rails that change.
+/// Bugs that only show where there are further ports, or ports that change.
 const RAILS: Worlds = &[("rails", rails::run)];
 
-/// The first seed that finds the bug, and how.
+/// Returns the first seed that finds the bug, and the failure.
 fn find(bug: Bug, worlds: Worlds) -> Option<(u64, String)> {
     plant(Some(bug));
     let mut tries = (1..=SEEDS).flat_map(|seed| worlds.iter().map(move |&(world, run)| (seed, world, run)));

@@ -1,10 +1,10 @@
-//! The specification and the code know of each other: every rule of docs/protocol.md that is built is cited by code and by a
-//! test, here or in `dev-ether`, and nothing is cited that is not a rule.
+//! Checks the specification against the code: every rule of docs/protocol.md that is built is cited by code and by a
+//! test, here or in `dev-ether`, and nothing is cited that is no rule.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The rooms that the rules are met in.
+/// The crates that implement the rules.
 const ROOMS: [&str; 2] = ["link", "dev-ether"];
 
 fn root() -> PathBuf {
@@ -41,7 +41,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     rust.chain(folders.iter().flat_map(|folder| files(folder))).collect()
 }
 
-/// What code cites, and what tests do: those in the same file stand at its end, others in one that is called so.
+/// Returns the rules that code cites and those that tests cite: tests are at the end of a file, or in a file that is
+/// called so.
 fn cited() -> (BTreeSet<u32>, BTreeSet<u32>) {
     let (mut code, mut tests) = (BTreeSet::new(), BTreeSet::new());
     for room in ROOMS {

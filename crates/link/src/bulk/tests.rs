@@ -1,4 +1,4 @@
-//! Which way is taken, by ways that need a given time.
+//! Tests of the choice of the path, with paths that need a given time.
 
 use super::*;
 use crate::pace::Arrival;
@@ -10,7 +10,7 @@ fn survey() -> Survey {
     Survey::new(&[Rail::default()])
 }
 
-/// A way that needs so many nanoseconds for a kilobyte.
+/// A path that needs `slow_ns` nanoseconds per kilobyte.
 struct Fake {
     rail: u8,
     cable: Cable,
@@ -63,7 +63,7 @@ fn bulk() -> Bulk {
     Bulk::new(0, CABLE)
 }
 
-/// Sends so many kilobytes to the only peer; how many went by each way.
+/// Sends kilobytes to the only peer; returns how many went by each path.
 fn send(bulk: &mut Bulk, ways: &mut [Fake], kilobytes: usize, now_ns: &mut u64) -> Vec<usize> {
     send_beside(bulk, ways, kilobytes, now_ns, &mut survey())
 }
@@ -83,7 +83,7 @@ fn send_beside(
         ways[way].meter.sent(64 << 10, *now_ns);
         *now_ns += 64 * ways[way].slow_ns;
         ways[way].meter.came(64 << 10, false, *now_ns);
-        // Idle time tells nothing.
+        // Idle time must not count.
         *now_ns += 1_000_000;
         bulk.sent(64 << 10, ways, told);
     }
@@ -93,15 +93,15 @@ fn send_beside(
 #[test]
 fn the_fastest_way_is_taken_after_each_was_tried() {
     let (mut bulk, mut ways, mut now_ns) = (bulk(), ways(&[500, 100, 150]), 0);
-    // Kilobytes: of the first, which is much slower than the others, a glance is enough.
+    // Kilobytes of the trial: of the first path, which is much slower than the others, a quarter of a turn is enough.
     let trial = [256, 4 << 10, 4 << 10];
     assert_eq!(send(&mut bulk, &mut ways, trial.iter().sum(), &mut now_ns), trial);
     assert_eq!(bulk.winner(), Some(1));
     assert_eq!(send(&mut bulk, &mut ways, 64 << 10, &mut now_ns), [0, 64 << 10, 0]);
-    // All are tried again; the same one wins, and keeps it for twice as long.
+    // All paths are tried again; the same one wins, and keeps its place for twice as long.
     assert_eq!(send(&mut bulk, &mut ways, trial.iter().sum(), &mut now_ns), trial);
     assert_eq!(send(&mut bulk, &mut ways, 128 << 10, &mut now_ns), [0, 128 << 10, 0]);
-    // The world has changed: of the others the first turn was whole, before anything was better.
+    // The first path has become fast: of the others the first turn was whole, before anything was better.
     ways[0].slow_ns = 10;
     let trial = [4 << 10, 5 << 8, 5 << 8];
     assert_eq!(send(&mut bulk, &mut ways, trial.iter().sum(), &mut now_ns), trial);
@@ -188,7 +188,7 @@ fn all_flows_at_once_are_tried_alone_and_taken_if_they_carry_clearly_more() {
         bulk.spread(2, &mut ways);
         assert_eq!(send(&mut bulk, &mut ways, 16 << 10, &mut now_ns), [0, 0, 16 << 10]);
         assert_eq!((bulk.turns, bulk.winner()), (0, Some(winner)), "{slow_ns}");
-        // In the next trial it is one of three, and whose trial was the best keeps its place.
+        // In the next trial it is one of three, and the last winner keeps its place.
         send(&mut bulk, &mut ways, (64 << 10) + (24 << 10), &mut now_ns);
         assert_eq!(bulk.winner(), Some(winner), "{slow_ns}");
     }
@@ -214,7 +214,8 @@ fn flows_that_are_there_before_the_trial_are_in_it_and_those_that_fall_silent_ar
 #[test]
 fn what_was_cut_for_another_way_shows_nothing_of_this_one() {
     let (mut bulk, mut ways, mut now_ns) = (bulk(), ways(&[100, 50]), 0);
-    // The second way is slow with the first one's frames: in each of its turns half a megabyte of them goes first, or all is such.
+    // The second path is slow with frames of the first one's length: in each of its turns half a megabyte of them goes
+    // first, or all are such.
     for (shortly, winner) in [(8, 1), (usize::MAX, 0)] {
         let mut told = survey();
         bulk.begin(&mut ways, &mut told);
@@ -251,13 +252,13 @@ fn what_won_with_one_peer_is_the_first_guess_for_others() {
         send_beside(bulk, ways, mib << 10, &mut now_ns, &mut told).iter().map(|by| by >> 10).collect::<Vec<_>>()
     };
     send(&mut first, &mut to_first, 1);
-    // While the first one's ways are tried, the other takes the one made for bulk; in the end it takes what won.
+    // While the first peer's paths are tried, the other takes the path made for bulk; in the end it takes the winner.
     assert_eq!(send(&mut second, &mut to_second, 3), [0, 3, 0]);
     send(&mut first, &mut to_first, 11);
     assert_eq!(first.winner(), Some(0));
     assert_eq!(send(&mut second, &mut to_second, 65), [64, 1, 0]);
     assert_eq!(second.winner(), None);
-    // Its own trial finds that there another one is better.
+    // Its own trial finds that another path is better there.
     to_second[0].slow_ns = 500;
     send(&mut second, &mut to_second, 12);
     assert_eq!(second.winner(), Some(1));
@@ -321,7 +322,7 @@ fn flows_that_won_with_one_peer_are_asked_for_and_taken_with_others() {
     assert_eq!(second.winner(), Some(2));
 }
 
-/// So much came over the NIC, in so long.
+/// Lets `4 * mib` MiB of bulk arrive over the NIC, 1 MiB in each `took_ns`.
 fn carry(told: &mut Survey, mib: u64, took_ns: u64) {
     let arrival = Arrival { peer: 0, bytes: 1 << 20, was_full: true, more: false };
     let pace = &mut told.nic_mut(CABLE).pace;
@@ -340,16 +341,16 @@ fn on_a_slow_network_raw_frames_are_taken_and_nothing_else_is_needed() {
     };
     assert_eq!(send(&mut bulk, &mut ways, 2, &mut told), [0, 1, 1]);
     carry(&mut told, 8, 10_000_000);
-    // Without a way for single frames all are tried as ever.
+    // Without a path for single frames all are tried as usual.
     ways[0].usable = false;
     send(&mut bulk, &mut ways, 20, &mut told);
     assert_eq!(bulk.winner(), Some(2));
-    // Whatever won before, and wherever they stand.
+    // The winner before, and the order of the paths, do not matter.
     ways[0].usable = true;
     ways.swap(0, 1);
     assert_eq!(send(&mut bulk, &mut ways, 70, &mut told), [0, 70, 0]);
     assert!(!bulk.may_need(3, &told) && bulk.winner() == Some(1));
-    // Not where another NIC leads there too.
+    // Not if another NIC reaches the peer too.
     let cable = Cable { ours: 0, theirs: 1 };
     ways.push(Fake { rail: 0, cable, slow_ns: 5000, usable: true, spread: false, meter: Meter::default() });
     let by = send(&mut bulk, &mut ways, 6, &mut told);
@@ -360,7 +361,7 @@ fn on_a_slow_network_raw_frames_are_taken_and_nothing_else_is_needed() {
     ways.push(Fake { rail: 1, cable: CABLE, slow_ns: 2000, usable: true, spread: true, meter: Meter::default() });
     bulk.spread(4, &mut ways);
     assert_eq!(send(&mut bulk, &mut ways, 60, &mut told), [0, 0, 0, 0, 60]);
-    // It is fast again: all are tried.
+    // The network is fast again: all are tried.
     carry(&mut told, 1, 1_000_000);
     send(&mut bulk, &mut ways, 40, &mut told);
     ways.pop();
@@ -382,7 +383,7 @@ fn peers_that_took_the_same_guess_are_tried_one_after_the_other() {
     send_beside(&mut first, &mut to_first, 8 << 10, &mut now_ns, &mut told);
     send_beside(&mut second, &mut to_second, 2 << 10, &mut now_ns, &mut told);
     assert!(first.winner() == Some(0) && second.is_tried());
-    // But nobody waits for ever for one that is not sent anything more.
+    // But no peer waits for ever for one to which nothing more is sent.
     let (mut third, mut to_third) = (Bulk::new(2, CABLE), ways(&[50, 100]));
     send_beside(&mut third, &mut to_third, 97 << 10, &mut now_ns, &mut told);
     assert!(third.is_tried());

@@ -1,4 +1,4 @@
-//! Numbers, acknowledgements and timers of one path, by two that are joined by hand.
+//! Tests of one path's numbers, acknowledgements and timers, with two ends that are joined by hand.
 
 use super::*;
 use crate::rtt::TIMEOUT_FIRST_NS;
@@ -9,7 +9,7 @@ fn word(expected: Seq) -> Word {
     Word { expected, credit: ROOM, stop: false }
 }
 
-/// Two ends of a path, and what one of them heard back: contents, which lie in its pool.
+/// Two ends of a path, and the contents that one of them has acknowledged, which lie in its pool.
 struct Two {
     a: Path,
     b: Path,
@@ -61,7 +61,7 @@ impl Two {
         Ok(())
     }
 
-    /// What b owes reaches a.
+    /// Delivers the acknowledgement that b owes to a.
     fn reply(&mut self) -> Option<Flags> {
         let reply = self.b.poll_reply(self.now_ns)?;
         let word = word(reply.ack.expected);
@@ -71,7 +71,7 @@ impl Two {
         Some(reply.flags)
     }
 
-    /// Whether all counts as lost now; if not, a question is due.
+    /// Returns whether all frames count as lost now; if not, a probe is due.
     fn is_timeout(&mut self) -> bool {
         self.now_ns = self.a.deadline_ns().expect("something is under way").max(self.now_ns);
         match self.a.handle_timeout(&self.pool, self.now_ns) {
@@ -97,7 +97,7 @@ fn acknowledgements_wait_for_company_but_not_long() {
     assert_eq!((two.reply(), &two.came[..]), (Some(Flags::default()), &[0][..]));
     (1..=16).for_each(|n| _ = two.send(n, true));
     assert!(two.reply().is_some() && two.came.len() == 17 && two.a.deadline_ns().is_none());
-    // With an answer it costs no frame of its own.
+    // An acknowledgement that travels with data costs no frame of its own.
     two.send(99, true);
     let Numbers { expected, .. } = send(&mut two.b, &mut two.pool, 5, two.now_ns);
     two.now_ns += ACK_DELAY_NS;
@@ -118,7 +118,7 @@ fn a_gap_is_answered_at_once_with_lose_and_mended_at_once() {
     assert_eq!(two.a.under_way(), 0);
 }
 
-/// P16, P17: a lost tail is asked for, and the answer says that it is lost; all is given back if there is none.
+/// P16, P17: a lost tail is probed, and the reply reports that it is lost; without a reply all frames are returned.
 #[test]
 fn a_lost_tail_is_probed_and_then_sent_again() {
     let mut two = two();
@@ -135,7 +135,7 @@ fn a_lost_tail_is_probed_and_then_sent_again() {
     assert_eq!((two.lost.last(), two.a.deadline_ns()), (Some(&2), None));
 }
 
-/// P18: however long nothing is heard, the peer is not given up, and its first word is enough.
+/// P18: a silent peer is never given up, and its first frame ends the silence.
 #[test]
 fn silence_backs_off_and_never_ends_a_path() {
     let mut two = two();
@@ -153,7 +153,7 @@ fn silence_backs_off_and_never_ends_a_path() {
     assert!(two.a.deadline_ns().unwrap_or(0) < two.now_ns + TIMEOUT_FIRST_NS);
 }
 
-/// P13: a rail that is down does not wake its rank every 100 us.
+/// P13: a port that is down does not wake its rank every 100 us.
 #[test]
 fn a_refused_acknowledgement_goes_out_ever_more_seldom_until_something_comes() {
     let mut two = two();
@@ -173,7 +173,8 @@ fn a_refused_acknowledgement_goes_out_ever_more_seldom_until_something_comes() {
     assert_eq!(two.b.deadline_ns(), Some(two.now_ns + ACK_DELAY_NS));
 }
 
-/// P16: 32 senders had 1 MB of frames in a switch's buffer of 256 KiB; none of them ever heard in time of what had come.
+/// P16: 32 senders had 1 MB of frames in a switch's buffer of 256 KiB; none of them ever got an acknowledgement in
+/// time.
 #[test]
 fn a_timeout_that_was_too_early_makes_the_next_one_longer() {
     const LATE_NS: u64 = 8_000_000;
@@ -183,7 +184,7 @@ fn a_timeout_that_was_too_early_makes_the_next_one_longer() {
         two.now_ns += ACK_DELAY_NS;
         two.reply();
     }
-    // From now on every answer takes long, and by then what it answers counts as lost.
+    // From now on every reply takes long, and by then the frames that it acknowledges count as lost.
     let mut answers = std::collections::VecDeque::new();
     let mut timeouts = 0;
     for n in 100..140 {
@@ -220,7 +221,7 @@ fn what_was_closed_by_a_later_frame_says_nothing_of_a_timeout() {
     assert_eq!((trip_ns, two.a.round_trip_ns(), &two.came[..]), (0, 50_000, &[1][..]));
 }
 
-/// P26: by TCP one of three jobs did not use a rail again that had been pulled for a second.
+/// P26: by TCP one of three jobs did not use a port again that had been pulled for a second.
 #[test]
 fn an_answer_that_was_held_up_does_not_make_a_path_look_slow() {
     let mut two = two();
@@ -291,7 +292,7 @@ fn payload_waits_for_room_at_the_peer_and_asks_for_it() {
     let word = Word { expected: ack.expected, credit: 0, stop: false };
     assert_eq!(a.handle_ack(&mut pool, &ack, &word, 2).unwrap().came.len(), 2);
     assert!(a.room() == 0 && a.under_way() == 0);
-    // The word of new room was lost: the sender asks.
+    // The advertisement of new credit was lost: the sender probes.
     a.ask_later(2);
     assert_eq!(a.handle_timeout(&pool, a.deadline_ns().unwrap()), Due::Probe);
     let ack = deliver(a.numbers(0), 3);

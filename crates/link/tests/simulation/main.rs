@@ -1,5 +1,5 @@
-//! The protocol over a faulty network: seeds of two worlds, one of bare paths and one of whole endpoints, which must between
-//! them come by every state, event and reason for dropping a frame.
+//! Simulates the protocol over a faulty network: seeds of two worlds, one of bare paths and one of whole endpoints,
+//! which must together reach every state, event and reason for dropping a frame.
 //!
 //! `make sim SEED=N` repeats a seed of both, `make sim SEED=N SEEDS=K` tries K from N on; PLANTED=B gives them a bug
 //! (`src/planted.rs`).
@@ -17,7 +17,7 @@ use hawser_sim::{asked, each_seed, seeds};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Seeds of a run that names none.
+/// The number of seeds of a run that names none.
 pub const SEEDS: u64 = 10_000;
 
 #[test]

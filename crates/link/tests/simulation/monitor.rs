@@ -1,6 +1,7 @@
-//! What anybody on the wire can check: a CRC of what it has to cover, and that nothing of that is taken which was
-//! changed (P6), numbers without gaps (P10), never beyond the window (P11) or the peer's room (P21), and hardly
-//! anything after STOP (P20). It reads frames by docs/protocol.md, not by the code that wrote them.
+//! Checks what any observer on the wire can check: that a CRC covers what it must, and that no frame is accepted whose
+//! covered bytes were changed (P6), that numbers have no gaps (P10), are never beyond the window (P11) or the peer's
+//! credit (P21), and that hardly any follow STOP (P20). It reads frames by docs/protocol.md, not by the code that wrote
+//! them.
 
 use hawser_link::frame::{self, Dropped, HEADER};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +20,7 @@ const COVERED: usize = 64;
 /// A direction of a path: places (rank, rail and flow) of its sender and its receiver.
 pub type Direction = (usize, usize);
 
-/// What a frame says.
+/// The contents of a frame.
 pub struct Said<'a> {
     pub kind: u8,
     flags: u8,
@@ -41,7 +42,7 @@ fn half(bytes: &[u8], at: usize) -> u16 {
 }
 
 impl Said<'_> {
-    /// Of a frame that is whole.
+    /// Decodes a whole frame.
     pub fn of(frame: &[u8]) -> Said<'_> {
         Said {
             kind: frame[0] & 15,
@@ -56,12 +57,12 @@ impl Said<'_> {
         }
     }
 
-    /// It carries something of a message.
+    /// Whether it carries a fragment of a message.
     pub fn is_fragment(&self) -> bool {
         self.kind == DATA && !self.payload.is_empty()
     }
 
-    /// The number behind the last one that it names as come.
+    /// The number behind the last one that it acknowledges.
     fn end(&self) -> u32 {
         if self.kind != ACK {
             return self.expected;
@@ -72,14 +73,15 @@ impl Said<'_> {
     }
 }
 
-/// What is known of a direction.
+/// The state of a direction.
 #[derive(Default)]
 struct Known {
     next: Option<u32>,
-    /// What HELLO granted, as long as our first number is not known; and the first number that there is no room for.
+    /// The credit that HELLO granted, while our first number is unknown; and the first number without credit.
     first_credit: Option<u16>,
     granted: Option<u32>,
-    /// Our first number; where the room ends that our receiver has said it has; and the number behind the last that it took.
+    /// Our first number; the end of the credit that our receiver has advertised; and the number behind the last frame
+    /// that it took.
     first: Option<u32>,
     said: Option<u32>,
     reached: u32,
@@ -89,7 +91,7 @@ struct Known {
 }
 
 impl Known {
-    /// Our receiver says that it has room.
+    /// Records that our receiver advertises credit.
     fn say(&mut self, until: u32) {
         let said = self.said.get_or_insert(until);
         if until.wrapping_sub(*said) as i32 > 0 {
@@ -105,17 +107,17 @@ impl Known {
     }
 }
 
-/// See the module.
+/// The monitor of a world. See the module.
 #[derive(Default)]
 pub struct Monitor {
     known: BTreeMap<Direction, Known>,
-    /// By which paths of this world are known.
+    /// The known path numbers of this world.
     numbers: BTreeSet<u32>,
-    /// What must not differ of unchecked frames that were sent, by direction and number.
+    /// Digests of the parts of unchecked frames that must not change, by direction and number.
     fronts: BTreeMap<(Direction, u32), u64>,
 }
 
-/// A digest of the header and what the CRC of an unchecked frame covers.
+/// A digest of the header and of the bytes that the CRC of an unchecked frame covers.
 fn front(frame: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(&frame[..frame.len().min(HEADER + COVERED)]);
@@ -128,18 +130,18 @@ impl Monitor {
         self.numbers.contains(&number)
     }
 
-    /// Whether a numbered frame or an acknowledgement was heard by whoever sends in this direction.
+    /// Whether a numbered frame or an acknowledgement has reached the sender of this direction.
     pub fn is_open(&self, direction: Direction) -> bool {
         self.known.get(&direction).is_some_and(|known| known.granted.is_some())
     }
 
-    /// A rank begins to transmit.
+    /// Called when a rank begins to transmit.
     pub fn begin(&mut self) {
         self.known.values_mut().for_each(|known| known.count = 0);
     }
 
-    /// The rank whose rail is at `places` has transmitted: what it granted there together fits its room there, but for the least that each
-    /// path gets (P21).
+    /// Checks after the rank whose rail is at `places` has transmitted: its grants there together fit its room, except
+    /// for the least that each path gets (P21).
     pub fn check(&self, places: Range<usize>, room: u32) {
         let paths = self.known.iter().filter(|(direction, _)| places.contains(&direction.1));
         let frames = |known: &Known| (known.said?.wrapping_sub(known.reached) as i32).try_into().ok();
@@ -148,12 +150,12 @@ impl Monitor {
         assert!(granted.iter().sum::<u32>() <= most, "{granted:?} were granted at {places:?} of {room} (P21)");
     }
 
-    /// Who receives in this direction has forgotten who sends.
+    /// Records that the receiver of this direction has forgotten its sender.
     pub fn forgotten(&mut self, direction: Direction) {
         self.known.entry(direction).or_default().said = None;
     }
 
-    /// A frame goes out, by a rail where payloads are `checked`.
+    /// Checks a frame that is sent, by a rail where payloads are `checked`.
     pub fn sent(&mut self, direction: Direction, frame: &[u8], checked: bool) {
         let said = Said::of(frame);
         let is_bare = !checked && said.kind == DATA && !said.payload.is_empty();
@@ -165,7 +167,7 @@ impl Monitor {
         }
         let back = self.known.entry((direction.1, direction.0)).or_default();
         match said.kind {
-            // Room that a HELLO grants to who may never hear it is the least.
+            // HELLO grants the least, as its receiver may never get it.
             HELLO => {}
             WELCOME => {
                 let first = back.first.expect("WELCOME answers HELLO");
@@ -202,7 +204,7 @@ impl Monitor {
         }
     }
 
-    /// A frame came along `direction`, and this became of it.
+    /// Checks a frame that arrived along `direction`, and its result.
     pub fn heard(&mut self, direction: Direction, frame: &[u8], result: Result<(), Dropped>) {
         if !matches!(result, Ok(()) | Err(Dropped::Again | Dropped::NoRoom)) {
             return;

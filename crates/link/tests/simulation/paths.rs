@@ -1,6 +1,6 @@
-//! Paths between three nodes over a network that loses, doubles, reorders, changes, cuts and severs: every number's content
-//! reaches its peer or is given back, nothing is taken twice, and once the faults end all of it arrives. Where one side alone
-//! sends, the round trip that it measures is a true one.
+//! Paths between three nodes over a network that loses, duplicates, reorders, changes, cuts and severs: every number's
+//! content reaches its peer or is returned, nothing is taken twice, and once the faults end all of it arrives. Where
+//! one side alone sends, the round trip that it measures is a true one.
 
 use hawser_link::ack::{self, ACK_MAX};
 use hawser_link::endpoint::Drops;
@@ -19,22 +19,22 @@ const CONTENT: usize = 4;
 /// Frames that each side has room for: never the limit here.
 const ROOM: u16 = 2 * WINDOW as u16;
 const MS: u64 = 1_000_000;
-/// How long a path may take for what is left once its faults have ended: a back-off at its longest, and then all of it.
+/// How long a path may take for the rest once its faults have ended, in ns: the longest back-off, and then all of it.
 const PATIENCE_NS: u64 = 20_000 * MS;
-/// From one node to another, without faults.
+/// The latency from one node to another without faults, in ns.
 const LATENCY_NS: u64 = 30_000;
-/// What a round trip may be measured as where one side alone sends and nothing is late: an acknowledgement is kept back.
+/// The longest valid round trip where one side alone sends and nothing is late, in ns: an acknowledgement is delayed.
 const ROUND_TRIP_NS: u64 = 2 * LATENCY_NS + ACK_DELAY_NS + 10_000;
 
-/// One node's side of a path.
+/// One node's end of a path.
 struct End {
     path: Path,
-    /// What is under way: contents.
+    /// Frames in flight: contents.
     pool: Pool,
     room: Room,
-    /// What is to be sent, the lost ones again.
+    /// Contents to be sent, and lost ones to be retransmitted.
     waiting: VecDeque<u32>,
-    /// What the peer has acknowledged, and what of the peer's was taken.
+    /// The contents that the peer has acknowledged, and those of the peer that were taken.
     settled: BTreeSet<u32>,
     taken: BTreeSet<u32>,
     /// The numbers that were taken.
@@ -56,7 +56,7 @@ impl End {
         }
     }
 
-    /// Contents are under way no more.
+    /// Returns the contents of frames that are no longer in flight.
     fn take_back(&mut self, queue: Queue) -> Vec<u32> {
         let content = |slot| u32::from_le_bytes(self.pool.frame(slot).try_into().unwrap());
         let contents = self.pool.each(&queue).map(content).collect();
@@ -70,9 +70,9 @@ struct World {
     network: Network,
     dice: Dice,
     ends: BTreeMap<(usize, usize), End>,
-    /// Frames under way at most.
+    /// The most frames in flight.
     burst: u32,
-    /// Node 0 alone has something to send, and nothing comes late.
+    /// Node 0 alone has something to send, and nothing arrives late.
     one_way: bool,
     dropped: Drops,
 }
@@ -86,7 +86,7 @@ fn key() -> Key {
     Key::new([7; 16])
 }
 
-/// A content's bytes, which nobody else's are.
+/// A content's bytes, unlike any other's.
 fn bytes_of(content: u32) -> Vec<u8> {
     let len = Dice::new(u64::from(content)).below(200) as usize;
     [content.to_le_bytes().to_vec(), (0..len).map(|i| (content as usize + 3 * i) as u8).collect()].concat()
@@ -134,7 +134,7 @@ impl World {
         self.write(at.0, at.1, Kind::Data, Flags::ASK, numbers, &[]);
     }
 
-    /// Everything that a node can do now.
+    /// Lets a node do everything that it can do now.
     fn work(&mut self, at: (usize, usize)) {
         let now_ns = self.network.now_ns();
         let end = self.ends.get_mut(&at).unwrap();
@@ -181,7 +181,7 @@ impl World {
         }
     }
 
-    /// `came` gets what its sender says that it has.
+    /// Takes a frame; `came` gets the contents that it acknowledges.
     fn try_receive(&mut self, arrival: &Arrival, came: &mut Vec<u32>) -> Result<(), Dropped> {
         let &Arrival { from, to, ref bytes } = arrival;
         let (seed, now_ns) = (self.seed, self.network.now_ns());
@@ -216,7 +216,7 @@ impl World {
         }
     }
 
-    /// Until `until_ns`, or all is done.
+    /// Runs until `until_ns`, or until everything is done.
     fn run(&mut self, until_ns: u64) {
         let pairs: Vec<_> = self.ends.keys().copied().collect();
         while self.network.now_ns() < until_ns && !self.is_done() {
@@ -258,7 +258,7 @@ impl World {
     }
 }
 
-/// P4, P10 to P18 together. P18: a path that was severed goes on when it is joined. What was dropped on the way.
+/// P4, P10 to P18 together. P18: a severed path continues when it is joined. Returns the dropped frames by reason.
 pub fn run(seed: u64) -> Drops {
     let contents = 20 + Dice::new(seed).below(if seed.is_multiple_of(100) { 3000 } else { 200 }) as u32;
     let mut world = World::new(seed, contents);

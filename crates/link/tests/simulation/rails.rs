@@ -1,8 +1,9 @@
-//! Rails that fail: ranks whose rails have unlike rates, buffers, latencies and numbers lose one, or all but one, for short and for
-//! long; a rail refuses frames or swallows them, only sends, only receives, loses some, or passes shorter ones than before. While
-//! one rail works both ways all arrives in bounded time (P24, P25), and when the faults end every rail carries bulk again.
+//! Failing ports: ranks whose ports have unlike rates, buffers, latencies and numbers lose one, or all but one, for
+//! short and for long; a port refuses frames or loses them, only sends, only receives, loses some, or passes shorter
+//! ones than before. While one port works in both directions everything arrives in bounded time (P24, P25), and when
+//! the faults end every port carries bulk again.
 //!
-//! What arrives is right: `world`.
+//! `world` checks that the messages are right.
 
 use crate::ranks;
 use crate::world::{MS, Setting, Traffic, US, World};
@@ -11,23 +12,24 @@ use hawser_link::record::RECORD;
 use hawser_link::{Rail, Route};
 use hawser_sim::{Dice, Faults, Port};
 
-/// In which all must have arrived by the other rails while one is gone, a tenth of what back-offs at their longest would take,
-/// and in which a rail that is back must have been asked.
+/// The time in which all must have arrived by the other rails while one is down, a tenth of what the longest back-offs
+/// would take, and in which a rail that is up again must have been probed, in ns.
 const OUTAGE_NS: u64 = 3_000 * MS;
-/// In which a path over a rail that carries only the shortest frames is open: nine longer HELLOs and their back-offs.
+/// The time in which a path over a rail that carries only the shortest frames is open, in ns: nine longer HELLOs and
+/// their back-offs.
 const OPENING_NS: u64 = 4_500 * MS;
-/// In which a path over a rail that carries all is open: twice the second HELLO.
+/// The time in which a path over a rail that carries all is open, in ns: twice the second HELLO.
 const OPEN_NS: u64 = 60 * MS;
-/// In which what is sent at last has arrived by the slowest rails alone.
+/// The time in which the last messages have arrived by the slowest rails alone, in ns.
 const BACK_NS: u64 = 20_000 * MS;
-/// In which a path whose frames had to be the shortest has grown again: the longest
-/// back-off after phases as long as here.
+/// The time in which a path whose frames had to be the shortest has grown again, in ns: the longest back-off after
+/// phases as long as here.
 const GROWING_NS: u64 = 8_000 * MS;
-/// Messages by which each rank shows that all rails are back: more than the windows of all rails but one hold.
+/// Messages by which each rank shows that all rails are up again: more than the windows of all rails but one hold.
 const BACK: usize = 100;
 const BACK_BYTES: usize = 20_000;
 
-/// Longest frames of the networks that a rail leads over, from HELLO's steps and between them.
+/// Longest frames of the networks behind a rail, from HELLO's steps and between them.
 const MTUS: [usize; 7] = [548, 600, 1231, 1232, 1400, 1452, 1472];
 
 impl World {
@@ -40,7 +42,7 @@ impl World {
         place - place % self.flows
     }
 
-    /// Those of a rail's wires carry nothing that are chosen by their ends, the first places there.
+    /// Severs those of a rail's wires that are chosen by their ends, the first places there.
     fn cut(&mut self, rail: usize, chosen: impl Fn(usize, usize) -> bool) {
         for (from, to) in self.wires(rail) {
             if chosen(self.first(from), self.first(to)) {
@@ -49,7 +51,7 @@ impl World {
         }
     }
 
-    /// Every two places of two ranks which a wire joins, if they are on this rail.
+    /// Returns every two places of two ranks that a wire of this rail joins.
     fn wires(&self, rail: usize) -> Vec<(usize, usize)> {
         let on = |rank: usize| (rail < self.counts[rank]).then(|| self.place(rank, rail));
         let ranks = self.nodes.len();
@@ -58,7 +60,7 @@ impl World {
         each.filter(|pair| pair.0 != pair.1 && !self.apart.contains(pair)).collect()
     }
 
-    /// There is a wire for every route.
+    /// Whether there is a wire for every path id.
     fn leads_everywhere(&self) -> bool {
         let routes = |a: usize, b: usize| self.flows * if self.crossed { a * b } else { a.min(b) };
         let each = self.counts.iter().enumerate();
@@ -68,7 +70,7 @@ impl World {
         (0..self.rails.len()).map(|rail| self.wires(rail).len()).sum::<usize>() == all
     }
 
-    /// One rail of all is gone: their wires refuse its frames, or take them and they are lost.
+    /// Takes one rail down: its wires refuse frames, or accept and lose them.
     fn lose_rail(&mut self, rail: usize, refused: bool) {
         for (from, to) in self.wires(rail) {
             self.network.sever(from, to, true);
@@ -78,7 +80,7 @@ impl World {
         }
     }
 
-    /// The rank at `from` counts this wire's path as one that answers.
+    /// Whether the rank at `from` counts this wire's path as one that answers.
     fn answers(&self, from: usize, to: usize) -> bool {
         let (width, at) = (self.width(), |place: usize| (place / self.flows % self.rails.len()) as u8);
         let route = Route { ours: at(from), theirs: at(to), flow: (from % self.flows) as u8 };
@@ -92,7 +94,7 @@ impl World {
         }
     }
 
-    /// Every rank has so many messages more for every other, of this length.
+    /// Adds messages of this length for every rank to every other.
     fn add_plans(&mut self, count: usize, len: usize) {
         for (me, node) in self.nodes.iter_mut().enumerate() {
             let others = node.plans.iter_mut().enumerate().filter(|&(to, _)| to != me);
@@ -101,13 +103,13 @@ impl World {
         }
     }
 
-    /// Something happens to a rail, or happened: while it does, time goes by.
+    /// Causes a fault of a rail, or ends one; time passes meanwhile.
     fn trouble(&mut self, dice: &mut Dice, rail: usize) {
         let rank = dice.index(self.nodes.len());
         let one = self.place(rank, rail);
         match dice.below(7) {
             0 => self.lose_rail(rail, dice.one_in(2)),
-            // Its cable at one rank.
+            // The rail's cable at one rank.
             1 => {
                 self.cut(rail, |from, to| from == one || to == one);
                 if dice.one_in(2) {
@@ -125,7 +127,7 @@ impl World {
         }
     }
 
-    /// Frames that are longer do not pass a rail any more: those of all, or of one place, which may be told.
+    /// Makes a rail lose longer frames: those of all places, or of one, possibly with a refusal.
     fn shrink(&mut self, dice: &mut Dice, rail: usize, one: Option<usize>) {
         let (most, is_told) = (dice.one_of(&MTUS), dice.one_in(2));
         for (from, to) in self.wires(rail) {
@@ -138,7 +140,7 @@ impl World {
         }
     }
 
-    /// Up and down, several times.
+    /// Takes a rail down and up, several times.
     fn flap(&mut self, dice: &mut Dice, rail: usize) {
         let period_ns = dice.one_of(&[100 * US, MS, 10 * MS, 100 * MS]);
         let refused = dice.one_in(2);
@@ -153,7 +155,8 @@ impl World {
         }
     }
 
-    /// Rails of one place lead to each other, but that one may be two networks, each of which leads to some ranks.
+    /// Connects rails of one place to each other, except that one may be two networks, each of which reaches some
+    /// ranks.
     fn part(&mut self, dice: &mut Dice) {
         let (rails, ranks, width) = (self.rails.len(), self.nodes.len(), self.width());
         let places = ranks * width;
@@ -167,7 +170,7 @@ impl World {
         }
     }
 
-    /// Every rail has a switch, with a port to each rank.
+    /// Gives every rail a switch, with a port to each rank.
     fn lay(&mut self, dice: &mut Dice) {
         let flows = self.flows;
         for rail in 0..self.rails.len() {
@@ -186,7 +189,7 @@ impl World {
     }
 }
 
-/// Rails of unlike kinds, of which the first one leads from everybody to everybody.
+/// A world with rails of unlike kinds, of which the first one connects every rank to every other.
 fn world(seed: u64) -> World {
     let mut dice = Dice::new(seed ^ 0x7261_696c);
     let ranks = dice.one_of(&[2, 2, 2, 3, 4]);
@@ -216,12 +219,12 @@ fn world(seed: u64) -> World {
     world
 }
 
-/// P24, P25: rails fail, and come back.
+/// P24, P25: rails fail, and recover.
 pub fn run(seed: u64) {
     let (mut world, mut dice) = (world(seed), Dice::new(seed.rotate_left(16)));
     let rails = world.rails.len();
     let whole: Vec<usize> = (0..rails).filter(|&rail| is_whole(&world, rail)).collect();
-    // Half of the worlds have opened their paths before anything happens.
+    // Half of the worlds have opened their paths before any fault.
     let is_open = dice.one_in(2);
     if is_open {
         world.add_plans(1, 1);
@@ -231,7 +234,7 @@ pub fn run(seed: u64) {
     world.run(world.network.now_ns() + dice.below(20) * MS);
     for _ in 0..1 + dice.below(4) {
         world.heal();
-        // By this one all may go, but for long frames.
+        // All messages may go by this rail, except long frames.
         let kept = dice.one_of(&whole);
         for rail in (0..rails).filter(|&rail| rail != kept) {
             match dice.below(4) {
@@ -256,19 +259,19 @@ pub fn run(seed: u64) {
     come_back(seed, &mut world);
 }
 
-/// It leads from everybody to everybody.
+/// Whether the rail connects every rank to every other.
 fn is_whole(world: &World, rail: usize) -> bool {
     let ranks = world.nodes.len();
     world.wires(rail).len() == ranks * (ranks - 1) * world.flows
 }
 
-/// All faults end: then nobody waits for anything, and what is sent goes by every rail, in its longest frames.
+/// Ends all faults: then no rank waits for anything, and messages go by every rail, in its longest frames.
 fn come_back(seed: u64, world: &mut World) {
     world.heal();
     world.add_plans(1, 1);
     world.step_for(OUTAGE_NS);
     let waits = world.nodes.iter().any(|node| node.endpoint.deadline_ns().is_some());
-    // Where some lead nowhere, they are tried for ever.
+    // Paths that reach no peer are tried for ever.
     assert!(!waits || !world.leads_everywhere(), "seed {seed}: all rails are back and still waited for");
     for rail in 0..world.rails.len() {
         for (from, to) in world.wires(rail) {
@@ -304,14 +307,14 @@ fn come_back(seed: u64, world: &mut World) {
     }
 }
 
-/// P24: a rail that is gone costs little, and is used again when it is back.
+/// P24: a rail that is down costs little, and is used again when it is up.
 pub fn outage(seed: u64) {
     let mut world = ranks::world(seed, 1, false);
     if world.rails.len() == 1 {
         return;
     }
-    // Where rails carry less than their ends think, what was cut for the longest of them must go by shorter ones, which open
-    // later.
+    // Where rails carry less than their ends assume, frames that were cut for the longest of them must go by shorter
+    // ones, which open later.
     let is_even = world.dice.one_in(2);
     if is_even {
         let longest = world.nodes[0].endpoint.frame_max();
@@ -325,7 +328,7 @@ pub fn outage(seed: u64) {
     world.run(world.network.now_ns() + patience_ns);
     assert!(world.is_done(), "seed {seed}: without rail {rail} ({refused}) of {:?} not all has arrived", world.rails);
     world.check();
-    // It is asked for ever, and answers when it is back: then nobody waits for anything.
+    // The rail is probed for ever, and answers when it is up: then no rank waits for anything.
     world.heal();
     world.step_for(patience_ns);
     let waits = world.nodes.iter().any(|node| node.endpoint.deadline_ns().is_some());

@@ -1,6 +1,6 @@
-//! Ranks that nothing is kept from: networks that lose, double, reorder, change, cut and sever, with one to three rails each; they
-//! compute, stop for a minute, and die. What arrives is right (`world`), or its peer was forgotten by word of its host's agent; once
-//! the faults end the world goes on, and all memory comes back.
+//! Ranks with every fault: networks that lose, duplicate, reorder, change, cut and sever, with one to three rails each;
+//! the ranks compute, stop for a minute, and die. Messages that arrive are right (`world`), or their peer was forgotten
+//! after a report of its host's agent; once the faults end the world continues, and all memory is released.
 
 use crate::world::{MS, Setting, Traffic, US, World, key};
 use hawser_link::endpoint::Drops;
@@ -9,30 +9,30 @@ use hawser_link::{Grade, Rail};
 use hawser_sim::{Arrival, Dice, Faults};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Messages of all seeds that came with other bytes where the medium was to check them: the network did change such
-/// frames.
+/// Messages of all seeds that arrived with other bytes where the medium should have checked them: the network did
+/// change such frames.
 pub static CHANGED: AtomicU64 = AtomicU64::new(0);
 
-/// How long all that is left may take once the faults have ended: back-offs at their longest, and then all of it.
+/// How long the rest may take once the faults have ended, in ns: the longest back-offs, and then all of it.
 const PATIENCE_NS: u64 = 60_000 * MS;
-/// How long a few messages more may take in a world where nothing is wrong any more: a HELLO's longest back-off, and that of
-/// what waits for its path.
+/// How long a few further messages may take in a world without faults, in ns: a HELLO's longest back-off, and that of
+/// the frames that wait for its path.
 const CALM_NS: u64 = 4_000 * MS;
-/// Messages that each sends to each at last.
+/// Messages that each rank sends to each at the end.
 const LAST: usize = 3;
 
-/// Of the ranks' so manieth life.
+/// The world of the ranks' incarnation `life`.
 pub fn world(seed: u64, life: u64, bulk: bool) -> World {
     let mut dice = Dice::new(!seed);
     let ranks = dice.one_of(&[3, 3, 3, 3, 3, 4, 4, 6]);
     let traffic = if bulk { Traffic::Bulk } else { dice.one_of(&[Traffic::Mixed, Traffic::Mixed, Traffic::Incast]) };
     let frames: Vec<usize> = (0..dice.one_of(&[1, 1, 2, 3])).map(|_| dice.one_of(&[548, 1472, 1472, 8972])).collect();
-    // By dice of their own: all else is as it was before there were such rails.
+    // Chosen by dice of their own: everything else is as it was before there were such rails.
     let mut checks = Dice::new(seed.rotate_left(32));
     let checked: Vec<bool> = frames.iter().map(|_| !checks.one_in(4)).collect();
-    // Who believes to lose nothing and does is slow, not wrong: a connection that breaks does.
+    // A rail that is taken for lossless but loses frames is slow, not wrong: a broken connection does.
     let lossless: Vec<bool> = frames.iter().map(|_| checks.one_in(8)).collect();
-    // Kept for single frames where the first rail, over the same NIC, is not answered; else for bulk.
+    // Reserved for single frames where the first rail, over the same NIC, is not answered; otherwise for bulk.
     let stands_in = checks.one_in(2);
     let flows = if checks.one_in(4) || bulk { 3 } else { 1 };
     let rail = |rail: usize| Rail {
@@ -51,7 +51,7 @@ pub fn world(seed: u64, life: u64, bulk: bool) -> World {
         crossed: false,
         known: false,
         frames,
-        // Few, so that they run out; hardly more than an endpoint must have, where all send to one.
+        // Few slots, so that they run out; hardly more than an endpoint must have, where all send to one.
         slots: if bulk { 3000 } else { 260 + dice.index(40) },
         rooms: if bulk { &[2000] } else { &[1, 8, 64, 500] },
         sockets: if bulk { &[4000] } else { &[50, 1000] },
@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    /// One direction carries nothing, or does again: of a wire, of all wires between two, of all that one sends.
+    /// Severs or joins one direction: of a wire, of all wires between two ranks, or of all that one sends by.
     fn partition(&mut self) {
         let places = self.nodes.len() * self.width();
         let (from, to, cut) = (self.dice.index(places), self.dice.index(places), self.dice.per_mille(300));
@@ -100,7 +100,8 @@ impl World {
         }
     }
 
-    /// One dies, and takes nothing and says nothing any more. The others are told by their agents, each in its time.
+    /// Kills one rank, which takes and sends nothing any more. The agents report it to the others, each at its own
+    /// time.
     fn die(&mut self) {
         let dead = self.dice.index(self.nodes.len());
         if self.nodes.iter().filter(|node| !node.dead).count() == 1 || self.nodes[dead].dead {
@@ -115,7 +116,7 @@ impl World {
         }
     }
 
-    /// Frames that are none of this world's reach whoever looks at its socket now.
+    /// Delivers frames from outside this world to each rank that polls its socket now.
     fn be_strange(&mut self) {
         for _ in 0..self.dice.below(8) {
             let width = self.width();
@@ -133,7 +134,7 @@ impl World {
     }
 }
 
-/// P3, P5, P7, P8, P20 to P23, and all others together. What was dropped on the way.
+/// P3, P5, P7, P8, P20 to P23, and all others together. Returns the dropped frames by reason.
 pub fn run(seed: u64) -> Drops {
     let bulk = seed.is_multiple_of(100);
     let mut world = self::world(seed, 1, bulk);
@@ -167,7 +168,7 @@ pub fn run(seed: u64) -> Drops {
     drops
 }
 
-/// Reasons that were not met.
+/// The reasons for dropping a frame that did not occur.
 pub fn unmet(drops: &Drops) -> Vec<Dropped> {
     Dropped::ALL.into_iter().filter(|&reason| drops[reason as usize] == 0).collect()
 }

@@ -1,21 +1,22 @@
-//! What does not belong to the world, made of what was on its wires: frames that are repeated much later, of an earlier life
-//! of the same ranks, of another job, and those of a rank that does not keep to the protocol. None of them may do anything.
+//! Frames that do not belong to the world, made of those on its wires: frames that are repeated much later, of an
+//! earlier incarnation of the same ranks, of another job, and of a rank that does not keep to the protocol. None of
+//! them may have an effect.
 
 use crate::monitor::{Monitor, Said};
 use hawser_link::frame::{Cover, Ends, Frame, Head, Key, Kind};
 use hawser_sim::{Arrival, Dice};
 use std::collections::VecDeque;
 
-/// Frames that are remembered.
+/// The number of frames that are remembered.
 const TAPE: usize = 24;
 
-/// See the module.
+/// The recorded frames. See the module.
 #[derive(Default)]
 pub struct Strangers {
     /// The last frames, and some of those before them.
     recent: VecDeque<Arrival>,
     older: VecDeque<Arrival>,
-    /// Of an earlier life.
+    /// Frames of an earlier incarnation.
     past: Vec<Arrival>,
 }
 
@@ -32,18 +33,19 @@ impl Strangers {
         }
     }
 
-    /// All that another world remembers is this one's past, but what would open paths: a rank has one life.
+    /// Takes the frames that another world has recorded as this one's past, except those that would open paths: a rank
+    /// lives once.
     pub fn remember(&mut self, other: Strangers) {
         let all = other.older.into_iter().chain(other.recent);
         self.past.extend(all.filter(|frame| Said::of(&frame.bytes).kind > 2));
     }
 
-    /// A frame of this world that comes once more.
+    /// Returns a frame of this world to be delivered once more.
     pub fn repeated(&self, dice: &mut Dice) -> Option<Arrival> {
         (!self.older.is_empty()).then(|| self.older[dice.index(self.older.len())].clone())
     }
 
-    /// A frame that is none of this world's. `tag` is how ranks of it tag theirs.
+    /// Returns a frame from outside this world. `tag` gives the key and the ends with which ranks of it tag theirs.
     pub fn strange(
         &self,
         dice: &mut Dice,
@@ -64,8 +66,8 @@ impl Strangers {
     }
 }
 
-/// A frame like this one, with a right tag but for the first two, that breaks one rule; and says much besides that would be
-/// heard if the frame were.
+/// Returns a frame like this one, with a right tag except in the first two cases, that breaks one rule; its other
+/// contents would have effects if it were accepted.
 fn lie(dice: &mut Dice, like: &Arrival, key: &Key, ends: Ends, monitor: &Monitor) -> Option<Vec<u8>> {
     let (mut head, payload) = Frame::of(&like.bytes).ok()?.check(key, ends).ok()?;
     let mut payload = payload.to_vec();
@@ -91,7 +93,7 @@ fn lie(dice: &mut Dice, like: &Arrival, key: &Key, ends: Ends, monitor: &Monitor
             Kind::Ack => head.expected = head.expected + 5000,
             Kind::Hello | Kind::Welcome => match dice.below(2) {
                 0 => payload.truncate(dice.index(12)),
-                // Another beginning of a path; of one that is not open it would be the first.
+                // Another beginning of a path; on a path that is not open it would be the first.
                 _ if monitor.is_open((like.to, like.from)) => payload[4] ^= 1,
                 _ => return None,
             },

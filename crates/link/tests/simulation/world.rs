@@ -1,8 +1,8 @@
-//! Whole endpoints over a network: ranks with rails, some of which have a CRC of the front of payloads alone (P6),
-//! send each other messages of all lengths, compute, and are told of deaths. Every message arrives once, whole and in
-//! order, or this panics; by rails of the latter kind bytes may differ behind the front.
+//! Whole endpoints over a network: ranks with ports, some of which have a CRC of the front of payloads alone (P6), send
+//! each other messages of all lengths, compute, and get reports of deaths. Every message arrives once, whole and in
+//! order, or the test panics; by ports of the latter kind bytes may differ behind the front.
 //!
-//! What goes wrong is its users' business. After it: `monitor`, `strangers`; before it: `ranks`, `rails`.
+//! The faults are chosen by its users, `ranks` and `rails`; it uses `monitor` and `strangers`.
 
 use crate::monitor::{Monitor, Said};
 use crate::strangers::Strangers;
@@ -15,14 +15,14 @@ use std::io::IoSlice;
 
 pub const US: u64 = 1_000;
 pub const MS: u64 = 1_000_000;
-/// A program that waits for something looks again after this time at most.
+/// The longest time after which a waiting program polls again, in ns.
 const TICK_NS: u64 = MS;
-/// Bytes at the front of a message that are covered by every rail.
+/// Bytes at the front of a message that are covered on every port.
 const FRONT: usize = COVERED - RECORD;
-/// Messages of so many bytes say their number first, and may come early.
+/// Messages of at least this many bytes begin with their number, and may arrive early.
 const NUMBERED: usize = 50;
 
-/// What a wire does with frames: into the network, some of them refused, and what is too long for the rail lost.
+/// The wire: puts frames into the network, refuses some of them, and loses frames that are too long for the port.
 struct Cable<'a> {
     network: &'a mut Network,
     monitor: &'a mut Monitor,
@@ -62,23 +62,23 @@ impl Wire for Cable<'_> {
 
 pub struct Node {
     pub endpoint: Endpoint,
-    /// What each of its rails keeps for it, in frames, as it was told.
+    /// The room that each of its ports was last given, in frames.
     pub rooms: Vec<u32>,
-    /// Lengths of messages to be sent to each rank, and how many were.
+    /// Lengths of messages to be sent to each rank, and how many were sent.
     pub plans: Vec<VecDeque<usize>>,
     pub sent: Vec<u64>,
-    /// How many came from each rank.
+    /// The number of messages that arrived from each rank.
     pub came: Vec<u64>,
-    /// Those that came before earlier ones: of whom, and which.
+    /// Messages that arrived before earlier ones: sender and number.
     pub early: BTreeSet<(u32, u64)>,
-    /// What the kernel has for it, up to so many frames.
+    /// Frames that the kernel holds for it, and how many it can hold.
     pub socket: VecDeque<Arrival>,
     pub socket_room: usize,
-    /// It computes, and looks at nothing, until this time; and looks again at this one.
+    /// It computes, and does not poll, until this time; and polls again at this one.
     pub busy_until_ns: u64,
     pub next_ns: u64,
     pub forgot: BTreeSet<u32>,
-    /// Those who died, and when it is told so.
+    /// The dead ranks, and the times at which that is reported.
     pub deaths: Vec<(u64, u32)>,
     pub dead: bool,
 }
@@ -92,30 +92,32 @@ pub struct World {
     pub nodes: Vec<Node>,
     /// The longest frame that each rail carries.
     pub rails: Vec<usize>,
-    /// Places of a rail, one for each flow by which it may send (P39): each has wires of its own, to those of the same flow.
+    /// Places of a rail, one for each flow by which it may send (P39): each has wires of its own, to those of the same
+    /// flow.
     pub flows: usize,
-    /// They are opened as paths are, and not when there is bulk.
+    /// Further flows are opened like paths, not when there is bulk.
     opened: bool,
-    /// Of each rail: the CRC covers whole payloads on it.
+    /// For each rail, whether the CRC covers whole payloads on it.
     checked: Vec<bool>,
-    /// Messages that came with other bytes behind the front, by rails where the CRC does not cover them.
+    /// Messages that arrived with other bytes behind the front, by rails where the CRC does not cover them.
     pub changed: u64,
-    /// Places (rank and rail, the first of its flows) that take no frame which is longer.
+    /// Places (rank and rail, the first of its flows) that take no longer frame than this.
     pub down: BTreeMap<usize, usize>,
-    /// How many of the rails each rank has; whether each of one's is tried with each of the other's; wires that there are none of.
+    /// The number of rails of each rank; whether each of one's is tried with each of the other's; and, in `apart`,
+    /// missing wires.
     pub counts: Vec<usize>,
     pub crossed: bool,
     known: bool,
-    /// Of each rail its NIC.
+    /// The NIC of each rail.
     nics: Vec<u8>,
     pub apart: BTreeSet<(usize, usize)>,
-    /// Frames with payload that were taken between two places, and the longest of them in bytes.
+    /// Frames with payload that were accepted between two places, and the longest of them, in bytes.
     pub carried: BTreeMap<(usize, usize), (u64, usize)>,
     /// Frames of each pool of an endpoint.
     pub slots: usize,
 }
 
-/// The bytes of message `n` from one to another, which no other has.
+/// A byte of message `n` from one rank to another, unlike those of others.
 fn byte(from: u32, to: u32, n: u64, at: usize, total: usize) -> u8 {
     match at < 8 && total >= NUMBERED {
         true => n.to_le_bytes()[at],
@@ -123,7 +125,7 @@ fn byte(from: u32, to: u32, n: u64, at: usize, total: usize) -> u8 {
     }
 }
 
-/// Of what kind a rank's message `n` to a peer is.
+/// The class of a rank's message `n` to a peer.
 pub fn class(n: u64, total: usize) -> Class {
     match total < NUMBERED {
         true => Class::Control,
@@ -136,21 +138,22 @@ pub fn key() -> Key {
     Key::new([7; 16])
 }
 
-/// What a world is made of.
+/// The parts of a world.
 pub struct Setting {
     pub ranks: u32,
     pub traffic: Traffic,
-    /// The longest frame that each rail carries, and what it is to its endpoints.
+    /// The longest frame that each rail carries, and the rail's properties for its endpoints.
     pub frames: Vec<usize>,
     pub rails: Vec<Rail>,
-    /// How many of them each rank has, and whether each of one's is tried with each of the other's.
+    /// The number of rails of each rank, and whether each of one's is tried with each of the other's.
     pub counts: Vec<usize>,
     pub crossed: bool,
-    /// Each end knows what its rails take; else it thinks that all take the longest frames of all.
+    /// Each end knows what its rails take; otherwise it assumes that all take the longest frames of all.
     pub known: bool,
     /// Frames of each pool of an endpoint.
     pub slots: usize,
-    /// Of which one is chosen: what a rail says that it keeps for its rank, and what the kernel keeps, in frames.
+    /// Alternatives, one of which is chosen: the room that a rail advertises for its rank, and the frames that the
+    /// kernel holds.
     pub rooms: &'static [u32],
     pub sockets: &'static [usize],
 }
@@ -160,7 +163,7 @@ fn choose<T: Copy>(dice: &mut Dice, of: &[T]) -> T {
 }
 
 impl World {
-    /// `life`: of the ranks, of which the last one is the one that is looked at.
+    /// `life`: the incarnation of the ranks; the last one is the one under test.
     pub fn new(seed: u64, life: u64, mut dice: Dice, setting: Setting) -> World {
         let Setting { ranks, traffic, frames, rails, counts, crossed, known, slots, rooms, sockets } = setting;
         let nics = rails.iter().map(|rail| rail.nic).collect();
@@ -243,7 +246,7 @@ impl World {
         }
     }
 
-    /// Node `me` takes what came, sends what it can, and says when it looks again.
+    /// Lets node `me` take arrived frames, send what it can, and set the time of its next poll.
     fn work(&mut self, me: u32) {
         let (now_ns, width) = (self.network.now_ns(), self.width());
         let node = &mut self.nodes[me as usize];
@@ -273,14 +276,14 @@ impl World {
             let first = (me as usize * rails.len() + rail) * flows;
             monitor.check(first..first + flows, room);
         }
-        // Whoever has sent all, or was refused, looks again when something comes or is due.
+        // A node that has sent all, or was refused, polls again when a frame arrives or a timer is due.
         let tick_ns = if goes_on { now_ns + 20 * US + dice.below(TICK_NS) } else { u64::MAX };
         let due_ns = node.endpoint.deadline_ns().unwrap_or(u64::MAX).max(now_ns + 10 * US);
         let words = node.deaths.iter().map(|&(at_ns, _)| at_ns).min().unwrap_or(u64::MAX);
         node.next_ns = due_ns.min(words).min(tick_ns).max(node.busy_until_ns);
     }
 
-    /// Some of what `me` has for `to`. Whether it has more, which is not refused.
+    /// Sends some of the messages of `me` to `to`. Returns whether there are more, and they are not refused.
     fn send(&mut self, me: u32, to: u32) -> bool {
         let node = &mut self.nodes[me as usize];
         if node.forgot.contains(&to) || node.plans[to as usize].is_empty() {
@@ -305,7 +308,7 @@ impl World {
         true
     }
 
-    /// A frame reaches its endpoint. `strange`: it must not do anything.
+    /// Delivers a frame to its endpoint. `strange`: it must not have any effect.
     pub fn receive(&mut self, arrival: &Arrival, strange: bool) {
         let &Arrival { from, to, ref bytes } = arrival;
         let (me, rail) = (to / self.width(), (to / self.flows % self.rails.len()) as u8);
@@ -322,7 +325,7 @@ impl World {
             }
             assert_eq!(whole.len(), total, "seed {seed}");
             let n = if total < NUMBERED { next } else { u64::from_le_bytes(*whole.first_chunk().unwrap()) };
-            // Of the message's first fragment so much is covered, of its later ones no less.
+            // The front of the message's first fragment is covered, and no less of its later ones.
             let is_right = |(i, &b): (usize, &u8)| b == byte(from, me as u32, n, i, total);
             let right = whole.iter().enumerate().take(FRONT).all(is_right);
             let is_same = whole.iter().enumerate().all(is_right);
@@ -379,7 +382,7 @@ impl World {
         self.nodes.iter().filter(|node| !node.dead).all(|node| !node.has_plans() && node.endpoint.is_quiet())
     }
 
-    /// All is as it was in the beginning.
+    /// Ends all faults.
     pub fn heal(&mut self) {
         self.down.clear();
         self.network.set_faults(Faults::default());
@@ -389,7 +392,7 @@ impl World {
         pairs.for_each(|(from, to)| self.network.sever(from, to, self.apart.contains(&(from, to))));
     }
 
-    /// Until all is done, or for so long after all have come back to their calls.
+    /// Runs until everything is done, or for `ns` after all ranks have returned to their calls.
     pub fn run_for(&mut self, ns: u64) {
         let busy = self.nodes.iter().filter(|node| !node.dead).map(|node| node.busy_until_ns);
         let until = busy.max().unwrap_or(0).max(self.network.now_ns()) + ns;
@@ -409,18 +412,18 @@ impl World {
     }
 }
 
-/// Who sends what.
+/// The traffic pattern.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Traffic {
-    /// Messages of all lengths to everybody, or very many envelopes.
+    /// Messages of all lengths to every rank, or very many envelopes.
     Mixed,
     /// Long ones to one of them, little to others.
     Incast,
-    /// Much more than windows from one to another: a trial of the ways ends.
+    /// Much more than windows from one to another: a trial of the paths ends.
     Bulk,
 }
 
-/// Lengths of what `me` sends to `to`.
+/// The lengths of the messages of `me` to `to`.
 fn plan(dice: &mut Dice, me: u32, to: u32, traffic: Traffic) -> VecDeque<usize> {
     let (messages, longest): (usize, &[usize]) = match traffic {
         _ if me == to => (0, &[1]),
@@ -438,7 +441,7 @@ fn plan(dice: &mut Dice, me: u32, to: u32, traffic: Traffic) -> VecDeque<usize> 
 }
 
 impl Node {
-    /// There is something to be sent, or to be told of.
+    /// Whether there are messages to send, or deaths to report.
     fn has_plans(&self) -> bool {
         let plans = self.plans.iter().enumerate();
         let mut left = plans.filter(|&(to, plan)| !plan.is_empty() && !self.forgot.contains(&(to as u32)));
