@@ -1,8 +1,9 @@
-//! One lane's way to all peers: the ports of its devices, and control packets that wait for room.
+//! The channel of one lane to all peers: the ports of its devices, and control packets that wait for room.
 //!
-//! Payload is never queued here: when a device refuses it, the sender keeps it (a stream goes on later,
-//! an eager message becomes a rendezvous). Control packets always travel, in order: those that a device
-//! refuses wait in the peer's backlog, and nothing to that peer overtakes them.
+//! Payload is never queued here: when a device refuses it, the sender keeps it (a stream continues later, an eager
+//! message becomes a rendezvous). Control packets are always accepted, in order: those that a device refuses wait in
+//! the peer's backlog, and no packet to that peer overtakes them. Used by a user's lanes (MPI: `p2p`); uses `fabric`
+//! and `receivers`.
 
 use crate::fabric::Routes;
 use crate::receivers::{Receiver, Receivers, Sorted};
@@ -32,24 +33,24 @@ impl Control {
     }
 }
 
-/// What the channel knows of a peer that was sent to.
+/// The route to a peer, and the packets that wait for it.
 #[derive(Clone)]
 struct Way {
-    /// Whose it is: a number has several lives, and no packet of one goes to another.
+    /// The owner of the route: a number has several incarnations, and no packet of one goes to another.
     peer: Peer,
     device: u8,
-    /// Nothing reaches it any more.
+    /// Whether the peer is lost: no packet reaches it any more.
     lost: bool,
-    /// The leanest send is for payload shorter than this, in bytes; 0 while a backlog waits, so for none at all.
+    /// The fast path takes payload shorter than this, in bytes; 0, so none at all, while a backlog waits.
     short_now: u32,
     below: u32,
-    /// Longest payload that is best sent in one packet, in bytes.
+    /// The longest payload that is best sent in one packet, in bytes.
     longest: u32,
     backlog: VecDeque<Control>,
 }
 
 impl Way {
-    /// To a peer that was never sent to: nothing is short enough for the leanest send.
+    /// The route to a peer that was never sent to: the fast path takes no payload.
     const BLANK: Way = Way {
         peer: Peer::NOBODY,
         device: 0,
@@ -60,12 +61,12 @@ impl Way {
         backlog: VecDeque::new(),
     };
 
-    /// Whether nobody has this way, or one who had the number before.
+    /// Whether the route has no owner, or a former process of the peer's number.
     fn comes_before(&self, peer: Peer) -> bool {
         self.peer == Peer::NOBODY || self.peer.life() < peer.life()
     }
 
-    /// It is the way to a peer from now on. False: no device reaches it, or another one has its number by now.
+    /// Opens the route to a peer. False: no device reaches it, or its number belongs to a later process by now.
     #[cold]
     #[inline(never)]
     fn open(&mut self, peer: Peer, routes: &Routes) -> bool {
@@ -77,23 +78,23 @@ impl Way {
     }
 }
 
-/// Ways are alike if they are of the same peer.
+/// Routes are equal if they are of the same peer.
 impl PartialEq for Way {
     fn eq(&self, other: &Way) -> bool {
         self.peer == other.peer
     }
 }
 
-/// Ways to peers.
+/// The routes to all peers.
 struct Ways {
     all: Paged<Way>,
     routes: Arc<Routes>,
-    /// To those whom no device reaches, like one to a peer that is lost.
+    /// The route to peers that no device reaches; it is like one to a lost peer.
     nowhere: Way,
 }
 
 impl Ways {
-    /// The way to a peer, which is opened by its first use.
+    /// Returns the route to a peer, which its first use opens.
     #[inline(always)]
     fn to(&mut self, peer: Peer) -> &mut Way {
         let way = &mut self.all[peer];
@@ -104,13 +105,13 @@ impl Ways {
     }
 }
 
-/// See the module.
+/// The channel of one lane. See the module.
 pub struct Channel {
     ports: Vec<Box<dyn Port>>,
     ways: Ways,
     /// Peers with a backlog.
     waiting: Vec<Peer>,
-    /// Of protocols other than that of whoever polls, where there are any.
+    /// The receivers of further protocols, if there are any; the caller of `poll` receives its own.
     receivers: Option<Box<Receivers>>,
 }
 
@@ -120,7 +121,7 @@ impl Channel {
         Channel { ports, ways, waiting: Vec::new(), receivers: None }
     }
 
-    /// Longest payload that is best sent to the peer in one packet, in bytes.
+    /// The longest payload that is best sent to the peer in one packet, in bytes.
     #[inline(always)]
     pub fn longest(&self, to: Peer) -> usize {
         let way = &self.ways.all[to];
@@ -133,17 +134,17 @@ impl Channel {
         routes.device(to).map_or(Way::BLANK.longest as usize, |device| routes.limits_of(device).longest())
     }
 
-    /// How long the pieces of a stream of `total` bytes to the peer are at best, in bytes, where frames say it.
+    /// The best length of the pieces of a stream of `total` bytes to the peer, in bytes, if it is sent in frames.
     #[inline]
     pub fn piece(&mut self, to: Peer, total: usize) -> Option<usize> {
         let way = self.ways.to(to);
         self.ports[way.device as usize].piece(to, total)
     }
 
-    /// The leanest send, of what fits one packet. False: too long, refused, or something waits before it.
+    /// The fast path of sends, for payload of one packet. False: too long, refused, or an earlier packet waits.
     #[inline(always)]
     pub fn send_whole(&mut self, to: Peer, header: Header, bytes: UserMem) -> bool {
-        // In one comparison: short enough, and the way of this life of the number.
+        // One comparison for two conditions: short enough, and the route belongs to this incarnation of the number.
         let is_lean = |way: &&mut Way| bytes.len() | ((way.peer.0 ^ to.0) as usize) << 32 < way.short_now as usize;
         match self.ways.all.get_mut(to).filter(is_lean) {
             Some(way) => self.ports[way.device as usize].send_short(to, header, bytes).is_ok(),
@@ -156,16 +157,16 @@ impl Channel {
         let way = self.ways.to(to);
         let port = &mut self.ports[way.device as usize];
         if bytes.len() < way.short_now as usize {
-            return port.send_short(to, header, bytes).is_ok(); // the first to this peer
+            return port.send_short(to, header, bytes).is_ok(); // the first packet to this peer
         }
         way.short_now > 0
             && !way.lost
             && bytes.len() <= way.longest as usize
-            && port.piece(to, bytes.len()).is_none() // frames say themselves what fits
+            && port.piece(to, bytes.len()).is_none() // with frames the port decides what fits
             && port.send(to, header, &[], Source::Mem(bytes)).is_ok()
     }
 
-    /// Sends a packet with payload. False: refused now, nothing was sent. To a lost peer it vanishes.
+    /// Sends a packet with payload. False: refused now, nothing was sent. A packet to a lost peer is dropped.
     #[inline]
     pub fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> bool {
         self.try_send(to, |port| port.send(to, header, prefix, source))
@@ -190,20 +191,20 @@ impl Channel {
         }
     }
 
-    /// Sends a piece of a stream, which may wait for `push` at the device. `placed`: the peer knows where it belongs,
-    /// whatever came before it. False: refused now.
+    /// Sends a piece of a stream, which may wait for `push` at the device. `placed`: order-free, the peer knows where
+    /// it belongs. False: refused now.
     pub fn send_piece(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>, placed: bool) -> bool {
         self.try_send(to, |port| port.send_piece(to, header, prefix, source, placed))
     }
 
-    /// Lends a stream to be sent from where it lies (`Port::lend`). False: it is to be sent in pieces.
+    /// Starts a zero-copy send of a stream (`Port::lend`). False: send it in pieces.
     pub fn lend(&mut self, to: Peer, header: Header, mem: UserMem<'static>, placed: bool, ticket: u32) -> bool {
         let way = self.ways.to(to);
-        // What waits here must not be overtaken.
+        // Packets that wait here must not be overtaken.
         !way.lost && way.backlog.is_empty() && self.ports[way.device as usize].lend(to, header, mem, placed, ticket)
     }
 
-    /// Sends the pieces that devices have kept back.
+    /// Sends the pieces that devices have delayed.
     pub fn push(&mut self) {
         self.ports.iter_mut().for_each(|port| port.push());
     }
@@ -220,8 +221,9 @@ impl Channel {
         }
     }
 
-    /// Keeps room for one packet to the peer with payload of at most `len` bytes, prefix included, until the next call
-    /// that sends, reserves or polls: that one is taken (`Port::reserve`). False: there is no room now.
+    /// Reserves room for one packet to the peer with payload of at most `len` bytes, prefix included, until the next
+    /// call that sends, reserves or polls: a packet sent by that call is taken (`Port::reserve`). False: there is no
+    /// room now.
     #[inline]
     pub fn reserve(&mut self, to: Peer, len: usize) -> bool {
         let way = self.ways.to(to);
@@ -229,7 +231,7 @@ impl Channel {
     }
 
     /// Begins an operation on memory of a peer: `begin` calls `Port::write`, `read`, `atomic` or `flush` of the port
-    /// that it gets. It has no order with packets, so that it passes those that wait here.
+    /// that it gets. Operations and packets have no order, so it overtakes packets that wait here.
     pub fn operate(
         &mut self,
         to: Peer,
@@ -242,13 +244,13 @@ impl Channel {
         begin(&mut *self.ports[way.device as usize])
     }
 
-    /// Nothing waits to be sent.
+    /// Whether no packet waits to be sent.
     #[inline(always)]
     pub fn is_flushed(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Sends what waits, as far as there is room.
+    /// Sends waiting packets as far as there is room.
     pub fn flush(&mut self) {
         let mut index = 0;
         while index < self.waiting.len() {
@@ -277,7 +279,7 @@ impl Channel {
         true
     }
 
-    /// A peer is gone, and what was kept of it goes too: nothing is known of its number any more.
+    /// Releases the state of a peer that is gone: nothing is known of its number any more.
     pub fn give_back(&mut self, peer: Peer) {
         if self.ways.all[peer].peer == peer {
             self.waiting.retain(|&other| other != peer);
@@ -285,12 +287,12 @@ impl Channel {
         }
     }
 
-    /// Packets of `protocol` come to `receiver` from now on. False: it has a receiver already.
+    /// Registers the receiver of packets of `protocol`. False: it has a receiver already.
     pub fn register(&mut self, protocol: Protocol, receiver: Box<dyn Receiver>) -> bool {
         self.receivers.get_or_insert_default().add(protocol, receiver)
     }
 
-    /// Delivers what has arrived on any device. How many packets.
+    /// Delivers arrived packets of any device. Returns their number.
     #[inline]
     pub fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
         match &mut self.receivers {
@@ -302,7 +304,7 @@ impl Channel {
         }
     }
 
-    /// Looks for a packet of `from`; others may be delivered with it (`Port::poll_from`).
+    /// Polls for a packet of `from`; others may be delivered with it (`Port::poll_from`).
     #[inline(always)]
     pub fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
         let way = self.ways.to(from);
@@ -321,14 +323,14 @@ mod tests {
     use hawser_device::{Device, Limits, Pieces};
     use std::sync::{Arc, Mutex};
 
-    /// What a peer of a test's port got, and what the port takes.
+    /// The packets that a test's port got for a peer, and what the port takes.
     #[derive(Default)]
     struct Far {
         sent: Vec<(Peer, u32)>,
         refusal: Option<Refusal>,
     }
 
-    /// A port that keeps what it is sent, or refuses it.
+    /// A port that keeps the packets sent by it, or refuses them.
     struct TestPort(Arc<Mutex<Far>>);
 
     impl Port for TestPort {
@@ -371,10 +373,10 @@ mod tests {
         }
     }
 
-    /// Whom each of two devices reaches.
+    /// The peers that each of two devices reaches.
     type Reached = [Arc<Mutex<Vec<Peer>>>; 2];
 
-    /// A channel over two devices, each of which reaches one peer, and whom they reach.
+    /// A channel over two devices, each of which reaches one peer, and the reached peers.
     fn channel_of() -> (Channel, [Arc<Mutex<Far>>; 2], Reached) {
         let far: [Arc<Mutex<Far>>; 2] = Default::default();
         let ports = far.iter().map(|far| Box::new(TestPort(far.clone())) as Box<dyn Port>).collect();
@@ -439,7 +441,7 @@ mod tests {
         assert!(far[0].lock().unwrap().sent.is_empty());
     }
 
-    /// What is waited for is memory, not a place in a line of packets.
+    /// Operations wait for memory, not for a place in a queue of packets.
     #[test]
     fn an_operation_passes_what_waits_and_goes_to_the_peers_own_device_while_that_reaches_it() {
         let (mut channel, far) = channel();
@@ -466,7 +468,7 @@ mod tests {
         assert_eq!(far[0].lock().unwrap().sent, [(Peer(0), 2)]);
     }
 
-    /// Peer 0 ends, and another process by the other device gets its number.
+    /// Peer 0 ends, and another process gets its number, by the other device.
     #[test]
     fn a_number_leads_to_the_process_that_has_it_now_and_to_nobody_before() {
         let (mut channel, far, reached) = channel_of();
@@ -489,7 +491,7 @@ mod tests {
         assert_eq!(far[1].lock().unwrap().sent, [(new, 4), (new, 7)]);
     }
 
-    /// Takes nothing.
+    /// A receiver that takes nothing.
     struct Nothing;
 
     impl Delivery for Nothing {

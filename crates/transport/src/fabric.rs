@@ -1,9 +1,9 @@
-//! The devices of a process as one user has them, and its route to each peer: the first device that reaches it
+//! The devices of a process as one user has them, and the route to each peer: the first device that reaches it
 //! (PM/Composite, PM 7.2.1: a device per peer).
 //!
-//! Devices are shared by all users (`service`); routes, ports and lanes are the user's own. A user's lanes are counted
-//! from 0; which they are to the devices is added when a channel is made, not for each packet. Before it: the user's
-//! lanes (MPI: `p2p`); after it: `channel`, and the devices.
+//! All users share the devices (`service`); routes, ports and lanes are the user's own. A user counts its lanes from 0;
+//! the offset to the devices' lanes is added when a channel is made, not for each packet. Used by the user's lanes
+//! (MPI: `p2p`); uses `channel` and the devices.
 
 use crate::channel::Channel;
 use hawser_base::{Class, Error, LANES, Lane, Peer, Peers, Region, Result, UserMem};
@@ -16,16 +16,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Routes that are kept: each long message asks for one several times, mostly that of a few peers.
+/// The number of cached routes: each long message asks for one several times, mostly that of a few peers.
 const LATEST: usize = 64;
 
-/// All devices, the best first, and their figures. The route to a peer is looked for when it is used first; only those
-/// that were used last are kept.
+/// All devices, the best first, and their limits. The route to a peer is determined at its first use; only the latest
+/// routes are cached.
 pub(crate) struct Routes {
     devices: Arc<[Box<dyn Device>]>,
     limits: Vec<Limits>,
-    /// By a peer's number: its name, and above it the place of its device, counted from 1. A word says all there is to
-    /// say, so that lanes may write and read it in any order.
+    /// The cache, indexed by a peer's number: its name, and above it the index of its device, counted from 1. Each word
+    /// is complete by itself, so that lanes may write and read it in any order.
     latest: [AtomicU64; LATEST],
 }
 
@@ -35,8 +35,8 @@ impl Routes {
         Arc::new(Routes { devices, limits, latest: [const { AtomicU64::new(0) }; LATEST] })
     }
 
-    /// The place of the device that is the route to a peer. None: nobody knows the peer, or it is gone for good. A peer
-    /// keeps its route: whoever has its number later has another name.
+    /// The index of the device that is the route to a peer. None: no device knows the peer, or it is gone for good. A
+    /// peer keeps its route: a later process under its number has another name.
     pub fn device(&self, peer: Peer) -> Option<usize> {
         let latest = &self.latest[peer.index() % LATEST];
         let word = latest.load(Relaxed);
@@ -48,7 +48,7 @@ impl Routes {
         Some(device)
     }
 
-    /// The figures of the device at a place.
+    /// The limits of the device at an index.
     pub fn limits_of(&self, device: usize) -> &Limits {
         &self.limits[device]
     }
@@ -58,19 +58,19 @@ impl Routes {
 pub struct Fabric {
     user: User,
     routes: Arc<Routes>,
-    /// Of each device whether it is the route to some peer of those that the process begins with.
+    /// For each device, whether it is the route to some peer with which the process begins.
     is_used: Vec<bool>,
 }
 
 impl Fabric {
-    /// For the only user of `devices`, MPI: see `over`.
+    /// The fabric of the only user of `devices`, MPI: see `over`.
     pub fn new(devices: Vec<Box<dyn Device>>, peers: &Peers) -> Result<Fabric> {
         let user = User { name: MPI.into(), first: Lane(0), count: LANES };
         Fabric::over(devices.into(), user, peers)
     }
 
-    /// For a user that begins with `peers`, each of whom one of `devices` must reach; the best comes first. Peers
-    /// that are heard of later are reached as soon as a device says so (`Device::reaches`).
+    /// The fabric of a user that begins with `peers`, each of which one of `devices` must reach; the best comes first.
+    /// Peers that appear later are reached as soon as a device reports so (`Device::reaches`).
     pub(crate) fn over(devices: Arc<[Box<dyn Device>]>, user: User, peers: &Peers) -> Result<Fabric> {
         let routes = Routes::over(devices);
         let mut is_used = vec![false; routes.devices.len()];
@@ -89,12 +89,12 @@ impl Fabric {
         &self.routes.devices
     }
 
-    /// The figures of each device that is the route to some peer of those that the process has begun with.
+    /// The limits of each device that is the route to some peer with which the process has begun.
     pub fn all_limits(&self) -> impl Iterator<Item = &Limits> {
         self.routes.limits.iter().zip(&self.is_used).filter(|&(_, &is_used)| is_used).map(|(limits, _)| limits)
     }
 
-    /// The figures toward a peer, if it is reached.
+    /// The limits toward a peer, if it is reached.
     pub fn limits(&self, peer: Peer) -> Option<&Limits> {
         Some(self.routes.limits_of(self.routes.device(peer)?))
     }
@@ -103,19 +103,19 @@ impl Fabric {
         Some(&*self.devices()[self.routes.device(peer)?])
     }
 
-    /// Whose it is, and how many lanes that has.
+    /// The user of the fabric, and its number of lanes.
     pub fn user(&self) -> &User {
         &self.user
     }
 
-    /// The ends of all devices on a lane of the user's; once for each.
+    /// Makes the channel of a lane of the user: the ports of all devices. Call it once for each lane.
     pub fn channel(&self, lane: Lane) -> Channel {
         let ports = self.devices().iter().map(|d| d.port(self.user.lane(lane))).collect();
         Channel::new(ports, self.routes.clone())
     }
 
-    /// What to sleep on: what `make` gives, with each descriptor that becomes readable when something comes added to
-    /// the sources that `with` finds there. None where there is no such descriptor.
+    /// Builds the sources of a sleep: calls `make`, and adds each descriptor that becomes readable when a packet
+    /// arrives to the sources that `with` finds in the result. None if there is no such descriptor.
     pub(crate) fn sources<T>(
         &self,
         make: impl FnOnce() -> io::Result<T>,
@@ -142,42 +142,42 @@ impl Fabric {
         self.devices().iter().for_each(|device| device.descriptors(each));
     }
 
-    /// The rank is about to sleep; how long it may, in nanoseconds.
+    /// Prepares the devices for a sleep of the rank. Returns how long it may last, in nanoseconds.
     pub fn before_sleep(&self) -> Option<u64> {
         self.devices().iter().filter_map(|device| device.before_sleep()).min()
     }
 
-    /// Works on what was sent and has not reached its peers yet. Whether nothing is left.
+    /// Works on packets that were sent and have not reached their peers yet. Returns whether none is left.
     pub fn flush(&self) -> bool {
         self.devices().iter().filter(|device| !device.flush()).count() == 0
     }
 
-    /// Nobody sends or polls any more, for now.
+    /// Called when no thread sends or polls any more for now.
     pub fn rest(&self) {
         self.devices().iter().for_each(|device| device.rest());
     }
 
-    /// Says that `memory` lies at byte `at` of this rank's arena.
+    /// Announces that `memory` lies at byte `at` of this rank's arena.
     pub fn share(&self, at: u64, memory: &Region) {
         self.devices().iter().for_each(|device| device.share(at, memory));
     }
 
-    /// Takes `share` back.
+    /// Reverts `share`.
     pub fn unshare(&self, memory: &Region) {
         self.devices().iter().for_each(|device| device.unshare(memory));
     }
 
-    /// What can be done on memory of a peer, by the device that reaches it.
+    /// The operations that are possible on memory of a peer, by the device that reaches it.
     pub fn capabilities(&self, peer: Peer) -> Capabilities {
         self.device(peer).map_or(Capabilities::NONE, |device| device.capabilities())
     }
 
-    /// Registers memory for operations of a peer, and of all that are reached by the same device (`Device::register`).
+    /// Registers memory for operations of a peer, and of all peers that the same device reaches (`Device::register`).
     pub fn register(&self, peer: Peer, mem: UserMem<'static>) -> Option<Registration> {
         self.device(peer)?.register(mem)
     }
 
-    /// Names a buffer of `mem.len()` bytes for remote reading if the device prefers that.
+    /// Exposes a buffer of `mem.len()` bytes for remote reading if the device prefers that.
     pub fn expose(&self, to: Peer, mem: UserMem<'static>) -> Option<ExposedKey> {
         let from = self.limits(to)?.read_from?;
         if mem.len() < from {
@@ -191,7 +191,7 @@ impl Fabric {
         self.device(from).is_some_and(|device| device.read(from, key, at, into))
     }
 
-    /// Names a receive buffer for remote writing if the device prefers that.
+    /// Exposes a receive buffer for remote writing if the device prefers that.
     pub fn expose_to_write(&self, to: Peer, mem: UserMem<'static>) -> Option<ExposedKey> {
         self.device(to)?.expose_to_write(mem)
     }

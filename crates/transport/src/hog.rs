@@ -1,38 +1,41 @@
-//! Somebody on this core who gives no way: a compiler, a browser, another job that spins.
+//! The CPU hog detector: detects a CPU-bound process that shares this core and never yields, such as a compiler, a
+//! browser, or another job that spins.
 //!
-//! To him a yield costs a slice of the scheduler's, milliseconds for a message of a microsecond, at each wait anew; who sleeps
-//! is woken within some 20 us, for the scheduler owes him time. `idle` tells here how long its yields took, and asks before the
-//! next one. Ranks of this job that worked meanwhile are not hogs: what they do is what the others wait for.
+//! Beside such a process each yield costs a time slice, milliseconds for a message of a microsecond, at every wait; a
+//! thread that sleeps is woken within some 20 us, because the scheduler owes it time. `idle` reports here how long its
+//! yields took, and checks before the next one. Ranks of this job that worked meanwhile are not hogs: the other ranks
+//! wait for their work.
 //!
-//! Measured, a busy loop beside: two ranks, an Allreduce of 8 bytes, 4 ms with yields and 0.2 us without; four ranks on two
-//! cores, a loop on each, 2 ms and 40 us (Intel MPI and Open MPI 4 ms).
+//! Measured, with a busy loop on the same core: two ranks, an Allreduce of 8 bytes, 4 ms with yields and 0.2 us
+//! without; four ranks on two cores, a loop on each, 2 ms and 40 us (Intel MPI and Open MPI 4 ms).
 
 use hawser_job::page::RankPage;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The least slice of today's schedulers (EEVDF: base_slice_ns, 1.4 ms on two cores, measured 2 and 4 ms with its ticks),
-/// and more than a rank that waits too ever takes.
+/// The shortest slice of today's schedulers, in ns (EEVDF: base_slice_ns, 1.4 ms on two cores, measured 2 and 4 ms with
+/// its ticks), and more than a rank that also waits ever takes.
 const SLICE_NS: u64 = 1_000_000;
-/// A second one before so many times its length have passed is no chance.
+/// A second slice within this many times its length is no coincidence.
 const WITHIN: u64 = 16;
-/// For so many times its length nobody yields then: a hundredth of the time goes into finding out whether the core is free again.
+/// Yields stop for this many times its length: a hundredth of the time is spent on checking whether the core is free
+/// again.
 const LASTS: u64 = 100;
 
-/// What one process knows of hogs. Times of the monotonic clock, each a guess that is read alone (Relaxed).
+/// The hog detector of one process. Times are of the monotonic clock, each a guess that is read alone (Relaxed).
 pub struct Hog {
-    /// What takes less is no hog: `SLICE_NS`.
+    /// A shorter yield is no sign of a hog: `SLICE_NS`.
     slice_ns: u64,
-    /// When the last yield ended that took a slice for nothing.
+    /// The end of the last yield that took a slice for nothing.
     seen_ns: AtomicU64,
-    /// Nobody yields before this time; 0: there is no hog.
+    /// No thread yields before this time; 0: there is no hog.
     until_ns: AtomicU64,
     others: Pages,
-    /// How long each of them had worked at `seen_ns`; made when first asked for.
+    /// How long each of the other ranks had worked at `seen_ns`; created at first use.
     worked_ns: OnceLock<Box<[AtomicU64]>>,
 }
 
-/// The page of each of this host's ranks but this one and whether the rank lives, by a number from 0 on; none beyond
+/// Returns the page of each of this host's other ranks and whether the rank lives, by a number from 0 on; None beyond
 /// the last.
 pub type Pages = Box<dyn Fn(usize) -> Option<(RankPage, bool)> + Send + Sync>;
 
@@ -42,19 +45,19 @@ impl Hog {
         Hog { slice_ns: SLICE_NS, seen_ns, until_ns, others, worked_ns: OnceLock::new() }
     }
 
-    /// That of a rank which is alone on its host.
+    /// The detector of a rank that is alone on its host.
     #[cfg(test)]
     pub fn alone() -> Hog {
         Hog::new(Box::new(|_| None))
     }
 
-    /// One that is never seen, for tests on a machine with other work.
+    /// A detector that never sees a hog, for tests on a machine with other work.
     #[cfg(test)]
     pub fn never() -> Hog {
         Hog { slice_ns: u64::MAX, ..Hog::alone() }
     }
 
-    /// There was a yield from `begin_ns` to `end_ns`. Whether it tells of a hog.
+    /// Records a yield from `begin_ns` to `end_ns`. Returns whether it shows a hog.
     #[inline]
     pub fn note(&self, begin_ns: u64, end_ns: u64) -> bool {
         end_ns - begin_ns >= self.slice_ns && self.note_slice(begin_ns, end_ns)
@@ -73,7 +76,7 @@ impl Hog {
         hog
     }
 
-    /// How long the others have worked since this was asked last, all together: on other cores too.
+    /// Returns how long the other ranks have worked since the last call, all together: on other cores too.
     fn worked_ns(&self, now_ns: u64) -> u64 {
         let pages = || (0..).map_while(|other| (self.others)(other));
         let before = self.worked_ns.get_or_init(|| pages().map(|_| AtomicU64::new(0)).collect());
@@ -84,7 +87,7 @@ impl Hog {
         pages().zip(before).filter(|((_, lives), _)| *lives).map(since).sum()
     }
 
-    /// A yield would be a slice lost.
+    /// Whether a yield would cost a slice.
     #[inline]
     pub fn is_here(&self, now_ns: u64) -> bool {
         let until_ns = self.until_ns.load(Relaxed);

@@ -1,12 +1,11 @@
-//! Waiting: spin while a core is free, then yield, then sleep until the doorbell rings.
+//! The wait policy: spin while a core is free, then yield, then sleep until the doorbell rings.
 //!
-//! An `Idle` lives as long as one wait of one thread. The caller polls, asks `pause`, polls again; after
-//! `pause` has armed the doorbell the caller must poll every source once more before it calls again. With
-//! more ranks than cores nobody spins: a yield lets the peer run that is waited for. Measured on two
-//! cores with 16 ranks (docs/adr/0011-spin-yield-then-sleep.md): spinning 100 turns first doubles a barrier, sleeping
-//! at once triples it. Where more threads of this process wait than it has cores they spin for a moment only, and where a
-//! yield has shown that somebody else is on this core nobody spins for a while; where it has shown one who gives no way (`hog`)
-//! nobody yields.
+//! An `Idle` lives as long as one wait of one thread. The caller polls, calls `pause`, polls again; after `pause` has
+//! armed the doorbell the caller must poll every source once more before it calls again. With more ranks than cores no
+//! rank spins: a yield lets the awaited peer run. Measured on two cores with 16 ranks
+//! (docs/adr/0011-spin-yield-then-sleep.md): spinning 100 turns first doubles a barrier, sleeping at once triples it.
+//! If more threads of this process wait than it has cores they spin only briefly; if a yield has shown that another
+//! process is on this core none spins for a while; if it has shown one that never yields (`hog`) none yields.
 
 use crate::fabric::Fabric;
 use crate::hog::{Hog, Pages};
@@ -40,81 +39,83 @@ pub static YIELD: Param = Param {
     read: Read::AtUse,
 };
 
-/// With more ranks than cores two yields are as good as 256, and the fewer the less a late rank costs the
-/// others; with a core for each the next message may be near, and waking up takes 20 us and more (measured).
+/// Yields before a sleep with more ranks than cores: two are as good as 256, and the fewer the less a late rank costs
+/// the others; with a core for each the next message may be near, and waking up takes 20 us and more (measured).
 const YIELDS_CROWDED: u64 = 16;
 const YIELDS: u64 = 256;
 
-/// Turns that a thread spins where more threads of this process wait than it has cores: an answer that is under way comes
-/// within them. Measured on two cores, 4 threads in each of two ranks, million messages a second in ping-pong and in a
-/// stream: 0.15 and 0.8 after 1000 turns, 2.8 and 3.6 after 100, 6.2 and 5.7 after 40, 7.5 and 4.0 after 20, 2.5 and 4.8
-/// after none; one thread: 8.6 and 5.7.
+/// Turns that a thread spins if more threads of this process wait than it has cores: a reply in flight arrives within
+/// them. Measured on two cores, 4 threads in each of two ranks, million messages a second in ping-pong and in a stream:
+/// 0.15 and 0.8 after 1000 turns, 2.8 and 3.6 after 100, 6.2 and 5.7 after 40, 7.5 and 4.0 after 20, 2.5 and 4.8 after
+/// none; one thread: 8.6 and 5.7.
 const SPIN_AMONG_THREADS: u32 = 40;
 
-/// How long a wait spins where turns ask the kernel for frames: about as long as waking up takes. Such a turn takes
-/// microseconds, and a thousand of them would be taken from whoever else wants the core. Measured, four hosts with two ranks
-/// each on two cores, an Allreduce of 8 bytes: 30 us 0.6 ms, 100 us 0.95 ms, a thousand turns 19 ms.
+/// How long a wait spins if its turns ask the kernel for frames, in ns: about as long as waking up takes. Such a turn
+/// takes microseconds, and a thousand of them would be taken from another process that wants the core. Measured, four
+/// hosts with two ranks each on two cores, an Allreduce of 8 bytes: 30 us 0.6 ms, 100 us 0.95 ms, a thousand turns 19
+/// ms.
 const SPIN_NS: u64 = 30_000;
-/// Every how many turns the clock is read for that.
+/// Turns between two readings of the clock for that.
 const TURNS_PER_LOOK: u32 = 8;
 
-/// A yield that takes longer has let somebody else run: alone on a core the call takes 0.3 to 0.5 us, and whoever ran
-/// meanwhile has looked at the network or copied something. Measured, two ranks on two hosts that share a core, 1 byte
-/// there and back, halved: 47 us where each spins for `SPIN_NS` first, 6.8 where nobody spins (MPICH over TCP: 11.4); four
-/// hosts with two ranks each on two cores, an Allreduce of 8 bytes: 600 us, 100.
+/// A yield that takes longer than this, in ns, has let another process run: alone on a core the call takes 0.3 to 0.5
+/// us, and a process that ran meanwhile has polled the network or copied something. Measured, two ranks on two hosts
+/// that share a core, 1 byte there and back, halved: 47 us if each spins for `SPIN_NS` first, 6.8 if none spins (MPICH
+/// over TCP: 11.4); four hosts with two ranks each on two cores, an Allreduce of 8 bytes: 600 us, 100.
 const SHARED_NS: u64 = 2_000;
-/// Who spins by time yields once after this: longer than the answer to a short message takes (5 us), which a yield would cost a tenth.
+/// A time-bounded spin yields once after this, in ns. Longer than a short round trip (5 us), to which a yield would add
+/// 10 %.
 const GIVE_WAY_NS: u64 = 8_000;
-/// So many short yields later the core is taken to be ours again.
+/// Short yields in a row after which the core counts as ours again.
 const SHARED_FOR: u32 = 64;
 
-/// A sleep ends by itself after this time, so that even a lost wake-up costs no more (job::doorbell).
+/// A sleep ends by itself after this time, in ns, so that even a lost wake-up costs no more (job::doorbell).
 const SLEEP_NS: u64 = 1_000_000_000;
 
-/// A short sleep: somebody else may leave what is to be looked after.
+/// The length of a short sleep, in ns: another thread may leave work to be done.
 const NAP_NS: u64 = 1_000_000;
 
-/// How this process waits.
+/// The wait policy of this process.
 pub struct Patience {
     /// Each of these is read alone (Relaxed): a tool may set the parameters at any time.
     spin: AtomicU32,
-    /// The same where more threads wait than there are cores.
+    /// The turns if more threads wait than there are cores.
     spin_among_threads: AtomicU32,
-    /// The spinning ends after this time as well, unless it is 0.
+    /// Spinning also ends after this time, unless it is 0.
     spin_ns: AtomicU64,
     yields: AtomicU32,
-    /// Short yields until this core is taken to be ours alone again: 0 where it is. A guess (Relaxed).
+    /// Short yields until this core counts as ours alone again; 0 if it does. A guess (Relaxed).
     shared: AtomicU32,
-    /// A longer yield has let somebody else run: `SHARED_NS`.
+    /// A longer yield has let another process run: `SHARED_NS`.
     shared_ns: u64,
     hog: Hog,
     turn: Turn,
-    /// Cores that are this rank's; 0 where there are more ranks than cores.
+    /// The cores of this rank; 0 if there are more ranks than cores.
     cores: u32,
-    /// Threads that have waited for a moment, and not gone to sleep. A guess at who wants a core (Relaxed).
+    /// Threads that have waited for a while, and have not gone to sleep. A guess at how many want a core (Relaxed).
     waiting: AtomicU32,
     asleep: Asleep,
     bell: Doorbell,
     record: WaitRecord,
     polling: Polling,
-    /// What else than the bell ends a sleep.
+    /// Descriptors besides the bell that end a sleep.
     beyond: Option<Beyond>,
 }
 
-/// Words of the rank's page in which its sleeps are counted, and the nanoseconds that they took.
+/// Words of the rank's page that count its sleeps and the nanoseconds that they took.
 pub struct Asleep {
     pub times: (Region, usize),
     pub ns: (Region, usize),
 }
 
-/// Devices that are waited for by descriptors.
+/// Devices whose arrivals are signalled by descriptors.
 struct Beyond {
     sources: Sources,
     fabric: &'static Fabric,
 }
 
 impl Patience {
-    /// `cores`: this rank's, 0 where there are more ranks than cores. `page` is this rank's.
+    /// `cores`: this rank's, 0 if there are more ranks than cores. `page` is this rank's.
     pub fn new(
         cores: u32,
         page: &RankPage,
@@ -146,11 +147,11 @@ impl Patience {
         Ok(patience)
     }
 
-    /// Waits from now on as the parameters say.
+    /// Reads the parameters of waiting, which apply from now on.
     pub fn look_at_parameters(&self) -> Result<()> {
         let crowded = self.cores == 0;
         let spin = if crowded && !SPIN.is_set() { 0 } else { SPIN.number()? };
-        // What a profile says of waiting was measured with a core for each rank.
+        // A profile's value was measured with a core for each rank.
         let yields = match YIELD.number_set()? {
             Some(yields) => yields,
             None if crowded => YIELDS_CROWDED,
@@ -186,24 +187,25 @@ impl Patience {
         }
     }
 
-    /// A call that does not wait found what it asked for.
+    /// Records that a call that does not wait found something.
     #[inline]
     pub fn poll_found(&self) {
         self.polling.found(&self.record);
     }
 
-    /// A call that does not wait found nothing. `counted`: anything that grows whenever the rank sends or receives.
+    /// Records an empty poll of a call that does not wait. `counted`: any count that grows whenever the rank sends or
+    /// receives.
     #[inline]
     pub fn poll_in_vain(&self, counted: impl FnOnce() -> u64, reason: impl FnOnce() -> Waiting) {
         self.polling.in_vain(&self.record, counted, reason);
     }
 
-    /// Wakes threads of this process that sleep: what one waits for another one has done.
+    /// Wakes sleeping threads of this process: another thread has done what one of them waits for.
     pub fn wake(&self) {
         self.bell.ring();
     }
 
-    /// A thread waits for longer than a moment, or no more.
+    /// Counts a thread that waits for longer than a moment, or no longer does.
     fn count_waiting(&self, counted: &mut bool, waits: bool) {
         if std::mem::replace(counted, waits) == waits {
             return;
@@ -214,18 +216,18 @@ impl Patience {
         };
     }
 
-    /// No turn is spent spinning: somebody else needs the core.
+    /// Whether no turn is spent spinning, because another process needs the core.
     pub fn is_crowded(&self) -> bool {
         self.spin() == 0 || self.is_shared()
     }
 
-    /// Somebody else was on this core lately.
+    /// Whether another process was on this core lately.
     #[inline]
     fn is_shared(&self) -> bool {
         self.shared.load(Relaxed) > 0
     }
 
-    /// Lets others have the core, and takes note of whether somebody had it. False: beside a hog it does nothing.
+    /// Yields the core, and records whether another process used it. False: beside a CPU hog it does nothing.
     fn give_way(&self) -> bool {
         let begin_ns = clock::now_ns();
         if self.hog.is_here(begin_ns) {
@@ -242,7 +244,7 @@ impl Patience {
     fn note_yield(&self, begin_ns: u64, end_ns: u64) {
         let took_ns = end_ns - begin_ns;
         if self.hog.note(begin_ns, end_ns) {
-            self.shared.store(0, Relaxed); // to spin costs his time, to yield ours
+            self.shared.store(0, Relaxed); // to spin costs the hog's time, to yield ours
         } else if took_ns > self.shared_ns {
             self.shared.store(SHARED_FOR, Relaxed);
         } else if self.is_shared() {
@@ -252,7 +254,7 @@ impl Patience {
 }
 
 impl Asleep {
-    /// Several threads may sleep at once.
+    /// Counts one sleep. Several threads may sleep at once.
     fn count(&self, ns: u64) {
         for ((page, at), count) in [(&self.times, 1), (&self.ns, ns)] {
             page.u64(*at).fetch_add(count, Relaxed);
@@ -261,14 +263,14 @@ impl Asleep {
 }
 
 impl Beyond {
-    /// None where no device has descriptors.
+    /// None if no device has descriptors.
     fn of(bell: &Doorbell, fabric: &'static Fabric) -> Result<Option<Beyond>> {
         let sources = fabric.sources(|| bell.wait_for_descriptors(), |sources| sources)?;
         Ok(sources.map(|sources| Beyond { sources, fabric }))
     }
 
     fn sleep(&self, bell: &Doorbell, armed: Armed, limit_ns: u64) {
-        // A ring wakes but one of several threads here: the others look for themselves soon.
+        // A ring wakes only one of several threads here: the others poll again soon.
         let limit_ns = if threads::several_callers() { limit_ns.min(NAP_NS) } else { limit_ns };
         let limit_ns = self.fabric.before_sleep().map_or(limit_ns, |ns| ns.min(limit_ns));
         bell.sleep_for(&self.sources, armed, Some(limit_ns));
@@ -280,22 +282,22 @@ pub struct Idle<'a> {
     patience: &'a Patience,
     turns: u32,
     spin_until_ns: u64,
-    /// It has yielded once since it began to spin.
+    /// Whether the wait has yielded once since it began to spin.
     gave_way: bool,
     since_ns: u64,
-    /// The reason stands in the rank's page.
+    /// Whether the reason is in the rank's page.
     slept: bool,
-    /// The next sleep is to be short.
+    /// Whether the next sleep must be short.
     nap: bool,
-    /// Other threads of this process may wait too.
+    /// Whether other threads of this process may wait too.
     among_threads: bool,
-    /// This wait is one of `waiting`.
+    /// Whether this wait is counted in `waiting`.
     counted: bool,
     armed: Option<Armed>,
 }
 
 impl Idle<'_> {
-    /// Nothing was found: waits a little, or a lot. `reason` is asked for only before sleeping.
+    /// Waits after an empty poll: spins, yields or sleeps. `reason` is called only before a sleep.
     #[inline]
     pub fn pause(&mut self, reason: impl FnOnce() -> Waiting) {
         self.turns += 1;
@@ -331,7 +333,7 @@ impl Idle<'_> {
         }
     }
 
-    /// Lets others have the core.
+    /// Ends the spinning if more threads wait than there are cores.
     #[inline(never)]
     fn look_at_threads(&mut self) {
         self.patience.count_waiting(&mut self.counted, true);
@@ -381,11 +383,11 @@ impl Idle<'_> {
         let end_ns = clock::now_ns();
         self.patience.turn.begin(end_ns);
         self.patience.asleep.count(end_ns - now_ns);
-        // A few turns more before the next sleep: what woke us may come in pieces.
+        // A few more turns before the next sleep: the message that woke us may arrive in pieces.
         self.turns = self.turns.saturating_sub(4);
     }
 
-    /// Something was found, though not what is waited for: be quick again, the wait as a whole goes on.
+    /// Restarts the spinning, because something arrived, though not the awaited message; the wait as a whole goes on.
     #[inline]
     pub fn moved(&mut self) {
         if self.turns > 0 {
@@ -394,19 +396,19 @@ impl Idle<'_> {
         }
     }
 
-    /// Something was left to another thread, which may not come again: looks once more soon.
+    /// Makes the next sleep short, because work was left to another thread, which may not return.
     #[inline]
     pub fn nap(&mut self) {
         self.nap = true;
     }
 
-    /// The next `pause` may sleep: everything must be looked at before it.
+    /// Whether the next `pause` may sleep: everything must be polled before it.
     #[inline]
     pub fn is_armed(&self) -> bool {
         self.armed.is_some()
     }
 
-    /// Whether this turn should look at everything, not only at what is waited for.
+    /// Whether this turn should poll everything, not only the awaited source.
     #[inline]
     pub fn look_wide(&self) -> bool {
         self.armed.is_some() || self.turns.is_multiple_of(64) || self.turns > self.patience.spin()
@@ -435,7 +437,7 @@ impl Idle<'_> {
     }
 }
 
-/// Whom a wait is for, in the words of a wait reason.
+/// The awaited peer, as a wait reason names it.
 pub fn wait_peer(source: Option<Peer>) -> hawser_job::WaitPeer {
     source.map_or(hawser_job::WaitPeer::Any, |peer| hawser_job::WaitPeer::Rank(peer.0))
 }
@@ -474,7 +476,7 @@ mod tests {
         Waiting { call: "MPI_Recv".into(), peer: WaitPeer::Rank(3), ..Waiting::default() }
     }
 
-    /// Pauses until the doorbell is armed; how often.
+    /// Pauses until the doorbell is armed; returns how often.
     fn until_armed(idle: &mut Idle<'_>) -> u32 {
         let mut turns = 0;
         while !idle.is_armed() {
@@ -491,7 +493,7 @@ mod tests {
         assert_eq!(until_armed(&mut idle), SPIN_TURNS + YIELD_TURNS + 1);
         assert!(idle.look_wide(), "everything is looked at before a sleep");
         assert!(patience.record.read().is_none(), "nobody sleeps yet");
-        patience.bell.ring(); // what comes between arming and sleeping ends the sleep
+        patience.bell.ring(); // a ring between arming and sleeping ends the sleep
         idle.pause(reason);
         let told = patience.record.read().unwrap();
         assert_eq!((told.call.as_str(), told.peer), ("MPI_Recv", WaitPeer::Rank(3)));

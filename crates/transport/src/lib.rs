@@ -1,21 +1,21 @@
-//! Floor 4: who uses the devices, which device reaches a peer, what waits to be sent, when to spin and when to sleep.
+//! Layer 4: opens the devices for each user, routes packets to peers, queues control packets, and sets the wait policy.
 //!
-//! It knows neither messages nor frames: packets of a header and a payload pass through. Before it: users of the
-//! transport, of which MPI (`p2p`) is one. After it: the devices, behind `device::Port`.
+//! It knows neither messages nor frames: packets of a header and a payload pass through. Used by users of the
+//! transport, of which MPI (`p2p`) is one; uses the devices, behind `device::Port`.
 //!
 //! # Several users in one process
 //!
 //! Devices are made once ([`Service`]); each user (`mpi`, `pm`, `madeleine`) opens them by its name and has lanes,
-//! order, room and receivers of its own (docs/adr/0055-users-of-the-transport.md). What a user is made of, from below:
+//! order, room and receivers of its own (docs/adr/0055-users-of-the-transport.md). The parts of a user, from below:
 //!
-//! 1. *Lanes*: `job::users` gives each name a range of the host's lanes; how many there are is a figure of the plan.
+//! 1. *Lanes*: `job::users` gives each name a range of the host's lanes; the plan determines how many there are.
 //!    The first are MPI's. Rings, pools and words of a lane lie together (`dev-shm::layout`), and exist at first use.
 //! 2. *Between hosts* a user may have other lanes at each end: `dev-ether::users` asks a peer for its user of that
-//!    name, and sends nothing before that has answered.
-//! 3. *Room*: a ring and a pool are one lane's; by Ethernet a user has a window of packets to each peer, and a share of
-//!    `link`'s memory for sending. What is used up is refused to that user alone.
+//!    name, and sends nothing before the reply.
+//! 3. *Room*: a ring and a pool belong to one lane; by Ethernet a user has a window of packets to each peer, and a
+//!    share of `link`'s memory for sending. When it is used up, that user alone is refused.
 //!
-//! A user opened, a packet to oneself and one to another process, which is a thread here:
+//! Example: opens a user, and sends a packet to oneself and one to another process, which is a thread here:
 //!
 //! ```
 //! use hawser_base::{Lane, Peer, Peers, UserMem};

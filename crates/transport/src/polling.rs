@@ -1,37 +1,37 @@
-//! Waiting by polling: a program that calls MPI_Test or MPI_Iprobe in a loop waits as much as one in MPI_Wait, and
-//! the report of a stuck job is to say so. Some calls in vain after each other are told in the rank's page, with the
-//! time of the latest; what is found takes it back.
+//! Detects waits by polling: a program that calls MPI_Test or MPI_Iprobe in a loop waits as much as one in MPI_Wait,
+//! and the report of a stuck job must show it. After some empty polls in a row the rank's page records the wait, with
+//! the time of the latest; a poll that finds something clears it.
 //!
-//! It must never slow a call that finds something, nor look at the clock in every call that does not.
-//! Before it: `mpi::wait` and `mpi::probe`; after it: `job::wait`, which the host's agent reads.
+//! It must never slow a call that finds something, nor read the clock in every call that does not. Used by `mpi::wait`
+//! and `mpi::probe`; uses `job::wait`, which the host's agent reads.
 
 use hawser_job::wait::WaitRecord;
 use hawser_job::{WaitReason, Waiting};
 use hawser_os::clock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Calls in vain before anything is told: who finds something sooner never looks at the clock.
+/// Empty polls before a wait is recorded: a program that finds something sooner never reads the clock.
 const PATIENCE: u32 = 16;
 
-/// The clock is looked at about this often: a hundredth of the shortest time that a report shows, and dear only to
-/// those who poll less often than that.
+/// The approximate interval between two readings of the clock, in ns: a hundredth of the shortest time that a report
+/// shows, and expensive only for programs that poll less often than that.
 const LOOK_NS: u64 = 1_000_000;
 
-/// Most calls between two looks at the clock: 30 us of a tight loop; a program that polls every millisecond from then on
-/// is seen again after a second.
+/// The most calls between two readings of the clock: 30 us of a tight loop; a program that then polls only every
+/// millisecond is recorded again after a second.
 const LARGEST_STRIDE: u32 = 1024;
 
-/// The polling of one process. Threads that poll at once share it; of their reasons the last one is shown. All words
-/// are statistics: each is written and read alone, by Relaxed accesses.
+/// The polling state of one process. Threads that poll at the same time share it; the last one's reason is shown. All
+/// words are statistics: each is written and read alone, by Relaxed accesses.
 pub struct Polling {
-    /// Calls in vain until the next look at the clock.
+    /// Empty polls until the next reading of the clock.
     left: AtomicU32,
-    /// Calls between two looks; 0: nothing is told.
+    /// Calls between two readings; 0: no wait is recorded.
     stride: AtomicU32,
     looked_ns: AtomicU64,
-    /// Since when nothing has moved.
+    /// The time since which nothing has moved.
     since_ns: AtomicU64,
-    /// What the rank had counted then.
+    /// The rank's counters at that time.
     counted: AtomicU64,
 }
 
@@ -48,7 +48,7 @@ impl Default for Polling {
 }
 
 impl Polling {
-    /// A call has found what it asked for.
+    /// Records that a call has found something.
     #[inline]
     pub fn found(&self, record: &WaitRecord) {
         self.left.store(PATIENCE, Relaxed);
@@ -63,7 +63,7 @@ impl Polling {
         record.end();
     }
 
-    /// A call was in vain. `counted`: anything that grows whenever the rank sends or receives.
+    /// Records an empty poll. `counted`: any count that grows whenever the rank sends or receives.
     #[inline]
     pub fn in_vain(&self, record: &WaitRecord, counted: impl FnOnce() -> u64, reason: impl FnOnce() -> Waiting) {
         match self.left.load(Relaxed) {

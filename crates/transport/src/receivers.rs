@@ -1,32 +1,32 @@
-//! Packets name their protocol, and each protocol of a lane has one receiver.
+//! The receivers of a lane: packets name their protocol, and each protocol has one receiver.
 //!
-//! Messages between processes (`p2p`) are the protocol of whoever polls the channel; windows, PM, Madeleine and others
-//! register their own. A packet of a protocol without a receiver goes to the one that polls, who counts it as a stray.
-//! Before it: `channel`; after it: the receivers.
+//! Messages between processes (`p2p`) are the protocol of the channel's poller; windows, PM, Madeleine and others
+//! register their own. A packet of a protocol without a receiver goes to the poller, which counts it as a stray. Used
+//! by `channel`; calls the receivers.
 
 use hawser_base::Peer;
 use hawser_device::{Delivery, Fault, Header, Payload, Protocol, Ticket};
 
-/// Takes the packets of one protocol on one lane.
+/// Receives the packets of one protocol on one lane.
 pub trait Receiver: Send {
-    /// A packet of `from`. As `Delivery::deliver` it must not send: what it wants to send it notes for later.
+    /// Takes a packet of `from`. As in `Delivery::deliver` it must not send: it records packets to be sent later.
     fn receive(&mut self, from: Peer, header: Header, payload: &mut dyn Payload);
 
-    /// Nothing will come from `peer` any more, and nothing will reach it. Said once.
+    /// Called once when a peer is lost: no packet will come from it, and none will reach it.
     fn lost(&mut self, peer: Peer);
 
-    /// An operation on a peer's memory has ended whose ticket has this protocol (`Delivery::done`).
+    /// Called when an operation on a peer's memory has ended whose ticket has this protocol (`Delivery::done`).
     fn done(&mut self, number: u32, outcome: Result<u64, Fault>) {
         unreachable!("operation {number} ends with {outcome:?}, and nothing was in flight")
     }
 }
 
-/// The receivers of a lane, by the numbers of their protocols.
+/// The receivers of a lane, indexed by protocol number.
 #[derive(Default)]
 pub(crate) struct Receivers([Option<Box<dyn Receiver>>; Protocol::COUNT]);
 
 impl Receivers {
-    /// False: the protocol has a receiver, or is that of whoever polls.
+    /// Adds a receiver. False: the protocol has one, or is the poller's.
     pub fn add(&mut self, protocol: Protocol, receiver: Box<dyn Receiver>) -> bool {
         let seat = &mut self.0[protocol.index()];
         let is_free = protocol != Protocol::MESSAGES && seat.is_none();
@@ -37,7 +37,7 @@ impl Receivers {
     }
 }
 
-/// Gives each packet to the receiver of its protocol.
+/// Delivers each packet to the receiver of its protocol.
 pub(crate) struct Sorted<'a> {
     pub receivers: &'a mut Receivers,
     pub messages: &'a mut dyn Delivery,
@@ -80,7 +80,7 @@ mod tests {
     use hawser_device::{Loopback, Source};
     use std::sync::{Arc, Mutex};
 
-    /// What has come, by its header's `a`.
+    /// The packets that have arrived, by their header's `a`.
     #[derive(Clone, Default)]
     struct Kept(Arc<Mutex<Vec<u32>>>);
 

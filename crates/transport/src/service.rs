@@ -1,12 +1,13 @@
-//! The devices of a process, made once, and its users: each opens them by its name and gets a `Fabric` of its own.
+//! The devices of a process, made once, and their users: each user opens them by its name and gets a `Fabric` of its
+//! own.
 //!
-//! Users are independent of each other. Each has lanes, and so rings, inboxes and pools, of its own; its own order, its
-//! own room, its own routes and receivers; one that does not poll is refused room, and nobody else is. Which lanes a
-//! user has is said by its name, alike in all processes of a host (`job::users`); between hosts devices tell each other
-//! (`dev-ether::users`), so that processes may open users in any order, or only some of them: what is sent to a user
-//! that its peer has not opened waits. A user is opened once in a process, and its lanes stay its own. The users share
-//! the process's doorbell and its life: one that is told a peer's end tells no other. Before it: `node`, which makes
-//! the devices; after it: `fabric`.
+//! Users are independent of each other. Each has lanes, and so rings, inboxes and pools, of its own; its own order,
+//! room, routes and receivers; a user that does not poll is refused room, and no other user is. A user's name
+//! determines its lanes, alike in all processes of a host (`job::users`); between hosts devices exchange them
+//! (`dev-ether::users`), so that processes may open users in any order, or only some of them: packets to a user that
+//! the peer has not opened wait. A user is opened once in a process, and keeps its lanes. The users share the process's
+//! doorbell and its life: a user that gets the report of a peer's end does not pass it on to others. Used by `node`,
+//! which makes the devices; uses `fabric`.
 
 use crate::fabric::Fabric;
 use hawser_base::{Class, Error, LANES, Peers, Result};
@@ -15,7 +16,7 @@ use hawser_job::Segment;
 use hawser_job::users::MPI;
 use std::sync::{Arc, Mutex};
 
-/// See the module.
+/// The devices of a process and their users. See the module.
 pub struct Service {
     devices: Arc<[Box<dyn Device>]>,
     segment: Segment,
@@ -24,7 +25,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// Over devices of a process whose host has this segment; the best comes first.
+    /// A service over devices of a process whose host has this segment; the best comes first.
     pub fn new(devices: Vec<Box<dyn Device>>, segment: Segment) -> Service {
         Service { devices: devices.into(), segment, open: Mutex::default() }
     }
@@ -39,10 +40,10 @@ impl Service {
         self.open(MPI, LANES, peers)
     }
 
-    /// Opens the user `name` with so many lanes, which begins with `peers`: each of them must be reached, be that user
-    /// open there or not. A name has 1 to `NAME_MAX` printable characters of ASCII. Processes of a host must ask for as
-    /// many lanes; it is an error if another number is asked for, if the job has no more lanes, or if the user is open
-    /// here already.
+    /// Opens the user `name` with `lanes` lanes, which begins with `peers`: each of them must be reached, whether that
+    /// user is open there or not. A name has 1 to `NAME_MAX` printable characters of ASCII. All processes of a host
+    /// must request the same number of lanes; another number is an error, and so it is if the job has no more lanes, or
+    /// if the user is open here already.
     pub fn open(&self, name: &str, lanes: usize, peers: &Peers) -> Result<Fabric> {
         let mut open = self.open.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if open.iter().any(|other| other == name) {
@@ -50,7 +51,7 @@ impl Service {
             return Err(Error::new(Class::Other, text));
         }
         let user = User { name: name.into(), first: self.segment.lanes_of(name, lanes)?, count: lanes };
-        // Last, what devices do not take back.
+        // This call is last, because devices do not revert it.
         let fabric = Fabric::over(self.devices.clone(), user.clone(), peers)?;
         if name != MPI {
             self.devices.iter().try_for_each(|device| device.admit(&user))?;
@@ -66,7 +67,7 @@ mod tests {
     use hawser_base::{Lane, Peer};
     use hawser_device::{Delivery, Header, Limits, Loopback, Payload, Port, Source};
 
-    /// What has come, by its header's `a`.
+    /// The packets that have arrived, by their header's `a`.
     #[derive(Default)]
     struct Got(Vec<u32>);
 
@@ -121,7 +122,7 @@ mod tests {
         assert!(beyond.is_err());
     }
 
-    /// A device that takes a user once and for ever, as one whose peers were told does.
+    /// A device that admits a user once and for ever, like one that has told its peers.
     #[derive(Default)]
     struct Once(Mutex<Vec<User>>);
 

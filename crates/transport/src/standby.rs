@@ -1,9 +1,10 @@
-//! How a rank's helper sleeps until it is called, and how the application lends it what is under way (`job::standby`).
+//! The standby of the progress thread: how it sleeps until it is called, and how the application hands pending
+//! operations to it (`job::standby`).
 //!
-//! On one host the application arms the bell itself, which spares a wake-up. Between hosts the helper is called at once:
-//! it alone can sleep on the ports' descriptors, and knows for how long. In its sleep it waits for descriptors of its own
-//! (epoll), so that a thread of the application that waits for the same ports is never passed over.
-//! Before it: `mpi::helper`; after it: `job::standby`.
+//! On one host the application arms the bell itself, which saves a wake-up. Between hosts the progress thread is called
+//! at once: it alone can sleep on the ports' descriptors, and knows for how long. It sleeps on descriptors of its own
+//! (epoll), so that a thread of the application that waits for the same ports never misses a wake-up. Used by
+//! `p2p::helper`; uses `job::standby`.
 
 use crate::fabric::Fabric;
 use hawser_base::Result;
@@ -11,18 +12,18 @@ use hawser_job::Doorbell;
 use hawser_job::doorbell::Sources;
 use hawser_job::standby::{self, CALLED, LENT, OFF, Post};
 
-/// A sleep of a helper that may be called ends by itself after this time, as every sleep (`idle`).
+/// A sleep with lent operations ends by itself after this time, in ns, like every sleep (`idle`).
 const SLEEP_NS: u64 = 1_000_000_000;
 
-/// See the module.
+/// The standby of the progress thread. See the module.
 pub struct Standby {
     bell: Doorbell,
     beyond: Option<Beyond>,
 }
 
-/// Where there are devices that are waited for by descriptors.
+/// Devices whose arrivals are signalled by descriptors.
 struct Beyond {
-    /// While the application looks after itself: the helper's own bell alone.
+    /// The progress thread's own bell alone, for the time in which the application polls for itself.
     off: Sources,
     lent: Sources,
     fabric: &'static Fabric,
@@ -35,7 +36,8 @@ impl Standby {
         Ok(Standby { bell, beyond })
     }
 
-    /// The application leaves operations under way. Whether it is to look at everything once more.
+    /// Called when the application leaves operations pending. Returns whether the caller must poll everything once
+    /// more.
     pub fn lend(&self) -> bool {
         if self.beyond.is_none() {
             return standby::lend(&self.bell);
@@ -46,7 +48,8 @@ impl Standby {
         false
     }
 
-    /// The application looks after them from now on. Whether it did not before. The only one of its threads may do so.
+    /// Called when the application polls for them itself from now on. Returns whether it did not before. Only for a
+    /// process with one such thread.
     pub fn take_back(&self) -> bool {
         let was_lent = standby::take_back(&self.bell);
         if was_lent {
@@ -55,14 +58,14 @@ impl Standby {
         was_lent
     }
 
-    /// The helper sleeps until it is called.
+    /// Sleeps in the progress thread until it is called.
     pub fn sleep(&self) {
         let mut has_rung = false;
         loop {
             match Post::load(&self.bell) {
                 CALLED => return,
                 OFF if !has_rung => {
-                    // Who has taken back what this thread was at may have found a lane occupied, and gone to sleep.
+                    // A thread that took its work back may have found a lane locked by this thread, and gone to sleep.
                     self.bell.ring();
                     has_rung = true;
                 }
@@ -87,46 +90,48 @@ impl Standby {
         }
     }
 
-    /// Whether the helper is to look.
+    /// Whether the progress thread must poll.
     #[inline]
     pub fn is_called(&self) -> bool {
         Post::load(&self.bell) == CALLED
     }
 
-    /// The helper has found nothing for a while. Whether it is to look at everything once more, before it sleeps.
+    /// Called when the progress thread has found nothing for a while. Returns whether it must poll everything once more
+    /// before it sleeps.
     pub fn stand_by(&self) -> bool {
         standby::stand_by(&self.bell)
     }
 
-    /// The helper finds nothing under way, and is called when something is lent next. Whether it is to look once more.
+    /// Called when the progress thread finds no pending operation; it is called when the next one is lent. Returns
+    /// whether it must poll once more.
     pub fn retire(&self) -> bool {
         self.bell.replace(CALLED, OFF)
     }
 
-    /// It has found something after all, when it stood by or had retired.
+    /// Called when it has found something after all, after `stand_by` or `retire`.
     pub fn resume(&self, retired: bool) {
         self.bell.replace(if retired { OFF } else { LENT }, CALLED);
     }
 
-    /// The application looks after itself, or there is nothing to look after.
+    /// Whether the application polls for itself, or nothing is pending.
     pub fn is_off(&self) -> bool {
         Post::load(&self.bell) == OFF
     }
 
-    /// Wakes the helper, whatever there is.
+    /// Wakes the progress thread in any state.
     pub fn call(&self) {
         self.bell.store(CALLED);
         self.bell.wake();
     }
 
-    /// The helper has gone, or is yet to come.
+    /// Called when the progress thread has ended, or has not started yet.
     pub fn leave(&self) {
         self.bell.store(OFF);
     }
 }
 
 impl Beyond {
-    /// None where no device has descriptors.
+    /// None if no device has descriptors.
     fn of(bell: &Doorbell, fabric: &'static Fabric) -> Result<Option<Beyond>> {
         let both = fabric.sources(|| bell.post_descriptors(), |[_, lent]| lent)?;
         Ok(both.map(|[off, lent]| Beyond { off, lent, fabric }))
