@@ -1,32 +1,33 @@
-//! Cards: what a process lets others know of how a device of its reaches it, and how such words travel together.
+//! Business cards (`Card`): what a process publishes so that its peers can reach its devices, and how cards are packed
+//! together.
 //!
-//! A device may have several (one an adapter), each under a name of its own; all cards of all devices of a process go
-//! to its peers as one piece, because what starts processes knows one short text of each. What a card says means
-//! something to the device that made it alone. Before it: `device`, and who puts devices together (`node`); after it:
-//! nothing.
+//! A device may have several cards (one per adapter), each under a name of its own. All cards of all devices of a
+//! process are sent to its peers as one piece, because the starter of processes knows one short text of each process.
+//! Only the device that made a card can interpret it. Used by `device`, and by `node`, which assembles the devices;
+//! uses no other module.
 
 use hawser_base::Peer;
 
-/// One card.
+/// A business card.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Card {
-    /// At most 255 bytes: a device's name, behind a colon an adapter's if the device has a card for each.
+    /// A device's name, followed by a colon and an adapter's if the device has a card for each. At most 255 bytes.
     pub name: String,
-    /// At most 65,535.
+    /// The contents. At most 65,535 bytes.
     pub bytes: Vec<u8>,
 }
 
-/// What a peer has published under a name, as far as it is known by now: given to a device when it is made, and asked
-/// when the peer is first spoken to, again and again while it is not known. It never waits.
+/// Returns the card that a peer has published under a name, as far as it is known by now. A device gets it when it is
+/// made, and calls it before its first packet to the peer, again and again while the card is unknown. It never waits.
 pub type Resolve = Box<dyn Fn(Peer, &str) -> Option<Vec<u8>> + Send>;
 
-/// Bytes that a card with this name takes beside its own.
+/// The bytes that a card with this name takes besides its own.
 pub const fn overhead(name: &str) -> usize {
     1 + name.len() + 2
 }
 
-/// All cards of a process as one piece: of each the length of its name (1 byte), the name, the length of its bytes (2,
-/// little-endian), the bytes.
+/// Packs all cards of a process into one piece: for each the length of its name (1 byte), the name, the length of its
+/// bytes (2, little-endian), the bytes.
 pub fn pack(cards: &[Card]) -> Vec<u8> {
     let mut packed = Vec::new();
     for Card { name, bytes } in cards {
@@ -39,7 +40,7 @@ pub fn pack(cards: &[Card]) -> Vec<u8> {
     packed
 }
 
-/// The bytes of the card with this name among those that somebody has packed; None if there is none.
+/// Returns the bytes of the card with this name among packed cards; None if there is none.
 pub fn find<'a>(mut packed: &'a [u8], name: &str) -> Option<&'a [u8]> {
     while let Some((&name_len, rest)) = packed.split_first() {
         let (found, rest) = rest.split_at_checked(usize::from(name_len))?;

@@ -1,9 +1,10 @@
-//! The conformance suite: what every device promises the transport, as functions that a device's own tests call.
+//! The conformance suite: tests of every device's promises to the transport, as functions that a device's own tests
+//! call.
 //!
-//! `wire` gives one end to send from and one to receive at (the same one, for the self device); `many` and `mortal`
-//! need devices with several peers, and peers that can die (the self device has none but itself; `memory` stands for it
-//! there). `remote` is for whatever a device can do on memory of peers, if it can anything. A promise that is broken
-//! panics with its name. Before it: `loopback`'s tests and those of each device crate.
+//! `wire` has one end to send from and one to receive at (the same one, for the self device); `many` and `mortal` need
+//! devices with several peers, and peers that can die (the self device has only itself; there `memory` stands for it).
+//! `remote` tests a device's operations on memory of peers, if it has any. A broken promise panics with its name. Used
+//! by `loopback`'s tests and those of each device crate.
 
 mod endpoints;
 mod many;

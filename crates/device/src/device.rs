@@ -1,6 +1,6 @@
-//! A device as the rank sees it: whom it reaches, what it can do, its ports, the memory that it knows.
+//! The device interface: the peers that it reaches, its abilities, its ports, and its registered memory.
 //!
-//! Before it: `transport` and `node`; after it: `port`, `limits`, `remote`, `cards`.
+//! Used by `transport` and `node`; uses `port`, `limits`, `remote` and `cards`.
 
 use crate::cards::Card;
 use crate::limits::Limits;
@@ -11,18 +11,18 @@ use crate::user::User;
 use hawser_base::{Lane, Peer, Region, Result, UserMem};
 use std::os::fd::BorrowedFd;
 
-/// The name of a buffer that is exposed for one message, as it travels in a packet.
+/// The rkey of a buffer that is exposed for one message, as a packet carries it.
 pub type ExposedKey = [u64; 3];
 
 /// A device, shared by all lanes of the process.
 ///
-/// # A small one, whole
+/// # A complete small device
 ///
-/// `Table` is a device between two ranks of one process: whoever sends lays a packet on a table, whoever polls takes it
-/// from there. It shows in which order to write one: say whom it reaches and its figures, then take packets or refuse
-/// them, then deliver; run the suite at every step, for it names the promise that is broken. What `Device` and `Port`
-/// do without being asked is right for such a device: it has no cards, no memory of peers (`Capabilities::NONE`, and
-/// each operation refused), nothing to sleep on but the rank's doorbell.
+/// `Table` is a device between two ranks of one process: the sender puts a packet on a table, the receiver takes it
+/// from there when it polls. It shows the order in which to write a device: report whom it reaches and its limits, then
+/// take packets or refuse them, then deliver; run the suite at every step, as it names the broken promise. The defaults
+/// of `Device` and `Port` are right for such a device: it has no cards, no memory of peers (`Capabilities::NONE`, and
+/// each operation refused), and no descriptor to sleep on but the rank's doorbell.
 ///
 /// ```
 /// use hawser_base::{Lane, Peer, SharedMem};
@@ -121,100 +121,103 @@ pub type ExposedKey = [u64; 3];
 ///
 /// A device for memory of peers adds `capabilities` and `register` here and `write`, `read`, `atomic` and `flush` to
 /// its port: where the owner carries operations out, [`Registry`](crate::Registry) keeps the memory and its keys
-/// (`loopback.rs` does it in its calls, `dev-ether` by messages); one whose peers die calls `Delivery::lost` and runs
-/// [`conformance::a_peer_dies`](crate::conformance::a_peer_dies) too.
+/// (`loopback.rs` does it in its calls, `dev-ether` by messages); a device whose peers can die calls `Delivery::lost`
+/// and runs [`conformance::a_peer_dies`](crate::conformance::a_peer_dies) too.
 pub trait Device: Send + Sync {
-    /// As in `mpiexec --info`.
+    /// The name, as in `mpiexec --info`.
     fn name(&self) -> &'static str;
 
-    /// Whether it reaches the peer.
+    /// Whether the device reaches the peer.
     fn reaches(&self, peer: Peer) -> bool;
 
-    /// Its figures, toward every peer that it reaches.
+    /// The limits, which apply to every peer that it reaches.
     fn limits(&self) -> Limits;
 
-    /// A user other than the first (MPI) has these lanes of this process; told once for each, before its ports are
-    /// asked for. What it leaves unread must not hold up others: a packet for a lane of its own that the peer has not
-    /// opened, or does not poll, waits or is refused for this user alone. Nothing is to be done where lanes share
-    /// nothing.
+    /// Admits a user other than the first (MPI), which has these lanes of this process; called once for each, before
+    /// its ports are requested. Packets that the user leaves unread must not delay others: a packet for a lane of its
+    /// own that the peer has not opened, or does not poll, waits or is refused for this user alone. A device whose
+    /// lanes share nothing has nothing to do.
     fn admit(&self, user: &User) -> Result<()> {
         let _ = user;
         Ok(())
     }
 
-    /// The end of lane `lane`; asked for once a lane.
+    /// Returns the port of lane `lane`; called once for each lane.
     fn port(&self, lane: Lane) -> Box<dyn Port>;
 
-    /// Gives each descriptor that becomes readable when something comes; none where a shared word is rung instead.
+    /// Calls `each` with each descriptor that becomes readable when a packet arrives; none if a shared flag is set
+    /// instead.
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
         let _ = each;
     }
 
-    /// The rank is about to sleep: sends what is owed to peers, and says how long the rank may sleep, in nanoseconds.
+    /// Prepares for a sleep of the rank: sends what is owed to peers, and returns how long the rank may sleep, in
+    /// nanoseconds.
     fn before_sleep(&self) -> Option<u64> {
         None
     }
 
-    /// Works on packets that were taken and have not reached their peers yet, without any lane: whether none is left.
-    /// For MPI_Finalize; a device whose packets are at their peers when `send` returns has nothing to do.
+    /// Works on packets that were taken and have not reached their peers yet, without any lane. Returns whether none is
+    /// left. For MPI_Finalize; a device whose packets are at their peers when `send` returns has nothing to do.
     fn flush(&self) -> bool {
         true
     }
 
-    /// Nobody sends or polls any more, for now: what is counted is told as it is.
+    /// Called when no thread sends or polls any more for now: the device publishes its counters as they are.
     fn rest(&self) {}
 
-    /// Cards by which peers reach this device, each under a name of its own: whoever made it lets all peers know them,
-    /// and gives it a `cards::Resolve` that finds theirs. None of a device that finds its peers without.
+    /// Returns the business cards by which peers reach this device, each under a name of its own. The owner of the
+    /// device publishes them to all peers, and gives the device a `cards::Resolve` that finds theirs. None for a device
+    /// that finds its peers without cards.
     fn cards(&self) -> Vec<Card> {
         Vec::new()
     }
 
-    /// Says that `memory` of this process lies at byte `at` of its rank's arena in the job's segment, where
-    /// peers of this host can map it.
+    /// Announces that `memory` of this process lies at byte `at` of its rank's arena in the job's segment, where peers
+    /// of this host can map it.
     fn share(&self, at: u64, memory: &Region) {
         let _ = (at, memory);
     }
 
-    /// Takes `share` back, before the memory is unmapped.
+    /// Reverts `share`, before the memory is unmapped.
     fn unshare(&self, memory: &Region) {
         let _ = memory;
     }
 
-    /// What its ports can do for remote memory; a registration may be less able.
+    /// The operations that its ports support on remote memory; a registration may support fewer.
     fn capabilities(&self) -> Capabilities {
         Capabilities::NONE
     }
 
-    /// Registers memory of this process, so that who has the key can work on it until the registration is dropped (see
-    /// `remote`). It must stay mapped until then. None: peers can do nothing with it, or there are too many
+    /// Registers memory of this process, so that holders of the key can access it until the registration is dropped
+    /// (see `remote`). It must stay mapped until then. None: peers cannot access it at all, or there are too many
     /// registrations.
     fn register(&self, mem: UserMem<'static>) -> Option<Registration> {
         let _ = mem;
         None
     }
 
-    /// Names `mem` so that a peer may read it while the send is open; `None` if reading would not be better.
+    /// Exposes `mem` so that a peer may read it while the send is open; `None` if reading would not be better.
     fn expose(&self, mem: UserMem<'static>) -> Option<ExposedKey> {
         let _ = mem;
         None
     }
 
-    /// Copies `into.len()` bytes from byte `at` of the peer's exposed buffer. False if it could not: then
-    /// nothing that matters was written and the peer is asked to send.
+    /// Copies `into.len()` bytes from byte `at` of the peer's exposed buffer. False if it could not: then no byte
+    /// outside `into` was written and the peer is asked to send.
     fn read(&self, peer: Peer, key: &ExposedKey, at: u64, into: UserMem) -> bool {
         let _ = (peer, key, at, into);
         false
     }
 
-    /// Names `mem` so that a peer may write it while the receive is open; `None` if writing would not be better.
+    /// Exposes `mem` so that a peer may write it while the receive is open; `None` if writing would not be better.
     fn expose_to_write(&self, mem: UserMem<'static>) -> Option<ExposedKey> {
         let _ = mem;
         None
     }
 
-    /// Copies all of `source` to byte `at` of the peer's exposed buffer. False if it could not: then nothing beyond
-    /// the place for these bytes was written and they are sent.
+    /// Copies all of `source` to byte `at` of the peer's exposed buffer. False if it could not: then no byte outside
+    /// that range was written, and the bytes are sent.
     fn write(&self, peer: Peer, key: &ExposedKey, at: u64, source: Source<'_>) -> bool {
         let _ = (peer, key, at, source);
         false

@@ -1,16 +1,16 @@
-//! What stands in front of every payload: a few words that name the packet's protocol and are that protocol's own.
+//! The header of every packet: a few words that name the packet's protocol and belong to that protocol.
 //!
-//! A device carries them and must never act on them. Before it: the protocols above the transport (`p2p::wire`,
-//! windows, PM, Madeleine); after it: nothing.
+//! A device carries them and must never act on them. Used by the protocols above the transport (`p2p::wire`, windows,
+//! PM, Madeleine); uses no other module.
 
-/// A protocol above the transport, which takes packets of its own: the upper half of `Header::kind`.
+/// A protocol above the transport, which receives packets of its own: the upper half of `Header::kind`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Protocol(u8);
 
 impl Protocol {
-    /// How many there can be.
+    /// The maximum number of protocols.
     pub const COUNT: usize = 1 << (u8::BITS - Protocol::KIND_BITS);
-    /// Bits of `Header::kind` that are the protocol's own.
+    /// Bits of `Header::kind` that belong to the protocol.
     const KIND_BITS: u32 = 4;
 
     /// Messages between processes (`p2p::wire`).
@@ -25,14 +25,14 @@ impl Protocol {
         self.0 as usize
     }
 
-    /// `Header::kind` of the protocol's packets of kind `own`, of which each protocol has 16.
+    /// Returns the `Header::kind` of the protocol's packets of kind `own`, of which each protocol has 16.
     pub const fn kind(self, own: u8) -> u8 {
         assert!(own >> Protocol::KIND_BITS == 0);
         self.0 << Protocol::KIND_BITS | own
     }
 }
 
-/// The words in front of every payload; the packet's protocol gives them their meaning.
+/// The header of a packet; the packet's protocol defines the meaning of its words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Header {
     pub kind: u8,
@@ -47,7 +47,8 @@ impl Header {
         Protocol(self.kind >> Protocol::KIND_BITS)
     }
 
-    /// The header of the piece of a stream that begins `bytes` later: `b`, and above it `aux`, say where one begins.
+    /// Returns the header of the piece of a stream that begins `bytes` later: `b`, and above it `aux`, hold the
+    /// position of a piece.
     #[inline]
     pub fn moved(self, bytes: u64) -> Header {
         let at = (u64::from(self.aux) << 32 | u64::from(self.b)).wrapping_add(bytes);
@@ -55,5 +56,5 @@ impl Header {
     }
 }
 
-/// Words of control data that may stand between a header and its payload.
+/// The longest prefix: control data that may stand between a header and its payload, in bytes.
 pub const PREFIX_MAX: usize = 40;

@@ -1,7 +1,7 @@
 //! The self device: packets from a process to itself, in memory.
 //!
 //! A message to oneself is rare and must only be right: payload is copied into a queue and out again. Operations on
-//! registered memory end in their calls. Before it: `transport` routes a rank's own number here; after it: `registry`.
+//! registered memory end in their calls. Used by `transport`, which routes a rank's own number here; uses `registry`.
 
 use crate::limits::{Limits, Pieces};
 use crate::packet::{Refusal, Source};
@@ -14,10 +14,10 @@ use hawser_base::{Lane, Peer, SharedMem, UserMem};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Packets that wait at most: beyond it payload is refused, and twice it control too.
+/// The most packets that wait: beyond it payload is refused, and beyond twice it control too.
 const QUEUE: usize = 256;
 
-/// Longest packet, in bytes. A message to oneself of any length is read straight from its buffer beyond it.
+/// Longest packet, in bytes. A longer message to oneself is read directly from its buffer.
 const PACKET: usize = 64 << 10;
 
 /// The device of one process.
@@ -30,7 +30,7 @@ impl Loopback {
     pub const NAME: &'static str = "self";
 
     pub fn new(me: Peer) -> Loopback {
-        // Keys of other processes are known by the mark.
+        // The mark distinguishes its keys from those of other processes.
         Loopback { me, registry: Registry::new(u64::from(me.0)) }
     }
 }
@@ -49,7 +49,7 @@ impl Device for Loopback {
             short: PACKET,
             packet: PACKET,
             pieces: Pieces::Pages(|_| PACKET),
-            // As shared memory has it: one figure has to suit all devices of a rank.
+            // The same as for shared memory: one limit has to suit all devices of a rank.
             eager: 2 * PACKET,
             read_from: None,
         }
@@ -73,15 +73,15 @@ struct LoopbackPort {
     me: Peer,
     registry: Arc<Registry>,
     queue: VecDeque<(Header, Vec<u8>)>,
-    /// Emptied buffers, to be used again.
+    /// Emptied buffers, for reuse.
     spare: Vec<Vec<u8>>,
 }
 
 impl LoopbackPort {
     fn deliver_one(&mut self, delivery: &mut dyn Delivery) -> bool {
         let Some((header, mut bytes)) = self.queue.pop_front() else { return false };
-        // The vector's memory is ours alone for the length of the delivery: a view of it needs no `unsafe`
-        // because `View` copies through the slice.
+        // The vector's memory is ours alone for the duration of the delivery: a view of it needs no `unsafe` because
+        // `View` copies through the slice.
         delivery.deliver(self.me, header, &mut View { bytes: &mut bytes, at: 0 });
         if self.spare.len() < 8 {
             bytes.clear();
@@ -111,7 +111,7 @@ impl Port for LoopbackPort {
         Ok(())
     }
 
-    /// Nobody else sends to this port, so that the room stays.
+    /// No other thread sends to this port, so the room remains.
     fn reserve(&mut self, _to: Peer, _len: usize) -> bool {
         self.queue.len() < QUEUE
     }

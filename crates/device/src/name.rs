@@ -1,18 +1,18 @@
 //! Names of devices: `shm`, `ether`, `ether:eth0`, `ether:eth0:packet`, read as device, adapter and method.
 //!
-//! An adapter is what the device calls one (an interface, or a network as in `10.1.0.0/16`), and is not judged here.
-//! One that has a colon in it stands in brackets: `ether:[fd00::/16]`. Without an adapter a name means all of them, so
-//! that `ether::udp` is one method on each. Before it: `node`, which opens devices by names, and devices, which read
-//! what concerns them; after it: nothing.
+//! The device defines what names an adapter (an interface, or a network as in `10.1.0.0/16`); it is not checked here.
+//! An adapter with a colon stands in brackets: `ether:[fd00::/16]`. Without an adapter a name means all of them, so
+//! that `ether::udp` is one method on each. Used by `node`, which opens devices by names, and by devices, which read
+//! their part; uses no other module.
 
 use hawser_base::{Class, Error, Result};
 use std::fmt;
 
-/// A device that can be named.
+/// The name and the methods of a device.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     pub name: &'static str,
-    /// The methods that it has on an adapter; none of a device that has no adapters.
+    /// The methods that the device has on an adapter; none if it has no adapters.
     pub methods: &'static [&'static str],
 }
 
@@ -22,17 +22,17 @@ pub struct Name {
     pub device: String,
     /// None: all adapters.
     pub adapter: Option<String>,
-    /// None: as the device chooses.
+    /// None: chosen by the device.
     pub method: Option<String>,
 }
 
 impl Name {
-    /// All of a device.
+    /// The name of a whole device.
     pub fn of(device: &str) -> Name {
         Name { device: device.into(), adapter: None, method: None }
     }
 
-    /// Reads one name of a device that there is. The error says what is wrong with it, and what there is.
+    /// Parses one name of an existing device. The error tells what is wrong, and which names exist.
     pub fn parse(text: &str, kinds: &[Kind]) -> Result<Name> {
         let text = text.trim();
         read(text, kinds).map_err(|cause| {
@@ -41,7 +41,7 @@ impl Name {
         })
     }
 
-    /// Reads names with commas between them; empty text has none.
+    /// Parses names separated by commas; empty text has none.
     pub fn list(text: &str, kinds: &[Kind]) -> Result<Vec<Name>> {
         if text.trim().is_empty() {
             return Ok(Vec::new());
@@ -50,7 +50,7 @@ impl Name {
     }
 }
 
-/// As it is read.
+/// Formats a name as `parse` reads it.
 impl fmt::Display for Name {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.device)?;
@@ -64,7 +64,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// "a", "a and b", "a, b and c".
+/// Joins words: "a", "a and b", "a, b and c".
 fn and(words: &[&str]) -> String {
     match words {
         [] => "none".into(),
@@ -100,7 +100,7 @@ fn read(text: &str, kinds: &[Kind]) -> std::result::Result<Name, String> {
     Ok(Name { device: device.into(), adapter, method: Some(method.into()) })
 }
 
-/// The adapter, and what stands behind the colon after it.
+/// Returns the adapter, and the text behind the colon after it.
 fn split_adapter(text: &str) -> std::result::Result<(&str, Option<&str>), String> {
     let Some(inner) = text.strip_prefix('[') else {
         return Ok(text.split_once(':').map_or((text, None), |(adapter, method)| (adapter, Some(method))));

@@ -1,11 +1,12 @@
-//! A packet's bytes on both sides: where they come from, why they were not taken, and how they lie at the receiver.
+//! The bytes of a packet on both sides: the source of a payload, the reason for a refusal, and the payload at the
+//! receiver.
 //!
-//! Nothing here keeps them: a source is read while `send` runs, a payload while `deliver` does. Before it: `port`;
-//! after it: `base`'s memory that others write.
+//! Nothing here keeps them: a source is read while `send` runs, a payload while `deliver` does. Used by `port`; uses
+//! `base`'s memory that others write.
 
 use hawser_base::{SharedMem, UserMem};
 
-/// Where a payload comes from; it is copied (or packed) while `send` runs and not looked at later.
+/// The source of a payload; it is copied (or packed) while `send` runs and not read later.
 pub enum Source<'a> {
     None,
     /// Contiguous memory of the application, or of ours.
@@ -33,7 +34,7 @@ impl Source<'_> {
     }
 }
 
-/// Why a packet was not taken. It left nothing behind and may be tried again, or not.
+/// The reason for which a packet was not taken. The packet has had no effect; the caller may try it again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
     /// No room now; `poll` makes room as the peer takes packets.
@@ -42,20 +43,20 @@ pub enum Refusal {
     Lost,
 }
 
-/// A payload as it lies at the receiver. It must be consumed before `deliver` returns, front to back;
-/// what is not consumed is dropped.
+/// A payload at the receiver. It must be consumed before `deliver` returns, front to back; unconsumed bytes are
+/// dropped.
 pub trait Payload {
-    /// Bytes that are left.
+    /// The number of bytes that are left.
     fn len(&self) -> usize;
 
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The next contiguous piece, at most `max` bytes; `None` at the end, or if the peer died while it wrote.
+    /// Returns the next contiguous piece, at most `max` bytes; `None` at the end, or if the peer died while it wrote.
     fn next(&mut self, max: usize) -> Option<SharedMem<'_>>;
 
-    /// Copies the front to all of `to`. False if the peer died while it wrote.
+    /// Copies the front of the payload to all of `to`. False if the peer died while it wrote.
     fn copy_to(&mut self, to: UserMem) -> bool {
         let mut at = 0;
         while at < to.len() {
@@ -66,7 +67,7 @@ pub trait Payload {
         true
     }
 
-    /// Copies the front to `to`, for prefixes. False if there is not as much.
+    /// Copies the front of the payload to `to`, for prefixes. False if there are not enough bytes.
     fn read(&mut self, to: &mut [u8]) -> bool {
         let mut at = 0;
         while at < to.len() {

@@ -1,57 +1,58 @@
-//! One lane's end of a device, and who takes what it delivers.
+//! One lane's port of a device, and the receiver of its deliveries.
 //!
-//! A port is used under its lane's lock alone. Nothing is sent or begun from inside a delivery; no call waits for a
-//! peer. Before it: `transport`; after it: the devices.
+//! A port is used under its lane's lock alone. No packet is sent and no operation begun from inside a delivery; no call
+//! waits for a peer. Used by `transport`; implemented by the devices.
 
 use crate::header::Header;
 use crate::packet::{Payload, Refusal, Source};
 use crate::remote::{Atomic, Bytes, Fault, RemoteKey, Taken, Ticket};
 use hawser_base::{Peer, UserMem};
 
-/// Takes what a port delivers.
+/// Receives the deliveries of a port.
 pub trait Delivery {
-    /// A packet of `from`. It must not send: what it wants to send it notes for later.
+    /// Takes a packet of `from`. It must not send: it records packets to be sent later.
     fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload);
-    /// Whether another packet of `from` is waited for. If not, the next is best left where it lies for now: its receive
-    /// may be posted before it is looked for again, and it need not be kept meanwhile.
+    /// Whether another packet of `from` is awaited. If false, leave further packets in the ring: a receive posted
+    /// meanwhile saves the copy of an unexpected message.
     fn expects(&self, from: Peer) -> bool {
         let _ = from;
         true
     }
-    /// Nothing will come from `peer` any more, and nothing will reach it. Said once.
+    /// Called once when a peer is lost: no packet will come from `peer`, and none will reach it.
     fn lost(&mut self, peer: Peer);
-    /// What was lent (`Port::lend`) is the program's again: so many bytes of its front are the receiver's, the rest is
-    /// to be sent otherwise.
+    /// Called when memory of a zero-copy send (`Port::lend`) is the program's again: the receiver has its first `taken`
+    /// bytes, the caller must send the rest otherwise.
     fn returned(&mut self, ticket: u32, taken: u64) {
         unreachable!("{taken} bytes of {ticket} come back, and nothing was lent")
     }
-    /// An operation of this port has ended that was in flight (`Taken::InFlight`): with what an atomic found, else 0,
-    /// or with why it failed. Said once, and then what was lent to it is the program's again. As in `deliver` nothing
-    /// may be sent, and no operation begun.
+    /// Called when an operation of this port that was in flight (`Taken::InFlight`) has ended: with the value that an
+    /// atomic found, else 0, or with the reason of its failure. Called once, and then the memory lent to it is the
+    /// program's again. As in `deliver` no packet may be sent, and no operation begun.
     fn done(&mut self, ticket: Ticket, outcome: Result<u64, Fault>) {
         unreachable!("{ticket:?} ends with {outcome:?}, and nothing was in flight")
     }
 }
 
-/// One lane's end of a device.
+/// One lane's port of a device.
 pub trait Port: Send {
-    /// Sends a packet: `prefix`, at most PREFIX_MAX bytes, and then `source`. A packet without a source is
-    /// control: it may use room that payload may not, so that envelopes travel when payload is refused.
+    /// Sends a packet: `prefix`, at most PREFIX_MAX bytes, and then `source`. A packet without a source is control: it
+    /// may use room that payload may not, so that envelopes can be sent when payload is refused.
     fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal>;
 
-    /// The leanest send: contiguous bytes, at most `Limits::short`, no prefix.
+    /// The fast path of sends: contiguous bytes, at most `Limits::short`, no prefix.
     fn send_short(&mut self, to: Peer, header: Header, bytes: UserMem) -> Result<(), Refusal> {
         self.send(to, header, &[], Source::Mem(bytes))
     }
 
-    /// How long the pieces of a stream of `total` bytes to the peer are at best, in bytes, where frames say it.
+    /// Returns the best length of the pieces of a stream of `total` bytes to the peer, in bytes, if it is sent in
+    /// frames.
     fn piece(&mut self, to: Peer, total: usize) -> Option<usize> {
         let _ = (to, total);
         None
     }
 
-    /// Sends a piece of a stream, which may be kept back until `push`, so that several leave at once. `placed`: the
-    /// peer knows where it belongs, so it may be delivered before what was sent earlier.
+    /// Sends a piece of a stream, which the port may delay until `push`, so that several leave together. `placed`:
+    /// order-free, the peer knows where it belongs, so it may be delivered before earlier packets.
     fn send_piece(
         &mut self,
         to: Peer,
@@ -64,39 +65,41 @@ pub trait Port: Send {
         self.send(to, header, prefix, source)
     }
 
-    /// Sends what `send_piece` has kept back.
+    /// Sends the pieces that `send_piece` has delayed.
     fn push(&mut self) {}
 
-    /// Takes a stream of `mem` to be sent from where it lies, until `Delivery::returned` says `ticket`, or `lost` its
-    /// peer. It comes as packets of any length, with `header` moved (`Header::moved`) to where each begins. `placed` as
-    /// in `send_piece`. False: nothing was taken, and it is better sent in pieces.
+    /// Starts a zero-copy send: takes a stream of `mem` to be transmitted from the application's memory, until
+    /// `Delivery::returned` reports `ticket`, or `lost` its peer. It arrives as packets of any length, with `header`
+    /// moved (`Header::moved`) to where each begins. `placed` as in `send_piece`. False: nothing was taken, and pieces
+    /// are better.
     fn lend(&mut self, to: Peer, header: Header, mem: UserMem<'static>, placed: bool, ticket: u32) -> bool {
         let _ = (to, header, mem, placed, ticket);
         false
     }
 
-    /// Keeps room for one packet to the peer with a payload of `len` bytes or of any fewer, prefix included. It is kept
-    /// until the next call of this port that sends, reserves or polls: if that sends such a packet it is taken,
-    /// whatever other lanes do meanwhile, unless the peer is lost. False: there is no room now. Where `len` is more
-    /// than a packet (`Limits::packet`), it says whether as much would be taken now in several, and keeps nothing.
+    /// Reserves room for one packet to the peer with a payload of at most `len` bytes, prefix included. It is reserved
+    /// until the next call of this port that sends, reserves or polls: if that call sends such a packet it is taken,
+    /// whatever other lanes do meanwhile, unless the peer is lost. False: there is no room now. If `len` is more than a
+    /// packet (`Limits::packet`), the result tells whether so many bytes would be taken now in several packets, and
+    /// nothing is reserved.
     fn reserve(&mut self, to: Peer, len: usize) -> bool;
 
-    /// Delivers what has arrived from anybody, a bounded number of packets. How many there were.
+    /// Delivers arrived packets of any peer, a bounded number. Returns their number.
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize;
 
-    /// Looks for a packet of `from`, in the leanest way. Whether any was delivered: where frames come in runs all of a
-    /// run are, and those of others with it.
+    /// Polls for a packet of `from`, by the fast path. Returns whether any was delivered: if frames arrive in runs, all
+    /// packets of a run are, including those of other peers.
     fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool;
 
-    /// Writes `source` to byte `at` of what `key` names in the peer's memory. For this and the next three, how they end
-    /// and what has an order stands in `remote`. A device without them refuses them with `Fault::Unsupported`.
+    /// Writes `source` to byte `at` of the peer's memory that `key` names. For this and the next three calls, `remote`
+    /// defines how they end and what has an order. A device without them refuses them with `Fault::Unsupported`.
     fn write(&mut self, to: Peer, key: &RemoteKey, at: u64, source: Bytes<'_>, ticket: Ticket) -> Result<Taken, Fault> {
         let _ = (to, key, at, source, ticket);
         Err(Fault::Unsupported)
     }
 
-    /// Reads all of `into`, which is lent until the read has ended, from byte `at` of what `key` names in the peer's
-    /// memory.
+    /// Reads all of `into`, which is lent until the read has ended, from byte `at` of the peer's memory that `key`
+    /// names.
     fn read(
         &mut self,
         from: Peer,
@@ -109,14 +112,15 @@ pub trait Port: Send {
         Err(Fault::Unsupported)
     }
 
-    /// Carries `atomic` out on the word at byte `at` of what `key` names in the peer's memory. What was found comes
+    /// Carries out `atomic` on the word at byte `at` of the peer's memory that `key` names. The value found is reported
     /// with its end.
     fn atomic(&mut self, to: Peer, key: &RemoteKey, at: u64, atomic: Atomic, ticket: Ticket) -> Result<Taken, Fault> {
         let _ = (to, key, at, atomic, ticket);
         Err(Fault::Unsupported)
     }
 
-    /// Ends well when all operations of this port to the peer that were begun before it have ended, however they did.
+    /// Ends successfully when all operations of this port to the peer that were begun before it have ended,
+    /// successfully or not.
     fn flush(&mut self, to: Peer, ticket: Ticket) -> Result<Taken, Fault> {
         let _ = (to, ticket);
         Ok(Taken::Done(0))

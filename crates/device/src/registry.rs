@@ -1,15 +1,14 @@
-//! Registered memory of a process, for devices whose owners carry operations out themselves: by themselves for the
-//! self device, for a peer that asks by a packet.
+//! Registered memory of a process, for devices whose owners carry operations out: directly for the self device, on a
+//! peer's request packet otherwise.
 //!
-//! A key that comes out of a packet is looked up here and must never be believed: it names memory only while its
-//! registration is kept, only of this registry, and only within its bounds. Before it: `loopback`, `dev-ether`; after
-//! it: `remote`.
+//! A key from a packet is looked up here and must never be trusted: it names memory only while its registration exists,
+//! only of this registry, and only within its bounds. Used by `loopback` and `dev-ether`; uses `remote`.
 
 use crate::remote::{Capabilities, Fault, Registration, RemoteKey};
 use hawser_base::UserMem;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// A place for memory; each registration in it has a number of its own.
+/// A slot for memory; each registration in it has a generation of its own.
 #[derive(Default)]
 struct Slot {
     generation: u32,
@@ -22,13 +21,14 @@ struct Slots {
     free: Vec<u32>,
 }
 
-/// See the module. A key's words are the slot with its generation, the registry's mark, the length in bytes.
+/// The registered memory of a process. See the module. A key's words are the slot with its generation, the registry's
+/// mark, and the length in bytes.
 pub struct Registry {
     slots: Mutex<Slots>,
     mark: u64,
 }
 
-/// Ends one registration when it is dropped.
+/// A guard that ends one registration when it is dropped.
 struct Life {
     registry: Arc<Registry>,
     slot: u32,
@@ -39,7 +39,7 @@ impl Drop for Life {
         let mut slots = self.registry.slots();
         let slot = &mut slots.all[self.slot as usize];
         slot.mem = None;
-        // A slot whose numbers are used up is never given out again, so that no old key names new memory.
+        // A slot whose generations are used up is never assigned again, so that no old key names new memory.
         if slot.generation < u32::MAX {
             slot.generation += 1;
             slots.free.push(self.slot);
@@ -48,7 +48,7 @@ impl Drop for Life {
 }
 
 impl Registry {
-    /// `mark` tells keys of this process from those of others.
+    /// `mark` distinguishes keys of this process from those of others.
     pub fn new(mark: u64) -> Arc<Registry> {
         Arc::new(Registry { slots: Mutex::default(), mark })
     }
@@ -57,7 +57,7 @@ impl Registry {
         self.slots.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Registers memory, with what peers can do there.
+    /// Registers memory, with the operations that peers may use on it.
     pub fn register(self: &Arc<Registry>, mem: UserMem<'static>, capabilities: Capabilities) -> Registration {
         let mut slots = self.slots();
         let number = slots.free.pop().unwrap_or_else(|| {
@@ -71,7 +71,8 @@ impl Registry {
         Registration::new(key, capabilities, Life { registry: self.clone(), slot: number })
     }
 
-    /// Calls `f` with `len` bytes from byte `at` of what the key names; until it returns the registration cannot end.
+    /// Calls `f` with `len` bytes from byte `at` of the memory that the key names; the registration cannot end before
+    /// it returns.
     pub fn with<R>(
         &self,
         key: &RemoteKey,
@@ -88,7 +89,7 @@ impl Registry {
     }
 }
 
-/// That `len` bytes from byte `at` lie within `room`.
+/// Checks that `len` bytes from byte `at` lie within `room`.
 pub fn within(at: u64, len: usize, room: u64) -> Result<(), Fault> {
     let end = at.checked_add(len as u64).filter(|&end| end <= room);
     end.map(|_| ()).ok_or(Fault::Range)

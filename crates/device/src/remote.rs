@@ -1,35 +1,35 @@
-//! Operations on memory of a peer: what a device can do, how memory is named, how an operation ends.
+//! Operations on memory of a peer: a device's abilities, the names of memory, and the ends of operations.
 //!
 //! # The life of a registration
 //!
 //! A process registers memory of its own with a device ([`Device::register`]) and gets a [`Registration`]. Its
-//! [`RemoteKey`] is 24 bytes that may be sent to anybody; who has it may work on that memory, as long as the
-//! registration is kept and no longer. The memory stays the process's: it must stay mapped and is read and written by
-//! peers at any moment between `register` and the drop. To drop a registration ends it: operations that begin later end
-//! with [`Fault::Stale`], whatever is registered there by then. It waits for nobody. A device whose operations the
-//! owner carries out (`Capabilities::needs_peer`) touches nothing once the drop has returned; where a peer reaches the
-//! memory by itself one that is in the middle of an operation finishes it. So who uses memory for something else after
-//! a drop makes sure first, by a message, that its peers have flushed.
+//! [`RemoteKey`] is 24 bytes that may be sent to any process; a process that has it may access that memory, as long as
+//! the registration exists and no longer. The memory remains the owner's: it must stay mapped, and peers read and write
+//! it at any moment between `register` and the drop. To drop a registration ends it: operations that begin later end
+//! with [`Fault::Stale`], whatever is registered there by then. The drop waits for no peer. A device whose operations
+//! the owner carries out (`Capabilities::needs_peer`) touches nothing once the drop has returned; where a peer accesses
+//! the memory by itself, an operation in progress finishes. So before the owner uses the memory for something else
+//! after a drop, it must make sure, by a message, that its peers have flushed.
 //!
 //! # How an operation ends
 //!
-//! The call says [`Taken::Done`], and all is done, or [`Taken::InFlight`], and [`Delivery::done`] says the ticket once,
-//! at a later poll of the same port; or it is refused with a [`Fault`], nothing was done and the ticket is not said.
-//! Memory that is lent to an operation (what a write takes, where a read puts it) is the device's until that end. An
-//! operation that ends with a fault has done all, a part or nothing; of a read nothing outside `into` was written, of a
-//! write nothing outside its range. Where a peer is lost, its operations end with [`Fault::Lost`] before
-//! `Delivery::lost` says so.
+//! The call returns [`Taken::Done`], and everything is done, or [`Taken::InFlight`], and [`Delivery::done`] reports the
+//! ticket once, at a later poll of the same port; or it is refused with a [`Fault`], nothing was done and the ticket is
+//! not reported. Memory that is lent to an operation (the source of a write, the destination of a read) belongs to the
+//! device until that end. An operation that ends with a fault has done all, a part or nothing; a read has written
+//! nothing outside `into`, a write nothing outside its range. If a peer is lost, its operations end with
+//! [`Fault::Lost`] before `Delivery::lost` is called.
 //!
 //! # Order and visibility
 //!
 //! Operations have no order among each other, nor with packets: neither two writes to one place nor a write and a
-//! packet behind it. What has an order is the end: where a write or an atomic has ended well, or a [`Port::flush`] that
-//! was begun after it, its bytes are seen by whoever hears of that by a later packet, and by every operation that is
-//! begun later. Atomics are atomic among each other, through whatever device they come, and with atomic instructions of
-//! the owner; a write is not, and who reads a place while it is written finds any mixture.
+//! packet behind it. Their ends have an order: when a write or an atomic has ended successfully, or a [`Port::flush`]
+//! that was begun after it, its bytes are visible to every process that learns of that by a later packet, and to every
+//! operation that is begun later. Atomics are atomic among each other, through any device, and with atomic instructions
+//! of the owner; a write is not, and a process that reads a place while it is written gets any mixture.
 //!
-//! Before it: `port` and `device`; after it: `registry`, for devices whose owners carry operations out.
-//! (UCX's uct has the same parts: interface capabilities, packed remote keys, completions, flush.)
+//! Used by `port` and `device`; uses `registry`, for devices whose owners carry operations out. (UCX's uct has the same
+//! parts: interface capabilities, packed remote keys, completions, flush.)
 //!
 //! [`Device::register`]: crate::Device::register
 //! [`Delivery::done`]: crate::Delivery::done
@@ -43,7 +43,7 @@ use std::fmt;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// What a device, or one registration, can do for remote memory, in numbers.
+/// The abilities of a device, or of one registration, for remote memory, in numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Capabilities {
     /// Longest write of lent memory, in bytes; 0 if there is none.
@@ -52,20 +52,20 @@ pub struct Capabilities {
     pub packed: usize,
     /// Longest read, in bytes; 0 if there is none.
     pub read: usize,
-    /// What places and lengths of writes and reads must be multiples of, in bytes. An atomic's place is a multiple of
-    /// its width, in the owner's memory and in what is registered.
+    /// The alignment of places and lengths of writes and reads, in bytes. An atomic's place is a multiple of its width,
+    /// in the owner's memory and in the registered memory.
     pub alignment: usize,
-    /// Atomics of words of four bytes, and of eight.
+    /// The atomics on words of four bytes, and of eight.
     pub atomics_4: Atomics,
     pub atomics_8: Atomics,
-    /// Operations that may be in flight to one peer; 0 if all have ended when their calls return.
+    /// Operations that may be in flight to one peer; 0 if all end before their calls return.
     pub in_flight: usize,
-    /// Whether an operation goes on only while the peer polls, on any lane, or flushes its device.
+    /// Whether an operation progresses only while the peer polls, on any lane, or flushes its device.
     pub needs_peer: bool,
 }
 
 impl Capabilities {
-    /// Of a device without remote memory.
+    /// The abilities of a device without remote memory.
     pub const NONE: Capabilities = Capabilities {
         write: 0,
         packed: 0,
@@ -77,7 +77,8 @@ impl Capabilities {
         needs_peer: false,
     };
 
-    /// Of memory that this process has mapped, its own or a peer's: all, and each operation ends in its call.
+    /// The abilities for memory that this process has mapped, its own or a peer's: all, and each operation ends in its
+    /// call.
     pub const OF_MAPPED_MEMORY: Capabilities = Capabilities {
         write: usize::MAX,
         packed: usize::MAX,
@@ -87,7 +88,7 @@ impl Capabilities {
         ..Capabilities::NONE
     };
 
-    /// The atomics of words of `width`.
+    /// The atomics on words of `width`.
     pub fn atomics(&self, width: Width) -> Atomics {
         match width {
             Width::Four => self.atomics_4,
@@ -96,7 +97,7 @@ impl Capabilities {
     }
 }
 
-/// How wide the word of an atomic is.
+/// The width of the word of an atomic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Width {
     Four,
@@ -112,16 +113,16 @@ impl Width {
     }
 }
 
-/// What an atomic puts in the place of what it finds.
+/// The function by which an atomic computes the new value from the value found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Update {
-    /// The sum, without what goes beyond the word.
+    /// The sum, modulo the word's size.
     Add,
     And,
     Or,
     Xor,
     Swap,
-    /// The operand if `expected` was found, else what was found.
+    /// The operand if `expected` was found, else the value found.
     CompareSwap {
         expected: u64,
     },
@@ -152,14 +153,14 @@ impl Atomics {
         self.0 & update.bit() != 0
     }
 
-    /// Whether all of these are among `others`.
+    /// Whether all of these are in `others`.
     pub const fn is_within(self, others: Atomics) -> bool {
         self.0 & !others.0 == 0
     }
 }
 
-/// One atomic operation on a word of a peer's memory. Of `operand` and of what is expected the low bytes count, as many
-/// as the word has; what was found comes back in the same way.
+/// One atomic operation on a word of a peer's memory. Only the low bytes of `operand` and of the expected value count,
+/// as many as the word has; the value found is returned in the same way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Atomic {
     pub update: Update,
@@ -168,7 +169,7 @@ pub struct Atomic {
 }
 
 impl Atomic {
-    /// Carries it out on a word of four bytes. What was found.
+    /// Carries it out on a word of four bytes. Returns the value found.
     pub fn update_u32(&self, word: &AtomicU32) -> u64 {
         let operand = self.operand as u32;
         let found = match self.update {
@@ -184,7 +185,7 @@ impl Atomic {
         u64::from(found)
     }
 
-    /// Carries it out on a word of eight bytes. What was found.
+    /// Carries it out on a word of eight bytes. Returns the value found.
     pub fn update_u64(&self, word: &AtomicU64) -> u64 {
         match self.update {
             Update::Add => word.fetch_add(self.operand, AcqRel),
@@ -198,7 +199,8 @@ impl Atomic {
         }
     }
 
-    /// Carries it out on a word that the owner's process reaches itself. None if `word` is not as long, or not aligned.
+    /// Carries it out on a word that the owner's process accesses itself. None if `word` has another length, or is not
+    /// aligned.
     pub fn update(&self, word: UserMem<'_>) -> Option<u64> {
         match self.width {
             _ if word.len() != self.width.bytes() => None,
@@ -208,12 +210,12 @@ impl Atomic {
     }
 }
 
-/// What a write takes its bytes from.
+/// The source of a write.
 pub enum Bytes<'a> {
     /// Memory that is lent until the write has ended.
     Lent(UserMem<'static>),
-    /// `len` bytes that `pack` writes piece by piece, front to back, to where the device wants them while the call
-    /// runs. It is called for all of a write that is taken, and for none of one that is refused.
+    /// `len` bytes that `pack` writes piece by piece, front to back, to where the device needs them while the call
+    /// runs. It is called for all bytes of a write that is taken, and never for one that is refused.
     Pack { len: usize, pack: &'a mut dyn FnMut(SharedMem) },
 }
 
@@ -230,8 +232,8 @@ impl Bytes<'_> {
     }
 }
 
-/// The name of registered memory, as it travels: 24 bytes without pointers, which mean something to the device that
-/// made them alone.
+/// The rkey of registered memory, as packets carry it: 24 bytes without pointers, which only the device that made them
+/// can interpret.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RemoteKey(pub [u64; 3]);
 
@@ -250,27 +252,28 @@ impl RemoteKey {
     }
 }
 
-/// Memory of this process that peers may work on, until this is dropped (see the module).
+/// Memory of this process that peers may access, until this is dropped (see the module).
 #[must_use = "a registration ends when it is dropped"]
 pub struct Registration {
     key: RemoteKey,
     capabilities: Capabilities,
-    /// What the device drops at the end.
+    /// The device's state, whose drop ends the registration.
     _life: Box<dyn Any + Send + Sync>,
 }
 
 impl Registration {
-    /// For devices. `capabilities`: what peers can do with this memory; the drop of `life` must end the registration.
+    /// Constructor for devices. `capabilities`: the operations that peers may use on this memory; the drop of `life`
+    /// must end the registration.
     pub fn new(key: RemoteKey, capabilities: Capabilities, life: impl Any + Send + Sync) -> Registration {
         Registration { key, capabilities, _life: Box::new(life) }
     }
 
-    /// What peers name this memory by.
+    /// The rkey by which peers name this memory.
     pub fn key(&self) -> RemoteKey {
         self.key
     }
 
-    /// What peers can do with this memory: all that the device can, or less.
+    /// The operations that peers may use on this memory: all that the device has, or fewer.
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
@@ -282,39 +285,39 @@ impl fmt::Debug for Registration {
     }
 }
 
-/// By what its user knows an operation again: the device looks at neither half.
+/// Identifies an operation to its user: the device interprets neither half.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ticket {
-    /// Whose operation it is, of all users of the port.
+    /// The user of the port that owns the operation.
     pub protocol: Protocol,
     pub number: u32,
 }
 
-/// How an operation that was taken stands when its call returns.
+/// The state of a taken operation when its call returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Taken {
-    /// It has ended, and its ticket is not said. The number is what an atomic found, else 0.
+    /// The operation has ended, and its ticket is not reported. The number is the value that an atomic found, else 0.
     Done(u64),
-    /// `Delivery::done` will say its ticket.
+    /// `Delivery::done` will report its ticket.
     InFlight,
 }
 
-/// Why an operation was not taken, or how it ended.
+/// The reason for which an operation was not taken, or failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// There is no room for it now; polls make some. Said by calls alone.
+    /// There is no room for it now; polls make some. Returned by calls alone.
     Full,
     /// The peer is gone.
     Lost,
-    /// The key names no memory of the peer: its registration has ended, or somebody else made it.
+    /// The key names no memory of the peer: its registration has ended, or another process made it.
     Stale,
-    /// The bytes are not all within what is registered.
+    /// The bytes are not all within the registered memory.
     Range,
-    /// The device or the registration does not have the operation, or not so long, or not at such a place.
+    /// The device or the registration does not support the operation, its length, or its alignment.
     Unsupported,
 }
 
-/// Of a peer to which no packet goes: no operation does either.
+/// A peer to which packets are refused is refused operations for the same reason.
 impl From<Refusal> for Fault {
     fn from(refusal: Refusal) -> Fault {
         match refusal {
@@ -334,7 +337,7 @@ mod tests {
         assert_eq!(RemoteKey::from_bytes(&key.to_bytes()), key);
     }
 
-    /// In both widths: what is found, and what stands there then.
+    /// Checks the value found and the new value, in both widths.
     #[test]
     fn updates_find_and_leave_what_they_say() {
         let high = 1 << 63 | 1 << 31;

@@ -1,28 +1,28 @@
-//! A user of the transport, as a device knows it: its name, and which lanes of this process are its own.
+//! A user of the transport, as a device knows it: its name, and its lanes in this process.
 //!
-//! MPI is one, which has the first lanes and is told to no device; others are told before a port of theirs is asked for
-//! (`Device::admit`). Before it: `transport`; after it: devices.
+//! MPI is one, which has the first lanes and is reported to no device; others are reported before a port of theirs is
+//! requested (`Device::admit`). Used by `transport`; passed to devices.
 
 use hawser_base::Lane;
 use std::ops::Range;
 
-/// See the module.
+/// A user of the transport. See the module.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct User {
-    /// Alike in all processes of the job, where the user's lanes may be others.
+    /// The same in all processes of the job, where the user may have other lanes.
     pub name: String,
-    /// The first of its lanes here, and how many they are.
+    /// The first of its lanes here, and their number.
     pub first: Lane,
     pub count: usize,
 }
 
 impl User {
-    /// Its lanes' numbers.
+    /// The numbers of its lanes.
     pub fn lanes(&self) -> Range<usize> {
         self.first.index()..self.first.index() + self.count
     }
 
-    /// Its lane `lane`, counted from 0, as devices know it.
+    /// Returns the device's number of the user's lane `lane`, which is counted from 0.
     pub fn lane(&self, lane: Lane) -> Lane {
         assert!(lane.index() < self.count, "user {} has {} lanes, and no {lane:?}", self.name, self.count);
         Lane(self.first.0 + lane.0)

@@ -1,11 +1,11 @@
-//! A packet that lies in memory of our own, as it is delivered.
+//! A payload in memory of our own.
 //!
-//! Before it: devices that copy what comes; after it: `Delivery`.
+//! Used by devices that copy packets when they arrive; passed to `Delivery`.
 
 use crate::packet::Payload;
 use hawser_base::SharedMem;
 
-/// The bytes from `at` on are still to be consumed.
+/// A payload whose bytes from `at` on are still to be consumed.
 pub struct View<'a> {
     pub bytes: &'a mut [u8],
     pub at: usize,

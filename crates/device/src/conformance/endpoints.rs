@@ -1,13 +1,13 @@
-//! What the suite works with: connected devices, a record of what was delivered, payload that proves itself.
+//! The tools of the suite: connected devices, a record of deliveries, and payload that verifies itself.
 
 use crate::{Delivery, Device, Header, Limits, Payload, Port, Refusal, Source};
 use hawser_base::{Lane, Peer, SharedMem, UserMem};
 use std::sync::Arc;
 
-/// Connected devices, that of rank i at i. One that reaches itself is a net of one.
+/// Connected devices, that of rank i at index i. A device that reaches itself is a net of one.
 pub struct Net {
     pub devices: Vec<Arc<dyn Device>>,
-    /// Makes the end of a rank known, as the host's agent would.
+    /// Reports the end of a rank, as the host's agent would.
     pub kill: Box<dyn Fn(usize) + Send + Sync>,
 }
 
@@ -16,10 +16,10 @@ impl Net {
         Endpoint { device: self.devices[rank].clone(), port: self.devices[rank].port(Lane(lane)) }
     }
 
-    /// Until nothing is on its way any more: who has got all may still be needed for what others have not.
+    /// Works until no packet is in flight any more: a device that has got everything may still be needed by others.
     pub fn settle(&self) {
         let mut wait = Wait::default();
-        // Each is worked on, quiet or not.
+        // Every device is flushed, quiet or not.
         while self.devices.iter().filter(|device| !device.flush()).count() > 0 {
             wait.turn();
         }
@@ -31,14 +31,14 @@ impl Net {
     }
 }
 
-/// A wait for something that a port, the kernel or another thread is about to do.
+/// A wait for an action of a port, the kernel or another thread.
 #[derive(Default)]
 pub struct Wait {
     turns: u32,
 }
 
 impl Wait {
-    /// To be called after each look in vain. Most waits are over within microseconds, and a yield beside a program that
+    /// Must be called after each empty poll. Most waits are over within microseconds, and a yield beside a program that
     /// computes costs milliseconds, a slice of the scheduler's: one turn in `TURNS_A_YIELD` yields.
     pub fn turn(&mut self) {
         self.turns += 1;
@@ -48,20 +48,20 @@ impl Wait {
     }
 }
 
-/// About 100 us of looks that ask the kernel, about 5 us of others.
+/// Turns per yield: about 100 us of polls that ask the kernel, about 5 us of others.
 const TURNS_A_YIELD: u32 = 64;
 
-/// One port, with what tests do to it.
+/// One port, with the actions of tests.
 pub struct Endpoint {
     pub device: Arc<dyn Device>,
     pub port: Box<dyn Port>,
 }
 
-/// How a payload is handed over.
+/// The form in which a payload is handed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     Mem,
-    /// Packed, whatever pieces the device asks for.
+    /// Packed, in any pieces that the device requests.
     Pack,
 }
 
@@ -94,7 +94,7 @@ impl Endpoint {
         }
     }
 
-    /// The same as a piece of a stream.
+    /// Same as `send`, as a piece of a stream.
     pub fn send_piece(&mut self, to: usize, seed: u32, len: usize, prefix: usize) -> Result<(), Refusal> {
         let mut bytes = payload(seed, len);
         let (front, rest) = bytes.split_at_mut(prefix);
@@ -105,7 +105,7 @@ impl Endpoint {
         self.port.send(Peer(to as u32), head(seed), &payload(seed, prefix), Source::None)
     }
 
-    /// Sends until it is refused, and says how many were taken.
+    /// Sends until it is refused. Returns how many packets were taken.
     pub fn fill(&mut self, to: usize, first: u32, len: usize) -> u32 {
         for sent in 0..1_000_000 {
             match self.send(to, first + sent, len, 0, Form::Mem) {
@@ -136,24 +136,24 @@ impl Endpoint {
     }
 }
 
-/// A header whose every bit depends on the seed.
+/// Returns a header whose every bit depends on the seed.
 pub fn head(seed: u32) -> Header {
     let mixed = u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     Header { kind: mixed as u8, aux: (mixed >> 8) as u16, a: seed, b: (mixed >> 32) as u32 }
 }
 
-/// Bytes that name their seed and their place.
+/// Returns bytes that depend on their seed and their position.
 pub fn payload(seed: u32, len: usize) -> Vec<u8> {
     (0..len).map(|i| (seed.wrapping_mul(31).wrapping_add(i as u32 * 7 + (i >> 8) as u32)) as u8).collect()
 }
 
-/// What was delivered, in order. Checks header and payload of each packet as it comes.
+/// The delivered packets, in order. Checks header and payload of each packet on arrival.
 #[derive(Default)]
 pub struct Record {
     /// Sender, seed and length of each packet.
     pub arrived: Vec<(usize, u32, usize)>,
     pub lost: Vec<usize>,
-    /// At most so many bytes at once, so many in all, where not zero.
+    /// The most bytes to take at once, and in all, where not zero.
     pub ragged: usize,
     pub take: Option<usize>,
 }
@@ -163,7 +163,7 @@ impl Record {
         self.arrived.iter().filter(|packet| packet.0 == from).map(|packet| packet.1).collect()
     }
 
-    /// That `from` has sent just these, in order.
+    /// Checks that `from` has sent exactly these, in order.
     pub fn expect_seeds(&self, from: usize, seeds: impl Iterator<Item = u32>, promise: &str) {
         assert!(self.seeds_of(from).into_iter().eq(seeds), "{promise}: {:?}", self.seeds_of(from));
     }
@@ -178,7 +178,7 @@ impl Delivery for Record {
         let wanted = self.take.unwrap_or(len).min(len);
         let mut bytes = vec![0xEE; wanted];
         let whole = if self.ragged == 0 {
-            // A prefix through `read`, the rest through `copy_to`: as the transport does.
+            // The prefix through `read`, the rest through `copy_to`, as the transport does.
             let (front, rest) = bytes.split_at_mut(wanted.min(16));
             packet.read(front) && (rest.is_empty() || packet.copy_to(UserMem::of_slice(rest)))
         } else {

@@ -1,9 +1,9 @@
-//! Promises between many peers, lanes and threads.
+//! Tests of promises between many peers, lanes and threads. Used by the devices' tests.
 
 use super::endpoints::{Endpoint, Form, Net, Record, Wait};
 use std::thread;
 
-/// Many send to one at the same time, each in its own order.
+/// Many peers send to one at the same time, each in its own order.
 pub fn many_to_one(net: &Net, packets: u32) {
     let count = net.devices.len();
     let short = net.endpoint(1, 0).limits(0).short;
@@ -32,7 +32,7 @@ pub fn many_to_one(net: &Net, packets: u32) {
     });
 }
 
-/// First some peers talk, then others: nobody is forgotten. One thread.
+/// First some peers send, then others: none is forgotten. One thread.
 pub fn talkers_take_turns(net: &Net, rounds: u32) {
     let count = net.devices.len();
     let mut senders: Vec<_> = (1..count).map(|rank| net.endpoint(rank, 0)).collect();
@@ -41,7 +41,7 @@ pub fn talkers_take_turns(net: &Net, rounds: u32) {
     let mut sent = vec![0; count];
     for round in 0..rounds {
         for burst in 0..40 {
-            // Two neighbours talk for a while; now and then somebody else says a word.
+            // Two neighbours send for a while; now and then another one sends a packet.
             for rank in [1 + round as usize % (count - 1), 1 + (round as usize * 7 + burst / 13) % (count - 1)] {
                 senders[rank - 1].send(0, sent[rank], 20, 0, Form::Mem).expect("a drained device takes a packet");
                 sent[rank] += 1;
@@ -54,7 +54,7 @@ pub fn talkers_take_turns(net: &Net, rounds: u32) {
     (1..count).for_each(|rank| record.expect_seeds(rank, 0..sent[rank], "each peer's packets arrive in order"));
 }
 
-/// Two lanes of the same two devices, in two threads a side, do not meet.
+/// Two lanes of the same two devices, in two threads per side, do not interfere.
 pub fn lanes_are_independent(net: &Net, packets: u32) {
     thread::scope(|scope| {
         for lane in [0, 1] {
@@ -127,7 +127,7 @@ pub fn converse(end: &mut Endpoint, peer: usize, packets: u32, first: u32, seed:
     record.expect_seeds(peer, first..first + packets, "each peer's packets arrive in order");
 }
 
-/// A packet's length, its prefix's, and its kind.
+/// Draws a packet's length, the length of its prefix, and its kind.
 fn draw(random: &mut Random, limits: &crate::Limits) -> (usize, usize, usize) {
     let len = match random.below(10) {
         0..6 => random.below(200),

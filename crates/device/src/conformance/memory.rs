@@ -1,6 +1,7 @@
-//! The contract in the plainest code: devices of several ranks in one memory, whose deaths are simulated. The suite is
-//! checked against it, its promises about many peers and about peers that die too, with no system beneath. Operations
-//! on a peer's memory are carried out when that one's device works, so that the suite meets some in flight.
+//! The contract in the simplest code: devices of several ranks in one memory, whose deaths are simulated. The suite is
+//! checked against it, including its promises about many peers and about peers that die, with no system beneath.
+//! Operations on a peer's memory are carried out when the owner's device works, so that some are in flight during the
+//! tests.
 
 use super::{
     Memory as Maker, Net, a_peer_dies, a_peer_dies_while_it_is_polled, a_peer_dies_with_operations_in_flight,
@@ -14,7 +15,7 @@ use hawser_base::{Lane, Peer, SharedMem, UserMem};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Packets that wait from one rank to another at most; control may use twice as many places.
+/// The most packets that wait from one rank to another; control may use twice as many places.
 const QUEUE: usize = 32;
 const PACKET: usize = 8 << 10;
 
@@ -23,7 +24,7 @@ type Queue = VecDeque<(Header, Vec<u8>)>;
 /// Operations of a lane that may be in flight to one peer.
 const IN_FLIGHT: usize = 16;
 
-/// It packs nothing, and of atomics it has those that its owner's instructions are alike to.
+/// The device has no packed writes, and only the atomics that its owner's instructions match.
 const CAPABILITIES: Capabilities = Capabilities {
     write: 200_000,
     read: 100_000,
@@ -33,7 +34,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::NONE
 };
 
-/// An operation that its owner is to carry out.
+/// An operation that its owner must carry out.
 struct Asked {
     from: Peer,
     lane: u8,
@@ -67,20 +68,20 @@ impl Asked {
 
 type Ended = (Peer, Ticket, Result<u64, Fault>);
 
-/// What all ranks see.
+/// The state that all ranks share.
 #[derive(Default)]
 struct Host {
-    /// By lane, sender and receiver.
+    /// Packets by lane, sender and receiver.
     queues: HashMap<(u8, Peer, Peer), Queue>,
     dead: HashSet<Peer>,
-    /// By owner.
+    /// Requested operations by owner.
     asked: HashMap<Peer, VecDeque<Asked>>,
-    /// By lane and who asked: the owner, the ticket, the outcome.
+    /// Ended operations by lane and requester: the owner, the ticket, the outcome.
     ended: HashMap<(u8, Peer), VecDeque<Ended>>,
 }
 
 impl Host {
-    /// Operations of a lane at an owner of which the lane has not heard the end.
+    /// Counts operations of a lane at an owner whose ends were not reported to the lane.
     fn in_flight(&self, lane: u8, from: Peer, to: Peer) -> usize {
         let asked = self.asked.get(&to).into_iter().flatten().filter(|asked| (asked.lane, asked.from) == (lane, from));
         let ended = self.ended.get(&(lane, from)).into_iter().flatten().filter(|ended| ended.0 == to);
@@ -104,7 +105,7 @@ struct MemoryPort {
     ranks: u32,
     lane: u8,
     host: Arc<Mutex<Host>>,
-    /// Whose loss was reported.
+    /// The peers whose loss was reported.
     lost: HashSet<Peer>,
 }
 
@@ -165,7 +166,7 @@ impl MemoryPort {
         Asked { from: self.me, lane: self.lane, ticket, key: *key, at, work }
     }
 
-    /// Tells of what has ended; with the dead all has.
+    /// Reports ended operations; all operations at dead owners have ended.
     fn tell(&mut self, delivery: &mut dyn Delivery) {
         let mut host = self.host();
         let dead: Vec<Peer> = host.dead.iter().copied().collect();
@@ -207,7 +208,7 @@ impl Port for MemoryPort {
     }
 
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
-        // All that waits, and the word of a death behind it.
+        // Delivers all waiting packets, and the report of a death behind them.
         let ranks = self.ranks;
         let of_one = |from| (0..=2 * QUEUE).take_while(|_| self.poll_from(Peer(from), delivery)).count();
         (0..ranks).map(of_one).sum()

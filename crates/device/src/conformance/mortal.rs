@@ -1,13 +1,13 @@
-//! Promises about peers that die. The sender dies between packets here; that it dies in the middle of one is for
-//! a device's own tests to arrange.
+//! Tests of promises about peers that die. Here the sender dies between packets; its death in the middle of one is for
+//! a device's own tests.
 
 use super::endpoints::{Endpoint, Form, Net, Record};
 use crate::Refusal;
 use hawser_base::Peer;
 use std::time::Instant;
 
-/// A peer dies idle, with packets on their way, with its ring full, and with ours to it full: what it had sent
-/// arrives, then its loss is reported, once, and sending to it is refused for that reason.
+/// A peer dies idle, with packets in flight, with its ring full, and with ours to it full: the packets that it had sent
+/// arrive, then its loss is reported, once, and sends to it are refused for that reason.
 pub fn a_peer_dies(net: impl Fn() -> Net) {
     for (sent, len) in [(0, 0), (1, 0), (5, 100), (3, 5000), (u32::MAX, 8), (u32::MAX, 500), (u32::MAX, 3000)] {
         for full_toward_it in [false, true] {
@@ -28,7 +28,7 @@ fn dies(net: &Net, sent: u32, len: usize, full_toward_it: bool, by_name: bool) {
     }
     let sent = if sent == u32::MAX {
         let sent = dying.fill(0, 0, len);
-        // What a device has taken and not sent when it dies nobody gets.
+        // Packets that a device has taken and not sent when it dies are lost.
         net.settle();
         sent
     } else {
@@ -39,7 +39,7 @@ fn dies(net: &Net, sent: u32, len: usize, full_toward_it: bool, by_name: bool) {
     collect(&mut left, &mut record, by_name);
     record.expect_seeds(1, 0..sent, "what a peer had sent before it died is delivered");
     assert_eq!(record.lost, [1]);
-    // A child that it forked, or a stray write, where it had written.
+    // A write by a child that it forked, or a stray write, to where it had written.
     let _ = dying.send(0, 0, 8, 0, Form::Mem);
     for _ in 0..10 {
         left.port.poll(&mut record);
@@ -54,7 +54,7 @@ fn dies(net: &Net, sent: u32, len: usize, full_toward_it: bool, by_name: bool) {
     others_go_on(net, &mut left, &mut record);
 }
 
-/// Ranks 1 and 0 have spoken to each other: what one sends from now on leaves at once, as far as there is room.
+/// Lets ranks 1 and 0 exchange packets: further packets leave at once, as far as there is room.
 fn meet(net: &Net, dying: &mut Endpoint, left: &mut Endpoint) {
     send_in_time(net, dying, 0);
     receive_in_time(net, left, &mut Record::default());
@@ -63,7 +63,7 @@ fn meet(net: &Net, dying: &mut Endpoint, left: &mut Endpoint) {
     net.settle();
 }
 
-/// Sends a packet to rank `to` as soon as it is taken.
+/// Sends a packet to rank `to` as soon as the device takes it.
 fn send_in_time(net: &Net, from: &mut Endpoint, to: usize) {
     let began = Instant::now();
     while let Err(refusal) = from.send(to, 0, 1, 0, Form::Mem) {
@@ -72,7 +72,7 @@ fn send_in_time(net: &Net, from: &mut Endpoint, to: usize) {
     }
 }
 
-/// Polls until a packet has come, while all devices work.
+/// Polls until a packet has arrived, while all devices work.
 fn receive_in_time(net: &Net, to: &mut Endpoint, record: &mut Record) {
     let (began, before) = (Instant::now(), record.arrived.len());
     while record.arrived.len() == before {
@@ -82,7 +82,7 @@ fn receive_in_time(net: &Net, to: &mut Endpoint, record: &mut Record) {
     }
 }
 
-/// Polls until a loss is reported: everybody, or rank 1 by name, one packet or run of packets a call.
+/// Polls until a loss is reported: all peers, or rank 1 by name, with one packet or run of packets per call.
 fn collect(left: &mut Endpoint, record: &mut Record, by_name: bool) {
     if !by_name {
         return left.poll_until(record, |record| !record.lost.is_empty(), "a death is reported");
@@ -98,7 +98,7 @@ fn collect(left: &mut Endpoint, record: &mut Record, by_name: bool) {
     panic!("a death is reported by poll_from");
 }
 
-/// The third of the net still talks.
+/// Checks that the third rank of the net still sends and receives.
 fn others_go_on(net: &Net, left: &mut Endpoint, record: &mut Record) {
     let mut third = net.endpoint(2, 0);
     let mut theirs = Record::default();
@@ -136,7 +136,7 @@ pub fn a_peer_dies_while_it_is_polled(net: impl Fn() -> Net) {
                 refused = left.send(1, 0, 200, 0, Form::Mem) == Err(Refusal::Lost);
                 left.port.poll(&mut record);
             }
-            // What it had sent comes first, to a device that knows better too.
+            // The packets that it had sent come first, even if the device knows of the death.
             left.poll_until(&mut record, |record| !record.lost.is_empty(), "a death is reported");
             assert_eq!(record.lost, [1]);
             assert!(record.seeds_of(1).is_sorted(), "in order to the end");
@@ -144,7 +144,7 @@ pub fn a_peer_dies_while_it_is_polled(net: impl Fn() -> Net) {
     }
 }
 
-/// A peer dies to which nobody has sent and of which nothing came: each lane is told, one that is used later too.
+/// A peer dies without any packet to or from it: the loss is reported on each lane, even one that is used later.
 pub fn a_peer_that_nobody_spoke_to_dies(net: impl Fn() -> Net) {
     let net = net();
     let mut left = [net.endpoint(0, 0), net.endpoint(0, 1)];

@@ -1,7 +1,7 @@
-//! Promises about memory of a peer: what is told of it, writes, reads, atomics, flush, keys, and peers that die.
+//! Tests of promises about memory of a peer: abilities, writes, reads, atomics, flush, keys, and peers that die.
 //!
-//! The peer takes part by `Device::flush` alone: no lane of its user has to do with what is worked on. Each case goes
-//! by what the registration says that it can; what it cannot do has to be refused. Before it: the devices' tests.
+//! The peer takes part by `Device::flush` alone: its user uses no lane for these operations. Each case follows the
+//! registration's capabilities; operations that it lacks must be refused. Used by the devices' tests.
 
 use super::endpoints::{Endpoint, Form, Net, Record};
 use crate::port::Delivery;
@@ -12,15 +12,15 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-/// Makes zeroed memory of so many bytes that the device of a rank can register, and that is never freed; it begins
-/// where a word of eight bytes may.
+/// Makes zeroed memory of the given length that the device of a rank can register, and that is never freed; it is
+/// aligned for words of eight bytes.
 pub type Memory = Box<dyn Fn(usize, usize) -> UserMem<'static> + Send + Sync>;
 
-/// Bytes of the memory that is worked on: more than any device moves in one go.
+/// The length of the tested memory, in bytes: more than any device moves at once.
 const ROOM: usize = 400_000;
 
-/// Of every device, whatever it can do. `make` gives a fresh net of one device that reaches itself, or of several, and
-/// what makes their memory.
+/// Tests any device, whatever its capabilities. `make` returns a fresh net of one device that reaches itself, or of
+/// several, and the maker of their memory.
 pub fn all(make: impl Fn() -> (Net, Memory)) {
     let (net, memory) = make();
     what_a_device_cannot_do_it_refuses(&net, memory(net.last(), 64));
@@ -44,7 +44,7 @@ pub fn all(make: impl Fn() -> (Net, Memory)) {
     tickets_end_once_and_what_is_full_works_again(&Ground::new(make()));
 }
 
-/// Memory that no peer can map, for devices that need none such.
+/// Returns memory that no peer can map, for devices that do not need mappable memory.
 pub fn words(len: usize) -> UserMem<'static> {
     let words: &'static mut [u64] = vec![0; len.div_ceil(8)].leak();
     UserMem::of_words(words).slice(0, len)
@@ -73,7 +73,7 @@ impl Ground {
         Near::new(&self.net, lane, self.registration.key())
     }
 
-    /// What stands in the registered memory.
+    /// Returns the contents of the registered memory.
     fn bytes(&self) -> Vec<u8> {
         let mut bytes = vec![0; ROOM];
         self.mem.read(&mut bytes);
@@ -81,7 +81,7 @@ impl Ground {
     }
 }
 
-/// What a port says of operations, and of packets.
+/// The operations and packets that a port has reported.
 #[derive(Default)]
 struct Ended {
     record: Record,
@@ -108,7 +108,7 @@ impl Delivery for Ended {
 
 const PROTOCOL: Protocol = Protocol::new(9);
 
-/// The end that works on the memory of another one.
+/// The end that accesses another one's memory.
 struct Near {
     end: Endpoint,
     ended: Ended,
@@ -124,13 +124,13 @@ impl Near {
         Near { end: net.endpoint(0, lane), ended: Ended::default(), far, to: Peer(net.last() as u32), key, next: 0 }
     }
 
-    /// The peer's device works without a lane of its user, this one's lane is polled.
+    /// Lets the peer's device work without a lane of its user, and polls this one's lane.
     fn turn(&mut self) {
         self.far.flush();
         self.end.port.poll(&mut self.ended);
     }
 
-    /// Begins an operation, as soon as there is room. Its number.
+    /// Begins an operation as soon as there is room. Returns its number.
     fn begin(
         &mut self,
         mut call: impl FnMut(&mut dyn Port, Peer, &RemoteKey, Ticket) -> Result<Taken, Fault>,
@@ -151,7 +151,7 @@ impl Near {
         self.ended.all.iter().find(|ended| ended.0 == number).map(|ended| ended.1)
     }
 
-    /// The end of an operation.
+    /// Waits for the end of an operation.
     fn end(&mut self, begun: Result<(u32, Taken), Fault>) -> Result<u64, Fault> {
         let (number, taken) = begun?;
         if let Taken::Done(found) = taken {
@@ -171,7 +171,7 @@ impl Near {
         self.end(begun)
     }
 
-    /// The same by packing.
+    /// Same as `write`, with a packed source.
     fn write_packed(&mut self, at: u64, bytes: &[u8]) -> Result<u64, Fault> {
         let mut packed = 0;
         let begun = self.begin(|port, to, key, ticket| {
@@ -212,7 +212,7 @@ fn bytes(seed: u32, len: usize) -> Vec<u8> {
     super::endpoints::payload(seed, len)
 }
 
-/// Lengths that a device may treat in different ways, as far as it has them.
+/// Lengths that a device may treat in different ways, as far as it supports them.
 fn lengths(most: usize) -> impl Iterator<Item = usize> {
     let all = [0, 1, 3, 8, 64, 100, 1000, 1400, 1473, 4096, 8192, 10_001, 16_384, 61_441, 100_000, 300_007];
     all.into_iter().filter(move |&len| most > 0 && len <= most)
@@ -227,7 +227,7 @@ const UPDATES: [Update; 6] = [
     Update::CompareSwap { expected: 0x1122_3344_5566_7788 },
 ];
 
-/// As told by the numbers of the device, or by those of the registration.
+/// Checks refusals by the capabilities of the device, or by those of the registration.
 fn refuses(near: &mut Near, can: Capabilities) {
     let lent = Bytes::Lent(words(8));
     let ticket = Ticket { protocol: PROTOCOL, number: u32::MAX };
@@ -369,7 +369,7 @@ fn atomics_of_many_are_not_lost(ground: &Ground) {
                 }
             });
         }
-        // The owner's own instructions are among them.
+        // The owner's own instructions take part.
         let word = ground.mem.u64(8).expect("a word");
         (0..500).for_each(|_| _ = add.update_u64(word));
     });
@@ -549,8 +549,8 @@ fn tickets_end_once_and_what_is_full_works_again(ground: &Ground) {
     ground.net.settle();
 }
 
-/// A peer dies with operations on its memory in flight: each ends, those that did not come through with `Lost`, and
-/// then its loss is reported. Later ones are refused. The net has three ranks.
+/// A peer dies with operations on its memory in flight: each ends, the incomplete ones with `Lost`, and then its loss
+/// is reported. Later ones are refused. The net has three ranks.
 pub fn a_peer_dies_with_operations_in_flight(make: impl Fn() -> (Net, Memory)) {
     for turns in 0..4 {
         let ground = Ground::new(make());

@@ -1,13 +1,13 @@
-//! Promises between one sender and one receiver, both in this thread.
+//! Tests of promises between one sender and one receiver, both in this thread. Used by the devices' tests.
 
 use super::endpoints::{Endpoint, Form, Net, Record, Wait};
 use crate::{PREFIX_MAX, Port, Refusal};
 use hawser_base::Peer;
 
-/// A pair of ends, or one that is both.
+/// A pair of ends, or one end that is both.
 struct Wire {
     sender: Endpoint,
-    /// None where the sender reaches itself.
+    /// None if the sender reaches itself.
     receiver: Option<Endpoint>,
     to: usize,
 }
@@ -26,7 +26,7 @@ impl Wire {
         self.sender.send(self.to, seed, len, prefix, form)
     }
 
-    /// Until what has been sent in this thread is there to be seen.
+    /// Waits until all packets that were sent in this thread can be received.
     fn settle(&self) {
         let others = || self.receiver.as_ref().is_none_or(|receiver| receiver.device.flush());
         let mut wait = Wait::default();
@@ -35,7 +35,7 @@ impl Wire {
         }
     }
 
-    /// Polls until nothing comes any more.
+    /// Polls until no more packets arrive.
     fn drain(&mut self, record: &mut Record) {
         while {
             self.settle();
@@ -44,7 +44,7 @@ impl Wire {
     }
 }
 
-/// All of them. `net` makes a fresh one each time.
+/// Runs all tests of this file. `net` makes a fresh net each time.
 pub fn all(net: impl Fn() -> Net) {
     every_length_arrives_whole(&net());
     what_waits_is_delivered_in_order(&net());
@@ -75,7 +75,7 @@ fn lengths(wire: &Wire) -> Vec<usize> {
     lengths
 }
 
-/// The first packet of each length meets an idle device, the others follow it as far as there is room.
+/// The first packet of each length reaches an idle device, the others follow it as far as there is room.
 fn every_length_arrives_whole(net: &Net) {
     let mut wire = Wire::new(net);
     let mut seed = 0;
@@ -121,7 +121,8 @@ fn what_waits_is_delivered_in_order(net: &Net) {
     record.expect_seeds(0, 0..300 * lens.len() as u32, "packets of different kinds stay in order");
 }
 
-/// Streams of one piece and of many, of which the last is short or as long as all, and with another packet behind them.
+/// Streams of one piece and of many, whose last piece is short or as long as the others, and with another packet behind
+/// them.
 fn pieces_come_in_order_once_they_are_pushed(net: &Net) {
     let mut wire = Wire::new(net);
     let to = Peer(wire.to as u32);
@@ -202,7 +203,7 @@ fn what_is_reserved_is_taken(net: &Net) {
     record.expect_seeds(0, 0..record.arrived.len() as u32, "to reserve sends nothing");
 }
 
-/// Else what nobody uses would be kept for ever.
+/// Otherwise unused reservations would be kept for ever.
 fn a_reservation_ends_with_the_next_call(net: &Net) {
     let mut wire = Wire::new(net);
     let (to, limits) = (Peer(wire.to as u32), wire.sender.limits(wire.to));
@@ -228,7 +229,7 @@ fn a_reservation_ends_with_the_next_call(net: &Net) {
     record.expect_seeds(0, 0..seed + taken, "to reserve sends nothing");
 }
 
-/// Whatever they send meanwhile, payload and control, until they are refused.
+/// Whatever other lanes send meanwhile, payload and control, until they are refused.
 pub fn what_a_lane_has_reserved_no_other_takes(net: &Net) {
     let mut wire = Wire::new(net);
     let (to, limits) = (Peer(wire.to as u32), wire.sender.limits(wire.to));
@@ -270,7 +271,7 @@ fn room_for_a_length_is_room_for_any_shorter(net: &Net) {
             seed += 1;
         } else {
             refused += 1;
-            // What is full, and how, is left as it is for some turns.
+            // A full device is left full for some turns, in whatever way it is.
             wire.settle();
             for _ in 0..below(8) {
                 wire.receiver().poll_from(Peer(0), &mut record);
@@ -343,7 +344,7 @@ fn a_full_device_works_again_when_drained(net: &Net) {
     for round in 0..50 {
         let len = [3, limits.short, limits.packet, 300][round % 4];
         seed += wire.sender.fill(wire.to, seed, len);
-        // A few out, as many in: the ends of rings and pools pass at every offset.
+        // A few packets leave and as many enter: the ends of rings and pools pass at every offset.
         wire.settle();
         for _ in 0..round {
             wire.receiver().poll_from(Peer(0), &mut record);
