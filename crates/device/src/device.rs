@@ -204,7 +204,7 @@ pub trait Device: Send + Sync {
     }
 
     /// Copies `into.len()` bytes from byte `at` of the peer's exposed buffer. False if it could not: then no byte
-    /// outside `into` was written and the peer is asked to send.
+    /// outside `into` was written, and the peer is requested to send.
     fn read(&self, peer: Peer, key: &ExposedKey, at: u64, into: UserMem) -> bool {
         let _ = (peer, key, at, into);
         false

@@ -12,7 +12,7 @@ pub struct Limits {
     pub short: usize,
     /// Longest payload (prefix included) of one packet, in bytes.
     pub packet: usize,
-    /// The way in which streams are cut.
+    /// How streams are cut.
     pub pieces: Pieces,
     /// Longest message that is worth sending eagerly, in bytes.
     pub eager: usize,

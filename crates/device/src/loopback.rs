@@ -49,7 +49,7 @@ impl Device for Loopback {
             short: PACKET,
             packet: PACKET,
             pieces: Pieces::Pages(|_| PACKET),
-            // The same as for shared memory: one limit has to suit all devices of a rank.
+            // Equal to that of shared memory: one limit has to suit all devices of a rank.
             eager: 2 * PACKET,
             read_from: None,
         }

@@ -32,13 +32,13 @@ const TURNS: u8 = 4;
 /// Bytes after which a path that has not half of another's rate is no longer tried.
 const GLANCE_BYTES: u64 = TURN_BYTES / 4;
 
-/// The part of its rate that is added for the path made for bulk (the last): its acknowledgements take longer, which
-/// the traffic does not feel, because its replies go by the quickest path (TCP instead of UDP at 8 KiB: 8.0 us, not
-/// 9.3, but no better goodput).
+/// The divisor of the rate that gives the bonus of the path made for bulk (the last): its acknowledgements take longer,
+/// which the traffic does not feel, because its replies go by the quickest path (TCP instead of UDP at 8 KiB: 8.0 us,
+/// not 9.3, but no better goodput).
 const FOR_BULK_PART: u32 = 4;
 
-/// The part by which a path must be better to replace the last winner: where the network is the bottleneck all paths
-/// are alike, and would be tried for ever.
+/// The divisor of the rate that gives the margin by which a path must be better to replace the last winner: where the
+/// network is the bottleneck all paths are alike, and would be tried for ever.
 const FOR_WINNER_PART: u32 = 10;
 
 /// The percentage of the rate of all flows together at which a single path is preferred: each flow has a path's

@@ -17,8 +17,8 @@ use crate::sent::{Came, Sent};
 use crate::seq::{Seq, WINDOW, WORDS};
 use crate::window::Window;
 
-/// An acknowledgement is due after this part of the frames that the peer may have in flight, and at most after one run
-/// of UDP segments (P13).
+/// The divisor of the frames that the peer may have in flight: an acknowledgement is due after that part of them, and
+/// at most after one run of UDP segments (P13).
 const ACK_PART: u32 = 4;
 const ACK_EVERY_MAX: u32 = 64;
 /// The fewest frames that make one due. A single frame is acknowledged by the reply to it: an acknowledgement of its

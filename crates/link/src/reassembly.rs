@@ -225,7 +225,7 @@ impl Reassembly {
             Place::Known => {}
             Place::Now => {
                 mark(Mark::DeliveredAtOnce);
-                // Pieces of it may be held, if it was cut again for a retransmission.
+                // Pieces of it may be held, if it was cut for a shorter path.
                 self.drop_next(holding);
                 deliver(self.peer, record.channel, Message { piece: fragment, rest: None, left: fragment.len() });
                 self.pass(holding);
@@ -264,7 +264,7 @@ impl Reassembly {
     fn pass(&mut self, holding: &mut Holding) {
         self.expected = self.expected.next();
         while self.take_early() {
-            // Pieces of it may be held, if it was cut again for a retransmission.
+            // Pieces of it may be held, if it was cut for a shorter path.
             self.drop_next(holding);
             self.expected = self.expected.next();
         }

@@ -42,12 +42,12 @@ impl Window {
         self.limit / ONE
     }
 
-    /// Records that `came` frames arrived and `lost` are lost; `full`: the window was in full use for them. The peer
+    /// Records that `came` frames arrived and `lost` are lost; `full`: at least half of the window was in use. The peer
     /// has all before `expected`, and the next frame will be `next`.
     pub fn settled(&mut self, came: u32, lost: u32, full: bool, expected: Seq, next: Seq) {
         self.came += came;
         self.lost += lost;
-        // A window that is not in full use tells nothing of the network.
+        // A window of which less than half is in use tells nothing of the network.
         if full && came > 0 {
             self.grow(came);
         }

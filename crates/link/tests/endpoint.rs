@@ -186,8 +186,8 @@ fn a_refused_welcome_is_sent_later() {
     assert!(two.transmit().iter().any(|(head, _)| head.kind == Kind::Welcome));
 }
 
-/// P25: pieces that were cut for a path are cut again when it passes still less, with whatever memory is left; no other length does
-/// while the peer says nothing.
+/// P25: pieces that were cut for a path are cut again when it passes still less, with any memory that is left; no other
+/// length is tried while the peer sends nothing.
 #[test]
 fn frames_are_cut_again_and_again_though_all_memory_is_taken() {
     let mut two = Two::new();

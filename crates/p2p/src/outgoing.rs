@@ -21,8 +21,8 @@ impl<N: Note> Lane<N> {
     pub fn start(&mut self, send: Outgoing) {
         let (peer, bytes) = (send.to.peer, send.body.bytes());
         if bytes > self.core.engine.limits().eager {
-            // The RTR of a receive that is already posted may have arrived: then no RTS is needed (85 % of a
-            // ping-pong's messages sent one).
+            // The RTR of a receive that is already posted may have arrived: then no RTS is needed (without this poll,
+            // 85 % of a ping-pong's messages sent one).
             self.progress_with(peer);
         } else {
             while !self.core.engine.has_credit(peer, bytes) && self.progress_with(peer) {}

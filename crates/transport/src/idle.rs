@@ -50,10 +50,9 @@ const YIELDS: u64 = 256;
 /// none; one thread: 8.6 and 5.7.
 const SPIN_AMONG_THREADS: u32 = 40;
 
-/// How long a wait spins if its turns ask the kernel for frames, in ns: about as long as waking up takes. Such a turn
-/// takes microseconds, and a thousand of them would be taken from another process that wants the core. Measured, four
-/// hosts with two ranks each on two cores, an Allreduce of 8 bytes: 30 us 0.6 ms, 100 us 0.95 ms, a thousand turns 19
-/// ms.
+/// The time that a wait spins if each poll is a system call, in ns: about as long as waking up takes. Such a poll takes
+/// microseconds, and a thousand of them would be taken from another process that wants the core. Measured, four hosts
+/// with two ranks each on two cores, an Allreduce of 8 bytes: 30 us 0.6 ms, 100 us 0.95 ms, a thousand turns 19 ms.
 const SPIN_NS: u64 = 30_000;
 /// Turns between two readings of the clock for that.
 const TURNS_PER_LOOK: u32 = 8;

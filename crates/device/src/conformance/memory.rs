@@ -24,7 +24,7 @@ type Queue = VecDeque<(Header, Vec<u8>)>;
 /// Operations of a lane that may be in flight to one peer.
 const IN_FLIGHT: usize = 16;
 
-/// The device has no packed writes, and only the atomics that its owner's instructions match.
+/// The device has no packed writes, and only atomics of eight bytes, like its owner's instructions.
 const CAPABILITIES: Capabilities = Capabilities {
     write: 200_000,
     read: 100_000,

@@ -229,7 +229,7 @@ fn a_reservation_ends_with_the_next_call(net: &Net) {
     record.expect_seeds(0, 0..seed + taken, "to reserve sends nothing");
 }
 
-/// Whatever other lanes send meanwhile, payload and control, until they are refused.
+/// Other lanes send payload and control meanwhile, until they are refused.
 pub fn what_a_lane_has_reserved_no_other_takes(net: &Net) {
     let mut wire = Wire::new(net);
     let (to, limits) = (Peer(wire.to as u32), wire.sender.limits(wire.to));
@@ -271,7 +271,7 @@ fn room_for_a_length_is_room_for_any_shorter(net: &Net) {
             seed += 1;
         } else {
             refused += 1;
-            // A full device is left full for some turns, in whatever way it is.
+            // A full device is left as it is for some turns.
             wire.settle();
             for _ in 0..below(8) {
                 wire.receiver().poll_from(Peer(0), &mut record);

@@ -95,7 +95,7 @@ pub struct World {
     /// Places of a rail, one for each flow by which it may send (P39): each has wires of its own, to those of the same
     /// flow.
     pub flows: usize,
-    /// Further flows are opened like paths, not when there is bulk.
+    /// Further flows are opened together with the paths, not when there is bulk.
     opened: bool,
     /// For each rail, whether the CRC covers whole payloads on it.
     checked: Vec<bool>,

@@ -306,7 +306,7 @@ impl Engine {
     #[inline]
     pub fn pay_dues(&mut self) {
         while let Some(to) = self.due.pop() {
-            // It was paid meanwhile, if it reached half of the window.
+            // The credit was returned meanwhile, if it reached half of the window.
             if self.peers[to].owed >= self.limits.window / 4 {
                 self.pay(to);
             }
@@ -375,7 +375,7 @@ impl Engine {
         if state.life & LOST != 0 {
             *state = PeerState::new(self.limits.window, 0);
         }
-        // What is counted already belongs to its first message, which bypassed this check (`took_directly`).
+        // The counts so far belong to its first message, which bypassed this check (`took_directly`).
         state.life = life(peer);
         false
     }

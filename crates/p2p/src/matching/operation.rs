@@ -20,7 +20,7 @@ pub struct Envelope {
     pub bytes: u64,
 }
 
-/// Where the payload of a packet belongs. The caller places it before it carries out the effects.
+/// The place of a packet's payload. The caller fills it before it carries out the effects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// There is no payload, or it is discarded.
