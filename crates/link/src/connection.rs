@@ -463,7 +463,7 @@ impl Connection {
         }
     }
 
-    /// Returns lost frames to their places among the waiting ones. Both queues are nearly in order.
+    /// Puts lost frames back in their places among the waiting ones. Both queues are nearly in order.
     fn send_again(&mut self, shared: &mut Shared, mut lost: Queue) {
         let sending = &mut shared.sending;
         let number = |sending: &Pool, slot: Slot| frame_record(sending.frame(slot)).message;

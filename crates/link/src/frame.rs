@@ -63,7 +63,7 @@ pub struct Flags(u8);
 impl Flags {
     /// A frame before the sender's last ones is missing: LOSE of Go-Back-N for PM (P12).
     pub const LOSE: Flags = Flags(1);
-    /// The receiver takes no payload until it sends a frame without this flag: STOP, and GO (P20).
+    /// The sender of this flag takes no payload until it sends a frame without it: STOP, and GO (P20).
     pub const STOP: Flags = Flags(2);
     /// Requests an immediate acknowledgement (P17).
     pub const ASK: Flags = Flags(4);
@@ -239,7 +239,7 @@ impl Dropped {
         [Short, Version, Kind, Flags, Length, Tag, Crc, Path, Again, Beyond, Nonsense, Ack, Record, Hello, NoRoom]
     };
 
-    /// The reason as `--stats` prints it, after "frames that were dropped".
+    /// The reason in the words of `--stats`, which describe the dropped frames.
     pub const fn text(self) -> &'static str {
         match self {
             Dropped::Short => "short of a header",

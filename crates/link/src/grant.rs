@@ -79,7 +79,7 @@ impl Grant {
         frames.min(u32::from(u16::MAX)) as u16
     }
 
-    /// Returns the credit of a path that is given up.
+    /// Gives the credit of a path that is given up back to the room.
     pub fn give_back(self, room: &mut Room) {
         room.granted -= self.counted;
     }

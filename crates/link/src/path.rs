@@ -283,7 +283,7 @@ impl Path {
         }
     }
 
-    /// Gives up the path. Returns all frames in flight, and the peer's credit to the room.
+    /// Gives up the path: returns all frames in flight, and gives the peer's credit back to the room.
     pub fn give_up(mut self, pool: &Pool, room: &mut Room) -> Queue {
         self.grant.give_back(room);
         self.sent.take_all(pool)
@@ -301,8 +301,8 @@ impl Path {
         self.is_silent().then_some(self.silent_since_ns)
     }
 
-    /// Sends a probe now and then: a frame waits for credit, and the peer's advertisement of new credit may be lost; or
-    /// the path was dead, and only a reply can show that it is no longer (P24).
+    /// Schedules a probe, if the path waits for nothing: a frame waits for credit, and the peer's advertisement of new
+    /// credit may be lost; or the path was dead, and only a reply can show that it is no longer (P24).
     pub fn ask_later(&mut self, now_ns: u64) {
         if self.wait == Wait::Idle {
             mark(Mark::Blocked);

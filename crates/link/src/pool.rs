@@ -111,14 +111,14 @@ impl Pool {
         slot
     }
 
-    /// Returns a slot that is in no queue. The slot returned last is taken first: it is in the cache.
+    /// Frees a slot that is in no queue. The slot freed last is taken first: it is in the cache.
     pub fn give(&mut self, slot: Slot) {
         let mut free = std::mem::take(&mut self.free);
         self.push_front(&mut free, slot);
         self.free = free;
     }
 
-    /// Returns all slots of a queue to the pool. The result is their number.
+    /// Frees all slots of a queue. Returns their number.
     pub fn give_all(&mut self, queue: Queue) -> usize {
         if queue.last != NONE {
             self.next[queue.last as usize] = self.free.first;
