@@ -1,6 +1,6 @@
-//! Partitioned communication: initializations, and what is said and asked of single partitions.
+//! Partitioned communication: initializations, and functions on single partitions.
 //!
-//! Before it: the exported functions. After it: `mpi::partitioned`; the rest of such a request's life is in `request`.
+//! Used by the exported functions; uses `mpi::partitioned`; `request` has the other functions on such a request.
 
 use crate::abi::Abi;
 use crate::arg::{self, Int, Out, handle};

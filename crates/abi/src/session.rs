@@ -1,6 +1,6 @@
-//! Sessions, their process sets, and communicators made of groups alone.
+//! Sessions, their process sets, and communicators made from groups alone.
 //!
-//! Before it: the exported functions. After it: `Abi::start` (that is `node`), `mpi::session`, `mpi::meeting`.
+//! Used by the exported functions; uses `Abi::start` (that is `node`), `mpi::session`, `mpi::meeting`.
 
 use crate::abi::Abi;
 use crate::arg::{self, InOut, Out, handle};
@@ -106,10 +106,10 @@ pub unsafe fn group_from_pset<A: Abi>(
     Ok(())
 }
 
-/// A string tag (MPI_ERR_ARG where it is too long).
+/// Reads a string tag (MPI_ERR_ARG where it is too long).
 ///
 /// # Safety
-/// As for `arg::text`.
+/// The same as for `arg::text`.
 pub(crate) unsafe fn tag_in<A: Abi>(stringtag: *const c_char) -> hawser_base::Result<Vec<u8>> {
     // SAFETY: the caller's promise.
     let tag = unsafe { arg::text(stringtag, "stringtag") }?;
