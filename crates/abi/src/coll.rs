@@ -89,7 +89,7 @@ fn not_in_place_at_root<A: Abi>(at: *const c_void, root: c_int, on: A::Comm) -> 
 /// A buffer with a count and a displacement for each of `ranks` ranks or neighbours.
 ///
 /// # Safety
-/// As for `buf`, for the block of each rank where its displacement says; the arrays have that many entries.
+/// As for `buf`, for the block of each rank at its displacement; the arrays have `ranks` entries.
 pub(crate) unsafe fn vector<'a, A: Abi>(
     at: *const c_void,
     counts: *const impl Int,

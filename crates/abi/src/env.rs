@@ -71,7 +71,7 @@ pub unsafe fn get_library_version<A: Abi>(version: *mut c_char, length: *mut c_i
 
 /// Makes this process a rank if it is none yet.
 pub(crate) fn start<A: Abi>() -> hawser_base::Result<&'static Process> {
-    // SAFETY: `mpi` alone lends scratch memory. It says that it is returned when no step of its collective is open
+    // SAFETY: `mpi` alone lends scratch memory. It reports that it is returned when no step of its collective is open
     // (`collective::run` asserts it; `collective::team` has run the collective to its end), and when the one receive
     // that writes there has ended (`partitioned`).
     unsafe { hawser_datatype::trust_owners() };

@@ -1,6 +1,6 @@
 //! Error handlers: turns the application's functions into closures; sets, gets, calls and frees them by kind of object.
 //!
-//! What happens when a call fails is in `raise`. Used by the exported functions; uses `mpi::errhandler`.
+//! `raise` handles a call that fails. Used by the exported functions; uses `mpi::errhandler`.
 
 use crate::abi::{Abi, CHandle};
 use crate::arg::{InOut, Out, handle, null};

@@ -45,7 +45,7 @@ pub struct Machine {
     pub between: String,
 }
 
-/// Where a system stands: raw layers are what libraries are compared with.
+/// The kind of a system: libraries are compared with raw layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Floor {

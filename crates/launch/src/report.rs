@@ -10,9 +10,9 @@ use std::fmt::Write;
 /// The state of a rank and the host that it is on.
 pub type Located<'a> = (&'a str, &'a RankState);
 
-/// How long no rank has made progress: every rank that has called MPI_Init and can still call MPI sleeps in a call or
-/// has empty polls only, and the latest of them has for so long. None where some rank computes, or none waits: programs
-/// need not be of MPI.
+/// The time in which no rank has made progress: every rank that has called MPI_Init and can still call MPI sleeps in a
+/// call or has empty polls only, and the latest of them has for so long. None where some rank computes, or none waits:
+/// programs need not be of MPI.
 pub fn stuck_ns<'a>(states: impl IntoIterator<Item = &'a RankState>) -> Option<u64> {
     let mut least: Option<u64> = None;
     for state in states {

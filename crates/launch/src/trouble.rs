@@ -7,7 +7,7 @@ use hawser_host::life::Fault;
 use hawser_os::signals;
 use std::path::Path;
 
-/// mpiexec's own exit codes, for cases where no rank's code says more.
+/// mpiexec's own exit codes, for failures that are not reported by a rank's code.
 pub const EXIT_FAILURE: i32 = 1;
 /// A wrong command line.
 pub const EXIT_USAGE: i32 = 2;
@@ -29,7 +29,8 @@ pub enum What {
     NoInit,
     /// MPI_Abort, or an error handler that ends the job.
     Aborted { code: i32, text: String },
-    /// The rank has mapped another MPI library, or its program asks for one; `ours` is the second remedy, if there is one.
+    /// The rank has mapped another MPI library, or its program requires one; `ours` is the second remedy, if there is
+    /// one.
     OtherMpi { program: String, file: String, ours: String },
     /// The rank and another one differ in job-wide settings; the text names both.
     Unlike { text: String },

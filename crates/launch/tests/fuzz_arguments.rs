@@ -1,7 +1,7 @@
 //! Fuzzes mpiexec's command line with any words.
 //!
 //! A command line that parses is a program for each segment, with its arguments as they were written; any other gives
-//! one line that says what is wrong. Files of hosts and the parameters of the environment follow the same rule.
+//! one line that names the error. Files of hosts and the parameters of the environment follow the same rule.
 
 use bolero::{TypeGenerator, check};
 use hawser_launch::args::{Options, Stop, parse};

@@ -244,7 +244,7 @@ fn ranks_share_sockets_and_take_the_cores_of_a_list() {
 
 #[test]
 fn few_descriptors_are_enough_or_explained() {
-    // As root the agent may raise the hard limit; otherwise one line says why not.
+    // As root the agent may raise the hard limit; otherwise one line explains why not.
     let limit = |n: u64| format!("ulimit -n {n}; exec {MPIEXEC} -n 32 {RANK} hello");
     let output = std::process::Command::new("sh").args(["-c", &limit(64)]).output().unwrap();
     let err = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! What Hawser would choose between two hosts, by what was measured and by Hawser's own rules (docs/hosts.md;
+//! Hawser's probable choice between two hosts, from what was measured and by Hawser's own rules (docs/hosts.md;
 //! `dev-ether`, wishes; `link`, pace).
 //!
 //! No I/O. A job measures again, with its own traffic. Used by `command`; uses no other module.
@@ -6,7 +6,7 @@
 use super::pair::{Pair, Way};
 use hawser_dev_ether::Method;
 
-/// Where nothing is faster than this, raw frames carry bulk too (`link`, pace).
+/// The rate up to which a network counts as slow, so that raw frames carry bulk too (`link`, pace).
 const SLOW_GBYTE_S: f64 = 0.15;
 
 /// Lines for people; none where no path passes, or not all is known.

@@ -29,7 +29,7 @@ pub const STEP: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
 /// The time limit for mpiexec's end. mpiexec has ended everything within 10 s (docs/hosts.md).
 const ENDS_WITHIN: Duration = Duration::from_secs(12);
-/// The time limit for its process to end after its input. What that does then takes less.
+/// The time limit for its process to end after its input; the process then needs less.
 const LEAVES_WITHIN: Duration = Duration::from_secs(3);
 /// The most characters that are shown of a line of another host.
 const QUOTED: usize = 80;
@@ -118,7 +118,7 @@ impl Host {
         let begin = Instant::now();
         loop {
             let said = self.replies.recv_timeout(LOOK);
-            // Whatever arrives is ignored: with Ctrl-C others may end it before this process does.
+            // Any answer is ignored: with Ctrl-C others may end it before this process does.
             if stop.load(Relaxed) {
                 return Err(Lost::Interrupted);
             }

@@ -19,7 +19,7 @@ use std::str::FromStr;
 /// The capabilities of linux/capability.h, by their bits.
 const CAPABILITIES: [(&str, u32); 5] =
     [("CAP_NET_ADMIN", 12), ("CAP_NET_RAW", 13), ("CAP_IPC_LOCK", 14), ("CAP_SYS_PTRACE", 19), ("CAP_BPF", 39)];
-/// So many readings of the clock that one more or less does not matter.
+/// The readings of the clock that are timed; one more or less does not matter.
 const READINGS: u32 = 100_000;
 pub fn here() -> Facts {
     let (rails, rails_error) = match rails() {

@@ -1,7 +1,7 @@
 //! Judges the facts of a host for a job: a table of examinations, a row each.
 //!
 //! No I/O. The figures of what a change would give are from docs/performance.md and docs/measurements, unless the text
-//! says that they were measured now. Used by `command`; uses `finding`.
+//! states that they were measured now. Used by `command`; uses `finding`.
 
 use super::facts::{Facts, Rail};
 use super::finding::{Row, Said, advice, broken, well};

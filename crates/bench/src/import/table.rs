@@ -28,7 +28,7 @@ pub enum Column {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     pub columns: Vec<Column>,
-    /// How much a rate counts in one play of the pattern: 2 where both directions are summed up.
+    /// The messages of a play that the rate counts: 2 where both directions are summed up.
     pub messages: u32,
 }
 

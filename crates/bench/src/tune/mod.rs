@@ -97,7 +97,7 @@ fn of_knob(
     };
     let (value, first) = match crossing.map(|bytes| bytes.to_string()) {
         Some(value) => (value.clone(), against_default(&value)?),
-        // Of methods whose times do not cross, one is best for all sizes.
+        // If the times of the methods do not cross, one of them is best for all sizes.
         None => {
             let all = knob.candidates().into_iter().map(compared);
             all.max_by(|(_, a), (_, b)| a.gain().total_cmp(&b.gain())).expect("a knob has values")

@@ -6,7 +6,7 @@ use hawser_host::life::Rank;
 use hawser_job::{Phase, Waiting};
 use hawser_os::clock;
 
-/// How long a polling rank counts as waiting after each poll: between two calls it may compute.
+/// The time for which a polling rank counts as waiting after each poll: between two calls it may compute.
 const POLL_LASTS_NS: u64 = 2_000_000_000;
 
 /// Returns the reason with its times as ages, or None where the rank polled once and does something else now.

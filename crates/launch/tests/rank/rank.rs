@@ -1,4 +1,4 @@
-//! A rank for the launcher's tests: attaches as an MPI library does, then does what its argument says.
+//! A rank for the launcher's tests: attaches as an MPI library does, then acts as its argument requests.
 #![forbid(unsafe_code)]
 
 use hawser_base::Peer;
