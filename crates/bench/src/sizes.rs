@@ -6,8 +6,8 @@
 /// The bytes between a base and its neighbours; NetPIPE's default.
 pub const PERTURBATION: u64 = 3;
 
-/// Powers of two and the middles between them from `min` to `max` bytes, and around each base of more than four perturbations (else
-/// they would meet) the sizes a perturbation off, ascending.
+/// The sizes: powers of two and the middles between them from `min` to `max` bytes, and around each base of more than
+/// four perturbations (else they would overlap) the sizes a perturbation away, ascending.
 pub fn sizes(min: u64, max: u64, perturbation: u64) -> Vec<u64> {
     let bases = (0..63).map(|power| 1_u64 << power).flat_map(|base| [base, base + base / 2]);
     let around = |base: u64| match perturbation > 0 && base > 4 * perturbation {

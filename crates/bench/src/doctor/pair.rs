@@ -92,8 +92,8 @@ impl Direction {
     }
 }
 
-/// Measures all paths that pass between two hosts, whose processes have opened these ports. Results until an error
-/// stay in the pair.
+/// Measures all paths that pass between two hosts, whose processes have opened these ports. Results found
+/// before an error stay in the pair.
 pub fn measure(
     pair: &mut Pair,
     hosts: [&mut Host; 2],

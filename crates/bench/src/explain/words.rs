@@ -92,7 +92,7 @@ fn threshold(finding: &Finding, low: &Piece, high: &Piece) -> String {
     };
     match best(finding, low, high) {
         Best::From(bytes) => format!("; threshold now {now}, best by both curves {}", size(bytes)),
-        // A step that no threshold explains may be one of the machine's caches.
+        // A step that no threshold explains may come from the machine's caches.
         Best::NoSize if !named.is_empty() => {
             format!("; threshold now {now}, what begins there pays at no size measured")
         }

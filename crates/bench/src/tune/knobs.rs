@@ -10,7 +10,7 @@ const M: u64 = 1 << 20;
 /// The search for the best value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Search {
-    /// Measures each of these values.
+    /// Measures each of these values over all sizes.
     Values(&'static [&'static str]),
     /// The parameter divides messages between two methods: at `all_short` all use that of short ones, at `all_long`
     /// that of long ones. The best value is where the times of both methods cross.
