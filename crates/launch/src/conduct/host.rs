@@ -167,7 +167,8 @@ impl Host {
         far.silence.is_death().then_some(Late::Silent)
     }
 
-    /// Records that the agent has sent something. The shell's last line was then not its last; it is returned.
+    /// Ends the silence if the agent has sent something since the last call. Returns the shell's last line then: it did
+    /// not explain an end.
     pub fn heard(&mut self) -> Option<String> {
         let far = self.far.as_mut().filter(|_| self.channel.heard())?;
         far.silence.broken();
