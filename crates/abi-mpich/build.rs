@@ -1,4 +1,4 @@
-//! Linker arguments of the shared library: its soname, and calls inside it that never leave it.
+//! Sets the linker arguments of the shared library: its soname, and that calls inside it never leave it.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -1,9 +1,9 @@
-//! Handles of the MPICH ABI: integers of three fields, `form << 30 | kind << 26 | low 26 bits`.
+//! Encodes and decodes handles of the MPICH ABI: integers of three fields, `form << 30 | kind << 26 | low 26 bits`.
 //!
-//! Form 0 is the null handle, form 1 a predefined object whose low bits tell MPICH's own library more
-//! (for a datatype its size), form 2 an object of the program: there the low bits are the house's. A
-//! predefined handle is found by its lowest byte in a table of its kind; a handle of the program is
-//! taken apart. MPI_File is a pointer, null for MPI_FILE_NULL.
+//! Form 0 is the null handle; form 1 is a predefined object, whose low bits have a meaning in MPICH's own library (for
+//! a datatype its size); form 2 is an object of the program, whose low bits are Hawser's. A predefined handle is found
+//! by its lowest byte in a table of its kind; a handle of the program is split into its fields. MPI_File is a pointer,
+//! null for MPI_FILE_NULL.
 
 use crate::handles;
 use hawser_base::Handle;
@@ -11,7 +11,7 @@ use hawser_base::handle::Kind;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-/// An object of the program.
+/// The form of an object of the program.
 const DIRECT: u32 = 2;
 const LOW: u32 = (1 << Handle::BITS) - 1;
 
@@ -20,18 +20,18 @@ const LOW: u32 = (1 << Handle::BITS) - 1;
 #[repr(transparent)]
 pub struct CHandle<const KIND: u32>(u32);
 
-/// The number that stands in the handle: messages share the kind of requests.
+/// The number of the kind in the handle: messages share that of requests.
 const fn kind_field(kind: u32) -> u32 {
     if kind == Kind::Message as u32 { Kind::Request as u32 } else { kind }
 }
 
-/// A kind's predefined handles, both ways.
+/// The predefined handles of a kind, for both directions.
 pub struct Predefined {
     kind: Kind,
-    /// By the lowest byte of the C handle: the whole C handle and the house's number. An empty entry has a
-    /// value with another lowest byte, so that one comparison tells.
+    /// The C handle and Hawser's number, by the lowest byte of the C handle. An empty entry has a C handle with another
+    /// lowest byte, so that one comparison suffices.
     by_byte: [(u32, u8); 256],
-    /// By the house's number: the C handle, or zero.
+    /// The C handle, or zero, by Hawser's number.
     by_number: [u32; 256],
 }
 
@@ -47,8 +47,8 @@ impl Predefined {
         while i < all.len() {
             let (_, value, house) = all[i];
             let number = house.bits() as usize;
-            // A null handle and some predefined one share a byte; null handles are compared apart. The
-            // pair types that MPICH makes at start-up share bytes with others and are found by number.
+            // A null handle and some predefined one share a byte; null handles are compared separately. The pair types
+            // that MPICH makes at start-up share bytes with others and are found by number.
             if !house.is_null() && value >> 30 != DIRECT {
                 let entry = &mut table.by_byte[(value & 0xff) as usize];
                 assert!(entry.0 == (value ^ 0xff) & 0xff || entry.0 == value);
@@ -93,14 +93,14 @@ impl<const KIND: u32> CHandle<KIND> {
     const PREDEFINED: &'static Predefined = of_kind(KIND);
     const NULL: u32 = Self::PREDEFINED.null();
 
-    /// Requests that ended where they began (`mpi::request::SENT`) are predefined in the house and have no
-    /// name in `mpi.h`: they travel in the form of the program's.
+    /// Whether Hawser alone has this predefined handle: requests that completed at once (`mpi::request::SENT`) have no
+    /// name in `mpi.h`, and are encoded in the form of the program's objects.
     #[inline(always)]
     const fn is_own(handle: Handle) -> bool {
         KIND == Kind::Request as u32 && !handle.is_null() && handle.is_predefined()
     }
 
-    /// What is neither predefined with a byte of its own nor null.
+    /// Decodes a handle that is neither null nor predefined with a byte of its own.
     #[inline(always)]
     fn decode_direct(self) -> Option<Handle> {
         if self.0 >> Handle::BITS != DIRECT << 4 | kind_field(KIND) {
@@ -110,7 +110,7 @@ impl<const KIND: u32> CHandle<KIND> {
         if house.is_predefined() { self.decode_made_at_start(house) } else { Some(house) }
     }
 
-    /// The pair types, which MPICH makes at start-up, and requests that are the house's own.
+    /// Decodes the pair types, which MPICH makes at start-up, and requests that Hawser alone has predefined.
     #[inline(never)]
     fn decode_made_at_start(self, house: Handle) -> Option<Handle> {
         if Self::is_own(house) {
@@ -157,7 +157,7 @@ impl<const KIND: u32> hawser_abi::CHandle for CHandle<KIND> {
     }
 }
 
-/// `MPI_File`, a pointer that never points anywhere: the kind and the house bits, or null.
+/// `MPI_File`, a pointer that never points anywhere: the kind and Hawser's bits, or null.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct FileHandle(*mut c_void);

@@ -1,9 +1,9 @@
-//! Predefined handles of the MPICH ABI (mpich_constants.tsv), by kind: name, C value, house handle.
+//! Predefined handles of the MPICH ABI (mpich_constants.tsv), by kind: name, C value, Hawser's handle.
 
 use hawser_base::Handle;
 use hawser_base::handle::{comm, datatype, errhandler, group, info, keyval, message, mpich_datatype, mpich_op, op};
 
-/// Name in `mpi.h`, value, house handle.
+/// The name in `mpi.h`, the value, and Hawser's handle.
 type Row = (&'static str, u32, Handle);
 
 pub const COMM: &[Row] = &[
@@ -132,7 +132,7 @@ pub const MESSAGE: &[Row] =
 
 pub const SESSION: &[Row] = &[("MPI_SESSION_NULL", 0x38000000, Handle::NULL)];
 
-/// Attribute keys.
+/// Predefined attribute keys.
 pub const KEYVAL: &[Row] = &[
     ("MPI_KEYVAL_INVALID", 0x24000000, keyval::INVALID),
     ("MPI_TAG_UB", 0x64400001, keyval::TAG_UB),

@@ -1,8 +1,7 @@
-//! Floor 8: the MPICH ABI, `libmpi.so.12`, of MPICH, Intel MPI and MVAPICH.
+//! Layer 8: the MPICH ABI, `libmpi.so.12`, of MPICH, Intel MPI and MVAPICH.
 //!
-//! Handle codec, constants, status layout, data symbols and exports; every function is in `hawser_abi`.
-//! Before it: the application (compiled with include/mpich/mpi.h or with the header of any MPI of this
-//! ABI). After it: `hawser_abi`.
+//! Handle codec, constants, status layout, data symbols and exports; every function is in `hawser_abi`. Used by the
+//! application (compiled with include/mpich/mpi.h or with the header of any MPI of this ABI); uses `hawser_abi`.
 
 mod codec;
 mod handles;
@@ -22,7 +21,7 @@ pub struct Mpich;
 
 impl Abi for Mpich {
     const NAME: &'static str = "MPICH ABI";
-    // Not the standard's ABI, whatever MPI_ABI_VERSION the program was compiled with.
+    // It is not the standard's ABI, whatever MPI_ABI_VERSION the program was compiled with.
     const VERSION: (i32, i32) = (-1, -1);
     const SENTINELS: Sentinels = numbers::SENTINELS;
     const LIMITS: Limits = numbers::LIMITS;
@@ -82,12 +81,12 @@ impl Abi for Mpich {
     }
 }
 
-/// The exported functions. C names and signatures; the types are those of `Mpich`.
+/// The exported functions, with the names and signatures of C; the types are those of `Mpich`.
 mod exports {
     use super::Mpich;
     hawser_abi::types!(Mpich);
 
-    // Types of MPICH's extensions that this ABI alone has.
+    // The types of MPICH's extensions that this ABI alone has.
     pub type Stream = c_int;
     pub type AsyncThing = *mut c_void;
     pub type AsyncPollFunction = Unused;

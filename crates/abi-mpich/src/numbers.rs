@@ -1,4 +1,4 @@
-//! Numbers of the MPICH ABI that differ from the house's (mpich_constants.tsv).
+//! The numbers of the MPICH ABI that differ from Hawser's (mpich_constants.tsv).
 //!
 //! Handles are in `handles`. Ranks and tags are compared in code, because every call translates them; the
 //! other constants are looked up by set.
@@ -14,17 +14,17 @@ pub const SENTINELS: Sentinels = Sentinels {
     buffer_automatic: usize::MAX - 1,
     status_ignore: 1,
     statuses_ignore: 1,
-    // Variables in this ABI (`symbols`), whose values are ours to choose.
+    // These are variables in this ABI (`symbols`), whose values are ours to choose.
     unweighted: 10,
     weights_empty: 11,
-    // MPIR_Dup_fn, a function that is called like any other.
+    // MPIR_Dup_fn is a function that is called like any other.
     dup_fn: None,
 };
 
 pub const LIMITS: Limits =
     Limits { processor_name: 128, port_name: 256, stringtag: 256, pset_name: 256, info_key: 255, bsend_overhead: 96 };
 
-/// Name in `mpi.h`, set, value here, value in the house.
+/// The name in `mpi.h`, the set, the value here, and Hawser's value.
 const VALUES: &[(&str, Set, c_int, c_int)] = &[
     ("MPI_UNDEFINED", Set::Undefined, -32766, value::UNDEFINED),
     ("MPI_THREAD_SINGLE", Set::ThreadLevel, 0, value::THREAD_SINGLE),
@@ -145,7 +145,7 @@ const ANY_SOURCE: c_int = -2;
 const PROC_NULL: c_int = -1;
 const ROOT: c_int = -3;
 const ANY_TAG: c_int = -1;
-/// What no rank or tag is: the house's names for the other ABI's numbers must not pass.
+/// A value that no rank or tag has. It replaces unknown negative numbers, which may be Hawser's values of constants.
 const NONE: c_int = c_int::MIN;
 
 #[inline(always)]
@@ -210,7 +210,7 @@ pub fn value_out(set: Set, number: c_int) -> c_int {
     }
 }
 
-/// Each flag of `number` replaced; None if one is unknown.
+/// Translates each flag of `number`; None if one is unknown.
 fn flags(number: c_int, rows: impl Iterator<Item = (c_int, c_int)>) -> Option<c_int> {
     let (mut left, mut result) = (number, 0);
     for (from, to) in rows.filter(|(from, _)| number & from != 0) {
@@ -220,7 +220,7 @@ fn flags(number: c_int, rows: impl Iterator<Item = (c_int, c_int)>) -> Option<c_
     (left == 0).then_some(result)
 }
 
-/// Error classes: value here, class.
+/// The error classes: value here, class.
 const CLASSES: &[(c_int, Class)] = &[
     (0, Class::Success),
     (1, Class::Buffer),
@@ -305,7 +305,7 @@ const CLASSES: &[(c_int, Class)] = &[
     (81, Class::Abi),
 ];
 
-/// MPI_ERR_LASTCODE; codes that the application adds come after it, as many as an int holds.
+/// The value of MPI_ERR_LASTCODE; codes that the application adds follow it, as many as an int holds.
 const LAST: c_int = 0x3fff_ffff;
 
 pub fn code_in(code: c_int) -> Option<c_int> {
@@ -316,7 +316,7 @@ pub fn code_in(code: c_int) -> Option<c_int> {
 }
 
 pub fn code_out(code: c_int) -> c_int {
-    // MPI_ERR_LASTCODE itself is what MPI_LASTUSEDCODE says as long as nothing was added.
+    // MPI_ERR_LASTCODE itself is the value of MPI_LASTUSEDCODE as long as nothing was added.
     if code >= FIRST_ADDED - 1 {
         return code - FIRST_ADDED + LAST + 1;
     }

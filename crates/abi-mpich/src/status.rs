@@ -1,5 +1,5 @@
-//! MPI_Status of the MPICH ABI: five integers. The byte count has 63 bits; the lowest bit of its upper half
-//! says whether the operation was cancelled.
+//! MPI_Status of the MPICH ABI: five integers. The byte count has 63 bits; the lowest bit of its upper half is set if
+//! the operation was cancelled.
 
 use hawser_abi::CStatus;
 use std::ffi::c_int;

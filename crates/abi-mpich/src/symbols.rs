@@ -1,5 +1,5 @@
-//! Symbols of the MPICH ABI that are no MPI functions: constants that its `mpi.h` declares as variables,
-//! and the attribute copy function.
+//! Symbols of the MPICH ABI that are not MPI functions: constants that its `mpi.h` declares as variables, and the
+//! attribute copy function.
 //!
 //! A program that is not position-independent has its own copy of each variable (a copy relocation), so
 //! the library compares values, never addresses. The values are those of the standard ABI: small numbers,

@@ -1,4 +1,4 @@
-//! The MPICH ABI's numbers against crates/abi/tables/mpich_constants.tsv, and the codec both ways.
+//! Tests the MPICH ABI's numbers against crates/abi/tables/mpich_constants.tsv, and the codec in both directions.
 
 use super::*;
 use hawser_abi::CHandle as _;
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// The table of this ABI's constants; a missing one ends the build of the tests.
 const TABLE: &str = include_str!("../../abi/tables/mpich_constants.tsv");
 
-/// Name to value and kind.
+/// The value and the kind of each constant, by name.
 fn constants() -> HashMap<String, (i64, String)> {
     let rows = TABLE.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>());
     let parsed = |r: Vec<&str>| Some((r[0].to_owned(), (r[1].split(' ').next()?.parse().ok()?, r[3].to_owned())));
@@ -41,7 +41,7 @@ fn predefined() -> Vec<(&'static str, Handle, i64)> {
     all
 }
 
-/// What MPICH has and the house does not: of the C++ bindings, which MPI-3.0 removed.
+/// The constants that MPICH has and Hawser does not: those of the C++ bindings, which MPI-3.0 removed.
 const NOT_OURS: [&str; 1] = ["MPIR_ERRORS_THROW_EXCEPTIONS"];
 
 #[test]
@@ -136,7 +136,7 @@ fn ranks_of_the_other_abi_do_not_pass() {
 
 #[test]
 fn flags_translate_one_by_one() {
-    // MPI_MODE_CREATE | MPI_MODE_WRONLY.
+    // The value is MPI_MODE_CREATE | MPI_MODE_WRONLY.
     assert_eq!(Mpich::value_in(value::Set::Amode, 1 | 4), Some(value::MODE_CREATE | value::MODE_WRONLY));
     assert_eq!(Mpich::value_out(value::Set::Amode, value::MODE_CREATE | value::MODE_WRONLY), 5);
     assert_eq!(Mpich::value_in(value::Set::Amode, 1 << 20), None);

@@ -1,4 +1,4 @@
-//! `libmpi.so.12` as the loader and a C program see it.
+//! Tests `libmpi.so.12` as the loader and a C program see it.
 
 #[path = "../../abi/tests/support/mod.rs"]
 mod support;
@@ -11,7 +11,7 @@ fn library() -> PathBuf {
     build("hawser-abi-mpich", "libmpi.so")
 }
 
-/// What the ABI has besides functions of MPI (mpich_constants.tsv, kinds "data symbol", "callback symbol").
+/// The symbols of the ABI that are not functions of MPI (mpich_constants.tsv, kinds "data symbol", "callback symbol").
 fn symbols() -> Vec<String> {
     let rows = table("mpich_constants.tsv");
     let data = rows.iter().filter(|r| r["kind"] == "data symbol");
@@ -100,7 +100,7 @@ fn a_second_mpi_in_one_process_is_refused_in_one_line() {
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 
-/// A relocation by name would be a call, or an address, that a profiling library can take over.
+/// A relocation by name would be a call, or an address, that a profiling library can replace.
 #[test]
 fn nothing_in_the_library_goes_through_an_exported_name() {
     let out = run(Command::new("readelf").args(["-r", "-W"]).arg(library()));

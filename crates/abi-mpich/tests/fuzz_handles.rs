@@ -1,4 +1,4 @@
-//! Whatever number a program passes as a handle of any kind, or as an attribute's key.
+//! Fuzzes the numbers that a program passes as a handle of any kind, or as an attribute's key.
 //!
 //! The library has C exports alone: its codec is built into this test.
 

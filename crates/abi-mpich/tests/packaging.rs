@@ -1,5 +1,5 @@
-//! The installation without the tools: packaging/install.sh into an empty prefix, then wrappers, pkg-config and
-//! CMake compile programs of both ABIs from there.
+//! Tests the installation without the tools: runs packaging/install.sh into an empty prefix, then compiles programs of
+//! both ABIs from there, by wrappers, pkg-config and CMake.
 
 #[path = "../../abi/tests/support/mod.rs"]
 mod support;
@@ -57,7 +57,7 @@ fn wrappers_build_programs_that_find_their_library() {
         let program = dir.0.join(format!("program-{name}"));
         run(wrapper(&prefix, name).arg(source).arg("-o").arg(&program));
         assert_eq!(first_line(&program), abi, "{name}");
-        // In two steps, with a definition that has a space, and without a run path.
+        // Compile in two steps, with a definition that has a space, and without a run path.
         let object = dir.0.join("local.o");
         run(wrapper(&prefix, name).args(["-c", "-Werror", "-DTEXT=a b"]).arg(source).arg("-o").arg(&object));
         run(wrapper(&prefix, name).arg("-norpath").arg(&object).arg("-o").arg(&program));
@@ -71,7 +71,7 @@ fn a_moved_installation_compiles() {
     let prefix = installed(&dir);
     let moved = dir.0.join("moved");
     std::fs::rename(&prefix, &moved).expect("a folder can be renamed");
-    // Called through a link from elsewhere, as from ~/bin.
+    // Call it through a link from elsewhere, as from ~/bin.
     let link = dir.0.join("mpicc_abi");
     std::os::unix::fs::symlink(moved.join("bin/mpicc_abi"), &link).expect("a link can be made");
     let program = dir.0.join("program");

@@ -1,4 +1,4 @@
-//! C programs on one rank, compiled with our header: objects, messages to itself, errors.
+//! Runs C programs on one rank, compiled with our header: objects, messages to itself, errors.
 
 #[path = "../../abi/tests/support/mod.rs"]
 mod support;
@@ -6,7 +6,7 @@ mod support;
 use std::process::Command;
 use support::{Scratch, build, install, root, run};
 
-/// Compiles crates/abi/tests/c/NAME.c and runs it; it says what went wrong.
+/// Compiles crates/abi/tests/c/NAME.c and runs it; the program prints what went wrong.
 fn passes(name: &str) {
     let dir = Scratch::new(&format!("mpich-{name}"));
     install(&build("hawser-abi-mpich", "libmpi.so"), &dir, "libmpi.so.12", "libmpi.so");

@@ -1,9 +1,9 @@
-//! Handles of the standard ABI: pointers to incomplete structures that never point anywhere.
+//! Encodes and decodes handles of the standard ABI: pointers to incomplete structures that never point anywhere.
 //!
-//! A predefined handle is a number below 4096 that the standard fixes (MPI-5.0 appendix A.3); each kind is
-//! numbered from its null handle on, which is the house's number too. A dynamic handle is ours:
-//! `kind << 26 | house bits`, at least 1 << 26, positive in a C int (MPI_Comm_toint) and different for
-//! each kind, so that a communicator passed for a datatype is noticed.
+//! A predefined handle is a number below 4096 that the standard fixes (MPI-5.0 appendix A.3); each kind is numbered
+//! from its null handle on, which is Hawser's number too. A dynamic handle is ours: `kind << 26 | Hawser's bits`, at
+//! least 1 << 26, positive in a C int (MPI_Comm_toint) and different for each kind, so that a communicator passed for a
+//! datatype is noticed.
 
 use hawser_base::Handle;
 use hawser_base::handle::{self, Kind};
@@ -18,7 +18,7 @@ pub struct CHandle<const KIND: u32>(*mut c_void);
 // A C int holds every dynamic handle, and none is a predefined one.
 const _: () = assert!((Kind::Session as u32) < 1 << (31 - Handle::BITS) && 1 << Handle::BITS >= 4096);
 
-/// A kind's predefined handles: the value of the null handle, and which numbers after it exist.
+/// The predefined handles of a kind: the value of the null handle, and which numbers after it exist.
 struct Predefined {
     kind: Kind,
     null: usize,
@@ -36,7 +36,7 @@ const fn predefined(kind: Kind, null: usize, all: &[(&str, Handle)]) -> Predefin
     Predefined { kind, null, numbers }
 }
 
-/// Kinds that have a null handle and no other predefined one.
+/// The handles of kinds that have a null handle and no other predefined one.
 const ONLY_NULL: &[(&str, Handle)] = &[("", Handle::NULL)];
 
 const fn of_kind(kind: u32) -> Predefined {
@@ -70,8 +70,8 @@ const fn of_kind(kind: u32) -> Predefined {
 impl<const KIND: u32> CHandle<KIND> {
     const PREDEFINED: Predefined = of_kind(KIND);
 
-    /// Requests that ended where they began (`mpi::request::SENT`) are predefined in the house and have no
-    /// name in `mpi.h`: they travel in the form of dynamic ones.
+    /// Whether Hawser alone has this predefined handle: requests that completed at once (`mpi::request::SENT`) have no
+    /// name in `mpi.h`, and are encoded in the form of dynamic ones.
     #[inline(always)]
     const fn is_own(handle: Handle) -> bool {
         KIND == Kind::Request as u32 && !handle.is_null() && handle.is_predefined()
@@ -113,7 +113,7 @@ impl<const KIND: u32> hawser_abi::CHandle for CHandle<KIND> {
     }
 }
 
-/// Attribute keys: the predefined ones count from 500, MPI_KEYVAL_INVALID is 0.
+/// The first predefined attribute key; MPI_KEYVAL_INVALID is 0.
 const KEYVALS: c_int = 500;
 
 pub fn keyval_in(keyval: c_int) -> Option<Handle> {

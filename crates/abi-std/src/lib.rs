@@ -1,8 +1,8 @@
-//! Floor 8: the standard ABI of MPI 5.0, `libmpi_abi.so.1`.
+//! Layer 8: the standard ABI of MPI 5.0, `libmpi_abi.so.1`.
 //!
-//! Handle codec, constants, status layout and exports; every function is in `hawser_abi`. The constants
-//! are the house's own values, so translation costs nothing here. Before it: the application (a program
-//! compiled with include/std/mpi.h or with anybody else's header of this ABI). After it: `hawser_abi`.
+//! Handle codec, constants, status layout and exports; every function is in `hawser_abi`. The constants are Hawser's
+//! own values, so translation costs nothing here. Used by the application (a program compiled with include/std/mpi.h or
+//! with another library's header of this ABI); uses `hawser_abi`.
 
 mod codec;
 mod numbers;
@@ -82,7 +82,7 @@ impl Abi for Std {
     }
 }
 
-/// The exported functions. C names and signatures; the types are those of `Std`.
+/// The exported functions, with the names and signatures of C; the types are those of `Std`.
 mod exports {
     use super::Std;
     hawser_abi::types!(Std);

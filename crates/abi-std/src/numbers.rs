@@ -1,5 +1,5 @@
-//! Numbers of the standard ABI (MPI-5.0 appendix A; abi_constants.tsv). Constants of MPI are the house's
-//! own values: only what a caller may get wrong is checked here.
+//! The numbers of the standard ABI (MPI-5.0 appendix A; abi_constants.tsv). The constants of MPI are Hawser's own
+//! values: only invalid arguments are checked here.
 
 use hawser_abi::{Limits, Sentinels};
 use hawser_base::Class;

@@ -3,7 +3,7 @@
 use hawser_abi::CStatus;
 use std::ffi::c_int;
 
-/// What the five private integers hold: the byte count's halves and whether the operation was cancelled.
+/// The five private integers: the byte count's halves and whether the operation was cancelled.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Status {

@@ -1,4 +1,4 @@
-//! The standard ABI's numbers against crates/abi/tables/abi_constants.tsv, and the codec both ways.
+//! Tests the standard ABI's numbers against crates/abi/tables/abi_constants.tsv, and the codec in both directions.
 
 use super::*;
 use hawser_abi::CHandle as _;
@@ -9,14 +9,14 @@ use std::collections::HashMap;
 /// The table of this ABI's constants; a missing one ends the build of the tests.
 const TABLE: &str = include_str!("../../abi/tables/abi_constants.tsv");
 
-/// Name to value and kind.
+/// The value and the kind of each constant, by name.
 fn constants() -> HashMap<String, (i64, String)> {
     let rows = TABLE.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>());
     let parsed = |r: Vec<&str>| Some((r[0].to_owned(), (r[1].split(' ').next()?.parse().ok()?, r[3].to_owned())));
     rows.filter_map(parsed).collect()
 }
 
-/// The integer that a C handle is.
+/// The integer value of a C handle.
 fn number(handle: impl hawser_abi::CHandle) -> i64 {
     handle.to_int().into()
 }

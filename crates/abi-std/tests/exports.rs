@@ -1,4 +1,4 @@
-//! `libmpi_abi.so.1` as the loader and a C program see it.
+//! Tests `libmpi_abi.so.1` as the loader and a C program see it.
 
 #[path = "../../abi/tests/support/mod.rs"]
 mod support;
@@ -11,7 +11,7 @@ fn library() -> PathBuf {
     build("hawser-abi-std", "libmpi_abi.so")
 }
 
-/// Exported by MPICH's libmpi_abi.so.1 (5.0.2), and declared by no header of this ABI.
+/// The functions that MPICH's libmpi_abi.so.1 (5.0.2) exports, and that no header of this ABI declares.
 const UNDECLARED: [&str; 15] = [
     "MPI_Address",
     "MPI_Errhandler_create",
@@ -76,7 +76,7 @@ fn a_function_that_is_not_built_says_so_by_its_name() {
     assert!(said.contains("MPI_Comm_join") && said.contains("MPI_ERR_UNSUPPORTED_OPERATION"), "{said}");
 }
 
-/// A relocation by name would be a call, or an address, that a profiling library can take over.
+/// A relocation by name would be a call, or an address, that a profiling library can replace.
 #[test]
 fn nothing_in_the_library_goes_through_an_exported_name() {
     let out = run(Command::new("readelf").args(["-r", "-W"]).arg(library()));

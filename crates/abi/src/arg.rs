@@ -1,7 +1,7 @@
-//! Arguments at the edge: handles decoded, null pointers refused, strings copied, integers widened.
+//! Checks and translates arguments: decodes handles, refuses null pointers, copies strings, widens integers.
 //!
-//! Everything here turns a C argument into a house value or an error that names the argument. Whether
-//! the object exists, the rank is in range and so on is `mpi`'s business.
+//! Everything here turns a C argument into Hawser's value or an error that names the argument. `mpi` checks whether the
+//! object exists, the rank is in range and so on.
 
 use crate::abi::{Abi, CHandle};
 use hawser_base::handle::Kind;
@@ -16,7 +16,7 @@ type Result<T> = hawser_base::Result<T>;
 pub trait Int: Copy + 'static {
     /// Whether functions with this type of counts are the `_c` forms (MPI-5.0 §2.5.8).
     const LARGE: bool;
-    /// An array argument as collectives take it.
+    /// An array argument in the form that collectives take.
     fn ints(array: &[Self]) -> Ints<'_>;
     fn wide(self) -> i64;
     /// None if `value` does not fit.
@@ -53,7 +53,7 @@ impl Int for i64 {
     }
 }
 
-/// MPI_Aint. It is as wide as MPI_Count on every machine that Hawser builds for.
+/// MPI_Aint. It is as wide as MPI_Count on every machine for which Hawser is built.
 impl Int for isize {
     const LARGE: bool = false;
     fn ints(array: &[isize]) -> Ints<'_> {
@@ -72,12 +72,12 @@ impl Int for isize {
 
 const _: () = assert!(size_of::<isize>() == size_of::<i64>());
 
-/// An array argument as collectives take it.
+/// An array argument in the form that collectives take.
 pub fn ints<N: Int>(array: &[N]) -> Ints<'_> {
     N::ints(array)
 }
 
-/// Where a result goes: looked at before the operation, written once after it.
+/// The destination of a result: checked before the operation, written once after it.
 pub struct Out<T>(*mut T);
 
 impl<T> Out<T> {
@@ -96,10 +96,10 @@ impl<T> Out<T> {
 }
 
 impl<H: CHandle> Out<H> {
-    /// As `new`, for a handle.
+    /// Does the same as `new`, for a handle.
     ///
     /// # Safety
-    /// As `new`.
+    /// The same as for `new`.
     #[inline(always)]
     pub unsafe fn handle(to: *mut H, name: &'static str) -> Result<Out<H>> {
         // SAFETY: the caller's promise.
@@ -119,13 +119,13 @@ impl<N: Int> Out<N> {
         Some(())
     }
 
-    /// The same for results of which the standard says MPI_UNDEFINED when they are too large.
+    /// Does the same for results that the standard defines as MPI_UNDEFINED when they are too large.
     pub fn put_or_undefined(self, value: i64) {
         self.put(N::narrow(value).or_else(|| N::narrow(UNDEFINED.into())).expect("MPI_UNDEFINED fits an int"));
     }
 }
 
-/// Where a handle goes in and comes back changed (MPI_Comm_free, MPI_Wait).
+/// The address of a handle that the call reads and changes (MPI_Comm_free, MPI_Wait).
 pub struct InOut<H: CHandle>(*mut H);
 
 impl<H: CHandle> InOut<H> {
@@ -149,7 +149,7 @@ impl<H: CHandle> InOut<H> {
     }
 }
 
-/// Handles of an array argument, as many as most calls have without a heap request.
+/// The handles of an array argument; as many as most calls have are stored without an allocation.
 pub struct Handles {
     few: [Handle; FEW],
     many: Vec<Handle>,
@@ -159,10 +159,10 @@ pub struct Handles {
 const FEW: usize = 32;
 
 impl Handles {
-    /// None yet.
+    /// No handles.
     pub const NONE: Handles = Handles { few: [Handle::NULL; FEW], many: Vec::new(), count: 0 };
 
-    /// Reads them where it is: to move so much costs more than many a call.
+    /// Reads the handles in place: moving so much memory costs more than many a call.
     ///
     /// # Safety
     /// `count` handles at `at` may be read.
@@ -183,13 +183,13 @@ impl Handles {
         if self.count > FEW { &mut self.many } else { &mut self.few[..self.count] }
     }
 
-    /// Writes back those that have changed.
+    /// Writes back the handles that have changed.
     ///
     /// # Safety
     /// `at` is what `read` read, and may be written.
     pub unsafe fn write_back<H: CHandle>(&mut self, at: *mut H) {
         for (i, &handle) in self.as_slice().iter().enumerate() {
-            // Those that have not become null are as they were.
+            // The handles that have not become null are unchanged.
             if handle.is_null() {
                 // SAFETY: inside the array that the caller vouches for.
                 unsafe { at.add(i).write(H::encode(handle)) };
@@ -198,24 +198,24 @@ impl Handles {
     }
 }
 
-/// A length argument.
+/// Checks a length argument.
 pub fn count(count: c_int) -> Result<usize> {
     length(count)
 }
 
-/// The same of either width.
+/// Checks a length argument of either width.
 pub fn length(count: impl Int) -> Result<usize> {
     let negative = || Error::new(Class::Count, format!("count is {}; it must not be negative", count.wide()));
     usize::try_from(count.wide()).map_err(|_| negative())
 }
 
-/// A length that is no count of elements (MPI_ERR_ARG): of an array of ranks or dimensions, of a pack buffer.
+/// Checks a length that is no count of elements (MPI_ERR_ARG): of an array of ranks or dimensions, or of a pack buffer.
 pub fn entries(number: impl Int, name: &'static str) -> Result<usize> {
     let negative = || Error::new(Class::Arg, format!("{name} is {}; it must not be negative", number.wide()));
     usize::try_from(number.wide()).map_err(|_| negative())
 }
 
-/// An array of `count` numbers, widened.
+/// Reads an array of `count` numbers, widened.
 ///
 /// # Safety
 /// `count` numbers at `at` may be read.
@@ -230,7 +230,7 @@ pub fn null(name: &'static str) -> Error {
     Error::new(Class::Arg, format!("{name} is a null pointer"))
 }
 
-/// The house name of a handle; an error of the kind's class if it is none.
+/// Hawser's handle for a C handle; an error of the kind's class if it is none.
 #[inline(always)]
 pub fn handle<H: CHandle>(handle: H) -> Result<Handle> {
     match handle.decode() {
@@ -262,12 +262,12 @@ fn foreign(kind: Kind, value: c_int) -> Error {
     )
 }
 
-/// An attribute key.
+/// Translates an attribute key.
 pub fn keyval<A: Abi>(keyval: c_int) -> Result<Handle> {
     A::keyval_in(keyval).ok_or_else(|| foreign(Kind::Keyval, keyval))
 }
 
-/// A string argument, copied. Bytes that are no UTF-8 are kept as they are.
+/// Copies a string argument. Bytes that are not UTF-8 are kept as they are.
 ///
 /// # Safety
 /// `text` is null or points to a string that ends with a zero.
@@ -279,8 +279,8 @@ pub unsafe fn text(text: *const c_char, name: &'static str) -> Result<Vec<u8>> {
     Ok(unsafe { CStr::from_ptr(text) }.to_bytes().to_vec())
 }
 
-/// Where a string goes: at most `room` bytes with the terminating zero; longer text is cut. Its length
-/// without the zero goes to `length`, where the function has that argument.
+/// Writes a string result: at most `room` bytes with the terminating zero; longer text is cut. The length without the
+/// zero is written to `length`, where the function has that argument.
 ///
 /// # Safety
 /// `to` is null or `room` bytes at it may be written; `length` is null or may be written.
@@ -306,7 +306,7 @@ pub unsafe fn put_text(
     Ok(())
 }
 
-/// An array argument; null is fine where it is empty.
+/// Returns an array argument as a slice; null is allowed where it is empty.
 ///
 /// # Safety
 /// `count` elements at `at` may be read for as long as the slice lives.

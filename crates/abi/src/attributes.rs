@@ -1,7 +1,7 @@
-//! Attributes of communicators and datatypes: the application's copy and delete functions become closures;
-//! values are what C calls `void *`, predefined ones the address of an integer.
+//! Attributes of communicators and datatypes. The application's copy and delete functions become closures; values are
+//! C's `void *`, those of predefined attributes the address of an integer.
 //!
-//! Before it: the exported functions. After it: `mpi::attributes`, `mpi::types`.
+//! Used by the exported functions; uses `mpi::attributes`, `mpi::types`.
 
 use crate::abi::{Abi, CHandle};
 use crate::arg::{self, Out, handle};
@@ -14,7 +14,7 @@ use hawser_mpi::types;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-/// A copy function. Null and MPI_COMM_DUP_FN (where it is a number) are no functions to call.
+/// Makes a copy function. Null and MPI_COMM_DUP_FN (where it is a number) are not called.
 ///
 /// # Safety
 /// `function` may be called with `extra` until its key and all attributes of it are gone.
@@ -83,7 +83,7 @@ unsafe fn free<A: Abi>(kind: Kind, at: *mut c_int) -> Result {
     Ok(())
 }
 
-/// Writes what MPI_Comm_get_attr found: `attribute_val` is the address of a pointer.
+/// Writes the result of MPI_Comm_get_attr: `attribute_val` is the address of a pointer.
 ///
 /// # Safety
 /// Both may be written.
@@ -117,7 +117,7 @@ pub unsafe fn comm_free_keyval<A: Abi>(keyval: *mut c_int) -> Result {
 }
 
 /// # Safety
-/// None is asked: the value is never followed.
+/// None is required: the value is never followed.
 pub unsafe fn comm_set<A: Abi>(comm: A::Comm, keyval: c_int, value: *mut c_void) -> Result {
     Ok(comm_attr::comm_set(handle(comm)?, arg::keyval::<A>(keyval)?, value.expose_provenance())?)
 }
@@ -142,7 +142,7 @@ pub unsafe fn comm_get<A: Abi>(comm: A::Comm, keyval: c_int, value: *mut c_void,
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn comm_delete<A: Abi>(comm: A::Comm, keyval: c_int) -> Result {
     Ok(comm_attr::comm_delete(handle(comm)?, arg::keyval::<A>(keyval)?)?)
 }
@@ -167,7 +167,7 @@ pub unsafe fn type_free_keyval<A: Abi>(keyval: *mut c_int) -> Result {
 }
 
 /// # Safety
-/// None is asked: the value is never followed.
+/// None is required: the value is never followed.
 pub unsafe fn type_set<A: Abi>(datatype: A::Datatype, keyval: c_int, value: *mut c_void) -> Result {
     Ok(types::set_attr(handle(datatype)?, arg::keyval::<A>(keyval)?, value.expose_provenance())?)
 }
@@ -183,7 +183,7 @@ pub unsafe fn type_get<A: Abi>(datatype: A::Datatype, keyval: c_int, value: *mut
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn type_delete<A: Abi>(datatype: A::Datatype, keyval: c_int) -> Result {
     Ok(types::delete_attr(handle(datatype)?, arg::keyval::<A>(keyval)?)?)
 }

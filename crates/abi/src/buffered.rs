@@ -1,7 +1,7 @@
 //! The buffers for buffered sends that the application attaches to the process, a communicator or a session
 //! (MPI-5.0 §3.6.1).
 //!
-//! Before it: the exported functions. After it: `mpi::bsend`.
+//! Used by the exported functions; uses `mpi::bsend`.
 
 use crate::abi::Abi;
 use crate::arg::{Int, Out, handle};
@@ -59,7 +59,7 @@ pub unsafe fn detach<A: Abi>(buffer_addr: *mut c_void, size: *mut impl Int) -> R
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn flush<A: Abi>() -> Result {
     let process = process::get()?;
     bsend::flush(process, "MPI_Buffer_flush", process.attached());
@@ -91,7 +91,7 @@ pub unsafe fn comm_detach<A: Abi>(comm: A::Comm, buffer_addr: *mut c_void, size:
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn comm_flush<A: Abi>(comm: A::Comm) -> Result {
     bsend::flush(process::get()?, "MPI_Comm_flush_buffer", &self::comm::<A>(comm)?.attached);
     Ok(())
@@ -122,7 +122,7 @@ pub unsafe fn session_detach<A: Abi>(session: A::Session, buffer_addr: *mut c_vo
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn session_flush<A: Abi>(session: A::Session) -> Result {
     bsend::flush(process::get()?, "MPI_Session_flush_buffer", &session_table::get(handle(session)?)?.attached);
     Ok(())

@@ -1,7 +1,7 @@
-//! The shapes of the application's functions that MPI calls (abi_callbacks.tsv), generic over the ABI.
+//! The signatures of the application's functions that MPI calls (abi_callbacks.tsv), generic over the ABI.
 //!
-//! `None` is the null pointer. A shape is called only through the generic functions that turn it into a
-//! closure over house values; sentinels such as MPI_COMM_DUP_FN are recognised there by address.
+//! `None` is the null pointer. A function is called only by the generic functions that turn it into a closure over
+//! Hawser's values; special values such as MPI_COMM_DUP_FN are recognised there by address.
 
 use crate::abi::Abi;
 use std::ffi::{c_char, c_int, c_void};
@@ -13,7 +13,7 @@ pub type UserFunctionC<A> = Option<unsafe extern "C" fn(*mut c_void, *mut c_void
 pub type GrequestQueryFunction<A> = Option<unsafe extern "C" fn(*mut c_void, *mut <A as Abi>::Status) -> c_int>;
 pub type GrequestFreeFunction = Option<unsafe extern "C" fn(*mut c_void) -> c_int>;
 pub type GrequestCancelFunction = Option<unsafe extern "C" fn(*mut c_void, c_int) -> c_int>;
-/// MPICH's extensions of them.
+/// The functions of MPICH's extension of generalized requests.
 pub type GrequestPollFunction<A> = Option<unsafe extern "C" fn(*mut c_void, *mut <A as Abi>::Status) -> c_int>;
 pub type GrequestWaitFunction<A> =
     Option<unsafe extern "C" fn(c_int, *mut *mut c_void, f64, *mut <A as Abi>::Status) -> c_int>;
@@ -21,13 +21,13 @@ pub type GrequestWaitFunction<A> =
 /// Copies an attribute when its object is duplicated: object, keyval, extra state, value in, value out, flag.
 pub type CopyAttrFunction<H> =
     Option<unsafe extern "C" fn(H, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int>;
-/// Object, keyval, value, extra state.
+/// Deletes an attribute: object, keyval, value, extra state.
 pub type DeleteAttrFunction<H> = Option<unsafe extern "C" fn(H, c_int, *mut c_void, *mut c_void) -> c_int>;
 
-/// An error handler is variadic in C: the object, the code, and whatever the implementation adds (nothing).
+/// An error handler, which is variadic in C: the object, the code, and what the implementation adds (nothing).
 pub type ErrhandlerFunction<H> = Option<unsafe extern "C" fn(*mut H, *mut c_int, ...)>;
 
-/// MPICH's extensions: the application's state goes to the function, and to a function of its own when that is not
+/// MPICH's extensions: the application's state is passed to the function, and to a destructor when the state is not
 /// needed any more.
 pub type UserFunctionX<A> =
     Option<unsafe extern "C" fn(*mut c_void, *mut c_void, i64, <A as Abi>::Datatype, *mut c_void)>;
@@ -41,8 +41,8 @@ pub type DatarepConversionFunction<A> =
 pub type DatarepConversionFunctionC<A> =
     Option<unsafe extern "C" fn(*mut c_void, <A as Abi>::Datatype, i64, *mut c_void, i64, *mut c_void) -> c_int>;
 
-/// A function whose shape matters to no function that is built: the tool interface's events and MPICH's
-/// extensions. Never called.
+/// A function whose signature does not matter, as no built function calls it: those of the tool interface's events and
+/// of MPICH's extensions.
 pub type Unused = Option<unsafe extern "C" fn()>;
 
 /// `char *argv[]` of MPI_Init and of spawning.

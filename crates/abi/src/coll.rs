@@ -1,8 +1,8 @@
 //! Collective communication: buffers of every rank or of the root, counts and displacements of either width,
 //! MPI_IN_PLACE.
 //!
-//! What is not significant on a rank is not even decoded there: programs pass anything (MPI-5.0 §6.2.3).
-//! Before it: `ways`, which exports each in its three forms. After it: `mpi::collective`.
+//! An argument that is not significant on a rank is not even decoded there: programs pass anything (MPI-5.0 §6.2.3).
+//! Used by `ways`, which exports each in its three forms; uses `mpi::collective`.
 
 use crate::abi::{Abi, CHandle};
 use crate::arg::{Handles, Int, array, handle, ints};
@@ -23,10 +23,10 @@ fn in_place<A: Abi>(at: *const c_void) -> bool {
     at.addr() == A::SENTINELS.in_place
 }
 
-/// A buffer that may be MPI_IN_PLACE; its count and datatype mean nothing then.
+/// A buffer that may be MPI_IN_PLACE; its count and datatype are ignored then.
 ///
 /// # Safety
-/// As for `buf`.
+/// The same as for `buf`.
 #[inline(always)]
 unsafe fn unless_in_place<A: Abi>(
     at: *const c_void,
@@ -40,7 +40,7 @@ unsafe fn unless_in_place<A: Abi>(
 /// A rank's own block, which MPI_ROOT and MPI_PROC_NULL do not have (MPI-5.0 §6.2.3).
 ///
 /// # Safety
-/// As for `buf`, elsewhere.
+/// The same as for `buf`, unless the rank has no block.
 unsafe fn own<A: Abi>(
     at: *const c_void,
     count: impl Int,
@@ -59,8 +59,8 @@ fn is_root<A: Abi>(on: &CommRef, root: c_int) -> bool {
     A::rank_in(root) == if on.is_inter() { ROOT } else { on.rank() as c_int }
 }
 
-/// A buffer that matters at the root alone: elsewhere its datatype may be anything. At the root one that is
-/// no datatype is as wrong as MPI_DATATYPE_NULL.
+/// A buffer that matters at the root alone: elsewhere its datatype may be anything. At the root an invalid datatype is
+/// as wrong as MPI_DATATYPE_NULL.
 ///
 /// # Safety
 /// As for `buf`, at the root.
@@ -77,7 +77,7 @@ unsafe fn at_root<A: Abi>(
     Ok(Buf { at, count: count.wide(), datatype: datatype.decode().unwrap_or(Handle::NULL) })
 }
 
-/// For an address that matters at the root alone and may not be MPI_IN_PLACE there.
+/// Refuses MPI_IN_PLACE as an address that matters at the root alone.
 #[inline(always)]
 fn not_in_place_at_root<A: Abi>(at: *const c_void, root: c_int, on: A::Comm) -> hawser_base::Result<()> {
     match not_in_place::<A>(at) {
@@ -89,7 +89,7 @@ fn not_in_place_at_root<A: Abi>(at: *const c_void, root: c_int, on: A::Comm) -> 
 /// A buffer with a count and a displacement for each of `ranks` ranks or neighbours.
 ///
 /// # Safety
-/// As for `buf`, for the block of each rank where its displacement says; the arrays have that many entries.
+/// As for `buf`, for the block of each rank at its displacement; the arrays have `ranks` entries.
 pub(crate) unsafe fn vector<'a, A: Abi>(
     at: *const c_void,
     counts: *const impl Int,
@@ -110,7 +110,7 @@ pub(crate) unsafe fn vector<'a, A: Abi>(
     }
 }
 
-/// The same with a type for each; `names` are those of the arrays.
+/// The same with a datatype for each rank; `names` are those of the arrays.
 ///
 /// # Safety
 /// As for `vector`.
@@ -130,13 +130,13 @@ pub(crate) unsafe fn typed<'a>(
     }
 }
 
-/// At a rank where it does not matter.
+/// The buffer of a rank where it does not matter.
 fn no_buf() -> Buf {
     // SAFETY: nothing is read or written through it: it has no elements.
     Buf { at: unsafe { UserPtr::new(std::ptr::null()) }, count: 0, datatype: Handle::NULL }
 }
 
-/// The same.
+/// The vector buffer of a rank where it does not matter.
 fn no_vector<'a>() -> VectorBuf<'a> {
     // SAFETY: nothing is read or written through it: it has no ranks.
     let at = unsafe { UserPtr::new(std::ptr::null()) };
@@ -144,7 +144,7 @@ fn no_vector<'a>() -> VectorBuf<'a> {
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 #[inline]
 pub unsafe fn barrier<A: Abi>(way: Way, on: A::Comm) -> Result<Handle> {
     Ok(collective::barrier(way, handle(on)?)?)

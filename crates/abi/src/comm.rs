@@ -1,6 +1,6 @@
-//! Communicators: what they are asked, their names, how new ones are made.
+//! Communicators: their queries, names and constructors.
 //!
-//! Before it: the exported functions. After it: `mpi::comm`, `mpi::comm_create`.
+//! Used by the exported functions; uses `mpi::comm`, `mpi::comm_create`.
 
 use crate::abi::{Abi, MAX_OBJECT_NAME};
 use crate::arg::{self, InOut, Out, handle};
@@ -57,7 +57,7 @@ pub unsafe fn compare<A: Abi>(comm1: A::Comm, comm2: A::Comm, result: *mut c_int
     Ok(())
 }
 
-/// MPI_Comm_get_parent: no process of ours was spawned by another.
+/// MPI_Comm_get_parent: MPI_COMM_NULL, as no process of ours was spawned by another.
 ///
 /// # Safety
 /// The contract of MPI_Comm_get_parent.
@@ -103,7 +103,7 @@ pub unsafe fn idup_with_info<A: Abi>(
     unsafe { begun::<A>(newcomm, request, || comm_idup::idup_with_info(handle(comm)?, handle(info)?)) }
 }
 
-/// The handles of a communicator that is under way, and of its request.
+/// Writes the handles of a communicator that is being made, and of its request.
 ///
 /// # Safety
 /// Both are null or may be written.
@@ -121,17 +121,17 @@ unsafe fn begun<A: Abi>(
     })
 }
 
-/// The handle of a new communicator; MPI_COMM_NULL where the call fails. The standard asks that of duplications which a
-/// copy function refuses (MPI-5.0 §7.7.2). MPICH does it in MPI_Cart_create too, and programs that look at the result
-/// alone rely on it. No call that makes a communicator leaves an old handle in its place.
+/// Sets the handle of a new communicator; MPI_COMM_NULL where the call fails. The standard requires that of
+/// duplications which a copy function refuses (MPI-5.0 §7.7.2). MPICH does it in MPI_Cart_create too, and programs that
+/// check the result alone rely on it. No call that makes a communicator leaves an old handle in its place.
 pub(crate) fn set_or_null<A: Abi>(newcomm: Out<A::Comm>, make: impl FnOnce() -> hawser_base::Result<Handle>) -> Result {
     let made = make();
     newcomm.set(*made.as_ref().unwrap_or(&Handle::NULL));
     Ok(made.map(drop)?)
 }
 
-/// The handle of a new communicator whose error handler the call brings. What goes wrong is told to that handler
-/// (MPI-5.0 §7.4.2, §7.6.2); where it is none, to that of calls without an object.
+/// Sets the handle of a new communicator whose error handler the call passes. An error is raised on that handler
+/// (MPI-5.0 §7.4.2, §7.6.2); where it is none, on that of calls without an object.
 pub(crate) fn set_with_handler<A: Abi>(
     newcomm: hawser_base::Result<Out<A::Comm>>,
     errhandler: A::Errhandler,
@@ -210,7 +210,7 @@ pub unsafe fn disconnect<A: Abi>(comm: *mut A::Comm) -> Result {
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn set_info<A: Abi>(comm: A::Comm, info: A::Info) -> Result {
     self::comm::<A>(comm)?.hints.set(&info::hints(handle(info)?)?);
     Ok(())

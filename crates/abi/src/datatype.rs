@@ -1,8 +1,8 @@
 //! Datatypes: constructors and queries.
 //!
-//! A constructor with MPI_Count arguments makes a type of the long form, which only the `_c` queries may
-//! take apart (MPI-5.0 §5.1.13); which one was called shows in its argument types. Before it: the exported
-//! functions. After it: the `datatype` room, `mpi::types`.
+//! A constructor with MPI_Count arguments makes a type of the long form, which only the `_c` queries may take apart
+//! (MPI-5.0 §5.1.13); which one was called shows in its argument types. Used by the exported functions; uses the
+//! crate `datatype`, `mpi::types`.
 
 use crate::abi::{Abi, MAX_OBJECT_NAME};
 use crate::arg::{self, InOut, Int, Out, count, handle};
@@ -21,14 +21,14 @@ pub(crate) fn get<A: Abi>(datatype: A::Datatype) -> hawser_base::Result<Arc<Data
     types::get(handle(datatype)?)
 }
 
-/// A new type's handle.
+/// Writes the handle of a new datatype.
 fn put<A: Abi>(newtype: Out<A::Datatype>, datatype: hawser_base::Result<Arc<Datatype>>) -> Result {
     stage::check()?;
     newtype.set(types::insert(datatype?)?);
     Ok(())
 }
 
-/// Which form of a constructor has arguments of this type.
+/// The form of a constructor that has arguments of this type.
 fn form<N: Int>(_: N) -> Form {
     form_at(ptr::null::<N>())
 }
@@ -45,7 +45,7 @@ pub unsafe fn contiguous<A: Abi>(count: impl Int, old: A::Datatype, newtype: *mu
     put::<A>(newtype, Datatype::contiguous(count.wide(), &get::<A>(old)?, form(count)))
 }
 
-/// A constructor that takes numbers and an old type: the name of the MPI function, its arguments.
+/// Makes constructors that take numbers and an old type: the name of the MPI function, its arguments.
 macro_rules! strided {
     ($($name:ident $make:ident;)*) => {
         $(
@@ -68,7 +68,7 @@ strided! {
     hvector hvector;
 }
 
-/// Constructors from lists of block lengths and displacements.
+/// Makes constructors from lists of block lengths and displacements.
 macro_rules! indexed {
     ($($name:ident $make:ident;)*) => {
         $(
@@ -97,7 +97,7 @@ indexed! {
     hindexed hindexed;
 }
 
-/// Constructors from one block length and a list of displacements.
+/// Makes constructors from one block length and a list of displacements.
 macro_rules! indexed_block {
     ($($name:ident $make:ident;)*) => {
         $(
@@ -122,7 +122,7 @@ indexed_block! {
     hindexed_block hindexed_block;
 }
 
-/// The removed functions of MPI-1 declared their arrays without `const`.
+/// The removed function of MPI-1, whose arrays are declared without `const`.
 ///
 /// # Safety
 /// The contract of MPI_Type_hindexed.
@@ -172,7 +172,7 @@ pub unsafe fn mpi1_struct<A: Abi>(
     unsafe { structure::<A>(count, lengths.cast_const(), displacements.cast_const(), members.cast_const(), newtype) }
 }
 
-/// An order argument.
+/// Translates an order argument.
 fn order<A: Abi>(order: c_int) -> hawser_base::Result<Order> {
     match A::value_in(Set::Order, order) {
         Some(value::ORDER_C) => Ok(Order::C),
@@ -268,7 +268,7 @@ pub unsafe fn resized<A: Abi>(old: A::Datatype, lb: impl Int, extent: impl Int, 
     put::<A>(newtype, Datatype::resized(lb.wide(), extent.wide(), &get::<A>(old)?, form(lb)))
 }
 
-/// A precision or range argument.
+/// Translates a precision or range argument.
 fn digits(number: c_int) -> Option<i64> {
     (number != UNDEFINED).then_some(number.into())
 }
@@ -334,7 +334,7 @@ pub unsafe fn get_value_index<A: Abi>(value: A::Datatype, index: A::Datatype, pa
 pub unsafe fn dup<A: Abi>(old: A::Datatype, newtype: *mut A::Datatype) -> Result {
     // SAFETY: the caller's argument.
     let newtype = unsafe { Out::handle(newtype, "newtype") }?;
-    // MPI_DATATYPE_NULL is what it gives when a copy function refused (MPI-5.0 §7.7.4).
+    // The result is MPI_DATATYPE_NULL when a copy function refused (MPI-5.0 §7.7.4).
     let made = types::dup(handle(old)?);
     newtype.set(*made.as_ref().unwrap_or(&Handle::NULL));
     Ok(made.map(drop)?)

@@ -1,6 +1,6 @@
 //! Start and end of MPI, versions, clocks and profiling.
 //!
-//! Before it: the exported functions. After it: `Abi::start` (that is `node`), `mpi::env`, `mpi::process`.
+//! Used by the exported functions; uses `Abi::start` (that is `node`), `mpi::env`, `mpi::process`.
 
 use crate::abi::{Abi, CHandle, MAX_LIBRARY_VERSION_STRING};
 use crate::arg::{Out, put_text};
@@ -29,7 +29,7 @@ pub unsafe fn get_version<A: Abi>(version: *mut c_int, subversion: *mut c_int) -
 }
 
 /// # Safety
-/// The contract of MPI_Abi_get_version. Programs call it before MPI_Init to learn whose ABI they loaded.
+/// The contract of MPI_Abi_get_version. Programs call it before MPI_Init to learn which ABI they have loaded.
 pub unsafe fn abi_get_version<A: Abi>(major: *mut c_int, minor: *mut c_int) -> Result {
     // SAFETY: the caller's arguments, as for the MPI function.
     let (major, minor) = unsafe { (Out::new(major, "abi_major")?, Out::new(minor, "abi_minor")?) };
@@ -39,7 +39,7 @@ pub unsafe fn abi_get_version<A: Abi>(major: *mut c_int, minor: *mut c_int) -> R
 }
 
 /// # Safety
-/// The contract of MPI_Abi_get_info. The integers of both ABIs are as wide.
+/// The contract of MPI_Abi_get_info. The integers of both ABIs have the same width.
 pub unsafe fn abi_get_info<A: Abi>(info: *mut A::Info) -> Result {
     // SAFETY: the caller's argument.
     let info = unsafe { Out::handle(info, "info") }?;
@@ -71,14 +71,14 @@ pub unsafe fn get_library_version<A: Abi>(version: *mut c_char, length: *mut c_i
 
 /// Makes this process a rank if it is none yet.
 pub(crate) fn start<A: Abi>() -> hawser_base::Result<&'static Process> {
-    // SAFETY: `mpi` alone lends scratch memory. It says that it is returned when no step of its collective is open
+    // SAFETY: `mpi` alone lends scratch memory. It reports that it is returned when no step of its collective is open
     // (`collective::run` asserts it; `collective::team` has run the collective to its end), and when the one receive
     // that writes there has ended (`partitioned`).
     unsafe { hawser_datatype::trust_owners() };
     A::start()
 }
 
-/// MPI_Init. The arguments of `main` are not looked at: nothing of ours is ever among them.
+/// MPI_Init. The arguments of `main` are ignored: none of them is ever ours.
 ///
 /// # Safety
 /// The contract of MPI_Init.
@@ -121,7 +121,7 @@ pub unsafe fn finalized<A: Abi>(flag: *mut c_int) -> Result {
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn finalize<A: Abi>() -> Result {
     match hawser_mpi::env::finalize()? {
         None => Ok(()),
@@ -129,14 +129,14 @@ pub unsafe fn finalize<A: Abi>() -> Result {
     }
 }
 
-/// MPI_Abort: the whole job ends, whatever the communicator is.
+/// MPI_Abort: ends the whole job, whatever the communicator is.
 ///
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn abort<A: Abi>(comm: A::Comm, code: c_int) -> Result {
     let comm = process::of_handlers().ok().zip(comm.decode()).and_then(|(process, comm)| process.comm(comm).ok());
     let on = comm.map_or(String::new(), |comm| format!(" on {}", comm.display_name()));
-    // Rank and code stand in front of the text (`boot::Boot::abort`).
+    // The rank and the code precede the text (`boot::Boot::abort`).
     hawser_mpi::process::abort(code, &format!("{}{on}", hawser_mpi::env::ABORT_CALLED))
 }
 
@@ -169,26 +169,26 @@ pub unsafe fn get_processor_name<A: Abi>(name: *mut c_char, length: *mut c_int) 
     Ok(unsafe { put_text(text.as_bytes(), name, A::LIMITS.processor_name, length, "name") }?)
 }
 
-/// Seconds of the host's clock, the same for all ranks of a host (MPI_WTIME_IS_GLOBAL, `mpi::attributes`).
+/// The seconds of the host's clock, the same for all ranks of a host (MPI_WTIME_IS_GLOBAL, `mpi::attributes`).
 ///
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn wtime<A: Abi>() -> c_double {
     clock::now_ns() as c_double * 1e-9
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn wtick<A: Abi>() -> c_double {
     clock::tick_s()
 }
 
-/// MPI_Pcontrol is variadic in C. Rust defines no variadic functions, and needs none here: on x86-64 SysV
-/// and AArch64 AAPCS the caller of a variadic function places the named arguments as for any other and
-/// cleans up after itself, so further arguments are simply not read.
+/// MPI_Pcontrol is variadic in C. Rust defines no variadic functions, and needs none here: on x86-64 SysV and AArch64
+/// AAPCS the caller of a variadic function places the named arguments as for any other and cleans up after itself, so
+/// further arguments are simply not read.
 ///
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn pcontrol<A: Abi>(_level: c_int) -> Result {
     Ok(())
 }

@@ -1,7 +1,6 @@
-//! Error handlers: the application's functions become closures; set, get, call and free by kind of object.
+//! Error handlers: turns the application's functions into closures; sets, gets, calls and frees them by kind of object.
 //!
-//! What happens when a call fails is in `raise`. Before it: the exported functions. After it:
-//! `mpi::errhandler`.
+//! `raise` handles a call that fails. Used by the exported functions; uses `mpi::errhandler`.
 
 use crate::abi::{Abi, CHandle};
 use crate::arg::{InOut, Out, handle, null};
@@ -12,7 +11,7 @@ use hawser_mpi::errhandler;
 use hawser_mpi::raise::{self, Object};
 use std::ffi::c_int;
 
-/// A function of the application for objects of the C type `H`, as the house calls it.
+/// Makes a closure over Hawser's values of a function of the application for objects of the C type `H`.
 ///
 /// # Safety
 /// `function` may be called with an object and a code at any time until the error handler is gone.
@@ -50,7 +49,7 @@ macro_rules! of_kind {
             }
 
             /// # Safety
-            /// None is asked.
+            /// None is required.
             pub unsafe fn $set<A: Abi>(object: A::$kind, errhandler: A::Errhandler) -> Result {
                 Ok(raise::set(&Object::$kind(handle(object)?), handle(errhandler)?)?)
             }
@@ -65,7 +64,7 @@ macro_rules! of_kind {
             }
 
             /// # Safety
-            /// None is asked.
+            /// None is required.
             pub unsafe fn $call<A: Abi>(object: A::$kind, code: c_int) -> Result {
                 let unknown = || Error::new(Class::Arg, format!("{code} is no error code"));
                 let code = A::code_in(code).ok_or_else(unknown)?;

@@ -1,6 +1,6 @@
-//! Error classes and codes, those that the application adds among them.
+//! Error classes and codes, with those that the application adds.
 //!
-//! Before it: the exported functions. After it: `mpi::errors`, whose codes are the house's.
+//! Used by the exported functions; uses `mpi::errors`, whose codes are Hawser's.
 
 use crate::abi::{Abi, MAX_ERROR_STRING};
 use crate::arg::{Out, put_text, text};
@@ -11,7 +11,7 @@ use std::ffi::{c_char, c_int};
 
 pub use hawser_mpi::errors::{FIRST_ADDED, LAST};
 
-/// A code or class argument.
+/// Translates a code or class argument.
 fn code<A: Abi>(code: c_int) -> hawser_base::Result<c_int> {
     A::code_in(code).ok_or_else(|| Error::new(Class::Arg, format!("{code} is no error code")))
 }
@@ -60,19 +60,19 @@ pub unsafe fn add_string<A: Abi>(code: c_int, string: *const c_char) -> Result {
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn remove_class<A: Abi>(class: c_int) -> Result {
     Ok(errors::remove_class(code::<A>(class)?)?)
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn remove_code<A: Abi>(code: c_int) -> Result {
     Ok(errors::remove_code(self::code::<A>(code)?)?)
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn remove_string<A: Abi>(code: c_int) -> Result {
     Ok(errors::remove_string(self::code::<A>(code)?)?)
 }

@@ -1,8 +1,8 @@
-//! From a row of the table to the exported MPI_X and PMPI_X of an ABI crate.
+//! Makes the exported MPI_X and PMPI_X of an ABI crate from a row of the table.
 //!
-//! Both call the generic function directly: nothing in the house calls through an exported name, so a
-//! profiling library sees the application's calls alone. The two bodies are the same and the compiler
-//! folds them into one. Used once by `abi-std` and once by `abi-mpich`.
+//! Both call the generic function directly: nothing in Hawser calls through an exported name, so a profiling library
+//! sees the application's calls alone. The two bodies are the same and the compiler folds them into one. Used once by
+//! `abi-std` and once by `abi-mpich`.
 
 /// Exports every function that the ABI has: `hawser_abi::export!(std Std);` with the C types of `types!`
 /// in scope. The first word is the ABI's name in the rows, the second its implementation of `Abi`.
@@ -28,7 +28,7 @@ macro_rules! export_rows {
 macro_rules! export_row {
     ((std $A:ty) mpich $($row:tt)*) => {};
     ((mpich $A:ty) std $($row:tt)*) => {};
-    // A result that is no error code.
+    // A result that is not an error code.
     (($abi:ident $A:ty) $abis:ident $name:ident ($($arg:ident: $ty:ty),*) [] [$ret:ty] $($path:ident)::+) => {
         $crate::export_both! { $name ($($arg: $ty),*) -> $ret {
             // SAFETY: the caller keeps to the contract of the MPI function, which the generic one has.
@@ -82,7 +82,7 @@ macro_rules! export_both {
     };
 }
 
-/// The type names that rows use, for the ABI `$A`.
+/// Defines the type names that rows use, for the ABI `$A`.
 #[macro_export]
 macro_rules! types {
     ($A:ty) => {
@@ -129,7 +129,7 @@ macro_rules! types {
         pub type DatarepConversionFunction = $crate::callback::DatarepConversionFunction<$A>;
         pub type DatarepConversionFunctionC = $crate::callback::DatarepConversionFunctionC<$A>;
 
-        // Types of those of MPICH's extensions that both ABIs have.
+        // The types of those of MPICH's extensions that both ABIs have.
         pub type GrequestClass = c_int;
         pub type GrequestPollFunction = $crate::callback::GrequestPollFunction<$A>;
         pub type GrequestWaitFunction = $crate::callback::GrequestWaitFunction<$A>;

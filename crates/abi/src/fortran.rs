@@ -1,7 +1,7 @@
-//! For Fortran: what its binding says of the compiler, and statuses, which have the same integers as the C structure, in
-//! `MPI_Fint[]` or `TYPE(MPI_Status)`.
+//! Functions for Fortran: the properties of the compiler that its binding reports, and statuses, which have the same
+//! integers as the C structure, in `MPI_Fint[]` or `TYPE(MPI_Status)`.
 //!
-//! Before it: the exported functions. After it: `mpi::fortran`.
+//! Used by the exported functions; uses `mpi::fortran`.
 
 use crate::abi::{Abi, CStatus};
 use crate::arg::{self, Out, handle, null};
@@ -20,7 +20,7 @@ pub unsafe fn get_info<A: Abi>(info: *mut A::Info) -> Result {
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn set_info<A: Abi>(info: A::Info) -> Result {
     Ok(fortran::set_info(handle(info)?)?)
 }
@@ -58,7 +58,7 @@ pub unsafe fn set_booleans<A: Abi>(size: c_int, yes: *mut c_void, no: *mut c_voi
     Ok(fortran::set_booleans(word(yes)?, word(no)?)?)
 }
 
-/// The sizes of LOGICAL that there are; neither word may be null.
+/// Checks a size of LOGICAL, and that neither word is null.
 fn logical_size(size: c_int, yes: *mut c_void, no: *mut c_void) -> hawser_base::Result<usize> {
     let size = arg::entries(size, "logical_size")?;
     if ![1, 2, 4, 8, 16].contains(&size) {
@@ -76,8 +76,8 @@ fn logical_size(size: c_int, yes: *mut c_void, no: *mut c_void) -> hawser_base::
 /// # Safety
 /// Each pointer is null or one of the ABI's *_IGNORE values, or points to a status in its form.
 unsafe fn copy<A: Abi, From, To>(from: *const From, to: *mut To) -> Result {
-    // The values of MPI_STATUS_IGNORE, MPI_F_STATUS_IGNORE and their like are all below this: no status
-    // lies in the first page.
+    // The values of MPI_STATUS_IGNORE, MPI_F_STATUS_IGNORE and their like are all below this: no status is in the first
+    // page.
     const IGNORED: usize = 4096;
     if from.addr() < IGNORED {
         return Err(null("the status to convert").into());

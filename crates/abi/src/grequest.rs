@@ -1,7 +1,7 @@
-//! Generalized requests: the application's functions become closures over house values; its query function fills in a
-//! status in the ABI's own layout.
+//! Generalized requests: the application's functions become closures over Hawser's values; its query function fills in
+//! a status in the ABI's own layout.
 //!
-//! Before it: the exported functions, and `request` for the calls that complete one. After it: `mpi::grequest`.
+//! Used by the exported functions, and `request` for the calls that complete one; uses `mpi::grequest`.
 
 use crate::abi::Abi;
 use crate::arg::{Out, handle, null};
@@ -59,7 +59,7 @@ pub unsafe fn start<A: Abi>(
     unsafe { start_polled::<A>(query, free, cancel, None, None, extra, request) }
 }
 
-/// MPIX_Grequest_start: a wait asks the poll function; the wait function, which could serve several, is not called.
+/// MPIX_Grequest_start: a wait calls the poll function; the wait function, which could serve several, is not called.
 ///
 /// # Safety
 /// The contract of MPIX_Grequest_start.
@@ -88,7 +88,7 @@ pub unsafe fn start_polled<A: Abi>(
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn complete<A: Abi>(request: A::Request) -> Result {
     Ok(grequest::complete(handle(request)?)?)
 }
@@ -100,7 +100,8 @@ fn empty_status<A: Abi>() -> MaybeUninit<A::Status> {
     status
 }
 
-/// Has the application fill in the status of its operation, and free what belongs to it. MPI_ERROR stays as it is.
+/// Calls the application's functions that fill in the status of its operation and free its resources. MPI_ERROR stays
+/// as it is.
 ///
 /// # Safety
 /// `status` is null, MPI_STATUS_IGNORE, or may be written.

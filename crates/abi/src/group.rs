@@ -1,6 +1,6 @@
-//! Groups: handles into `mpi::group::Group`, ranks in and out, new groups to handles.
+//! Groups: translates handles to `mpi::group::Group`, ranks in both directions, and new groups to handles.
 //!
-//! Before it: the exported functions. After it: `mpi::group`.
+//! Used by the exported functions; uses `mpi::group`.
 
 use crate::abi::Abi;
 use crate::arg::{self, InOut, Out, handle};
@@ -32,7 +32,7 @@ fn no_group(handle: Handle) -> Error {
     Error::new(Class::Group, text)
 }
 
-/// A handle for a new group; there is one empty group.
+/// Makes a handle for a new group; there is one empty group.
 pub(crate) fn new_handle(process: &'static Process, group: Arc<Group>) -> hawser_base::Result<Handle> {
     if group.size() == 0 { Ok(hawser_base::handle::group::EMPTY) } else { process.add_group(group) }
 }

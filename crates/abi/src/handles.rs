@@ -1,12 +1,12 @@
 //! Handles as integers: MPI_X_toint and MPI_X_fromint, MPI_X_c2f and MPI_X_f2c.
 //!
-//! Callable at any time; a handle is neither looked up nor checked (MPI-5.0 §20.4).
+//! They may be called at any time; a handle is neither looked up nor checked (MPI-5.0 §20.4).
 
 use crate::abi::{Abi, CHandle};
 use std::ffi::c_int;
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn to_int<A: Abi>(handle: impl CHandle) -> c_int {
     handle.to_int()
 }
@@ -15,7 +15,7 @@ macro_rules! from_int {
     ($($name:ident $kind:ident;)*) => {
         $(
             /// # Safety
-            /// None is asked.
+            /// None is required.
             pub unsafe fn $name<A: Abi>(value: c_int) -> A::$kind {
                 CHandle::from_int(value)
             }

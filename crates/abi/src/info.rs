@@ -1,6 +1,6 @@
-//! Info objects: keys and values as C strings. Usable at any time by any thread.
+//! Info objects: keys and values as C strings. They may be used at any time by any thread.
 //!
-//! Before it: the exported functions. After it: `mpi::info`.
+//! Used by the exported functions; uses `mpi::info`.
 
 use crate::abi::{Abi, MAX_INFO_VAL};
 use crate::arg::{self, InOut, Out, handle};
@@ -57,7 +57,7 @@ pub unsafe fn free<A: Abi>(info: *mut A::Info) -> Result {
     Ok(())
 }
 
-/// A key argument (MPI_ERR_INFO_KEY if null).
+/// Reads a key argument (MPI_ERR_INFO_KEY if null).
 ///
 /// # Safety
 /// `key` is null or a string.

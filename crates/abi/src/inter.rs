@@ -1,6 +1,6 @@
-//! Intercommunicators: what they are asked, how they are made.
+//! Intercommunicators: their queries and constructors.
 //!
-//! Before it: the exported functions. After it: `mpi::inter`.
+//! Used by the exported functions; uses `mpi::inter`.
 
 use crate::abi::Abi;
 use crate::arg::{Out, handle};
@@ -40,7 +40,7 @@ pub unsafe fn remote_group<A: Abi>(comm: A::Comm, group: *mut A::Group) -> Resul
     Ok(())
 }
 
-/// `peer_comm` matters at the local leader alone.
+/// MPI_Intercomm_create; `peer_comm` matters at the local leader alone.
 ///
 /// # Safety
 /// The contract of MPI_Intercomm_create.
@@ -60,7 +60,7 @@ pub unsafe fn create<A: Abi>(
 }
 
 /// # Safety
-/// The contract of MPI_Intercomm_create_from_groups. What goes wrong is told to the error handler of the call (MPI-5.0
+/// The contract of MPI_Intercomm_create_from_groups. An error is raised on the error handler of the call (MPI-5.0
 /// §7.6.2).
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn create_from_groups<A: Abi>(

@@ -1,7 +1,7 @@
-//! What datatypes are asked: sizes, extents, how they were made, and how much of them a message brought.
+//! Queries of datatypes: sizes, extents, their constructors, and how many elements a message has brought.
 //!
-//! A number too large for the argument is MPI_UNDEFINED (MPI-5.0 §5.1.5). Before it: the exported
-//! functions. After it: the `datatype` room.
+//! A number too large for the argument is MPI_UNDEFINED (MPI-5.0 §5.1.5). Used by the exported functions; uses the
+//! crate `datatype`.
 
 use crate::abi::{Abi, CHandle, CStatus};
 use crate::arg::{Int, Out, count, handle, length, null};
@@ -64,7 +64,7 @@ mpi1! {
     mpi1_ub ub;
 }
 
-/// The house value of a combiner.
+/// Hawser's value of a combiner.
 fn combiner(combiner: Combiner) -> c_int {
     match combiner {
         Combiner::Named => value::COMBINER_NAMED,
@@ -86,7 +86,7 @@ fn combiner(combiner: Combiner) -> c_int {
     }
 }
 
-/// The function without `_c` may not ask for a type of the long form.
+/// Refuses a type of the long form in the function without `_c`.
 fn short(envelope: &Envelope, large: &str) -> hawser_base::Result<()> {
     match envelope.form {
         Form::Int => Ok(()),
@@ -139,7 +139,7 @@ pub unsafe fn get_envelope_large<A: Abi>(
     Ok(())
 }
 
-/// An argument of a constructor as the ABI's number.
+/// Translates an argument of a constructor to the ABI's number.
 fn number<A: Abi>(argument: Argument) -> c_int {
     match argument {
         Argument::Number(number) => number as c_int,

@@ -1,10 +1,10 @@
-//! Floor 7: every function of MPI once, generic over the ABI.
+//! Layer 7: every function of MPI once, generic over the ABI.
 //!
-//! The way of a call: `abi-std::MPI_Send` (written by `export!` from its row of the table) →
-//! `p2p::send::<A>` → `mpi`. A generic function decodes handles and constants (`Abi`), checks what only
-//! this edge can see (null pointers), calls `mpi` with house values, and writes the results back in the
-//! ABI's form. It returns `Result`; the row's `[..]` says whose error handler is called when it fails
-//! (`raise`), so no function does that by hand and none can forget it:
+//! The path of a call: `abi-std::MPI_Send` (written by `export!` from its row of the table) → `p2p::send::<A>` → `mpi`.
+//! A generic function decodes handles and constants (`Abi`), checks what only this layer can see (null pointers), calls
+//! `mpi` with Hawser's values, and writes the results back in the ABI's form. It returns `Result`; the row's `[..]`
+//! names the object whose error handler is called when it fails (`raise`), so no function does that by hand and none
+//! can forget it:
 //!
 //! ```text
 //! pub unsafe fn comm_rank<A: Abi>(comm: A::Comm, rank: *mut c_int) -> Result {
@@ -14,11 +14,11 @@
 //! }
 //! ```
 //!
-//! Functions with `int` and with `MPI_Count` counts share one generic function: `count: impl Int`.
-//! Callbacks of the application (`callback`) become closures over house values, so that `mpi` stays free
-//! of C and of the ABI. Nothing here knows an ABI by name; nothing here keeps state of MPI.
+//! Functions with `int` and with `MPI_Count` counts share one generic function: `count: impl Int`. Callbacks of the
+//! application (`callback`) become closures over Hawser's values, so that `mpi` stays free of C and of the ABI. Nothing
+//! here knows an ABI by name; nothing here keeps state of MPI.
 //!
-//! Before it: `abi-std`, `abi-mpich`. After it: `mpi`.
+//! Used by `abi-std`, `abi-mpich`; uses `mpi`.
 
 mod abi;
 mod export;

@@ -1,6 +1,6 @@
 //! Addresses as numbers, and memory that peers can map.
 //!
-//! Before it: the exported functions. After it: `mpi::memory`.
+//! Used by the exported functions; uses `mpi::memory`.
 
 use crate::abi::Abi;
 use crate::arg::{Out, handle};
@@ -13,28 +13,28 @@ use std::ffi::c_void;
 pub unsafe fn get_address<A: Abi>(location: *const c_void, address: *mut isize) -> Result {
     // SAFETY: the caller's argument.
     let address = unsafe { Out::new(address, "address") }?;
-    // Exposed: the application turns it into an address again (relative to MPI_BOTTOM).
+    // The address is exposed: the application turns it into an address again (relative to MPI_BOTTOM).
     address.put(location.expose_provenance() as isize);
     Ok(())
 }
 
-/// MPI-1 declared `location` without `const`.
+/// MPI_Address of MPI-1, which declared `location` without `const`.
 ///
 /// # Safety
-/// As `get_address`.
+/// The same as for `get_address`.
 pub unsafe fn address<A: Abi>(location: *mut c_void, address: *mut isize) -> Result {
     // SAFETY: as `get_address`.
     unsafe { get_address::<A>(location, address) }
 }
 
 /// # Safety
-/// None is asked: addresses are added as unsigned numbers (MPI-5.0 §4.1.5).
+/// None is required: addresses are added as unsigned numbers (MPI-5.0 §4.1.5).
 pub unsafe fn aint_add<A: Abi>(base: isize, disp: isize) -> isize {
     base.wrapping_add(disp)
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn aint_diff<A: Abi>(addr1: isize, addr2: isize) -> isize {
     addr1.wrapping_sub(addr2)
 }

@@ -1,6 +1,6 @@
-//! The extensions of MPICH that mean something here.
+//! The extensions of MPICH that have a meaning here.
 //!
-//! Before it: the exported functions. After it: the rooms of `mpi`, and the runs of `datatype`.
+//! Used by the exported functions; uses the modules of `mpi`, and the runs of `datatype`.
 
 use crate::abi::{Abi, CHandle};
 use crate::arg::{self, Out, handle, null};
@@ -14,7 +14,7 @@ use hawser_mpi::{errhandler, info as pairs, ops};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-/// The application's state of a function, and what is called when nobody needs it any more.
+/// The application's state of a function, and the destructor that is called when the state is not needed any more.
 struct Extra {
     state: *mut c_void,
     destructor: DestructorFunction,
@@ -26,7 +26,7 @@ unsafe impl Send for Extra {}
 unsafe impl Sync for Extra {}
 
 impl Extra {
-    /// By this the closures that need it hold the whole of it.
+    /// Returns the state. A closure that calls this captures the whole of `self`, and so keeps the state alive.
     fn state(&self) -> *mut c_void {
         self.state
     }
@@ -110,7 +110,7 @@ errhandlers! {
     win_create_errhandler Win;
 }
 
-/// MPIX_Info_set_hex: a value of any bytes, as text.
+/// MPIX_Info_set_hex: stores any bytes as text.
 ///
 /// # Safety
 /// The contract of MPIX_Info_set_hex: `value` has `size` bytes.
@@ -123,7 +123,7 @@ pub unsafe fn info_set_hex<A: Abi>(info: A::Info, key: *const c_char, value: *co
     Ok(pairs::set(info, &key, text.as_bytes(), info::limits::<A>())?)
 }
 
-/// A run of a datatype: how far from the buffer's address, as a pointer, and how long.
+/// A run of a datatype: its distance from the buffer's address, as a pointer, and its length.
 #[repr(C)]
 pub struct Iov {
     base: *mut c_void,
@@ -180,7 +180,7 @@ pub unsafe fn type_iov<A: Abi>(
 /// MPIX_Request_is_complete: its result is a flag, so an error can only be raised.
 ///
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn request_is_complete<A: Abi>(request: A::Request) -> c_int {
     let look = || Ok(wait::test(&mut handle(request)?, Then::Stay)?.is_some());
     match look() {
@@ -192,10 +192,10 @@ pub unsafe fn request_is_complete<A: Abi>(request: A::Request) -> c_int {
     }
 }
 
-/// MPIX_Query_cuda_support and its like: buffers on a GPU are not understood.
+/// MPIX_Query_cuda_support and its like: no, buffers on a GPU are not supported.
 ///
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn query_gpu<A: Abi>() -> c_int {
     0
 }
@@ -208,10 +208,10 @@ pub unsafe fn gpu_query_support<A: Abi>(_gpu_type: c_int, is_supported: *mut c_i
     Ok(())
 }
 
-/// MPIX_Async_get_state: there is no asynchronous task that could ask.
+/// MPIX_Async_get_state: null, as there is no asynchronous task that could call it.
 ///
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn async_get_state<A: Abi>(_thing: *mut c_void) -> *mut c_void {
     ptr::null_mut()
 }

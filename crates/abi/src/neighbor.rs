@@ -1,6 +1,6 @@
 //! Neighbourhood collectives: counts and displacements of either width, one for each neighbour.
 //!
-//! Before it: `ways`, which exports each in its three forms. After it: `mpi::collective`.
+//! Used by `ways`, which exports each in its three forms; uses `mpi::collective`.
 
 use crate::abi::Abi;
 use crate::arg::{Handles, Int, handle};
@@ -12,7 +12,7 @@ use hawser_base::Handle;
 use hawser_mpi::collective::{self, Way};
 use std::ffi::{c_int, c_void};
 
-/// How many blocks come in and go out on a communicator (MPI_ERR_TOPOLOGY).
+/// The numbers of blocks that a rank receives and sends on a communicator (MPI_ERR_TOPOLOGY).
 fn degrees<A: Abi>(on: A::Comm) -> hawser_base::Result<(usize, usize)> {
     let comm = comm::<A>(on)?;
     let near = comm.expect_topology()?.neighbors();

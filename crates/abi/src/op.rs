@@ -1,6 +1,6 @@
-//! Reduction operations: the application's function becomes a closure over house values.
+//! Reduction operations: the application's function becomes a closure over Hawser's values.
 //!
-//! Before it: the exported functions. After it: `mpi::ops`.
+//! Used by the exported functions; uses `mpi::ops`.
 
 use crate::abi::{Abi, CHandle};
 use crate::arg::{InOut, Int, Out, handle, null};
@@ -24,7 +24,7 @@ pub unsafe fn create<A: Abi>(function: UserFunction<A>, commute: c_int, op: *mut
     let op = unsafe { Out::handle(op, "op") }?;
     let function = function.ok_or_else(|| null("the operation's function"))?;
     let closure = move |input: UserPtr, inout: UserPtr, count: i64, datatype| {
-        // `mpi::ops` never gives more than an int holds to an operation of this form.
+        // `mpi::ops` never passes more elements than an int holds to an operation of this form.
         let (mut count, mut datatype) = (count as c_int, A::Datatype::encode(datatype));
         // SAFETY: the application's function, with buffers of `count` elements; the rest is ours.
         unsafe { function(pointer(input), pointer(inout), &mut count, &mut datatype) }

@@ -1,6 +1,6 @@
-//! Point-to-point communication: buffers, ranks and tags into house values, statuses back.
+//! Point-to-point communication: translates buffers, ranks and tags to Hawser's values, and statuses back.
 //!
-//! Before it: the exported functions. After it: `mpi::pt2pt`, `persistent`, `probe`, `bsend`.
+//! Used by the exported functions; uses `mpi::pt2pt`, `persistent`, `probe`, `bsend`.
 
 use crate::abi::Abi;
 use crate::arg::{InOut, Int, Out, handle};
@@ -14,11 +14,11 @@ use hawser_mpi::request::Mode;
 use hawser_mpi::{exchange, persistent, probe};
 use std::ffi::{c_int, c_void};
 
-/// A buffer argument: address, count and datatype.
+/// Makes a buffer argument from address, count and datatype.
 ///
 /// # Safety
-/// The bytes that `count` elements of `datatype` name at `at` are the operation's until it has completed; in a
-/// collective those of every rank's block.
+/// The operation owns the bytes that `count` elements of `datatype` cover at `at` until it has completed; in a
+/// collective, those of every rank's block.
 #[inline(always)]
 pub(crate) unsafe fn buf<A: Abi>(
     at: *const c_void,
@@ -31,7 +31,7 @@ pub(crate) unsafe fn buf<A: Abi>(
     Ok(Buf { at, count: count.wide(), datatype: handle(datatype)? })
 }
 
-/// For an address that may not be MPI_IN_PLACE (MPI_ERR_BUFFER).
+/// Refuses MPI_IN_PLACE as an address (MPI_ERR_BUFFER).
 #[inline(always)]
 pub(crate) fn not_in_place<A: Abi>(at: *const c_void) -> hawser_base::Result<()> {
     if at.addr() == A::SENTINELS.in_place { Err(in_place_refused()) } else { Ok(()) }

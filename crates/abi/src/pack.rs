@@ -1,6 +1,6 @@
-//! MPI_Pack and its like: messages put together by hand.
+//! MPI_Pack and its like: messages that the application assembles.
 //!
-//! Before it: the exported functions. After it: the `datatype` room.
+//! Used by the exported functions; uses the crate `datatype`.
 
 use crate::abi::Abi;
 use crate::arg::{self, Int, Out, entries, length, null};
@@ -15,10 +15,10 @@ use hawser_mpi::stage;
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
-/// The unpacked side of a call, checked: address, count, datatype.
+/// Checks the unpacked side of a call: address, count, datatype.
 ///
 /// # Safety
-/// As for a buffer of a send or a receive.
+/// The same as for a buffer of a send or a receive.
 unsafe fn user<A: Abi>(
     at: *const c_void,
     count: impl Int,
@@ -31,7 +31,7 @@ unsafe fn user<A: Abi>(
     Ok((buf.at, buf.count as u64, get::<A>(datatype)?))
 }
 
-/// The packed side: `size` bytes, and the position in them.
+/// Checks the packed side of a call: `size` bytes, and the position in them.
 ///
 /// # Safety
 /// `size` bytes at `at` may be used as the call does; `position` is null or may be read.
@@ -58,7 +58,7 @@ unsafe fn packed<A: Abi, N: Int>(
     }
 }
 
-/// Writes the position behind what was packed or unpacked.
+/// Writes the position behind the bytes that were packed or unpacked.
 ///
 /// # Safety
 /// `position` may be written.
@@ -119,7 +119,7 @@ pub unsafe fn pack_size<A: Abi>(incount: impl Int, datatype: A::Datatype, on: A:
     Ok(())
 }
 
-/// The only data representation of MPI_Pack_external (MPI-5.0 §5.3).
+/// Checks for the only data representation of MPI_Pack_external (MPI-5.0 §5.3).
 ///
 /// # Safety
 /// `datarep` is null or a string.

@@ -1,6 +1,6 @@
-//! Partitioned communication: initializations, and what is said and asked of single partitions.
+//! Partitioned communication: initializations, and functions on single partitions.
 //!
-//! Before it: the exported functions. After it: `mpi::partitioned`; the rest of such a request's life is in `request`.
+//! Used by the exported functions; uses `mpi::partitioned`; `request` has the other functions on such a request.
 
 use crate::abi::Abi;
 use crate::arg::{self, Int, Out, handle};
@@ -59,7 +59,7 @@ pub fn ready<A: Abi>(partition: c_int, request: A::Request) -> Result {
     Ok(partitioned::ready(handle(request)?, std::iter::once(partition))?)
 }
 
-/// MPI_Pready_range: both ends are in it.
+/// MPI_Pready_range; `low` and `high` belong to the range.
 pub fn ready_range<A: Abi>(low: c_int, high: c_int, request: A::Request) -> Result {
     if low > high {
         let text = format!("partition_low is {low} and partition_high {high}; it must not be the lower one");

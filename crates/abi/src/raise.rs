@@ -1,7 +1,7 @@
-//! What happens when a function fails: the error handler of the object that the call was about.
+//! Raises the error of a failed function on the error handler of the object that the call concerned.
 //!
-//! One function for each form of `[..]` in the function table, called by `export!` alone. The error code
-//! that they return is what MPI_Send returns when the handler does (MPI-5.0 §9.3).
+//! There is one function for each form of `[..]` in the function table, called by `export!` alone. The error code that
+//! they return is the result of the MPI function when the handler returns (MPI-5.0 §9.3).
 
 use crate::abi::{Abi, CHandle};
 use hawser_base::{Error, Handle};
@@ -9,11 +9,11 @@ use std::ffi::c_int;
 
 pub use hawser_mpi::raise::Object;
 
-/// A failed call: the error, and whose handler is called if the function's row does not know (a request's
+/// A failed call: the error, and the object whose handler is called if the function's row does not know it (a request's
 /// communicator).
 pub struct Fault {
     pub error: Error,
-    /// Boxed, so that what every call returns is two words.
+    /// It is boxed, so that the result of every call is two words.
     pub object: Option<Box<Object>>,
 }
 
@@ -79,7 +79,7 @@ pub fn session<A: Abi>(session: A::Session, function: &'static str, fault: Fault
     call::<A>(valid(session).map_or(Object::Default, Object::Session), function, fault)
 }
 
-/// Functions that take the object by its address.
+/// Raises on an object that the function takes by its address.
 ///
 /// # Safety
 /// `comm` is null or may be read.
@@ -117,14 +117,15 @@ pub unsafe fn session_at<A: Abi>(session: *mut A::Session, function: &'static st
     call::<A>(unsafe { valid_at(session) }.map_or(Object::Default, Object::Session), function, fault)
 }
 
-/// Functions on files that have no file yet.
+/// Raises on the handler of functions on files that have no file yet.
 #[cold]
 #[inline(never)]
 pub fn no_file<A: Abi>(function: &'static str, fault: Fault) -> c_int {
     call::<A>(Object::File(Handle::NULL), function, fault)
 }
 
-/// The tool interface calls no error handler (MPI-5.0 §15.3.10); a wrong argument is its own class.
+/// Returns the error of the tool interface, which calls no error handler (MPI-5.0 §15.3.10); a wrong argument has
+/// the class `ToolInvalid`.
 #[cold]
 #[inline(never)]
 pub fn tool<A: Abi>(_function: &'static str, fault: Fault) -> c_int {
@@ -133,7 +134,7 @@ pub fn tool<A: Abi>(_function: &'static str, fault: Fault) -> c_int {
     A::code_out(if class == Arg { ToolInvalid } else { class } as c_int)
 }
 
-/// Calls the handler; what it is told and what the call returns are the ABI's numbers.
+/// Calls the handler; its code and the result of the call are the ABI's numbers.
 fn call<A: Abi>(object: Object, function: &'static str, fault: Fault) -> c_int {
     A::code_out(hawser_mpi::raise::raise(fault.object.as_deref().unwrap_or(&object), function, &fault.error))
 }

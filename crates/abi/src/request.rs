@@ -1,11 +1,11 @@
-//! Requests: completion, start, cancel, free. The calls of MPI_Request_get_status take no request, but tell its error
-//! as those of MPI_Test do (so does MPICH).
+//! Requests: completion, start, cancel, free. The calls of MPI_Request_get_status complete no request, but report its
+//! error as those of MPI_Test do (so does MPICH).
 //!
 //! A failed operation is raised on its own communicator's error handler. Calls that complete several
 //! operations return MPI_ERR_IN_STATUS when one of them failed, and only then write MPI_ERROR into the
 //! statuses (MPI-5.0 §3.7.5).
 //!
-//! Before it: the exported functions. After it: `mpi::wait`, `persistent`, `pt2pt`.
+//! Used by the exported functions; uses `mpi::wait`, `persistent`, `pt2pt`.
 
 use crate::abi::{Abi, CHandle};
 use crate::arg::{Handles, InOut, Out, handle};
@@ -18,7 +18,7 @@ use hawser_mpi::wait::{self, Any, Completed, Then};
 use hawser_mpi::{errors, persistent, pt2pt};
 use std::ffi::c_int;
 
-/// The end of one operation: its status, or its error on its communicator.
+/// Completes one operation: writes its status, or returns its error on its communicator.
 ///
 /// # Safety
 /// `status` is MPI_STATUS_IGNORE or may be written.
@@ -36,7 +36,7 @@ pub unsafe fn finish<A: Abi>(mut completed: Completed, status: *mut A::Status) -
     completed.check().map_err(|error| Fault::of(completed.comm.map_or(Object::Default, Object::Held), error))
 }
 
-/// Has the application tell of an operation of its own.
+/// Has the application fill in the status of a generalized request, and free it.
 ///
 /// # Safety
 /// `status` is null, MPI_STATUS_IGNORE or may be written.
@@ -50,13 +50,13 @@ unsafe fn ask<A: Abi>(completed: &mut Completed, status: *mut A::Status) {
 
 const SUCCESS: i32 = Class::Success as i32;
 
-/// The ends of several operations, collected.
+/// The completions of several operations, collected.
 struct Ends<A: Abi> {
     statuses: Statuses<A>,
-    /// Error code of each that ended, in the order of the statuses; filled from the first failure on.
+    /// The error code of each completed operation, in the order of the statuses; filled from the first failure on.
     codes: Vec<i32>,
     ended: usize,
-    /// What the first failure was about.
+    /// The object that the first failure concerned.
     failed: Option<Object>,
 }
 
@@ -84,7 +84,7 @@ impl<A: Abi> Ends<A> {
         self.ended += 1;
     }
 
-    /// MPI_ERROR of each, until `result` finds that one failed.
+    /// Writes success into MPI_ERROR of each; `result` overwrites it if one failed.
     fn all_well(&self) {
         (0..self.ended).for_each(|i| self.statuses.write_error(i, SUCCESS));
     }
@@ -101,7 +101,7 @@ impl<A: Abi> Ends<A> {
     }
 }
 
-/// Gives `look` the requests, and writes back what became of them, unless they stay as they are.
+/// Passes the requests to `look`, and writes back their handles, unless they stay as they are.
 ///
 /// # Safety
 /// `count` requests at `at` may be read, and written if they do not stay.
@@ -211,7 +211,7 @@ pub unsafe fn waitall<A: Abi>(count: c_int, requests: *mut A::Request, statuses:
     unsafe {
         let mut ends = Ends::<A>::new(statuses);
         over(count, requests, Then::End, |all| wait::waitall(all, |_, completed| ends.add(completed)))?;
-        // As in MPICH: programs look here without asking whether the call failed.
+        // As in MPICH: programs read this field without checking whether the call failed.
         ends.all_well();
         ends.result()
     }
@@ -229,7 +229,7 @@ pub unsafe fn testall<A: Abi>(
     unsafe { tested_all::<A>(count, requests, Then::End, flag, statuses) }
 }
 
-/// Index and status of the one that ended; MPI_UNDEFINED and the empty status where none is active.
+/// Writes index and status of the completed operation; MPI_UNDEFINED and the empty status where none is active.
 ///
 /// # Safety
 /// `status` is MPI_STATUS_IGNORE or may be written.
@@ -324,7 +324,7 @@ pub unsafe fn testany<A: Abi>(
     unsafe { tested_any::<A>(count, requests, Then::End, index, flag, status) }
 }
 
-/// MPI_Waitsome, MPI_Testsome and MPI_Request_get_status_some: `look` gives those that have ended.
+/// MPI_Waitsome, MPI_Testsome and MPI_Request_get_status_some: `look` returns the completed operations.
 ///
 /// # Safety
 /// The contract of each.

@@ -1,6 +1,6 @@
-//! Sessions, their process sets, and communicators made of groups alone.
+//! Sessions, their process sets, and communicators made from groups alone.
 //!
-//! Before it: the exported functions. After it: `Abi::start` (that is `node`), `mpi::session`, `mpi::meeting`.
+//! Used by the exported functions; uses `Abi::start` (that is `node`), `mpi::session`, `mpi::meeting`.
 
 use crate::abi::Abi;
 use crate::arg::{self, InOut, Out, handle};
@@ -16,7 +16,7 @@ use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 
 /// # Safety
-/// The contract of MPI_Session_init. What goes wrong is told to the error handler of the call (MPI-5.0 §11.3.1).
+/// The contract of MPI_Session_init. An error is raised on the error handler of the call (MPI-5.0 §11.3.1).
 pub unsafe fn init<A: Abi>(info: A::Info, errhandler: A::Errhandler, session: *mut A::Session) -> Result {
     let errhandler = Errhandler::of_kind(handle(errhandler)?, Kind::Session)?;
     let init = || {
@@ -106,10 +106,10 @@ pub unsafe fn group_from_pset<A: Abi>(
     Ok(())
 }
 
-/// A string tag (MPI_ERR_ARG where it is too long).
+/// Reads a string tag (MPI_ERR_ARG where it is too long).
 ///
 /// # Safety
-/// As for `arg::text`.
+/// The same as for `arg::text`.
 pub(crate) unsafe fn tag_in<A: Abi>(stringtag: *const c_char) -> hawser_base::Result<Vec<u8>> {
     // SAFETY: the caller's promise.
     let tag = unsafe { arg::text(stringtag, "stringtag") }?;
@@ -121,7 +121,7 @@ pub(crate) unsafe fn tag_in<A: Abi>(stringtag: *const c_char) -> hawser_base::Re
 }
 
 /// # Safety
-/// The contract of MPI_Comm_create_from_group. What goes wrong is told to the error handler of the call (MPI-5.0
+/// The contract of MPI_Comm_create_from_group. An error is raised on the error handler of the call (MPI-5.0
 /// §7.4.2).
 pub unsafe fn comm_create_from_group<A: Abi>(
     group: A::Group,

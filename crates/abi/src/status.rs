@@ -1,6 +1,6 @@
-//! MPI_Status between its C layout and what `mpi` says of a completed operation.
+//! Translates the status of a completed operation between `mpi` and the C layout of MPI_Status.
 //!
-//! MPI_ERROR is written only where the standard says so (the empty status, functions that complete several
+//! MPI_ERROR is written only where the standard requires it (the empty status, functions that complete several
 //! operations), so `write` leaves it alone.
 
 use crate::abi::{Abi, CStatus};
@@ -11,7 +11,7 @@ use hawser_mpi::status::Status;
 use std::ffi::c_int;
 use std::ptr;
 
-/// Writes a status, unless the caller said MPI_STATUS_IGNORE.
+/// Writes a status, unless the caller passed MPI_STATUS_IGNORE.
 ///
 /// # Safety
 /// `to` is MPI_STATUS_IGNORE or may be written.
@@ -31,7 +31,7 @@ pub unsafe fn write<A: Abi>(to: *mut A::Status, status: &Status) {
 /// Writes the empty status, of which MPI_ERROR is a part (MPI-5.0 §3.7.3).
 ///
 /// # Safety
-/// As `write`.
+/// The same as for `write`.
 pub unsafe fn write_empty<A: Abi>(to: *mut A::Status) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -42,10 +42,11 @@ pub unsafe fn write_empty<A: Abi>(to: *mut A::Status) {
     }
 }
 
-/// The end of a call that completes one operation: its status, which says what came also where it failed.
+/// Completes a call of one operation: writes its status, which reports what was received even where the operation
+/// failed.
 ///
 /// # Safety
-/// As `write`.
+/// The same as for `write`.
 #[inline]
 pub unsafe fn finish<A: Abi>(to: *mut A::Status, status: &Status) -> hawser_base::Result<()> {
     // SAFETY: the caller's promise.
@@ -63,7 +64,7 @@ impl<A: Abi> Statuses<A> {
         Statuses(if at.addr() == A::SENTINELS.statuses_ignore { ptr::null_mut() } else { at })
     }
 
-    /// Where the status of an operation goes; null if nowhere.
+    /// The address of an operation's status; null if it is ignored.
     pub fn at(&self, i: usize) -> *mut A::Status {
         if self.0.is_null() { self.0 } else { self.0.wrapping_add(i) }
     }
@@ -75,7 +76,7 @@ impl<A: Abi> Statuses<A> {
         }
     }
 
-    /// The error field, which is written where one of several operations failed, or where there was none.
+    /// Writes the error field; used where one of several operations failed, or where there was none.
     pub fn write_error(&self, i: usize, code: i32) {
         if !self.0.is_null() {
             // SAFETY: as in `write`.
@@ -84,7 +85,7 @@ impl<A: Abi> Statuses<A> {
     }
 }
 
-/// A status argument that must be one.
+/// Checks a status argument that must not be MPI_STATUS_IGNORE.
 pub(crate) fn present<A: Abi>(status: *const A::Status) -> Result<*const A::Status> {
     if status.is_null() || status.addr() == A::SENTINELS.status_ignore {
         return Err(null("status").into());

@@ -1,6 +1,6 @@
 //! Virtual topologies: grids, graphs, distributed graphs, their queries, MPI_Dims_create.
 //!
-//! Before it: the exported functions. After it: `mpi::topology`.
+//! Used by the exported functions; uses `mpi::topology`.
 
 use crate::abi::Abi;
 use crate::arg::{Out, array, entries, handle, null};
@@ -16,7 +16,7 @@ use hawser_mpi::topology::graph;
 use hawser_mpi::topology::{self, dims};
 use std::ffi::c_int;
 
-/// An array that the call fills: as much of `from` as there is room for.
+/// Fills an array argument with as much of `from` as there is room for.
 ///
 /// # Safety
 /// `room` entries at `to` may be written.
@@ -36,10 +36,10 @@ unsafe fn fill(
     Ok(())
 }
 
-/// An array of unsigned numbers, as `fill`.
+/// Fills an array with unsigned numbers, as `fill` does.
 ///
 /// # Safety
-/// As for `fill`.
+/// The same as for `fill`.
 unsafe fn fill_with(to: *mut c_int, room: usize, from: &[u32], name: &'static str) -> hawser_base::Result<()> {
     // SAFETY: the caller's promise.
     unsafe { fill(to, room, from.iter().map(|&number| number as c_int), name) }
@@ -66,7 +66,7 @@ pub unsafe fn dims_create<A: Abi>(nnodes: c_int, ndims: c_int, at: *mut c_int) -
     Ok(unsafe { fill(at, count, chosen.into_iter(), "dims") }?)
 }
 
-/// Dimensions and periods.
+/// Reads dimensions and periods.
 ///
 /// # Safety
 /// Both arrays have `ndims` entries.
@@ -137,7 +137,7 @@ pub unsafe fn cartdim_get<A: Abi>(on: A::Comm, ndims: *mut c_int) -> Result {
     Ok(())
 }
 
-/// MPI_Cart_get: as in MPICH, arrays that are too short are filled.
+/// MPI_Cart_get: as in MPICH, arrays that are too short are filled with the first entries.
 ///
 /// # Safety
 /// The contract of MPI_Cart_get.
@@ -202,15 +202,15 @@ pub unsafe fn cart_shift<A: Abi>(
     Ok(())
 }
 
-/// A neighbour; MPI_PROC_NULL where there is none.
+/// The ABI's rank of a neighbour; MPI_PROC_NULL where there is none.
 fn rank_out<A: Abi>(rank: Option<u32>) -> c_int {
     A::rank_out(topology::rank_or_null(rank))
 }
 
-/// Nodes and edges.
+/// Reads the nodes and edges of a graph.
 ///
 /// # Safety
-/// `index` has `nnodes` entries, and `edges` as many as its last one says.
+/// `index` has `nnodes` entries, and `edges` as many as the last of these.
 unsafe fn graph<A: Abi>(
     on: A::Comm,
     nnodes: c_int,
@@ -218,7 +218,7 @@ unsafe fn graph<A: Abi>(
     edges: *const c_int,
 ) -> hawser_base::Result<Graph> {
     let room = comm::<A>(on)?.size();
-    // Before so much memory is looked at.
+    // This check comes before so much memory is read.
     shape::fits(nnodes.into(), room)?;
     // SAFETY: the caller's promise.
     unsafe { Graph::new(array(index, nnodes as usize, "index")?, |count| array(edges, count, "edges"), room) }
@@ -312,7 +312,7 @@ pub unsafe fn graph_neighbors_count<A: Abi>(on: A::Comm, rank: c_int, nneighbors
     Ok(())
 }
 
-/// MPI_Graph_neighbors: as in MPICH, an array that is too short is filled.
+/// MPI_Graph_neighbors: as in MPICH, an array that is too short is filled with the first entries.
 ///
 /// # Safety
 /// The contract of MPI_Graph_neighbors.
@@ -324,7 +324,7 @@ pub unsafe fn graph_neighbors<A: Abi>(on: A::Comm, rank: c_int, maxneighbors: c_
     Ok(unsafe { fill_with(neighbors, room, graph.neighbors(rank as u32), "neighbors") }?)
 }
 
-/// Weights of `count` edges; none where the graph is unweighted (MPI_ERR_ARG).
+/// Reads the weights of `count` edges; None where the graph is unweighted (MPI_ERR_ARG).
 ///
 /// # Safety
 /// `at` is MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY or has `count` entries.
@@ -383,7 +383,7 @@ pub unsafe fn dist_graph_create_adjacent<A: Abi>(
     })
 }
 
-/// Ranks, MPI_PROC_NULL among them.
+/// Reads ranks, MPI_PROC_NULL among them.
 ///
 /// # Safety
 /// `count` entries at `at` may be read.

@@ -1,6 +1,6 @@
-//! The three forms of each collective: blocking, nonblocking, and persistent (MPI-5.0 §6.12, §6.13).
+//! The three call forms of each collective: blocking, nonblocking, and persistent (MPI-5.0 §6.12, §6.13).
 //!
-//! Before it: the exported functions. After it: `coll` and `neighbor`.
+//! Used by the exported functions; uses `coll` and `neighbor`.
 
 use crate::abi::Abi;
 use crate::arg::{Int, Out, handle};
@@ -10,7 +10,7 @@ use hawser_mpi::collective::Way;
 use hawser_mpi::info;
 use std::ffi::{c_int, c_void};
 
-/// A nonblocking call: `begin` gives the handle of its request.
+/// Makes a nonblocking call: `begin` returns the handle of its request.
 ///
 /// # Safety
 /// `request` is null or may be written.
@@ -24,8 +24,8 @@ pub(crate) unsafe fn nonblocking<A: Abi>(
     Ok(())
 }
 
-/// A persistent one. The hints are looked at and none is followed: every order of starting works, so that
-/// mpi_assert_strict_start_ordering has nothing to say (MPI-5.0 §6.13).
+/// Makes a persistent call. The hints are read and none has an effect: every order of starting works, so that
+/// mpi_assert_strict_start_ordering makes no difference (MPI-5.0 §6.13).
 ///
 /// # Safety
 /// `request` is null or may be written.

@@ -1,6 +1,6 @@
-//! Windows: none is made in this version, and MPI_WIN_NULL has a name.
+//! Windows: none can be made in this version, but MPI_WIN_NULL has a name.
 //!
-//! Before it: the exported functions. After it: `raise`, for all else.
+//! Used by the exported functions. All other functions of windows fail by `raise`.
 
 use crate::abi::{Abi, MAX_OBJECT_NAME};
 use crate::arg::{handle, put_text};

@@ -1,5 +1,5 @@
-//! Both mpi.h against the tables: every constant, size and offset as the C and the C++ compiler see it, every
-//! prototype, nothing beyond.
+//! Tests both mpi.h against the tables: every constant, size and offset as the C and the C++ compiler see it, every
+//! prototype, and that there is nothing beyond.
 
 mod support;
 
@@ -30,7 +30,7 @@ impl Header {
         cc
     }
 
-    /// C expressions and what the table says of them.
+    /// The C expressions, with their values in the table.
     fn expressions(&self) -> Vec<(String, i64)> {
         let wanted = |r: &std::collections::HashMap<String, String>| {
             let name = match r["name"].as_str() {
@@ -139,7 +139,7 @@ fn headers_compile_in_every_dialect() {
     }
 }
 
-/// A null for a parameter as the table has it: `const int dims[]` gives `(const int *)0`.
+/// A null for a parameter in the table's form: `const int dims[]` gives `(const int *)0`.
 fn null_for(parameter: &str) -> String {
     let parameter = parameter.trim();
     let (declared, arrays) = parameter.split_at(parameter.find('[').unwrap_or(parameter.len()));
@@ -168,14 +168,14 @@ fn program_of_everything(functions: &[std::collections::HashMap<String, String>]
     text
 }
 
-/// Extensions aside, a program that was compiled with our header starts on every library of this ABI: MPICH's has all of
-/// the header (`exports.rs` of abi-mpich: ours is the same), Intel's all but what the list says.
+/// Extensions aside, a program that was compiled with our header starts on every library of this ABI: MPICH's has all
+/// of the header (`exports.rs` of abi-mpich: ours is the same), Intel's all except this test's list.
 #[test]
 fn a_program_built_with_the_mpich_header_asks_for_nothing_that_intel_mpi_lacks() {
     let functions = table("functions.tsv");
     let dir = Scratch::new("symbols");
     let (source, object) = (dir.file("all.c", &program_of_everything(&functions)), dir.0.join("all.o"));
-    // Deprecated functions and null arguments that a compiler may warn of.
+    // Warnings are off: a compiler may warn of deprecated functions and null arguments.
     run(Command::new("cc").args(["-w", "-O0", "-c", "-I"]).arg(MPICH.dir()).arg(source).arg("-o").arg(&object));
     let asked = run(Command::new("nm").arg("-u").arg(&object));
     let asked: BTreeSet<&str> = asked.split_whitespace().filter(|word| word.contains("MPI")).collect();

@@ -1,11 +1,11 @@
-//! The function table against tables/functions.tsv: nothing missing, nothing beyond, same arguments.
+//! Tests the function table against tables/functions.tsv: nothing missing, nothing beyond, same arguments.
 
 mod support;
 
 use hawser_abi::table::{Row, UNDECLARED_IN_STD, functions};
 use std::collections::HashMap;
 
-/// "both", "std" or "mpich", as the rows say it.
+/// The name of the ABIs in the table's rows: "both", "std" or "mpich".
 fn abis(row: &HashMap<String, String>) -> &'static str {
     match (row["in_std_abi_header"] == "Y", row["in_mpich502_header"] == "Y") {
         (true, true) => "both",
@@ -15,7 +15,7 @@ fn abis(row: &HashMap<String, String>) -> &'static str {
     }
 }
 
-/// Of each C parameter: its name, how many times it is a pointer, and its type without underscores.
+/// The name of each C parameter, how many times it is a pointer, and its type without underscores.
 fn c_params(text: &str) -> Vec<(String, usize, String)> {
     let params = text.split(',').map(str::trim).filter(|p| !["void", "...", ""].contains(p));
     params
@@ -34,7 +34,7 @@ fn c_params(text: &str) -> Vec<(String, usize, String)> {
 }
 
 fn rust_params(row: &Row) -> Vec<(String, usize, String)> {
-    // `stringify!` puts spaces and line breaks where it likes.
+    // `stringify!` puts spaces and line breaks anywhere.
     let text = row.args.split_whitespace().collect::<Vec<_>>().join(" ").replace("[c_int; 3]", "c_int");
     let text = text.trim_start_matches('(').trim_end_matches(')');
     text.split(',')

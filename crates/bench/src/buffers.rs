@@ -1,17 +1,17 @@
-//! The memory that messages are sent from and received into: places that are used in turn, each dirtied or filled before it is sent,
-//! as worker/mpi.c has it.
+//! The memory that messages are sent from and received into: slots that are used in turn, each dirtied or filled before
+//! it is sent, as in worker/mpi.c.
 //!
-//! Before it: `duet` and `layer`; after it: nothing.
+//! Used by `duet` and `layer`; uses no other module.
 
 use hawser_base::UserMem;
 
-/// As in worker/mpi.c.
+/// The same values as in worker/mpi.c.
 const POOL_BYTES: usize = 1 << 20;
 const PLACES_MAX: usize = 64;
 const LINE: usize = 64;
 const PAGE: usize = 4096;
 
-/// How a pool is divided.
+/// The division of a pool into slots.
 #[derive(Clone, Copy, Default)]
 struct Places {
     bytes: usize,
@@ -20,24 +20,24 @@ struct Places {
 }
 
 impl Places {
-    /// For messages of so many bytes.
+    /// Slots for messages of `bytes` bytes.
     fn of(bytes: usize) -> Places {
         let step = bytes.next_multiple_of(LINE) + LINE;
         Places { bytes, step, count: (POOL_BYTES / step).clamp(2, PLACES_MAX) }
     }
 
-    /// Bytes of all.
+    /// The bytes of all slots.
     fn all(&self) -> usize {
         self.step * self.count
     }
 
-    /// Where the message of this number begins.
+    /// The offset of the message of this number.
     fn at(&self, number: u64) -> usize {
         (number % self.count as u64) as usize * self.step
     }
 }
 
-/// One side of a pair of pools, which lives through all plays.
+/// The memory of one direction of one end, which lives through all plays.
 #[derive(Default)]
 pub struct Pool {
     memory: Vec<u8>,
@@ -45,7 +45,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Of messages of so many bytes from now on.
+    /// Makes room for messages of `bytes` bytes, from now on.
     pub fn reserve(&mut self, bytes: usize) {
         self.places = Places::of(bytes);
         if self.places.all() > self.memory.len() {
@@ -53,20 +53,20 @@ impl Pool {
         }
     }
 
-    /// What an earlier play left there must not pass for what the next one brings.
+    /// Overwrites the pool: data of an earlier play must not pass for those of the next one.
     pub fn clear(&mut self) {
         self.memory.fill(0xa5);
     }
 
-    /// Where the message of this number lies.
+    /// The slot of the message of this number.
     pub fn place(&mut self, number: u64) -> &mut [u8] {
         let at = self.places.at(number);
         &mut self.memory[at..at + self.places.bytes]
     }
 }
 
-/// The same of memory that a device may keep after an error too. It is never freed; what has become too short is left
-/// behind.
+/// A pool of memory that a device may still borrow after an error. It is never freed; memory that has become too short
+/// is leaked.
 #[derive(Default)]
 pub struct Lendable {
     memory: Option<UserMem<'static>>,
@@ -74,7 +74,7 @@ pub struct Lendable {
 }
 
 impl Lendable {
-    /// Of messages of so many bytes from now on.
+    /// Makes room for messages of `bytes` bytes, from now on.
     pub fn reserve(&mut self, bytes: usize) {
         self.places = Places::of(bytes);
         let all = self.places.all();
@@ -83,18 +83,18 @@ impl Lendable {
         }
     }
 
-    /// Where the message of this number lies.
+    /// The slot of the message of this number.
     pub fn place(&self, number: u64) -> UserMem<'static> {
         self.memory.unwrap_or(UserMem::EMPTY).slice(self.places.at(number), self.places.bytes)
     }
 }
 
-/// A store in each page, so that no two messages are the same.
+/// Stores a byte into each page, so that no two messages are the same.
 pub fn dirty(message: &mut [u8], number: u64) {
     message.iter_mut().step_by(PAGE).for_each(|byte| *byte = number as u8);
 }
 
-/// The same in memory that is lent.
+/// Does the same in borrowed memory.
 pub fn dirty_lent(message: UserMem, number: u64) {
     (0..message.len()).step_by(PAGE).for_each(|at| message.slice(at, 1).write(&[number as u8]));
 }
@@ -107,14 +107,14 @@ pub fn fill(message: &mut [u8], number: u64) {
     message.iter_mut().enumerate().for_each(|(at, byte)| *byte = expected(number, at));
 }
 
-/// The same in memory that is lent.
+/// Does the same in borrowed memory.
 pub fn fill_lent(message: UserMem, number: u64) {
     let mut bytes = vec![0; message.len()];
     fill(&mut bytes, number);
     message.write(&bytes);
 }
 
-/// The first byte that is not as `fill` wrote it.
+/// Reports the first byte that differs from what `fill` wrote.
 pub fn compare(message: &[u8], number: u64) -> Result<(), String> {
     match message.iter().enumerate().find(|&(at, &byte)| byte != expected(number, at)) {
         None => Ok(()),
@@ -168,7 +168,7 @@ mod tests {
         assert!(compare(&message, 3).unwrap_err().starts_with("byte 4097 of message 3"));
     }
 
-    /// Pieces of as many bytes as anybody cuts messages into.
+    /// The length of the pieces is the longest into which any layer cuts messages.
     #[test]
     fn pieces_that_took_each_others_place_are_found() {
         let mut message = vec![0; 1 << 20];

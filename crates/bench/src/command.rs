@@ -1,6 +1,6 @@
-//! `hawser-bench run`: its options, the systems that they name, and where what it found goes.
+//! `hawser-bench run`: its options, the systems that they name, and the destination of its results.
 //!
-//! Before it: `main`; after it: `place`, `library`, `layer`, `run` and the report.
+//! Used by `main`; uses `place`, `library`, `layer`, `run` and the report.
 
 use crate::layer::{LAYERS, Row};
 use crate::library::{Library, Named};
@@ -72,11 +72,11 @@ fn layer_names() -> Vec<&'static str> {
     LAYERS.iter().map(|row| row.name).chain(["all", "none"]).collect()
 }
 
-/// As shells have it: 128 and the number of SIGINT.
+/// The exit code of a shell after Ctrl-C: 128 and the number of SIGINT.
 pub const INTERRUPTED: u8 = 130;
 
 impl Options {
-    /// The same for these systems alone: layers by their names, libraries by those that they were given.
+    /// The same options for these systems alone: layers by their names, libraries by the names that they were given.
     pub fn of(&self, names: &[&str]) -> Result<Options, String> {
         let (layers, others): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| Row::named(name).is_some());
         let given = libraries(self);
@@ -97,12 +97,12 @@ impl Options {
     }
 }
 
-/// Measures and reports, also what there is of a run that was cut off. The record, and the exit code.
+/// Measures and writes the report, also for a run that was interrupted. Returns the record and the exit code.
 pub fn run(options: &Options) -> Result<(Record, u8), String> {
     check(options)?;
     let told = |error: io::Error| error.to_string();
     let scratch = tempfile::Builder::new().prefix("hawser-bench-").tempdir().map_err(told)?;
-    // A namespace of a user's own is made by a process of one thread, so before Ctrl-C is waited for.
+    // A user's own namespace is made by a process of one thread, so before the wait for Ctrl-C starts a thread.
     let place = place_of(options, scratch.path()).map_err(told)?;
     let stop = stopped_by_ctrl_c()?;
     let record = measured(options, &place, scratch.path(), &stop).map_err(told)?;
@@ -115,7 +115,8 @@ pub fn run(options: &Options) -> Result<(Record, u8), String> {
     Ok((record, code))
 }
 
-/// A word that Ctrl-C sets, a hangup or SIGTERM, instead of ending the process. What it was started to ignore, as by nohup, it ignores.
+/// A flag that Ctrl-C, a hangup or SIGTERM sets, instead of ending the process. Signals that were ignored when the
+/// process was started, as by nohup, stay ignored.
 pub fn stopped_by_ctrl_c() -> Result<Arc<AtomicBool>, String> {
     let stop = Arc::new(AtomicBool::new(false));
     let told = stop.clone();
@@ -126,7 +127,7 @@ pub fn stopped_by_ctrl_c() -> Result<Arc<AtomicBool>, String> {
     Ok(stop)
 }
 
-/// What is to be said before anything is measured.
+/// Reports errors in the options before anything is measured.
 fn check(options: &Options) -> Result<(), String> {
     let Options { min, max, pairs, ranks, patterns, out, .. } = options;
     if min > max {
@@ -174,7 +175,7 @@ fn place_of(options: &Options, scratch: &Path) -> io::Result<Place> {
     }
 }
 
-/// All that can be started; what cannot is noted.
+/// Starts all systems that can be started; notes the others.
 fn systems(options: &Options, place: &Place, scratch: &Path, record: &mut Record, stop: &AtomicBool) -> Vec<System> {
     let mut systems = Vec::new();
     let mut start = |name: &str, plan: Result<Plan, String>| {

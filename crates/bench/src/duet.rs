@@ -1,6 +1,6 @@
 //! The patterns between two ends of a raw layer, written once for all of them.
 //!
-//! Before it: `worker`; after it: the `End`s in `layer`.
+//! Used by `worker`; uses the `End`s in `layer`.
 
 use crate::buffers::{self, Lendable, Pool};
 use crate::task::{Pattern, Played, Task};
@@ -9,27 +9,29 @@ use hawser_os::usage;
 use std::io;
 use std::time::Instant;
 
-/// Patterns that a player has.
+/// The patterns that a player supports.
 pub const PATTERNS: &[Pattern] = &[Pattern::PingPong, Pattern::Stream, Pattern::Bidirectional];
 
-/// After so many messages one way the receiver answers, as in worker/mpi.c.
+/// The number of messages in one direction after which the receiver answers, as in worker/mpi.c.
 const WINDOW: u64 = 64;
 
 /// One end of a layer between two processes or threads.
 pub trait End {
-    /// Whether a device may keep what is sent beyond an exchange that fails: then messages are sent by `exchange_lent`.
+    /// Whether a device may still borrow the message after an exchange has failed: then messages are sent by
+    /// `exchange_lent`.
     const LENDS: bool = false;
 
-    /// Before a play.
+    /// Called before a play.
     fn begin(&mut self) {}
 
-    /// After a play; nobody works for this end until the next one.
+    /// Called after a play; the end is not served until the next one.
     fn rest(&mut self) {}
 
-    /// Sends `out` and receives all of `into`, both at once; either may be empty. What was sent may be used again afterwards.
+    /// Sends `out` and receives all of `into`, both at once; either may be empty. The memory of `out` is free for use
+    /// afterwards.
     fn exchange(&mut self, out: &mut [u8], into: &mut [u8]) -> io::Result<()>;
 
-    /// The same from memory that is never freed.
+    /// Does the same from memory that is never freed.
     fn exchange_lent(&mut self, out: UserMem<'static>, into: &mut [u8]) -> io::Result<()> {
         unreachable!("{} bytes are lent for {} by an end that lends nothing", out.len(), into.len())
     }
@@ -56,7 +58,7 @@ pub struct Player<E> {
     into: Pool,
 }
 
-/// What messages are sent from: one of the two, as the end has it.
+/// The memory that messages are sent from: one of the two, depending on the end.
 #[derive(Default)]
 struct Out {
     pool: Pool,
@@ -64,7 +66,7 @@ struct Out {
 }
 
 impl Out {
-    /// For messages of so many bytes from now on.
+    /// Makes room for messages of `bytes` bytes, from now on.
     fn reserve<E: End>(&mut self, bytes: usize) {
         if E::LENDS { self.lendable.reserve(bytes) } else { self.pool.reserve(bytes) }
     }
@@ -95,7 +97,8 @@ impl<E: End> Player<E> {
         Player { end, out: Out::default(), into: Pool::default() }
     }
 
-    /// Plays its part; the time and the CPU time of this end. A byte that is wrong is told at the end: the other end goes on until then.
+    /// Plays its part. Returns the time and the CPU time of this end. A wrong byte is reported at the end: the other
+    /// end goes on until then.
     pub fn play(&mut self, role: Role, task: &Task) -> io::Result<Played> {
         let bytes = task.bytes as usize;
         self.out.reserve::<E>(bytes);
@@ -104,7 +107,7 @@ impl<E: End> Player<E> {
             self.into.clear();
         }
         self.end.begin();
-        // Both are there, with their memory, before the clock starts.
+        // Both ends are ready, with their memory, before the clock starts.
         self.end.exchange(&mut [0], &mut [0])?;
         let (before, start) = (usage::thread_cpu_s(), Instant::now());
         let right = self.messages(role, task)?;
@@ -114,7 +117,7 @@ impl<E: End> Player<E> {
         right.map(|()| played)
     }
 
-    /// Whether all bytes were right.
+    /// Exchanges all messages. The inner result: whether all bytes were right.
     fn messages(&mut self, role: Role, task: &Task) -> io::Result<io::Result<()>> {
         let (end, mut right) = (&mut self.end, Ok(()));
         for number in 0..task.count {
@@ -148,7 +151,7 @@ impl<E: End> Player<E> {
     }
 }
 
-/// Nobody can only note what is to be sent.
+/// The receiver's answer: without it the sender could finish by merely queueing its messages.
 fn answer(end: &mut impl End, role: Role) -> io::Result<()> {
     match role {
         Role::Near => end.receive(&mut [0]),

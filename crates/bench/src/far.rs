@@ -1,6 +1,6 @@
-//! The process at the far end of a network, told and heard line by line over its standard input and output.
+//! The process at the far end of a network; it takes and sends lines over its standard input and output.
 //!
-//! It knows nothing of what the lines say. Before it: `net` and the layers with a far end; after it: the process.
+//! It knows nothing of what the lines mean. Used by `net` and the layers with a far end.
 
 use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, Lines, Write};
@@ -8,20 +8,20 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// After its input has ended it is given so long to end.
+/// The time that it is given to end after its input has ended.
 const ENDS_WITHIN: Duration = Duration::from_secs(3);
 
-/// See the module. It ends with its standard input, or is ended.
+/// The far process; see the module. It ends with its standard input, or is ended.
 pub struct Far {
     process: Child,
     orders: Option<ChildStdin>,
     answers: Lines<BufReader<ChildStdout>>,
-    /// By what it was started, for people.
+    /// The program that started it, for people.
     by: String,
 }
 
 impl Far {
-    /// `words`: what stands in front of the program in the command, if anything does.
+    /// Starts the process. `words` is what precedes the program in the command, if anything does.
     pub fn start(mut command: Command, words: &str) -> io::Result<Far> {
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let answers = BufReader::new(process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?).lines();

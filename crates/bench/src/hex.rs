@@ -1,6 +1,6 @@
-//! Bytes in a line between two processes.
+//! Bytes as hexadecimal digits in a line between two processes.
 //!
-//! Before it: `net` and `layer`; after it: nothing.
+//! Used by `net` and `layer`; uses no other module.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ pub fn written(bytes: &[u8]) -> String {
     })
 }
 
-/// None: it is none.
+/// Decodes bytes; None if the text is not hexadecimal.
 pub fn read(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes();
     let digit = |byte: u8| char::from(byte).to_digit(16);

@@ -1,6 +1,7 @@
-//! The raw layers: what there is beneath every library, each a module behind `Layer` and a `row` of one table.
+//! The raw layers beneath every library, each a module behind `Layer` and a `row` of one table.
 //!
-//! A new one is a module and a row of `LAYERS`. Before it: `worker`, the process in which a layer lives; after it: the modules.
+//! A new layer is a module and a row of `LAYERS`. Used by `worker`, the process in which a layer runs; uses the
+//! modules.
 
 mod apart;
 mod cards;

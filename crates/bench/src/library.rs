@@ -1,7 +1,7 @@
-//! A message-passing library under measurement: where it is, which ABI it has, and how its launcher starts the worker on it.
+//! A message-passing library under measurement: its location, its ABI, and how its launcher starts the worker on it.
 //!
-//! One worker, compiled once for each ABI, serves all libraries that have it; for Open MPI, whose ABI is its own, it is compiled by
-//! its mpicc on the spot. Before it: `command`; after it: `system`.
+//! One worker, compiled once for each ABI, serves all libraries that have it; for Open MPI, whose ABI is its own, it is
+//! compiled by its mpicc on the spot. Used by `command`; uses `system`.
 
 use crate::place::Place;
 use crate::record::Floor;
@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
 
-/// The worker's source, for whoever has to compile it here.
+/// The worker's source, which is compiled here where no installed worker fits.
 const SOURCE: &str = include_str!("../worker/mpi.c");
 
-/// `NAME=PREFIX[,VARIABLE=VALUE...]`, as it is given.
+/// `NAME=PREFIX[,VARIABLE=VALUE...]`, as the user gives it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named {
     pub name: String,
     pub prefix: PathBuf,
-    /// Set for this library's job alone, so that one library can be there twice.
+    /// Variables that are set for this library's job alone, so that one library can be measured twice.
     pub variables: Vec<(String, String)>,
 }
 
@@ -43,7 +43,7 @@ impl FromStr for Named {
     }
 }
 
-/// Whose launcher it is: what differs between them is how a job is asked for.
+/// The family of the launcher: families differ in the options of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     Hawser,
@@ -52,7 +52,7 @@ enum Family {
     OpenMpi,
 }
 
-/// Why a library cannot be measured.
+/// The reason why a library cannot be measured.
 #[derive(Debug)]
 pub enum Unusable {
     NoLauncher { launcher: PathBuf },
@@ -97,7 +97,8 @@ pub struct Library {
 }
 
 impl Library {
-    /// Looks what there is at the prefix, and has the worker compiled in `scratch` where the installation has none for it.
+    /// Finds the library at the prefix, and has the worker compiled in `scratch` where the installation has none for
+    /// it.
     pub fn find(named: Named, scratch: &Path) -> Result<Library, Unusable> {
         let family = family(&named.prefix)?;
         let folder = named.prefix.join("lib");
@@ -113,7 +114,7 @@ impl Library {
         Ok(Library { named, family, program })
     }
 
-    /// A job of so many ranks.
+    /// Plans a job of `ranks` ranks.
     pub fn plan(&self, ranks: usize, place: &Place) -> Result<Plan, Unusable> {
         let Library { named, family, program } = self;
         if *family == Family::OpenMpi && !place.is_one_host() {
@@ -157,7 +158,7 @@ impl Library {
         options
     }
 
-    /// What a user would set who wants it to run there at all.
+    /// The variables that a user would have to set for the library to run there at all.
     fn variables(&self, place: &Place) -> &'static [(&'static str, &'static str)] {
         match (self.family, place) {
             (Family::IntelMpi, Place::Cable { .. }) => &[("I_MPI_PIN", "0"), ("FI_PROVIDER", "tcp")],
@@ -186,7 +187,8 @@ fn family(prefix: &Path) -> Result<Family, Unusable> {
     found.map(|(_, family)| family).ok_or_else(|| Unusable::UnknownLauncher { launcher, said: said.trim().into() })
 }
 
-/// The worker of this ABI: of the installation that this program is part of, or compiled for the ABI's header there.
+/// The worker of this ABI: that of the installation that this program is part of, or one compiled for the ABI's header
+/// there.
 fn installed(abi: &str, scratch: &Path) -> Result<PathBuf, Unusable> {
     let prefix = crate::place::own_prefix();
     let there = prefix.join(format!("libexec/hawser/bench-{abi}"));
@@ -210,7 +212,7 @@ fn compiled(compiler: &Path, program: &Path) -> Result<PathBuf, Unusable> {
     }
 }
 
-/// This folder in front of what the environment has.
+/// The value of an environment variable with this folder in front.
 fn joined(folder: &Path, variable: &str) -> OsString {
     let mut value = folder.as_os_str().to_owned();
     if let Some(rest) = std::env::var_os(variable) {

@@ -103,7 +103,7 @@ fn main() -> ExitCode {
     )
 }
 
-/// The exit code of what either succeeds or does not.
+/// The exit code of a function that either succeeds or fails.
 fn done(result: Result<(), impl std::fmt::Display>) -> Result<u8, String> {
     result.map(|()| 0).map_err(|error| error.to_string())
 }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
 
-    /// A release build does not check them, and one that was not checked may take one option for another.
+    /// A release build does not check the options, and an unchecked one may take one option for another.
     #[test]
     fn the_commands_and_their_options_go_together() {
         Options::command().debug_assert();

@@ -1,8 +1,8 @@
-//! The raw floors of a network: what each frame port does between two processes on two hosts of our own, which a cable (veth)
-//! joins. No protocol: what is lost is counted.
+//! The figures of each frame port between two processes on two hosts of our own, which a cable (veth) joins. There is
+//! no protocol: lost frames are counted.
 //!
-//! The near process, in one network namespace, measures; the far one (`far`), in the other, answers. They agree by lines over a
-//! pipe; the namespaces vanish with them, however they end.
+//! The near process, in one network namespace, measures; the far one (`far`), in the other, answers. They exchange
+//! lines over a pipe; the namespaces vanish with them, however they end.
 
 mod addresses;
 pub mod bulk;
@@ -23,11 +23,11 @@ use hawser_os::epoll::{Epoll, Event, Interest};
 use hawser_os::interfaces::{self, Interface, Network};
 use std::io;
 
-/// What is measured: a row of the table. By name, since the far process has to make the same.
+/// A row of the table of measurements. It is passed by name, since the far process has to make the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
     pub name: &'static str,
-    /// Ranks that listen on the far NIC.
+    /// The number of ranks that listen on the far NIC.
     ranks: u16,
     way: Way,
 }
@@ -36,7 +36,7 @@ pub struct Row {
 enum Way {
     Packet,
     Xdp,
-    /// All ranks' sockets in one group.
+    /// The sockets of all ranks are in one group.
     PacketGroup,
     XdpUdp {
         v6: bool,
@@ -72,16 +72,17 @@ pub const ROWS: &[Row] = &[
 
 const JOBS: u32 = 0x6265_6e00;
 
-/// What both processes know and nobody else: the near one makes it, the far one is told over its pipe.
+/// The secret of both processes: the near one makes it, and sends it to the far one over its pipe.
 pub type Secret = [u8; 16];
 
 impl Row {
-    /// A number of its own: several rows may stand on one NIC.
+    /// A job number of its own: several rows may be open on one NIC.
     fn job(&self) -> u32 {
         JOBS + ROWS.iter().position(|row| row == self).unwrap_or(0) as u32
     }
 
-    /// The ports of the far host's ranks, or of the near host's one. The last one is used: whoever is looked at first, it is not.
+    /// The ports of the far host's ranks, or of the near host's only one. The last one is used: it is not the port that
+    /// is polled first.
     pub fn open(&self, near: bool, secret: Secret) -> io::Result<Vec<Box<dyn FramePort>>> {
         let interface = end_of_cable()?;
         let ranks = if near { 1 } else { self.ranks };
@@ -134,7 +135,7 @@ fn local(interface: &Interface, v6: bool) -> io::Result<Network> {
     found.copied().ok_or_else(|| io::Error::other("the cable has no such address"))
 }
 
-/// Sleeping until a port has something to do.
+/// A sleep until a port has something to do.
 struct Sleep {
     epoll: Epoll,
     events: Vec<Event>,
@@ -153,7 +154,7 @@ impl Sleep {
         Ok(Sleep { epoll, events: Vec::new() })
     }
 
-    /// At most 20 ms: what was lost is sent again, and orders are looked for.
+    /// Sleeps at most 20 ms: lost frames are retransmitted, and orders are looked for.
     fn until_something_comes(&mut self) {
         let _ = self.epoll.wait(&mut self.events, Some(20));
     }

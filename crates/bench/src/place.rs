@@ -1,8 +1,8 @@
-//! Between which two ends a run measures: on this machine, over a cable (veth) between two network namespaces of our own, or between
-//! this machine and others.
+//! The two ends between which a run measures: on this machine, over a cable (veth) between two network namespaces of
+//! our own, or between this machine and others.
 //!
-//! It says how a program is started at either end; it starts none. The namespaces vanish with the value. Before it: `command`; after
-//! it: `library` and `layer`, whose commands it makes.
+//! It tells how a program is started at either end; it starts none. The namespaces vanish with the value. Used by
+//! `command`; makes the commands of `library` and `layer`.
 
 use hawser_os::cable::{ADDRESSES, Cable};
 use hawser_os::{cpus, host, netns};
@@ -11,7 +11,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Hydra's remote shell over a cable. A host name of its own: MPICH and Intel MPI take ranks of one name for one host's.
+/// Hydra's remote shell over a cable. Its host name is another one than ours: MPICH and Intel MPI take ranks of one
+/// name for one host's.
 const CABLE_SHELL: &str = r#"#!/bin/sh
 while [ "${1#-}" != "$1" ]; do
     [ "$1" = -l ] && shift
@@ -26,7 +27,7 @@ shift
 exec nsenter --net="$net" unshare -u sh -c "hostname $name; $*"
 "#;
 
-/// See the module.
+/// The place of a run; see the module.
 pub enum Place {
     Here,
     Cable {
@@ -34,21 +35,21 @@ pub enum Place {
         mtu: usize,
         remote_shell: PathBuf,
     },
-    /// `remote_shell`: another one than ssh.
+    /// The two hosts; `remote_shell` is used instead of ssh.
     Hosts {
         hosts: Vec<String>,
         remote_shell: Option<PathBuf>,
     },
 }
 
-/// A job over several hosts.
+/// The hosts of a job over several.
 pub struct Across<'a> {
     pub hosts: Vec<&'a str>,
     pub remote_shell: Option<&'a Path>,
 }
 
 impl Place {
-    /// A cable of our own; `scratch` keeps what its remote shell needs.
+    /// Makes a cable of our own; `scratch` keeps what its remote shell needs.
     pub fn cable(mtu: usize, scratch: &Path) -> io::Result<Place> {
         netns::become_root()?;
         let cable = Cable::new(mtu)?;
@@ -67,7 +68,7 @@ impl Place {
         matches!(self, Place::Here)
     }
 
-    /// For people.
+    /// The text for people.
     pub fn describe(&self) -> String {
         match self {
             Place::Here => "this machine's memory".into(),
@@ -76,7 +77,7 @@ impl Place {
         }
     }
 
-    /// `program` at the near end.
+    /// The command of `program` at the near end.
     pub fn near_command(&self, program: &Path) -> Command {
         match self {
             Place::Cable { cable, .. } => {
@@ -88,7 +89,7 @@ impl Place {
         }
     }
 
-    /// Words in front of a command that run it at the far end.
+    /// The words in front of a command that run it at the far end.
     pub fn far_words(&self) -> Vec<String> {
         match self {
             Place::Here => Vec::new(),
@@ -97,14 +98,14 @@ impl Place {
                 let ssh = || ["ssh", "-o", "BatchMode=yes"].map(String::from).into();
                 let shell: Vec<String> =
                     remote_shell.as_ref().map_or_else(ssh, |shell| vec![shell.display().to_string()]);
-                // Nobody is pinned there, as libraries' ranks are not.
+                // The far end is not pinned, as libraries' ranks are not.
                 let words = [hosts[1].as_str(), "env", "HAWSER_BENCH_CORES="].map(String::from);
                 shell.into_iter().chain(words).collect()
             }
         }
     }
 
-    /// By which the near end reaches the far one.
+    /// The address by which the near end reaches the far one.
     pub fn far_address(&self) -> &str {
         match self {
             Place::Here => "127.0.0.1",
@@ -113,7 +114,7 @@ impl Place {
         }
     }
 
-    /// Which hosts a library's job is to have, if it is to have several.
+    /// The hosts that a library's job must have, if it must have several.
     pub fn across(&self) -> Option<Across<'_>> {
         match self {
             Place::Here => None,
@@ -127,7 +128,7 @@ impl Place {
         }
     }
 
-    /// The cores of the ranks, a core a rank; none on several machines.
+    /// The cores of the ranks, a core a rank; empty on several machines.
     pub fn cores(&self) -> String {
         match self {
             Place::Hosts { .. } => String::new(),
@@ -142,7 +143,7 @@ pub fn own_prefix() -> PathBuf {
     own.parent().and_then(Path::parent).map(Path::to_path_buf).unwrap_or_default()
 }
 
-/// What the record says of this machine.
+/// The description of this machine in the record.
 pub fn machine(place: &Place) -> crate::record::Machine {
     let line = |file: &str, key: &str| {
         let text = std::fs::read_to_string(file).unwrap_or_default();

@@ -1,13 +1,13 @@
-//! What a run of the benchmark found, as it is kept: the file that `hawser-bench run` writes (JSON) and that reports, `explain` and
-//! imports of other tools' results share.
+//! The results of a run of the benchmark, as they are stored: the file that `hawser-bench run` writes (JSON) and that
+//! reports, `explain` and imports of other tools' results share.
 //!
-//! Times are in microseconds, sizes in bytes. Before it: `run`, which measures, and `import`; after it: `report`.
+//! Times are in microseconds, sizes in bytes. Used by `run`, which measures, by `import`, and by `report`.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-/// What a record that is not complete lacks: it was cut off, a system was left out, or a play was not right.
+/// The note of a record that is not complete: it was cut off, a system was left out, or a play was not right.
 pub const INCOMPLETE: &str = "points are missing, as the notes say";
 
 /// The format's number; a file with another one is refused.
@@ -17,22 +17,23 @@ pub const FORMAT: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     pub format: u32,
-    /// What was run, as one would type it again.
+    /// The command, as one would type it again.
     pub command: String,
-    /// When it began, RFC 3339, UTC.
+    /// The time at which it began, RFC 3339, UTC.
     pub date: String,
     pub machine: Machine,
     /// False: points are missing (`INCOMPLETE`).
     pub complete: bool,
-    /// What the reader should know: systems that were left out, or ended on the way, and why.
+    /// Notes for the reader: systems that were left out, or ended during the run, and why.
     pub notes: Vec<String>,
-    /// By library: parameters that may divide short messages from long ones, as it told them (MPI_T), in bytes.
+    /// For each library the parameters that may divide short messages from long ones, as it reported them (MPI_T), in
+    /// bytes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub thresholds: BTreeMap<String, BTreeMap<String, u64>>,
     pub curves: Vec<Curve>,
 }
 
-/// What it was measured on.
+/// The machine on which it was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     pub host: String,
@@ -40,11 +41,11 @@ pub struct Machine {
     pub cores: usize,
     pub memory_bytes: u64,
     pub kernel: String,
-    /// What lies between the two ends, as in `this machine's memory` or `a cable (veth), MTU 1500`.
+    /// The medium between the two ends, as in `this machine's memory` or `a cable (veth), MTU 1500`.
     pub between: String,
 }
 
-/// Where a system stands: raw layers are what libraries are compared with.
+/// The kind of a system: libraries are compared with raw layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Floor {
@@ -56,54 +57,56 @@ pub enum Floor {
     Library,
 }
 
-/// One system in one pattern, over the sizes.
+/// The figures of one system in one pattern, over the sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// `hawser`, `mpich`, `tcp`, `memcpy`.
+    /// The name of the system: `hawser`, `mpich`, `tcp`, `memcpy`.
     pub system: String,
     pub floor: Floor,
-    /// Its version, as it says it.
+    /// The version that the system reports.
     pub version: String,
-    /// What was played: `pingpong`, `stream`, `bidirectional`, `rate`, `overlap`, or a collective operation's name;
-    /// imports have names of their own for what we do not play.
+    /// The pattern that was played: `pingpong`, `stream`, `bidirectional`, `rate`, `overlap`, or a collective
+    /// operation's name; imports have names of their own for patterns that we do not play.
     pub pattern: String,
-    /// 0: another tool did not say.
+    /// The number of ranks; 0: another tool did not print it.
     pub ranks: usize,
-    /// In ascending order of size.
+    /// The points in ascending order of size.
     pub points: Vec<Point>,
 }
 
-/// One size.
+/// The figures of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     pub bytes: u64,
-    /// Time of one message: half a round trip in `pingpong`, else the time of a play over its messages (or operations).
+    /// The time of one message: half a round trip in `pingpong`, else the time of a play over its messages (or
+    /// operations).
     pub min_us: f64,
     pub median_us: f64,
-    /// From the first to the third quartile of the rounds, over the median.
+    /// The distance from the first to the third quartile of the rounds, over the median.
     pub spread: f64,
-    /// CPU time of all ranks for one message; none where it is not known.
+    /// The CPU time of all ranks for one message; None where it is not known.
     pub cpu_us: Option<f64>,
-    /// Part of the transfer that a computation hid, 0 to 1, median; only in `overlap`.
+    /// The part of the transfer that a computation hid, 0 to 1, median; only in `overlap`.
     pub hidden: Option<f64>,
-    /// Messages in a round, and rounds; 0: another tool did not say, and of no rounds there is no spread.
+    /// The messages in a round, and the rounds; 0: another tool did not print them, and without rounds there is no
+    /// spread.
     pub count: u64,
     pub rounds: u32,
     /// The rounds still differed after they were repeated.
     pub noisy: bool,
 }
 
-/// A moment as `Record::date` has it.
+/// Formats a time as `Record::date` has it.
 pub fn date(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// This one.
+/// The current time.
 pub fn now() -> String {
     date(jiff::Timestamp::now())
 }
 
-/// What this process was told, as one would type it again.
+/// The command line of this process, as one would type it again.
 pub fn command() -> String {
     typed(std::env::args_os())
 }
@@ -117,19 +120,19 @@ fn typed(words: impl Iterator<Item = OsString>) -> String {
     words.map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// A letter of a text that somebody else wrote: none that moves a terminal's cursor.
+/// A letter of a text from another source, replaced if it would control a terminal.
 pub fn plain(letter: char) -> char {
     if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter }
 }
 
 impl Point {
-    /// Payload per second, in megabytes (10^6 bytes), by the median.
+    /// The payload per second, in megabytes (10^6 bytes), by the median.
     pub fn mbyte_s(&self) -> f64 {
         self.bytes as f64 / self.median_us
     }
 }
 
-/// As a person reads it.
+/// The number of ranks as text.
 pub fn ranks(ranks: usize) -> String {
     match ranks {
         0 => "ranks not said".into(),
@@ -139,7 +142,8 @@ pub fn ranks(ranks: usize) -> String {
 }
 
 impl Curve {
-    /// The other is of the same system in the same pattern on as many ranks: in one record they are one too many.
+    /// Whether the other curve is of the same system in the same pattern on as many ranks: one record must not have
+    /// both.
     pub fn is_like(&self, other: &Curve) -> bool {
         (&self.system, &self.pattern, self.ranks) == (&other.system, &other.pattern, other.ranks)
     }
@@ -152,7 +156,7 @@ impl Curve {
 }
 
 impl Record {
-    /// Of a run that begins now.
+    /// The record of a run that begins now.
     pub fn begun(machine: Machine) -> Record {
         Record {
             format: FORMAT,
@@ -166,7 +170,7 @@ impl Record {
         }
     }
 
-    /// A system's curve in a pattern.
+    /// The curve of a system in a pattern.
     pub fn curve(&self, system: &str, pattern: &str) -> Option<&Curve> {
         self.curves.iter().find(|curve| curve.system == system && curve.pattern == pattern)
     }
@@ -200,7 +204,7 @@ mod tests {
     }
 }
 
-/// For tests.
+/// Records for tests.
 #[cfg(test)]
 pub mod made {
     use super::*;
@@ -210,7 +214,7 @@ pub mod made {
         Point { bytes, min_us, median_us, spread, cpu_us, hidden, count: 100, rounds: 7, noisy: false }
     }
 
-    /// A library's ping-pong that takes as long as `us` says.
+    /// A library's ping-pong that takes the time of `us`.
     pub fn curve(system: &str, sizes: impl IntoIterator<Item = u64>, us: impl Fn(f64) -> f64) -> Curve {
         let (version, pattern) = ("1".into(), "pingpong".into());
         let points = sizes.into_iter().map(|bytes| point(bytes, us(bytes as f64))).collect();

@@ -1,7 +1,7 @@
-//! A run: every size of every pattern, all systems in turn within each round, as many rounds as it takes.
+//! A run: every size of every pattern, all systems in turn within each round, for as many rounds as it takes.
 //!
-//! It knows neither libraries nor layers. A system that ends is left out from then on and noted; the others go on. Before it:
-//! `command`; after it: `system`, and `record`, in which it leaves what it found, also when it is cut off.
+//! It knows neither libraries nor layers. A system that ends is left out from then on and noted; the others go on. Used
+//! by `command`; uses `system`, and `record`, in which it leaves the results, also when it is cut off.
 
 use crate::record::{Curve, Point, Record};
 use crate::sample::{median, quartiles};
@@ -10,26 +10,27 @@ use crate::task::{Pattern, Played, Task};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// A point whose quartiles lie further apart than this part of the median is repeated, and flagged if that does not help.
+/// A point whose quartiles are further apart than this part of the median is repeated, and flagged if that does not
+/// help.
 pub const NOISY: f64 = 0.1;
 
-/// Messages of a checked play at most: filling and comparing takes longer than sending.
+/// The most messages of a checked play: filling and comparing takes longer than sending.
 const CHECKED: u64 = 16;
-/// A system that fails so often in a row is left out.
+/// A system that fails this often in a row is left out.
 const FAILURES_MAX: u32 = 3;
 const COUNT_MAX: u64 = 1 << 22;
-/// Plays until a size's time has settled, at most.
+/// The most plays until a size's time has settled.
 const BEGINNINGS_MAX: u32 = 8;
-/// Collective patterns and those of several pairs have no half of a smallest play.
+/// The fewest messages of a play. Collective patterns and those of several pairs have no half of a smallest play.
 const COUNT_MIN: u64 = 2;
 
-/// How it is measured.
+/// The method of measurement.
 pub struct Method {
     pub patterns: Vec<Pattern>,
     pub sizes: Vec<u64>,
     pub pairs: usize,
     pub rounds: u32,
-    /// How long one play is to take, in seconds: far above what the timer resolves.
+    /// The time that one play should take, in seconds: far above the timer's resolution.
     pub play_s: f64,
     pub verify: bool,
 }
@@ -48,7 +49,7 @@ impl Method {
         Task { pattern, bytes, count, pairs, check: false }
     }
 
-    /// Plays of all systems, as far as is known before.
+    /// The number of plays of all systems, as far as it is known before.
     fn plays(&self, systems: &[System]) -> u64 {
         let of_size = |pattern, bytes| systems.iter().filter(|system| system.takes(pattern, bytes)).count() as u64;
         let of_pattern =
@@ -64,7 +65,7 @@ struct Part {
     plays: Vec<Played>,
 }
 
-/// See the module.
+/// The state of a run; see the module.
 struct Run<'a> {
     method: Method,
     systems: Vec<System>,
@@ -73,7 +74,8 @@ struct Run<'a> {
     stop: &'a AtomicBool,
 }
 
-/// Plays all there is to play, or until `stop` is set, into the record; `what` it is for stands in front of the progress bar.
+/// Plays all patterns, or until `stop` is set, into the record; `what`, the purpose, is shown in front of the progress
+/// bar.
 pub fn play(what: &str, method: Method, systems: Vec<System>, record: &mut Record, stop: &AtomicBool) {
     let told = systems.iter().filter(|system| !system.thresholds.is_empty());
     record.thresholds.extend(told.map(|system| (system.name.clone(), system.thresholds.clone())));
@@ -105,7 +107,7 @@ impl Run<'_> {
         }
     }
 
-    /// `us`: what a message of the size before took each system.
+    /// Measures a point. `us`: the time of a message of the size before, for each system.
     fn point(&mut self, pattern: Pattern, bytes: u64, us: &mut [Option<f64>]) {
         let mut parts = Vec::new();
         for (system, &us) in us.iter().enumerate() {
@@ -126,15 +128,15 @@ impl Run<'_> {
         }
     }
 
-    /// How many messages, each of so many microseconds, make up a play.
+    /// The number of messages in a play, if each takes this many microseconds.
     fn count(&self, pattern: Pattern, us: f64) -> u64 {
         let messages = self.method.play_s * 1e6 / us.max(1e-3);
         let per_count = self.method.task(pattern, 0, 1).messages().max(1);
         ((messages / per_count as f64) as u64).clamp(COUNT_MIN, COUNT_MAX)
     }
 
-    /// The first plays of a size, which are not counted: they warm up and tell how many messages a round is to have. `expected`: what a
-    /// message of the size before took, in microseconds.
+    /// Plays a size for the first times, which are not counted: they warm up and give the number of messages in a
+    /// round. `expected`: the time of a message of the size before, in microseconds.
     fn begin(&mut self, system: usize, pattern: Pattern, bytes: u64, expected: Option<f64>) -> Option<Part> {
         let mut count = expected.map_or(COUNT_MIN, |us| self.count(pattern, us));
         if self.method.verify && self.systems[system].carries {
@@ -148,7 +150,7 @@ impl Run<'_> {
             let us = played.seconds * 1e6 / task.messages() as f64;
             let wanted = self.count(pattern, us);
             let is_long = wanted == count || played.seconds > self.method.play_s / 4.0;
-            // What a first use or a slice of the scheduler took is not there again.
+            // The time of a first use, or of a slice of the scheduler, does not recur.
             let is_settled = before.is_some_and(|before| us < 2.0 * before && before < 2.0 * us);
             // From nothing the count grows until a play is long enough to judge by.
             count = wanted.min(count.saturating_mul(100));
@@ -163,7 +165,7 @@ impl Run<'_> {
 
     fn rounds(&mut self, pattern: Pattern, bytes: u64, parts: &mut [Part]) {
         for _ in 0..self.method.rounds {
-            // Another one begins each round: to be the first is nobody's loss.
+            // Another system begins each round, so that none always pays for being the first.
             parts.rotate_left(parts.len().min(1));
             for part in parts.iter_mut() {
                 let task = self.method.task(pattern, bytes, part.count);
@@ -176,7 +178,7 @@ impl Run<'_> {
         parts.sort_by_key(|part| part.system);
     }
 
-    /// One play; nothing where it failed, which is noted once.
+    /// Plays a task once; None where it failed, which is noted once.
     fn turn(&mut self, system: usize, task: &Task) -> Option<Played> {
         let system = &mut self.systems[system];
         if system.is_gone() || self.stop.load(Relaxed) {
@@ -187,7 +189,7 @@ impl Run<'_> {
                 system.failures = 0;
                 return Some(played);
             }
-            // What was being played may still go on: it ends with the process.
+            // The play may still go on: it ends with the process.
             Err(Trouble::Stopped) => return None,
             Err(trouble) => trouble,
         };
@@ -218,7 +220,7 @@ impl Run<'_> {
 }
 
 impl Part {
-    /// Microseconds a message, a round each, sorted.
+    /// The microseconds of a message, for each round, sorted.
     fn times(&self, method: &Method, pattern: Pattern, bytes: u64) -> Vec<f64> {
         let messages = method.task(pattern, bytes, self.count).messages() as f64;
         sorted(self.plays.iter().map(|played| played.seconds * 1e6 / messages))
@@ -249,7 +251,7 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// From the first to the third quartile, over the median, of sorted times.
+/// The distance from the first to the third quartile, over the median, of sorted times.
 fn spread(times: &[f64]) -> f64 {
     if times.is_empty() {
         return 0.0;

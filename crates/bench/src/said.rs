@@ -1,6 +1,7 @@
-//! What a process says, line by line: of any length, bytes and amount.
+//! The output of a process, line by line: of any length, bytes and amount.
 //!
-//! No more is kept than is of use, and nothing waits for who says it. Before it: `system` and `doctor`; after it: a pipe.
+//! It keeps no more than is of use, and no caller waits for the process without a limit. Used by `system` and `doctor`;
+//! reads a pipe.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
@@ -9,23 +10,23 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// More than any answer has. What is longer are several lines, and no answers.
+/// More bytes than any answer has. Longer lines are split into several lines, and are no answers.
 const LONGEST: u64 = 1 << 20;
-/// Lines that may wait to be read: there is one answer to an order.
+/// The number of lines that may wait to be read: there is one answer to an order.
 const WAITING: usize = 16;
-/// Lines of its errors that are kept.
+/// The number of lines of its errors that are kept.
 const LAST: usize = 8;
-/// What a process has left in the pipe is read at once; one of its children may hold it open.
+/// The time limit for reading what a process has left in the pipe; one of its children may hold the pipe open.
 const READ_WITHIN: Duration = Duration::from_secs(1);
 
-/// Lines as they come, by a thread that ends with them.
+/// The lines as they arrive, read by a thread that ends with them.
 pub fn answers(from: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = sync_channel(WAITING);
     thread::spawn(move || lines(from).all(|line| sender.send(line).is_ok()));
     receiver
 }
 
-/// The last lines.
+/// The last lines of a process.
 pub struct LastWords(JoinHandle<VecDeque<String>>);
 
 impl LastWords {
@@ -40,7 +41,7 @@ impl LastWords {
         }))
     }
 
-    /// The latest first. To be asked when who said it has ended.
+    /// The lines, the latest first. Call it when the process has ended.
     pub fn take(self) -> Vec<String> {
         let begin = Instant::now();
         while !self.0.is_finished() {
@@ -53,7 +54,7 @@ impl LastWords {
     }
 }
 
-/// What is no text is replaced.
+/// The lines; bytes that are no text are replaced.
 pub fn lines(from: impl Read) -> impl Iterator<Item = String> {
     let mut from = BufReader::new(from);
     iter::from_fn(move || {

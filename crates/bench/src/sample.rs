@@ -3,7 +3,8 @@
 use std::env;
 use std::time::Instant;
 
-/// The cores of the ranks, a core a rank: what HAWSER_BENCH_CORES lists, and where it is not set all that this process may use.
+/// The cores of the ranks, a core a rank: those listed in HAWSER_BENCH_CORES, or, where it is not set, all that this
+/// process may use.
 pub fn cores() -> Vec<usize> {
     env::var("HAWSER_BENCH_CORES").map_or_else(
         |_| hawser_os::cpus::allowed().unwrap_or_default(),
@@ -11,7 +12,7 @@ pub fn cores() -> Vec<usize> {
     )
 }
 
-/// Times `f`, which does `count` of something, `repetitions` times; microseconds for one.
+/// Times `f`, which does `count` operations, `repetitions` times. Returns the microseconds of one.
 pub fn times(repetitions: usize, count: usize, mut f: impl FnMut()) -> Vec<f64> {
     let mut samples: Vec<f64> = (0..repetitions)
         .map(|_| {
@@ -24,14 +25,14 @@ pub fn times(repetitions: usize, count: usize, mut f: impl FnMut()) -> Vec<f64> 
     samples
 }
 
-/// Pins the calling thread to the `i`-th core of those allowed, if there is one.
+/// Pins the calling thread to the `i`-th of the allowed cores, if there is one.
 pub fn pin(cores: &[usize], i: usize) {
     if let Some(&core) = cores.get(i) {
         let _ = hawser_os::cpus::bind(&[core]);
     }
 }
 
-/// Of sorted values, at least one.
+/// The median of sorted values, at least one.
 pub fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     if sorted.len().is_multiple_of(2) { (sorted[middle - 1] + sorted[middle]) / 2.0 } else { sorted[middle] }

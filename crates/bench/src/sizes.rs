@@ -1,13 +1,13 @@
-//! Message sizes as NetPIPE has them: regular steps, each with a neighbour on either side, which catch what alignment
-//! and the edges of protocols cost (NetPIPE's comparison, section 2: docs/heritage.md).
+//! Message sizes in the manner of NetPIPE: regular steps, each with a neighbour on either side, which reveal the costs
+//! of alignment and of the edges of protocols (NetPIPE's comparison, section 2: docs/heritage.md).
 //!
-//! Before it: `command`, which knows the bounds; after it: `run`.
+//! Used by `command`, which knows the bounds, and `run`.
 
-/// Between a base and its neighbours, in bytes; NetPIPE's default.
+/// The bytes between a base and its neighbours; NetPIPE's default.
 pub const PERTURBATION: u64 = 3;
 
-/// Powers of two and the middles between them from `min` to `max` bytes, and around each base of more than four perturbations (else
-/// they would meet) the sizes a perturbation off, ascending.
+/// The sizes: powers of two and the middles between them from `min` to `max` bytes, and around each base of more than
+/// four perturbations (else they would overlap) the sizes a perturbation away, ascending.
 pub fn sizes(min: u64, max: u64, perturbation: u64) -> Vec<u64> {
     let bases = (0..63).map(|power| 1_u64 << power).flat_map(|base| [base, base + base / 2]);
     let around = |base: u64| match perturbation > 0 && base > 4 * perturbation {

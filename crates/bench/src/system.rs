@@ -1,8 +1,8 @@
-//! One system that is measured, while it stands: a process that plays what it is told, line by line, and between two tasks uses no
-//! core, so that all systems of a run stand side by side and take turns.
+//! A system under measurement, while it runs: a process that plays the tasks that it receives, line by line, and uses
+//! no core between two tasks, so that all systems of a run exist side by side and take turns.
 //!
-//! It never waits without end: a system that says nothing for too long is ended, with what it said last. Before it: `run`; after it:
-//! the process, `worker` here or worker/mpi.c under a library's launcher.
+//! It never waits indefinitely: a system that sends nothing for too long is ended, and its last lines are reported.
+//! Used by `run`; uses the process, `worker` here or worker/mpi.c under a library's launcher.
 
 use crate::record::Floor;
 use crate::said;
@@ -17,32 +17,33 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// A library's job over several hosts takes some seconds to begin.
+/// The time limit for a system to be ready: a library's job over several hosts takes some seconds to start.
 const READY_WITHIN: Duration = Duration::from_secs(60);
-/// The longest play that is asked for takes ten seconds, by `--ms`.
+/// The time limit of a play: the longest that can be requested takes ten seconds, by `--ms`.
 const PLAYED_WITHIN: Duration = Duration::from_secs(60);
-/// Between two looks at whether Ctrl-C was pressed.
+/// The interval between two checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
-/// After its input has ended a job is given so long to end.
+/// The time that a job is given to end after its input has ended.
 const ENDED_WITHIN: Duration = Duration::from_secs(10);
-/// What a process has said by its end is read within this; one that holds its streams may say more for ever.
+/// The time limit for reading what a process has written by its end; a process that holds its streams may write for
+/// ever.
 const SAID_WITHIN: Duration = Duration::from_millis(500);
-/// Lines of its errors that are kept.
+/// The number of lines of its errors that are kept.
 const LAST_WORDS: usize = 4;
 
-/// A system before it stands.
+/// A system before it is started.
 pub struct Plan {
     pub name: String,
     pub floor: Floor,
     pub command: Command,
-    /// Longest message that it takes, in bytes, if it has a limit.
+    /// The longest message that it takes, in bytes, if it has a limit.
     pub limit: Option<u64>,
     /// Its messages have bytes that can be compared.
     pub carries: bool,
     pub patterns: &'static [Pattern],
 }
 
-/// See the module.
+/// A system that runs; see the module.
 pub struct System {
     pub name: String,
     pub floor: Floor,
@@ -51,20 +52,20 @@ pub struct System {
     /// Its parameters that may divide short messages from long ones, in bytes.
     pub thresholds: BTreeMap<String, u64>,
     pub carries: bool,
-    /// Plays that failed, since the last that did not.
+    /// The number of plays that failed, since the last that did not.
     pub failures: u32,
     limit: Option<u64>,
     patterns: &'static [Pattern],
     child: Child,
-    /// None where it has ended, or was left out.
+    /// The input of the process; None where it has ended, or was left out.
     orders: Option<ChildStdin>,
-    /// It said so.
+    /// The process has reported that it is ready.
     stands: bool,
     answers: Receiver<String>,
     last_words: LastWords,
 }
 
-/// Why a system does not stand, or no longer.
+/// The reason why a system is not ready, or no longer.
 #[derive(Debug)]
 pub enum Trouble {
     NotStarted {
@@ -79,9 +80,9 @@ pub enum Trouble {
         after_s: u64,
         last_words: String,
     },
-    /// It stands, but has not played this.
+    /// It still runs, but has not played this.
     Failed(String),
-    /// By Ctrl-C, while it was waited for.
+    /// Ctrl-C was pressed while this process waited for it.
     Stopped,
 }
 
@@ -101,10 +102,10 @@ impl fmt::Display for Trouble {
 }
 
 impl System {
-    /// Starts it and waits until it stands.
+    /// Starts a system and waits until it is ready.
     pub fn start(plan: Plan, stop: &AtomicBool) -> Result<System, Trouble> {
         let Plan { name, floor, mut command, limit, carries, patterns } = plan;
-        // In a group of its own: Ctrl-C is for the benchmark, which ends it.
+        // It has a process group of its own: Ctrl-C is for the benchmark, which ends it.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let program = command.get_program().to_string_lossy().into_owned();
         let mut child = command.spawn().map_err(|error| Trouble::NotStarted { program, error })?;
@@ -141,7 +142,7 @@ impl System {
         }
     }
 
-    /// Whether it has such a pattern, and takes messages of so many bytes.
+    /// Whether it has such a pattern, and takes messages of `bytes` bytes.
     pub fn takes(&self, pattern: Pattern, bytes: u64) -> bool {
         self.patterns.contains(&pattern) && self.limit.is_none_or(|limit| bytes <= limit)
     }
@@ -159,17 +160,17 @@ impl System {
         }
     }
 
-    /// It has ended, or was left out.
+    /// Whether it has ended, or was left out.
     pub fn is_gone(&self) -> bool {
         self.orders.is_none()
     }
 
-    /// It is not asked again.
+    /// Leaves it out: it gets no more tasks.
     pub fn leave_out(&mut self) {
         self.end();
     }
 
-    /// The next answer; other lines, of the library, are passed over.
+    /// The next answer; other lines, of the library, are ignored.
     fn answer(&mut self, within: Duration, stop: &AtomicBool) -> Result<Answer, Trouble> {
         let deadline = Instant::now() + within;
         loop {
@@ -196,14 +197,14 @@ impl System {
         Trouble::Ended { status, last_words: self.last_words.text() }
     }
 
-    /// Its input ends, and with it the process; else it is ended.
+    /// Ends its input, and with that the process; else ends the process by signals.
     fn end(&mut self) -> Option<ExitStatus> {
         self.orders = None;
         let ways = [None, Some(signals::SIGTERM), Some(signals::SIGKILL)];
-        // Who does not stand may not look at its input.
+        // A process that is not ready may not read its input.
         for signal in ways.into_iter().skip(usize::from(!self.stands)) {
             if let Some(signal) = signal {
-                // Its whole group: a launcher that hangs leaves its ranks otherwise.
+                // The signal is for the whole group: otherwise a launcher that hangs leaves its ranks.
                 let _ = signals::send(-(self.child.id() as i32), signal);
             }
             let deadline = Instant::now() + ENDED_WITHIN;
@@ -224,7 +225,7 @@ impl Drop for System {
     }
 }
 
-/// What a process says, line by line, as it comes; by a thread that ends with it.
+/// The output of a process, line by line, as it arrives; read by a thread that ends with the process.
 fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || said::lines(from).all(|line| sender.send(line).is_ok()));
@@ -251,19 +252,20 @@ impl LastWords {
         }
     }
 
-    /// What was said by now is kept, as far as it may be the last.
+    /// Keeps the lines written by now, as far as they may be the last.
     fn keep_up(&mut self) {
         while let Ok(line) = self.errors.try_recv() {
             self.add(line);
         }
     }
 
-    /// Behind a cause, or nothing. What the process has said by now is waited for, but not those who hold its streams after its end.
+    /// The text behind a cause, or nothing. Waits for what the process has written by now, but not for processes that
+    /// hold its streams after its end.
     fn text(&mut self) -> String {
         let by = Instant::now() + SAID_WITHIN;
         while let Ok(line) = self.errors.recv_timeout(by.saturating_duration_since(Instant::now())) {
             self.add(line);
-            // Who goes on talking is not heard out.
+            // Stop draining output at the deadline, even if the process keeps printing.
             if Instant::now() > by {
                 break;
             }

@@ -1,6 +1,6 @@
-//! What a system is told to play and what it answers, a line each: the language of all workers (`worker` here, worker/mpi.c).
+//! The tasks of a system and its answers, a line each: the protocol of all workers (`worker` here, worker/mpi.c).
 //!
-//! Before it: `run`, which tells; after it: `system`, which carries the lines.
+//! Used by `run`, which makes tasks, and `system`, which carries the lines.
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,7 +28,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// As curves are named.
+    /// The name, as curves have it.
     pub fn name(self) -> &'static str {
         match self {
             Pattern::PingPong => "pingpong",
@@ -45,17 +45,17 @@ impl Pattern {
         }
     }
 
-    /// A rate is a stream of several pairs.
+    /// The pattern's name in a task: a rate is a stream of several pairs.
     fn word(self) -> &'static str {
         if self == Pattern::Rate { Pattern::Stream.name() } else { self.name() }
     }
 
-    /// All ranks take part at once.
+    /// Whether all ranks take part at once.
     pub fn is_collective(self) -> bool {
         !matches!(self, Pattern::PingPong | Pattern::Stream | Pattern::Bidirectional | Pattern::Rate | Pattern::Overlap)
     }
 
-    /// Sums of 8-byte integers go by whole ones.
+    /// Whether it can be played with messages of this length: sums of 8-byte integers need a multiple of 8.
     pub fn takes(self, bytes: u64) -> bool {
         match self {
             Pattern::Barrier => bytes == 0,
@@ -65,12 +65,12 @@ impl Pattern {
     }
 }
 
-/// A line to a worker.
+/// A task, as a line to a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
     pub pattern: Pattern,
     pub bytes: u64,
-    /// Messages, each there and back in a ping-pong; operations in a collective pattern.
+    /// The number of messages, each there and back in a ping-pong; of operations in a collective pattern.
     pub count: u64,
     pub pairs: usize,
     /// Every byte is filled and compared; not to be timed.
@@ -78,7 +78,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// Messages whose times one after the other make up the time of the play.
+    /// The number of messages whose times, one after the other, make up the time of the play.
     pub fn messages(&self) -> u64 {
         match self.pattern {
             Pattern::PingPong => 2 * self.count,
@@ -112,38 +112,38 @@ impl FromStr for Task {
     }
 }
 
-/// What became of a task.
+/// The result of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Played {
     pub seconds: f64,
-    /// Of all ranks.
+    /// The CPU time of all ranks.
     pub cpu_s: f64,
-    /// Part of a transfer that a computation hid.
+    /// The part of a transfer that a computation hid.
     pub hidden: f64,
 }
 
 impl Played {
-    /// Of this end, with the CPU time of the other one.
+    /// The result of this end, with the CPU time of the other one added.
     pub fn with(self, other: &Played) -> Played {
         Played { cpu_s: self.cpu_s + other.cpu_s, ..self }
     }
 }
 
-/// A line from a worker.
+/// An answer, as a line from a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// Before it stands: a parameter that may divide short messages from long ones, and its value, in bytes.
+    /// Sent before it is ready: a parameter that may divide short messages from long ones, and its value, in bytes.
     Threshold {
         name: String,
         bytes: u64,
     },
-    /// It stands, has so many ranks, and calls itself so.
+    /// It is ready; with the number of its ranks and the version that it reports.
     Ready {
         ranks: usize,
         version: String,
     },
     Played(Played),
-    /// It still stands, but this was not played, or not right.
+    /// It is still ready, but this was not played, or not right.
     Failed(String),
 }
 

@@ -1,14 +1,14 @@
-//! Files that appear whole or not at all: written under a name of their own beside their place, and then renamed.
+//! Writes files that appear whole or not at all: under a name of their own in the same folder, and then renamed.
 //!
-//! It must not touch what else lies there, nor put a file in the place of a device, a pipe or a link: it writes into the first two, and
-//! into the file that a link leads to. Before it: `report` and `import`; after it: the disk.
+//! It must not touch other files there, nor put a file in the place of a device, a pipe or a link: it writes into the
+//! first two, and into the file that a link leads to. Used by `report` and `import`; writes to the disk.
 
 use hawser_os::signals::{self, SIGXFSZ};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes a file under another name and gives it its own when all of it is on the disk.
+/// Writes a file under another name and renames it when all of it is on the disk.
 pub fn put(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return File::create(path)?.write_all(content.as_ref());
@@ -25,7 +25,7 @@ pub fn put(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     written.inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 
-/// Where a link leads, also if nothing is there yet.
+/// The target of a link, even if it does not exist yet.
 fn followed(path: &Path) -> PathBuf {
     match (fs::canonicalize(path), fs::read_link(path)) {
         (Ok(there), _) => there,

@@ -1,13 +1,13 @@
-//! The process in which a raw layer lives: plays what it reads, a task a line, until its input ends.
+//! The process in which a raw layer runs: plays what it reads, a task a line, until its input ends.
 //!
-//! Before it: `system`, which starts it; after it: `layer`.
+//! Used by `system`, which starts it; uses `layer`.
 
 use crate::layer::Row;
 use crate::sample;
 use crate::task::{Answer, Task};
 use std::io::{self, BufRead, Write};
 
-/// The near end, or the process that has both.
+/// Runs the near end, or the process that has both.
 pub fn near(row: &Row) -> io::Result<()> {
     sample::pin(&sample::cores(), 0);
     let mut layer = match row.open() {
@@ -22,13 +22,13 @@ pub fn near(row: &Row) -> io::Result<()> {
     Ok(())
 }
 
-/// The far end, where that is a process of its own.
+/// Runs the far end, where that is a process of its own.
 pub fn far(row: &Row) -> io::Result<()> {
     sample::pin(&sample::cores(), 1);
     row.be_far()
 }
 
-/// A line, at once.
+/// Prints a line and flushes it.
 pub fn say(line: &dyn std::fmt::Display) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{line}")?;

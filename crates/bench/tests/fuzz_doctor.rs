@@ -1,9 +1,10 @@
-//! Whatever comes to a port while the doctor listens on it, and whatever line a process on another host answers with.
+//! Fuzzes the frames that arrive at a port while the doctor listens on it, and the lines with which a process on
+//! another host answers.
 //!
-//! A frame that has its head is read as it was written, whatever stands behind; all else has none. Ports that are believed are those
-//! of a card, one for one. Whatever facts say, examinations say something. Never a panic. The program has no library, so its files
-//! are compiled here once more. Before it: bytes of any kind, also behind the magic word; after it: `doctor::frame`, `orders`,
-//! `ports` and `machine`.
+//! A frame that has its head is read as it was written, whatever follows; all others have none. Ports that are trusted
+//! are those of a business card, one for one. Examinations give results for any facts. There must never be a panic. The
+//! program has no library, so its files are compiled here once more. The input is bytes of any kind, also behind the
+//! magic number; tests `doctor::frame`, `orders`, `ports` and `machine`.
 
 use bolero::check;
 
@@ -41,7 +42,7 @@ fn any_frame_has_a_head_that_is_written_as_it_was_or_none() {
         let Some(head) = Head::of(&bytes) else { return };
         let again = head.frame(bytes.len());
         assert_eq!((Head::of(&again), &again[..11]), (Some(head), &bytes[..11]));
-        // A byte between kind and number is nobody's.
+        // The byte between kind and number is not used.
         assert_eq!(&again[12..24], &bytes[12..24]);
     });
 }

@@ -1,7 +1,7 @@
-//! Whatever text is given as another tool's output.
+//! Fuzzes the text that is given as another tool's output.
 //!
-//! What comes of it is curves that can be drawn, or one line that says what is wrong; never a panic. The program has no library, so the
-//! readers are compiled here once more. Before it: samples, with parts of them in any order; after it: `import`.
+//! The result is curves that can be drawn, or one line that names the error; never a panic. The program has no library,
+//! so the readers are compiled here once more. The input is samples, with parts of them in any order; tests `import`.
 
 use bolero::{TypeGenerator, check};
 
@@ -15,7 +15,7 @@ mod record;
 #[path = "../src/whole.rs"]
 mod whole;
 
-/// Lines, and beginnings of lines, by which the readers go.
+/// Lines, and beginnings of lines, that the readers look for.
 const PARTS: [&str; 20] = [
     "\n",
     " ",

@@ -1,4 +1,4 @@
-//! Pictures (SVG) of a graph: boxes in rows, those that use others above those that they use, and arrows between them.
+//! Draws a graph as SVG: boxes in rows, those that use others above those that they use, and arrows between them.
 //!
 //! An arrow that goes down is grey; one that does not is red, and so are the boxes of a cycle. The text of a picture is
 //! made here; files are written by the program (`main`).
@@ -8,27 +8,27 @@ use std::collections::BTreeSet;
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
 
-/// Pixels: a box, the space between two in a row, and from row to row.
+/// The height of a box, the space between two in a row, and the distance between rows, in pixels.
 const HEIGHT: usize = 24;
 const GAP: usize = 16;
 const STEP: usize = 84;
-/// A character of 13 pixels of a monospaced font is some 8 wide.
+/// The width of a character of 13 pixels of a monospaced font, in pixels.
 const CHARACTER: usize = 8;
-/// How often the boxes of a row are put where those are that they are joined with.
+/// The number of passes that move the boxes of a row near the boxes to which arrows join them.
 const SWEEPS: usize = 8;
 
-/// Boxes and arrows of one picture; a row's number grows downward.
+/// The boxes and arrows of one picture; a row's number grows downward.
 #[derive(Debug, Default)]
 pub struct Picture {
     pub title: String,
     pub boxes: Vec<String>,
     pub row_of: Vec<usize>,
     pub arrows: BTreeSet<(usize, usize)>,
-    /// Boxes that are part of a cycle.
+    /// The boxes that are part of a cycle.
     pub marked: BTreeSet<usize>,
 }
 
-/// Where a box lies.
+/// The place of a box.
 struct Place {
     left: usize,
     top: usize,
@@ -36,19 +36,19 @@ struct Place {
 }
 
 impl Picture {
-    /// With a row for each box as `row_of` says.
+    /// Makes a picture with the row of `row_of` for each box.
     pub fn in_rows(title: String, boxes: Vec<String>, row_of: Vec<usize>, arrows: BTreeSet<(usize, usize)>) -> Picture {
         Picture { title, boxes, row_of, arrows, marked: BTreeSet::new() }
     }
 
-    /// With each box above all that it uses; those of a cycle share a row.
+    /// Makes a picture with each box above all that it uses; those of a cycle share a row.
     pub fn by_use(title: String, boxes: Vec<String>, arrows: BTreeSet<(usize, usize)>) -> Picture {
         let mut drawn: DiGraph<(), ()> = DiGraph::new();
         boxes.iter().for_each(|_| _ = drawn.add_node(()));
         drawn.extend_with_edges(arrows.iter().map(|&(from, to)| (from as u32, to as u32)));
         let mut height_of = vec![0; boxes.len()];
         let mut marked = BTreeSet::new();
-        // What is used comes before those that use it.
+        // A used box comes before those that use it.
         for part in tarjan_scc(&drawn) {
             let part: BTreeSet<usize> = part.iter().map(|node| node.index()).collect();
             let below = arrows.iter().filter(|(from, to)| part.contains(from) && !part.contains(to));
@@ -73,7 +73,7 @@ impl Picture {
         self.row_of[from] < self.row_of[to]
     }
 
-    /// The boxes of each row from left to right, near to what they are joined with.
+    /// The boxes of each row from left to right, near those to which arrows join them.
     fn rows(&self) -> Vec<Vec<usize>> {
         let count = self.row_of.iter().max().map_or(0, |last| last + 1);
         let row = |number| (0..self.boxes.len()).filter(|&at| self.row_of[at] == number).collect();
@@ -99,7 +99,7 @@ impl Picture {
         self.boxes[at].len() * CHARACTER + GAP
     }
 
-    /// Where each box lies, and how wide and high all is; `top` is where the picture begins.
+    /// The place of each box, and the width and height of the picture; `top` is its upper edge.
     fn places(&self, top: usize) -> (Vec<Place>, usize, usize) {
         let rows = self.rows();
         let wide = |row: &Vec<usize>| row.iter().map(|&at| self.width_of(at) + GAP).sum::<usize>() + GAP;
@@ -116,7 +116,7 @@ impl Picture {
     }
 }
 
-/// Several pictures, one under the other.
+/// Draws several pictures, one under the other.
 pub fn svg(pictures: &[Picture]) -> String {
     let mut text = String::new();
     let (mut width, mut top) = (0, 0);

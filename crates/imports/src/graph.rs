@@ -1,8 +1,8 @@
 //! The graph of a crate's modules, its levels, and the cycles in it.
 //!
-//! A level is what one module contains: itself (the code in its own file) and its children, each with all that is below
-//! it as one. The root's level is the crate seen from afar; in a folder's level its files are seen. All files at once
-//! are one more, so that no cycle hides between levels.
+//! A level is the contents of one module: itself (the code in its own file) and its children, each with all that is
+//! below it as one node. The root's level shows the crate from afar; a folder's level shows its files. All files at
+//! once are one more level, so that no cycle hides between levels.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
 
-/// One place where a module uses another; both are numbers of modules in their graph.
+/// A place where a module uses another; both are indices of modules in their graph.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
     pub from: usize,
@@ -20,16 +20,16 @@ pub struct Edge {
     pub path: String,
 }
 
-/// Modules, as `a::b` (the root's name is empty), and where they use each other.
+/// The modules, as `a::b` (the root's name is empty), and the places where they use each other.
 #[derive(Debug, Default, Clone)]
 pub struct Graph {
     pub names: Vec<String>,
     pub edges: BTreeSet<Edge>,
-    /// The other crates of the house that the sources name.
+    /// The other crates of the workspace that the sources name.
     pub crates: BTreeSet<String>,
 }
 
-/// What one module contains.
+/// The contents of one module.
 #[derive(Debug)]
 pub struct Level {
     /// The module whose level it is.
@@ -41,12 +41,12 @@ pub struct Level {
 #[derive(Debug)]
 pub struct Cycle {
     pub members: Vec<String>,
-    /// From, to, and each place where it is used.
+    /// The user, the used module, and each place of use.
     pub edges: BTreeMap<(String, String), Vec<Edge>>,
 }
 
 impl Graph {
-    /// The cycles, the largest first; a module that uses itself is none.
+    /// The cycles, the largest first; a module that uses itself is no cycle.
     pub fn cycles(&self) -> Vec<Cycle> {
         let pairs = self.edges.iter().map(|edge| (edge.from as u32, edge.to as u32));
         let mut drawn: DiGraph<(), ()> = DiGraph::from_edges(pairs.collect::<BTreeSet<_>>());
@@ -69,7 +69,7 @@ impl Graph {
         Cycle { members: members.iter().map(|&number| self.names[number].clone()).collect(), edges }
     }
 
-    /// The largest cycle of all files and of each level.
+    /// The largest cycle among all files and in each level.
     pub fn largest(&self) -> Option<Cycle> {
         let levels = self.levels();
         let all = std::iter::once(self).chain(levels.iter().map(|level| &level.graph));
@@ -105,12 +105,12 @@ impl Graph {
     }
 }
 
-/// The module that `name` stands in.
+/// The module that contains `name`.
 fn parent(name: &str) -> &str {
     name.rsplit_once("::").map_or("", |(parent, _)| parent)
 }
 
-/// Which module of `of`'s level `name` belongs to.
+/// The module of `of`'s level to which `name` belongs.
 fn seen_from(of: &str, name: &str) -> Option<String> {
     if name == of {
         return Some(name.to_owned());

@@ -1,17 +1,16 @@
-//! Floor 0, for tests and drawings alone: which module of a crate uses which, read from the sources.
+//! Layer 0, for tests and drawings alone: finds which module of a crate uses which, from the sources.
 //!
-//! A module is a file; an inline module belongs to the file that it stands in. A module uses another one where it names
+//! A module is a file; an inline module belongs to the file that contains it. A module uses another one where it names
 //! something that is *defined* there: in a `use` declaration, in the path of an expression, a type, a pattern or a
 //! trait, or in the tokens of a macro. A name is followed through all re-exports to its definition, so that a re-export
 //! at the crate's root neither joins everything to a cycle nor hides one. Three things are no use of a module: to
-//! declare it (`mod x;`), to hand its names on (`pub use`), and to name the module itself (`use crate::x;` is nothing
-//! yet,
-//! `x::encode()` is a use of the file that defines `encode`). `#[cfg(test)]` is left out. A call of a method is
-//! not seen, because it names no module: what is found is the graph of the names, as a reader of the file has it.
+//! declare it (`mod x;`), to re-export its names (`pub use`), and to name the module itself (`use crate::x;` is no use
+//! yet, `x::encode()` is a use of the file that defines `encode`). `#[cfg(test)]` is left out. A call of a method is
+//! not seen, because it names no module: the result is the graph of the names, as a reader of the file sees it.
 //!
-//! `read` finds the modules and what they name, `tokens` what macros name, `resolve` where that is defined, `graph` the
-//! cycles, `floors` the crates and their order, `drawing` makes pictures of both. Nothing here runs or changes the
-//! code that it reads. After it: `tests/cycles.rs`, and `make drawing`.
+//! `read` finds the modules and the names in them, `tokens` the names in macros, `resolve` their definitions, `graph`
+//! the cycles, `floors` the crates and their order; `drawing` makes pictures of both. Nothing here runs or changes the
+//! code that it reads. Used by `tests/cycles.rs` and `make drawing`.
 
 #![forbid(unsafe_code)]
 
@@ -26,8 +25,8 @@ pub use graph::{Cycle, Edge, Graph, Level};
 
 use std::path::{Path, PathBuf};
 
-/// The graph of the crate in this folder; its library's, or where it has none its program's. Programs beside a library
-/// have no modules: of them it has the crates that they name.
+/// The graph of the crate in this folder: of its library, or where it has none of its program. Programs beside a
+/// library have no modules: only the crates that they name are included.
 pub fn of_crate(folder: &Path) -> Graph {
     let mut graphs = roots(&folder.join("src")).into_iter().map(|root| resolve::graph(&read::Source::read(&root)));
     let mut graph = graphs.next().unwrap_or_else(|| panic!("{} has no sources", folder.display()));
@@ -35,7 +34,7 @@ pub fn of_crate(folder: &Path) -> Graph {
     graph
 }
 
-/// The files that a crate's library and programs begin with.
+/// The first files of a crate's library and programs.
 fn roots(source: &Path) -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = ["lib.rs", "main.rs"].map(|name| source.join(name)).into();
     let programs = std::fs::read_dir(source.join("bin")).into_iter().flatten();

@@ -1,5 +1,5 @@
-//! `make drawing`: pictures of the house's imports, its floors in one and the modules of each crate in one more, beside
-//! which the lines stand that make its cycles (`.txt`).
+//! `make drawing`: draws the imports of the workspace, its layers in one picture and the modules of each crate in one
+//! more; the lines that make its cycles are written to a `.txt` beside it.
 //!
 //! The command line is `hawser-imports [crates [folder]]`; without arguments it reads `crates` and writes to
 //! `build/drawing`.

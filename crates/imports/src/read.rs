@@ -1,6 +1,6 @@
-//! The modules of one crate: what each defines, imports and names, as `syn` parses it.
+//! Reads the modules of one crate: what each defines, imports and names, as `syn` parses it.
 //!
-//! Nothing is looked up here; that is done by `resolve`, when all modules are known.
+//! Nothing is looked up here; `resolve` does that, when all modules are known.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use crate::tokens::{self, Named};
 #[derive(Debug, Default)]
 pub struct Module {
     pub parent: Option<usize>,
-    /// The module whose file this one stands in; itself, unless it is inline.
+    /// The module whose file contains this one; itself, unless it is inline.
     pub file: usize,
-    /// As `a::b`, and empty for the root.
+    /// The name as `a::b`; empty for the root.
     pub name: String,
     pub source: PathBuf,
     pub children: BTreeMap<String, usize>,
     pub items: BTreeSet<String>,
-    /// The name that a `use` gives, and the path that it stands for.
+    /// The name that a `use` introduces, and the path for which it stands.
     pub imports: Vec<(String, Vec<String>)>,
     pub globs: Vec<Vec<String>>,
     pub named: Vec<Named>,
@@ -31,7 +31,7 @@ pub struct Module {
 #[derive(Debug, Default)]
 pub struct Source {
     pub modules: Vec<Module>,
-    /// Macros by name: `macro_rules!` ignores modules.
+    /// The macros by name: `macro_rules!` ignores modules.
     pub macros: BTreeMap<String, usize>,
 }
 
@@ -44,7 +44,7 @@ impl Source {
         all
     }
 
-    /// `folder` is where the files of its child modules are.
+    /// Reads a file; `folder` has the files of its child modules.
     fn read_file(&mut self, module: usize, path: &Path, folder: PathBuf) {
         let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let file = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -94,7 +94,7 @@ impl Reader<'_> {
         items.iter().for_each(|item| reader.visit_item(item));
     }
 
-    /// The names that one `use` brings; a private one names what it brings, a public one only hands it on.
+    /// Reads the names that one `use` imports. A private one uses what it imports, a public one only re-exports it.
     fn read_use(&mut self, tree: &UseTree, before: &[String], names: bool) {
         let mut path = before.to_vec();
         match tree {
@@ -186,7 +186,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         visit::visit_macro(self, call);
     }
 
-    /// What an attribute names is not the module's own business: derives and conditions.
+    /// Names in attributes are not uses: derives and conditions.
     fn visit_attribute(&mut self, _: &'ast Attribute) {}
 
     /// `pub(in a::b)` uses nothing.
@@ -210,7 +210,7 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// `cfg(test)` or `cfg(all(test, …))`: no build that is used contains it.
+/// Whether it is `cfg(test)` or `cfg(all(test, …))`: no build that is used contains it.
 fn of_tests(attribute: &Attribute) -> bool {
     let syn::Meta::List(list) = &attribute.meta else { return false };
     let text = list.tokens.to_string();

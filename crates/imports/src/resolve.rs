@@ -1,8 +1,8 @@
-//! From the names in a module to the modules that define them, through all imports, globs and re-exports.
+//! Finds the modules that define the names in a module, through all imports, globs and re-exports.
 //!
-//! Visibility is not looked at (the compiler does), and one name may stand for several things (a module and a
-//! function): then all count. A name that comes from another crate or from a block's own variables is found nowhere,
-//! and makes no edge.
+//! Visibility is not checked (the compiler does that), and one name may stand for several things (a module and a
+//! function): then all count. A name that comes from another crate or from a block's own variables is not found, and
+//! makes no edge.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use crate::graph::{Edge, Graph};
 use crate::read::Source;
 use crate::tokens::Named;
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Found {
     Module(usize),
-    /// Something that this module defines.
+    /// An item that this module defines.
     Item(usize),
 }
 
@@ -46,7 +46,7 @@ pub fn graph(source: &Source) -> Graph {
 }
 
 impl Source {
-    /// The modules that define what stands here.
+    /// The modules that define this name.
     fn definers(&self, module: usize, named: &Named) -> Vec<usize> {
         let found = self.resolve(module, &named.path, &mut Asked::new());
         let item = |found: &Found| if let Found::Item(at) = found { Some(*at) } else { None };
@@ -73,7 +73,7 @@ impl Source {
 
     fn follow(&self, found: Found, rest: &[String], asked: &mut Asked) -> BTreeSet<Found> {
         match (found, rest.split_first()) {
-            // What follows an item is its own: a variant, an associated function.
+            // The rest of the path, behind an item, is the item's own: a variant, an associated function.
             (Found::Item(_), _) | (_, None) => BTreeSet::from([found]),
             (Found::Module(at), Some((first, _))) if first == "super" || first == "self" => {
                 self.resolve(at, rest, asked)
@@ -88,8 +88,8 @@ impl Source {
         }
     }
 
-    /// Whether a name that this module does not show can only come from a macro that it calls: nothing else brings
-    /// names that are not written, but an import of another crate's.
+    /// Whether a name that this module does not contain can only come from a macro that it calls: except for an import
+    /// from another crate, nothing else introduces names that are not written.
     fn may_be_made_by_a_macro(&self, module: usize, name: &str) -> bool {
         let here = &self.modules[module];
         let imported = here.imports.iter().any(|(given, _)| given == name);
@@ -97,7 +97,7 @@ impl Source {
         !imported && !self.macros.contains_key(name) && !here.globs.iter().any(foreign)
     }
 
-    /// What `name` is in this module.
+    /// The targets of `name` in this module.
     fn look_up(&self, module: usize, name: &str, asked: &mut Asked) -> BTreeSet<Found> {
         if !asked.insert((module, name.to_owned())) {
             return BTreeSet::new();

@@ -1,11 +1,11 @@
-//! The paths that stand in the tokens of a macro, whose grammar only the macro knows.
+//! Finds the paths in the tokens of a macro, whose grammar only the macro knows.
 //!
 //! Each run `a::b::c` counts as a path, and each word alone, unless it follows a dot or a dollar (`$crate` apart) or is
-//! the name before a colon. Words that are no names of modules or of what they define come to nothing in `resolve`.
+//! the name before a colon. Words that name neither a module nor an item give nothing in `resolve`.
 
 use proc_macro2::{TokenStream, TokenTree};
 
-/// A path as it was written, and where.
+/// A path as it was written, and its place.
 #[derive(Debug, Clone)]
 pub struct Named {
     pub path: Vec<String>,
@@ -35,7 +35,7 @@ pub fn paths(tokens: TokenStream, found: &mut Vec<Named>) {
     }
 }
 
-/// The path that begins here, and where it ends.
+/// The path that begins here, and the index behind it.
 fn path_from(tokens: &[TokenTree], mut at: usize) -> (Vec<String>, usize) {
     let mut path = Vec::new();
     while let Some(TokenTree::Ident(word)) = tokens.get(at) {
@@ -45,7 +45,7 @@ fn path_from(tokens: &[TokenTree], mut at: usize) -> (Vec<String>, usize) {
             break;
         }
         if !matches!(tokens.get(at + 2), Some(TokenTree::Ident(_))) {
-            // A turbofish or a list follows: the path ends here for us.
+            // A turbofish or a list follows: the path ends here.
             at += 2;
             break;
         }
@@ -58,7 +58,7 @@ fn is(tokens: &[TokenTree], at: usize, mark: char) -> bool {
     matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == mark)
 }
 
-/// Whether what stands before makes this word a field, a macro's variable, a lifetime, or the rest of a path.
+/// Whether the token before makes this word a field, a macro's variable, a lifetime, or the rest of a path.
 fn before(tokens: &[TokenTree], at: usize) -> bool {
     let mark = |back: usize, mark| at >= back && is(tokens, at - back, mark);
     let field = mark(1, '.') && !mark(2, '.');

@@ -1,10 +1,10 @@
-//! No crate has an import cycle of more than three modules, neither among its files nor among what a folder contains.
+//! Tests that no crate has an import cycle of more than three modules, neither among its files nor in any level.
 
 use std::path::{Path, PathBuf};
 
 use hawser_imports::of_crate;
 
-/// As many modules may use each other in turn: two that are one thing in two files, and a third that both need.
+/// The most modules that may use each other in turn: two that are one thing in two files, and a third that both need.
 const MOST: usize = 3;
 
 fn crates() -> Vec<PathBuf> {

@@ -1,4 +1,5 @@
-//! The drawing shows an arrow that does not go down, and a cycle; the house itself has no arrow upward.
+//! Tests that the drawing shows an arrow that does not go down, and a cycle, and that the workspace has no arrow
+//! upward.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -29,7 +30,7 @@ fn a_cycle_shares_a_row_above_what_it_uses() {
     assert_eq!(picture.marked, BTreeSet::from([1, 2]));
 }
 
-/// `crates/base/tests/floors.rs` reads the manifests; this reads what the sources name.
+/// `crates/base/tests/floors.rs` reads the manifests; this test reads the names in the sources.
 #[test]
 fn no_source_names_a_crate_of_its_own_floor_or_above() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

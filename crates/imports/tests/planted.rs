@@ -1,5 +1,5 @@
-//! Small crates that are written for these tests show what counts as a use of a module: cycles that are there are
-//! found, through re-exports and macros too, and what only looks like one is none.
+//! Tests with small crates what counts as a use of a module: existing cycles are found, through re-exports and macros
+//! too, and seeming ones are not.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ fn graph(name: &str, files: &[(&str, &str)]) -> Graph {
     of_crate(&folder)
 }
 
-/// Its edges, as `from>to`, each once.
+/// The edges, as `from>to`, each once.
 fn edges(graph: &Graph) -> Vec<String> {
     let mut edges: Vec<String> =
         graph.edges.iter().map(|edge| format!("{}>{}", graph.names[edge.from], graph.names[edge.to])).collect();

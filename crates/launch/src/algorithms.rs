@@ -1,7 +1,8 @@
-//! The algorithms of collectives, and which of them a job of some size would get, for `hawser-info --collectives`.
+//! Lists the algorithms of collectives, and those that a job of a given size would get, for `hawser-info
+//! --collectives`.
 //!
-//! A rank of this host comes to the same: the model is the one that `mpi` would take (`Model::of`), the parameters are
-//! those of the environment. Before it: `hawser-info`; after it: `coll::survey`.
+//! A rank of this host chooses the same: the model is the one that `mpi` would use (`Model::of`), the parameters are
+//! those of the environment. Used by `hawser-info`; uses `coll::survey`.
 
 use hawser_base::Result;
 use hawser_coll::{Collective, Forced, Hosts, Limits, Model, PARAMS, Tuning, choices};
@@ -9,8 +10,8 @@ use hawser_job::flags::WORLD_BLOCK;
 use hawser_job::plan::{flag_payload, flag_step};
 use std::fmt::Write;
 
-/// The lines for jobs of `ranks` ranks: on this host with `cores` usable at once, on hosts with as many ranks as that, and on
-/// as many hosts as ranks.
+/// The text for jobs of `ranks` ranks: on this host with `cores` usable at once, on hosts with as many ranks as that,
+/// and on as many hosts as ranks.
 pub fn text(ranks: u32, cores: u32) -> Result<String> {
     let forced = Forced::from_params()?;
     let many = Hosts::new((0..ranks).map(|rank| rank / cores.max(1)));
@@ -44,7 +45,7 @@ fn line(parts: &[(u64, &str)]) -> String {
     parts.iter().take(1).map(|&(_, name)| name.to_owned()).chain(rest).collect::<Vec<_>>().join(", ")
 }
 
-/// A power of two.
+/// Formats a power of two.
 fn bytes(bytes: u64) -> String {
     match bytes.trailing_zeros() {
         20.. => format!("{} MiB", bytes >> 20),

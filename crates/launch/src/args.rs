@@ -1,7 +1,7 @@
-//! mpiexec's command line: MPICH's and Open MPI's spellings, one meaning.
+//! mpiexec's command line, in the spellings of MPICH and Open MPI, which mean the same here.
 //!
 //! Both write long options with one dash; `normalise` gives them two before clap sees them, and finds where the
-//! program's own arguments begin. Options that mean nothing here are taken silently. Nothing is started here.
+//! program's own arguments begin. Options that have no effect here are accepted silently. Nothing is started here.
 
 use crate::args_file;
 use crate::binding::{self, Binding};
@@ -139,7 +139,7 @@ struct Raw {
     command: Vec<OsString>,
 }
 
-/// Options of other launchers that change nothing here, by the number of values that they take.
+/// Options of other launchers that change nothing here, grouped by the number of values that they take.
 const SILENT: [&[&str]; 3] = [
     &[
         "oversubscribe",
@@ -176,15 +176,15 @@ const SILENT: [&[&str]; 3] = [
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct AppOptions {
     pub ranks: u32,
-    /// Its own hosts; none for the job's.
+    /// The hosts of this program; empty for those of the job.
     pub hosts: Vec<Entry>,
     pub directory: Option<PathBuf>,
-    /// Folders in which the program is looked for first, with colons between them.
+    /// Folders in which the program is looked for first, separated by colons.
     pub path: OsString,
     /// The processor that the host must have; empty for any.
     pub arch: String,
     pub command: Vec<OsString>,
-    /// Variables that are set, later ones over earlier ones; no value: passed on as it is.
+    /// Variables to set, later ones override earlier ones; one without a value is passed on unchanged.
     pub set: Vec<(OsString, Option<OsString>)>,
     pub inherit: Inherit,
 }
@@ -200,9 +200,9 @@ pub enum Inherit {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Options {
     pub apps: Vec<AppOptions>,
-    /// None: this one.
+    /// The hosts of the job; empty for this host.
     pub hosts: Vec<Entry>,
-    /// Ranks on each host before the next one's turn, instead of its slots.
+    /// The number of ranks placed on a host before the next host's turn, instead of its slots.
     pub per_host: Option<u32>,
     pub launcher: Launcher,
     pub timeout: Option<Duration>,
@@ -215,20 +215,20 @@ pub struct Options {
     pub stats: bool,
     pub info: bool,
     pub verbose: bool,
-    /// What the ranks go by; not of the command line.
+    /// The machine's profile, which the ranks use; it is not from the command line.
     pub profile: Found,
 }
 
-/// Why there is nothing to run.
+/// The reason why there is nothing to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// Help or version, to be printed.
     Print(String),
-    /// One line.
+    /// An error, in one line.
     Wrong(String),
 }
 
-/// What is written once and holds for all programs.
+/// Options that are given once and hold for all programs.
 #[derive(Default)]
 struct General {
     set: Vec<(OsString, Option<OsString>)>,
@@ -262,13 +262,13 @@ pub fn parse(arguments: &[OsString]) -> Result<Options, Stop> {
             app.inherit = general.inherit.clone();
         }
     }
-    // A job of more is refused later (`conduct::plan`).
+    // A larger job is refused later (`conduct::plan`).
     let size = options.apps.iter().map(|app| u64::from(app.ranks)).sum::<u64>().min(MAX_WORLD as u64);
     options.readers = readers(general.stdin.as_deref().unwrap_or("0"), size)?;
     Ok(options)
 }
 
-/// Takes the programs of a `-configfile`, which stands in the segment `of`.
+/// Reads the programs of a `-configfile`, which is named in the segment `of`.
 fn read_programs(
     command: &Command,
     file: &Path,
@@ -339,7 +339,7 @@ fn raw(command: &Command, segment: &[OsString]) -> Result<Raw, Stop> {
     })
 }
 
-/// Long options get their second dash, and `--` is put before the program.
+/// Gives long options their second dash, and puts `--` before the program.
 fn normalise(command: &Command, segment: &[OsString]) -> Result<Vec<OsString>, Stop> {
     let mut tokens = Vec::new();
     let mut rest = segment.iter();
@@ -378,14 +378,14 @@ fn normalise(command: &Command, segment: &[OsString]) -> Result<Vec<OsString>, S
     Ok(tokens)
 }
 
-/// The name and the value of `NAME=VALUE`.
+/// Splits `NAME=VALUE` into name and value.
 fn assignment(text: &OsStr) -> Option<(OsString, OsString)> {
     let bytes = text.as_bytes();
     let at = bytes.iter().position(|&byte| byte == b'=')?;
     Some((OsStr::from_bytes(&bytes[..at]).into(), OsStr::from_bytes(&bytes[at + 1..]).into()))
 }
 
-/// `-n4` and its like: the long name of the option, and the number.
+/// Splits `-n4` and its like into the long name of the option and the number.
 fn glued(name: &str) -> Option<(&'static str, &str)> {
     let (letters, number) = name.split_at(name.find(|c: char| c.is_ascii_digit())?);
     let long = match letters {
@@ -409,7 +409,7 @@ fn find<'a>(command: &'a Command, name: &str) -> Option<(&'a Arg, bool)> {
     })
 }
 
-/// What holds for the whole job, wherever it is written.
+/// Takes the options that hold for the whole job, wherever they are written.
 fn take_options(raw: &Raw, options: &mut Options, general: &mut General) -> Result<(), Stop> {
     take_outputs(raw, &mut options.outputs)?;
     options.keeps |= raw.keeps;
@@ -443,7 +443,7 @@ fn take_options(raw: &Raw, options: &mut Options, general: &mut General) -> Resu
     Ok(())
 }
 
-/// Where the ranks' output goes, and what its lines begin with.
+/// Takes the destinations of the ranks' output, and the label of its lines.
 fn take_outputs(raw: &Raw, outputs: &mut Outputs) -> Result<(), Stop> {
     let pattern = |option: &str, text: &Option<OsString>| {
         let pattern = text.as_ref().map(|text| Pattern::parse(option, text));
@@ -470,7 +470,7 @@ fn take_outputs(raw: &Raw, outputs: &mut Outputs) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Open MPI 5's `--output`: labels, `dir=DIR` and `file=NAME`, with `nocopy` behind a colon.
+/// Parses Open MPI 5's `--output`: labels, `dir=DIR` and `file=NAME`, with `nocopy` behind a colon.
 fn take_output(how: &str, outputs: &mut Outputs) -> Result<(), Stop> {
     // The words may stand in any order.
     let mut copies = true;
@@ -529,7 +529,7 @@ fn hosts(raw: &Raw) -> Result<Vec<Entry>, Stop> {
     }
 }
 
-/// After `take_options` of the same segment.
+/// Makes the program of a segment; call it after `take_options` of the same segment.
 fn app(raw: Raw, options: &Options) -> Result<Option<AppOptions>, Stop> {
     if raw.command.is_empty() {
         return Ok(None);
@@ -595,7 +595,7 @@ fn greatest(triplet: &str, most: i64) -> Option<i64> {
     Some(if found < last.min(first) { 0 } else { found })
 }
 
-/// How many ranks each host is to have, in the words of either launcher.
+/// The number of ranks for each host, in the spelling of either launcher.
 fn per_host(raw: &Raw) -> Result<Option<u32>, Stop> {
     let of_unit = |number: u32, what: &str| match what {
         "node" | "machine" | "board" => Some(number),
@@ -645,7 +645,7 @@ fn pairs(option: &str, flat: &[OsString]) -> Result<Vec<(OsString, Option<OsStri
     flat.chunks_exact(2).map(|pair| Ok((named(option, pair[0].clone())?, Some(pair[1].clone())))).collect()
 }
 
-/// A name that a variable can have.
+/// Checks that a variable can have this name.
 fn named(option: &str, name: OsString) -> Result<OsString, Stop> {
     match name.is_empty() || name.as_bytes().contains(&b'=') {
         true => Err(Stop::Wrong(format!("{option}: a variable needs a name; write {option} NAME=VALUE"))),

@@ -1,20 +1,20 @@
-//! Files of programs: `-configfile FILE` (MPI-5.0 §11.5), which has a line for what stands between two colons.
+//! Reads files of programs: `-configfile FILE` (MPI-5.0 §11.5), which has a line for what stands between two colons.
 //!
-//! Lines that begin with # are comments, one that ends with a backslash goes on in the next, and words are quoted as in
-//! a shell. Nothing is expanded. Before it: `args`, which finds the option; after it: `args` again, for each line.
+//! Lines that begin with # are comments, a line that ends with a backslash continues in the next, and words are quoted
+//! as in a shell. Nothing is expanded. Used by `args`, which finds the option and then parses each line.
 
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-/// The words of each line that has some, with the line's number.
+/// Reads the words of each line that has any, with the line's number.
 pub fn read(file: &Path) -> Result<Vec<(usize, Vec<OsString>)>, String> {
     let bytes = fs::read(file).map_err(|error| format!("the file of programs {}: {error}", file.display()))?;
     lines(&bytes).map_err(|line| format!("line {line} of {}: a quote is not closed", file.display()))
 }
 
-/// The same of a file's bytes, or the number of a line that has an open quote.
+/// The same for a file's bytes, or the number of a line that has an open quote.
 fn lines(bytes: &[u8]) -> Result<Vec<(usize, Vec<OsString>)>, usize> {
     let mut found = Vec::new();
     let mut text = Vec::new();

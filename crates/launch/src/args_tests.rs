@@ -1,4 +1,4 @@
-//! Spellings of the command line.
+//! Tests of the spellings of the command line.
 
 use super::*;
 
@@ -153,7 +153,7 @@ fn hosts_are_named_in_both_launchers_ways() {
     assert!(refused(&format!("-f {} -hosts a ./a", file.display())).contains("not both"));
     std::fs::remove_file(&file).unwrap();
     assert!(refused(&format!("-machinefile {} ./a", file.display())).contains("cannot be read"));
-    // A program may have hosts of its own; those of the first one are everybody's.
+    // A program may have hosts of its own; the first program's hosts are those of all.
     let options = parsed("-hosts a,b ./a : ./b : -host c:2 ./c");
     let own: Vec<_> = options.apps.iter().map(|app| (app.ranks, app.hosts.len())).collect();
     assert_eq!((names(&options).as_str(), own), ("a:1 b:1 ", vec![(2, 0), (2, 0), (2, 1)]));

@@ -1,7 +1,7 @@
-//! Which cores each rank of a host may run on: what `--bind-to` says in MPICH's and Open MPI's words, and what that
-//! comes to on a host. What cannot be done is said, never left out.
+//! The cores on which each rank of a host may run: parses `--bind-to` in the spellings of MPICH and Open MPI, and
+//! resolves it on a host. A binding that is impossible is reported, never ignored.
 //!
-//! Before it: `args`, which parses it, and `agent::run`, which asks for the cores; after it: `os::cpus`.
+//! Used by `args`, which parses it, and `agent::run`, which requests the cores; uses `os::cpus`.
 
 use hawser_os::cpus::{self, Unit};
 
@@ -9,15 +9,15 @@ use hawser_os::cpus::{self, Unit};
 pub enum Binding {
     #[default]
     None,
-    /// So many of these for each rank, in turn.
+    /// `count` of these units for each rank, in turn.
     Units { unit: Unit, count: u32 },
     /// Cores by their numbers, for the ranks in turn.
     User(Vec<Vec<u32>>),
 }
 
-/// What Open MPI says behind the unit, and what holds here anyway.
+/// Open MPI's modifiers behind the unit; they describe what happens here anyway.
 const DETAILS: [&str; 3] = ["overload-allowed", "no-overload", "if-supported"];
-/// A list of the user's names no more ranks than this (Linux knows no more cores).
+/// The most ranks in a user's list (Linux knows no more cores).
 const LIST_MAX: usize = 8192;
 
 /// `core`, `socket:2`, `core:overload-allowed`, `user:0+2,1-3x4`, `none`, …
@@ -71,7 +71,7 @@ fn called(unit: Unit) -> &'static str {
     }
 }
 
-/// MPICH's list: entries by commas, cores by +, ranges by -, repetition by x.
+/// Parses MPICH's list: entries by commas, cores by +, ranges by -, repetition by x.
 fn user(list: &str) -> Option<Vec<Vec<u32>>> {
     let mut entries = Vec::new();
     for entry in list.split(',') {
@@ -89,7 +89,8 @@ fn user(list: &str) -> Option<Vec<Vec<u32>>> {
 }
 
 impl Binding {
-    /// The cores of each of a host's `ranks`, none where they are not bound; or why they are not although it was asked.
+    /// The cores of each of a host's `ranks`, empty where they are not bound; or the reason why the requested binding
+    /// is impossible.
     pub fn cores(&self, ranks: usize) -> Result<Vec<Vec<usize>>, String> {
         let allowed = || cpus::allowed().unwrap_or_default();
         match self {
@@ -113,7 +114,7 @@ impl Binding {
     }
 }
 
-/// No two ranks on one core; a hardware thread is better than none of one's own.
+/// Gives each rank cores of its own; a hardware thread is better than sharing one.
 fn alone(units: &[Vec<usize>], count: u32, ranks: usize) -> Result<Vec<Vec<usize>>, String> {
     match ranks * count as usize <= units.len() {
         true => Ok(deal(units, count, ranks)),
@@ -122,7 +123,7 @@ fn alone(units: &[Vec<usize>], count: u32, ranks: usize) -> Result<Vec<Vec<usize
     }
 }
 
-/// In turn, and from the beginning again.
+/// Deals the units out in turn, and starts over when they are used up.
 fn deal(units: &[Vec<usize>], count: u32, ranks: usize) -> Vec<Vec<usize>> {
     let count = count as usize;
     let of_rank = |rank: usize| (rank * count..(rank + 1) * count).flat_map(|i| units[i % units.len()].clone());

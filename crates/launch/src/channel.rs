@@ -1,38 +1,39 @@
 //! Frames over a stream: the agent's standard input and output, or their other ends.
 //!
-//! Neither side ever blocks on the other: what cannot be written yet waits here, and whoever produces looks at
-//! `backlog` before it produces more.
+//! Neither side ever blocks on the other: bytes that cannot be written yet wait in the backlog, and a producer must
+//! check `backlog` before it produces more.
 //!
-//! A frame travels in pieces, each behind a word: its length, and whether another piece follows. Where a process beside
-//! beats into the same output (`pulse`), each piece is one write that the kernel does not divide. An agent's stream begins
-//! with `MARK`: what a remote shell or a login script has printed before is no part of it.
+//! A frame travels in pieces, each behind a header of 32 bits: its length, and whether another piece follows. Where
+//! another process writes heartbeats into the same output (`pulse`), each piece is one write that the kernel does not
+//! divide. An agent's stream begins with `MARK`: what a remote shell or a login script has printed before is no part of
+//! it.
 
 use hawser_os::pipe;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// The longest frame: a job's description with its environments is the longest we send.
+/// The longest frame. The longest that is sent is a job's description with its environments.
 const FRAME_MAX: usize = 64 << 20;
-/// What a pipe or a local socket takes whole or not at all (PIPE_BUF), without the word before it.
+/// The bytes that a pipe or a local socket takes whole or not at all (PIPE_BUF), without the header of the piece.
 const WHOLE: usize = 4096 - 4;
-/// In a piece's word: another piece of the frame follows.
+/// Flag in a piece's header: another piece of the frame follows.
 const MORE: u32 = 1 << 31;
-/// A word that is no piece's: a sign of life.
+/// A heartbeat: a value that is no piece's header.
 pub const BEAT: [u8; 4] = [0xff; 4];
-/// Where an agent's frames begin.
+/// The bytes before an agent's first frame.
 pub const MARK: &[u8] = b"\n\x01Hawser's agent\x02\n";
-/// How much is kept of what came before the mark.
+/// The number of bytes that are kept of what came before the mark.
 const CHATTER: usize = 4096;
 
 pub struct Channel {
     input: OwnedFd,
     output: OwnedFd,
-    /// Not yet taken from `at` on.
+    /// Received bytes, of which those from `at` on are not yet consumed.
     received: Vec<u8>,
     at: usize,
-    /// Pieces of a frame whose last one has not come.
+    /// The pieces of a frame whose last piece has not arrived.
     frame: Vec<u8>,
-    /// Not yet written from `sent` on; up to `whole` in one piece.
+    /// Bytes to write, of which those from `sent` on are not yet written; those up to `whole` are written in one piece.
     outgoing: Vec<u8>,
     sent: usize,
     whole: usize,
@@ -41,7 +42,7 @@ pub struct Channel {
     heard: bool,
 }
 
-/// What `Channel::receive` found.
+/// The result of `Channel::receive`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
     Frame(Vec<u8>),
@@ -51,7 +52,7 @@ pub enum Received {
 }
 
 impl Channel {
-    /// Takes over both descriptors, which must be this process's own: they are made not to block.
+    /// Takes ownership of both descriptors, which must be this process's own: they are made nonblocking.
     pub fn new(input: OwnedFd, output: OwnedFd) -> io::Result<Channel> {
         pipe::set_nonblocking(input.as_fd())?;
         pipe::set_nonblocking(output.as_fd())?;
@@ -70,13 +71,13 @@ impl Channel {
         })
     }
 
-    /// The other side is an agent, whose first frame comes behind its mark.
+    /// Expects an agent on the other side, whose first frame comes behind its mark.
     pub fn awaiting_mark(mut self) -> Channel {
         self.marked = false;
         self
     }
 
-    /// Another process beats into the same output.
+    /// Sends so that another process may write heartbeats into the same output.
     pub fn with_pulse(mut self) -> Channel {
         self.piece = WHOLE;
         self
@@ -90,22 +91,22 @@ impl Channel {
         self.output.as_fd()
     }
 
-    /// Bytes that wait to be written.
+    /// The number of bytes that wait to be written.
     pub fn backlog(&self) -> usize {
         self.outgoing.len() - self.sent
     }
 
-    /// Whether anything has come since this was asked last.
+    /// Whether anything was received since the last call.
     pub fn heard(&mut self) -> bool {
         std::mem::take(&mut self.heard)
     }
 
-    /// The last words that came before the mark, if that has not come.
+    /// The last bytes that came before the mark, if the mark has not come.
     pub fn chatter(&self) -> &[u8] {
         if self.marked { &[] } else { &self.received }
     }
 
-    /// An agent's first frame.
+    /// Sends an agent's first frame.
     pub fn announce(&mut self, body: &[u8]) -> io::Result<()> {
         assert!(body.len() + MARK.len() <= WHOLE && self.backlog() == 0, "a first frame of {} bytes", body.len());
         self.outgoing.extend(MARK);
@@ -113,7 +114,7 @@ impl Channel {
         self.send(body)
     }
 
-    /// Queues a frame and writes what can be written. An error means that the other side is gone.
+    /// Queues a frame and writes as much as possible. An error means that the other side is gone.
     pub fn send(&mut self, body: &[u8]) -> io::Result<()> {
         assert!(body.len() <= FRAME_MAX, "a frame of {} bytes", body.len());
         let mut rest = body;
@@ -129,7 +130,7 @@ impl Channel {
         }
     }
 
-    /// Writes what can be written.
+    /// Writes as much of the backlog as possible.
     pub fn flush(&mut self) -> io::Result<()> {
         while self.backlog() > 0 {
             if self.sent >= self.whole {
@@ -151,7 +152,7 @@ impl Channel {
         Ok(())
     }
 
-    /// The next whole frame, reading what is there.
+    /// Returns the next whole frame, after reading what has arrived.
     pub fn receive(&mut self) -> Received {
         loop {
             if let Some(frame) = self.next_frame() {
@@ -245,7 +246,7 @@ mod tests {
         let large: Vec<u8> = (0..200_000u32).flat_map(u32::to_le_bytes).collect();
         one.send(&large).unwrap();
         let frame = loop {
-            // A beat wherever the writing stands.
+            // A heartbeat between any two writes.
             let _ = pipe::write(one.output(), &BEAT);
             one.flush().unwrap();
             if let Received::Frame(frame) = other.receive() {

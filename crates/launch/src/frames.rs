@@ -1,7 +1,7 @@
-//! What mpiexec and an agent say to each other.
+//! The frames that mpiexec and an agent exchange.
 //!
 //! `Down` goes to the agent, `Up` comes from it; `channel` carries them. Both ends are of the same version, which the
-//! agent's first frame tells, so there are none to bridge; a frame that does not parse ends the connection.
+//! agent's first frame carries, so no other version is decoded; a frame that does not parse ends the connection.
 
 use crate::binding::Binding;
 use crate::trouble::Trouble;
@@ -10,10 +10,10 @@ use hawser_boot::protocol::{Secret, Unanswered};
 use hawser_job::{Facts, Open, ProcessVm, Silent, Tag, WaitPeer, Waiting, Ways};
 use hawser_os::cpus::Unit;
 
-/// Raised with every change of a frame but the first, which all versions understand.
+/// The version of the frames; raise it with every change of a frame but the first, which all versions understand.
 const VERSION: u32 = 11;
 
-/// What both ends must have alike.
+/// The version that both ends must have in common.
 pub fn version() -> String {
     format!("{} (frames {VERSION})", env!("CARGO_PKG_VERSION"))
 }
@@ -24,28 +24,29 @@ pub struct App {
     pub ranks: u32,
     pub program: Vec<u8>,
     pub args: Vec<Vec<u8>>,
-    /// Where to start it; empty for where mpiexec was started.
+    /// The directory in which it starts; empty for the one in which mpiexec was started.
     pub directory: Vec<u8>,
-    /// Folders in which it is looked for before its PATH, with colons between them.
+    /// Folders in which the program is looked for before its PATH, separated by colons.
     pub path: Vec<u8>,
-    /// The processor that it is for; empty for any.
+    /// The processor that the program is for; empty for any.
     pub arch: String,
-    /// Its whole environment but for what the agent adds.
+    /// Its whole environment except what the agent adds.
     pub environment: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// What an agent is to run.
+/// The job of one host, which its agent must run.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct HostJob {
     pub id: String,
-    /// What the user calls the host; empty for its own name.
+    /// The user's name for the host; empty for its own name.
     pub host: String,
-    /// Proof that a frame on the network is of this job. It travels here, and to the ranks when they are let in.
+    /// The proof that a frame on the network is of this job. The secret travels here, and to the ranks when they
+    /// attach.
     pub secret: Secret,
     pub size: u32,
-    /// The world ranks of this host, and the app of each.
+    /// The world ranks of this host, with the index of each one's app.
     pub ranks: Vec<(u32, u32)>,
-    /// The number of each world rank's host; nothing where there is one host.
+    /// The host number of each world rank; empty where there is one host.
     pub hosts: Vec<u32>,
     pub apps: Vec<App>,
     pub directory: Vec<u8>,
@@ -53,51 +54,51 @@ pub struct HostJob {
     /// The world ranks that read mpiexec's standard input.
     pub readers: Vec<u32>,
     pub stats: bool,
-    /// HAWSER_MEMBARRIER where mpiexec runs.
+    /// The value of HAWSER_MEMBARRIER where mpiexec runs.
     pub membarrier: bool,
-    /// The others go on when a rank ends (-disable-auto-cleanup).
+    /// The other ranks go on when a rank ends (-disable-auto-cleanup).
     pub keeps: bool,
     /// The profile of the machine that mpiexec is on, in one line (`node::profile`); empty for none.
     pub tuned: String,
 }
 
-/// A rank and what it lets all others know.
+/// A rank and the business card that it publishes to all others.
 pub type Card = (u32, Vec<u8>);
 
 /// A rank whose process is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankEnd {
     pub rank: u32,
-    /// It had not left MPI, nor done its work (`job::lives::Ending`).
+    /// The rank had not left MPI, nor done its work (`job::lives::Ending`).
     pub failed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Down {
     Start(Box<HostJob>),
-    /// For the readers; empty at the end of the input.
+    /// Input for the ranks that read it; empty at the end of the input.
     Input(Vec<u8>),
-    /// To be sent to every rank.
+    /// A signal to be sent to every rank.
     Signal(i32),
-    /// Asks for `Up::Snapshot`.
+    /// Requests `Up::Snapshot`.
     Snapshot,
-    /// End every rank, with this signal first; `code` for those who poll the abort word.
+    /// Ends every rank, with this signal first; `code` is for ranks that poll the abort flag.
     End {
         signal: i32,
         code: i32,
     },
-    /// What ranks of any host have published.
+    /// Business cards that ranks of any host have published.
     Cards(Vec<Card>),
-    /// Every rank has come to the end of MPI_Finalize: nobody needs an answer of anybody any more. `heard`: how many
-    /// `Up::Finalized` of this host came before.
+    /// Every rank has come to the end of MPI_Finalize: no rank needs an answer of another any more. `heard` is the
+    /// number of `Up::Finalized` of this host that had arrived before.
     AllFinalized {
         heard: u32,
     },
-    /// Processes of ranks, of other hosts as a rule, are gone.
+    /// Ranks, of other hosts as a rule, whose processes are gone.
     Ended(Vec<RankEnd>),
-    /// Asks for `Up::Counts`.
+    /// Requests `Up::Counts`.
     Counts,
-    /// Asks for `Up::Info`, measured for so many ranks; `settings`: what of their environment is ours.
+    /// Requests `Up::Info`, measured for `ranks` ranks; `settings` are the Hawser variables of their environment.
     Info {
         ranks: u32,
         settings: Vec<(Vec<u8>, Vec<u8>)>,
@@ -110,15 +111,16 @@ pub enum Stream {
     Err,
 }
 
-/// What a rank does.
+/// The activity of a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// Its program runs but has not called MPI_Init.
+    /// The program runs but has not called MPI_Init.
     NotInit,
-    /// Inside MPI_Init, or between MPI calls, or spinning in one.
+    /// The rank is inside MPI_Init, or between MPI calls, or spinning in one.
     Initializing,
     Computing,
-    /// Sleeping in a call, or polling. `since_ns` and `polled_ns` of the reason are ages here: clocks of hosts differ.
+    /// The rank sleeps in a call, or polls. `since_ns` and `polled_ns` of the reason are ages here: clocks of hosts
+    /// differ.
     Waiting(Waiting),
     Finalized,
     Ended,
@@ -129,11 +131,11 @@ pub struct RankState {
     pub rank: u32,
     pub pid: i32,
     pub doing: Doing,
-    /// How often it has looked at its network (`job::RankPage::looks`).
+    /// The number of times it has polled its network (`job::RankPage::looks`).
     pub looks: u64,
-    /// What it counted of what had been changed on its way: counters that are not 0.
+    /// The packets that it found changed in transit: the counters that are not 0.
     pub changed: Vec<(String, u64)>,
-    /// What it says of its ways to other hosts.
+    /// Its report of its paths to other hosts.
     pub ways: Ways,
 }
 
@@ -144,7 +146,7 @@ pub struct Counts {
     pub ranks: Vec<Counted>,
 }
 
-/// What one rank counted, and by which ports its peers on other hosts answered.
+/// The counters of one rank, and the ports by which its peers on other hosts answered.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Counted {
     pub rank: u32,
@@ -154,12 +156,12 @@ pub struct Counted {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Up {
-    /// An agent's first word, in every version.
+    /// The first frame of an agent, in every version.
     Ready {
         version: String,
         pid: i32,
     },
-    /// The ranks are being started; what was detected and chosen.
+    /// The ranks are being started; the texts are what was detected and chosen.
     Started {
         host: String,
         facts: Facts,
@@ -170,17 +172,17 @@ pub enum Up {
         stream: Stream,
         bytes: Vec<u8>,
     },
-    /// The readers have taken so many bytes of input: as many more may be sent.
+    /// The readers have taken this many bytes of input: as many more may be sent.
     InputTaken(u32),
     Trouble(Trouble),
-    /// The process of a rank is gone, as soon as that is known. In a job of several hosts. `has_left`: it had left MPI.
-    /// `unclear`: what was wrong with its end follows, at once or when it is known (`Up::Trouble`).
+    /// The process of a rank is gone; sent as soon as that is known, in a job of several hosts. `has_left`: it had left
+    /// MPI. `unclear`: its fault follows, at once or when it is known (`Up::Trouble`).
     Ended {
         end: RankEnd,
         has_left: bool,
         unclear: bool,
     },
-    /// For -v.
+    /// The end of a rank, for -v.
     RankEnded {
         rank: u32,
         pid: i32,
@@ -188,33 +190,33 @@ pub enum Up {
     },
     Snapshot(Vec<RankState>),
     Counts(Counts),
-    /// Something worth a line.
+    /// A message that mpiexec prints in a line.
     Note(String),
-    /// Nothing of the job is left on the host, and all its output is sent.
+    /// Nothing of the job is left on the host, and all its output has been sent.
     Finished {
         clean: bool,
     },
     Card(Card),
-    /// The first rank of this host has called MPI_Init. In a job of several hosts.
+    /// The first rank of this host has called MPI_Init. Sent in a job of several hosts.
     Attached,
-    /// What the ranks of this host have alike, as its first one said it (`boot::terms`). In a job of several hosts,
-    /// before any card of this host.
+    /// The job-wide settings of this host's ranks, as its first one reported them (`boot::terms`). Sent in a job of
+    /// several hosts, before any business card of this host.
     Terms {
         rank: u32,
         text: String,
     },
     /// A rank has come to the end of MPI_Finalize, or of its last session.
     Finalized,
-    /// It has begun another session.
+    /// The rank has begun another session.
     Back,
-    /// A rank has ended well without MPI_Init. In a job of several hosts.
+    /// A rank has ended well without MPI_Init. Sent in a job of several hosts.
     Left {
         rank: u32,
         pid: i32,
     },
-    /// What was detected on this host.
+    /// The text of what was detected on this host.
     Info(String),
-    /// What a rank says of its ways to another one.
+    /// A rank's report about its paths to another one.
     Unanswered {
         rank: u32,
         what: Unanswered,
@@ -501,7 +503,7 @@ fn get_ways(from: &mut Reader) -> Option<Ways> {
     Some(Ways { gone, faults, silent })
 }
 
-/// No rank of a remote group.
+/// The code for no rank of a remote group.
 const NOT_REMOTE: u32 = u32::MAX;
 
 fn put_reason(to: &mut Writer, reason: &Waiting) {

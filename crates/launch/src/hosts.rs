@@ -1,14 +1,15 @@
-//! The hosts of a job: which rank goes where, and how each is reached.
+//! The hosts of a job: assigns ranks to hosts, and makes the command by which each host is reached.
 //!
-//! How users name them is `boot`'s, for `hawser-bench` takes the same words. Names are given to the remote shell as they are written: nothing here, and no rank, resolves a name. Before it:
-//! `args`; after it: `conduct::plan`, which makes a job for each host, and `conduct::host`, which starts its agent.
+//! `boot` parses the names that users give to hosts, since `hawser-bench` takes the same ones. Names are passed to the
+//! remote shell as they are written: nothing here, and no rank, resolves a name. Used by `args`, by `conduct::plan`,
+//! which makes a job for each host, and by `conduct::host`, which starts its agent.
 
 pub use hawser_boot::hosts::{Entry, list, read};
 use hawser_os::host;
 use std::path::PathBuf;
 
-/// The turns of hosts, rank by rank: each takes as many as it has slots (`per_host` where that is given), and when all
-/// are full it begins again. None once every host has its most.
+/// Iterates over the host of each rank: each host takes as many ranks as it has slots (`per_host` where that is given),
+/// and when all are full the first host is next. None once every host has its maximum.
 pub struct Turns<'a> {
     hosts: &'a [Entry],
     per_host: Option<u32>,
@@ -40,18 +41,18 @@ impl<'a> Iterator for Turns<'a> {
     }
 }
 
-/// The ranks of a program for which no number is given: every slot is taken once.
+/// The ranks of a program for which no number is given: one for each slot.
 pub fn slots(hosts: &[Entry], per_host: Option<u32>) -> u32 {
     hosts.iter().fold(0, |sum, host| sum.saturating_add(per_host.unwrap_or(host.slots)))
 }
 
-/// What starts the agents of other hosts.
+/// The program that starts the agents of other hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Launcher {
     pub kind: Kind,
-    /// The remote shell to use instead of the kind's own, with its own options.
+    /// The remote shell to use instead of the default of its kind, with its own options.
     pub exec: Option<String>,
-    /// Where Hawser is installed on the other hosts, if elsewhere than here.
+    /// The directory in which Hawser is installed on the other hosts, if it is another one than here.
     pub prefix: Option<PathBuf>,
 }
 
@@ -64,7 +65,7 @@ pub enum Kind {
     Fork,
 }
 
-/// The words that come before a host's name; without any the agent is started here.
+/// The arguments that precede a host's name; without any the agent is started here.
 impl Launcher {
     pub fn shell(&self, name: &str) -> Option<Vec<String>> {
         let here = ["localhost", "127.0.0.1", "::1"];
@@ -79,14 +80,14 @@ impl Launcher {
             return None;
         }
         let words: &[&str] = match self.kind {
-            // Who has to be asked for a password is told so at once.
+            // A user who would have to enter a password gets an error at once.
             Kind::Ssh => &["ssh", "-x", "-o", "BatchMode=yes"],
             _ => &["rsh"],
         };
         Some(words.iter().map(|&word| word.into()).collect())
     }
 
-    /// The command that a remote shell is given: the same mpiexec, as the guard of an agent.
+    /// The command for a remote shell: the same mpiexec, as the guard of an agent.
     pub fn command(&self, subcommand: &str) -> (PathBuf, String) {
         let own = std::env::current_exe().unwrap_or_else(|_| "mpiexec".into());
         let program = self.prefix.as_ref().map_or(own, |prefix| prefix.join("bin/mpiexec"));
@@ -95,7 +96,7 @@ impl Launcher {
     }
 }
 
-/// A word for a remote shell of any kind (sh, csh, fish).
+/// Quotes a word for a remote shell of any kind (sh, csh, fish).
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,=".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {

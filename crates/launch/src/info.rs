@@ -1,4 +1,4 @@
-//! What was detected and chosen, for `mpiexec --info` and `hawser-info`.
+//! The text of what was detected and chosen, for `mpiexec --info` and `hawser-info`.
 
 use crate::agent::libraries;
 use crate::params;
@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-/// The facts of a host in one line.
+/// The properties of a host in one line.
 pub fn facts(facts: &Facts) -> String {
     let copy = match facts.memcpy_mb_s {
         0 => "copy speed not measured".into(),
@@ -29,25 +29,25 @@ pub fn facts(facts: &Facts) -> String {
     format!("{} cores, {copy}, {process_vm}, doorbells by {bells}", facts.cores)
 }
 
-/// Names and values of an environment.
+/// The names and values of an environment.
 pub type Environment = [(Vec<u8>, Vec<u8>)];
 
-/// Everything, as measured here for `ranks` ranks.
+/// The whole text, as measured here for `ranks` ranks.
 pub fn text(ranks: usize, profile: &Found) -> String {
     of_host(ranks, &own_settings()) + &parameters(profile)
 }
 
-/// What of this process's environment is ours.
+/// The Hawser variables in this process's environment.
 pub fn own_settings() -> Vec<(Vec<u8>, Vec<u8>)> {
     settings(&std::env::vars_os().map(|(name, value)| (name.into_vec(), value.into_vec())).collect::<Vec<_>>())
 }
 
-/// What of an environment is ours.
+/// The Hawser variables in an environment.
 pub fn settings(environment: &Environment) -> Vec<(Vec<u8>, Vec<u8>)> {
     environment.iter().filter(|(name, _)| name.starts_with(b"HAWSER_")).cloned().collect()
 }
 
-/// What this host has, as measured for `ranks` ranks with these settings.
+/// The properties of this host, as measured for `ranks` ranks with these settings.
 pub fn of_host(ranks: usize, settings: &Environment) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "Hawser {LIBRARY}, segment layout {LAYOUT_VERSION}");

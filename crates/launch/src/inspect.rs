@@ -1,4 +1,4 @@
-//! Finding the running jobs of this user and asking their agents: for `hawser-info`.
+//! Finds the running jobs of this user and queries their agents. Used by `hawser-info`.
 
 use hawser_boot::protocol::{Inspect, MESSAGE_MAX, Message, SOCKET_PREFIX};
 use hawser_os::unix::Packets;
@@ -6,21 +6,21 @@ use hawser_os::{clock, host};
 use std::collections::BTreeSet;
 use std::io;
 
-/// Who answers for a job, or for this host's part of it: its socket and the job's name.
+/// An agent that answers for a job, or for this host's part of it: its socket and the job's name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Agent {
     pub job: String,
     pub socket: String,
 }
 
-/// How a host's part of a job of several hosts is called; the whole has the job's name.
+/// The name of a host's part of a job of several hosts; the whole has the job's name.
 pub fn part(job: &str, host: &str) -> String {
-    // A socket's name is short.
+    // The name of a socket must be short.
     let short: String = host.chars().filter(char::is_ascii_alphanumeric).take(16).collect();
     format!("{job}@{short}")
 }
 
-/// Jobs on this host (in this network namespace) that `user` started.
+/// The jobs on this host (in this network namespace) that `user` started.
 pub fn agents() -> Vec<Agent> {
     let sockets = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
     agents_in(&sockets, host::user())
@@ -37,8 +37,8 @@ fn agents_in(sockets: &str, user: u32) -> Vec<Agent> {
     found.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Those that `wanted` names: a job, or the process of its mpiexec; all without one. A part of a job is left out where
-/// the whole can be asked.
+/// Selects the agents that `wanted` names: a job, or the process of its mpiexec; all without one. A part of a job is
+/// left out where the whole can be queried.
 pub fn select(agents: Vec<Agent>, wanted: Option<&str>) -> Vec<Agent> {
     let whole = |agent: &Agent| agent.job.split('@').next().unwrap_or_default().to_owned();
     let named = |agent: &Agent, name: &str| {
@@ -48,11 +48,11 @@ pub fn select(agents: Vec<Agent>, wanted: Option<&str>) -> Vec<Agent> {
     agents.iter().filter(|agent| is_best(agent) && wanted.is_none_or(|name| named(agent, name))).cloned().collect()
 }
 
-/// From asking to the whole answer: an agent that is stopped gives none, and its job is no reason to keep others waiting.
+/// The time limit of a query: an agent that is stopped never replies, and its job must not keep others waiting.
 const ANSWER_NS: u64 = 5_000_000_000;
 
-/// What an agent answers, within a time. Its end of the connection must be this user's, so that nobody else can answer
-/// for it.
+/// Returns an agent's reply, within a time limit. The peer of the connection must be this user's, so that no other user
+/// can answer for it.
 pub fn ask(agent: &Agent, what: Inspect) -> io::Result<String> {
     let deadline_ns = clock::now_ns() + ANSWER_NS;
     ask_by(agent, what, deadline_ns).map_err(|error| match error.kind() {
@@ -88,10 +88,11 @@ fn ask_by(agent: &Agent, what: Inspect, deadline_ns: u64) -> io::Result<String> 
     }
 }
 
-/// How many agents are asked at once: a stranger may have made any number of sockets with names like theirs.
+/// The most agents that are queried at once: another user may have made any number of sockets with names like theirs.
 const ASKED_AT_ONCE: usize = 256;
 
-/// What several agents answer, in their order; many are asked at once, so that those that do not answer cost one wait.
+/// The replies of several agents, in their order; many are queried at once, so that those that never reply cost one
+/// wait.
 pub fn ask_all(agents: &[Agent], wanted: &[Inspect]) -> Vec<Vec<io::Result<String>>> {
     let ask_some = |some: &[Agent]| {
         std::thread::scope(|scope| {

@@ -1,9 +1,10 @@
-//! Floor 8: `mpiexec`, the agent that it starts on a host, and `hawser-info`.
+//! Layer 8: `mpiexec`, the agent that it starts on a host, and `hawser-info`.
 //!
-//! mpiexec (`conduct`) reads the command line (`args`), starts an agent for each host (`hosts`), and speaks with it in frames
-//! (`frames`, `channel`) over the agent's standard input and output, through ssh too. The agent (`agent`) starts the
-//! ranks, lets them in by the host's gate (`host::gate`), carries their output and tells how they end. Each of
-//! the two ends everything below it when the other is gone. Nothing here polls: every wait is an event or a deadline.
+//! mpiexec (`conduct`) reads the command line (`args`), starts an agent for each host (`hosts`), and exchanges frames
+//! with it (`frames`, `channel`) over the agent's standard input and output, through ssh too. The agent (`agent`)
+//! starts the ranks, accepts them by the host's rank server (`host::gate`), relays their output and reports how they
+//! end. Each of the two ends everything below it when the other is gone. Nothing here polls: every wait is for an event
+//! or a deadline.
 #![forbid(unsafe_code)]
 
 pub mod agent;

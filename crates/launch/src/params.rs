@@ -1,4 +1,4 @@
-//! The launcher's own parameters, and the table of all that a job reads.
+//! The launcher's own parameters, and the table of all parameters that a job reads.
 
 use hawser_base::Result;
 use hawser_base::param::{Kind, Param, Read};
@@ -17,7 +17,7 @@ pub static HANG: Param = Param {
 pub static UNREACHED: Param = Param {
     name: "HAWSER_UNREACHED_S",
     kind: Kind::Number { min: 0, max: 1_000_000 },
-    // A port of a spanning tree that has come up may forward nothing for 20 and twice 15 s (IEEE 802.1D-2004, table 17-1).
+    // A port of a spanning tree that comes up may forward nothing for 20 and twice 15 s (IEEE 802.1D-2004, table 17-1).
     default: "60",
     help: "seconds in which two ranks of different hosts are both in MPI and nothing is answered between them, after which mpiexec \
            lists what was tried and ends the job; 0 never does",
@@ -56,20 +56,20 @@ pub static TIMEOUT: Param = Param {
     read: Read::AtStart,
 };
 
-/// Whether ranks may use membarrier(2) where it is offered.
+/// Whether ranks may use membarrier(2) where the kernel offers it.
 pub fn may_membarrier() -> bool {
     MEMBARRIER.flag().unwrap_or(true)
 }
 
-/// What the launcher reads from its environment.
+/// The parameters that the launcher reads from its environment.
 static PARAMS: [&Param; 5] = [&HANG, &UNREACHED, &STATS, &MEMBARRIER, &TIMEOUT];
 
-/// The launcher's parameters and the ranks'.
+/// The parameters of the launcher and of the ranks.
 pub fn all() -> Vec<&'static Param> {
     PARAMS.into_iter().chain(hawser_node::params()).collect()
 }
 
-/// Refuses a wrong value once, before every rank does.
+/// Refuses an invalid value once, before every rank would.
 pub fn check() -> Result<()> {
     PARAMS.into_iter().filter(|param| param.is_set()).try_for_each(Param::check)?;
     hawser_node::check_params()

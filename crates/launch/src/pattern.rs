@@ -1,13 +1,13 @@
-//! Patterns with a rank's place in them, for labels of lines and names of files: MPICH's and Open MPI's.
+//! Patterns that contain a rank's place, for labels of lines and names of files, in the syntax of MPICH and Open MPI.
 //!
 //! `%r` is the rank, `%g` the process group's number (always 0 here), `%p` the number of the rank's host among the
-//! job's, `%h` its name and `%%` a percent sign. Nothing is opened here. Before it: `args`; after it: `conduct`.
+//! job's, `%h` its name and `%%` a percent sign. Nothing is opened here. Used by `args` and `conduct`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-/// Where a rank is.
+/// The place of a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub rank: u32,
@@ -21,19 +21,19 @@ pub struct Place {
 enum Part {
     Text(Vec<u8>),
     Rank,
-    /// With zeroes before it, so that names sort as ranks do.
+    /// The rank with leading zeroes, so that names sort as ranks do.
     PaddedRank,
     Group,
     Proxy,
     Host,
 }
 
-/// A text with gaps for a rank's place.
+/// A text with placeholders for a rank's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern(Vec<Part>);
 
 impl Pattern {
-    /// Reads the value of `option`, or says in a line what is wrong with it.
+    /// Parses the value of `option`, or returns a line that names the error.
     pub fn parse(option: &str, text: &OsStr) -> Result<Pattern, String> {
         let mut parts = vec![Part::Text(Vec::new())];
         let mut bytes = text.as_bytes().iter().copied();
@@ -64,7 +64,7 @@ impl Pattern {
         Pattern(vec![Part::Text(b"[".into()), Part::Rank, Part::Text(b"] ".into())])
     }
 
-    /// `text`, as it is, then the rank, then `rest`.
+    /// `text`, literally, then the rank, then `rest`.
     pub fn around_rank(text: &OsStr, is_padded: bool, rest: &str) -> Pattern {
         let rank = if is_padded { Part::PaddedRank } else { Part::Rank };
         Pattern(vec![Part::Text(text.as_bytes().into()), rank, Part::Text(rest.into())])
@@ -84,17 +84,17 @@ impl Pattern {
     }
 }
 
-/// What is done with the ranks' output.
+/// The destinations of the ranks' output.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Outputs {
-    /// What each line begins with.
+    /// The label of each line.
     pub label: Option<Pattern>,
-    /// Files instead of mpiexec's own output.
+    /// The files that get the output instead of mpiexec's own output.
     pub out: Option<Pattern>,
     pub err: Option<Pattern>,
-    /// The files' folders are made.
+    /// The folders of the files are created.
     pub makes_folders: bool,
-    /// What goes to files goes to mpiexec's own output, too.
+    /// Output to files goes to mpiexec's own output, too.
     pub copies: bool,
 }
 
@@ -107,8 +107,8 @@ impl Outputs {
         [name(&self.out), name(&self.err)]
     }
 
-    /// Open MPI's `--output-filename DIR[:nojobid,nocopy]`: DIR/1/rank.N/stdout and stderr. What stands behind the last
-    /// colon is part of the name where it is none of these words.
+    /// Parses Open MPI's `--output-filename DIR[:nojobid,nocopy]`: DIR/1/rank.N/stdout and stderr. The text behind the
+    /// last colon is part of the name where it is none of these words.
     pub fn take_folder(&mut self, value: &OsStr) {
         let words = |text: &[u8]| text.split(|&b| b == b',').map(<[u8]>::to_ascii_lowercase).collect::<Vec<_>>();
         let colon = value.as_bytes().iter().rposition(|&byte| byte == b':');

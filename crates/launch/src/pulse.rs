@@ -1,10 +1,11 @@
-//! Signs of life between hosts, so that a silent network or a machine without power is told from a process that is
-//! merely stopped.
+//! Heartbeats between hosts, by which a silent network or a machine without power is distinguished from a process that
+//! is merely stopped.
 //!
-//! Every second something beats into each channel to another host: beside mpiexec this process (`main`), beside a far
-//! agent its guard (`agent::guard`). A stopped mpiexec or agent is waited for, since what beats beside it goes on; only
-//! where that is stopped or gone too, or nothing gets through, there is silence. A beat is one write that the kernel never
-//! divides (`channel`), so it may fall between those of the process beside.
+//! Every second a heartbeat is written into each channel to another host: by this process (`main`) beside mpiexec, and
+//! by its guard (`agent::guard`) beside a remote agent. A stopped mpiexec or agent is waited for, since its heartbeats
+//! continue; only where the writer of the heartbeats is stopped or gone too, or nothing gets through, there is silence.
+//! A heartbeat is one write that the kernel never divides (`channel`), so it may fall between writes of the other
+//! process.
 
 use crate::channel::BEAT;
 use hawser_os::epoll::{Epoll, Interest};
@@ -13,15 +14,16 @@ use hawser_os::{clock, pipe};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// How mpiexec asks for the process that beats beside it.
+/// The subcommand by which mpiexec starts the process that writes its heartbeats.
 pub const SUBCOMMAND: &str = "__pulse";
 
 const BEAT_NS: u64 = 1_000_000_000;
-/// Seconds of silence after which the other side is lost: with the time that ends the rest it makes less than ten.
+/// Seconds of silence after which the other side counts as lost: with the time that ends the rest it makes less than
+/// ten.
 pub const SILENCE_S: u32 = 7;
 
-/// How long the other side has been silent, counted in looks: whoever was stopped itself has looked once, however long
-/// that was.
+/// The duration of the other side's silence, counted in checks: a process that was stopped itself has checked once,
+/// however long it was stopped.
 pub struct Silence {
     look_at_ns: u64,
     looks: u32,
@@ -34,17 +36,17 @@ impl Default for Silence {
 }
 
 impl Silence {
-    /// Something has come, or nothing could have.
+    /// Ends the silence: something was received, or nothing could have been.
     pub fn broken(&mut self) {
         self.looks = 0;
     }
 
-    /// When to look again.
+    /// The time of the next check.
     pub fn look_at_ns(&self) -> u64 {
         self.look_at_ns
     }
 
-    /// To be asked when that time has come; whether the silence is too long.
+    /// Call it when that time has come. Returns whether the silence is too long.
     pub fn is_death(&mut self) -> bool {
         let now_ns = clock::now_ns();
         if now_ns >= self.look_at_ns {
@@ -55,12 +57,13 @@ impl Silence {
     }
 }
 
-/// Until the next beat.
+/// The time until the next heartbeat.
 pub fn next_beat_ms(last_ns: u64) -> u64 {
     (last_ns + BEAT_NS).saturating_sub(clock::now_ns()).div_ceil(1_000_000)
 }
 
-/// One beat; whether there is still somebody to take it. Where there is no room, what fills it is a sign of life.
+/// Writes one heartbeat. Returns whether the reader still exists. Where the channel is full, the data that fills it is
+/// a sign of life.
 pub fn beat(channel: &OwnedFd) -> bool {
     match pipe::write(channel.as_fd(), &BEAT) {
         Err(error) => error.kind() == io::ErrorKind::WouldBlock,
@@ -68,7 +71,7 @@ pub fn beat(channel: &OwnedFd) -> bool {
     }
 }
 
-/// Beats into every channel that mpiexec hands over on `line`, until mpiexec is gone.
+/// Writes heartbeats into every channel that mpiexec hands over on `line`, until mpiexec is gone.
 pub fn main(line: OwnedFd) -> i32 {
     match serve(Packets::from(line)) {
         Ok(()) => 0,
@@ -108,7 +111,7 @@ mod tests {
     #[test]
     fn silence_is_counted_in_looks_and_broken_by_any_sign() {
         let mut silence = Silence { look_at_ns: 0, looks: 0 };
-        // Long ago: one look all the same.
+        // A long stop counts as one check all the same.
         assert!(!silence.is_death() && !silence.is_death());
         for _ in 2..SILENCE_S {
             silence.look_at_ns = 0;

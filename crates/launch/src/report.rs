@@ -1,5 +1,6 @@
-//! Who waits for whom: the report of a job that does not move, and whether it is one. A peer that a waiting rank does
-//! not reach any more is named with the ways that were tried, and no cycle is told of what such a link holds up.
+//! The report of a job without progress: which rank waits for which, and whether the job is stuck. A peer that a
+//! waiting rank cannot reach any more is named with the paths that were tried, and no cycle is reported that such a
+//! broken path causes.
 
 use crate::frames::{Doing, RankState};
 use hawser_job::{Open, Silent, Tag, WaitPeer, Waiting};
@@ -9,8 +10,9 @@ use std::fmt::Write;
 /// The state of a rank and the host that it is on.
 pub type Located<'a> = (&'a str, &'a RankState);
 
-/// How long no rank has made progress: every rank that has called MPI_Init and can still call MPI sleeps in a call or polls in
-/// vain, and the latest of them has for so long. None where some rank computes, or nobody waits: programs need not be of MPI.
+/// The time in which no rank has made progress: every rank that has called MPI_Init and can still call MPI sleeps in a
+/// call or has empty polls only, and the latest of them has for so long. None where some rank computes, or none waits:
+/// programs need not be of MPI.
 pub fn stuck_ns<'a>(states: impl IntoIterator<Item = &'a RankState>) -> Option<u64> {
     let mut least: Option<u64> = None;
     for state in states {
@@ -23,7 +25,8 @@ pub fn stuck_ns<'a>(states: impl IntoIterator<Item = &'a RankState>) -> Option<u
     least
 }
 
-/// Of what there is a report where this was found: a rank that has not called MPI_Init may compute, or its program does not start.
+/// The headline of the report of a stop: a rank that has not called MPI_Init may compute, or its program does not
+/// start.
 pub fn stop<'a>(hang_s: u64, states: impl IntoIterator<Item = &'a RankState>) -> String {
     let absent: Vec<_> =
         states.into_iter().filter(|state| state.doing == Doing::NotInit).map(|state| state.rank).collect();
@@ -62,7 +65,7 @@ pub fn report(why: &str, states: &[Located]) -> String {
     text + &changes(states)
 }
 
-/// What ranks counted of what had been changed on its way to them, if anything: one line for all.
+/// One line for all packets that the ranks found changed in transit, if there are any.
 fn changes(states: &[Located]) -> String {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     let mut ranks: Vec<(u32, &str)> = Vec::new();
@@ -81,12 +84,12 @@ fn changes(states: &[Located]) -> String {
     )
 }
 
-/// The name of the host that a rank is on.
+/// The name of the host of a rank.
 fn host_of<'a>(states: &[Located<'a>], rank: u32) -> &'a str {
     states.iter().find(|(_, state)| state.rank == rank).map_or("another host", |(host, _)| host)
 }
 
-/// What a rank that waits says of its ways to other hosts, below its line.
+/// The report of a waiting rank about its paths to other hosts, to be put below its line.
 fn ways<'a>(state: &RankState, host: impl Fn(u32) -> &'a str) -> String {
     let indented = |lines: &str| lines.lines().map(|line| format!("      {line}\n")).collect::<String>();
     let mut text = String::new();
@@ -104,7 +107,7 @@ fn ways<'a>(state: &RankState, host: impl Fn(u32) -> &'a str) -> String {
     text
 }
 
-/// The peers that a rank that waits does not reach. What one that computes has said may be over.
+/// The peers that a waiting rank cannot reach. The report of one that computes may be out of date.
 fn silent(state: &RankState) -> &[Silent] {
     if let Doing::Waiting(_) = state.doing { &state.ways.silent } else { &[] }
 }
@@ -163,7 +166,7 @@ fn is_polling(reason: &Waiting) -> bool {
     reason.polled_ns != 0
 }
 
-/// Whether something is under way between two ranks, and nothing of it is answered.
+/// Whether something is in flight between two ranks, and nothing of it is acknowledged.
 fn is_held_up(states: &BTreeMap<u32, &RankState>, rank: u32, peer: u32) -> bool {
     let misses = |rank: u32, peer: u32| {
         states.get(&rank).is_some_and(|state| silent(state).iter().any(|silent| silent.peer == peer))
@@ -171,8 +174,8 @@ fn is_held_up(states: &BTreeMap<u32, &RankState>, rank: u32, peer: u32) -> bool 
     misses(rank, peer) || misses(peer, rank)
 }
 
-/// Cycles of ranks each of which waits for the next alone, the lowest rank first. One that polls may look elsewhere
-/// next, and one that waits for what a silent link holds up waits for no rank.
+/// The cycles of ranks each of which waits for the next alone, the lowest rank first. A rank that polls may wait for
+/// another next, and a rank that waits for data on a silent path waits for no rank.
 fn cycles(states: &BTreeMap<u32, &RankState>) -> Vec<Vec<u32>> {
     let next = |rank: u32| match &states.get(&rank)?.doing {
         Doing::Waiting(reason @ Waiting { peer: WaitPeer::Rank(peer), .. })
@@ -191,7 +194,7 @@ fn cycles(states: &BTreeMap<u32, &RankState>) -> Vec<Vec<u32>> {
             path.push(rank);
             at = next(rank);
         }
-        // Ends at a rank seen before: a cycle if that is on this very path.
+        // The walk ends at a rank seen before: a cycle if that rank is on this very path.
         if let Some(begin) = at.and_then(|rank| path.iter().position(|&p| p == rank)) {
             let mut cycle = path.split_off(begin);
             let lowest = (0..cycle.len()).min_by_key(|&i| cycle[i]).unwrap_or(0);
@@ -342,7 +345,7 @@ mod tests {
         assert!(said.ends_with(lines), "{said}");
         states[1].ways.silent = vec![silent(0, false)];
         assert!(text(&states).contains("    rank 0 on vm has never answered it:\n"));
-        // What is under way to others is no matter of these two.
+        // Data in flight to others does not concern these two.
         states[1].ways.silent = vec![silent(7, true)];
         assert!(text(&states).contains("    rank 7 on another host does not") && text(&states).contains("cycle"));
         // A page may be old.

@@ -1,9 +1,10 @@
-//! Counters as text: a line for each rank with what it counted, one with who answered it on which port, and the sum.
+//! Counters as text: a line for each rank with its counters, one with the peers that answered it on each port, and the
+//! sum.
 
 use crate::frames::{Counted, Counts};
 use std::fmt::Write;
 
-/// The lines; counters that stayed at zero are left out.
+/// The lines; counters of zero are left out.
 pub fn text(counts: &Counts) -> String {
     let mut text = String::new();
     let mut sum = vec![0u64; counts.names.len()];

@@ -1,37 +1,38 @@
-//! What goes wrong with a rank, in the line that mpiexec prints and the code that it exits with.
+//! The failures of ranks, with the line that mpiexec prints for each and mpiexec's exit code.
 //!
-//! The agent finds troubles (`agent::run`, `host::gate`), mpiexec prints the first one and ends the job.
+//! The agent finds failures (`agent::run`, `host::gate`); mpiexec prints the first one and ends the job.
 
 use crate::wire::{Reader, Writer};
 use hawser_host::life::Fault;
 use hawser_os::signals;
 use std::path::Path;
 
-/// mpiexec's own exit codes, where no rank's code says more.
+/// mpiexec's own exit codes, for failures that are not reported by a rank's code.
 pub const EXIT_FAILURE: i32 = 1;
 /// A wrong command line.
 pub const EXIT_USAGE: i32 = 2;
 /// `--timeout` has passed: the code of timeout(1).
 pub const EXIT_TIMEOUT: i32 = 124;
-/// As shells have it: found but not to be executed, and not found.
+/// The codes of shells: found but not executable, and not found.
 pub const EXIT_NOT_EXECUTABLE: i32 = 126;
 pub const EXIT_NOT_FOUND: i32 = 127;
-/// Plus the number of a signal.
+/// The base to which the number of a signal is added.
 pub const EXIT_SIGNAL: i32 = 128;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// The program could not be started.
     NotStarted { code: i32, text: String },
-    /// It could, and something was wrong with the rank's end.
+    /// The program was started, and the rank did not end well.
     Ended(Fault),
     /// The rank ended without MPI_Init although others called it.
     NoInit,
     /// MPI_Abort, or an error handler that ends the job.
     Aborted { code: i32, text: String },
-    /// The rank has mapped another MPI library, or its program asks for one; `ours` is the second remedy, if there is one.
+    /// The rank has mapped another MPI library, or its program requires one; `ours` is the second remedy, if there is
+    /// one.
     OtherMpi { program: String, file: String, ours: String },
-    /// The rank and another one differ in what all ranks must have alike; the text names both.
+    /// The rank and another one differ in job-wide settings; the text names both.
     Unlike { text: String },
     /// The agent cannot run the job at all.
     Host { text: String },
@@ -40,15 +41,15 @@ pub enum What {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     pub rank: u32,
-    /// 0 where there is none.
+    /// The process id; 0 where there is none.
     pub pid: i32,
     pub what: What,
 }
 
 impl What {
-    /// `ours` is the directory of our libraries, where it is known. A program that asks for a library which we do not
-    /// stand in for can only be built again; `by_rpath`: its own file says where to find the other one (DT_RPATH), which
-    /// nothing in the environment overrides.
+    /// Makes the failure of a program of another MPI. `ours` is the directory of our libraries, where it is known. A
+    /// program linked with a library that Hawser cannot replace can only be built again; `by_rpath`: its own file names
+    /// the directory of the other one (DT_RPATH), which nothing in the environment overrides.
     pub fn other_mpi(program: &str, file: &str, by_rpath: bool, ours: Option<&Path>) -> What {
         let name = Path::new(file).file_name().unwrap_or_default();
         let remedy = |directory: &Path| match directory.join(name).exists() {
@@ -64,7 +65,7 @@ impl What {
 }
 
 impl Trouble {
-    /// The exit code of mpiexec if this is what ends the job.
+    /// The exit code of mpiexec if this failure ends the job.
     pub fn exit_code(&self) -> i32 {
         match self.what {
             What::NotStarted { code, .. } | What::Ended(Fault::Exited { code }) => code,
@@ -75,7 +76,7 @@ impl Trouble {
         }
     }
 
-    /// One line: who, where, what.
+    /// One line: which rank, where, what.
     pub fn line(&self, host: &str) -> String {
         let rank = self.rank;
         let who = if self.pid == 0 {

@@ -1,4 +1,5 @@
-//! Numbers, bytes and lists to and from a frame's body. Reading never trusts a length: what does not parse is `None`.
+//! Encodes numbers, bytes and lists into a frame's body, and decodes them. Decoding never trusts a length: input that
+//! does not parse gives `None`.
 
 /// Appends values.
 #[derive(Default)]
@@ -36,7 +37,7 @@ impl Writer {
         self
     }
 
-    /// Ends a chain of values where nothing is to be given back.
+    /// Ends a chain of values where the caller needs no result.
     pub fn done(&mut self) {}
 }
 
@@ -73,7 +74,7 @@ impl<'a> Reader<'a> {
 
     pub fn list<T>(&mut self, mut get: impl FnMut(&mut Reader<'a>) -> Option<T>) -> Option<Vec<T>> {
         let len = self.u32()? as usize;
-        // Every item takes at least a byte: a longer list cannot be true.
+        // Every item takes at least a byte, so a longer list is invalid.
         if len > self.0.len() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Every way in which a job can end leaves nothing: processes, sockets, files.
+//! Tests that a job leaves nothing behind, however it ends: no processes, sockets or files.
 
 mod harness;
 
@@ -26,7 +26,7 @@ fn a_rank_killed_by_a_signal_ends_the_job() {
 fn a_rank_killed_below_a_shell_ends_the_job() {
     let outcome = run_script("-n 3", &format!("{RANK} one 1 signal 9; echo after; exit 5"));
     assert_eq!(outcome.code, 137);
-    // The shell may say so, too.
+    // The shell may report it, too.
     assert!(
         outcome.err.contains("mpiexec: rank 1 on host ") && outcome.err.contains("was killed by signal 9 (Killed)"),
         "{}",
@@ -37,13 +37,13 @@ fn a_rank_killed_below_a_shell_ends_the_job() {
 
 #[test]
 fn an_orphaned_rank_is_watched_to_its_end() {
-    // The rank's process is no child of what was started for the rank, and comes back to the agent.
+    // The rank's process is not a child of the process that was started for the rank; it is reparented to the agent.
     let outcome = run_script("-n 2", &format!("({RANK} one 1 signal 9 &); sleep 1"));
     assert_eq!(outcome.code, 137);
     one_line(&outcome, "was killed by signal 9 (Killed)");
     let outcome = run_script("-n 2", &format!("({RANK} hello &); sleep 0.5"));
     assert_eq!((outcome.code, outcome.out.lines().count(), outcome.err.as_str()), (0, 2, ""));
-    // What was started for the rank has long ended when the rank does.
+    // The process that was started for the rank has long ended when the rank ends.
     let outcome = run_script("-n 2", &format!("({RANK} late &); sleep 0.5"));
     assert_eq!((outcome.code, outcome.out.matches("is done").count(), outcome.err.as_str()), (0, 2, ""));
 }
@@ -76,7 +76,7 @@ fn ranks_that_all_exit_without_finalize_end_the_job_well_with_a_word() {
         one_line(&outcome, who);
         one_line(&outcome, "exited with code 0 without calling MPI_Finalize");
     }
-    // Not all in the same way.
+    // The ranks end in different ways.
     let outcome = run("-n 3 RANK leave 0 5");
     assert_eq!((outcome.code, outcome.err.lines().count()), (5, 1), "{}", outcome.err);
     let outcome = run("-n 2 RANK leave 1000000");
@@ -204,7 +204,7 @@ fn an_agent_that_is_killed_is_named_and_nothing_is_left() {
     one_line(&outcome, "was killed by signal 9 (Killed); the job is ended");
 }
 
-/// The rank's process is no child of the agent's, and may have left the process group of what is.
+/// The rank's process is not a child of the agent, and may have left the process group of the agent's child.
 #[test]
 fn ranks_that_scripts_started_die_with_mpiexec_and_agent_at_once() {
     let acts = ["ring 1; true", "compute; true"].map(|act| format!("{RANK} {act}"));
@@ -232,7 +232,7 @@ fn is_attached(pid: i32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| maps.contains("memfd:hawser"))
 }
 
-/// Files that could be ours: shared memory by name, and whatever is in the jobs' own directory for temporary files.
+/// Files that could be ours: shared memory by name, and everything in the jobs' own directory for temporary files.
 fn files(temporary: &Path) -> BTreeSet<PathBuf> {
     let of = |directory: &Path| fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
     let named = of(Path::new("/dev/shm")).filter(|path| path.to_string_lossy().contains("hawser"));
@@ -257,7 +257,7 @@ fn two_hundred_kills_at_random_moments_leave_nothing() {
             _ => programs(&processes).get(dice.roll(3) as usize).copied().unwrap_or(job.pid()),
         };
         let _ = signals::send(victim, signal);
-        // A job that was not hit (its rank was still to come, or had left) is ended.
+        // A job that was not hit (its rank was still to start, or had left) is ended.
         let limit = Instant::now() + Duration::from_secs(2);
         while job.processes().len() > 1 && Instant::now() < limit {
             std::thread::sleep(Duration::from_millis(2));

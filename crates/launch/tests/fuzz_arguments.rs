@@ -1,14 +1,14 @@
-//! Whatever stands on mpiexec's command line.
+//! Fuzzes mpiexec's command line with any words.
 //!
-//! What is understood is a program for each segment, with its arguments as they were written; all else is one line
-//! that says what is wrong. Files of hosts and the parameters of the environment are read by the same rule.
+//! A command line that parses is a program for each segment, with its arguments as they were written; any other gives
+//! one line that names the error. Files of hosts and the parameters of the environment follow the same rule.
 
 use bolero::{TypeGenerator, check};
 use hawser_launch::args::{Options, Stop, parse};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-/// Words of both launchers, and what often follows them.
+/// The words of both launchers, and typical values behind them.
 const WORDS: [&str; 65] = [
     ":",
     "-",
@@ -149,7 +149,7 @@ fn files_of_programs() {
         match parse(&["-configfile".into(), path.clone().into()]) {
             Ok(options) => assert!(options.apps.iter().all(|app| !app.command.is_empty()) && !options.apps.is_empty()),
             Err(Stop::Wrong(text)) => assert!(text.contains(&path.display().to_string()), "{text}"),
-            // Some line asks for help.
+            // Some line requests help.
             Err(Stop::Print(text)) => assert!(!text.is_empty()),
         }
     });

@@ -1,18 +1,19 @@
-//! Whatever file somebody asks mpiexec to start: what it is linked with is read from it, or it says nothing.
+//! Fuzzes the file that mpiexec must start: the libraries that it is linked with are read from it, or nothing.
 //!
-//! A small program file with any of its bytes changed, and files of any bytes. Reading ends, and takes no more memory
-//! than its bounds on tables and names allow, however long the file says that they are.
+//! The files are a small program with any of its bytes changed, and any bytes. Reading ends, and takes no more memory
+//! than its bounds on tables and names allow, whatever lengths the file claims.
 
 use bolero::{TypeGenerator, check};
 use hawser_launch::agent::needs::{Other, other_mpi};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// 4096 names of 4 KiB, the entries that name them, and the same of a path with every `$ORIGIN` replaced.
+/// The memory of 4096 names of 4 KiB, the entries that name them, and the same for a path with every `$ORIGIN`
+/// replaced.
 const MEMORY_MAX: u64 = 32 << 20;
 
 const NEEDED: &str = "libmpi.so.40";
-/// Where the parts of the small file lie; all of it is loaded at `BASE`.
+/// The offsets of the small file's parts; all of it is loaded at `BASE`.
 const BASE: u64 = 0x400000;
 const DYNAMIC_AT: u64 = 64 + 2 * 56;
 const STRINGS_AT: u64 = DYNAMIC_AT + 5 * 16;
@@ -49,7 +50,7 @@ enum Change {
         value: u64,
     },
     Cut(u16),
-    /// More of the same, so that tables can be long.
+    /// Appends more of the same, so that tables can be long.
     Grow(u8),
 }
 
@@ -74,7 +75,7 @@ fn changed(changes: &[Change]) -> Vec<u8> {
     file
 }
 
-/// A place for one file and our libraries, which goes with the test.
+/// A directory for one file and our libraries, removed with the test.
 struct Place(PathBuf);
 
 impl Place {
@@ -87,7 +88,7 @@ impl Place {
 
     fn ask(&self, file: &[u8]) -> Option<String> {
         let program = self.0.join("program");
-        // A new file each time: to overwrite one waits for the disk.
+        // A new file each time: overwriting one waits for the disk.
         let _ = fs::remove_file(&program);
         fs::write(&program, file).unwrap();
         let mut other = None;
@@ -115,7 +116,7 @@ fn programs_with_changes() {
     check!().with_type::<Vec<Change>>().with_iterations(5000).for_each(|changes| {
         let file = changed(changes);
         if let Some(other) = place.ask(&file) {
-            // A name that stands in the file, or a file that was found by one.
+            // The name is in the file, or belongs to a file that was found by such a name.
             let name = Path::new(&other).file_name().unwrap().to_string_lossy().into_owned();
             assert!(String::from_utf8_lossy(&file).contains(&name), "{other}");
         }

@@ -1,7 +1,7 @@
-//! Whatever comes in on the connection between mpiexec and an agent.
+//! Fuzzes the connection between mpiexec and an agent with any bytes.
 //!
-//! A frame decodes or it does not; what decodes comes back the same, can be told to the user, and takes no more memory
-//! than its bytes warrant. A stream is cut into the same frames wherever the kernel cuts it.
+//! A frame decodes or it does not; a decoded frame encodes to the same, can be shown to the user, and takes no more
+//! memory than its bytes warrant. A stream is cut into the same frames wherever the kernel cuts it.
 
 use bolero::check;
 use hawser_launch::channel::{BEAT, Channel, Received};
@@ -10,11 +10,11 @@ use hawser_launch::{report, stats};
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 
-/// The longest item for its bytes is a rank's state: 17 bytes of a frame, some 130 in memory, and a list that grows
-/// holds its items twice, in room for twice as many.
+/// The item that takes the most memory for its bytes is a rank's state: 17 bytes of a frame, some 130 in memory, and a
+/// list that grows holds its items twice, in room for twice as many.
 const MEMORY_PER_BYTE: u64 = 64;
 
-/// As in `channel`.
+/// The same value as in `channel`.
 const FRAME_MAX: usize = 64 << 20;
 
 fn decoded<T>(bytes: &[u8], decode: fn(&[u8]) -> Option<T>) -> Option<T> {
@@ -42,7 +42,7 @@ fn from_the_agent() {
     });
 }
 
-/// What mpiexec makes of it.
+/// Handles a frame as mpiexec does.
 fn tell(up: &Up) {
     match up {
         Up::Trouble(trouble) => {
@@ -90,8 +90,8 @@ fn streams_of_frames() {
     });
 }
 
-/// Pieces of these lengths, one byte each: its low half is a length, and from 0xf0 on one that cannot be, or that is
-/// longer than what follows. 0xfe is a beat, and from 0xe0 on another piece follows.
+/// A stream of pieces of these lengths, one byte each: its low half is a length, and from 0xf0 on one that is
+/// impossible, or longer than the bytes that follow. 0xfe is a heartbeat, and from 0xe0 on another piece follows.
 fn stream(lengths: &[u8]) -> Vec<u8> {
     let mut stream = Vec::new();
     for &byte in lengths {
@@ -111,7 +111,7 @@ fn stream(lengths: &[u8]) -> Vec<u8> {
     stream
 }
 
-/// The frames of a whole stream, up to a length that cannot be.
+/// The frames of a whole stream, up to an impossible length.
 fn cut(mut stream: &[u8]) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     let mut frame = Vec::new();

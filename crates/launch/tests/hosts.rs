@@ -1,5 +1,5 @@
-//! Jobs of several hosts, all of which are this machine: a remote shell that runs its command here. What needs networks
-//! and hosts that fail is in tests/test_hosts.py.
+//! Tests of jobs of several hosts, all of which are this machine: a remote shell runs its command here. Tests that need
+//! networks and hosts that fail are in tests/test_hosts.py.
 
 mod harness;
 
@@ -55,7 +55,7 @@ fn one_line(outcome: &Outcome, parts: &[&str]) {
     assert!(whole, "{parts:?} in {}", outcome.err);
 }
 
-/// Ranks that run a program among the job's processes.
+/// The processes of ranks that run a program.
 fn ranks(processes: &[i32], act: &str) -> Vec<i32> {
     processes.iter().copied().filter(|&pid| command_line(pid).starts_with(&format!("{RANK} {act}"))).collect()
 }
@@ -241,7 +241,7 @@ fn agents_and_guards_that_are_killed_are_named_and_nothing_is_left() {
     let shell = Shell::new("killed-parts", "sh -c \"$*\"; code=$?; exit $code");
     for (part, told) in [
         ("__agent", "the agent (pid "),
-        // As the shell says.
+        // The text of the shell.
         ("__guard", "Killed ("),
     ] {
         let job = shell.start("-hosts a,b -ppn 2 RANK daemons");
@@ -250,7 +250,7 @@ fn agents_and_guards_that_are_killed_are_named_and_nothing_is_left() {
         job.until("daemons", |processes| sleeps(processes) == 16);
         let victims: Vec<i32> = parts(&job.processes(), part).into_iter().filter(|&pid| pid != job.pid()).collect();
         let victim = match part {
-            // What runs the guard has its name in its command, too.
+            // The shell that runs the guard has the guard's name in its command, too.
             "__guard" => victims.iter().copied().find(|&pid| command_line(pid).starts_with(MPIEXEC)),
             _ => victims.first().copied(),
         };
@@ -321,7 +321,7 @@ fn signals_reach_the_ranks_of_all_hosts() {
     assert_eq!(job.finish().code, 128 + SIGTERM);
 }
 
-/// What is pending while a remote shell is being started is heard afterwards.
+/// A signal that is pending while a remote shell is being started is handled afterwards.
 #[test]
 fn no_signal_is_lost_while_forty_hosts_are_being_called() {
     let shell = Shell::new("start", "");
@@ -330,7 +330,7 @@ fn no_signal_is_lost_while_forty_hosts_are_being_called() {
     for turn in 0..12 {
         let signal = [SIGINT, SIGHUP, SIGTSTP][turn % 3];
         let job = shell.start(&format!("-hosts {} sleep 100", hosts.join(",")));
-        // It takes signals over before it calls anybody.
+        // mpiexec takes signals over before it starts any agent.
         job.until("start", |processes| processes.len() > 1);
         std::thread::sleep(Duration::from_micros(dice.roll(300_000)));
         job.signal(signal);
@@ -345,7 +345,7 @@ fn no_signal_is_lost_while_forty_hosts_are_being_called() {
     }
 }
 
-/// Neither the guard nor the agent nor mpiexec is left to end the ranks: the kernel does.
+/// No guard, agent or mpiexec is left to end the ranks: the kernel ends them.
 #[test]
 fn ranks_die_with_their_agent_when_nobody_is_left_to_end_them() {
     let shell = Shell::new("all", "");
@@ -362,7 +362,7 @@ fn ranks_die_with_their_agent_when_nobody_is_left_to_end_them() {
 #[test]
 fn a_stopped_mpiexec_and_a_stopped_agent_are_waited_for_and_a_host_that_stands_still_is_not() {
     let shell = Shell::new("stopped", "");
-    // Longer than the silence that a host may keep.
+    // This is longer than the silence that a host may keep.
     let stop_s = u64::from(hawser_launch::pulse::SILENCE_S) + 2;
     let script = format!("sleep {}; echo done", stop_s + 1);
     let job = shell.script("-hosts a,b", &script);
@@ -384,7 +384,7 @@ fn a_stopped_mpiexec_and_a_stopped_agent_are_waited_for_and_a_host_that_stands_s
     assert!(err.contains("has been silent for 7 s"), "{err}");
 }
 
-/// One way alone is silent: mpiexec hears the agents, which hear nothing of it.
+/// One direction alone is silent: mpiexec receives from the agents, which receive nothing from it.
 #[test]
 fn an_agent_that_hears_nothing_of_mpiexec_ends_the_job_and_says_why() {
     let shell = Shell::new("unheard", "");
@@ -458,7 +458,7 @@ fn info_is_of_each_host() {
     assert_eq!((outcome.out.lines().count(), outcome.err.matches("\ncores ").count()), (2, 2), "{}", outcome.err);
 }
 
-/// As `ends.rs` does it for one host.
+/// The same test as in `ends.rs`, for two hosts.
 #[test]
 fn kills_at_random_moments_leave_nothing_of_two_hosts() {
     let shell = Shell::new("random", "");

@@ -1,4 +1,4 @@
-//! Jobs that run: options, environment, streams, exit codes.
+//! Tests of jobs that run: options, environment, streams, exit codes.
 
 mod harness;
 
@@ -92,14 +92,14 @@ fn input_goes_to_the_ranks_that_are_named() {
         let mut job =
             start_words(&["-n", "3", "-s", readers, "sh", "-c", script], |command| command.stdin(Stdio::piped()));
         let mut stdin = job.child.stdin.take().unwrap();
-        // Where nobody reads it, it stays with whoever writes it.
+        // Input that no rank reads stays with its writer.
         let writer = std::thread::spawn(move || std::io::Write::write_all(&mut stdin, &vec![b'x'; 300_000]).is_ok());
         let outcome = job.finish();
         assert_eq!(writer.join().unwrap(), readers != "none");
         let expected: Vec<String> = sizes.iter().enumerate().map(|(rank, size)| format!("{rank}={size}")).collect();
         assert_eq!(lines(&outcome.out), expected, "--stdin {readers}: {}", outcome.err);
     }
-    // One that reads no more holds up nobody.
+    // A rank that stops reading delays no other.
     let script = "[ $HAWSER_RANK = 1 ] && head -c 1 && exec <&- && sleep 0.3 && exit; wc -c";
     let mut job = start_words(&["-n", "3", "-s", "all", "sh", "-c", script], |command| command.stdin(Stdio::piped()));
     job.input(&vec![b'x'; 300_000]);
@@ -244,7 +244,7 @@ fn ranks_share_sockets_and_take_the_cores_of_a_list() {
 
 #[test]
 fn few_descriptors_are_enough_or_explained() {
-    // As root the agent may raise the hard limit; without it one line says why not.
+    // As root the agent may raise the hard limit; otherwise one line explains why not.
     let limit = |n: u64| format!("ulimit -n {n}; exec {MPIEXEC} -n 32 {RANK} hello");
     let output = std::process::Command::new("sh").args(["-c", &limit(64)]).output().unwrap();
     let err = String::from_utf8_lossy(&output.stderr);
@@ -306,18 +306,18 @@ fn a_reader_that_leaves_ends_the_job() {
 #[test]
 fn output_that_cannot_be_written_is_told_and_is_no_good_end() {
     let full = || std::fs::File::create("/dev/full").unwrap();
-    // One that ends by itself before the output is written, one that would go on, and one that fails on its own.
+    // A program that ends by itself before the output is written, one that would go on, and one that fails on its own.
     for (script, code) in [("echo y", 1), ("while :; do echo y; done", 1), ("echo y; exit 7", 7)] {
         let outcome = start_words(&["-n", "2", "sh", "-c", script], |command| command.stdout(full())).finish();
         let told = "mpiexec: standard output cannot be written: No space left on device";
         let lines = outcome.err.lines().filter(|line| line.starts_with(told) && line.contains("make room")).count();
-        // Which of two failures comes first is open.
+        // Either of two failures may come first.
         assert!(outcome.code == code || code == 7 && outcome.code == 1, "{script}: {} {}", outcome.code, outcome.err);
         assert_eq!(lines, 1, "{script}: {}", outcome.err);
     }
     let outcome = start_words(&["-n", "1", RANK, "one", "0", "abort", "0"], |command| command.stdout(full())).finish();
     assert_eq!((outcome.code, outcome.err.lines().count()), (0, 1), "nothing was lost: {}", outcome.err);
-    // There is nowhere to tell of a full standard error: the job goes on.
+    // There is nowhere to report a full standard error: the job goes on.
     let script = "echo y >&2; sleep 0.2; echo z";
     let outcome = start_words(&["-n", "1", "sh", "-c", script], |command| command.stderr(full())).finish();
     assert_eq!((outcome.code, outcome.out.as_str()), (1, "z\n"));

@@ -1,4 +1,4 @@
-//! What many ranks on a host cost the launcher: nothing that grows with the square of their number.
+//! Tests that the launcher's cost for many ranks on a host does not grow with the square of their number.
 
 mod harness;
 
@@ -8,8 +8,8 @@ use hawser_os::limits::{self, Resource};
 use std::fs;
 use std::process::Command;
 
-/// Ranks, and most walks of /proc for a job of half a second: one for a look at programs that have not called MPI_Init,
-/// some when mpiexec and its agent see that nothing is left.
+/// The number of ranks, and the most walks of /proc for a job of half a second: one to check programs that have not
+/// called MPI_Init, some when mpiexec and its agent check that nothing is left.
 const RANKS: usize = 48;
 const WALKS_MAX: usize = 16;
 

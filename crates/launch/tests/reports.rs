@@ -1,4 +1,4 @@
-//! mpiexec says why: reports on demand, on timeout, of itself, and what hawser-info sees.
+//! Tests of mpiexec's explanations: reports on request, on timeout and by itself, and the output of hawser-info.
 
 mod harness;
 
@@ -33,11 +33,11 @@ fn a_deadlock_is_reported_without_being_asked() {
     let job = start_words(&["-t", "4", "-n", "3", RANK, "ring", "7"], |command| command.env("HAWSER_HANG_S", "1"));
     let err = mask(&job.finish().err);
     let expected = deadlock("no rank has made progress for 1 s") + &deadlock("the job's time (--timeout 4) is over");
-    // Once, not every second.
+    // The report appears once, not every second.
     assert_eq!(err, expected);
 }
 
-/// Its program does not come up, as from a file system that does not answer.
+/// The program of one rank does not start, as from a file system that does not respond.
 #[test]
 fn a_rank_that_does_not_call_mpi_init_is_named_to_who_waits_for_it() {
     let words = ["-t", "4", "-n", "1", RANK, "await", "1", ":", "-n", "1", "sleep", "100"];
@@ -45,7 +45,7 @@ fn a_rank_that_does_not_call_mpi_init_is_named_to_who_waits_for_it() {
     let first = "mpiexec: all others have waited for 1 s, and rank 1 has not called MPI_Init; what each rank does:\n";
     assert!(err.starts_with(first) && err.contains(": has not called MPI_Init\n"), "{err}");
     assert_eq!(err.matches("what each rank does").count(), 2, "once, and at its end: {err}");
-    // Programs that are none of MPI wait for nobody.
+    // Programs without MPI wait for no rank.
     let words = ["-t", "3", "-n", "2", "sleep", "100"];
     let err = start_words(&words, |command| command.env("HAWSER_HANG_S", "1")).finish().err;
     assert_eq!(err.matches("what each rank does").count(), 1, "{err}");
@@ -89,7 +89,7 @@ fn no_job_no_report() {
 
 #[test]
 fn a_rank_with_another_mpi_is_named() {
-    // A library that is called like one, mapped by a process that never attaches.
+    // A library with such a name, mapped by a process that never attaches.
     let directory = std::env::temp_dir().join(format!("hawser-other-mpi-{}", host::pid()));
     std::fs::create_dir_all(&directory).unwrap();
     let library = directory.join("libmpi.so.40");
@@ -106,7 +106,7 @@ fn a_rank_with_another_mpi_is_named() {
     assert!(outcome.err.contains(&expected) && outcome.err.contains("sleep, runs"), "{}", outcome.err);
 }
 
-/// An installation with a library of ours by name, and programs that were linked with it and with others.
+/// An installation with a library that has the name of ours, and programs that were linked with it and with others.
 struct Linked(PathBuf);
 
 impl Linked {
@@ -118,7 +118,7 @@ impl Linked {
         std::fs::copy(MPIEXEC, root.join("bin/mpiexec")).unwrap();
         std::fs::write(root.join("main.c"), "int x(void); int main(void) { return x(); }\n").unwrap();
         let linked = Linked(root);
-        // The other one never comes back: a program that runs on it is to be found while it does.
+        // The other library never returns: a program that runs on it must be found while it runs.
         for (directory, body) in [("lib", "return 0"), ("other", "for (;;) sleep(1)")] {
             std::fs::write(linked.0.join("mpi.c"), format!("#include <unistd.h>\nint x(void) {{ {body}; }}\n"))
                 .unwrap();
@@ -152,7 +152,7 @@ fn a_program_of_another_mpi_is_refused_before_it_runs() {
     let (code, err) = linked.mpiexec(&["-n", "2", "./theirs"]);
     assert_eq!((code, err.lines().count()), (Some(1), 1), "{err}");
     assert!(err.contains("./theirs, runs on another MPI library, libmpi.so.40, and cannot join this job"), "{err}");
-    // Found through LD_LIBRARY_PATH alone.
+    // The library is found through LD_LIBRARY_PATH alone.
     assert_eq!(linked.mpiexec(&["-n", "2", "./ours"]), (Some(0), String::new()));
 }
 
@@ -160,7 +160,7 @@ fn a_program_of_another_mpi_is_refused_before_it_runs() {
 fn the_remedy_for_a_search_path_in_the_program_helps() {
     let linked = Linked::new("rpath");
     linked.cc("-o theirs main.c other/libmpi.so.12 -Wl,--disable-new-dtags,-rpath,$ORIGIN/other");
-    // Behind a shell it is found out while it runs.
+    // Behind a shell it is found while it runs.
     for words in [&["./theirs"][..], &["sh", "-c", "./theirs; exit"]] {
         let (code, err) = linked.mpiexec(words);
         assert_eq!((code, err.lines().count()), (Some(1), 1), "{err}");
@@ -169,7 +169,7 @@ fn the_remedy_for_a_search_path_in_the_program_helps() {
     }
     match Command::new("patchelf").args(["--remove-rpath", "./theirs"]).current_dir(&linked.0).status() {
         Ok(status) => assert!(status.success()),
-        // The tool is not here; without the path the linker makes the same.
+        // The tool is not installed; without the path the linker makes the same.
         Err(_) => linked.cc("-o theirs main.c other/libmpi.so.12"),
     }
     assert_eq!(linked.mpiexec(&["-n", "2", "./theirs"]), (Some(0), String::new()));

@@ -1,4 +1,4 @@
-//! Others on the machine who knock at an agent's door, or pretend to be one: the job and its tools go on.
+//! Tests that other users' processes that connect to an agent, or pretend to be one, do not stop the job and its tools.
 
 mod harness;
 
@@ -57,7 +57,7 @@ fn doors(job: &Job, count: usize) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// Connects again and again.
+/// A client that connects again and again.
 const FLOOD: &str = "
 import socket, sys
 while True:
@@ -68,7 +68,7 @@ while True:
     line.close()
 ";
 
-/// Holds as many connections as it can, says nothing, and makes new ones for those that are closed.
+/// A client that holds as many connections as it can, sends nothing, and replaces those that are closed.
 const HOLD: &str = "
 import resource, socket, sys
 hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -82,7 +82,8 @@ while True:
     held = held[-1500:] + [line]
 ";
 
-/// The ranks of a job come in, their output comes out and a signal reaches them, whatever `script` does to its doors.
+/// Asserts that the ranks of a job attach, their output arrives and a signal reaches them, whatever `script` does to
+/// the listeners.
 fn survives(script: &str, user: u32, each: usize, options: &[&str], doors_of_job: usize) {
     let come = std::env::temp_dir().join(format!("hawser-come-{}-{user}-{doors_of_job}-{each}", host::pid()));
     fs::create_dir_all(&come).unwrap();
@@ -123,7 +124,7 @@ fn neither_do_the_doors_of_a_job_of_two_hosts() {
 #[test]
 fn callers_that_say_nothing_take_neither_descriptors_nor_places() {
     survives(HOLD, host::user(), 3, &[], 1);
-    // Where there are few descriptors, too; root can have as many as it wants, but for this capability.
+    // The same with few descriptors; root can have as many as it wants, unless it lacks this capability.
     let few = if host::user() == 0 { "setpriv --bounding-set=-sys_resource" } else { "" };
     let script = format!("ulimit -n 64; exec {few} {MPIEXEC} -n 2 sh -c 'sleep 1; exec {RANK} hello'");
     let holds = "job=$!; until name=$(grep -o \"hawser-[0-9]*-$job-.*\" /proc/net/unix); do sleep 0.01; done";
@@ -136,7 +137,7 @@ fn callers_that_say_nothing_take_neither_descriptors_nor_places() {
     assert!(limits::get(limits::Resource::Descriptors).soft > 64);
 }
 
-/// Listens under a name like an agent's and takes nobody.
+/// A process that listens under a name like an agent's and accepts no connection.
 const FOREIGN: &str = "
 import socket, sys, time
 door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -180,7 +181,7 @@ fn a_rank_of_another_user_than_mpiexec_is_told_so() {
     if !is_root("to be another user") {
         return;
     }
-    // What root has built need not be readable for everybody: a copy of the program is.
+    // The files that root has built need not be readable for everybody: a copy of the program is.
     let copy = std::env::temp_dir().join(format!("hawser-rank-{}", host::pid()));
     fs::copy(RANK, &copy).unwrap();
     let script = format!(

@@ -1,6 +1,7 @@
-//! Seeded chance: SplitMix64 (Steele, Lea, Flood 2014). All chance of a simulation comes from one of these.
+//! Seeded random numbers: SplitMix64 (Steele, Lea, Flood 2014). All randomness of a simulation comes from one
+//! generator.
 
-/// See the module.
+/// A generator; see the module.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
@@ -22,22 +23,22 @@ impl Dice {
         self.bits() % end
     }
 
-    /// A place among `len`, which is not 0.
+    /// An index below `len`, which is not 0.
     pub fn index(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
     }
 
-    /// True once in so many.
+    /// True once in `count` cases.
     pub fn one_in(&mut self, count: usize) -> bool {
         self.index(count) == 0
     }
 
-    /// True in so many of a thousand cases.
+    /// True in `chance` of a thousand cases.
     pub fn per_mille(&mut self, chance: u32) -> bool {
         self.below(1000) < u64::from(chance)
     }
 
-    /// One of some.
+    /// Picks an element of `of`.
     pub fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.index(of.len())]
     }

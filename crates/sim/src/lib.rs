@@ -1,7 +1,7 @@
-//! Floor 0, for tests alone: a network of opaque bytes between nodes, with a virtual clock, whose faults tests change while
-//! it runs. The same seed and the same calls give the same run.
+//! Layer 0, for tests alone: a simulated network of opaque bytes between nodes, with a virtual clock, whose faults
+//! tests change while it runs. The same seed and the same calls give the same run.
 //!
-//! It knows nothing of what it carries. Before it: tests of `link`.
+//! It knows nothing of what it carries. Used by tests of `link`.
 
 #![forbid(unsafe_code)]
 

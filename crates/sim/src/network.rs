@@ -1,13 +1,13 @@
-//! Wires between nodes: what is sent arrives later, or never, or twice, or out of order, or changed.
+//! Simulates wires between nodes: a frame arrives later, or never, or twice, or out of order, or changed.
 //!
-//! A wire is one direction between two nodes. Those of which nothing is said are alike; some may have a latency, faults and a
+//! A wire is one direction between two nodes. Wires without settings are alike; some may have a latency, faults and a
 //! longest frame of their own, and pass a port that others pass too.
 
 use crate::dice::Dice;
 use crate::port::Port;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a wire does to what it carries, in one direction; chances per mille.
+/// The faults of a wire, in one direction; chances per mille.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
     pub lose: u32,
@@ -15,20 +15,20 @@ pub struct Faults {
     /// Arrives up to `late_ns` later than it would, behind others.
     pub reorder: u32,
     pub late_ns: u64,
-    /// One to eight bits are turned over.
+    /// One to eight bits are flipped.
     pub corrupt: u32,
     /// The end is cut off.
     pub cut: u32,
 }
 
-/// What is a wire's own; nothing of it is as on all others.
+/// The settings of one wire; those that are None are as on all others.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wire {
     pub latency_ns: Option<u64>,
     pub faults: Option<Faults>,
-    /// Longer frames are lost, and nobody is told.
+    /// The longest frame; longer ones are lost without a report.
     pub mtu: Option<usize>,
-    /// By `add_port`: its frames queue there before they travel.
+    /// The number of a port, from `add_port`: frames queue there before they travel.
     pub port: Option<usize>,
 }
 
@@ -40,16 +40,16 @@ pub struct Arrival {
     pub bytes: Vec<u8>,
 }
 
-/// See the module.
+/// A simulated network; see the module.
 pub struct Network {
     dice: Dice,
     latency_ns: u64,
     faults: Faults,
-    /// Directions that carry nothing.
+    /// The directions that carry nothing.
     severed: BTreeSet<(usize, usize)>,
     wires: BTreeMap<(usize, usize), Wire>,
     ports: Vec<Port>,
-    /// By the time of arrival, and among equals in the order of sending.
+    /// The frames in flight, by the time of arrival, and among equals in the order of sending.
     under_way: BTreeMap<(u64, u64), Arrival>,
     count: u64,
     now_ns: u64,
@@ -74,7 +74,7 @@ impl Network {
         self.now_ns
     }
 
-    /// From now on, for all wires that have none of their own.
+    /// Sets, from now on, the faults of all wires that have none of their own.
     pub fn set_faults(&mut self, faults: Faults) {
         self.faults = faults;
     }
@@ -88,17 +88,17 @@ impl Network {
         }
     }
 
-    /// What is this wire's own, to be changed from now on.
+    /// The settings of this wire, to be changed from now on.
     pub fn wire_mut(&mut self, from: usize, to: usize) -> &mut Wire {
         self.wires.entry((from, to)).or_default()
     }
 
-    /// All that have had something of their own.
+    /// The settings of all wires that have had any of their own.
     pub fn wires_mut(&mut self) -> impl Iterator<Item = &mut Wire> {
         self.wires.values_mut()
     }
 
-    /// A port that wires may pass; its number.
+    /// Adds a port that wires may pass. Returns its number.
     pub fn add_port(&mut self, port: Port) -> usize {
         self.ports.push(port);
         self.ports.len() - 1
@@ -128,7 +128,7 @@ impl Network {
         }
     }
 
-    /// When a frame that goes into this port has left it, if it is not dropped there.
+    /// The time at which a frame that enters this port has left it; None if it is dropped there.
     fn queue(&mut self, port: Option<usize>, len: usize) -> Option<u64> {
         let Some(port) = port else { return Some(self.now_ns) };
         self.ports[port].take(len, self.now_ns)
@@ -150,7 +150,7 @@ impl Network {
         }
     }
 
-    /// The next arrival no later than `until_ns`; the clock goes to it, or else to `until_ns`.
+    /// The next arrival no later than `until_ns`; the clock advances to it, or else to `until_ns`.
     pub fn next(&mut self, until_ns: u64) -> Option<Arrival> {
         match self.under_way.first_entry().filter(|first| first.key().0 <= until_ns) {
             Some(first) => {
@@ -165,7 +165,7 @@ impl Network {
         }
     }
 
-    /// When the next one arrives.
+    /// The time of the next arrival.
     pub fn next_at_ns(&self) -> Option<u64> {
         self.under_way.keys().next().map(|&(at_ns, _)| at_ns)
     }
@@ -210,7 +210,7 @@ mod tests {
         assert_ne!(of(all), run(8, all));
     }
 
-    /// Who came to whom, when.
+    /// The arrivals: time, sender, receiver.
     fn times(network: &mut Network) -> Vec<(u64, usize, usize)> {
         let (mut came, until_ns) = (Vec::new(), network.now_ns() + 1_000_000);
         while let Some(arrival) = network.next(until_ns) {

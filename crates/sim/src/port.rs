@@ -1,16 +1,16 @@
-//! A port of a switch: frames queue for its rate in a buffer, and what finds that full is dropped.
+//! A port of a switch: frames queue for its rate in a buffer; a frame that finds the buffer full is dropped.
 //!
-//! It knows lengths alone. Before it: `network`.
+//! It knows lengths alone. Used by `network`.
 
 const BITS: u128 = 8;
 const SECOND_NS: u128 = 1_000_000_000;
 
-/// See the module.
+/// A port; see the module.
 #[derive(Clone, Copy, Debug)]
 pub struct Port {
     bits_per_s: u64,
     buffer_bytes: usize,
-    /// When the last bit of what queues has left.
+    /// The time at which the last bit of the queue has left.
     free_at_ns: u64,
     dropped: u64,
 }
@@ -21,7 +21,7 @@ impl Port {
         Port { bits_per_s, buffer_bytes, free_at_ns: 0, dropped: 0 }
     }
 
-    /// A frame of `len` bytes comes: when its last bit leaves, if there is room for it.
+    /// Takes a frame of `len` bytes. Returns the time at which its last bit leaves, if there is room for it.
     pub fn take(&mut self, len: usize, now_ns: u64) -> Option<u64> {
         let queue_ns = u128::from(self.free_at_ns.saturating_sub(now_ns));
         let queued = queue_ns * u128::from(self.bits_per_s) / (BITS * SECOND_NS);
@@ -34,7 +34,7 @@ impl Port {
         Some(self.free_at_ns)
     }
 
-    /// Frames that found it full.
+    /// The number of frames that found the buffer full.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }

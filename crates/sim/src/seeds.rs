@@ -1,4 +1,4 @@
-//! Which seeds a run tries, and how: `SIM_SEED=N SIM_SEEDS=K` are K from N on; a seed alone is that one (`make sim`).
+//! The seeds that a run tries: `SIM_SEED=N SIM_SEEDS=K` are K from N on; a seed alone is that one (`make sim`).
 
 use std::any::Any;
 use std::ops::Range;
@@ -6,18 +6,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
-/// A number that a run was given.
+/// A number from the environment of the run.
 pub fn asked(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }
 
-/// `unasked`: how many from 1 on, of a run that names none.
+/// The seeds of this run. `unasked`: how many from 1 on, if the environment names none.
 pub fn seeds(unasked: u64) -> Range<u64> {
     let first = asked("SIM_SEED").unwrap_or(1);
     first..first + asked("SIM_SEEDS").unwrap_or(if asked("SIM_SEED").is_some() { 1 } else { unasked })
 }
 
-/// Tries every seed, on all cores. The first that fails ends it, and is named.
+/// Tries every seed, on all cores. The first that fails ends the run, and is named.
 pub fn each_seed(seeds: Range<u64>, one: impl Fn(u64) + Sync) {
     let next = AtomicU64::new(seeds.start);
     let work = || {
@@ -38,7 +38,7 @@ pub fn each_seed(seeds: Range<u64>, one: impl Fn(u64) + Sync) {
     });
 }
 
-/// Tries one seed: what it panics with is an error.
+/// Tries one seed: a panic is an error.
 pub fn failure(seed: u64, one: impl FnOnce(u64)) -> Result<(), Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(|| one(seed)))
 }
@@ -52,7 +52,7 @@ mod tests {
         let sum = AtomicU64::new(0);
         each_seed(5..105, |seed| _ = sum.fetch_add(seed, Relaxed));
         assert_eq!(sum.into_inner(), (5..105).sum());
-        // More than any run can try: the failure alone ends it, however long it takes to be printed.
+        // There are more seeds than any run can try: the failure alone ends it, however long it takes to be printed.
         let run = || each_seed(0..u64::MAX / 2, |seed| assert_ne!(seed, 100, "one hundred"));
         let why = catch_unwind(AssertUnwindSafe(run)).expect_err("a seed fails");
         assert!(why.downcast_ref::<String>().is_some_and(|text| text.contains("one hundred")));

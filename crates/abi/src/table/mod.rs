@@ -1,7 +1,7 @@
 //! The function table: every function of both `mpi.h`, once.
 //!
-//! One row a function: which ABIs have it, its C signature in the ABI crate's type names, whose error
-//! handler is called when it fails, and the generic function of this room that implements it:
+//! There is one row for each function: the ABIs that have it, its C signature in the ABI crate's type names, the object
+//! whose error handler is called when it fails, and the generic function of this crate that implements it:
 //!
 //! ```text
 //! both MPI_Comm_rank(comm: Comm, rank: *mut c_int) [comm(comm)] => comm::rank;
@@ -27,7 +27,7 @@ mod request;
 mod rma;
 mod tool;
 
-/// Hands all rows to the macro `$emit`, in several calls: `$emit! { $with row; row; ... }`.
+/// Passes all rows to the macro `$emit`, in several calls: `$emit! { $with row; row; ... }`.
 #[macro_export]
 macro_rules! for_each_function {
     ($emit:ident $with:tt) => {
@@ -48,14 +48,14 @@ macro_rules! for_each_function {
     };
 }
 
-/// A row, for those who ask about functions by name (`hawser-info`, tests).
+/// A row, for users who look functions up by name (`hawser-info`, tests).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row {
     pub name: &'static str,
     /// "both", "std" or "mpich".
     pub abis: &'static str,
     pub built: bool,
-    /// Its arguments as written in the row.
+    /// The arguments as written in the row.
     pub args: &'static str,
 }
 
@@ -103,8 +103,9 @@ pub const FUNCTIONS: &[&[Row]] = &[
     crate::table_mpix! { row_list () },
 ];
 
-/// Rows that are `both` though the standard ABI's header declares no such function: MPICH's `libmpi_abi.so.1` exports
-/// them, and programs that declare them for themselves start with it. Here as a check of the rows (`tests/table.rs`).
+/// The rows that are `both` though the standard ABI's header declares no such function: MPICH's `libmpi_abi.so.1`
+/// exports them, and programs that declare them for themselves can start with it. The list is a check of the rows
+/// (`tests/table.rs`).
 pub const UNDECLARED_IN_STD: [&str; 15] = [
     "MPI_Address",
     "MPI_Errhandler_create",
@@ -123,7 +124,7 @@ pub const UNDECLARED_IN_STD: [&str; 15] = [
     "MPIX_Type_iov_len",
 ];
 
-/// Every function in turn.
+/// Iterates over all functions.
 pub fn functions() -> impl Iterator<Item = &'static Row> {
     FUNCTIONS.iter().flat_map(|rows| rows.iter())
 }

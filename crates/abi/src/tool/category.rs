@@ -1,6 +1,6 @@
-//! MPI_T_category_*: what belongs together.
+//! MPI_T_category_*: groups of variables.
 //!
-//! Before it: the exported functions; after it: `mpi::tools::category`.
+//! Used by the exported functions; uses `mpi::tools::category`.
 
 use super::{tell, tell_indices, tell_text};
 use crate::abi::Abi;
@@ -44,7 +44,7 @@ pub unsafe fn get_info<A: Abi>(
     Ok(())
 }
 
-/// No category has events.
+/// Returns 0: no category has events.
 ///
 /// # Safety
 /// The contract of MPI_T_category_get_num_events.
@@ -94,7 +94,7 @@ pub unsafe fn get_events<A: Abi>(index: c_int, len: c_int, indices: *mut c_int) 
     unsafe { tell_indices(&[], len, indices) }
 }
 
-/// They never change.
+/// Returns a constant: the categories never change.
 ///
 /// # Safety
 /// The contract of MPI_T_category_changed.

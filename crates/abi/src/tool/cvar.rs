@@ -1,6 +1,6 @@
 //! MPI_T_cvar_*: control variables.
 //!
-//! Before it: the exported functions; after it: `mpi::tools::cvar`.
+//! Used by the exported functions; uses `mpi::tools::cvar`.
 
 use super::{Pointer, free, id, pointer, tell, tell_text};
 use crate::abi::{Abi, CHandle};
@@ -59,7 +59,7 @@ pub unsafe fn get_index<A: Abi>(name: *const c_char, index: *mut c_int) -> Resul
     Ok(())
 }
 
-/// No variable is bound to an object: `_object` is not looked at.
+/// Opens a variable. No variable is bound to an object: `_object` is ignored.
 ///
 /// # Safety
 /// The contract of MPI_T_cvar_handle_alloc.

@@ -1,7 +1,7 @@
-//! MPI_T_event_* and MPI_T_source_*: there are none.
+//! MPI_T_event_* and MPI_T_source_*: this library has no events.
 //!
 //! MPI-5.0 §15.3.8 leaves it to the library which events it has. No index, registration or instance is valid, so every
-//! function but those that ask how many there are refuses its first argument. Before it: the exported functions.
+//! function but those that return a number of events refuses its first argument. Used by the exported functions.
 
 use super::Pointer;
 use crate::abi::Abi;
@@ -12,11 +12,11 @@ use hawser_base::{Class, Error};
 use hawser_mpi::tools;
 use std::ffi::{c_char, c_int, c_void};
 
-/// Functions that refuse their first argument with an error of the class, and look at no other.
+/// Makes functions that refuse their first argument with an error of the class, and ignore all others.
 macro_rules! refuse {
     ($($class:ident $name:ident($($kind:ty),*);)*) => {$(
         /// # Safety
-        /// None is asked.
+        /// None is required.
         #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name<A: Abi>($(_: $kind),*) -> Result {
             tools::check()?;

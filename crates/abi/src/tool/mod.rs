@@ -1,7 +1,7 @@
-//! The tool information interface MPI_T: start and end, enumerations, and how its functions return what they do.
+//! The tool information interface MPI_T: start and end, enumerations, and helpers for results.
 //!
-//! Its handles are numbers in the shape of pointers, in both ABIs. No error handler is called (`raise::tool`).
-//! Before it: the exported functions; after it: `mpi::tools`.
+//! Its handles are numbers in the type of pointers, in both ABIs. No error handler is called (`raise::tool`). Used by
+//! the exported functions; uses `mpi::tools`.
 
 pub mod category;
 pub mod cvar;
@@ -28,7 +28,7 @@ fn id(pointer: Pointer) -> Id {
     pointer.addr() as Id
 }
 
-/// A result that the caller may not want (MPI-5.0 §15.3.6, "If any OUT parameter ... is a NULL pointer").
+/// Writes a result unless the address is null (MPI-5.0 §15.3.6, "If any OUT parameter ... is a NULL pointer").
 ///
 /// # Safety
 /// `to` is null or may be written.
@@ -39,8 +39,8 @@ unsafe fn tell<T>(to: *mut T, value: T) {
     }
 }
 
-/// A string result (MPI-5.0 §15.3.3): at most `*len` bytes with the terminating zero go to `to`, and `*len` becomes
-/// what the whole takes; without a length nothing is told, without room the length alone.
+/// Writes a string result (MPI-5.0 §15.3.3): at most `*len` bytes with the terminating zero go to `to`, and `*len`
+/// becomes the length of the whole; without a length nothing is written, without room the length alone.
 ///
 /// # Safety
 /// `len` is null or may be read and written; `to` is null or `*len` bytes at it may be written.
@@ -61,7 +61,7 @@ unsafe fn tell_text(text: &str, to: *mut c_char, len: *mut c_int) {
     }
 }
 
-/// The indices of an array argument: as many as there is room for.
+/// Writes the indices to an array argument: as many as there is room for.
 ///
 /// # Safety
 /// `len` integers at `indices` may be written.
@@ -77,7 +77,7 @@ unsafe fn tell_indices(found: &[usize], len: c_int, indices: *mut c_int) -> Resu
     Ok(())
 }
 
-/// Where a handle comes back as null.
+/// Closes a handle and sets it to null.
 ///
 /// # Safety
 /// `handle` is null or may be read and written.
@@ -93,7 +93,7 @@ unsafe fn free(handle: *mut Pointer, close: impl FnOnce(Id) -> hawser_base::Resu
     Ok(())
 }
 
-/// The interface may be used by all threads at once, whatever is required.
+/// All threads may use the interface at once, whatever is required.
 ///
 /// # Safety
 /// The contract of MPI_T_init_thread.
@@ -110,7 +110,7 @@ pub unsafe fn init_thread<A: Abi>(required: c_int, provided: *mut c_int) -> Resu
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn finalize<A: Abi>() -> Result {
     Ok(tools::finalize()?)
 }

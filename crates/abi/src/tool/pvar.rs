@@ -1,6 +1,6 @@
 //! MPI_T_pvar_*: performance variables, their sessions and handles.
 //!
-//! Before it: the exported functions; after it: `mpi::tools::pvar`.
+//! Used by the exported functions; uses `mpi::tools::pvar`.
 
 use super::{Pointer, free, id, pointer, tell, tell_text};
 use crate::abi::{Abi, CHandle};
@@ -85,7 +85,7 @@ pub unsafe fn session_free<A: Abi>(session: *mut Pointer) -> Result {
     unsafe { free(session, pvar::close_session) }
 }
 
-/// No variable is bound to an object: `_object` is not looked at.
+/// Opens a variable. No variable is bound to an object: `_object` is ignored.
 ///
 /// # Safety
 /// The contract of MPI_T_pvar_handle_alloc.
@@ -111,19 +111,19 @@ pub unsafe fn handle_free<A: Abi>(session: Pointer, handle: *mut Pointer) -> Res
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn start<A: Abi>(session: Pointer, handle: Pointer) -> Result {
     Ok(pvar::start(id(session), id(handle))?)
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn stop<A: Abi>(session: Pointer, handle: Pointer) -> Result {
     Ok(pvar::stop(id(session), id(handle))?)
 }
 
 /// # Safety
-/// None is asked.
+/// None is required.
 pub unsafe fn reset<A: Abi>(session: Pointer, handle: Pointer) -> Result {
     Ok(pvar::reset(id(session), id(handle))?)
 }

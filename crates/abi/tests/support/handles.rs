@@ -1,4 +1,5 @@
-//! Whatever number a program passes as a handle, for the fuzz targets of both ABIs: it is one, or none.
+//! Generates numbers that a program might pass as a handle, for the fuzz targets of both ABIs: each is a handle, or
+//! none.
 
 use bolero::TypeGenerator;
 use hawser_abi::CHandle;
@@ -22,7 +23,7 @@ impl Number {
     }
 }
 
-/// What decodes is encoded as it was: two numbers never name one object.
+/// Asserts that a value that decodes is encoded to itself: two numbers never name one object.
 pub fn check<H: CHandle>(value: i32) {
     let handle = H::from_int(value);
     assert_eq!(handle.to_int(), value);
@@ -31,7 +32,7 @@ pub fn check<H: CHandle>(value: i32) {
     }
 }
 
-/// Any number as a handle of each kind, of which the ABI's `codec` has another type for `$file` alone, and as an
+/// Fuzzes any number as a handle of each kind, of which the ABI's `codec` has another type for `$file` alone, and as an
 /// attribute's key.
 macro_rules! fuzz_handles {
     ($file:ty) => {

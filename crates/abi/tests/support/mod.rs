@@ -1,4 +1,4 @@
-//! For the tests of the ABI crates: the tables of the standard, C compilers, scratch folders and the shared
+//! Helpers for the tests of the ABI crates: the tables of the standard, C compilers, scratch folders and the shared
 //! libraries themselves. Included by path, because a cdylib gives its own tests nothing.
 #![allow(dead_code)]
 
@@ -44,7 +44,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Runs a command and expects success; its output, else everything that it said.
+/// Runs a command and expects success; returns its output, else panics with everything that it printed.
 pub fn run(command: &mut Command) -> String {
     let out = outcome(command);
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
@@ -56,8 +56,8 @@ pub fn outcome(command: &mut Command) -> Output {
     command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"))
 }
 
-/// The cdylib of a package: the one in the folder that ARTEFACTS_UNDER_TEST names, else it is built (cargo does not, for
-/// the tests of one) in the profile of this test.
+/// The cdylib of a package: the one in the folder that ARTEFACTS_UNDER_TEST names, else it is built (cargo does not,
+/// for the tests of one) in the profile of this test.
 pub fn build(package: &str, file: &str) -> PathBuf {
     if let Some(folder) = std::env::var_os("ARTEFACTS_UNDER_TEST") {
         let library = PathBuf::from(folder).join(file);
@@ -65,7 +65,7 @@ pub fn build(package: &str, file: &str) -> PathBuf {
         return library;
     }
     let exe = std::env::current_exe().expect("a test knows its own path");
-    // target/PROFILE/deps/test.
+    // The path is target/PROFILE/deps/test.
     let profile = exe.ancestors().nth(2).expect("a test lies in target/PROFILE/deps");
     let release = if profile.ends_with("release") { &["--release"][..] } else { &[] };
     let target = profile.parent().expect("target/PROFILE");
@@ -75,14 +75,14 @@ pub fn build(package: &str, file: &str) -> PathBuf {
     profile.join(file)
 }
 
-/// The library under its names, as the loader and `-l` look for them.
+/// Installs the library under the names by which the loader and `-l` look for it.
 pub fn install(library: &Path, dir: &Scratch, soname: &str, link: &str) {
     for name in [soname, link] {
         let _ = std::os::unix::fs::symlink(library, dir.0.join(name));
     }
 }
 
-/// The names that a library defines for others.
+/// The names that a library exports.
 pub fn exports(library: &Path) -> Vec<String> {
     let out = run(Command::new("nm").args(["-D", "--defined-only", "--format=posix"]).arg(library));
     let mut names: Vec<_> = out.lines().filter_map(|l| l.split(' ').next()).map(str::to_owned).collect();

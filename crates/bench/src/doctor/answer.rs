@@ -1,6 +1,7 @@
-//! The far end of a measurement: echoes pings, counts what comes at a steady pace, and says of bulk how much came.
+//! The far end of a measurement: echoes pings, counts frames sent at a steady pace, and reports how much of a bulk
+//! stream arrived.
 //!
-//! It spins, as a rank would, until it is told to rest or hears nothing for long. Before it: `serve`; after it: the port.
+//! It spins, as a rank would, until it is ordered to rest or receives nothing for long. Used by `serve`; uses the port.
 
 use super::frame::{Head, Kind, SHORT};
 use super::orders::{Answered, WayTo};
@@ -8,10 +9,10 @@ use crate::net::bulk;
 use hawser_dev_ether::port::{Address, FramePort};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Turns in vain after which it looks for an order.
+/// The number of empty polls after which it looks for an order.
 const TURNS: u32 = 1000;
 
-/// Until `is_over`, which is asked now and then.
+/// Runs until `is_over`, which is called now and then.
 pub fn run(
     port: &mut dyn FramePort,
     to: &Address,
@@ -22,10 +23,10 @@ pub fn run(
     port.receive(&mut |_| ());
     let before = port.missed().frames;
     let (mut paced, mut idle) = (0, 0_u32);
-    // What was dropped when the first frame came that was not short.
+    // The drops so far, as of the first frame that was not short.
     let (mut is_long, mut dropped_first) = (false, None);
     let mut counter = bulk::Counter::default();
-    // A frame takes a place in the ring, or most of it, however short it is.
+    // A frame takes a slot in the ring, or most of it, however short it is.
     let places = port.room() / port.frame_max().max(1);
     let mut room = port.room();
     let mut echoes = Vec::new();
@@ -49,7 +50,7 @@ pub fn run(
         }
         for number in echoes.drain(..) {
             let head = Head { token, way: way.way, kind: Kind::Echo, number, time_ns: now_ns() };
-            // No room is a loss like others.
+            // A frame for which there is no room counts as lost.
             let _ = port.send(to, &head.frame(SHORT));
         }
         idle = if came > 0 { 0 } else { idle.wrapping_add(1) };
@@ -64,7 +65,7 @@ pub fn run(
     }
 }
 
-/// By the clock that people set.
+/// The time of the real-time clock, which people set.
 pub fn now_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }

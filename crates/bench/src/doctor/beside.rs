@@ -1,7 +1,7 @@
-//! A port as a rank looks at it: together with those that share its NIC's queues.
+//! A port as a rank polls it: together with the ports that share its NIC's queues.
 //!
-//! What comes by the queues of `xdp` and `xdp-udp` is taken by one of them for both, so a port that is looked at alone may hear nothing.
-//! Others are left alone: they would cost time that is not theirs. Before it: `serve`; after it: the ports.
+//! One of `xdp` and `xdp-udp` takes the frames of their queues for both, so a port that is polled alone may receive
+//! nothing. Other ports are not polled: they would cost time. Used by `serve`; uses the ports.
 
 use hawser_dev_ether::Opened;
 use hawser_dev_ether::port::{Address, FramePort, Missed, Refused};
@@ -10,12 +10,12 @@ use std::os::fd::BorrowedFd;
 
 pub struct Beside<'a> {
     port: &'a mut dyn FramePort,
-    /// Whatever comes to them is nobody's now.
+    /// The ports that share the queues; frames for them are dropped now.
     others: Vec<&'a mut dyn FramePort>,
 }
 
 impl Beside<'_> {
-    /// The port at this place, if there is one.
+    /// The port at this index, if there is one.
     pub fn of(ports: &mut [Opened], at: usize) -> Option<Beside<'_>> {
         let rail = ports.get(at).map(|opened| (opened.rail, by_queues(opened)))?;
         let mut port = None;

@@ -1,6 +1,7 @@
-//! Which ways to another host pass: both ends send short frames by all of them at once and count what comes.
+//! Tests which paths to another host pass: both ends send short frames on all of them at once and count those that
+//! arrive.
 //!
-//! Each direction is told apart: a firewall may let one through. Before it: `serve`; after it: the ports.
+//! Each direction counts by itself: a firewall may let one through. Used by `serve`; uses the ports.
 
 use super::frame::{Head, Kind, SHORT};
 use super::orders::{Heard, WayTo};
@@ -10,23 +11,23 @@ use hawser_dev_ether::port::{Address, Refused};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Until a way is given up: an ARP that is lost is asked again after a second.
+/// The time until a path is given up: a lost ARP request is repeated after a second.
 const PATIENCE: Duration = Duration::from_millis(2500);
-/// Between two calls by a way.
+/// The time between two calls on a path.
 const PACE: Duration = Duration::from_millis(40);
-/// Calls that follow after all is known: what tells the other end may be lost.
+/// The number of calls that follow once all is known: those that inform the other end may be lost.
 const FAREWELL: u32 = 5;
 
-/// A way while it is tried.
+/// A path while it is tested.
 struct Way<'a> {
     to: &'a WayTo,
     address: Address,
     heard: Heard,
-    /// The other end has heard us.
+    /// The other end has received our calls.
     known: bool,
 }
 
-/// What came, way by way.
+/// Returns what arrived on each path.
 pub fn run(ports: &mut [Opened], token: u32, ways: &[WayTo]) -> Result<Vec<Heard>, String> {
     let mut ways = ways.iter().map(|to| way(to, ports.len())).collect::<Result<Vec<_>, _>>()?;
     let begin = Instant::now();

@@ -1,23 +1,24 @@
-//! What this process's cgroups leave of memory and of processes: of each kind the group that leaves least.
+//! The memory and the processes that this process's cgroups still allow: of each kind, the limit of the group that
+//! allows least.
 //!
-//! It says what the files say; what that means is `machine`'s. Before it: `look`; after it: `os`, which finds the groups.
+//! It reports what the files contain; `machine` judges that. Used by `look`; uses `os`, which finds the groups.
 
 use hawser_os::cgroup::{self, Version};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Beyond all memory there is: no limit (cgroup v1 says so with the largest number of pages).
+/// A limit beyond all memory that exists: no limit (cgroup v1 uses the largest number of pages for that).
 const UNLIMITED: u64 = 1 << 60;
 
-/// A limit, and what is used of it.
+/// A limit, and how much of it is used.
 pub type Room = (u64, u64);
 
-/// In bytes.
+/// The limit on memory, in bytes.
 pub fn memory() -> Option<Room> {
     tightest(cgroup::groups("memory"), memory_of)
 }
 
-/// Processes and threads.
+/// The limit on processes and threads.
 pub fn processes() -> Option<Room> {
     tightest(cgroup::groups("pids"), |_, group| {
         Some((number(&group.join("pids.max"))?, number(&group.join("pids.current"))?))
@@ -29,7 +30,8 @@ fn tightest(groups: Vec<(Version, PathBuf)>, of: impl Fn(Version, &Path) -> Opti
     limits.filter(|&(limit, _)| limit < UNLIMITED).min_by_key(|&(limit, used)| limit.saturating_sub(used))
 }
 
-/// What files have left in memory and nobody uses now counts as used there, and the kernel gives it back before it kills.
+/// Caches of files that no process uses now are not counted as used, although the kernel does: it frees them before it
+/// kills.
 fn memory_of(version: Version, group: &Path) -> Option<Room> {
     let (limit, used, idle) = match version {
         Version::Two => ("memory.max", "memory.current", "inactive_file "),
@@ -41,7 +43,7 @@ fn memory_of(version: Version, group: &Path) -> Option<Room> {
     Some((limit, used.saturating_sub(idle)))
 }
 
-/// None also for `max`.
+/// A number; None also for `max`.
 fn number(file: &Path) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }

@@ -1,14 +1,15 @@
-//! What Hawser would choose between two hosts, by what was measured and by its own rules (docs/hosts.md; `dev-ether`, wishes; `link`, pace).
+//! Hawser's probable choice between two hosts, from what was measured and by Hawser's own rules (docs/hosts.md;
+//! `dev-ether`, wishes; `link`, pace).
 //!
-//! No I/O. A job measures again, with its own traffic. Before it: `command`; after it: nothing.
+//! No I/O. A job measures again, with its own traffic. Used by `command`; uses no other module.
 
 use super::pair::{Pair, Way};
 use hawser_dev_ether::Method;
 
-/// Where nothing carries more raw frames carry bulk too (`link`, pace).
+/// The rate up to which a network counts as slow, so that raw frames carry bulk too (`link`, pace).
 const SLOW_GBYTE_S: f64 = 0.15;
 
-/// Lines for people; none where nothing passes, or not all is known.
+/// Lines for people; none where no path passes, or not all is known.
 pub fn of(pair: &Pair) -> Vec<String> {
     if pair.cut_off.is_some() {
         return Vec::new();
@@ -35,7 +36,7 @@ pub fn of(pair: &Pair) -> Vec<String> {
     lines
 }
 
-/// The best kind of port that passes; of several such the quickest.
+/// The best kind of port that passes; of several such the fastest.
 pub fn short<'a>(passing: &[&'a Way]) -> Option<&'a Way> {
     let method = |way: &Way| Method::ALL.into_iter().find(|method| method.name() == way.method);
     let grade = |way: &Way| method(way).map(Method::grade);
@@ -43,7 +44,7 @@ pub fn short<'a>(passing: &[&'a Way]) -> Option<&'a Way> {
     passing.iter().copied().min_by(|a, b| grade(a).cmp(&grade(b)).then(time(a).total_cmp(&time(b))))
 }
 
-/// Pairs of rails between which something passes; each rail once.
+/// The pairs of rails between which some path passes; each rail once.
 fn joined(passing: &[&Way]) -> Vec<[String; 2]> {
     let mut rails: Vec<[String; 2]> = Vec::new();
     for way in passing {
@@ -54,7 +55,7 @@ fn joined(passing: &[&Way]) -> Vec<[String; 2]> {
     rails
 }
 
-/// What carries bulk best between two rails, and how much in the slower direction.
+/// The path that carries bulk best between two rails, and its rate in the slower direction.
 fn bulk<'a>(passing: &[&'a Way], rails: &[String; 2]) -> Option<(&'a Way, f64)> {
     let of_rails = || passing.iter().copied().filter(|way| way.rails == *rails);
     let rates = || of_rails().filter_map(|way| Some((way, rate(way)?)));
@@ -68,7 +69,7 @@ fn bulk<'a>(passing: &[&'a Way], rails: &[String; 2]) -> Option<(&'a Way, f64)> 
     }
 }
 
-/// With three digits or so.
+/// Formats a rate with about three digits.
 pub fn rate_text(gbyte_s: f64) -> String {
     match gbyte_s * 1e3 {
         mbyte_s @ 1000.0.. => format!("{:.2} GB/s", mbyte_s / 1e3),
@@ -82,7 +83,7 @@ fn rate(way: &Way) -> Option<f64> {
     Some(there?.min(back?))
 }
 
-/// The slower direction's.
+/// The half round trip of the slower direction.
 fn half_us(way: &Way) -> Option<f64> {
     let [there, back] = way.directions.map(|direction| direction.figures.and_then(|figures| figures.half_us));
     Some(there?.max(back?))

@@ -1,6 +1,6 @@
-//! `hawser-bench doctor`: its options, the hosts that they name, and what is done with them in which order.
+//! `hawser-bench doctor`: its options, the hosts that they name, and the order of what is done with them.
 //!
-//! Before it: `main`; after it: `hosts`, `pair`, `record`, `text`.
+//! Used by `main`; uses `hosts`, `pair`, `record`, `text`.
 
 use super::hosts::{Host, Launch, Lost, STARTS_WITHIN, STEP};
 use super::orders::{Order, Reply};
@@ -38,9 +38,9 @@ pub struct Options {
     json: Option<PathBuf>,
 }
 
-/// Something does not work. Advice is none of that.
+/// The exit code if something does not work. Advice does not count.
 const BROKEN: u8 = 1;
-/// As clap has it.
+/// The exit code of clap for wrong options.
 const USAGE: u8 = 2;
 
 pub fn run(options: &Options) -> Result<u8, String> {
@@ -77,7 +77,7 @@ pub fn run(options: &Options) -> Result<u8, String> {
     })
 }
 
-/// Each once, as it is written.
+/// The names of the hosts, each once, as they are written.
 fn named(options: &Options) -> Result<Vec<String>, String> {
     let entries = match (&options.hosts, &options.host_file) {
         (Some(list), _) => names::list(list)?,
@@ -93,7 +93,7 @@ fn named(options: &Options) -> Result<Vec<String>, String> {
     Ok(hosts)
 }
 
-/// A host that is there, and the ports of a rank on it.
+/// A host that was reached, and the ports of a rank on it.
 struct Present<'a> {
     host: &'a mut Host,
     ports: Ports,
@@ -103,7 +103,7 @@ fn random<const N: usize>() -> Result<[u8; N], String> {
     hawser_os::host::random().map_err(|error| error.to_string())
 }
 
-/// How many pairs there are to test.
+/// Examines hosts and pairs. Returns how many pairs there are to test.
 fn visit(hosts: &[String], options: &Options, record: &mut Record, stop: &AtomicBool) -> Result<usize, String> {
     let launch = Launch {
         launcher: options.launcher.clone(),
@@ -113,7 +113,7 @@ fn visit(hosts: &[String], options: &Options, record: &mut Record, stop: &Atomic
     let is_elsewhere = options.launcher.as_deref() != Some("fork");
 
     let (job, secret) = (u32::from_le_bytes(random()?), random()?);
-    // All at once: each may take its time to log in, and to end.
+    // All hosts at once: each may take its time to log in, and to end.
     let mut started: Vec<_> = hosts.iter().map(|name| (name, Host::start(name, &launch))).collect();
     let present = present(&mut started, is_elsewhere, record, stop);
     let mut with_ports = Vec::new();
@@ -121,7 +121,7 @@ fn visit(hosts: &[String], options: &Options, record: &mut Record, stop: &Atomic
     let ranks = count as u32;
     for (rank, host) in (0..ranks).zip(present) {
         let open = Order::Open { job, secret, rank, ranks };
-        // One alone has no ways to be tested.
+        // A single host has no paths to be tested.
         match if count < 2 { break } else { ports_of(host, rank, &open, stop) } {
             Ok(ports) => with_ports.push(Present { host, ports }),
             Err(Lost::Interrupted) => break,
@@ -132,7 +132,7 @@ fn visit(hosts: &[String], options: &Options, record: &mut Record, stop: &Atomic
         }
     }
     if !stop.load(Relaxed) {
-        // No stranger knows by which token frames are ours.
+        // The token is random, so that no other user knows which frames are ours.
         pairs(&mut with_ports, record, u32::from_le_bytes(random()?), stop);
     }
     drop(with_ports);
@@ -140,7 +140,7 @@ fn visit(hosts: &[String], options: &Options, record: &mut Record, stop: &Atomic
     Ok(count * count.saturating_sub(1) / 2)
 }
 
-/// Those that could be looked at, and those at which it was not looked because of Ctrl-C.
+/// The hosts that could be examined, and those that were not because of Ctrl-C.
 fn present<'a>(
     started: &'a mut [(&String, Result<Host, Lost>)],
     is_elsewhere: bool,
@@ -178,7 +178,7 @@ fn ports_of(host: &mut Host, rank: u32, open: &Order, stop: &AtomicBool) -> Resu
     }
 }
 
-/// Whether a host that was looked at has another name beside this one.
+/// Whether a host that was examined has another name beside this one.
 fn is_known(record: &Record, found: &record::Host) -> bool {
     let identity = |host: &record::Host| host.facts.as_ref().and_then(|facts| facts.identity.clone());
     let own = identity(found);
@@ -192,7 +192,7 @@ fn look_at(host: &mut Host, stop: &AtomicBool) -> Result<record::Host, Lost> {
     }
 }
 
-/// Each pair in turn: they would share the wires.
+/// Tests each pair in turn: two at once would share the network.
 fn pairs(present: &mut [Present<'_>], record: &mut Record, mut token: u32, stop: &AtomicBool) {
     for first in 0..present.len() {
         for second in first + 1..present.len() {
@@ -239,7 +239,7 @@ fn is_lost(record: &Record, name: &str) -> bool {
     record.hosts.iter().any(|host| host.name == name && host.lost.is_some())
 }
 
-/// Of Hawser on a host that was looked at.
+/// The version of Hawser on a host that was examined.
 fn version_of(record: &Record, name: &str) -> String {
     let facts = record.hosts.iter().find(|host| host.name == name).and_then(|host| host.facts.as_ref());
     facts.map_or_else(String::new, |facts| facts.version.clone())
@@ -255,7 +255,7 @@ fn add_pair(record: &mut Record, between: Between) {
     record.pairs.push(between);
 }
 
-/// A reader that has gone away is no reason to complain.
+/// A reader that has gone away is not an error.
 fn say(text: &str) {
     let mut out = io::stdout();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -1,6 +1,7 @@
-//! What is known of a host: the facts that are looked at (`machine`), as they travel from the process that found them (`look`).
+//! The facts of a host that `machine` judges, in the form in which they travel from the process that found them
+//! (`look`).
 //!
-//! Facts alone: what they mean is said elsewhere. What a host does not tell is None.
+//! It contains facts alone: others judge them. A fact that a host does not reveal is None.
 
 use hawser_os::interfaces;
 use serde::{Deserialize, Serialize};
@@ -10,37 +11,37 @@ use std::net::IpAddr;
 pub struct Facts {
     /// The host's own name.
     pub name: String,
-    /// What tells it from other hosts: of its boot and its network.
+    /// The identity that distinguishes it from other hosts: of its boot and its network.
     pub identity: Option<String>,
     pub kernel: String,
-    /// Hawser's.
+    /// The version of Hawser.
     pub version: String,
-    /// Variables of Hawser's that are set.
+    /// The variables of Hawser that are set.
     pub settings: Vec<String>,
     pub cores: Cores,
     pub memory: Memory,
     pub limits: Limits,
     pub copying: Copying,
-    /// Names of capabilities in force, of those that matter.
+    /// The names of the capabilities in force, of those that matter.
     pub capabilities: Vec<String>,
     pub clock: Clock,
-    /// Bytes that a socket may have buffered, received and to be sent; not told in every network namespace.
+    /// The bytes that a socket may buffer, received and to be sent; not known in every network namespace.
     pub socket_buffers: Option<[u64; 2]>,
-    /// Names of devices.
+    /// The names of RDMA devices.
     pub rdma: Vec<String>,
     pub rails: Vec<Rail>,
-    /// Why the rails could not be looked at.
+    /// The reason why the rails could not be examined.
     pub rails_error: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cores {
-    /// That this process may run on.
+    /// The number of cores that this process may run on.
     pub allowed: usize,
-    /// Cores' worth of time that the cgroup allows.
+    /// The CPU time that the cgroup allows, in cores.
     pub quota: Option<f64>,
     pub usable: usize,
-    /// How the kernel chooses the frequency of one that is allowed, and by which driver.
+    /// The kernel's governor for the frequency of an allowed core; below, its driver.
     pub governor: Option<String>,
     pub frequency_driver: Option<String>,
 }
@@ -48,30 +49,30 @@ pub struct Cores {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     pub total: u64,
-    /// What programs can still get, by the kernel's reckoning.
+    /// The memory that programs can still get, as the kernel estimates it.
     pub available: u64,
     pub cgroup_limit: Option<u64>,
-    /// Without what the kernel gives back first.
+    /// The memory in use, without what the kernel frees first.
     pub cgroup_used: Option<u64>,
-    /// Whether memory without a name can be made, and why not.
+    /// The error of creating a memfd, if there was one.
     pub memfd_error: Option<String>,
-    /// Huge pages of files in memory, as in `never`.
+    /// The mode of huge pages for files in memory, as in `never`.
     pub huge_pages: Option<String>,
-    /// Those that are set aside: how many, how many of them are free, and bytes of one.
+    /// The huge pages that are reserved: their number, how many of them are free, and the bytes of one.
     pub reserved: [u64; 3],
-    /// Bytes of /dev/shm, and those that are free.
+    /// The bytes of /dev/shm, and those that are free.
     pub dev_shm: Option<[u64; 2]>,
 }
 
-/// None: no limit.
+/// The limits on resources; None: no limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Up to the ceiling mpiexec raises these itself.
+    /// The hard limits, up to which mpiexec raises the limits itself.
     pub descriptors_ceiling: Option<u64>,
     pub file_size_ceiling: Option<u64>,
-    /// The kernel holds root to none.
+    /// The limit on processes; the kernel holds root to none.
     pub processes: Option<u64>,
-    /// Of the cgroup, and how many there are.
+    /// The limit of the cgroup, and how many processes there are.
     pub cgroup_processes: Option<(u64, u64)>,
     pub address_space: Option<u64>,
     pub locked: Option<u64>,
@@ -80,7 +81,7 @@ pub struct Limits {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Copying {
     pub process_vm: bool,
-    /// Yama's.
+    /// The setting of Yama.
     pub ptrace_scope: Option<u32>,
     /// A filter of system calls is in force.
     pub seccomp: bool,
@@ -91,30 +92,30 @@ pub struct Copying {
 pub struct Clock {
     pub source: Option<String>,
     pub offered: Vec<String>,
-    /// What reading it takes, measured.
+    /// The measured time of one reading.
     pub read_ns: f64,
 }
 
-/// An interface.
+/// A network interface.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rail {
     pub name: String,
     /// Ranks open ports on it.
     pub serves: bool,
-    /// Switched off.
+    /// It is switched off.
     pub down: bool,
-    /// It would serve, and has no carrier.
+    /// It would be used, but has no carrier.
     pub pulled: bool,
-    /// What Hawser says of it.
+    /// Hawser's verdict on it.
     pub verdict: String,
     pub driver: Option<String>,
     pub mtu: usize,
     pub speed_mbit: Option<u32>,
     pub mac: Option<String>,
     pub networks: Vec<Network>,
-    /// Those that are on.
+    /// The offloads that are on.
     pub offloads: Option<Vec<String>>,
-    /// Those that can be switched.
+    /// The offloads that can be switched.
     pub switchable: Vec<String>,
     pub ports: Vec<Port>,
 }
@@ -125,12 +126,12 @@ pub struct Network {
     pub prefix: u8,
 }
 
-/// A port that was tried.
+/// A port that the host has tried to open.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Port {
     pub method: String,
     pub ip: Option<IpAddr>,
-    /// HAWSER_PORT asks for it.
+    /// HAWSER_PORT selects it.
     pub wanted: bool,
     pub frame_max: usize,
     pub room: usize,
@@ -154,7 +155,7 @@ impl Facts {
 }
 
 impl Rail {
-    /// Whether it is a link of two ends or more by itself, and no bridge or the like that containers have.
+    /// Whether it is a network link by itself, and no bridge or the like that containers have.
     pub fn is_wire(&self) -> bool {
         !matches!(self.driver.as_deref(), Some("bridge" | "tun" | "dummy" | "ifb") | None)
     }

@@ -1,6 +1,6 @@
-//! What an examination says: what was found, whether that is well, and what to change.
+//! The result of an examination: what was found, whether it is well, and what to change.
 //!
-//! Before it: `machine` and `network`, which make them; after it: `text` and `record`.
+//! Made by `machine` and `network`; used by `text` and `record`.
 
 use serde::Serialize;
 
@@ -8,32 +8,32 @@ use serde::Serialize;
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     Well,
-    /// It works, and there could be more.
+    /// It works, and could be better.
     Advice,
     /// Something does not work.
     Broken,
 }
 
-/// What to change.
+/// A change to make.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// The command, setting or place to look at.
+    /// The command, setting or object to look at.
     pub how: String,
-    /// What that would give, and whether it was measured here.
+    /// The benefit of the change, and whether it was measured here.
     pub gives: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// The examination's.
+    /// The name of the examination.
     pub name: &'static str,
     pub verdict: Verdict,
-    /// Where there is something to change: the cause.
+    /// The cause, where there is something to change.
     pub found: String,
     pub change: Option<Change>,
 }
 
-/// What an examination says, before it has the name of its row.
+/// The result of an examination, before it has the name of its row.
 pub struct Said {
     verdict: Verdict,
     found: String,
@@ -53,13 +53,13 @@ pub fn broken(cause: impl Into<String>, how: impl Into<String>, gives: impl Into
     Said { verdict: Verdict::Broken, ..advice(cause, how, gives) }
 }
 
-/// A row of a table of examinations: a new one is one row and its function.
+/// A row of a table of examinations; a new examination is one row and its function.
 pub struct Row<T> {
     pub name: &'static str,
     pub say: fn(&T) -> Vec<Said>,
 }
 
-/// What all examinations of a table say.
+/// The results of all examinations of a table.
 pub fn examine<T>(rows: &[Row<T>], facts: &T) -> Vec<Finding> {
     let named = |row: &Row<T>| {
         let name = row.name;

@@ -1,8 +1,9 @@
-//! Frames of the doctor: 64 bytes or as long as is tried, each with a head that says of which step, way and kind it is.
+//! Frames of the doctor: 64 bytes, or as long as is being tried, each with a head that names its step, path and kind.
 //!
-//! Whatever can reach a port can send it anything: what has another head is none. Before it: `call`, `measure`, `answer`.
+//! Any host that can reach a port can send it anything: a frame with another head is ignored. Used by `call`,
+//! `measure`, `answer`.
 
-/// Also what a short message of MPI takes.
+/// The length of a short frame; a short message of MPI takes as much.
 pub const SHORT: usize = 64;
 
 const MAGIC: [u8; 4] = *b"Hdoc";
@@ -10,20 +11,20 @@ const MAGIC: [u8; 4] = *b"Hdoc";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// Is anybody there? `number` is 1 if the sender has heard the other by this way.
+    /// A call to find the other end; `number` is 1 if the sender has received the other's call on this path.
     Call = 1,
-    /// To be answered by an Echo with the same number.
+    /// A frame that an Echo with the same number must answer.
     Ping = 2,
-    /// `time_ns`: when it was answered, by the clock of who answers.
+    /// An answer to a Ping. `time_ns`: the time of the answer, by the clock of the answering host.
     Echo = 3,
-    /// To be counted.
+    /// A frame that is only counted.
     Paced = 4,
 }
 
 /// The head of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Of the step: what is late belongs to an earlier one.
+    /// The token of the step: late frames belong to an earlier one.
     pub token: u32,
     pub way: u16,
     pub kind: Kind,
@@ -32,7 +33,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// A frame that begins with it. `len` is at least SHORT.
+    /// A frame that begins with this head. `len` is at least SHORT.
     pub fn frame(&self, len: usize) -> Vec<u8> {
         let mut frame = vec![0; len.max(SHORT)];
         frame[..4].copy_from_slice(&MAGIC);

@@ -1,8 +1,9 @@
-//! The doctor's process on each host: mpiexec starts it there as it would start a rank, and carries orders and answers.
+//! The doctor's process on each host: mpiexec starts it there as it would start a rank, and relays orders and answers.
 //!
-//! So the remote shell, its deadlines, its words for what fails and the end of everything on every host are mpiexec's, and what the
-//! process meets (limits, capabilities, variables) is what a rank would. One mpiexec a host: one that is not reached hinders no other.
-//! Before it: `command` and `pair`; after it: mpiexec, and `serve` at the other end.
+//! So the remote shell, its deadlines, the messages about failures and the end of everything on every host are
+//! mpiexec's, and what limits the process (limits, capabilities, variables) would limit a rank. There is one mpiexec
+//! for each host: one that is not reached does not delay another. Used by `command` and `pair`; uses mpiexec, and
+//! `serve` at the other end.
 
 use super::orders::{Order, Reply};
 use super::plain::brief;
@@ -20,23 +21,23 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel}
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longer than mpiexec waits for a remote shell (30 s), so that its line is the one that is told.
+/// Longer than mpiexec waits for a remote shell (30 s), so that mpiexec's line is the one that is shown.
 pub const STARTS_WITHIN: Duration = Duration::from_secs(40);
-/// Longer than any step takes on a way on which all is lost.
+/// Longer than any step takes on a path on which all is lost.
 pub const STEP: Duration = Duration::from_secs(30);
-/// How often Ctrl-C is looked for.
+/// The interval between two checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
-/// mpiexec has ended everything within 10 s (docs/hosts.md).
+/// The time limit for mpiexec's end. mpiexec has ended everything within 10 s (docs/hosts.md).
 const ENDS_WITHIN: Duration = Duration::from_secs(12);
-/// What its process does when its input ends takes less.
+/// The time limit for its process to end after its input; the process then needs less.
 const LEAVES_WITHIN: Duration = Duration::from_secs(3);
-/// Of a line of another host's what is told.
+/// The most characters that are shown of a line of another host.
 const QUOTED: usize = 80;
 const TOLD: usize = 400;
-/// As shells have it, and mpiexec after them: a program that is not there, or cannot be executed.
+/// The exit codes of shells, and so of mpiexec, for a program that is not there, or cannot be executed.
 const NO_PROGRAM: [i32; 2] = [127, 126];
 
-/// How processes of other hosts are started: mpiexec's own options.
+/// The way to start processes on other hosts, by mpiexec's own options.
 #[derive(Clone, Debug, Default)]
 pub struct Launch {
     pub launcher: Option<String>,
@@ -44,7 +45,7 @@ pub struct Launch {
     pub prefix: Option<PathBuf>,
 }
 
-/// Why a host says nothing more.
+/// The reason why a host sends no more.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(into = "String")]
 pub enum Lost {
@@ -69,25 +70,25 @@ impl From<Lost> for String {
 }
 
 pub struct Host {
-    /// As the user has written it.
+    /// The name as the user has written it.
     pub name: String,
     mpiexec: Child,
-    /// To a thread that writes them: who reads them may stop to.
+    /// The channel to a thread that writes the orders: the process that reads them may stop reading.
     orders: Option<Sender<String>>,
     replies: Receiver<String>,
     errors: Option<LastWords>,
     program: PathBuf,
-    /// Since it was told to end.
+    /// The time limit for its end, once it was told to end.
     ends_by: Option<Instant>,
 }
 
 impl Host {
-    /// Does not wait for it. To be called by the thread that lives longest.
+    /// Starts the process without waiting for it. Must be called by the thread that lives longest.
     pub fn start(name: &str, launch: &Launch) -> Result<Host, Lost> {
         let own = place::own_prefix();
         let program = launch.prefix.as_ref().unwrap_or(&own).join("bin/hawser-bench");
         let mut command = command(name, launch, &own, &program);
-        // A group of its own: the terminal's Ctrl-C is for us, who then end it.
+        // It has a group of its own: Ctrl-C at the terminal is for this process, which then ends it.
         let terms = Terms { own_group: true, end_with_parent: true, ..Terms::default() };
         let mut mpiexec = spawn::spawn(&mut command, terms).map_err(|error| {
             Lost::Cause(format!("{}: {error}; install Hawser whole", own.join("bin/mpiexec").display()))
@@ -100,13 +101,13 @@ impl Host {
         Ok(Host { name: name.into(), mpiexec, orders: Some(orders), replies, errors, program, ends_by: None })
     }
 
-    /// The answer to an order.
+    /// Sends an order and returns the answer.
     pub fn ask(&mut self, order: &Order, within: Duration, stop: &AtomicBool) -> Result<Reply, Lost> {
         self.tell(order)?;
         self.hear(within, stop)
     }
 
-    /// If it has ended meanwhile, who hears it will know.
+    /// Sends an order. If the process has ended meanwhile, the next read finds that.
     pub fn tell(&mut self, order: &Order) -> Result<(), Lost> {
         let line = serde_json::to_string(order).map_err(|error| Lost::Cause(error.to_string()))?;
         let _ = self.orders.as_ref().map(|orders| orders.send(line));
@@ -117,7 +118,7 @@ impl Host {
         let begin = Instant::now();
         loop {
             let said = self.replies.recv_timeout(LOOK);
-            // Whatever it says: with Ctrl-C others may end it before we do.
+            // Any answer is ignored: with Ctrl-C others may end it before this process does.
             if stop.load(Relaxed) {
                 return Err(Lost::Interrupted);
             }
@@ -147,12 +148,12 @@ impl Host {
         }
     }
 
-    /// For an answer that is none to what was asked.
+    /// The error for an answer that does not fit the order.
     pub fn strange(&self) -> Lost {
         Lost::Cause(format!("host {} answers what was not asked; install the same version there as here", self.name))
     }
 
-    /// Why it has ended, in one line.
+    /// The reason why it has ended, in one line.
     fn end(&mut self) -> Lost {
         self.leave();
         let code = self.mpiexec.try_wait().ok().flatten().and_then(|status| status.code());
@@ -160,8 +161,8 @@ impl Host {
         Lost::Cause(brief(&cause(&self.name, &self.program, code, &said), TOLD))
     }
 
-    /// After something went wrong: ends what it does and passes over what it still says. Whether it can be asked more; if not it is
-    /// told to end, for it would use cores and wires that others are tested by.
+    /// Called after an error: ends what the process does and discards what it still sends. Returns whether it can take
+    /// more orders; if not it is told to end, for it would use cores and links by which others are tested.
     pub fn comes_to_rest(&mut self, number: u32, stop: &AtomicBool) -> bool {
         let told = self.tell(&Order::Rest).and_then(|()| self.tell(&Order::Sync(number)));
         let by = Instant::now() + STEP;
@@ -176,7 +177,7 @@ impl Host {
         false
     }
 
-    /// It is told to end by the end of its input, and mpiexec by a signal if it does not.
+    /// Ends the process by the end of its input, and mpiexec by a signal if the process does not end.
     fn leave(&mut self) {
         self.orders = None;
         if !self.is_gone_by(Instant::now() + LEAVES_WITHIN) {
@@ -185,18 +186,18 @@ impl Host {
         }
     }
 
-    /// Tells it and mpiexec to end, and does not wait for that.
+    /// Tells the process and mpiexec to end, and does not wait for that.
     pub fn dismiss(&mut self) {
         self.orders = None;
         if self.ends_by.is_none() && matches!(self.mpiexec.try_wait(), Ok(None)) {
             let _ = signals::send(self.mpiexec.id() as i32, SIGTERM);
-            // It may wait until somebody reads what it has to say.
+            // It may block until its answers are read.
             self.replies = sync_channel(0).1;
             self.ends_by = Some(Instant::now() + ENDS_WITHIN);
         }
     }
 
-    /// Until it has ended, which it was told to.
+    /// Waits until mpiexec, which was told to end, has ended.
     fn wait(&mut self) {
         if !self.is_gone_by(self.ends_by.unwrap_or_else(Instant::now)) {
             let _ = self.mpiexec.kill();
@@ -223,7 +224,7 @@ impl Drop for Host {
 
 fn command(name: &str, launch: &Launch, own: &Path, program: &Path) -> Command {
     let mut command = Command::new(own.join("bin/mpiexec"));
-    // Any directory that all hosts have.
+    // A directory that all hosts have.
     command.args(["-n", "1", "-wdir", "/", "-hosts", name]);
     if let Some(launcher) = &launch.launcher {
         command.args(["-launcher", launcher]);
@@ -239,18 +240,18 @@ fn command(name: &str, launch: &Launch, own: &Path, program: &Path) -> Command {
     command
 }
 
-/// What is told of a host whose part has ended with this code and these lines, the latest first.
+/// The cause that is shown for a host whose part has ended with this code and these lines, the latest first.
 fn cause(name: &str, program: &Path, code: Option<i32>, said: &[String]) -> String {
     let mut said = said.iter().map(|line| line.trim_start_matches("mpiexec: ").trim());
     let last = said.next();
-    // mpiexec's own words for a host without mpiexec begin with the host.
+    // mpiexec's own message about a host without mpiexec begins with the host.
     let is_missing = code.is_some_and(|code| NO_PROGRAM.contains(&code));
     match (last, said.next()) {
         (last, _) if is_missing && !last.is_some_and(|last| last.starts_with("host ")) => format!(
             "host {name} has no hawser-bench that can be started ({}); install Hawser there as here, or say where it is (--prefix DIR)",
             program.display()
         ),
-        // Why it did stands before.
+        // The reason is in the line before.
         (Some(last), Some(before)) if last.starts_with("rank 0 ") && last.contains(" exited ") => {
             format!("host {name}: {before}; {last}")
         }

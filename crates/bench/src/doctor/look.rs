@@ -1,7 +1,7 @@
-//! Finds the facts of the host that this process runs on, as a rank would meet them.
+//! Finds the facts of the host that this process runs on, as a rank would find them.
 //!
-//! It changes nothing. It forks (for process_vm_readv), so it must run before the process has threads. Before it: `serve` and
-//! `command`; after it: `os`, and `dev-ether`, which opens each port that a rank would.
+//! It changes nothing. It forks (for process_vm_readv), so it must run before the process has threads. Used by `serve`
+//! and `command`; uses `os`, and `dev-ether`, which opens each port that a rank would.
 
 use super::cgroup;
 use super::facts::{Clock, Copying, Cores, Facts, Limits, Memory, Network, Port, Rail};
@@ -16,10 +16,10 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Of linux/capability.h, by their bits.
+/// The capabilities of linux/capability.h, by their bits.
 const CAPABILITIES: [(&str, u32); 5] =
     [("CAP_NET_ADMIN", 12), ("CAP_NET_RAW", 13), ("CAP_IPC_LOCK", 14), ("CAP_SYS_PTRACE", 19), ("CAP_BPF", 39)];
-/// Enough readings of the clock that one more or less shows nowhere.
+/// The readings of the clock that are timed; one more or less does not matter.
 const READINGS: u32 = 100_000;
 pub fn here() -> Facts {
     let (rails, rails_error) = match rails() {
@@ -45,13 +45,14 @@ pub fn here() -> Facts {
     }
 }
 
-/// Two names of one host have the same. (Two networks of one machine have not: they are hosts to each other.)
+/// The identity of this host; two names of one host have the same. (Two networks of one machine have not: they are
+/// hosts to each other.)
 fn identity() -> Option<String> {
     let network = fs::read_link("/proc/self/ns/net").ok()?;
     Some(format!("{} {}", word("/proc/sys/kernel/random/boot_id")?, network.display()))
 }
 
-/// Of those that bear on the ways to other hosts.
+/// The variables that are set and affect the paths to other hosts.
 fn settings() -> Vec<String> {
     let set = PARAMS.iter().filter(|param| param.is_set());
     set.map(|param| format!("{}={}", param.name, param.text())).collect()
@@ -93,11 +94,11 @@ fn memory() -> Memory {
     }
 }
 
-/// What a segment needs, within the ceiling of file sizes, up to which mpiexec raises the limit.
+/// Tries what a segment needs, within the hard limit on file sizes, up to which mpiexec raises the limit.
 fn try_memfd() -> std::io::Result<()> {
     let ceiling = limits::get(Resource::FileSize).hard;
     limits::set(Resource::FileSize, Limit { soft: ceiling, hard: ceiling })?;
-    // Beyond it the kernel would end this process before it could say so.
+    // Beyond the limit the kernel would end this process before it could report that.
     signals::ignore(SIGXFSZ);
     memfd::create(c"hawser-doctor", 1 << 30).and_then(|fd| memfd::allocate(fd.as_fd(), 0, 1 << 20))
 }
@@ -198,12 +199,12 @@ fn parsed<T: FromStr>(path: impl AsRef<Path>) -> Option<T> {
     word(path)?.parse().ok()
 }
 
-/// The word in brackets, of a file that lists all choices.
+/// The chosen word, in brackets, of a file that lists all choices.
 fn chosen(path: &str) -> Option<String> {
     Some(word(path)?.split_once('[')?.1.split_once(']')?.0.to_owned())
 }
 
-/// A line of this process's status.
+/// A line of /proc/self/status.
 fn status(name: &str) -> Option<String> {
     let text = fs::read_to_string("/proc/self/status").ok()?;
     text.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()))

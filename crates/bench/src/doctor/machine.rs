@@ -1,7 +1,7 @@
-//! What the facts of a host mean for a job: a table of examinations, a row each.
+//! Judges the facts of a host for a job: a table of examinations, a row each.
 //!
-//! No I/O. Figures in what a change would give are of docs/performance.md and docs/measurements unless it says that
-//! they were measured now. Before it: `command`; after it: `finding`.
+//! No I/O. The figures of what a change would give are from docs/performance.md and docs/measurements, unless the text
+//! states that they were measured now. Used by `command`; uses `finding`.
 
 use super::facts::{Facts, Rail};
 use super::finding::{Row, Said, advice, broken, well};
@@ -22,28 +22,28 @@ pub static EXAMINATIONS: &[Row<Facts>] = &[
     Row { name: "rails", say: rails },
     Row { name: "offloads", say: offloads },
     Row { name: "speed", say: speed },
-    // Nothing of Hawser's: for who compares it with other libraries.
+    // Hawser does not use these: they are for users who compare it with other libraries.
     Row { name: "/dev/shm", say: dev_shm },
     Row { name: "huge pages", say: huge_pages },
     Row { name: "locked memory", say: locked_memory },
     Row { name: "RDMA", say: rdma },
 ];
 
-/// A rank of few peers and short messages has room in this.
+/// The memory for a rank of few peers and short messages.
 const LITTLE_MEMORY: u64 = 256 << 20;
-/// Descriptors of an agent for each rank and beside (`launch::agent::run`).
+/// Descriptors of an agent for each rank, and further ones (`launch::agent::run`).
 const DESCRIPTORS_A_RANK: u64 = 4;
 const DESCRIPTORS_BESIDE: u64 = 64;
-/// A rank, its helper, and what the agent has; and beside.
+/// Processes and threads for each rank: it, its progress thread, and the agent's part; and further ones.
 const PROCESSES_A_RANK: u64 = 4;
 const PROCESSES_BESIDE: u64 = 64;
-/// Through the vDSO it takes 20 to 50 ns, by a system call ten times that.
+/// A reading is slow above this: through the vDSO it takes 20 to 50 ns, by a system call ten times that.
 const SLOW_CLOCK_NS: f64 = 200.0;
 const QUICK_CLOCKS: [&str; 6] =
     ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase", "riscv_clocksource"];
-/// What `udp` asks for (`dev-ether`, port::udp).
+/// The buffer that `udp` requests (`dev-ether`, port::udp).
 const SOCKET_BUFFER: u64 = 4 << 20;
-/// Beyond it frames of 1500 bytes take a core for themselves.
+/// Above FAST_MBIT, frames of 1500 bytes take a whole core.
 const FAST_MBIT: u32 = 10_000;
 const SLOW_MBIT: u32 = 100;
 
@@ -63,7 +63,8 @@ fn cores(facts: &Facts) -> Vec<Said> {
     }
 }
 
-/// Drivers whose `powersave` leaves the choice to the processor, as other drivers' `schedutil` leaves it to the kernel.
+/// Drivers whose `powersave` leaves the choice to the processor, as `schedutil` of other drivers leaves it to the
+/// kernel.
 const CHOOSING: [&str; 3] = ["intel_pstate", "amd-pstate-epp", "amd_pstate_epp"];
 
 fn frequency(facts: &Facts) -> Vec<Said> {
@@ -177,7 +178,7 @@ fn processes(facts: &Facts) -> Vec<Said> {
     )]
 }
 
-/// Only XDP's memory counts as locked.
+/// Judges the limit on locked memory; only XDP's memory counts as locked.
 fn locked(facts: &Facts) -> Option<Said> {
     let asks = facts.serving().flat_map(|rail| &rail.ports).any(|port| port.method.starts_with("xdp"));
     let limit = facts.limits.locked.filter(|&limit| asks && limit < 16 << 20 && !facts.has("CAP_IPC_LOCK"))?;
@@ -196,7 +197,7 @@ fn copying(facts: &Facts) -> Vec<Said> {
     }
     let (why, how) = match copying.ptrace_scope {
         Some(2) => ("Yama's ptrace_scope is 2".into(), "sysctl kernel.yama.ptrace_scope=1"),
-        // The kernel lowers it no more.
+        // The kernel does not lower it any more.
         Some(scope @ 3..) => (
             format!("Yama's ptrace_scope is {scope}"),
             "kernel.yama.ptrace_scope=1 in a file of /etc/sysctl.d, and a reboot: 3 cannot be lowered before",
@@ -274,7 +275,7 @@ fn socket_buffers(facts: &Facts) -> Vec<Said> {
     let Some([receive, send]) = facts.socket_buffers else { return Vec::new() };
     let told = format!("net.core.rmem_max {receive}, wmem_max {send}");
     let mut udp = facts.serving().flat_map(|rail| &rail.ports).filter(|port| port.method == "udp");
-    // By a privilege its socket has more than the setting says.
+    // With the capability its socket has more than the setting allows.
     let goes_beyond = facts.has("CAP_NET_ADMIN") && udp.any(|port| port.room as u64 > receive);
     let below = |(_, has): &(&str, u64)| *has < SOCKET_BUFFER;
     let short: Vec<_> = [("rmem_max", receive), ("wmem_max", send)].into_iter().filter(below).collect();
@@ -343,7 +344,7 @@ fn about(rail: &Rail) -> String {
     facts.into_iter().chain(networks).collect::<Vec<_>>().join(", ")
 }
 
-/// What is missed, by its name in `ethtool -k`, what switches it on, and what it is for.
+/// An offload: its name in `ethtool -k`, the option that switches it on, and what it is for.
 type Offload = (&'static str, &'static str, &'static str);
 
 const OFFLOADS: [Offload; 3] = [
@@ -363,7 +364,7 @@ fn offloads(facts: &Facts) -> Vec<Said> {
 fn offloads_of(rail: &Rail) -> Vec<Said> {
     let Some(on) = &rail.offloads else { return vec![well(format!("{}: not told by the kernel", rail.name))] };
     let is_on = |name: &str| on.iter().any(|other| other == name);
-    // Over a cable between namespaces runs of frames pass whole: nothing is to be joined.
+    // On a cable between namespaces, runs of frames pass whole: there is nothing to join.
     let is_cable = rail.driver.as_deref() == Some("veth");
     let missed = OFFLOADS.into_iter().filter(|(name, ..)| !(is_on(name) || is_cable && *name == "rx-gro"));
     let (missed, lacking): (Vec<Offload>, Vec<Offload>) =
@@ -398,7 +399,7 @@ fn speed_of(rail: &Rail) -> Option<Said> {
             "cables and switches of this age do 1000 Mbit/s or more",
         ));
     }
-    // A veth's speed is no speed.
+    // The speed of a veth means nothing.
     let is_narrow = speed >= FAST_MBIT && rail.mtu <= 1500 && rail.driver.as_deref() != Some("veth");
     is_narrow.then(|| {
         advice(
@@ -482,7 +483,7 @@ mod tests {
         examine(EXAMINATIONS, &facts).into_iter().filter(|finding| finding.verdict != Verdict::Well).collect()
     }
 
-    /// The one finding that is not well, with what is to be changed.
+    /// The only finding that is not well, with what must be changed.
     fn only(name: &str, verdict: Verdict, change: impl FnOnce(&mut Facts)) -> (String, String) {
         let told = told(change);
         assert_eq!(

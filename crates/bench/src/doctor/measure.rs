@@ -1,7 +1,7 @@
-//! The near end of a measurement: what one way carries in one direction, to who answers at the other end (`answer`).
+//! The near end of a measurement: measures one path in one direction, with `answer` at the other end.
 //!
-//! Everything has an end of its own, so that a way on which all is lost costs seconds at most. What came of the frames sent at a
-//! steady pace, only the other end knows. Before it: `serve`; after it: the port.
+//! Every step has a time limit, so that a path on which all is lost costs seconds at most. Only the other end knows how
+//! many frames sent at a steady pace arrived. Used by `serve`; uses the port.
 
 use super::answer::now_ns;
 use super::frame::{Head, Kind, SHORT};
@@ -11,35 +11,36 @@ use hawser_dev_ether::port::{Address, FramePort, Refused};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Round trips, or as many as go into the time.
+/// The number of round trips, or as many as the time allows.
 const PINGS: u32 = 2000;
 const PING_TIME: Duration = Duration::from_millis(400);
-/// After so long, and some round trips, an echo was lost; longer than a scheduler's slice.
+/// An echo counts as lost after this time and some round trips; the time is longer than a scheduler's slice.
 const LOST: Duration = Duration::from_millis(50);
 const TRIPS: u32 = 4;
-/// Pings until a way is given up, one at each LOST: a second, longer than a round trip around the world or over a satellite.
+/// Pings until a path is given up, one for each LOST: a second, longer than a round trip around the world or over a
+/// satellite.
 const FIRST_TRIES: u32 = 20;
-/// Frames at a steady pace: of 1 % that are lost ten are missing. The pace is below 3 Mbit/s.
+/// Frames sent at a steady pace: of a loss of 1 % ten are missing. The pace is below 3 Mbit/s.
 const PACED: u32 = 1000;
 const PACE: Duration = Duration::from_micros(250);
-/// How often a length is tried until it is too long: at 10 % of loss each way one in 50000 is taken for too long wrongly.
+/// The number of attempts until a length counts as too long: at 10 % of loss each way one in 50000 counts so wrongly.
 const TRIES: u32 = 6;
 const BULK_TIME: Duration = Duration::from_millis(300);
-/// The shortest frame that `link` asks of a way (P8): no use to look below it.
+/// The shortest frame that `link` requires of a path (P8): shorter ones need no test.
 const SHORTEST: usize = 548;
 
-/// One way, while it is measured.
+/// A path while it is measured.
 struct Probe<'a> {
     port: &'a mut dyn FramePort,
     to: &'a Address,
     token: u32,
     way: u16,
     number: u32,
-    /// The least that was seen of it, or what a longer frame takes.
+    /// The shortest round trip that was seen, or that of a longer frame.
     round_trip: Duration,
 }
 
-/// A ping that came back.
+/// A ping that was answered.
 struct Turn {
     rtt_ns: u64,
     ahead_ns: i64,
@@ -54,7 +55,7 @@ pub fn run(port: &mut dyn FramePort, to: &Address, token: u32, way: &WayTo) -> F
     turns.sort_unstable_by_key(|turn| turn.rtt_ns);
     let paced = probe.paced();
     let largest = if first.is_some() { probe.largest(way.frame, is_stream) } else { None };
-    // What cannot be sent whole says nothing of the rate.
+    // A path that does not carry whole frames gives no rate.
     let flow = largest.filter(|&size| size == way.frame || !is_stream);
     let flow = flow.and_then(|size| bulk::run(probe.port, to, size, way.room, BULK_TIME, probe.round_trip).ok());
     Figures {
@@ -68,7 +69,8 @@ pub fn run(port: &mut dyn FramePort, to: &Address, token: u32, way: &WayTo) -> F
     }
 }
 
-/// From the quickest tenth, sorted: they waited nowhere. The time is sure to half the quickest round trip.
+/// The lead of the other clock, from the fastest tenth, sorted: these frames waited nowhere. The lead is known to half
+/// the fastest round trip.
 fn ahead(turns: &[Turn]) -> Option<[f64; 2]> {
     let mut quick: Vec<i64> = turns.iter().take(turns.len().div_ceil(10)).map(|turn| turn.ahead_ns).collect();
     quick.sort_unstable();
@@ -87,7 +89,7 @@ impl Probe<'_> {
         LOST + TRIPS * self.round_trip
     }
 
-    /// The other end's answer to one of the numbers from `first` on, if that comes within `patience`.
+    /// The other end's answer to one of the numbers from `first` on, if it arrives within `patience`.
     fn echo(&mut self, first: u32, patience: Duration) -> Option<Head> {
         let begin = Instant::now();
         let (token, way, last) = (self.token, self.way, self.number);
@@ -102,12 +104,13 @@ impl Probe<'_> {
         answered
     }
 
-    /// Pings of this length until one is answered, one at each LOST and the last for so long; the time that it took.
+    /// Sends pings of this length until one is answered: waits LOST for each but the last, `patience` for that. Returns
+    /// the round trip.
     fn ask(&mut self, len: usize, tries: u32, patience: Duration) -> Option<Duration> {
         let (first, mut sent) = (self.number + 1, Vec::new());
         for left in (0..tries).rev() {
             sent.push(Instant::now());
-            // What is refused for its length is refused always.
+            // A length that was refused once is refused always.
             if self.send(Kind::Ping, len) == Err(Refused::TooLong) {
                 return None;
             }
@@ -138,19 +141,20 @@ impl Probe<'_> {
         turns
     }
 
-    /// How many left.
+    /// Sends frames at a steady pace. Returns how many were sent.
     fn paced(&mut self) -> u32 {
         let sent = (0..PACED).filter(|_| {
             thread::sleep(PACE);
             self.send(Kind::Paced, SHORT).is_ok()
         });
         let sent = sent.count() as u32;
-        // The last ones arrive.
+        // Wait until the last ones have arrived.
         thread::sleep(self.patience());
         sent
     }
 
-    /// The longest frame that is answered. A stream that has swallowed one that is too long is of no further use: it is not asked again.
+    /// The longest frame that is answered. A stream that has swallowed a frame that is too long is of no further use:
+    /// no more is sent on it.
     fn largest(&mut self, frame: usize, is_stream: bool) -> Option<usize> {
         if self.passes(frame) {
             return Some(frame);
@@ -181,7 +185,7 @@ mod tests {
     use std::io::IoSlice;
     use std::os::fd::BorrowedFd;
 
-    /// A port to who answers well, and far away.
+    /// A port to an end that answers well, and is far away.
     #[derive(Default)]
     struct FarAway {
         coming: VecDeque<(Instant, Vec<u8>)>,

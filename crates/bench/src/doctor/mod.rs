@@ -1,9 +1,10 @@
-//! `hawser-bench doctor`: what a job would meet on these hosts and between them, what Hawser would choose, and what to change for more.
+//! `hawser-bench doctor`: what a job would find on these hosts and between them, what Hawser would choose, and what to
+//! change for better results.
 //!
-//! `command` starts a process on each host (`hosts`, at the other end `serve`), which looks at the host (`look`) and measures the ways
-//! between each two hosts (`call`, `measure`, `answer`), by the very ports that a rank would have. What was found are facts (`facts`,
-//! `pair`); what they mean is said by the rows of two tables, an examination each (`machine`, `network`), as findings (`finding`),
-//! which `text` prints. It changes nothing on any host.
+//! `command` starts a process on each host (`hosts`, at the other end `serve`), which examines the host (`look`) and
+//! measures the paths between each two hosts (`call`, `measure`, `answer`), by the very ports that a rank would have.
+//! The results are facts (`facts`, `pair`); the rows of two tables, an examination each, judge them (`machine`,
+//! `network`) and give findings (`finding`), which `text` prints. It changes nothing on any host.
 
 mod answer;
 mod beside;

@@ -1,6 +1,6 @@
-//! What the ways between two hosts mean for a job: a table of examinations, a row each.
+//! Judges the paths between two hosts for a job: a table of examinations, a row each.
 //!
-//! No I/O. Before it: `command`; after it: `finding`.
+//! No I/O. Used by `command`; uses `finding`.
 
 use super::finding::{Row, Said, advice, broken, well};
 use super::hosts::Lost;
@@ -22,9 +22,9 @@ pub static EXAMINATIONS: &[Row<Pair>] = &[
     Row { name: "clocks", say: clocks },
 ];
 
-/// Of a thousand: fewer may be one that came too late.
+/// The losses, of a thousand frames, that count as a fault: fewer may be frames that arrived too late.
 const LOST_TOO_MANY: u64 = 3;
-/// More than NTP leaves between hosts.
+/// A difference of clocks that is more than NTP leaves between hosts.
 const APART_S: f64 = 0.1;
 
 fn versions(pair: &Pair) -> Vec<Said> {
@@ -86,7 +86,7 @@ fn reached(pair: &Pair) -> Vec<Said> {
     )]
 }
 
-/// Between neighbours, or between all where there are none.
+/// The paths that were tried: between neighbours, or between all rails where there are none.
 fn tried(pair: &Pair, is_meant: impl Fn(&Way) -> bool) -> String {
     let mut tried: Vec<&Way> = pair.ways.iter().filter(|way| is_meant(way)).collect();
     if tried.iter().any(|way| way.neighbours) {
@@ -120,7 +120,7 @@ fn one_way(pair: &Pair) -> Vec<Said> {
     pair.ways.iter().filter_map(told).collect()
 }
 
-/// What lets a kind of port through to the hosts of these sides.
+/// The change that lets a kind of port through to the hosts of these sides.
 fn opened_by(pair: &Pair, way: &Way, sides: &[usize]) -> String {
     let named = |name: &dyn Fn(usize) -> String| sides.iter().map(|&side| name(side)).collect::<Vec<_>>().join(" and ");
     let protocol = match way.method.as_str() {
@@ -140,7 +140,7 @@ fn opened_by(pair: &Pair, way: &Way, sides: &[usize]) -> String {
     )
 }
 
-/// Neighbours between which one kind of port does not pass, and another does.
+/// The neighbours between which one kind of port does not pass, and another does.
 fn filtered(pair: &Pair) -> Vec<Said> {
     let is_joined = |way: &Way| pair.ways.iter().any(|other| other.rails == way.rails && other.passes());
     let is_deaf = |way: &&Way| way.directions.iter().all(|direction| direction.heard.frames == 0);
@@ -174,7 +174,7 @@ fn gives(way: &Way) -> &'static str {
     }
 }
 
-/// Rails of either that reach nothing, where others do.
+/// The rails of either host that reach nothing, where others do.
 fn rails(pair: &Pair) -> Vec<Said> {
     if !pair.ways.iter().any(Way::passes) {
         return Vec::new();
@@ -186,7 +186,7 @@ fn is_reaching(pair: &Pair, side: usize, rail: &str) -> bool {
     pair.ways.iter().any(|way| pair.is_of_use(way) && way.rails[side] == rail)
 }
 
-/// Rails of a side that should reach something, each with a way by which it should.
+/// The rails of a side that should reach something, each with a path by which it should.
 fn dead_rails(pair: &Pair, side: usize) -> Vec<(&String, &Way)> {
     let neighbour = |rail: &String| pair.ways.iter().find(|way| way.neighbours && way.rails[side] == *rail);
     let unused = pair.rails[side].iter().filter(|rail| !is_reaching(pair, side, rail));
@@ -199,7 +199,7 @@ fn unused_rails(pair: &Pair, side: usize) -> Vec<Said> {
     let is_dead = |rail: &String| dead.iter().any(|(name, _)| *name == rail);
     let apart = pair.rails[side].iter().filter(|rail| !is_reaching(pair, side, rail) && !is_dead(rail));
     let apart: Vec<_> = apart.map(String::as_str).collect();
-    // What both sides have to say the first has said.
+    // Rails that concern both sides are reported for the first side.
     let is_told = |rail: &String| side == 1 && dead_rails(pair, 0).iter().any(|(_, way)| way.rails[1] == *rail);
     let mut said = Vec::new();
     for (rail, way) in dead.iter().filter(|(rail, _)| !is_told(rail)) {
@@ -243,7 +243,7 @@ fn mtu(pair: &Pair) -> Vec<Said> {
     said
 }
 
-/// What one direction between two rails says, by one kind of port after the other: found of each way, or nothing.
+/// Collects `found` for each path of one direction between two rails, one kind of port after the other.
 fn by_direction(
     pair: &Pair,
     found: impl Fn(&Way, usize) -> Option<String>,
@@ -260,7 +260,7 @@ fn by_direction(
     told.iter().map(|(toward, all)| say(toward, &all.join(", "))).collect()
 }
 
-/// A direction between two rails; `way` is the first of its ways.
+/// A direction between two rails; `way` is the first of its paths.
 struct Toward<'a> {
     pair: &'a Pair,
     way: &'a Way,
@@ -276,7 +276,7 @@ impl Toward<'_> {
         (&self.way.rails[1 - self.from], &self.pair.hosts[1 - self.from])
     }
 
-    /// For people: from where to where.
+    /// The two ends as text for people.
     fn text(&self) -> String {
         let ((rail, host), (far_rail, far_host)) = (self.near(), self.far());
         format!("from {rail} of {host} to {far_rail} of {far_host}")
@@ -310,7 +310,8 @@ fn path_mtu(pair: &Pair) -> Vec<Said> {
     })
 }
 
-/// What passed when it was called, and then no more: TCP that has swallowed what is too long for the path, or a cable that was pulled.
+/// Paths that passed in the call, and then no more: TCP that has swallowed what is too long for the path, or a cable
+/// that was pulled.
 fn stalled(pair: &Pair) -> Vec<Said> {
     let found = |way: &Way, from: usize| {
         let figures = way.directions[from].figures?;
@@ -340,11 +341,11 @@ fn narrowest(pair: &Pair, rails: &[String; 2]) -> Option<usize> {
     passed.min()
 }
 
-/// What the MTU counts beside a frame.
+/// The bytes of the MTU that are not part of a frame.
 fn overhead(way: &Way) -> usize {
     let v6 = 20;
     match way.method.as_str() {
-        // Job and selector behind the Ethernet header.
+        // The job and the selector behind the Ethernet header.
         "packet" | "xdp" => 6,
         _ if way.v6 => 28 + v6,
         _ => 28,
@@ -355,7 +356,7 @@ fn loss(pair: &Pair) -> Vec<Said> {
     let found = |way: &Way, from: usize| {
         let direction = way.directions[from];
         let (lost, of) = direction.lost()?;
-        // What the host itself dropped is told as that.
+        // Frames that the host itself dropped are reported separately.
         let on_the_way = u64::from(lost).saturating_sub(direction.answered?.dropped);
         let is_alive = direction.figures?.half_us.is_some();
         (is_alive && on_the_way >= LOST_TOO_MANY).then(|| format!("{on_the_way} of {of} by {}", way.method))
@@ -384,7 +385,7 @@ fn drops(pair: &Pair) -> Vec<Said> {
     };
     by_direction(pair, found, |toward, found| {
         let (rail, host) = toward.far();
-        // By its name, with "packet-udp" beside.
+        // udp is named by itself, although "packet-udp" may be there too.
         let socket = if found.split(", ").any(|told| told.ends_with(" by udp")) {
             "; for udp a net.core.rmem_max of 4194304 or more (`socket buffers` of that host)"
         } else {
@@ -417,7 +418,7 @@ fn clocks(pair: &Pair) -> Vec<Said> {
     )]
 }
 
-/// The surest.
+/// The most exact value of the clocks' difference.
 fn ahead(pair: &Pair) -> Option<[f64; 2]> {
     let figures = pair.ways.iter().filter_map(|way| way.directions[0].figures);
     figures.filter_map(|figures| figures.ahead_s).min_by(|a, b| a[1].total_cmp(&b[1]))
@@ -472,7 +473,7 @@ mod tests {
         }
     }
 
-    /// What is not well.
+    /// The findings that are not well.
     fn told(pair: &Pair) -> Vec<Finding> {
         examine(EXAMINATIONS, pair).into_iter().filter(|finding| finding.verdict != Verdict::Well).collect()
     }
@@ -523,7 +524,7 @@ mod tests {
         let told = "the kernel of b dropped frames that had come over eth0, for want of room: 50 and 7 in bulk by udp";
         assert_eq!(found.found, told);
         assert!(found.change.unwrap().how.contains("rmem_max"));
-        // Of the network's loss nothing is hidden by what was dropped later, in bulk.
+        // Later drops, in bulk, do not hide a loss by the network.
         pair.ways[1].directions[0].answered = Some(Answered { paced: 950, dropped: 0, dropped_in_bulk: 50 });
         assert_eq!(told_names(&pair), ["loss", "drops"]);
     }
@@ -632,7 +633,7 @@ mod tests {
         assert!(only(&pair, "filtered", Verdict::Advice).change.unwrap().how.ends_with("at eth1 of a and ens3 of b"));
     }
 
-    /// Both of b's NICs lie on the network of a's one.
+    /// Both NICs of b are on the network of a's only NIC.
     #[test]
     fn a_dead_rail_of_the_second_host_is_named_too() {
         let mut pair = pair();

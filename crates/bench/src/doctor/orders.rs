@@ -1,6 +1,6 @@
-//! What `doctor` and its process on a host say to each other, a line of JSON each: an order, then one answer to it.
+//! The messages between `doctor` and its process on a host, a line of JSON each: an order, then one answer to it.
 //!
-//! Before it: `hosts` (who orders) and `serve` (who answers); after it: nothing.
+//! Used by `hosts`, which orders, and `serve`, which answers; uses no other module.
 
 use super::facts::{Facts, Network};
 use hawser_dev_ether::port::PortOf;
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Order {
-    /// -> Facts
+    /// Finds the facts of the host. -> Facts
     Look,
-    /// Open the ports of this rank of a job that has so many. -> Ports
+    /// Opens the ports of this rank of a job of `ranks` ranks. -> Ports
     Open { job: u32, secret: [u8; 16], rank: u32, ranks: u32 },
-    /// Send short frames by all these ways and listen on them. -> Heard
+    /// Sends short frames on all these paths and listens on them. -> Heard
     Call { token: u32, ways: Vec<WayTo> },
-    /// Answer what comes to this port, until `Rest`. -> Ready
+    /// Answers what arrives at this port, until `Rest`. -> Ready
     Answer { token: u32, way: WayTo },
-    /// -> Answered, or Ready if it rests already
+    /// Ends `Answer`. -> Answered, or Ready if it rests already
     Rest,
-    /// -> Synced
+    /// Marks a place in the sequence of answers. -> Synced
     Sync(u32),
-    /// Measure this way to who answers there. -> Figures
+    /// Measures this path to the end that answers there. -> Figures
     Measure { token: u32, way: WayTo },
 }
 
@@ -32,25 +32,25 @@ pub enum Reply {
     Ready,
     Answered(Answered),
     Figures(Figures),
-    /// All answers to earlier orders are behind it.
+    /// All answers to earlier orders have been sent before it.
     Synced(u32),
     Failed(String),
 }
 
-/// A way to a port of another host, from one of this process's.
+/// A path from one of this process's ports to a port of another host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WayTo {
-    /// Its number, the same at both ends.
+    /// The number of the path, the same at both ends.
     pub way: u16,
     pub port: usize,
-    /// Whose port it leads to, and the place of that in its owner's card.
+    /// The rank whose port it leads to, and the index of that port in the rank's business card.
     pub rank: u32,
     pub place: u8,
-    /// As `net::written` has it.
+    /// The address as `net::written` formats it.
     pub address: String,
-    /// The longest frame that both ends take, by what their interfaces say.
+    /// The longest frame that both ends take, according to their interfaces.
     pub frame: usize,
-    /// Frames of full length that the other end has room for.
+    /// The number of frames of full length for which the other end has room.
     pub room: usize,
 }
 
@@ -67,14 +67,14 @@ pub struct End {
     pub interface: String,
     pub networks: Vec<Network>,
     pub method: String,
-    /// As `net::written` has it.
+    /// The address as `net::written` formats it.
     pub address: String,
     pub frame_max: usize,
-    /// Frames of that length that are kept before some are dropped.
+    /// The number of frames of that length that are kept before some are dropped.
     pub room: usize,
 }
 
-/// What came by a way.
+/// The calls that arrived on a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Heard {
     pub frames: u32,
@@ -82,29 +82,29 @@ pub struct Heard {
     pub refused: Option<i32>,
 }
 
-/// What who answers has counted.
+/// The counters of the end that answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answered {
-    /// Of those that come at a steady pace.
+    /// The frames received of those sent at a steady pace.
     pub paced: u32,
-    /// That the host's own kernel dropped, while frames were short and after.
+    /// The frames that the host's own kernel dropped, while frames were short and after that.
     pub dropped: u64,
     pub dropped_in_bulk: u64,
 }
 
-/// What was measured of a way in one direction.
+/// The measured figures of a path in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Half a round trip of 64 bytes: the median. None: none came back.
+    /// Half a round trip of 64 bytes, the median. None: no echo came back.
     pub half_us: Option<f64>,
-    /// How much the other host's clock is ahead, and how sure that is.
+    /// The lead of the other host's clock, and its uncertainty.
     pub ahead_s: Option<[f64; 2]>,
-    /// Short frames sent at a steady pace.
+    /// The number of short frames sent at a steady pace.
     pub paced: u32,
     /// The longest frame that was tried, and the longest that was answered.
     pub frame: usize,
     pub largest: Option<usize>,
-    /// In bulk, by frames of that length, and how many of them did not come.
+    /// The rate in bulk, with frames of that length, and how many of them were lost.
     pub gbyte_s: Option<f64>,
     pub bulk_lost: u64,
 }

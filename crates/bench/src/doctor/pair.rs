@@ -1,7 +1,8 @@
-//! The ways between two hosts: which there are between the ports of a rank at each, which pass, and what each carries, both ways.
+//! The paths between two hosts: those that exist between the ports of a rank at each, those that pass, and what each
+//! carries, in both directions.
 //!
-//! Only ports that go together are tried, as ranks would (`dev-ether`, ends). Before it: `command`; after it: `hosts`, whose
-//! processes do it.
+//! Only ports that can be connected are tried, as by ranks (`dev-ether`, ends). Used by `command`; uses `hosts`, whose
+//! processes measure.
 
 use super::facts::Network;
 use super::hosts::{Host, Lost, STEP};
@@ -12,46 +13,46 @@ use hawser_dev_ether::{Method, meet};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 
-/// What is known of two hosts.
+/// The facts of two hosts and the paths between them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Pair {
-    /// As the user has written them.
+    /// The names as the user has written them.
     pub hosts: [String; 2],
-    /// Of Hawser there.
+    /// The versions of Hawser there.
     pub versions: [String; 2],
-    /// The rails of each that have ports.
+    /// The rails of each host that have ports.
     pub rails: [Vec<String>; 2],
     pub ways: Vec<Way>,
-    /// Why no more is known.
+    /// The reason why no more is known.
     pub cut_off: Option<Lost>,
 }
 
-/// A way between a port of each.
+/// A path between a port of each host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Way {
     pub method: String,
     pub rails: [String; 2],
     /// The interfaces have addresses of one network, and not the same one.
     pub neighbours: bool,
-    /// Its addresses are of IPv6.
+    /// The addresses are of IPv6.
     pub v6: bool,
     /// The longest frame that each port takes.
     pub frames: [usize; 2],
-    /// From the first to the second, and back.
+    /// The direction from the first to the second host, and that back.
     pub directions: [Direction; 2],
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Direction {
-    /// Calls that came, and the system's error number where it refused to send them.
+    /// The calls that arrived, and the system's error number where it refused to send them.
     pub heard: Heard,
     pub figures: Option<Figures>,
     pub answered: Option<Answered>,
 }
 
 impl Pair {
-    /// Whether a way is one that is worth measuring: it passes, and where both of its rails have neighbours it is between such. (Between
-    /// others the kernel carries IP over a rail of its own choice.)
+    /// Whether a path is worth measuring: it passes, and where both of its rails have neighbours it is between
+    /// neighbours. (Between others the kernel carries IP over a rail of its own choice.)
     pub fn is_of_use(&self, way: &Way) -> bool {
         let has_neighbour = |side: usize| {
             let of_rail = |other: &&Way| other.neighbours && other.rails[side] == way.rails[side];
@@ -60,7 +61,7 @@ impl Pair {
         way.passes() && (way.neighbours || !(has_neighbour(0) && has_neighbour(1)))
     }
 
-    /// Whether a way is to be shown: it is of use, or should be.
+    /// Whether a path must be shown: it is of use, or should be.
     pub fn matters(&self, way: &Way) -> bool {
         let is_deaf = way.directions.iter().all(|direction| direction.heard.frames == 0);
         way.neighbours || self.is_of_use(way) || !(is_deaf || way.passes())
@@ -72,7 +73,7 @@ impl Way {
         self.directions.iter().all(|direction| direction.heard.frames > 0)
     }
 
-    /// It was measured, and something came back both ways.
+    /// Whether it was measured, and something came back in both directions.
     pub fn carries(&self) -> bool {
         let half_us = |direction: &Direction| direction.figures.and_then(|figures| figures.half_us);
         self.passes() && self.directions.iter().all(|direction| half_us(direction).is_some())
@@ -84,15 +85,15 @@ impl Way {
 }
 
 impl Direction {
-    /// Of the frames that were sent at a steady pace those that did not come, and of how many.
+    /// The number of frames sent at a steady pace that were lost, and the number sent.
     pub fn lost(&self) -> Option<(u32, u32)> {
         let (figures, answered) = (self.figures?, self.answered?);
         Some((figures.paced.saturating_sub(answered.paced), figures.paced))
     }
 }
 
-/// Measures all that passes between two hosts, whose processes have opened these ports. What was found until something went wrong
-/// stays in the pair.
+/// Measures all paths that pass between two hosts, whose processes have opened these ports. Results found
+/// before an error stay in the pair.
 pub fn measure(
     pair: &mut Pair,
     hosts: [&mut Host; 2],
@@ -108,7 +109,7 @@ pub fn measure(
     let back: Vec<WayTo> = ways.iter().map(|[_, back]| back.clone()).collect();
     one.tell(&Order::Call { token: *token, ways: there })?;
     other.tell(&Order::Call { token: *token, ways: back })?;
-    // What came to one is what left the other; what was refused is told by who sent.
+    // The calls that arrived at one host left the other; the sender reports those that were refused.
     let (came_back, came_there) = (heard(one, stop)?, heard(other, stop)?);
     pair.ways = ways.iter().map(|ways| way(ends, ways)).collect();
     for ((way, back), there) in pair.ways.iter_mut().zip(came_back).zip(came_there) {
@@ -133,7 +134,7 @@ fn heard(host: &mut Host, stop: &AtomicBool) -> Result<Vec<Heard>, Lost> {
     }
 }
 
-/// One direction of a way, from the first of these hosts to the second.
+/// Measures one direction of a path, from the first of these hosts to the second.
 fn direction(
     found: &mut Direction,
     [near, far]: [&mut Host; 2],
@@ -145,7 +146,7 @@ fn direction(
         return Err(far.strange());
     };
     let measured = near.ask(&Order::Measure { token, way: there.clone() }, STEP, stop);
-    // It spins until it is told, whatever became of the other.
+    // The far end spins until it is ordered to rest, whatever has become of the near one.
     let answered = far.ask(&Order::Rest, STEP, stop)?;
     match (measured?, answered) {
         (Reply::Figures(figures), Reply::Answered(answered)) => {
@@ -156,11 +157,12 @@ fn direction(
     }
 }
 
-/// Each way, as it is told to either host: rail by rail, the kinds of ports in the order in which they are best for short messages.
+/// The paths, each as it is sent to either host: rail by rail, with the kinds of ports in the order in which they are
+/// best for short messages.
 fn ways(ports: [&Ports; 2]) -> Vec<[WayTo; 2]> {
     let ends = ports.map(|ports| &ports.ends);
     let mut met = meet(&ports[0].card, &ports[1].card);
-    // The shortest way first.
+    // The best kind of port for short messages first.
     let place = |end: &End| Method::ALL.iter().position(|method| method.name() == end.method);
     met.sort_by_key(|&(ours, theirs, _)| (ends[0][ours].rail, ends[1][theirs].rail, place(&ends[0][ours])));
     let to = |way, port, side: usize, place: usize, frame| {
@@ -185,8 +187,8 @@ fn way(ends: [&[End]; 2], [there, back]: &[WayTo; 2]) -> Way {
     }
 }
 
-/// Whether they have addresses of one network. One that both have (as the bridges of containers) joins nobody, nor does one
-/// that holds on a link alone: all links have that.
+/// Whether they have addresses of one network. An address that both have (as the bridges of containers) connects no
+/// hosts, nor does a link-local one: all links have those.
 fn are_neighbours(one: &[Network], other: &[Network]) -> bool {
     let is_global = |own: &&Network| !own.ip.to_string().starts_with("fe80:");
     let shares = |own: &Network| other.iter().any(|far| far.ip != own.ip && contains(own, far) && contains(far, own));

@@ -1,13 +1,13 @@
-//! Text of another host, made fit for a terminal and for a line of ours.
+//! Makes text of another host safe for a terminal and for one line of ours.
 //!
-//! Before it: `text` and `hosts`, which show it.
+//! Used by `text` and `hosts`, which show it.
 
-/// Without what would change a terminal, or look like another line: it may be another host's.
+/// The text without characters that would control a terminal, or begin another line: it may be another host's.
 pub fn plain(text: &str) -> String {
     text.chars().map(|it| if it.is_control() { '\u{fffd}' } else { it }).collect()
 }
 
-/// The first of its characters, plainly.
+/// The first `characters` characters, made safe.
 pub fn brief(text: &str, characters: usize) -> String {
     let end = text.char_indices().nth(characters).map(|(end, _)| end);
     end.map_or_else(|| plain(text), |end| plain(&text[..end]) + "...")

@@ -1,6 +1,6 @@
-//! The ports of a rank on a host, as its process tells them, and the card that the rank would publish.
+//! The ports of a rank on a host, as its process reports them, and the business card that the rank would publish.
 //!
-//! What comes from another host is believed only once it is such a card. Before it: `hosts`; after it: `pair`.
+//! Data of another host is trusted only once it is such a card. Used by `hosts` and `pair`.
 
 use super::orders::End;
 use crate::net;
@@ -8,15 +8,15 @@ use hawser_dev_ether::card::{self, Card, PORTS};
 
 #[derive(Debug)]
 pub struct Ports {
-    /// Whose they are.
+    /// The rank to which they belong.
     pub rank: u32,
     pub ends: Vec<End>,
-    /// Its ends are those, one for one.
+    /// The business card; its addresses are those of `ends`, one for one.
     pub card: Card,
 }
 
 impl Ports {
-    /// None: no rank has such ports.
+    /// Checks the ends; None: no rank has such ports.
     pub fn of(rank: u32, ends: Vec<End>) -> Option<Ports> {
         let read = |end: &End| {
             let frame_max = u16::try_from(end.frame_max).ok()?;

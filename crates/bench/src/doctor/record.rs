@@ -1,6 +1,6 @@
 //! All that the doctor found, as it is printed and written to a file (`--json`).
 //!
-//! Before it: `command`; after it: `text`, and the disk.
+//! Used by `command` and `text`; writes to the disk.
 
 use super::facts::Facts;
 use super::finding::{Finding, Verdict, examine};
@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::io;
 use std::path::Path;
 
-/// Of the file; it grows by one when what a reader knows changes its meaning.
+/// The version of the file's format; raise it by one when the meaning of a known field changes.
 const FORMAT: u32 = 1;
 
 #[derive(Serialize)]
@@ -25,10 +25,10 @@ pub struct Record {
     pub pairs: Vec<Between>,
 }
 
-/// A host, or why nothing is known of it.
+/// A host, or the reason why nothing is known of it.
 #[derive(Serialize)]
 pub struct Host {
-    /// As the user has written it.
+    /// The name as the user has written it.
     pub name: String,
     pub facts: Option<Facts>,
     pub findings: Vec<Finding>,
@@ -39,7 +39,7 @@ pub struct Host {
 pub struct Between {
     #[serde(flatten)]
     pub pair: Pair,
-    /// What Hawser would choose.
+    /// The choices that Hawser would make.
     pub choice: Vec<String>,
     pub findings: Vec<Finding>,
 }
@@ -71,12 +71,12 @@ impl Record {
         self.hosts.iter().all(|host| host.lost.is_none()) && self.tested() == self.pairs.len()
     }
 
-    /// Pairs that were tested to the end.
+    /// The number of pairs that were tested to the end.
     pub fn tested(&self) -> usize {
         self.pairs.iter().filter(|between| between.pair.cut_off.is_none()).count()
     }
 
-    /// What is to be changed, and where.
+    /// The changes to make, each with the host or pair that it concerns.
     pub fn changes(&self) -> impl Iterator<Item = (String, &Finding)> {
         let hosts = self.hosts.iter().flat_map(|host| host.findings.iter().map(|finding| (host.name.clone(), finding)));
         let name = |between: &Between| between.pair.hosts.join(" - ");
@@ -97,7 +97,7 @@ impl Record {
         whole::put(path, &text).map_err(|error| unwritable(path, error))
     }
 
-    /// Whether it could be written there, before there is anything to write. What lies there stays.
+    /// Tests whether the file can be written, before there is anything to write. An existing file stays as it is.
     pub fn try_place(path: &Path) -> Result<(), String> {
         if path.is_dir() {
             return Err(unwritable(path, io::ErrorKind::IsADirectory.into()));

@@ -1,7 +1,7 @@
-//! The doctor's process on a host: does what it is told, a line each, over its standard input and output.
+//! The doctor's process on a host: obeys orders, a line each, over its standard input and output.
 //!
-//! It is started by mpiexec as a rank would be, so what it finds is what a rank would find. It ends when its input does, whatever
-//! it is doing. Before it: `hosts`, at the other end; after it: `look`, `call`, `answer`, `measure`.
+//! mpiexec starts it as it would start a rank, so it finds what a rank would find. It ends when its input does,
+//! whatever it is doing. Used by `hosts`, at the other end; uses `look`, `call`, `answer`, `measure`.
 
 use super::beside::Beside;
 use super::facts::Network;
@@ -17,11 +17,11 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-/// A port that went down meanwhile may be asked for ever.
+/// The time limit of an answer: a port that went down meanwhile may be waited for indefinitely.
 const ANSWERS_AT_MOST: Duration = Duration::from_secs(60);
 
 pub fn run() -> io::Result<()> {
-    // Before there are threads.
+    // This must run before there are threads.
     let mut facts = Some(look::here());
     let orders = orders();
     let mut ports = Vec::new();
@@ -56,7 +56,7 @@ pub fn run() -> io::Result<()> {
     Ok(())
 }
 
-/// Orders as they come. Who gives them is gone when there are no more: nothing else is to be done then.
+/// Receives orders. When there are no more, the sender is gone, and nothing else must be done.
 fn orders() -> Receiver<Order> {
     let (tell, told) = channel();
     thread::spawn(move || {

@@ -1,6 +1,6 @@
-//! What the doctor found, in lines for people.
+//! The text of what the doctor found, in lines for people.
 //!
-//! No I/O. Before it: `command`; after it: nothing.
+//! No I/O. Used by `command`; uses no other module than `choice`.
 
 use super::choice::rate_text;
 use super::finding::{Finding, Verdict};
@@ -80,7 +80,7 @@ fn direction(pair: &Pair, way: &Way, from: usize) -> String {
     plain(&format!("{begin} {half:>11} {frame:>13} {lost:>12} {bulk:>10}{bulk_lost}")) + "\n"
 }
 
-/// What to change, of all hosts and pairs; what is the same for several is told once.
+/// The changes to make, of all hosts and pairs; a change that is the same for several is printed once.
 pub fn changes(record: &Record) -> String {
     let mut told: Vec<(Vec<String>, &Finding)> = Vec::new();
     for (place, finding) in record.changes() {

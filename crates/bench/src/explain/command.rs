@@ -1,6 +1,6 @@
-//! `hawser-bench explain A B`: the record that it goes by, measured now or read from a file, and what is said of it.
+//! `hawser-bench explain A B`: the record that it uses, measured now or read from a file, and the printed explanation.
 //!
-//! Before it: `main`; after it: `explain`, and `command`, which measures.
+//! Used by `main`; uses `explain`, and `command`, which measures.
 
 use super::explain;
 use crate::{command, report};
@@ -22,7 +22,7 @@ pub struct Options {
     run: command::Options,
 }
 
-/// Prints the explanation. The exit code.
+/// Prints the explanation. Returns the exit code.
 pub fn run(options: &Options) -> Result<u8, String> {
     let names = [options.above.as_str(), options.below.as_str()];
     let (record, code) = match &options.from {

@@ -1,10 +1,10 @@
-//! What one system takes more than another, as few straight pieces over the sizes as the noise allows: so much a message and so much a
-//! byte from here to there.
+//! Fits the extra time of one system over another by as few straight pieces over the sizes as the noise allows: a cost
+//! for each message and one for each byte, from one size to another.
 //!
-//! Least squares weighted by each point's noise, pieces by dynamic programming, their number by Schwarz's criterion: a piece or a slope
-//! more has to explain more than chance would. Before it: `explain`; after it: nothing.
+//! Least squares weighted by each point's noise, pieces by dynamic programming, their number by Schwarz's criterion: a
+//! further piece or slope must explain more than chance would. Used by `explain`; uses no other module.
 
-/// A size, what it takes more, and how far that is off by noise; bytes and microseconds.
+/// A size, the extra time there, and the noise of that; bytes and microseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
     pub bytes: f64,
@@ -15,7 +15,7 @@ pub struct Loss {
 /// A straight piece.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
-    /// The losses that it fits, both ends included.
+    /// The indices of the losses that it fits, both ends included.
     pub first: usize,
     pub last: usize,
     pub each_us: f64,
@@ -28,7 +28,7 @@ impl Piece {
     }
 }
 
-/// Fewer points than these have no slope that could be trusted.
+/// The fewest points that give a slope that can be trusted.
 const POINTS_MIN: usize = 3;
 
 /// A straight line through losses: flat, or with a slope.
@@ -45,7 +45,7 @@ fn line(losses: &[Loss], sloped: bool) -> (f64, f64) {
     (y - slope * x, slope)
 }
 
-/// The better of both lines, and what it costs: what it leaves unexplained, and its parameters (`each` one).
+/// The better of both lines, and its cost: the error that it leaves, and its parameters (`each` for one).
 fn best(losses: &[Loss], first: usize, each: f64) -> (f64, Piece) {
     let candidate = |sloped: bool| {
         let (each_us, per_byte_us) = line(losses, sloped);
@@ -68,7 +68,7 @@ pub fn through(times: &[Loss], first: usize) -> Piece {
 /// The pieces of losses in ascending order of size.
 pub fn pieces(losses: &[Loss]) -> Vec<Piece> {
     let each = (losses.len().max(2) as f64).ln();
-    // For each end the cheapest way to it: its cost and its last piece.
+    // The cheapest split up to each end: its cost and its last piece.
     let mut ways: Vec<(f64, Option<Piece>)> = vec![(0.0, None)];
     for end in 1..=losses.len() {
         let starts = (0..end).filter(|start| end - start >= POINTS_MIN.min(losses.len()));
@@ -93,7 +93,7 @@ pub fn pieces(losses: &[Loss]) -> Vec<Piece> {
 mod tests {
     use super::*;
 
-    /// Sizes 1 B to 1 MiB, noise of 2 % of a time of 0.1 us and 0.02 us a KiB, its signs in turn.
+    /// Sizes 1 B to 1 MiB, noise of 2 % of a time of 0.1 us and 0.02 us a KiB, with alternating signs.
     fn losses(us: impl Fn(f64) -> f64) -> Vec<Loss> {
         let noise_us = |bytes: f64| 0.02 * (0.1 + bytes * 2e-5);
         let loss = |power: u32| {

@@ -1,6 +1,8 @@
-//! `hawser-bench explain A B`: how much is lost between a system and the one beneath it, at which sizes, in words with numbers.
+//! `hawser-bench explain A B`: how much time is lost between a system and the one beneath it, at which sizes, in words
+//! with numbers.
 //!
-//! It measures nothing itself: a record has both curves. Before it: `main`; after it: `fit`, and `words`, which says what was found.
+//! It measures nothing itself: a record has both curves. Used by `main`; uses `fit`, and `words`, which formats the
+//! result.
 
 pub mod command;
 mod fit;
@@ -13,9 +15,10 @@ use fit::{Loss, Piece};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A curve is rough by so much of its time, whatever its rounds say: alignment, and sizes that divide better than others.
+/// The roughness of a curve, as a part of its time, whatever its rounds show: alignment, and sizes that divide better
+/// than others.
 const ROUGH: f64 = 0.03;
-/// The clock, over as many messages as there are in a play.
+/// The noise of the clock, over the messages of a play.
 const NOISE_MIN_US: f64 = 1e-3;
 /// Quartiles of a normal distribution lie 1.35 deviations apart.
 const QUARTILES: f64 = 1.35;
@@ -27,7 +30,7 @@ struct Pair<'a> {
     points: Vec<(Point, Point)>,
 }
 
-/// What lies between them.
+/// The difference between them.
 struct Finding<'a> {
     pair: Pair<'a>,
     /// The upper system's parameters that may be thresholds, in bytes.
@@ -36,7 +39,7 @@ struct Finding<'a> {
     losses: Vec<Loss>,
 }
 
-/// Why there is nothing to explain.
+/// The reason why there is nothing to explain.
 #[derive(Debug, PartialEq)]
 pub enum Missing {
     System { name: String, there: Vec<String> },
@@ -59,7 +62,7 @@ impl fmt::Display for Missing {
     }
 }
 
-/// What `above` takes more than `below`, a paragraph each pattern.
+/// The text of what `above` takes more than `below`, a paragraph for each pattern.
 pub fn explain(record: &Record, above: &str, below: &str) -> Result<String, Missing> {
     let pairs = pairs(record, above, below)?;
     let thresholds = record.thresholds.get(above);

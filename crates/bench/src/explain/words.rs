@@ -1,20 +1,20 @@
-//! What was found, in sentences for people: the loss at some sizes, its pieces, and the steps between them.
+//! The findings as sentences for people: the loss at some sizes, its pieces, and the steps between them.
 //!
-//! It reckons nothing but what it says. Before it: `explain`; after it: the terminal.
+//! It computes nothing but what it prints. Used by `explain`.
 
 use super::fit::{self, Loss, Piece};
 use super::{Finding, NOISE_MIN_US};
 use crate::record::Point;
 use std::fmt::Write;
 
-/// A loss of less than so many times its noise does not stand out.
+/// A loss of fewer times its noise than this does not stand out.
 const STANDS_OUT: f64 = 2.0;
 const KIB: f64 = 1024.0;
-/// A threshold may count a header with the message.
+/// The factor by which a threshold may exceed a message: it may count a header.
 const HEADERS: f64 = 1.05;
-/// Parameters that are named at a step at most.
+/// The most parameters that are named at a step.
 const NAMES_MAX: usize = 3;
-/// In names of parameters that have no part in messages between two ranks.
+/// The parts of names of parameters that do not concern messages between two ranks.
 const COLLECTIVE: [&str; 7] = ["COLL", "BCAST", "REDUCE", "GATHER", "SCATTER", "ALLTOALL", "BARRIER"];
 
 pub fn paragraph(finding: &Finding) -> String {
@@ -57,7 +57,7 @@ fn of_a_piece(finding: &Finding, piece: &Piece) -> String {
     format!("{range}: {above} takes {} us{slope} more than {below}", us(piece.each_us))
 }
 
-/// What comes at once between two pieces, and where the threshold that is there had better be.
+/// The text of the step between two pieces, and the better value of a threshold that is there.
 fn step(finding: &Finding, low: &Piece, high: &Piece) -> Option<String> {
     let (last, first) = (&finding.losses[low.last], &finding.losses[high.first]);
     let jump = high.at(first.bytes) - low.at(first.bytes);
@@ -79,7 +79,7 @@ fn step(finding: &Finding, low: &Piece, high: &Piece) -> Option<String> {
     Some(text)
 }
 
-/// Where the threshold at a step lies, by whose name, and where it had better be.
+/// The text of the threshold at a step: its name, its value, and its better value.
 fn threshold(finding: &Finding, low: &Piece, high: &Piece) -> String {
     let (last, first) = (finding.losses[low.last].bytes, finding.losses[high.first].bytes);
     let named = named(finding, last, first);
@@ -92,7 +92,7 @@ fn threshold(finding: &Finding, low: &Piece, high: &Piece) -> String {
     };
     match best(finding, low, high) {
         Best::From(bytes) => format!("; threshold now {now}, best by both curves {}", size(bytes)),
-        // A step that no threshold explains may be one of the machine's: what it caches.
+        // A step that no threshold explains may come from the machine's caches.
         Best::NoSize if !named.is_empty() => {
             format!("; threshold now {now}, what begins there pays at no size measured")
         }
@@ -108,16 +108,16 @@ fn named<'a>(finding: &Finding<'a>, last: f64, first: f64) -> Vec<(&'a str, u64)
     all.filter(|(name, bytes)| is_there(*bytes) && !is_of_others(name)).take(NAMES_MAX).collect()
 }
 
-/// What a step costs against not taking it.
+/// The size from which the step pays.
 enum Best {
-    /// The way that begins at the step is the better one from there on.
+    /// The method that begins at the step is faster from there on.
     There,
-    /// From so many bytes on.
+    /// It is faster from this many bytes on.
     From(f64),
     NoSize,
 }
 
-/// Where the lines through the upper system's times, below and above a step, meet.
+/// The size where the lines through the upper system's times, below and above a step, meet.
 fn best(finding: &Finding, low: &Piece, high: &Piece) -> Best {
     let times = |piece: &Piece| -> Vec<Loss> {
         let points = finding.pair.points[piece.first..=piece.last].iter();
@@ -133,7 +133,7 @@ fn best(finding: &Finding, low: &Piece, high: &Piece) -> Best {
     if bytes > finding.losses[high.first].bytes { Best::From(bytes) } else { Best::There }
 }
 
-/// Three digits that count.
+/// Formats microseconds with three significant digits.
 pub fn us(value: f64) -> String {
     let digits = 2 - value.abs().max(1e-3).log10().floor() as i32;
     format!("{value:.*}", digits.clamp(0, 4) as usize)
@@ -157,7 +157,7 @@ mod tests {
     use crate::record::Curve;
     use crate::record::made::{self, record};
 
-    /// Powers of two and the middles between them.
+    /// The sizes are powers of two and the middles between them.
     fn curve(system: &str, us: impl Fn(f64) -> f64) -> Curve {
         let sizes = (0..21).flat_map(|power| [1_u64 << power, (1 << power) * 3 / 2]);
         let mut sizes: Vec<u64> = sizes.collect();

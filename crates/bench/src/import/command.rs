@@ -1,7 +1,7 @@
-//! `hawser-bench import`: files of other tools' output into one record of ours.
+//! `hawser-bench import`: converts files of other tools' output into one record of ours.
 //!
-//! What is written is there as a whole or not at all. Nothing of the machine is put into the record: the figures may be from
-//! another one. Before it: `main`; after it: `import` and whoever reads the record.
+//! The record is written as a whole or not at all. Nothing of the machine is put into the record: the figures may be
+//! from another one. Used by `main`; uses `import`. The readers of records use the result.
 
 use crate::import::{Benchmark, Unread, import};
 use crate::record::{self, Curve, FORMAT, Floor, Machine, Record};
@@ -37,13 +37,13 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// Why there is no record.
+/// The reason why there is no record.
 #[derive(Debug)]
 enum Trouble {
     File(String, io::Error),
     Long(String),
     Unread(String, Unread),
-    /// The curve of one benchmark would be like that of an earlier one.
+    /// The curve of one benchmark has the identity of an earlier one.
     Twice {
         source: Source,
         first: Source,
@@ -53,7 +53,7 @@ enum Trouble {
     Stdout(io::Error),
 }
 
-/// What a curve came of.
+/// The origin of a curve.
 #[derive(Clone, Debug)]
 struct Source {
     file: String,
@@ -125,7 +125,7 @@ fn record(options: &Options) -> Result<Record, Trouble> {
     Ok(record)
 }
 
-/// A file's benchmarks; what is to be known of them is noted.
+/// Reads the benchmarks of a file; notes what a reader must know of them.
 fn imported(
     record: &mut Record,
     options: &Options,
@@ -151,7 +151,7 @@ fn imported(
     Ok(imported.benchmarks)
 }
 
-/// Sources are of the record's curves, in their order.
+/// Adds a benchmark. `sources` are those of the record's curves, in their order.
 fn add(record: &mut Record, sources: &mut Vec<Source>, file: &str, one: Benchmark) -> Result<(), Trouble> {
     let source = Source { file: file.into(), benchmark: one.name };
     if let Some(at) = record.curves.iter().position(|earlier| earlier.is_like(&one.curve)) {
@@ -169,7 +169,8 @@ fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// A file's text, none if it is too long, and when it was written. Bytes that are no text stand as such, for the readers to refuse.
+/// The text of a file, None if it is too long, and the time when it was written. Bytes that are no text are replaced,
+/// for the readers to refuse.
 fn text(path: &Path) -> io::Result<(Option<String>, SystemTime)> {
     let (file, time): (Box<dyn Read>, _) = if path.as_os_str() == STDIN {
         (Box::new(io::stdin()), SystemTime::now())

@@ -1,22 +1,22 @@
-//! One cell of a table, read as a number, or refused with the reason.
+//! Reads one cell of a table as a number, or refuses it with the reason.
 //!
-//! What is not a number, is negative, or is beyond any time that could have been measured never becomes a point of a graph.
-//! Before it: the tools' readers; after it: `import`, which names the line.
+//! A cell that is not a number, is negative, or is beyond any time that could have been measured never becomes a point
+//! of a graph. Used by the tools' readers; `import` names the line.
 
 use std::fmt;
 
 /// Thirty years, in microseconds, or as many bytes a second: no figure of a benchmark is more.
 const MOST: f64 = 1e15;
-/// So much of a cell is shown.
+/// The most characters of a cell that are shown.
 const SHOWN: usize = 40;
 
-/// Why a line cannot be read.
+/// The reason why a line cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
     NoNumber(String),
     Negative(String),
     TooLarge(String),
-    /// The row ends before a column of the table's head: so many cells.
+    /// The row ends before a column of the table's head; it has this many cells.
     Short(usize),
     /// A size that the table had before.
     Again(u64),
@@ -41,7 +41,7 @@ fn shown(cell: &str) -> String {
     cell.chars().take(SHOWN).flat_map(char::escape_debug).collect()
 }
 
-/// Bytes, or how often.
+/// Reads a number of bytes or a count.
 pub fn whole(cell: &str) -> Result<u64, Wrong> {
     cell.parse().map_err(|_| match cell.strip_prefix('-').unwrap_or(cell) {
         digits if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -52,7 +52,7 @@ pub fn whole(cell: &str) -> Result<u64, Wrong> {
     })
 }
 
-/// A time, a rate or a part.
+/// Reads a time, a rate or a fraction.
 pub fn real(cell: &str) -> Result<f64, Wrong> {
     match cell.parse::<f64>() {
         Ok(number) if number.is_nan() => Err(Wrong::NoNumber(shown(cell))),
@@ -63,12 +63,12 @@ pub fn real(cell: &str) -> Result<f64, Wrong> {
     }
 }
 
-/// A time that was reckoned from other figures, `cell` the one that made it what it is.
+/// Checks a time that was computed from other figures; `cell` is the one that determined it.
 pub fn reckoned(time_us: f64, cell: &str) -> Result<f64, Wrong> {
     if time_us.is_finite() && time_us <= MOST { Ok(time_us) } else { Err(Wrong::TooLarge(shown(cell))) }
 }
 
-/// Half a unit of a cell's last decimal: how far the printed number is off at most.
+/// Half a unit of a cell's last decimal: the largest rounding error of the printed number.
 pub fn rounding(cell: &str) -> f64 {
     let decimals = cell.rsplit_once('.').map_or(0, |(_, decimals)| decimals.len());
     0.5 * 0.1_f64.powi(decimals.min(300) as i32)

@@ -1,7 +1,9 @@
-//! The output of the Intel MPI Benchmarks (MPI-1, P2P, NBC, RMA): for each benchmark and number of processes a section with a table.
+//! Reads the output of the Intel MPI Benchmarks (MPI-1, P2P, NBC, RMA): for each benchmark and number of processes a
+//! section with a table.
 //!
-//! What becomes the median here is `t_max`, the slowest rank's average over the repetitions, as the slowest rank counts in our patterns
-//! too; `t_min` is the fastest one's. Rates count the messages of all pairs, in Biband of both directions. Before it: `import`; after it: `table` and `section`.
+//! The median here is `t_max`, the slowest rank's average over the repetitions, as the slowest rank counts in our
+//! patterns too; `t_min` is the fastest one's. Rates count the messages of all pairs, in Biband of both directions.
+//! Used by `import`; uses `table` and `section`.
 
 use crate::import::section::Section;
 use crate::import::table::{Column, Table};
@@ -9,7 +11,7 @@ use crate::import::text::{Line, Text};
 use crate::import::unread::Unread;
 
 const SECTION: &str = "Benchmarking ";
-/// What stands in a row's second cell, instead of figures, where IMB had no room or no time for a size.
+/// The second cell of a row without figures, where IMB had no memory or no time for a size.
 const NO_FIGURES: [&str; 3] = ["out-of-mem.", "int-overflow.", "time-out."];
 
 pub fn is_mine(text: &Text) -> bool {
@@ -21,15 +23,16 @@ fn is_title(remark: &str) -> bool {
         && remark.contains("part")
 }
 
-/// `IMB 2021.11`, of `Intel(R) MPI Benchmarks 2021.11, MPI-1 part`.
+/// The name `IMB 2021.11`, from `Intel(R) MPI Benchmarks 2021.11, MPI-1 part`.
 pub fn name(text: &Text) -> String {
     let title = text.lines.iter().filter_map(|line| line.remark()).find(|remark| is_title(remark)).unwrap_or_default();
     let version = title.split(',').next().and_then(|name| name.rsplit(' ').next()).unwrap_or_default();
     format!("IMB {version}").trim().into()
 }
 
-/// How a benchmark is called here, and what its rate counts in a play. Of more than one pair a stream is a rate. Only Sendrecv is our
-/// `bidirectional`, a message each way and nothing else under way; Biband keeps a window under way both ways.
+/// The name of a benchmark here, and how much its rate counts in a play. A stream of more than one pair is a rate. Only
+/// Sendrecv is our `bidirectional`, one message in each direction and no other in flight; Biband keeps a window in
+/// flight in both directions.
 fn pattern(name: &str, ranks: usize) -> (String, u32) {
     let pair = ranks == 2;
     match name.to_ascii_lowercase().as_str() {
@@ -60,7 +63,7 @@ fn column(name: &str) -> Column {
     }
 }
 
-/// A section as far as it is read: it has its pattern when its table begins, as that depends on the ranks.
+/// A section as far as it is read: its pattern is known when its table begins, as that depends on the ranks.
 #[derive(Default)]
 struct Begun {
     name: String,
@@ -70,7 +73,7 @@ struct Begun {
 }
 
 impl Begun {
-    /// What a remark beneath the name says of it.
+    /// Reads a remark beneath the name.
     fn remark(&mut self, remark: &str) {
         if let Some(ranks) = remark.strip_prefix("#processes =") {
             // `2`, `2 (threads: 4)` or `4; rank order (rowwise):`.

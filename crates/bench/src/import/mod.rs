@@ -1,7 +1,8 @@
-//! Other tools' results as curves, so that they can be drawn in the graph of ours: NetPIPE, OSU's micro-benchmarks and IMB.
+//! Reads other tools' results as curves, so that they can be drawn in the graph of ours: NetPIPE, OSU's
+//! micro-benchmarks and IMB.
 //!
-//! Finds out whose output a text is and hands it to that tool's reader. Figures stay that tool's: nothing is measured again, smoothed
-//! or guessed; a row that cannot be read is refused with its number. Before it: `command`; after it: `record`.
+//! Determines the tool of a text and passes it to that tool's reader. Figures stay that tool's: nothing is measured
+//! again, smoothed or guessed; a row that cannot be read is refused with its number. Used by `command`; uses `record`.
 
 pub mod command;
 mod figure;
@@ -21,20 +22,20 @@ use section::Section;
 use text::Text;
 pub use unread::Unread;
 
-/// What a text held.
+/// The contents of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// As the tool calls itself, with its version where it says it.
+    /// The tool's name for itself, with its version where it prints one.
     pub tool: String,
-    /// In the order of the text.
+    /// The benchmarks, in the order of the text.
     pub benchmarks: Vec<Benchmark>,
     /// False: the text ends in the middle of a line.
     pub complete: bool,
-    /// What was left out, and why.
+    /// The rows and benchmarks that were left out, and why.
     pub notes: Vec<String>,
 }
 
-/// One benchmark of the tool's, as it calls it, and what came of it.
+/// One benchmark of the tool, with the tool's name for it, and its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Benchmark {
     pub name: String,
@@ -47,16 +48,17 @@ struct Tool {
     read: fn(&Text) -> Result<Vec<Section>, Unread>,
 }
 
-/// In this order: OSU and IMB say who they are, NetPIPE is known by the shape of its rows alone.
+/// The tools, in this order: OSU and IMB print their names, NetPIPE is recognised by the shape of its rows alone.
 const TOOLS: [Tool; 3] = [
     Tool { is_mine: osu::is_mine, name: osu::name, read: osu::read },
     Tool { is_mine: imb::is_mine, name: imb::name, read: imb::read },
     Tool { is_mine: netpipe::is_mine, name: netpipe::name, read: netpipe::read },
 ];
 
-/// The curves of a tool's output, as those of the system `name`. Ranks are 0, and a point's count, where the tool does not say them.
+/// The curves of a tool's output, as those of the system `name`. The ranks, and a point's count, are 0 where the tool
+/// does not print them.
 pub fn import(text: &str, name: &str, floor: Floor) -> Result<Imported, Unread> {
-    // What a tool calls its benchmarks comes to a terminal and into other files.
+    // A tool's names for its benchmarks are shown on a terminal and written to other files.
     let text: String = text.chars().map(plain).collect();
     let text = Text::new(&text);
     let tool = TOOLS.iter().find(|tool| (tool.is_mine)(&text)).ok_or(Unread::Foreign)?;
@@ -71,7 +73,7 @@ pub fn import(text: &str, name: &str, floor: Floor) -> Result<Imported, Unread> 
     Ok(Imported { tool, benchmarks, complete: !text.cut, notes })
 }
 
-/// Lines and columns keep their ends.
+/// Replaces control characters, but not the ends of lines and columns.
 fn plain(letter: char) -> char {
     match letter {
         '\n' | '\t' => letter,

@@ -1,8 +1,10 @@
-//! NetPIPE's output: `np.out` of 3.7 (bytes, Mbps, seconds) and of 5 (bytes, three Gbps, microseconds), and what 3.7 prints meanwhile.
+//! Reads NetPIPE's output: `np.out` of 3.7 (bytes, Mbps, seconds) and of 5 (bytes, three Gbps, microseconds), and what
+//! 3.7 prints meanwhile.
 //!
-//! In 3.7 a megabit is 2^20 bits. Its times are printed in steps of 10 ns, which is much for a message of 80 ns; where the rate of the
-//! same row is finer and agrees, the time is reckoned from it. `np.out` does not tell a ping-pong from a stream (`-s`) or from both
-//! ways at once (`-2`); what is printed does, if the whole of it is there. Before it: `import`; after it: `section`.
+//! In 3.7 a megabit is 2^20 bits. Its times are printed in steps of 10 ns, which is much for a message of 80 ns; where
+//! the rate of the same row is finer and agrees, the time is computed from it. `np.out` does not distinguish a
+//! ping-pong from a stream (`-s`) or from both directions at once (`-2`); the printed output does, if the whole of it
+//! is there. Used by `import`; uses `section`.
 
 use crate::import::figure::{Wrong, real, reckoned, rounding, whole};
 use crate::import::section::{Section, point};
@@ -12,7 +14,7 @@ use crate::record::Point;
 
 /// A megabit as 3.7 counts, over a second in microseconds.
 const MEGABIT_3: f64 = 1.048_576;
-/// Below this many Gbps a rate of NetPIPE 5, with its three decimals, says too little to reckon with.
+/// Below this many Gbps a rate of NetPIPE 5, with its three decimals, is too coarse to compute with.
 const FINE_GBIT: f64 = 0.1;
 const ARROW: &str = " times -->";
 const RANKS: usize = 2;
@@ -22,7 +24,7 @@ fn decimals(cell: &str) -> usize {
     cell.rsplit_once('.').map_or(0, |(_, decimals)| decimals.len())
 }
 
-/// A row of `np.out`, by the decimals that each column is printed with.
+/// Whether a line is a row of `np.out`, by the decimals that each column is printed with.
 fn is_file_row(line: Line) -> bool {
     let cells: Vec<&str> = line.text.split_whitespace().collect();
     let shape: Vec<usize> = cells.iter().take(5).map(|cell| decimals(cell)).collect();
@@ -33,7 +35,7 @@ fn is_printed_row(line: Line) -> bool {
     line.text.contains(ARROW) && line.is_row()
 }
 
-/// Whether there is a row of NetPIPE's in it.
+/// Whether the text has a row of NetPIPE.
 pub fn is_mine(text: &Text) -> bool {
     text.lines.iter().any(|&line| is_file_row(line) || is_printed_row(line))
 }
@@ -42,7 +44,7 @@ pub fn name(_: &Text) -> String {
     "NetPIPE".into()
 }
 
-/// What is printed before the rows, and says what they are.
+/// The pattern that a line before the rows announces.
 fn announced(line: Line) -> Option<&'static str> {
     match line.text {
         text if text.starts_with("Streaming in one direction only") => Some("stream"),
@@ -62,7 +64,7 @@ pub fn read(text: &Text) -> Result<Vec<Section>, Unread> {
             let both = pattern == "bidirectional";
             let point = if printed { printed_row(line, both) } else { file_row(line) };
             let point = point.map_err(|wrong| Unread::Line { number: line.number, wrong })?;
-            // Sizes only grow in a run: where they do not, another run's output follows.
+            // Sizes only grow in a run: where they do not, the output of another run follows.
             if last.is_none_or(|last| point.bytes <= last) {
                 let note = (!printed).then_some(UNTOLD);
                 sections.push(Section { note, ..Section::new("NetPIPE's", pattern, RANKS) });
@@ -97,7 +99,7 @@ fn file_row_5(bytes: &str, average: &str, least: &str, most: &str, time_us: &str
     Ok(point(bytes, time_us * part, time_us, 0))
 }
 
-/// `0:       1 bytes  89335 times -->     89.17 Mbps in       0.09 usec`; bytes of one way, Mbps of both.
+/// Reads `0:       1 bytes  89335 times -->     89.17 Mbps in       0.09 usec`; bytes of one direction, Mbps of both.
 fn printed_row(line: Line, both: bool) -> Result<Point, Wrong> {
     let cells: Vec<&str> = line.text.split_whitespace().collect();
     let [_, bytes, "bytes", count, "times", "-->", mbit, "Mbps", "in", time, "usec", ..] = cells[..] else {
@@ -108,7 +110,7 @@ fn printed_row(line: Line, both: bool) -> Result<Point, Wrong> {
     Ok(point(bytes, time_us, time_us, count))
 }
 
-/// The time in microseconds: as printed in units of `unit_us`, or from the rate if that is finer and says the same.
+/// The time in microseconds: as printed in units of `unit_us`, or from the rate if that is finer and agrees.
 fn time_us(bytes: f64, mbit: &str, time: &str, unit_us: f64) -> Result<f64, Wrong> {
     let (rate, printed_us) = (real(mbit)?, real(time)? * unit_us);
     reckoned(printed_us, time)?;

@@ -1,14 +1,16 @@
-//! The output of OSU's micro-benchmarks: a title (`# OSU MPI Latency Test v7.5`), a head of columns and its rows, for each program.
+//! Reads the output of OSU's micro-benchmarks: a title (`# OSU MPI Latency Test v7.5`), a head of columns and its rows,
+//! for each program.
 //!
-//! Times are averages over iterations and, in collective operations, over the ranks, unless it was told to print the slowest rank's too
-//! (`-f`): then that one's is taken. How many ranks there were it says only in `osu_mbw_mr`. Before it: `import`; after it: `table` and `section`.
+//! Times are averages over iterations and, in collective operations, over the ranks, unless the tool was run so that it
+//! prints the slowest rank's too (`-f`): then that one's is taken. Only `osu_mbw_mr` prints the number of ranks. Used
+//! by `import`; uses `table` and `section`.
 
 use crate::import::section::Section;
 use crate::import::table::{Column, Table};
 use crate::import::text::{Line, Text};
 use crate::import::unread::Unread;
 
-/// What stands between `OSU MPI` and `Test`: our pattern, its ranks and what its rate counts in a play.
+/// The tests, by the words between `OSU MPI` and `Test`: our pattern, its ranks and how much its rate counts in a play.
 const TESTS: [(&str, &str, usize, u32); 6] = [
     ("latency", "pingpong", PAIR, 1),
     ("bandwidth", "stream", PAIR, 1),
@@ -53,7 +55,8 @@ fn begun(test: &str) -> (Section, Table) {
     (Section::new(test, format!("{mark}{pattern}"), ranks), Table { columns: Vec::new(), messages })
 }
 
-/// `alltoallw` of `all-to-allw personalized exchange latency`; collective operations have the names of MPI's functions.
+/// The pattern of a test of another kind, as `alltoallw` of `all-to-allw personalized exchange latency`; collective
+/// operations have the names of MPI's functions.
 fn other(test: &str) -> String {
     let test = test.strip_suffix(" latency").unwrap_or(test);
     let test = test.strip_suffix(" personalized exchange").unwrap_or(test);
@@ -85,7 +88,7 @@ fn column(name: &str) -> Column {
     }
 }
 
-/// The pairs of `# [ pairs: 2 ] [ window size: 64 ]`.
+/// The number of pairs in `# [ pairs: 2 ] [ window size: 64 ]`.
 fn pairs(line: Line) -> Option<usize> {
     let text = line.remark()?.strip_prefix("[ pairs:")?;
     text.split_whitespace().next()?.parse().ok()

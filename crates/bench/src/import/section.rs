@@ -1,21 +1,22 @@
-//! One benchmark of a tool's output: what a curve has of it, before anybody says whose curve it is.
+//! One benchmark of a tool's output: the contents of a curve, before it has the name of a system.
 //!
-//! Before it: the tools' readers, which fill it row by row; after it: `import`.
+//! Used by the tools' readers, which fill it row by row, and by `import`.
 
 use crate::import::figure::Wrong;
 use crate::record::Point;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
-    /// As the tool calls it.
+    /// The tool's name for it.
     pub benchmark: String,
     pub pattern: String,
-    /// 0 where the tool does not say.
+    /// The number of ranks; 0 where the tool does not print it.
     pub ranks: usize,
     pub points: Vec<Point>,
-    /// Rows without a time: the tool had rounded their figure to nothing, or had written why there is none.
+    /// The number of rows without a time: the tool had rounded their figure to nothing, or had written why there is
+    /// none.
     pub left_out: usize,
-    /// What the reader should know of its figures.
+    /// A note for the reader of its figures.
     pub note: Option<&'static str>,
 }
 
@@ -25,7 +26,7 @@ impl Section {
         Section { benchmark, pattern, ranks, points: Vec::new(), left_out: 0, note: None }
     }
 
-    /// A point, or none for a time that has no place on a graph; a curve has one point a size.
+    /// Adds a point, unless it has a time that has no place on a graph; a curve has one point for each size.
     pub fn push(&mut self, point: Point) -> Result<(), Wrong> {
         if self.points.iter().any(|earlier| earlier.bytes == point.bytes) {
             return Err(Wrong::Again(point.bytes));
@@ -39,7 +40,8 @@ impl Section {
     }
 }
 
-/// A point of one figure; `count` is 0 where the tool does not say how often. No tool says how its rounds differed: it has none.
+/// A point of one figure; `count` is 0 where the tool does not print it. No tool prints how its rounds differed, so
+/// there is no spread.
 pub fn point(bytes: u64, min_us: f64, median_us: f64, count: u64) -> Point {
     Point {
         bytes,

@@ -1,6 +1,6 @@
-//! A table with a head that names its columns, as OSU and IMB print: which column is what, and a row under it.
+//! A table with a head that names its columns, as OSU and IMB print: finds the meaning of each column, and reads a row.
 //!
-//! The names are the tools' own and stand in their readers. Before it: `osu` and `imb`; after it: `section`.
+//! The names are the tools' own and are in their readers. Used by `osu` and `imb`; uses `section`.
 
 use crate::import::figure::{Wrong, real, reckoned, whole};
 use crate::import::section::point;
@@ -14,13 +14,13 @@ pub enum Column {
     /// Microseconds of a message or an operation, as the tool averages them; `Mean` is over the ranks too.
     Time,
     Mean,
-    /// The fastest and the slowest rank's.
+    /// The time of the fastest and of the slowest rank.
     Least,
     Most,
     /// Megabytes (10^6) a second, and messages a second.
     Mbyte,
     Rate,
-    /// Percent of a transfer that a computation hid.
+    /// The percentage of a transfer that a computation hid.
     Hidden,
     Other,
 }
@@ -28,17 +28,17 @@ pub enum Column {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     pub columns: Vec<Column>,
-    /// What a rate counts in one play of the pattern: 2 where both directions are summed up.
+    /// The messages of a play that the rate counts: 2 where both directions are summed up.
     pub messages: u32,
 }
 
 impl Table {
-    /// A head tells of a time, or of what a time can be reckoned from.
+    /// Whether these are the columns of a table: one of them is a time, or allows to compute one.
     pub fn is_one(columns: &[Column]) -> bool {
         columns.iter().any(|column| matches!(column, Column::Time | Column::Mean | Column::Mbyte | Column::Rate))
     }
 
-    /// It has no time but the mean over the ranks, where ours is the slowest one's.
+    /// Whether it has no time but the mean over the ranks, where ours is the slowest one's.
     pub fn is_mean(&self) -> bool {
         self.columns.contains(&Column::Mean) && !self.columns.contains(&Column::Most)
     }
@@ -56,7 +56,8 @@ impl Table {
         Ok(self.cell(cells, column)?.map(whole).transpose()?.unwrap_or(0))
     }
 
-    /// The time of one play: as it stands there, the slowest rank's before the mean, else from the rate, which is exact also for no bytes, else from the bandwidth.
+    /// The time of one play: the printed time, the slowest rank's before the mean, else from the rate, which is exact
+    /// also for no bytes, else from the bandwidth.
     fn time_us(&self, cells: &[&str], bytes: u64) -> Result<f64, Wrong> {
         let (rate, mbyte_s) = (self.real(cells, Column::Rate)?, self.real(cells, Column::Mbyte)?);
         for column in [Column::Most, Column::Time, Column::Mean] {
@@ -73,7 +74,7 @@ impl Table {
         reckoned(time_us, cells.last().unwrap_or(&""))
     }
 
-    /// A row's point; its time is 0 where the tool's figure was rounded to nothing.
+    /// The point of a row; its time is 0 where the tool's figure was rounded to nothing.
     pub fn row(&self, line: Line) -> Result<Point, Wrong> {
         let cells: Vec<&str> = line.text.split_whitespace().collect();
         let bytes = self.whole(&cells, Column::Bytes)?;

@@ -1,7 +1,9 @@
-//! Samples of each tool's output give exactly their curves; what is cut off, foreign or wrong is refused or said.
+//! Tests that samples of each tool's output give exactly their curves; output that is cut off, foreign or wrong is
+//! refused or noted.
 //!
-//! The files `imb-*`, `netpipe-3.7-*` and `osu-5.3-*` are what the tools wrote here; `osu-format-*` and `netpipe-5-format*` were written by hand after
-//! what those tools print, with figures of our own. Before it: the readers.
+//! The files `imb-*`, `netpipe-3.7-*` and `osu-5.3-*` are the tools' output on this machine; `osu-format-*` and
+//! `netpipe-5-format*` were written by hand in the format of those tools, with figures of our own. They test the
+//! readers.
 
 use super::*;
 use crate::record::Point;
@@ -58,7 +60,7 @@ fn curves(text: &str) -> Vec<Curve> {
     read(text).benchmarks.into_iter().map(|benchmark| benchmark.curve).collect()
 }
 
-/// Pattern, ranks and points of each curve.
+/// Asserts pattern, ranks and points of each curve.
 fn are(text: &str, expected: &[(&str, usize, usize)]) {
     let curves = curves(text);
     let found: Vec<_> = curves.iter().map(|curve| (curve.pattern.as_str(), curve.ranks, curve.points.len())).collect();
@@ -131,7 +133,7 @@ fn osu() {
     assert_eq!(read(OSU_BW).tool, "OSU micro-benchmarks v7.5");
 }
 
-/// Run here, on Hawser.
+/// The sample was measured here, on Hawser.
 #[test]
 fn osu_of_an_earlier_version() {
     are(OSU_5_LATENCY, &[("pingpong", 2, 24)]);
@@ -252,7 +254,7 @@ fn np_out_does_not_tell_the_pattern_and_that_is_said() {
 fn a_row_that_is_cut_off_is_left_out() {
     for sample in SAMPLES {
         let whole = read(sample);
-        // Between the last row's first and last letter.
+        // The cut is between the first and the last letter of the last row.
         let row = sample.trim_end().lines().rfind(|line| text::Line { number: 1, text: line.trim() }.is_row()).unwrap();
         let start = sample.rfind(row).unwrap();
         for end in start + 1..=start + row.len() {
@@ -325,7 +327,7 @@ fn wrong_numbers_are_refused_with_their_line() {
     }
 }
 
-/// What no curve may hold, however it came about.
+/// Asserts what holds for every curve, however it was made.
 fn check(text: &str) {
     match import(text, "theirs", Floor::Library) {
         Ok(imported) => {
@@ -351,7 +353,7 @@ proptest! {
         check(&String::from_utf8_lossy(&bytes));
     }
 
-    /// Most bytes are nobody's: here some of a sample's are others.
+    /// Some bytes of a sample are replaced by any others.
     #[test]
     fn no_change_of_a_sample_makes_it_panic(
         sample in 0..SAMPLES.len(),

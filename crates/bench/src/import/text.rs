@@ -1,7 +1,7 @@
 //! The whole lines of a text, with their numbers as an editor counts them.
 //!
-//! A last line without an end may be half of one: `0.1` of what was to be `0.17` reads like a figure. It is left out, and said to be.
-//! Nothing here knows a tool. Before it: `import`; after it: the tools' readers.
+//! A last line without an end may be half of one: `0.1` of what was to be `0.17` reads like a figure. It is left out,
+//! and that is noted. Nothing here knows a tool. Used by `import` and the tools' readers.
 
 /// One line, without its end and without blanks at either side.
 #[derive(Clone, Copy)]
@@ -11,7 +11,7 @@ pub struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// A `#` at the line's head, however many and however far from the text, taken off; none where there is no `#`.
+    /// The text behind the `#`s at the head of a line; None where there is no `#`.
     pub fn remark(self) -> Option<&'a str> {
         self.text.starts_with('#').then(|| self.text.trim_start_matches('#').trim_start())
     }

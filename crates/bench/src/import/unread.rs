@@ -1,23 +1,23 @@
-//! Why a text gives no curves, for the reader of the message.
+//! The reason why a text gives no curves, as a message.
 //!
-//! Before it: the readers of the tools' outputs, and `command`, which says it of a file.
+//! Used by the readers of the tools' outputs, and by `command`, which reports it for a file.
 
 use super::figure::Wrong;
 use std::fmt;
 
-/// Why a text gives no curves.
+/// The reason why a text gives no curves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unread {
-    /// No tool's that we know.
+    /// The text is of no known tool.
     Foreign,
-    /// This tool's, without a figure.
+    /// The text is of this tool, and has no figure.
     Empty(String),
-    /// A row that is none, in the line of this number.
+    /// A row cannot be read, in the line of this number.
     Line { number: usize, wrong: Wrong },
 }
 
 impl Unread {
-    /// Said of a file: cause first, then what can be done.
+    /// The message for a file: cause first, then the remedy.
     pub fn of(&self, file: &str) -> String {
         match self {
             Unread::Line { number, .. } => format!("{file}, line {number}: {self}"),

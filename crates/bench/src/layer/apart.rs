@@ -1,7 +1,8 @@
 //! A layer whose far end is a process of its own, on the other host.
 //!
-//! The near process starts it, and they agree by lines over its standard input and output: the far one's address, the near one's,
-//! then the tasks. Before it: `tcp`, `port`, `link` and `transport`, whose ends these are; after it: `far` and `duet`.
+//! The near process starts the far one, and they exchange lines over the far one's standard input and output: the far
+//! one's address, the near one's, then the tasks. Used by `tcp`, `port`, `link` and `transport`, whose ends these are;
+//! uses `far` and `duet`.
 
 use super::row::{Layer, Row};
 use crate::duet::{End, Player, Role};
@@ -12,9 +13,9 @@ use std::env;
 use std::io::{self, BufRead};
 use std::process::Command;
 
-/// Words in front of the far process's command (a list with spaces between).
+/// The variable for the words in front of the far process's command (a list with spaces between).
 pub const FAR: &str = "HAWSER_BENCH_FAR";
-/// By which the near end reaches the far one.
+/// The variable for the address by which the near end reaches the far one.
 pub const FAR_ADDRESS: &str = "HAWSER_BENCH_FAR_ADDRESS";
 
 /// Whether there is another host.
@@ -22,7 +23,7 @@ pub fn has_far() -> bool {
     env::var(FAR).is_ok_and(|words| !words.is_empty())
 }
 
-/// The far process of this layer.
+/// Starts the far process of this layer.
 pub fn start(row: &Row) -> io::Result<Far> {
     let words = env::var(FAR).unwrap_or_default();
     let own = env::current_exe()?.to_string_lossy().into_owned();
@@ -32,7 +33,7 @@ pub fn start(row: &Row) -> io::Result<Far> {
     Far::start(command, &words)
 }
 
-/// See the module.
+/// The near end, with the far process; see the module.
 pub struct Apart<E> {
     near: Player<E>,
     far: Far,
@@ -58,7 +59,7 @@ impl<E: End> Layer for Apart<E> {
     }
 }
 
-/// The far process's life, once its end stands.
+/// The main loop of the far process, once its end is ready.
 pub fn follow(end: impl End) -> io::Result<()> {
     let mut player = Player::new(end);
     for line in io::stdin().lock().lines() {

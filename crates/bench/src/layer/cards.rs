@@ -1,7 +1,7 @@
-//! How both ends of a layer over a rank's own ports come to know each other: the near one makes a secret, and each tells the other
-//! its card (`hawser_dev_ether::card`) over the far process's standard input and output.
+//! Connects both ends of a layer over a rank's own ports: the near one makes a secret, and each sends the other its
+//! business card (`hawser_dev_ether::card`) over the far process's standard input and output.
 //!
-//! Before it: `link` and `transport`; after it: `apart`, and `hawser-dev-ether`, which opens the ports as for a rank.
+//! Used by `link` and `transport`; uses `apart`, and `hawser-dev-ether`, which opens the ports as for a rank.
 
 use super::apart::{Apart, follow, start};
 use super::row::Row;
@@ -16,14 +16,14 @@ use hawser_os::host;
 use std::io::{self, BufRead};
 use std::sync::{Arc, OnceLock};
 
-/// What an end is made of: who it is, its ports, and where it finds the other's card.
+/// The parts from which an end is made: its rank, its ports, and the source of the other's card.
 pub struct Parts {
     pub rank: Rank,
     pub ports: Vec<Opened>,
     pub cards: Cards,
 }
 
-/// An end, and its card.
+/// An end, and its business card.
 pub type Made<E> = io::Result<(E, Vec<u8>)>;
 
 type Secret = [u8; 16];
@@ -39,7 +39,7 @@ fn parts(me: u32, secret: Secret, theirs: &Theirs) -> io::Result<Parts> {
     Ok(Parts { rank: Rank { me, ranks: 2, key, seed }, ports, cards: Box::new(move |_| theirs.get().cloned()) })
 }
 
-/// The near end, with the far one's process.
+/// Makes the near end, with the far one's process.
 pub fn near<E: End>(row: &Row, make: fn(Parts) -> Made<E>) -> io::Result<Apart<E>> {
     let mut far = start(row)?;
     let (secret, theirs) = (host::random()?, Theirs::default());
@@ -51,7 +51,7 @@ pub fn near<E: End>(row: &Row, make: fn(Parts) -> Made<E>) -> io::Result<Apart<E
     Ok(Apart::new(near, far))
 }
 
-/// The far one's life.
+/// Runs the far process.
 pub fn far<E: End>(make: fn(Parts) -> Made<E>) -> io::Result<()> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;

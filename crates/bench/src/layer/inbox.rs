@@ -1,8 +1,9 @@
-//! Pieces of messages, wherever they belong: into the message that is being received, or kept until it is their message's turn.
+//! Puts pieces of messages where they belong: into the message that is being received, or into a store until it is
+//! their message's turn.
 //!
-//! Before it: the layers whose far end may be ahead; after it: nothing.
+//! Used by the layers whose far end may be ahead; uses no other module.
 
-/// See the module.
+/// The inbox of an end; see the module.
 #[derive(Default)]
 pub struct Inbox {
     /// The number of the message that is received next, or now.
@@ -17,8 +18,8 @@ struct Piece {
 }
 
 impl Inbox {
-    /// A piece of `len` bytes of a message has come, from byte `at` of it on; `copy` lays down its front. How many bytes of `into`,
-    /// the message that is being received, are there with it.
+    /// Takes a piece of `len` bytes of a message, from byte `at` of it on; `copy` writes its front. Returns how many
+    /// bytes of `into`, the message that is being received, the piece has filled.
     pub fn take(
         &mut self,
         into: &mut [u8],
@@ -32,14 +33,14 @@ impl Inbox {
             self.early.push(Piece { message, at, bytes });
             return 0;
         }
-        // What is beyond the message filled up a frame.
+        // The bytes beyond the message filled up a frame.
         let Some(room) = into.get_mut(at as usize..) else { return 0 };
         let len = room.len().min(len);
         copy(&mut room[..len]);
         len
     }
 
-    /// What was kept of the message that is received from now on.
+    /// Takes the stored pieces of the message that is received from now on. Returns their bytes.
     pub fn take_early(&mut self, into: &mut [u8]) -> usize {
         if self.early.is_empty() || into.is_empty() {
             return 0;

@@ -1,6 +1,7 @@
-//! The floor of all shared memory: one cache line there and back between two cores. Its bytes are a number; nothing is copied.
+//! The lower limit for all shared memory: one cache line there and back between two cores. Its bytes are a number;
+//! nothing is copied.
 //!
-//! Before it: `Together`; after it: nothing.
+//! Used by `Together`; uses no other module.
 
 use super::row::Layer;
 use super::together::Together;
@@ -9,9 +10,9 @@ use hawser_base::Region;
 use std::io;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-/// Bytes of a line.
+/// The bytes of a line.
 pub const BYTES: u64 = 64;
-/// Far enough for the neighbour that processors fetch along.
+/// The distance of the lines, so far that the adjacent line that processors prefetch does not matter.
 const APART: usize = 128;
 
 struct LineEnd {

@@ -1,7 +1,7 @@
-//! The protocol of Ethernet between two hosts, by the ports that a rank has: messages in pieces of a frame, without packets and
-//! matching above them.
+//! The Ethernet protocol between two hosts, over the ports that a rank has: messages in pieces of a frame, without
+//! packets and matching above them.
 //!
-//! Before it: `Apart`; after it: `hawser-link` over `hawser-dev-ether`'s ports.
+//! Used by `Apart`; uses `hawser-link` over `hawser-dev-ether`'s ports.
 
 use super::cards::{self, Made, Parts};
 use super::inbox::Inbox;
@@ -17,7 +17,7 @@ use hawser_os::clock;
 use std::io;
 use std::time::Instant;
 
-/// Message and offset, in front of each piece.
+/// The bytes in front of each piece: message and offset.
 const HEAD: usize = 12;
 
 struct LinkEnd {
@@ -45,7 +45,7 @@ fn make(parts: Parts) -> Made<LinkEnd> {
     Ok((LinkEnd { endpoint, ends, peer, sends: 0, inbox: Inbox::default(), watch }, card))
 }
 
-/// A piece as it goes into a frame.
+/// A piece as it is put into a frame.
 struct Piece<'a> {
     head: [u8; HEAD],
     bytes: &'a [u8],
@@ -63,7 +63,7 @@ impl<'a> Piece<'a> {
         HEAD + self.bytes.len()
     }
 
-    /// Bytes `at` and following.
+    /// Writes the bytes from `at` on.
     fn write(&self, at: usize, into: &mut [u8]) {
         let (head, bytes) = into.split_at_mut(HEAD.saturating_sub(at).min(into.len()));
         head.copy_from_slice(&self.head[at.min(HEAD)..][..head.len()]);
@@ -71,7 +71,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Takes a piece; how many bytes of the message that is received.
+/// Takes a piece. Returns how many bytes of the message that is being received it has filled.
 fn take(inbox: &mut Inbox, into: &mut [u8], mut piece: Message<'_>) -> usize {
     let mut head = [0; HEAD];
     if !read(&mut piece, &mut head) {
@@ -82,7 +82,7 @@ fn take(inbox: &mut Inbox, into: &mut [u8], mut piece: Message<'_>) -> usize {
     inbox.take(into, place, piece.len(), |room| _ = read(&mut piece, room))
 }
 
-/// The front of a message. False: it ends before.
+/// Reads the front of a message. False: it ends before.
 fn read(message: &mut Message<'_>, mut to: &mut [u8]) -> bool {
     while !to.is_empty() {
         let Some(bytes) = message.next(to.len()) else { return false };
@@ -105,7 +105,7 @@ impl LinkEnd {
         Ok(())
     }
 
-    /// Sends pieces of `out` from byte `from` on, as far as there is room; where the next begins.
+    /// Sends pieces of `out` from byte `from` on, as far as there is room. Returns where the next begins.
     fn push(&mut self, out: &[u8], from: usize) -> usize {
         let frame = self.endpoint.frame(self.peer, out.len()).expect("there is a connection");
         let most = frame - HEADER - RECORD - HEAD;
@@ -125,7 +125,7 @@ impl LinkEnd {
         at
     }
 
-    /// Takes what came; how many bytes of the message that is received.
+    /// Handles what has arrived. Returns how many bytes of the message that is being received it has filled.
     fn pull(&mut self, into: &mut [u8]) -> usize {
         let LinkEnd { endpoint, ends, inbox, .. } = self;
         let mut got = 0;
@@ -136,7 +136,7 @@ impl LinkEnd {
                     now_ns = clock::now_ns();
                 }
                 let mut deliver = |_: u32, _: u8, piece: Message<'_>| got += take(inbox, into, piece);
-                // What is wrong with a frame is counted there.
+                // The endpoint counts frames with errors.
                 let _ = endpoint.handle_frame(at as u8, frame, now_ns, &mut deliver);
             });
         }
@@ -156,7 +156,7 @@ impl End for LinkEnd {
             if sent < out.len() {
                 sent = self.push(out, sent);
             }
-            // What is sent in full needs no look at what comes back, unless something is waited for.
+            // Once all is sent, the ports need no poll, unless something is expected.
             if sent < out.len() || got < into.len() {
                 got += self.pull(into);
             }
@@ -167,7 +167,7 @@ impl End for LinkEnd {
         Ok(())
     }
 
-    /// Nobody waits for an acknowledgement that a process which sleeps owes it.
+    /// Sends the acknowledgements that are due, so that the other end does not wait for them while this process sleeps.
     fn rest(&mut self) {
         let since = Instant::now();
         self.endpoint.acknowledge();

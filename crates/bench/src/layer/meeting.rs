@@ -1,8 +1,8 @@
-//! One TCP connection between the two ends of a layer, over a network on which anybody may call.
+//! One TCP connection between the two ends of a layer, over a network on which any host may connect.
 //!
-//! The far end listens at the one address that the near end calls, and takes the caller who knows their secret, which went
-//! through the far process's pipe; the caller knows by the answer that it has found the far end. Others are turned away, and
-//! neither end waits for ever. Before it: `tcp`; after it: the kernel.
+//! The far end listens at the one address that the near end connects to, and accepts the client that knows their
+//! secret, which went through the far process's pipe; the client knows by the reply that it has found the far end.
+//! Other clients are rejected, and neither end waits for ever. Used by `tcp`; uses the kernel.
 
 use hawser_link::frame::Key;
 use std::collections::VecDeque;
@@ -14,28 +14,29 @@ use std::time::{Duration, Instant};
 
 pub type Secret = [u8; 16];
 
-/// Where nothing says that a network does not lead there it is waited for so long.
+/// The time limit for the connection where no error shows that the network does not lead there.
 pub const MET_WITHIN: Duration = Duration::from_secs(10);
-/// A caller says its word with its call; one that has not for so long, or has so many behind it, is turned away.
+/// The time in which a client must send its password; a client that has not, or that has CALLERS_MAX others behind it,
+/// is rejected.
 const SAID_WITHIN: Duration = Duration::from_secs(2);
 const CALLERS_MAX: usize = 16;
-/// Between two looks at who calls.
+/// The interval between two looks for clients.
 const LOOK: Duration = Duration::from_millis(1);
 
 const WORD: usize = 8;
 type Word = [u8; WORD];
 
-/// What the caller says, and what it is answered: from either the secret is not to be had.
+/// The passwords of the client and of the reply: neither reveals the secret.
 fn words(secret: Secret) -> [Word; 2] {
     [&b"caller"[..], b"answer"].map(|purpose| Key::new(secret).derive(purpose).to_le_bytes())
 }
 
-/// All bytes are looked at: how long that takes says nothing of how many are right.
+/// Compares all bytes: the time does not depend on how many are right.
 fn is_same(said: &Word, right: &Word) -> bool {
     said.iter().zip(right).fold(0, |unlike, (a, b)| unlike | a ^ b) == 0
 }
 
-/// The connection to the far end, which listens there.
+/// Connects to the far end, which listens there.
 pub fn call(there: SocketAddr, secret: Secret, within: Duration) -> io::Result<TcpStream> {
     let [word, right] = words(secret);
     let mut stream = TcpStream::connect_timeout(&there, within)?;
@@ -54,7 +55,7 @@ fn failed(text: impl Display) -> io::Error {
     io::Error::other(text.to_string())
 }
 
-/// Where the far end is called.
+/// The listener of the far end.
 pub struct Door {
     listener: TcpListener,
     address: SocketAddr,
@@ -63,7 +64,7 @@ pub struct Door {
     turned_away: usize,
 }
 
-/// Somebody who has not said the word yet.
+/// A client that has not sent the password yet.
 struct Caller {
     stream: TcpStream,
     said: Word,
@@ -72,7 +73,7 @@ struct Caller {
 }
 
 impl Door {
-    /// At this address of this host, and at no other one.
+    /// Listens at this address of this host, and at no other one.
     pub fn at(ip: IpAddr, secret: Secret) -> io::Result<Door> {
         let named = |error| failed(format!("listening at {ip}, where the near end calls: {error}"));
         let listener = TcpListener::bind((ip, 0)).map_err(named)?;
@@ -85,7 +86,7 @@ impl Door {
         self.address.port()
     }
 
-    /// The near end's connection.
+    /// Waits for the near end's connection.
     pub fn wait(mut self, within: Duration) -> io::Result<TcpStream> {
         let since = Instant::now();
         while since.elapsed() < within {
@@ -100,7 +101,7 @@ impl Door {
         Err(failed(format!("the near end has not called {address} within {seconds} s{others}")))
     }
 
-    /// Those who have called. One call that fails says nothing of the next one.
+    /// Accepts the clients that have connected. A connection that fails does not affect the next one.
     fn let_in(&mut self) {
         for _ in 0..CALLERS_MAX {
             let Ok((stream, _)) = self.listener.accept() else { return };
@@ -114,7 +115,7 @@ impl Door {
         }
     }
 
-    /// The caller who has said the word, if one has.
+    /// The connection of the client that has sent the password, if one has.
     fn hear(&mut self) -> Option<TcpStream> {
         for mut caller in std::mem::take(&mut self.callers) {
             match caller.hear() {
@@ -135,7 +136,8 @@ impl Door {
 }
 
 impl Caller {
-    /// What it has said, once that is as long as the word; of one that has gone something that is none.
+    /// The bytes that the client has sent, once there are enough for a password; a wrong password for a client that is
+    /// gone.
     fn hear(&mut self) -> Option<Word> {
         match self.stream.read(&mut self.said[self.len..]) {
             Ok(got) if got > 0 => self.len += got,
@@ -165,7 +167,7 @@ mod tests {
         let strangers: Vec<TcpStream> = (0..200)
             .map(|nth| {
                 let mut stranger = TcpStream::connect(there).unwrap();
-                // It may have been turned away before it spoke.
+                // The stranger may have been rejected before it wrote.
                 let _ = stranger.write_all(strange[nth % strange.len()]);
                 stranger
             })
@@ -176,7 +178,7 @@ mod tests {
         let mut byte = [0];
         far.read_exact(&mut byte).unwrap();
         assert_eq!((byte, far.peer_addr().unwrap()), (*b"a", near.local_addr().unwrap()));
-        // Nobody is kept, nor let in any more.
+        // No client is kept, nor accepted any more.
         for mut stranger in strangers {
             stranger.set_read_timeout(Some(LONG)).unwrap();
             let ended = stranger.read(&mut byte);
@@ -193,7 +195,8 @@ mod tests {
         let told = door.wait(Duration::from_millis(50)).unwrap_err().to_string();
         assert_eq!(told, format!("the near end has not called {there} within 0 s; other callers turned away: 1"));
         drop(stranger);
-        // And the near end does not wait for one that says nothing, nor take one that says something else.
+        // The near end waits only for a limited time for a listener that sends nothing, and rejects one that sends
+        // something else.
         let listener = TcpListener::bind((HOME, 0)).unwrap();
         let there = listener.local_addr().unwrap();
         let told = call(there, SECRET, Duration::from_millis(50)).unwrap_err().to_string();

@@ -1,6 +1,6 @@
-//! The floor of all copying: a message from one place of memory to another, by one core.
+//! The lower limit for all copying: a message from one place of memory to another, by one core.
 //!
-//! Before it: `worker`; after it: nothing.
+//! Used by `worker`; uses no other module.
 
 use super::row::Layer;
 use crate::buffers::{self, Pool};

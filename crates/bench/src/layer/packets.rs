@@ -1,29 +1,29 @@
-//! Messages out of a device's packets, whose headers say where each belongs.
+//! Assembles messages from a device's packets, whose headers tell where each belongs.
 //!
-//! Before it: `ring` and `transport`; after it: `hawser-device`.
+//! Used by `ring` and `transport`; uses `hawser-device`.
 
 use super::inbox::Inbox;
 use hawser_base::{Peer, UserMem};
 use hawser_device::{Delivery, Header, Payload};
 use std::io;
 
-/// What comes while one message is received.
+/// The packets that arrive while one message is received.
 pub struct Packets<'a> {
     inbox: &'a mut Inbox,
     into: &'a mut [u8],
     got: usize,
     lost: bool,
-    /// So much of what was lent is the receiver's.
+    /// The number of bytes of the borrowed memory that the receiver has.
     pub returned: Option<usize>,
 }
 
-/// Of the piece of a message that begins at byte `at` of it.
+/// The header of the piece of a message that begins at byte `at` of it.
 pub fn header(message: u32, at: usize) -> Header {
     Header { a: message, ..Header::default() }.moved(at as u64)
 }
 
 impl<'a> Packets<'a> {
-    /// Into the message that is the inbox's next.
+    /// Receives into the message that is the inbox's next.
     pub fn new(inbox: &'a mut Inbox, into: &'a mut [u8]) -> Packets<'a> {
         let got = inbox.take_early(into);
         Packets { inbox, into, got, lost: false, returned: None }

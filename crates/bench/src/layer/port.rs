@@ -1,8 +1,8 @@
-//! A frame port between two hosts, without a protocol: messages in frames, their bytes copied out of and into the program's memory, and
-//! never more under way than the receiver's port keeps. A frame that is lost fails the play. Frames leave in runs, or, of a plain port,
-//! by a call each.
+//! A frame port between two hosts, without a protocol: messages in frames, their bytes copied out of and into the
+//! program's memory, and never more in flight than the receiver's port keeps. A lost frame fails the play. Frames are
+//! sent in runs, or, at a plain port, by a call each.
 //!
-//! Before it: `Apart`; after it: `hawser-dev-ether`'s ports.
+//! Used by `Apart`; uses `hawser-dev-ether`'s ports.
 
 use super::apart::{Apart, follow, start};
 use super::inbox::Inbox;
@@ -16,20 +16,20 @@ use hawser_os::host;
 use std::io::{self, BufRead, IoSlice};
 use std::time::Duration;
 
-/// Play, message, offset, and what it is.
+/// The bytes of a header: play, message, offset, and kind of frame.
 const HEADER_BYTES: usize = 16;
-/// A frame of `link` with a few words, the shortest there is.
+/// The shortest frame of `link`, with a few control messages.
 const FRAME_BYTES_MIN: usize = 64;
-/// Frames that are handed over at once, as `link` does.
+/// The number of frames that are handed over at once, as `link` does.
 const RUN: usize = 64;
-/// After so long without a frame one was lost. Longer than any scheduler's slice.
+/// A frame counts as lost after this time without one. Longer than a scheduler's slice.
 const LOST: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Kind {
     Data = b'd',
-    /// So many bytes of frames have come.
+    /// A report of how many bytes of frames have arrived.
     Word = b'w',
 }
 
@@ -62,21 +62,21 @@ impl Head {
 struct PortEnd {
     port: Box<dyn FramePort>,
     far: Address,
-    /// What is to be sent at once, and how many frames that are.
+    /// The frames to be sent at once, and the number of frames in a run.
     staged: Vec<u8>,
     run: usize,
     state: State,
 }
 
-/// Of one play.
+/// The state of one play.
 #[derive(Default)]
 struct State {
     play: u16,
     sends: u32,
-    /// Bytes of frames that were sent, and of which the other end has said that they came.
+    /// The bytes of frames that were sent, and those that the other end has reported as received.
     sent: u64,
     came_there: u64,
-    /// And that came here, and of which it was told.
+    /// The bytes of frames that were received here, and those that were reported to the other end.
     came: u64,
     told: u64,
     inbox: Inbox,
@@ -98,7 +98,7 @@ pub fn far_plain(row: &Row) -> io::Result<()> {
     far_of(plain(row), 1)
 }
 
-/// The port of a plain one's row.
+/// The name of the port in the row of a plain one.
 fn plain(row: &Row) -> &'static str {
     row.name.trim_end_matches("-plain")
 }
@@ -140,7 +140,7 @@ impl PortEnd {
         PortEnd { port, far, staged, run, state: State::default() }
     }
 
-    /// Sends frames of `out` from byte `at` on, as far as there is room; where the next begins.
+    /// Sends frames of `out` from byte `at` on, as far as there is room. Returns where the next begins.
     fn push(&mut self, out: &[u8], at: usize) -> io::Result<usize> {
         let frame_max = self.port.frame_max();
         let window = (self.port.room() / 2).max(2 * frame_max) as u64;
@@ -173,7 +173,7 @@ impl PortEnd {
         }
     }
 
-    /// Takes what came; how many bytes of the message that is received.
+    /// Handles what has arrived. Returns how many bytes of the message that is being received it has filled.
     fn pull(&mut self, into: &mut [u8]) -> usize {
         let (mut got, state) = (0, &mut self.state);
         self.port.receive(&mut |frame| got += state.take(frame, into));
@@ -216,7 +216,7 @@ impl End for PortEnd {
             if at < out.len() {
                 at = self.push(out, at)?;
             }
-            // What is sent in full needs no look at what comes back, unless something is waited for.
+            // Once all is sent, the port needs no poll, unless something is expected.
             if at < out.len() || got < into.len() {
                 got += self.pull(into);
             }

@@ -1,6 +1,6 @@
-//! Hawser's device for shared memory alone: lines, chunks and pieces as MPI uses them, without matching.
+//! Hawser's device for shared memory alone: ring slots, chunks and pieces as MPI uses them, without matching.
 //!
-//! Before it: `Together`; after it: `hawser-dev-shm`.
+//! Used by `Together`; uses `hawser-dev-shm`.
 
 use super::inbox::Inbox;
 use super::packets::{Packets, header};
@@ -28,7 +28,7 @@ pub fn open() -> io::Result<Box<dyn Layer>> {
     Ok(Box::new(Together::new(near, far)))
 }
 
-/// A host's part of a job of two ranks.
+/// Makes a host's part of a job of two ranks.
 pub fn segment() -> io::Result<Segment> {
     let facts = Facts { cores: sample::cores().len() as u32, ..Facts::default() };
     let spec = Spec { facts, ..Spec::of("bench", "here", 2, vec![0, 1]) };
@@ -44,7 +44,7 @@ impl RingEnd {
     }
 }
 
-/// Sends the next piece of `from`, if there is room; how many bytes.
+/// Sends the next piece of `from`, if there is room. Returns its bytes.
 fn push(port: &mut dyn Port, limits: &Limits, to: Peer, message: u32, from: UserMem, at: usize) -> usize {
     if from.len() <= limits.short {
         return if port.send_short(to, header(message, 0), from).is_ok() { from.len() } else { 0 };

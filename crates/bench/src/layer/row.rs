@@ -1,42 +1,43 @@
-//! The form of every raw layer: something that plays tasks, and a row that says how it is opened.
+//! The interface of every raw layer: a player of tasks, and a row that tells how it is opened.
 //!
-//! Before it: `worker`, which opens one, and the layers; the table of all rows is `layer`'s.
+//! Used by `worker`, which opens one, and by the layers; the table of all rows is in `layer`.
 
 use crate::record::Floor;
 use crate::task::{Pattern, Played, Task};
 use std::io;
 
-/// A layer that stands.
+/// A layer that is open.
 pub trait Layer {
     fn play(&mut self, task: &Task) -> io::Result<Played>;
 }
 
-/// Where a layer can be.
+/// The places where a layer can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Between {
     Cores,
     Hosts,
-    /// Wherever a library can be.
+    /// Wherever a library can run.
     Ranks,
-    /// Frame ports take the cable's interface.
+    /// On the cable, whose interface frame ports use.
     Cable,
-    /// And change it for everybody while they stand: a program in front of the kernel's stack. Only by name.
+    /// On the cable, whose interface it changes for all while it is open: a program in front of the kernel's stack.
+    /// Only by name.
     CableAlone,
 }
 
-/// A layer's row.
+/// The row of a layer.
 pub struct Row {
     pub name: &'static str,
     pub about: &'static str,
     pub floor: Floor,
     pub between: Between,
-    /// Longest message, in bytes.
+    /// The longest message, in bytes.
     pub(super) limit: Option<u64>,
     /// Its messages have bytes that can be compared.
     pub(super) carries: bool,
     pub(super) patterns: &'static [Pattern],
     pub(super) open: fn(&Row) -> io::Result<Box<dyn Layer>>,
-    /// The far process's part, of a layer that has one.
+    /// The main function of the far process, of a layer that has one.
     pub(super) far: fn(&Row) -> io::Result<()>,
 }
 
@@ -49,7 +50,7 @@ impl Row {
         (self.far)(self)
     }
 
-    /// For `far`, of a layer that has no far process.
+    /// The value of `far` for a layer that has no far process.
     pub(super) fn no_far(&self) -> io::Result<()> {
         Err(io::Error::other(format!("{} is within one process", self.name)))
     }

@@ -1,6 +1,6 @@
-//! A TCP connection without delay of small segments, polled by both ends: what a library over sockets stands on.
+//! A TCP connection without delay of small segments, polled by both ends: the basis of a library over sockets.
 //!
-//! Before it: `Apart`; after it: the kernel.
+//! Used by `Apart`; uses the kernel.
 
 use super::apart::{Apart, FAR_ADDRESS, follow, start};
 use super::meeting::{Door, MET_WITHIN, Secret, call};
@@ -57,18 +57,18 @@ pub fn far(_: &Row) -> io::Result<()> {
             say(&door.port())?;
             follow(TcpEnd::over(door.wait(MET_WITHIN)?)?)
         }
-        // The near end tells it.
+        // The near end reports it.
         Err(error) => say(&error),
     }
 }
 
-/// The near end's secret, and the address that it calls.
+/// The near end's secret, and the address that it connects to.
 fn said(line: &str) -> Option<(Secret, IpAddr)> {
     let (secret, ip) = line.split_once(' ')?;
     Some((hex::read(secret)?.try_into().ok()?, ip.parse().ok()?))
 }
 
-/// How many bytes moved; none where the kernel has no room or no data.
+/// The number of bytes that were moved; 0 where the kernel has no room or no data.
 fn moved(result: io::Result<usize>) -> io::Result<usize> {
     match result {
         Ok(0) => Err(io::Error::other("the other end has closed the connection")),

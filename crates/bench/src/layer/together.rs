@@ -1,6 +1,6 @@
 //! A layer both ends of which are in one process, the far one in a thread of its own.
 //!
-//! Before it: `line`, `ring` and `transport`, whose ends these are; after it: `duet`.
+//! Used by `line`, `ring` and `transport`, whose ends these are; uses `duet`.
 
 use super::row::Layer;
 use crate::duet::{End, Player, Role};
@@ -9,7 +9,7 @@ use crate::task::{Played, Task};
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// See the module.
+/// The two ends; see the module.
 pub struct Together<E> {
     near: Player<E>,
     tasks: Sender<Task>,

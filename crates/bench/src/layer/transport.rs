@@ -1,7 +1,8 @@
-//! Hawser's transport alone: packets by the best device to a peer, in pieces or lent whole, as MPI has them sent, but without matching
-//! and polled by both ends. Between two cores it has the device for shared memory, between hosts that of Ethernet.
+//! Hawser's transport alone: packets on the best device to a peer, in pieces or as zero-copy sends, as MPI has them
+//! sent, but without matching and polled by both ends. Between two cores it has the device for shared memory, between
+//! hosts that of Ethernet.
 //!
-//! Before it: `Together` and `Apart`; after it: `hawser-transport`.
+//! Used by `Together` and `Apart`; uses `hawser-transport`.
 
 use super::apart::has_far;
 use super::cards::{self, Made, Parts};
@@ -28,7 +29,7 @@ struct TransportEnd {
     channel: Channel,
     peer: Peer,
     limits: Limits,
-    /// Longest message that goes in one packet, in bytes, as in MPI.
+    /// The longest message that is sent in one packet, in bytes, as in MPI.
     whole: usize,
     sends: u32,
     inbox: Inbox,
@@ -81,20 +82,20 @@ impl TransportEnd {
     }
 }
 
-/// HAWSER_PACKET, in bytes.
+/// The value of HAWSER_PACKET, in bytes.
 fn packet() -> io::Result<usize> {
     let named = hawser_node::params().into_iter().find(|param| param.name == "HAWSER_PACKET").expect("MPI has it");
     Ok(named.number().map_err(|error| io::Error::other(error.cause().to_string()))? as usize)
 }
 
-/// A message on its way out.
+/// A message that is being sent.
 struct Sending<'a> {
     mem: UserMem<'a>,
-    /// The same, if it may be lent.
+    /// The same memory, if the device may borrow it.
     lendable: Option<UserMem<'static>>,
     message: u32,
     at: usize,
-    /// The device has all of it, until it says how far the receiver is.
+    /// The device has borrowed all of it, until it reports how far the receiver is.
     lent: bool,
 }
 
@@ -103,7 +104,7 @@ impl Sending<'_> {
         self.at == self.mem.len()
     }
 
-    /// Whole, lent or in pieces, as far as there is room now. Whether anything moved.
+    /// Sends it whole, zero-copy or in pieces, as far as there is room now. Returns whether anything was sent.
     fn push(&mut self, channel: &mut Channel, to: Peer, (limits, whole): (&Limits, usize)) -> bool {
         let (mem, len) = (self.mem, self.mem.len());
         let first = header(self.message, 0);
@@ -173,7 +174,7 @@ impl End for TransportEnd {
         self.play(out, Some(out), into)
     }
 
-    /// Nobody waits for what a process that sleeps owes it.
+    /// Completes what is pending, so that the other end does not wait for it while this process sleeps.
     fn rest(&mut self) {
         let since = Instant::now();
         self.fabric.before_sleep();

@@ -1,22 +1,22 @@
-//! Ends a wait in which nothing moves any more.
+//! Ends a wait in which nothing progresses any more.
 //!
-//! Before it: the layers over a network; after it: nothing.
+//! Used by the layers over a network; uses no other module.
 
 use std::io;
 use std::time::{Duration, Instant};
 
-/// For layers that send again what is lost.
+/// The limit for layers that retransmit what is lost.
 pub const SILENCE: Duration = Duration::from_secs(5);
-/// And for what has not reached their other end after a play.
+/// The limit for what has not reached the other end after a play.
 pub const SETTLED_WITHIN: Duration = Duration::from_secs(1);
 
-/// Looks in vain between two at the clock: it is read only where nothing comes.
+/// The empty polls between two readings of the clock, which is read only where nothing arrives.
 const TURNS: u32 = 4096;
 
-/// See the module.
+/// The limit on a wait; see the module.
 pub struct Watch {
     limit: Duration,
-    /// What has happened then.
+    /// The text of the error.
     cause: &'static str,
     turns: u32,
     since: Option<Instant>,
@@ -27,7 +27,7 @@ impl Watch {
         Watch { limit, cause, turns: 0, since: None }
     }
 
-    /// A turn; an error where nothing has moved for too long.
+    /// Counts a poll; an error where nothing has progressed for too long.
     pub fn turn(&mut self, moved: bool) -> io::Result<()> {
         if moved {
             (self.turns, self.since) = (0, None);

@@ -1,6 +1,6 @@
 //! Addresses of ports in lines between processes.
 //!
-//! Whatever stands in a line may be no address. Before it: `near`, `far` and `doctor`; after it: `dev-ether`, which has their bytes.
+//! The text of a line may be no address. Used by `near`, `far` and `doctor`; uses `dev-ether`, which has their bytes.
 
 use crate::hex;
 use hawser_dev_ether::port::Address;

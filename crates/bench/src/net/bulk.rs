@@ -1,29 +1,30 @@
-//! A stream of long frames one way, within the room that the receiver's port says it has; the receiver says now and then how many came.
+//! A stream of long frames in one direction, within the room that the receiver's port advertises; the receiver reports
+//! now and then how many arrived.
 
 use hawser_dev_ether::port::{Address, FramePort, Refused};
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
-/// Length of the memory that is sent again and again: more than the nearest cache, as an application's buffer is.
+/// The length of the memory that is sent repeatedly: more than the nearest cache, as an application's buffer is.
 const SOURCE_BYTES: usize = 1 << 20;
-/// Frames that are handed over at once.
+/// The number of frames that are handed over at once.
 const RUN: usize = 264;
-/// After so long without a word, and some round trips, what is open was lost.
+/// The frames in flight count as lost after this time without a report, and some round trips.
 const LOST: Duration = Duration::from_millis(20);
 const TRIPS: u32 = 4;
-/// What comes slowly is told before anybody takes it for lost.
+/// The time after which slow frames are reported, before the sender counts them as lost.
 const TOLD_AFTER: Duration = Duration::from_millis(2);
 const _: () = assert!(TOLD_AFTER.as_nanos() * 4 < LOST.as_nanos());
-/// Each byte of a frame.
+/// The value of each byte of a frame.
 pub const FILL: u8 = 0xa5;
-/// First byte of a word about what came.
+/// The first byte of a report of what arrived.
 const WORD: u8 = b'!';
 
-/// What the far side counts.
+/// The counters of the far side.
 #[derive(Default)]
 pub struct Counter {
     frames: u64,
-    /// Bytes of which it has said nothing.
+    /// The bytes that are not yet reported.
     silent: usize,
     since: Option<Instant>,
 }
@@ -35,8 +36,8 @@ impl Counter {
         self.since.get_or_insert_with(Instant::now);
     }
 
-    /// What is to be said now: after an eighth of the room, when nothing comes any more, or some time after the first of which nothing
-    /// was said.
+    /// The report to be sent now, if one is due: after an eighth of the room, when nothing arrives any more, or some
+    /// time after the first unreported frame.
     pub fn word(&mut self, room: usize, idle: bool) -> Option<[u8; 64]> {
         let since = self.since?;
         if self.silent < room / 8 && !idle && since.elapsed() < TOLD_AFTER {
@@ -49,7 +50,7 @@ impl Counter {
     }
 }
 
-/// What became of a stream.
+/// The result of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Flow {
     pub gbyte_s: f64,
@@ -57,8 +58,8 @@ pub struct Flow {
     pub lost_frames: u64,
 }
 
-/// Sends frames of `size` bytes for `time` to who has room for `room` of them, so far away; the rate of what came, until the last
-/// word about it.
+/// Sends frames of `size` bytes for `time` to a receiver that has room for `room` of them, `round_trip` away. Returns
+/// the rate of what arrived, until the last report about it.
 pub fn run(
     port: &mut dyn FramePort,
     far: &Address,
@@ -84,7 +85,7 @@ pub fn run(
             at = (at + run) % frames.len();
         }
         if let Some(frames) = hear(port) {
-            // No more than was sent, whoever says it.
+            // A report of more frames than were sent is capped.
             (came, heard) = (frames.min(sent), Instant::now());
         } else if heard.elapsed() > patience {
             (lost, heard) = (sent - came, Instant::now());
@@ -94,7 +95,7 @@ pub fn run(
     Ok(Flow { gbyte_s: gbytes / start.elapsed().as_secs_f64(), gbytes, lost_frames: sent - came })
 }
 
-/// The last word that has come.
+/// The last report that has arrived.
 fn hear(port: &mut dyn FramePort) -> Option<u64> {
     let mut told = None;
     port.receive(&mut |frame| {

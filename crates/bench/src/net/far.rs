@@ -1,7 +1,7 @@
-//! The far process: echoes short frames, counts long ones and says how many came.
+//! The far process: echoes short frames, counts long ones and reports how many arrived.
 //!
-//! It reads orders, a word a line: a row's name, a secret and the near address begin a row, `spin` and `sleep` say how to wait,
-//! `cpu` asks for the seconds that it has used, `end` ends the row.
+//! It reads orders, one a line: a row's name, a secret and the near address begin a row, `spin` and `sleep` tell how to
+//! wait, `cpu` requests the seconds that it has used, `end` ends the row.
 
 use super::{ROWS, Sleep, bulk, read, written};
 use crate::{hex, sample};
@@ -9,7 +9,7 @@ use hawser_dev_ether::port::FramePort;
 use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
-/// Turns in vain after which a word is looked for.
+/// The number of empty polls after which an order is looked for.
 const TURNS: u32 = 1000;
 
 pub fn run() -> io::Result<()> {
@@ -49,7 +49,7 @@ fn answer(
             _ => counter.count(frame),
         });
         if !echo.is_empty() {
-            // No room is a loss like others.
+            // A frame for which there is no room counts as lost.
             let _ = port.send(near, &echo);
             echo.clear();
         }

@@ -9,7 +9,7 @@ use std::io;
 use std::process::Command;
 use std::time::Duration;
 
-/// Round trips in a repetition: about a hundredth of a second.
+/// The round trips in a repetition: about a hundredth of a second.
 const ROUNDS: u32 = 2000;
 const BULK_TIME: Duration = Duration::from_millis(400);
 
@@ -70,13 +70,13 @@ fn started(host: &Host) -> io::Result<Far> {
     host.within(|| Far::start(command, ""))
 }
 
-/// The far process's answer to a line.
+/// Sends a line to the far process and returns its answer.
 fn ask(far: &mut Far, line: &str) -> io::Result<String> {
     far.tell(&line)?;
     far.hear()
 }
 
-/// Seconds that both processes have used.
+/// The CPU seconds that both processes have used.
 fn cpu(far: &mut Far) -> io::Result<(f64, f64)> {
     let far = ask(far, "cpu")?.parse().map_err(io::Error::other)?;
     Ok((hawser_os::usage::cpu_s(), far))

@@ -1,4 +1,4 @@
-//! One short frame there and back, halved: spinning, or sleeping until it comes.
+//! One short frame there and back, halved: spinning, or sleeping until it arrives.
 
 use super::Sleep;
 use crate::sample;
@@ -6,14 +6,14 @@ use hawser_dev_ether::port::{Address, FramePort};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// A frame of `link` with a few words: its header, and what a short message of MPI takes.
+/// The bytes of a frame of `link` with a few control messages: its header, and a short message of MPI.
 const FRAME_BYTES: usize = 64;
-/// After so long it was lost. Longer than any scheduler's slice.
+/// A frame counts as lost after this time. Longer than a scheduler's slice.
 const LOST: Duration = Duration::from_millis(200);
-/// After so many in succession nobody answers.
+/// The other end counts as gone after this many losses in succession.
 const LOST_MAX: u32 = 25;
 
-/// Half round trips in microseconds, sorted: one for each repetition of `rounds`.
+/// The half round trips in microseconds, sorted: one for each repetition of `rounds`.
 pub fn run(
     port: &mut dyn FramePort,
     far: &Address,

@@ -1,11 +1,11 @@
-//! An axis: where a value lies on it, how far it reaches, and its ticks. Sizes in powers of two, and size 0 too, at a place of its own
-//! left of them; other values in decades or linear.
+//! An axis: the place of a value on it, its range, and its ticks. Sizes are in powers of two, with a place for size 0
+//! left of them; other values are in decades or linear.
 //!
-//! It must not draw. Before it: `graph`; after it: `chart`.
+//! It must not draw. Used by `graph` and `chart`.
 
-/// How far left of the smallest size the place for size 0 lies, in powers of two: its label needs room.
+/// The distance of the place for size 0 from the smallest size, in powers of two: its label needs room.
 const ZERO_APART: f64 = 2.0;
-/// An axis of one value still reaches so far: a tick of 1, 2, 5 is always within it.
+/// The shortest range of an axis, as for one value: a tick of 1, 2, 5 is always within it.
 const LEAST_DECADES: f64 = 0.6;
 const LEAST_POWERS: f64 = 2.0;
 
@@ -15,18 +15,18 @@ pub enum Scale {
     Bytes,
     /// Decades.
     Log,
-    /// From 0 at the latest.
+    /// A linear scale that includes 0.
     Linear,
 }
 
 #[derive(Clone)]
 pub struct Axis {
     scale: Scale,
-    /// Where size 0 lies.
+    /// The place of size 0.
     zero: f64,
     pub low: f64,
     pub high: f64,
-    /// Places and labels.
+    /// The places and labels of the ticks.
     pub ticks: Vec<(f64, String)>,
 }
 
@@ -40,7 +40,7 @@ impl Axis {
         }
     }
 
-    /// Where a value lies, between `low` and `high`.
+    /// The place of a value, between `low` and `high`.
     pub fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Bytes if value == 0.0 => self.zero,
@@ -111,13 +111,13 @@ fn ends(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)))
 }
 
-/// The same middle, at least so wide.
+/// Widens the range around its middle to at least `least`.
 fn widened(low: f64, high: f64, least: f64) -> (f64, f64) {
     let lacking = (least - (high - low)).max(0.0) / 2.0;
     (low - lacking, high + lacking)
 }
 
-/// A size as an axis or a table names it: 1, 16, 4 Ki, 1 Mi; sizes between powers of two in bytes.
+/// A size as text for an axis or a table: 1, 16, 4 Ki, 1 Mi; sizes between powers of two in bytes.
 pub fn size(bytes: f64) -> String {
     for (unit, name) in [(30, " Gi"), (20, " Mi"), (10, " Ki")] {
         let unit = 2_f64.powi(unit);
@@ -128,7 +128,7 @@ pub fn size(bytes: f64) -> String {
     format!("{bytes}")
 }
 
-/// A value as an axis names it: 0.1, 20, 10 000, 200 k, 5 M.
+/// A value as text for an axis: 0.1, 20, 10 000, 200 k, 5 M.
 fn number(value: f64) -> String {
     let round = |value: f64| (value * 1e6).round() / 1e6;
     match value.abs() {

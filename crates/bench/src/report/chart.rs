@@ -1,7 +1,8 @@
-//! Draws a graph, by the same code as SVG and as PNG. Raw layers are thin, dashed and grey; a point that stayed noisy is an open marker;
-//! the legend stands beside the graph, never on it.
+//! Draws a graph, by the same code as SVG and as PNG. Raw layers are thin, dashed and grey; a point that stayed noisy
+//! is an open marker; the legend is beside the graph, never on it.
 //!
-//! It must not choose what is drawn (`graph`) nor where a value lies (`axis`). Before it: `graph`; after it: `page`, `write`.
+//! It must not choose what is drawn (`graph`) nor the place of a value (`axis`). Used by `page` and `write`; uses
+//! `graph`.
 
 use std::io;
 use std::ops::Range;
@@ -19,7 +20,7 @@ use super::graph::{Graph, Kind, Line};
 use super::svg;
 use crate::record::Floor;
 
-/// Of SVG and PNG; large, as both are shown smaller.
+/// The size of SVG and PNG; large, as both are shown smaller.
 pub const SIZE: (u32, u32) = (1600, 1000);
 const FONT: &str = "sans-serif";
 const TITLE: f64 = 46.0;
@@ -31,12 +32,12 @@ const MARGIN: u32 = 24;
 const INK: RGBColor = RGBColor(0x1F, 0x23, 0x28);
 const GRID: RGBColor = RGBColor(0xE2, 0xE5, 0xE9);
 const EVEN: RGBColor = RGBColor(0x70, 0x76, 0x80);
-/// A longer name of a system or title is cut.
+/// The longest names of systems and titles; longer ones are cut.
 const LONGEST_NAME: usize = 22;
 const LONGEST_TITLE: usize = 62;
-/// Width of a letter over the font's size, generously.
+/// The width of a letter over the font's size, generously.
 const LETTER: f64 = 0.57;
-/// A line's sample in the legend, and what lies between it and its name.
+/// The width of a line's sample in the legend, and the gap between it and its name.
 const SAMPLE: i32 = 64;
 const GAP: i32 = 14;
 
@@ -71,7 +72,7 @@ fn render<B: DrawingBackend>(graph: &Graph, backend: B) -> io::Result<()> {
     root.present().map_err(failed)
 }
 
-/// The bitmap's letters come from the program itself: no font of the machine is needed.
+/// Registers the font of the bitmap, which is in the program itself: no font of the machine is needed.
 fn register_font() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -117,7 +118,7 @@ fn axes(graph: &Graph) -> (Axis, Axis) {
     (Axis::over(x_scale, &xs), Axis::over(y_scale, &ys))
 }
 
-/// An axis as the drawing library sees it: it takes places, not values.
+/// An axis for the drawing library: it takes places, not values.
 impl Ranged for Axis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
@@ -158,7 +159,7 @@ fn grid<B: DrawingBackend>(plot: &mut Plot<B>, kind: Kind) -> Result<(), Failure
         .draw()
 }
 
-/// One curve: first its line, then its markers, in its colour alone; `svg` relies on that.
+/// Draws one curve: first its line, then its markers, in its colour alone; `svg` relies on that.
 fn curve<B: DrawingBackend>(
     plot: &mut Plot<B>,
     line: &Line,
@@ -197,7 +198,7 @@ fn width(floor: Floor) -> u32 {
     if floor == Floor::Raw { 3 } else { 5 }
 }
 
-/// Lengths of dash and gap. Raw layers differ in them, as greys differ little.
+/// The lengths of dash and gap. Raw layers differ in them, as greys differ little.
 fn dash(floor: Floor, i: usize) -> Option<(i32, i32)> {
     match floor {
         Floor::Library => None,
@@ -211,7 +212,8 @@ fn legend_width(lines: &[Line]) -> u32 {
     (longest as f64 * LABEL * LETTER) as u32 + (SAMPLE + GAP) as u32 + MARGIN
 }
 
-/// The legend: names from the top, those of raw layers first. Each name comes before its sample: `svg` relies on that.
+/// Draws the legend: names from the top, those of raw layers first. Each name comes before its sample: `svg` relies on
+/// that.
 fn names<B: DrawingBackend>(area: &Area<B>, lines: &[Line]) -> Result<(), Failure<B>> {
     let top = f64::from(MARGIN) + TITLE * 1.5;
     let room = f64::from(SIZE.1 - BELOW) - top;
@@ -279,7 +281,7 @@ mod tests {
         for line in &graph.lines {
             let (r, g, b) = line.colour;
             let count = pixels.chunks_exact(3).filter(|pixel| *pixel == [r, g, b]).count();
-            // The sample in the legend alone has fewer than these.
+            // The sample in the legend alone has fewer pixels than these.
             let least = usize::from(line.floor != Floor::Raw) * 300 + line.dots.len() * 30;
             assert!(count > least, "{} {}: {count} pixels", graph.name, line.system);
         }

@@ -1,6 +1,7 @@
-//! `hawser-bench report`: reads records, makes one of them, writes the report's files, and says the table and where the files are.
+//! `hawser-bench report`: reads records, makes one of them, writes the report's files, and prints the table and the
+//! paths of the files.
 //!
-//! It must not know how anything is drawn or written. Before it: `main`; after it: `read`, `merge`, `write`, `table`.
+//! It must not know how anything is drawn or written. Used by `main`; uses `read`, `merge`, `write`, `table`.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -46,9 +47,9 @@ pub fn command(arguments: Arguments) -> Result<(), Error> {
     publish(&merge::merge(files).map_err(Error::Merge)?, &arguments.out)
 }
 
-/// Writes all files of a record to the folder `dir`, and says the table and where they are. `run` ends with it too.
+/// Writes all files of a record to the folder `dir`, and prints the table and their paths. `run` ends with it too.
 pub fn publish(record: &Record, dir: &Path) -> Result<(), Error> {
-    // What was found is seen also where it cannot be kept.
+    // The table is printed even where the files cannot be written.
     let seen = io::stdout().write_all(table::text(record).as_bytes());
     let paths = write::write_all(record, dir).map_err(Error::Write)?;
     let wrote: String = paths.iter().map(|path| format!("wrote {}\n", path.display())).collect();

@@ -1,6 +1,7 @@
-//! The record as CSV, one row a point, for spreadsheets and scripts. Machine and command come first, in lines that begin with `# `.
+//! The record as CSV, one row a point, for spreadsheets and scripts. Machine and command come first, in lines that
+//! begin with `# `.
 //!
-//! It must not round. Before it: the record; after it: `write`.
+//! It must not round. Used by `write`; uses the record.
 
 use std::io;
 
@@ -52,7 +53,7 @@ fn comments(record: &Record) -> String {
     lines.iter().map(|line| format!("# {}\n", line.replace(['\n', '\r'], " "))).collect()
 }
 
-/// What another tool did not say is empty.
+/// The row of a point; figures that another tool did not print are empty.
 fn row(curve: &Curve, point: &Point) -> [String; 14] {
     let or_empty = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
     [

@@ -1,15 +1,15 @@
 //! Records for the tests of reports: plausible curves, no measurement.
 //!
-//! It must not be in the program. Before it: nothing; after it: the tests of the files beside it.
+//! It must not be in the program. Used by the tests of the files beside it.
 
 use crate::record::{Curve, Floor, Machine, Point, Record, made};
 
-/// 1 byte to 1 MiB in powers of two.
+/// The sizes from 1 byte to 1 MiB in powers of two.
 pub fn sizes() -> Vec<u64> {
     (0..=20).map(|power| 1 << power).collect()
 }
 
-/// A ping-pong of 2 ranks of each of these systems.
+/// A record with a ping-pong of 2 ranks of each of these systems.
 pub fn record(systems: &[&str]) -> Record {
     let curves = systems.iter().map(|system| curve(system, "pingpong", &sizes())).collect();
     let machine = Machine {
@@ -24,7 +24,7 @@ pub fn record(systems: &[&str]) -> Record {
     Record { command, date, machine, ..made::record(curves) }
 }
 
-/// `tcp`, `memcpy` and `packet` are raw layers, all others libraries; each system has figures of its own.
+/// A curve. `tcp`, `memcpy` and `packet` are raw layers, all others libraries; each system has figures of its own.
 pub fn curve(system: &str, pattern: &str, sizes: &[u64]) -> Curve {
     let raw = matches!(system, "tcp" | "memcpy" | "packet");
     let own = 1.0 + system.bytes().map(f64::from).sum::<f64>() % 97.0 / 97.0;
@@ -34,7 +34,7 @@ pub fn curve(system: &str, pattern: &str, sizes: &[u64]) -> Curve {
     Curve { floor, pattern: pattern.to_owned(), points, ..made::curve(system, [], |_| 0.0) }
 }
 
-/// Every eighth power of two is noisy.
+/// A point; every eighth power of two is noisy.
 pub fn point(bytes: u64, median_us: f64) -> Point {
     Point { noisy: bytes.trailing_zeros() % 8 == 7, ..made::point(bytes, median_us) }
 }

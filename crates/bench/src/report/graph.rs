@@ -1,6 +1,7 @@
-//! Which graphs a report has and what lies on each: every curve with its colour and its points, without a pixel.
+//! The graphs of a report and their contents: every curve with its colour and its points, without a pixel.
 //!
-//! It must not draw. Tests compare what was drawn with what stands here. Before it: `group`, `palette`; after it: `chart`, `page`, `write`.
+//! It must not draw. Tests compare what was drawn with these graphs. Used by `chart`, `page`, `write`; uses `group`,
+//! `palette`.
 
 use crate::record::{Curve, Floor, Point, Record};
 
@@ -11,23 +12,23 @@ use super::palette::{Palette, Rgb};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     Throughput,
-    /// NetPIPE's: throughput over time.
+    /// NetPIPE's signature: throughput over time.
     Signature,
     Latency,
-    /// Time over that of the best other library.
+    /// The time over that of the best other library.
     Ratio,
     Hidden,
     Rate,
 }
 
 pub struct Graph {
-    /// As its files are named, without the ending.
+    /// The name of its files, without the ending.
     pub name: String,
     pub title: String,
     pub pattern: String,
     pub ranks: usize,
     pub kind: Kind,
-    /// In the order in which they are drawn and named.
+    /// The lines in the order in which they are drawn and named.
     pub lines: Vec<Line>,
 }
 
@@ -36,7 +37,7 @@ pub struct Line {
     pub system: String,
     pub floor: Floor,
     pub colour: Rgb,
-    /// Never empty.
+    /// The points; never empty.
     pub dots: Vec<Dot>,
 }
 
@@ -68,7 +69,7 @@ impl Kind {
         }
     }
 
-    /// What the axes say, below and at the left.
+    /// The labels of the axes, below and at the left.
     pub fn axes(self) -> (&'static str, &'static str) {
         const SIZE: &str = "message, bytes";
         match self {
@@ -94,7 +95,7 @@ impl Kind {
 }
 
 impl Graph {
-    /// Both scales. A ratio is read best on a linear one, unless somebody is many times slower.
+    /// The scales of both axes. A ratio is read best on a linear one, unless a system is many times slower.
     pub fn scales(&self) -> (Scale, Scale) {
         let far = self.lines.iter().flat_map(|line| &line.dots).any(|dot| dot.y > 8.0);
         match self.kind {
@@ -106,7 +107,7 @@ impl Graph {
     }
 }
 
-/// The graphs of one group; one on which nothing would lie is left out.
+/// The graphs of one group; an empty graph is left out.
 pub fn of_group(group: &Group, palette: &Palette) -> Vec<Graph> {
     let graph = |kind: &Kind| Graph {
         name: format!("{}-{}", group.name(), kind.name()),
@@ -141,12 +142,12 @@ fn lines(group: &Group, kind: Kind, palette: &Palette) -> Vec<Line> {
         (!dots.is_empty()).then_some(Line { system, floor: curve.floor, colour, dots })
     };
     let mut lines: Vec<Line> = group.curves.iter().filter_map(line).collect();
-    // What is drawn last lies on top.
+    // The line that is drawn last lies on top.
     lines.sort_by_key(|line| line.system == OURS);
     lines
 }
 
-/// Where a point lies; nowhere if there is no such figure of it: no bytes have no throughput.
+/// The place of a point; None if it has no such figure: no bytes have no throughput.
 fn dot(group: &Group, kind: Kind, curve: &Curve, point: &Point) -> Option<Dot> {
     let bytes = point.bytes as f64;
     let (x, y) = match kind {

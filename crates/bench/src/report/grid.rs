@@ -1,6 +1,6 @@
 //! The record's figures as tables: sizes down, systems across.
 //!
-//! It must not format for a screen or a page. Before it: `group`; after it: `table` (terminal), `page` (HTML).
+//! It must not format for a screen or a page. Used by `table` (terminal) and `page` (HTML); uses `group`.
 
 use crate::record::{Floor, Point};
 
@@ -10,7 +10,7 @@ use super::group::{self, Group, OURS};
 pub enum Measure {
     MedianUs,
     MbyteS,
-    /// Messages per second.
+    /// The messages per second.
     Rate,
     HiddenPercent,
 }
@@ -25,7 +25,7 @@ pub struct Grid {
 
 pub struct Row {
     pub bytes: u64,
-    /// One a system; none where it has no point of this size.
+    /// One cell for each system; None where it has no point of this size.
     pub cells: Vec<Option<Cell>>,
     pub over_best: Option<f64>,
 }
@@ -87,9 +87,9 @@ fn grid(group: &Group, measure: Measure) -> Grid {
     }
 }
 
-/// A figure by three digits that count, whatever it measures: 0.00213, 1.71, 43.9, 1043.
+/// A figure with three significant digits, whatever it measures: 0.00213, 1.71, 43.9, 1043.
 pub fn figure(value: f64) -> String {
-    // What is rounded up to the next power of ten, as 9.996, has its digits.
+    // A figure that is rounded up to the next power of ten, as 9.996, has the digits of that.
     let decade = (value.abs() * 1.0005).log10().floor();
     if value == 0.0 { "0".to_owned() } else { format!("{value:.*}", (2.0 - decade).clamp(0.0, 12.0) as usize) }
 }

@@ -1,22 +1,22 @@
 //! The curves that belong together: those of one pattern on one number of ranks, which share graphs and tables.
 //!
-//! It must not draw or print. Before it: the record; after it: `graph`, `grid`, `page`.
+//! It must not draw or print. Used by `graph`, `grid`, `page`; uses the record.
 
 use crate::record::{self, Curve, Floor, Point, Record};
 
 /// The system whose figures the tables compare with the others'.
 pub const OURS: &str = "hawser";
-/// So many letters of a pattern are in its files' names: a name of 255 is the longest that file systems take.
+/// The most letters of a pattern in its files' names: a name of 255 is the longest that file systems take.
 const LONGEST_NAME: usize = 60;
-/// A pattern without a name.
+/// The name of a pattern without a name.
 const UNNAMED: &str = "unnamed";
 
 pub struct Group<'a> {
     pub pattern: &'a str,
     pub ranks: usize,
-    /// The ranks belong to the group's name: the pattern was played on several numbers of them.
+    /// The number of ranks is part of the group's name: the pattern was played on several.
     by_ranks: bool,
-    /// Raw layers first, then layers, then libraries; ours before others.
+    /// The curves: raw layers first, then layers, then libraries; ours before others.
     pub curves: Vec<&'a Curve>,
 }
 
@@ -38,13 +38,13 @@ pub fn all(record: &Record) -> Vec<Group<'_>> {
 }
 
 impl Group<'_> {
-    /// As a person reads it.
+    /// The title, for people.
     pub fn title(&self) -> String {
         let pattern = if self.pattern.is_empty() { UNNAMED } else { self.pattern };
         format!("{pattern}, {}", record::ranks(self.ranks))
     }
 
-    /// As a file is named: letters, digits and `-` alone, for a pattern's name may come from somebody else's file.
+    /// The name for files: letters, digits and `-` alone, for a pattern's name may come from another user's file.
     pub fn name(&self) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let mut name: String = self.pattern.chars().map(plain).take(LONGEST_NAME).collect();
@@ -62,7 +62,7 @@ impl Group<'_> {
         sizes
     }
 
-    /// A library's median time over the best of the other libraries at that size; none where there is no other.
+    /// A library's median time over the best of the other libraries at that size; None where there is no other.
     pub fn over_best_other(&self, curve: &Curve, bytes: u64) -> Option<f64> {
         let own = at(curve, bytes)?.median_us;
         let others = self.curves.iter().filter(|other| other.floor == Floor::Library && other.system != curve.system);
@@ -76,8 +76,8 @@ pub fn at(curve: &Curve, bytes: u64) -> Option<&Point> {
     curve.points.iter().find(|point| point.bytes == bytes)
 }
 
-/// Patterns in which one message goes from one rank to another, or one each way, so that payload over time is a throughput (of one
-/// direction). `pingping` and `bistream` are IMB's and OSU's.
+/// Whether one message goes from one rank to another, or one in each direction, so that payload over time is a
+/// throughput (of one direction). `pingping` and `bistream` are patterns of IMB and OSU.
 pub fn is_point_to_point(pattern: &str) -> bool {
     matches!(pattern, "pingpong" | "stream" | "bidirectional" | "pingping" | "bistream")
 }

@@ -1,6 +1,6 @@
-//! What is known of the machine that a record is of, by name, as people read it. An import knows nothing of it.
+//! The known properties of the machine of a record, by name, for people. An import knows none.
 //!
-//! It must not name what is not known. Before it: the record; after it: `merge`, `page`, `csv`.
+//! It must not name a property that is not known. Used by `merge`, `page`, `csv`; uses the record.
 
 use crate::record::Machine;
 

@@ -1,6 +1,7 @@
-//! Makes one record of several: the curves of all, the machine of the first that knows its own, a note wherever another file differs.
+//! Makes one record of several: the curves of all, the machine of the first that knows its own, a note wherever another
+//! file differs.
 //!
-//! It must not choose between two curves of the same system: it refuses them. Before it: `read`; after it: `write`, `table`.
+//! It must not choose between two curves of the same system: it refuses them. Used by `command`; uses the record.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,7 @@ impl fmt::Display for MergeError {
     }
 }
 
-/// The files in the order in which they were named, one at least.
+/// Merges the files in the order in which they were named; there must be at least one.
 pub fn merge(files: Vec<(PathBuf, Record)>) -> Result<Record, MergeError> {
     refuse_twice(&files)?;
     let machine = files.iter().map(|(_, record)| &record.machine).find(|machine| !known(machine).is_empty()).cloned();
@@ -70,7 +71,7 @@ fn incomplete(path: &Path) -> String {
     format!("{}: the run is not complete", path.display())
 }
 
-/// What the reader must know of a further file.
+/// The notes about a further file.
 fn differences(path: &Path, first: &Record, other: &Record) -> Vec<String> {
     let cut = (!other.complete).then(|| incomplete(path));
     let path = path.display();
@@ -83,7 +84,7 @@ fn differences(path: &Path, first: &Record, other: &Record) -> Vec<String> {
     notes
 }
 
-/// In what both know.
+/// The properties, known in both, in which the machines differ.
 fn differing(first: &Machine, other: &Machine) -> Vec<String> {
     let of_first = known(first);
     let differing = |(name, value): (&str, String)| {

@@ -1,7 +1,8 @@
-//! What a run of the benchmark found, made readable: the terminal's table, CSV, JSON, graphs as SVG and PNG, and one HTML page.
+//! Makes the results of a benchmark run readable: the terminal's table, CSV, JSON, graphs as SVG and PNG, and one HTML
+//! page.
 //!
-//! It must not measure anything and must not change a figure: all it knows is in the record. Before it: `run` and `import`, which
-//! make records; after it: people and spreadsheets.
+//! It must not measure anything and must not change a figure: all it knows is in the record. Used by `run` and
+//! `import`, which make records.
 
 mod axis;
 mod chart;

@@ -1,6 +1,6 @@
 //! The report as one HTML file that needs nothing beside it: no script, no other file, no network.
 //!
-//! It must not draw or compute figures. Before it: `chart`, which drew the graphs, and `grid`; after it: `write`.
+//! It must not draw or compute figures. Used by `write`; uses `chart`, which drew the graphs, and `grid`.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -13,7 +13,7 @@ use super::group::{self, Group, OURS};
 use super::machine;
 
 const STYLE: &str = include_str!("page.css");
-/// Of a table with no more rows all are in view.
+/// All rows are in view in a table with no more rows than this.
 const FEW_ROWS: usize = 15;
 
 /// The page; each graph with its drawing as SVG.
@@ -148,7 +148,7 @@ fn section(group: &Group, drawn: &[(Graph, String)]) -> Markup {
     }
 }
 
-/// The rows that stand in view: of many those of 0 and powers of 4, if there are such.
+/// The rows that are in view: of many those of 0 and powers of 4, if there are such.
 fn in_view(rows: &[Row]) -> Vec<&Row> {
     let is_round = |bytes: u64| bytes == 0 || bytes.is_power_of_two() && bytes.trailing_zeros().is_multiple_of(2);
     let round: Vec<&Row> = rows.iter().filter(|row| is_round(row.bytes)).collect();
@@ -197,7 +197,7 @@ fn figure(cell: &Option<Cell>) -> Markup {
     }
 }
 
-/// Everything that is known of each point; what another tool did not say is empty.
+/// The table of all figures of each point; figures that another tool did not print are empty.
 fn points(group: &Group) -> Markup {
     let or_nothing = |value: Option<f64>| value.map(grid::figure).unwrap_or_default();
     html! {

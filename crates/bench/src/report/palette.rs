@@ -1,7 +1,7 @@
-//! Each system's colour, the same in all graphs of a report: Okabe and Ito's colours, which the colour-blind tell apart, for libraries
-//! and layers; greys for raw layers; the same colour for ours in every report.
+//! Each system's colour, the same in all graphs of a report: Okabe and Ito's colours, which the colour-blind can
+//! distinguish, for libraries and layers; greys for raw layers; the same colour for ours in every report.
 //!
-//! It must not give two systems one colour: `svg` finds a curve by it. Before it: the record; after it: `graph`.
+//! It must not give two systems one colour: `svg` finds a curve by it. Used by `graph`; uses the record.
 
 use crate::record::{Floor, Record};
 
@@ -14,7 +14,7 @@ const OURS_COLOUR: Rgb = (213, 94, 0);
 /// Blue, bluish green, reddish purple, sky blue, orange, yellow.
 const COLOURS: [Rgb; 6] =
     [(0, 114, 178), (0, 158, 115), (204, 121, 167), (86, 180, 233), (230, 159, 0), (240, 228, 66)];
-/// The darkest and the lightest grey that can be told from text and from the grid, and the widest step between two.
+/// The darkest and the lightest grey that differ visibly from text and grid, and the widest step between two.
 const GREYS: (usize, usize, usize) = (0x58, 0xB0, 0x24);
 
 pub struct Palette(Vec<(String, Rgb)>);
@@ -48,7 +48,8 @@ impl Palette {
         self.0.iter().find(|(name, _)| name == system).map_or(OURS_COLOUR, |(_, colour)| *colour)
     }
 
-    /// A system that stands on two floors keeps its first colour; a colour that is taken gives way by a step of blue.
+    /// Adds a system. One that occurs in two kinds (`Floor`) keeps its first colour; a colour that is taken is changed
+    /// by a step of blue.
     fn add(&mut self, system: &str, mut colour: Rgb) {
         if self.0.iter().any(|(name, _)| name == system) {
             return;
@@ -60,7 +61,7 @@ impl Palette {
     }
 }
 
-/// After the last colour the first comes again, darker.
+/// The colour of the given index; after the last one the first comes again, darker.
 fn colour(i: usize) -> Rgb {
     let (r, g, b) = COLOURS[i % COLOURS.len()];
     let dark = 0.62_f64.powi((i / COLOURS.len()) as i32);

@@ -1,7 +1,8 @@
 //! Reads a record from a file.
 //!
-//! It must not guess: a file of another format is refused, and one with figures that no graph can show. Who reads on can rely on it: times
-//! are positive, sizes ascend, nothing is empty, and no text moves a terminal's cursor. Before it: `run` or `import`, which wrote the file; after it: `merge`.
+//! It must not guess: it refuses a file of another format, and one with figures that no graph can show. Its users can
+//! rely on it: times are positive, sizes ascend, nothing is empty, and no text controls a terminal. Used by `command`;
+//! reads what `run` or `import` wrote.
 
 use std::fmt;
 use std::io;
@@ -12,19 +13,19 @@ use serde_json::Value;
 
 use crate::record::{Curve, FORMAT, Record, plain};
 
-/// From a picosecond to thirty years: nothing else was measured.
+/// The range of times, from a picosecond to thirty years: nothing else was measured.
 const TIMES_US: RangeInclusive<f64> = 1e-6..=1e15;
 
 #[derive(Debug)]
 pub enum ReadError {
     Io(PathBuf, io::Error),
     NotJson(PathBuf, serde_json::Error),
-    /// JSON, but nothing that says it is a record.
+    /// The file is JSON, but does not claim to be a record.
     NoRecord(PathBuf),
     Format(PathBuf, Value),
-    /// The right format, and yet a field is missing or of another kind.
+    /// The format is right, and yet a field is missing or of another kind.
     Damaged(PathBuf, serde_json::Error),
-    /// A record, and nothing that could be drawn: why.
+    /// The file is a record without anything that could be drawn; the text is the reason.
     Unusable(PathBuf, String),
 }
 
@@ -69,7 +70,8 @@ pub fn read(path: &Path) -> Result<Record, ReadError> {
     }
 }
 
-/// Names and notes may be somebody else's, and come to terminals, graphs and error lines.
+/// Replaces control characters in texts: names and notes may be of another user, and are shown on terminals, in graphs
+/// and in errors.
 fn tame(value: &mut Value) {
     match value {
         Value::String(text) => *text = text.chars().map(plain).collect(),

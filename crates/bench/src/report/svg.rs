@@ -1,13 +1,14 @@
-//! Names the curves in an SVG: what was drawn of a curve, line and markers, comes into a group with `data-curve="SYSTEM"`, so that a
-//! browser's tests, styles and screen readers find it.
+//! Names the curves in an SVG: the elements of a curve, line and markers, are put into a group with
+//! `data-curve="SYSTEM"`, so that a browser's tests, styles and screen readers find it.
 //!
-//! The drawing library writes one element a line and no names; a curve is found by its colour, which nothing else has but its sample in
-//! the legend, and that comes later. It must not change what is seen. Before it: `chart`; after it: `page`, `write`.
+//! The drawing library writes one element a line and no names; a curve is found by its colour, which nothing else has
+//! but its sample in the legend, and that comes later. It must not change the picture. Used by `page` and `write`; uses
+//! the output of `chart`.
 
 use super::graph::Line;
 use super::palette::Rgb;
 
-/// The same drawing with each curve in a group of its own; the lines in the order in which they were drawn.
+/// The same drawing with each curve in a group of its own; `lines` are in the order in which they were drawn.
 pub fn named(drawing: &str, lines: &[Line]) -> String {
     let mut out = String::with_capacity(drawing.len() + 64 * lines.len());
     let mut waiting = lines.iter().peekable();

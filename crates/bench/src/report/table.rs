@@ -1,6 +1,6 @@
-//! The report on a terminal: plain text, one table a pattern and measure.
+//! The report on a terminal: plain text, one table for each pattern and measure.
 //!
-//! It must not print; whoever calls it does. Before it: `grid`; after it: `command`.
+//! It must not print; its caller does. Used by `command`; uses `grid`.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use super::axis;
 use super::grid::{self, Cell, Grid, Row};
 use super::group::{self, OURS};
 
-/// Stands behind a figure whose rounds still differed.
+/// The mark behind a figure whose rounds still differed.
 const NOISY: char = '~';
 
 /// All tables of a record, and its notes.
@@ -47,7 +47,7 @@ fn table(grid: &Grid) -> String {
     out
 }
 
-/// The heads have room for the mark, as the figures do, so that they stand above them.
+/// The heads of the columns. They have room for the mark, as the figures do, so that they are above them.
 fn heads(grid: &Grid) -> Vec<String> {
     let mut heads = vec!["bytes".to_owned()];
     heads.extend(grid.systems.iter().map(|system| format!("{system} ")));

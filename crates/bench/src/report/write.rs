@@ -1,6 +1,7 @@
 //! Writes all files of a report into a folder: report.json, report.csv, each graph as SVG and as PNG, report.html.
 //!
-//! It must not delete what else lies in the folder. Before it: `csv`, `chart`, `page`; after it: `whole`, which writes, and `command`.
+//! It must not delete other files in the folder. Used by `command`; uses `csv`, `chart`, `page`, and `whole`, which
+//! writes.
 
 use std::fs;
 use std::io;
@@ -11,7 +12,7 @@ use crate::whole;
 
 use super::{chart, csv, graph, page};
 
-/// The paths of the files; on an error, which names its file, those written before it stay.
+/// Writes the files and returns their paths; on an error, which names its file, those written before it stay.
 pub fn write_all(record: &Record, dir: &Path) -> io::Result<Vec<PathBuf>> {
     fs::create_dir_all(dir).map_err(|error| named("cannot make the folder", dir, &error))?;
     let mut json = serde_json::to_string_pretty(record)?;
@@ -30,7 +31,7 @@ pub fn write_all(record: &Record, dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// A file of the folder, and its path.
+/// Writes a file of the folder. Returns its path.
 fn put(dir: &Path, name: &str, content: impl AsRef<[u8]>) -> io::Result<PathBuf> {
     let path = dir.join(name);
     whole::put(&path, content).map_err(|error| named("cannot write", &path, &error))?;
@@ -68,7 +69,7 @@ mod tests {
         want.sort();
         assert_eq!(written, want);
         assert_eq!(super::super::read::read(&out.join("report.json")).unwrap().curves.len(), 2);
-        // Once more, over what is there.
+        // Write again, over the existing files.
         assert_eq!(write_all(&record, &out).unwrap(), paths);
     }
 

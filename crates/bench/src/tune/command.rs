@@ -1,6 +1,6 @@
-//! `hawser-bench tune`: its options, and where the profile goes.
+//! `hawser-bench tune`: its options, and the destination of the profile.
 //!
-//! Before it: `main`; after it: `tune`.
+//! Used by `main`; uses `tune`.
 
 use super::knobs::{KNOBS, Knob};
 use super::trial::Trials;
@@ -30,7 +30,7 @@ pub struct Options {
     ms: u32,
 }
 
-/// Measures, tells and writes. The exit code.
+/// Measures, prints and writes. Returns the exit code.
 pub fn run(options: &Options) -> Result<u8, String> {
     let stop = stopped_by_ctrl_c()?;
     let found = profile::find().map_err(|error| error.cause().to_string())?;
@@ -63,7 +63,7 @@ pub fn run(options: &Options) -> Result<u8, String> {
     Ok(0)
 }
 
-/// Where the profile goes: where it is asked for, else to the user's own place.
+/// The destination of the profile: the requested one, else the user's own.
 fn out(options: &Options) -> Result<PathBuf, String> {
     let asked = options.out.clone().or_else(profile::named);
     let own =

@@ -1,14 +1,15 @@
-//! Which value of a parameter is best, by curves that were measured in one run.
+//! Finds the best value of a parameter, from curves that were measured in one run.
 //!
-//! It measures nothing. A value must be better than the default by more than the noise, and nowhere much worse: a profile is not
-//! written for one lucky size. Before it: `tune`; after it: the record.
+//! It measures nothing. A value must be better than the default by more than the noise, and nowhere much worse: a
+//! profile is not written for one lucky size. Used by `tune`; uses the record.
 
 use super::knobs::Bound;
 use crate::record::{Curve, Point, Record};
 
-/// Gains below this, over all sizes, are taken for noise (the rounds of one system in one run differ by 2 to 5 %).
+/// The least gain, over all sizes, that is not taken for noise (the rounds of one system in one run differ by 2 to 5
+/// %).
 pub const GAIN_MIN: f64 = 1.03;
-/// And no size may lose more.
+/// The most that a size may lose.
 pub const LOSS_MAX: f64 = 1.10;
 
 /// One size of a pattern, with one value and with another.
@@ -21,12 +22,12 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Of the same size and pattern.
+    /// Whether the size and the pattern are the same.
     pub fn is_beside(&self, other: &Pair) -> bool {
         self.bytes == other.bytes && self.pattern == other.pattern
     }
 
-    /// How many times as long as the default it takes.
+    /// The time as a multiple of the default's.
     pub fn ratio(&self) -> f64 {
         self.us / self.default_us
     }
@@ -39,7 +40,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Of two systems of a record.
+    /// Compares two systems of a record.
     pub fn of(record: &Record, system: &str, default: &str) -> Comparison {
         let both = |pattern: &str| Some((record.curve(system, pattern)?, record.curve(default, pattern)?));
         let both = record.patterns().into_iter().filter_map(both);
@@ -58,18 +59,18 @@ impl Comparison {
         Comparison { pairs }
     }
 
-    /// How many times as fast as the default, the geometric mean over all sizes.
+    /// The speed as a multiple of the default's, the geometric mean over all sizes.
     pub fn gain(&self) -> f64 {
         let sum: f64 = self.pairs.iter().map(|pair| pair.ratio().ln()).sum();
         (-sum / self.pairs.len().max(1) as f64).exp()
     }
 
-    /// Where it loses most, or gains least.
+    /// The size at which it loses most, or gains least.
     pub fn worst(&self) -> Option<&Pair> {
         self.pairs.iter().max_by(|a, b| a.ratio().total_cmp(&b.ratio()))
     }
 
-    /// Where it gains most.
+    /// The size at which it gains most.
     pub fn best(&self) -> Option<&Pair> {
         self.pairs.iter().min_by(|a, b| a.ratio().total_cmp(&b.ratio()))
     }
@@ -79,7 +80,7 @@ impl Comparison {
         self.gain() >= GAIN_MIN && self.worst().is_some_and(|pair| pair.ratio() <= LOSS_MAX)
     }
 
-    /// Whether it may stand in a profile whose parts were found better one by one.
+    /// Whether it may stay in a profile whose parts were found better one by one.
     pub fn is_no_worse(&self) -> bool {
         self.gain() >= 1.0 && self.worst().is_some_and(|pair| pair.ratio() <= LOSS_MAX)
     }
@@ -90,14 +91,15 @@ impl Comparison {
     }
 }
 
-/// The value of a threshold with which all sizes together take least: shorter messages go the way of `short`, longer ones that of
-/// `long`. None where one way is best for all.
+/// The value of a threshold with which all sizes together take least: shorter messages use the method of `short`,
+/// longer ones that of `long`. None where one method is best for all.
 pub fn crossing(record: &Record, short: &str, long: &str, bound: Bound) -> Option<u64> {
     let both = Comparison::of(record, long, short).pairs;
     let mut sizes: Vec<u64> = both.iter().map(|pair| pair.bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    // What is lost where the long way is taken from this size on: the logarithm of the times' product, less that of all by the short way.
+    // The cost of using the long method from this size on: the logarithm of the product of the times, less that of the
+    // short method for all.
     let cost = |from: usize| -> f64 {
         let is_long = |pair: &&Pair| sizes.get(from).is_some_and(|&first| pair.bytes >= first);
         both.iter().filter(is_long).map(|pair| pair.ratio().ln()).sum()

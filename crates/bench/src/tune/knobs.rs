@@ -1,23 +1,23 @@
-//! What is tuned: a parameter, the values that are tried, and the messages by which they are told apart.
+//! The parameters that are tuned, with the values that are tried and the messages by which they are compared.
 //!
-//! A new one is a row. Before it: `tune`; after it: the parameters of `hawser-node`, `-dev-shm` and `-transport`.
+//! A new one is a row. Used by `tune`; names parameters of `hawser-node`, `-dev-shm` and `-transport`.
 
 use crate::task::Pattern;
 
 const K: u64 = 1 << 10;
 const M: u64 = 1 << 20;
 
-/// How the best value of a parameter is found.
+/// The search for the best value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Search {
-    /// Each of these, whole.
+    /// Measures each of these values over all sizes.
     Values(&'static [&'static str]),
-    /// It divides messages among two ways: at `all_short` all go the way of short ones, at `all_long` that of long ones. Where both
-    /// ways' times cross lies the best value.
+    /// The parameter divides messages between two methods: at `all_short` all use that of short ones, at `all_long`
+    /// that of long ones. The best value is where the times of both methods cross.
     Crossing { all_short: &'static str, all_long: &'static str, bound: Bound },
 }
 
-/// On which side of a threshold its own value is.
+/// The side of a threshold to which its own value belongs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// It is the longest short message.
@@ -26,19 +26,20 @@ pub enum Bound {
     ShortestLong,
 }
 
-/// A row.
+/// A parameter to tune.
 #[derive(Clone, Copy, Debug)]
 pub struct Knob {
     pub name: &'static str,
     pub search: Search,
     pub patterns: &'static [Pattern],
-    /// Shortest and longest message, in bytes, that it makes a difference to.
+    /// The shortest and the longest message, in bytes, for which it matters.
     pub sizes: (u64, u64),
 }
 
 const ONE_WAY_AND_BACK: &[Pattern] = &[Pattern::PingPong, Pattern::Stream];
 
-/// In the order in which they are tuned: the copy methods before the limits that stand on them, waiting last.
+/// The parameters in the order in which they are tuned: the copy methods before the limits that depend on them, waiting
+/// last.
 pub static KNOBS: &[Knob] = &[
     Knob {
         name: "HAWSER_PIECE",
@@ -91,7 +92,8 @@ pub static KNOBS: &[Knob] = &[
 ];
 
 impl Knob {
-    /// What is played: powers of two and the middles between them, or, over a wide range in which little differs, a few of them.
+    /// The sizes that are played: powers of two and the middles between them, or, over a wide range in which little
+    /// differs, a few of them.
     pub fn sizes(&self) -> Vec<u64> {
         let (min, max) = self.sizes;
         let sizes = crate::sizes::sizes(min, max, 0);

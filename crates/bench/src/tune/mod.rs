@@ -1,9 +1,10 @@
-//! `hawser-bench tune`: finds by measuring which parameters suit this machine better than their defaults, and writes them as the
-//! profile that the libraries go by (`hawser-node`'s `profile`).
+//! `hawser-bench tune`: finds by measuring which parameters suit this machine better than their defaults, and writes
+//! them as the profile that the libraries use (`hawser-node`'s `profile`).
 //!
-//! One parameter after the other: its values, the default and what the profile in force has play in turns; what wins plays against the
-//! default once more, for of many values one is always the luckiest. At the end all that won, the defaults and the profile in force
-//! play every size. Before it: `main`; after it: `knobs`, `judge`, `trial`, which measures, and `words`.
+//! It tunes one parameter after the other: its values, the default and the value of the profile in force are played in
+//! turns; the winner is played against the default once more, for of many values one is always the luckiest. At the end
+//! all winners, the defaults and the profile in force are played at every size. Used by `main`; uses `knobs`, `judge`,
+//! `trial`, which measures, and `words`.
 
 pub mod command;
 mod judge;
@@ -18,33 +19,33 @@ use knobs::{Knob, Search};
 use std::path::PathBuf;
 use trial::{DEFAULT, NOW, Setting, Trials};
 
-/// What was found of one parameter.
+/// The result for one parameter.
 pub struct Verdict {
     pub knob: &'static Knob,
     /// The value that was best, and how it compares with the default.
     pub best: (String, Comparison),
-    /// Whether it stood when it was measured again: it is in the profile.
+    /// Whether it was better again in the second measurement: it is in the profile.
     pub is_kept: bool,
-    /// What the profile in force has, and how that compares.
+    /// The value in the profile in force, and how that compares.
     pub now: Option<(String, Comparison)>,
 }
 
-/// All that is told at the end.
+/// All results that are printed at the end.
 pub struct Outcome {
     pub verdicts: Vec<Verdict>,
     pub profile: Profile,
-    /// The new profile, if it had any values, and the one in force, against the defaults.
+    /// The new profile, if it has any values, and the one in force, against the defaults.
     pub tuned: Option<Comparison>,
     pub now: Option<(PathBuf, Comparison)>,
 }
 
-/// Tunes these parameters; nothing where it was stopped.
+/// Tunes these parameters; None where it was stopped.
 fn tune(knobs: &[&'static Knob], found: &Found, trials: &Trials) -> Result<Option<Outcome>, String> {
     let in_force: &[(String, String)] = match found {
         Found::Used { profile, .. } => &profile.values,
         _ => &[],
     };
-    // What is not tuned now stays as it is.
+    // The parameters that are not tuned now keep their values.
     let is_tuned = |name: &str| knobs.iter().any(|knob| knob.name == name);
     let mut values: Vec<_> = in_force.iter().filter(|(name, _)| !is_tuned(name)).cloned().collect();
     let mut verdicts = Vec::new();
@@ -74,7 +75,7 @@ fn tune(knobs: &[&'static Knob], found: &Found, trials: &Trials) -> Result<Optio
     Ok(Some(Outcome { verdicts, profile, tuned, now }))
 }
 
-/// `decided`: what was found best of the parameters before it.
+/// Tunes one parameter. `decided`: the best values of the parameters before it.
 fn of_knob(
     knob: &'static Knob,
     now: Option<&str>,
@@ -96,7 +97,7 @@ fn of_knob(
     };
     let (value, first) = match crossing.map(|bytes| bytes.to_string()) {
         Some(value) => (value.clone(), against_default(&value)?),
-        // Of ways that do not cross one is best for all.
+        // If the times of the methods do not cross, one of them is best for all sizes.
         None => {
             let all = knob.candidates().into_iter().map(compared);
             all.max_by(|(_, a), (_, b)| a.gain().total_cmp(&b.gain())).expect("a knob has values")

@@ -1,7 +1,7 @@
 //! Hawser with several settings, played in turns in one run.
 //!
-//! It judges nothing. Each setting is a job of its own that goes by no profile but the one that is named. Before it: `tune`; after
-//! it: `library`, `system` and `run`.
+//! It judges nothing. Each setting is a job of its own that uses no profile but the one that is named. Used by `tune`;
+//! uses `library`, `system` and `run`.
 
 use super::judge::Comparison;
 use super::knobs::{KNOBS, Knob};
@@ -16,23 +16,23 @@ use hawser_node::profile::{PROFILE, Profile};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Systems' names.
+/// The names of the systems.
 pub const DEFAULT: &str = "default";
 pub const TUNED: &str = "tuned";
 pub const NOW: &str = "now";
 
-/// What the whole curves are of.
+/// The patterns of the whole curves.
 const WHOLE: &[Pattern] = &[Pattern::PingPong, Pattern::Stream, Pattern::Bidirectional, Pattern::Allreduce];
 const LONGEST: u64 = 4 << 20;
 
-/// A job's name and what its environment sets.
+/// A job's name and the variables of its environment.
 pub struct Setting {
     name: String,
     variables: Vec<(String, String)>,
 }
 
 impl Setting {
-    /// `more`: a parameter and its value beside what is decided.
+    /// A setting; `more` is a parameter and its value in addition to the decided ones.
     pub fn of(name: &str, decided: &[(String, String)], more: Option<(&str, &str)>) -> Setting {
         let more = more.map(|(name, value)| (name.to_string(), value.to_string()));
         Setting::with(name, "none".into(), decided.iter().cloned().chain(more))
@@ -44,7 +44,7 @@ impl Setting {
     }
 }
 
-/// How and with what is measured.
+/// The parameters of the measurements.
 pub struct Trials<'a> {
     pub prefix: PathBuf,
     pub scratch: &'a Path,
@@ -59,12 +59,12 @@ impl Trials<'_> {
         self.stop.load(Relaxed)
     }
 
-    /// All settings by a knob's patterns and sizes; nothing where it was stopped.
+    /// Plays all settings with a knob's patterns and sizes; None where it was stopped.
     pub fn play(&self, knob: &Knob, settings: &[Setting]) -> Result<Option<Record>, String> {
         self.run(knob.name, settings, knob.patterns, knob.sizes(), self.rounds)
     }
 
-    /// One setting against the default, with twice the rounds; of no points where it was stopped.
+    /// Compares one setting with the default, with twice the rounds; without points where it was stopped.
     pub fn against(&self, knob: &Knob, default: Setting, setting: Setting) -> Result<Comparison, String> {
         let settings = [default, setting];
         let record = self.run(knob.name, &settings, knob.patterns, knob.sizes(), 2 * self.rounds)?;
@@ -72,7 +72,8 @@ impl Trials<'_> {
         Ok(compared.unwrap_or(Comparison { pairs: Vec::new() }))
     }
 
-    /// The whole curves of the defaults, of a profile that has any values, as the library loads it, and of the one in force.
+    /// Plays the whole curves of the defaults, of a profile that has any values, as the library loads it, and of the
+    /// one in force.
     pub fn whole(&self, profile: &Profile, now: Option<&Path>) -> Result<Option<Record>, String> {
         let path = self.scratch.join("profile");
         std::fs::write(&path, profile.text("\n", |_| String::new())).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -110,7 +111,7 @@ impl Trials<'_> {
         let named = Named { name: name.clone(), prefix: self.prefix.clone(), variables: variables.clone() };
         let library = Library::find(named, self.scratch).map_err(|unusable| unusable.to_string())?;
         let mut plan = library.plan(2, &Place::Here).map_err(|unusable| unusable.to_string())?;
-        // What the user's environment sets would stand in place of the defaults.
+        // A variable in the user's environment would replace the default.
         let is_set = |knob: &&Knob| variables.iter().any(|(name, _)| name == knob.name);
         KNOBS.iter().filter(|knob| !is_set(knob)).for_each(|knob| _ = plan.command.env_remove(knob.name));
         System::start(plan, self.stop).map_err(|trouble| trouble.to_string())

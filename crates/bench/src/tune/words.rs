@@ -1,6 +1,6 @@
-//! What tuning found, in lines for people and as the evidence in a profile.
+//! The results of tuning, in lines for people and as the evidence in a profile.
 //!
-//! It decides nothing. Before it: `tune`; after it: the terminal and the profile.
+//! It decides nothing. Used by `tune`.
 
 use super::judge::{Comparison, Pair};
 use super::{Outcome, Verdict};
@@ -19,7 +19,7 @@ fn percent(gain: f64) -> String {
     format!("{:.0} % {word}", part * 100.0)
 }
 
-/// How a value compares with the default, at its best and at its worst.
+/// The text of how a value compares with the default, at its best and at its worst.
 fn compared(comparison: &Comparison) -> String {
     let mut text = format!("{} than the default over {} points", percent(comparison.gain()), comparison.pairs.len());
     let ends = [("best", comparison.best()), ("worst", comparison.worst())];
@@ -29,7 +29,7 @@ fn compared(comparison: &Comparison) -> String {
     text
 }
 
-/// A line or two.
+/// The result for a parameter, in a line or two.
 pub fn verdict(verdict: &Verdict) -> String {
     let name = verdict.knob.name;
     let (value, by) = &verdict.best;
@@ -44,13 +44,13 @@ pub fn verdict(verdict: &Verdict) -> String {
     text
 }
 
-/// Comments that go before a parameter's line.
+/// The comments that go before a parameter's line.
 pub fn evidence(verdicts: &[Verdict], name: &str) -> String {
     let found = verdicts.iter().find(|verdict| verdict.knob.name == name);
     found.map_or_else(String::new, |verdict| format!("# {}\n", compared(&verdict.best.1)))
 }
 
-/// The whole curves, and what follows from them.
+/// The text of the whole curves, and of what follows from them.
 pub fn outcome(outcome: &Outcome) -> String {
     let mut text = String::from("\n");
     let tuned = outcome.tuned.as_ref().map(|by| ("tuned", by));
@@ -74,7 +74,7 @@ pub fn outcome(outcome: &Outcome) -> String {
     text
 }
 
-/// A line each point that any of them has.
+/// A table with a line for each point that any of them has.
 fn table(columns: &[(&str, &Comparison)]) -> String {
     let mut text = format!("{:>14} {:>9} {:>11}", "pattern", "bytes", "default us");
     for (name, _) in columns {
@@ -100,7 +100,7 @@ fn table(columns: &[(&str, &Comparison)]) -> String {
     text
 }
 
-/// How near the defaults are to what was found.
+/// The text of how near the defaults are to the best values.
 fn defaults(tuned: &Comparison) -> String {
     let slower: Vec<&Pair> = tuned.pairs.iter().filter(|pair| pair.ratio() * NEAR < 1.0).collect();
     match (slower.as_slice(), tuned.best()) {

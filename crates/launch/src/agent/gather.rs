@@ -1,4 +1,4 @@
-//! What the ranks of this host do and have counted, read from their pages without disturbing them.
+//! Reads the state and the counters of this host's ranks from their pages in the segment, without disturbing the ranks.
 
 use crate::frames::{Counted, Counts, Doing, RankState};
 use hawser_host::gate::Gate;
@@ -6,10 +6,10 @@ use hawser_host::life::Rank;
 use hawser_job::{Phase, Waiting};
 use hawser_os::clock;
 
-/// A rank that polls may compute between two calls: it counts as waiting for this long after each.
+/// The time for which a polling rank counts as waiting after each poll: between two calls it may compute.
 const POLL_LASTS_NS: u64 = 2_000_000_000;
 
-/// The reason with its times as ages. None: the rank polled once and does something else now.
+/// Returns the reason with its times as ages, or None where the rank polled once and does something else now.
 fn aged(mut reason: Waiting, now_ns: u64) -> Option<Waiting> {
     reason.since_ns = now_ns.saturating_sub(reason.since_ns);
     if reason.polled_ns != 0 {
@@ -18,7 +18,7 @@ fn aged(mut reason: Waiting, now_ns: u64) -> Option<Waiting> {
     (reason.polled_ns < POLL_LASTS_NS).then_some(reason)
 }
 
-/// What a rank does, from its page.
+/// The activity of a rank, from its page.
 fn doing(rank: &Rank, phase: Phase, waiting: Option<Waiting>) -> Doing {
     match &rank.attached {
         _ if rank.is_gone() => Doing::Ended,
@@ -33,7 +33,7 @@ fn doing(rank: &Rank, phase: Phase, waiting: Option<Waiting>) -> Doing {
     }
 }
 
-/// What each rank does.
+/// The state of each rank.
 pub fn states(gate: &Gate) -> Vec<RankState> {
     let (segment, ranks) = (gate.segment(), gate.ranks());
     let (now_ns, names) = (clock::now_ns(), segment.counter_names());
@@ -53,7 +53,7 @@ pub fn states(gate: &Gate) -> Vec<RankState> {
     ranks.iter().enumerate().map(state).collect()
 }
 
-/// What each rank counted.
+/// The counters of each rank.
 pub fn counts(gate: &Gate) -> Counts {
     let (segment, ranks) = (gate.segment(), gate.ranks());
     let names = segment.counter_names();

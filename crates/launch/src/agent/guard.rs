@@ -1,8 +1,10 @@
-//! The guard of an agent on another host than mpiexec's: what mpiexec is to the agent of its own host.
+//! The guard (supervisor) of an agent on another host: it is to that agent what mpiexec is to the agent of its own
+//! host.
 //!
-//! A remote shell starts it, it starts the agent, with the same streams. It does three things: it beats into the agent's
-//! output (`pulse`); when the agent is gone, or nobody hears the beats, it ends every process below it; and it ends as the
-//! agent did, with a last word where that was killed. The agent does likewise when its guard is gone.
+//! A remote shell starts the guard, and the guard starts the agent, with the same streams. The guard does three things:
+//! it writes heartbeats into the agent's output (`pulse`); when the agent is gone, or its heartbeats can no longer be
+//! delivered, it ends every process below it; and it ends as the agent did, with a last line where the agent was
+//! killed. The agent does likewise when its guard is gone.
 
 use super::{KILL_LIMIT_MS, SUBCOMMAND as AGENT};
 use crate::pulse;
@@ -16,7 +18,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// How a remote shell asks for it.
+/// The subcommand by which a remote shell starts the guard.
 pub const SUBCOMMAND: &str = "__guard";
 
 /// Guards an agent to its end and gives its exit code.
@@ -32,11 +34,11 @@ pub fn main(output: BorrowedFd) -> i32 {
 }
 
 fn serve(output: BorrowedFd) -> io::Result<End> {
-    // A launcher that runs the command here may become this process, and mpiexec had it die with itself.
+    // A launcher that runs the command here may become this process; mpiexec had the launcher die with mpiexec.
     spawn::outlive_parent()?;
     spawn::become_subreaper();
     signals::restore_default(SIGCHLD);
-    // SIGHUP as for the agent.
+    // SIGHUP is taken for the same reason as in the agent.
     let signals = Signals::take(&[SIGCHLD, SIGHUP])?;
     let mut epoll = Epoll::new()?;
     epoll.add(signals.as_fd(), 0, Interest::Read)?;

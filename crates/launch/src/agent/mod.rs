@@ -1,9 +1,9 @@
-//! The agent of one host: the same binary as mpiexec, started by it, one thread, no policy.
+//! The agent of one host: the same binary as mpiexec, started by mpiexec. It has one thread and decides no policy.
 //!
-//! It speaks with mpiexec in frames over its standard input and output. Its one rule of its own: when mpiexec is
-//! gone it ends every process below it and goes too. mpiexec does the same when the agent is gone, so nothing of a
-//! job outlives either. On another host than mpiexec's a `guard` stands for it, and the agent ends too when it has heard
-//! nothing from there for some seconds (`pulse`). Before it: `conduct`; after it: the ranks.
+//! It exchanges frames with mpiexec over its standard input and output. It has one rule of its own: when mpiexec is
+//! gone, it ends every process below it and exits. mpiexec does the same when the agent is gone, so nothing of a job
+//! outlives either. On another host than mpiexec's a `guard` takes mpiexec's place, and the agent also ends when it has
+//! received nothing from mpiexec's host for some seconds (`pulse`). Used by `conduct`; it starts the ranks.
 
 pub mod gather;
 pub mod guard;
@@ -26,25 +26,25 @@ use run::Run;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// How the agent is asked for on mpiexec's command line; behind it the process that guards it, if one does.
+/// The argument that makes mpiexec an agent; the process id of its guard follows, if it has one.
 pub const SUBCOMMAND: &str = hawser_boot::protocol::AGENT_ARGUMENT;
 
-/// How long ended processes may take to be gone, in which the kernel frees their memory.
+/// The time that ended processes may take to be gone; the kernel frees their memory in that time.
 pub const KILL_LIMIT_MS: u64 = 1000;
 
-/// What an event is about.
+/// The source of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token {
     ChannelIn,
     ChannelOut,
     Signals,
-    /// The way of input to a rank that reads it, by number.
+    /// The input pipe of a rank that reads input, by number.
     Input(u32),
-    /// A rank's output, by number of its pipe.
+    /// The output of a rank, by the number of its pipe.
     Pipe(u32),
     /// The guard's process.
     Guard,
-    /// A descriptor of the gate's (`host::gate`).
+    /// A descriptor of the rank server (`host::gate`).
     Gate(Source),
 }
 
@@ -78,7 +78,7 @@ impl Token {
     }
 }
 
-/// What all parts of the agent use: the way up, and what is waited for.
+/// The context that all parts of the agent share: the channel to mpiexec, and the epoll set.
 pub struct Desk {
     pub channel: Channel,
     pub epoll: Epoll,
@@ -86,20 +86,20 @@ pub struct Desk {
     guard: Option<Guard>,
 }
 
-/// How an agent finds that mpiexec is gone.
+/// The evidence that mpiexec is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gone {
-    /// The way to or from it has ended, or brings what is no frame.
+    /// The channel to or from mpiexec has ended, or delivers bytes that are no frame.
     Closed,
-    /// Nothing has come from it for some seconds.
+    /// Nothing was received from mpiexec for some seconds.
     Silent,
     /// The agent's guard is gone.
     Guard,
 }
 
 impl Gone {
-    /// The last words of an agent on another host. mpiexec puts them into its line about the lost host, if it is there
-    /// after all.
+    /// The last line of an agent on another host. mpiexec puts it into its own line about the lost host, if mpiexec
+    /// still runs after all.
     fn last_words(self) -> Option<String> {
         match self {
             Gone::Closed => Some("the agent there hears no more from mpiexec".into()),
@@ -109,11 +109,11 @@ impl Gone {
     }
 }
 
-/// What an agent has that a remote shell has brought here.
+/// The guard of an agent that a remote shell has started.
 struct Guard {
-    /// A hold on its process, for as long as it is watched.
+    /// The pidfd of the guard's process, for as long as that is watched.
     _process: OwnedFd,
-    /// mpiexec's.
+    /// The silence of mpiexec.
     silence: Silence,
 }
 
@@ -129,7 +129,7 @@ impl Guard {
 }
 
 impl Desk {
-    /// Tells mpiexec. That it is gone shows when its side is read.
+    /// Sends to mpiexec. If mpiexec is gone, the next read from it reports that.
     pub fn up(&mut self, up: &Up) {
         let _ = self.channel.send(&up.encode());
     }
@@ -140,7 +140,7 @@ pub fn main(input: BorrowedFd, output: BorrowedFd, guard: Option<i32>) -> i32 {
     match Desk::open(input, output, guard) {
         Ok(mut desk) => {
             let ready = Up::Ready { version: frames::version(), pid: host::pid() };
-            // That mpiexec is gone shows when its side is read.
+            // If mpiexec is gone, the next read from it reports that.
             let _ = desk.channel.announce(&ready.encode());
             serve(desk)
         }
@@ -155,8 +155,8 @@ impl Desk {
     fn open(input: BorrowedFd, output: BorrowedFd, guard: Option<i32>) -> io::Result<Desk> {
         spawn::become_subreaper();
         signals::restore_default(SIGCHLD);
-        // Whoever is hung up ends the ranks before itself. The kernel does so too if the guard is killed while this process
-        // is stopped (POSIX: an orphaned group with a stopped member).
+        // An agent that receives SIGHUP ends the ranks before itself. The kernel sends SIGHUP too if the guard is
+        // killed while this process is stopped (POSIX: an orphaned process group with a stopped member).
         let signals = Signals::take(&[SIGCHLD, SIGHUP])?;
         let mut channel = Channel::new(input.try_clone_to_owned()?, output.try_clone_to_owned()?)?;
         let mut epoll = Epoll::new()?;
@@ -175,17 +175,17 @@ impl Desk {
         self.guard.is_some()
     }
 
-    /// Waits for events until `deadline_ns`, or until mpiexec's silence is to be looked at again.
+    /// Waits for events until `deadline_ns`, or until mpiexec's silence is to be checked again.
     fn wait(&mut self, events: &mut Vec<Event>, deadline_ns: Option<u64>) -> io::Result<()> {
         let look_at_ns = self.guard.as_ref().map(|guard| guard.silence.look_at_ns());
         let next_ns = deadline_ns.into_iter().chain(look_at_ns).min();
-        // Rounded up, so as not to wake before it.
+        // Rounded up, so that it does not wake before that time.
         let timeout_ms = next_ns.map(|at| at.saturating_sub(clock::now_ns()).div_ceil(1_000_000));
         self.epoll.wait(events, timeout_ms)
     }
 
-    /// Why this host can no longer be taken for part of the job, if it cannot: its guard is gone, or nothing has come from
-    /// mpiexec for too long.
+    /// Returns the reason why this host can no longer count as part of the job, if there is one: its guard is gone, or
+    /// nothing was received from mpiexec for too long.
     fn severed(&mut self, events: &[Event]) -> Option<Gone> {
         let guard = self.guard.as_mut()?;
         if self.channel.heard() {
@@ -197,8 +197,8 @@ impl Desk {
         events.iter().any(|event| Token::decode(event.token) == Token::Guard).then_some(Gone::Guard)
     }
 
-    /// mpiexec is gone, and so is the job: ends the ranks, says why where mpiexec is on another host, and gives the
-    /// agent's exit code.
+    /// Ends the ranks because mpiexec, and with it the job, is gone; reports why where mpiexec is on another host;
+    /// returns the agent's exit code.
     fn abandon(&self, gone: Gone) -> i32 {
         end_ranks();
         if let Some(words) = gone.last_words().filter(|_| self.is_far()) {
@@ -208,13 +208,13 @@ impl Desk {
         EXIT_FAILURE
     }
 
-    /// Writes on as soon as it is possible.
+    /// Resumes writing as soon as the channel can be written.
     fn watch_backlog(&mut self) {
         let interest = if self.channel.backlog() > 0 { Interest::Write } else { Interest::Nothing };
         let _ = self.epoll.change(self.channel.output(), Token::ChannelOut.encode(), interest);
     }
 
-    /// Frames from mpiexec into `downs`; an error where it is no longer there.
+    /// Decodes frames from mpiexec into `downs`; an error where mpiexec is gone.
     fn receive(&mut self, downs: &mut Vec<Down>) -> Result<(), Gone> {
         loop {
             match self.channel.receive() {
@@ -225,7 +225,7 @@ impl Desk {
         }
     }
 
-    /// Writes all that is left, as slowly as mpiexec takes it, unless that ends first.
+    /// Writes the whole backlog, as slowly as mpiexec takes it, unless mpiexec ends first.
     fn send_rest(&mut self) {
         let mut events = Vec::new();
         while self.channel.flush().is_ok() && self.channel.backlog() > 0 {
@@ -298,7 +298,7 @@ fn serve(mut desk: Desk) -> i32 {
     }
 }
 
-/// mpiexec is gone, or hangs up: so is the job.
+/// Ends the ranks: mpiexec is gone, or hangs up, and so is the job.
 fn end_ranks() {
     tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
 }

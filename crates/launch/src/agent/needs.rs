@@ -1,14 +1,15 @@
-//! Which MPI library a program was linked with, read from its file before it is started (ELF, 64 bits, this byte order).
+//! Finds the MPI library that a program was linked with, from its file before it is started (ELF, 64 bits, this byte
+//! order).
 //!
-//! A program of another MPI would run as so many processes of one, each believing to be rank 0: it is refused instead.
-//! Programs that load MPI later (Python) are looked at while they run, in `run`. Files that are no ELF say nothing.
+//! A program of another MPI would run as several jobs of one process, each of which is rank 0: it is refused instead.
+//! Programs that load MPI later (Python) are checked while they run, in `run`. Files that are not ELF are not judged.
 
 use hawser_boot::mapped;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Program headers and dynamic entries that are read at most: real files have far fewer.
+/// The most program headers and dynamic entries that are read: real files have far fewer.
 const ENTRIES_MAX: usize = 4096;
 const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
@@ -17,16 +18,16 @@ const DT_STRTAB: u64 = 5;
 const DT_RPATH: u64 = 15;
 const DT_RUNPATH: u64 = 29;
 
-/// The other MPI library that a program would run on.
+/// The other MPI library that a program would load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Other {
-    /// One that we do not stand in for.
+    /// A library that Hawser cannot replace.
     Name(String),
-    /// A file that the program's own search path (DT_RPATH) prefers to ours.
+    /// A file that the program's own search path (DT_RPATH) prefers to Hawser's.
     ByRpath(String),
 }
 
-/// `ours` is the directory of our libraries.
+/// Returns the other MPI library that `program` would load; `ours` is the directory of our libraries.
 pub fn other_mpi(program: &Path, ours: &Path) -> Option<Other> {
     let dynamic = Dynamic::read(program)?;
     let needed = dynamic.needed.iter().find(|name| mapped::is_mpi(Path::new(name)))?;
@@ -63,7 +64,7 @@ struct Dynamic {
 
 impl Dynamic {
     fn read(program: &Path) -> Option<Dynamic> {
-        // To open a pipe would wait for its writer.
+        // Opening a pipe would wait for its writer.
         let file = program.is_file().then(|| File::open(program))?.ok()?;
         let header = bytes(&file, 0, 64)?;
         // Magic, 64 bits, least significant byte first.
@@ -90,7 +91,7 @@ impl Dynamic {
     }
 }
 
-/// Where in the file the byte lies that is loaded at `address`.
+/// The offset in the file of the byte that is loaded at `address`.
 fn file_offset(segments: &[Vec<u8>], address: u64) -> Option<u64> {
     segments.iter().filter(|segment| word32(segment, 0) == Some(PT_LOAD)).find_map(|segment| {
         let (offset, from, len) = (word64(segment, 8)?, word64(segment, 16)?, word64(segment, 32)?);

@@ -1,8 +1,8 @@
-//! A job on this host while it runs: its ranks are started, watched with the gate (`host::gate`), and ended.
+//! A job on this host while it runs: starts its ranks, watches them with the rank server (`host::gate`), and ends them.
 //!
-//! What happens is told to mpiexec, which decides; only how to end ranks is decided here: the asked signal first,
-//! then, after a grace, SIGKILL for everything below the agent. What ranks say and how each ends is the gate's
-//! business; `told` passes on its events. Before it: `start`, `streams`, `needs`; after it: `conduct`.
+//! It reports events to mpiexec, which decides. It decides only how ranks are ended: the requested signal first, then,
+//! after a grace period, SIGKILL for everything below the agent. The rank server receives what ranks send and finds how
+//! each ends; `told` passes its events on. Uses `start`, `streams` and `needs`; reports to `conduct`.
 
 mod told;
 
@@ -28,13 +28,14 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// From the first signal to SIGKILL: the job is to be over within two seconds.
+/// The time from the first signal to SIGKILL: the job must be over within two seconds.
 const GRACE_NS: u64 = 500_000_000;
-/// When ranks that have not called MPI_Init are first looked at for another MPI library; then ever more rarely.
+/// The first time at which ranks that have not called MPI_Init are checked for another MPI library; later checks are
+/// ever rarer.
 const FIRST_LOOK_NS: u64 = 500_000_000;
-/// Descriptors for each rank: two outputs, and what the gate has of it.
+/// Descriptors for each rank: two outputs, and those of the rank server.
 const DESCRIPTORS_PER_RANK: u64 = 2 + gate::DESCRIPTORS_PER_RANK;
-/// Descriptors beside: what the agent itself and a program being started need.
+/// Further descriptors: for the agent itself and for a program that is being started.
 const DESCRIPTORS_BESIDE: u64 = 32;
 
 pub struct Run {
@@ -44,19 +45,19 @@ pub struct Run {
     streams: Streams,
     /// A rank has called MPI_Init.
     somebody_came: bool,
-    /// When to look for other MPI libraries next, and how long after that again.
+    /// The time of the next check for other MPI libraries, and the interval to the check after that.
     look: Option<(u64, u64)>,
-    /// The job is being ended: when to kill.
+    /// The time to kill, once the job is being ended.
     kill_at_ns: Option<u64>,
 }
 
-/// What the gate is lent for one call.
+/// The arguments that the rank server borrows for one call.
 fn moment(desk: &mut Desk) -> Moment<'_> {
     Moment { epoll: &mut desk.epoll, now_ns: clock::now_ns() }
 }
 
 impl Run {
-    /// Makes the segment and starts the ranks. None if the host cannot: mpiexec has been told.
+    /// Makes the segment and starts the ranks. None if the host cannot; mpiexec has been notified then.
     pub fn start(desk: &mut Desk, job: HostJob) -> Option<Run> {
         let host = if job.host.is_empty() { host::name() } else { job.host.clone() };
         match Run::prepare(desk, job, host.clone()) {
@@ -79,7 +80,7 @@ impl Run {
         let before = limits::get(Resource::Descriptors);
         let has_tethers = raise_descriptors(job.ranks.len() as u64)?;
         let facts = facts::measure(job.ranks.len(), job.membarrier);
-        // Where mpiexec answers for the whole.
+        // True where mpiexec answers tools for the whole job.
         let is_part = job.ranks.len() < job.size as usize || desk.is_far();
         let spec = Spec {
             job_id: job.id.clone(),
@@ -136,7 +137,7 @@ impl Run {
         }
     }
 
-    /// The cores of each rank, none where they are not bound.
+    /// The cores of each rank; empty where ranks are not bound.
     fn bind(&self, notes: &mut Vec<String>) -> Vec<Vec<usize>> {
         self.job.binding.cores(self.job.ranks.len()).unwrap_or_else(|why| {
             notes.push(format!("{why}: no rank is bound on host {}", self.gate.host()));
@@ -196,7 +197,7 @@ impl Run {
         }
     }
 
-    /// The next moment at which something is to be done.
+    /// The earliest deadline.
     pub fn deadline_ns(&self) -> Option<u64> {
         let all = [self.kill_at_ns, self.look.map(|look| look.0), self.gate.deadline_ns()];
         all.into_iter().flatten().min()
@@ -216,9 +217,9 @@ impl Run {
         self.streams.resume(desk);
     }
 
-    /// Ranks that run without having called our MPI_Init: with another MPI they never will.
+    /// Looks for ranks that run another MPI library: they will never call our MPI_Init.
     fn look_for_other_mpi(&mut self, desk: &mut Desk) {
-        // One walk of /proc for all of them.
+        // One walk of /proc serves all of them.
         let tree = Tree::look();
         let found = self.gate.ranks().iter().enumerate().find_map(|(local, rank)| {
             let is_awaited = rank.attached.is_none() && rank.child_end.is_none();
@@ -236,15 +237,15 @@ impl Run {
         self.trouble(desk, local, what);
     }
 
-    /// The process, of `child` and those below it, that has loaded another MPI library, and that.
+    /// The first process, of `child` and those below it, that has loaded another MPI library, and that library.
     fn other_mpi(&self, tree: &Tree, child: i32) -> Option<(i32, PathBuf)> {
         let other = |pid| mapped::others(pid, None).into_iter().find(|file| !self.is_ours(file));
         let family = std::iter::once(child).chain(tree.descendants(child));
         family.into_iter().find_map(|pid| Some((pid, other(pid)?)))
     }
 
-    /// Whether an MPI library may be Hawser's: it lies where ours do, or, where that is not known (a build that is
-    /// not installed), is called as ours are.
+    /// Whether an MPI library may be Hawser's: it lies in the directory of ours, or, where that is unknown (a build
+    /// that is not installed), has the name of one of ours.
     fn is_ours(&self, file: &Path) -> bool {
         match &self.libraries {
             Some(directory) => file.parent() == Some(directory),
@@ -252,14 +253,14 @@ impl Run {
         }
     }
 
-    /// Whether all ranks are gone, or the time to leave by themselves is.
+    /// Whether all ranks are gone, or the grace period is over.
     pub fn is_over(&self) -> bool {
         self.gate.all_gone() || self.kill_at_ns.is_some_and(|at| at <= clock::now_ns())
     }
 
-    /// Ends what is left, sends the last output and the counts.
+    /// Ends the remaining processes, sends the last output and the counters.
     pub fn finish(&mut self, desk: &mut Desk) {
-        // Most are below us and fall with the rest.
+        // Most of them are below the agent and are killed with the rest.
         self.gate.kill_attached();
         let clean = tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
         self.streams.drain(desk);
@@ -270,7 +271,7 @@ impl Run {
     }
 }
 
-/// Sees that there are descriptors enough; whether there are some for tethers too.
+/// Raises the limit on descriptors to what the ranks need. Returns whether there are enough for tethers too.
 fn raise_descriptors(ranks: u64) -> io::Result<bool> {
     let needed = ranks * DESCRIPTORS_PER_RANK + DESCRIPTORS_BESIDE;
     let wanted = needed + gate::DESCRIPTORS + ranks * gate::TETHERS_PER_RANK;

@@ -1,4 +1,4 @@
-//! Starting one rank's program: its environment, its three descriptors, its terms.
+//! Starts the program of one rank: its environment, its three descriptors, its job-wide settings.
 
 use super::needs::{self, Other};
 use crate::frames::{App, HostJob};
@@ -18,12 +18,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where a rank stands in the job.
+/// The place of a rank in the job.
 pub struct Place<'a> {
     pub job: &'a HostJob,
     pub local: usize,
     pub socket: &'a str,
-    /// Put first into LD_LIBRARY_PATH.
+    /// The directory that is put first into LD_LIBRARY_PATH.
     pub libraries: Option<&'a Path>,
     pub terms: Terms,
 }
@@ -33,7 +33,7 @@ pub struct Started {
     pub pid: i32,
     pub out: OwnedFd,
     pub err: OwnedFd,
-    /// For those who read mpiexec's input; the others read /dev/null.
+    /// Only for ranks that read mpiexec's input; the others read /dev/null.
     pub input: Option<OwnedFd>,
 }
 
@@ -89,7 +89,7 @@ fn is_for_this_processor(wanted: &str) -> Result<(), What> {
     Err(What::NotStarted { code: EXIT_FAILURE, text })
 }
 
-/// The program's file.
+/// The file of the program.
 fn found(app: &App, directory: &Path) -> Option<PathBuf> {
     let path = app.environment.iter().find(|(name, _)| name == b"PATH");
     let path = path.map_or("".into(), |(_, value)| String::from_utf8_lossy(value));
@@ -100,7 +100,7 @@ fn is_missing(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
 }
 
-/// `found`: the program's file.
+/// Explains why a program could not be started; `found` is the program's file.
 fn not_started(program: &OsStr, found: Option<&Path>, error: &io::Error) -> What {
     let kind = found.and_then(|file| file.metadata().ok());
     let (is_directory, may_run) = kind.map_or((false, true), |kind| (kind.is_dir(), kind.mode() & 0o111 != 0));
@@ -148,7 +148,7 @@ fn spawn_program(place: &Place, app: &App, program: &OsStr, directory: &Path, wo
     command.args(app.args.iter().map(|arg| OsStr::from_bytes(arg)));
     command.current_dir(directory).stdin(stdin).stdout(out_end).stderr(err_end).env_clear();
     command.envs(app.environment.iter().map(|(name, value)| (OsStr::from_bytes(name), OsStr::from_bytes(value))));
-    // A launcher above this mpiexec serves mpiexec, not the ranks.
+    // The variables of a launcher above this mpiexec are for mpiexec, not for the ranks.
     for name in SERVERS {
         command.env_remove(name);
     }
@@ -160,7 +160,7 @@ fn spawn_program(place: &Place, app: &App, program: &OsStr, directory: &Path, wo
     Ok(Started { pid, out, err, input })
 }
 
-/// What the agent adds to a rank's environment.
+/// The variables that the agent adds to a rank's environment.
 fn additions(place: &Place, app: &App, world: u32) -> Vec<(&'static str, OsString)> {
     let (local, local_size) = (place.local.to_string(), place.job.ranks.len().to_string());
     let address = Address { rank: world, socket: place.socket.into() };

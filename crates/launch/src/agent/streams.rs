@@ -1,7 +1,7 @@
-//! The ranks' standard streams: their output up to mpiexec, mpiexec's input down to those who read it.
+//! The standard streams of the ranks: their output goes up to mpiexec, mpiexec's input down to the ranks that read it.
 //!
-//! Output is passed on as it comes; lines are mpiexec's business. When mpiexec does not keep up, pipes are left
-//! unread, and the ranks wait as they would for a slow terminal.
+//! Output is passed on as it arrives; mpiexec cuts it into lines. When mpiexec does not keep up, pipes are left unread,
+//! and the ranks block as they would on a slow terminal.
 
 use super::start::Started;
 use super::{Desk, Token};
@@ -13,26 +13,26 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Above this backlog pipes are left unread, below the other they are read again.
+/// Above BACKLOG_HIGH bytes of backlog, pipes are left unread; below BACKLOG_LOW they are read again.
 const BACKLOG_HIGH: usize = 512 << 10;
 const BACKLOG_LOW: usize = 64 << 10;
 
 pub struct Streams {
-    /// The ranks' limit on descriptors: the agent raises its own.
+    /// The limit on descriptors for the ranks: the agent raises its own.
     pub descriptors_before: Limit,
     pipes: BTreeMap<u32, Pipe>,
     paused: bool,
     readers: Vec<InputReader>,
-    /// Input that not all readers have taken yet, and whether more may come.
+    /// Input that not all readers have taken yet, and whether the input has ended.
     pending: Vec<u8>,
     input_ended: bool,
 }
 
 /// A rank that reads mpiexec's input.
 struct InputReader {
-    /// None once it reads no more.
+    /// None once the rank reads no more.
     fd: Option<OwnedFd>,
-    /// How much of what is pending it has taken.
+    /// The number of pending bytes that it has taken.
     taken: usize,
 }
 
@@ -59,7 +59,7 @@ impl Streams {
         }
     }
 
-    /// Takes over our ends of a rank's pipes.
+    /// Takes ownership of our ends of a rank's pipes.
     pub fn add(&mut self, desk: &mut Desk, rank: u32, started: Started) {
         for (stream, fd) in [(Stream::Out, started.out), (Stream::Err, started.err)] {
             let number = number(rank, stream);
@@ -74,24 +74,24 @@ impl Streams {
         }
     }
 
-    /// Passes on what pipe `number` holds.
+    /// Passes on the contents of pipe `number`.
     pub fn read(&mut self, desk: &mut Desk, number: u32) {
         self.pass_on(desk, number);
         if desk.channel.backlog() > BACKLOG_HIGH && !self.paused {
-            // Out of the set, not only without interest: a closed pipe would be reported for ever.
+            // They leave the epoll set, rather than only lose their interest: a closed pipe would be reported for ever.
             self.pipes.values().for_each(|pipe| desk.epoll.remove(pipe.fd.as_fd()));
             self.paused = true;
         }
     }
 
-    /// Passes on what `rank` has written so far, so that it comes before the word of its end.
+    /// Passes on what `rank` has written so far, so that it precedes the report of its end.
     pub fn catch_up(&mut self, desk: &mut Desk, rank: u32) {
         for stream in [Stream::Out, Stream::Err] {
             while self.pass_on(desk, number(rank, stream)) {}
         }
     }
 
-    /// Whether there was something.
+    /// Passes on one read of a pipe. Returns whether there was anything.
     fn pass_on(&mut self, desk: &mut Desk, number: u32) -> bool {
         let Some(pipe) = self.pipes.get(&number) else { return false };
         let mut bytes = [0; 64 << 10];
@@ -102,14 +102,14 @@ impl Streams {
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
             _ => {
-                // Closed out of every epoll set with its last descriptor.
+                // The kernel removes it from every epoll set with its last descriptor.
                 self.pipes.remove(&number);
                 false
             }
         }
     }
 
-    /// Reads on once mpiexec has caught up.
+    /// Resumes reading once mpiexec has caught up.
     pub fn resume(&mut self, desk: &mut Desk) {
         if self.paused && desk.channel.backlog() < BACKLOG_LOW {
             for (number, pipe) in &self.pipes {
@@ -119,14 +119,14 @@ impl Streams {
         }
     }
 
-    /// After the last process: whatever the pipes still hold.
+    /// Reads, after the last process has ended, all that the pipes still hold.
     pub fn drain(&mut self, desk: &mut Desk) {
         for number in self.pipes.keys().copied().collect::<Vec<_>>() {
             while self.pass_on(desk, number) {}
         }
     }
 
-    /// Input has come; empty: its end.
+    /// Takes input from mpiexec; an empty piece is the end of the input.
     pub fn input(&mut self, desk: &mut Desk, bytes: &[u8]) {
         self.input_ended |= bytes.is_empty();
         self.pending.extend(bytes);
@@ -142,7 +142,7 @@ impl Streams {
 
     fn feed(&mut self, desk: &mut Desk) {
         self.readers.iter_mut().for_each(|reader| reader.feed(&self.pending));
-        // What nobody reads counts as taken.
+        // Input that no rank reads counts as taken.
         let reading = self.readers.iter().filter(|reader| reader.fd.is_some());
         let taken = reading.map(|reader| reader.taken).min().unwrap_or(self.pending.len());
         self.pending.drain(..taken);
@@ -164,7 +164,7 @@ impl Streams {
 }
 
 impl InputReader {
-    /// Gives it as much as it takes now.
+    /// Writes as much to the reader as its pipe takes now.
     fn feed(&mut self, pending: &[u8]) {
         while let Some(fd) = self.fd.as_ref().filter(|_| self.taken < pending.len()) {
             match pipe::write(fd.as_fd(), &pending[self.taken..]) {

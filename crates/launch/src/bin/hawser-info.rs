@@ -1,4 +1,4 @@
-//! hawser-info: what is installed and detected here, and what running jobs do and have counted.
+//! hawser-info: prints what is installed and detected here, and the state and counters of running jobs.
 #![forbid(unsafe_code)]
 
 use clap::Parser;
@@ -10,7 +10,7 @@ use hawser_os::cpus;
 use std::io::{self, Write};
 use std::process::exit;
 
-/// Schedules are written for so many: the algorithms of few and of many ranks differ no more beyond.
+/// The most ranks for which schedules are written: the algorithms of few and of many ranks differ no more beyond.
 const MOST_RANKS: i64 = 65536;
 
 /// Print what Hawser is and detects on this host, or look into running jobs of yours.
@@ -55,7 +55,7 @@ fn main() {
     exit(i32::from(!tell(&agents, &options)));
 }
 
-/// What the jobs answer; whether any does.
+/// Prints the answers of the jobs. Returns whether any job answers.
 fn tell(agents: &[Agent], options: &Options) -> bool {
     let mut wanted = Vec::new();
     wanted.extend((options.report || !options.stats).then_some(Inspect::Report));
@@ -81,7 +81,7 @@ fn fail(cause: &str) -> ! {
     exit(1)
 }
 
-/// A reader that has gone away is no reason to complain.
+/// A reader that has gone away is not an error.
 fn print(text: &str) {
     let mut out = io::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

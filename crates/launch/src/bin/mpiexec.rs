@@ -1,4 +1,4 @@
-//! mpiexec: reads the command line, then conducts the job, or is the agent that mpiexec starts.
+//! mpiexec: reads the command line, then runs the job (`conduct`), or is the agent that mpiexec starts.
 #![forbid(unsafe_code)]
 
 use hawser_launch::args::{self, Options, Stop};
@@ -25,7 +25,7 @@ fn main() {
     }
 }
 
-/// What mpiexec starts of itself.
+/// Runs one of the processes that mpiexec starts from its own binary.
 fn part(subcommand: &str, rest: &[OsString]) -> Option<i32> {
     let (stdin, stdout) = (io::stdin(), io::stdout());
     let guard = || rest.first()?.to_str()?.parse().ok();
@@ -49,7 +49,7 @@ fn start(mut options: Options) -> i32 {
     if matches!(options.profile, Found::Ignored { .. }) && !options.info {
         let _ = writeln!(io::stderr(), "mpiexec: profile {}", options.profile);
     }
-    // Other hosts are asked by `conduct`.
+    // `conduct` queries other hosts.
     if options.info && options.hosts.is_empty() {
         let ranks = options.apps.iter().map(|app| app.ranks).sum::<u32>().max(2);
         let text = info::text(ranks as usize, &options.profile);
@@ -71,7 +71,7 @@ fn start(mut options: Options) -> i32 {
     }
 }
 
-/// A reader that has gone away is no reason to complain.
+/// A reader that has gone away is not an error.
 fn print(text: &str) {
     let mut out = io::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -1,7 +1,7 @@
-//! What agents say, frame by frame, and what follows from it for the job.
+//! Handles the frames that agents send, and decides what follows from each for the job.
 //!
-//! No program is started before every host's agent is there and of this version; what comes from a rank is judged where all
-//! hosts are known. Before it: `conduct`, whose events these are; after it: `frames`, `report`, `stats`.
+//! No program is started before every host's agent is connected and of this version; what a rank reports is judged
+//! where all hosts are known. Used by `conduct`, whose events these are; uses `frames`, `report`, `stats`.
 
 use super::Conductor;
 use super::host::{Host, Stage, host_of};
@@ -16,7 +16,7 @@ use hawser_os::signals::SIGTERM;
 use hawser_os::tty;
 
 impl Conductor<'_> {
-    /// All that has come from an agent, as long as there is room for what is to be written of it.
+    /// Handles all frames received from an agent, as long as there is room for the output that they cause.
     pub(super) fn receive(&mut self, number: usize) {
         while self.has_room() && self.hosts[number].is_open() {
             let received = self.hosts[number].channel.receive();
@@ -99,7 +99,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// An agent is there.
+    /// Handles an agent's first frame.
     fn ready(&mut self, number: usize, version: &str, pid: i32) {
         let host = &mut self.hosts[number];
         if host.stage != Stage::Calling {
@@ -128,7 +128,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// What all hosts have, and the parameters; then the job, if there is one.
+    /// Prints what was detected on all hosts, and the parameters; then starts the job, if there is one.
     fn tell_info(&mut self) {
         let mut text = String::new();
         for host in &self.hosts {
@@ -144,7 +144,7 @@ impl Conductor<'_> {
         (0..self.hosts.len()).for_each(|number| self.lose(number, None));
     }
 
-    /// All agents are there.
+    /// Starts the job, now that all agents are connected.
     fn start(&mut self) {
         for host in &mut self.hosts {
             host.stage = Stage::Running;
@@ -155,7 +155,7 @@ impl Conductor<'_> {
 
     fn finished(&mut self, number: usize, clean: bool) {
         let host = &mut self.hosts[number];
-        // It leaves now; should it not, it is ended.
+        // The agent leaves now; if it does not, it is ended.
         host.finish();
         self.questions.forget(number);
         if !clean {
@@ -170,7 +170,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// What all hosts' ranks counted.
+    /// Prints the counters of all hosts' ranks.
     fn tell_counts(&mut self) {
         let counts = self.counts();
         if self.hosts[0].job.stats && !counts.ranks.is_empty() {
@@ -179,7 +179,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Of all hosts together.
+    /// The counters of all hosts together.
     pub(super) fn counts(&self) -> Counts {
         let told: Vec<&Counts> = self.hosts.iter().filter_map(|host| host.counts.as_ref()).collect();
         let names = told.iter().map(|counts| &counts.names).max_by_key(|names| names.len());
@@ -187,7 +187,7 @@ impl Conductor<'_> {
         Counts { names: names.cloned().unwrap_or_default(), ranks }
     }
 
-    /// A rank has said something of its ways to another one.
+    /// Handles a rank's report about its paths to another rank.
     fn unanswered(&mut self, rank: u32, what: Unanswered) {
         let finding = self.reach.told(rank, what, &host_of(&self.hosts));
         self.found(finding);
@@ -197,7 +197,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// The agents have said whether their ranks look at their networks.
+    /// Handles the agents' answers whether their ranks poll their networks.
     pub(super) fn look_for_unreached(&mut self, states: &[(usize, RankState)]) {
         let finding = self.reach.look(states, &host_of(&self.hosts));
         self.found(finding);
@@ -218,7 +218,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// The ranks of a host have said what all ranks of the job must have alike.
+    /// Compares the job-wide settings that the ranks of a host have reported with those of the job.
     fn compare(&mut self, number: usize, rank: u32, terms: String) {
         let host = self.hosts[number].name.clone();
         let party = Party { rank, host, terms: JobTerms::from_text(terms) };
@@ -230,7 +230,8 @@ impl Conductor<'_> {
         }
     }
 
-    /// A rank that left without MPI_Init although others wait for it there. Of one host its agent knows that.
+    /// Judges a rank that left without MPI_Init although others wait for it there. For the ranks of one host, the agent
+    /// knows that.
     fn judge_absent(&mut self) {
         if self.attached
             && let Some((number, trouble)) = self.left.take()

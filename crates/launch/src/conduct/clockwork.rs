@@ -1,17 +1,18 @@
-//! mpiexec's deadlines: the job's time, looking for a job that does not move and for ranks that are not reached, prompts, and an agent that is overdue.
+//! mpiexec's deadlines: the job's time limit, the checks for a job without progress and for unreachable ranks, prompts,
+//! and an agent that is overdue.
 //!
-//! The look for a hang needs no polling: whoever waits now began at a known time, and whoever does not can only begin
-//! later; so one look at the earliest possible moment is enough.
+//! The check for a hang needs no polling: a rank that waits now began at a known time, and one that does not wait can
+//! only begin later; so one check at the earliest possible moment is enough.
 
 use hawser_os::clock;
 use std::time::Duration;
 
-/// From telling the agent to end the job to taking over: the agent's own grace and a bit.
+/// The time from telling the agent to end the job to ending it here: the agent's own grace period and a little more.
 const OVERDUE_NS: u64 = 1_700_000_000;
-/// How long the beginning of a line waits for its end, where somebody at a terminal may wait for a prompt.
+/// The time that the beginning of a line waits for its end, where a user at a terminal may wait for a prompt.
 const PROMPT_NS: u64 = 100_000_000;
-/// From one rank's end without MPI_Finalize to the next one's, in a program that has no MPI_Finalize: within the two
-/// seconds in which a job of which one rank alone has ended so is to be over.
+/// The time from one rank's end without MPI_Finalize to the next one's, in a program that has no MPI_Finalize. Within
+/// two seconds a job must be over of which one rank alone has ended so.
 const UNFINISHED_NS: u64 = 1_000_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +33,11 @@ pub struct Clockwork {
     prompt_at: Option<u64>,
     unfinished_at: Option<u64>,
     overdue_at: Option<u64>,
-    /// When the stop began that was reported last.
+    /// The time at which the stop began that was reported last.
     reported_ns: Option<u64>,
 }
 
-/// What the beginnings of one stop, computed from ages, differ by at most.
+/// The most by which the computed beginnings of one stop differ: they are computed from ages.
 const SAME_STOP_NS: u64 = 500_000_000;
 
 impl Clockwork {
@@ -66,13 +67,13 @@ impl Clockwork {
         ]
     }
 
-    /// Until the next deadline.
+    /// The time until the next deadline.
     pub fn timeout_ms(&mut self) -> Option<u64> {
         let next = self.all().into_iter().filter_map(|(at, _)| *at).min()?;
         Some(next.saturating_sub(clock::now_ns()).div_ceil(1_000_000))
     }
 
-    /// A deadline that has passed, each once.
+    /// Returns a deadline that has passed, each once.
     pub fn due(&mut self) -> Option<Due> {
         let now_ns = clock::now_ns();
         let (at, due) = self.all().into_iter().find(|(at, _)| at.is_some_and(|at| at <= now_ns))?;
@@ -80,8 +81,8 @@ impl Clockwork {
         Some(due)
     }
 
-    /// The answer to a look: for how long no rank has moved. The seconds to report, if it is that long; else the
-    /// next look is set.
+    /// Takes the result of a check: for how long no rank has made progress. Returns the seconds to report, if it is
+    /// that long; else sets the next check.
     pub fn stuck(&mut self, stuck_ns: Option<u64>) -> Option<u64> {
         let (now_ns, stuck_ns) = (clock::now_ns(), stuck_ns.unwrap_or(0));
         if stuck_ns < self.hang_ns {
@@ -96,7 +97,7 @@ impl Clockwork {
         is_new.then_some(self.hang_ns / 1_000_000_000)
     }
 
-    /// Ranks are to be looked at that others find no way to, a second from now.
+    /// Schedules, a second from now, a check of ranks that others cannot reach.
     pub fn look_for_unreached(&mut self) {
         self.unreached_at = Some(clock::now_ns() + 1_000_000_000);
     }
@@ -105,12 +106,12 @@ impl Clockwork {
         self.prompt_at = Some(clock::now_ns() + PROMPT_NS);
     }
 
-    /// A rank has ended without MPI_Finalize: the others are given some time to do the same.
+    /// Gives the other ranks some time to end without MPI_Finalize too, as one rank has.
     pub fn unfinished(&mut self) {
         self.unfinished_at = Some(clock::now_ns() + UNFINISHED_NS);
     }
 
-    /// The agent has been told to end the job.
+    /// Records that the agent was told to end the job.
     pub fn ending(&mut self) {
         (self.timeout_at, self.look_at, self.unreached_at, self.unfinished_at) = (None, None, None, None);
         self.overdue_at.get_or_insert(clock::now_ns() + OVERDUE_NS);

@@ -1,10 +1,10 @@
-//! Where the ranks' output goes instead of mpiexec's own, or beside it: files that are named by patterns.
+//! The files that get the ranks' output instead of mpiexec's own output, or beside it; patterns give their names.
 //!
 //! All files are made before a program starts, so that a folder that is missing or forbidden ends the job then. Each
-//! piece of output is appended to its file at once: no file is held open, however many ranks there are, but for FIFOs,
-//! whose readers would take that for the end. What a file
-//! does not take (a full disk) goes to mpiexec's own output, and so does all that comes later for this file: nothing is
-//! lost. Before it: `output`, which cuts whole lines; after it: the file system.
+//! piece of output is appended to its file at once: no file is held open, however many ranks there are, except FIFOs,
+//! whose readers would take closing for the end. Output that a file does not take (a full disk) goes to mpiexec's own
+//! output, and so does all later output for this file: nothing is lost. Used by `output`, which cuts whole lines;
+//! writes to the file system.
 
 use crate::frames::{HostJob, Stream};
 use crate::pattern::{Outputs, Place};
@@ -18,7 +18,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The place of each rank of the job, in their order.
+/// The place of each rank of the job, in rank order.
 pub fn places(jobs: &[HostJob]) -> Vec<Place> {
     let of_job = |(number, job): (usize, &HostJob)| {
         let host = if job.host.is_empty() { host::name() } else { job.host.clone() };
@@ -33,20 +33,20 @@ pub fn places(jobs: &[HostJob]) -> Vec<Place> {
 
 #[derive(Default)]
 pub struct Files {
-    /// The two files of each rank; none for mpiexec's own output.
+    /// The two files of each rank; None for mpiexec's own output.
     names: Vec<[Option<PathBuf>; 2]>,
     copies: bool,
-    /// FIFOs, which stay open.
+    /// The FIFOs, which stay open.
     fifos: BTreeMap<PathBuf, File>,
-    /// Files that do not take what is written.
+    /// The files that could not be written.
     broken: BTreeSet<PathBuf>,
 }
 
-/// What became of a piece of output.
+/// The outcome of writing a piece of output.
 pub struct Written {
-    /// What is to go to mpiexec's own output.
+    /// The bytes that must go to mpiexec's own output.
     pub rest: Vec<u8>,
-    /// The file that takes no more, and why; once for each.
+    /// The file that takes no more, and why; reported once for each file.
     pub trouble: Option<String>,
 }
 
@@ -111,17 +111,19 @@ impl Files {
     }
 }
 
-/// The limit on the wait for a FIFO's reader to make room. mpiexec hears nothing meanwhile, and passes on no signal.
+/// The limit, in milliseconds, on the wait for a FIFO's reader to make room. mpiexec handles no events meanwhile, and
+/// passes on no signal.
 const ROOM_MS: i32 = 5_000;
 
-/// A file may be a FIFO: mpiexec does not wait for its reader, and for room in it no longer than ROOM_MS.
+/// Options for opening without blocking. A file may be a FIFO: mpiexec does not wait for its reader, and for room in it
+/// no longer than ROOM_MS.
 fn without_waiting() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create(true).custom_flags(O_NONBLOCK);
     options
 }
 
-/// How much was appended where not all was.
+/// Appends all bytes; the error carries how many were appended.
 fn append(mut file: &File, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
     let mut done = 0;
     while done < bytes.len() {

@@ -1,7 +1,7 @@
-//! A host of the job as mpiexec sees it: its agent, the way to it, how far it has come, and its loss in words.
+//! A host of the job as mpiexec sees it: its agent, the channel to it, its stage, and the messages about its loss.
 //!
-//! An agent of this host is a child of mpiexec; one of another host is reached through a remote shell, whose streams are
-//! the channel. What a step may take is bounded here; what follows when one fails is decided in `conduct`.
+//! An agent of this host is a child of mpiexec; one of another host is reached through a remote shell, whose streams
+//! are the channel. The duration of each step is bounded here; `conduct` decides what follows when a step fails.
 
 use crate::agent::{SUBCOMMAND, guard};
 use crate::channel::Channel;
@@ -19,35 +19,35 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// From starting a remote shell to the agent's first word: logging in takes seconds on some clusters.
+/// The time limit from starting a remote shell to the agent's first frame: logging in takes seconds on some clusters.
 const CALL_S: u64 = 30;
-/// From an agent's last word, or the end of its channel, to that of its process.
+/// The time limit from an agent's last frame, or the end of its channel, to the end of its process.
 const LEAVE_NS: u64 = 1_700_000_000;
-/// A longer line of a remote shell is cut.
+/// Longer lines of a remote shell are cut.
 const LINE_MAX: usize = 4096;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Stage {
-    /// Its agent has said nothing yet.
+    /// The agent has sent nothing yet.
     Calling,
-    /// Its agent is there, and the others are waited for.
+    /// The agent is connected, and mpiexec waits for the others.
     Ready,
     Running,
-    /// Nothing of the job is left on it.
+    /// Nothing of the job is left on the host.
     Finished,
-    /// The channel has ended too early; how its process did is still to come.
+    /// The channel has ended too early; the end of its process is not known yet.
     Closed,
     Gone,
 }
 
-/// What has lasted too long.
+/// The step that has taken too long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Late {
-    /// An agent that has done its work does not leave.
+    /// An agent that has done its work does not exit.
     Leaving,
-    /// How a process ended whose channel is closed is not told.
+    /// The channel is closed, and how its process ended is not known.
     Closed,
-    /// Nothing comes from the host.
+    /// Nothing is received from the host.
     Silent,
 }
 
@@ -56,35 +56,35 @@ pub struct Host {
     pub job: HostJob,
     pub channel: Channel,
     pub stage: Stage,
-    /// Its agent has been there.
+    /// The agent was connected at some time.
     pub was_ready: bool,
     /// The agent, or the remote shell that leads to it, and how that ended.
     pub process: i32,
     pub end: Option<End>,
-    /// The agent as it is called on its own host.
+    /// The agent's process id on its own host.
     pub agent: i32,
     pub far: Option<Far>,
-    /// When the stage has lasted too long.
+    /// The time limit of the stage.
     pub due_ns: Option<u64>,
-    /// What epoll was last told.
+    /// The interest that epoll was last given for each descriptor.
     pub watched: [bool; 3],
-    /// Input that its readers have not taken yet.
+    /// Bytes of input that were sent to the host and that its readers have not taken yet.
     pub on_the_way: usize,
-    /// How often its ranks have left MPI.
+    /// The number of times that its ranks have left MPI.
     pub departures: u32,
     pub counts: Option<Counts>,
     pub info: Option<String>,
 }
 
-/// What a host has that a remote shell leads to.
+/// The state of a host that is reached by a remote shell.
 pub struct Far {
     /// The remote shell with its options.
     shell: String,
-    /// The mpiexec that it is to start.
+    /// The mpiexec that the shell must start.
     program: PathBuf,
     errors: Option<OwnedFd>,
     partial: Vec<u8>,
-    /// The shell's last line. It may tell why the shell ends, so it waits for the next sign of life.
+    /// The shell's last line. It may tell why the shell ends, so it is held until the agent's next sign of life.
     last_line: Option<String>,
     pub silence: Silence,
 }
@@ -97,7 +97,7 @@ impl Host {
         let (process, channel, far) = match shell {
             None => start_here(signals)?,
             Some(shell) => {
-                // Only true here.
+                // HOSTNAME is true on this host only.
                 job.apps.iter_mut().for_each(|app| app.environment.retain(|(name, _)| name != b"HOSTNAME"));
                 start_there(&name, &shell, launcher, signals)?
             }
@@ -122,34 +122,35 @@ impl Host {
     }
 
     pub fn down(&mut self, down: &Down) {
-        // That the agent is gone shows when its side is read.
+        // If the agent is gone, the next read from it reports that.
         let _ = self.channel.send(&down.encode());
     }
 
-    /// Asks what it has, as the job's first program would find it; without one with our own environment.
+    /// Requests what the host detects, as the job's first program would find it; without a program, with our own
+    /// environment.
     pub fn ask_info(&mut self) {
         let settings = self.job.apps.first().map_or_else(info::own_settings, |app| info::settings(&app.environment));
         self.down(&Down::Info { ranks: self.job.ranks.len().max(2) as u32, settings });
     }
 
-    /// How another host is called, for -v.
+    /// The command that reaches another host, for -v.
     pub fn call_line(&self) -> Option<String> {
         let far = self.far.as_ref()?;
         Some(format!("host {0}: {1} {0} {2} {3}", self.name, far.shell, far.program.display(), guard::SUBCOMMAND))
     }
 
-    /// Whether its agent can still say something.
+    /// Whether frames from its agent may still arrive.
     pub fn is_open(&self) -> bool {
         self.stage <= Stage::Finished
     }
 
-    /// When something is to be done about it.
+    /// The next time limit of this host.
     pub fn next_ns(&self) -> Option<u64> {
         let far = self.far.as_ref().filter(|_| (Stage::Ready..=Stage::Running).contains(&self.stage));
         self.due_ns.into_iter().chain(far.map(|far| far.silence.look_at_ns())).min()
     }
 
-    /// What has lasted too long. `listens`: what comes from hosts is read at the moment.
+    /// Returns the step that has taken too long. `listens`: frames from hosts are read at the moment.
     pub fn late(&mut self, now_ns: u64, listens: bool) -> Option<Late> {
         if self.due_ns.is_some_and(|at| at <= now_ns) {
             self.due_ns = None;
@@ -166,21 +167,22 @@ impl Host {
         far.silence.is_death().then_some(Late::Silent)
     }
 
-    /// Something has come from its agent. What the shell said before was not its last word: it is given back.
+    /// Ends the silence if the agent has sent something since the last call. Returns the shell's last line then: it did
+    /// not explain an end.
     pub fn heard(&mut self) -> Option<String> {
         let far = self.far.as_mut().filter(|_| self.channel.heard())?;
         far.silence.broken();
         far.last_line.take()
     }
 
-    /// What the remote shell says on its standard error: the lines that have another behind them.
+    /// Reads the remote shell's standard error. Returns the lines that have another behind them.
     pub fn read_errors(&mut self) -> Vec<String> {
         let Some(far) = &mut self.far else { return Vec::new() };
         let mut bytes = [0; LINE_MAX];
         match far.errors.as_ref().map(|errors| pipe::read(errors.as_fd(), &mut bytes)) {
             Some(Ok(len @ 1..)) => far.partial.extend(&bytes[..len]),
             Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => return Vec::new(),
-            // Closed, it leaves the epoll set.
+            // A closed descriptor leaves the epoll set.
             _ => far.errors = None,
         }
         let whole = match far.partial.iter().rposition(|&byte| byte == b'\n') {
@@ -196,13 +198,13 @@ impl Host {
         lines
     }
 
-    /// The channel has ended.
+    /// Records that the channel has ended.
     pub fn close(&mut self) {
         self.stage = if self.stage == Stage::Finished { Stage::Gone } else { Stage::Closed };
         self.due_ns = (self.stage == Stage::Closed).then(|| clock::now_ns() + LEAVE_NS);
     }
 
-    /// Nothing of the job is left there; its agent leaves.
+    /// Records that nothing of the job is left there; its agent exits.
     pub fn finish(&mut self) {
         self.stage = Stage::Finished;
         self.due_ns = Some(clock::now_ns() + LEAVE_NS);
@@ -213,7 +215,7 @@ impl Host {
         self.stage == Stage::Closed && self.end.is_some() && self.far.as_ref().is_none_or(|far| far.errors.is_none())
     }
 
-    /// No more is expected from it; its process ends if it has not.
+    /// Expects no more from the host, and ends its process if that has not ended.
     pub fn let_go(&mut self) {
         if self.end.is_none() {
             let _ = signals::send(self.process, SIGKILL);
@@ -224,7 +226,7 @@ impl Host {
         (self.stage, self.due_ns) = (Stage::Gone, None);
     }
 
-    /// The line for a host whose agent, or the way to it, has ended too early.
+    /// The message about a host whose agent, or the channel to it, has ended too early.
     pub fn loss(&self) -> String {
         let name = &self.name;
         match &self.far {
@@ -240,7 +242,7 @@ impl Host {
         }
     }
 
-    /// The line for a host from which nothing comes.
+    /// The message about a host from which nothing is received.
     pub fn silence(&self) -> String {
         match &self.far {
             Some(far) if self.stage == Stage::Calling => {
@@ -264,16 +266,16 @@ impl Far {
         self.errors.as_ref().map(AsFd::as_fd)
     }
 
-    /// Its shell, for people.
+    /// The name of its shell, for people.
     fn shell(&self) -> &str {
         self.shell.split(' ').next().unwrap_or_default()
     }
 
-    /// Why a shell has ended before there was an agent.
+    /// The reason why a shell has ended before there was an agent.
     fn no_agent(&self, name: &str, end: Option<End>, chatter: &[u8]) -> String {
         let (shell, program, last) = (self.shell(), self.program.display(), self.last_words(chatter));
         match end {
-            // As shells have it: not found, not to be executed.
+            // The exit codes of shells: 127 for not found, 126 for not executable.
             Some(End::Exited(127)) => format!(
                 "host {name} has no {program}{last}; install Hawser there as here, or say where it is (--prefix DIR)"
             ),
@@ -338,7 +340,7 @@ fn start_there(name: &str, shell: &[String], launcher: &Launcher, signals: &Sign
     Ok((process.id() as i32, Channel::new(input, output)?.with_pulse(), Some(far)))
 }
 
-/// The name of the host that a rank is on.
+/// Returns a function that gives the name of a rank's host.
 pub(super) fn host_of(hosts: &[Host]) -> impl Fn(u32) -> String + '_ {
     move |rank| {
         let has = |host: &&Host| host.job.ranks.iter().any(|&(world, _)| world == rank);
@@ -352,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_shell_that_does_not_answer_is_late_once_after_its_time_and_told_how_to_try() {
-        // It says something of its own, and nothing of an agent.
+        // The command prints something of its own, and nothing of an agent.
         let launcher = Launcher { exec: Some("tail -f /dev/null".into()), ..Launcher::default() };
         let job = HostJob { host: "far".into(), ..HostJob::default() };
         let began_ns = clock::now_ns();

@@ -1,8 +1,8 @@
-//! mpiexec itself: starts the agents, carries streams and signals, and decides when and how the job ends.
+//! Job control, mpiexec itself: starts the agents, relays streams and signals, and decides when and how the job ends.
 //!
-//! No program is started before every host's agent is there. The first trouble ends the job and gives the exit code. When
-//! the agents are gone, whatever is left below mpiexec is ended here. What the agents say is heard in `agents`. Before it: `args`;
-//! after it: `agent`.
+//! No program is started before every host's agent is connected. The first rank failure ends the job and gives the exit
+//! code. When the agents are gone, every process left below mpiexec is ended here. `agents` handles the frames of
+//! agents. Used by the program `mpiexec`; uses `agents`, `host` and `clockwork`, and starts `agent`.
 
 mod agents;
 pub mod clockwork;
@@ -49,29 +49,31 @@ use unanswered::Reach;
 use unfinished::Unfinished;
 use visitors::Visitors;
 
-/// Signals that mpiexec reads; those that it was started to ignore stay ignored. With SIGXFSZ among them a file that
-/// has reached the limit on file sizes is an error of the write, which is told, and no death.
+/// The signals that mpiexec reads; signals that were ignored when it was started stay ignored. SIGXFSZ is among them so
+/// that a file that has reached the limit on file sizes is an error of the write, which is reported, instead of
+/// mpiexec's end.
 const SIGNALS: [i32; 10] = [SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD, SIGXFSZ];
 
-/// What waits to be written before the agents are left unread.
+/// The backlog of output, in bytes, above which the agents are left unread.
 const BACKLOG_MAX: usize = 1 << 20;
 
-/// Open files that mpiexec and its agent have before the agent sees to more, and some beside; and for each further host.
+/// Open files that mpiexec and its agent have before the agent raises the limit, with some to spare; and those for each
+/// further host.
 const DESCRIPTORS: u64 = 16;
 const DESCRIPTORS_PER_HOST: u64 = 6;
 
-/// What an event is about: one of these, or `HOST` and more (`host_token`).
+/// The source of an event: one of these, or `HOST` and more (`host_token`).
 const SIGNAL: u64 = 0;
 const INPUT: u64 = 1;
 const STDOUT: u64 = 2;
 const STDERR: u64 = 3;
 const HOST: u64 = 4;
-/// What an event of a host is about.
+/// The source of an event of a host.
 const CHANNEL_IN: u64 = 0;
 const CHANNEL_OUT: u64 = 1;
 const ERRORS: u64 = 2;
 
-/// From here on events are those of `visitors`.
+/// Tokens from this one on are events of `visitors`.
 const VISITORS: u64 = 1 << 32;
 
 fn host_token(number: usize, what: u64) -> u64 {
@@ -83,38 +85,39 @@ struct Conductor<'a> {
     epoll: Epoll,
     signals: Signals,
     hosts: Vec<Host>,
-    /// The process that beats into the channels to other hosts, and the line to it.
+    /// The process that writes heartbeats into the channels to other hosts, and the socket to it.
     pulse: Option<(i32, Packets)>,
-    /// Where tools ask about a job of several hosts.
+    /// The listener for tools that query a job of several hosts.
     visitors: Option<Visitors>,
     input: Input<'a>,
     lines: Lines<'a>,
     files: Files,
     out: Sink<'a>,
     err: Sink<'a>,
-    /// What epoll was last told about the descriptors that are only watched at times.
+    /// The interest that epoll was last given for descriptors that are only watched at times.
     watched: [bool; HOST as usize],
     clockwork: Clockwork,
     questions: Questions,
-    /// Ranks that others find no way to.
+    /// The ranks that others cannot reach.
     reach: Reach,
-    /// What the ranks of all hosts have alike.
+    /// The job-wide settings that the ranks of all hosts have agreed on.
     agreed: Agreed,
-    /// Published and not yet passed on.
+    /// Business cards that are published and not yet passed on.
     cards: Vec<Card>,
-    /// In a job of several hosts: whether a rank has called MPI_Init, and who has left without, on which host.
+    /// In a job of several hosts: whether a rank has called MPI_Init. `left` is a rank that has left without, and its
+    /// host.
     attached: bool,
     /// Ranks that have come to the end of MPI_Finalize.
     finalized: u32,
-    /// Ranks whose process is gone.
+    /// The ranks whose process is gone.
     ends: Ends,
     left: Option<(usize, Trouble)>,
-    /// Ranks that have ended well but for MPI_Finalize.
+    /// The ranks that have ended well but for MPI_Finalize.
     unfinished: Unfinished,
-    /// The exit code, once something decided it.
+    /// The exit code, once something has decided it.
     code: Option<i32>,
     ending: bool,
-    /// An agent was lost: what it has left below mpiexec is ended at the end.
+    /// An agent was lost: the processes that it has left below mpiexec are ended at the end.
     lost: bool,
 }
 
@@ -183,7 +186,7 @@ fn label_of(pattern: &Pattern, places: &[Place], rank: u32) -> Vec<u8> {
     places.get(rank as usize).map_or_else(Vec::new, |place| pattern.at(place))
 }
 
-/// Starts the agents, all at once. One that cannot be started takes the others with it.
+/// Starts the agents, all at once. If one cannot be started, the others are ended.
 fn call(jobs: Vec<HostJob>, options: &Options, signals: &Signals) -> io::Result<Vec<Host>> {
     let hosts: io::Result<Vec<Host>> =
         jobs.into_iter().map(|job| Host::call(job, &options.launcher, signals)).collect();
@@ -193,7 +196,7 @@ fn call(jobs: Vec<HostJob>, options: &Options, signals: &Signals) -> io::Result<
     hosts
 }
 
-/// Starts the process that beats into the channels that are handed over on the line.
+/// Starts the process that writes heartbeats into the channels that are handed over to it on the socket.
 fn start_pulse(signals: &Signals) -> io::Result<(i32, Packets)> {
     let (ours, theirs) = Packets::pair()?;
     let mut command = Command::new(this_host::program());
@@ -204,7 +207,8 @@ fn start_pulse(signals: &Signals) -> io::Result<(i32, Packets)> {
     Ok((pulse.id() as i32, ours))
 }
 
-/// Tells epoll what is wanted of a descriptor. One without interest is taken out: a hang-up would be told for ever.
+/// Sets epoll's interest in a descriptor. A descriptor without interest is removed: its hang-up would be reported for
+/// ever.
 fn watch(
     epoll: &mut Epoll,
     watched: &mut bool,
@@ -243,17 +247,17 @@ impl Conductor<'_> {
         self.epoll.add(self.signals.as_fd(), SIGNAL, Interest::Read)
     }
 
-    /// A line of mpiexec's own.
+    /// Prints a line of mpiexec's own.
     fn say(&mut self, text: &str) {
         self.err.pending.extend(format!("mpiexec: {text}\n").bytes());
     }
 
-    /// To every host that runs.
+    /// Sends to every host that runs.
     fn down_all(&mut self, down: &Down) {
         self.hosts.iter_mut().filter(|host| host.stage == Stage::Running).for_each(|host| host.down(down));
     }
 
-    /// Until the agents are gone and everything is written.
+    /// Runs until the agents are gone and everything is written.
     fn conduct(&mut self) -> io::Result<()> {
         let mut events = Vec::new();
         loop {
@@ -276,7 +280,7 @@ impl Conductor<'_> {
         self.out.backlog() + self.err.backlog() < BACKLOG_MAX
     }
 
-    /// Input that the slowest host has still to take.
+    /// The most bytes of input that a host has still to take.
     fn on_the_way(&self) -> usize {
         self.hosts.iter().filter(|host| host.stage <= Stage::Running).map(|host| host.on_the_way).max().unwrap_or(0)
     }
@@ -294,7 +298,7 @@ impl Conductor<'_> {
             watch(&mut self.epoll, speaks, host.channel.output(), out, Interest::Write, writes)?;
             match host.far.as_ref().and_then(host::Far::errors) {
                 Some(fd) => watch(&mut self.epoll, errs, fd, host_token(number, ERRORS), Interest::Read, room)?,
-                // Closed, it has left the set.
+                // A closed descriptor has left the set.
                 None => *errs = false,
             }
         }
@@ -332,7 +336,7 @@ impl Conductor<'_> {
             }
             STDERR => {
                 if self.err.backlog() > 0 {
-                    // There is nowhere to say it: the job goes on, but has not ended well (`Sink::lost`).
+                    // There is nowhere to report it: the job goes on, but has not ended well (`Sink::lost`).
                     let _ = self.err.write_some();
                 }
             }
@@ -364,7 +368,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// What a remote shell has to say.
+    /// Passes on the standard error of a remote shell.
     fn read_errors(&mut self, number: usize) {
         for line in self.hosts[number].read_errors() {
             self.say_for(number, &line);
@@ -376,10 +380,10 @@ impl Conductor<'_> {
         self.say(&format!("host {}: {line}", self.hosts[number].name));
     }
 
-    /// The standard output takes no more.
+    /// Handles the loss of the standard output.
     fn output_lost(&mut self, error: &io::Error) {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            // Nobody reads it (`mpiexec … | head`): as SIGPIPE would have it.
+            // No process reads it (`mpiexec … | head`): the job ends as by SIGPIPE.
             return self.end(EXIT_SIGNAL + SIGPIPE, SIGTERM);
         }
         self.say(&format!(
@@ -389,7 +393,7 @@ impl Conductor<'_> {
         self.end(EXIT_FAILURE, SIGTERM);
     }
 
-    /// Lets the process beside beat into the channel.
+    /// Lets the heartbeat process write into the channel.
     fn beat(&mut self, number: usize) -> io::Result<()> {
         if self.pulse.is_none() {
             self.pulse = Some(start_pulse(&self.signals)?);
@@ -398,13 +402,13 @@ impl Conductor<'_> {
         self.pulse.as_ref().map_or(Ok(()), |(_, pulse)| pulse.send(b"c", Some(channel)))
     }
 
-    /// The process that beats is gone: another one takes its place.
+    /// Replaces the heartbeat process, which is gone.
     fn mend_pulse(&mut self) {
         self.pulse = None;
         for number in 0..self.hosts.len() {
             let host = &self.hosts[number];
             if host.far.is_some() && (Stage::Ready..=Stage::Running).contains(&host.stage) {
-                // Where it cannot, the host will be lost by silence.
+                // If the new process cannot, the host will be lost by its silence.
                 let _ = self.beat(number);
             }
         }
@@ -418,7 +422,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Sends whole lines of a rank where they belong.
+    /// Writes whole lines of a rank to their destination.
     fn put(&mut self, rank: u32, stream: Stream, bytes: Vec<u8>) {
         let written = self.files.write(rank, stream, bytes);
         let sink = if stream == Stream::Out { &mut self.out } else { &mut self.err };
@@ -428,7 +432,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Takes what a rank has written.
+    /// Takes output of a rank.
     fn take_output(&mut self, rank: u32, stream: Stream, bytes: &[u8]) {
         if self.files.is_for(rank, stream) {
             let mut whole = Vec::new();
@@ -439,27 +443,27 @@ impl Conductor<'_> {
         self.lines.push(rank, stream, bytes, &mut sink.pending);
     }
 
-    /// Ends the job. The first code stays.
+    /// Ends the job. The first exit code stays.
     fn end(&mut self, code: i32, signal: i32) {
         let code = *self.code.get_or_insert(code);
         self.ending = true;
         self.clockwork.ending();
         self.down_all(&Down::End { signal, code });
         for number in 0..self.hosts.len() {
-            // Where nothing has been started nothing needs time to end.
+            // A host on which nothing has been started needs no time to end.
             if self.hosts[number].stage < Stage::Running {
                 self.lose(number, None);
             }
         }
     }
 
-    /// A host's channel has ended. Should that be too early, how its process ended is waited for, to be told.
+    /// Handles the end of a host's channel. If that is too early, the end of its process is awaited, and then reported.
     fn closed(&mut self, number: usize) {
         self.hosts[number].close();
         self.settle(number);
     }
 
-    /// An early end of which all is known is told.
+    /// Reports an early end once all is known about it.
     fn settle(&mut self, number: usize) {
         let host = &self.hosts[number];
         if host.is_told() {
@@ -467,7 +471,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// A host is no part of the job any more; `text` says why, if that is news.
+    /// Removes a host from the job; `text` is the reason, if that is not known yet.
     fn lose(&mut self, number: usize, text: Option<String>) {
         self.hosts[number].let_go();
         self.lost = true;
@@ -484,7 +488,7 @@ impl Conductor<'_> {
         self.code.get_or_insert(EXIT_FAILURE);
     }
 
-    /// How processes of ours have ended.
+    /// Records how processes of ours have ended.
     fn reap(&mut self) {
         while let Reaped::Ended(pid, end) = spawn::reap() {
             note_end(&mut self.hosts, pid, end);
@@ -525,11 +529,11 @@ impl Conductor<'_> {
         self.down_all(if matches!(why, Why::Tool(_, Inspect::Stats)) { &Down::Counts } else { &Down::Snapshot });
     }
 
-    /// Passes on what has gathered: ends and cards to all hosts, answers to those who asked.
+    /// Passes on what has been collected: ends and cards to all hosts, answers to the tools that requested them.
     fn pass_on(&mut self) {
         self.pass_ends_on();
         let cards = std::mem::take(&mut self.cards);
-        // Ranks of a job that is ending, which may have unlike terms, are not to speak to each other.
+        // Ranks of a job that is ending, which may differ in job-wide settings, must not connect to each other.
         if !cards.is_empty() && !self.ending {
             self.down_all(&Down::Cards(cards));
         }
@@ -538,7 +542,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// The agents have said what their ranks do.
+    /// Uses the agents' reports of what their ranks do.
     fn answer(&mut self, why: Why, states: &[(usize, RankState)]) {
         let runs = self.hosts.iter().all(|host| host.stage >= Stage::Running);
         let why = match why {
@@ -575,7 +579,7 @@ impl Conductor<'_> {
         report::report(why, &located) + &unreached.map_or_else(String::new, |text| format!("mpiexec: {text}\n"))
     }
 
-    /// Until the next thing that is to be done at its time.
+    /// The time until the next deadline.
     fn timeout_ms(&mut self) -> Option<u64> {
         let door = self.visitors.as_ref().and_then(Visitors::deadline_ns);
         let next = self.hosts.iter().filter_map(Host::next_ns).chain(door).min();
@@ -602,8 +606,8 @@ impl Conductor<'_> {
                     }
                 }
                 Due::Unfinished => self.tell_unfinished(),
-                // An agent does not do what it was told: everything below is ended from here. What it had sent
-                // is read on, to the end.
+                // An agent does not obey: everything below it is ended from here. The frames that it has sent are still
+                // read, to the end.
                 Due::Overdue => self.kill_all(),
             }
         }

@@ -1,7 +1,7 @@
-//! The ranks' output on its way to mpiexec's own: by whole lines, with the rank before each if asked for.
+//! The ranks' output on its way to mpiexec's own output: in whole lines, with the rank before each if requested.
 //!
-//! Bytes are never changed, dropped or added otherwise. A descriptor of ours may be shared with other programs and
-//! stays blocking; it is written in parts that do not block once it is ready.
+//! Bytes are never changed, dropped or added otherwise. mpiexec's descriptors may be shared with other programs and
+//! stay blocking; each is written, once it is ready, in parts that do not block.
 
 use crate::frames::Stream;
 use hawser_os::pipe;
@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// A line that is longer goes out in pieces.
+/// Longer lines are written in pieces.
 const LINE_MAX: usize = 1 << 20;
-/// What a pipe that is ready takes without blocking (PIPE_BUF).
+/// The bytes that a pipe that is ready takes without blocking (PIPE_BUF).
 const PART: usize = 4096;
 
-/// What a rank's lines begin with.
+/// The label at the beginning of a rank's lines.
 pub type Label<'a> = Box<dyn Fn(u32) -> Vec<u8> + 'a>;
 
-/// Cuts what ranks write into lines.
+/// Cuts the output of ranks into lines.
 pub struct Lines<'a> {
     label: Option<Label<'a>>,
     partial: BTreeMap<(u32, u8), Partial>,
@@ -26,7 +26,7 @@ pub struct Lines<'a> {
 #[derive(Default)]
 struct Partial {
     bytes: Vec<u8>,
-    /// The beginning of this line is out already.
+    /// The beginning of this line has been written already.
     begun: bool,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Lines<'a> {
         Lines { label, partial: BTreeMap::new() }
     }
 
-    /// Takes what `rank` wrote; whole lines go to `out`.
+    /// Takes output of `rank`; whole lines are appended to `out`.
     pub fn push(&mut self, rank: u32, stream: Stream, bytes: &[u8], out: &mut Vec<u8>) {
         let partial = self.partial.entry((rank, stream as u8)).or_default();
         let Some(end) = bytes.iter().rposition(|&b| b == b'\n') else {
@@ -61,14 +61,14 @@ impl<'a> Lines<'a> {
         partial.bytes.extend(&bytes[end + 1..]);
     }
 
-    /// Lets out what `rank` has written of its line: somebody at a terminal waits for it.
+    /// Appends the part of its line that `rank` has written: a user at a terminal waits for it.
     pub fn release(&mut self, rank: u32, stream: Stream, out: &mut Vec<u8>) {
         if let Some(partial) = self.partial.get_mut(&(rank, stream as u8)).filter(|partial| !partial.bytes.is_empty()) {
             partial.release(self.label.as_ref(), rank, out);
         }
     }
 
-    /// Lets out every last line that did not end, each with its rank.
+    /// Returns every last line that did not end, each with its rank.
     pub fn finish(&mut self, stream: Stream) -> Vec<(u32, Vec<u8>)> {
         let mut lines = Vec::new();
         for ((rank, of), partial) in &mut self.partial {
@@ -101,7 +101,7 @@ pub struct Sink<'a> {
     pub pending: Vec<u8>,
     written: usize,
     regular: bool,
-    /// Something could not be written, and not because nobody reads it: what comes later is thrown away too.
+    /// A write has failed, and not because the reader is gone: later output is discarded too.
     pub lost: bool,
 }
 
@@ -118,8 +118,8 @@ impl<'a> Sink<'a> {
         self.pending.len() - self.written
     }
 
-    /// Writes a part; call it when the descriptor is ready. That something is lost is told once; that nobody reads
-    /// it any more (BrokenPipe) as often as it is tried.
+    /// Writes a part; call it when the descriptor is ready. A loss is reported once; a reader that is gone (BrokenPipe)
+    /// at every call.
     pub fn write_some(&mut self) -> io::Result<()> {
         if self.lost {
             self.discard();
@@ -130,7 +130,7 @@ impl<'a> Sink<'a> {
         let part = &part[..part.len().min(limit)];
         match pipe::write(self.fd, part) {
             Ok(len) => self.written += len,
-            // Somebody else made it nonblocking: wait until it is ready again.
+            // Another process made it nonblocking: wait until it is ready again.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => {
                 self.discard();

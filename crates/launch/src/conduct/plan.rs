@@ -1,4 +1,4 @@
-//! From the command line to what each host's agent is told to run.
+//! Translates the command line into the job that each host's agent must run.
 
 use crate::args::{AppOptions, Inherit, Options};
 use crate::frames::{App, HostJob};
@@ -12,7 +12,8 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 
-/// The job of each host that has ranks, in the order of their first ones. Without hosts it is this one, by its own name.
+/// The job of each host that has ranks, in the order of their first ranks. Without hosts there is one, this host under
+/// its own name.
 pub fn host_jobs<'a>(options: &'a Options, stats: bool) -> io::Result<Vec<HostJob>> {
     let size: u64 = options.apps.iter().map(|app| u64::from(app.ranks)).sum();
     if size > MAX_WORLD as u64 {
@@ -34,7 +35,7 @@ pub fn host_jobs<'a>(options: &'a Options, stats: bool) -> io::Result<Vec<HostJo
         hosts.push(number as u32);
     }
     if options.apps.is_empty() {
-        // All are asked what they have.
+        // Every host is requested to report what it detects.
         for host in &options.hosts {
             number(&host.name, &mut jobs);
         }
@@ -53,10 +54,10 @@ pub fn host_jobs<'a>(options: &'a Options, stats: bool) -> io::Result<Vec<HostJo
     Ok(jobs)
 }
 
-/// What all hosts are told alike.
+/// The part of the job that is the same for all hosts.
 fn whole_job(options: &Options, size: u32, stats: bool) -> io::Result<HostJob> {
     let directory = std::env::current_dir().unwrap_or_else(|_| "/".into());
-    // Told apart by people by mpiexec's process, and by machines by the rest.
+    // mpiexec's process id tells jobs apart for people, the rest for machines.
     let id = format!("{}-{:08x}", host::pid(), u32::from_ne_bytes(host::random()?));
     Ok(HostJob {
         id,
@@ -160,7 +161,7 @@ mod tests {
         let jobs = host_jobs(&options, false).unwrap();
         let told: Vec<_> = jobs.iter().map(|job| (job.host.as_str(), job.ranks.clone(), job.readers.clone())).collect();
         assert!(jobs.iter().all(|job| job.hosts == [0, 1, 1, 0, 1]));
-        // The second program goes on where the first one has ended.
+        // The second program begins where the first one has ended.
         assert_eq!(told, [("a", vec![(0, 0), (3, 1)], vec![0]), ("b", vec![(1, 0), (2, 0), (4, 1)], vec![2])]);
         assert!(
             jobs.iter().all(|job| job.secret == jobs[0].secret && job.secret != Secret::default() && job.size == 5)

@@ -1,10 +1,9 @@
-//! What the end of a rank means for the job, and what any trouble with one means: this is the one place that decides
-//! it.
+//! Decides what the end of a rank, and any other failure of one, means for the job; nothing else decides that.
 //!
-//! By default the first trouble ends the job and gives the exit code. With -disable-auto-cleanup (Open MPI:
-//! --enable-recovery) a rank that has ended is told in its line and gives the exit code, and the others go on: they see
-//! errors where they had to do with it. That a rank has gone is told to all hosts in any case, before anything is
-//! decided: nothing is decided by those who see it. Before it: `agents`; after it: `Conductor::end`.
+//! By default the first failure ends the job and gives the exit code. With -disable-auto-cleanup (Open MPI:
+//! --enable-recovery) a rank that has ended is reported in its line and gives the exit code, and the others go on: they
+//! get errors where they depended on it. All hosts are notified of a rank's end in any case, before anything is
+//! decided: no host that sees it decides. Used by `agents`; uses `Conductor::end`.
 
 use super::Conductor;
 use super::host::Stage;
@@ -13,38 +12,38 @@ use crate::trouble::{Trouble, What};
 use hawser_os::signals::SIGTERM;
 use std::collections::BTreeSet;
 
-/// Ranks whose process is gone.
+/// The ranks whose process is gone.
 #[derive(Default)]
 pub struct Ends {
-    /// Those that had not left MPI.
+    /// The ranks that had not left MPI.
     without: BTreeSet<u32>,
-    /// Those of them of which it has not been said yet what was wrong.
+    /// Those of them whose fault is not reported yet.
     unclear: BTreeSet<u32>,
-    /// What ranks said meanwhile that ended because of it, most likely.
+    /// The failures that ranks reported meanwhile; they ended, most likely, because of that fault.
     parked: Vec<(usize, Trouble)>,
-    /// From which host, and not yet passed on to the others.
+    /// Ends that are not yet passed on to the other hosts, with the number of the host that reported each.
     news: Vec<(usize, RankEnd)>,
 }
 
-/// What becomes of the job by a trouble.
+/// The consequence of a failure for the job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Ends,
-    /// The exit code is that of the trouble.
+    /// The job goes on; its exit code is that of the failure.
     GoesOn,
 }
 
-/// `keeps`: the user wants the job kept when ranks end.
+/// Returns the consequence of `what`. `keeps`: the user wants the job kept when ranks end.
 fn fate(what: &What, keeps: bool) -> Fate {
     match what {
         What::Ended(_) | What::NoInit if keeps => Fate::GoesOn,
-        // MPI_Abort is what the program wants; the rest is known before the program runs, or is no rank's end.
+        // MPI_Abort is what the program wants; the rest is known before the program runs, or is not the end of a rank.
         _ => Fate::Ends,
     }
 }
 
 impl Conductor<'_> {
-    /// A rank's process on host `number` is gone.
+    /// Records that the process of a rank on host `number` is gone.
     pub(super) fn gone(&mut self, number: usize, end: RankEnd, has_left: bool, unclear: bool) {
         self.reach.forget(end.rank);
         self.ends.news.push((number, end));
@@ -56,7 +55,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Tells all hosts but its own of each end. A job that is ending needs no word of that.
+    /// Notifies every host but its own of each end. A job that is ending needs no such notification.
     pub(super) fn pass_ends_on(&mut self) {
         let news = std::mem::take(&mut self.ends.news);
         if news.is_empty() || self.ending {
@@ -70,8 +69,8 @@ impl Conductor<'_> {
         }
     }
 
-    /// Every rank has left MPI, or will never do so. While it is not known what was wrong with one those that are left
-    /// stay where they are, as they do when the job is being ended for it.
+    /// Notifies all hosts once every rank has left MPI, or will never do so. While the fault of one is not known, the
+    /// ranks that are left stay where they are, as they do when the job is being ended for it.
     pub(super) fn look_whether_all_left(&mut self) {
         if self.ending || !self.ends.unclear.is_empty() {
             return;
@@ -97,19 +96,19 @@ impl Conductor<'_> {
     }
 
     fn judge(&mut self, number: usize, trouble: &Trouble) {
-        // What follows from the end of the job is no news.
+        // Failures that follow from the end of the job are not reported.
         if self.ending || self.waits_for_others(number, trouble) {
             return;
         }
         if trouble.what == What::NoInit {
-            // Its own host is told too: it does not know where others wait for it alone.
+            // Its own host is notified too: it does not know where others wait for that rank alone.
             self.gone(usize::MAX, RankEnd { rank: trouble.rank, failed: true }, false, false);
         }
         let line = trouble.line(&self.hosts[number].name);
         self.tell_trouble(&line, trouble.exit_code(), fate(&trouble.what, self.options.keeps));
     }
 
-    /// The same of a rank that has left without MPI_Finalize, while others have not.
+    /// Judges a rank that has left without MPI_Finalize, while others have not.
     pub(super) fn judge_unfinished(&mut self, line: &str, code: i32) {
         let fate = if self.options.keeps { Fate::GoesOn } else { Fate::Ends };
         self.tell_trouble(line, code, fate);

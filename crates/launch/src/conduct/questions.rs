@@ -1,26 +1,27 @@
-//! What mpiexec has asked all agents, and what they have said so far. Each answers in the order in which it was asked.
+//! The requests that mpiexec has sent to all agents, with their replies so far. Each agent replies in the order of the
+//! requests.
 //!
-//! Counts, which a tool may ask for, come without being asked at the end as well; the latest are kept (`host`), so here an
-//! answer of that kind only counts.
+//! Counters, which a tool may request, also arrive unrequested at the end; the latest are kept (`host`), so a reply of
+//! that kind is only counted here.
 
 use crate::frames::RankState;
 use hawser_boot::protocol::Inspect;
 
-/// Why the agents were asked.
+/// The reason for a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
     Timeout,
     Asked,
     IsItStuck,
-    /// Whether ranks look at their networks that others find no way to.
+    /// To learn whether ranks that others cannot reach poll their networks.
     IsItReached,
-    /// A tool wants to know it, by the number of its connection.
+    /// For a tool, by the number of its connection.
     Tool(u32, Inspect),
 }
 
 struct Question {
     why: Why,
-    /// The hosts that have not answered, by number.
+    /// The numbers of the hosts that have not replied.
     missing: Vec<usize>,
     states: Vec<(usize, RankState)>,
 }
@@ -28,7 +29,7 @@ struct Question {
 #[derive(Default)]
 pub struct Questions(Vec<Question>);
 
-/// A question with all its answers: the states of ranks and the numbers of their hosts.
+/// A request with all its replies: the states of ranks, with the numbers of their hosts.
 pub type Answered = (Why, Vec<(usize, RankState)>);
 
 impl Questions {
@@ -36,7 +37,7 @@ impl Questions {
         self.0.push(Question { why, missing: hosts, states: Vec::new() });
     }
 
-    /// Host number `host` has answered its oldest question: by states of its ranks, else by counts.
+    /// Records that host number `host` has replied to its oldest request: with states of its ranks, else with counters.
     pub fn answer(&mut self, host: usize, states: Option<Vec<RankState>>) {
         let of_kind = |why: Why| matches!(why, Why::Tool(_, Inspect::Stats)) == states.is_none();
         let mut open = self.0.iter_mut().filter(|question| question.missing.contains(&host));
@@ -46,12 +47,12 @@ impl Questions {
         }
     }
 
-    /// Nothing more comes from it.
+    /// Expects no more replies from the host.
     pub fn forget(&mut self, host: usize) {
         self.0.iter_mut().for_each(|question| question.missing.retain(|&missing| missing != host));
     }
 
-    /// The next question that everybody has answered.
+    /// Returns the next request to which all hosts have replied.
     pub fn answered(&mut self) -> Option<Answered> {
         let at = self.0.iter().position(|question| question.missing.is_empty())?;
         let question = self.0.remove(at);

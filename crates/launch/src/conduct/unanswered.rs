@@ -1,56 +1,56 @@
-//! Ranks that others have found no way to, or find none to any more: what was tried, and when the job is ended for it.
+//! The ranks that others cannot reach, or cannot reach any more: what was tried, and when the job is ended for it.
 //!
-//! A rank that computes or is stopped answers nothing and is waited for (docs/adr/0004-silence-is-not-death.md). Only
-//! seconds count in which both ranks looked at their networks, as their pages say: then what one said would have been
-//! heard by the other. Where one of the two has lost all its ports for good, a few seconds do in which the one that
-//! waits is in MPI. No I/O. Before it: `agents`, which hears of it; after it: `conduct`.
+//! A rank that computes or is stopped replies to nothing and is waited for (docs/adr/0004-silence-is-not-death.md).
+//! Only seconds count in which both ranks polled their networks, according to their pages: a frame sent by one would
+//! then have been received by the other. Where one of the two has lost all its ports for good, a few seconds suffice in
+//! which the waiting rank is in MPI. No I/O here. Used by `agents`, which receives the reports, and `conduct`.
 
 use crate::frames::RankState;
 use hawser_boot::protocol::Unanswered;
 use std::collections::{BTreeMap, HashMap};
 
-/// From when on people are told. All lengths of HELLO have been tried by then (docs/protocol.md, P8: 4 s).
+/// Seconds after which the user is warned. All lengths of HELLO have been tried by then (docs/protocol.md, P8: 4 s).
 const WARN_S: u64 = 5;
 
-/// Seconds until a job is ended of which a rank has lost all its ports for good: its peers' reports are here by then,
-/// and what both have said.
+/// Seconds until a job is ended of which a rank has lost all its ports for good: its peers' reports, and those of both
+/// ranks, have arrived by then.
 const GONE_S: u64 = 3;
 
-/// Where ranks are, by host's name.
+/// The host of a rank, by name.
 pub type Hosts<'a> = &'a dyn Fn(u32) -> String;
 
-/// A rank and one that does not answer it.
+/// A rank and a peer that does not answer it.
 struct Pair {
     rank: u32,
     what: Unanswered,
-    /// How often the two had looked at their networks when last asked.
+    /// The number of polls of the two, as last reported.
     looks: Option<[u64; 2]>,
-    /// Seconds in which both have.
+    /// Seconds in which both have polled.
     common_s: u64,
-    /// Seconds in which the rank has, while it or its peer had no port left.
+    /// Seconds in which the rank has polled, while it or its peer had no port left.
     gone_s: u64,
-    /// What the two have said of their own ports: whether they have none left, and what is wrong with each.
+    /// The two ranks' reports of their own ports: whether they have none left, and what is wrong with each.
     gone: [bool; 2],
     faults: [String; 2],
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Finding {
-    /// It is to be told, and the job goes on.
+    /// A warning for the user; the job goes on.
     Warn(String),
-    /// The job is to end, and this says why.
+    /// The reason why the job must end.
     End(String),
 }
 
-/// See the module.
+/// The ranks that cannot be reached; see the module.
 pub struct Reach {
-    /// 0: the job is never ended.
+    /// The limit in seconds; 0: the job is never ended.
     limit_s: u64,
-    /// By rank and peer.
+    /// The pairs, by rank and peer.
     pairs: BTreeMap<(u32, u32), Pair>,
-    /// Of these two people were told.
+    /// The pair that the user was warned of.
     warned: Option<(u32, u32)>,
-    /// A look is on its way.
+    /// A request for the ranks' states is pending.
     pub looks: bool,
 }
 
@@ -59,12 +59,12 @@ impl Reach {
         Reach { limit_s, pairs: BTreeMap::new(), warned: None, looks: false }
     }
 
-    /// Whether there is anything to look for.
+    /// Whether there is anything to check.
     pub fn is_needed(&self) -> bool {
         !self.pairs.is_empty()
     }
 
-    /// A rank has said something of its ways to a peer.
+    /// Takes a rank's report about its paths to a peer.
     pub fn told(&mut self, rank: u32, what: Unanswered, hosts: Hosts) -> Option<Finding> {
         if what.hopeless {
             return Some(Finding::End(format!(
@@ -84,14 +84,14 @@ impl Reach {
         None
     }
 
-    /// A rank is gone, what it wanted, and what others wanted of it.
+    /// Forgets a rank that is gone, with its reports and those about it.
     pub fn forget(&mut self, rank: u32) {
         let is_its = |of: (u32, u32)| of.0 == rank || of.1 == rank;
         self.pairs.retain(|&of, _| !is_its(of));
         self.warned = self.warned.filter(|&warned| !is_its(warned));
     }
 
-    /// What all ranks do, a second or more after the last time.
+    /// Takes the states of all ranks, a second or more after the last time.
     pub fn look(&mut self, states: &[(usize, RankState)], hosts: Hosts) -> Option<Finding> {
         let states: HashMap<u32, &RankState> = states.iter().map(|(_, state)| (state.rank, state)).collect();
         let state = |rank: u32| states.get(&rank).copied();
@@ -143,7 +143,7 @@ impl Reach {
         )
     }
 
-    /// For a report of what ranks do: the pair that has waited longest.
+    /// The pair that has waited longest, for a report of what ranks do.
     pub fn report(&self, hosts: Hosts) -> Option<String> {
         self.longest().map(|pair| self.state(pair, hosts))
     }
@@ -154,13 +154,13 @@ impl Reach {
 }
 
 impl Pair {
-    /// Of that rank; what it says comes next.
+    /// A pair of that rank; the caller fills in what it reports.
     fn of(rank: u32) -> Pair {
         let what = Unanswered::default();
         Pair { rank, what, looks: None, common_s: 0, gone_s: 0, gone: [false; 2], faults: Default::default() }
     }
 
-    /// A second or more has passed since the last time.
+    /// Counts a second, or more that has passed since the last time, as one.
     fn count(&mut self, rank: Option<&RankState>, peer: Option<&RankState>) {
         let Some((rank, peer)) = rank.zip(peer) else {
             self.looks = None;
@@ -178,7 +178,7 @@ impl Pair {
         }
     }
 
-    /// What is wrong with the ports of the two, each below its rank.
+    /// The faults of the ports of the two, each below its rank.
     fn faults(&self, hosts: Hosts) -> String {
         let of = |(rank, faults): (u32, &String)| match faults.as_str() {
             "" => String::new(),
@@ -210,7 +210,7 @@ fn reached_by_nothing(rank: u32, peer: u32, hosts: Hosts) -> String {
     format!("{} is reached by nothing from {}", who(peer, hosts), who(rank, hosts))
 }
 
-/// Lines below the one before them.
+/// Indents lines, below the line before them.
 fn indented(lines: &str) -> String {
     lines.lines().map(|line| format!("\n  {line}")).collect()
 }
@@ -243,7 +243,7 @@ mod tests {
         [(0, state(0)), (1, state(1))]
     }
 
-    /// Asks so often while the ranks look so much more at their networks each time; the last finding.
+    /// Checks `times` times while the ranks' polls grow by `steps` each time; returns the last finding.
     fn looks(reach: &mut Reach, from: &mut [u64; 2], steps: [u64; 2], times: u32) -> Option<Finding> {
         let mut last = None;
         for _ in 0..times {
@@ -294,7 +294,7 @@ mod tests {
     fn people_are_told_once_and_of_the_answer_too() {
         let (mut reach, mut at) = (Reach::new(60), [0; 2]);
         reach.told(0, unanswered(1, PAIRS), &hosts);
-        // The first look has nothing to compare with.
+        // The first check has nothing to compare with.
         assert_eq!(looks(&mut reach, &mut at, [1, 1], WARN_S as u32), None);
         let Some(Finding::Warn(text)) = looks(&mut reach, &mut at, [1, 1], 1) else { panic!("no warning") };
         assert!(

@@ -1,6 +1,6 @@
-//! Tools that ask about a job of several hosts (`hawser-info`): they are answered here, for all hosts at once.
+//! Answers tools that query a job of several hosts (`hawser-info`), for all hosts at once.
 //!
-//! Under the job's own name; the hosts' agents answer for their parts (`inspect`).
+//! The listener has the job's own name; the agents of the hosts answer for their parts (`inspect`).
 
 use hawser_boot::protocol::{Inspect, Message};
 use hawser_host::door::{CALLERS_PER_TURN, Door, Heard, Knock};
@@ -11,16 +11,16 @@ pub struct Visitors {
     door: Door,
 }
 
-/// What an event is about: the door, or the line of the visitor with this number before it.
+/// The source of an event: the listener, or the connection of the client with this number less one.
 const DOOR: u64 = 0;
 
 impl Visitors {
-    /// Opens the door. Its events are those from `token` on.
+    /// Opens the listener. Its events are those from `token` on.
     pub fn receive(job: &str, epoll: &mut Epoll, token: u64) -> io::Result<Visitors> {
         Ok(Visitors { door: Door::open(job, 0, epoll, token + DOOR)? })
     }
 
-    /// Something has happened at `event` past `token`: the visitor's number and what he wants, if he has said it.
+    /// Handles the event `event` past `token`. Returns the client's number and its request, if that has arrived.
     pub fn hear(&mut self, epoll: &mut Epoll, token: u64, event: u64) -> Option<(u32, Inspect)> {
         if event != DOOR {
             return self.hear_one((event - 1) as u32);
@@ -33,7 +33,7 @@ impl Visitors {
                     }
                 }
                 Knock::Stranger => {}
-                // A visitor who cannot be let in now is let in later: there is nothing to say.
+                // A client that cannot be accepted now is accepted later: there is nothing to report.
                 Knock::Nobody | Knock::Rest(_) => return None,
             }
         }
@@ -44,7 +44,7 @@ impl Visitors {
         match self.door.hear(number) {
             Heard::Message(Message::Inspect(what)) => Some((number, what)),
             Heard::Nothing => None,
-            // No rank has business here.
+            // Ranks must not connect here.
             _ => {
                 self.door.hang_up(number);
                 None
@@ -52,7 +52,7 @@ impl Visitors {
         }
     }
 
-    /// When the door is to be opened again, should it rest.
+    /// The time at which a listener that rests must be opened again.
     pub fn deadline_ns(&self) -> Option<u64> {
         self.door.deadline_ns()
     }

@@ -1,5 +1,5 @@
-//! Running mpiexec in tests: with a time limit, a mark in the environment of everything that it starts, and a look
-//! for what it left.
+//! Runs mpiexec in tests: with a time limit, with a mark in the environment of everything that it starts, and with a
+//! check for what it left behind.
 #![allow(dead_code)]
 
 use hawser_launch::pulse::SILENCE_S;
@@ -20,7 +20,7 @@ pub const RANK: &str = env!("CARGO_BIN_EXE_hawser-test-rank");
 
 /// The variable that marks the processes of one job.
 const MARK: &str = "HAWSER_TEST_MARK";
-/// The kernel has taken killed processes apart by then, on the slowest machine.
+/// The time within which the kernel has taken killed processes apart, on the slowest machine.
 const LEFT_WITHIN: Duration = Duration::from_secs(10);
 
 pub struct Job {
@@ -38,15 +38,15 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The job's own end has ended it: a host that is silent is given up later (`pulse::SILENCE_S`).
+    /// Asserts that the job ended by itself: a silent host is given up later (`pulse::SILENCE_S`).
     #[track_caller]
     pub fn ended_by_itself(&self) {
         assert!(self.took < Duration::from_secs(u64::from(SILENCE_S) - 1), "{:?} {}", self.took, self.err);
     }
 }
 
-/// A remote shell that runs the command here, whatever the host is called. `before` is what it does first, as a login
-/// script would.
+/// A remote shell that runs the command here, whatever the host is called. It runs `before` first, as a login script
+/// would.
 pub fn remote_shell(name: &str, before: &str) -> PathBuf {
     let file = std::env::temp_dir().join(format!("hawser-rsh-{name}-{}", host::pid()));
     fs::write(&file, format!("#!/bin/sh\nhost=$1; shift\n{before}\nexec sh -c \"$*\"\n")).unwrap();
@@ -54,7 +54,7 @@ pub fn remote_shell(name: &str, before: &str) -> PathBuf {
     file
 }
 
-/// Starts `mpiexec` with the words of `line`, RANK standing for the test's rank program.
+/// Starts `mpiexec` with the words of `line`; RANK stands for the test's rank program.
 pub fn start(line: &str) -> Job {
     let words: Vec<&str> = line.split_whitespace().map(|word| if word == "RANK" { RANK } else { word }).collect();
     start_words(&words, |command| command)
@@ -72,7 +72,8 @@ pub fn start_words(words: &[&str], prepare: impl FnOnce(&mut Command) -> &mut Co
     Job { child, mark, started: Instant::now() }
 }
 
-/// `nohup make test` and a shell's background leave these ignored, and whoever inherits that keeps it, as mpiexec should.
+/// Restores the default action of signals. `nohup make test` and a shell's background leave these ignored, and a
+/// process that inherits that keeps it, as mpiexec should.
 fn heed_signals() -> io::Result<()> {
     [signals::SIGHUP, signals::SIGINT, signals::SIGQUIT].into_iter().for_each(signals::restore_default);
     Ok(())
@@ -82,7 +83,7 @@ pub fn run(line: &str) -> Outcome {
     start(line).finish()
 }
 
-/// `mpiexec OPTIONS sh -c SCRIPT`.
+/// Runs `mpiexec OPTIONS sh -c SCRIPT`.
 pub fn run_script(options: &str, script: &str) -> Outcome {
     script_job(options, script).finish()
 }
@@ -102,17 +103,17 @@ impl Job {
         signals::send(self.pid(), signal).unwrap();
     }
 
-    /// Gives the input and closes it.
+    /// Writes the input and closes it.
     pub fn input(&mut self, bytes: &[u8]) {
         self.child.stdin.take().unwrap().write_all(bytes).unwrap();
     }
 
-    /// Processes of the job (mpiexec among them) that are alive.
+    /// The living processes of the job, mpiexec among them.
     pub fn processes(&self) -> Vec<i32> {
         marked(&self.mark)
     }
 
-    /// Waits until `condition` of the living processes holds.
+    /// Waits until `condition` holds for the living processes.
     pub fn until(&self, what: &str, mut condition: impl FnMut(&[i32]) -> bool) {
         let limit = Instant::now() + Duration::from_secs(10);
         while !condition(&self.processes()) {
@@ -151,7 +152,8 @@ impl Job {
         Outcome { code, out, err, took }
     }
 
-    /// No process of the job, no socket of its agent. The kernel may still be taking killed processes apart.
+    /// Asserts that no process of the job and no socket of its agent is left. The kernel may still be taking killed
+    /// processes apart.
     pub fn assert_nothing_left(&self) {
         let limit = Instant::now() + LEFT_WITHIN;
         let job = format!("@hawser-{}-{}-", host::user(), self.pid());
@@ -168,11 +170,11 @@ impl Job {
     }
 }
 
-/// A small generator, so that a failing run can be repeated by its number.
+/// A small generator with a seed, so that a failing run can be repeated.
 pub struct Dice(u64);
 
 impl Dice {
-    /// With its number.
+    /// Returns a generator with its seed.
     pub fn seeded() -> (u64, Dice) {
         let seed = std::env::var("HAWSER_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20261121);
         (seed, Dice(seed))
@@ -184,7 +186,7 @@ impl Dice {
     }
 }
 
-/// Living processes with the mark in their environment.
+/// The living processes with the mark in their environment.
 fn marked(mark: &str) -> Vec<i32> {
     let wanted = format!("{MARK}={mark}");
     let pids = fs::read_dir("/proc").unwrap().filter_map(|e| e.ok()?.file_name().to_str()?.parse::<i32>().ok());
@@ -210,17 +212,17 @@ pub fn command_line(pid: i32) -> String {
     String::from_utf8_lossy(&bytes).replace('\0', " ")
 }
 
-/// An agent of a job among its processes.
+/// The agent among a job's processes.
 pub fn agent_of(processes: &[i32]) -> Option<i32> {
     parts(processes, "__agent").first().copied()
 }
 
-/// The processes of mpiexec that have this part.
+/// The processes of the mpiexec program that run this subcommand.
 pub fn parts(processes: &[i32], subcommand: &str) -> Vec<i32> {
     processes.iter().copied().filter(|&pid| command_line(pid).contains(subcommand)).collect()
 }
 
-/// Programs (ranks and what they started) among a job's processes.
+/// The programs (ranks and what they started) among a job's processes.
 pub fn programs(processes: &[i32]) -> Vec<i32> {
     processes
         .iter()
@@ -229,7 +231,7 @@ pub fn programs(processes: &[i32]) -> Vec<i32> {
         .collect()
 }
 
-/// Numbers that differ from run to run become N: process numbers and times.
+/// Replaces numbers that differ from run to run, process ids and times, by N.
 pub fn mask(text: &str) -> String {
     let mut masked = String::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! A rank for the launcher's tests: attaches as an MPI library does, then does what its argument says.
+//! A rank for the launcher's tests: attaches as an MPI library does, then acts as its argument requests.
 #![forbid(unsafe_code)]
 
 use hawser_base::Peer;
@@ -27,7 +27,7 @@ impl Rank {
         Rank { world, segment }
     }
 
-    /// As MPI_Init does: nobody leaves before all have come.
+    /// Attaches as MPI_Init does: no rank leaves before all have attached.
     fn init() -> Rank {
         let rank = Rank::attach();
         rank.barrier();
@@ -77,7 +77,7 @@ impl Rank {
         self.world.tell(Word::Left);
     }
 
-    /// Publishes a card, and sleeps until those of all ranks are there.
+    /// Publishes a business card, and sleeps until those of all ranks have arrived.
     fn exchange(&self) -> Vec<String> {
         let (world, me) = (&self.world, self.segment.rank(self.world.identity().local_rank as usize));
         let card = format!("card {} of {}", world.identity().rank, self.segment.host());
@@ -125,7 +125,7 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let number = |i: usize| words.get(i).and_then(|w| w.parse::<i32>().ok()).unwrap_or(0);
     match words.first().map_or("", String::as_str) {
-        // Who am I, then leave in good order.
+        // Prints its identity, then leaves in good order.
         "hello" => {
             let rank = Rank::init();
             let world = &rank.world;
@@ -133,14 +133,14 @@ fn main() {
             println!("rank {} of {} app {app:?} of {program}", world.identity().rank, world.identity().size);
             rank.finalize();
         }
-        // Everybody's card, and whether the secret is a secret that all have.
+        // Prints every rank's business card, and whether all ranks have the same secret.
         "cards" => {
             let rank = Rank::init();
             let secret = rank.world.identity().secret;
             println!("{} {:?} {}", rank.exchange().join(", "), secret, u128::from_ne_bytes(secret.0));
             rank.finalize();
         }
-        // Rank 1 comes back, "once" or to leave again, while its agent has yet to hear that all had left.
+        // Rank 1 begins another session, "once" or to leave again, before its agent has received that all had left.
         "back" => {
             let rank = Rank::init();
             let (world, segment) = (&rank.world, &rank.segment);
@@ -192,7 +192,7 @@ fn main() {
             println!("rank {} is done", rank.world.identity().rank);
             rank.finalize();
         }
-        // Waits until a peer has ended, and says so.
+        // Waits until a peer has ended, and prints that.
         "widow" => {
             let rank = Rank::init();
             if rank.world.identity().rank == 1 {
@@ -212,7 +212,7 @@ fn main() {
             let _rank = Rank::init();
             sleep(Duration::from_secs(1000));
         }
-        // The named rank does the rest of the line's first word, the others wait for it.
+        // The named rank acts by the rest of the line, the others wait for it.
         "one" => {
             let rank = Rank::init();
             match rank.world.identity().rank == number(1) as u32 {
@@ -231,14 +231,14 @@ fn main() {
             let _rank = Rank::attach();
             sleep(Duration::from_secs(1000));
         }
-        // And waits for one of them.
+        // Attaches, then waits for one of those ranks.
         "await" => Rank::attach().receive(WaitPeer::Rank(number(1) as u32), 0),
         "finalize-then" => {
             let rank = Rank::init();
             rank.finalize();
             act(&rank, &words[1], number(2));
         }
-        // Children that do what they can to escape, then a wait.
+        // Starts children that try all they can to escape, then waits.
         "daemons" => {
             let rank = Rank::init();
             let script =
@@ -255,7 +255,7 @@ fn main() {
 fn act(rank: &Rank, act: &str, number: i32) {
     match act {
         "exit" => exit(number),
-        // Again and again: Rust's own handler of SIGSEGV gives way at its first time.
+        // Sends it repeatedly: Rust's own handler of SIGSEGV only removes itself the first time.
         "signal" => loop {
             let _ = signals::send(host::pid(), number);
             sleep(Duration::from_millis(10));

@@ -1,8 +1,8 @@
-//! What the gate has to say, in mpiexec's words, and the answers to tools.
+//! Translates the rank server's events into frames for mpiexec, and answers tools.
 //!
-//! What other hosts need goes up in a job of several hosts alone: the ranks of one host see it in their segment. A
-//! rank's output goes before the word of what is wrong with it. Nothing is decided here. Before it: `host::gate`; after
-//! it: `conduct`.
+//! In a job of several hosts alone, the events that other hosts need are sent up: the ranks of one host see them in
+//! their segment. A rank's output is sent before the report of its failure. Nothing is decided here. Uses `host::gate`;
+//! reports to `conduct`.
 
 use super::Run;
 use crate::agent::{Desk, gather};
@@ -14,7 +14,7 @@ use hawser_host::gate::{Event, Wrong};
 use hawser_job::Ending;
 
 impl Run {
-    /// Passes on all that the gate has to say.
+    /// Passes on all events of the rank server.
     pub(super) fn pass_on(&mut self, desk: &mut Desk) {
         while let Some(event) = self.gate.poll_event() {
             self.told(desk, event);
@@ -63,7 +63,7 @@ impl Run {
         }
     }
 
-    /// What a tool is answered.
+    /// The answer to a tool.
     fn answer_to(&self, what: Inspect) -> String {
         match what {
             Inspect::Stats => stats::text(&gather::counts(&self.gate)),
