@@ -13,7 +13,7 @@ PACKAGES := -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-ben
 # The names of the test programs of the crates that a pattern matches.
 tests = $(sort $(basename $(notdir $(wildcard crates/$(1)/tests/*.rs))) $(notdir $(patsubst %/,%,$(dir $(wildcard crates/$(1)/tests/*/main.rs)))))
 
-.PHONY: all setup build stage install demo lab test tidy unit unit-devices unit-programs unit-abis unit-libraries unit-documents loom sim e2e e2e-tools check-long bench drawing fmt lint clean
+.PHONY: all setup build stage install demo lab test tidy unit unit-devices unit-protocol unit-programs unit-abis unit-libraries unit-documents loom sim e2e e2e-tools check-long bench drawing fmt lint clean
 
 all: build
 
@@ -43,8 +43,8 @@ lab: stage
 # fetching of what the end-to-end tests need run beside each other.
 test: setup tidy
 	$(CARGO) test --workspace --no-run
-	$(MAKE) --keep-going --jobs 5 --output-sync=target unit-abis unit-libraries unit-devices unit-programs unit-documents \
-		e2e-tools
+	$(MAKE) --keep-going --jobs 6 --output-sync=target unit-abis unit-libraries unit-devices unit-protocol unit-programs \
+		unit-documents e2e-tools
 	$(MAKE) e2e
 
 # Layout, warnings, and what can be told from the sources alone: floors, imports, documents.
@@ -54,12 +54,13 @@ tidy: lint
 unit: setup
 	$(CARGO) test --workspace --no-fail-fast
 
-# The same in five parts. Tests of the ABIs take the libraries and tools in the folder that ARTEFACTS_UNDER_TEST names;
+# The same in six parts. Tests of the ABIs take the libraries and tools in the folder that ARTEFACTS_UNDER_TEST names;
 # without it they build them. They are named one by one because `-p` would compile some crates again with fewer features.
 ABI_TESTS := $(call tests,abi*)
-# The devices' tests wait for the network, and last as long as all others together.
+# The devices' tests wait for the network, those of the protocol and of matching compute, and most others wait for ranks.
 DEVICE_TESTS := $(call tests,dev-*)
-PROGRAM_TESTS := $(filter-out $(ABI_TESTS) $(DEVICE_TESTS),$(call tests,*))
+PROTOCOL_TESTS := $(filter-out $(DEVICE_TESTS),$(call tests,link) $(call tests,p2p))
+PROGRAM_TESTS := $(filter-out $(ABI_TESTS) $(DEVICE_TESTS) $(PROTOCOL_TESTS),$(call tests,*))
 
 unit-abis: stage
 	ARTEFACTS_UNDER_TEST=$(abspath $(TARGET)/release) $(CARGO) test --workspace --no-fail-fast $(patsubst %,--test %,$(ABI_TESTS))
@@ -67,6 +68,9 @@ unit-abis: stage
 # Nothing in them is installed: they need not wait for the release build.
 unit-devices: setup
 	$(CARGO) test --workspace --no-fail-fast $(patsubst %,--test %,$(DEVICE_TESTS))
+
+unit-protocol: setup
+	$(CARGO) test --workspace --no-fail-fast $(patsubst %,--test %,$(PROTOCOL_TESTS))
 
 unit-programs: setup
 	$(CARGO) test --workspace --no-fail-fast $(patsubst %,--test %,$(PROGRAM_TESTS))
