@@ -1,6 +1,6 @@
-//! The buffer arguments of a call: their datatype is looked up, and what can be wrong with them is checked.
+//! The buffer arguments of a call: looks up their datatype and checks them for errors.
 //!
-//! Before it: `abi` (an address, a count and a handle); after it: `types` and `p2p::buffer`.
+//! Used by `abi` (an address, a count and a handle); uses `types` and `p2p::buffer`.
 
 use crate::types;
 use hawser_base::{Class, Error, Handle, Result, UserMem};
@@ -16,7 +16,7 @@ pub struct Buf {
 }
 
 impl Buf {
-    /// The memory of a buffer of a predefined type; `None` where there is more to be said or checked.
+    /// The memory of a buffer of a predefined type; `None` where more must be checked.
     #[inline(always)]
     pub fn lean_memory(&self) -> Option<UserMem<'static>> {
         if self.count <= 0 {

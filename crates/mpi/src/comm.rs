@@ -1,6 +1,6 @@
-//! Communicators: a group, a pair of contexts, and what the application hangs on them (MPI-5.0 chapter 7).
+//! Communicators: a group, a pair of contexts, and what the application attaches to them (MPI-5.0 chapter 7).
 //!
-//! How new ones are agreed on is in `comm_create`. Before it: `abi::comm`; after it: `group`.
+//! The agreement on new ones is in `comm_create`. Used by `abi::comm`; uses `group`.
 
 use crate::attached::Attached;
 use crate::attributes::Attributes;
@@ -16,14 +16,15 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// See the module.
+/// A communicator.
 pub struct Comm {
-    /// Of point-to-point messages; the others are said by it. Written once, before anybody communicates on it.
+    /// The context of point-to-point messages; the others follow from it. Written once, before any member communicates
+    /// on it.
     context: AtomicU32,
     rank: u32,
     /// The local group.
     group: Arc<Group>,
-    /// Whom ranks in calls name: on an intercommunicator the remote group.
+    /// The processes that ranks in calls name: on an intercommunicator the remote group.
     counterparts: Arc<Group>,
     /// All members: on an intercommunicator of one group, then of the other, in the same order on both sides.
     everybody: Arc<Group>,
@@ -39,7 +40,7 @@ pub struct Comm {
     flags: OnceLock<Flags>,
     /// Its virtual topology, if it was made with one.
     topology: OnceLock<Arc<Topology>>,
-    /// What its collectives keep from call to call.
+    /// The state that its collectives keep from call to call.
     pub(crate) collective: desk::State,
     /// Partitions for which this rank has taken numbers.
     pub(crate) partitions_begun: AtomicU64,
@@ -132,7 +133,7 @@ impl Comm {
         &self.group
     }
 
-    /// Whom ranks in calls name: on an intercommunicator the remote group.
+    /// The processes that ranks in calls name: on an intercommunicator the remote group.
     #[inline(always)]
     pub fn counterparts(&self) -> &Arc<Group> {
         &self.counterparts
@@ -148,7 +149,7 @@ impl Comm {
         !Arc::ptr_eq(&self.group, &self.counterparts)
     }
 
-    /// On an intercommunicator: the local group is the first of the two in `everybody`.
+    /// Tells, on an intercommunicator, whether the local group is the first of the two in `everybody`.
     pub fn is_first(&self) -> bool {
         comes_first(&self.group, &self.counterparts)
     }
@@ -157,7 +158,7 @@ impl Comm {
         Handle::from_bits(self.handle.load(Relaxed)).unwrap_or(Handle::NULL)
     }
 
-    /// Said once, before the handle is given to anybody.
+    /// Sets the handle, once, before any caller gets it.
     pub fn set_handle(&self, handle: Handle) {
         self.handle.store(handle.bits(), Relaxed);
     }
@@ -219,7 +220,7 @@ impl Comm {
         self.hints.clear();
     }
 
-    /// A name for messages: its own, or what tells it from others.
+    /// Returns a name for messages: its own, or one that identifies it.
     pub fn display_name(&self) -> String {
         match self.name() {
             name if name.is_empty() && self.is_inter() => format!("intercommunicator #{}", self.context().number()),
@@ -251,7 +252,7 @@ impl Comm {
         Error::new(Class::Topology, format!("{} has no {what}; {maker}", self.display_name()))
     }
 
-    /// Said once, before the handle is given to anybody.
+    /// Sets the topology, once, before any caller gets the handle.
     pub fn set_topology(&self, topology: Arc<Topology>) {
         let _ = self.topology.set(topology);
     }

@@ -1,11 +1,11 @@
 //! Making and freeing communicators (MPI-5.0 §7.4.2, §7.4.3).
 //!
-//! All members agree on a number (`context_ids`) by a collective of their own; where all are on one host rank 0
-//! then takes a block of flags and tells the others. What is hung on a communicator is copied by its own rooms:
+//! All members agree on a number (`context_ids`) by a collective of their own; where all are on one host rank 0 then
+//! allocates a block of flags and broadcasts its number. Each kind of attached data is copied by its own module:
 //! attributes by `attributes`, the error handler by `errhandler`; duplicates share the topology. Names and hints are
 //! not copied.
 //!
-//! Before it: `abi::comm`; after it: `collective::team`.
+//! Used by `abi::comm`; uses `collective::team`.
 
 use crate::collective::team::Venue;
 use crate::comm::{Comm, CommRef, Flags};
@@ -46,7 +46,7 @@ fn duplicate(name: &'static str, comm: Handle) -> Result<Handle> {
     let new = process.comm(handle)?;
     new.inherit_topology(&old);
     if let Err(error) = new.attributes.copy_from(&old.attributes, comm) {
-        // What fails now has failed once already: the first error is the call's.
+        // A failure here follows an earlier one: the first error is the call's.
         let _ = new.attributes.delete_all(handle);
         discard(process, &new);
         return Err(error);
@@ -66,7 +66,7 @@ pub fn create(comm: Handle, group: Handle) -> Result<Handle> {
     if member { make(process, NAME, &old, Comm::with(context, group, remote)) } else { Ok(Handle::NULL) }
 }
 
-/// MPI_Comm_create_group: collective over the group alone; `tag` tells apart what threads create at once.
+/// MPI_Comm_create_group: collective over the group alone; `tag` distinguishes creations that threads begin at once.
 pub fn create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle> {
     const NAME: &str = "MPI_Comm_create_group";
     let process = process::get()?;
@@ -96,7 +96,7 @@ fn subgroup(process: &'static Process, comm: &Comm, group: Handle) -> Result<Arc
     Ok(group)
 }
 
-/// Nobody of the new group.
+/// The word of a member that is outside of the new group.
 const OUTSIDE: u64 = u64::MAX;
 
 /// The part of the remote group that its members name in MPI_Comm_create, as they order it.
@@ -186,7 +186,7 @@ fn sorted(all: &[u64], color: Option<u64>) -> Vec<u32> {
     members.into_iter().map(|(_, rank)| rank).collect()
 }
 
-/// MPI_Comm_split_type. What splits nothing further gives MPI_COMM_NULL, as do resources that nobody named.
+/// MPI_Comm_split_type. A type that splits nothing further gives MPI_COMM_NULL, as does a resource that is not named.
 pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Result<Handle> {
     let process = process::get()?;
     let old = process.comm(comm)?;
@@ -195,7 +195,7 @@ pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Resu
     let color = match split_type {
         UNDEFINED => None,
         COMM_TYPE_SHARED => piece(HOST),
-        // The next level below several hosts is the host; below a host no level is told apart (§7.4.2).
+        // The next level below several hosts is the host; below a host no levels are distinguished (§7.4.2).
         COMM_TYPE_HW_UNGUIDED => {
             if old.is_on_one_host(process) {
                 None
@@ -215,17 +215,17 @@ pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Resu
 }
 
 /// MPI_Comm_free: local, so that programs may free in any order, as their destructors do (MPI-5.0 §7.4.3: collective,
-/// but "anticipated that it will normally be implemented to be local"). Operations that are under way go on; the
-/// communicator goes with the last of them. Its number may be agreed on again before others have freed theirs: then it
-/// has another generation (`context_ids`), and its flags go with the last member.
+/// but "anticipated that it will normally be implemented to be local"). Pending operations continue; the communicator
+/// is removed with the last of them. Its number may be reused before others have freed theirs: then it has another
+/// generation (`context_ids`), and its flags go with the last member.
 pub fn free(handle: Handle) -> Result<()> {
     let process = process::get()?;
     let found = ending(process, handle, "freed")?;
     free_found(process, "MPI_Comm_free", &found)
 }
 
-/// MPI_Comm_disconnect: what is under way on the communicator ends first (MPI-5.0 §11.10.4), also where the program has
-/// freed its requests.
+/// MPI_Comm_disconnect: operations pending on the communicator end first (MPI-5.0 §11.10.4), also those whose requests
+/// the program has freed.
 pub fn disconnect(handle: Handle) -> Result<()> {
     const NAME: &str = "MPI_Comm_disconnect";
     let process = process::get()?;
@@ -314,7 +314,7 @@ pub(crate) fn agree(
     agree_by(process, &mut At(process, name, venue), salt(parent, which), member)
 }
 
-/// That of an agreement among members of `parent`; `which` tells those that may be under way at once.
+/// The salt of an agreement among members of `parent`; `which` distinguishes those that may be in progress at once.
 pub(crate) fn salt(parent: &Comm, which: u32) -> u32 {
     parent.context().number() ^ which.wrapping_mul(Context::NUMBERS)
 }
@@ -330,8 +330,8 @@ pub(crate) fn agree_by(
     Seeker { numbers: context_ids::shared(), member, threads: threads::multiple(), salt }.agree(rounds)
 }
 
-/// Gives back the numbers of communicators that are gone, once no queue holds anything of theirs, and what is asked
-/// back of processes that are gone.
+/// Gives back the numbers of communicators that are gone, once no queue holds anything of theirs, and releases the
+/// state of processes that are gone if that was requested.
 pub(crate) fn reap(process: &'static Process) {
     process.give_back();
     let retired = context_ids::here().take_retired();
@@ -374,7 +374,7 @@ fn share_flags(process: &'static Process, name: &'static str, new: &CommRef) -> 
     block_of(venue.spread(process, name, word_of(process, new.rank()))?)
 }
 
-/// What a member says of the block: rank 0 takes one.
+/// This member's word about the block of flags: rank 0 allocates one, and its number is the word.
 pub(crate) fn word_of(process: &Process, rank: u32) -> u64 {
     let mine = if rank == 0 { process.segment().allocate_flags() } else { None };
     mine.map_or(NO_BLOCK, u64::from)

@@ -1,6 +1,6 @@
 //! Error handlers: the objects, and the cell in which a communicator, window, file or session keeps its own (MPI-5.0 §9.3).
 //!
-//! They may be created and freed at any time by any thread (§11.4.1). Before it: `raise`, `comm`, `session`; after it:
+//! They may be created and freed at any time by any thread (§11.4.1). Used by `raise`, `comm`, `session`; uses
 //! `registry`.
 
 use crate::registry::Registry;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// A function of the application: the object's handle (dead or null if it has none) and the error code.
 pub type Function = Box<dyn Fn(Handle, i32) + Send + Sync>;
 
-/// What an error handler does.
+/// The action of an error handler.
 #[derive(Clone, Default)]
 pub enum Errhandler {
     /// MPI_ERRORS_ARE_FATAL: all connected processes end.
@@ -130,13 +130,13 @@ impl Errhandler {
     }
 }
 
-/// MPI_Comm_create_errhandler and its like for windows, files and sessions: `kind` says for which.
+/// MPI_Comm_create_errhandler and its like for windows, files and sessions (`kind`).
 pub fn create(kind: Kind, function: Function) -> Result<Handle> {
     let named = Mutex::new(Named { handle: Handle::NULL, uses: 0 });
     Errhandler::Call(Arc::new(Created { kind, function, named })).name()
 }
 
-/// How many the program has not freed.
+/// The number of error handlers that the program has not freed.
 pub fn left() -> usize {
     CREATED.len()
 }

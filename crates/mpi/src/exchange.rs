@@ -1,6 +1,6 @@
 //! MPI_Isendrecv and MPI_Isendrecv_replace: a send and a receive that end as one request (MPI-5.0 §3.11).
 //!
-//! Before it: `abi::p2p`; after it: `pt2pt`, whose blocking forms begin the same way, and `task`.
+//! Used by `abi::p2p`; uses `pt2pt`, whose blocking forms begin alike, and `task`.
 
 use crate::buffer::Buf;
 use crate::comm::CommRef;

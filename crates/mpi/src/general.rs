@@ -1,6 +1,7 @@
-//! The application's operation behind a generalized request: its functions, and what they say at its end (MPI-5.0 §13.2).
+//! The application's operation behind a generalized request: its functions, and their results at its end (MPI-5.0
+//! §13.2).
 //!
-//! Before it: `grequest`, `request`, `wait`; after it: `errors`.
+//! Used by `grequest`, `request`, `wait`; uses `errors`.
 
 use crate::errors;
 use hawser_base::{Class, Result};
@@ -8,7 +9,7 @@ use hawser_job::Waiting;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Where a status in the ABI's layout lies, which the query function fills in.
+/// The address of a status in the ABI's layout, which the query function fills in.
 #[derive(Clone, Copy, Debug)]
 pub struct StatusAt(pub usize);
 
@@ -16,7 +17,7 @@ pub struct StatusAt(pub usize);
 pub struct Functions {
     pub query: Box<dyn Fn(StatusAt) -> i32 + Send + Sync>,
     pub free: Box<dyn Fn() -> i32 + Send + Sync>,
-    /// Told whether the operation has ended.
+    /// The cancel function; its argument tells whether the operation has ended.
     pub cancel: Box<dyn Fn(bool) -> i32 + Send + Sync>,
 }
 

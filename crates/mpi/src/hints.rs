@@ -1,8 +1,8 @@
-//! Hints on a communicator (MPI-5.0 §7.4.4): what the application asserts is kept and told. Nothing here needs it:
-//! a receive that breaks an assertion works all the same.
+//! Hints on a communicator (MPI-5.0 §7.4.4): an assertion of the application is kept and returned. No code here relies
+//! on it: a receive that breaks an assertion works all the same.
 //!
-//! As in MPICH the known ones are told from the start, with their default; others are ignored.
-//! Before it: `abi::comm`, `comm_create`; after it: `info`.
+//! As in MPICH the known ones are returned from the start, with their default; others are ignored. Used by `abi::comm`,
+//! `comm_create`; uses `info`.
 
 use crate::info::Info;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -16,7 +16,7 @@ const ASSERTIONS: [&[u8]; 5] = [
     b"mpi_assert_strict_persistent_collective_ordering",
 ];
 
-/// Kinds of memory that buffers may lie in (MPI-5.0 §12.4.3): the program's and MPI_Alloc_mem's.
+/// Kinds of memory that buffers may use (MPI-5.0 §12.4.3): the program's and MPI_Alloc_mem's.
 pub(crate) const MEMORY_KINDS: [&[u8]; 2] = [b"mpi_memory_alloc_kinds", b"mpi,system"];
 
 /// The hints of one communicator: a bit for each assertion that holds.

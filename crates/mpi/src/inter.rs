@@ -1,10 +1,10 @@
-//! Intercommunicators: two groups that talk to each other (MPI-5.0 §7.6).
+//! Intercommunicators: two groups that communicate with each other (MPI-5.0 §7.6).
 //!
 //! Both sides have one context, agreed on as `comm_create` does it. Where they have no communicator in common yet, each
-//! round is one in the local group, one between the leaders, and the result spread in the local group. What fails at
-//! a leader before the other side has heard of it is told to the local group, which would wait for ever.
+//! round is one in the local group, one between the leaders, and the result spread in the local group. An error at a
+//! leader that does not reach the other side is sent to the local group, which would otherwise wait for ever.
 //!
-//! Before it: `abi::comm`, `comm_create`; after it: `comm`, `collective::team`.
+//! Used by `abi::comm`, `comm_create`; uses `comm`, `collective::team`.
 
 use crate::collective::team::Venue;
 use crate::comm::{Comm, CommRef};
@@ -61,7 +61,7 @@ pub fn create(
     make(process, NAME, &local, Comm::between(context, local.group().clone(), remote))
 }
 
-/// The remote group, as the leader tells it to the local group, or the class of its error.
+/// The remote group, as the leader sends it to the local group, or the class of its error.
 fn told(
     process: &'static Process,
     name: &'static str,
@@ -88,7 +88,7 @@ fn told(
     Ok(Arc::new(Group::of(peers, process.me()).in_session(local.group().session())))
 }
 
-/// The two leaders, and how they talk.
+/// The two leaders, with the communicator and the tag of their messages.
 struct Leaders {
     comm: CommRef,
     group: Arc<Group>,
@@ -234,7 +234,7 @@ fn in_both(process: &Process, peer: Peer) -> String {
     format!("{} is in both groups; they must have no process in common", process.told(peer))
 }
 
-/// MPI_Intercomm_merge. Where both groups say the same of `high`, that of the lower process comes first.
+/// MPI_Intercomm_merge. If both groups give the same `high`, the group of the lower process comes first.
 pub fn merge(comm: Handle, high: bool) -> Result<Handle> {
     const NAME: &str = "MPI_Intercomm_merge";
     let process = process::get()?;

@@ -1,6 +1,6 @@
 //! The state of a partitioned request: how the sender cuts the message, and which parts are ready or have arrived.
 //!
-//! How the parts travel is told in `partitioned`. Before it: `partitioned`, `request`; after it: `p2p`.
+//! The transfer of the parts is in `partitioned`. Used by `partitioned`, `request`; uses `p2p`.
 
 use crate::request::{Recipe, Request, Requests, State};
 use hawser_base::value::ANY_TAG;
@@ -11,20 +11,20 @@ use hawser_p2p::matching::{Envelope, Outcome, Want};
 use hawser_p2p::message::Target;
 use std::ops::Range;
 
-/// What a partitioned request keeps from start to start.
+/// The state that a partitioned request keeps from start to start.
 pub struct Partitioned {
     /// All partitions.
     pub whole: Buffer,
     pub partitions: u32,
     pub end: End,
-    /// Of each of the sender's partitions: it is ready, or it has arrived, in this round.
+    /// For each of the sender's partitions: it is ready, or it has arrived, in this round.
     pub done: Vec<bool>,
     /// Messages of this round that have not ended, or were not begun.
     pub open: u32,
-    /// What arrived in this round, in bytes.
+    /// The bytes that arrived in this round.
     pub bytes: u64,
     pub error: Option<Class>,
-    /// The introduction is under way.
+    /// The introduction is in progress.
     pub introducing: bool,
 }
 
@@ -36,7 +36,7 @@ pub enum End {
     Nobody,
 }
 
-/// How a sender cuts its message.
+/// The cut of a sender's message into partitions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Plan {
     pub partitions: u32,
@@ -59,7 +59,7 @@ impl Plan {
             .collect()
     }
 
-    /// None: no sender says so.
+    /// Decodes a plan. None: no sender sends this.
     pub fn decode(bytes: &[u8; Plan::BYTES]) -> Option<Plan> {
         let word = |i: usize| u64::from_le_bytes(bytes[8 * i..8 * i + 8].try_into().expect("a word has eight bytes"));
         let (partitions, first) = (u32::try_from(word(0)).ok()?, u32::try_from(word(2)).ok()?);
@@ -80,12 +80,12 @@ impl Plan {
         self.first.into()..u64::from(self.first) + u64::from(self.partitions)
     }
 
-    /// The sender's partitions that have bytes of the receiver's `partition`, of `partitions` with `bytes` in all. What no
-    /// sender fills has arrived with the whole message.
+    /// The sender's partitions that have bytes of the receiver's `partition`, of `partitions` with `bytes` in all.
+    /// Bytes that no sender fills have arrived with the whole message.
     pub fn covering(&self, partition: u32, partitions: u32, bytes: u64) -> Range<u32> {
         let (all, at) = (u128::from(self.partitions), u128::from(partition));
-        // `theirs` of a partition are as long as `ours` of the sender's; where both sides have as much, zero bytes too, the
-        // numbers say it.
+        // `theirs` of a partition are as long as `ours` of the sender's; where both sides have as many bytes, zero too,
+        // the numbers of partitions decide.
         let (ours, theirs) = match self.total() == u128::from(bytes) {
             true => (all, u128::from(partitions)),
             false => (u128::from(bytes / u64::from(partitions)), u128::from(self.bytes).max(1)),
@@ -122,7 +122,7 @@ impl Partitioned {
         Recipe::Partitioned(this)
     }
 
-    /// How the sender cuts the message, if that is known.
+    /// The cut of the sender's message, if that is known.
     pub fn plan(&self) -> Option<Plan> {
         match &self.end {
             End::Sender(plan, _) => Some(*plan),
@@ -183,7 +183,7 @@ impl Partitioned {
         }
     }
 
-    /// What the request says when all has ended.
+    /// The outcome of the request when all messages have ended.
     pub fn outcome(&self, tag: i32) -> Outcome {
         let envelope = Envelope { context: Context(0), source: Peer(u32::MAX), tag, bytes: self.bytes };
         Outcome { envelope, error: self.error, cancelled: false }

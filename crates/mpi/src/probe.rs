@@ -1,6 +1,6 @@
 //! Probes: what a receive would get, looked at or taken out of the queue (MPI-5.0 §3.8).
 //!
-//! Before it: `abi::p2p`; after it: the matching engine's held messages.
+//! Used by `abi::p2p`; uses the matching engine's held messages.
 
 use crate::buffer::{self, Buf};
 use crate::comm::Comm;
@@ -87,7 +87,7 @@ pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<Option<(Handle, St
     let Some(want) = pt2pt::want(&comm, source, tag)? else {
         return Ok(Some((handle::message::NO_PROC, Status::PROC_NULL)));
     };
-    // What this rank has under way in other communicators may be what its peer waits for before it sends.
+    // The peer may wait for this rank's pending operations in other communicators before it sends.
     process.lanes().glance(comm.lane());
     let mut lane = process.lane(comm.lane()).enter();
     let claimed = lane.core.engine.claim(&want).or_else(|| {
@@ -144,7 +144,7 @@ fn begin_mrecv(process: &'static Process, buf: &Buf, message: Handle) -> Result<
     Ok(lane.core.requests.handle(request))
 }
 
-/// MPI_Mrecv. The status of a receive that failed says what came, as MPI_Recv's.
+/// MPI_Mrecv. The status of a receive that failed describes what came, as MPI_Recv's does.
 pub fn mrecv(buf: &Buf, message: Handle) -> Result<Completed> {
     let mut request = begin_mrecv(process::get()?, buf, message)?;
     wait::wait("MPI_Mrecv", &mut request)

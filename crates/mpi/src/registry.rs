@@ -4,13 +4,13 @@
 //! they cannot rely on the thread level that a bare `Table` goes by. No function of the application runs
 //! under the lock, destructors included: `remove` gives the object out.
 //!
-//! Before it: `info`, `errhandler`, `attributes`; after it: `base::table`.
+//! Used by `info`, `errhandler`, `attributes`; uses `base::table`.
 
 use hawser_base::table::Table;
 use hawser_base::{Class, Error, Handle, Result};
 use std::sync::{Mutex, MutexGuard};
 
-/// See the module. Objects are cheap to clone (`Arc`).
+/// A table of handles under a lock. Objects are cheap to clone (`Arc`).
 pub struct Registry<T> {
     table: Mutex<Table<T>>,
     what: &'static str,
@@ -37,7 +37,7 @@ impl<T: Clone> Registry<T> {
         found.map(|object| T::clone(&object))
     }
 
-    /// How many there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.table().live().len()
     }

@@ -1,7 +1,7 @@
 //! Datatype handles: predefined ones by number, the application's in a table (MPI-5.0 chapter 5).
 //!
-//! What a type is, is the `datatype` room's; here it gets a handle, a name and attributes. Before it:
-//! `buffer`, `abi::datatype`; after it: the `datatype` room.
+//! The `datatype` crate has the types themselves; here they get a handle, a name and attributes. Used by `buffer`,
+//! `abi::datatype`; uses the `datatype` crate.
 
 use crate::attributes::Attributes;
 use crate::registry::full;
@@ -35,7 +35,7 @@ pub struct Made {
     extras: Extras,
 }
 
-/// What the application hangs on a type.
+/// The name and attributes of a type.
 #[derive(Default)]
 struct Extras {
     name: Mutex<Option<Vec<u8>>>,
@@ -159,8 +159,7 @@ pub fn commit(handle: Handle) -> Result<()> {
     with(handle, |datatype| datatype.commit())
 }
 
-/// MPI_Type_free: its attributes are deleted first; types made of it and calls under way keep what they
-/// need (§5.1.9).
+/// MPI_Type_free: its attributes are deleted first; types made of it and pending calls keep what they need (§5.1.9).
 pub fn free(handle: Handle) -> Result<()> {
     types()?.free(handle)
 }
@@ -174,7 +173,7 @@ pub fn left() -> Vec<String> {
     own.filter_map(|handle| types.name(handle).ok()).map(|name| String::from_utf8_lossy(&name).into_owned()).collect()
 }
 
-/// MPI_Type_dup: attributes are copied as their keys say; the commit state too, but not the name (§5.1.10).
+/// MPI_Type_dup: attributes are copied as their keys require; the commit state too, but not the name (§5.1.10).
 pub fn dup(handle: Handle) -> Result<Handle> {
     types()?.dup(handle)
 }
@@ -204,8 +203,8 @@ pub fn delete_attr(handle: Handle, keyval: Handle) -> Result<()> {
     types()?.extras(handle, |extras| extras.attributes.delete(Kind::Datatype, handle, keyval))?
 }
 
-/// What MPI_Type_get_contents gives, and the handles of the types in it, of which the application frees
-/// those that are not predefined (§5.1.13).
+/// The results of MPI_Type_get_contents, and the handles of the types in it; the application frees those that are not
+/// predefined (§5.1.13).
 pub fn contents(handle: Handle) -> Result<(Contents, Vec<Handle>)> {
     types()?.contents(handle)
 }
@@ -289,7 +288,7 @@ impl Types {
         let copied =
             self.extras(handle, |old| self.extras(new, |new| new.attributes.copy_from(&old.attributes, handle)));
         if let Err(error) = copied.and_then(|inner| inner?) {
-            // The copy's error is the one to tell; what the deletions say of a type that never was is not.
+            // The copy's error is reported; errors of the deletions, for a type that never was, are not.
             let _ = self.extras(new, |extras| extras.attributes.delete_all(new));
             self.made.remove(new);
             return Err(error);

@@ -48,7 +48,7 @@ struct ModelBoard {
     bells: Vec<Bell>,
 }
 
-/// How often a member was woken.
+/// The number of times that a member was woken.
 struct Bell {
     rings: Mutex<u64>,
     rung: Condvar,
@@ -180,7 +180,7 @@ struct ModelTrade<'a> {
     from: Vec<usize>,
 }
 
-/// What a test does in a step.
+/// The kind of step that a test runs.
 #[derive(Clone, Copy)]
 enum Step {
     Of(Spec),
@@ -242,7 +242,7 @@ fn run(board: &ModelBoard, me: usize, members: usize, steps: &[Step]) {
     }
 }
 
-/// What a step leaves with a member.
+/// The result that a step leaves with a member.
 fn result(spec: &Spec, n: usize, me: usize, members: usize) -> Option<u64> {
     let total = (0..members).map(|member| contribution(n, member)).sum();
     match spec.kind {

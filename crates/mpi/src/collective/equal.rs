@@ -1,10 +1,10 @@
 //! MPIX_EQUAL of the MPICH ABI: whether all members have the same data, of any datatype, as one int.
 //!
 //! MPICH takes it in MPI_Reduce and MPI_Allreduce alone (its src/mpi/coll/op/opequal.c; blocks of a scan or of a
-//! reduce_scatter could not be compared as a whole). All have the same where no bit is clear here and set there:
-//! one bitwise and over the data and its complement says so, which any algorithm may cut.
+//! reduce_scatter could not be compared as a whole). All have the same if no bit is clear on one and set on another:
+//! one bitwise AND over the data and its complement shows that, which any algorithm may cut.
 //!
-//! Before it: `reductions`; after it: `team`.
+//! Used by `reductions`; uses `team`.
 
 use super::check::{in_place_forbidden, no_alias, part_of};
 use super::reductions::Vectors;

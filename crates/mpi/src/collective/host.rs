@@ -1,10 +1,10 @@
-//! Waiting in host steps: the protocol of `desk::flags` on a communicator's block.
+//! Waiting in shm steps (host steps): the protocol of `desk::flags` on a communicator's block.
 //!
-//! A rank that waits here keeps its other traffic moving: it looks at its lanes every few turns, each turn
-//! while operations of its own are under way, and always before it sleeps. No lane is held here at any time,
-//! since reductions call the application's functions.
+//! A rank that waits here keeps its other traffic moving: it polls its lanes every few turns, each turn while
+//! operations of its own are pending, and always before it sleeps. No lane is held here at any time, since reductions
+//! call the application's functions.
 //!
-//! Before it: `run` and the short ways of `whole` and `reductions`; after it: `desk::host`, `transport::Idle`.
+//! Used by `run` and the fast paths of `whole` and `reductions`; uses `desk::host`, `transport::Idle`.
 
 use crate::comm::Comm;
 use crate::desk::exchange::Trade;
@@ -75,7 +75,8 @@ fn complete(
     }
     let mut ended = poll(host, &mut phase);
     if ended.is_none() && !process.patience().is_crowded() && !multiple() {
-        // The first turns of a wait ask for the time and for other work, which takes as long as a short step.
+        // These turns precede the wait proper, whose first turns read the clock and look for other work, which takes as
+        // long as a short step.
         for _ in 0..DIRECT_TURNS {
             std::hint::spin_loop();
             ended = poll(host, &mut phase);
@@ -98,8 +99,8 @@ fn complete(
 /// Turns at the flags alone, with a core for every rank: the time of a short step.
 const DIRECT_TURNS: u32 = 32;
 
-/// Every how many turns the lanes are looked at: while operations of this rank are under way, and while none
-/// is; with a core for every rank, and with more ranks than cores, where a turn is a yield.
+/// The number of turns between two polls of the lanes: while operations of this rank are pending, and while none is;
+/// with a core for every rank, and with more ranks than cores, where a turn is a yield.
 const LOOK_SPINNING: [u32; 2] = [8, 64];
 const LOOK_YIELDING: [u32; 2] = [1, 8];
 
@@ -154,7 +155,7 @@ fn wait_peer_or_none(peer: Option<Peer>) -> hawser_job::WaitPeer {
     peer.map_or(hawser_job::WaitPeer::None, |peer| wait_peer(Some(peer)))
 }
 
-/// A member that has ended before it was through this step.
+/// Returns a member that has ended before it had left this step.
 fn lost_member(process: &Process, comm: &Comm, host: &Host) -> Option<Peer> {
     let lives = process.segment().lives();
     if !lives.has_any() {
@@ -171,7 +172,8 @@ fn dead(process: &Process, peer: Peer) -> Error {
 }
 
 impl Process {
-    /// Whether operations of this rank are under way on any lane; what other threads do counts as such.
+    /// Tells whether operations of this rank are pending on any lane; a lane that another thread attends to counts as
+    /// such.
     fn has_operations(&'static self) -> bool {
         self.lanes().active().any(|lane| match self.lane(lane).visit(None) {
             Visit::Inside(lane) => !lane.core.engine.is_idle() || !lane.is_quiet() || !lane.is_drained(),

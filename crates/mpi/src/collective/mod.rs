@@ -5,7 +5,7 @@
 //! A communicator's own state for this is its `Desk`; nothing here is shared between communicators, so that
 //! threads on different ones do not meet.
 //!
-//! Before it: `abi::coll`, `comm_create`; after it: `pt2pt` and the flags of the job's segment.
+//! Used by `abi::coll`, `comm_create`; uses `pt2pt` and the flags of the job's segment.
 
 mod agreement;
 mod check;
@@ -187,7 +187,8 @@ fn plan_on(comm: &Comm, call: &Call<'_>, tuning: &Tuning, schedule: &mut Schedul
     }
 }
 
-/// What the parameters force, read again only after a tool has set one; a wrong value was refused at the start.
+/// The algorithms that parameters force, read again only after a tool has set one; a wrong value was refused at the
+/// start.
 fn forced() -> Result<Forced> {
     static FORCED: Mutex<Option<(u32, Forced)>> = Mutex::new(None);
     let changes = param::changes();
@@ -200,7 +201,7 @@ fn forced() -> Result<Forced> {
     Ok(forced)
 }
 
-/// What communication costs on a communicator, from what all members know alike.
+/// The cost model of a communicator, from what all members know alike.
 fn model(process: &Process, comm: &Comm) -> Model {
     let segment = process.segment();
     let (ranks, cores) = (segment.local_size() as u32, segment.facts().cores);
@@ -220,14 +221,15 @@ impl Comm {
         fits.contains(&self.size()) && !self.is_inter() && self.is_on_one_host(process)
     }
 
-    /// How schedules see an intercommunicator; they number its members as `everybody` does.
+    /// The two groups of an intercommunicator, as schedules see them; they number its members as `everybody` does.
     pub(crate) fn sides(&self) -> Option<Sides> {
         let local = Place { rank: self.rank(), size: self.size() };
         let remote = self.counterparts().size();
         self.is_inter().then(|| Sides { local, remote, first: self.is_first() })
     }
 
-    /// The communicator is freed and this member is through with its collectives. Whether it was the last.
+    /// Records that the communicator is freed and this member is through with its collectives. Returns true for the
+    /// last member.
     pub(crate) fn depart_from_flags(&self) -> bool {
         let Some(mut desk) = self.collective.0.try_enter() else { return false };
         desk.host = None;

@@ -1,6 +1,6 @@
 //! Collectives that move blocks: gather, scatter, allgather, alltoall and their variants with counts for each rank.
 //!
-//! `None` as a buffer is MPI_IN_PLACE. Before it: `abi::coll`; after it: `run`, by way of `Desk::execute`.
+//! `None` as a buffer is MPI_IN_PLACE. Used by `abi::coll`; uses `run`, by way of `Desk::execute`.
 
 use super::check::{self, NO_DATA, Part, blocks, may_be_in_place, no_alias, own_block, part_of, typed, vector};
 use super::nonblocking::{Names, names};
@@ -86,8 +86,8 @@ pub(super) fn one(buf: &Buf) -> Result<(Side, Data)> {
     Ok((Side::One { at: buf.at, count: data.count, datatype }, data))
 }
 
-/// What a rank has for itself is as long as what it takes, and lies elsewhere. Buffers that begin at one address and
-/// whose types or places make different bytes of it are not the same memory.
+/// Checks a rank's block for itself: it is as long on both sides, and does not alias. Buffers that begin at one address
+/// and whose types or places make different bytes of it are not the same memory.
 fn own_blocks(job: &Job, (give, take): (&Blocks<'_>, &Blocks<'_>), rank: u32) -> Result<()> {
     own_block(give.bytes(rank), take.bytes(rank))?;
     let (from, into) = (job.send.data_at(rank, give.displs.at(rank)), job.recv.data_at(rank, take.displs.at(rank)));

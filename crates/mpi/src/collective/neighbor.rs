@@ -1,8 +1,7 @@
 //! Neighbourhood collectives: each rank exchanges blocks with its neighbours in the communicator's topology.
 //!
-//! There is no MPI_IN_PLACE, and both buffers may begin at the same address: halos and what is sent to them lie in one
-//! array. Before it: `abi::coll`; after it: `topology`, which says who the neighbours are, and `run`,
-//! by way of `Desk::perform`.
+//! There is no MPI_IN_PLACE, and both buffers may begin at the same address: halos and the data sent to them lie in one
+//! array. Used by `abi::coll`; uses `topology`, which names the neighbours, and `run` through `Desk::perform`.
 
 use super::check::{own_block, typed};
 use super::movement::{Many, TypedBuf, VectorBuf, one};

@@ -1,9 +1,9 @@
 //! Collectives that reduce: reduce, allreduce, reduce_scatter, scan and their kin.
 //!
-//! `None` as the send buffer is MPI_IN_PLACE. All ranks get the same bits, from run to run: `coll` fixes who
-//! computes what in which order, and host steps fold in rank order. MPI_Reduce_local is in `ops`.
+//! `None` as the send buffer is MPI_IN_PLACE. All ranks get the same bits, from run to run: `coll` fixes which rank
+//! computes what in which order, and shm steps (host steps) fold in rank order. MPI_Reduce_local is in `ops`.
 //!
-//! Before it: `abi::coll`; after it: `host` where the data is short and all members are on one host, else `run`.
+//! Used by `abi::coll`; uses `host` where the data is short and all members are on one host, otherwise `run`.
 
 use super::check::{self, Part, may_be_in_place, no_alias, part_of};
 use super::equal::equal;
@@ -39,14 +39,14 @@ impl Reducing<'_> {
         Side::One { at, count, datatype: self.datatype.clone() }
     }
 
-    /// What the engine needs; each buffer with its count.
+    /// The job for the engine; each buffer with its count.
     fn job(self, send: Option<(UserPtr<'static>, u64)>, recv: Option<(UserPtr<'static>, u64)>) -> Job {
         let side = |end: Option<(UserPtr<'static>, u64)>| end.map_or(Side::None, |(at, count)| self.side(at, count));
         Job { send: side(send), recv: side(recv), reduction: Some((self.reducer, self.datatype.clone())) }
     }
 }
 
-/// Of a rank that has no part in one.
+/// The reduction of a rank that has no part in one.
 const NOTHING: Reduction = Reduction { count: 0, type_size: 0, dense: true, commutative: true, in_place: false };
 
 /// The arguments that most reductions have: `send` and `recv` hold `count` elements each.
@@ -249,7 +249,7 @@ fn scattered<'a>(
         let total = (0..comm.size()).map(|rank| counts.at(rank)).try_fold(0i64, i64::checked_add);
         let total = total.ok_or_else(|| Error::new(Class::Count, "the sum of the counts fits no memory"))?;
         let mine = counts.at(comm.rank());
-        // The input has all blocks; in place it lies in the receive buffer, which then is as long.
+        // The input has all blocks; with MPI_IN_PLACE it is the receive buffer, which then is as long.
         let whole = Vectors { count: total, ..*vectors };
         let mut reducing = whole.check(datatype, vectors.send.is_none())?;
         let received = if let Some(send) = vectors.send {
@@ -266,7 +266,7 @@ fn scattered<'a>(
             let step = shares.exchange();
             return host::exchange(process, comm, host, name, Phase::Enter, &step, &mut shares).map(|()| Handle::NULL);
         }
-        // A block's own count where blocks are equal; else `counts` say it.
+        // A block's own count if blocks are equal; otherwise `counts` has it.
         reducing.data.count = if matches!(counts, Ints::Same(_)) { mine as u64 } else { total as u64 };
         let call = call(counts, reducing.data);
         let job = reducing.job(vectors.send.map(|at| (at, total as u64)), Some((vectors.recv, received as u64)));

@@ -247,7 +247,8 @@ fn calls_that_do_not_belong_together_are_found_out() {
     assert_eq!(ended(3, &|me| (Kind::Reduce { root: 2 }, 8 + 8 * (me & 1))), [Well, Well, Mismatch]);
 }
 
-/// Those who need its data, that is: a broadcast's root and who only gives ends well.
+/// The members that need its data notice, that is: the root of a broadcast, and a member that only contributes, end
+/// well.
 #[test]
 fn a_member_whose_data_are_spoilt_gives_none_and_is_found_out() {
     let reducer = sum();
@@ -324,7 +325,7 @@ fn a_member_that_died_within_a_step_is_lost_to_it_and_one_that_was_through_is_no
         assert_eq!(poll(1, &mut next), None);
         assert_eq!(hosts[1].lost_among(|member| member == 0), Some(0), "to the next step");
     }
-    // Who only gives is through at once.
+    // A member that only contributes is through at once.
     let mut pair = hosts(2);
     let buffer = Buffer::Dense(lent(4));
     let parts = Parts { from: buffer.clone(), into: buffer, ..Parts::NONE };
@@ -371,12 +372,13 @@ fn host_steps_take_microseconds() {
     }
 }
 
-/// What rank `from` has for rank `to`, where it has a block for each.
+/// The block of rank `from` for rank `to`, where it has one for each.
 fn block(from: u32, to: u32) -> i64 {
     i64::from(from * 100 + to)
 }
 
-/// One call of `pattern` with blocks of one element: by `Even` where `plain`, else by its plan. What it leaves in the receive buffer.
+/// One call of `pattern` with blocks of one element: by `Even` if `plain`, otherwise by its plan. Returns the receive
+/// buffer.
 fn exchanged(host: &mut Host, pattern: Pattern, place: Place, plain: bool) -> Vec<i64> {
     let Place { rank, size } = place;
     let [send, recv] = [(); 2].map(|()| SharedMem::of_slice(vec![0; 8 * size as usize].leak()));
