@@ -26,8 +26,9 @@ pub(crate) struct Args<'a> {
     pub uniform: bool,
 }
 
-/// Many pairs that talk across the whole network at once share its links; neighbours on a ring do not. Within a host there is
-/// nothing but its memory to share (measured, 8 ranks on two cores, blocks of 256 KiB: spread 1.24 ms, ring 1.40).
+/// Many pairs that communicate across the whole network at once share its links; neighbours on a ring do not. Within a
+/// host there is nothing but its memory to share (measured, 8 ranks on two cores, blocks of 256 KiB: spread 1.24 ms,
+/// ring 1.40).
 fn contention(t: &Tuning) -> f64 {
     if t.one_host { 1.0 } else { 1.5 }
 }
@@ -92,7 +93,7 @@ impl<'a> Args<'a> {
     ];
 }
 
-/// What a rank lacks at the start.
+/// The part of the result that a rank lacks at the start.
 fn share(s: &Shape) -> f64 {
     s.n() * (s.p() - 1.0) / s.p()
 }
@@ -198,7 +199,7 @@ fn ring(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     args.place_own(place, s);
 }
 
-/// Everybody sends its block to everybody, a window at a time.
+/// Every rank sends its block to every other, a window at a time.
 fn spread(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     for step in 1..place.size {
         let from = place.before(step);
@@ -240,7 +241,7 @@ fn exchange(args: &Args, between: &Team, t: &Tuning, s: &mut Schedule) {
     s.end_round();
 }
 
-/// Blocks lie packed in the order of ranks from this one on; in round k a rank fetches up to 2^k of them.
+/// Blocks are packed in the order of ranks from this one on; in round k a rank fetches up to 2^k of them.
 fn bruck(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let size = place.size;
     let total: u64 = args.shape(place, t).bytes;

@@ -9,9 +9,10 @@
 //! | spread | MPICH "scattered" | p / outstanding | n (p − 1) |
 //! | pairwise | MPICH "pairwise" | p − 1 | n (p − 1), one message a time |
 //!
-//! n is one block. Counts of the v- and w-variants are known to the two ends of a message alone, so their
-//! choice may depend only on the size of the communicator, and between two ranks on all; who passes their blocks on is told
-//! the lengths first, and long ones go straight. In place host and exchange fit, and bruck and two_level equal blocks.
+//! n is one block. Counts of the v- and w-variants are known to the two ends of a message alone, so their choice may
+//! depend only on the size of the communicator, and between two ranks on all; a rank that forwards their blocks
+//! receives the lengths first, and long blocks are sent directly. In place host and exchange fit, and bruck and
+//! two_level equal blocks.
 
 use crate::algorithm::Algorithm;
 use crate::bruck;
@@ -30,14 +31,14 @@ pub(crate) struct Args<'a> {
     pub uniform: bool,
 }
 
-/// Several streams into one rank get in each other's way on a network; within a host it is the rounds of one message that hold
-/// everybody up (measured, 8 ranks on two cores, blocks of 1 MiB: spread 5.7 ms, pairwise 8.9).
+/// Several streams into one rank get in each other's way on a network; within a host it is the rounds of one message
+/// that hold all ranks up (measured, 8 ranks on two cores, blocks of 1 MiB: spread 5.7 ms, pairwise 8.9).
 fn contention(t: &Tuning) -> f64 {
     if t.one_host { 1.0 } else { 1.25 }
 }
 
-/// What a local copy step costs however few its bytes (an estimate: dispatch and a call of memcpy). It keeps
-/// small communicators, where Bruck saves hardly a message, from packing.
+/// The cost of a local copy step however few its bytes (an estimate: dispatch and a call of memcpy). It keeps small
+/// communicators, where Bruck saves hardly a message, from packing.
 const COPY_STEP_US: f64 = 0.02;
 
 impl<'a> Args<'a> {
@@ -134,7 +135,7 @@ impl Args<'_> {
         }
     }
 
-    /// What goes to a rank, and its bytes.
+    /// The block for a rank, and its bytes.
     fn given(&self, rank: u32) -> (Span, u64) {
         match self.in_place {
             true => (self.recv.span(Buffer::Recv, rank), self.recv.bytes(rank)),
@@ -283,7 +284,7 @@ fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
 /// Blocks of equal size in scratch memory, row by row.
 struct Table {
     buffer: Buffer,
-    /// Where it begins.
+    /// The offset at which it begins.
     at: u64,
     each: u64,
     columns: u32,
@@ -305,7 +306,7 @@ impl Table {
     }
 }
 
-/// Of each other host what its ranks give to those of this one.
+/// Exchanges blocks between hosts: returns, for each other host, the blocks of its ranks for those of this one.
 fn exchange_hosts(rows: &Table, between: &Team, local: &Team, t: &Tuning, s: &mut Schedule) -> Vec<Option<Table>> {
     let members: Vec<&[u32]> = t.known_hosts().members().collect();
     let (own, each) = (local.place.size, rows.each);

@@ -49,7 +49,7 @@ fn host(_: &(), _: Place, _: &Tuning, s: &mut Schedule) {
     s.host(HostStep::Barrier);
 }
 
-/// In round k everybody tells the rank 2^k ahead that 2^k ranks up to itself have come.
+/// In round k every rank reports to the rank 2^k ahead that 2^k ranks up to itself have come.
 fn dissemination(_: &(), place: Place, _: &Tuning, s: &mut Schedule) {
     let mut distance = 1;
     while distance < place.size {

@@ -119,8 +119,8 @@ fn close(args: &Args, place: Place, buffer: Buffer, s: &mut Schedule) {
     }
 }
 
-/// Relative rank v gets chunk v down a binomial tree; then chunks go round the ring, past those who have
-/// them from the tree already.
+/// Relative rank v gets chunk v down a binomial tree; then chunks go round the ring, except to ranks that have them
+/// from the tree already.
 fn scatter_ring(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     let tree = Tree::new(place, args.root);
     let (size, bytes) = (place.size, args.data.bytes());

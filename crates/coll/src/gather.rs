@@ -7,8 +7,9 @@
 //! | two_level | to one rank a host, from there in one message | hosts / outstanding at the root | n p / hosts |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n |
 //!
-//! n is one block. Blocks of other ranks travel packed in scratch memory. Of MPI_Gatherv only the root knows the counts: who
-//! passes blocks on is told their lengths first (binomial: as many rounds more), and long ones go straight to the root.
+//! n is one block. Blocks of other ranks travel packed in scratch memory. In MPI_Gatherv only the root knows the
+//! counts: a rank that forwards blocks receives their lengths first (binomial: as many rounds more), and long ones are
+//! sent directly to the root.
 
 use crate::algorithm::Algorithm;
 use crate::call::{Blocks, Data, Place};
@@ -168,7 +169,8 @@ fn collect(args: &Args, local: &Team, t: &Tuning, s: &mut Schedule) -> Span {
     Span::bytes(all, 0, bytes * u64::from(local.place.size))
 }
 
-/// At the root: hosts whose ranks follow each other lie where they belong, others pass through scratch memory.
+/// At the root: blocks of hosts whose ranks follow each other are received in place, others pass through scratch
+/// memory.
 fn take_hosts(args: &Args, place: Place, leaders: &[u32], t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let bytes = args.recv.bytes(place.rank);

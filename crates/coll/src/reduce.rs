@@ -25,7 +25,7 @@ use std::ops::Range;
 pub(crate) struct Args {
     pub root: u32,
     pub data: Reduction,
-    /// Where this rank's operand is, and at the root the result.
+    /// The buffers of this rank's operand and, at the root, of the result.
     pub input: Buffer,
     pub output: Buffer,
 }
@@ -74,7 +74,7 @@ impl Args {
     }
 
     pub fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
-        // What only the root knows may not decide.
+        // A property that only the root knows must not decide.
         Shape { in_place: false, ..self.data.shape(place, tuning) }
     }
 
@@ -182,8 +182,8 @@ fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// Reduces what the ranks of this host have to one of them. Where that is on the leader: where the root wants it, or in memory of
-/// the schedule; with nobody to share the host with, where it was.
+/// Reduces the data of this host's ranks to one of them. Returns the place of the result on the leader: where the root
+/// wants it, or in memory of the schedule; for a rank alone on its host, where it was.
 pub(crate) fn reduce_to(leader: u32, args: &Args, place: Place, t: &Tuning, s: &mut Schedule) -> Buffer {
     let local = t.known_hosts().local(place.rank);
     if local.place.size == 1 {

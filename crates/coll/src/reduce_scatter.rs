@@ -30,12 +30,12 @@ pub(crate) struct Args {
     /// The whole vector.
     data: Reduction,
     blocks: Edges,
-    /// Where this rank's operand is, and the result.
+    /// The buffers of this rank's operand and of the result.
     input: Buffer,
     output: Buffer,
 }
 
-/// Where blocks begin: by a rule, or by sums of the counts.
+/// The begins of blocks: by a rule, or by sums of the counts.
 enum Edges {
     Equal(u64),
     Each(Vec<u64>),
@@ -146,7 +146,7 @@ impl Args {
         self.blocks(rank, rank + 1)
     }
 
-    /// Where this rank's result goes: the front of its buffer.
+    /// The place of this rank's result: the front of its buffer.
     fn result(&self, place: Place) -> Span {
         let own = self.block_of(place.rank);
         Span::elements(self.output, 0, own.end - own.start)
@@ -238,7 +238,7 @@ fn host_parts(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     }
     let (own, result) = (args.block_of(place.rank), args.result(place));
     let (slot, at) = (|rank| Giver { rank, bytes: args.data.bytes() }, own.start * args.data.type_size);
-    // Whoever has no block need not wait.
+    // A rank that has no block need not wait.
     let sources = if own.is_empty() { Ranks::Nobody } else { Ranks::All };
     s.exchange(args.data.bytes(), Ranks::All, sources);
     s.put(0, piece(args.input, &(0..args.data.elements())));
@@ -248,7 +248,7 @@ fn host_parts(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// Whoever has given a block goes on to the next; only its own holds a rank up.
+/// A rank that has contributed to a block goes on to the next; only its own block holds it up.
 fn host_blocks(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let result = args.result(place);
     // In place the receive buffer is still being read.

@@ -60,7 +60,7 @@ pub(crate) fn cost_of_chain(s: &Shape, t: &Tuning) -> f64 {
     (s.p() - 1.0) * (t.model.message_us + s.n() * (t.model.byte_us + t.model.reduce_us) / t.model.load)
 }
 
-/// All give, also the last one, who takes its own operand from its slot.
+/// All ranks contribute, also the last one, which reads its own operand from its slot.
 fn host(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
     let all = 0..data.elements();
     if all.is_empty() {
@@ -167,7 +167,7 @@ pub(crate) fn before_host(
     Some(before)
 }
 
-/// Of a scan on each host, an exscan between hosts, and a tree on each host.
+/// The cost of a scan on each host, an exscan between hosts, and a tree on each host.
 pub(crate) fn cost_of_levels<A>(rows: &[Algorithm<A>], s: &Shape, t: &Tuning) -> f64 {
     let (hosts, within) = (t.known_hosts(), t.within());
     let levels = Shape { size: hosts.largest(), ..*s }.levels();

@@ -7,7 +7,8 @@
 //! | two_level | to one rank a host in one message, and on from there | hosts / outstanding at the root | n (p − 1) at the root |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n (p − 1) at the root |
 //!
-//! n is one block. The mirror of gather, also in that who passes on blocks of MPI_Scatterv is told their lengths first.
+//! n is one block. The mirror of gather, also in that a rank that forwards blocks of MPI_Scatterv receives their
+//! lengths first.
 
 use crate::algorithm::Algorithm;
 use crate::call::{Blocks, Data, Place};
@@ -28,9 +29,9 @@ pub(crate) struct Args<'a> {
     pub uniform: bool,
 }
 
-/// What a further message costs whose sender does nothing else and knows its length, while who passes blocks on is still told
-/// (fitted to docs/measurements/2026-11-23-collectives.md, Blocks of unlike lengths: the receivers' part does not
-/// count).
+/// The cost of a further message whose sender does nothing else and knows its length, while ranks that forward blocks
+/// still receive the lengths (fitted to docs/measurements/2026-11-23-collectives.md, Blocks of unlike lengths: the
+/// receivers' part does not count).
 const GIVEN_US: f64 = 0.15;
 
 impl<'a> Args<'a> {

@@ -1,6 +1,6 @@
-//! What selection comes to, for people: a collective's algorithm by the length of its data.
+//! The results of selection, for people: a collective's algorithm by the length of its data.
 //!
-//! It asks `plan` as a call would. Before it: `hawser-info`.
+//! It calls `plan` as a collective would. Used by `hawser-info`.
 
 use crate::call::{Blocks, Call, Data, Ints, Neighbors, Place, Reduction};
 use crate::collective::Collective;

@@ -43,7 +43,7 @@ fn forced(collective: Collective, name: &str) -> Tuning<'static> {
     Tuning { one_host: is_by_flags(name), hosts: None, model: Model::SHARED_MEMORY, limits: LIMITS, forced }
 }
 
-/// The hosts of `size` ranks, in one of several ways: runs of three, runs of growing length, all around, nobody knows how.
+/// The hosts of `size` ranks, in one of several layouts: runs of three, runs of growing length, round robin, unknown.
 fn hosts(size: u32) -> Option<Hosts> {
     Hosts::new((0..size).map(|rank| match size % 4 {
         0 => rank / 3,
@@ -66,7 +66,7 @@ fn algorithms(collective: Collective) -> &'static [&'static str] {
     &collective.algorithms()[1..]
 }
 
-/// What one rank brings to a run.
+/// The memory that one rank brings to a run.
 struct Part<'a> {
     call: Call<'a>,
     send: Memory,

@@ -23,7 +23,7 @@ impl Drop for Member {
     }
 }
 
-/// What the run holds the schedules to.
+/// The rules that the run checks the schedules by.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// Order of ranks, and which messages are eager.
@@ -34,7 +34,7 @@ pub struct Rules {
     pub cell_bytes: u64,
 }
 
-/// Runs all schedules to their end, or says which rank failed where and why.
+/// Runs all schedules to their end, or returns which rank failed where and why.
 pub fn run(members: &mut [Member], rules: Rules, terms: &mut Terms) -> Result<(), String> {
     let mut net = Net::new(members, rules, terms);
     net.ready.extend(0..net.ranks.len());
@@ -95,7 +95,7 @@ impl<'a> Net<'a> {
         self.state >> 16
     }
 
-    /// Goes on with a rank that has nothing open: ends its round, and posts the next.
+    /// Continues with a rank that has nothing open: ends its round, and posts the next.
     fn step(&mut self, rank: usize) -> Result<(), String> {
         if self.ranks[rank].posted {
             self.ranks[rank].finish_round(self.terms, &mut self.room)?;
@@ -386,7 +386,7 @@ impl<'a> Net<'a> {
     }
 }
 
-/// The memory that a schedule asks for; its elements are as the receive buffer's.
+/// The memory that a schedule needs; its elements are as the receive buffer's.
 fn scratch_of(schedule: &Schedule, layout: Layout) -> Vec<Memory> {
     let scratch = |s: &Scratch| match s.unit {
         Unit::Byte => Memory::new(repeat_n(UNWRITTEN, s.count as usize), Layout::CELL, true),
@@ -395,7 +395,7 @@ fn scratch_of(schedule: &Schedule, layout: Layout) -> Vec<Memory> {
     schedule.scratch().iter().map(scratch).collect()
 }
 
-/// A byte of a word that a rank says, which is no data of the call.
+/// A byte of a word that a rank sends, which is no data of the call.
 const TOLD: Cell = 1 << 63;
 
 fn words(cells: &[Cell]) -> Result<Vec<u64>, String> {
@@ -406,7 +406,7 @@ fn words(cells: &[Cell]) -> Result<Vec<u64>, String> {
     Ok(cells.chunks(WORD as usize).map(word).collect())
 }
 
-/// Whether `ranks`, as `speaker` says it, has `other` among them.
+/// Tells whether `ranks`, from the view of `speaker`, include `other`.
 fn names(ranks: Ranks, speaker: usize, other: usize) -> bool {
     match ranks {
         Ranks::Nobody => false,

@@ -54,7 +54,7 @@ pub(super) fn reduce_scatter(counts: Ints<'_>, data: Reduction, sides: Sides, t:
     let send = Blocks::vector(counts, Ints::Count(&displs), data.type_size);
     let recv = Data { count: counts.at(sides.local.rank) as u64, type_size: data.type_size, dense: data.dense };
     let scatter = Call::Scatterv { root: 0, send, recv, in_place: false };
-    // Rows in which lengths are told have a sequel, which only a whole schedule can have.
+    // Rows that send lengths have a sequel, which only a whole schedule can have.
     let forced = t.forced.with(Collective::Scatter, "linear").expect("it is in the table");
     scattered(Reduction { count: total as u64, ..data }, &scatter, sides, &Tuning { forced, ..*t }, s);
 }

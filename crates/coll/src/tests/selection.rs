@@ -35,7 +35,7 @@ fn more_ranks_than_cores_meet_in_host_steps() {
     assert_eq!(chosen(Call::Reduce { root: 1, data: reduction(1, false) }, 3, 16, &crowded), "host");
 }
 
-/// What is long is copied once into shared memory, not once for each receiver; what everybody has for everybody leaves at once.
+/// Long data are copied once into shared memory, not once for each receiver; data from all for all leave at once.
 #[test]
 fn more_ranks_than_cores_share_long_data_through_flags_too() {
     let limits = Limits { host_bytes: 64 << 10, ..Limits::DEFAULT };
@@ -112,7 +112,7 @@ fn across_hosts_of_many_ranks_two_levels_are_taken() {
     assert_eq!((chosen(alltoall(1), 0, 12, &few), chosen(alltoall(1 << 20), 0, 12, &few)), ("two_level", "pairwise"));
 }
 
-/// What is short takes one tree more than where lengths are known; a tree of few ranks saves nothing.
+/// Short blocks take one tree more than where lengths are known; a tree of few ranks saves nothing.
 #[test]
 fn unlike_lengths_are_told_where_that_saves_messages() {
     let far = tuning(false, Model::ETHERNET);

@@ -432,8 +432,8 @@ impl Seat {
         ended
     }
 
-    /// Returns the members that may come to wait until we have left: the owner of the slot that we read, or all if we
-    /// lent a slot to all. In a pair none needs it: the other's slot is free once it sees our next flag.
+    /// Returns the members that may come to wait until we have left: the owners of the slots that we read. The owner of
+    /// a long result lends its slot to all. In a pair none waits: the other's slot is free once it sees our next flag.
     fn waits_for_us(&mut self, spec: &Spec) -> Whom {
         let owner = self.members - 1;
         match spec.kind {
