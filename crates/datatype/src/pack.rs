@@ -1,8 +1,8 @@
-//! Packing and unpacking any part of a message: `count` elements of a type at a buffer are one stream of
-//! packed bytes, and a fragment is a piece of that stream, asked for in any order.
+//! Packing and unpacking any part of a message: `count` elements of a type at a buffer are one stream of packed bytes,
+//! and a fragment is a piece of that stream; fragments may be requested in any order.
 //!
-//! Nothing is kept between fragments but a position (see `walk`). Before it: `mpi` and `transport`, which
-//! cut messages into fragments; after it: `block_copy`.
+//! Nothing is kept between fragments but a position (see `walk`). Used by `mpi` and `transport`, which cut messages
+//! into fragments; uses `block_copy`.
 
 use crate::block_copy::{Direction, Gather, Scatter, listed, members, strided};
 use crate::datatype::Datatype;
@@ -123,7 +123,7 @@ impl Datatype {
     }
 }
 
-/// What lies behind `position`.
+/// The memory behind `position`.
 pub(crate) fn room(buffer: UserMem<'_>, position: usize) -> Result<UserMem<'_>> {
     if position > buffer.len() {
         let text = format!("position {position} lies behind the end of the pack buffer of {} bytes", buffer.len());
@@ -132,9 +132,9 @@ pub(crate) fn room(buffer: UserMem<'_>, position: usize) -> Result<UserMem<'_>> 
     Ok(buffer.slice(position, buffer.len() - position))
 }
 
-/// A message and how far it has been packed or unpacked: for fragments that follow each other. Only the
-/// position is kept: finding its place in the layout again costs some 30 to 100 ns a fragment, where a
-/// place that is kept would have to be told of every fragment that goes another way.
+/// A message and the position up to which it has been packed or unpacked, for consecutive fragments. Only the position
+/// is kept: finding its place in the layout again costs some 30 to 100 ns a fragment, and a place that is kept would
+/// have to be updated for every fragment that takes another path.
 #[derive(Clone)]
 pub struct Cursor<'a> {
     datatype: Arc<Datatype>,

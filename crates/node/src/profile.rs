@@ -1,11 +1,11 @@
-//! A profile: what `hawser-bench tune` measured on a machine, which stands for the parameters' defaults as long as the machine is
-//! that one.
+//! A profile: the results of `hawser-bench tune` on a machine, which replace the parameters' defaults as long as the
+//! machine is the same.
 //!
-//! It is a text of lines `NAME = VALUE`: what the machine was, and parameters; a `#` begins a comment, such as the evidence. mpiexec
-//! looks for it and hands it to each host's agent, and that to its ranks (which may be bound to some cores, and could not tell what
-//! machine they are on); a process that is alone looks itself. On a host that is another machine only those values count that must be
-//! alike on all hosts. What cannot be used is ignored with a note, and never ends a
-//! job. Before it: `start`, mpiexec, `hawser-info` and `hawser-bench`, which writes profiles; after it: the parameters.
+//! It is a text of lines `NAME = VALUE`: the machine's properties, and parameters; a `#` begins a comment, such as the
+//! evidence. mpiexec looks for it and hands it to each host's agent, and that to its ranks (which may be bound to some
+//! cores, and could not see the whole machine); a process that is alone looks itself. On a host that is another machine
+//! only those values count that must be alike on all hosts. A line that cannot be used is ignored with a note, and
+//! never ends a job. Used by `start`, mpiexec, `hawser-info` and `hawser-bench`, which writes profiles.
 
 use crate::params;
 use hawser_base::param::{Kind, Param, Read};
@@ -34,7 +34,7 @@ pub static PROFILE: Param = Param {
     read: Read::AtStart,
 };
 
-/// What figures depend on.
+/// The properties of a machine that the figures depend on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
     pub hawser: String,
@@ -45,7 +45,7 @@ pub struct Machine {
     pub kernel: String,
 }
 
-/// See the module.
+/// A profile: a machine's properties, and values of parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     /// When it was measured, RFC 3339.
@@ -55,7 +55,7 @@ pub struct Profile {
     pub values: Vec<(String, String)>,
 }
 
-/// What there is for this machine.
+/// The result of the search for this machine's profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Found {
     #[default]
@@ -120,7 +120,7 @@ impl fmt::Display for Found {
 
 impl Machine {
     pub fn here() -> Machine {
-        // What a processor is called differs: x86 has `model name`, Arm numbers of its implementer and part.
+        // The processor's name: x86 has `model name`, Arm numbers of its implementer and part.
         let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let of =
             |key: &str| processors.lines().find_map(|line| line.strip_prefix(key)?.split_once(':')).map(|(_, v)| v);
@@ -180,7 +180,8 @@ impl Profile {
         Some(())
     }
 
-    /// As `parse` reads it, with `end` after each line and what `evidence` says of a parameter before its line.
+    /// The profile as `parse` reads it, with `end` after each line and the text of `evidence` for a parameter before
+    /// its line.
     pub fn text(&self, end: &str, evidence: impl Fn(&str) -> String) -> String {
         let head = [("date", &self.date)].into_iter().chain(self.machine.lines());
         let head = head.map(|(name, value)| line(name, value, end));
@@ -220,7 +221,7 @@ fn line(name: &str, value: &str, end: &str) -> String {
     format!("{name} = {value}{end}")
 }
 
-/// What counts on this host of a job's profile: what an agent hands to its ranks in `VARIABLE`.
+/// The lines of a job's profile that count on this host, which an agent hands to its ranks in `VARIABLE`.
 pub fn of_host(handed: &str) -> String {
     // mpiexec, which is of the same version, has looked at it.
     let profile = Profile::parse(handed).unwrap_or_default();
@@ -231,8 +232,8 @@ pub fn of_host(handed: &str) -> String {
     rows.into_iter().map(|(param, value)| line(param.name, value, ";")).collect()
 }
 
-/// Looks for this machine's profile, and has the parameters of this process go by it. What was asked for by name and is not there is an
-/// error.
+/// Looks for this machine's profile, and applies it to the parameters of this process. A profile that was requested by
+/// name and is not there is an error.
 pub fn find() -> Result<Found> {
     if PROFILE.text() == NONE {
         return Ok(Found::Nothing);
@@ -280,7 +281,7 @@ fn read(path: &Path) -> io::Result<Found> {
     })
 }
 
-/// Where it is looked for: the user's, which tune writes, and the machine's.
+/// The places where it is looked for: the user's, which tune writes, and the machine's.
 fn places() -> Vec<PathBuf> {
     own_place().into_iter().chain([PathBuf::from("/etc/hawser/profile")]).collect()
 }

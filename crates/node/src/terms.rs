@@ -1,6 +1,7 @@
-//! What this rank must have alike with all ranks of its job: its library, and the parameters whose rows say so.
+//! The job-wide settings (terms) of this rank, which must be alike on all ranks: its library, and the parameters whose
+//! rows require it.
 //!
-//! `boot` carries the terms to the agent, which compares them. Before it: `start`; after it: the table of parameters.
+//! `boot` carries the terms to the agent, which compares them. Used by `start`; uses the table of parameters.
 
 use crate::params::all;
 use hawser_base::Result;
@@ -31,7 +32,7 @@ mod tests {
     use super::*;
     use hawser_base::param::Kind;
 
-    /// What a rank sends as it joins has room in a message beside its other fields.
+    /// The terms that a rank sends as it joins fit into a message beside its other fields.
     #[test]
     fn the_terms_of_a_rank_fit_a_message() {
         let terms = of_rank().unwrap();

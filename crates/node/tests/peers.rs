@@ -1,5 +1,5 @@
-//! What a whole rank keeps of its peers, in all rooms together: devices, transport, matching and waits. Every allocation
-//! of the thread is counted; the job's segment is the host's and not the rank's.
+//! The memory that a whole rank keeps for its peers, in all crates together: devices, transport, matching and waits.
+//! Every allocation of the thread is counted; the job's segment is the host's and not the rank's.
 
 use allocation_counter::measure;
 use hawser_base::{Context, LANES, Peer, Peers, UserMem};
@@ -68,7 +68,7 @@ impl Job {
         Rank { me: Peer(me), lanes: made.unwrap(), bytes: Cell::new(memory.bytes_current) }
     }
 
-    /// As `node` makes them of what the agent says.
+    /// The lanes, as `node` makes them from the agent's message.
     fn lanes(&self, me: Peer, segment: &Segment, local: usize) -> Lanes<Plain> {
         let page = segment.rank(local);
         let devices: Vec<Box<dyn Device>> = vec![
@@ -95,7 +95,7 @@ impl Job {
         })
     }
 
-    /// By UDP over the loopback interface, as if that took no more than an Ethernet.
+    /// UDP over the loopback interface, with frames no longer than on an Ethernet.
     fn ether(&self, me: Peer, segment: &Segment) -> EtherDevice {
         let found = interfaces::all().unwrap().into_iter().find(|interface| interface.flags.loopback);
         let interface = interfaces::Interface { mtu: 1500, ..found.expect("there is a loopback interface") };

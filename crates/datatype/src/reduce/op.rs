@@ -1,6 +1,6 @@
 //! The predefined operations, and the form of the functions that compute them.
 //!
-//! Before it: `number`, `booleans` and `pair`, which have the functions, and the lookup in `reduce`.
+//! Used by `number`, `booleans` and `pair`, which have the functions, and the lookup in `reduce`.
 
 /// The predefined operations of both ABIs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
