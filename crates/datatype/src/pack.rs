@@ -20,8 +20,8 @@ struct Copier<'a, D> {
     direction: PhantomData<D>,
 }
 
-// Every copy below is inside its buffers: `transfer` asks `walk` for exactly as many bytes as the packed
-// side holds, and the user's side was vouched for by whoever made the UserPtr.
+// Every copy below is inside its buffers: `transfer` requests from `walk` exactly as many bytes as the packed side
+// holds, and the maker of the UserPtr vouched for the user's side.
 impl<D: Direction> Sink for Copier<'_, D> {
     #[inline(always)]
     fn run(&mut self, disp: i64, len: u64) {

@@ -1,5 +1,5 @@
-//! What the first process finds out about its host before ranks come. It takes about two milliseconds.
-//! Before it: `os`; after it: `segment`, which publishes the figures.
+//! Measurements of the host by the first process before ranks come. They take about two milliseconds. Uses `os`; used
+//! by `segment`, which publishes the figures.
 
 use hawser_job::{Facts, ProcessVm};
 use hawser_os::{clock, cpus, membarrier, process_vm};
@@ -9,7 +9,7 @@ use std::hint::black_box;
 const PROBE_BYTES: usize = 1 << 20;
 const TRIES: u32 = 3;
 
-/// Measures for `local` ranks; a single rank has nobody to copy from. `may_membarrier`: the user does not mind.
+/// Measures for `local` ranks; a single rank has no other to copy from. `may_membarrier`: the user permits it.
 pub fn measure(local: usize, may_membarrier: bool) -> Facts {
     let cores = cpus::available() as u32;
     // With fewer cores than ranks they sleep often, and the sleeper's barrier would cost more than the wakers' fences.

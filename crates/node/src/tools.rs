@@ -38,7 +38,8 @@ pub fn params() -> impl Iterator<Item = &'static Param> {
     rooms(|_| Vec::new(), Vec::new()).into_iter().flat_map(|group| group.params)
 }
 
-/// The rooms with their parameters. `counters` gives the next so many counters, in the order of their slots; `lengths`: of queues.
+/// The crates with their parameters. `counters` returns the given number of next counters, in the order of their slots;
+/// `lengths` are those of queues.
 fn rooms(mut counters: impl FnMut(usize) -> Vec<Variable>, lengths: Vec<Variable>) -> Vec<Group> {
     let group = |name, parent, about, params: &[&'static Param], variables| {
         let parent = (!str::is_empty(parent)).then_some(parent);

@@ -234,7 +234,7 @@ fn what_is_sent_to_a_user_that_is_not_open_there_waits_for_it_and_for_nobody_els
             "the user that was opened late",
         );
         assert!(is_run(pm_there.of(0), 400) && is_run(mad_there.of(0), 500), "to {to}");
-        // The other direction, for which the receiver has not polled yet.
+        // And the other direction; the receiver has not polled for it yet.
         let mut back = 0;
         until(
             || {
@@ -301,7 +301,7 @@ fn what_a_user_has_filled_leaves_another_its_share() {
             "the other user",
         );
         assert!(is_run(ends[live as usize].1.of(0), 1000), "{other} beside {full}");
-        // Those that had stopped go on.
+        // The processes that had stopped continue.
         for (count, to) in taken.into_iter().zip(stopped) {
             until(
                 || {

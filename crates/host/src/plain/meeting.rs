@@ -1,6 +1,6 @@
-//! The meeting of ranks without a launcher, which rank 0 holds: it lets each of the others in once, compares what all
-//! must have alike, and hands the segment to all when the last one has come. If one does not come, or goes, or is
-//! unlike, nobody gets it, and each is told why. Before it: `rendezvous`; after it: the segment.
+//! The meeting of ranks without a launcher, which rank 0 holds: it lets each of the others in once, compares the terms
+//! of all, and hands the segment to all when the last one has come. If one does not come, or goes, or is unlike, none
+//! gets it, and each receives the cause. Uses `rendezvous` and the segment.
 
 use super::rendezvous::Notice;
 use super::wish::Wish;
@@ -14,7 +14,7 @@ use hawser_os::epoll::Epoll;
 use hawser_os::{clock, host};
 use std::collections::BTreeMap;
 
-/// What the door's events are called; those of a connection have its number.
+/// The epoll token of the listener's events; those of a connection have its number.
 const DOOR: u64 = u64::MAX;
 
 struct Meeting<'a> {
@@ -90,7 +90,7 @@ impl Meeting<'_> {
         Ok(())
     }
 
-    /// What a caller says.
+    /// Receives a caller's message.
     fn hear(&mut self, number: u32) -> Result<(), String> {
         for _ in 0..MESSAGES_PER_TURN {
             match self.door.hear(number) {
@@ -105,7 +105,7 @@ impl Meeting<'_> {
         Ok(())
     }
 
-    /// A process says which rank it is.
+    /// Handles the Hello of a process with its rank.
     fn hello(&mut self, number: u32, version: u32, rank: u32, terms: JobTerms) -> Result<(), String> {
         let pid = self.door.caller(number).map_or(0, |credentials| credentials.pid);
         if let Some(text) = strange(rank, version, pid) {
@@ -136,7 +136,7 @@ impl Meeting<'_> {
         self.door.hang_up(number);
     }
 
-    /// A connection has ended: nobody's, or that of a rank which was waited with.
+    /// Handles the end of a connection: of no rank, or of a rank that waited with us.
     fn closed(&self, number: u32) -> Result<(), String> {
         let gone = self.guests.iter().find(|(_, guest)| guest.line == number);
         gone.map_or(Ok(()), |(rank, guest)| {
@@ -186,7 +186,7 @@ impl Meeting<'_> {
     }
 }
 
-/// What is wrong with a process that cannot be a rank beside this one.
+/// The error of a process that cannot be a rank beside this one.
 fn strange(rank: u32, version: u32, pid: i32) -> Option<String> {
     if version != VERSION {
         return Some(format!(
