@@ -57,7 +57,7 @@ pub enum Key {
 pub enum Word {
     /// A peer on another host does not answer, or answers again.
     Unanswered(Unanswered),
-    /// This rank leaves in good order: its end is no failure of the job any more.
+    /// This rank leaves in order: its end is no failure of the job any more.
     Left,
     /// The rank that has left is back.
     Back,
@@ -74,8 +74,8 @@ pub trait Boot: Send + Sync {
         Peers::Run { first: Peer(0), len: self.identity().size }
     }
 
-    /// Lets every process of the job know `bytes` as this one's `key`; once for each key. They are seen no later than
-    /// after `fence`.
+    /// Publishes `bytes` as this process's `key` for every process of the job; once for each key. They are seen no
+    /// later than after `fence`.
     fn publish(&self, key: Key, bytes: &[u8]) -> Result<()>;
 
     /// Returns the data that `peer` has published as its `key`, as far as they are known here. It never waits: the

@@ -14,7 +14,7 @@ pub const ADDRESS_VARIABLE: &str = "HAWSER_BOOT";
 /// The rank in the Hello of a process that has lost its environment: the agent finds it by the process's parents.
 pub const LOST_RANK: u32 = u32::MAX;
 
-/// The first argument of an agent, by which its descendants know it.
+/// The first argument of an agent, by which its descendants recognize it.
 pub const AGENT_ARGUMENT: &str = "__agent";
 
 /// The environment variable with the number of ranks that run this rank's program, for MPI_Info_create_env before

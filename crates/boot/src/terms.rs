@@ -73,7 +73,7 @@ impl JobTerms {
 }
 
 impl Agreed {
-    /// For ranks that are started one by one.
+    /// The terms of ranks that are started one by one.
     pub fn without_launcher() -> Agreed {
         Agreed { first: None, has_no_launcher: true }
     }

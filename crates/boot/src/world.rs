@@ -134,10 +134,11 @@ fn join_agent(agent: i32, terms: &JobTerms) -> Result<World> {
 
 fn join(address: &Address, terms: &JobTerms) -> Result<World> {
     let lifeline = Packets::connect(&address.socket).map_err(|error| lost(&address.socket, &error))?;
-    // The kernel vouches for it. The memory that the agent hands over is mapped, so it must come from no stranger.
+    // The kernel vouches for the user. The memory that the agent hands over is mapped, so it must come from no
+    // stranger.
     let agent = lifeline.peer().map_err(|error| lost(&address.socket, &error))?.user;
     refuse_stranger(agent, host::user())?;
-    // An agent lets in its own user and root, and hangs up on others without a word.
+    // An agent lets in its own user and root, and closes the connections of others without a reply.
     let gone = |error: io::Error| match host::user() {
         user if user != agent && user != 0 => other_user(agent, user),
         _ => lost(&address.socket, &error),
@@ -229,8 +230,8 @@ impl World {
         self.segment.take()
     }
 
-    /// Lets every rank of the job know `card` (`job::Segment::card`), which is at most `job::plan::CARD_MAX` bytes. Once, and
-    /// only in a job of several hosts (`is_spread`).
+    /// Publishes `card` for every rank of the job (`job::Segment::card`); it is at most `job::plan::CARD_MAX` bytes.
+    /// Once, and only in a job of several hosts (`is_spread`).
     pub fn publish(&self, card: &[u8]) -> Result<()> {
         let Some(lifeline) = &self.lifeline else { return Ok(()) };
         lifeline.send(&Message::Card(card.to_vec()).encode(), None).map_err(|error| {

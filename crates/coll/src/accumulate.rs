@@ -1,8 +1,8 @@
-//! The accumulator of a reduction: a rank's own vector and what it has taken in from others.
+//! The accumulator of a reduction: a rank's own vector and the operands that it has taken in from others.
 //!
-//! It spares the copy of the input where order allows: as long as nothing was taken in the value is the
-//! input itself, and the first operand from a higher rank is received where the result will be. Ranges
-//! are elements of the vector. Used by every reduction that works on a whole vector.
+//! It spares the copy of the input where order allows: as long as nothing was taken in the value is the input itself,
+//! and the first operand from a higher rank is received where the result will be. Ranges are elements of the vector.
+//! Used by every reduction that works on a whole vector.
 
 use crate::schedule::{Buffer, Order, Schedule, Span};
 use std::ops::Range;

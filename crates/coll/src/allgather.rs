@@ -133,7 +133,7 @@ impl Args<'_> {
         whole.into_iter().chain(each.iter().map(|&rank| self.block(rank)))
     }
 
-    /// This rank's block where the call brought it.
+    /// This rank's block at the place where the call has it.
     fn own(&self, place: Place) -> Span {
         if self.in_place { self.block(place.rank) } else { self.send.span(Buffer::Send) }
     }
@@ -145,7 +145,7 @@ impl Args<'_> {
     }
 }
 
-/// Each takes the others' blocks beginning with its neighbour's, so that not all read one slot at once.
+/// Each rank reads the others' blocks beginning with its neighbour's, so that not all read one slot at once.
 fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let longest = args.longest(place);
     if longest > t.limits.host_bytes {
@@ -159,7 +159,7 @@ fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     args.place_own(place, s);
 }
 
-/// The same of longer blocks, a piece of each an exchange.
+/// The same for longer blocks, a piece of each an exchange.
 fn host_cut(args: &Args, place: Place, longest: u64, t: &Tuning, s: &mut Schedule) {
     let cut = Cut::new(1, t);
     let others = (1..place.size).map(|i| place.after(i));
@@ -210,7 +210,7 @@ fn spread(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     args.place_own(place, s);
 }
 
-/// Leaders receive blocks where they belong; what several ranks have is one message where their blocks adjoin.
+/// Leaders receive blocks in place; blocks of several ranks are one message if they adjoin.
 fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));

@@ -65,7 +65,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
     },
 ];
 
-/// The last to come folds while the others wait.
+/// The cost when the last rank to arrive folds while the others wait.
 pub(crate) fn cost_of_host(s: &Shape, t: &Tuning) -> f64 {
     t.model.steps(s, t.limits.host_steps(s.bytes)) + s.n() * (t.model.fold_us(s) + 2.0 * t.model.copy_us)
 }
@@ -88,7 +88,7 @@ fn recursive_doubling(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedu
     double(Accumulator::new(data.input(), Buffer::Recv), data.elements(), place, s);
 }
 
-/// Recursive doubling of `count` elements; the result is where the accumulator puts it, on every rank.
+/// Recursive doubling of `count` elements; the result is at the accumulator's place, on every rank.
 pub(crate) fn double(mut acc: Accumulator, count: u64, place: Place, s: &mut Schedule) {
     let all = 0..count;
     let cube = Cube::new(place, 0);
@@ -156,7 +156,7 @@ fn ring(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
     for step in 0..size - 1 {
         s.send(next, slice(if step == 0 { data.input() } else { Buffer::Recv }, step));
         let into = slice(Buffer::Recv, step + 1);
-        // Both forms compute own op received: in place the own operand stands where the result goes.
+        // Both forms compute own op received: in place the own operand is where the result goes.
         if let Some(tmp) = tmp {
             let tmp = Span { buffer: tmp, at: 0, ..into };
             s.recv(last, tmp);
@@ -178,7 +178,7 @@ fn two_level(data: &Reduction, place: Place, t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));
     let leader = leaders[hosts.host_of(place.rank) as usize];
-    // Each leader is its host's root: its host's sum stands where the whole will.
+    // Each leader is its host's root: its host's sum is where the whole will be.
     let args = reduce::Args { root: leader, data: *data, input: data.input(), output: Buffer::Recv };
     let sum = reduce::reduce_to(leader, &args, place, t, s);
     if let Some(between) = Team::of(&leaders, place.rank) {

@@ -184,7 +184,8 @@ fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// The same of longer blocks, a piece of each an exchange. In place, too, a piece is given before another takes its room.
+/// The same for longer blocks, a piece of each an exchange. In place, too, a piece is sent before another one
+/// overwrites it.
 fn host_cut(args: &Args, place: Place, longest: u64, t: &Tuning, s: &mut Schedule) {
     let (cut, others) = (Cut::new(place.size - 1, t), u64::from(place.size - 1));
     let peers = (1..place.size).map(|i| place.after(i));
@@ -261,13 +262,13 @@ fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let each = args.recv.bytes(0);
     let table = |buffer: Buffer, columns: u32| Table { buffer, at: 0, each, columns };
     let bytes = each * u64::from(place.size) * u64::from(local.place.size);
-    // A row for each rank of this host: what it gives to all.
+    // A row for each rank of this host: its blocks for all.
     let rows = table(s.scratch_bytes(bytes), place.size);
     s.copy(given, rows.row(local.place.rank));
     local.others().for_each(|(at, rank)| s.recv(rank, rows.row(at)));
     s.end_round();
     let arrived = exchange_hosts(&rows, &between, &local, t, s);
-    // A row for each rank of this host: what it takes from all.
+    // A row for each rank of this host: the blocks that it receives from all.
     let columns = table(s.scratch_bytes(bytes), place.size);
     for (to, &rank) in (0..).zip(local.ranks) {
         for (ranks, from) in hosts.members().zip(&arrived) {
@@ -326,7 +327,7 @@ fn exchange_hosts(rows: &Table, between: &Team, local: &Team, t: &Tuning, s: &mu
         at += each * u64::from(own) * ranks.len() as u64;
     }
     s.end_round();
-    // Around the ring, so that no host is sent to by all at once.
+    // Around the ring, so that not all send to one host at once.
     for step in 1..between.place.size {
         let (to, from) = (between.place.after(step), between.place.before(step));
         if let (Some(leaving), Some(arriving)) = (&leaving[to as usize], &arrived[from as usize]) {

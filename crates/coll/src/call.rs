@@ -28,7 +28,7 @@ impl Place {
     }
 }
 
-/// An array argument of MPI, in whichever integer the binding has, or its rule.
+/// An array argument of MPI, in the integer type that the binding has, or its rule.
 #[derive(Clone, Copy, Debug)]
 pub enum Ints<'a> {
     /// `int[]`.
@@ -205,7 +205,7 @@ impl Call<'_> {
 #[derive(Clone, Copy, Debug)]
 pub enum Call<'a> {
     Barrier,
-    /// `data` describes the one buffer, which is `Buffer::Recv`.
+    /// `data` is the one buffer, which is `Buffer::Recv`.
     Bcast {
         root: u32,
         data: Data,

@@ -12,7 +12,7 @@ use crate::call::Place;
 pub(crate) enum Role {
     /// A corner with its cube number, and the other rank that it stands for.
     Member { number: u32, partner: Option<u32> },
-    /// Gives its data to `speaker` first and gets the result from it at last.
+    /// A rank that sends its data to `speaker` first and receives the result from it at the end.
     Folded { speaker: u32 },
 }
 

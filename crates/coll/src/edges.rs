@@ -91,7 +91,7 @@ impl Edges {
     }
 }
 
-/// Planning a second time, with what is allocated for it (fitted to
+/// The cost of planning a second time, with the allocations for it (fitted to
 /// docs/measurements/2026-11-23-collectives.md, Blocks of unlike lengths).
 const PLAN_US: f64 = 2.0;
 
@@ -226,7 +226,7 @@ impl Way {
     }
 }
 
-/// Bytes that one rank has for each of `takers` and from each of `givers`; none where it may have nothing.
+/// Bytes that one rank has for each of `takers` and from each of `givers`; empty if it may have nothing.
 struct Load<'a> {
     given: &'a [u64],
     taken: &'a [u64],
@@ -242,7 +242,7 @@ impl Load<'_> {
     }
 }
 
-/// A rank that is no leader: one message up, one down.
+/// The schedule of a rank that is no leader: one message up, one down.
 fn follow(edges: &Edges, way: &Way, s: &mut Schedule) {
     let (given, taken) = (way.through(&edges.leaving), way.through(&edges.arriving));
     let (up, down) = (room(&given, s), room(&taken, s));
@@ -355,12 +355,12 @@ pub(crate) fn room(edges: &[&Edge], s: &mut Schedule) -> Span {
     Span::bytes(s.scratch_bytes(bytes), 0, bytes)
 }
 
-/// Copies blocks to where they adjoin, from the front of `packed` on.
+/// Copies blocks one after the other into `packed`.
 pub(crate) fn pack(edges: &[&Edge], packed: Span, s: &mut Schedule) {
     edges.iter().zip(places(edges, packed)).for_each(|(edge, place)| s.copy(edge.span, place));
 }
 
-/// The opposite.
+/// Copies blocks back from `packed`.
 pub(crate) fn unpack(edges: &[&Edge], packed: Span, s: &mut Schedule) {
     edges.iter().zip(places(edges, packed)).for_each(|(edge, place)| s.copy(place, edge.span));
 }

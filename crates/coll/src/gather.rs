@@ -210,7 +210,7 @@ fn binomial(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     s.send(parent, Span::bytes(subtree, 0, bytes * u64::from(tree.span())));
 }
 
-/// A child's subtree is a run of ranks and lands where it belongs, but for the one that passes rank 0.
+/// A child's subtree is a run of ranks and is received in place, except the one that wraps past rank 0.
 fn collect_at_root(args: &Args, place: Place, tree: Tree, s: &mut Schedule) {
     let mut wrapped = None;
     for child in tree.children() {
@@ -234,7 +234,7 @@ fn collect_at_root(args: &Args, place: Place, tree: Tree, s: &mut Schedule) {
     own_block(args, place, s);
 }
 
-/// Blocks of unlike lengths: the lengths come up the tree first, to all but the root, which knows them.
+/// Blocks of unlike lengths: the lengths are sent up the tree first, to all but the root, which knows them.
 fn binomial_of_any(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let (tree, edges, via_bytes) = (Tree::new(place, args.root), args.edges(place, t), t.limits.via_bytes);
     let Some(parent) = tree.parent() else { return collect_any_at_root(&edges, tree, via_bytes, s) };

@@ -19,7 +19,7 @@ pub struct Hosts {
     members: Arc<[Box<[u32]>]>,
     /// Every rank of a host comes before every rank of the next one.
     in_order: bool,
-    /// Ranks of the host that has most.
+    /// The number of ranks of the host that has most.
     largest: u32,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Team<'a> {
         (0..).zip(self.ranks.iter().copied()).filter(move |&(at, _)| at != own)
     }
 
-    /// Hands `spans` down a tree from the one that is `root` among these.
+    /// Sends `spans` down a tree from the one that is `root` among these.
     pub fn hand_down(&self, root: u32, spans: &[Span], s: &mut Schedule) {
         let tree = Tree::new(self.place, root);
         if let Some(parent) = tree.parent() {

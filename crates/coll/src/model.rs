@@ -41,20 +41,20 @@ impl Shape {
 /// The costs of communication within a communicator, in microseconds; the same on all its ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
-    /// From the call of a send to the return of the receive, for an empty message; with its share of planning and
-    /// posting.
+    /// The time from the call of a send to the return of the receive, for an empty message; with its share of planning
+    /// and posting.
     pub message_us: f64,
     /// The cost of each further message that is in flight beside others.
     pub overhead_us: f64,
-    /// The same where all ranks have as many that leave and that arrive.
+    /// The same if all ranks have as many that leave and that arrive.
     pub overhead_of_all_us: f64,
-    /// A byte sent.
+    /// The cost of a byte sent.
     pub byte_us: f64,
-    /// A byte of a vector reduced into another, while all ranks do.
+    /// The cost of a byte of a vector reduced into another, while all ranks do this.
     pub reduce_us: f64,
-    /// A byte copied within a rank, while all ranks do.
+    /// The cost of a byte copied within a rank, while all ranks do this.
     pub copy_us: f64,
-    /// A host step, and its share for each rank of the communicator.
+    /// The cost of a host step, and its share for each rank of the communicator.
     pub host_us: f64,
     pub host_rank_us: f64,
     /// Ranks per core (at least 1). Work that one rank does alone takes 1/load of the time that it takes while all
@@ -96,8 +96,8 @@ impl Model {
         load: 1.0,
     };
 
-    /// More ranks than cores: between two rounds every rank of a core must have had its turn, and what all ranks do at
-    /// the same time takes as many times as long as there are ranks on a core.
+    /// The model for more ranks than cores: between two rounds every rank of a core must have had its turn, and work
+    /// that all ranks do at the same time takes as many times as long as there are ranks on a core.
     pub fn oversubscribed(ranks: u32, cores: u32) -> Model {
         let load = (f64::from(ranks) / f64::from(cores.max(1))).max(1.0);
         let (turn_us, plain) = (SWITCH_US * load, Model::SHARED_MEMORY);
@@ -181,7 +181,7 @@ impl Limits {
     /// block is forwarded within a host twice, and copied twice, where that costs less than the message that it saves.
     pub const DEFAULT: Limits = Limits { host_bytes: 8192, outstanding: 16, via_bytes: 2048 };
 
-    /// Host steps that a vector of `bytes` takes.
+    /// The number of host steps for a vector of `bytes`.
     pub(crate) fn host_steps(&self, bytes: u64) -> f64 {
         bytes.div_ceil(self.host_bytes.max(1)).max(1) as f64
     }
@@ -193,7 +193,7 @@ const _: () = {
     assert!(via_us < far.overhead_us);
 };
 
-/// Bytes of all ranks' results that the last cache holds with what they are copied from and through; what is more comes
-/// from memory, where one copy is better than two (32 MiB, of which a third; measured with 4 and 8 ranks,
+/// The bytes of all ranks' results that the last cache holds together with their sources and the slots; longer data
+/// come from memory, where one copy is better than two (32 MiB, of which a third; measured with 4 and 8 ranks,
 /// docs/measurements/2026-11-23-collectives.md).
 pub(crate) const CACHED: f64 = 10.0 * 1048576.0;

@@ -35,7 +35,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
         name: "host",
         fits: |s, _| s.host,
         cost: |s, t| {
-            // The others give while the root folds.
+            // The others write while the root folds.
             let root_us = t.model.fold_us(s) + t.model.copy_us / t.model.load;
             t.model.steps_ahead(s, t.limits.host_steps(s.bytes)) + s.n() * root_us
         },
@@ -67,7 +67,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
 ];
 
 impl Args {
-    /// In place is a matter of the root.
+    /// `in_place` concerns the root alone.
     pub fn new(root: u32, data: Reduction, place: Place) -> Args {
         let input = if place.rank == root { data.input() } else { Buffer::Send };
         Args { root, data, input, output: Buffer::Recv }
@@ -136,8 +136,8 @@ fn rabenseifner(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
 /// The ranges that a corner held before each dimension and after the last; a cube has less than 32.
 pub(crate) type Pieces = [Range<u64>; 33];
 
-/// Recursive halving in rank order (distances 1, 2, 4, …): afterwards corner `number` has the reduction of
-/// the last range in the answer.
+/// Recursive halving in rank order (distances 1, 2, 4, …): afterwards corner `number` has the reduction of the last
+/// range in the returned list.
 pub(crate) fn reduce_scatter(
     acc: &mut Accumulator,
     cube: &Cube,

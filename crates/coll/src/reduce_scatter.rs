@@ -65,7 +65,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
         name: "host_blocks",
         fits: |s, _| s.host,
         cost: |s, t| {
-            // Blocks are folded by as many ranks as there are cores for.
+            // As many ranks fold blocks at a time as there are cores.
             let steps = s.p() * t.limits.host_steps(s.bytes.div_ceil(s.size.into()));
             t.model.steps_ahead(s, steps) + s.n() * (t.model.copy_us + (s.p() - 1.0) / s.p() * t.model.reduce_us)
         },
@@ -231,7 +231,8 @@ fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     s.copy(piece(whole, &args.block_of(place.rank)), args.result(place));
 }
 
-/// All blocks in one slot: what is written in place is read before. From the last rank down to the first, so that their order is kept.
+/// All blocks in one slot: in place, the input is copied into the slot before a result overwrites it. From the last
+/// rank down to the first, so that their order is kept.
 fn host_parts(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     if args.data.elements() == 0 {
         return;

@@ -49,13 +49,13 @@ pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
     },
 ];
 
-/// The last rank folds all slots, of all ranks half of them.
+/// The cost when the last rank folds all slots; on average a rank folds half of them.
 pub(crate) fn cost_of_host(s: &Shape, t: &Tuning) -> f64 {
     let folds = (s.p() - 1.0) * if t.model.load > 1.0 { 0.5 } else { 1.0 };
     t.model.steps(s, 1.0) + s.n() * (2.0 * t.model.copy_us + folds * t.model.reduce_us)
 }
 
-/// Rank after rank: each has its core for itself.
+/// The cost of rank after rank: each has its core for itself.
 pub(crate) fn cost_of_chain(s: &Shape, t: &Tuning) -> f64 {
     (s.p() - 1.0) * (t.model.message_us + s.n() * (t.model.byte_us + t.model.reduce_us) / t.model.load)
 }
@@ -75,7 +75,8 @@ fn host(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
     (0..place.rank).rev().for_each(|rank| s.fold(slot(rank), 0, result));
 }
 
-/// In each step a rank gives the piece that it has just folded and folds its own with what the one below gives: the piece after it.
+/// In each step a rank contributes the piece that it has just folded and folds its own with the contribution of the
+/// rank below: the piece after it.
 fn host_chain(data: &Reduction, place: Place, t: &Tuning, s: &mut Schedule) {
     let ranges: Vec<_> = host_ranges(data, t).collect();
     if ranges.is_empty() {

@@ -167,7 +167,7 @@ fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// A leader gets the blocks of its host, packed in order.
+/// Receives the blocks of the leader's host, packed in order, and passes them on.
 fn pass_on(args: &Args, local: &Team, t: &Tuning, s: &mut Schedule) {
     let bytes = args.recv.bytes();
     let all = s.scratch_bytes(bytes * u64::from(local.place.size));
@@ -181,7 +181,7 @@ fn pass_on(args: &Args, local: &Team, t: &Tuning, s: &mut Schedule) {
     s.copy(block(local.place.rank), args.recv.span(Buffer::Recv));
 }
 
-/// At the root: blocks of hosts whose ranks follow each other leave from where they are, others are packed first.
+/// At the root: blocks of hosts whose ranks follow each other are sent from where they are, others are packed first.
 fn give_hosts(args: &Args, place: Place, leaders: &[u32], t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let bytes = args.send.bytes(place.rank);
@@ -223,7 +223,7 @@ fn binomial(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     s.copy(Span::bytes(subtree, 0, bytes), own);
 }
 
-/// A child's subtree is a run of ranks and leaves from where it is, but for the one that passes rank 0.
+/// A child's subtree is a run of ranks and is sent from where it is, except the one that wraps past rank 0.
 fn spread_from_root(args: &Args, place: Place, tree: Tree, s: &mut Schedule) {
     let passes_end = |child: &Child| child.span > place.size - child.rank;
     let wrapped = tree.children().find(passes_end).map(|child| pack_around(args, place, child, s));
@@ -248,7 +248,7 @@ fn pack_around(args: &Args, place: Place, child: Child, s: &mut Schedule) -> Spa
     Span::bytes(buffer, 0, end)
 }
 
-/// Blocks of unlike lengths: the lengths go down the tree first, to those that pass blocks on.
+/// Blocks of unlike lengths: the lengths are sent down the tree first, to ranks that forward blocks.
 fn binomial_of_any(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let (tree, edges, via_bytes) = (Tree::new(place, args.root), args.edges(place, t), t.limits.via_bytes);
     let Some(parent) = tree.parent() else { return spread_any_from_root(&edges, tree, via_bytes, s) };

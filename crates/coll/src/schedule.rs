@@ -264,7 +264,7 @@ pub struct Schedule {
     misfit: Option<Misfit>,
 }
 
-/// Reading: what the engine needs.
+/// Reading, for the engine.
 impl Schedule {
     pub fn new() -> Schedule {
         Schedule::default()
@@ -293,7 +293,7 @@ impl Schedule {
         (0..self.len()).map(|i| self.round(i))
     }
 
-    /// Whether all its communication is host steps.
+    /// Tells whether all its communication is host steps.
     pub fn is_by_flags(&self) -> bool {
         !self.comms.iter().any(|step| matches!(step, Comm::Send { .. } | Comm::Recv { .. }))
     }
@@ -322,9 +322,9 @@ impl Schedule {
     }
 }
 
-/// Writing: what the algorithms need. Steps on empty spans are dropped, at both ends alike.
+/// Writing, for the algorithms. Steps on empty spans are dropped, at both ends alike.
 impl Schedule {
-    /// Empty again, its memory kept for the next call.
+    /// Empties the schedule; its memory is kept for the next call.
     pub fn clear(&mut self) {
         self.comms.clear();
         self.locals.clear();
@@ -398,7 +398,7 @@ impl Schedule {
         }
     }
 
-    /// Waits for the giver also where nothing is taken.
+    /// Waits for the slot's rank also if nothing is read.
     #[inline]
     pub(crate) fn take(&mut self, slot: Giver, at: u64, into: Span) {
         self.comms.push(Comm::Take { slot, at, into });
@@ -409,7 +409,7 @@ impl Schedule {
         self.comms.push(Comm::Fold { slot, at, into });
     }
 
-    /// Data that are where they belong stay there.
+    /// Data that are in place already are not copied.
     #[inline]
     pub(crate) fn copy(&mut self, from: Span, into: Span) {
         if !from.is_empty() && from != into {
@@ -434,7 +434,7 @@ impl Schedule {
         }
     }
 
-    /// A block came that is not as long as it should be: it is left out.
+    /// Records that a block is not as long as expected: it is left out.
     pub(crate) fn misfits(&mut self, from: u32, told: u64, expected: u64) {
         self.misfit.get_or_insert(Misfit { from, told, expected });
     }

@@ -25,7 +25,7 @@ use hawser_base::{Class, Error, Result};
 macro_rules! collectives {
     ($($name:ident, $table:expr, $param:literal, $functions:literal;)*) => {
         impl Collective {
-            /// The words that its parameter takes: "auto", then its algorithms.
+            /// The values of its parameter: "auto", then its algorithms.
             pub const fn algorithms(self) -> &'static [&'static str] {
                 match self {
                     $(Collective::$name => const { &words::<_, { $table.len() + 1 }>($table) }),*
@@ -99,7 +99,7 @@ impl Forced {
     }
 }
 
-/// Writes this rank's schedule for `call` into `schedule` (cleared first); the name of the algorithm.
+/// Writes this rank's schedule for `call` into `schedule` (cleared first); returns the name of the algorithm.
 pub fn plan(call: &Call, place: Place, tuning: &Tuning, schedule: &mut Schedule) -> &'static str {
     schedule.clear();
     let name = dispatch(call, place, tuning, schedule);

@@ -35,13 +35,13 @@ impl<'a> Tuning<'a> {
         self.hosts.expect("two levels were found to fit")
     }
 
-    /// Whether two levels keep the order of ranks.
+    /// Tells whether two levels keep the order of ranks.
     pub(crate) fn has_hosts_in_order(&self) -> bool {
         self.hosts.is_some_and(Hosts::is_in_order)
     }
 }
 
-/// Which algorithm is forced for each collective; 0 is none. Read once a process, never in a call.
+/// The algorithm that is forced for each collective; 0 is none. Read once a process, never in a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forced([u8; Collective::ALL.len()]);
 
@@ -60,12 +60,12 @@ impl Forced {
     }
 }
 
-/// Whether a slot has room for the whole vector, or the longest block.
+/// Tells whether a slot has room for the whole vector, or the longest block.
 pub(crate) fn is_one_step(s: &Shape, t: &Tuning) -> bool {
     s.host && s.bytes <= t.limits.host_bytes
 }
 
-/// Whether a slot has room for a block of each other rank.
+/// Tells whether a slot has room for a block of each other rank.
 pub(crate) fn fits_slot(s: &Shape, t: &Tuning) -> bool {
     s.host && s.bytes.saturating_mul(u64::from(s.size) - 1) <= t.limits.host_bytes
 }
@@ -77,7 +77,7 @@ pub(crate) fn fits_slot(s: &Shape, t: &Tuning) -> bool {
 const CROWDED_FROM: u64 = 64 << 10;
 const CROWDED_LOAD: f64 = 4.0;
 
-/// Whether blocks go through flags to or from a root.
+/// Tells whether blocks pass through flags to or from a root.
 pub(crate) fn is_rooted_by_flags(s: &Shape, t: &Tuning) -> bool {
     let load = t.model.load;
     s.host && s.uniform && (load <= 1.0 || load < CROWDED_LOAD && s.bytes >= CROWDED_FROM)

@@ -25,7 +25,7 @@ pub(crate) fn cost_of_both<A>(rows: &[Algorithm<A>], shape: &Shape, tuning: &Tun
         + cost_among(rows, shape, hosts.largest(), &tuning.within())
 }
 
-/// The same for a block of each rank that ends or begins at one: `shape.bytes` is one block.
+/// The same for a block of each rank that is sent to one rank or from it: `shape.bytes` is one block.
 pub(crate) fn cost_of_blocks(shape: &Shape, tuning: &Tuning) -> f64 {
     let (hosts, within, between) = (tuning.known_hosts(), tuning.within().model, &tuning.model);
     let (count, largest) = (f64::from(hosts.count()), f64::from(hosts.largest()));

@@ -153,8 +153,8 @@ impl Door {
         Some(number)
     }
 
-    /// The silent caller that makes room for one more of process `pid`: of that process if it has many, so that it puts
-    /// out no other one. A process that this host cannot name has number 0.
+    /// The silent caller that is dropped for one more of process `pid`: one of that process if it has many, so that it
+    /// displaces no other one. A process that this host cannot name has number 0.
     fn must_leave(&self, pid: i32) -> Option<u32> {
         let mut same = self.silent.iter().filter(|(_, other)| *other == pid && pid != 0);
         let first_of_same = same.next().map(|(number, _)| *number);
@@ -165,7 +165,7 @@ impl Door {
         self.silent.front().map(|(number, _)| *number).filter(|_| is_full)
     }
 
-    /// When the door's rest is over, or there may be room for more of an answer.
+    /// The time at which the listener's rest is over, or there may be room for more of an answer.
     pub fn deadline_ns(&self) -> Option<u64> {
         let more_ns = (!self.waiting.is_empty()).then(|| clock::now_ns() + MORE_NS);
         self.rests_until_ns.into_iter().chain(more_ns).min()
@@ -186,7 +186,7 @@ impl Door {
         self.lines.get(&number).map(AsFd::as_fd)
     }
 
-    /// A hold on the caller's process, as the kernel vouches.
+    /// A descriptor of the caller's process, which the kernel vouches for.
     pub fn process(&self, number: u32) -> Option<OwnedFd> {
         self.lines.get(&number)?.peer_process().ok()
     }

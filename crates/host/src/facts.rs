@@ -12,7 +12,7 @@ const TRIES: u32 = 3;
 /// Measures for `local` ranks; a single rank has no other to copy from. `may_membarrier`: the user permits it.
 pub fn measure(local: usize, may_membarrier: bool) -> Facts {
     let cores = cpus::available() as u32;
-    // With fewer cores than ranks they sleep often, and the sleeper's barrier would cost more than the wakers' fences.
+    // With fewer cores than ranks these sleep often, and the sleeper's barrier would cost more than the wakers' fences.
     let membarrier = may_membarrier && local > 1 && local <= cores as usize && membarrier::offered();
     let mut facts = Facts { cores, membarrier, ..Facts::default() };
     if local > 1 {
@@ -27,8 +27,8 @@ pub fn measure(local: usize, may_membarrier: bool) -> Facts {
     facts
 }
 
-/// The same for ranks of which one is the first process: it may have threads, so that it must not fork, and whether
-/// ranks may copy from each other's memory is not found out.
+/// The same for ranks of which one is the first process: it may have threads, so that it must not fork; whether ranks
+/// may copy from each other's memory stays unknown.
 pub fn without_fork(local: usize) -> Facts {
     let mut facts = Facts { cores: cpus::available() as u32, ..Facts::default() };
     if local > 1 {

@@ -100,7 +100,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Makes the segment, with the host's `facts`, and the door. No rank is started yet.
+    /// Makes the segment, with the host's `facts`, and the listener. No rank is started yet.
     pub fn open(spec: Spec, facts: Facts, epoll: &mut Epoll) -> io::Result<Gate> {
         let numbers = spec.ranks.iter().map(|(world, _)| *world).collect();
         let (job_id, host) = (spec.job_id.as_str(), spec.host.as_str());
@@ -196,7 +196,7 @@ impl Gate {
         self.ranks[local].child_end = Some(End::Exited(0));
     }
 
-    /// The first process has found out and told itself what is wrong with a rank.
+    /// Records that the first process has found and reported the fault of a rank.
     pub fn set_judged(&mut self, local: usize) {
         self.ranks[local].judged = true;
         self.is_doomed |= !self.spec.goes_on;
@@ -207,8 +207,8 @@ impl Gate {
         self.door.tell(caller, text);
     }
 
-    /// Lets the ranks here look up what ranks of the job have published; those of this host are no exception
-    /// (`Event::Card`), for whoever leads the job may have to agree first.
+    /// Lets the ranks here look up the cards that ranks of the job have published; those of this host are no exception
+    /// (`Event::Card`), since the leader of the job may have to agree first.
     pub fn set_cards(&mut self, cards: &[(u32, Vec<u8>)]) {
         for (rank, card) in cards {
             self.segment.set_card(Peer(*rank), card);
@@ -216,7 +216,7 @@ impl Gate {
         self.segment.ring_all();
     }
 
-    /// Lets the ranks here see that processes of other hosts are gone; of this host's they know.
+    /// Shows the ranks here that processes of other hosts are gone; those of this host are known.
     pub fn note_ends(&mut self, ends: impl IntoIterator<Item = (u32, Ending)>) {
         let news = ends.into_iter().filter(|&(rank, ending)| self.note_end_of(rank, ending)).count();
         if news > 0 {
@@ -234,7 +234,8 @@ impl Gate {
         }
     }
 
-    /// The job is being ended with `code`: ranks that poll see it, and none is missed any more that never came.
+    /// Begins the end of the job with `code`: ranks that poll see it, and ranks that never came are not missed any
+    /// more.
     pub fn begin_end(&mut self, code: i32) {
         self.segment.set_aborted(code);
         self.is_ending = true;

@@ -1,7 +1,7 @@
-//! A rank as the first process of its host sees it: whether it lives, and what was wrong with its end. No I/O.
+//! A rank as the first process of its host sees it: whether it lives, and the fault of its end. No I/O. Used by `gate`.
 //!
-//! The program that was started for a rank (`child`) need not be the process that becomes the rank (`attached`):
-//! a shell script, a debugger or Python may stand between. The rank is gone when both are.
+//! The program that was started for a rank (`child`) need not be the process that becomes the rank (`attached`): a
+//! shell script, a debugger or Python may stand between. The rank is gone when both are.
 
 use hawser_os::spawn::End;
 use hawser_os::tether::Tether;
@@ -68,7 +68,7 @@ pub enum Fault {
     NoFinalize {
         code: i32,
     },
-    /// The same, and of the process's end nothing is known but that of the script that had started it, at most.
+    /// The same, and nothing is known of the process's end, or only the end of the script that had started it.
     EndUnknown,
 }
 
@@ -143,7 +143,7 @@ impl Rank {
         above.contains(&attached.pid) || !attached.finalized && !above.contains(&self.child)
     }
 
-    /// Why a process cannot become this rank after `attached` has.
+    /// The text of the refusal when a process cannot become this rank after `attached` has.
     pub fn taken_by(&self, attached: &Attached) -> String {
         let (world, pid) = (self.world, attached.pid);
         match attached.finalized {
@@ -166,7 +166,7 @@ fn unfinished(end: End) -> Fault {
     }
 }
 
-/// The code of an end as shells have it.
+/// The exit code of an end as shells have it.
 pub fn code(end: End) -> i32 {
     match end {
         End::Exited(code) => code,

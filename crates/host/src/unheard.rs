@@ -6,7 +6,7 @@
 use hawser_boot::protocol::Unanswered;
 use hawser_job::{Phase, RankPage, Silent, Ways};
 
-/// Between two looks at the pages.
+/// The time between two looks at the pages.
 const LOOK_NS: u64 = 1_000_000_000;
 
 /// The ranks with closed connections, and what they have reported.
@@ -26,13 +26,13 @@ pub enum Said {
 }
 
 impl Unheard {
-    /// A rank's connection is closed.
+    /// Adds a rank whose connection is closed.
     pub fn add(&mut self, local: usize, now_ns: u64) {
         self.ranks.push((local, Vec::new()));
         self.look_at_ns = Some(now_ns + LOOK_NS);
     }
 
-    /// When `look` has something to do.
+    /// The time at which `look` has something to do.
     pub fn deadline_ns(&self) -> Option<u64> {
         self.look_at_ns
     }

@@ -1,6 +1,6 @@
-//! Buffers that the application attached for buffered sends, and what of them is in use (MPI-5.0 §3.6).
+//! Buffers that the application attached for buffered sends, and the part of them that is in use (MPI-5.0 §3.6).
 //!
-//! The memory is never touched: its size is the limit that the program asked for. Used by `bsend`, `comm`,
+//! The memory is never touched: its size is the limit that the program requested. Used by `bsend`, `comm`,
 //! `session_table`.
 
 use hawser_base::{Class, Error, Handle, Result};
@@ -42,7 +42,7 @@ impl Attached {
         Ok(())
     }
 
-    /// Charges a message; sends that are not open any more give back what they held.
+    /// Charges a message; sends that are not open any more return what they were charged.
     pub(crate) fn charge(&self, is_open: impl Fn(Handle) -> bool, bytes: u64) -> Result<()> {
         let mut guard = self.lock();
         let Some(room) = guard.as_mut() else {

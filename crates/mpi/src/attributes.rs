@@ -37,7 +37,7 @@ pub enum Delete {
 
 /// A key. Its handle lives until it is freed and no attribute uses it (MPI-5.0 §7.7.2).
 struct Keyval {
-    /// The kind of objects that it is for.
+    /// The kind of objects that have it.
     kind: Kind,
     copy: Copy,
     delete: Delete,
@@ -178,7 +178,7 @@ impl Attributes {
         }
     }
 
-    /// Calls the delete function of an attribute that was taken out at `at`; back it goes if that fails.
+    /// Calls the delete function of an attribute that was taken out at `at`; restores the attribute if that fails.
     fn bury(&self, object: Handle, attribute: Attribute, at: usize) -> Result<()> {
         let Delete::Call(function) = &attribute.key.keyval.delete else { return Ok(()) };
         let handle = attribute.key.handle;

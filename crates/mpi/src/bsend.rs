@@ -1,7 +1,7 @@
 //! Buffered sends (MPI-5.0 §3.6): a message that cannot leave at once is copied, and the copy is charged to the buffer
 //! that the application attached: to that of the communicator, or of its session, or of the process.
 //!
-//! The copy lies in our own memory, not in the attached one: the attached size is the limit that the program asked for,
+//! The copy is in our own memory, not in the attached one: the attached size is the limit that the program requested,
 //! and its memory is never written. Used by `pt2pt`; uses `outgoing`.
 
 use crate::attached::Attached;
@@ -59,7 +59,7 @@ pub fn iflush(process: &'static Process, call: &'static str, attached: &Attached
     task::request(process, comm, Kind::Compound, Box::new(Flush { process, call, open: attached.open() }))
 }
 
-/// Sends on any lanes, which nothing wakes when they end.
+/// Sends on any lanes; nothing wakes the waiter when they end.
 struct Flush {
     process: &'static Process,
     call: &'static str,

@@ -40,7 +40,7 @@ fn checked(buf: &Buf) -> Result<Buffer> {
     if buf.count < 0 {
         return Err(Error::new(Class::Count, format!("count is {}; it must not be negative", buf.count)));
     }
-    // The datatype of nothing is not looked at, as in MPICH: programs pass none to MPI_PROC_NULL.
+    // A null datatype with count 0 is not looked at, as in MPICH: programs pass none to MPI_PROC_NULL.
     if buf.count == 0 && buf.datatype.is_null() {
         return Ok(Buffer::EMPTY);
     }

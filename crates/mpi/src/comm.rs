@@ -65,7 +65,7 @@ impl Comm {
         Comm::of(context, group, remote, everybody)
     }
 
-    /// With a remote group or without.
+    /// Makes a communicator with a remote group or without.
     pub fn with(context: Context, group: Arc<Group>, remote: Option<Arc<Group>>) -> Comm {
         match remote {
             Some(remote) => Comm::between(context, group, remote),
@@ -73,7 +73,7 @@ impl Comm {
         }
     }
 
-    /// One with the same groups.
+    /// Makes one with the same groups.
     pub fn again(&self, context: Context) -> Comm {
         Comm::of(context, self.group.clone(), self.counterparts.clone(), self.everybody.clone())
     }
@@ -102,7 +102,7 @@ impl Comm {
     pub fn context(&self) -> Context {
         Context(self.context.load(Relaxed)) // partner: `agreed`; the handle is looked up by those who may ask
     }
-    /// Its number is known.
+    /// Sets the context, once the members have agreed on its number.
     pub fn agreed(&self, context: Context) {
         self.context.store(context.0, Relaxed); // partner: `context`
     }
@@ -174,7 +174,8 @@ impl Comm {
         Err(self.bad_rank(rank))
     }
 
-    /// For functions that are for intracommunicators alone (MPI_ERR_COMM). `instead`: what the user can do.
+    /// Refuses an intercommunicator, for functions of intracommunicators alone (MPI_ERR_COMM). `instead`: what the user
+    /// can do.
     pub fn refuse_inter(&self, instead: &str) -> Result<()> {
         if self.is_inter() {
             let text = format!("{} is an intercommunicator; {instead}", self.display_name());
@@ -188,7 +189,7 @@ impl Comm {
         Error::new(Class::Rank, format!("rank {rank} is outside {}", self.ranks()))
     }
 
-    /// The ranks that a call may name, for messages.
+    /// The ranks that a call may name, for error messages.
     pub fn ranks(&self) -> String {
         let (last, remote) = (self.counterparts.size() - 1, if self.is_inter() { "the remote group of " } else { "" });
         format!("0..={last} of {remote}{}", self.display_name())
@@ -199,7 +200,7 @@ impl Comm {
         self.counterparts.rank_of(peer).map_or(hawser_base::value::ANY_SOURCE, |rank| rank as i32)
     }
 
-    /// The rank of a process in the remote group, for messages.
+    /// The rank of a process in the remote group, for error messages.
     pub fn remote_rank(&self, peer: Option<Peer>) -> Option<u32> {
         peer.filter(|_| self.is_inter()).and_then(|peer| self.counterparts.rank_of(peer))
     }
@@ -213,7 +214,7 @@ impl Comm {
         *self.name.lock().unwrap_or_else(|p| p.into_inner()) = name.to_vec();
     }
 
-    /// Takes back what a program has set on a predefined communicator, all but its attributes and its buffer.
+    /// Resets what a program has set on a predefined communicator, all but its attributes and its buffer.
     pub(crate) fn renew(&self, name: &[u8]) {
         self.set_name(name);
         self.errhandler.clear();
@@ -257,7 +258,7 @@ impl Comm {
         let _ = self.topology.set(topology);
     }
 
-    /// A duplicate has the topology of the communicator that it was made from.
+    /// Copies the topology of the communicator that this one was duplicated from.
     pub fn inherit_topology(&self, from: &Comm) {
         if let Some(topology) = from.topology() {
             self.set_topology(topology.clone());

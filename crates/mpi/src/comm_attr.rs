@@ -18,7 +18,7 @@ pub fn create_keyval(kind: Kind, copy: Copy, delete: Delete) -> Result<Handle> {
     new_keyval(kind, copy, delete)
 }
 
-/// A predefined attribute's value; each kind of number is the ABI's business.
+/// A predefined attribute's value; the ABI maps each kind of number to its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Predefined {
     Number(i32),

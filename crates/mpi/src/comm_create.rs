@@ -122,8 +122,8 @@ pub(crate) fn group_of(process: &'static Process, handle: Handle) -> Result<Arc<
     })
 }
 
-/// A communicator of the members that `ranks` names, in that order: members of one name the same, and no two of them
-/// share any. MPI_COMM_NULL where this process is not among them.
+/// A communicator of the members that `ranks` names, in that order: its members pass the same `ranks`, and lists that
+/// differ share no member. MPI_COMM_NULL if this process is not among them.
 pub fn of_ranks(process: &'static Process, name: &'static str, old: &CommRef, ranks: &[u32]) -> Result<Handle> {
     let members = ranks.iter().filter_map(|&rank| old.group().peer(rank)).collect();
     let group = Arc::new(Group::of(members, process.me()).in_session(old.group().session()));
@@ -237,7 +237,7 @@ pub fn disconnect(handle: Handle) -> Result<()> {
     free_found(process, NAME, &found)
 }
 
-/// A communicator that may be `done` away with: no predefined one.
+/// A communicator that a call may end (`done`): no predefined one.
 fn ending(process: &'static Process, handle: Handle, done: &str) -> Result<CommRef> {
     let found = process.comm(handle)?;
     if let Some(name) = comm::name(handle) {
@@ -246,7 +246,8 @@ fn ending(process: &'static Process, handle: Handle, done: &str) -> Result<CommR
     Ok(found)
 }
 
-/// The buffer that is attached to the communicator goes with it, when all that is in it has left (MPI-5.0 §3.6.1).
+/// The buffer that is attached to the communicator is removed with it, when all messages in it have left (MPI-5.0
+/// §3.6.1).
 fn free_found(process: &'static Process, name: &'static str, found: &CommRef) -> Result<()> {
     found.attributes.delete_all(found.handle())?;
     bsend::flush(process, name, &found.attached);
@@ -254,13 +255,13 @@ fn free_found(process: &'static Process, name: &'static str, found: &CommRef) ->
     Ok(())
 }
 
-/// This member is through with a communicator: its handle dies, its flags go with the last member's.
+/// Ends this member's use of a communicator: its handle becomes invalid, its flags are freed with the last member's.
 fn discard(process: &'static Process, found: &CommRef) {
     depart(process, found);
     process.comms().remove(found.handle());
 }
 
-/// The flags of a communicator that this member does not use any more.
+/// Gives up the flags of a communicator that this member does not use any more.
 pub(crate) fn depart(process: &'static Process, comm: &Comm) {
     if comm.depart_from_flags()
         && let Some(flags) = comm.flags()
@@ -287,7 +288,7 @@ pub fn compare(a: Handle, b: Handle) -> Result<i32> {
     })
 }
 
-/// The rounds of an agreement, by collectives at a venue.
+/// The rounds of an agreement, by collectives in a scope (`Venue`).
 struct At<'a>(&'static Process, &'static str, &'a Venue<'a>);
 
 impl Rounds for At<'_> {
@@ -349,7 +350,7 @@ impl Drop for Comm {
     }
 }
 
-/// The communicator itself, on a member.
+/// Makes the communicator itself, on a member.
 pub(crate) fn make(process: &'static Process, name: &'static str, parent: &Comm, new: Comm) -> Result<Handle> {
     new.errhandler.inherit(&parent.errhandler);
     let handle = process.add_comm(new)?;
@@ -363,11 +364,11 @@ pub(crate) fn make(process: &'static Process, name: &'static str, parent: &Comm,
     Ok(handle)
 }
 
-/// Before the application's first collective on the communicator.
+/// The tag before the application's first collective on the communicator.
 const FLAGS_TAG: i32 = -1;
 const NO_BLOCK: u64 = u64::MAX;
 
-/// The block of flags that rank 0 took, if one was free.
+/// Returns the block of flags that rank 0 allocated, if one was free.
 fn share_flags(process: &'static Process, name: &'static str, new: &CommRef) -> Result<Option<u32>> {
     let context = new.collective_context();
     let venue = Venue::Some { comm: new, group: new.group().clone(), context, tag: FLAGS_TAG };

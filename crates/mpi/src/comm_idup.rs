@@ -32,9 +32,9 @@ struct Idup {
     process: &'static Process,
     name: &'static str,
     old: CommRef,
-    /// Until it is ready.
+    /// The new communicator, until it is ready.
     new: Option<Reserved<'static, Comm>>,
-    /// Why there will be no communicator here, though the others are helped to theirs.
+    /// The error because of which there will be no communicator here; this rank still helps the others to theirs.
     refused: Option<Error>,
     meeting: Meeting,
     seeker: Seeker<'static>,
@@ -97,7 +97,7 @@ impl Task<End> for Idup {
                 Err(error) => {
                     self.give_up();
                     self.refused.get_or_insert(error);
-                    // Others may have got their words, and wait for this rank in the second round.
+                    // Others may have completed the first round, and wait for this rank in the second one.
                     let was_first = matches!(std::mem::replace(&mut self.stage, Stage::Failing), Stage::Offering);
                     if !was_first || self.meeting.max(context_ids::FAILED).is_err() {
                         return Step::Ended(End::of(self.finish(process)));
@@ -151,7 +151,7 @@ impl Idup {
         Ok(false)
     }
 
-    /// The search ends here: a number that is reserved and not settled is free again.
+    /// Ends the search: a number that is reserved and not settled is freed.
     fn give_up(&mut self) {
         if let Stage::Choosing(choice) = self.stage {
             self.seeker.give_up(choice);
@@ -162,7 +162,7 @@ impl Idup {
         self.new.as_ref().expect("it is not ready")
     }
 
-    /// The communicator is ready, or goes.
+    /// Completes the communicator, or removes it.
     fn finish(&mut self, process: &'static Process) -> Result<()> {
         let new = self.new.take().expect("a task ends once");
         let Some(error) = self.refused.take() else {

@@ -134,7 +134,7 @@ const _: () = assert!(FAILED > TAKEN);
 /// A member's contribution to the first round: its free numbers of a window; the windows that have any, and `ALONE`.
 pub type Offer = [u64; WORDS + 1];
 
-/// The member has one thread.
+/// Flag of a member with one thread.
 const ALONE: u64 = 1 << 63;
 const _: () = assert!(WINDOWS < 63);
 
@@ -300,8 +300,8 @@ const fn lane_bits(lane: usize) -> u64 {
     bits
 }
 
-/// A number of those that all have free: on the lane with most of them, so that communicators spread over the
-/// lanes. Which one and which lane of equals depends on `start`.
+/// Picks a number of those that are free on all: on the lane with most of them, so that communicators spread over the
+/// lanes. The choice among equals depends on `start`.
 fn pick(common: &[u64], start: u32) -> Option<usize> {
     let free_on = |lane: usize| common.iter().map(|word| (word & lane_bits(lane)).count_ones()).sum::<u32>();
     let lanes = (0..LANES).map(|i| (start as usize + i) % LANES);
@@ -408,7 +408,7 @@ mod tests {
         assert!(!lanes.contains(&Context(0).lane()));
     }
 
-    /// A member that gets nothing from a round, as a process has ended in it.
+    /// A member for which a round fails, as a process has ended in it.
     struct Bereft<'a>(Member<'a>);
 
     impl Rounds for Bereft<'_> {

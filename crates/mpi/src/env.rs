@@ -32,7 +32,7 @@ pub fn init(process: &'static Process, thread_level: i32) -> Result<()> {
     Ok(())
 }
 
-/// `who` (`stage::WORLD`, `stage::SESSIONS`) begins to use MPI.
+/// Begins the use of MPI by `who` (`stage::WORLD`, `stage::SESSIONS`).
 pub(crate) fn begin(process: &'static Process, who: u8, thread_level: i32) -> Result<()> {
     if stage::was_forked() {
         return Err(stage::outside());
@@ -79,7 +79,7 @@ fn admit_threads(who: u8, thread_level: i32) -> Result<()> {
     Ok(())
 }
 
-/// `who` no longer uses MPI. The last one takes the rank out of the job.
+/// Ends the use of MPI by `who`. The last one takes the rank out of the job.
 pub(crate) fn end(process: &'static Process, who: u8, call: &'static str) {
     end_after(process, who, call, Until::Sent);
 }
@@ -141,7 +141,7 @@ enum Until {
     AllLeft,
 }
 
-/// The rank's end is no failure of the job any more.
+/// Leaves the job: from here on the rank's end is no failure of the job.
 fn leave(process: &'static Process, call: &'static str, until: Until) {
     drain(process, call);
     let page = process.segment().rank(process.job().identity().local_rank as usize);

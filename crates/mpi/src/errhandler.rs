@@ -22,7 +22,7 @@ pub enum Errhandler {
     Abort,
     /// MPI_ERRORS_RETURN: the code is returned.
     Return,
-    /// The application's.
+    /// The application's function.
     Call(Arc<Created>),
 }
 
@@ -66,7 +66,7 @@ impl ErrhandlerCell {
         self.put(Some(handler));
     }
 
-    /// No handler is set any more.
+    /// Removes the handler.
     pub fn clear(&self) {
         self.put(None);
     }
@@ -74,12 +74,12 @@ impl ErrhandlerCell {
     fn put(&self, handler: Option<Errhandler>) {
         let mut held = self.held();
         let before = std::mem::replace(&mut *held, handler);
-        // Its destructor may be the application's: not under the lock.
+        // Its destructor may be the application's function: it must not run under the lock.
         drop(held);
         drop(before);
     }
 
-    /// A new communicator has the handler of the one that it was made of (§7.4.2).
+    /// Takes the handler of the communicator that this one was made of (§7.4.2).
     pub fn inherit(&self, parent: &ErrhandlerCell) {
         self.set(parent.get());
     }

@@ -91,12 +91,12 @@ thread_local! {
     static UNTOLD: RefCell<Causes> = const { RefCell::new([const { None }; SAYS_NOTHING.len()]) };
 }
 
-/// A call of this thread fails with this error: `string` gives the cause if the class has none of its own.
+/// Records the error of a failed call of this thread: `string` gives its cause if the class has none of its own.
 pub fn remember(function: &str, error: &Error) {
     keep(error, || format!("{function}: {}", error.cause()));
 }
 
-/// One of several operations that a call completes has failed with this error, whose code stands in its status.
+/// Records the error of one of several operations that a call completes; its code is in the operation's status.
 pub fn remember_operation(error: &Error) {
     keep(error, || error.cause().to_owned());
 }

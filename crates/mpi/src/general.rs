@@ -30,10 +30,10 @@ pub struct General {
     pub(crate) completed: AtomicBool,
 }
 
-/// One that has ended, for the function that completes it.
+/// An operation that has ended, for the function that completes it.
 pub struct Finish {
     general: Arc<General>,
-    /// The request goes, and with it what the application keeps for it.
+    /// The request is removed, and with it the application's state for it.
     gone: bool,
 }
 
@@ -42,8 +42,8 @@ impl Finish {
         Finish { general, gone }
     }
 
-    /// Has the status filled in, and what belongs to the request freed if it goes. The last error is the one that
-    /// counts (§13.2).
+    /// Calls the query function to fill in the status, and the free function if the request is removed. The last error
+    /// is the one that counts (§13.2).
     pub fn run(&self, status: StatusAt) -> Result<()> {
         let Functions { query, free, .. } = &self.general.functions;
         let asked = outcome("query", query(status));
@@ -59,7 +59,7 @@ pub(crate) fn outcome(which: &str, code: i32) -> Result<()> {
     Err(errors::from_code(code, text))
 }
 
-/// The words of a rank that waits for one.
+/// The description of a rank that waits for one.
 pub fn reason() -> Waiting {
     Waiting { call: "MPI_Grequest_start".to_owned(), ..Waiting::default() }
 }

@@ -111,7 +111,7 @@ pub fn free(mut lane: LaneGuard<'_, Lane>, index: u32) -> Result<()> {
     if ended && general.completed.load(Relaxed) { outcome("free", (general.functions.free)()) } else { Ok(()) }
 }
 
-/// MPI_Cancel of one: what that means is the application's business.
+/// MPI_Cancel of one: its effect is up to the application.
 pub fn cancel(lane: LaneGuard<'_, Lane>, general: &General) -> Result<()> {
     let ended = general.completed.load(Relaxed);
     drop(lane);

@@ -24,7 +24,7 @@ pub(crate) const MEMORY_KINDS: [&[u8]; 2] = [b"mpi_memory_alloc_kinds", b"mpi,sy
 pub struct Hints(AtomicU8);
 
 impl Hints {
-    /// Takes over those of `info` that are known; a value that is no boolean changes nothing.
+    /// Takes the known hints of `info`; a value that is no boolean changes nothing.
     pub fn set(&self, info: &Info) {
         for (i, key) in ASSERTIONS.iter().enumerate() {
             match info.get(key) {
@@ -36,12 +36,12 @@ impl Hints {
         }
     }
 
-    /// None is set any more.
+    /// Resets all hints.
     pub fn clear(&self) {
         self.0.store(0, Relaxed); // partner: `info`
     }
 
-    /// All that are known, and what they are now.
+    /// All known hints with their current values.
     pub fn info(&self) -> Info {
         let held = self.0.load(Relaxed);
         let mut info = Info::default();

@@ -167,7 +167,7 @@ fn check_key(key: &[u8], limits: Limits) -> Result<()> {
     Ok(())
 }
 
-/// A key for messages, cut.
+/// A key for error messages, cut.
 fn show(key: &[u8]) -> String {
     let text = String::from_utf8_lossy(&key[..key.len().min(40)]).into_owned();
     if key.len() > 40 { format!("\"{text}...\"") } else { format!("\"{text}\"") }

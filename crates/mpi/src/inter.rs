@@ -106,7 +106,7 @@ fn leaders(process: &'static Process, peer_comm: Handle, remote_leader: i32, tag
         let text = format!("remote_leader: rank {remote_leader} of {} is the local leader itself", comm.display_name());
         return Err(Error::new(Class::Rank, text));
     }
-    // The same order on both sides.
+    // Sorted, so that both sides have the same order.
     let group = Arc::new(Group::of(vec![me.min(other), me.max(other)], me));
     Ok(Leaders { comm, group, tag: !tag })
 }

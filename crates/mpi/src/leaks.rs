@@ -37,7 +37,7 @@ fn unnamed(count: usize) -> Vec<String> {
     vec![String::new(); count]
 }
 
-/// `3 datatypes (cell; face; 1 more)`; nothing of nothing.
+/// `3 datatypes (cell; face; 1 more)`; None if there are none.
 fn tell(what: &str, names: Vec<String>) -> Option<String> {
     let count = names.len();
     if count == 0 {

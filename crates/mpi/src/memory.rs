@@ -37,7 +37,7 @@ struct Pieces {
     slabs: BTreeMap<usize, Slab>,
 }
 
-/// A mapped span of the arena, or memory that no peer can map, where the segment has a short arena or none.
+/// A mapped span of the arena, or memory that no peer can map, if the segment has a short arena or none.
 struct Mapped {
     span: Option<Span>,
     region: Region,
@@ -125,7 +125,7 @@ impl Memory {
 }
 
 impl Pieces {
-    /// Frees a short piece. `None`: there is no such piece. A slab that is no longer needed is given out.
+    /// Frees a short piece. `None`: there is no such piece. A slab that is no longer needed is returned.
     fn free_short(&mut self, addr: usize) -> Option<Option<Slab>> {
         let (&start, slab) = self.slabs.range_mut(..=addr).next_back()?;
         slab.used.remove(&(addr - start))?;

@@ -168,7 +168,7 @@ impl Reducer {
         }
     }
 
-    /// For messages.
+    /// The name, for error messages.
     pub fn name(&self) -> &'static str {
         match &self.0 {
             Ready::Predefined { op, .. } => op.name(),
@@ -183,8 +183,8 @@ impl Reducer {
         }
     }
 
-    /// Whether elements may be reduced in pieces. An application's function may look at its count, but must
-    /// give the same for pieces: MPI lets it be called with any part of a buffer (MPI-5.0 §6.9.5).
+    /// Tells whether elements may be reduced in pieces. An application's function may look at its count, but must give
+    /// the same for pieces: MPI lets it be called with any part of a buffer (MPI-5.0 §6.9.5).
     pub fn is_elementwise(&self) -> bool {
         match &self.0 {
             Ready::Predefined { op, .. } => op.is_elementwise(),

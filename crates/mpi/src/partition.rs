@@ -95,7 +95,7 @@ impl Plan {
     }
 }
 
-/// The first of `count` numbers in a row that no live plan has, from `next` on and round.
+/// The first of `count` consecutive numbers that no live plan has, searched from `next` on with wrap-around.
 pub fn free_numbers(next: u64, count: u64, live: impl Iterator<Item = Range<u64>> + Clone) -> Option<u64> {
     let mut at = next % NUMBERS;
     let mut rounds = 0;
@@ -131,29 +131,29 @@ impl Partitioned {
         }
     }
 
-    /// The request stays until its introduction has come to its end.
+    /// Tells whether the request must stay until its introduction has ended.
     pub fn is_introducing(&self) -> bool {
         self.introducing
     }
 
-    /// A round begins.
+    /// Begins a round.
     pub fn begin(&mut self) {
         let messages = self.plan().map_or(0, |plan| plan.partitions);
         let partitions = if matches!(self.end, End::Nobody) { self.partitions } else { messages };
         self.done.clear();
         self.done.resize(partitions as usize, false);
         (self.open, self.bytes) = (messages, 0);
-        // Without an introduction there is no round that could do better.
+        // An error of the introduction stays: without one no round can succeed.
         self.error = self.error.filter(|_| matches!(self.end, End::Receiver(None, ..)));
     }
 
-    /// Nothing more will come in this round.
+    /// Tells whether no more messages will come in this round.
     pub fn is_over(&self) -> bool {
         let waits = matches!(self.end, End::Receiver(None, ..)) && self.error.is_none();
         self.open == 0 && !waits
     }
 
-    /// A message has ended.
+    /// Records the end of a message.
     pub fn ended(&mut self, outcome: &Outcome) {
         let tag = outcome.envelope.tag;
         if tag >= 0 {
@@ -214,7 +214,7 @@ pub fn end_round(request: &mut Request) {
     }
 }
 
-/// A message of a partitioned request has ended.
+/// Records the end of a message of a partitioned request.
 #[cold]
 pub fn one_ended(requests: &mut Requests, index: u32, outcome: &Outcome) {
     let request = requests.get(index);

@@ -26,7 +26,7 @@ use hawser_p2p::message::{Body, Outgoing, Target};
 use hawser_p2p::wait::NO_LANE;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Partitions of a message and what was called for each: the arguments of an initialization.
+/// Partitions of a message and the arguments of its initialization.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub partitions: i32,

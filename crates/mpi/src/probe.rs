@@ -55,8 +55,8 @@ pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
     Ok(status(&comm, source, &envelope))
 }
 
-/// The error of a probe whose peer will send nothing any more; of one from any source, that one of those has failed
-/// which it might have been.
+/// The error of a probe whose peer will send nothing any more; for a probe from any source, if a process that it might
+/// have been waiting for has failed.
 fn lost(comm: &Comm, lane: &Lane, want: &Want) -> Option<Error> {
     let engine = &lane.core.engine;
     let is_missed = |&peer: &Peer| lives::has_failed(peer) && comm.counterparts().rank_of(peer).is_some();

@@ -40,7 +40,7 @@ pub struct Process {
     memory: Memory,
     segment: Segment,
     boot: Arc<dyn Boot>,
-    /// Its name in the job's universe, which is no rank.
+    /// Its process number in the job, which is no rank.
     me: Peer,
 }
 
@@ -158,7 +158,7 @@ fn abort_outside(code: i32, text: &str) -> ! {
     hawser_os::host::exit_now(hawser_boot::world::exit_code(code))
 }
 
-/// There is no memory for what this rank has promised to its peers.
+/// Ends the job: there is no memory for what this rank has promised to its peers.
 fn no_memory(text: &str) -> ! {
     abort(Class::NoMem as i32, text)
 }
@@ -194,7 +194,8 @@ impl Process {
         self.lanes.answer(&self.segment, &page);
     }
 
-    /// A process in messages: its rank of MPI_COMM_WORLD, or its name if it is in another world.
+    /// The name of a process in error messages: its rank of MPI_COMM_WORLD, or its process number if it is in another
+    /// world.
     pub fn told(&self, peer: Peer) -> String {
         match self.world_comm.group().rank_of(peer) {
             Some(rank) => format!("rank {rank} of MPI_COMM_WORLD"),
@@ -202,9 +203,11 @@ impl Process {
         }
     }
 
-    /// All processes, on a context of its own: where members of a group meet that has no communicator yet.
+    /// The communicator of all processes, on a context of its own, on which members of a group meet that have no
+    /// communicator yet.
     pub fn meeting(&'static self) -> CommRef {
-        // Most programs never meet so: their waits are spared another lane.
+        // The lane is activated at the first such meeting, since most programs have none and every lane costs time in
+        // waits.
         self.lanes.activate(self.meeting.lane());
         CommRef::Predefined(&self.meeting)
     }
@@ -259,7 +262,7 @@ impl Process {
         Ok(reserved)
     }
 
-    /// The members have agreed on its number.
+    /// Sets the number that the members have agreed on.
     pub fn give_comm(&'static self, reserved: Reserved<'static, Comm>) {
         self.lanes.activate(reserved.lane());
         reserved.come();
@@ -280,7 +283,7 @@ impl Process {
         self.messages.insert(message).ok_or_else(|| full("probed messages"))
     }
 
-    /// Takes the message of a handle; the handle dies.
+    /// Takes the message of a handle, which becomes invalid.
     pub fn take_message(&'static self, handle: Handle) -> Result<Message> {
         let found = self.messages.get(handle).map(|m| Message { comm: m.comm.clone(), held: m.held });
         match found {

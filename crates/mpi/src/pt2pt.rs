@@ -175,7 +175,7 @@ pub fn recv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
     }
 }
 
-/// The leanest receive: from a known source into plain memory; `None` sends it the long way.
+/// The shortest receive path: from a known source into plain memory; `None` if it needs the checked path.
 #[inline(always)]
 fn recv_lean(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Option<Status> {
     let counted; // as in `send_lean`
@@ -206,7 +206,7 @@ fn recv_checked(process: &'static Process, buf: &Buf, source: i32, tag: i32, com
     recv_posted("MPI_Recv", process, comm, want, buffer, source)
 }
 
-/// Takes the message from its source's ring, as long as that is right and worth it.
+/// Takes the message from its source's ring, as long as that is valid and worth it.
 #[inline(always)]
 pub(crate) fn recv_direct(
     process: &Process,
@@ -258,8 +258,8 @@ pub fn sendrecv(
     end_sendrecv("MPI_Sendrecv", begin_sendrecv(out, dest, send_tag, into, source, recv_tag, comm)?)
 }
 
-/// The leanest exchange: a short message that leaves at once, then a receive as MPI_Recv's. All that either wants is looked at
-/// before: with `None` nothing has been sent.
+/// The shortest exchange path: a short message that leaves at once, then a receive as MPI_Recv's. The preconditions of
+/// both are checked before: with `None` nothing has been sent.
 #[expect(clippy::too_many_arguments, reason = "MPI_Sendrecv's")]
 fn sendrecv_lean(
     process: &'static Process,
@@ -309,7 +309,7 @@ fn end_sendrecv(name: &'static str, (mut send, mut recv): (Handle, Handle)) -> R
     Ok(Status { error: sent.error.or(received.error), ..received })
 }
 
-/// Forgets an operation that was started for a call that failed: it ends by itself.
+/// Drops an operation that was started for a call that failed: it ends by itself.
 fn abandon(request: Handle) {
     let _ = request_free(request);
 }
@@ -377,7 +377,8 @@ pub fn request_cancel(handle: Handle) -> Result<()> {
             let to_self = request.note.peer() == Some(process.me());
             lane.core.engine.cancel_send(op);
             lane.settle();
-            // Question and answer: what is decided here is decided at once, as programs expect that look only once.
+            // Two turns, for request and reply: a cancellation within this process is decided at once, as programs
+            // expect that look only once.
             for _ in 0..if to_self { 2 } else { 0 } {
                 lane.progress();
             }

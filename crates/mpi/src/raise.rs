@@ -16,10 +16,10 @@ use hawser_base::{Class, Error, Handle, Result};
 /// The handler for calls on files when there is no file, and the one that new files get (§14.7).
 static NO_FILE: ErrhandlerCell = ErrhandlerCell::holding(Errhandler::Return);
 
-/// The handler for errors that another one was told.
+/// The handler of `Object::Told`, whose error was handled already.
 static TOLD: ErrhandlerCell = ErrhandlerCell::holding(Errhandler::Return);
 
-/// The object that a failed call is about.
+/// The object of a failed call.
 #[derive(Clone)]
 pub enum Object {
     /// None, or none that is valid: `stand_in`; before MPI_Init and after MPI_Finalize the initial handler (§9.3).

@@ -42,7 +42,7 @@ impl<T: Clone> Registry<T> {
         self.table().live().len()
     }
 
-    /// Kills the handle and gives the object out; `None` if the handle was dead.
+    /// Invalidates the handle and returns the object; `None` if the handle was invalid.
     pub fn remove(&self, handle: Handle) -> Option<T> {
         let table = self.table();
         let object = table.get(handle).map(|object| T::clone(&object))?;
@@ -50,7 +50,7 @@ impl<T: Clone> Registry<T> {
     }
 }
 
-/// There are as many objects of a kind as handles for them.
+/// The error when all handles of a kind are in use.
 #[cold]
 pub fn full(what: &str) -> Error {
     Error::new(Class::Other, format!("there are more {what} than handles ({}); free some", Handle::SLOTS))

@@ -35,7 +35,7 @@ pub const NOTHING_RECEIVED: Handle = Handle::predefined(2);
 pub enum Kind {
     Send,
     Recv,
-    /// Several of them as one, which ends when all have.
+    /// Several operations as one, which ends when all have.
     Compound,
     /// A collective: it can be neither cancelled nor freed before it has ended.
     Collective,
@@ -63,7 +63,7 @@ pub enum Recipe {
         buffer: Buffer,
         want: Want,
     },
-    /// To or from MPI_PROC_NULL.
+    /// An operation with MPI_PROC_NULL.
     Nothing,
     /// None while the task has it.
     Task(Option<Box<dyn Work<End>>>),
@@ -109,7 +109,7 @@ impl Note {
         }
     }
 
-    /// The status of an operation that has ended so.
+    /// The status of an operation with this outcome.
     #[inline]
     pub fn status(&self, outcome: &Outcome) -> Status {
         let envelope = outcome.envelope;
@@ -184,7 +184,7 @@ pub fn status(request: &Request) -> Option<Status> {
     }
 }
 
-/// The error in words of one that did not end by the engine.
+/// The error, with its text, of a request that did not end by the engine.
 pub fn failure(request: &Request) -> Option<&Error> {
     if let State::Done(end) = &request.state { end.failure.as_ref() } else { None }
 }

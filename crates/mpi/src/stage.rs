@@ -68,8 +68,8 @@ pub fn outside() -> Error {
     Error::new(Class::Other, text)
 }
 
-/// This process is a child of fork from now on. Nothing is called here that the child may not: it has one thread, and
-/// locks may be held for ever.
+/// Marks this process as a child of fork from now on. Nothing is called here that the child may not: it has one thread,
+/// and locks may be held for ever.
 pub fn enter_child() {
     let stage = STAGE.load(Relaxed); // partner of both: `is_running`, in this one thread
     if stage & RUNNING != 0 {
@@ -87,7 +87,7 @@ pub fn was_finalized() -> bool {
     has(WORLD_ENDED | CHILD)
 }
 
-/// This process is a fork of a rank.
+/// Tells whether this process is a fork of a rank.
 pub fn was_forked() -> bool {
     has(CHILD)
 }
@@ -105,9 +105,9 @@ pub fn in_use() -> u8 {
     STAGE.load(Acquire) & RUNNING // partner: `set`
 }
 
-/// MPI_COMM_WORLD and MPI_COMM_SELF may be named. MPI-5.0 §11.3 has them in the World Model alone. Programs written
-/// for Intel MPI name them with a session only (OSU's benchmarks do), and until MPI_Init was called that can mean
-/// one thing: all processes of the job. After MPI_Finalize they are gone, whatever sessions there are.
+/// Tells whether MPI_COMM_WORLD and MPI_COMM_SELF may be named. MPI-5.0 §11.3 has them in the World Model alone.
+/// Programs written for Intel MPI name them with a session only (OSU's benchmarks do), and until MPI_Init was called
+/// that can mean one thing: all processes of the job. After MPI_Finalize they are gone, whatever sessions there are.
 #[inline(always)]
 pub fn has_world() -> bool {
     STAGE.load(Relaxed) & (NAMED | CHILD) != 0 // partner: `set`

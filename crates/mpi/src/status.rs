@@ -50,7 +50,7 @@ impl Status {
 #[derive(Clone, Debug)]
 pub struct End {
     pub status: Status,
-    /// The error in words: a status has only its class.
+    /// The error with its text: a status has only its class.
     pub failure: Option<Error>,
 }
 

@@ -17,7 +17,7 @@ pub struct Types {
     made: Table<Made>,
     /// Names and attributes that the application gave to predefined types, by number.
     predefined: [OnceLock<Box<Extras>>; Handle::FIRST_DYNAMIC as usize],
-    /// Types that equal arguments give again (Fortran's kinds): handles for good (§19.1.5).
+    /// Types that equal arguments return again (Fortran's kinds): their handles stay valid for good (§19.1.5).
     kept: Mutex<Vec<(Arc<Datatype>, Handle)>>,
 }
 
@@ -256,7 +256,7 @@ impl Types {
         result
     }
 
-    /// Calls `f` with what hangs on a type; no lock is held meanwhile.
+    /// Calls `f` with the name and attributes of a type; no lock is held meanwhile.
     fn extras<R>(&self, handle: Handle, f: impl FnOnce(&Extras) -> R) -> Result<R> {
         if basic(handle).is_some() {
             return Ok(f(self.predefined[handle.bits() as usize].get_or_init(Box::default)));
@@ -312,7 +312,7 @@ impl Types {
     }
 }
 
-/// Whether two types that no handle names yet came of the same call.
+/// Tells whether two types without handles were made by the same call.
 fn same_arguments(a: &Datatype, b: &Datatype) -> bool {
     if a.combiner() != b.combiner() {
         return false;

@@ -14,7 +14,7 @@ use hawser_p2p::request::Note;
 use hawser_p2p::wait::NO_LANE;
 use hawser_transport::wait_peer;
 
-/// A completed operation, and whose error handler is called if it failed.
+/// A completed operation, and the communicator whose error handler is called if it failed.
 pub struct Completed {
     pub status: Status,
     /// Its error with its text, where the status does not suffice.
@@ -111,13 +111,13 @@ pub enum Then {
 }
 
 impl Then {
-    /// Which of two MPI functions was called, that differ in this alone.
+    /// The name of the MPI function that was called, of two that differ in this alone.
     fn name(self, end: &'static str, stay: &'static str) -> &'static str {
         if self == Then::End { end } else { stay }
     }
 }
 
-/// The result of a request that has ended, and whether it went.
+/// The result of a request that has ended, and whether the request was removed.
 #[inline]
 fn take(lane: &mut Lane, index: u32, then: Then) -> Option<(Completed, bool)> {
     let request = lane.core.requests.get(index);
@@ -176,7 +176,7 @@ enum Look {
 }
 
 impl Look {
-    /// The result, of no operation too. `None`: not yet.
+    /// The result, also if there was no operation. `None`: it has not ended.
     fn ended(self) -> Option<Completed> {
         match self {
             Look::Ended(completed) => Some(completed),
@@ -244,7 +244,7 @@ fn end(process: &'static Process, name: &'static str, handle: Handle) -> Option<
     Some(status)
 }
 
-/// Waits until there is nothing to wait for: the request is over, inactive, or none.
+/// Waits until the request is over, inactive, or null.
 #[inline(never)]
 fn until_over(process: &'static Process, name: &'static str, handle: Handle) {
     if let Ok(Found::Open(lane, index)) = find(process, handle) {
@@ -253,7 +253,7 @@ fn until_over(process: &'static Process, name: &'static str, handle: Handle) {
     }
 }
 
-/// The end of a request that did not end well, is none, or does not go.
+/// The end of a request that failed, is null, or is not removed.
 #[inline(never)]
 fn end_otherwise(process: &'static Process, handle: &mut Handle) -> Result<Completed> {
     Ok(look(process, handle, Then::End)?.ended().expect("it was waited for"))
@@ -271,7 +271,7 @@ pub fn test(handle: &mut Handle, then: Then) -> Result<Option<Completed>> {
     Ok(ended)
 }
 
-/// A call that does not wait has looked at `handles` and found something, or nothing.
+/// Records the result of a poll by a call that does not wait: it found something in `handles`, or nothing.
 #[inline]
 pub(crate) fn polled(process: &'static Process, found: bool, name: &str, handles: &[Handle]) {
     if found {

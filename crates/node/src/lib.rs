@@ -86,7 +86,7 @@ fn parts(Joined { boot, segment }: Joined) -> Result<Parts> {
         devices.extend(make(&boot, &segment, &asked)?);
     }
     exchange(&boot, &segment, &devices)?;
-    // It stays for as long as the process: other users open it by their names.
+    // The service stays for as long as the process: other users open it by their names.
     let service: &'static Service = Box::leak(Box::new(Service::new(devices, segment.clone())));
     let fabric = Box::leak(Box::new(service.open_mpi(&boot.world())?));
     *kept_service() = Some(service);
@@ -98,8 +98,8 @@ fn parts(Joined { boot, segment }: Joined) -> Result<Parts> {
     Ok(Parts { boot, segment, fabric, limits, patience, standby })
 }
 
-/// The pages of this host's ranks but `me`, and whether they live, for a rank that looks whether they work
-/// (`Patience`).
+/// The pages of this host's ranks but `me`, and whether they live, for the wait policy (`Patience`) of a rank that
+/// checks whether they work.
 fn others(segment: &Segment, me: usize) -> Pages {
     let segment = segment.clone();
     Box::new(move |number| {
@@ -109,7 +109,7 @@ fn others(segment: &Segment, me: usize) -> Pages {
     })
 }
 
-/// A device's name, and how a rank makes its own, where the job needs it.
+/// A device's name, and the function with which a rank makes its own, if the job needs it.
 type Row = (&'static str, fn(&Arc<dyn Boot>, &Segment, &Asked) -> Result<Option<Box<dyn Device>>>);
 
 /// All devices, the best first: a peer is reached by the first one that can.
@@ -168,7 +168,7 @@ fn ethernet(boot: &Arc<dyn Boot>, segment: &Segment, asked: &Asked) -> Result<Bo
     Ok(Box::new(device))
 }
 
-/// Lets all ranks know the cards of this one's devices, where there are ranks on other hosts.
+/// Publishes the cards of this rank's devices, if there are ranks on other hosts.
 fn exchange(boot: &Arc<dyn Boot>, segment: &Segment, devices: &[Box<dyn Device>]) -> Result<()> {
     if segment.is_spread() {
         let cards: Vec<_> = devices.iter().flat_map(|device| device.cards()).collect();
@@ -193,8 +193,8 @@ pub fn ports(who: &Who) -> Result<Vec<Opened>> {
     hawser_dev_ether::ports(who, &wishes()?)
 }
 
-/// The rails and ports of this host in lines for people, as a rank would have them in whose environment `text` finds
-/// these parameters; or what is wrong with one.
+/// The rails and ports of this host in lines for people, as a rank would have them if `text` returned its parameters;
+/// or the error in one of these.
 pub fn rails(text: impl Fn(&Param) -> String) -> String {
     match Asked::of(text) {
         Ok(asked) => hawser_dev_ether::describe(&asked.wishes),
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// A sender keeps account of its receiver's window, so both must have the same one.
+    /// A sender counts the credit of its receiver's window, so both must have the same one.
     #[test]
     fn a_rank_alone_on_its_host_has_the_limits_of_ranks_that_are_many() {
         let fabric = |devices: Vec<Box<dyn Device>>, ranks| {

@@ -54,7 +54,7 @@ const FAMILIES: [&str; 2] = ["TEST_", "BENCH_"];
 /// The most letters that a misspelt name may be wrong in.
 const TYPOS: usize = 3;
 
-/// A line for each of the variables that is called like a parameter and is none.
+/// A line for each of the variables that looks like a parameter and is none.
 pub fn lines(variables: impl IntoIterator<Item = OsString>) -> Vec<String> {
     let known: Vec<&str> = params::all().iter().map(|param| param.name).collect();
     let variables: BTreeSet<OsString> = variables.into_iter().collect();

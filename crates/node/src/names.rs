@@ -21,7 +21,7 @@ pub static DEVICES: Param = Param {
     read: Read::AtStart,
 };
 
-/// The devices that have names, but the one by which a rank reaches itself.
+/// The devices that have names, except the one by which a rank reaches itself.
 const KINDS: [Kind; 2] = [Kind { name: ShmDevice::NAME, methods: &[] }, hawser_dev_ether::KIND];
 
 /// The requested devices.

@@ -35,8 +35,8 @@ pub static WINDOW: Param = Param {
 /// The number of messages of HAWSER_EAGER bytes in the default window.
 pub const WINDOW_EAGERS: u64 = 8;
 
-/// Both ends copy a message of one packet in turn, not at once, but a second packet and its way through the queues cost more up to
-/// the default (docs/measurements/2026-11-23-message-rate.md).
+/// Sender and receiver copy a message of one packet one after the other, not at once, but a second packet and its
+/// passage through the queues cost more up to the default (docs/measurements/2026-11-23-message-rate.md).
 pub static PACKET: Param = Param {
     name: "HAWSER_PACKET",
     kind: Kind::Bytes { min: 1 << 10, max: 1 << 20 },

@@ -17,10 +17,10 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// In it the agent hands to a rank what counts of the job's profile, its lines with `;` between them.
+/// The variable in which the agent hands the lines of the job's profile that count to a rank, with `;` between them.
 pub const VARIABLE: &str = "HAWSER_TUNED";
 
-/// No profile, whatever there is.
+/// The value for no profile, even if there is one.
 const NONE: &str = "none";
 
 pub static PROFILE: Param = Param {
@@ -39,7 +39,7 @@ pub static PROFILE: Param = Param {
 pub struct Machine {
     pub hawser: String,
     pub processor: String,
-    /// That can be used at once.
+    /// The number of cores that can be used at once.
     pub cores: String,
     /// The first two numbers of its release.
     pub kernel: String,
@@ -80,7 +80,7 @@ impl Found {
     }
 }
 
-/// Why a profile is ignored.
+/// The cause why a profile is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
     Unreadable(String),
@@ -138,7 +138,7 @@ impl Machine {
         [("hawser", &self.hawser), ("processor", &self.processor), ("cores", &self.cores), ("kernel", &self.kernel)]
     }
 
-    /// The first thing in which `there`, a profile's machine, is another one than this.
+    /// The first property in which `there`, a profile's machine, differs from this one.
     fn is_not(&self, there: &Machine) -> Option<Unfit> {
         let pairs = there.lines().into_iter().zip(self.lines());
         let unlike = |((what, there), (_, here)): ((&'static str, &String), (_, &String))| {
@@ -149,7 +149,7 @@ impl Machine {
 }
 
 impl Profile {
-    /// Reads one, with `;` or ends of lines between its lines.
+    /// Parses a profile, with `;` or ends of lines between its lines.
     pub fn parse(text: &str) -> std::result::Result<Profile, Unfit> {
         let mut profile = Profile::default();
         for (number, line) in (1..).zip(text.lines()) {
@@ -210,7 +210,7 @@ impl Profile {
         Ok(rows)
     }
 
-    /// Has the parameters of this process go by it.
+    /// Applies the profile to the parameters of this process.
     fn apply(&self, here: &Machine) -> std::result::Result<(), Unfit> {
         let rows = self.rows(here)?;
         rows.into_iter().try_for_each(|(param, value)| param.tune(value)).map_err(|e| Unfit::Value(e.cause().into()))
@@ -223,7 +223,7 @@ fn line(name: &str, value: &str, end: &str) -> String {
 
 /// The lines of a job's profile that count on this host, which an agent hands to its ranks in `VARIABLE`.
 pub fn of_host(handed: &str) -> String {
-    // mpiexec, which is of the same version, has looked at it.
+    // mpiexec, which is of the same version, has checked it.
     let profile = Profile::parse(handed).unwrap_or_default();
     if profile.values.is_empty() {
         return String::new();
@@ -286,14 +286,14 @@ fn places() -> Vec<PathBuf> {
     own_place().into_iter().chain([PathBuf::from("/etc/hawser/profile")]).collect()
 }
 
-/// The user's, which tune writes.
+/// The user's profile, which tune writes.
 pub fn own_place() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
     Some(folder.join("hawser/profile"))
 }
 
-/// Has a rank go by its job's profile, and a process that is alone by what it finds.
+/// Applies the job's profile in a rank, and in a process that is alone the one that it finds.
 pub(crate) fn of_rank() -> Result<()> {
     if std::env::var_os(ADDRESS_VARIABLE).is_none() {
         let found = find()?;

@@ -16,7 +16,7 @@ pub fn params() -> impl Iterator<Item = &'static Param> {
     all().into_iter().filter(|param| param.must_be_alike())
 }
 
-/// This rank's, of values that have been checked.
+/// The terms of this rank, from values that have been checked.
 pub(crate) fn of_rank() -> Result<JobTerms> {
     // Out of the library's data, where the text stands whole: the compiler would make a part of it instructions.
     let mut terms = JobTerms::new(std::hint::black_box(LIBRARY));
@@ -40,7 +40,7 @@ mod tests {
         assert!(terms.text().starts_with(LIBRARY), "{terms:?}");
     }
 
-    /// The same wish can be written in many ways as a text.
+    /// The same value can be written in many ways as a text.
     #[test]
     fn no_parameter_that_must_be_alike_is_a_text() {
         assert!(params().all(|param| param.kind != Kind::Text));

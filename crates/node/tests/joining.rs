@@ -30,7 +30,7 @@ const HOSTS: usize = 3;
 const SPARE: usize = 2;
 
 const LIMITS: Limits = Limits { packet: 1024, eager: 4096, first: 1024, offer: 4097, window: 1 << 16 };
-/// A message that is pushed, and one that goes by a rendezvous.
+/// The lengths of an eager message, an eager stream and a rendezvous.
 const LENGTHS: [usize; 3] = [8, 3000, 100_000];
 
 /// Contexts on two lanes.
@@ -135,7 +135,7 @@ impl Job {
         Process { peer, host, room, lanes, ether }
     }
 
-    /// A process comes to a host: that host knows it when this returns, the others do not yet.
+    /// Adds a process to a host: that host knows it when this returns, the others do not yet.
     fn come(&mut self, peer: Peer, host: usize) -> usize {
         self.segments[host].seat(peer, host as u32).unwrap();
         let process = self.start(peer, host);
@@ -199,7 +199,7 @@ impl Job {
         }
     }
 
-    /// Messages of all lengths on both lanes from one process to another.
+    /// Sends messages of all lengths on both lanes from one process to another.
     fn say(&self, from: Peer, to: Peer) {
         for (tag, context) in (0..).zip(CONTEXTS) {
             for len in LENGTHS {
@@ -269,7 +269,7 @@ impl Process {
         assert!(got == text(from, len), "{len} bytes of {from}");
     }
 
-    /// Whether nothing waits here to be received.
+    /// Tells whether no message waits here to be received.
     fn is_empty(&self) -> bool {
         CONTEXTS.iter().all(|context| self.lanes.lane(context.lane()).enter().core.engine.is_idle())
     }
@@ -350,7 +350,7 @@ fn who_has_left_is_given_back_when_nothing_of_it_is_left_and_its_number_and_room
     }
     assert!(job.answer(old));
     job.vacate(old);
-    // Its number and its room go to another process.
+    // Its number and its local slot go to another process.
     let new = old.successor().unwrap();
     let next = job.join(new, 0);
     assert_eq!((job.processes[next].room, new.index()), (gone.room, old.index()));

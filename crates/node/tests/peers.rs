@@ -22,7 +22,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// Bytes that a peer may cost that is known and never spoken to, and one that is connected and quiet, a path
+/// Bytes that a peer may cost that is known and without traffic so far, and one that is connected and quiet, a path
 /// (docs/performance.md, Targets).
 const UNKNOWN: f64 = 16.0;
 const QUIET: i64 = 1 << 10;
@@ -130,7 +130,7 @@ impl Rank {
         result.unwrap()
     }
 
-    /// A message of eight bytes goes to the other and comes.
+    /// Sends a message of eight bytes to the other, and waits until it has come.
     fn say(&self, to: &Rank, context: Context) {
         let mut bytes = [7; 8];
         let (from, target) = (self, Target { peer: to.me, context, tag: 3 });
@@ -151,7 +151,7 @@ impl Rank {
         }
     }
 
-    /// A message each way, and all is acknowledged.
+    /// Sends a message each way, and waits until all is acknowledged.
     fn greet(&self, other: &Rank, context: Context) {
         self.say(other, context);
         other.say(self, context);

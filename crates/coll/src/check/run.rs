@@ -87,7 +87,7 @@ impl<'a> Net<'a> {
         Net { members, ranks, pairs, room, host, ready, terms, rules, state, epoch: 0 }
     }
 
-    /// xorshift64: any sequence does.
+    /// xorshift64; any sequence will do.
     fn random(&mut self) -> u64 {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
@@ -168,7 +168,7 @@ impl<'a> Net<'a> {
         }
     }
 
-    /// A message comes to the receive that it matches.
+    /// Delivers a message to the receive that it matches.
     fn deliver(&mut self, from: usize, to: usize, message: Message, into: &Span) -> Result<(), String> {
         let memory = self.ranks[to].memory(into.buffer)?;
         if into.is_empty() && message.data.is_empty() {
@@ -299,7 +299,7 @@ impl<'a> Net<'a> {
         (bytes / self.rules.cell_bytes) as usize
     }
 
-    /// All data of a slot are put there, once.
+    /// Checks that all data of a slot are written, once.
     fn fill_slot(&mut self, rank: usize, gives: u64) -> Result<Vec<Cell>, String> {
         let mut slot = vec![UNWRITTEN; self.cells(gives)];
         let mut data = Vec::new();
@@ -442,7 +442,7 @@ impl Rank {
         }
     }
 
-    /// The rounds are over: false, or the rest is planned and has a round.
+    /// Continues after the last round: false, or the rest is planned and has a round.
     fn go_on(&mut self) -> Result<bool, String> {
         let Some(sequel) = self.schedule.sequel().cloned() else { return Ok(false) };
         let mut cells = Vec::new();

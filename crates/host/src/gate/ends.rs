@@ -18,7 +18,8 @@ use std::os::fd::AsFd;
 const PATIENCE_NS: u64 = 200_000_000;
 
 impl Gate {
-    /// Children of this process have been reaped, as many as there were. One that is of no rank is passed over.
+    /// Handles the children of this process that have been reaped, any number of them. One that belongs to no rank is
+    /// ignored.
     pub fn handle_reaped(&mut self, moment: &mut Moment, ended: &[(i32, End)]) {
         if ended.is_empty() {
             return;

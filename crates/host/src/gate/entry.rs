@@ -98,7 +98,7 @@ impl Gate {
         }
     }
 
-    /// A rank has left MPI, or is back.
+    /// Records that a rank has left MPI, or is back.
     fn left(&mut self, local: usize, yes: bool) {
         let Some(attached) = &mut self.ranks[local].attached else { return };
         attached.finalized = yes;
@@ -118,7 +118,7 @@ impl Gate {
         let Gate { segment, spec, ranks, .. } = self;
         match (Callers { segment, host: &spec.host, ranks }).entry(version, world, caller) {
             Ok(local) if self.is_alike(local, terms) => self.let_in(moment, number, local, caller),
-            // It waits for an answer until the job has ended.
+            // The caller waits for an answer until the job has ended.
             Ok(_) => {}
             Err(answer) => {
                 self.door.say(number, &answer, None);
@@ -141,7 +141,7 @@ impl Gate {
         true
     }
 
-    /// Process `caller` becomes a rank.
+    /// Makes process `caller` a rank.
     fn let_in(&mut self, moment: &mut Moment, number: u32, local: usize, caller: i32) {
         let page = self.segment.rank(local);
         page.set_pid(caller);

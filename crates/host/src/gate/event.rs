@@ -60,7 +60,7 @@ pub enum Event {
     /// It is back, with another session.
     Back { rank: u32 },
     /// The process of a rank is gone, and the ranks of this host see it (`job::Lives`). `has_left`: it had left MPI.
-    /// `unclear`: what was wrong with its end follows, at once or when it is known (`Event::Wrong`).
+    /// `unclear`: the fault of its end follows, at once or when it is known (`Event::Wrong`).
     Ended { rank: u32, ending: Ending, has_left: bool, unclear: bool },
     /// A process of a rank's was reaped: everything that it has written is there to be read.
     Reaped { rank: u32 },

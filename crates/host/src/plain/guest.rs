@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 /// The time between two looks for the file, and for the listener that it names.
 const LOOK_MS: u32 = 10;
 
-/// The segment that rank 0 has made; or why there is none.
+/// Returns the segment that rank 0 has made, or the error why there is none.
 pub fn come(wish: &Wish, terms: JobTerms) -> Result<Segment, String> {
     let deadline_ns = clock::now_ns() + wish.patience_s * 1_000_000_000;
     loop {
@@ -53,7 +53,7 @@ fn ask(wish: &Wish, notice: &Notice, line: &Packets, terms: &JobTerms) -> Result
     if user != host::user() && user != 0 {
         return Err(format!("rank 0 runs as user {user}, and this rank as user {}: run all as one", host::user()));
     }
-    // It takes its time: rank 0 knows when to give up, and the connection ends with it.
+    // Without a limit: rank 0 knows when to give up, and the connection ends with it.
     line.limit_waits(u64::from(u32::MAX)).map_err(|error| error.to_string())?;
     let hello = Message::Hello { version: VERSION, rank: wish.rank, terms: terms.text().into() };
     line.send(&hello.encode(), None).map_err(|_| gone(wish, notice))?;

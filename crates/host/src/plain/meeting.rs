@@ -33,7 +33,7 @@ struct Guest {
     line: u32,
 }
 
-/// Holds the meeting; the segment, or why there is none.
+/// Holds the meeting; returns the segment, or the error why there is none.
 pub fn hold(wish: &Wish, terms: JobTerms) -> Result<Segment, String> {
     let (host, pid, size) = (host::name(), host::pid(), wish.size);
     let (job_id, hosts) = (format!("plain-{pid}"), vec![0; size as usize]);
@@ -56,7 +56,7 @@ pub fn hold(wish: &Wish, terms: JobTerms) -> Result<Segment, String> {
 }
 
 impl Meeting<'_> {
-    /// Until all have come.
+    /// Waits until all have come.
     fn wait(&mut self) -> Result<(), String> {
         let deadline_ns = clock::now_ns() + self.wish.patience_s * 1_000_000_000;
         let mut events = Vec::new();
@@ -155,7 +155,7 @@ impl Meeting<'_> {
         }
     }
 
-    /// All are there.
+    /// Begins the job once all are there.
     fn begin(&mut self, segment: Segment) -> Segment {
         let pids = self.guests.iter().map(|(&rank, guest)| (rank, guest.pid));
         for (rank, pid) in std::iter::once((0, host::pid())).chain(pids) {
@@ -165,7 +165,7 @@ impl Meeting<'_> {
         }
         for (&rank, guest) in &self.guests {
             let welcome = Welcome { rank, size: self.wish.size, ..Welcome::default() };
-            // One that is gone is seen to be gone by all.
+            // A failed send is ignored: all see the end of a rank that is gone.
             self.door.say(guest.line, &Message::Welcome(welcome), Some(segment.fd()));
         }
         segment
@@ -197,7 +197,8 @@ fn strange(rank: u32, version: u32, pid: i32) -> Option<String> {
     (pid == 0).then(|| other_namespace(rank))
 }
 
-/// Ranks watch each other's processes, whose numbers they must see alike.
+/// The error for ranks in different process namespaces: ranks watch each other's processes, whose numbers they must see
+/// alike.
 #[cold]
 pub fn other_namespace(rank: u32) -> String {
     format!(

@@ -60,7 +60,7 @@ pub fn join(wish: &Wish, terms: &JobTerms) -> Result<Joined> {
 }
 
 impl Plain {
-    /// Lets the ranks see that all of them have left MPI, if this one was the last.
+    /// Shows the ranks that all of them have left MPI, if this one was the last.
     fn left(&self) {
         let has_left = |local: usize| {
             let is_gone = || self.segment.lives().has_ended(Peer(local as u32));

@@ -24,7 +24,7 @@ pub struct Notice {
     pub socket: String,
 }
 
-/// The file while it is there for this job; dropped, it is taken away.
+/// The file while it is there for this job; dropping this removes it.
 pub struct Posted<'a> {
     file: &'a Path,
     notice: Notice,
@@ -51,12 +51,12 @@ impl Notice {
         }
     }
 
-    /// A connection to rank 0, which is gone where there is none.
+    /// Connects to rank 0; an error if that is gone.
     pub fn connect(&self) -> io::Result<Packets> {
         Packets::connect_within(&self.socket, ANSWER_MS)
     }
 
-    /// Takes the file away, unless it is another job's by now.
+    /// Removes the file, unless it is another job's by now.
     pub fn remove(&self, file: &Path) {
         if Notice::read(file).is_ok_and(|now| now.as_ref() == Some(self)) {
             let _ = fs::remove_file(file);

@@ -21,7 +21,7 @@ pub struct Part {
     pub root: u32,
     /// This rank is the root: it has the blocks of all.
     pub is_root: bool,
-    /// It has a block of its own: on an intercommunicator the group has that is not the root's.
+    /// This rank has a block of its own: on an intercommunicator the ranks of the group without the root do.
     pub has_own: bool,
 }
 
@@ -58,8 +58,8 @@ fn bad_root(comm: &Comm, root: i32) -> Error {
     Error::new(Class::Root, text)
 }
 
-/// MPI_IN_PLACE as `what` of a call, `here` where an intracommunicator lets it be: on an intercommunicator it may be
-/// nowhere (MPI-5.0 §6.2.3).
+/// Checks MPI_IN_PLACE as `what` of a call; `here` if an intracommunicator permits it. On an intercommunicator it is
+/// never permitted (MPI-5.0 §6.2.3).
 pub fn may_be_in_place(comm: &Comm, call: &str, what: &str, here: bool) -> Result<()> {
     match (comm.is_inter(), here) {
         (true, _) => Err(in_place_forbidden(call, what, " on an intercommunicator")),

@@ -44,7 +44,7 @@ pub fn equal(way: Way, name: &'static str, vectors: &Vectors, root: Option<i32>,
     Ok(Handle::NULL)
 }
 
-/// The bytes as words, the last one filled up with zeros, and after them all the opposite.
+/// The bytes as words, the last one padded with zeros, followed by their complements.
 fn with_complement(bytes: &[u8]) -> Vec<u64> {
     let word = |chunk: &[u8]| {
         let mut full = [0; size_of::<u64>()];
@@ -58,7 +58,7 @@ fn with_complement(bytes: &[u8]) -> Vec<u64> {
     words
 }
 
-/// Still so after the and: every bit is set on all members, or clear on all.
+/// Tells whether the two halves are still complements after the AND: every bit is set on all members, or clear on all.
 fn are_complements(words: &[u64]) -> bool {
     let (data, opposite) = words.split_at(words.len() / 2);
     data.iter().zip(opposite).all(|(word, other)| *word == !*other)

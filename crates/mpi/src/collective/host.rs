@@ -19,7 +19,7 @@ use hawser_p2p::counters::Counter;
 use hawser_p2p::wait::NO_LANE;
 use hawser_transport::wait_peer;
 
-/// A step of the whole communicator, waited for.
+/// Runs a step of the whole communicator, and waits for its end.
 #[inline]
 pub fn step(
     process: &'static Process,
@@ -45,7 +45,7 @@ pub fn resume(
     complete(process, comm, host, call, phase, spec.bytes, |host, phase| host.poll(phase, spec, parts))
 }
 
-/// An exchange of the whole communicator, that may have begun, waited for.
+/// Runs an exchange of the whole communicator, which may have begun, and waits for its end.
 #[inline]
 pub fn exchange(
     process: &'static Process,
@@ -96,7 +96,7 @@ fn complete(
     }
 }
 
-/// Turns at the flags alone, with a core for every rank: the time of a short step.
+/// Turns that poll the flags alone, with a core for every rank: the time of a short step.
 const DIRECT_TURNS: u32 = 32;
 
 /// The number of turns between two polls of the lanes: while operations of this rank are pending, and while none is;
@@ -119,7 +119,7 @@ fn wait(
     for turn in 0u32.. {
         if turn == 1 {
             attending.get_or_insert_with(|| process.lanes().attend());
-            // Not before: with more ranks than cores one turn is all that a step takes.
+            // The lanes are not polled earlier: with more ranks than cores one turn is all that a step takes.
             let period = if process.patience().is_crowded() { LOOK_YIELDING } else { LOOK_SPINNING };
             every = period[!process.has_operations() as usize];
         }

@@ -80,7 +80,7 @@ pub fn neighbor_alltoallw(way: Way, send: &TypedBuf<'_>, recv: &TypedBuf<'_>, co
     })
 }
 
-/// Blocks that a rank gives to itself are as long where they leave as where they arrive.
+/// Checks that blocks of a rank for itself are as long where they leave as where they arrive.
 fn own_blocks(near: &Neighbors<'_>, rank: u32, give: &Blocks<'_>, take: &Blocks<'_>) -> Result<()> {
     near.loops(rank).try_for_each(|(out, into)| own_block(give.bytes(out), take.bytes(into)))
 }

@@ -50,7 +50,7 @@ impl Names {
     }
 }
 
-/// One of them, planned.
+/// A planned collective.
 struct Planned {
     process: &'static Process,
     run: Run,
@@ -108,7 +108,7 @@ pub fn named(name: &str, error: &Error) -> Error {
 }
 
 impl Desk {
-    /// Plans a call and carries it out, begins it or keeps it: the handle of its request, if it has one.
+    /// Plans a call and runs it, begins it or keeps it: returns the handle of its request, if it has one.
     #[inline]
     pub fn perform(
         &mut self,

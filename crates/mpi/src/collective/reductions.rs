@@ -60,8 +60,8 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// Checks the arguments; the receive buffer if it is significant. The operation comes first: it is what
-    /// the datatype is judged by.
+    /// Checks the arguments; the receive buffer if it is significant. The operation comes first: the datatype must fit
+    /// it.
     #[inline]
     fn check<'a>(&self, datatype: &'a Arc<Datatype>, receives: bool) -> Result<Reducing<'a>> {
         if self.count < 0 {
@@ -100,7 +100,7 @@ impl Vectors {
         types::with(self.datatype, |datatype| f(process, comm, desk, datatype))?
     }
 
-    /// Finds the communicator's desk and the datatype.
+    /// Finds the communicator's collective engine (`Desk`) and the datatype.
     #[inline]
     fn enter(
         &self,
@@ -110,7 +110,7 @@ impl Vectors {
         enter(comm, |process, comm, desk| self.with_type(process, comm, desk, f))
     }
 
-    /// Runs one of the two that go from rank to rank.
+    /// Runs a scan or an exscan, which go from rank to rank.
     fn run(
         &self,
         way: Way,
@@ -140,7 +140,8 @@ impl Vectors {
         Some(Parts { from: buffer(self.send.unwrap_or(self.recv))?, into, folding, ahead: Buffer::EMPTY })
     }
 
-    /// These are all blocks, of `counts` elements. `None`: too long for a short step, or with gaps.
+    /// The data of a reduction of blocks: these are all blocks, of `counts` elements. `None`: too long for a short
+    /// step, or with gaps.
     fn shares<'a>(&self, reducing: &'a Reducing<'_>, counts: &Ints<'_>, comm: &CommRef) -> Option<Shares<'a>> {
         let place = Place { rank: comm.rank(), size: comm.size() };
         let Parts { from, folding, .. } = self.short(reducing, false)?;

@@ -45,7 +45,7 @@ pub struct Team {
 }
 
 impl Team {
-    /// A rank of the schedule, as messages name it.
+    /// A rank of the schedule, as error messages name it.
     #[cold]
     fn name(&self, rank: u32) -> String {
         if !self.comm.is_inter() || !Arc::ptr_eq(&self.group, self.comm.everybody()) {
@@ -65,7 +65,7 @@ pub enum Progress {
     Ended,
     /// Messages.
     Waits,
-    /// The others' flags.
+    /// The flags of the other members.
     WaitsForHost,
 }
 
@@ -105,7 +105,7 @@ impl Run {
         Progress::Ended
     }
 
-    /// Advances to the end.
+    /// Runs to the end, and waits for it.
     pub fn complete(
         &mut self,
         process: &'static Process,
@@ -135,7 +135,7 @@ impl Run {
         }
     }
 
-    /// The same where no round has messages.
+    /// The same for a schedule without messages.
     pub fn complete_by_flags(
         &mut self,
         process: &'static Process,
@@ -253,7 +253,7 @@ pub fn ended(run: &mut Run) -> Result<()> {
     })
 }
 
-/// No message of the schedule carries data: its members meet, no more.
+/// Tells whether no message of the schedule carries data: its members only synchronize.
 #[cold]
 fn is_meeting(schedule: &Schedule) -> bool {
     let is_empty = |step: &Step| match step {
@@ -269,7 +269,7 @@ struct Starting<'a> {
     memory: &'a mut Memory,
     open: &'a mut Vec<Open>,
     failure: &'a mut Failure,
-    /// Members only meet, and this one could not meet all of them.
+    /// The schedule only synchronizes, and this member could not meet all others.
     meets: bool,
     lane: &'a mut Lane,
 }
@@ -323,7 +323,7 @@ impl Starting<'_> {
     fn send(&mut self, rank: u32, from: &Span) {
         let body = match self.failure.spoilt {
             false => Body::Buffer(self.memory.buffer(from)),
-            // Nothing in place of data, and a byte in place of nothing.
+            // Data are replaced by an empty message, and an empty message by one byte.
             true if self.meets => Body::Held(vec![0]),
             true => Body::Buffer(Buffer::EMPTY),
         };

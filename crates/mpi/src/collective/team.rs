@@ -34,7 +34,7 @@ fn place_in(group: &Group) -> Place {
 
 const WORD_BYTES: usize = 8;
 
-/// Words where the engine can work on them.
+/// Words in memory that the engine can work on.
 pub(super) struct Words {
     scratch: Scratch,
     count: usize,
@@ -61,7 +61,7 @@ impl Words {
         }
     }
 
-    /// The collective on them is over.
+    /// Records that the collective on them is over.
     pub fn returned(&mut self) {
         self.scratch.returned();
     }
@@ -273,7 +273,7 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// It counts as one collective of the communicator.
+    /// Makes the sequence, which counts as one collective of the communicator.
     pub fn new(process: &'static Process, comm: &CommRef) -> Result<Meeting> {
         let tag = at_desk(process, comm, |desk| Ok(desk.next_tag(Way::Nonblocking)))?;
         let tuning = Tuning {

@@ -73,7 +73,7 @@ fn values_in(mem: UserMem) -> Vec<i64> {
 /// The memory of a member in a mixture: to send from, to send from next and to receive into.
 type Rooms = [UserMem<'static>; 3];
 
-/// A member's step `n` of a mixture that all know; panics at a wrong value.
+/// A member's step `n` of a mixture that all members know; panics at a wrong value.
 fn mixed_step(host: &mut Host, reducer: &Reducer, (me, members): (usize, usize), n: usize, count: usize, rooms: Rooms) {
     let datatype = Datatype::basic(Basic::Int64);
     let count_of = |n: usize| 1 + (n * 7 + count) % count;
@@ -156,7 +156,7 @@ fn long_steps_in_any_mixture_give_the_right_values() {
     }
 }
 
-/// Their data go around the whole room.
+/// The data of successive steps use the whole room in turn.
 #[test]
 fn steps_of_a_whole_slot_in_any_mixture_give_the_right_values() {
     for members in [2, 3, 6] {

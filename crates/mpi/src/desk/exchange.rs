@@ -144,7 +144,7 @@ impl Trade for Round<'_> {
 /// A short reduction of blocks to their ranks, as the row "host_parts" has it: from the last rank down to the first.
 pub struct Shares<'a> {
     pub place: Place,
-    /// All blocks of this rank, and where its own one begins in bytes.
+    /// All blocks of this rank, and the offset of its own one in bytes.
     pub send: UserMem<'static>,
     pub at: usize,
     /// The place of the result, as memory and as elements.
@@ -173,7 +173,7 @@ impl Trade for Shares<'_> {
         room.write_user(self.send);
     }
 
-    /// Also its own.
+    /// The reads include this rank's own slot.
     fn source(&self, number: usize) -> Option<Source> {
         let size = self.place.size as usize;
         let has = number < size && !self.result.is_empty();
@@ -189,7 +189,7 @@ impl Trade for Shares<'_> {
     }
 }
 
-/// Which blocks go where.
+/// The pattern of the blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pattern {
     Allgather,
@@ -215,7 +215,7 @@ fn all_blocks(buf: &Buf, ranks: u32) -> Option<UserMem<'static>> {
 }
 
 impl Even {
-    /// `None`: too long, not in one run, in place, or wrong, which others find out.
+    /// Makes the call's data; `None`: too long, not in one run, in place, or wrong, which the checked path reports.
     #[inline]
     pub fn of(pattern: Pattern, place: Place, send: Option<&Buf>, recv: Option<&Buf>) -> Option<Even> {
         let (rank, size) = (place.rank, place.size);

@@ -52,7 +52,7 @@ pub trait Data {
     fn put(&mut self, slot: Slot);
     /// `into = from op into`; `from` comes from lower ranks.
     fn fold(&mut self, from: Slot, into: Slot);
-    /// The result of exactly two contributions, which stay as they are.
+    /// Computes the result of exactly two contributions, which stay as they are.
     fn pair(&mut self, first: Slot, second: Slot);
     /// Copies the result out of a slot.
     fn take(&mut self, slot: Slot);
@@ -63,7 +63,7 @@ pub trait Data {
     /// The bytes of this member's contribution to the next step, if that is a long Allreduce too and its data are there
     /// already.
     fn ahead(&self) -> Option<u32>;
-    /// Writes them into their slot.
+    /// Writes that contribution into its slot.
     fn put_ahead(&mut self, slot: Slot);
 }
 

@@ -69,12 +69,12 @@ impl Memory {
         Ok(())
     }
 
-    /// No operation uses the temporary memory any more.
+    /// Records that no operation uses the temporary memory any more.
     pub fn scratch_is_free(&mut self) {
         self.scratch.returned();
     }
 
-    /// The call is over, and so are all its operations: its buffers are the application's again.
+    /// Releases the buffers of a call that is over with all its operations: they are the application's again.
     pub fn release(&mut self) {
         self.scratch_is_free();
         (self.send, self.recv, self.element) = (Side::None, Side::None, None);

@@ -218,7 +218,8 @@ pub fn host_step_of(schedule: &Schedule, round: usize) -> Option<HostStep> {
 pub struct Failure {
     /// The error that its call returns.
     pub first: Option<Error>,
-    /// Data are missing, of a rank that has ended or of one that lacks such data itself: nothing made of them is sent.
+    /// Data are missing, of a rank that has ended or of one that lacks such data itself: nothing derived from them is
+    /// sent.
     pub spoilt: bool,
 }
 

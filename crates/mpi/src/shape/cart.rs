@@ -57,7 +57,7 @@ impl Cart {
         self.dims.iter().zip(coords).fold(0, |rank, (dim, at)| rank * dim.size + at)
     }
 
-    /// MPI_Cart_rank: coordinates of periodic dimensions may lie outside (MPI_ERR_ARG in others).
+    /// MPI_Cart_rank: coordinates of periodic dimensions may be outside (MPI_ERR_ARG in others).
     pub fn rank(&self, coords: &[i32]) -> Result<u32> {
         let mut inside = Vec::with_capacity(self.dims.len());
         for (i, (dim, &at)) in self.dims.iter().zip(coords).enumerate() {
@@ -113,7 +113,7 @@ impl Cart {
 }
 
 impl Dim {
-    /// A coordinate, moved inside where there is a period.
+    /// A coordinate; moved inside if the dimension is periodic.
     fn place(&self, at: i64) -> Option<u32> {
         let size = i64::from(self.size);
         match (0..size).contains(&at) {

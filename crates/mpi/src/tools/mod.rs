@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
-/// A category and what is in it; `node` brings them, parents first.
+/// A category and its contents; `node` makes them, parents first.
 pub struct Group {
     pub name: &'static str,
     pub about: &'static str,
@@ -38,7 +38,7 @@ struct Catalog {
 
 static CATALOG: OnceLock<Catalog> = OnceLock::new();
 
-/// The name of a handle or session: never given twice, so that a freed one finds nothing.
+/// The name of a handle or session: never reused, so that a freed one finds nothing.
 pub type Id = u64;
 
 /// MPI_T_PVAR_ALL_HANDLES, for calls that take a handle. 0 is no handle at all.
@@ -111,7 +111,7 @@ pub fn finalize() -> Result<()> {
     })
 }
 
-/// Refuses what is called while the interface is not initialised.
+/// Refuses a call while the interface is not initialised.
 pub fn check() -> Result<()> {
     with(|_, _| Ok(()))
 }
@@ -133,7 +133,7 @@ fn at<'a, T>(all: &'a [T], index: i32, what: &str) -> Result<&'a T> {
     usize::try_from(index).ok().and_then(|index| all.get(index)).ok_or_else(wrong)
 }
 
-/// The index of what has a name.
+/// The index of the item with a name.
 fn named(mut names: impl Iterator<Item = impl AsRef<str>>, name: &[u8], what: &str) -> Result<usize> {
     let wrong = || {
         let name = String::from_utf8_lossy(name);

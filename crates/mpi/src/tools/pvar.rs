@@ -126,7 +126,7 @@ pub enum Value {
 #[derive(Default)]
 pub(super) struct Session(BTreeMap<Id, Meter>);
 
-/// A handle: what its variable has counted while it ran.
+/// A handle: the count of its variable while it ran.
 struct Meter {
     variable: &'static Variable,
     /// The count at the variable's start, while it runs.
@@ -222,7 +222,7 @@ pub fn open_session() -> Result<Id> {
     })
 }
 
-/// Its handles go with it.
+/// Closes a session with its handles.
 pub fn close_session(id: Id) -> Result<()> {
     with(|_, state| state.sessions.remove(&id).map(drop).ok_or_else(|| no_session(id)))
 }

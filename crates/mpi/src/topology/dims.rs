@@ -103,7 +103,7 @@ fn spread(dims: &[u32]) -> u32 {
     dims[0] - dims[dims.len() - 1]
 }
 
-/// Whether `dim` to the power of `count` is at least `n`.
+/// Tells whether `dim` to the power of `count` is at least `n`.
 fn power_reaches(dim: u32, count: usize, n: u32) -> bool {
     let mut power = 1u64;
     (0..count).any(|_| {
@@ -112,7 +112,7 @@ fn power_reaches(dim: u32, count: usize, n: u32) -> bool {
     }) || n <= 1
 }
 
-/// The largest number whose power is at most `n`, or one more: rounding is the caller's to bear.
+/// The largest number whose power is at most `n`, or one more: the caller must allow for rounding.
 fn root(n: u32, count: usize) -> u32 {
     f64::from(n).powf(1.0 / count as f64).ceil() as u32
 }
