@@ -53,7 +53,7 @@ fn hosts(size: u32) -> Option<Hosts> {
     }))
 }
 
-/// Whether two levels fit, or what a host's flags are for.
+/// Tells whether two levels fit, or what a host's flags are for.
 fn fits(name: &str, size: u32, needs_order: bool) -> bool {
     match name {
         _ if is_by_flags(name) => size > 1,

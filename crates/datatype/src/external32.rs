@@ -159,8 +159,8 @@ fn is_signed(repr: Repr) -> bool {
     matches!(repr, Repr::I8 | Repr::I16 | Repr::I32 | Repr::I64 | Repr::I128)
 }
 
-/// Whether a little-endian integer loses nothing when only its first `kept` bytes stay. A wchar_t (the
-/// only one of four bytes) keeps two, unsigned; a long keeps four.
+/// Tells whether a little-endian integer loses nothing when only its first `kept` bytes stay. A wchar_t (the only one
+/// of four bytes) keeps two, unsigned; a long keeps four.
 fn narrows(repr: Repr, native: &[u8], kept: usize) -> bool {
     let fill = if is_signed(repr) && repr != Repr::I32 && native[kept - 1] & 0x80 != 0 { 0xff } else { 0 };
     native[kept..].iter().all(|&b| b == fill)

@@ -1,6 +1,6 @@
 //! The runs of a message as addresses see them: for single-copy transfers and MPIX_Type_iov.
 //!
-//! Runs come in packed order and are not merged across copies of a pattern. After it: `dev-shm`
+//! Runs come in packed order and are not merged across copies of a pattern. Used by `dev-shm`
 //! (process_vm_readv) and `abi`.
 
 use crate::datatype::Datatype;

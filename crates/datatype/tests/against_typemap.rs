@@ -151,8 +151,8 @@ impl Buffer {
         places.iter().map(|&p| self.at(p)).collect()
     }
 
-    /// Whether a buffer of zeroes received `packed` and nothing else changed. Where a place is named twice, any of
-    /// its bytes may be left there: such a type must not receive (MPI-5.0 §5.1.11).
+    /// Tells whether a buffer of zeroes received `packed` and nothing else changed. Where a place is named twice, any
+    /// of its bytes may be left there: such a type must not receive (MPI-5.0 §5.1.11).
     fn received(&self, places: &[i64], packed: &[u8]) -> bool {
         let mut named: Vec<(i64, u8)> = places.iter().copied().zip(packed.iter().copied()).collect();
         named.sort_unstable();
@@ -315,7 +315,7 @@ fn check_reductions(spec: &Spec, datatype: &Datatype, map: &Typemap, count: u64)
     }
 }
 
-/// Whether a place is named twice.
+/// Tells whether a place is named twice.
 fn overlap(places: &[i64]) -> bool {
     let mut sorted = places.to_vec();
     sorted.sort_unstable();

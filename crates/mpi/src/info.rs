@@ -56,7 +56,7 @@ pub fn create() -> Result<Handle> {
     insert(Info::default())
 }
 
-/// A handle for pairs that a room made (MPI_Comm_get_info).
+/// A handle for pairs that a module made (MPI_Comm_get_info).
 pub fn insert(info: Info) -> Result<Handle> {
     INFOS.insert(Arc::new(Mutex::new(info)))
 }

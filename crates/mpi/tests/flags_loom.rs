@@ -184,7 +184,7 @@ struct ModelTrade<'a> {
 #[derive(Clone, Copy)]
 enum Step {
     Of(Spec),
-    /// Everybody gives to everybody, those below to those above, or one to the others or they to it.
+    /// All members give to all, lower ones to higher ones, one to the others, or the others to one.
     Everybody,
     Upward,
     From(usize),

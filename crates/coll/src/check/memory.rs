@@ -163,7 +163,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Whether two spans of this buffer share a cell; gaps count.
+    /// Tells whether two spans of this buffer share a cell; gaps count.
     pub fn overlap(&self, a: &Span, b: &Span) -> Result<bool, String> {
         let (a, b) = (self.pieces(a)?, self.pieces(b)?);
         Ok(a.start < b.end() && b.start < a.end())

@@ -499,7 +499,7 @@ fn alltoall_brings_every_block_from_everybody_to_everybody() {
     }
 }
 
-/// Whether an algorithm of alltoall does not need equal blocks.
+/// Tells whether an algorithm of alltoall does not need equal blocks.
 fn takes_any_sizes(name: &str, size: u32, in_place: bool) -> bool {
     match name {
         "host" => size == 2,

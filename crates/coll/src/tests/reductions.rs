@@ -26,7 +26,7 @@ impl Form {
         Reduction { count, type_size: ELEMENT, dense: layout.is_dense(), commutative, in_place }
     }
 
-    /// Whether an algorithm may be left out for it: steps through flags have no room for gaps.
+    /// Tells whether an algorithm may be left out for it: steps through flags have no room for gaps.
     fn is_left_out(self, name: &str, size: u32, needs_order: bool) -> bool {
         !fits(name, size, needs_order) || is_by_flags(name) && !self.layout.is_dense()
     }

@@ -1,5 +1,5 @@
 //! With `HAWSER_CHECK` the members of a communicator compare their calls before each collective. If these do not match,
-//! every member fails with the same text, which names who called what.
+//! every member fails with the same text, which names the call of each member.
 //!
 //! Each member's call is one line of text: the function, and those of its arguments that are the same on all members
 //! (MPI-5.0 §6.2); and, where the blocks of a call have lengths of their own, the bytes that it sends to and receives
