@@ -5,11 +5,12 @@
 //! | host | every rank's slot in the job's segment | ⌈block / limit⌉ host steps | a block into the segment |
 //! | recursive_doubling | MPICH "recursive_doubling" | log2 p, p a power of two | n (p − 1) / p |
 //! | spread | MPICH "spread-out" of alltoall | p / outstanding | n (p − 1) / p |
-//! | two_level | to one rank a host, exchanged between these, back by a tree | 2 + hosts / outstanding + ⌈log2 p / hosts⌉ | n ⌈log2 p / hosts⌉ |
+//! | two_level | to a rank a host, across, back | 2 + hosts / outstanding + ⌈log2 p / hosts⌉ | n ⌈log2 p / hosts⌉ |
 //! | ring | MPICH "ring" | p − 1 | n (p − 1) / p, to the neighbour |
 //! | bruck | Bruck et al. 1997; MPICH "brucks" | ⌈log2 p⌉ | n (p − 1) / p, and packing |
 //!
-//! n is the whole result. Every rank knows all counts, so all but recursive_doubling take any blocks.
+//! n is the whole result. Every rank knows all counts, so all but recursive_doubling take any blocks. two_level gathers
+//! blocks on one rank a host, exchanges them between these ranks, and sends them back by a tree.
 
 use crate::algorithm::Algorithm;
 use crate::call::{Blocks, Data, Place};
@@ -265,7 +266,7 @@ fn bruck(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     unpack(args, place, packed, s);
 }
 
-/// From the order of ranks from this one on into the order of ranks.
+/// Copies blocks from the order of ranks from this one on into the order of ranks.
 fn unpack(args: &Args, place: Place, packed: Buffer, s: &mut Schedule) {
     if args.uniform {
         let each = args.recv.bytes(0);

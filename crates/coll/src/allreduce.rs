@@ -3,14 +3,14 @@
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
 //! | host | flags and buffers in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
-//! | two_level | reduce on each host, allreduce between hosts, bcast; MPICH "smp" | those of the parts | those of the parts |
+//! | two_level | reduce on hosts, allreduce between, bcast; MPICH "smp" | those of the parts | those of the parts |
 //! | recursive_doubling | MPICH "recursive_doubling" | ⌊log2 p⌋ (+ 2) | n ⌈log2 p⌉ |
 //! | rabenseifner | Rabenseifner 2004; MPICH "reduce_scatter_allgather" | 2 ⌊log2 p⌋ (+ 2) | about 2 n |
 //! | ring | Patarasuk, Yuan 2009; MPICH "ring" | 2 (p − 1) | 2 n (p − 1) / p |
 //!
-//! All ranks end with the same bits, from run to run: each element's expression is evaluated either by one
-//! rank or by both ends of an exchange in the same operand order, and depends on size, count and algorithm
-//! alone. All but ring keep rank order, so that operations need not commute.
+//! All ranks end with the same bits, from run to run: each element's expression is evaluated either by one rank or by
+//! both ends of an exchange in the same operand order, and depends on size, count and algorithm alone. All but ring
+//! keep rank order, so that operations need not commute.
 
 use crate::accumulate::{Accumulator, Side, halves, part, piece};
 use crate::algorithm::Algorithm;

@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | host | every rank's slot in the job's segment | ⌈n (p − 1) / limit⌉ host steps | n (p − 1) into the segment |
 //! | bruck | Bruck et al. 1997; MPICH "brucks" | ⌈log2 p⌉ | n p / 2 ⌈log2 p⌉, and packing |
-//! | two_level | through one rank a host, which exchange the blocks of all their ranks at once | 2 + hosts / outstanding | n p² / hosts, and packing |
+//! | two_level | all blocks of a host through one rank | 2 + hosts / outstanding | n p² / hosts, and packing |
 //! | exchange | MPICH "pairwise_sendrecv_replace" | p | n (p − 1), in place |
 //! | spread | MPICH "scattered" | p / outstanding | n (p − 1) |
 //! | pairwise | MPICH "pairwise" | p − 1 | n (p − 1), one message a time |

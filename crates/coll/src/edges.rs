@@ -313,7 +313,7 @@ fn cross(leaving: &[Span], way: &Way, loads: &[Load], s: &mut Schedule) -> Vec<S
     arriving
 }
 
-/// Sends each rank of this host what arrived for it, in one message.
+/// Sends each rank of this host its blocks, in one message.
 fn hand_down(edges: &Edges, way: &Way, loads: &[Load], arriving: &[Span], s: &mut Schedule) {
     let taken = |load: &Load| load.taken.iter().sum::<u64>();
     let buffer = s.scratch_bytes(loads.iter().map(taken).sum());

@@ -129,7 +129,7 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Appends what is built for this rank's place among these.
+    /// Appends the schedule that `build` makes for this rank's place among these.
     pub fn build(&self, s: &mut Schedule, build: impl FnOnce(Place, &mut Schedule)) {
         s.among(|at| self.ranks[at as usize], |span| span, |s| build(self.place, s));
     }

@@ -46,7 +46,7 @@ pub struct Model {
     pub message_us: f64,
     /// The cost of each further message that is in flight beside others.
     pub overhead_us: f64,
-    /// The same if all ranks have as many that leave and that arrive.
+    /// The same if all ranks have equally many that leave and that arrive.
     pub overhead_of_all_us: f64,
     /// The cost of a byte sent.
     pub byte_us: f64,

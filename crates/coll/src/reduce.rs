@@ -3,12 +3,12 @@
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
 //! | host | flags and buffers in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
-//! | two_level | to one rank a host, and from these to the root; MPICH "smp" | those of both parts | those of both parts |
+//! | two_level | to one rank a host, then to the root; MPICH "smp" | those of both parts | those of both parts |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ (+ 1) | n |
 //! | rabenseifner | Rabenseifner 2004; MPICH "reduce_scatter_gather" | 2 ⌊log2 p⌋ (+ 1) | about 2 n |
 //!
-//! Operands keep rank order where the operation does not commute: the binomial tree then stands on rank 0,
-//! which passes the result on. The order never depends on time, so a call gives the same bits every time.
+//! Operands keep rank order where the operation does not commute: the binomial tree then stands on rank 0, which passes
+//! the result on. The order never depends on time, so a call gives the same bits every time.
 
 use crate::accumulate::{Accumulator, Side, halves, piece};
 use crate::algorithm::Algorithm;
@@ -204,7 +204,7 @@ fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// The vector cut into what host steps carry.
+/// The vector cut into pieces for host steps.
 pub(crate) fn host_ranges(data: &Reduction, t: &Tuning) -> impl Iterator<Item = Range<u64>> + use<> {
     let count = data.elements();
     let each = (t.limits.host_bytes / data.type_size.max(1)).max(1);

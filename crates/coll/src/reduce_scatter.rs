@@ -4,14 +4,14 @@
 //! |---|---|---|---|
 //! | host | allreduce by host steps | ⌈n / limit⌉ host steps | n into the segment |
 //! | host_parts | each rank folds its block of all slots | one host step | n into the segment |
-//! | host_blocks | each block reduced to its rank by host steps | p ⌈n / p limit⌉ host steps, given ahead | n into the segment |
-//! | two_level | reduce on each host, reduce_scatter between hosts, blocks to their ranks | those of both parts, and one | n |
+//! | host_blocks | each block reduced to its rank | p ⌈n / p limit⌉ host steps, written ahead | n into the segment |
+//! | two_level | reduce on each host, reduce_scatter between, blocks to ranks | those of both parts, and one | n |
 //! | recursive_doubling | allreduce, MPICH "recursive_doubling" | ⌊log2 p⌋ (+ 2) | n ⌈log2 p⌉ |
 //! | recursive_halving | MPICH "recursive_halving" | ⌊log2 p⌋ (+ 2) | n (p − 1) / p (+ n) |
 //! | pairwise | MPICH "pairwise" | p − 1 | n (p − 1) / p |
 //!
-//! n is the whole vector. Only recursive_halving needs an operation that commutes: it halves over the
-//! largest distance first, so that every rank ends at its own block.
+//! n is the whole vector. Only recursive_halving needs an operation that commutes: it halves over the largest distance
+//! first, so that every rank ends at its own block.
 
 use crate::accumulate::{Accumulator, Side, piece};
 use crate::algorithm::Algorithm;

@@ -5,7 +5,7 @@
 //! | host | each folds the slots of those below | one host step | n into the segment |
 //! | host_chain | pieces from slot to slot, one rank a step | ⌈n / limit⌉ + p − 1 host steps | n into the segment |
 //! | recursive_doubling | Hillis, Steele 1986; MPICH "recursive_doubling" | ⌈log2 p⌉ | n ⌈log2 p⌉ |
-//! | two_level | on each host, then an exscan of the hosts' totals; MPICH "smp" | those of both parts, and a tree | those of the parts |
+//! | two_level | on each host, then exscan of the hosts' totals; MPICH "smp" | both parts', and a tree | the parts' |
 //! | chain | MPICH "linear" | p − 1, two a rank | n |
 //!
 //! All keep rank order.
@@ -145,7 +145,8 @@ fn two_level(data: &Reduction, place: Place, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// The reduction of all hosts before this one, in memory of the schedule; `total` is this host's, on its last rank. None on the first.
+/// The reduction of all hosts before this one, in memory of the schedule; `total` is this host's, on its last rank.
+/// None on the first.
 pub(crate) fn before_host(
     data: &Reduction,
     total: Buffer,

@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | host | the root's slot in the job's segment | ⌈n (p − 1) / limit⌉ host steps | n (p − 1) into the segment |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n (p − 1) at the root |
-//! | two_level | to one rank a host in one message, and on from there | hosts / outstanding at the root | n (p − 1) at the root |
+//! | two_level | to one rank a host in one message, then on | hosts / outstanding at the root | n (p − 1) at the root |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n (p − 1) at the root |
 //!
 //! n is one block. The mirror of gather, also in that a rank that forwards blocks of MPI_Scatterv receives their
@@ -274,7 +274,8 @@ fn binomial_of_any(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     });
 }
 
-/// The words of all ranks of a subtree but its own root, which knows its length; `offset` is where it begins in this one.
+/// The words of all ranks of a subtree but its own root, which knows its length; `offset` is the subtree's place in
+/// this one.
 fn below(ranks: u32, offset: u32, words: Buffer) -> Span {
     Span::bytes(words, WORD * u64::from(offset), WORD * u64::from(ranks - 1))
 }

@@ -97,8 +97,8 @@ pub enum Comm {
         from: u32,
         into: Span,
     },
-    /// A step of the whole communicator through the job's shared segment; alone in its round, but for the next two, which
-    /// belong to `HostStep::Exchange`.
+    /// A step of the whole communicator through the job's shared segment; alone in its round, but for the next two,
+    /// which belong to `HostStep::Exchange`.
     Host(HostStep),
     /// Writes a part of this rank's contribution into its slot, from byte `at` on. All are written before any slot is
     /// read.

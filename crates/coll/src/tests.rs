@@ -1,7 +1,7 @@
 //! Every collective, by every algorithm, for every size from 1 to 64 and every root, against plain oracles.
 //!
-//! `movement` and `neighbor` judge bytes, `reductions` judges expressions, `inter` both between two groups, `rules` shows
-//! that the checker finds what it is for, `selection` that choices are right and that wrong names are refused.
+//! `movement` and `neighbor` judge bytes, `reductions` judges expressions, `inter` both between two groups, `rules`
+//! shows that the checker finds what it is for, `selection` that choices are right and that wrong names are refused.
 
 mod inter;
 mod movement;
@@ -29,8 +29,8 @@ fn counts(size: u32) -> Vec<u64> {
     all
 }
 
-/// A host step that takes few elements and a window of few messages, so that both are cut; blocks of unlike lengths of which some
-/// are passed on and some are not.
+/// A host step that takes few elements and a window of few messages, so that both are cut; blocks of unlike lengths of
+/// which some are passed on and some are not.
 const LIMITS: Limits = Limits { host_bytes: 1024, outstanding: 3, via_bytes: 5 };
 
 /// Algorithms of host steps.

@@ -257,7 +257,7 @@ fn hello(rank: u32) -> Message {
     Message::Hello { version: VERSION, rank, terms: String::new() }
 }
 
-/// Events without what differs from run to run, one word each.
+/// Events without the parts that differ from run to run, one word each.
 fn words(events: &[Event]) -> Vec<String> {
     let word = |event: &Event| match event {
         Event::CameIn { rank, .. } => format!("came {rank}"),
@@ -402,7 +402,7 @@ fn a_rank_that_aborts_is_heard_once_and_its_end_is_no_further_trouble() {
     first.gate.signal_all(SIGKILL);
     let told = first.until_all_gone();
     assert_eq!(told.iter().filter(|word| word.starts_with("wrong 0")).count(), 0, "{told:?}");
-    // An end that others act on before the word of what was wrong: there is none to come for rank 0.
+    // Others act on an end before its fault is reported: for rank 0 there will be no report.
     assert!(told.contains(&"ended 0 Failed false false".into()), "{told:?}");
     assert!(told.contains(&"ended 1 Failed false true".into()), "{told:?}");
 }

@@ -54,7 +54,8 @@ pub fn flush(process: &'static Process, call: &'static str, attached: &Attached)
     }
 }
 
-/// MPI_Buffer_iflush and its like: a request that ends when every buffered send so far has ended. `comm`: on whose lane.
+/// MPI_Buffer_iflush and its like: a request that ends when every buffered send so far has ended. `comm`: on whose
+/// lane.
 pub fn iflush(process: &'static Process, call: &'static str, attached: &Attached, comm: CommRef) -> Result<Handle> {
     task::request(process, comm, Kind::Compound, Box::new(Flush { process, call, open: attached.open() }))
 }

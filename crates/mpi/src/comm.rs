@@ -1,4 +1,4 @@
-//! Communicators: a group, a pair of contexts, and what the application attaches to them (MPI-5.0 chapter 7).
+//! Communicators: a group, a pair of contexts, and the application's attributes (MPI-5.0 chapter 7).
 //!
 //! The agreement on new ones is in `comm_create`. Used by `abi::comm`; uses `group`.
 
@@ -46,7 +46,7 @@ pub struct Comm {
     pub(crate) partitions_begun: AtomicU64,
 }
 
-/// A block of collective flags and its number, which the member that allocated it gives back.
+/// A block of collective flags and its number, which the member that allocated it releases.
 pub struct Flags {
     pub block: FlagBlock,
     pub number: u32,
@@ -174,8 +174,8 @@ impl Comm {
         Err(self.bad_rank(rank))
     }
 
-    /// Refuses an intercommunicator, for functions of intracommunicators alone (MPI_ERR_COMM). `instead`: what the user
-    /// can do.
+    /// Refuses an intercommunicator, for functions of intracommunicators alone (MPI_ERR_COMM). `instead`: the user's
+    /// alternative.
     pub fn refuse_inter(&self, instead: &str) -> Result<()> {
         if self.is_inter() {
             let text = format!("{} is an intercommunicator; {instead}", self.display_name());

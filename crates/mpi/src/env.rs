@@ -104,8 +104,8 @@ fn end_after(process: &'static Process, who: u8, call: &'static str, until: Unti
 
 /// MPI_Finalize: everything that this rank sent has been handed over, and all ranks have come so far.
 ///
-/// Attributes of MPI_COMM_SELF are deleted first, while MPI still works (MPI-5.0 §11.2.4). The World Model ends even if one
-/// of the delete functions fails: that is the error given here, and its handler has been called.
+/// Attributes of MPI_COMM_SELF are deleted first, while MPI still works (MPI-5.0 §11.2.4). The World Model ends even if
+/// one of the delete functions fails: that is the error given here, and its handler has been called.
 pub fn finalize() -> Result<Option<Error>> {
     const NAME: &str = "MPI_Finalize";
     let process = process::get()?;

@@ -1,4 +1,5 @@
-//! Error handlers: the objects, and the cell in which a communicator, window, file or session keeps its own (MPI-5.0 §9.3).
+//! Error handlers: the objects, and the cell in which a communicator, window, file or session keeps its own (MPI-5.0
+//! §9.3).
 //!
 //! They may be created and freed at any time by any thread (§11.4.1). Used by `raise`, `comm`, `session`; uses
 //! `registry`.

@@ -176,8 +176,8 @@ impl Rounds for Bridge<'_> {
     }
 }
 
-/// MPI_Intercomm_create_from_groups: all of both groups meet (`meeting`); the leaders have nothing to do that others have
-/// not. MPI_COMM_NULL where one of the groups is empty (MPI-5.0 §7.6.2); no leader is looked for there.
+/// MPI_Intercomm_create_from_groups: all of both groups meet (`meeting`); the leaders have nothing to do that others
+/// have not. MPI_COMM_NULL where one of the groups is empty (MPI-5.0 §7.6.2); no leader is looked for there.
 pub fn create_from_groups(
     local: (Handle, i32),
     remote: (Handle, i32),

@@ -2,10 +2,10 @@
 //!
 //! It goes by ordinary messages in a context of its own. At its initialization the sender introduces itself: how many
 //! partitions of how many bytes will come, and under which tags. Introductions have the application's tag, so that the
-//! engine matches initializations in their order; a receiver posts the receive of one when it is initialized. After that
-//! each partition of the sender is a message to its place in the receiver's buffer, whose partitions may be others; it has
-//! a negative tag that the sender gave to no other one. A receive that is started before its introduction has come posts
-//! its messages when it comes. Rounds need no number: messages with one tag stay in order.
+//! engine matches initializations in their order; a receiver posts the receive of one when it is initialized. After
+//! that each partition of the sender is a message to its place in the receiver's buffer, whose partitions may be
+//! others; it has a negative tag that the sender gave to no other one. A receive that is started before its
+//! introduction has come posts its messages when it comes. Rounds need no number: messages with one tag stay in order.
 //!
 //! Used by `abi::partitioned`, `persistent`; uses `request`, `p2p::outgoing`, `p2p::incoming`.
 

@@ -1,4 +1,4 @@
-//! Probes: what a receive would get, looked at or taken out of the queue (MPI-5.0 §3.8).
+//! Probes: the message that a receive would get, looked at or taken out of the queue (MPI-5.0 §3.8).
 //!
 //! Used by `abi::p2p`; uses the matching engine's held messages.
 

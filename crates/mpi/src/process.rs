@@ -212,7 +212,7 @@ impl Process {
         CommRef::Predefined(&self.meeting)
     }
 
-    /// MPI's lanes, with what it takes to wait.
+    /// MPI's lanes, with their waits.
     #[inline(always)]
     pub fn lanes(&self) -> &Lanes<Note> {
         &self.lanes

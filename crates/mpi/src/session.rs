@@ -1,7 +1,8 @@
 //! Sessions and the process sets that they offer (MPI-5.0 §11.3).
 //!
-//! A session is a user of MPI (`env`), with an error handler and a buffer for buffered sends of its own. It holds nothing
-//! of what is derived from it: groups name their session, communicators have a group, and both outlive it harmlessly.
+//! A session is a user of MPI (`env`), with an error handler and a buffer for buffered sends of its own. It holds no
+//! object that is derived from it: groups name their session, communicators have a group, and both outlive it
+//! harmlessly.
 //!
 //! Used by `abi::session`; uses `env`, `session_table`.
 

@@ -178,7 +178,8 @@ pub fn dup(handle: Handle) -> Result<Handle> {
     types()?.dup(handle)
 }
 
-/// MPI_Type_get_name: a predefined type and MPI_DATATYPE_NULL are called like their constants, others are not until they are named.
+/// MPI_Type_get_name: a predefined type and MPI_DATATYPE_NULL are called like their constants, others are not until
+/// they are named.
 pub fn name(handle: Handle) -> Result<Vec<u8>> {
     types()?.name(handle)
 }

@@ -77,7 +77,7 @@ fn open_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) 
     }
 }
 
-/// The same when it waits for any of several requests: what they have in common.
+/// The same when it waits for any of several requests: their common properties.
 fn several(process: &'static Process, call: &str, handles: &[Handle]) -> Waiting {
     let mut open = handles.iter().filter_map(|&handle| match find(process, handle) {
         Ok(Found::Open(lane, index)) => Some(open_reason(process, call, lane, index)),

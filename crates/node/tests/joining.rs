@@ -364,7 +364,7 @@ fn who_has_left_is_given_back_when_nothing_of_it_is_left_and_its_number_and_room
     assert!(job.processes.iter().all(Process::is_empty));
 }
 
-/// The number goes to another host, and what the former still sends from its own comes late.
+/// The number goes to another host, and messages that the former process still sends from its own host come late.
 #[test]
 fn nothing_of_the_former_reaches_anybody() {
     let mut job = Job::begin();

@@ -122,7 +122,7 @@ impl Job {
 }
 
 impl Rank {
-    /// Calls `f`, and counts what it leaves.
+    /// Calls `f`, and counts the bytes that it leaves allocated.
     fn counted<R>(&self, f: impl FnOnce() -> R) -> R {
         let mut result = None;
         let memory = measure(|| result = Some(f()));

@@ -45,7 +45,7 @@ fn text(a: u32, len: usize) -> Vec<u8> {
     (0..len).map(|at| (a as usize * 31 + at * 7) as u8).collect()
 }
 
-/// A process's end of a user: its first lane, and what has come there.
+/// A process's end of a user: its first lane, and the packets that have come there.
 struct End {
     channel: Channel,
     got: Got,
@@ -249,7 +249,7 @@ fn what_is_sent_to_a_user_that_is_not_open_there_waits_for_it_and_for_nobody_els
     }
 }
 
-/// Two processes have stopped, and a user has filled what it has of memory for frames to them.
+/// Two processes have stopped, and a user has filled its memory for frames to them.
 #[test]
 fn what_a_user_has_filled_leaves_another_its_share() {
     for (full, other) in [("mpi", "pm"), ("pm", "mpi"), ("pm", "madeleine")] {

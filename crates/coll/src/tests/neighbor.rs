@@ -100,7 +100,7 @@ impl Edges {
         Neighbors { sources: &self.sources[rank], destinations: &self.destinations[rank], grid: self.grid }
     }
 
-    /// For each block that arrives at `rank`: how many pairs it has, by what its sender sends.
+    /// The number of pairs of each block that arrives at `rank`, from its sender's blocks.
     fn arriving(&self, rank: u32, leaving: impl Fn(u32, u32) -> u64) -> Vec<u64> {
         self.origins[rank as usize]
             .iter()
@@ -112,7 +112,7 @@ impl Edges {
         (0..self.destinations[rank as usize].len() as u32).map(|block| pairs(rank, block)).collect()
     }
 
-    /// Direct, or by way of hosts where there are some.
+    /// Direct, or by hosts if there are some.
     fn play<'a>(&self, name: &str, seed: u64, part: impl Fn(u32) -> Part<'a>) -> Vec<Member> {
         let name = if fits(name, self.size(), false) { name } else { "direct" };
         let tuning = forced(Collective::Neighbor, name);

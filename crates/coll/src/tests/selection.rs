@@ -84,7 +84,8 @@ fn across_hosts_short_data_take_few_rounds_and_long_data_few_bytes() {
     assert_eq!(chosen(allgather(1 << 20), 0, 61, &far), "ring");
 }
 
-/// Sixteen ranks a host: what is short crosses the network once a host, what is long is cut among all ranks only where that sends less.
+/// Sixteen ranks a host: short data cross the network once a host; long data are cut among all ranks only where that
+/// sends less.
 #[test]
 fn across_hosts_of_many_ranks_two_levels_are_taken() {
     let hosts = Hosts::new((0..64).map(|rank| rank / 16)).unwrap();

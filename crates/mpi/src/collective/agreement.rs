@@ -234,8 +234,8 @@ fn called(name: &str, own: &str, arguments: &[String]) -> String {
     if is_own && !arguments.is_empty() { format!("{name} ({})", arguments.join(", ")) } else { name.to_owned() }
 }
 
-/// The same on an intercommunicator, as both groups see it: blocks are those that the first group sends, then the other's.
-/// Lists of blocks are each group's own.
+/// The same on an intercommunicator, as both groups see it: blocks are those that the first group sends, then the
+/// other's. Lists of blocks are each group's own.
 fn arguments_between(
     call: &Call<'_>,
     job: &Job,
@@ -311,7 +311,7 @@ fn pairs(call: &Call<'_>, comm: &Comm) -> Vec<u64> {
     [sent, taken].concat()
 }
 
-/// `rank 0 sends 8 bytes to rank 1, which takes 4`; None if what is sent to each is what it takes.
+/// `rank 0 sends 8 bytes to rank 1, which takes 4`; None if the bytes sent to each member are those that it takes.
 fn misfits(pairs: &[&[u64]], named: impl Fn(usize) -> usize, of: &str) -> Option<String> {
     let size = pairs.len();
     if pairs.first().is_none_or(|one| one.is_empty()) {

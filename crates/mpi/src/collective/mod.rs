@@ -1,9 +1,9 @@
 //! Collective communication (MPI-5.0 chapter 6).
 //!
-//! A call is checked (`whole`, `movement`, `neighbor`, `reductions`, with `check`), `coll::plan` makes it a schedule, and
-//! `run` runs that; nonblocking and persistent calls make it a task (`nonblocking`). Short calls among ranks of one host go straight to `host`.
-//! A communicator's own state for this is its `Desk`; nothing here is shared between communicators, so that
-//! threads on different ones do not meet.
+//! A call is checked (`whole`, `movement`, `neighbor`, `reductions`, with `check`), `coll::plan` makes it a schedule,
+//! and `run` runs that; nonblocking and persistent calls make it a task (`nonblocking`). Short calls among ranks of one
+//! host go straight to `host`. A communicator's own state for this is its `Desk`; nothing here is shared between
+//! communicators, so that threads on different ones do not meet.
 //!
 //! Used by `abi::coll`, `comm_create`; uses `pt2pt` and the flags of the job's segment.
 

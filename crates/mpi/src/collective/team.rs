@@ -264,7 +264,8 @@ impl OnWords {
 }
 
 /// The same collectives of all members of a communicator one after the other, without waiting: parts of a task. They
-/// share a tag, since each has ended here before the next one begins, and messages between two members keep their order.
+/// share a tag, since each has ended here before the next one begins, and messages between two members keep their
+/// order.
 pub struct Meeting {
     team: Team,
     tuning: Tuning<'static>,

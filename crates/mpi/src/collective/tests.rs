@@ -277,7 +277,7 @@ fn a_member_whose_data_are_spoilt_gives_none_and_is_found_out() {
         assert_eq!(ended(Kind::Bcast { root: 1 }, len), [Mismatch, Well, Mismatch]);
         assert_eq!(ended(Kind::Reduce { root: 0 }, len), [Mismatch, Well, Well]);
     }
-    // It comes to a barrier with what it could not do, and the others have come.
+    // In a barrier a member whose data are spoilt contributes one byte, which the others notice.
     let mut members = hosts(3);
     let spec = Host::spec(Kind::Barrier, &Parts::NONE);
     let (spoilt, _) = without_data(spec, Parts::NONE);

@@ -42,7 +42,7 @@ pub trait Board {
     fn arrivals(&self) -> &Self::Word;
     /// The flag of the last central step that has ended.
     fn generation(&self) -> &Self::Word;
-    /// Wakes those that may sleep until what was just written.
+    /// Wakes members that may sleep until the flag that was just written.
     fn wake(&self, whom: Whom);
 }
 

@@ -47,7 +47,7 @@ pub struct Memory {
     /// The reduction's datatype, which scratch elements have.
     pub element: Option<Arc<Datatype>>,
     scratch: Scratch,
-    /// The offset of each scratch buffer, and what it was requested for.
+    /// The offset of each scratch buffer, and the request for it.
     places: Vec<(usize, Wanted)>,
 }
 

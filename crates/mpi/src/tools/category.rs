@@ -1,4 +1,4 @@
-//! Categories: a tree of what belongs together (MPI-5.0 §15.3.9). It never changes.
+//! Categories: a tree of variables that belong together (MPI-5.0 §15.3.9). It never changes.
 //!
 //! Used by `abi::tool`.
 

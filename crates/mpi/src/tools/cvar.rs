@@ -36,7 +36,7 @@ pub enum Value {
     Int(i32),
     /// MPI_COUNT
     Count(i64),
-    /// MPI_CHAR, so many as `TEXT_ROOM`.
+    /// MPI_CHAR, `TEXT_ROOM` of them.
     Text(Vec<u8>),
 }
 

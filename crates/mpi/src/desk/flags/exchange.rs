@@ -32,7 +32,7 @@ pub struct Source {
 pub trait Moves {
     /// Writes this member's contribution into its slot.
     fn put(&mut self, slot: Slot);
-    /// The read of this number, if there are so many.
+    /// The read of this number, if there is one.
     fn source(&self, number: usize) -> Option<Source>;
     /// Copies its data out of the slot.
     fn take(&mut self, number: usize, slot: Slot);
