@@ -28,7 +28,7 @@ pub(crate) const fn words<A, const N: usize>(rows: &[Algorithm<A>]) -> [&'static
     words
 }
 
-/// Up to this length a shm step (host step) is the cheapest algorithm wherever there is one: computing the costs of
+/// Up to this length a shm step is the cheapest algorithm wherever there is one: computing the costs of
 /// other rows takes longer than the step.
 pub const ALWAYS_BY_FLAGS: u64 = 512;
 

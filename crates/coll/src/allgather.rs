@@ -2,7 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | every rank's slot in the job's segment | ⌈block / limit⌉ host steps | a block into the segment |
+//! | host | every rank's slot in the job's segment | ⌈block / limit⌉ shm steps | a block into the segment |
 //! | recursive_doubling | MPICH "recursive_doubling" | log2 p, p a power of two | n (p − 1) / p |
 //! | spread | MPICH "spread-out" of alltoall | p / outstanding | n (p − 1) / p |
 //! | two_level | to a rank a host, across, back | 2 + hosts / outstanding + ⌈log2 p / hosts⌉ | n ⌈log2 p / hosts⌉ |

@@ -2,7 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | flags and buffers in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
+//! | host | flags and buffers in the job's segment | ⌈n / limit⌉ shm steps | n into the segment |
 //! | two_level | reduce on hosts, allreduce between, bcast; MPICH "smp" | those of the parts | those of the parts |
 //! | recursive_doubling | MPICH "recursive_doubling" | ⌊log2 p⌋ (+ 2) | n ⌈log2 p⌉ |
 //! | rabenseifner | Rabenseifner 2004; MPICH "reduce_scatter_allgather" | 2 ⌊log2 p⌋ (+ 2) | about 2 n |

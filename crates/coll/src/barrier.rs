@@ -2,7 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes |
 //! |---|---|---|---|
-//! | host | flags in the job's segment | 1 host step | 0 |
+//! | host | flags in the job's segment | 1 shm step | 0 |
 //! | two_level | signals to one rank a host, dissemination between these, signals back | 2 + ⌈log2 hosts⌉ | 0 |
 //! | dissemination | Hensgen, Finkel, Manber 1988; MPICH "dissemination" | ⌈log2 p⌉ | 0 |
 

@@ -2,7 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | flags and a buffer in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
+//! | host | flags and a buffer in the job's segment | ⌈n / limit⌉ shm steps | n into the segment |
 //! | two_level | to one rank a host, then to its others; MPICH "smp" | those of both parts | those of both parts |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n ⌈log2 p⌉ at the root |
 //! | scatter_ring | van de Geijn; MPICH "scatter_ring_allgather" | ⌈log2 p⌉ + p − 1 | about 2 n |

@@ -164,7 +164,7 @@ impl<'a> Neighbors<'a> {
 pub struct Reduction {
     pub count: u64,
     pub type_size: u64,
-    /// As in `Data`. Without it no host step is used.
+    /// As in `Data`. Without it no shm step is used.
     pub dense: bool,
     pub commutative: bool,
     pub in_place: bool,

@@ -2,7 +2,7 @@
 //!
 //! Memory is symbolic: a cell is a byte with an identity (data movement) or an element with the expression that made it
 //! (reductions). `run` finds messages that do not pair up in order and size, deadlocks, reads of unwritten memory,
-//! accesses outside buffers, overlaps within a round, writes to send buffers and misused host steps; the caller checks
+//! accesses outside buffers, overlaps within a round, writes to send buffers and misused shm steps; the caller checks
 //! the buffers at the end. It is for tests alone and never part of an installed library (`cfg(test)` or the feature
 //! `check`).
 //!

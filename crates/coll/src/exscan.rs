@@ -2,7 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | each folds the slots of those below | one host step | n into the segment |
+//! | host | each folds the slots of those below | one shm step | n into the segment |
 //! | two_level | on each host, then the hosts' totals; MPICH "smp" of MPI_Scan | both parts', and a tree | the parts' |
 //! | chain | MPICH "linear" of MPI_Scan | p − 1, two a rank | n |
 //! | recursive_doubling | Hillis, Steele 1986; MPICH "recursive_doubling" | ⌈log2 p⌉ | n ⌈log2 p⌉ |

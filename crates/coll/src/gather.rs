@@ -2,7 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | every rank's slot in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
+//! | host | every rank's slot in the job's segment | ⌈n / limit⌉ shm steps | n into the segment |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n p / 2 |
 //! | two_level | to one rank a host, from there in one message | hosts / outstanding at the root | n p / hosts |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n |

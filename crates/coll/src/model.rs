@@ -14,7 +14,7 @@ pub struct Shape {
     pub uniform: bool,
     pub commutative: bool,
     pub in_place: bool,
-    /// Host steps can carry the data.
+    /// Shm steps can carry the data.
     pub host: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct Model {
     pub reduce_us: f64,
     /// The cost of a byte copied within a rank, while all ranks do this.
     pub copy_us: f64,
-    /// The cost of a host step, and its share for each rank of the communicator.
+    /// The cost of a shm step, and its share for each rank of the communicator.
     pub host_us: f64,
     pub host_rank_us: f64,
     /// Ranks per core (at least 1). Work that one rank does alone takes 1/load of the time that it takes while all
@@ -136,7 +136,7 @@ impl Model {
         self.message_us + bytes * self.byte_us
     }
 
-    /// The cost of `steps` host steps, one after the other.
+    /// The cost of `steps` shm steps, one after the other.
     pub(crate) fn steps(&self, shape: &Shape, steps: f64) -> f64 {
         steps * (self.host_us + shape.p() * self.host_rank_us)
     }
@@ -168,7 +168,7 @@ impl Model {
 /// Bounds that schedules respect; the same on all ranks of a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most bytes of one host step.
+    /// The most bytes of one shm step.
     pub host_bytes: u64,
     /// The most sends, and the most receives, of one round of a linear algorithm.
     pub outstanding: u32,
@@ -181,7 +181,7 @@ impl Limits {
     /// block is forwarded within a host twice, and copied twice, where that costs less than the message that it saves.
     pub const DEFAULT: Limits = Limits { host_bytes: 8192, outstanding: 16, via_bytes: 2048 };
 
-    /// The number of host steps for a vector of `bytes`.
+    /// The number of shm steps for a vector of `bytes`.
     pub(crate) fn host_steps(&self, bytes: u64) -> f64 {
         bytes.div_ceil(self.host_bytes.max(1)).max(1) as f64
     }

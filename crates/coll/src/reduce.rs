@@ -2,7 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | flags and buffers in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
+//! | host | flags and buffers in the job's segment | ⌈n / limit⌉ shm steps | n into the segment |
 //! | two_level | to one rank a host, then to the root; MPICH "smp" | those of both parts | those of both parts |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ (+ 1) | n |
 //! | rabenseifner | Rabenseifner 2004; MPICH "reduce_scatter_gather" | 2 ⌊log2 p⌋ (+ 1) | about 2 n |
@@ -204,7 +204,7 @@ fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// The vector cut into pieces for host steps.
+/// The vector cut into pieces for shm steps.
 pub(crate) fn host_ranges(data: &Reduction, t: &Tuning) -> impl Iterator<Item = Range<u64>> + use<> {
     let count = data.elements();
     let each = (t.limits.host_bytes / data.type_size.max(1)).max(1);

@@ -2,9 +2,9 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | allreduce by host steps | ⌈n / limit⌉ host steps | n into the segment |
-//! | host_parts | each rank folds its block of all slots | one host step | n into the segment |
-//! | host_blocks | each block reduced to its rank | p ⌈n / p limit⌉ host steps, written ahead | n into the segment |
+//! | host | allreduce by shm steps | ⌈n / limit⌉ shm steps | n into the segment |
+//! | host_parts | each rank folds its block of all slots | one shm step | n into the segment |
+//! | host_blocks | each block reduced to its rank | p ⌈n / p limit⌉ shm steps, written ahead | n into the segment |
 //! | two_level | reduce on each host, reduce_scatter between, blocks to ranks | those of both parts, and one | n |
 //! | recursive_doubling | allreduce, MPICH "recursive_doubling" | ⌊log2 p⌋ (+ 2) | n ⌈log2 p⌉ |
 //! | recursive_halving | MPICH "recursive_halving" | ⌊log2 p⌋ (+ 2) | n (p − 1) / p (+ n) |

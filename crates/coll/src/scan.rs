@@ -2,8 +2,8 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | each folds the slots of those below | one host step | n into the segment |
-//! | host_chain | pieces from slot to slot, one rank a step | ⌈n / limit⌉ + p − 1 host steps | n into the segment |
+//! | host | each folds the slots of those below | one shm step | n into the segment |
+//! | host_chain | pieces from slot to slot, one rank a step | ⌈n / limit⌉ + p − 1 shm steps | n into the segment |
 //! | recursive_doubling | Hillis, Steele 1986; MPICH "recursive_doubling" | ⌈log2 p⌉ | n ⌈log2 p⌉ |
 //! | two_level | on each host, then exscan of the hosts' totals; MPICH "smp" | both parts', and a tree | the parts' |
 //! | chain | MPICH "linear" | p − 1, two a rank | n |

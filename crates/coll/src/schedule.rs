@@ -139,8 +139,8 @@ pub enum Ranks {
     All,
 }
 
-/// A collective of ranks on one host through flags and small buffers of the job's shared segment. Every
-/// rank of the communicator has the same host steps in the same order, each at most `Limits::host_bytes`.
+/// A shm step: a collective of ranks on one host through flags and small buffers of the job's shared segment. Every
+/// rank of the communicator has the same shm steps in the same order, each at most `Limits::host_bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostStep {
     Barrier,
@@ -293,7 +293,7 @@ impl Schedule {
         (0..self.len()).map(|i| self.round(i))
     }
 
-    /// Tells whether all its communication is host steps.
+    /// Tells whether all its communication is shm steps.
     pub fn is_by_flags(&self) -> bool {
         !self.comms.iter().any(|step| matches!(step, Comm::Send { .. } | Comm::Recv { .. }))
     }
@@ -378,7 +378,7 @@ impl Schedule {
         self.comm(Comm::Recv { from, into: Span::EMPTY });
     }
 
-    /// A host step and the round that it fills.
+    /// A shm step and the round that it fills.
     pub(crate) fn host(&mut self, step: HostStep) {
         self.end_round();
         self.comm(Comm::Host(step));
@@ -466,7 +466,7 @@ impl Schedule {
     }
 
     /// Appends rounds in which some of the ranks take part: `number` of each among them, and the places of their memory
-    /// here. They have no host steps.
+    /// here. They have no shm steps.
     pub(crate) fn among(
         &mut self,
         number: impl Fn(u32) -> u32,

@@ -29,11 +29,11 @@ fn counts(size: u32) -> Vec<u64> {
     all
 }
 
-/// A host step that takes few elements and a window of few messages, so that both are cut; blocks of unlike lengths of
+/// A shm step that takes few elements and a window of few messages, so that both are cut; blocks of unlike lengths of
 /// which some are passed on and some are not.
 const LIMITS: Limits = Limits { host_bytes: 1024, outstanding: 3, via_bytes: 5 };
 
-/// Algorithms of host steps.
+/// Algorithms of shm steps.
 fn is_by_flags(name: &str) -> bool {
     name.starts_with("host")
 }

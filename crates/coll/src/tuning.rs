@@ -10,7 +10,7 @@ use crate::model::{Limits, Model, Shape};
 /// One value a communicator, equal on its ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning<'a> {
-    /// All members are on one host and share the job's segment there: host steps are possible.
+    /// All members are on one host and share the job's segment there: shm steps are possible.
     pub one_host: bool,
     /// The hosts of the members, if some share a host and some do not.
     pub hosts: Option<&'a Hosts>,

@@ -100,7 +100,7 @@ impl Comm {
 
     #[inline(always)]
     pub fn context(&self) -> Context {
-        Context(self.context.load(Relaxed)) // partner: `agreed`; only permitted callers look up the handle
+        Context(self.context.load(Relaxed)) // partner: `agreed`; the handle is looked up by those who may ask
     }
     /// Sets the context, once the members have agreed on its number.
     pub fn agreed(&self, context: Context) {

@@ -1,4 +1,4 @@
-//! The flags of host steps over all interleavings.
+//! The flags of shm steps over all interleavings.
 //!
 //! Data are relaxed words of the model: a member that reads a slot too early, or finds it written again too
 //! early, gets a wrong value in some execution. A member that has to wait sleeps until it is woken, so that a

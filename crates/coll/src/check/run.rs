@@ -28,7 +28,7 @@ impl Drop for Member {
 pub struct Rules {
     /// Order of ranks, and which messages are eager.
     pub seed: u64,
-    /// Most bytes of a host step; none may occur where it is 0.
+    /// Most bytes of a shm step; none may occur where it is 0.
     pub host_bytes: u64,
     /// Bytes that a cell of user memory stands for.
     pub cell_bytes: u64,
@@ -70,7 +70,7 @@ struct Net<'a> {
     ranks: Vec<Rank>,
     pairs: Pairs,
     room: Room,
-    /// The host step that is gathering: each rank's, as they come.
+    /// The shm step that is gathering: each rank's, as they come.
     host: Vec<Option<HostStep>>,
     ready: Vec<usize>,
     terms: &'a mut Terms,

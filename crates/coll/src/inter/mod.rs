@@ -4,7 +4,7 @@
 //! messages between the groups: each group's data cross over once. Schedules number the ranks of both groups, those of
 //! the first group before those of the second, so that both sides use the same number for a rank.
 //!
-//! Never in place (MPI-5.0 §6.2.3), and no host steps. Used by `mpi`; uses `select`'s tables.
+//! Never in place (MPI-5.0 §6.2.3), and no shm steps. Used by `mpi`; uses `select`'s tables.
 
 mod exchange;
 mod rooted;

@@ -1,4 +1,4 @@
-//! Waiting in shm steps (host steps): the protocol of `desk::flags` on a communicator's block.
+//! Waiting in shm steps: the protocol of `desk::flags` on a communicator's block.
 //!
 //! A rank that waits here keeps its other traffic moving: it polls its lanes every few turns, each turn while
 //! operations of its own are pending, and always before it sleeps. No lane is held here at any time, since reductions

@@ -1,6 +1,6 @@
 //! Nonblocking and persistent collectives (MPI-5.0 §6.12, §6.13): a schedule's run as a task.
 //!
-//! They use messages alone: shm steps (host steps) of one communicator come in one order on all members, which several
+//! They use messages alone: shm steps of one communicator come in one order on all members, which several
 //! collectives in progress at once do not keep. Each has a tag of its own, counted at the call that plans it, which
 //! members call in one order; so persistent ones may be started in any order.
 //!

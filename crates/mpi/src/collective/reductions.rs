@@ -1,7 +1,7 @@
 //! Collectives that reduce: reduce, allreduce, reduce_scatter, scan and their kin.
 //!
 //! `None` as the send buffer is MPI_IN_PLACE. All ranks get the same bits, from run to run: `coll` fixes which rank
-//! computes what in which order, and shm steps (host steps) fold in rank order. MPI_Reduce_local is in `ops`.
+//! computes what in which order, and shm steps fold in rank order. MPI_Reduce_local is in `ops`.
 //!
 //! Used by `abi::coll`; uses `host` where the data is short and all members are on one host, otherwise `run`.
 
@@ -127,7 +127,7 @@ impl Vectors {
         })
     }
 
-    /// The data of a host step; `None`: too long for a short one, or with gaps.
+    /// The data of a shm step; `None`: too long for a short one, or with gaps.
     #[inline]
     fn short<'a>(&self, reducing: &'a Reducing<'_>, receives: bool) -> Option<Parts<'a>> {
         let Reducing { reducer, datatype, data } = reducing;

@@ -1,4 +1,4 @@
-//! Host steps with threads as members, on a block that looks like one of the segment: values, mixtures of
+//! Shm steps with threads as members, on a block that looks like one of the segment: values, mixtures of
 //! steps, late members, calls that do not belong together, and how long a step takes.
 
 use crate::buffer::Buf;

@@ -1,4 +1,4 @@
-//! The protocol of shm steps (host steps): barrier, broadcast, reduction and exchange by flags in shared memory.
+//! The protocol of shm steps: barrier, broadcast, reduction and exchange by flags in shared memory.
 //!
 //! All members execute the same steps in the same order; steps are numbered by `epoch`, one after the other. Each
 //! member has two *slots* (for even and odd epochs), each with a flag and room for data. To contribute, a member writes
