@@ -1,5 +1,4 @@
-//! HAWSER_BUILD: a number of the sources that a rank is made of, by which ranks of one job know that they keep to the
-//! same rules.
+//! HAWSER_BUILD: a hash of the sources of a rank, by which ranks of one job know that they follow the same rules.
 //!
 //! It is the same for both ABIs, all processors and all profiles of one state of the sources.
 
@@ -11,7 +10,7 @@ use std::path::{Path, PathBuf};
 const BASIS: u32 = 0x811c_9dc5;
 const PRIME: u32 = 0x0100_0193;
 
-/// The rooms that room `name` is built on, itself included.
+/// The crates that crate `name` is built on, itself included.
 fn rooms(crates: &Path, name: &str, found: &mut BTreeSet<String>) {
     if !found.insert(name.to_owned()) {
         return;

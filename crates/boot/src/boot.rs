@@ -1,11 +1,11 @@
-//! Boot: all that a process asks of what has started it, in six functions and a list.
+//! The interface (`Boot`) between a process and its launcher: all requests of a process, in six functions and a list.
 //!
-//! Our agent answers them (`host::launched`), a set of processes without a launcher answers them by a file
-//! (`host::plain`), and a process manager can: each has its counterpart in PMI (PMI_Get_rank, PMI_KVS_Put, PMI_KVS_Get,
-//! PMI_KVS_Commit and PMI_Barrier, nothing but PMI_Finalize, PMI_Abort) and in PMIx (PMIx_Init, PMIx_Put, PMIx_Get,
-//! PMIx_Fence, PMIx_Notify_event, PMIx_Abort). None of them is called while messages are under way, so an
-//! implementation may be slow; it must never read the program's messages, nor call MPI. What happens to other processes
-//! is not asked here: it stands in the host's segment (`job`). Before it: nothing; after it: `node` and `mpi`.
+//! Our agent implements it (`host::launched`), a set of processes without a launcher implements it by a file
+//! (`host::plain`), and a process manager can: each function has its counterpart in PMI (PMI_Get_rank, PMI_KVS_Put,
+//! PMI_KVS_Get, PMI_KVS_Commit and PMI_Barrier, nothing but PMI_Finalize, PMI_Abort) and in PMIx (PMIx_Init, PMIx_Put,
+//! PMIx_Get, PMIx_Fence, PMIx_Notify_event, PMIx_Abort). None of them is called while messages are in flight, so an
+//! implementation may be slow; it must never read the program's messages, nor call MPI. The fate of other processes is
+//! no part of it: it is in the host's segment (`job`). Used by `node` and `mpi`.
 
 use crate::protocol::{Secret, Unanswered};
 use hawser_base::{Peer, Peers, Result};
@@ -13,9 +13,9 @@ use hawser_base::{Peer, Peers, Result};
 /// A process's place among the job's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Identity {
-    /// Its name in the job's universe.
+    /// Its process number in the job's universe.
     pub peer: Peer,
-    /// Its place in its world (`Boot::world`), and how many are there.
+    /// Its rank in its world (`Boot::world`), and the size of that.
     pub rank: u32,
     pub size: u32,
     /// The number of this rank among those of its host, 0 first; its page in the segment.
@@ -27,9 +27,9 @@ pub struct Identity {
     pub program_size: u32,
     /// MPI_UNIVERSE_SIZE.
     pub universe_size: u32,
-    /// How many ranks that host has which has the most.
+    /// The largest number of ranks on one host.
     pub widest_host: u32,
-    /// All ranks of the job have it and nobody else; zeroes where all are on one host.
+    /// The secret that all ranks of the job have and no other process; zeroes where all are on one host.
     pub secret: Secret,
 }
 
@@ -39,57 +39,57 @@ impl Identity {
         Identity { size: 1, local_size: 1, program_size: 1, universe_size: 1, widest_host: 1, ..Identity::default() }
     }
 
-    /// Whether some rank of the job is on another host.
+    /// Tells whether some rank of the job is on another host.
     pub fn is_spread(&self) -> bool {
         self.local_size < self.size
     }
 }
 
-/// What a process publishes: a fixed few, for the keys of PMI are short and flat.
+/// The kinds of data that a process publishes: a fixed few, for the keys of PMI are short and flat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
-    /// The cards of its devices, by which it is reached from other hosts; at most `job::plan::CARD_MAX` bytes.
+    /// The business cards of its devices, by which it is reached from other hosts; at most `job::plan::CARD_MAX` bytes.
     Card,
 }
 
-/// What a process says of itself and of what it sees, one way.
+/// A notification of a process about itself or what it observes, without a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
     /// A peer on another host does not answer, or answers again.
     Unanswered(Unanswered),
-    /// This rank leaves in good order: its end is no failure of the job any more.
+    /// This rank leaves in order: its end is no failure of the job any more.
     Left,
     /// The rank that has left is back.
     Back,
 }
 
-/// See the module.
+/// The interface of a process to its launcher.
 pub trait Boot: Send + Sync {
-    /// Who this process is, of how many.
+    /// Returns this process's identity: its number and rank, of how many.
     fn identity(&self) -> &Identity;
 
-    /// The processes that were started together with this one, by their ranks: its MPI_COMM_WORLD. As long as nobody
-    /// starts processes later these are all, with their ranks as their names.
+    /// The processes that were started together with this one, by their ranks: its MPI_COMM_WORLD. As long as no
+    /// processes are started later these are all, with their ranks as their process numbers.
     fn world(&self) -> Peers {
         Peers::Run { first: Peer(0), len: self.identity().size }
     }
 
-    /// Lets every process of the job know `bytes` as this one's `key`; once for each key. They are seen no later than
-    /// after `fence`.
+    /// Publishes `bytes` as this process's `key` for every process of the job; once for each key. They are seen no
+    /// later than after `fence`.
     fn publish(&self, key: Key, bytes: &[u8]) -> Result<()>;
 
-    /// What `peer` has published as its `key`, as far as that is known here. It never waits: the process's doorbell
-    /// rings when more is known.
+    /// Returns the data that `peer` has published as its `key`, as far as they are known here. It never waits: the
+    /// process's doorbell rings when more is known.
     fn look_up(&self, peer: Peer, key: Key) -> Option<Vec<u8>>;
 
-    /// Returns when what all processes have published before their fence can be looked up, or at once where the
-    /// doorbell tells it. Every process calls it once, after it has published.
+    /// Returns when all that processes have published before their fence can be looked up, or at once where the
+    /// doorbell announces it. Every process calls it once, after it has published.
     fn fence(&self) -> Result<()>;
 
-    /// Says `word`, from any thread and without waiting; whether it was told.
+    /// Sends `word`, from any thread and without waiting; returns whether it was sent.
     fn tell(&self, word: Word) -> bool;
 
-    /// Ends the whole job with `code`, from a forked child too. `text`, one line, says why; it is printed once, with
+    /// Ends the whole job with `code`, from a forked child too. `text`, one line with the cause, is printed once, with
     /// rank and host.
     fn abort(&self, code: i32, text: &str) -> !;
 }

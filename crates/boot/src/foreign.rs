@@ -1,12 +1,13 @@
-//! Launchers that we cannot speak to: their environment is the proof that this process is one of several.
+//! Foreign launchers, whose protocols we do not have: their environment is the proof that this process is one of
+//! several.
 //!
-//! Our own launcher sets some of these variables too, for scripts (`ours`): those are no proof. Before it: `world`, for
-//! a process without an agent; after it: nothing, or an error.
+//! Our own launcher sets some of these variables too, for scripts (`ours`): those are no proof. Used by `world`, for a
+//! process without an agent.
 
 use crate::protocol::{RANK_VARIABLE, SIZE_VARIABLE};
 use hawser_base::{Class, Error, Result};
 
-/// Variables of a launcher: the number of processes of a step, where it tells that, and this process's number.
+/// The variables of a launcher: the number of processes of a step, where it sets that, and this process's number.
 struct Launcher {
     size: Option<&'static str>,
     rank: &'static str,
@@ -31,11 +32,12 @@ const LAUNCHERS: [Launcher; 9] = [
     Launcher { size: None, rank: "ALPS_APP_PE", name: "Cray's aprun" },
 ];
 
-/// What mpiexec sets for scripts that ask by the names of MPICH and Open MPI, each with what it repeats.
+/// Variables that mpiexec sets for scripts that read the names of MPICH and Open MPI, each with the value that it
+/// repeats.
 pub const RANK_NAMES: [&str; 2] = ["PMI_RANK", "OMPI_COMM_WORLD_RANK"];
 pub const SIZE_NAMES: [&str; 2] = ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"];
 
-/// Where a foreign launcher's server is found: with one of these the variables above are not ours.
+/// The variables that lead to a foreign launcher's server: with one of these the variables above are not ours.
 pub const SERVERS: [&str; 5] = ["PMI_FD", "PMI_PORT", "PMI_ID", "PMIX_NAMESPACE", "PMIX_RANK"];
 
 /// Refuses to run alone as one of several processes of a launcher that is not ours.
@@ -68,7 +70,7 @@ fn refusal(what: &str, variable: &str, value: u64) -> Error {
     Error::new(Class::Other, text)
 }
 
-/// Whether the variables of MPICH's and Open MPI's names are those that our mpiexec has set.
+/// Tells whether the variables with MPICH's and Open MPI's names are those that our mpiexec has set.
 fn is_ours(environment: impl Fn(&str) -> Option<String>) -> bool {
     let repeats = |ours: &str, names: &[&str]| {
         environment(ours).is_some_and(|value| names.iter().all(|name| environment(name).is_none_or(|it| it == value)))
@@ -133,7 +135,7 @@ mod tests {
         assert!(refused(below).contains("PMI_SIZE=3"));
         let same = |asked: &str| if asked == "PMI_FD" { Some("6".to_owned()) } else { with(OURS)(asked) };
         assert!(refused(same).contains("PMI_SIZE=4"));
-        // Without HAWSER_RANK they are somebody else's.
+        // Without HAWSER_RANK they belong to another launcher.
         assert!(refused(|asked| with(OURS)(asked).filter(|_| !asked.starts_with("HAWSER_"))).contains("PMI_SIZE=4"));
     }
 }

@@ -1,7 +1,7 @@
-//! How users name hosts: lists and files of them, with the ranks that each takes.
+//! The names of hosts, as users give them: lists and files of them, with the ranks that each takes.
 //!
-//! Names stay as they are written, for a remote shell; nothing here resolves one. Before it: `launch`, which places ranks on
-//! them, and `bench`, which looks at them; after it: nothing.
+//! Names stay as they are written, for a remote shell; nothing here resolves one. Used by `launch`, which places ranks
+//! on them, and by `bench`, which looks at them.
 
 use std::path::Path;
 

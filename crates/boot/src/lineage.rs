@@ -1,9 +1,9 @@
 //! A process that was started below an agent of ours and has lost its environment (`env -i`, sudo) finds that agent.
 //!
 //! Its ancestors are in /proc, and the agent is the nearest of them that was started as one. The agent's socket is the
-//! one among the host's whose listener is that process, as the kernel says. The agent then finds the rank by the
-//! process's parents. Before it: `world`, when no variable names an agent; after it: `world` again, which joins.
-//! Without /proc nothing is found.
+//! one among the host's whose listener is that process, according to the kernel. The agent then finds the rank by the
+//! process's parents. Used by `world`, when no variable names an agent; `world` then joins. Without /proc nothing is
+//! found.
 
 use crate::protocol::{AGENT_ARGUMENT, SOCKET_PREFIX};
 use hawser_os::unix::Packets;
@@ -19,8 +19,8 @@ fn is_agent(arguments: &[Vec<u8>]) -> bool {
     arguments.get(1).is_some_and(|word| word == AGENT_ARGUMENT.as_bytes())
 }
 
-/// The limits on the wait until one socket lets this process in, and until all have been tried. Anybody can listen
-/// under such a name and let nobody in; an agent that starts a thousand ranks takes them in less than a second.
+/// The limits on the wait until one socket lets this process in, and until all have been tried. Any process can listen
+/// under such a name and accept none; an agent that starts a thousand ranks takes them in less than a second.
 const LIMIT_OF_ONE_MS: u64 = 1000;
 const LIMIT_OF_ALL_MS: u64 = 10_000;
 
@@ -59,7 +59,7 @@ mod tests {
         let _listener = Listener::bind(&name).unwrap();
         assert_eq!(socket_of(host::pid()), Some((name.clone(), host::user())));
         assert_eq!(socket_of(1), None);
-        // One that lets nobody in comes before it by its name: no more than its limit is waited for it.
+        // A socket that accepts none comes before it by its name: it delays the search by no more than its limit.
         let silent = format!("{SOCKET_PREFIX}0-a-silent-one-{}", host::pid());
         let _silent = Listener::bind_for(&silent, 0).unwrap();
         let _waits = Packets::connect_within(&silent, 50).unwrap();

@@ -6,8 +6,8 @@ use hawser_base::{Class, Error, Result};
 use hawser_os::{host, tree};
 use std::path::{Path, PathBuf};
 
-/// What MPI libraries are called, up to `.so`: MPICH and its kin, Open MPI and its parts, the standard ABI.
-/// Wrappers (libmpicxx, libmpifort, profilers) are none: they work on top of any.
+/// The names of MPI libraries, up to `.so`: MPICH and its kin, Open MPI and its parts, the standard ABI. Wrappers
+/// (libmpicxx, libmpifort, profilers) are none: they work on top of any.
 const NAMES: [&str; 9] = [
     "libmpi.so",
     "libmpi_abi.so",
@@ -20,7 +20,7 @@ const NAMES: [&str; 9] = [
     "libmpi_ilp64_core.so",
 ];
 
-/// Whether `path` is called like an MPI library: `libmpi.so`, `libmpi.so.12.1`, `libmpi-1a2b.so.12` (a wheel's).
+/// Tells whether `path` is named like an MPI library: `libmpi.so`, `libmpi.so.12.1`, `libmpi-1a2b.so.12` (a wheel's).
 pub fn is_mpi(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let plain = match (name.find('-'), name.find(".so")) {
@@ -44,7 +44,7 @@ pub fn refuse_beside_another(code: usize) -> Result<()> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let Some(ours) = file_at(&maps, code) else { return Ok(()) };
     match others(host::pid(), Some(&ours)).first() {
-        // Linked into the program itself (tests, tools): no library of ours to tell from others.
+        // Linked into the program itself (tests, tools): there is no library of ours to distinguish from others.
         Some(_) if !is_mpi(&ours) => Ok(()),
         Some(other) => Err(Error::new(
             Class::Other,

@@ -1,44 +1,45 @@
-//! The words between a rank and the agent of its host, over a local socket that keeps message bounds.
+//! The messages between a rank and the agent of its host, over a local socket that keeps message bounds.
 //!
-//! The rank says Hello, the agent answers Welcome (with the segment's descriptor beside it), Alone or Refused. The
-//! connection then stays open for the rank's life; the rank says Card, Unanswered, Finalize, Back or Abort on it. A tool
-//! (`hawser-info`) says Inspect instead of Hello and gets Text until the end of the stream.
-//! Decoding never trusts a length: whatever does not parse is `None`.
+//! The rank sends Hello, the agent replies with Welcome (with the segment's descriptor beside it), Alone or Refused.
+//! The connection then stays open for the rank's life; the rank sends Card, Unanswered, Finalize, Back or Abort on it.
+//! A tool (`hawser-info`) sends Inspect instead of Hello and gets Text until the end of the stream. Decoding never
+//! trusts a length: a message that does not parse is `None`.
 
 /// Raised with every change; `Hello` begins with it in every version.
 pub const VERSION: u32 = 8;
 
-/// The environment variable that tells a rank where its agent listens and which rank it is: `VERSION:RANK:SOCKET`.
+/// The environment variable with a rank's number and the socket of its agent: `VERSION:RANK:SOCKET`.
 pub const ADDRESS_VARIABLE: &str = "HAWSER_BOOT";
 
 /// The rank in the Hello of a process that has lost its environment: the agent finds it by the process's parents.
 pub const LOST_RANK: u32 = u32::MAX;
 
-/// The first argument of an agent, by which its descendants know it.
+/// The first argument of an agent, by which its descendants recognize it.
 pub const AGENT_ARGUMENT: &str = "__agent";
 
-/// How many ranks run this rank's program, for MPI_Info_create_env before MPI_Init.
+/// The environment variable with the number of ranks that run this rank's program, for MPI_Info_create_env before
+/// MPI_Init.
 pub const PROGRAM_SIZE_VARIABLE: &str = "HAWSER_PROGRAM_SIZE";
 
-/// What a script may read of the rank that it is started for; in the environment of every rank.
+/// The environment variables from which a script may read the rank that it is started for; every rank has them.
 pub const RANK_VARIABLE: &str = "HAWSER_RANK";
 pub const SIZE_VARIABLE: &str = "HAWSER_SIZE";
 
 /// The file by which ranks meet that are started without a launcher, each with its `RANK_VARIABLE` and `SIZE_VARIABLE`.
 pub const RENDEZVOUS_VARIABLE: &str = "HAWSER_RENDEZVOUS";
-/// How many seconds they wait for each other.
+/// The environment variable with the seconds that they wait for each other.
 pub const PATIENCE_VARIABLE: &str = "HAWSER_RENDEZVOUS_S";
 
-/// How the names of all agents' sockets begin; a user's number and the job's name follow.
+/// The prefix of the names of all agents' sockets; a user's number and the job's name follow.
 pub const SOCKET_PREFIX: &str = "hawser-";
 
-/// How the text of an Abort begins that the program itself has asked for by MPI_Abort.
+/// The start of the text of an Abort that the program itself has requested by MPI_Abort.
 pub const ABORT_CALLED: &str = "MPI_Abort was called";
 
 /// The longest message.
 pub const MESSAGE_MAX: usize = 32 << 10;
 
-/// Where a rank finds its agent.
+/// The address of a rank's agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     pub rank: u32,
@@ -50,7 +51,7 @@ impl Address {
         format!("{VERSION}:{}:{}", self.rank, self.socket)
     }
 
-    /// An address of this version, or a text that says what is wrong.
+    /// Decodes an address of this version; an error's text names the fault.
     pub fn decode(text: &str) -> Result<Address, String> {
         let wrong = || format!("{ADDRESS_VARIABLE}={text} was not set by an mpiexec of Hawser; unset it to run alone");
         let mut fields = text.splitn(3, ':');
@@ -67,7 +68,7 @@ impl Address {
     }
 }
 
-/// What proves that a frame on the network is of this job: random bytes of mpiexec's kernel. They travel in mpiexec's
+/// The proof that a frame on the network is of this job: random bytes of mpiexec's kernel. They travel in mpiexec's
 /// channel to each agent and from there over the local socket to each rank, never in an argument or a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Secret(pub [u8; 16]);
@@ -78,7 +79,7 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// What a rank is told about itself and its job.
+/// The agent's information for a rank about itself and its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Welcome {
     pub rank: u32,
@@ -87,11 +88,11 @@ pub struct Welcome {
     pub local_size: u32,
     /// Which of mpiexec's `:`-separated programs this is (MPI_APPNUM).
     pub appnum: u32,
-    /// How many ranks that program has (`maxprocs` of MPI_INFO_ENV).
+    /// The number of ranks of that program (`maxprocs` of MPI_INFO_ENV).
     pub program_size: u32,
     /// MPI_UNIVERSE_SIZE.
     pub universe: u32,
-    /// The ranks of the host of the job that has the most.
+    /// The number of ranks on the host of the job that has the most.
     pub widest_host: u32,
     /// All ranks of the host register for membarrier(2).
     pub membarrier: bool,
@@ -100,16 +101,16 @@ pub struct Welcome {
     pub secret: Secret,
 }
 
-/// What a tool asks an agent.
+/// A tool's request to an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inspect {
-    /// What each rank does.
+    /// A report of what each rank does.
     Report,
-    /// What each rank counted.
+    /// The counters of each rank.
     Stats,
 }
 
-/// What a rank says of its ways to a peer on another host (dev-ether/src/unanswered.rs).
+/// A rank's report of its paths to a peer on another host (dev-ether/src/unanswered.rs).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Unanswered {
     pub peer: u32,
@@ -117,7 +118,7 @@ pub struct Unanswered {
     pub hopeless: bool,
     /// It has answered before; what was sent since then is not acknowledged.
     pub was_open: bool,
-    /// It answers now: what was said before is taken back.
+    /// It answers now: the earlier report is taken back.
     pub answers: bool,
     /// A line for each pair of ports that was tried.
     pub pairs: String,
@@ -132,7 +133,7 @@ impl Unanswered {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// `terms`: `JobTerms::text`, what the rank must have alike with all others.
+    /// `terms`: `JobTerms::text`, the settings that must be alike on all ranks.
     Hello {
         version: u32,
         rank: u32,
@@ -152,7 +153,7 @@ pub enum Message {
     },
     Inspect(Inspect),
     Text(String),
-    /// What all ranks of the job are to know of this one.
+    /// The business card of this rank, for all ranks of the job.
     Card(Vec<u8>),
     Unanswered(Unanswered),
 }

@@ -1,14 +1,14 @@
-//! Terms: what all ranks of a job must have alike, on whatever host they are.
+//! Job-wide settings (terms), which must be alike on all ranks of a job, on whatever host they are.
 //!
-//! A rank says its terms when it joins (`Message::Hello`): which library it runs, and the value of each parameter that
-//! must be the same everywhere. Its agent compares the ranks of a host, mpiexec the first ranks of all hosts, so nobody
-//! compares more than its own. Which parameters these are is not known here: `node` collects them by their rows. Before
-//! it: `node` and `launch`; after it: nothing.
+//! A rank sends its terms when it joins (`Message::Hello`): the library that it runs, and the value of each parameter
+//! that must be the same everywhere. Its agent compares the ranks of a host, mpiexec the first ranks of all hosts, so
+//! no process compares more than its own. Which parameters these are is not known here: `node` collects them by their
+//! rows. Used by `node` and `launch`.
 
-/// What a value by the machine's profile ends with: where it comes from makes no difference, but the user should know.
+/// The suffix of a value from the machine's profile: its origin makes no difference, but the user should know.
 const BY_PROFILE: &str = " (by the profile)";
 
-/// The terms of one rank: a line for the library, then lines `NAME=VALUE`. Empty: the process says nothing of them.
+/// The terms of one rank: a line for the library, then lines `NAME=VALUE`. Empty: the process sends none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobTerms(String);
 
@@ -20,13 +20,13 @@ pub struct Party {
     pub terms: JobTerms,
 }
 
-/// What follows from a rank's terms.
+/// The verdict on a rank's terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is the first rank that has said some: all others are compared with it.
+    /// It is the first rank that has sent some: all others are compared with it.
     First,
     Alike,
-    /// The job cannot go on; one line says why, and what to do.
+    /// The job cannot go on; the text, one line, has the cause and the remedy.
     Unlike(String),
 }
 
@@ -34,7 +34,7 @@ pub enum Verdict {
 #[derive(Debug, Default)]
 pub struct Agreed {
     first: Option<Party>,
-    /// Nobody can be told to use mpiexec's options.
+    /// There is no mpiexec whose options a message could recommend.
     has_no_launcher: bool,
 }
 
@@ -44,7 +44,7 @@ impl JobTerms {
         JobTerms(library.to_owned())
     }
 
-    /// As another process has sent them.
+    /// The terms as another process has sent them.
     pub fn from_text(text: String) -> JobTerms {
         JobTerms(text)
     }
@@ -73,12 +73,12 @@ impl JobTerms {
 }
 
 impl Agreed {
-    /// For ranks that are started one by one.
+    /// The terms of ranks that are started one by one.
     pub fn without_launcher() -> Agreed {
         Agreed { first: None, has_no_launcher: true }
     }
 
-    /// Judges a rank that joins. A rank that says nothing of its terms is let in.
+    /// Judges a rank that joins. A rank that sends no terms is let in.
     pub fn judge(&mut self, party: Party) -> Verdict {
         if party.terms.0.is_empty() {
             return Verdict::Alike;
@@ -103,7 +103,7 @@ impl Party {
     }
 }
 
-/// One line that says in which terms two ranks are unlike, if they are.
+/// Returns one line that names the terms in which two ranks differ, if they do.
 fn unlike(one: &Party, other: &Party, has_no_launcher: bool) -> Option<String> {
     let (mine, theirs) = (&one.terms, &other.terms);
     if mine.library() != theirs.library() {

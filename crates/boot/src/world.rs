@@ -1,7 +1,9 @@
-//! A process becomes a rank: it finds its agent, is told who it is, and keeps the connection for life.
+//! The connection of a rank to its agent: a process finds its agent, receives its identity, and keeps the connection
+//! for life.
 //!
 //! The agent takes the process's end from the kernel, not from the connection: a forked child may hold that open.
-//! Nothing here is undone when a `World` is dropped; `tell` and `abort` say how the rank ended.
+//! Nothing here is undone when a `World` is dropped; `tell` and `abort` report how the rank ended. Used by
+//! `host::launched`.
 
 use crate::boot::{Boot, Identity, Word};
 use crate::protocol::{
@@ -17,18 +19,18 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, OnceLock};
 
-/// Who this process is among the job's.
+/// The identity of this process in its job, and its connection to the agent.
 pub struct World {
     identity: Identity,
     /// The job's shared segment of this host (`job::Segment::open`); none alone, and none once taken.
     segment: Option<OwnedFd>,
     /// The connection to the agent; none alone.
     lifeline: Option<Arc<Packets>>,
-    /// Who attached: a forked child is not the rank.
+    /// The process that attached: a forked child is not the rank.
     pid: i32,
 }
 
-/// What can end the job of a process that could not go on after it had attached.
+/// The connection that can end the job of a process that could not go on after it had attached.
 enum Kept {
     World(World),
     Boot(Arc<dyn Boot>),
@@ -57,19 +59,19 @@ pub fn abort_outside(code: i32, text: &str) {
     }
 }
 
-/// Finds out who this process is, and says nothing of what it must have alike with others.
+/// Determines this process's identity, without sending any terms.
 pub fn attach() -> Result<World> {
     attach_on(&JobTerms::default())
 }
 
-/// Finds out who this process is. To be called once, by MPI_Init or the first session. A job whose ranks have unlike
-/// terms is ended.
+/// Determines this process's identity. To be called once, by MPI_Init or the first session. A job whose ranks have
+/// unlike terms is ended.
 pub fn attach_on(terms: &JobTerms) -> Result<World> {
     mapped::refuse_beside_another(attach as *const () as usize)?;
     attach_by(|variable| std::env::var(variable).ok(), terms)
 }
 
-/// How many ranks run this program, as far as that is known before `attach`.
+/// The number of ranks that run this program, as far as that is known before `attach`.
 pub fn program_size_before() -> Option<u32> {
     if std::env::var_os(ADDRESS_VARIABLE).is_none() {
         if std::env::var_os(RENDEZVOUS_VARIABLE).is_some() {
@@ -88,7 +90,7 @@ fn attach_by(environment: impl Fn(&str) -> Option<String>, terms: &JobTerms) -> 
             let address = Address::decode(&text).map_err(|text| Error::new(Class::Other, text))?;
             join(&address, terms)
         }
-        // Set without the address, it says that somebody has unset that one to run the program alone.
+        // Set without the address, it shows that the address was unset to run the program alone.
         None if environment(RANK_VARIABLE).is_some() => alone_unless_foreign(environment),
         None => {
             let world = alone_unless_foreign(environment)?;
@@ -132,10 +134,11 @@ fn join_agent(agent: i32, terms: &JobTerms) -> Result<World> {
 
 fn join(address: &Address, terms: &JobTerms) -> Result<World> {
     let lifeline = Packets::connect(&address.socket).map_err(|error| lost(&address.socket, &error))?;
-    // The kernel vouches for it. The memory that the agent hands over is mapped, so it must come from no stranger.
+    // The kernel vouches for the user. The memory that the agent hands over is mapped, so it must come from no
+    // stranger.
     let agent = lifeline.peer().map_err(|error| lost(&address.socket, &error))?.user;
     refuse_stranger(agent, host::user())?;
-    // An agent lets in its own user and root, and hangs up on others without a word.
+    // An agent lets in its own user and root, and closes the connections of others without a reply.
     let gone = |error: io::Error| match host::user() {
         user if user != agent && user != 0 => other_user(agent, user),
         _ => lost(&address.socket, &error),
@@ -159,7 +162,7 @@ fn join(address: &Address, terms: &JobTerms) -> Result<World> {
     }
 }
 
-/// What the agent has said of this process.
+/// The identity from the agent's Welcome.
 fn identity(facts: &Welcome) -> Identity {
     Identity {
         peer: Peer(facts.rank),
@@ -189,7 +192,7 @@ fn other_user(agent: u32, user: u32) -> Error {
     Error::new(Class::Other, text)
 }
 
-/// Does for the host's ranks what the agent promised them that each does.
+/// Does for the host's ranks what the agent has promised that each rank does.
 fn accept(facts: &Welcome) -> Result<()> {
     if facts.process_vm {
         process_vm::allow_peers();
@@ -227,8 +230,8 @@ impl World {
         self.segment.take()
     }
 
-    /// Lets every rank of the job know `card` (`job::Segment::card`), which is at most `job::plan::CARD_MAX` bytes. Once, and
-    /// only in a job of several hosts (`is_spread`).
+    /// Publishes `card` for every rank of the job (`job::Segment::card`); it is at most `job::plan::CARD_MAX` bytes.
+    /// Once, and only in a job of several hosts (`is_spread`).
     pub fn publish(&self, card: &[u8]) -> Result<()> {
         let Some(lifeline) = &self.lifeline else { return Ok(()) };
         lifeline.send(&Message::Card(card.to_vec()).encode(), None).map_err(|error| {
@@ -236,30 +239,30 @@ impl World {
         })
     }
 
-    /// Says a word to the agent, without waiting where it may come from anywhere in the process; whether it was told. A
-    /// forked child's word is not the rank's.
+    /// Sends a notification to the agent, without waiting where it may come from anywhere in the process; returns
+    /// whether it was sent. A forked child's notification is not the rank's.
     pub fn tell(&self, word: Word) -> bool {
         let Some(lifeline) = self.lifeline.as_ref().filter(|_| self.is_here()) else { return true };
         match word {
             Word::Unanswered(what) => lifeline.send_now(&Message::Unanswered(what).encode()).is_ok(),
-            // An agent that is gone needs no word: the job is ending.
+            // An agent that is gone needs no notification: the job is ending.
             Word::Left => lifeline.send(&Message::Finalize.encode(), None).is_ok(),
             Word::Back => lifeline.send(&Message::Back.encode(), None).is_ok(),
         }
     }
 
-    /// Keeps the connection of a process that cannot go on, so that its end can be told by it.
+    /// Keeps the connection of a process that cannot go on, so that its end can be reported on it.
     pub fn keep(self) {
         let _ = KEPT.set(Kept::World(self));
     }
 
-    /// Whether this process is the one that attached, not a fork of it.
+    /// Tells whether this process is the one that attached, not a fork of it.
     pub fn is_here(&self) -> bool {
         host::pid() == self.pid
     }
 
-    /// Ends the whole job with `code`, from a forked child too. `text`, one line, says why; the launcher prints it with
-    /// rank and host.
+    /// Ends the whole job with `code`, from a forked child too. The launcher prints `text`, one line with the cause,
+    /// with rank and host.
     pub fn abort(&self, code: i32, text: &str) -> ! {
         let child = format!(" (in process {}, a child of it by fork)", host::pid());
         let text = format!("{text}{}", if self.is_here() { "" } else { &child });
@@ -296,8 +299,8 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    /// An agent for one connection that answers `answer`, and what the rank said afterwards. Its name must not be like
-    /// those of real agents: a test of `lineage` calls at all of those, and would be taken for the rank.
+    /// An agent for one connection that replies with `answer`, and returns the rank's later messages. Its name must not
+    /// be like those of real agents: a test of `lineage` calls at all of those, and would be taken for the rank.
     fn agent(name: &str, answer: Message, with_segment: bool) -> thread::JoinHandle<Vec<Message>> {
         let listener = Listener::bind(name).unwrap();
         thread::spawn(move || {

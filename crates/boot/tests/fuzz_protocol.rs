@@ -1,6 +1,6 @@
-//! Whatever a rank, an agent or a tool sends, and whatever stands in the environment: it decodes or it does not.
+//! Any bytes that a rank, an agent or a tool sends, and any text in the environment, either decode or do not.
 //!
-//! What decodes comes back the same when it is sent on, and takes no more memory than its bytes warrant.
+//! A message that decodes comes back the same when it is sent on, and takes no more memory than its bytes warrant.
 
 use bolero::check;
 use hawser_boot::foreign;
@@ -28,7 +28,7 @@ fn messages() {
     });
 }
 
-/// The same terms go together, and two that do not are told in one line.
+/// The same terms go together, and two that do not are reported in one line.
 #[test]
 fn terms() {
     check!().with_iterations(5000).for_each(|bytes| {

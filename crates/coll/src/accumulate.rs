@@ -1,26 +1,26 @@
-//! The accumulator of a reduction: a rank's own vector and what it has taken in from others.
+//! The accumulator of a reduction: a rank's own vector and the operands that it has taken in from others.
 //!
-//! It spares the copy of the input where order allows: as long as nothing was taken in the value is the
-//! input itself, and the first operand from a higher rank is received where the result will be. Ranges
-//! are elements of the vector. Used by every reduction that works on a whole vector.
+//! It spares the copy of the input where order allows: as long as nothing was taken in the value is the input itself,
+//! and the first operand from a higher rank is received where the result will be. Ranges are elements of the vector.
+//! Used by every reduction that works on a whole vector.
 
 use crate::schedule::{Buffer, Order, Schedule, Span};
 use std::ops::Range;
 
 pub(crate) struct Accumulator {
     input: Buffer,
-    /// Where the value is once something was taken in.
+    /// The place of the value once an operand was taken in.
     acc: Buffer,
     tmp: Option<Buffer>,
     taken: bool,
 }
 
-/// On which side of the value taken in the accumulated ranks lie.
+/// The side of an incoming operand: of lower or of higher ranks than the accumulated value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// What comes is of lower ranks: `acc = new op acc`.
+    /// The incoming operand is of lower ranks: `acc = new op acc`.
     Lower,
-    /// What comes is of higher ranks: `acc = acc op new`.
+    /// The incoming operand is of higher ranks: `acc = acc op new`.
     Higher,
 }
 
@@ -36,13 +36,13 @@ impl Accumulator {
         Accumulator { input, acc, tmp: None, taken: input == acc }
     }
 
-    /// Where the value of `range` is now.
+    /// The current place of the value of `range`.
     pub fn value(&self, range: &Range<u64>) -> Span {
         piece(if self.taken { self.acc } else { self.input }, range)
     }
 
-    /// Takes in `peer`'s operand for `range`; with `give` sends it that part of the value at the same time.
-    /// Of the value only `range` counts afterwards.
+    /// Takes in `peer`'s operand for `range`; with `give` sends it that part of the value at the same time. Only
+    /// `range` of the value counts afterwards.
     pub fn exchange(&mut self, s: &mut Schedule, peer: u32, side: Side, range: Range<u64>, give: Option<Range<u64>>) {
         let straight = !self.taken && side == Side::Higher;
         if !self.taken && side == Side::Lower {

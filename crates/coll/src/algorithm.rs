@@ -28,12 +28,12 @@ pub(crate) const fn words<A, const N: usize>(rows: &[Algorithm<A>]) -> [&'static
     words
 }
 
-/// Up to this length a host step is the cheapest wherever there is one: what costs say of other rows takes longer than
-/// the step.
+/// Up to this length a shm step is the cheapest algorithm wherever there is one: computing the costs of
+/// other rows takes longer than the step.
 pub const ALWAYS_BY_FLAGS: u64 = 512;
 
-/// The forced row if it fits, else the cheapest that does; of equals the first in the table. Rows of host steps come
-/// first.
+/// Returns the forced row if it fits, otherwise the cheapest that does; of equal ones the first in the table. Rows of
+/// shm steps come first.
 pub(crate) fn choose<'a, A>(rows: &'a [Algorithm<A>], forced: u8, shape: &Shape, tuning: &Tuning) -> &'a Algorithm<A> {
     if let Some(row) = (forced as usize).checked_sub(1).map(|i| &rows[i]).filter(|row| (row.fits)(shape, tuning)) {
         return row;

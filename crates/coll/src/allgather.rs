@@ -2,14 +2,15 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | everybody's slot in the job's segment | ⌈block / limit⌉ host steps | a block into the segment |
+//! | host | every rank's slot in the job's segment | ⌈block / limit⌉ shm steps | a block into the segment |
 //! | recursive_doubling | MPICH "recursive_doubling" | log2 p, p a power of two | n (p − 1) / p |
 //! | spread | MPICH "spread-out" of alltoall | p / outstanding | n (p − 1) / p |
-//! | two_level | to one rank a host, exchanged between these, back by a tree | 2 + hosts / outstanding + ⌈log2 p / hosts⌉ | n ⌈log2 p / hosts⌉ |
+//! | two_level | to a rank a host, across, back | 2 + hosts / outstanding + ⌈log2 p / hosts⌉ | n ⌈log2 p / hosts⌉ |
 //! | ring | MPICH "ring" | p − 1 | n (p − 1) / p, to the neighbour |
 //! | bruck | Bruck et al. 1997; MPICH "brucks" | ⌈log2 p⌉ | n (p − 1) / p, and packing |
 //!
-//! n is the whole result. Every rank knows all counts, so all but recursive_doubling take any blocks.
+//! n is the whole result. Every rank knows all counts, so all but recursive_doubling take any blocks. two_level gathers
+//! blocks on one rank a host, exchanges them between these ranks, and sends them back by a tree.
 
 use crate::algorithm::Algorithm;
 use crate::call::{Blocks, Data, Place};
@@ -26,8 +27,9 @@ pub(crate) struct Args<'a> {
     pub uniform: bool,
 }
 
-/// Many pairs that talk across the whole network at once share its links; neighbours on a ring do not. Within a host there is
-/// nothing but its memory to share (measured, 8 ranks on two cores, blocks of 256 KiB: spread 1.24 ms, ring 1.40).
+/// Many pairs that communicate across the whole network at once share its links; neighbours on a ring do not. Within a
+/// host there is nothing but its memory to share (measured, 8 ranks on two cores, blocks of 256 KiB: spread 1.24 ms,
+/// ring 1.40).
 fn contention(t: &Tuning) -> f64 {
     if t.one_host { 1.0 } else { 1.5 }
 }
@@ -92,7 +94,7 @@ impl<'a> Args<'a> {
     ];
 }
 
-/// What a rank lacks at the start.
+/// The part of the result that a rank lacks at the start.
 fn share(s: &Shape) -> f64 {
     s.n() * (s.p() - 1.0) / s.p()
 }
@@ -132,7 +134,7 @@ impl Args<'_> {
         whole.into_iter().chain(each.iter().map(|&rank| self.block(rank)))
     }
 
-    /// This rank's block where the call brought it.
+    /// This rank's block at the place where the call has it.
     fn own(&self, place: Place) -> Span {
         if self.in_place { self.block(place.rank) } else { self.send.span(Buffer::Send) }
     }
@@ -144,7 +146,7 @@ impl Args<'_> {
     }
 }
 
-/// Each takes the others' blocks beginning with its neighbour's, so that not all read one slot at once.
+/// Each rank reads the others' blocks beginning with its neighbour's, so that not all read one slot at once.
 fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let longest = args.longest(place);
     if longest > t.limits.host_bytes {
@@ -158,7 +160,7 @@ fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     args.place_own(place, s);
 }
 
-/// The same of longer blocks, a piece of each an exchange.
+/// The same for longer blocks, a piece of each an exchange.
 fn host_cut(args: &Args, place: Place, longest: u64, t: &Tuning, s: &mut Schedule) {
     let cut = Cut::new(1, t);
     let others = (1..place.size).map(|i| place.after(i));
@@ -198,7 +200,7 @@ fn ring(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     args.place_own(place, s);
 }
 
-/// Everybody sends its block to everybody, a window at a time.
+/// Every rank sends its block to every other, a window at a time.
 fn spread(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     for step in 1..place.size {
         let from = place.before(step);
@@ -209,7 +211,7 @@ fn spread(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     args.place_own(place, s);
 }
 
-/// Leaders receive blocks where they belong; what several ranks have is one message where their blocks adjoin.
+/// Leaders receive blocks in place; blocks of several ranks are one message if they adjoin.
 fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));
@@ -240,7 +242,7 @@ fn exchange(args: &Args, between: &Team, t: &Tuning, s: &mut Schedule) {
     s.end_round();
 }
 
-/// Blocks lie packed in the order of ranks from this one on; in round k a rank fetches up to 2^k of them.
+/// Blocks are packed in the order of ranks from this one on; in round k a rank fetches up to 2^k of them.
 fn bruck(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let size = place.size;
     let total: u64 = args.shape(place, t).bytes;
@@ -264,7 +266,7 @@ fn bruck(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     unpack(args, place, packed, s);
 }
 
-/// From the order of ranks from this one on into the order of ranks.
+/// Copies blocks from the order of ranks from this one on into the order of ranks.
 fn unpack(args: &Args, place: Place, packed: Buffer, s: &mut Schedule) {
     if args.uniform {
         let each = args.recv.bytes(0);

@@ -2,15 +2,15 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | flags and buffers in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
-//! | two_level | reduce on each host, allreduce between hosts, bcast; MPICH "smp" | those of the parts | those of the parts |
+//! | host | flags and buffers in the job's segment | ⌈n / limit⌉ shm steps | n into the segment |
+//! | two_level | reduce on hosts, allreduce between, bcast; MPICH "smp" | those of the parts | those of the parts |
 //! | recursive_doubling | MPICH "recursive_doubling" | ⌊log2 p⌋ (+ 2) | n ⌈log2 p⌉ |
 //! | rabenseifner | Rabenseifner 2004; MPICH "reduce_scatter_allgather" | 2 ⌊log2 p⌋ (+ 2) | about 2 n |
 //! | ring | Patarasuk, Yuan 2009; MPICH "ring" | 2 (p − 1) | 2 n (p − 1) / p |
 //!
-//! All ranks end with the same bits, from run to run: each element's expression is evaluated either by one
-//! rank or by both ends of an exchange in the same operand order, and depends on size, count and algorithm
-//! alone. All but ring keep rank order, so that operations need not commute.
+//! All ranks end with the same bits, from run to run: each element's expression is evaluated either by one rank or by
+//! both ends of an exchange in the same operand order, and depends on size, count and algorithm alone. All but ring
+//! keep rank order, so that operations need not commute.
 
 use crate::accumulate::{Accumulator, Side, halves, part, piece};
 use crate::algorithm::Algorithm;
@@ -65,7 +65,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
     },
 ];
 
-/// The last to come folds while the others wait.
+/// The cost when the last rank to arrive folds while the others wait.
 pub(crate) fn cost_of_host(s: &Shape, t: &Tuning) -> f64 {
     t.model.steps(s, t.limits.host_steps(s.bytes)) + s.n() * (t.model.fold_us(s) + 2.0 * t.model.copy_us)
 }
@@ -88,7 +88,7 @@ fn recursive_doubling(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedu
     double(Accumulator::new(data.input(), Buffer::Recv), data.elements(), place, s);
 }
 
-/// Recursive doubling of `count` elements; the result is where the accumulator puts it, on every rank.
+/// Recursive doubling of `count` elements; the result is at the accumulator's place, on every rank.
 pub(crate) fn double(mut acc: Accumulator, count: u64, place: Place, s: &mut Schedule) {
     let all = 0..count;
     let cube = Cube::new(place, 0);
@@ -156,7 +156,7 @@ fn ring(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
     for step in 0..size - 1 {
         s.send(next, slice(if step == 0 { data.input() } else { Buffer::Recv }, step));
         let into = slice(Buffer::Recv, step + 1);
-        // Both forms compute own op received: in place the own operand stands where the result goes.
+        // Both forms compute own op received: in place the own operand is where the result goes.
         if let Some(tmp) = tmp {
             let tmp = Span { buffer: tmp, at: 0, ..into };
             s.recv(last, tmp);
@@ -178,7 +178,7 @@ fn two_level(data: &Reduction, place: Place, t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));
     let leader = leaders[hosts.host_of(place.rank) as usize];
-    // Each leader is its host's root: its host's sum stands where the whole will.
+    // Each leader is its host's root: its host's sum is where the whole will be.
     let args = reduce::Args { root: leader, data: *data, input: data.input(), output: Buffer::Recv };
     let sum = reduce::reduce_to(leader, &args, place, t, s);
     if let Some(between) = Team::of(&leaders, place.rank) {

@@ -2,16 +2,17 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends |
 //! |---|---|---|---|
-//! | host | everybody's slot in the job's segment | ⌈n (p − 1) / limit⌉ host steps | n (p − 1) into the segment |
+//! | host | every rank's slot in the job's segment | ⌈n (p − 1) / limit⌉ shm steps | n (p − 1) into the segment |
 //! | bruck | Bruck et al. 1997; MPICH "brucks" | ⌈log2 p⌉ | n p / 2 ⌈log2 p⌉, and packing |
-//! | two_level | through one rank a host, which exchange the blocks of all their ranks at once | 2 + hosts / outstanding | n p² / hosts, and packing |
+//! | two_level | all blocks of a host through one rank | 2 + hosts / outstanding | n p² / hosts, and packing |
 //! | exchange | MPICH "pairwise_sendrecv_replace" | p | n (p − 1), in place |
 //! | spread | MPICH "scattered" | p / outstanding | n (p − 1) |
 //! | pairwise | MPICH "pairwise" | p − 1 | n (p − 1), one message a time |
 //!
-//! n is one block. Counts of the v- and w-variants are known to the two ends of a message alone, so their
-//! choice may depend only on the size of the communicator, and between two ranks on all; who passes their blocks on is told
-//! the lengths first, and long ones go straight. In place host and exchange fit, and bruck and two_level equal blocks.
+//! n is one block. Counts of the v- and w-variants are known to the two ends of a message alone, so their choice may
+//! depend only on the size of the communicator, and between two ranks on all; a rank that forwards their blocks
+//! receives the lengths first, and long blocks are sent directly. In place host and exchange fit, and bruck and
+//! two_level equal blocks.
 
 use crate::algorithm::Algorithm;
 use crate::bruck;
@@ -30,14 +31,14 @@ pub(crate) struct Args<'a> {
     pub uniform: bool,
 }
 
-/// Several streams into one rank get in each other's way on a network; within a host it is the rounds of one message that hold
-/// everybody up (measured, 8 ranks on two cores, blocks of 1 MiB: spread 5.7 ms, pairwise 8.9).
+/// Several streams into one rank get in each other's way on a network; within a host it is the rounds of one message
+/// that hold all ranks up (measured, 8 ranks on two cores, blocks of 1 MiB: spread 5.7 ms, pairwise 8.9).
 fn contention(t: &Tuning) -> f64 {
     if t.one_host { 1.0 } else { 1.25 }
 }
 
-/// What a local copy step costs however few its bytes (an estimate: dispatch and a call of memcpy). It keeps
-/// small communicators, where Bruck saves hardly a message, from packing.
+/// The cost of a local copy step however few its bytes (an estimate: dispatch and a call of memcpy). It keeps small
+/// communicators, where Bruck saves hardly a message, from packing.
 const COPY_STEP_US: f64 = 0.02;
 
 impl<'a> Args<'a> {
@@ -134,7 +135,7 @@ impl Args<'_> {
         }
     }
 
-    /// What goes to a rank, and its bytes.
+    /// The block for a rank, and its bytes.
     fn given(&self, rank: u32) -> (Span, u64) {
         match self.in_place {
             true => (self.recv.span(Buffer::Recv, rank), self.recv.bytes(rank)),
@@ -183,7 +184,8 @@ fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// The same of longer blocks, a piece of each an exchange. In place, too, a piece is given before another takes its room.
+/// The same for longer blocks, a piece of each an exchange. In place, too, a piece is sent before another one
+/// overwrites it.
 fn host_cut(args: &Args, place: Place, longest: u64, t: &Tuning, s: &mut Schedule) {
     let (cut, others) = (Cut::new(place.size - 1, t), u64::from(place.size - 1));
     let peers = (1..place.size).map(|i| place.after(i));
@@ -260,13 +262,13 @@ fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let each = args.recv.bytes(0);
     let table = |buffer: Buffer, columns: u32| Table { buffer, at: 0, each, columns };
     let bytes = each * u64::from(place.size) * u64::from(local.place.size);
-    // A row for each rank of this host: what it gives to all.
+    // A row for each rank of this host: its blocks for all.
     let rows = table(s.scratch_bytes(bytes), place.size);
     s.copy(given, rows.row(local.place.rank));
     local.others().for_each(|(at, rank)| s.recv(rank, rows.row(at)));
     s.end_round();
     let arrived = exchange_hosts(&rows, &between, &local, t, s);
-    // A row for each rank of this host: what it takes from all.
+    // A row for each rank of this host: the blocks that it receives from all.
     let columns = table(s.scratch_bytes(bytes), place.size);
     for (to, &rank) in (0..).zip(local.ranks) {
         for (ranks, from) in hosts.members().zip(&arrived) {
@@ -283,7 +285,7 @@ fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
 /// Blocks of equal size in scratch memory, row by row.
 struct Table {
     buffer: Buffer,
-    /// Where it begins.
+    /// The offset at which it begins.
     at: u64,
     each: u64,
     columns: u32,
@@ -305,7 +307,7 @@ impl Table {
     }
 }
 
-/// Of each other host what its ranks give to those of this one.
+/// Exchanges blocks between hosts: returns, for each other host, the blocks of its ranks for those of this one.
 fn exchange_hosts(rows: &Table, between: &Team, local: &Team, t: &Tuning, s: &mut Schedule) -> Vec<Option<Table>> {
     let members: Vec<&[u32]> = t.known_hosts().members().collect();
     let (own, each) = (local.place.size, rows.each);
@@ -325,7 +327,7 @@ fn exchange_hosts(rows: &Table, between: &Team, local: &Team, t: &Tuning, s: &mu
         at += each * u64::from(own) * ranks.len() as u64;
     }
     s.end_round();
-    // Around the ring, so that no host is sent to by all at once.
+    // Around the ring, so that not all send to one host at once.
     for step in 1..between.place.size {
         let (to, from) = (between.place.after(step), between.place.before(step));
         if let (Some(leaving), Some(arriving)) = (&leaving[to as usize], &arrived[from as usize]) {

@@ -2,7 +2,7 @@
 //!
 //! | algorithm | source | rounds | bytes |
 //! |---|---|---|---|
-//! | host | flags in the job's segment | 1 host step | 0 |
+//! | host | flags in the job's segment | 1 shm step | 0 |
 //! | two_level | signals to one rank a host, dissemination between these, signals back | 2 + ⌈log2 hosts⌉ | 0 |
 //! | dissemination | Hensgen, Finkel, Manber 1988; MPICH "dissemination" | ⌈log2 p⌉ | 0 |
 
@@ -49,7 +49,7 @@ fn host(_: &(), _: Place, _: &Tuning, s: &mut Schedule) {
     s.host(HostStep::Barrier);
 }
 
-/// In round k everybody tells the rank 2^k ahead that 2^k ranks up to itself have come.
+/// In round k every rank reports to the rank 2^k ahead that 2^k ranks up to itself have come.
 fn dissemination(_: &(), place: Place, _: &Tuning, s: &mut Schedule) {
     let mut distance = 1;
     while distance < place.size {

@@ -2,14 +2,14 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | flags and a buffer in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
-//! | two_level | to one rank a host, and from there to its others; MPICH "smp" | those of both parts | those of both parts |
+//! | host | flags and a buffer in the job's segment | ⌈n / limit⌉ shm steps | n into the segment |
+//! | two_level | to one rank a host, then to its others; MPICH "smp" | those of both parts | those of both parts |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n ⌈log2 p⌉ at the root |
 //! | scatter_ring | van de Geijn; MPICH "scatter_ring_allgather" | ⌈log2 p⌉ + p − 1 | about 2 n |
 //! | chain | pipelined chain; Open MPI "pipeline" | p − 2 + n / segment | n |
 //!
-//! Types may differ from rank to rank as long as their bytes agree, so whatever cuts the data cuts bytes;
-//! a buffer that is not dense is packed into scratch memory first and unpacked at the end.
+//! Types may differ from rank to rank as long as their bytes agree, so whatever cuts the data cuts bytes; a buffer that
+//! is not dense is packed into scratch memory first and unpacked at the end.
 
 use crate::algorithm::Algorithm;
 use crate::call::{Data, Place};
@@ -119,8 +119,8 @@ fn close(args: &Args, place: Place, buffer: Buffer, s: &mut Schedule) {
     }
 }
 
-/// Relative rank v gets chunk v down a binomial tree; then chunks go round the ring, past those who have
-/// them from the tree already.
+/// Relative rank v gets chunk v down a binomial tree; then chunks go round the ring, except to ranks that have them
+/// from the tree already.
 fn scatter_ring(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     let tree = Tree::new(place, args.root);
     let (size, bytes) = (place.size, args.data.bytes());

@@ -1,10 +1,11 @@
-//! Bruck's exchange of everybody with everybody in ⌈log2 p⌉ rounds (Bruck et al. 1997), for MPI_Alltoall, -v and -w.
+//! Bruck's exchange of all ranks with all in ⌈log2 p⌉ rounds (Bruck et al. 1997), for MPI_Alltoall, -v and -w.
 //!
-//! Block i is on its way to the rank i ahead of where it started; in round k all blocks whose i has bit k move 2^k ranks
-//! ahead. Blocks of unlike lengths take the way twice: first their lengths, as blocks of a word, then the blocks themselves
-//! (two-phase Bruck: Fan et al., HPDC 2022), but for those longer than `Limits::via_bytes`, which go straight afterwards.
+//! Block i is on its way to the rank i ahead of where it started; in round k all blocks whose i has bit k move 2^k
+//! ranks ahead. Blocks of unlike lengths take two passes: first their lengths, as blocks of a word, then the blocks
+//! themselves (two-phase Bruck: Fan et al., HPDC 2022), but for those longer than `Limits::via_bytes`, which are sent
+//! directly afterwards.
 //!
-//! Before it: `alltoall`. After it: `schedule`.
+//! Used by `alltoall`; uses `schedule`.
 
 use crate::alltoall::Args;
 use crate::call::Place;
@@ -32,7 +33,8 @@ pub(crate) fn of_equal(args: &Args, place: Place, s: &mut Schedule) {
     }
 }
 
-/// The round of `bit`; `span`: so many equal blocks of a buffer, from one on. Those that come lie in `arrive`, too, from block `at` on.
+/// The round of `bit`; `span` makes the span of a number of equal blocks of a buffer, from one on. Blocks that arrive
+/// are also in `arrive`, from block `at` on.
 fn round(
     bit: u32,
     place: Place,
@@ -68,7 +70,8 @@ pub(crate) fn of_any(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     s.then(told, move |told, s| exchange(&edges, place, via_bytes, told, s));
 }
 
-/// The length of block i + 1 is `words[i]`; where the lengths lie of all blocks that come to this rank, round by round.
+/// Sends the lengths: `words[i]` is the length of block i + 1. Returns the memory with the lengths of all blocks that
+/// come to this rank, round by round.
 fn tell(words: &[u64], place: Place, s: &mut Schedule) -> Span {
     let span =
         |buffer: Buffer, first: u32, count: u32| Span::bytes(buffer, WORD * u64::from(first), WORD * u64::from(count));
@@ -85,7 +88,7 @@ fn tell(words: &[u64], place: Place, s: &mut Schedule) -> Span {
 }
 
 fn exchange(edges: &Edges, place: Place, via_bytes: u64, told: &[u64], s: &mut Schedule) {
-    // Where block i + 1 is by now.
+    // The current place of block i + 1.
     let mut blocks: Vec<(Span, u64)> = edges.leaving.iter().map(|edge| (edge.span, edge.via(via_bytes))).collect();
     let mut told = told.iter();
     for bit in bits(place.size) {
@@ -120,7 +123,7 @@ fn bits(size: u32) -> impl Iterator<Item = u32> {
     (0..size.next_power_of_two().trailing_zeros()).map(|k| 1 << k)
 }
 
-/// How many blocks move in the round of `bit`.
+/// The number of blocks that move in the round of `bit`.
 fn moved(bit: u32, size: u32) -> u32 {
     runs(bit, size).map(|(_, count)| count).sum()
 }

@@ -1,12 +1,12 @@
-//! What a collective call says: the arguments from which every algorithm builds.
+//! The arguments of a collective call, from which every algorithm builds.
 //!
-//! Only sizes and layouts, never addresses: a schedule built once serves every start of a persistent
-//! call. Arguments are checked already; what is not significant on a rank is never read (fill in
-//! anything). Before it: `mpi`. After it: `plan` and the algorithms.
+//! Only sizes and layouts, never addresses: a schedule built once serves every start of a persistent call. Arguments
+//! are checked already; one that is not significant on a rank is never read (any value will do). Used by `mpi`, `plan`
+//! and the algorithms.
 
 use crate::schedule::{Buffer, Span, Unit};
 
-/// Who asks: rank and size in the communicator (the local group).
+/// The calling rank: rank and size in the communicator (the local group).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub rank: u32,
@@ -28,7 +28,7 @@ impl Place {
     }
 }
 
-/// An array argument of MPI, in whichever integer the binding has, or its rule.
+/// An array argument of MPI, in the integer type that the binding has, or its rule.
 #[derive(Clone, Copy, Debug)]
 pub enum Ints<'a> {
     /// `int[]`.
@@ -140,31 +140,31 @@ pub struct Neighbors<'a> {
 }
 
 impl<'a> Neighbors<'a> {
-    /// Blocks that leave, and to whom: the order in which messages to one rank are sent.
+    /// Blocks that leave, with their receivers: the order in which messages to one rank are sent.
     pub fn outgoing(self) -> impl Iterator<Item = (u32, u32)> + 'a {
         (0..).zip(self.destinations).filter_map(|(block, to)| to.map(|to| (block, to)))
     }
 
-    /// Blocks that arrive, and from whom: the order in which messages from one rank are received.
+    /// Blocks that arrive, with their senders: the order in which messages from one rank are received.
     pub fn incoming(self) -> impl Iterator<Item = (u32, u32)> + 'a {
         let turn = u32::from(self.grid);
         (0..self.sources.len() as u32)
             .filter_map(move |i| self.sources[(i ^ turn) as usize].map(|from| (i ^ turn, from)))
     }
 
-    /// What `rank` gives to itself: the block that leaves, and the one that arrives.
+    /// The block of `rank` for itself: the one that leaves, and the one that arrives.
     pub fn loops(self, rank: u32) -> impl Iterator<Item = (u32, u32)> + 'a {
         let own = move |&(_, peer): &(u32, u32)| peer == rank;
         self.outgoing().filter(own).zip(self.incoming().filter(own)).map(|((out, _), (into, _))| (out, into))
     }
 }
 
-/// What all reductions have. Count, type and operation are the same on every rank (MPI-5.0 §6.9).
+/// The properties that all reductions have. Count, type and operation are the same on every rank (MPI-5.0 §6.9).
 #[derive(Clone, Copy, Debug)]
 pub struct Reduction {
     pub count: u64,
     pub type_size: u64,
-    /// As in `Data`. Without it no host step is used.
+    /// As in `Data`. Without it no shm step is used.
     pub dense: bool,
     pub commutative: bool,
     pub in_place: bool,
@@ -180,14 +180,14 @@ impl Reduction {
         if self.type_size == 0 { 0 } else { self.count }
     }
 
-    /// Where this rank's own data is.
+    /// The place of this rank's own data.
     pub(crate) const fn input(&self) -> Buffer {
         if self.in_place { Buffer::Recv } else { Buffer::Send }
     }
 }
 
 impl Call<'_> {
-    /// Of those that have one.
+    /// The root of a call that has one.
     pub const fn root(&self) -> Option<u32> {
         match *self {
             Call::Bcast { root, .. }
@@ -205,7 +205,7 @@ impl Call<'_> {
 #[derive(Clone, Copy, Debug)]
 pub enum Call<'a> {
     Barrier,
-    /// `data` describes the one buffer, which is `Buffer::Recv`.
+    /// `data` is the one buffer, which is `Buffer::Recv`.
     Bcast {
         root: u32,
         data: Data,

@@ -1,4 +1,4 @@
-//! The collectives by name. Their tables of algorithms stand in `select`, which every algorithm is below.
+//! The collectives by name. Their tables of algorithms are in `select`, which uses every algorithm.
 
 /// The collectives that have a table; the v- and w-variants share that of the regular one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,18 +1,18 @@
 //! The hypercube inside a communicator of any size, seen from one rank.
 //!
-//! With `2^k + r` ranks the first `2 r` pair up (0,1), (2,3), …; of each pair one is a member of the cube
-//! and speaks for both, so cube numbers ascend with ranks and every aligned group of cube numbers is a run
-//! of consecutive ranks: reductions keep rank order (MPICH: the "non-power-of-two" step of its recursive
-//! doubling). Used by allreduce, reduce and reduce_scatter.
+//! With `2^k + r` ranks the first `2 r` pair up (0,1), (2,3), …; of each pair one is a member of the cube and stands
+//! for both, so cube numbers ascend with ranks and every aligned group of cube numbers is a run of consecutive ranks:
+//! reductions keep rank order (MPICH: the "non-power-of-two" step of its recursive doubling). Used by allreduce, reduce
+//! and reduce_scatter.
 
 use crate::call::Place;
 
 /// A rank's part in the cube.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// A corner with its cube number, and the rank that it speaks for beside itself.
+    /// A corner with its cube number, and the other rank that it stands for.
     Member { number: u32, partner: Option<u32> },
-    /// Gives its data to `speaker` first and gets the result from it at last.
+    /// A rank that sends its data to `speaker` first and receives the result from it at the end.
     Folded { speaker: u32 },
 }
 
@@ -55,7 +55,7 @@ impl Cube {
         }
     }
 
-    /// The first rank that corner `number` or a later one speaks for.
+    /// The first rank that corner `number` or a later one stands for.
     pub fn first_rank(&self, number: u32) -> u32 {
         if number >= self.extra { number + self.extra } else { 2 * number }
     }

@@ -1,16 +1,16 @@
 //! Blocks that are longer than a slot, cut for several exchanges.
 //!
-//! All ranks cut at the same bytes, whatever their types. Elements that fit the pieces are cut where they lie; others travel packed
-//! in scratch memory: `given` packs them, `bring_home` brings them to their place. Before it: the rows "host" of allgather, alltoall,
-//! gather and scatter.
+//! All ranks cut at the same bytes, whatever their types. Elements that fit the pieces are cut in place; others travel
+//! packed in scratch memory: `given` packs them, `bring_home` unpacks them. Used by the rows "host" of allgather,
+//! alltoall, gather and scatter.
 
 use crate::schedule::{Schedule, Span, Unit};
 use crate::tuning::Tuning;
 
-/// Pieces are so many bytes, or a multiple: most types' elements fit them.
+/// Pieces are this many bytes, or a multiple: most types' elements fit them.
 const GRAIN: u64 = 64;
 
-/// How blocks are cut.
+/// The cut of blocks into pieces.
 #[derive(Clone, Copy)]
 pub(crate) struct Cut {
     /// Bytes of a piece.
@@ -21,15 +21,15 @@ pub(crate) struct Cut {
 #[derive(Clone, Copy)]
 pub(crate) struct Block {
     span: Span,
-    /// Bytes of what the span counts.
+    /// The bytes of one unit of the span.
     unit: u64,
     cut: Cut,
-    /// Where its data belong, if they are in scratch memory.
+    /// The place of its data in the user's buffer, if `span` is in scratch memory.
     home: Option<Span>,
 }
 
 impl Cut {
-    /// Pieces of `blocks` blocks share a slot.
+    /// Makes the cut for slots that hold pieces of `blocks` blocks.
     pub fn new(blocks: u32, t: &Tuning) -> Cut {
         let room = t.limits.host_bytes / u64::from(blocks.max(1));
         Cut { each: if room > GRAIN { room / GRAIN * GRAIN } else { room.max(1) } }
@@ -45,12 +45,12 @@ impl Cut {
         block.saturating_sub(step * self.each).min(self.each)
     }
 
-    /// Whether pieces of the block are elements of `unit` bytes.
+    /// Tells whether pieces of the block consist of whole elements of `unit` bytes.
     fn fits(&self, span: &Span, unit: u64) -> bool {
         span.count * unit <= self.each || !matches!(span.unit, Unit::Typed(_)) && self.each.is_multiple_of(unit)
     }
 
-    /// Blocks whose pieces are taken, with the bytes of what their spans count.
+    /// Blocks that are read piece by piece, with the bytes of a unit of each span.
     pub fn taken(&self, blocks: impl Iterator<Item = (Span, u64)>, s: &mut Schedule) -> Vec<Block> {
         let mut blocks: Vec<Block> =
             blocks.map(|(span, unit)| Block { span, unit: unit.max(1), cut: *self, home: None }).collect();
@@ -67,7 +67,7 @@ impl Cut {
         blocks
     }
 
-    /// Blocks whose pieces are given.
+    /// Blocks that are written piece by piece.
     pub fn given(&self, blocks: impl Iterator<Item = (Span, u64)>, s: &mut Schedule) -> Vec<Block> {
         let blocks = self.taken(blocks, s);
         blocks.iter().for_each(|block| block.home.into_iter().for_each(|home| s.copy(home, block.span)));
@@ -75,7 +75,7 @@ impl Cut {
     }
 }
 
-/// What came packed.
+/// Unpacks the blocks that arrived packed.
 pub(crate) fn bring_home(blocks: &[Block], s: &mut Schedule) {
     blocks.iter().for_each(|block| block.home.into_iter().for_each(|home| s.copy(block.span, home)));
 }

@@ -1,13 +1,17 @@
-//! Blocks of any lengths between any two ranks, by way of one rank a host, its leader: the rows "two_level" of MPI_Gatherv,
-//! MPI_Scatterv, MPI_Alltoallv, -w and the neighbourhood collectives.
+//! The two-level algorithm for blocks of any lengths between any two ranks, through one rank a host, its leader: the
+//! rows "two_level" of MPI_Gatherv, MPI_Scatterv, MPI_Alltoallv, -w and the neighbourhood collectives.
 //!
-//! Only the two ends of a block know its length. So each rank first tells its leader how much it has for each rank of other
-//! hosts, and how much it takes from each of these hosts; then all that one host has for another crosses the network in one
-//! message, in the order of the ranks that take it and then of those that give it. Blocks longer than `Limits::via_bytes`,
-//! for which two copies more cost more than a message less, and those within a host go straight, when that is done: until
-//! then no rank waits for one that is not of its host or a leader.
+//! Only sender and receiver of a block know its length.
 //!
-//! Before it: the tables of these collectives. After it: `schedule`.
+//! 1. Each rank sends its leader the bytes that it has for each rank of other hosts, and those that it gets from each
+//!    of these hosts.
+//! 2. All blocks from one host to another cross the network in one message, ordered by receiver, then by sender.
+//! 3. Leaders distribute what they receive.
+//!
+//! Blocks longer than `Limits::via_bytes`, for which two more copies cost more than a message saves, and blocks within
+//! a host are sent directly, after these steps: until then a rank waits only for ranks of its host or for leaders.
+//!
+//! Used by the tables of these collectives; uses `schedule`.
 
 use crate::call::{Blocks, Data, Place};
 use crate::hosts::{Hosts, Team};
@@ -33,13 +37,13 @@ impl Edge {
         Edge { peer, span: blocks.span(buffer, block), bytes: blocks.bytes(block) }
     }
 
-    /// Its bytes if others may pass it on, else 0.
+    /// Its bytes if other ranks may forward it, otherwise 0.
     pub fn via(&self, via_bytes: u64) -> u64 {
         if self.bytes <= via_bytes { self.bytes } else { 0 }
     }
 }
 
-/// Ranks as all know them.
+/// A set of ranks that all ranks know.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ends {
     All,
@@ -56,17 +60,17 @@ impl Ends {
 pub(crate) struct Edges {
     pub leaving: Vec<Edge>,
     pub arriving: Vec<Edge>,
-    /// What it gives to itself.
+    /// The blocks of this rank for itself.
     pub loops: Vec<(Span, Span)>,
-    /// Who may have a block that leaves, and one that arrives.
+    /// The ranks that may send a block, and those that may receive one.
     pub givers: Ends,
     pub takers: Ends,
-    /// Of the lists so many places at a time may be under way.
+    /// The number of list entries that may be in flight at a time.
     pub window: u32,
 }
 
 impl Edges {
-    /// The blocks that nobody passes on, and those that do not leave this rank.
+    /// Sends and receives the blocks that no rank forwards, and copies those that do not leave this rank.
     pub fn go_straight(&self, is_passed_on: impl Fn(&Edge) -> bool, s: &mut Schedule) {
         s.end_round();
         let straight = |list: &[Edge], i: u32| {
@@ -87,11 +91,12 @@ impl Edges {
     }
 }
 
-/// Planning a second time, with what is allocated for it (fitted to
+/// The cost of planning a second time, with the allocations for it (fitted to
 /// docs/measurements/2026-11-23-collectives.md, Blocks of unlike lengths).
 const PLAN_US: f64 = 2.0;
 
-/// What it costs beside the bytes: telling, up to the leader, across and, where all take something, down again.
+/// The cost besides the bytes: sending the lengths, up to the leader, across and, if all ranks receive something, down
+/// again.
 pub(crate) fn cost(shape: &Shape, t: &Tuning, has_way_down: bool) -> f64 {
     let (hosts, within) = (t.known_hosts(), t.within().model);
     let hop_us = within.message_us + (f64::from(hosts.largest()) - 1.0) * within.overhead_us;
@@ -119,16 +124,16 @@ pub(crate) fn two_level(edges: Edges, place: Place, t: &Tuning, s: &mut Schedule
     s.then(told, move |told, s| lead(&edges, &way, &words, told, s));
 }
 
-/// How blocks go from host to host, as one rank sees it.
+/// The route of blocks from host to host, as one rank sees it.
 struct Way {
     hosts: Hosts,
     leaders: Vec<u32>,
     rank: u32,
     /// This rank's host.
     own: u32,
-    /// Those of other hosts that may take something, host by host.
+    /// The ranks of other hosts that may receive something, host by host.
     takers: Vec<u32>,
-    /// Other hosts that may give something.
+    /// Other hosts that may send something.
     givers: Vec<u32>,
     ends: (Ends, Ends),
     via_bytes: u64,
@@ -166,34 +171,34 @@ impl Way {
         self.hosts.local(self.rank)
     }
 
-    /// Where a rank is in the order of blocks in a message.
+    /// The sort key of a rank's blocks in a message.
     fn order(&self, rank: u32) -> (u32, u32) {
         (self.hosts.host_of(rank), rank)
     }
 
-    /// Whether a block goes by way of the leaders: its two ends say the same.
+    /// Tells whether a block goes through the leaders; its two ends agree on that.
     fn has(&self, edge: &Edge) -> bool {
         edge.via(self.via_bytes) > 0 && self.hosts.host_of(edge.peer) != self.own
     }
 
-    /// The blocks that do, in the order in which they lie in a message.
+    /// The blocks that do, in their order in a message.
     fn through<'a>(&self, edges: &'a [Edge]) -> Vec<&'a Edge> {
         let mut through: Vec<&Edge> = edges.iter().filter(|edge| self.has(edge)).collect();
         through.sort_by_key(|edge| self.order(edge.peer));
         through
     }
 
-    /// How many words a rank of this host has for its leader.
+    /// The number of words that a rank of this host sends to its leader.
     fn count(&self, mate: u32) -> usize {
         self.given(mate) + if self.ends.1.has(mate) { self.givers.len() } else { 0 }
     }
 
-    /// How many of them are of what it gives, which come first.
+    /// The number of those that describe the blocks it sends; they come first.
     fn given(&self, mate: u32) -> usize {
         if self.ends.0.has(mate) { self.takers.len() } else { 0 }
     }
 
-    /// This rank's: bytes for each of `takers`, bytes from each of `givers`.
+    /// This rank's words: bytes for each of `takers`, bytes from each of `givers`.
     fn words(&self, edges: &Edges) -> Vec<u64> {
         let mut words = vec![0; self.count(self.rank)];
         let (given, taken) = words.split_at_mut(self.given(self.rank));
@@ -208,7 +213,8 @@ impl Way {
         words
     }
 
-    /// What each rank of this host gives and takes, from its own words and those that were told.
+    /// The bytes that each rank of this host sends and receives, from this rank's own words and those received
+    /// (`told`).
     fn loads<'a>(&self, own: &'a [u64], mut told: &'a [u64]) -> Vec<Load<'a>> {
         let mut load = |&mate: &u32| {
             let (words, rest) = if mate == self.rank { (own, told) } else { told.split_at(self.count(mate)) };
@@ -220,7 +226,7 @@ impl Way {
     }
 }
 
-/// Bytes that one rank has for each of `takers` and from each of `givers`; none where it may have nothing.
+/// Bytes that one rank has for each of `takers` and from each of `givers`; empty if it may have nothing.
 struct Load<'a> {
     given: &'a [u64],
     taken: &'a [u64],
@@ -236,7 +242,7 @@ impl Load<'_> {
     }
 }
 
-/// A rank that is no leader: one message up, one down.
+/// The schedule of a rank that is no leader: one message up, one down.
 fn follow(edges: &Edges, way: &Way, s: &mut Schedule) {
     let (given, taken) = (way.through(&edges.leaving), way.through(&edges.arriving));
     let (up, down) = (room(&given, s), room(&taken, s));
@@ -256,7 +262,7 @@ fn lead(edges: &Edges, way: &Way, words: &[u64], told: &[u64], s: &mut Schedule)
     edges.go_straight(|edge| way.has(edge), s);
 }
 
-/// What each rank of this host has for others, one row a rank.
+/// Gathers the blocks of each rank of this host for others, one row a rank.
 fn take_up(edges: &Edges, way: &Way, loads: &[Load], s: &mut Schedule) -> Vec<Span> {
     let bytes = |load: &Load| load.given.iter().sum::<u64>();
     let buffer = s.scratch_bytes(loads.iter().map(bytes).sum());
@@ -268,7 +274,7 @@ fn take_up(edges: &Edges, way: &Way, loads: &[Load], s: &mut Schedule) -> Vec<Sp
     rows
 }
 
-/// The rows again, one message a host.
+/// Reorders the rows into one message a host.
 fn lay_together(rows: &[Span], way: &Way, loads: &[Load], s: &mut Schedule) -> Vec<Span> {
     let buffer = s.scratch_bytes(rows.iter().map(|row| row.count).sum());
     let mut leaving = vec![Span::bytes(buffer, 0, 0); way.leaders.len()];
@@ -289,7 +295,8 @@ fn lay_together(rows: &[Span], way: &Way, loads: &[Load], s: &mut Schedule) -> V
     leaving
 }
 
-/// Leaders exchange, around the ring of hosts so that none is sent to by all at once; what came from each of `givers`.
+/// Exchanges the messages of leaders, around the ring of hosts so that not all send to one at once; returns the
+/// messages from each of `givers`.
 fn cross(leaving: &[Span], way: &Way, loads: &[Load], s: &mut Schedule) -> Vec<Span> {
     let from = |giver: usize| loads.iter().map(|load| load.bytes_from(giver)).sum::<u64>();
     let bytes: Vec<u64> = (0..way.givers.len()).map(from).collect();
@@ -306,7 +313,7 @@ fn cross(leaving: &[Span], way: &Way, loads: &[Load], s: &mut Schedule) -> Vec<S
     arriving
 }
 
-/// Each rank of this host gets what came for it, in one message.
+/// Sends each rank of this host its blocks, in one message.
 fn hand_down(edges: &Edges, way: &Way, loads: &[Load], arriving: &[Span], s: &mut Schedule) {
     let taken = |load: &Load| load.taken.iter().sum::<u64>();
     let buffer = s.scratch_bytes(loads.iter().map(taken).sum());
@@ -325,8 +332,8 @@ fn hand_down(edges: &Edges, way: &Way, loads: &[Load], arriving: &[Span], s: &mu
     unpack(&way.through(&edges.arriving), rows[local.place.rank as usize], s);
 }
 
-/// Of a root's blocks, which are in the order of relative ranks: what of each travels through the tree, nothing of its own; and the
-/// blocks that do.
+/// For a root's blocks, in the order of relative ranks: the bytes of each that are forwarded through the tree (0 for
+/// the root's own and for long blocks, which are sent directly), and the forwarded blocks.
 pub(crate) fn of_root(edges: &[Edge], via_bytes: u64) -> (Vec<u64>, Vec<&Edge>) {
     let lengths = std::iter::once(0).chain(edges.iter().map(|edge| edge.via(via_bytes)));
     (lengths.collect(), edges.iter().filter(|edge| edge.via(via_bytes) > 0).collect())
@@ -348,12 +355,12 @@ pub(crate) fn room(edges: &[&Edge], s: &mut Schedule) -> Span {
     Span::bytes(s.scratch_bytes(bytes), 0, bytes)
 }
 
-/// Copies blocks to where they adjoin, from the front of `packed` on.
+/// Copies blocks one after the other into `packed`.
 pub(crate) fn pack(edges: &[&Edge], packed: Span, s: &mut Schedule) {
     edges.iter().zip(places(edges, packed)).for_each(|(edge, place)| s.copy(edge.span, place));
 }
 
-/// The opposite.
+/// Copies blocks back from `packed`.
 pub(crate) fn unpack(edges: &[&Edge], packed: Span, s: &mut Schedule) {
     edges.iter().zip(places(edges, packed)).for_each(|(edge, place)| s.copy(place, edge.span));
 }

@@ -2,8 +2,8 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | each folds the slots of those below | one host step | n into the segment |
-//! | two_level | on each host, then the hosts' totals; MPICH "smp" of MPI_Scan | those of both parts, and a tree | those of the parts |
+//! | host | each folds the slots of those below | one shm step | n into the segment |
+//! | two_level | on each host, then the hosts' totals; MPICH "smp" of MPI_Scan | both parts', and a tree | the parts' |
 //! | chain | MPICH "linear" of MPI_Scan | p − 1, two a rank | n |
 //! | recursive_doubling | Hillis, Steele 1986; MPICH "recursive_doubling" | ⌈log2 p⌉ | n ⌈log2 p⌉ |
 //!
@@ -18,7 +18,7 @@ use crate::tuning::{Tuning, is_one_step};
 
 pub(crate) struct Args {
     pub data: Reduction,
-    /// Where this rank's operand is, and the result.
+    /// The buffers of this rank's operand and of the result.
     pub input: Buffer,
     pub output: Buffer,
 }
@@ -74,7 +74,7 @@ fn recursive_doubling(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     }
     let mut partial = Span::elements(args.input, 0, count);
     let result = Span::elements(args.output, 0, count);
-    // What reaches rank 0 from below is nothing: it only gives its own operand away.
+    // Rank 0 receives nothing from below: it only contributes its own operand.
     if place.rank > 0 {
         let own = Span::elements(s.scratch_elements(count), 0, count);
         s.copy(partial, own);
@@ -123,7 +123,7 @@ fn chain(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// What a rank lacks of its result beside its own host's part is the reduction of all hosts before.
+/// The result of a rank: its own host's part, after the reduction of all hosts before.
 fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let (local, lasts) = (hosts.local(place.rank), hosts.last_ranks());

@@ -2,13 +2,14 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | everybody's slot in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
+//! | host | every rank's slot in the job's segment | ⌈n / limit⌉ shm steps | n into the segment |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n p / 2 |
 //! | two_level | to one rank a host, from there in one message | hosts / outstanding at the root | n p / hosts |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n |
 //!
-//! n is one block. Blocks of other ranks travel packed in scratch memory. Of MPI_Gatherv only the root knows the counts: who
-//! passes blocks on is told their lengths first (binomial: as many rounds more), and long ones go straight to the root.
+//! n is one block. Blocks of other ranks travel packed in scratch memory. In MPI_Gatherv only the root knows the
+//! counts: a rank that forwards blocks receives their lengths first (binomial: as many rounds more), and long ones are
+//! sent directly to the root.
 
 use crate::algorithm::Algorithm;
 use crate::call::{Blocks, Data, Place};
@@ -168,7 +169,8 @@ fn collect(args: &Args, local: &Team, t: &Tuning, s: &mut Schedule) -> Span {
     Span::bytes(all, 0, bytes * u64::from(local.place.size))
 }
 
-/// At the root: hosts whose ranks follow each other lie where they belong, others pass through scratch memory.
+/// At the root: blocks of hosts whose ranks follow each other are received in place, others pass through scratch
+/// memory.
 fn take_hosts(args: &Args, place: Place, leaders: &[u32], t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let bytes = args.recv.bytes(place.rank);
@@ -208,7 +210,7 @@ fn binomial(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     s.send(parent, Span::bytes(subtree, 0, bytes * u64::from(tree.span())));
 }
 
-/// A child's subtree is a run of ranks and lands where it belongs, but for the one that passes rank 0.
+/// A child's subtree is a run of ranks and is received in place, except the one that wraps past rank 0.
 fn collect_at_root(args: &Args, place: Place, tree: Tree, s: &mut Schedule) {
     let mut wrapped = None;
     for child in tree.children() {
@@ -232,7 +234,7 @@ fn collect_at_root(args: &Args, place: Place, tree: Tree, s: &mut Schedule) {
     own_block(args, place, s);
 }
 
-/// Blocks of unlike lengths: the lengths come up the tree first, to all but the root, which knows them.
+/// Blocks of unlike lengths: the lengths are sent up the tree first, to all but the root, which knows them.
 fn binomial_of_any(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let (tree, edges, via_bytes) = (Tree::new(place, args.root), args.edges(place, t), t.limits.via_bytes);
     let Some(parent) = tree.parent() else { return collect_any_at_root(&edges, tree, via_bytes, s) };

@@ -1,8 +1,8 @@
-//! Which ranks of a communicator share a host, and how a collective is made of smaller ones: a part on each host, and a
-//! part between hosts, of one rank each, its leader (MPICH's "smp" algorithms, MVAPICH's two-level ones).
+//! The hosts of a communicator's ranks, and how a collective is made of smaller ones: a part on each host, and a part
+//! between hosts, of one rank each, its leader (MPICH's "smp" algorithms, MVAPICH's two-level ones).
 //!
-//! Bytes cross a network once a host instead of once a rank. Before it: `mpi`, which knows the hosts, and the
-//! rows "two_level" of the collectives' tables. After it: `two_level`, for the parts.
+//! Bytes cross a network once a host instead of once a rank. Used by `mpi`, which knows the hosts, by `two_level` and
+//! by the rows "two_level" of the collectives' tables.
 
 use crate::call::Place;
 use crate::schedule::{Schedule, Span};
@@ -10,8 +10,7 @@ use crate::tree::Tree;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Where the ranks of a communicator are; the same on all of them. Cheap to clone, for plans that are carried out
-/// later.
+/// The hosts of a communicator's ranks; the same on all of them. Cheap to clone, for plans that are carried out later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hosts {
     /// The place in `members` of each rank's host.
@@ -20,7 +19,7 @@ pub struct Hosts {
     members: Arc<[Box<[u32]>]>,
     /// Every rank of a host comes before every rank of the next one.
     in_order: bool,
-    /// Ranks of the host that has most.
+    /// The number of ranks of the host that has most.
     largest: u32,
 }
 
@@ -47,8 +46,8 @@ pub(crate) struct Team<'a> {
 }
 
 impl Hosts {
-    /// From what tells each rank's host from others. None where there is nothing to know: all ranks share one, or none
-    /// do.
+    /// Makes the table from a number for each rank that identifies its host. None if there are no two levels: all ranks
+    /// share one host, or no two do.
     pub fn new(of_each: impl IntoIterator<Item = u32>) -> Option<Hosts> {
         let (host_of, members) = by_host(of_each);
         let is_known = members.len() > 1 && members.len() < host_of.len();
@@ -118,7 +117,7 @@ impl<'a> Team<'a> {
         (0..).zip(self.ranks.iter().copied()).filter(move |&(at, _)| at != own)
     }
 
-    /// Hands `spans` down a tree from the one that is `root` among these.
+    /// Sends `spans` down a tree from the one that is `root` among these.
     pub fn hand_down(&self, root: u32, spans: &[Span], s: &mut Schedule) {
         let tree = Tree::new(self.place, root);
         if let Some(parent) = tree.parent() {
@@ -130,13 +129,13 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Appends what is built for this rank's place among these.
+    /// Appends the schedule that `build` makes for this rank's place among these.
     pub fn build(&self, s: &mut Schedule, build: impl FnOnce(Place, &mut Schedule)) {
         s.among(|at| self.ranks[at as usize], |span| span, |s| build(self.place, s));
     }
 }
 
-/// Whether ranks follow each other: then equal blocks of theirs are one piece.
+/// Tells whether ranks follow each other: then equal blocks of theirs are one piece.
 pub(crate) fn is_run(ranks: &[u32]) -> bool {
     ranks.last().is_some_and(|&last| (last - ranks[0]) as usize + 1 == ranks.len())
 }

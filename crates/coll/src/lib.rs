@@ -1,8 +1,8 @@
 //! Collectives as data: a pure function turns a call's arguments into one rank's `Schedule` of steps.
 //!
-//! Nothing here sends, waits, allocates user memory or looks at a clock. Before it: `mpi`, which checks
-//! the arguments, fills in a `Call` and asks `plan` for the schedule. After it: `mpi`'s one engine, which
-//! runs schedules for blocking, nonblocking and persistent calls alike; in tests `check` runs them.
+//! Nothing here sends, waits, allocates user memory or looks at a clock. Used by `mpi`, which checks the arguments,
+//! fills in a `Call` and calls `plan`; its one engine runs the schedules for blocking, nonblocking and persistent calls
+//! alike. In tests `check` runs them.
 //!
 //! An algorithm is one function in the file of its collective and one row of that file's table. From below: `schedule`
 //! and `call`; `model` and `hosts`, and `tuning` of both; `algorithm`, the row of a table, and `two_level`; the

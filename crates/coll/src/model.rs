@@ -1,10 +1,9 @@
-//! What a call costs: the figures of a communicator, the bounds of a schedule, and what all ranks know of a call.
+//! The cost model of calls: the figures of a communicator, the bounds of a schedule, and the shape of a call.
 //!
 //! Costs are plain IEEE arithmetic in a fixed order, so that equal inputs give equal costs on every machine. Nothing
-//! here knows an algorithm. Before it: `node`, which measures the figures. After it: `tuning`, and the costs in the
-//! tables.
+//! here knows an algorithm. `node` measures the figures; `tuning` and the costs in the tables use them.
 
-/// What all ranks know of a call.
+/// The shape of a call: the facts that all ranks know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     pub size: u32,
@@ -15,7 +14,7 @@ pub struct Shape {
     pub uniform: bool,
     pub commutative: bool,
     pub in_place: bool,
-    /// Host steps can carry the data.
+    /// Shm steps can carry the data.
     pub host: bool,
 }
 
@@ -39,26 +38,27 @@ impl Shape {
     }
 }
 
-/// What communication costs within a communicator; the same on all its ranks. Microseconds.
+/// The costs of communication within a communicator, in microseconds; the same on all its ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
-    /// From the call of a send to the return of the receive, for an empty message; with its share of planning and
-    /// posting.
+    /// The time from the call of a send to the return of the receive, for an empty message; with its share of planning
+    /// and posting.
     pub message_us: f64,
-    /// What each further message costs that is in flight beside others.
+    /// The cost of each further message that is in flight beside others.
     pub overhead_us: f64,
-    /// The same where all ranks have as many that leave and that arrive.
+    /// The same if all ranks have equally many that leave and that arrive.
     pub overhead_of_all_us: f64,
-    /// A byte sent.
+    /// The cost of a byte sent.
     pub byte_us: f64,
-    /// A byte of a vector reduced into another, while all ranks do.
+    /// The cost of a byte of a vector reduced into another, while all ranks do this.
     pub reduce_us: f64,
-    /// A byte copied within a rank, while all ranks do.
+    /// The cost of a byte copied within a rank, while all ranks do this.
     pub copy_us: f64,
-    /// A host step, and its share for each rank of the communicator.
+    /// The cost of a shm step, and its share for each rank of the communicator.
     pub host_us: f64,
     pub host_rank_us: f64,
-    /// Ranks that share a core: what one rank does alone takes this part of what it takes while all do.
+    /// Ranks per core (at least 1). Work that one rank does alone takes 1/load of the time that it takes while all
+    /// ranks do it.
     pub load: f64,
 }
 
@@ -71,13 +71,13 @@ const SWITCH_US: f64 = 53.0 / (4.0 * 8.0);
 /// docs/measurements/2026-11-23-collectives.md).
 const CROWDED_COPIES: f64 = 3.0;
 
-/// Room of a rank for what is on its way to all others, where they are few, and of all ranks where they are many
-/// (`dev-shm`); a message that is longer than its pair's needs one more turn each time.
+/// Bytes in flight from a rank to all others that its memory holds where they are few, and those of all ranks where
+/// they are many (`dev-shm`); a message that is longer than its pair's share needs one more turn each time.
 const ROOM_OF_FEW: f64 = 1048576.0;
 const ROOM_OF_ALL: f64 = 2.5 * 1048576.0;
 const FEW: u32 = 4;
 
-/// Slots of a member: of steps that do not hold up those who only give, so many pass in one turn.
+/// The slots of a member. In steps that do not hold up a member that only contributes, this many pass in one turn.
 const STEPS_AHEAD: f64 = 2.0;
 
 impl Model {
@@ -96,8 +96,8 @@ impl Model {
         load: 1.0,
     };
 
-    /// More ranks than cores: between two rounds every rank of a core must have had its turn, and what all ranks do at
-    /// the same time takes as many times as long as there are ranks on a core.
+    /// The model for more ranks than cores: between two rounds every rank of a core must have had its turn, and work
+    /// that all ranks do at the same time takes as many times as long as there are ranks on a core.
     pub fn oversubscribed(ranks: u32, cores: u32) -> Model {
         let load = (f64::from(ranks) / f64::from(cores.max(1))).max(1.0);
         let (turn_us, plain) = (SWITCH_US * load, Model::SHARED_MEMORY);
@@ -116,7 +116,8 @@ impl Model {
         }
     }
 
-    /// That of a communicator: whether all its members are on one host, and of that its ranks and its cores.
+    /// The model of a communicator: `one_host` if all its members are on one host; with the ranks and cores of that
+    /// host.
     pub fn of(one_host: bool, ranks: u32, cores: u32) -> Model {
         match one_host {
             false => Model::ETHERNET,
@@ -130,35 +131,35 @@ impl Model {
     pub const ETHERNET: Model =
         Model { message_us: 5.0, overhead_us: 0.5, overhead_of_all_us: 1.5, byte_us: 800e-6, ..Model::SHARED_MEMORY };
 
-    /// One message of `bytes`.
+    /// The cost of one message of `bytes`.
     pub(crate) fn message(&self, bytes: f64) -> f64 {
         self.message_us + bytes * self.byte_us
     }
 
-    /// `steps` host steps, one after the other.
+    /// The cost of `steps` shm steps, one after the other.
     pub(crate) fn steps(&self, shape: &Shape, steps: f64) -> f64 {
         steps * (self.host_us + shape.p() * self.host_rank_us)
     }
 
-    /// Copying `bytes` through slots: with more ranks than cores what comes out of them is in no near cache any more
-    /// (fitted).
+    /// The cost of copying `bytes` through slots: with more ranks than cores the bytes are in no near cache any more
+    /// when they are read (fitted).
     pub(crate) fn slots(&self, bytes: f64) -> f64 {
         bytes * self.copy_us * (self.load / 2.0).max(1.0)
     }
 
-    /// The root's copies of all blocks but its own; the others copy theirs meanwhile, but for what is in the first
-    /// step.
+    /// The cost of the root's copies of all blocks but its own; the others copy theirs meanwhile, but for those of the
+    /// first step.
     pub(crate) fn slots_of_root(&self, shape: &Shape, limits: &Limits) -> f64 {
         let alone = shape.bytes.min(limits.host_bytes) as f64;
         self.slots((shape.p() - 1.0) * shape.n() + alone) / self.load
     }
 
-    /// The same where those who only give, or only take, need not wait for each step.
+    /// The same where a member that only writes, or only reads, need not wait for each step.
     pub(crate) fn steps_ahead(&self, shape: &Shape, steps: f64) -> f64 {
         self.steps(shape, (steps / STEPS_AHEAD).max(1.0))
     }
 
-    /// One rank folds a byte of all contributions while the others wait.
+    /// The cost of one rank folding a byte of all contributions while the others wait.
     pub(crate) fn fold_us(&self, shape: &Shape) -> f64 {
         (shape.p() - 1.0) * self.reduce_us / self.load
     }
@@ -167,21 +168,20 @@ impl Model {
 /// Bounds that schedules respect; the same on all ranks of a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most bytes of one host step.
+    /// The most bytes of one shm step.
     pub host_bytes: u64,
-    /// Most sends, and most receives, of one round of a linear algorithm.
+    /// The most sends, and the most receives, of one round of a linear algorithm.
     pub outstanding: u32,
-    /// Most bytes of a block that other ranks pass on where only its two ends know how long it is.
+    /// The most bytes of a block that other ranks forward where only sender and receiver know its length.
     pub via_bytes: u64,
 }
 
 impl Limits {
-    /// What a host of 64 ranks has room for; as many messages in flight as rings and credits take without a stall.
-    /// A block is passed on within a host twice, and copied twice, where that costs less than the message that it
-    /// saves.
+    /// The bounds that fit a host of 64 ranks; as many messages in flight as rings and credits hold without a stall. A
+    /// block is forwarded within a host twice, and copied twice, where that costs less than the message that it saves.
     pub const DEFAULT: Limits = Limits { host_bytes: 8192, outstanding: 16, via_bytes: 2048 };
 
-    /// Host steps that a vector of `bytes` takes.
+    /// The number of shm steps for a vector of `bytes`.
     pub(crate) fn host_steps(&self, bytes: u64) -> f64 {
         bytes.div_ceil(self.host_bytes.max(1)).max(1) as f64
     }
@@ -193,7 +193,7 @@ const _: () = {
     assert!(via_us < far.overhead_us);
 };
 
-/// Bytes of all ranks' results that the last cache holds with what they are copied from and through; what is more comes
-/// from memory, where one copy is better than two (32 MiB, of which a third; measured with 4 and 8 ranks,
+/// The bytes of all ranks' results that the last cache holds together with their sources and the slots; longer data
+/// come from memory, where one copy is better than two (32 MiB, of which a third; measured with 4 and 8 ranks,
 /// docs/measurements/2026-11-23-collectives.md).
 pub(crate) const CACHED: f64 = 10.0 * 1048576.0;

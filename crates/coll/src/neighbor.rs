@@ -6,9 +6,9 @@
 //! | two_level | `edges`: through one rank a host | 4, and hosts | n for each of the host's edges to other hosts |
 //!
 //! n is one block. In direct everything is one round: a rank knows its own neighbours alone, so that in rounds of a few
-//! messages two ranks could each wait for a message of the other's next round. Between two ranks that are
-//! neighbours several times messages pair as MPI-5.0 §8.6 says: the k-th edge to a rank is the k-th edge from
-//! it, but on a grid what leaves in one direction of a dimension comes in from the other.
+//! messages two ranks could each wait for a message of the other's next round. Between two ranks that are neighbours
+//! several times messages pair by the rule of MPI-5.0 §8.6: the k-th edge to a rank is the k-th edge from it, but on a
+//! grid a block that leaves in one direction of a dimension arrives from the other.
 
 use crate::algorithm::Algorithm;
 use crate::call::{Blocks, Data, Neighbors, Place};
@@ -17,7 +17,7 @@ use crate::model::Shape;
 use crate::schedule::{Buffer, Schedule, Span};
 use crate::tuning::Tuning;
 
-/// What goes to each neighbour.
+/// The data for each neighbour.
 pub(crate) enum Outgoing<'a> {
     /// The same to all: MPI_Neighbor_allgather.
     Same(Data),
@@ -31,7 +31,7 @@ pub(crate) struct Args<'a> {
 }
 
 impl<'a> Args<'a> {
-    /// How many neighbours others have nobody knows, so that the one round of `direct` is always the cheapest.
+    /// The number of other ranks' neighbours is unknown, so the one round of `direct` is always the cheapest.
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
         Algorithm { name: "direct", fits: |_, _| true, cost: |_, t| t.model.message_us, build: direct },
         Algorithm {
@@ -42,7 +42,7 @@ impl<'a> Args<'a> {
         },
     ];
 
-    /// Of neighbours no two ranks know the same.
+    /// The shape of the call; no two ranks know the same neighbours.
     pub fn shape(&self, place: Place) -> Shape {
         Shape { size: place.size, bytes: 0, uniform: false, commutative: true, in_place: false, host: false }
     }

@@ -2,13 +2,13 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | flags and buffers in the job's segment | ⌈n / limit⌉ host steps | n into the segment |
-//! | two_level | to one rank a host, and from these to the root; MPICH "smp" | those of both parts | those of both parts |
+//! | host | flags and buffers in the job's segment | ⌈n / limit⌉ shm steps | n into the segment |
+//! | two_level | to one rank a host, then to the root; MPICH "smp" | those of both parts | those of both parts |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ (+ 1) | n |
 //! | rabenseifner | Rabenseifner 2004; MPICH "reduce_scatter_gather" | 2 ⌊log2 p⌋ (+ 1) | about 2 n |
 //!
-//! Operands keep rank order where the operation does not commute: the binomial tree then stands on rank 0,
-//! which passes the result on. The order never depends on time, so a call gives the same bits every time.
+//! Operands keep rank order where the operation does not commute: the binomial tree then stands on rank 0, which passes
+//! the result on. The order never depends on time, so a call gives the same bits every time.
 
 use crate::accumulate::{Accumulator, Side, halves, piece};
 use crate::algorithm::Algorithm;
@@ -25,7 +25,7 @@ use std::ops::Range;
 pub(crate) struct Args {
     pub root: u32,
     pub data: Reduction,
-    /// Where this rank's operand is, and at the root the result.
+    /// The buffers of this rank's operand and, at the root, of the result.
     pub input: Buffer,
     pub output: Buffer,
 }
@@ -35,7 +35,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
         name: "host",
         fits: |s, _| s.host,
         cost: |s, t| {
-            // The others give while the root folds.
+            // The others write while the root folds.
             let root_us = t.model.fold_us(s) + t.model.copy_us / t.model.load;
             t.model.steps_ahead(s, t.limits.host_steps(s.bytes)) + s.n() * root_us
         },
@@ -67,14 +67,14 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
 ];
 
 impl Args {
-    /// In place is a matter of the root.
+    /// `in_place` concerns the root alone.
     pub fn new(root: u32, data: Reduction, place: Place) -> Args {
         let input = if place.rank == root { data.input() } else { Buffer::Send };
         Args { root, data, input, output: Buffer::Recv }
     }
 
     pub fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
-        // What only the root knows may not decide.
+        // A property that only the root knows must not decide.
         Shape { in_place: false, ..self.data.shape(place, tuning) }
     }
 
@@ -136,8 +136,8 @@ fn rabenseifner(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
 /// The ranges that a corner held before each dimension and after the last; a cube has less than 32.
 pub(crate) type Pieces = [Range<u64>; 33];
 
-/// Recursive halving in rank order (distances 1, 2, 4, …): afterwards corner `number` has the reduction of
-/// the last range in the answer.
+/// Recursive halving in rank order (distances 1, 2, 4, …): afterwards corner `number` has the reduction of the last
+/// range in the returned list.
 pub(crate) fn reduce_scatter(
     acc: &mut Accumulator,
     cube: &Cube,
@@ -182,8 +182,8 @@ fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// Reduces what the ranks of this host have to one of them. Where that is on the leader: where the root wants it, or in memory of
-/// the schedule; with nobody to share the host with, where it was.
+/// Reduces the data of this host's ranks to one of them. Returns the place of the result on the leader: where the root
+/// wants it, or in memory of the schedule; for a rank alone on its host, where it was.
 pub(crate) fn reduce_to(leader: u32, args: &Args, place: Place, t: &Tuning, s: &mut Schedule) -> Buffer {
     let local = t.known_hosts().local(place.rank);
     if local.place.size == 1 {
@@ -204,7 +204,7 @@ fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// The vector cut into what host steps carry.
+/// The vector cut into pieces for shm steps.
 pub(crate) fn host_ranges(data: &Reduction, t: &Tuning) -> impl Iterator<Item = Range<u64>> + use<> {
     let count = data.elements();
     let each = (t.limits.host_bytes / data.type_size.max(1)).max(1);

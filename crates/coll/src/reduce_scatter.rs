@@ -2,16 +2,16 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | allreduce by host steps | ⌈n / limit⌉ host steps | n into the segment |
-//! | host_parts | each rank folds its block of all slots | one host step | n into the segment |
-//! | host_blocks | each block reduced to its rank by host steps | p ⌈n / p limit⌉ host steps, given ahead | n into the segment |
-//! | two_level | reduce on each host, reduce_scatter between hosts, blocks to their ranks | those of both parts, and one | n |
+//! | host | allreduce by shm steps | ⌈n / limit⌉ shm steps | n into the segment |
+//! | host_parts | each rank folds its block of all slots | one shm step | n into the segment |
+//! | host_blocks | each block reduced to its rank | p ⌈n / p limit⌉ shm steps, written ahead | n into the segment |
+//! | two_level | reduce on each host, reduce_scatter between, blocks to ranks | those of both parts, and one | n |
 //! | recursive_doubling | allreduce, MPICH "recursive_doubling" | ⌊log2 p⌋ (+ 2) | n ⌈log2 p⌉ |
 //! | recursive_halving | MPICH "recursive_halving" | ⌊log2 p⌋ (+ 2) | n (p − 1) / p (+ n) |
 //! | pairwise | MPICH "pairwise" | p − 1 | n (p − 1) / p |
 //!
-//! n is the whole vector. Only recursive_halving needs an operation that commutes: it halves over the
-//! largest distance first, so that every rank ends at its own block.
+//! n is the whole vector. Only recursive_halving needs an operation that commutes: it halves over the largest distance
+//! first, so that every rank ends at its own block.
 
 use crate::accumulate::{Accumulator, Side, piece};
 use crate::algorithm::Algorithm;
@@ -30,12 +30,12 @@ pub(crate) struct Args {
     /// The whole vector.
     data: Reduction,
     blocks: Edges,
-    /// Where this rank's operand is, and the result.
+    /// The buffers of this rank's operand and of the result.
     input: Buffer,
     output: Buffer,
 }
 
-/// Where blocks begin: by a rule, or by sums of the counts.
+/// The begins of blocks: by a rule, or by sums of the counts.
 enum Edges {
     Equal(u64),
     Each(Vec<u64>),
@@ -65,7 +65,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
         name: "host_blocks",
         fits: |s, _| s.host,
         cost: |s, t| {
-            // Blocks are folded by as many ranks as there are cores for.
+            // As many ranks fold blocks at a time as there are cores.
             let steps = s.p() * t.limits.host_steps(s.bytes.div_ceil(s.size.into()));
             t.model.steps_ahead(s, steps) + s.n() * (t.model.copy_us + (s.p() - 1.0) / s.p() * t.model.reduce_us)
         },
@@ -146,7 +146,7 @@ impl Args {
         self.blocks(rank, rank + 1)
     }
 
-    /// Where this rank's result goes: the front of its buffer.
+    /// The place of this rank's result: the front of its buffer.
     fn result(&self, place: Place) -> Span {
         let own = self.block_of(place.rank);
         Span::elements(self.output, 0, own.end - own.start)
@@ -231,14 +231,15 @@ fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     s.copy(piece(whole, &args.block_of(place.rank)), args.result(place));
 }
 
-/// All blocks in one slot: what is written in place is read before. From the last rank down to the first, so that their order is kept.
+/// All blocks in one slot: in place, the input is copied into the slot before a result overwrites it. From the last
+/// rank down to the first, so that their order is kept.
 fn host_parts(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     if args.data.elements() == 0 {
         return;
     }
     let (own, result) = (args.block_of(place.rank), args.result(place));
     let (slot, at) = (|rank| Giver { rank, bytes: args.data.bytes() }, own.start * args.data.type_size);
-    // Whoever has no block need not wait.
+    // A rank that has no block need not wait.
     let sources = if own.is_empty() { Ranks::Nobody } else { Ranks::All };
     s.exchange(args.data.bytes(), Ranks::All, sources);
     s.put(0, piece(args.input, &(0..args.data.elements())));
@@ -248,7 +249,7 @@ fn host_parts(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// Whoever has given a block goes on to the next; only its own holds a rank up.
+/// A rank that has contributed to a block goes on to the next; only its own block holds it up.
 fn host_blocks(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let result = args.result(place);
     // In place the receive buffer is still being read.

@@ -2,10 +2,10 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | each folds the slots of those below | one host step | n into the segment |
-//! | host_chain | pieces from slot to slot, one rank a step | ⌈n / limit⌉ + p − 1 host steps | n into the segment |
+//! | host | each folds the slots of those below | one shm step | n into the segment |
+//! | host_chain | pieces from slot to slot, one rank a step | ⌈n / limit⌉ + p − 1 shm steps | n into the segment |
 //! | recursive_doubling | Hillis, Steele 1986; MPICH "recursive_doubling" | ⌈log2 p⌉ | n ⌈log2 p⌉ |
-//! | two_level | on each host, then an exscan of the hosts' totals; MPICH "smp" | those of both parts, and a tree | those of the parts |
+//! | two_level | on each host, then exscan of the hosts' totals; MPICH "smp" | both parts', and a tree | the parts' |
 //! | chain | MPICH "linear" | p − 1, two a rank | n |
 //!
 //! All keep rank order.
@@ -49,18 +49,18 @@ pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
     },
 ];
 
-/// The last rank folds all slots, of all ranks half of them.
+/// The cost when the last rank folds all slots; on average a rank folds half of them.
 pub(crate) fn cost_of_host(s: &Shape, t: &Tuning) -> f64 {
     let folds = (s.p() - 1.0) * if t.model.load > 1.0 { 0.5 } else { 1.0 };
     t.model.steps(s, 1.0) + s.n() * (2.0 * t.model.copy_us + folds * t.model.reduce_us)
 }
 
-/// Rank after rank: each has its core for itself.
+/// The cost of rank after rank: each has its core for itself.
 pub(crate) fn cost_of_chain(s: &Shape, t: &Tuning) -> f64 {
     (s.p() - 1.0) * (t.model.message_us + s.n() * (t.model.byte_us + t.model.reduce_us) / t.model.load)
 }
 
-/// All give, also the last one, who takes its own operand from its slot.
+/// All ranks contribute, also the last one, which reads its own operand from its slot.
 fn host(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
     let all = 0..data.elements();
     if all.is_empty() {
@@ -75,7 +75,8 @@ fn host(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
     (0..place.rank).rev().for_each(|rank| s.fold(slot(rank), 0, result));
 }
 
-/// In each step a rank gives the piece that it has just folded and folds its own with what the one below gives: the piece after it.
+/// In each step a rank contributes the piece that it has just folded and folds its own with the contribution of the
+/// rank below: the piece after it.
 fn host_chain(data: &Reduction, place: Place, t: &Tuning, s: &mut Schedule) {
     let ranges: Vec<_> = host_ranges(data, t).collect();
     if ranges.is_empty() {
@@ -144,7 +145,8 @@ fn two_level(data: &Reduction, place: Place, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// The reduction of all hosts before this one, in memory of the schedule; `total` is this host's, on its last rank. None on the first.
+/// The reduction of all hosts before this one, in memory of the schedule; `total` is this host's, on its last rank.
+/// None on the first.
 pub(crate) fn before_host(
     data: &Reduction,
     total: Buffer,
@@ -167,7 +169,7 @@ pub(crate) fn before_host(
     Some(before)
 }
 
-/// Of a scan on each host, an exscan between hosts, and a tree on each host.
+/// The cost of a scan on each host, an exscan between hosts, and a tree on each host.
 pub(crate) fn cost_of_levels<A>(rows: &[Algorithm<A>], s: &Shape, t: &Tuning) -> f64 {
     let (hosts, within) = (t.known_hosts(), t.within());
     let levels = Shape { size: hosts.largest(), ..*s }.levels();

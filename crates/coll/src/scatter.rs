@@ -2,12 +2,13 @@
 //!
 //! | algorithm | source | rounds | bytes that a rank sends at most |
 //! |---|---|---|---|
-//! | host | the root's slot in the job's segment | ⌈n (p − 1) / limit⌉ host steps | n (p − 1) into the segment |
+//! | host | the root's slot in the job's segment | ⌈n (p − 1) / limit⌉ shm steps | n (p − 1) into the segment |
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ | n (p − 1) at the root |
-//! | two_level | to one rank a host in one message, and on from there | hosts / outstanding at the root | n (p − 1) at the root |
+//! | two_level | to one rank a host in one message, then on | hosts / outstanding at the root | n (p − 1) at the root |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n (p − 1) at the root |
 //!
-//! n is one block. The mirror of gather, also in that who passes on blocks of MPI_Scatterv is told their lengths first.
+//! n is one block. The mirror of gather, also in that a rank that forwards blocks of MPI_Scatterv receives their
+//! lengths first.
 
 use crate::algorithm::Algorithm;
 use crate::call::{Blocks, Data, Place};
@@ -28,9 +29,9 @@ pub(crate) struct Args<'a> {
     pub uniform: bool,
 }
 
-/// What a further message costs whose sender does nothing else and knows its length, while who passes blocks on is still told
-/// (fitted to docs/measurements/2026-11-23-collectives.md, Blocks of unlike lengths: the receivers' part does not
-/// count).
+/// The cost of a further message whose sender does nothing else and knows its length, while ranks that forward blocks
+/// still receive the lengths (fitted to docs/measurements/2026-11-23-collectives.md, Blocks of unlike lengths: the
+/// receivers' part does not count).
 const GIVEN_US: f64 = 0.15;
 
 impl<'a> Args<'a> {
@@ -166,7 +167,7 @@ fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// A leader gets the blocks of its host, packed in order.
+/// Receives the blocks of the leader's host, packed in order, and passes them on.
 fn pass_on(args: &Args, local: &Team, t: &Tuning, s: &mut Schedule) {
     let bytes = args.recv.bytes();
     let all = s.scratch_bytes(bytes * u64::from(local.place.size));
@@ -180,7 +181,7 @@ fn pass_on(args: &Args, local: &Team, t: &Tuning, s: &mut Schedule) {
     s.copy(block(local.place.rank), args.recv.span(Buffer::Recv));
 }
 
-/// At the root: blocks of hosts whose ranks follow each other leave from where they are, others are packed first.
+/// At the root: blocks of hosts whose ranks follow each other are sent from where they are, others are packed first.
 fn give_hosts(args: &Args, place: Place, leaders: &[u32], t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let bytes = args.send.bytes(place.rank);
@@ -222,7 +223,7 @@ fn binomial(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     s.copy(Span::bytes(subtree, 0, bytes), own);
 }
 
-/// A child's subtree is a run of ranks and leaves from where it is, but for the one that passes rank 0.
+/// A child's subtree is a run of ranks and is sent from where it is, except the one that wraps past rank 0.
 fn spread_from_root(args: &Args, place: Place, tree: Tree, s: &mut Schedule) {
     let passes_end = |child: &Child| child.span > place.size - child.rank;
     let wrapped = tree.children().find(passes_end).map(|child| pack_around(args, place, child, s));
@@ -247,7 +248,7 @@ fn pack_around(args: &Args, place: Place, child: Child, s: &mut Schedule) -> Spa
     Span::bytes(buffer, 0, end)
 }
 
-/// Blocks of unlike lengths: the lengths go down the tree first, to those that pass blocks on.
+/// Blocks of unlike lengths: the lengths are sent down the tree first, to ranks that forward blocks.
 fn binomial_of_any(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let (tree, edges, via_bytes) = (Tree::new(place, args.root), args.edges(place, t), t.limits.via_bytes);
     let Some(parent) = tree.parent() else { return spread_any_from_root(&edges, tree, via_bytes, s) };
@@ -273,7 +274,8 @@ fn binomial_of_any(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     });
 }
 
-/// The words of all ranks of a subtree but its own root, which knows its length; `offset` is where it begins in this one.
+/// The words of all ranks of a subtree but its own root, which knows its length; `offset` is the subtree's place in
+/// this one.
 fn below(ranks: u32, offset: u32, words: Buffer) -> Span {
     Span::bytes(words, WORD * u64::from(offset), WORD * u64::from(ranks - 1))
 }

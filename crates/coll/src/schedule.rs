@@ -1,32 +1,33 @@
 //! The language of schedules: spans of memory, steps on them, rounds of steps.
 //!
-//! A schedule is one rank's part of a collective. Rounds run in order. All communication steps of a
-//! round may be in flight at once; when all are complete its local steps run in the order given. Within a
-//! round nothing that a receive writes is touched by another communication step. Between two ranks
-//! messages match in the order in which both schedules list them (one tag a schedule is enough), and both
-//! ends name the same number of bytes. It must stay cheap to build: three flat vectors, reused by `clear`.
+//! A schedule is one rank's part of a collective. Rounds run in order. All communication steps of a round may be in
+//! flight at once; when all are complete its local steps run in the order given. Within a round no other communication
+//! step touches the memory that a receive writes. Between two ranks messages match in the order in which both schedules
+//! list them (one tag a schedule is enough), and both ends name the same number of bytes. It must stay cheap to build:
+//! three flat vectors, reused by `clear`.
 //!
-//! Who passes on blocks whose lengths only their two ends know is told them first: its schedule ends with words in scratch
-//! memory, and its `Sequel` plans the rest from them.
+//! A rank that forwards blocks does not know their lengths when the call is planned. Its schedule ends by receiving the
+//! lengths into scratch memory; its `Sequel` (a continuation) then plans the remaining rounds from them.
 //!
-//! Before it: the algorithms (`bcast`, `allreduce`, …). After it: the engine in `mpi`, and `check`.
+//! Used by the algorithms (`bcast`, `allreduce`, …), which write schedules, and by the engine in `mpi` and `check`,
+//! which run them.
 
 use crate::model::Limits;
 use std::fmt;
 use std::sync::Arc;
 
-/// Which memory a span lies in.
+/// The memory of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Buffer {
     /// The call's send buffer with its send type. Never written. Never named when the call is in place.
     Send,
     /// The call's receive buffer with its receive type; MPI_Bcast's one buffer is this one on every rank.
     Recv,
-    /// Temporary memory of the schedule: `Schedule::scratch()[i]` says how much.
+    /// Temporary memory of the schedule: `Schedule::scratch()[i]` has its size.
     Scratch(u8),
 }
 
-/// What a span's `at` and `count` are measured in.
+/// The unit of a span's `at` and `count`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// Elements: `count` elements of the buffer's type, the first one `at` extents after the buffer's
@@ -67,7 +68,7 @@ impl Span {
     }
 }
 
-/// Whose operand comes first: MPI operations need not commute.
+/// The order of the operands: MPI operations need not commute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
     /// `into = from op into`: MPI's user function called as `f(from, into)`.
@@ -96,21 +97,23 @@ pub enum Comm {
         from: u32,
         into: Span,
     },
-    /// A step of the whole communicator through the job's shared segment; alone in its round, but for the next two, which
-    /// belong to `HostStep::Exchange`.
+    /// A step of the whole communicator through the job's shared segment; alone in its round, but for the next two,
+    /// which belong to `HostStep::Exchange`.
     Host(HostStep),
-    /// A part of what this rank gives, from byte `at` of its slot on. All are read before anything is taken.
+    /// Writes a part of this rank's contribution into its slot, from byte `at` on. All are written before any slot is
+    /// read.
     Put {
         at: u64,
         from: Span,
     },
-    /// What `slot` holds from byte `at` on, once its rank has given. Taken in the order of the list, also from the own slot.
+    /// Reads from `slot` from byte `at` on, once its rank has written it. Reads happen in the order of the list, also
+    /// from the own slot.
     Take {
         slot: Giver,
         at: u64,
         into: Span,
     },
-    /// The same reduced into this rank's elements: `into = taken op into`.
+    /// Reads in the same way, and reduces into this rank's elements: `into = taken op into`.
     Fold {
         slot: Giver,
         at: u64,
@@ -125,19 +128,19 @@ pub struct Giver {
     pub bytes: u64,
 }
 
-/// Ranks as the one that speaks sees them.
+/// A set of ranks, relative to the rank that names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ranks {
     Nobody,
     One(u32),
     Below,
     Above,
-    /// Everybody else.
+    /// All other ranks.
     All,
 }
 
-/// A collective of ranks on one host through flags and small buffers of the job's shared segment. Every
-/// rank of the communicator has the same host steps in the same order, each at most `Limits::host_bytes`.
+/// A shm step: a collective of ranks on one host through flags and small buffers of the job's shared segment. Every
+/// rank of the communicator has the same shm steps in the same order, each at most `Limits::host_bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostStep {
     Barrier,
@@ -146,21 +149,22 @@ pub enum HostStep {
         root: u32,
         span: Span,
     },
-    /// The fold from the left in rank order, `((x0 op x1) op x2) …`; `into` is `Span::EMPTY` except at the
-    /// root. `from` and `into` may be the same span, else they do not overlap.
+    /// The fold from the left in rank order, `((x0 op x1) op x2) …`; `into` is `Span::EMPTY` except at the root. `from`
+    /// and `into` may be the same span, otherwise they do not overlap.
     Reduce {
         root: u32,
         from: Span,
         into: Span,
     },
-    /// The same fold, the same bits on every rank. Of two rounds that follow each other the second one's `from` may be taken
-    /// before the first one's `into` is there.
+    /// The same fold, with the same bits on every rank. Of two consecutive rounds, the second one's `from` may be read
+    /// before the first one's `into` is written.
     Allreduce {
         from: Span,
         into: Span,
     },
-    /// Ranks give and take: the round's other steps say what. Who has no readers gives nothing. `All` as `sources` says that
-    /// this rank takes something from, or waits for, each of the others.
+    /// An exchange through slots: this rank writes its slot (the round's `Put` steps) and reads slots (`Take`, `Fold`).
+    /// A rank without readers writes nothing. `All` as `sources` promises that this rank reads from, or waits for, each
+    /// of the others.
     Exchange {
         /// Bytes of this rank's slot.
         gives: u64,
@@ -176,26 +180,27 @@ pub enum Local {
     Copy { from: Span, into: Span },
     /// Spans of elements, as many in both, that do not overlap.
     Reduce { from: Span, into: Span, order: Order },
-    /// The eight bytes of a word that this rank tells others, into scratch memory.
+    /// Writes the eight bytes of a word that this rank sends to others into scratch memory.
     Say { word: u64, into: Span },
 }
 
-/// Bytes of a word that ranks tell each other, in the byte order of their machines.
+/// The bytes of a word that ranks send each other, in the byte order of their machines.
 pub const WORD: u64 = 8;
 
-/// Plans the rest of a schedule from the words that were told.
+/// Plans the rest of a schedule from the words received.
 type Plan = dyn Fn(&[u64], &mut Schedule) + Send + Sync;
 
-/// What follows the last round on a rank that could not know all when the call was planned.
+/// The continuation of a schedule: it plans the rest on a rank that could not know all when the call was planned.
 #[derive(Clone)]
 pub struct Sequel {
-    /// The words told, in scratch memory. Its rounds are over when they are read; the rest has scratch memory of its own.
+    /// The words received, in scratch memory. The rounds are over when they are read; the rest has scratch memory of
+    /// its own.
     pub told: Span,
     plan: Arc<Plan>,
 }
 
 impl Sequel {
-    /// Writes the rest into `schedule` (cleared first), from the words at `told`.
+    /// Writes the rest into `schedule` (cleared first), from the words `told`.
     pub fn plan(&self, told: &[u64], schedule: &mut Schedule) {
         schedule.clear();
         (self.plan)(told, schedule);
@@ -218,7 +223,7 @@ impl PartialEq for Sequel {
 
 impl Eq for Sequel {}
 
-/// What was told of a block is not what this rank expects: counts and types of the call do not agree.
+/// The length received for a block is not the one that this rank expects: counts and types of the call do not agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Misfit {
     pub from: u32,
@@ -241,7 +246,7 @@ pub struct Round<'a> {
     pub locals: &'a [Local],
 }
 
-/// Where a round's steps end in the flat vectors.
+/// The ends of a round's steps in the flat vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Mark {
     comms: u32,
@@ -259,7 +264,7 @@ pub struct Schedule {
     misfit: Option<Misfit>,
 }
 
-/// Reading: what the engine needs.
+/// Reading, for the engine.
 impl Schedule {
     pub fn new() -> Schedule {
         Schedule::default()
@@ -288,7 +293,7 @@ impl Schedule {
         (0..self.len()).map(|i| self.round(i))
     }
 
-    /// Whether all its communication is host steps.
+    /// Tells whether all its communication is shm steps.
     pub fn is_by_flags(&self) -> bool {
         !self.comms.iter().any(|step| matches!(step, Comm::Send { .. } | Comm::Recv { .. }))
     }
@@ -306,7 +311,7 @@ impl Schedule {
         self.misfit
     }
 
-    /// What the round after `round` contributes, if both are an Allreduce's steps with nothing between them.
+    /// The contribution of the round after `round`, if both are an Allreduce's steps with nothing between them.
     pub fn contributed_after(&self, round: usize) -> Option<Span> {
         let allreduced = |round: Round<'_>| match *round.comms {
             [Comm::Host(HostStep::Allreduce { from, .. })] => Some(from),
@@ -317,9 +322,9 @@ impl Schedule {
     }
 }
 
-/// Writing: what the algorithms need. Steps on empty spans are dropped, at both ends alike.
+/// Writing, for the algorithms. Steps on empty spans are dropped, at both ends alike.
 impl Schedule {
-    /// Empty again, its memory kept for the next call.
+    /// Empties the schedule; its memory is kept for the next call.
     pub fn clear(&mut self) {
         self.comms.clear();
         self.locals.clear();
@@ -364,7 +369,7 @@ impl Schedule {
         }
     }
 
-    /// A message without data: it says only that this rank has come so far.
+    /// Sends a message without data: it reports only that this rank has come so far.
     pub(crate) fn signal(&mut self, to: u32) {
         self.comm(Comm::Send { to, from: Span::EMPTY });
     }
@@ -373,7 +378,7 @@ impl Schedule {
         self.comm(Comm::Recv { from, into: Span::EMPTY });
     }
 
-    /// A host step and the round that it fills.
+    /// A shm step and the round that it fills.
     pub(crate) fn host(&mut self, step: HostStep) {
         self.end_round();
         self.comm(Comm::Host(step));
@@ -393,7 +398,7 @@ impl Schedule {
         }
     }
 
-    /// Waits for the giver also where nothing is taken.
+    /// Waits for the slot's rank also if nothing is read.
     #[inline]
     pub(crate) fn take(&mut self, slot: Giver, at: u64, into: Span) {
         self.comms.push(Comm::Take { slot, at, into });
@@ -404,7 +409,7 @@ impl Schedule {
         self.comms.push(Comm::Fold { slot, at, into });
     }
 
-    /// Data that are where they belong stay there.
+    /// Data that are in place already are not copied.
     #[inline]
     pub(crate) fn copy(&mut self, from: Span, into: Span) {
         if !from.is_empty() && from != into {
@@ -412,7 +417,7 @@ impl Schedule {
         }
     }
 
-    /// Writes `words` into scratch memory from byte `at` on, to be told to others; where they lie.
+    /// Writes `words`, which are to be sent to others, into scratch memory from byte `at` on; returns their span.
     pub(crate) fn say(&mut self, words: &[u64], buffer: Buffer, at: u64) -> Span {
         for (i, &word) in (0..).zip(words) {
             self.locals.push(Local::Say { word, into: Span::bytes(buffer, at + WORD * i, WORD) });
@@ -420,7 +425,7 @@ impl Schedule {
         Span::bytes(buffer, at, WORD * words.len() as u64)
     }
 
-    /// The last: what is planned from the words at `told`, at once if there are none.
+    /// Ends the schedule with a continuation: `plan` is called with the words at `told`, at once if there are none.
     pub(crate) fn then(&mut self, told: Span, plan: impl Fn(&[u64], &mut Schedule) + Send + Sync + 'static) {
         if told.is_empty() {
             plan(&[], self);
@@ -429,7 +434,7 @@ impl Schedule {
         }
     }
 
-    /// A block came that is not as long as it should be: it is left out.
+    /// Records that a block is not as long as expected: it is left out.
     pub(crate) fn misfits(&mut self, from: u32, told: u64, expected: u64) {
         self.misfit.get_or_insert(Misfit { from, told, expected });
     }
@@ -460,8 +465,8 @@ impl Schedule {
         }
     }
 
-    /// Rounds in which some of the ranks take part: `number` of each among them, and where their memory lies here. They have no
-    /// host steps.
+    /// Appends rounds in which some of the ranks take part: `number` of each among them, and the places of their memory
+    /// here. They have no shm steps.
     pub(crate) fn among(
         &mut self,
         number: impl Fn(u32) -> u32,
@@ -491,7 +496,7 @@ impl Schedule {
         }
     }
 
-    /// Closes the round after `done` messages, where as many may be under way.
+    /// Closes the round after `done` messages, if that is the most that may be in flight.
     pub(crate) fn end_window(&mut self, done: u32, limits: &Limits) {
         if done.is_multiple_of(limits.outstanding.max(1)) {
             self.end_round();

@@ -1,12 +1,12 @@
-//! Selection: which algorithm a call gets.
+//! Selection of the algorithm for a call.
 //!
-//! Every rank must come to the same answer from what every rank knows: the shape of the call, the model
-//! and the limits, which a job agrees on once. Costs are plain IEEE arithmetic in a fixed order, so equal
-//! inputs give equal choices on every machine. It never measures anything itself. An algorithm can be
-//! forced by name through its collective's parameter; where a forced one does not fit a call (a host
-//! algorithm across hosts, one that needs a commutative operation) the model chooses as if nothing was set.
+//! Every rank must make the same choice from what every rank knows: the shape of the call, the model and the limits,
+//! which a job agrees on once. Costs are plain IEEE arithmetic in a fixed order, so equal inputs give equal choices on
+//! every machine. It never measures anything itself. An algorithm can be forced by name through its collective's
+//! parameter; where a forced one does not fit a call (a host algorithm across hosts, one that needs a commutative
+//! operation) the model chooses as if nothing was set.
 //!
-//! Before it: `node`, which measures the figures, and `mpi`. After it: the algorithms' build functions.
+//! Used by `mpi`, and by `node`, which measures the figures; uses the algorithms' build functions.
 
 pub use crate::algorithm::ALWAYS_BY_FLAGS;
 use crate::algorithm::{Algorithm, choose, words};
@@ -25,7 +25,7 @@ use hawser_base::{Class, Error, Result};
 macro_rules! collectives {
     ($($name:ident, $table:expr, $param:literal, $functions:literal;)*) => {
         impl Collective {
-            /// The words that its parameter takes: "auto", then its algorithms.
+            /// The values of its parameter: "auto", then its algorithms.
             pub const fn algorithms(self) -> &'static [&'static str] {
                 match self {
                     $(Collective::$name => const { &words::<_, { $table.len() + 1 }>($table) }),*
@@ -73,7 +73,7 @@ collectives! {
 }
 
 impl Forced {
-    /// What the environment sets; a wrong name is an error that lists the right ones.
+    /// The algorithms that the environment forces; a wrong name is an error that lists the right ones.
     pub fn from_params() -> Result<Forced> {
         let mut forced = Forced::NONE;
         for (&collective, param) in Collective::ALL.iter().zip(PARAMS) {
@@ -82,7 +82,7 @@ impl Forced {
         Ok(forced)
     }
 
-    /// Whether nothing but `name` is forced on `collective`.
+    /// Tells whether no algorithm but `name` is forced on `collective`.
     pub fn leaves(&self, collective: Collective, name: &str) -> bool {
         let forced = usize::from(self.of(collective));
         forced == 0 || collective.algorithms()[forced] == name
@@ -99,7 +99,7 @@ impl Forced {
     }
 }
 
-/// Writes this rank's schedule for `call` into `schedule` (cleared first); the name of the algorithm.
+/// Writes this rank's schedule for `call` into `schedule` (cleared first); returns the name of the algorithm.
 pub fn plan(call: &Call, place: Place, tuning: &Tuning, schedule: &mut Schedule) -> &'static str {
     schedule.clear();
     let name = dispatch(call, place, tuning, schedule);

@@ -1,6 +1,6 @@
-//! What selection comes to, for people: a collective's algorithm by the length of its data.
+//! The results of selection, for people: a collective's algorithm by the length of its data.
 //!
-//! It asks `plan` as a call would. Before it: `hawser-info`.
+//! It calls `plan` as a collective would. Used by `hawser-info`.
 
 use crate::call::{Blocks, Call, Data, Ints, Neighbors, Place, Reduction};
 use crate::collective::Collective;
@@ -11,8 +11,8 @@ use crate::tuning::Tuning;
 /// The shortest and the longest data that are looked at, in bytes, by powers of two.
 const LENGTHS: std::ops::RangeInclusive<u32> = 3..=26;
 
-/// The algorithm of each length of data, where it is another one than before: the first length in bytes, and its name.
-/// Data: the vector of MPI_Bcast and of reductions, the block of one rank elsewhere.
+/// The algorithms by length of data: for each length at which the algorithm changes, that length in bytes, and its
+/// name. Data: the vector of MPI_Bcast and of reductions, the block of one rank elsewhere.
 pub fn choices(collective: Collective, size: u32, tuning: &Tuning) -> Vec<(u64, &'static str)> {
     let mut schedule = Schedule::new();
     let mut chosen = |bytes| plan(&call(collective, bytes), Place { rank: 0, size }, tuning, &mut schedule);

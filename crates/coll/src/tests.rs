@@ -1,7 +1,7 @@
 //! Every collective, by every algorithm, for every size from 1 to 64 and every root, against plain oracles.
 //!
-//! `movement` and `neighbor` judge bytes, `reductions` judges expressions, `inter` both between two groups, `rules` shows
-//! that the checker finds what it is for, `selection` that choices are right and that wrong names are refused.
+//! `movement` and `neighbor` judge bytes, `reductions` judges expressions, `inter` both between two groups, `rules`
+//! shows that the checker finds what it is for, `selection` that choices are right and that wrong names are refused.
 
 mod inter;
 mod movement;
@@ -29,11 +29,11 @@ fn counts(size: u32) -> Vec<u64> {
     all
 }
 
-/// A host step that takes few elements and a window of few messages, so that both are cut; blocks of unlike lengths of which some
-/// are passed on and some are not.
+/// A shm step that takes few elements and a window of few messages, so that both are cut; blocks of unlike lengths of
+/// which some are passed on and some are not.
 const LIMITS: Limits = Limits { host_bytes: 1024, outstanding: 3, via_bytes: 5 };
 
-/// Algorithms of host steps.
+/// Algorithms of shm steps.
 fn is_by_flags(name: &str) -> bool {
     name.starts_with("host")
 }
@@ -43,7 +43,7 @@ fn forced(collective: Collective, name: &str) -> Tuning<'static> {
     Tuning { one_host: is_by_flags(name), hosts: None, model: Model::SHARED_MEMORY, limits: LIMITS, forced }
 }
 
-/// The hosts of `size` ranks, in one of several ways: runs of three, runs of growing length, all around, nobody knows how.
+/// The hosts of `size` ranks, in one of several layouts: runs of three, runs of growing length, round robin, unknown.
 fn hosts(size: u32) -> Option<Hosts> {
     Hosts::new((0..size).map(|rank| match size % 4 {
         0 => rank / 3,
@@ -53,7 +53,7 @@ fn hosts(size: u32) -> Option<Hosts> {
     }))
 }
 
-/// Whether two levels fit, or what a host's flags are for.
+/// Tells whether two levels fit, or what a host's flags are for.
 fn fits(name: &str, size: u32, needs_order: bool) -> bool {
     match name {
         _ if is_by_flags(name) => size > 1,
@@ -66,7 +66,7 @@ fn algorithms(collective: Collective) -> &'static [&'static str] {
     &collective.algorithms()[1..]
 }
 
-/// What one rank brings to a run.
+/// The memory that one rank brings to a run.
 struct Part<'a> {
     call: Call<'a>,
     send: Memory,

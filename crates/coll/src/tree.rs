@@ -35,7 +35,7 @@ impl Tree {
         (self.v != 0).then(|| self.rank(self.v - self.low))
     }
 
-    /// How many ranks the subtree has, this one included.
+    /// The number of ranks of the subtree, this one included.
     pub fn span(&self) -> u32 {
         self.low.min(self.size - self.v)
     }
@@ -62,7 +62,8 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Where the blocks of its subtree lie, packed in relative order with all of this rank's, whose lengths are `lengths`.
+    /// The place of the blocks of its subtree, packed in relative order with all of this rank's, whose lengths are
+    /// `lengths`.
     pub fn blocks(&self, lengths: &[u64], packed: Buffer) -> Span {
         let (before, rest) = lengths.split_at(self.offset as usize);
         Span::bytes(packed, before.iter().sum(), rest[..self.span as usize].iter().sum())

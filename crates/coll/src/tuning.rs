@@ -1,7 +1,7 @@
-//! All that selection and building know beside the call: the hosts, the model, the limits, and what is forced.
+//! The inputs of selection and building beside the call: the hosts, the model, the limits, and the forced algorithms.
 //!
-//! It must be equal on all ranks of a communicator. Before it: `mpi`, which makes one for each communicator. After it:
-//! `select`, and the algorithms, which ask it what fits.
+//! It must be equal on all ranks of a communicator. Used by `mpi`, which makes one for each communicator, by `select`,
+//! and by the algorithms, which look up what fits.
 
 use crate::collective::Collective;
 use crate::hosts::Hosts;
@@ -10,9 +10,9 @@ use crate::model::{Limits, Model, Shape};
 /// One value a communicator, equal on its ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning<'a> {
-    /// All members are on one host and share the job's segment there: host steps are possible.
+    /// All members are on one host and share the job's segment there: shm steps are possible.
     pub one_host: bool,
-    /// Where the members are, if some share a host and some do not.
+    /// The hosts of the members, if some share a host and some do not.
     pub hosts: Option<&'a Hosts>,
     pub model: Model,
     pub limits: Limits,
@@ -20,28 +20,28 @@ pub struct Tuning<'a> {
 }
 
 impl<'a> Tuning<'a> {
-    /// What holds among ranks of one host.
+    /// The tuning among ranks of one host.
     pub(crate) fn within(&self) -> Tuning<'a> {
         Tuning { model: Model::SHARED_MEMORY, ..self.between() }
     }
 
-    /// What holds between the leaders.
+    /// The tuning between the leaders.
     pub(crate) fn between(&self) -> Tuning<'a> {
         Tuning { one_host: false, hosts: None, ..*self }
     }
 
-    /// For the rows "two_level", of whose calls `fits` has found that there are hosts.
+    /// The hosts, for the rows "two_level": `fits` has found that there are some.
     pub(crate) fn known_hosts(&self) -> &'a Hosts {
         self.hosts.expect("two levels were found to fit")
     }
 
-    /// Whether two levels keep the order of ranks.
+    /// Tells whether two levels keep the order of ranks.
     pub(crate) fn has_hosts_in_order(&self) -> bool {
         self.hosts.is_some_and(Hosts::is_in_order)
     }
 }
 
-/// Which algorithm is forced for each collective; 0 is none. Read once a process, never in a call.
+/// The algorithm that is forced for each collective; 0 is none. Read once a process, never in a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forced([u8; Collective::ALL.len()]);
 
@@ -60,23 +60,24 @@ impl Forced {
     }
 }
 
-/// Whether a slot has room for the whole vector, or the longest block.
+/// Tells whether a slot has room for the whole vector, or the longest block.
 pub(crate) fn is_one_step(s: &Shape, t: &Tuning) -> bool {
     s.host && s.bytes <= t.limits.host_bytes
 }
 
-/// Whether a slot has room for a block of each other rank.
+/// Tells whether a slot has room for a block of each other rank.
 pub(crate) fn fits_slot(s: &Shape, t: &Tuning) -> bool {
     s.host && s.bytes.saturating_mul(u64::from(s.size) - 1) <= t.limits.host_bytes
 }
 
-/// Where ranks share a core: blocks that go through flags to or from a root are at least so long, since who waits for a
-/// flag waits for its turn as for a message; and no more ranks share it, since messages of that length are then read
-/// where they lie (`dev-shm`), without a turn for each step (measured, docs/measurements/2026-11-23-collectives.md).
+/// With more ranks than cores, rooted collectives use flags only for blocks of at least CROWDED_FROM bytes, since
+/// waiting for a flag costs a context switch as waiting for a message does; and only with fewer than CROWDED_LOAD ranks
+/// a core, since with more, messages of that length are faster: the receiver reads them in place (`dev-shm`), without a
+/// switch for each step (measured, docs/measurements/2026-11-23-collectives.md).
 const CROWDED_FROM: u64 = 64 << 10;
 const CROWDED_LOAD: f64 = 4.0;
 
-/// Whether blocks go through flags to or from a root.
+/// Tells whether blocks pass through flags to or from a root.
 pub(crate) fn is_rooted_by_flags(s: &Shape, t: &Tuning) -> bool {
     let load = t.model.load;
     s.host && s.uniform && (load <= 1.0 || load < CROWDED_LOAD && s.bytes >= CROWDED_FROM)

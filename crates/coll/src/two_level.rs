@@ -1,7 +1,7 @@
-//! The parts of a collective on two levels, one between the hosts' leaders and one on each host: what they cost, and
-//! how they are appended to a schedule.
+//! The parts of a collective on two levels, one between the hosts' leaders and one on each host: their costs, and how
+//! they are appended to a schedule.
 //!
-//! Before it: the rows "two_level" of the tables. After it: the tables' other rows, for the parts.
+//! Used by the rows "two_level" of the tables; uses the tables' other rows, for the parts.
 
 use crate::algorithm::{Algorithm, choose};
 use crate::hosts::Team;
@@ -18,14 +18,14 @@ impl Team<'_> {
     }
 }
 
-/// What it costs to go down, or up, both levels of a tree: between leaders, and on the largest host.
+/// The cost of both levels of a tree, down or up: between leaders, and on the largest host.
 pub(crate) fn cost_of_both<A>(rows: &[Algorithm<A>], shape: &Shape, tuning: &Tuning) -> f64 {
     let hosts = tuning.known_hosts();
     cost_among(rows, shape, hosts.count(), &tuning.between())
         + cost_among(rows, shape, hosts.largest(), &tuning.within())
 }
 
-/// The same for a block of each rank that ends or begins at one: `shape.bytes` is one block.
+/// The same for a block of each rank that is sent to one rank or from it: `shape.bytes` is one block.
 pub(crate) fn cost_of_blocks(shape: &Shape, tuning: &Tuning) -> f64 {
     let (hosts, within, between) = (tuning.known_hosts(), tuning.within().model, &tuning.model);
     let (count, largest) = (f64::from(hosts.count()), f64::from(hosts.largest()));

@@ -1,7 +1,7 @@
-//! What packing costs beside memcpy: layouts by block length, the price of a fragment, and reductions.
+//! The cost of packing compared with memcpy: layouts by block length, the price of a fragment, and reductions.
 //!
-//! `cargo run --release -p hawser-datatype --example pack_speed`. Figures are medians of many rounds over
-//! data that stays in the second-level cache.
+//! `cargo run --release -p hawser-datatype --example pack_speed`. Figures are medians of many rounds over data that
+//! stays in the second-level cache.
 
 use hawser_base::UserMem;
 use hawser_datatype::{Basic, Datatype, Form, Op, Reduction, UserPtr};
@@ -106,7 +106,7 @@ fn build(made: hawser_base::Result<Arc<Datatype>>) -> Arc<Datatype> {
     made.unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// What a fragment costs beyond its bytes: 64 bytes at random offsets.
+/// The cost of a fragment beyond its bytes: 64 bytes at random offsets.
 fn fragments(source: &mut [u8], packed: &mut [u8]) {
     let double = Datatype::basic(Basic::Double);
     let n = ROUND_BYTES as i64 / 8;

@@ -1,6 +1,6 @@
 //! Types for parts of multidimensional arrays: MPI_Type_create_subarray and _darray (MPI-5.0 §5.1.3-4).
 //!
-//! Both are nested repetitions with the bounds of the whole array. Before it: `abi`; after it: `shape`.
+//! Both are nested repetitions with the bounds of the whole array. Used by `abi`; uses `shape`.
 
 use crate::bounds::{add, mul};
 use crate::contents::{Form, Recipe};
@@ -147,8 +147,8 @@ fn check_darray(grid: &Darray) -> Result<Vec<i64>> {
     Ok(grid.psizes.iter().map(coordinate).collect())
 }
 
-/// How dimension `i` is dealt out: elements in a block, and processes that take turns. BLOCK is one turn
-/// of large blocks, NONE is one process alone.
+/// The distribution of dimension `i`: elements in a block, and processes that take turns. BLOCK is one turn of large
+/// blocks, NONE is one process alone.
 fn dealt(grid: &Darray, i: usize) -> Result<(i64, i64)> {
     let (gsize, procs) = (grid.gsizes[i], grid.psizes[i]);
     if let Darg::Size(size) = grid.dargs[i]

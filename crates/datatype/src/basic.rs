@@ -3,7 +3,7 @@
 //!
 //! It never knows a handle value: `abi-std` and `abi-mpich` map theirs to a [`Basic`].
 
-/// How a value lies in memory.
+/// The representation of a value in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Repr {
     I8,
@@ -245,7 +245,7 @@ impl Basic {
     }
 }
 
-/// Where the index of a pair lies: at the first place behind the value that its alignment allows.
+/// The offset of the index of a pair: the first place behind the value that its alignment allows.
 pub(crate) const fn pair_index_at(value: Basic, index: Basic) -> u64 {
     value.size().next_multiple_of(index.align())
 }

@@ -1,7 +1,7 @@
 //! The constructors of derived types (MPI-5.0 §5.1.2): arguments checked, shape computed.
 //!
-//! A constructor with `int` arguments and its `_c` form with MPI_Count are one function here; [`Form`]
-//! only remembers which of them was called, for MPI_Type_get_contents. Before it: `abi`; after it: `shape`.
+//! A constructor with `int` arguments and its `_c` form with MPI_Count are one function here; [`Form`] only remembers
+//! which of them was called, for MPI_Type_get_contents. Used by `abi`; uses `shape`.
 
 use crate::bounds::mul;
 use crate::contents::{Form, Recipe};
@@ -119,7 +119,7 @@ fn equal_blocks(length: i64, disps: &[i64], unit: i64, old: &Datatype) -> Result
     Shape::join(list.iter().map(|&(disp, copies)| (disp, copies, &old.shape)))
 }
 
-/// A block's displacement in bytes and its number of copies. An empty block may lie anywhere.
+/// A block's displacement in bytes and its number of copies. An empty block may be anywhere.
 fn block(length: i64, disp: i64, unit: i64) -> Result<(i64, u64)> {
     match block_length(length)? {
         0 => Ok((0, 0)),

@@ -1,8 +1,8 @@
-//! How a type was made, with the arguments as they were given: MPI_Type_get_envelope and _contents
-//! (MPI-5.0 §5.1.13).
+//! The constructor of a type, with the arguments as they were given: MPI_Type_get_envelope and _contents (MPI-5.0
+//! §5.1.13).
 //!
-//! Constants of an ABI (orders, distributions, MPI_UNDEFINED) stay symbols in [`Argument`]; `abi` turns
-//! them into numbers. After it: `elements` and `external32`, which read the recipe as a signature.
+//! Constants of an ABI (orders, distributions, MPI_UNDEFINED) stay symbols in [`Argument`]; `abi` turns them into
+//! numbers. Used by `elements` and `external32`, which read the recipe as a signature.
 
 use crate::array::{Darg, Darray, Distribution, Order};
 use crate::basic::Basic;
@@ -92,8 +92,8 @@ pub enum Argument {
     Undefined,
 }
 
-/// What MPI_Type_get_envelope(_c) returns. `form` tells whether the function without `_c` may ask: it may
-/// not when the type was made with MPI_Count arguments.
+/// The result of MPI_Type_get_envelope(_c). `form` tells whether the function without `_c` may be used: it may not when
+/// the type was made with MPI_Count arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Envelope {
     pub combiner: Combiner,
@@ -104,7 +104,7 @@ pub struct Envelope {
     pub types: usize,
 }
 
-/// What MPI_Type_get_contents(_c) returns, each array in the order of MPI-5.0 §5.1.13.
+/// The result of MPI_Type_get_contents(_c), each array in the order of MPI-5.0 §5.1.13.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
     pub integers: Vec<Argument>,

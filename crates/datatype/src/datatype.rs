@@ -1,7 +1,7 @@
 //! A datatype: its shape, its size and how it was made. Immutable but for the commit flag, shared by `Arc`.
 //!
-//! Names, attributes and reference counts seen by the application are `mpi`'s. Before it: `construct`
-//! and its neighbours make types; after it: `pack`, `elements`, `contents`, `reduce` use them.
+//! Names, attributes and reference counts seen by the application are `mpi`'s. `construct` and its neighbours make
+//! types; `pack`, `elements`, `contents`, `reduce` use them.
 
 use crate::basic::{Basic, Repr};
 use crate::contents::{Form, Recipe};
@@ -11,8 +11,8 @@ use hawser_base::{Class, Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock};
 
-/// How deep types may be built on types. Walks and drops recurse as deep as types nest; at some 200 bytes
-/// a level this stays within the smallest stacks that threads are given (256 KiB).
+/// The deepest nesting of types built on types. Walks and drops recurse as deep as types nest; at some 200 bytes a
+/// level this stays within the smallest stacks that threads are given (256 KiB).
 const MAX_NESTING: u32 = 512;
 
 pub struct Datatype {
@@ -165,7 +165,7 @@ impl Datatype {
         self.external_size
     }
 
-    /// Where the data of `count` elements lies when that is one run: its displacement and its length.
+    /// The displacement and length of the data of `count` elements, if that is one run.
     #[inline]
     pub fn is_contiguous(&self, count: u64) -> Option<(i64, u64)> {
         if self.dense {
@@ -180,7 +180,8 @@ impl Datatype {
 
     /// MPI_Type_commit. Types are compiled when they are made, so that only the promise remains.
     pub fn commit(&self) {
-        // Nothing is published with the flag: the type is immutable, and whoever shares it orders that.
+        // Relaxed: nothing is published with the flag. The type is immutable, and code that shares it between threads
+        // orders that.
         self.committed.store(true, Relaxed);
     }
 
@@ -240,7 +241,7 @@ impl Datatype {
         self.shape.layout.0.as_ref().map_or(0, |(_, node)| node.runs())
     }
 
-    /// Whether any number of elements is one run.
+    /// Tells whether any number of elements is one run.
     pub(crate) fn is_dense(&self) -> bool {
         self.dense
     }
@@ -252,8 +253,8 @@ impl std::fmt::Debug for Datatype {
     }
 }
 
-/// Basic elements and external bytes of copies of a type. Without data there are none, however many
-/// copies of a marker were asked for.
+/// Basic elements and external bytes of copies of a type. Without data there are none, however many copies of a marker
+/// are requested.
 fn copies_of(copies: u64, of: &Datatype) -> (u64, u64) {
     if of.size == 0 { (0, 0) } else { (copies * of.elements, copies * of.external_size) }
 }

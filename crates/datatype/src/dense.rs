@@ -5,7 +5,7 @@ use crate::datatype::Datatype;
 use crate::user::UserPtr;
 use hawser_base::UserMem;
 
-/// Bytes of one element of each predefined type whose elements lie without gaps; 0 for the others.
+/// Bytes of one element of each predefined type whose elements have no gaps; 0 for the others.
 static DENSE: [u8; Basic::ALL.len()] = {
     let mut sizes = [0; Basic::ALL.len()];
     let mut i = 0;
@@ -20,14 +20,14 @@ static DENSE: [u8; Basic::ALL.len()] = {
 };
 
 impl Basic {
-    /// The memory of `count` elements at `user` if they lie without gaps and fit memory at all.
+    /// The memory of `count` elements at `user` if they have no gaps and fit memory at all.
     #[inline(always)]
     pub fn memory<'a>(self, user: UserPtr<'a>, count: u64) -> Option<UserMem<'a>> {
         let len = u64::from(DENSE[self as usize]) * (count & u64::from(u32::MAX));
         if len == 0 || count > u64::from(u32::MAX) {
             return None;
         }
-        // SAFETY: all bytes of `count` elements were vouched for by whoever made the UserPtr.
+        // SAFETY: the maker of the UserPtr vouched for all bytes of `count` elements.
         Some(unsafe { user.view(0, len as usize) })
     }
 }
@@ -37,7 +37,7 @@ impl Datatype {
     #[inline]
     pub fn memory<'a>(&self, user: UserPtr<'a>, count: u64) -> Option<UserMem<'a>> {
         let (disp, len) = self.is_contiguous(count)?;
-        // SAFETY: all bytes of `count` elements were vouched for by whoever made the UserPtr.
+        // SAFETY: the maker of the UserPtr vouched for all bytes of `count` elements.
         Some(unsafe { user.view(disp, len as usize) })
     }
 }

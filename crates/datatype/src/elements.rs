@@ -12,7 +12,7 @@ use crate::datatype::Datatype;
 pub(crate) enum Signature<'a> {
     Basic(Basic),
     Pair(Basic, Basic),
-    /// So many of one type.
+    /// A number of copies of one type.
     Repeat(u64, &'a Datatype),
     /// Block lengths and members of a struct.
     Record(&'a [i64], &'a [std::sync::Arc<Datatype>]),

@@ -1,8 +1,8 @@
 //! The external32 representation (MPI-5.0 §14.5.2): big-endian, with sizes of its own, the same everywhere.
 //!
-//! Values go through a small buffer in native form, since the order of packed bytes is the order of the
-//! signature. What does not fit (a `long` or a `wchar_t` is narrower there) is an error, never cut.
-//! Before it: `mpi` (MPI_Pack_external and the like) and, later, file access.
+//! Values go through a small buffer in native form, since the order of packed bytes is the order of the signature. A
+//! value that does not fit (a `long` or a `wchar_t` is narrower there) is an error, never cut. Used by `mpi`
+//! (MPI_Pack_external and the like) and, later, file access.
 
 use crate::basic::{Basic, Repr};
 use crate::datatype::Datatype;
@@ -147,7 +147,7 @@ fn from_external(basic: Basic, external: &[u8], native: &mut [u8]) {
     }
 }
 
-/// Bytes that are reversed together: half a complex number, else all.
+/// The number of bytes that are reversed together: half a complex number, otherwise all.
 fn part_len(repr: Repr, size: usize) -> usize {
     match repr {
         Repr::ComplexF16 | Repr::ComplexF32 | Repr::ComplexF64 | Repr::ComplexF128 => size / 2,
@@ -159,8 +159,8 @@ fn is_signed(repr: Repr) -> bool {
     matches!(repr, Repr::I8 | Repr::I16 | Repr::I32 | Repr::I64 | Repr::I128)
 }
 
-/// Whether a little-endian integer loses nothing when only its first `kept` bytes stay. A wchar_t (the
-/// only one of four bytes) keeps two, unsigned; a long keeps four.
+/// Tells whether a little-endian integer loses nothing when only its first `kept` bytes stay. A wchar_t (the only one
+/// of four bytes) keeps two, unsigned; a long keeps four.
 fn narrows(repr: Repr, native: &[u8], kept: usize) -> bool {
     let fill = if is_signed(repr) && repr != Repr::I32 && native[kept - 1] & 0x80 != 0 { 0xff } else { 0 };
     native[kept..].iter().all(|&b| b == fill)

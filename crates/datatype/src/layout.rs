@@ -1,8 +1,8 @@
-//! Where the data of a type lies, compiled: loops stay loops, neighbours are merged, dense data is one run.
+//! The layout of a type's data, compiled: loops stay loops, neighbours are merged, dense data is one run.
 //!
-//! Trees are immutable and share their subtrees, so that a type built on others costs only what is new.
-//! Offsets count packed bytes, displacements count from the buffer's address. Before it: `shape`, which
-//! builds; after it: `walk`, which goes over a clipped part.
+//! Trees are immutable and share their subtrees, so that a type built on others costs only what is new. Offsets count
+//! packed bytes, displacements count from the buffer's address. Built by `shape`; used by `walk`, which goes over a
+//! clipped part.
 
 use crate::bounds::{add, add_size, mul, mul_size, too_large};
 use hawser_base::Result;
@@ -42,7 +42,7 @@ impl Node {
         }
     }
 
-    /// How many runs it has. Each holds a byte at least, so this never exceeds the size.
+    /// The number of runs. Each has a byte at least, so this never exceeds the size.
     pub fn runs(&self) -> u64 {
         match self {
             Node::Strided { count, .. } => *count,
@@ -60,7 +60,7 @@ impl Node {
         }
     }
 
-    /// Whether it is a list of runs, with no patterns below it.
+    /// Tells whether it is a list of runs, with no patterns below it.
     #[inline]
     pub fn is_flat(&self) -> bool {
         matches!(self, Node::Strided { .. } | Node::Listed { .. } | Node::Ragged { .. })
@@ -124,7 +124,7 @@ impl Layout {
     }
 }
 
-/// What a sequence is built from.
+/// A part from which a sequence is built.
 enum Piece {
     Run { disp: i64, len: u64 },
     Pattern { disp: i64, node: Arc<Node> },

@@ -1,8 +1,8 @@
-//! Packing and unpacking any part of a message: `count` elements of a type at a buffer are one stream of
-//! packed bytes, and a fragment is a piece of that stream, asked for in any order.
+//! Packing and unpacking any part of a message: `count` elements of a type at a buffer are one stream of packed bytes,
+//! and a fragment is a piece of that stream; fragments may be requested in any order.
 //!
-//! Nothing is kept between fragments but a position (see `walk`). Before it: `mpi` and `transport`, which
-//! cut messages into fragments; after it: `block_copy`.
+//! Nothing is kept between fragments but a position (see `walk`). Used by `mpi` and `transport`, which cut messages
+//! into fragments; uses `block_copy`.
 
 use crate::block_copy::{Direction, Gather, Scatter, listed, members, strided};
 use crate::datatype::Datatype;
@@ -20,8 +20,8 @@ struct Copier<'a, D> {
     direction: PhantomData<D>,
 }
 
-// Every copy below is inside its buffers: `transfer` asks `walk` for exactly as many bytes as the packed
-// side holds, and the user's side was vouched for by whoever made the UserPtr.
+// Every copy below is inside its buffers: `transfer` requests from `walk` exactly as many bytes as the packed side
+// holds, and the maker of the UserPtr vouched for the user's side.
 impl<D: Direction> Sink for Copier<'_, D> {
     #[inline(always)]
     fn run(&mut self, disp: i64, len: u64) {
@@ -123,7 +123,7 @@ impl Datatype {
     }
 }
 
-/// What lies behind `position`.
+/// The memory behind `position`.
 pub(crate) fn room(buffer: UserMem<'_>, position: usize) -> Result<UserMem<'_>> {
     if position > buffer.len() {
         let text = format!("position {position} lies behind the end of the pack buffer of {} bytes", buffer.len());
@@ -132,9 +132,9 @@ pub(crate) fn room(buffer: UserMem<'_>, position: usize) -> Result<UserMem<'_>> 
     Ok(buffer.slice(position, buffer.len() - position))
 }
 
-/// A message and how far it has been packed or unpacked: for fragments that follow each other. Only the
-/// position is kept: finding its place in the layout again costs some 30 to 100 ns a fragment, where a
-/// place that is kept would have to be told of every fragment that goes another way.
+/// A message and the position up to which it has been packed or unpacked, for consecutive fragments. Only the position
+/// is kept: finding its place in the layout again costs some 30 to 100 ns a fragment, and a place that is kept would
+/// have to be updated for every fragment that takes another path.
 #[derive(Clone)]
 pub struct Cursor<'a> {
     datatype: Arc<Datatype>,

@@ -1,5 +1,5 @@
-//! Types chosen by what they can hold: Fortran's selected kinds, MPI_Type_match_size (MPI-5.0 §19.1.5) and
-//! the pairs of MPI_Type_get_value_index (§6.9.4): those that have a name. The standard lets a library have more without one; MPICH
+//! Types chosen by what they can hold: Fortran's selected kinds, MPI_Type_match_size (MPI-5.0 §19.1.5) and the pairs of
+//! MPI_Type_get_value_index (§6.9.4): those that have a name. The standard lets a library have more without one; MPICH
 //! and Open MPI have none, and mpi4py 4.1.2 cannot take one apart, nor pickle it.
 //!
 //! The kinds are gfortran's on x86-64. Equal arguments must give equal handles: `mpi` keeps that table.

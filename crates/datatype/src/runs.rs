@@ -1,6 +1,6 @@
 //! The runs of a message as addresses see them: for single-copy transfers and MPIX_Type_iov.
 //!
-//! Runs come in packed order and are not merged across copies of a pattern. After it: `dev-shm`
+//! Runs come in packed order and are not merged across copies of a pattern. Used by `dev-shm`
 //! (process_vm_readv) and `abi`.
 
 use crate::datatype::Datatype;
@@ -28,7 +28,7 @@ impl Datatype {
         Runs { datatype: self, count, offset, total: self.packed_size(count) }
     }
 
-    /// How many runs [`Datatype::runs`] gives from offset 0 on; capped where no memory could hold them.
+    /// The number of runs that [`Datatype::runs`] gives from offset 0 on; capped where no memory could hold them.
     pub fn run_count(&self, count: u64) -> u64 {
         if self.is_dense() { u64::from(self.packed_size(count) > 0) } else { self.runs_in_one().saturating_mul(count) }
     }
@@ -45,7 +45,7 @@ impl Datatype {
         }
     }
 
-    /// How many runs of `count` elements end within the first `bytes` packed bytes (MPIX_Type_iov_len).
+    /// The number of runs of `count` elements that end within the first `bytes` packed bytes (MPIX_Type_iov_len).
     pub fn runs_within(&self, count: u64, bytes: u64) -> u64 {
         let (mut low, mut high) = (0, self.run_count(count));
         // Starts ascend: the runs that end by then are those whose successor starts by then.

@@ -1,12 +1,13 @@
-//! Temporary memory for typed data: what collectives need between a receive and a reduction.
+//! Temporary memory for typed data, which collectives need between a receive and a reduction.
 //!
-//! It belongs to the library, but is laid out and used like an application's buffer, gaps included, since
-//! the application's reduction functions work on it. Zero until written. It only grows.
+//! It belongs to the library, but is laid out and used like an application's buffer, gaps included, since the
+//! application's reduction functions work on it. Zero until written. It only grows.
 //!
 //! A view either borrows it ([`Scratch::bytes`]) or is lent to an operation that ends later ([`Scratch::lend`]). The
-//! type of a lent view does not say when its memory may go. So memory that was lent is never freed, unless its owner,
-//! `mpi`, has said that all these operations are over ([`Scratch::returned`]), and somebody has vouched that owners say
-//! so only when it is true ([`trust_owners`]). A scratch that grows or goes before is left to the operations for good.
+//! type of a lent view does not tell when its memory may be freed. So memory that was lent is never freed, unless its
+//! owner, `mpi`, has declared that all these operations are over ([`Scratch::returned`]), and a caller of
+//! [`trust_owners`] has vouched that owners declare so only when it is true. A scratch that grows or is dropped before
+//! leaves its memory to the operations for good.
 
 use crate::datatype::Datatype;
 use crate::user::UserPtr;
@@ -20,7 +21,8 @@ struct Line(#[allow(dead_code)] [u8; LINE]);
 
 const LINE: usize = 64;
 
-/// Whether somebody has vouched for the owners. Its partner is itself: nothing else depends on the order of its store.
+/// The owners were vouched for ([`trust_owners`]). Its partner is itself: nothing else depends on the order of its
+/// store.
 static TRUSTED: AtomicBool = AtomicBool::new(false);
 
 /// Lets [`Scratch::returned`] free what was lent: until this is called, such memory is kept for good.
@@ -32,11 +34,11 @@ pub unsafe fn trust_owners() {
     TRUSTED.store(true, Relaxed);
 }
 
-/// See the module.
+/// Temporary memory for typed data.
 #[derive(Default)]
 pub struct Scratch {
     lines: Box<[Line]>,
-    /// Whether an operation may still use the lines.
+    /// An operation may still use the lines.
     lent: bool,
 }
 
@@ -47,7 +49,7 @@ impl Drop for Scratch {
 }
 
 impl Scratch {
-    /// Makes it at least `bytes` long. What was in it may be lost.
+    /// Makes it at least `bytes` long. Its contents may be lost.
     pub fn reserve(&mut self, bytes: usize) {
         let lines = bytes.div_ceil(LINE);
         if lines > self.lines.len() {
@@ -56,7 +58,8 @@ impl Scratch {
         }
     }
 
-    /// Takes other memory. What was lent is not freed: it is lost to us, and no operation writes to memory of others.
+    /// Takes other memory. Memory that was lent is not freed: it is lost to us, and no operation writes to memory of
+    /// others.
     fn replace(&mut self, lines: Box<[Line]>) {
         let old = std::mem::replace(&mut self.lines, lines);
         if std::mem::take(&mut self.lent) {
@@ -107,8 +110,8 @@ impl Scratch {
         unsafe { UserMem::new(mem.as_ptr(), mem.len()) }
     }
 
-    /// How many bytes `elements` needs, and by how many bytes element 0 lies before their start, as a multiple
-    /// of a line so that every member keeps its alignment.
+    /// The number of bytes that `elements` needs, and the number of bytes by which element 0 lies before their start,
+    /// as a multiple of a line so that every member keeps its alignment.
     fn room(datatype: &Datatype, count: u64) -> (usize, i64) {
         if count == 0 {
             return (0, 0);
@@ -132,7 +135,7 @@ impl Scratch {
     pub fn elements(&mut self, at: usize, datatype: &Datatype, count: u64) -> UserPtr<'_> {
         let (bytes, front) = Self::room(datatype, count);
         let mem = self.bytes(at, bytes);
-        // SAFETY: all data of the elements lies in the bytes that `room` counted, which are ours (see `bytes`).
+        // SAFETY: all data of the elements is in the bytes that `room` counted, which are ours (see `bytes`).
         unsafe { UserPtr::new(mem.as_ptr()) }.moved(front.wrapping_neg())
     }
 
@@ -180,7 +183,7 @@ mod tests {
         assert_eq!(out, packed);
     }
 
-    /// Memory that an operation may still write to is given to nobody else.
+    /// Memory that an operation may still write to is not reused.
     #[test]
     fn what_was_lent_is_kept_until_it_is_returned() {
         let mut scratch = Scratch::default();

@@ -1,7 +1,6 @@
-//! Bounds and layout together: what every constructor computes, by four operations (repeat, join, move,
-//! resize).
+//! Bounds and layout together: what every constructor computes, by four operations (repeat, join, move, resize).
 //!
-//! It checks no argument; `construct` and `array` do that first. After it: `datatype`.
+//! It checks no argument; `construct` and `array` do that first. Used by `datatype`.
 
 use crate::basic::{Basic, Repr, pair_index_at};
 use crate::bounds::{Bounds, add};

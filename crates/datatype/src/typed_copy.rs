@@ -1,8 +1,8 @@
-//! Copies a message from one buffer and type to another buffer and type of this process: a message to
-//! oneself, and the local parts of collectives.
+//! Copies a message from one buffer and type to another buffer and type of this process: a message to oneself, and the
+//! local parts of collectives.
 //!
-//! Where one side is one run, the other side is packed or unpacked straight from it; else bytes go through
-//! a buffer that stays in the first-level cache. Truncation is reported, not judged: `mpi` raises it.
+//! If one side is one run, the other side is packed or unpacked straight from it; otherwise bytes pass through a buffer
+//! that stays in the first-level cache. Truncation is reported, not judged: `mpi` raises it.
 
 use crate::datatype::Datatype;
 use crate::user::UserPtr;
@@ -11,7 +11,7 @@ use hawser_base::{SharedMem, UserMem};
 /// Half of a usual first-level cache's ways stay free for the two users' sides.
 const CHUNK_BYTES: usize = 8 << 10;
 
-/// What a copy moved, and whether the source had more.
+/// The bytes that a copy moved, and whether the source had more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Copied {
     pub bytes: u64,

@@ -1,11 +1,11 @@
-//! Addresses at the two sides of packing: the application's buffer, where a layout spreads around an
-//! address in both directions, and the packed bytes, which lie in one piece.
+//! Addresses at the two sides of packing: the application's buffer, where a layout spreads around an address in both
+//! directions, and the packed bytes, which are in one piece.
 //!
-//! A [`UserPtr`] is an address without an end: how far its memory goes is known to the application alone, and no
-//! check here could find out. So its maker's promise is a wide one, and `unsafe`: it covers whatever the safe code
-//! between (`mpi`) does with the address, and that code in turn names no more than the call's own arguments do, for
-//! no longer than the operation lasts. Where the memory is ours (`Scratch`, [`UserPtr::over`]) its end is known, and
-//! checked. Before it: `abi`; after it: `pack`.
+//! A [`UserPtr`] is an address without an end: only the application knows how far its memory goes, and no check here
+//! could find out. So its maker's promise is a wide one, and `unsafe`: it covers whatever the safe code between (`mpi`)
+//! does with the address, and that code in turn names no more than the call's own arguments do, for no longer than the
+//! operation lasts. Where the memory is ours (`Scratch`, [`UserPtr::over`]) its end is known, and checked. Used by
+//! `abi` and `pack`.
 
 use hawser_base::{SharedMem, UserMem};
 use std::marker::PhantomData;
@@ -28,10 +28,10 @@ impl<'a> UserPtr<'a> {
     }
 
     /// # Safety
-    /// For every `count` and datatype that this address, or one [`moved`](UserPtr::moved) from it, is used with,
-    /// all bytes that the typemap names relative to it stay valid for reads (and, where data is received, for
-    /// writes) until the operation has completed. Of the application's buffers MPI asks as much, for the call's
-    /// arguments as a whole: every rank's block, wherever counts and displacements place it (MPI-5.0 §3.7.2, §6.2).
+    /// For every `count` and datatype that this address, or one [`moved`](UserPtr::moved) from it, is used with, all
+    /// bytes that the typemap names relative to it stay valid for reads (and, where data is received, for writes) until
+    /// the operation has completed. MPI requires the same of the application's buffers, for the call's arguments as a
+    /// whole: every rank's block, wherever counts and displacements place it (MPI-5.0 §3.7.2, §6.2).
     #[inline(always)]
     pub unsafe fn new(buffer: *const u8) -> UserPtr<'a> {
         UserPtr(buffer.expose_provenance(), PhantomData)
@@ -42,9 +42,9 @@ impl<'a> UserPtr<'a> {
         self.0
     }
 
-    /// The same argument `by` bytes further on. `by` must come from the call's own arguments (whole elements within
-    /// the count, displacements in extents, the bytes of MPI_Alltoallw): that is as far as `new` vouches, and nobody
-    /// else knows where the buffer ends. An address that is only compared may be anything.
+    /// The same argument `by` bytes further on. `by` must come from the call's own arguments (whole elements within the
+    /// count, displacements in extents, the bytes of MPI_Alltoallw): `new` vouches for no more, and only the
+    /// application knows where the buffer ends. An address that is only compared may be anything.
     #[inline(always)]
     pub const fn moved(self, by: i64) -> UserPtr<'a> {
         UserPtr(self.0.wrapping_add(by as usize), PhantomData)
@@ -120,7 +120,7 @@ unsafe impl PackedTarget for &mut [u8] {
 
 macro_rules! view {
     ($view:ty) => {
-        // SAFETY: whoever made the view vouched for its address and length.
+        // SAFETY: the maker of the view vouched for its address and length.
         unsafe impl PackedSource for $view {
             #[inline(always)]
             fn addr(&self) -> *const u8 {

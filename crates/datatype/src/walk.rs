@@ -1,12 +1,12 @@
 //! Goes over the part of a layout that holds the packed bytes `from .. to`, run by run in packed order.
 //!
-//! Finding the first run takes a division a loop and a binary search a sequence, so any fragment of a
-//! message can be asked for at any time without state. Displacements wrap like addresses: the
-//! application vouched for its buffer (`UserPtr`), and a layout's own bounds are checked when it is built.
+//! Finding the first run takes a division a loop and a binary search a sequence, so any fragment of a message can be
+//! requested at any time without state. Displacements wrap like addresses: the application vouched for its buffer
+//! (`UserPtr`), and a layout's own bounds are checked when it is built.
 
 use crate::layout::Node;
 
-/// What is done with the runs.
+/// An action on the runs.
 pub(crate) trait Sink {
     fn run(&mut self, disp: i64, len: u64);
 
@@ -147,8 +147,8 @@ pub(crate) fn repeated<S: Sink>(child: &Node, size: u64, stride: i64, disp: i64,
     }
 }
 
-/// The run that holds the packed byte `offset` of `node` at `disp`: where that byte lies, and how many
-/// bytes of the run follow from there on.
+/// The run that holds the packed byte `offset` of `node` at `disp`: the displacement of that byte, and the number of
+/// bytes of the run from there on.
 pub(crate) fn run_at(mut node: &Node, mut disp: i64, mut offset: u64) -> (i64, u64) {
     loop {
         match node {

@@ -1,4 +1,4 @@
-//! Every predefined type of both ABIs has its row, with the size that its handle says.
+//! Every predefined type of both ABIs has its row, with the size that its handle encodes.
 
 use hawser_datatype::Basic;
 use std::collections::HashMap;

@@ -151,8 +151,8 @@ impl Buffer {
         places.iter().map(|&p| self.at(p)).collect()
     }
 
-    /// Whether a buffer of zeroes received `packed` and nothing else changed. Where a place is named twice, any of
-    /// its bytes may be left there: such a type must not receive (MPI-5.0 §5.1.11).
+    /// Tells whether a buffer of zeroes received `packed` and nothing else changed. Where a place is named twice, any
+    /// of its bytes may be left there: such a type must not receive (MPI-5.0 §5.1.11).
     fn received(&self, places: &[i64], packed: &[u8]) -> bool {
         let mut named: Vec<(i64, u8)> = places.iter().copied().zip(packed.iter().copied()).collect();
         named.sort_unstable();
@@ -166,7 +166,7 @@ impl Buffer {
     }
 }
 
-/// A byte that tells its place.
+/// A byte that depends on its place.
 fn mark(i: usize) -> u8 {
     (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[0]
 }
@@ -257,7 +257,7 @@ fn check_unpack(datatype: &Arc<Datatype>, places: &[i64], count: u64, cuts: &[(u
     assert!(buffer.received(places, &packed), "unpacked backwards");
 }
 
-/// A collective's blocks: each element by itself lies an extent behind the one before.
+/// A collective's blocks: each element by itself is an extent behind the one before.
 fn check_blocks(datatype: &Datatype, places: &[i64], count: u64) {
     let mut buffer = Buffer::new(places, mark);
     let (expected, size) = (buffer.packed(places), datatype.size() as usize);
@@ -295,7 +295,7 @@ fn check_reductions(spec: &Spec, datatype: &Datatype, map: &Typemap, count: u64)
     let places = map.bytes(count);
     // Not every 16 bytes are a long double; the kernels' own tests have their values.
     let plain = map.data().all(|(basic, _)| basic != Basic::LongDouble);
-    // No byte makes a NaN: which of two survives is nobody's business here.
+    // No byte makes a NaN: which of two survives does not matter here.
     let fill = |seed: usize| move |i: usize| if plain { mark(i + seed) & 0x3f } else { 0 };
     for op in Op::ALL.into_iter().filter(|op| op.is_elementwise()) {
         let Ok(reduction) = Reduction::of(op, datatype) else { continue };
@@ -315,7 +315,7 @@ fn check_reductions(spec: &Spec, datatype: &Datatype, map: &Typemap, count: u64)
     }
 }
 
-/// Whether a place is named twice.
+/// Tells whether a place is named twice.
 fn overlap(places: &[i64]) -> bool {
     let mut sorted = places.to_vec();
     sorted.sort_unstable();

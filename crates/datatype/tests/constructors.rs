@@ -276,7 +276,7 @@ fn types_cannot_be_nested_without_end() {
 
 #[test]
 fn deep_types_pack_and_drop_on_a_small_stack() {
-    // Each level is a pattern of its own: what lies below, a gap, one byte.
+    // Each level is a pattern of its own: the level below, a gap, one byte.
     let work = || {
         let byte = basic(Basic::Byte);
         let mut datatype = Datatype::indexed(&[1, 2], &[0, 3], byte, INT).unwrap();

@@ -1,7 +1,7 @@
-//! Whatever bytes are unpacked as external32 (MPI_Unpack_external): they are values, and packing gives them back.
+//! Any bytes that are unpacked as external32 (MPI_Unpack_external) are values, and packing gives them back.
 //!
-//! All bytes are, but for what the native form cannot hold: a `long double` has less precision than its external form,
-//! so there packing what was unpacked once more gives the same as the first time.
+//! Only a value that the native form cannot hold is an exception: a `long double` has less precision than its external
+//! form, so there packing what was unpacked once more gives the same as the first time.
 
 use bolero::check;
 use hawser_base::UserMem;

@@ -1,5 +1,6 @@
-//! Which rank a process becomes that knocks at the door, if any. It reads tables and the tree of processes, and changes
-//! nothing. Before it: `gate`, which hears what the caller says; after it: `life`, where the rank is kept.
+//! The mapping of a process that connects to the listener (`Door`) to a rank, if it is one. It reads tables and the
+//! tree of processes, and changes nothing. Used by `gate`, which receives the caller's message; uses `life`, which
+//! keeps the rank.
 
 use crate::life::Rank;
 use hawser_base::Peer;
@@ -11,12 +12,12 @@ use hawser_os::tree;
 pub struct Callers<'a> {
     pub segment: &'a Segment,
     pub host: &'a str,
-    /// By their local numbers.
+    /// The ranks by their local numbers.
     pub ranks: &'a [Rank],
 }
 
 impl Callers<'_> {
-    /// The local number of rank `world`, if process `caller` may become it now, else what it is answered.
+    /// The local number of rank `world`, if process `caller` may become it now, otherwise the reply to it.
     pub fn entry(&self, version: u32, world: u32, caller: i32) -> Result<usize, Message> {
         if version != VERSION {
             return Err(Message::Refused(format!(
@@ -33,7 +34,7 @@ impl Callers<'_> {
         }
     }
 
-    /// The local number of the rank that `caller` says it is, or, where that is lost, of the rank that it descends
+    /// The local number of the rank that `caller` names, or, if its environment is lost, of the rank that it descends
     /// from.
     fn local(&self, world: u32, caller: i32) -> Result<usize, String> {
         if world != LOST_RANK {

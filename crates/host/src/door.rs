@@ -1,9 +1,9 @@
-//! Where ranks and tools knock: the first process's local socket and the connections made to it.
+//! The listener (`Door`) of ranks and tools: the first process's local socket and the connections made to it.
 //!
-//! Only the job's own user (and root) is answered; `callers` decides which caller becomes which rank. Everybody on
-//! the machine can knock, without end, so each turn takes a bounded number of callers and of messages, and callers that
-//! say nothing are dropped when too many wait. The door is never shut for good: where the system gives no descriptor it
-//! rests for a moment.
+//! Only the job's own user (and root) is answered; `callers` decides which caller becomes which rank. Any process of
+//! the machine can connect, without end, so each turn takes a bounded number of callers and of messages, and callers
+//! that send nothing are dropped when too many wait. The listener is never closed for good: if the system gives no
+//! descriptor it rests for a moment. Used by `gate`.
 
 use hawser_boot::protocol::{MESSAGE_MAX, Message, SOCKET_PREFIX};
 use hawser_os::epoll::{Epoll, Interest};
@@ -15,40 +15,42 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Callers taken in one turn: a stranger costs some 5 us, so other events wait for less than a millisecond.
 pub const CALLERS_PER_TURN: usize = 64;
-/// More callers than can wait at the door at one moment (the backlog that `Listener::bind` asks for).
+/// More callers than can wait in the listener's backlog at one moment (`Listener::bind` sets it).
 pub const ALL_CALLERS: usize = 4097;
-/// Messages heard from one caller in one turn.
+/// Messages received from one caller in one turn.
 pub const MESSAGES_PER_TURN: usize = 300;
-/// Messages heard from one that has ended: more than its socket holds, each of which takes 768 bytes of its buffer at
-/// least. The buffer is of net.core.wmem_default, 208 KiB where nobody has set it to more, and of 48 MiB here.
+/// Messages received from a caller that has ended: more than its socket holds, each of which takes 768 bytes of its
+/// buffer at least. The buffer is of net.core.wmem_default, 208 KiB unless it was raised, and of 48 MiB here.
 pub const ALL_MESSAGES: usize = 65536;
 /// Callers beside the ranks that may be silent at once: tools, and strangers to the job with its user's rights.
 const SILENT_CALLERS: usize = 32;
-/// Silent callers of one process: a rank or a tool makes one connection, and speaks at once.
+/// Silent callers of one process: a rank or a tool makes one connection, and sends at once.
 const SILENT_PER_PROCESS: usize = 4;
-/// Descriptors that a door takes beside those of the ranks' connections.
+/// Descriptors that a listener takes beside those of the ranks' connections.
 pub const DESCRIPTORS: u64 = SILENT_CALLERS as u64 + 1;
-/// How soon a visitor whose socket was full is told more, and how long he may leave it so.
+/// The interval at which more of an answer is sent to a caller whose socket was full, and the time for which it may
+/// stay full.
 const MORE_NS: u64 = 10_000_000;
 const PATIENCE_NS: u64 = 30_000_000_000;
-/// How long the door rests when a caller cannot be taken.
+/// The time that the listener rests when a caller cannot be accepted.
 const REST_NS: u64 = 100_000_000;
 
 pub struct Door {
     listener: Listener,
     pub name: String,
-    /// What epoll calls its events.
+    /// The epoll token of the listener's events.
     token: u64,
     lines: HashMap<u32, Packets>,
     next: u32,
-    /// Callers that have said nothing yet and their processes, the first comer first, and how many there may be.
+    /// Callers that have sent nothing yet and their processes, the first comer first, and the most of them that are
+    /// kept.
     silent: VecDeque<(u32, i32)>,
     silent_max: usize,
-    /// Visitors that have still to be told something, which their sockets had no room for.
+    /// Callers whose sockets had no room for their whole answer.
     waiting: HashMap<u32, Waiting>,
-    /// The door is out of the epoll set until then.
+    /// The listener is out of the epoll set until then.
     rests_until_ns: Option<u64>,
-    /// That it cannot take callers has been told.
+    /// The failure to accept callers has been reported.
     is_told: bool,
 }
 
@@ -58,17 +60,17 @@ struct Waiting {
     until_ns: u64,
 }
 
-/// What is at the door.
+/// The result of accepting a caller.
 pub enum Knock {
     Caller(u32),
-    /// Somebody of another user, who has been dropped.
+    /// A process of another user, which has been dropped.
     Stranger,
     Nobody,
-    /// The door rests, for this reason if that is news.
+    /// The listener rests, for this reason if that is news.
     Rest(Option<io::Error>),
 }
 
-/// What a connection brought.
+/// The result of receiving from a connection.
 pub enum Heard {
     Message(Message),
     /// Nothing more for now.
@@ -98,9 +100,9 @@ impl Door {
         })
     }
 
-    /// Looks who is at the door. An error is given once: the door tries again after a rest. A turn takes no more than
-    /// `CALLERS_PER_TURN`; what is left at the door makes another event. A caller is in the epoll set under the number
-    /// that `token_of` makes of its own, and is to be heard before the next one is taken.
+    /// Accepts a caller. An error is returned once: the listener tries again after a rest. A turn takes no more than
+    /// `CALLERS_PER_TURN`; callers left in the backlog make another event. A caller is in the epoll set under the
+    /// number that `token_of` makes of its own, and its messages are to be received before the next one is accepted.
     pub fn answer(&mut self, epoll: &mut Epoll, token_of: impl Fn(u32) -> u64) -> Knock {
         match self.accept() {
             Ok(Some(line)) => {
@@ -120,8 +122,8 @@ impl Door {
         }
     }
 
-    /// The next connection. Where there is no descriptor for it, the caller that has been silent for longest makes
-    /// room.
+    /// Accepts the next connection. If there is no descriptor for it, the caller that has been silent for longest is
+    /// dropped.
     fn accept(&mut self) -> io::Result<Option<Packets>> {
         match self.listener.accept() {
             Err(error) => match self.silent.front().copied() {
@@ -151,8 +153,8 @@ impl Door {
         Some(number)
     }
 
-    /// The silent caller that makes room for one more of process `pid`: of that process if it has many, so that it puts
-    /// out no other one. A process that this host cannot name has number 0.
+    /// The silent caller that is dropped for one more of process `pid`: one of that process if it has many, so that it
+    /// displaces no other one. A process that this host cannot name has number 0.
     fn must_leave(&self, pid: i32) -> Option<u32> {
         let mut same = self.silent.iter().filter(|(_, other)| *other == pid && pid != 0);
         let first_of_same = same.next().map(|(number, _)| *number);
@@ -163,13 +165,13 @@ impl Door {
         self.silent.front().map(|(number, _)| *number).filter(|_| is_full)
     }
 
-    /// When the door's rest is over, or there may be room for more of an answer.
+    /// The time at which the listener's rest is over, or there may be room for more of an answer.
     pub fn deadline_ns(&self) -> Option<u64> {
         let more_ns = (!self.waiting.is_empty()).then(|| clock::now_ns() + MORE_NS);
         self.rests_until_ns.into_iter().chain(more_ns).min()
     }
 
-    /// Takes callers again once the rest is over, and goes on with answers.
+    /// Accepts callers again once the rest is over, and continues with answers.
     pub fn wake(&mut self, epoll: &mut Epoll) {
         let now_ns = clock::now_ns();
         let told: Vec<u32> = self.waiting.keys().copied().collect();
@@ -184,7 +186,7 @@ impl Door {
         self.lines.get(&number).map(AsFd::as_fd)
     }
 
-    /// A hold on the caller's process, as the kernel vouches.
+    /// A descriptor of the caller's process, which the kernel vouches for.
     pub fn process(&self, number: u32) -> Option<OwnedFd> {
         self.lines.get(&number)?.peer_process().ok()
     }
@@ -193,7 +195,7 @@ impl Door {
         self.lines.get(&number)?.peer().ok()
     }
 
-    /// The next thing that a caller has said. No more than `MESSAGES_PER_TURN` are to be heard in one turn.
+    /// Receives a caller's next message. No more than `MESSAGES_PER_TURN` are to be received in one turn.
     pub fn hear(&mut self, number: u32) -> Heard {
         let Some(line) = self.lines.get(&number) else { return Heard::Nothing };
         let mut bytes = [0; MESSAGE_MAX];
@@ -210,18 +212,18 @@ impl Door {
         }
     }
 
-    /// Answers; whether that arrived.
+    /// Sends an answer; returns whether that succeeded.
     pub fn say(&mut self, number: u32, message: &Message, fd: Option<BorrowedFd>) -> bool {
         self.lines.get(&number).is_some_and(|line| line.send(&message.encode(), fd).is_ok())
     }
 
-    /// Answers a tool and ends the connection, both as soon as its socket takes it. One answer is all that it gets.
+    /// Answers a tool and ends the connection, both as soon as its socket takes it. It gets one answer only.
     pub fn tell(&mut self, number: u32, text: &str) {
         if self.waiting.contains_key(&number) || !self.lines.contains_key(&number) {
             return;
         }
         let mut parts = VecDeque::new();
-        // As many whole lines as fit into a message, so that no character is cut.
+        // A message takes as many whole lines as fit, so that no character is cut.
         let mut part = String::new();
         for line in text.lines() {
             if part.len() + line.len() > 8 << 10 {
@@ -236,7 +238,7 @@ impl Door {
         self.tell_more(number, now_ns);
     }
 
-    /// Says as much of an answer as the socket takes now.
+    /// Sends as much of an answer as the socket takes now.
     fn tell_more(&mut self, number: u32, now_ns: u64) {
         let (Some(line), Some(waiting)) = (self.lines.get(&number), self.waiting.get_mut(&number)) else { return };
         while let Some(part) = waiting.parts.front() {
@@ -258,7 +260,7 @@ impl Door {
     }
 
     fn no_longer_silent(&mut self, number: u32) {
-        // The latest comers speak first: ranks do so at once.
+        // The latest comers send first: ranks do so at once.
         if let Some(at) = self.silent.iter().rposition(|&(silent, _)| silent == number) {
             self.silent.remove(at);
         }

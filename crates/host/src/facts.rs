@@ -1,5 +1,5 @@
-//! What the first process finds out about its host before ranks come. It takes about two milliseconds.
-//! Before it: `os`; after it: `segment`, which publishes the figures.
+//! Measurements of the host by the first process before ranks come. They take about two milliseconds. Uses `os`; used
+//! by `segment`, which publishes the figures.
 
 use hawser_job::{Facts, ProcessVm};
 use hawser_os::{clock, cpus, membarrier, process_vm};
@@ -9,10 +9,10 @@ use std::hint::black_box;
 const PROBE_BYTES: usize = 1 << 20;
 const TRIES: u32 = 3;
 
-/// Measures for `local` ranks; a single rank has nobody to copy from. `may_membarrier`: the user does not mind.
+/// Measures for `local` ranks; a single rank has no other to copy from. `may_membarrier`: the user permits it.
 pub fn measure(local: usize, may_membarrier: bool) -> Facts {
     let cores = cpus::available() as u32;
-    // With fewer cores than ranks they sleep often, and the sleeper's barrier would cost more than the wakers' fences.
+    // With fewer cores than ranks these sleep often, and the sleeper's barrier would cost more than the wakers' fences.
     let membarrier = may_membarrier && local > 1 && local <= cores as usize && membarrier::offered();
     let mut facts = Facts { cores, membarrier, ..Facts::default() };
     if local > 1 {
@@ -27,8 +27,8 @@ pub fn measure(local: usize, may_membarrier: bool) -> Facts {
     facts
 }
 
-/// The same for ranks of which one is the first process: it may have threads, so that it must not fork, and whether
-/// ranks may copy from each other's memory is not found out.
+/// The same for ranks of which one is the first process: it may have threads, so that it must not fork; whether ranks
+/// may copy from each other's memory stays unknown.
 pub fn without_fork(local: usize) -> Facts {
     let mut facts = Facts { cores: cpus::available() as u32, ..Facts::default() };
     if local > 1 {

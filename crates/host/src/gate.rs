@@ -1,15 +1,15 @@
-//! The gate: all that a host's first process does for the ranks of a job while they run, and nothing of what it does
-//! beside. Our agent is one such process; a PMI server or the launcher of another library can be the next.
+//! The rank server (`Gate`): all that a host's first process does for the ranks of a job while they run, and nothing of
+//! what it does beside. Our agent is one such process; a PMI server or the launcher of another library can be the next.
 //!
-//! A `Gate` owns the door with all connections, the segment (pages, cards, the log of ends), the terms that ranks have
-//! alike, and of each rank its processes, its hold on them and how they ended. It is a state machine in the manner of
-//! quinn: it starts nothing, prints nothing and waits for nothing. The first process has the epoll set and the
-//! children; it says what happened (`handle_event`, `handle_reaped`, `handle_timeout`), and what it hears from
+//! A `Gate` owns the listener (`Door`) with all connections, the segment (pages, cards, the log of ends), the terms
+//! that ranks have alike, and for each rank its processes, its hold on them and their ends. It is a state machine in
+//! the manner of quinn: it starts nothing, prints nothing and waits for nothing. The first process has the epoll set
+//! and the children; it reports events (`handle_event`, `handle_reaped`, `handle_timeout`), and what it receives from
 //! elsewhere (`set_cards`, `note_ends`, `all_left`, `begin_end`). The gate does at once what has to follow on this
-//! host: it lets a caller in or refuses it, writes an end where all read it, rings the ranks. Everything that somebody
-//! else has to know or decide it puts into a queue of events, which the first process empties after each call
-//! (`poll_event`). So the gate never ends a job, ends no process unasked, speaks with no other host and does not know
-//! whether there are any that listen. Before it: `door`, `callers`, `life`, `segment`, `unheard`; after it: `launch`.
+//! host: it lets a caller in or refuses it, writes an end where all read it, rings the ranks. Everything that other
+//! processes have to know or decide it puts into a queue of events, which the first process empties after each call
+//! (`poll_event`). So the gate never ends a job, ends no process unasked, communicates with no other host and does not
+//! know whether there are any that listen. Uses `door`, `callers`, `life`, `segment`, `unheard`; used by `launch`.
 
 mod ends;
 mod entry;
@@ -41,11 +41,11 @@ pub const TETHERS_PER_RANK: u64 = 2 * tether::DESCRIPTORS;
 /// Descriptors beside those.
 pub const DESCRIPTORS: u64 = door::DESCRIPTORS;
 
-/// What a gate is opened for: a host's part of a job.
+/// The configuration of a gate: a host's part of a job.
 #[derive(Clone, Debug, Default)]
 pub struct Spec {
     pub job_id: String,
-    /// What the user calls the host.
+    /// The user's name for the host.
     pub host: String,
     /// A part of the socket's name, by which people and tools find it.
     pub door: String,
@@ -55,18 +55,18 @@ pub struct Spec {
     pub ranks: Vec<(u32, u32)>,
     /// The host of each rank of the job; empty where that is not known.
     pub hosts: Vec<u32>,
-    /// How many ranks of the job run each program.
+    /// The number of ranks of the job that run each program.
     pub programs: Vec<u32>,
-    /// What proves on the network that a frame is of this job.
+    /// The proof on the network that a frame is of this job.
     pub secret: Secret,
-    /// There are descriptors for tethers: what ranks have started dies with this process.
+    /// There are descriptors for tethers: processes that ranks have started die with this process.
     pub has_tethers: bool,
-    /// Whether the job goes on without a rank whose end was a fault; else it is ended, and no rank is to leave MPI by
+    /// The job goes on without a rank whose end was a fault; otherwise it is ended, and no rank is to leave MPI by
     /// itself meanwhile.
     pub goes_on: bool,
 }
 
-/// What the first process lends for one call.
+/// The first process's epoll set and the time, for one call.
 pub struct Moment<'a> {
     /// Its set, in which the gate keeps its own descriptors under the numbers of `Source`.
     pub epoll: &'a mut Epoll,
@@ -74,25 +74,25 @@ pub struct Moment<'a> {
     pub now_ns: u64,
 }
 
-/// See the module.
+/// The rank server of a host.
 pub struct Gate {
     spec: Spec,
     facts: Facts,
     segment: Segment,
     door: Door,
-    /// By their local numbers.
+    /// The ranks by their local numbers.
     ranks: Vec<Rank>,
     /// The ranks of the host of the job that has the most.
     widest_host: u32,
     register: Register,
-    /// What the ranks here have alike.
+    /// The terms that the ranks here have in common.
     agreed: Agreed,
     unheard: Unheard,
-    /// How often ranks have left MPI.
+    /// The number of times that ranks have left MPI.
     departures: u32,
     /// A rank's process is gone that had not left MPI.
     went_without: bool,
-    /// Something was told for which the job is going to be ended.
+    /// A fault was reported for which the job is going to be ended.
     is_doomed: bool,
     /// The job is being ended.
     is_ending: bool,
@@ -100,7 +100,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Makes the segment, with the host's `facts`, and the door. No rank is started yet.
+    /// Makes the segment, with the host's `facts`, and the listener. No rank is started yet.
     pub fn open(spec: Spec, facts: Facts, epoll: &mut Epoll) -> io::Result<Gate> {
         let numbers = spec.ranks.iter().map(|(world, _)| *world).collect();
         let (job_id, host) = (spec.job_id.as_str(), spec.host.as_str());
@@ -126,7 +126,7 @@ impl Gate {
         })
     }
 
-    /// The name of the socket where ranks and tools knock (`boot::protocol::Address`).
+    /// The name of the socket that ranks and tools connect to (`boot::protocol::Address`).
     pub fn socket(&self) -> &str {
         &self.door.name
     }
@@ -148,18 +148,18 @@ impl Gate {
         &self.ranks
     }
 
-    /// Whether other hosts have ranks of the job, too.
+    /// Tells whether other hosts have ranks of the job, too.
     pub fn is_part(&self) -> bool {
         self.ranks.len() < self.spec.size as usize
     }
 
-    /// The next thing that somebody else has to know, in the order in which it happened. To be asked until there is
-    /// nothing more, after every call that is given a `Moment`.
+    /// Returns the next event for other processes, in the order in which they happened. To be called until there is
+    /// none, after every call that is given a `Moment`.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// Something has happened to a descriptor of the gate's.
+    /// Handles an event of one of the gate's descriptors.
     pub fn handle_event(&mut self, moment: &mut Moment, source: Source) {
         match source {
             Source::Door => self.answer_door(moment, door::CALLERS_PER_TURN),
@@ -168,35 +168,35 @@ impl Gate {
         }
     }
 
-    /// When `handle_timeout` has something to do.
+    /// The time at which `handle_timeout` has something to do.
     pub fn deadline_ns(&self) -> Option<u64> {
         let judgements = self.register.unclear.iter().filter_map(|&local| self.ranks[local].judge_at_ns);
         let others = [self.door.deadline_ns(), self.unheard.deadline_ns()];
         judgements.chain(others.into_iter().flatten()).min()
     }
 
-    /// Does what its time has come for. To be called at `deadline_ns`, and more often does no harm.
+    /// Does the work that is due. To be called at `deadline_ns`; more often does no harm.
     pub fn handle_timeout(&mut self, moment: &mut Moment) {
         self.judge_unclear(moment);
         self.door.wake(moment.epoll);
         self.read_pages(moment);
     }
 
-    /// A program was started for a rank, as the leader of process group `pid`. Where the group cannot be tied to this
-    /// process, it is left to PR_SET_PDEATHSIG and to what the first process ends below it.
+    /// Records that a program was started for a rank, as the leader of process group `pid`. If the group cannot be tied
+    /// to this process, it is left to PR_SET_PDEATHSIG and to the first process, which ends what is below it.
     pub fn started(&mut self, local: usize, pid: i32) {
         self.ranks[local].child = pid;
         self.ranks[local].tether = self.spec.has_tethers.then(|| Tether::tie_group(pid).ok()).flatten();
         self.register.by_process.insert(pid, local);
     }
 
-    /// No program is started for a rank, for which the first process says why: it counts as gone.
+    /// Records that no program is started for a rank; the first process reports the cause. The rank counts as gone.
     pub fn not_started(&mut self, local: usize) {
         self.ranks[local].judged = true;
         self.ranks[local].child_end = Some(End::Exited(0));
     }
 
-    /// The first process has found out and told itself what is wrong with a rank.
+    /// Records that the first process has found and reported the fault of a rank.
     pub fn set_judged(&mut self, local: usize) {
         self.ranks[local].judged = true;
         self.is_doomed |= !self.spec.goes_on;
@@ -207,8 +207,8 @@ impl Gate {
         self.door.tell(caller, text);
     }
 
-    /// Lets the ranks here look up what ranks of the job have published; those of this host are no exception
-    /// (`Event::Card`), for whoever leads the job may have to agree first.
+    /// Lets the ranks here look up the cards that ranks of the job have published; those of this host are no exception
+    /// (`Event::Card`), since the leader of the job may have to agree first.
     pub fn set_cards(&mut self, cards: &[(u32, Vec<u8>)]) {
         for (rank, card) in cards {
             self.segment.set_card(Peer(*rank), card);
@@ -216,7 +216,7 @@ impl Gate {
         self.segment.ring_all();
     }
 
-    /// Lets the ranks here see that processes of other hosts are gone; of this host's they know.
+    /// Shows the ranks here that processes of other hosts are gone; those of this host are known.
     pub fn note_ends(&mut self, ends: impl IntoIterator<Item = (u32, Ending)>) {
         let news = ends.into_iter().filter(|&(rank, ending)| self.note_end_of(rank, ending)).count();
         if news > 0 {
@@ -224,17 +224,18 @@ impl Gate {
         }
     }
 
-    /// Every rank of the job has left MPI, as was seen when `heard` times a rank of this host had been said to leave
-    /// (`Event::Left`).
+    /// Records that every rank of the job has left MPI, as it was known when `heard` departures of ranks of this host
+    /// had been reported (`Event::Left`).
     pub fn all_left(&mut self, heard: u32) {
-        // Else ranks have come back meanwhile, and are told when all have left again.
+        // Otherwise ranks have come back meanwhile; `all_left` is called again when all have left again.
         if heard == self.departures && !self.ranks.iter().any(Rank::is_back) {
             self.segment.set_all_finalized(true);
             self.segment.ring_all();
         }
     }
 
-    /// The job is being ended with `code`: ranks that poll see it, and none is missed any more that never came.
+    /// Begins the end of the job with `code`: ranks that poll see it, and ranks that never came are not missed any
+    /// more.
     pub fn begin_end(&mut self, code: i32) {
         self.segment.set_aborted(code);
         self.is_ending = true;
@@ -264,8 +265,8 @@ impl Gate {
         }
     }
 
-    /// Whether everything of the job on this host is gone. No event: a rank that was gone may come back, as what its
-    /// program has left running.
+    /// Tells whether every process of the job on this host is gone. There is no event: a rank that was gone may come
+    /// back, as a process that its program has left running.
     pub fn all_gone(&self) -> bool {
         self.ranks.iter().all(Rank::is_gone)
     }

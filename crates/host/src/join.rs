@@ -1,4 +1,5 @@
-//! How a process becomes a rank: by whatever has started it. Before it: `node`; after it: `launched`, `plain`.
+//! The entry of a process into its job as a rank, through its launcher or without one. Used by `node`; uses `launched`,
+//! `plain`.
 
 use crate::launched::Launched;
 use crate::plain::{self, Wish};
@@ -15,8 +16,8 @@ pub struct Joined {
     pub segment: Segment,
 }
 
-/// Finds out who this process is, and opens the host's segment. To be called once, by MPI_Init or the first session. A
-/// job whose ranks have unlike `terms` is ended.
+/// Determines this process's identity, and opens the host's segment. To be called once, by MPI_Init or the first
+/// session. A job whose ranks have unlike `terms` is ended.
 pub fn join(terms: &JobTerms) -> Result<Joined> {
     if let Some(wish) = Wish::of(|variable| std::env::var(variable).ok())? {
         return plain::join(&wish, terms);

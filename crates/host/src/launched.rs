@@ -1,11 +1,11 @@
-//! A process below our launcher, or alone: `Boot` by the connection to the agent, and what the agent writes into the
-//! segment. Before it: `boot::World`; after it: `join`.
+//! A process below our launcher, or alone: `Boot` through the connection to the agent and the segment, which the agent
+//! writes. Uses `boot::World`; used by `join`.
 
 use hawser_base::{Peer, Result};
 use hawser_boot::{Boot, Identity, Key, Word, World};
 use hawser_job::Segment;
 
-/// See the module.
+/// A process below our launcher, or alone.
 pub struct Launched {
     pub world: World,
     pub segment: Segment,

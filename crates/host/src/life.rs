@@ -1,7 +1,7 @@
-//! A rank as the first process of its host sees it: whether it lives, and what was wrong with its end. No I/O.
+//! A rank as the first process of its host sees it: whether it lives, and the fault of its end. No I/O. Used by `gate`.
 //!
-//! The program that was started for a rank (`child`) need not be the process that becomes the rank (`attached`):
-//! a shell script, a debugger or Python may stand between. The rank is gone when both are.
+//! The program that was started for a rank (`child`) need not be the process that becomes the rank (`attached`): a
+//! shell script, a debugger or Python may stand between. The rank is gone when both are.
 
 use hawser_os::spawn::End;
 use hawser_os::tether::Tether;
@@ -16,7 +16,7 @@ pub struct Rank {
     pub child: i32,
     pub child_end: Option<End>,
     pub attached: Option<Attached>,
-    /// What the program has started dies with the agent.
+    /// The tether by which processes that the program has started die with the agent.
     pub tether: Option<Tether>,
     /// The judgement has been passed, or put off until this time.
     pub judged: bool,
@@ -34,26 +34,26 @@ pub struct Attached {
     pub tether: Option<Tether>,
     pub finalized: bool,
     pub gone: bool,
-    /// How it ended, where that is known.
+    /// Its end, if that is known.
     pub end: Option<End>,
 }
 
-/// Where ranks are found, by their local numbers, without a search among all.
+/// Tables that find ranks by other numbers, without a search among all; the values are local numbers.
 #[derive(Default)]
 pub struct Register {
-    /// By a process of the rank.
+    /// Ranks by a process of theirs.
     pub by_process: HashMap<i32, usize>,
-    /// By the number of its connection.
+    /// Ranks by the number of their connection.
     pub by_line: HashMap<u32, usize>,
-    /// Those whose judgement is put off.
+    /// Ranks whose judgement is put off.
     pub unclear: Vec<usize>,
     /// A rank has called MPI_Init.
     pub somebody_attached: bool,
-    /// Those that have left without, as far as that has not been told.
+    /// Ranks that have left without MPI_Init, as far as that has not been reported.
     pub absent: Vec<usize>,
 }
 
-/// What can be wrong with a rank's end.
+/// The faults of a rank's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     Killed {
@@ -68,7 +68,7 @@ pub enum Fault {
     NoFinalize {
         code: i32,
     },
-    /// The same, and of the process's end nothing is known but that of the script that had started it, at most.
+    /// The same, and nothing is known of the process's end, or only the end of the script that had started it.
     EndUnknown,
 }
 
@@ -85,7 +85,7 @@ impl Rank {
         self.child_end.is_some() && self.attached.as_ref().is_none_or(|attached| attached.gone)
     }
 
-    /// Process `pid` has been reaped; whether it was of this rank.
+    /// Records that process `pid` has been reaped; returns whether it was of this rank.
     pub fn reaped(&mut self, pid: i32, end: End) -> bool {
         let child = self.child == pid && self.child_end.is_none();
         if child {
@@ -102,7 +102,7 @@ impl Rank {
         child || is_attached
     }
 
-    /// What was wrong with the rank's end, once that can be told. `final_word`: nothing more will be known.
+    /// The fault of the rank's end, once that can be known. `final_word`: nothing more will be known.
     pub fn verdict(&self, final_word: bool) -> Option<Fault> {
         match &self.attached {
             Some(attached) if attached.gone && !attached.finalized => match (attached.end, self.child_end) {
@@ -110,7 +110,7 @@ impl Rank {
                 (None, Some(End::Exited(code))) if SHELL_SIGNALS.contains(&code) => {
                     Some(Fault::Killed { signal: code - 128, core_dumped: false })
                 }
-                // A script that returns 0 says nothing of how the program in it has ended.
+                // The exit code 0 of a script does not show how the program in it has ended.
                 (None, Some(End::Exited(0))) => Some(Fault::EndUnknown),
                 (None, Some(end)) => Some(unfinished(end)),
                 (None, None) => final_word.then_some(Fault::EndUnknown),
@@ -133,9 +133,9 @@ impl Rank {
         self.attached.as_ref().is_some_and(|attached| !attached.finalized && !attached.gone)
     }
 
-    /// Whether process `caller`, which has the ancestors `above`, was started by the rank's process and not beside it
-    /// by the script that started that one. An orphan, which has come back to the agent, and a process of which /proc
-    /// tells nothing are taken for the rank's as long as it uses MPI.
+    /// Tells whether process `caller`, which has the ancestors `above`, was started by the rank's process and not
+    /// beside it by the script that started that one. An orphan, which has come back to the agent, and a process of
+    /// which /proc shows nothing are taken for the rank's as long as it uses MPI.
     pub fn has_started(&self, attached: &Attached, caller: i32, above: &[i32]) -> bool {
         if attached.gone || [attached.pid, self.child].contains(&caller) {
             return false;
@@ -143,7 +143,7 @@ impl Rank {
         above.contains(&attached.pid) || !attached.finalized && !above.contains(&self.child)
     }
 
-    /// Why a process cannot become this rank after `attached` has.
+    /// The text of the refusal when a process cannot become this rank after `attached` has.
     pub fn taken_by(&self, attached: &Attached) -> String {
         let (world, pid) = (self.world, attached.pid);
         match attached.finalized {
@@ -166,7 +166,7 @@ fn unfinished(end: End) -> Fault {
     }
 }
 
-/// The code of an end as shells have it.
+/// The exit code of an end as shells have it.
 pub fn code(end: End) -> i32 {
     match end {
         End::Exited(code) => code,

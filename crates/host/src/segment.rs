@@ -1,4 +1,4 @@
-//! The segment of a host as its first process makes it. Before it: `facts`; after it: the ranks, who open it.
+//! The segment of a host as its first process makes it. Uses `facts`; used by `gate`. The ranks open it.
 
 use hawser_job::{Facts, Segment, Spec};
 use std::io;
@@ -12,7 +12,7 @@ pub struct Part<'a> {
     pub size: u32,
     /// The numbers in the job of the ranks here, in the order of their pages.
     pub ranks: Vec<u32>,
-    /// The host of each rank of the job; empty where the launcher has not said it.
+    /// The host of each rank of the job; empty if the launcher has not given it.
     pub hosts: &'a [u32],
 }
 
@@ -34,7 +34,7 @@ impl Part<'_> {
         Ok(segment)
     }
 
-    /// How many ranks the host of the job has which has the most.
+    /// The largest number of ranks on one host of the job.
     pub fn widest_host(&self) -> u32 {
         let mut ranks = vec![0; self.hosts.iter().max().map_or(0, |&most| most as usize + 1)];
         self.hosts.iter().for_each(|&host| ranks[host as usize] += 1);

@@ -1,43 +1,44 @@
-//! Ranks that live and whose connection to the agent is closed: their programs have closed every descriptor. What they
-//! would say of their ways to others, and that they have left MPI, is read from their pages, once a second.
+//! Ranks that live and whose connection to the agent is closed: their programs have closed every descriptor. Their
+//! reports, about their paths to others and that they have left MPI, are read from their pages, once a second.
 //!
-//! It judges nothing: a rank's end is known from its process. Before it: `gate`; after it: `job::Ways`.
+//! It judges nothing: a rank's end is known from its process. Used by `gate`; uses `job::Ways`.
 
 use hawser_boot::protocol::Unanswered;
 use hawser_job::{Phase, RankPage, Silent, Ways};
 
-/// Between two looks at the pages.
+/// The time between two looks at the pages.
 const LOOK_NS: u64 = 1_000_000_000;
 
-/// See the module.
+/// The ranks with closed connections, and what they have reported.
 #[derive(Default)]
 pub struct Unheard {
-    /// Local numbers, and the peers that each was said not to reach.
+    /// Local numbers, and the peers that each was reported not to reach.
     ranks: Vec<(usize, Vec<u32>)>,
     look_at_ns: Option<u64>,
 }
 
-/// What a page says that the rank has not said.
+/// A report in a page that the rank has not sent.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Said {
     Unanswered(Unanswered),
-    /// Whether it has left MPI.
+    /// It has left MPI, or has not.
     Finalized(bool),
 }
 
 impl Unheard {
-    /// A rank's connection is closed.
+    /// Adds a rank whose connection is closed.
     pub fn add(&mut self, local: usize, now_ns: u64) {
         self.ranks.push((local, Vec::new()));
         self.look_at_ns = Some(now_ns + LOOK_NS);
     }
 
-    /// When `look` has something to do.
+    /// The time at which `look` has something to do.
     pub fn deadline_ns(&self) -> Option<u64> {
         self.look_at_ns
     }
 
-    /// What the pages say now; `page`: that of a rank that lives, and whether it was heard to have left MPI.
+    /// Returns the reports that are new in the pages; `page` returns the page of a rank that lives, and whether its
+    /// leaving of MPI was received.
     pub fn look(&mut self, now_ns: u64, page: impl Fn(usize) -> Option<(RankPage, bool)>) -> Vec<(usize, Said)> {
         if self.look_at_ns.is_none_or(|at_ns| now_ns < at_ns) {
             return Vec::new();
@@ -55,9 +56,9 @@ impl Unheard {
     }
 }
 
-/// `told`: the peers that it was said not to reach.
+/// `told`: the peers that it was reported not to reach.
 fn unanswered(page: &RankPage, told: &mut Vec<u32>) -> Vec<Unanswered> {
-    // A rank that was stopped while it wrote has said nothing new.
+    // A rank that was stopped while it wrote has reported nothing new.
     let Some(Ways { silent, .. }) = page.ways().read() else { return Vec::new() };
     let is_silent = |peer: u32| silent.iter().any(|silent| silent.peer == peer);
     let answer = |&peer: &u32| (!is_silent(peer)).then(|| Unanswered::answered(peer));

@@ -24,14 +24,14 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a process that this test has started does, in words with commas between them; in its environment.
+/// The part that a process plays which this test has started, in words with commas between them; in its environment.
 const PART: &str = "GATE_TEST_PART";
-/// How long anything may take, on a machine that is busy.
+/// The time that anything may take, on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// More than the gate waits for the word of a program whose rank is gone, and than it leaves a page unread.
 const LATER_NS: u64 = 2_000_000_000;
 
-/// Not a test: a rank that plays its part. Of itself it does nothing.
+/// Not a test: a rank that plays its part. Without one it does nothing.
 #[test]
 fn rank() {
     let Ok(part) = std::env::var(PART) else { return };
@@ -104,7 +104,7 @@ struct First {
     epoll: Epoll,
     /// Its children that it has not reaped.
     children: Vec<Child>,
-    /// Events that no test has asked for yet.
+    /// Events that no test has taken yet.
     events: Vec<Event>,
 }
 
@@ -123,7 +123,7 @@ impl First {
         First::open_as(local, size, |_| ())
     }
 
-    /// The same with what `change` says of the gate.
+    /// The same with changes of the spec by `change`.
     fn open_as(local: u32, size: u32, change: impl FnOnce(&mut Spec)) -> First {
         let mut epoll = Epoll::new().unwrap();
         let mut spec = Spec {
@@ -199,7 +199,7 @@ impl First {
         self.turn_at(clock::now_ns());
     }
 
-    /// Goes on until `is_wanted` is true of an event, and takes it and those before it.
+    /// Continues until `is_wanted` is true of an event, and takes it and those before it.
     fn until(&mut self, what: &str, is_wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -219,7 +219,7 @@ impl First {
         self.until("an end", |event| matches!(event, Event::Gone { rank, .. } if *rank == wanted))
     }
 
-    /// Goes on until nothing of the job is left; what happened meanwhile.
+    /// Continues until nothing of the job is left; returns what happened meanwhile.
     fn until_all_gone(&mut self) -> Vec<String> {
         let end = Instant::now() + PATIENCE;
         while !self.gate.all_gone() {
@@ -229,12 +229,12 @@ impl First {
         words(&std::mem::take(&mut self.events))
     }
 
-    /// What an in-process caller hears next; nothing once it is hung up on.
+    /// The next message to an in-process caller; none once its connection is closed.
     fn answer(&mut self, line: &Packets) -> Option<Message> {
         (0..3).for_each(|_| self.turn());
         let mut bytes = vec![0; MESSAGE_MAX];
         line.limit_waits(PATIENCE.as_millis() as u64).unwrap();
-        // One that says more than is heard is told that first, and then what it was answered.
+        // A caller that sends more than is received gets a connection reset first, and then its answer.
         let received = line.receive(&mut bytes);
         let received = received.or_else(|error| match error.kind() {
             ErrorKind::ConnectionReset => line.receive(&mut bytes),
@@ -257,7 +257,7 @@ fn hello(rank: u32) -> Message {
     Message::Hello { version: VERSION, rank, terms: String::new() }
 }
 
-/// Events without what differs from run to run, one word each.
+/// Events without the parts that differ from run to run, one word each.
 fn words(events: &[Event]) -> Vec<String> {
     let word = |event: &Event| match event {
         Event::CameIn { rank, .. } => format!("came {rank}"),
@@ -338,7 +338,7 @@ fn what_a_process_said_before_it_was_reaped_is_heard_before_its_end() {
     let mut first = First::open(2, 3);
     first.start(0, again("failed:2,left"));
     first.came_in(0);
-    // From now on nobody looks at the door, nor at the connection.
+    // From now on neither the listener nor the connection is polled.
     first.start(1, again("call"));
     first.gate.note_ends([(2, Ending::Failed)]);
     let ended: Vec<(i32, End)> = first
@@ -366,7 +366,7 @@ fn on_one_host_all_have_left_once_those_that_can_have_after_one_that_went_withou
     assert!(first.gate.segment().all_finalized());
 }
 
-/// What they print then would come of the end of that one.
+/// Their output then would follow from the end of that one.
 #[test]
 fn none_leaves_a_job_that_is_ended_for_one_that_went_without() {
     for part in ["exit:3", "kill", "absent", "abort:3:it hurts"] {
@@ -402,7 +402,7 @@ fn a_rank_that_aborts_is_heard_once_and_its_end_is_no_further_trouble() {
     first.gate.signal_all(SIGKILL);
     let told = first.until_all_gone();
     assert_eq!(told.iter().filter(|word| word.starts_with("wrong 0")).count(), 0, "{told:?}");
-    // An end that others act on before the word of what was wrong: there is none to come for rank 0.
+    // Others act on an end before its fault is reported: for rank 0 there will be no report.
     assert!(told.contains(&"ended 0 Failed false false".into()), "{told:?}");
     assert!(told.contains(&"ended 1 Failed false true".into()), "{told:?}");
 }
@@ -445,7 +445,7 @@ fn ranks_and_what_was_started_for_them_end_with_the_gate() {
 #[test]
 fn a_program_that_says_nothing_of_its_rank_is_waited_for_and_not_for_ever() {
     let mut first = First::open(1, 1);
-    // Nobody asks how the rank has ended, so that the kernel does not tell either.
+    // No parent reaps the rank, so the kernel has no status either.
     first.start_shell(0, "GATE_TEST_PART=kill \"$0\" \"$@\" & exec sleep 600");
     let end = words(&first.until("the end", |event| matches!(event, Event::Ended { .. })));
     assert_eq!(end, ["terms 0 test A=1", "came 0", "ended 0 Failed false true"]);
@@ -465,7 +465,7 @@ fn a_program_beside_the_rank_is_refused() {
     while !first.children.is_empty() {
         first.turn();
     }
-    // The shell was content; the rank lives on, so nothing has been said of its end.
+    // The shell ended well; the rank lives on, so nothing has been reported of its end.
     assert_eq!(first.gate.ranks()[0].child_end, Some(End::Exited(0)));
     assert_eq!(words(&std::mem::take(&mut first.events)), ["reaped 0"]);
     first.gate.kill_attached();
@@ -564,7 +564,7 @@ fn a_rank_whose_connection_is_closed_is_read_from_its_page() {
     let expected =
         Welcome { size: 3, local_size: 1, program_size: 3, universe: 3, widest_host: 2, ..Welcome::default() };
     assert_eq!(welcome, expected);
-    // Whatever else it says on a line that is hung up on is not heard.
+    // Its further messages on a closed connection are not received.
     line.send(&Message::Card(vec![0; CARD_MAX + 1]).encode(), None).unwrap();
     assert_eq!(first.answer(&line), None);
     let page = first.gate.segment().rank(0);

@@ -1,6 +1,6 @@
 //! MPI_Alloc_mem and MPI_Free_mem (MPI-5.0 §9.2): their arguments.
 //!
-//! Before it: `abi::memory`; after it: `memory`.
+//! Used by `abi::memory`; uses `memory`.
 
 use crate::memory::ALIGN;
 use crate::{info, process};

@@ -1,12 +1,12 @@
-//! Buffers that the application attached for buffered sends, and what of them is in use (MPI-5.0 §3.6).
+//! Buffers that the application attached for buffered sends, and the part of them that is in use (MPI-5.0 §3.6).
 //!
-//! The memory is never touched: its size is the limit that the program asked for. Before it: `bsend`, `comm`,
-//! `session_table`; after it: nothing.
+//! The memory is never touched: its size is the limit that the program requested. Used by `bsend`, `comm`,
+//! `session_table`.
 
 use hawser_base::{Class, Error, Handle, Result};
 use std::sync::Mutex;
 
-/// Where a buffer may be attached: its address for MPI_Buffer_detach, its size, what of it is in use.
+/// The buffer that may be attached to an object: its address for MPI_Buffer_detach, its size, the part of it in use.
 #[derive(Debug, Default)]
 pub struct Attached(Mutex<Option<Room>>);
 
@@ -19,7 +19,7 @@ struct Room {
     open: Vec<(Handle, u64)>,
 }
 
-/// What a message costs beside its bytes: the standard ABI's MPI_BSEND_OVERHEAD, the larger of both ABIs'.
+/// The cost of a message beside its bytes: the standard ABI's MPI_BSEND_OVERHEAD, the larger of both ABIs'.
 const OVERHEAD: u64 = 96;
 
 impl Attached {
@@ -42,7 +42,7 @@ impl Attached {
         Ok(())
     }
 
-    /// Charges a message; sends that are not open any more give back what they held.
+    /// Charges a message; sends that are not open any more return what they were charged.
     pub(crate) fn charge(&self, is_open: impl Fn(Handle) -> bool, bytes: u64) -> Result<()> {
         let mut guard = self.lock();
         let Some(room) = guard.as_mut() else {

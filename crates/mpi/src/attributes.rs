@@ -1,10 +1,11 @@
-//! Attributes: values that the application hangs on communicators and datatypes under keys of its own (MPI-5.0 §7.7).
+//! Attributes: values that the application attaches to communicators and datatypes under keys of its own (MPI-5.0
+//! §7.7).
 //!
-//! Copy and delete functions of the application run with no lock held and may call MPI. While one deletes
-//! an attribute, the attribute is not set. Objects free theirs in the reverse of the order in which they
-//! were set, as MPI asks of MPI_COMM_SELF (§11.2.4).
+//! Copy and delete functions of the application run with no lock held and may call MPI. While one deletes an attribute,
+//! the attribute is not set. Objects free theirs in the reverse of the order in which they were set, as MPI requires
+//! for MPI_COMM_SELF (§11.2.4).
 //!
-//! Before it: `comm_attr`, `comm`, `types`; after it: `registry`.
+//! Used by `comm_attr`, `comm`, `types`; uses `registry`.
 
 use crate::errors;
 use crate::registry::Registry;
@@ -12,7 +13,7 @@ use hawser_base::handle::{Kind, keyval};
 use hawser_base::{Class, Error, Handle, Result};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What a function of the application returns where it fails: an error code of the house.
+/// The error code of a callback of the application that fails: a code of the ABI-neutral numbering (`errors`).
 pub type Code = i32;
 
 /// Copies an attribute: the old object, the key, the value. `None`: the new object does not get it.
@@ -36,7 +37,7 @@ pub enum Delete {
 
 /// A key. Its handle lives until it is freed and no attribute uses it (MPI-5.0 §7.7.2).
 struct Keyval {
-    /// The kind of objects that it is for.
+    /// The kind of objects that have it.
     kind: Kind,
     copy: Copy,
     delete: Delete,
@@ -56,7 +57,7 @@ impl Keyval {
     }
 }
 
-/// A key; `kind` says for which objects.
+/// Makes a key for objects of `kind`.
 pub(crate) fn new_keyval(kind: Kind, copy: Copy, delete: Delete) -> Result<Handle> {
     let held = Mutex::new(Held { freed: false, attributes: 0 });
     KEYVALS.insert(Arc::new(Keyval { kind, copy, delete, held }))
@@ -166,7 +167,7 @@ impl Attributes {
         self.bury(object, attribute, at)
     }
 
-    /// Deletes all, the last one set first. Those whose function failed, and earlier ones, stay.
+    /// Deletes all attributes, the last one set first. An attribute whose function fails stays, and so do earlier ones.
     pub fn delete_all(&self, object: Handle) -> Result<()> {
         loop {
             let mut list = self.list();
@@ -177,7 +178,7 @@ impl Attributes {
         }
     }
 
-    /// Calls the delete function of an attribute that was taken out at `at`; back it goes if that fails.
+    /// Calls the delete function of an attribute that was taken out at `at`; restores the attribute if that fails.
     fn bury(&self, object: Handle, attribute: Attribute, at: usize) -> Result<()> {
         let Delete::Call(function) = &attribute.key.keyval.delete else { return Ok(()) };
         let handle = attribute.key.handle;
@@ -190,9 +191,9 @@ impl Attributes {
         Err(errors::from_code(code, text))
     }
 
-    /// Gives the attributes of `old` to this object, which was duplicated from it: as each key's copy
-    /// function says, in the order of setting. If one fails, the caller deletes what this object has by
-    /// then (`delete_all`) and gives the new object up (MPI-5.0 §7.7.2).
+    /// Copies the attributes of `old` to this object, which was duplicated from it: as each key's copy function
+    /// decides, in the order of setting. If one fails, the caller deletes what this object has by then (`delete_all`)
+    /// and abandons the new object (MPI-5.0 §7.7.2).
     pub fn copy_from(&self, old: &Attributes, old_object: Handle) -> Result<()> {
         let snapshot = old.list().clone();
         for Attribute { key, value } in snapshot {

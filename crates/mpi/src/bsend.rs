@@ -1,8 +1,8 @@
-//! Buffered sends (MPI-5.0 §3.6): a message that cannot leave at once is copied, and the copy is charged to
-//! the buffer that the application attached: to the communicator, else to its session, else to the process.
+//! Buffered sends (MPI-5.0 §3.6): a message that cannot leave at once is copied, and the copy is charged to the buffer
+//! that the application attached: to that of the communicator, or of its session, or of the process.
 //!
-//! The copy lies in our own memory, not in the attached one: the attached size is the limit that the
-//! program asked for, and its memory is never written. Before it: `pt2pt`; after it: `outgoing`.
+//! The copy is in our own memory, not in the attached one: the attached size is the limit that the program requested,
+//! and its memory is never written. Used by `pt2pt`; uses `outgoing`.
 
 use crate::attached::Attached;
 use crate::comm::CommRef;
@@ -54,12 +54,13 @@ pub fn flush(process: &'static Process, call: &'static str, attached: &Attached)
     }
 }
 
-/// MPI_Buffer_iflush and its like: a request that ends when every buffered send so far has ended. `comm`: on whose lane.
+/// MPI_Buffer_iflush and its like: a request that ends when every buffered send so far has ended. `comm`: on whose
+/// lane.
 pub fn iflush(process: &'static Process, call: &'static str, attached: &Attached, comm: CommRef) -> Result<Handle> {
     task::request(process, comm, Kind::Compound, Box::new(Flush { process, call, open: attached.open() }))
 }
 
-/// Sends on any lanes, which nothing wakes when they end.
+/// Sends on any lanes; nothing wakes the waiter when they end.
 struct Flush {
     process: &'static Process,
     call: &'static str,
@@ -82,7 +83,8 @@ impl Task<End> for Flush {
     }
 }
 
-/// As far as one can tell now. What has ended stays for the buffer, which gives its room back.
+/// Tells whether the request has ended, as far as is known now. An ended one stays for the buffer, which frees its
+/// room.
 fn has_ended(process: &'static Process, handle: Handle) -> bool {
     let Ok(lane) = crate::request::lane_of(handle) else { return true };
     let Some(mut lane) = process.lane(lane).try_enter() else { return false };

@@ -1,6 +1,6 @@
-//! The buffer arguments of a call: their datatype is looked up, and what can be wrong with them is checked.
+//! The buffer arguments of a call: looks up their datatype and checks them for errors.
 //!
-//! Before it: `abi` (an address, a count and a handle); after it: `types` and `p2p::buffer`.
+//! Used by `abi` (an address, a count and a handle); uses `types` and `p2p::buffer`.
 
 use crate::types;
 use hawser_base::{Class, Error, Handle, Result, UserMem};
@@ -16,7 +16,7 @@ pub struct Buf {
 }
 
 impl Buf {
-    /// The memory of a buffer of a predefined type; `None` where there is more to be said or checked.
+    /// The memory of a buffer of a predefined type; `None` where more must be checked.
     #[inline(always)]
     pub fn lean_memory(&self) -> Option<UserMem<'static>> {
         if self.count <= 0 {
@@ -40,7 +40,7 @@ fn checked(buf: &Buf) -> Result<Buffer> {
     if buf.count < 0 {
         return Err(Error::new(Class::Count, format!("count is {}; it must not be negative", buf.count)));
     }
-    // The datatype of nothing is not looked at, as in MPICH: programs pass none to MPI_PROC_NULL.
+    // A null datatype with count 0 is not looked at, as in MPICH: programs pass none to MPI_PROC_NULL.
     if buf.count == 0 && buf.datatype.is_null() {
         return Ok(Buffer::EMPTY);
     }

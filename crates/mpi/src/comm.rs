@@ -1,6 +1,6 @@
-//! Communicators: a group, a pair of contexts, and what the application hangs on them (MPI-5.0 chapter 7).
+//! Communicators: a group, a pair of contexts, and the application's attributes (MPI-5.0 chapter 7).
 //!
-//! How new ones are agreed on is in `comm_create`. Before it: `abi::comm`; after it: `group`.
+//! The agreement on new ones is in `comm_create`. Used by `abi::comm`; uses `group`.
 
 use crate::attached::Attached;
 use crate::attributes::Attributes;
@@ -16,14 +16,15 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// See the module.
+/// A communicator.
 pub struct Comm {
-    /// Of point-to-point messages; the others are said by it. Written once, before anybody communicates on it.
+    /// The context of point-to-point messages; the others follow from it. Written once, before any member communicates
+    /// on it.
     context: AtomicU32,
     rank: u32,
     /// The local group.
     group: Arc<Group>,
-    /// Whom ranks in calls name: on an intercommunicator the remote group.
+    /// The processes that ranks in calls name: on an intercommunicator the remote group.
     counterparts: Arc<Group>,
     /// All members: on an intercommunicator of one group, then of the other, in the same order on both sides.
     everybody: Arc<Group>,
@@ -39,13 +40,13 @@ pub struct Comm {
     flags: OnceLock<Flags>,
     /// Its virtual topology, if it was made with one.
     topology: OnceLock<Arc<Topology>>,
-    /// What its collectives keep from call to call.
+    /// The state that its collectives keep from call to call.
     pub(crate) collective: desk::State,
     /// Partitions for which this rank has taken numbers.
     pub(crate) partitions_begun: AtomicU64,
 }
 
-/// A block of collective flags and its number, which the member that allocated it gives back.
+/// A block of collective flags and its number, which the member that allocated it releases.
 pub struct Flags {
     pub block: FlagBlock,
     pub number: u32,
@@ -64,7 +65,7 @@ impl Comm {
         Comm::of(context, group, remote, everybody)
     }
 
-    /// With a remote group or without.
+    /// Makes a communicator with a remote group or without.
     pub fn with(context: Context, group: Arc<Group>, remote: Option<Arc<Group>>) -> Comm {
         match remote {
             Some(remote) => Comm::between(context, group, remote),
@@ -72,7 +73,7 @@ impl Comm {
         }
     }
 
-    /// One with the same groups.
+    /// Makes one with the same groups.
     pub fn again(&self, context: Context) -> Comm {
         Comm::of(context, self.group.clone(), self.counterparts.clone(), self.everybody.clone())
     }
@@ -101,7 +102,7 @@ impl Comm {
     pub fn context(&self) -> Context {
         Context(self.context.load(Relaxed)) // partner: `agreed`; the handle is looked up by those who may ask
     }
-    /// Its number is known.
+    /// Sets the context, once the members have agreed on its number.
     pub fn agreed(&self, context: Context) {
         self.context.store(context.0, Relaxed); // partner: `context`
     }
@@ -132,7 +133,7 @@ impl Comm {
         &self.group
     }
 
-    /// Whom ranks in calls name: on an intercommunicator the remote group.
+    /// The processes that ranks in calls name: on an intercommunicator the remote group.
     #[inline(always)]
     pub fn counterparts(&self) -> &Arc<Group> {
         &self.counterparts
@@ -148,7 +149,7 @@ impl Comm {
         !Arc::ptr_eq(&self.group, &self.counterparts)
     }
 
-    /// On an intercommunicator: the local group is the first of the two in `everybody`.
+    /// Tells, on an intercommunicator, whether the local group is the first of the two in `everybody`.
     pub fn is_first(&self) -> bool {
         comes_first(&self.group, &self.counterparts)
     }
@@ -157,7 +158,7 @@ impl Comm {
         Handle::from_bits(self.handle.load(Relaxed)).unwrap_or(Handle::NULL)
     }
 
-    /// Said once, before the handle is given to anybody.
+    /// Sets the handle, once, before any caller gets it.
     pub fn set_handle(&self, handle: Handle) {
         self.handle.store(handle.bits(), Relaxed);
     }
@@ -173,7 +174,8 @@ impl Comm {
         Err(self.bad_rank(rank))
     }
 
-    /// For functions that are for intracommunicators alone (MPI_ERR_COMM). `instead`: what the user can do.
+    /// Refuses an intercommunicator, for functions of intracommunicators alone (MPI_ERR_COMM). `instead`: the user's
+    /// alternative.
     pub fn refuse_inter(&self, instead: &str) -> Result<()> {
         if self.is_inter() {
             let text = format!("{} is an intercommunicator; {instead}", self.display_name());
@@ -187,7 +189,7 @@ impl Comm {
         Error::new(Class::Rank, format!("rank {rank} is outside {}", self.ranks()))
     }
 
-    /// The ranks that a call may name, for messages.
+    /// The ranks that a call may name, for error messages.
     pub fn ranks(&self) -> String {
         let (last, remote) = (self.counterparts.size() - 1, if self.is_inter() { "the remote group of " } else { "" });
         format!("0..={last} of {remote}{}", self.display_name())
@@ -198,7 +200,7 @@ impl Comm {
         self.counterparts.rank_of(peer).map_or(hawser_base::value::ANY_SOURCE, |rank| rank as i32)
     }
 
-    /// The rank of a process in the remote group, for messages.
+    /// The rank of a process in the remote group, for error messages.
     pub fn remote_rank(&self, peer: Option<Peer>) -> Option<u32> {
         peer.filter(|_| self.is_inter()).and_then(|peer| self.counterparts.rank_of(peer))
     }
@@ -212,14 +214,14 @@ impl Comm {
         *self.name.lock().unwrap_or_else(|p| p.into_inner()) = name.to_vec();
     }
 
-    /// Takes back what a program has set on a predefined communicator, all but its attributes and its buffer.
+    /// Resets what a program has set on a predefined communicator, all but its attributes and its buffer.
     pub(crate) fn renew(&self, name: &[u8]) {
         self.set_name(name);
         self.errhandler.clear();
         self.hints.clear();
     }
 
-    /// A name for messages: its own, or what tells it from others.
+    /// Returns a name for messages: its own, or one that identifies it.
     pub fn display_name(&self) -> String {
         match self.name() {
             name if name.is_empty() && self.is_inter() => format!("intercommunicator #{}", self.context().number()),
@@ -251,12 +253,12 @@ impl Comm {
         Error::new(Class::Topology, format!("{} has no {what}; {maker}", self.display_name()))
     }
 
-    /// Said once, before the handle is given to anybody.
+    /// Sets the topology, once, before any caller gets the handle.
     pub fn set_topology(&self, topology: Arc<Topology>) {
         let _ = self.topology.set(topology);
     }
 
-    /// A duplicate has the topology of the communicator that it was made from.
+    /// Copies the topology of the communicator that this one was duplicated from.
     pub fn inherit_topology(&self, from: &Comm) {
         if let Some(topology) = from.topology() {
             self.set_topology(topology.clone());

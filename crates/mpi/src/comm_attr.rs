@@ -1,6 +1,6 @@
 //! Attributes of communicators, and the few that all of them have from the start (MPI-5.0 §7.7, §9.1.2).
 //!
-//! Before it: `abi::attributes`; after it: `attributes`, `process`.
+//! Used by `abi::attributes`; uses `attributes`, `process`.
 
 use crate::attributes::{Copy, Delete, new_keyval};
 use crate::errors;
@@ -12,13 +12,13 @@ use hawser_base::value::{ANY_SOURCE, PROC_NULL};
 use hawser_base::{Handle, Result};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-/// MPI_Comm_create_keyval and its like; `kind` says for which objects.
+/// MPI_Comm_create_keyval and its like, for objects of `kind`.
 pub fn create_keyval(kind: Kind, copy: Copy, delete: Delete) -> Result<Handle> {
     stage::check()?;
     new_keyval(kind, copy, delete)
 }
 
-/// A predefined attribute's value; each kind of number is the ABI's business.
+/// A predefined attribute's value; the ABI maps each kind of number to its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Predefined {
     Number(i32),
@@ -26,10 +26,10 @@ pub enum Predefined {
     Code(i32),
 }
 
-/// What MPI_Comm_get_attr finds.
+/// The result of MPI_Comm_get_attr.
 #[derive(Clone, Copy, Debug)]
 pub enum Found {
-    /// What the application set.
+    /// The value that the application set.
     Value(usize),
     /// A predefined integer; the application gets its address.
     Integer(&'static AtomicI32),

@@ -1,11 +1,11 @@
 //! Making and freeing communicators (MPI-5.0 §7.4.2, §7.4.3).
 //!
-//! All members agree on a number (`context_ids`) by a collective of their own; where all are on one host rank 0
-//! then takes a block of flags and tells the others. What is hung on a communicator is copied by its own rooms:
+//! All members agree on a number (`context_ids`) by a collective of their own; where all are on one host rank 0 then
+//! allocates a block of flags and broadcasts its number. Each kind of attached data is copied by its own module:
 //! attributes by `attributes`, the error handler by `errhandler`; duplicates share the topology. Names and hints are
 //! not copied.
 //!
-//! Before it: `abi::comm`; after it: `collective::team`.
+//! Used by `abi::comm`; uses `collective::team`.
 
 use crate::collective::team::Venue;
 use crate::comm::{Comm, CommRef, Flags};
@@ -46,7 +46,7 @@ fn duplicate(name: &'static str, comm: Handle) -> Result<Handle> {
     let new = process.comm(handle)?;
     new.inherit_topology(&old);
     if let Err(error) = new.attributes.copy_from(&old.attributes, comm) {
-        // What fails now has failed once already: the first error is the call's.
+        // A failure here follows an earlier one: the first error is the call's.
         let _ = new.attributes.delete_all(handle);
         discard(process, &new);
         return Err(error);
@@ -66,7 +66,7 @@ pub fn create(comm: Handle, group: Handle) -> Result<Handle> {
     if member { make(process, NAME, &old, Comm::with(context, group, remote)) } else { Ok(Handle::NULL) }
 }
 
-/// MPI_Comm_create_group: collective over the group alone; `tag` tells apart what threads create at once.
+/// MPI_Comm_create_group: collective over the group alone; `tag` distinguishes creations that threads begin at once.
 pub fn create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle> {
     const NAME: &str = "MPI_Comm_create_group";
     let process = process::get()?;
@@ -96,7 +96,7 @@ fn subgroup(process: &'static Process, comm: &Comm, group: Handle) -> Result<Arc
     Ok(group)
 }
 
-/// Nobody of the new group.
+/// The word of a member that is outside of the new group.
 const OUTSIDE: u64 = u64::MAX;
 
 /// The part of the remote group that its members name in MPI_Comm_create, as they order it.
@@ -122,8 +122,8 @@ pub(crate) fn group_of(process: &'static Process, handle: Handle) -> Result<Arc<
     })
 }
 
-/// A communicator of the members that `ranks` names, in that order: members of one name the same, and no two of them
-/// share any. MPI_COMM_NULL where this process is not among them.
+/// A communicator of the members that `ranks` names, in that order: its members pass the same `ranks`, and lists that
+/// differ share no member. MPI_COMM_NULL if this process is not among them.
 pub fn of_ranks(process: &'static Process, name: &'static str, old: &CommRef, ranks: &[u32]) -> Result<Handle> {
     let members = ranks.iter().filter_map(|&rank| old.group().peer(rank)).collect();
     let group = Arc::new(Group::of(members, process.me()).in_session(old.group().session()));
@@ -186,7 +186,7 @@ fn sorted(all: &[u64], color: Option<u64>) -> Vec<u32> {
     members.into_iter().map(|(_, rank)| rank).collect()
 }
 
-/// MPI_Comm_split_type. What splits nothing further gives MPI_COMM_NULL, as do resources that nobody named.
+/// MPI_Comm_split_type. A type that splits nothing further gives MPI_COMM_NULL, as does a resource that is not named.
 pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Result<Handle> {
     let process = process::get()?;
     let old = process.comm(comm)?;
@@ -195,7 +195,7 @@ pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Resu
     let color = match split_type {
         UNDEFINED => None,
         COMM_TYPE_SHARED => piece(HOST),
-        // The next level below several hosts is the host; below a host no level is told apart (§7.4.2).
+        // The next level below several hosts is the host; below a host no levels are distinguished (§7.4.2).
         COMM_TYPE_HW_UNGUIDED => {
             if old.is_on_one_host(process) {
                 None
@@ -215,17 +215,17 @@ pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Resu
 }
 
 /// MPI_Comm_free: local, so that programs may free in any order, as their destructors do (MPI-5.0 §7.4.3: collective,
-/// but "anticipated that it will normally be implemented to be local"). Operations that are under way go on; the
-/// communicator goes with the last of them. Its number may be agreed on again before others have freed theirs: then it
-/// has another generation (`context_ids`), and its flags go with the last member.
+/// but "anticipated that it will normally be implemented to be local"). Pending operations continue; the communicator
+/// is removed with the last of them. Its number may be reused before others have freed theirs: then it has another
+/// generation (`context_ids`), and its flags go with the last member.
 pub fn free(handle: Handle) -> Result<()> {
     let process = process::get()?;
     let found = ending(process, handle, "freed")?;
     free_found(process, "MPI_Comm_free", &found)
 }
 
-/// MPI_Comm_disconnect: what is under way on the communicator ends first (MPI-5.0 §11.10.4), also where the program has
-/// freed its requests.
+/// MPI_Comm_disconnect: operations pending on the communicator end first (MPI-5.0 §11.10.4), also those whose requests
+/// the program has freed.
 pub fn disconnect(handle: Handle) -> Result<()> {
     const NAME: &str = "MPI_Comm_disconnect";
     let process = process::get()?;
@@ -237,7 +237,7 @@ pub fn disconnect(handle: Handle) -> Result<()> {
     free_found(process, NAME, &found)
 }
 
-/// A communicator that may be `done` away with: no predefined one.
+/// A communicator that a call may end (`done`): no predefined one.
 fn ending(process: &'static Process, handle: Handle, done: &str) -> Result<CommRef> {
     let found = process.comm(handle)?;
     if let Some(name) = comm::name(handle) {
@@ -246,7 +246,8 @@ fn ending(process: &'static Process, handle: Handle, done: &str) -> Result<CommR
     Ok(found)
 }
 
-/// The buffer that is attached to the communicator goes with it, when all that is in it has left (MPI-5.0 §3.6.1).
+/// The buffer that is attached to the communicator is removed with it, when all messages in it have left (MPI-5.0
+/// §3.6.1).
 fn free_found(process: &'static Process, name: &'static str, found: &CommRef) -> Result<()> {
     found.attributes.delete_all(found.handle())?;
     bsend::flush(process, name, &found.attached);
@@ -254,13 +255,13 @@ fn free_found(process: &'static Process, name: &'static str, found: &CommRef) ->
     Ok(())
 }
 
-/// This member is through with a communicator: its handle dies, its flags go with the last member's.
+/// Ends this member's use of a communicator: its handle becomes invalid, its flags are freed with the last member's.
 fn discard(process: &'static Process, found: &CommRef) {
     depart(process, found);
     process.comms().remove(found.handle());
 }
 
-/// The flags of a communicator that this member does not use any more.
+/// Gives up the flags of a communicator that this member does not use any more.
 pub(crate) fn depart(process: &'static Process, comm: &Comm) {
     if comm.depart_from_flags()
         && let Some(flags) = comm.flags()
@@ -287,7 +288,7 @@ pub fn compare(a: Handle, b: Handle) -> Result<i32> {
     })
 }
 
-/// The rounds of an agreement, by collectives at a venue.
+/// The rounds of an agreement, by collectives in a scope (`Venue`).
 struct At<'a>(&'static Process, &'static str, &'a Venue<'a>);
 
 impl Rounds for At<'_> {
@@ -314,7 +315,7 @@ pub(crate) fn agree(
     agree_by(process, &mut At(process, name, venue), salt(parent, which), member)
 }
 
-/// That of an agreement among members of `parent`; `which` tells those that may be under way at once.
+/// The salt of an agreement among members of `parent`; `which` distinguishes those that may be in progress at once.
 pub(crate) fn salt(parent: &Comm, which: u32) -> u32 {
     parent.context().number() ^ which.wrapping_mul(Context::NUMBERS)
 }
@@ -330,8 +331,8 @@ pub(crate) fn agree_by(
     Seeker { numbers: context_ids::shared(), member, threads: threads::multiple(), salt }.agree(rounds)
 }
 
-/// Gives back the numbers of communicators that are gone, once no queue holds anything of theirs, and what is asked
-/// back of processes that are gone.
+/// Gives back the numbers of communicators that are gone, once no queue holds anything of theirs, and releases the
+/// state of processes that are gone if that was requested.
 pub(crate) fn reap(process: &'static Process) {
     process.give_back();
     let retired = context_ids::here().take_retired();
@@ -349,7 +350,7 @@ impl Drop for Comm {
     }
 }
 
-/// The communicator itself, on a member.
+/// Makes the communicator itself, on a member.
 pub(crate) fn make(process: &'static Process, name: &'static str, parent: &Comm, new: Comm) -> Result<Handle> {
     new.errhandler.inherit(&parent.errhandler);
     let handle = process.add_comm(new)?;
@@ -363,18 +364,18 @@ pub(crate) fn make(process: &'static Process, name: &'static str, parent: &Comm,
     Ok(handle)
 }
 
-/// Before the application's first collective on the communicator.
+/// The tag before the application's first collective on the communicator.
 const FLAGS_TAG: i32 = -1;
 const NO_BLOCK: u64 = u64::MAX;
 
-/// The block of flags that rank 0 took, if one was free.
+/// Returns the block of flags that rank 0 allocated, if one was free.
 fn share_flags(process: &'static Process, name: &'static str, new: &CommRef) -> Result<Option<u32>> {
     let context = new.collective_context();
     let venue = Venue::Some { comm: new, group: new.group().clone(), context, tag: FLAGS_TAG };
     block_of(venue.spread(process, name, word_of(process, new.rank()))?)
 }
 
-/// What a member says of the block: rank 0 takes one.
+/// This member's word about the block of flags: rank 0 allocates one, and its number is the word.
 pub(crate) fn word_of(process: &Process, rank: u32) -> u64 {
     let mine = if rank == 0 { process.segment().allocate_flags() } else { None };
     mine.map_or(NO_BLOCK, u64::from)

@@ -1,10 +1,10 @@
 //! MPI_Comm_idup: the agreement on a communicator's number as a task (MPI-5.0 §7.4.2).
 //!
-//! What is copied is copied at the call, "as if MPI_COMM_DUP was executed" then: attributes, by the application's
-//! functions, and the error handler. The handle is given out at the call too, so that nothing is written behind the
-//! application's back, and the communicator is ready when the task has ended.
+//! Attributes and error handler are copied at the call, "as if MPI_COMM_DUP was executed" then: attributes by the
+//! application's functions. The handle is returned at the call too, so that nothing is written to the application's
+//! memory later, and the communicator is ready when the task has ended.
 //!
-//! Before it: `abi::comm`; after it: `context_ids`, `collective::team`, `task`.
+//! Used by `abi::comm`; uses `context_ids`, `collective::team`, `task`.
 
 use crate::collective::team::Meeting;
 use crate::comm::{Comm, CommRef, Flags};
@@ -18,13 +18,13 @@ use hawser_base::table::Reserved;
 use hawser_base::{Context, Error, Handle, Result};
 use hawser_job::Waiting;
 
-/// What the members are doing.
+/// The step that the members are doing.
 enum Stage {
     Offering,
     Choosing(Choice),
-    /// Hearing which block of flags rank 0 took.
+    /// Receiving the number of the block of flags that rank 0 allocated.
     Sharing,
-    /// Telling the others that the first round has failed here.
+    /// Reporting to the others that the first round has failed here.
     Failing,
 }
 
@@ -32,9 +32,9 @@ struct Idup {
     process: &'static Process,
     name: &'static str,
     old: CommRef,
-    /// Until it is ready.
+    /// The new communicator, until it is ready.
     new: Option<Reserved<'static, Comm>>,
-    /// Why there will be no communicator here, though the others are helped to theirs.
+    /// The error because of which there will be no communicator here; this rank still helps the others to theirs.
     refused: Option<Error>,
     meeting: Meeting,
     seeker: Seeker<'static>,
@@ -60,7 +60,8 @@ fn begin(name: &'static str, comm: Handle, hints: Option<Info>) -> Result<(Handl
     let handle = new.handle();
     reap(process);
     let mut meeting = Meeting::new(process, &old)?;
-    // Several may be under way at once, also on one communicator and beside a blocking one: each searches in an order of its own.
+    // Several may be in progress at once, also on one communicator and beside a blocking one: each searches in an order
+    // of its own.
     let salt = salt(&old, meeting.number().wrapping_add(1));
     let seeker = Seeker { numbers: context_ids::shared(), member: true, threads: true, salt };
     let search = Search::default();
@@ -96,7 +97,7 @@ impl Task<End> for Idup {
                 Err(error) => {
                     self.give_up();
                     self.refused.get_or_insert(error);
-                    // Others may have got their words, and wait for this rank in the second round.
+                    // Others may have completed the first round, and wait for this rank in the second one.
                     let was_first = matches!(std::mem::replace(&mut self.stage, Stage::Failing), Stage::Offering);
                     if !was_first || self.meeting.max(context_ids::FAILED).is_err() {
                         return Step::Ended(End::of(self.finish(process)));
@@ -112,7 +113,7 @@ impl Task<End> for Idup {
 }
 
 impl Idup {
-    /// The members have met; what they said together. Whether that was all.
+    /// The members have completed a round with the result `words`. Returns true if that was the last one.
     fn go_on(&mut self, process: &'static Process, words: &[u64]) -> Result<bool> {
         match self.stage {
             Stage::Offering => {
@@ -150,7 +151,7 @@ impl Idup {
         Ok(false)
     }
 
-    /// The search ends here: a number that is reserved and not settled is free again.
+    /// Ends the search: a number that is reserved and not settled is freed.
     fn give_up(&mut self) {
         if let Stage::Choosing(choice) = self.stage {
             self.seeker.give_up(choice);
@@ -161,14 +162,14 @@ impl Idup {
         self.new.as_ref().expect("it is not ready")
     }
 
-    /// The communicator is ready, or goes.
+    /// Completes the communicator, or removes it.
     fn finish(&mut self, process: &'static Process) -> Result<()> {
         let new = self.new.take().expect("a task ends once");
         let Some(error) = self.refused.take() else {
             process.give_comm(new);
             return Ok(());
         };
-        // What fails now has failed once already: the first error is the call's.
+        // A failure here follows an earlier one: the first error is the call's.
         let _ = new.attributes.delete_all(new.handle());
         depart(process, &new);
         Err(error)

@@ -1,27 +1,29 @@
-//! Numbers of communicators: which are free here, and how members agree on one (MPI-5.0 §7.4.2).
+//! Context ids of communicators: which are free here, and how members agree on one (MPI-5.0 §7.4.2).
 //!
-//! All members offer what is free on them; of the intersection all pick the same number and reserve it. In a second
-//! round they agree on its generation: the first that is new to each of them, so that no message of an earlier
-//! communicator, however late, has a context of this one. Where a member has several threads another one may have
-//! taken the number between offer and pick: the second round says so too. Nothing but one number is ever held across
-//! a round, so that threads that create communicators at the same time cannot wait for each other, whatever the order
-//! on other processes; a number lost to another thread is given back and the search goes on elsewhere. Who has lost one
-//! sits out every other attempt, chosen by its salt: else two agreements that two processes are through with in opposite
-//! orders could take the last number from each other for ever.
+//! Round 1 is a bitwise AND of the members' free numbers; all pick the same number and reserve it. Round 2 is the
+//! maximum of the number's next generation on each of them, so that no message of an earlier communicator, however
+//! late, matches a context of this one. On a member with several threads another thread may have taken the number in
+//! between; the member reports that in round 2 as well. A thread holds at most one reserved number across a round, so
+//! that threads that create communicators at the same time cannot deadlock, whatever the order on other processes; a
+//! number lost to another thread is given back and the search continues elsewhere. An agreement that has lost a number
+//! skips every second attempt or so, chosen by its salt; otherwise two agreements that two processes complete in
+//! opposite orders could take the last number from each other for ever.
 //!
-//! An offer is of one window of the numbers: few programs need a second one. With it goes a word that says in which
-//! windows there is anything free: if the members have no number in common in one, they go on to the next of those.
+//! An offer covers one window of the numbers: few programs need a second one. It also carries a word that lists the
+//! windows with any free number: if the members have no number in common in one, they go on to the next of those.
 //!
-//! Before it: `comm_create`; after it: nobody. The rounds themselves are the caller's.
+//! Used by `comm_create`, `comm_idup`, `inter`, `meeting` and `process`. It never communicates itself: the caller
+//! brings the rounds (`Rounds`).
 
 use hawser_base::{Class, Context, Error, LANES, Result};
 use std::sync::{Mutex, MutexGuard};
 
-/// Where groups meet that have no communicator yet (`meeting`): of number 2, after MPI_COMM_WORLD and MPI_COMM_SELF.
+/// The context on which groups without a communicator meet (`meeting`): it has number 2, after MPI_COMM_WORLD and
+/// MPI_COMM_SELF.
 pub const MEETING: Context = Context::new(2, 0);
 
 pub const NUMBERS: usize = Context::NUMBERS as usize;
-/// Numbers that are offered at once, 512 bytes of them: so much goes around in the time of any short message.
+/// Numbers in one offer, 512 bytes of them: an exchange of so many takes as long as any short message.
 const WINDOW: usize = 4096;
 const WINDOWS: usize = NUMBERS / WINDOW;
 pub const WORDS: usize = WINDOW / 64;
@@ -34,7 +36,7 @@ const _: () = assert!(NUMBERS.is_multiple_of(WINDOW) && WINDOW.is_multiple_of(64
 /// The numbers of one process.
 pub struct Numbers {
     free: [u64; NUMBERS / 64],
-    /// For each the least generation that is new here; beyond the end it is the first.
+    /// For each number its least generation that is new here; beyond the end it is the first.
     next: Vec<u32>,
     /// Contexts whose communicator is gone, but whose lane may still hold messages for them.
     retired: Vec<Context>,
@@ -42,12 +44,12 @@ pub struct Numbers {
 
 static NUMBERS_HERE: Mutex<Numbers> = Mutex::new(Numbers::new());
 
-/// This process's.
+/// Returns this process's numbers.
 pub fn shared() -> &'static Mutex<Numbers> {
     &NUMBERS_HERE
 }
 
-/// The same, locked.
+/// Returns this process's numbers, locked.
 pub fn here() -> MutexGuard<'static, Numbers> {
     NUMBERS_HERE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
@@ -87,7 +89,7 @@ impl Numbers {
         was_free
     }
 
-    /// One that has had all its generations is not given out again.
+    /// Frees a number. One that has had all its generations is not used again.
     pub fn release(&mut self, number: u32) {
         let number = number as usize;
         debug_assert!(number >= PREDEFINED && self.free[number / 64] >> (number % 64) & 1 == 0);
@@ -96,7 +98,7 @@ impl Numbers {
         }
     }
 
-    /// The communicator is gone. It may have gone inside a lane, so that its queues are cleaned up later.
+    /// Records that the communicator is gone. It may have been freed inside a lane, so its queues are cleaned up later.
     pub fn retire(&mut self, context: Context) {
         if context.number() as usize >= PREDEFINED {
             self.retired.push(context);
@@ -114,32 +116,32 @@ impl Default for Numbers {
     }
 }
 
-/// What the members do together.
+/// The two reductions among the members.
 pub trait Rounds {
-    /// The bitwise and of everybody's words.
+    /// Computes the bitwise AND of all members' words.
     fn and(&mut self, words: &mut [u64]) -> Result<()>;
-    /// The largest of everybody's words.
+    /// Computes the maximum of all members' words.
     fn max(&mut self, word: u64) -> Result<u64>;
 }
 
-/// What a member says instead of a generation that another thread has taken the number from.
+/// The word that a member contributes instead of a generation if another thread has taken the number.
 const TAKEN: u64 = Context::GENERATIONS as u64;
 
-/// What a member says to which the first round has brought an error: a process has ended in it.
+/// The word of a member whose first round failed because a process had ended.
 pub const FAILED: u64 = u64::MAX;
 const _: () = assert!(FAILED > TAKEN);
 
-/// What a member says in the first round: its free numbers of a window; the windows that have any, and `ALONE`.
+/// A member's contribution to the first round: its free numbers of a window; the windows that have any, and `ALONE`.
 pub type Offer = [u64; WORDS + 1];
 
-/// The member has one thread.
+/// Flag of a member with one thread.
 const ALONE: u64 = 1 << 63;
 const _: () = assert!(WINDOWS < 63);
 
-/// How far a search has come, the same on all members.
+/// The progress of a search, the same on all members.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Search {
-    /// How many numbers were chosen and lost.
+    /// The number of context ids that were chosen and lost.
     attempt: u32,
     window: usize,
 }
@@ -149,18 +151,18 @@ pub struct Search {
 pub struct Choice {
     number: usize,
     reserved: bool,
-    /// What this process says in the second round, of which all make the maximum.
+    /// This process's contribution to the second round, a maximum.
     pub generation: u64,
 }
 
 /// One member's part in the agreement on a number.
 pub struct Seeker<'a> {
     pub numbers: &'a Mutex<Numbers>,
-    /// False for those who take part because MPI says so, but are no members of what is made.
+    /// False for processes that take part because MPI requires it, but are no members of the new communicator.
     pub member: bool,
-    /// This process may have several threads inside the library, or several agreements under way.
+    /// This process may have several threads inside the library, or several agreements in progress.
     pub threads: bool,
-    /// Something that all members know alike and that differs between agreements under way at the same time.
+    /// A value that all members know, and that differs between agreements in progress at the same time.
     pub salt: u32,
 }
 
@@ -169,13 +171,14 @@ impl Seeker<'_> {
         self.numbers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The context that all agree on, its number reserved on the members. MPI_ERR_OTHER if all are in use.
+    /// Agrees on a context whose number is then reserved on the members. MPI_ERR_OTHER if all are in use.
     pub fn agree(&self, rounds: &mut impl Rounds) -> Result<Context> {
         let mut search = Search::default();
         loop {
             let mut words = self.offer(search);
             if let Err(error) = rounds.and(&mut words) {
-                // Others may have got their words, and go on to the second round: they wait for nobody there.
+                // Other members may have completed the round and go on to the second one: this keeps them from waiting
+                // there.
                 let _ = rounds.max(FAILED);
                 return Err(error);
             }
@@ -198,7 +201,7 @@ impl Seeker<'_> {
         }
     }
 
-    /// What this process says in the first round, of which all make the bitwise and.
+    /// This process's contribution to the first round, a bitwise AND.
     pub fn offer(&self, search: Search) -> Offer {
         let mut words = [u64::MAX; WORDS + 1];
         if self.member {
@@ -212,8 +215,8 @@ impl Seeker<'_> {
         words
     }
 
-    /// Picks from what all have free, and reserves it. None: all have nothing in this window and go on to another one.
-    /// MPI_ERR_OTHER if there is none.
+    /// Picks a number that is free on all members, and reserves it. None: no number of this window is, and all go on to
+    /// another one. MPI_ERR_OTHER if there is none.
     pub fn choose(&self, all: &Offer, search: &mut Search) -> Result<Option<Choice>> {
         let (common, alone) = (&all[..WORDS], all[WORDS] & ALONE != 0);
         let start = if alone { 0 } else { self.salt.wrapping_add(search.attempt.wrapping_mul(17)) };
@@ -227,7 +230,8 @@ impl Seeker<'_> {
         Ok(Some(Choice { number, reserved, generation: self.generation(number, reserved) }))
     }
 
-    /// The context, if the largest of all generations says that all have it; else the search goes on.
+    /// Returns the context, if the maximum of all generations shows that all members have it; otherwise the search
+    /// continues.
     pub fn settle(&self, choice: Choice, generation: u64, search: &mut Search) -> Option<Context> {
         if generation >= TAKEN {
             self.give_up(choice);
@@ -240,19 +244,19 @@ impl Seeker<'_> {
         Some(Context::new(choice.number as u32, generation as u32))
     }
 
-    /// The search ends without this number.
+    /// Ends the search without this number.
     pub fn give_up(&self, choice: Choice) {
         if choice.reserved {
             self.numbers().release(choice.number as u32);
         }
     }
 
-    /// All members say so at the same attempt.
+    /// Tells whether the agreement skips this attempt; all members compute the same.
     fn sits_out(&self, attempt: u32) -> bool {
         attempt > 0 && mixed(self.salt ^ mixed(attempt)) % 2 == 1
     }
 
-    /// What this process says in the second round.
+    /// This process's contribution to the second round.
     fn generation(&self, number: usize, reserved: bool) -> u64 {
         match (self.member, reserved) {
             (false, _) => 0,
@@ -262,7 +266,7 @@ impl Seeker<'_> {
     }
 }
 
-/// The error of those who hear it.
+/// The error of members that receive FAILED.
 #[cold]
 pub fn failed() -> Error {
     Error::new(Class::ProcAborted, "a member has ended while the members agreed on the new communicator's number")
@@ -296,8 +300,8 @@ const fn lane_bits(lane: usize) -> u64 {
     bits
 }
 
-/// A number of those that all have free: on the lane with most of them, so that communicators spread over the
-/// lanes. Which one and which lane of equals depends on `start`.
+/// Picks a number of those that are free on all: on the lane with most of them, so that communicators spread over the
+/// lanes. The choice among equals depends on `start`.
 fn pick(common: &[u64], start: u32) -> Option<usize> {
     let free_on = |lane: usize| common.iter().map(|word| (word & lane_bits(lane)).count_ones()).sum::<u32>();
     let lanes = (0..LANES).map(|i| (start as usize + i) % LANES);
@@ -331,7 +335,7 @@ mod tests {
     struct Member<'a>(&'a Meeting);
 
     impl Member<'_> {
-        /// Everybody's words, folded one by one.
+        /// Folds all members' words, one by one.
         fn fold(&mut self, words: &mut [u64], start: u64, op: impl Fn(u64, u64) -> u64) {
             let meeting = self.0;
             {
@@ -404,7 +408,7 @@ mod tests {
         assert!(!lanes.contains(&Context(0).lane()));
     }
 
-    /// A member that gets nothing from a round, as a process has ended in it.
+    /// A member for which a round fails, as a process has ended in it.
     struct Bereft<'a>(Member<'a>);
 
     impl Rounds for Bereft<'_> {
@@ -469,7 +473,8 @@ mod tests {
 
     #[test]
     fn the_last_number_is_not_taken_from_each_other_for_ever() {
-        // Process 0 always goes on with X first, process 1 with Y, and both hear of a round at once: no chance helps.
+        // Process 0 always continues with X first, process 1 with Y, and both complete a round at once: no chance
+        // helps.
         const ORDERS: [[usize; 2]; 2] = [[0, 1], [1, 0]];
         for salt in 0..100 {
             let numbers = [(); 2].map(|()| {
@@ -503,7 +508,7 @@ mod tests {
                 }
                 let both = |agreement: usize| choices[0][agreement].zip(choices[1][agreement]);
                 under_way.retain(|&agreement| {
-                    // Else there was nothing to choose from, and that is an end too.
+                    // Otherwise there was nothing to choose from, and that is an end too.
                     let Some((one, other)) = both(agreement) else { return false };
                     let generation = one.generation.max(other.generation);
                     let mut settle = |at: usize, choice| seeker(at, agreement).settle(choice, generation, &mut search);

@@ -1,9 +1,9 @@
-//! Begin and end of MPI in a process, and what any program may ask about its start (MPI-5.0 chapter 11).
+//! Begin and end of MPI in a process, and what a program may query about its start (MPI-5.0 chapter 11).
 //!
 //! MPI is used by the World Model, once, and by sessions, as often as they like and beside it. The rank leaves the job
 //! with the last of them, and comes back with the next session.
 //!
-//! Before it: `abi::env`, `session`; after it: everything, for the last time.
+//! Used by `abi::env`, `session`; ends the use of every other module.
 
 use crate::process::{self, Process};
 use crate::raise::{self, Object};
@@ -22,7 +22,7 @@ pub fn init(process: &'static Process, thread_level: i32) -> Result<()> {
         (process.world(), handle::comm::WORLD, process::WORLD_NAME),
         (process.self_comm(), handle::comm::SELF, process::SELF_NAME),
     ];
-    // The handlers go last: an attribute's delete function that fails is told by those of the session.
+    // The error handlers are replaced last: those of the session get the error of a delete function that fails.
     for (comm, handle, _) in predefined {
         if let Err(error) = comm.attributes.delete_all(handle) {
             raise::raise(&Object::Default, "MPI_Init", &error);
@@ -32,7 +32,7 @@ pub fn init(process: &'static Process, thread_level: i32) -> Result<()> {
     Ok(())
 }
 
-/// `who` (`stage::WORLD`, `stage::SESSIONS`) begins to use MPI.
+/// Begins the use of MPI by `who` (`stage::WORLD`, `stage::SESSIONS`).
 pub(crate) fn begin(process: &'static Process, who: u8, thread_level: i32) -> Result<()> {
     if stage::was_forked() {
         return Err(stage::outside());
@@ -58,16 +58,17 @@ pub(crate) fn begin(process: &'static Process, who: u8, thread_level: i32) -> Re
     Ok(())
 }
 
-/// From one thread inside the library at a time to several, if whoever begins may bring them. Sessions may each have a
-/// thread of their own (MPI-5.0 §11.3.1), so that two of them may be inside whatever their levels are; who says
-/// MPI_THREAD_SINGLE says that there is one thread in all.
+/// Switches the library from one thread inside at a time to several, if the caller may bring several: at
+/// MPI_THREAD_MULTIPLE, or when a session is used beside another session or the World Model. Each of these may have a
+/// thread of its own (MPI-5.0 §11.3.1), so that two threads may be inside whatever their levels are; MPI_THREAD_SINGLE
+/// declares that there is one thread in all.
 fn admit_threads(who: u8, thread_level: i32) -> Result<()> {
     let beside_others = who == SESSIONS || stage::in_use() & SESSIONS != 0;
     let several = thread_level == THREAD_MULTIPLE || beside_others && thread_level != THREAD_SINGLE;
     if !several || threads::several_callers() {
         return Ok(());
     }
-    // The main thread may be inside at this moment, and knows of no other one.
+    // The main thread may be inside at this moment, and does not know of another one.
     let funneled = stage::in_use() & WORLD != 0 && stage::thread_level().is_ok_and(|level| level == THREAD_FUNNELED);
     if funneled && !stage::is_main_thread()? {
         let text = "MPI_Init_thread was asked for MPI_THREAD_FUNNELED, and this is not the main thread; ask for \
@@ -78,7 +79,7 @@ fn admit_threads(who: u8, thread_level: i32) -> Result<()> {
     Ok(())
 }
 
-/// `who` no longer uses MPI. The last one takes the rank out of the job.
+/// Ends the use of MPI by `who`. The last one takes the rank out of the job.
 pub(crate) fn end(process: &'static Process, who: u8, call: &'static str) {
     end_after(process, who, call, Until::Sent);
 }
@@ -103,8 +104,8 @@ fn end_after(process: &'static Process, who: u8, call: &'static str, until: Unti
 
 /// MPI_Finalize: everything that this rank sent has been handed over, and all ranks have come so far.
 ///
-/// Attributes of MPI_COMM_SELF are deleted first, while MPI still works (MPI-5.0 §11.2.4). The World Model ends even if one
-/// of the delete functions fails: that is the error given here, and its handler has been called.
+/// Attributes of MPI_COMM_SELF are deleted first, while MPI still works (MPI-5.0 §11.2.4). The World Model ends even if
+/// one of the delete functions fails: that is the error given here, and its handler has been called.
 pub fn finalize() -> Result<Option<Error>> {
     const NAME: &str = "MPI_Finalize";
     let process = process::get()?;
@@ -115,13 +116,13 @@ pub fn finalize() -> Result<Option<Error>> {
     if let Some(error) = &refused {
         raise::raise(&Object::Default, NAME, error);
     }
-    // What sessions have under way may wait for peers that come to their own end of the World Model first.
+    // Pending operations of sessions may wait for peers that come to their own end of the World Model first.
     if stage::in_use() == WORLD {
         drain(process, NAME);
         leaks::tell_of_leaks(process);
     }
-    // Until all have come so far a peer may still need this rank to move: for a message that it reads here,
-    // or an answer that it waits for.
+    // Until all ranks have come so far a peer may still need this rank to make progress: for a message that it reads
+    // here, or a reply that it waits for.
     let until = match collective::barrier_of(NAME, handle::comm::WORLD) {
         Ok(()) => Until::Sent,
         Err(_) if lives::has_any_failed() => Until::AllLeft,
@@ -131,28 +132,28 @@ pub fn finalize() -> Result<Option<Error>> {
     Ok(refused)
 }
 
-/// How long a rank that leaves still serves its peers.
+/// The event until which a rank that leaves still serves its peers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Until {
-    /// What it sent has arrived, or all have left.
+    /// All that it sent has arrived, or all ranks have left.
     Sent,
-    /// All have left: some process has failed, so that they could not meet.
+    /// All ranks have left: some process has failed, so that they could not meet.
     AllLeft,
 }
 
-/// The rank's end is no failure of the job any more.
+/// Leaves the job: from here on the rank's end is no failure of the job.
 fn leave(process: &'static Process, call: &'static str, until: Until) {
     drain(process, call);
     let page = process.segment().rank(process.job().identity().local_rank as usize);
     page.set_phase(Phase::Finalized);
     process.job().tell(Word::Left);
-    // Peers may leave without having spoken to all ranks: they are owed their acknowledgements now.
+    // Peers may leave without having communicated with all ranks: pending acknowledgements are sent to them now.
     process.fabric().before_sleep();
     see_off(process, call, until);
 }
 
-/// Waits until what this rank sent has arrived, or nobody needs it any more: all ranks have come so far. A peer that has may be
-/// gone, and its last acknowledgement lost.
+/// Waits until all that this rank sent has arrived, or no rank needs it any more: all ranks have come so far. A peer
+/// that has may be gone, and its last acknowledgement lost.
 fn see_off(process: &'static Process, call: &'static str, until: Until) {
     let reason = || Waiting { call: call.to_owned(), ..Waiting::default() };
     let world = process.world().lane();
@@ -160,11 +161,12 @@ fn see_off(process: &'static Process, call: &'static str, until: Until) {
         let has_arrived = process.fabric().flush() && until == Until::Sent;
         (has_arrived || process.segment().all_finalized()).then_some(())
     });
-    // Not only where all was acknowledged: when all have come so far nobody waits for that.
+    // Not only where all was acknowledged: when all ranks have come so far none waits for that.
     process.fabric().rest();
 }
 
-/// Waits until all that this rank has to send is with the devices, buffered sends and those whose requests were freed too.
+/// Waits until the devices have all that this rank has to send, including buffered sends and those whose requests were
+/// freed.
 fn drain(process: &'static Process, call: &'static str) {
     bsend::flush(process, call, process.attached());
     let reason = || Waiting { call: call.to_owned(), ..Waiting::default() };

@@ -1,6 +1,7 @@
-//! Error handlers: the objects, and the cell in which a communicator, window, file or session keeps its own (MPI-5.0 §9.3).
+//! Error handlers: the objects, and the cell in which a communicator, window, file or session keeps its own (MPI-5.0
+//! §9.3).
 //!
-//! They may be created and freed at any time by any thread (§11.4.1). Before it: `raise`, `comm`, `session`; after it:
+//! They may be created and freed at any time by any thread (§11.4.1). Used by `raise`, `comm`, `session`; uses
 //! `registry`.
 
 use crate::registry::Registry;
@@ -11,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// A function of the application: the object's handle (dead or null if it has none) and the error code.
 pub type Function = Box<dyn Fn(Handle, i32) + Send + Sync>;
 
-/// What an error handler does.
+/// The action of an error handler.
 #[derive(Clone, Default)]
 pub enum Errhandler {
     /// MPI_ERRORS_ARE_FATAL: all connected processes end.
@@ -22,7 +23,7 @@ pub enum Errhandler {
     Abort,
     /// MPI_ERRORS_RETURN: the code is returned.
     Return,
-    /// The application's.
+    /// The application's function.
     Call(Arc<Created>),
 }
 
@@ -66,7 +67,7 @@ impl ErrhandlerCell {
         self.put(Some(handler));
     }
 
-    /// No handler is set any more.
+    /// Removes the handler.
     pub fn clear(&self) {
         self.put(None);
     }
@@ -74,12 +75,12 @@ impl ErrhandlerCell {
     fn put(&self, handler: Option<Errhandler>) {
         let mut held = self.held();
         let before = std::mem::replace(&mut *held, handler);
-        // Its destructor may be the application's: not under the lock.
+        // Its destructor may be the application's function: it must not run under the lock.
         drop(held);
         drop(before);
     }
 
-    /// A new communicator has the handler of the one that it was made of (§7.4.2).
+    /// Takes the handler of the communicator that this one was made of (§7.4.2).
     pub fn inherit(&self, parent: &ErrhandlerCell) {
         self.set(parent.get());
     }
@@ -130,13 +131,13 @@ impl Errhandler {
     }
 }
 
-/// MPI_Comm_create_errhandler and its like for windows, files and sessions: `kind` says for which.
+/// MPI_Comm_create_errhandler and its like for windows, files and sessions (`kind`).
 pub fn create(kind: Kind, function: Function) -> Result<Handle> {
     let named = Mutex::new(Named { handle: Handle::NULL, uses: 0 });
     Errhandler::Call(Arc::new(Created { kind, function, named })).name()
 }
 
-/// How many the program has not freed.
+/// The number of error handlers that the program has not freed.
 pub fn left() -> usize {
     CREATED.len()
 }

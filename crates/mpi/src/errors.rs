@@ -1,11 +1,11 @@
 //! Error classes, codes and strings, those of the application included (MPI-5.0 §9.4-5).
 //!
-//! A house code is a class's value in the standard ABI, or from FIRST_ADDED on a class or a code that the
-//! application added; an ABI moves those to where its own numbers end. Usable at any time by any thread.
-//! Numbers are given out in ascending order and again once nothing above them is in use, so that processes
-//! which add the same in the same order get the same numbers.
+//! A code inside the library is a class's value in the standard ABI, or from FIRST_ADDED on a class or a code that the
+//! application added; an ABI moves those to where its own numbers end. Usable at any time by any thread. Numbers are
+//! given out in ascending order and again once nothing above them is in use, so that processes which add the same in
+//! the same order get the same numbers.
 //!
-//! Before it: `abi::errors`, `errhandler`; after it: `base::error`.
+//! Used by `abi::errors`, `errhandler`; uses `base::error`.
 
 use hawser_base::{Class, Error, Result};
 use std::cell::RefCell;
@@ -29,13 +29,13 @@ fn added() -> MutexGuard<'static, Added> {
     ADDED.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// What the application added, from FIRST_ADDED on; removed ones leave a gap.
+/// The classes and codes that the application added, from FIRST_ADDED on; removed ones leave a gap.
 struct Added {
     entries: Vec<Option<Entry>>,
 }
 
 struct Entry {
-    /// Of a code: its class, ours or an added one. A class is its own.
+    /// For a code: its class, ours or an added one. For a class: itself.
     class: i32,
     text: Option<Vec<u8>>,
 }
@@ -81,7 +81,7 @@ pub fn class(code: i32) -> Result<i32> {
     added().class(code)
 }
 
-/// Classes of which the standard's text gives no cause: a program that is told nothing else could not say what to do.
+/// Classes for which the standard's text gives no cause: that text alone would not help a program or its user.
 const SAYS_NOTHING: [Class; 3] = [Class::Other, Class::Intern, Class::Unknown];
 
 type Causes = [Option<String>; SAYS_NOTHING.len()];
@@ -91,12 +91,12 @@ thread_local! {
     static UNTOLD: RefCell<Causes> = const { RefCell::new([const { None }; SAYS_NOTHING.len()]) };
 }
 
-/// A call of this thread fails with this error: `string` gives the cause if the class has none of its own.
+/// Records the error of a failed call of this thread: `string` gives its cause if the class has none of its own.
 pub fn remember(function: &str, error: &Error) {
     keep(error, || format!("{function}: {}", error.cause()));
 }
 
-/// One of several operations that a call completes has failed with this error, whose code stands in its status.
+/// Records the error of one of several operations that a call completes; its code is in the operation's status.
 pub fn remember_operation(error: &Error) {
     keep(error, || error.cause().to_owned());
 }
@@ -114,8 +114,8 @@ fn remembered(code: i32) -> Option<String> {
     UNTOLD.try_with(|untold| untold.borrow()[at].clone()).ok().flatten()
 }
 
-/// MPI_Error_string. Empty for a code of the application that has none. Where a class tells no cause, it is that of the
-/// last error of this code in the calling thread.
+/// MPI_Error_string. Empty for a code of the application that has none. For a class whose text gives no cause, the text
+/// is that of the last error of this code in the calling thread.
 pub fn string(code: i32) -> Result<Vec<u8>> {
     if let Some(class) = Class::from_value(code) {
         let cause = remembered(code).unwrap_or_else(|| class.text().to_owned());
@@ -166,7 +166,7 @@ impl Added {
         self.entries.get(code.checked_sub(FIRST_ADDED)? as usize)?.as_ref()
     }
 
-    /// Of a code that the application added (MPI_ERR_ARG).
+    /// Returns the entry of a code that the application added (MPI_ERR_ARG).
     fn entry(&mut self, code: i32) -> Result<&mut Entry> {
         let index = i64::from(code) - i64::from(FIRST_ADDED);
         let found = usize::try_from(index).ok().and_then(|index| self.entries.get_mut(index)?.as_mut());

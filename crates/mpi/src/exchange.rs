@@ -1,6 +1,6 @@
 //! MPI_Isendrecv and MPI_Isendrecv_replace: a send and a receive that end as one request (MPI-5.0 §3.11).
 //!
-//! Before it: `abi::p2p`; after it: `pt2pt`, whose blocking forms begin the same way, and `task`.
+//! Used by `abi::p2p`; uses `pt2pt`, whose blocking forms begin alike, and `task`.
 
 use crate::buffer::Buf;
 use crate::comm::CommRef;
@@ -14,7 +14,7 @@ use hawser_base::{Handle, Result};
 use hawser_job::{Tag, Waiting};
 use hawser_transport::wait_peer;
 
-/// One of the two, by the rank that it is with.
+/// One of the two operations, by the rank that it is with.
 enum Part {
     Open { request: Handle, rank: i32 },
     Ended(Status),
@@ -29,7 +29,7 @@ impl Part {
         }
     }
 
-    /// Its status; `None`: not yet, and then its end wakes the task.
+    /// Its status; `None`: it has not ended, and its end then wakes the task.
     fn look(&mut self, lane: &mut Lane, me: Id) -> Option<Status> {
         if let Part::Open { request, .. } = *self {
             let requests = &mut lane.core.requests;

@@ -1,6 +1,6 @@
-//! What a Fortran binding, which is another library's, has told of its compiler (MPI-5.0 §20.4).
+//! Properties of the Fortran compiler, as a Fortran binding, which is another library's, has set them (MPI-5.0 §20.4).
 //!
-//! It is told once in a process, before MPI_Init or after it. Before it: `abi::fortran`; after it: `datatype::reduce`.
+//! They are set once in a process, before MPI_Init or after it. Used by `abi::fortran`; uses `datatype::reduce`.
 
 use crate::info::{self, Info};
 use hawser_base::{Class, Error, Handle, Result};
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 static TOLD: OnceLock<Info> = OnceLock::new();
 
-/// The keys that tell sizes, in bytes, and the types that have them here.
+/// The keys that give sizes, in bytes, and the types that have them here.
 const SIZES: [(&[u8], Basic); 4] = [
     (b"mpi_logical_size", Basic::Logical),
     (b"mpi_integer_size", Basic::Integer),
@@ -17,7 +17,7 @@ const SIZES: [(&[u8], Basic); 4] = [
     (b"mpi_double_precision_size", Basic::DoublePrecision),
 ];
 
-/// MPI_Abi_set_fortran_info (MPI_ERR_ABI where it was told before, or cannot be).
+/// MPI_Abi_set_fortran_info (MPI_ERR_ABI if the properties were set before, or cannot be).
 pub fn set_info(handle: Handle) -> Result<()> {
     let info = info::copy(handle)?;
     for (key, basic) in SIZES {
@@ -33,7 +33,7 @@ pub fn set_info(handle: Handle) -> Result<()> {
     TOLD.set(info).map_err(|_| twice("MPI_Abi_set_fortran_info"))
 }
 
-/// MPI_Abi_get_fortran_info: null as long as nothing was told.
+/// MPI_Abi_get_fortran_info: null as long as nothing was set.
 pub fn info() -> Result<Handle> {
     TOLD.get().cloned().map_or(Ok(Handle::NULL), info::insert)
 }

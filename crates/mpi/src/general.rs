@@ -1,6 +1,7 @@
-//! The application's operation behind a generalized request: its functions, and what they say at its end (MPI-5.0 §13.2).
+//! The application's operation behind a generalized request: its functions, and their results at its end (MPI-5.0
+//! §13.2).
 //!
-//! Before it: `grequest`, `request`, `wait`; after it: `errors`.
+//! Used by `grequest`, `request`, `wait`; uses `errors`.
 
 use crate::errors;
 use hawser_base::{Class, Result};
@@ -8,7 +9,7 @@ use hawser_job::Waiting;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Where a status in the ABI's layout lies, which the query function fills in.
+/// The address of a status in the ABI's layout, which the query function fills in.
 #[derive(Clone, Copy, Debug)]
 pub struct StatusAt(pub usize);
 
@@ -16,7 +17,7 @@ pub struct StatusAt(pub usize);
 pub struct Functions {
     pub query: Box<dyn Fn(StatusAt) -> i32 + Send + Sync>,
     pub free: Box<dyn Fn() -> i32 + Send + Sync>,
-    /// Told whether the operation has ended.
+    /// The cancel function; its argument tells whether the operation has ended.
     pub cancel: Box<dyn Fn(bool) -> i32 + Send + Sync>,
 }
 
@@ -29,10 +30,10 @@ pub struct General {
     pub(crate) completed: AtomicBool,
 }
 
-/// One that has ended, for the function that completes it.
+/// An operation that has ended, for the function that completes it.
 pub struct Finish {
     general: Arc<General>,
-    /// The request goes, and with it what the application keeps for it.
+    /// The request is removed, and with it the application's state for it.
     gone: bool,
 }
 
@@ -41,8 +42,8 @@ impl Finish {
         Finish { general, gone }
     }
 
-    /// Has the status filled in, and what belongs to the request freed if it goes. The last error is the one that
-    /// counts (§13.2).
+    /// Calls the query function to fill in the status, and the free function if the request is removed. The last error
+    /// is the one that counts (§13.2).
     pub fn run(&self, status: StatusAt) -> Result<()> {
         let Functions { query, free, .. } = &self.general.functions;
         let asked = outcome("query", query(status));
@@ -58,7 +59,7 @@ pub(crate) fn outcome(which: &str, code: i32) -> Result<()> {
     Err(errors::from_code(code, text))
 }
 
-/// The words of a rank that waits for one.
+/// The description of a rank that waits for one.
 pub fn reason() -> Waiting {
     Waiting { call: "MPI_Grequest_start".to_owned(), ..Waiting::default() }
 }

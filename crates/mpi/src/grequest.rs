@@ -1,10 +1,10 @@
 //! Generalized requests: operations of the application's own that end as MPI's do (MPI-5.0 §13.2).
 //!
-//! The application says when one has ended (`complete`); what it was is asked of its functions, which are called by the
-//! function that completes it, with no lane held. MPICH's MPIX_Grequest_start gives a function more, which is asked
-//! whenever MPI makes progress: that is a task that polls. They live in the lane of MPI_COMM_SELF.
+//! The application declares the end of one (`complete`). The function that completes the request calls the
+//! application's functions for the status, with no lane held. MPICH's MPIX_Grequest_start adds a function that is
+//! called whenever MPI makes progress: that is a task that polls. They live in the lane of MPI_COMM_SELF.
 //!
-//! Before it: `abi::grequest`; after it: `request`, `task`.
+//! Used by `abi::grequest`; uses `request`, `task`.
 
 use crate::comm::CommRef;
 use crate::general::{Functions, General, Poll, outcome, reason};
@@ -19,7 +19,7 @@ use hawser_job::Waiting;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 
-/// Asks the application whether its operation has ended.
+/// A task that calls the application's poll function.
 struct Polling {
     general: Arc<General>,
     poll: Poll,
@@ -41,7 +41,7 @@ impl Task<End> for Polling {
 
     fn forgotten(&mut self) {
         if self.general.completed.load(Acquire) {
-            // Nobody is left whom its error could be told.
+            // There is no caller left to which this error could be returned.
             let _ = (self.general.functions.free)();
         }
     }
@@ -83,7 +83,8 @@ pub fn complete(handle: Handle) -> Result<()> {
         return Err(Error::new(Class::Request, "the generalized request was completed before"));
     }
     let (orphan, task) = (found.orphan, if let State::Running(task) = found.state { Some(task) } else { None });
-    // It is not asked again. Who asks at this moment, which may be this very thread, ends the request afterwards.
+    // The task is not polled again. A thread that polls it at this moment, which may be this very thread, ends the
+    // request afterwards.
     let polling = task.map(|task| lane.core.requests.tasks.withdraw(task));
     if let Some(None) = polling {
         return Ok(());
@@ -97,7 +98,7 @@ pub fn complete(handle: Handle) -> Result<()> {
     if orphan { outcome("free", (general.functions.free)()) } else { Ok(()) }
 }
 
-/// MPI_Request_free of one: its free function is called now, or when it is completed and nobody polls it.
+/// MPI_Request_free of one: its free function is called now, or at its completion if it is not polled.
 pub fn free(mut lane: LaneGuard<'_, Lane>, index: u32) -> Result<()> {
     let request = lane.core.requests.get(index);
     let general = request.note.general.clone().expect("the caller looked");
@@ -110,7 +111,7 @@ pub fn free(mut lane: LaneGuard<'_, Lane>, index: u32) -> Result<()> {
     if ended && general.completed.load(Relaxed) { outcome("free", (general.functions.free)()) } else { Ok(()) }
 }
 
-/// MPI_Cancel of one: what that means is the application's business.
+/// MPI_Cancel of one: its effect is up to the application.
 pub fn cancel(lane: LaneGuard<'_, Lane>, general: &General) -> Result<()> {
     let ended = general.completed.load(Relaxed);
     drop(lane);

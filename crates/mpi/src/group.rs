@@ -1,13 +1,13 @@
 //! Groups: ordered sets of processes (MPI-5.0 §7.3).
 //!
-//! Pure sets: nothing here communicates. Before it: `abi::group`, `comm`; after it: nobody.
+//! Pure sets: nothing here communicates. Used by `abi::group`, `comm`.
 
 use hawser_base::value::{IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL};
 use hawser_base::{Class, Error, Handle, Peer, Peers, Result};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// See the module. Immutable.
+/// A group of processes. Immutable.
 #[derive(Debug)]
 pub struct Group {
     members: Peers,
@@ -15,7 +15,7 @@ pub struct Group {
     rank: Option<u32>,
     /// The session that it comes from; null for the World Model's.
     session: Handle,
-    /// From processes back to ranks, made when first asked for.
+    /// The ranks of processes, computed at the first use.
     ranks: OnceLock<HashMap<Peer, u32>>,
 }
 

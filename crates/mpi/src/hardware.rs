@@ -1,7 +1,7 @@
 //! Kinds of hardware that processes may share, and whether this one is restricted to one piece of such a kind
 //! (MPI-5.0 §9.1.3, §7.4.2).
 //!
-//! Kinds below the host have hwloc's names, as MPICH's have. Before it: `abi::env`, `comm_create`; after it: `os::cpus`,
+//! Kinds below the host have hwloc's names, as MPICH's have. Used by `abi::env`, `comm_create`; uses `os::cpus`,
 //! `os::filesystem`.
 
 use crate::info::Info;
@@ -40,18 +40,19 @@ pub fn info() -> Info {
 /// MPICH's hint of MPIX_COMM_TYPE_NEIGHBORHOOD: a directory, whose file system the processes of a piece share.
 pub const DIRECTORY: &[u8] = b"nbhd_common_dirname";
 
-/// A number that tells the file system with this directory from all others of the job; none where there is no such
-/// directory. File systems of different hosts count as different ones, a network's too: its device number does not tell.
+/// A number that identifies the file system with this directory among all others of the job; none if there is no such
+/// directory. File systems of different hosts count as different ones, those of a network too: their device number does
+/// not identify them.
 pub fn file_system(process: &Process, directory: &[u8]) -> Option<u64> {
     filesystem::of_directory(OsStr::from_bytes(directory)).map(|number| host(process) | u64::from(number))
 }
 
-/// The host in the upper half, as a part of what tells pieces apart.
+/// The host in the upper half, as a part of a piece's identifier.
 fn host(process: &Process) -> u64 {
     u64::from(process.segment().host_of(process.me())) << 32
 }
 
-/// What tells the piece of this kind that this process is restricted to from all others of the job.
+/// The identifier, among all of the job, of the piece of this kind that this process is restricted to.
 pub fn piece(process: &Process, kind: &[u8]) -> Option<u64> {
     if kind == HOST {
         return Some(host(process));

@@ -1,8 +1,8 @@
-//! Hints on a communicator (MPI-5.0 §7.4.4): what the application asserts is kept and told. Nothing here needs it:
-//! a receive that breaks an assertion works all the same.
+//! Hints on a communicator (MPI-5.0 §7.4.4): an assertion of the application is kept and returned. No code here relies
+//! on it: a receive that breaks an assertion works all the same.
 //!
-//! As in MPICH the known ones are told from the start, with their default; others are ignored.
-//! Before it: `abi::comm`, `comm_create`; after it: `info`.
+//! As in MPICH the known ones are returned from the start, with their default; others are ignored. Used by `abi::comm`,
+//! `comm_create`; uses `info`.
 
 use crate::info::Info;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -16,7 +16,7 @@ const ASSERTIONS: [&[u8]; 5] = [
     b"mpi_assert_strict_persistent_collective_ordering",
 ];
 
-/// Kinds of memory that buffers may lie in (MPI-5.0 §12.4.3): the program's and MPI_Alloc_mem's.
+/// Kinds of memory that buffers may use (MPI-5.0 §12.4.3): the program's and MPI_Alloc_mem's.
 pub(crate) const MEMORY_KINDS: [&[u8]; 2] = [b"mpi_memory_alloc_kinds", b"mpi,system"];
 
 /// The hints of one communicator: a bit for each assertion that holds.
@@ -24,7 +24,7 @@ pub(crate) const MEMORY_KINDS: [&[u8]; 2] = [b"mpi_memory_alloc_kinds", b"mpi,sy
 pub struct Hints(AtomicU8);
 
 impl Hints {
-    /// Takes over those of `info` that are known; a value that is no boolean changes nothing.
+    /// Takes the known hints of `info`; a value that is no boolean changes nothing.
     pub fn set(&self, info: &Info) {
         for (i, key) in ASSERTIONS.iter().enumerate() {
             match info.get(key) {
@@ -36,12 +36,12 @@ impl Hints {
         }
     }
 
-    /// None is set any more.
+    /// Resets all hints.
     pub fn clear(&self) {
         self.0.store(0, Relaxed); // partner: `info`
     }
 
-    /// All that are known, and what they are now.
+    /// All known hints with their current values.
     pub fn info(&self) -> Info {
         let held = self.0.load(Relaxed);
         let mut info = Info::default();

@@ -1,7 +1,7 @@
 //! Info objects: ordered pairs of a key and a value (MPI-5.0 chapter 10). Usable at any time by any thread.
 //!
-//! Keys and values are bytes as the application gave them. Their longest lengths are the ABI's and come as
-//! arguments. Before it: `abi::info`, and rooms that read hints; after it: `registry`.
+//! Keys and values are bytes as the application gave them. Their longest lengths are the ABI's and come as arguments.
+//! Used by `abi::info`, and modules that read hints; uses `registry`.
 
 use crate::registry::Registry;
 use hawser_base::handle::info;
@@ -24,10 +24,10 @@ pub struct Info {
     pairs: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// Where the program was when MPI was first asked.
+/// The working directory of the program at its first call of MPI.
 static START_DIRECTORY: OnceLock<Option<PathBuf>> = OnceLock::new();
 
-/// Processes of this program, once the launcher has been asked.
+/// The number of processes of this program, once the launcher has reported it.
 static PROGRAM_SIZE: OnceLock<u32> = OnceLock::new();
 
 static INFOS: Registry<Arc<Mutex<Info>>> = Registry::new("info objects");
@@ -56,13 +56,13 @@ pub fn create() -> Result<Handle> {
     insert(Info::default())
 }
 
-/// A handle for pairs that a room made (MPI_Comm_get_info).
+/// A handle for pairs that a module made (MPI_Comm_get_info).
 pub fn insert(info: Info) -> Result<Handle> {
     INFOS.insert(Arc::new(Mutex::new(info)))
 }
 
-/// MPI_Info_create_env: what MPI_INFO_ENV says. `argv` is the program's name and its arguments, if the
-/// caller has them.
+/// MPI_Info_create_env: the contents of MPI_INFO_ENV. `argv` is the program's name and its arguments, if the caller has
+/// them.
 pub fn create_env(argv: &[Vec<u8>]) -> Result<Handle> {
     insert(environment(argv))
 }
@@ -82,7 +82,7 @@ pub fn hints(handle: Handle) -> Result<Info> {
     if handle.is_null() { Ok(Info::default()) } else { copy(handle) }
 }
 
-/// How many the program has not freed.
+/// The number of info objects that the program has not freed.
 pub fn left() -> usize {
     INFOS.len()
 }
@@ -105,7 +105,7 @@ pub fn set(handle: Handle, key: &[u8], value: &[u8], limits: Limits) -> Result<(
     change(handle, |info| info.set(key, value))
 }
 
-/// What a call answers through its `info` argument, if that is an object that can be changed.
+/// Stores a call's result in its `info` argument, if that is an object that can be changed.
 pub fn answer(handle: Handle, key: &[u8], value: &[u8]) -> Result<()> {
     if handle.is_null() || handle == info::ENV { Ok(()) } else { change(handle, |info| info.set(key, value)) }
 }
@@ -167,7 +167,7 @@ fn check_key(key: &[u8], limits: Limits) -> Result<()> {
     Ok(())
 }
 
-/// A key for messages, cut.
+/// A key for error messages, cut.
 fn show(key: &[u8]) -> String {
     let text = String::from_utf8_lossy(&key[..key.len().min(40)]).into_owned();
     if key.len() > 40 { format!("\"{text}...\"") } else { format!("\"{text}\"") }
@@ -183,8 +183,8 @@ fn no_info(handle: Handle) -> Error {
     Error::new(Class::Info, text)
 }
 
-/// What is known of how this process was started (MPI-5.0 §11.2.1, MPI_INFO_ENV): of several programs its own. Absent
-/// are `file` and `thread_level`, by which mpiexec was not asked for anything.
+/// The facts about how this process was started (MPI-5.0 §11.2.1, MPI_INFO_ENV): in a job of several programs, its own.
+/// `file` and `thread_level` are absent, since mpiexec has no options for them.
 fn environment(argv: &[Vec<u8>]) -> Info {
     let started: Vec<Vec<u8>> = match argv {
         [] => std::env::args_os().map(OsStringExt::into_vec).collect(),
@@ -200,10 +200,10 @@ fn environment(argv: &[Vec<u8>]) -> Info {
     if let Some(directory) = START_DIRECTORY.get_or_init(|| std::env::current_dir().ok()) {
         info.set(b"wdir", directory.as_os_str().as_bytes());
     }
-    // Before MPI_Init it is what the launcher says in the environment.
+    // Before MPI_Init the value comes from the launcher's environment variable.
     let processes = PROGRAM_SIZE.get().copied().or_else(program_size_before);
     if let Some(processes) = processes {
-        // Less than what was asked for is never started.
+        // A job is never started with fewer processes than requested.
         let processes = processes.to_string();
         info.set(b"maxprocs", processes.as_bytes());
         info.set(b"soft", processes.as_bytes());

@@ -1,10 +1,10 @@
-//! Intercommunicators: two groups that talk to each other (MPI-5.0 §7.6).
+//! Intercommunicators: two groups that communicate with each other (MPI-5.0 §7.6).
 //!
 //! Both sides have one context, agreed on as `comm_create` does it. Where they have no communicator in common yet, each
-//! round is one in the local group, one between the leaders, and the result spread in the local group. What fails at
-//! a leader before the other side has heard of it is told to the local group, which would wait for ever.
+//! round is one in the local group, one between the leaders, and the result spread in the local group. An error at a
+//! leader that does not reach the other side is sent to the local group, which would otherwise wait for ever.
 //!
-//! Before it: `abi::comm`, `comm_create`; after it: `comm`, `collective::team`.
+//! Used by `abi::comm`, `comm_create`; uses `comm`, `collective::team`.
 
 use crate::collective::team::Venue;
 use crate::comm::{Comm, CommRef};
@@ -61,7 +61,7 @@ pub fn create(
     make(process, NAME, &local, Comm::between(context, local.group().clone(), remote))
 }
 
-/// The remote group, as the leader tells it to the local group, or the class of its error.
+/// The remote group, as the leader sends it to the local group, or the class of its error.
 fn told(
     process: &'static Process,
     name: &'static str,
@@ -88,7 +88,7 @@ fn told(
     Ok(Arc::new(Group::of(peers, process.me()).in_session(local.group().session())))
 }
 
-/// The two leaders, and how they talk.
+/// The two leaders, with the communicator and the tag of their messages.
 struct Leaders {
     comm: CommRef,
     group: Arc<Group>,
@@ -106,7 +106,7 @@ fn leaders(process: &'static Process, peer_comm: Handle, remote_leader: i32, tag
         let text = format!("remote_leader: rank {remote_leader} of {} is the local leader itself", comm.display_name());
         return Err(Error::new(Class::Rank, text));
     }
-    // The same order on both sides.
+    // Sorted, so that both sides have the same order.
     let group = Arc::new(Group::of(vec![me.min(other), me.max(other)], me));
     Ok(Leaders { comm, group, tag: !tag })
 }
@@ -176,8 +176,8 @@ impl Rounds for Bridge<'_> {
     }
 }
 
-/// MPI_Intercomm_create_from_groups: all of both groups meet (`meeting`); the leaders have nothing to do that others have
-/// not. MPI_COMM_NULL where one of the groups is empty (MPI-5.0 §7.6.2); no leader is looked for there.
+/// MPI_Intercomm_create_from_groups: all of both groups meet (`meeting`); the leaders have nothing to do that others
+/// have not. MPI_COMM_NULL where one of the groups is empty (MPI-5.0 §7.6.2); no leader is looked for there.
 pub fn create_from_groups(
     local: (Handle, i32),
     remote: (Handle, i32),
@@ -234,7 +234,7 @@ fn in_both(process: &Process, peer: Peer) -> String {
     format!("{} is in both groups; they must have no process in common", process.told(peer))
 }
 
-/// MPI_Intercomm_merge. Where both groups say the same of `high`, that of the lower process comes first.
+/// MPI_Intercomm_merge. If both groups give the same `high`, the group of the lower process comes first.
 pub fn merge(comm: Handle, high: bool) -> Result<Handle> {
     const NAME: &str = "MPI_Intercomm_merge";
     let process = process::get()?;

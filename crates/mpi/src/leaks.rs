@@ -1,6 +1,6 @@
-//! Objects that a program did not free before MPI_Finalize, which `HAWSER_CHECK` has told.
+//! Objects that a program did not free before MPI_Finalize, which `HAWSER_CHECK` reports.
 //!
-//! Before it: `env`; after it: the tables of objects.
+//! Used by `env`; uses the tables of objects.
 
 use crate::misuse::is_looked_for;
 use crate::ops;
@@ -9,10 +9,10 @@ use crate::request::{Kind, Request, State};
 use crate::{errhandler, info, types};
 use hawser_base::value::{ANY_SOURCE, ANY_TAG};
 
-/// Names that a line tells before it only counts.
+/// Names that a line lists before it only counts.
 const NAMED: usize = 4;
 
-/// Tells what the program has not freed, if that is asked for and there is any. It is at its end.
+/// Reports what the program has not freed, if that is requested and there is any. The program is at its end.
 pub fn tell_of_leaks(process: &'static Process) {
     if !is_looked_for() {
         return;
@@ -37,7 +37,7 @@ fn unnamed(count: usize) -> Vec<String> {
     vec![String::new(); count]
 }
 
-/// `3 datatypes (cell; face; 1 more)`; nothing of nothing.
+/// `3 datatypes (cell; face; 1 more)`; None if there are none.
 fn tell(what: &str, names: Vec<String>) -> Option<String> {
     let count = names.len();
     if count == 0 {

@@ -1,8 +1,8 @@
-//! Floor 6: the semantics of MPI, without an ABI and without a device's name.
+//! Layer 6: the semantics of MPI, without an ABI and without a device's name.
 //!
-//! The way down: `pt2pt` (checked) → `p2p`. The way up: `p2p` → `request` → `task` → `wait`. Objects with handles: `comm`, `group`, `types`,
-//! `ops`, `info`, `errhandler`, `attributes`; those that exist before MPI_Init are in a `registry`. All
-//! arguments and results are house values: `base::value`, `base::handle`, `base::error::Class`.
+//! The way down: `pt2pt` (checked) → `p2p`. The way up: `p2p` → `request` → `task` → `wait`. Objects with handles:
+//! `comm`, `group`, `types`, `ops`, `info`, `errhandler`, `attributes`; those that exist before MPI_Init are in a
+//! `registry`. All arguments and results are ABI-neutral values: `base::value`, `base::handle`, `base::error::Class`.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Which processes of the job have ended, for those modules that know no `Process`: one log, which the host's agent
 //! writes.
 //!
-//! Before it: `request`, `probe`, `collective`, `env`; after it: `job::lives`.
+//! Used by `request`, `probe`, `collective`, `env`; uses `job::lives`.
 
 use hawser_base::Peer;
 use hawser_job::Lives;
@@ -10,23 +10,24 @@ use std::time::{Duration, Instant};
 
 static LIVES: OnceLock<Lives> = OnceLock::new();
 
-/// This process reads the log of its host's segment from now on.
+/// Makes this process read the log of its host's segment from now on.
 pub fn read_from(lives: &Lives) {
     let _ = LIVES.set(lives.clone());
 }
 
-/// The process has ended, and not in order (`job::lives::Ending`).
+/// Tells whether the process has ended, and not in order (`job::lives::Ending`).
 pub fn has_failed(peer: Peer) -> bool {
     LIVES.get().is_some_and(|lives| lives.has_failed(peer))
 }
 
-/// What a rank that lacks data sends in their place may come from another host before the word of the end on which it
-/// follows: that takes some milliseconds, and 77 were seen where ten processes shared a core. A program whose members
-/// do not agree hears of it so much later.
+/// A rank that lacks data sends an empty message in their place. That message may come from another host before the
+/// notice of the end that caused it: that takes some milliseconds, and 77 were seen where ten processes shared a core.
+/// A program whose members disagree gets its error this much later.
 const WORD_MS: u64 = 1000;
 const NAP_US: u64 = 200;
 
-/// Whether any process of the job has, or has by what another rank says.
+/// Waits up to WORD_MS until a process of the job is known to have failed, as another rank's message implies; tells
+/// whether one is.
 pub fn has_any_failed_by_word() -> bool {
     let began = Instant::now();
     while !has_any_failed() {
@@ -38,7 +39,7 @@ pub fn has_any_failed_by_word() -> bool {
     true
 }
 
-/// Whether any process of the job has.
+/// Tells whether any process of the job has failed.
 pub fn has_any_failed() -> bool {
     LIVES.get().filter(|lives| lives.has_any()).is_some_and(|lives| {
         let mut ends = lives.reader();

@@ -1,11 +1,12 @@
-//! MPI_Comm_create_from_group: a communicator for a group whose members have none in common yet (MPI-5.0 §7.4.2).
+//! Group bootstrap: MPI_Comm_create_from_group, a communicator for a group whose members have none in common yet
+//! (MPI-5.0 §7.4.2).
 //!
-//! The members meet on a context that all processes of the job have from the start, each group under a tag that it makes
-//! of its members and the application's string. Two groups of one process that meet at the same time may have the
-//! same tag, if chance wills it so (1 in 2^31): so every word that goes around has all of what the tag was made of with
-//! it, and they are told, instead of being mixed up.
+//! The members meet on a context that all processes of the job have from the start, each group under a tag that is a
+//! hash of its members and the application's string. Two groups of one process that meet at the same time may have the
+//! same tag by chance (1 in 2^31): so every round also carries the full hash, and such groups get an error instead of
+//! being mixed up.
 //!
-//! Before it: `abi::session`; after it: `comm_create`, `collective::team`.
+//! Used by `abi::session`; uses `comm_create`, `collective::team`.
 
 use crate::collective::team::Venue;
 use crate::comm::Comm;
@@ -19,7 +20,7 @@ use crate::session_table;
 use hawser_base::{Class, Context, Error, Handle, Result};
 use std::sync::Arc;
 
-/// MPI_Comm_create_from_group. MPI_COMM_NULL where this process is not in the group.
+/// MPI_Comm_create_from_group. MPI_COMM_NULL if this process is not in the group.
 pub fn create_from_group(group: Handle, stringtag: &[u8], info: Handle, errhandler: Errhandler) -> Result<Handle> {
     const NAME: &str = "MPI_Comm_create_from_group";
     let process = process::get()?;
@@ -37,7 +38,7 @@ pub fn create_from_group(group: Handle, stringtag: &[u8], info: Handle, errhandl
     Ok(handle)
 }
 
-/// The context that all members of a group agree on.
+/// Agrees on a context with all members of a group.
 pub(crate) fn agree(
     process: &'static Process,
     name: &'static str,
@@ -49,7 +50,7 @@ pub(crate) fn agree(
     agree_by(process, &mut meeting, salt, true)
 }
 
-/// One group's.
+/// The meeting of one group.
 struct Meeting<'a> {
     process: &'static Process,
     name: &'static str,
@@ -71,14 +72,15 @@ impl<'a> Meeting<'a> {
         !((self.mark >> 64 ^ self.mark) as i32 & i32::MAX)
     }
 
-    /// Words that everybody in this meeting has alike, and nobody else.
+    /// Words that are alike on all members of this meeting, and differ from those of any other meeting.
     fn marks(&self) -> [u64; 4] {
         let (low, high) = (self.mark as u64, (self.mark >> 64) as u64);
         [low, high, !low, !high]
     }
 
-    /// Folds `words` with what tells this meeting from others. Of equal words the largest, and what all have in common,
-    /// are the word; of others the word or its complement differs.
+    /// Runs one reduction on `words` and the group's fingerprint with its complement. After AND or MAX these come back
+    /// unchanged only if all participants had the same fingerprint; otherwise two groups use the same tag, which is an
+    /// error.
     fn together(&self, words: &mut [u64], fold: impl FnOnce(&Venue<'_>, &mut [u64]) -> Result<()>) -> Result<()> {
         let comm = self.process.meeting();
         let venue =

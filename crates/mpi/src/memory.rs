@@ -1,9 +1,8 @@
-//! Memory that peers on this host can map: MPI_Alloc_mem (MPI-5.0 §9.2), from the rank's arena in the job's
-//! segment. A transfer from it is one plain copy.
+//! Memory that peers on this host can map: MPI_Alloc_mem (MPI-5.0 §9.2), from the rank's arena in the job's segment. A
+//! transfer from it is one plain copy.
 //!
-//! Long pieces are spans of the arena of their own; short ones share a slab. Devices are told of every span
-//! while it is mapped. Before it: `alloc`; after it: `job::arena`, and the devices through
-//! `transport::Fabric`.
+//! Long pieces are spans of the arena of their own; short ones share a slab. Devices know of every span while it is
+//! mapped. Used by `alloc`; uses `job::arena`, and the devices through `transport::Fabric`.
 
 use hawser_base::{Class, Error, Region, Result};
 use hawser_job::Segment;
@@ -13,7 +12,7 @@ use hawser_transport::Fabric;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
-/// What every piece is aligned to, in bytes: a cache line, and no less than any datatype wants.
+/// The alignment of every piece in bytes: a cache line, and no less than any datatype requires.
 pub const ALIGN: usize = 64;
 /// A slab's length in bytes. It is touched page by page, so its length costs addresses only.
 const SLAB: usize = 256 << 10;
@@ -34,11 +33,11 @@ pub struct Memory {
 struct Pieces {
     /// Spans of one piece each, by the address that was given out.
     long: BTreeMap<usize, Mapped>,
-    /// By the address of their first byte.
+    /// The slabs by the address of their first byte.
     slabs: BTreeMap<usize, Slab>,
 }
 
-/// A mapped span of the arena, or memory that no peer can map, where the segment has a short arena or none.
+/// A mapped span of the arena, or memory that no peer can map, if the segment has a short arena or none.
 struct Mapped {
     span: Option<Span>,
     region: Region,
@@ -126,7 +125,7 @@ impl Memory {
 }
 
 impl Pieces {
-    /// Frees a short piece. `None`: there is no such piece. A slab that is no longer needed is given out.
+    /// Frees a short piece. `None`: there is no such piece. A slab that is no longer needed is returned.
     fn free_short(&mut self, addr: usize) -> Option<Option<Slab>> {
         let (&start, slab) = self.slabs.range_mut(..=addr).next_back()?;
         slab.used.remove(&(addr - start))?;
@@ -167,10 +166,10 @@ mod tests {
     use hawser_job::Spec;
     use std::sync::{Arc, Mutex as Lock};
 
-    /// What is shared: address to (offset in the arena, length).
+    /// The shared memory that a device knows of: address to (offset in the arena, length).
     type Known = Arc<Lock<BTreeMap<usize, (u64, usize)>>>;
 
-    /// A device that notes what it is told.
+    /// A device that records the memory that it gets to know.
     struct Noting(Loopback, Known);
 
     impl Device for Noting {

@@ -1,7 +1,7 @@
-//! Whether `HAWSER_CHECK` is on: what collectives call is compared (`collective::agreement`), and what a program does not
-//! free before MPI_Finalize is told (`leaks`).
+//! The switch `HAWSER_CHECK`: if it is on, calls of collectives are compared (`collective::agreement`), and what a
+//! program does not free before MPI_Finalize is reported (`leaks`).
 //!
-//! Before it: `env`, `collective`, `leaks`; after it: nothing.
+//! Used by `env`, `collective`, `leaks`.
 
 use hawser_base::param::{Kind as Form, Param, Read};
 use hawser_base::value::{T_SCOPE_ALL_EQ, T_VERBOSITY_USER_BASIC};
@@ -18,7 +18,7 @@ pub static CHECK: Param = Param {
     read: Read::AtStart,
 };
 
-/// Whether it is asked for; a wrong value was refused at the start.
+/// Tells whether the checks are requested; a wrong value was refused at the start.
 pub fn is_looked_for() -> bool {
     static ON: OnceLock<bool> = OnceLock::new();
     *ON.get_or_init(|| CHECK.flag().unwrap_or(false))

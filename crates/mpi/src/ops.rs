@@ -1,7 +1,7 @@
 //! Reduction operations: predefined ones by number, the application's functions in a table (MPI-5.0 §6.9).
 //!
-//! `Reducer` is an operation made ready for one datatype: what collectives hold and apply. Before it:
-//! `abi::op`, the engine of collectives; after it: `datatype::reduce`.
+//! `Reducer` is an operation made ready for one datatype: what collectives hold and apply. Used by `abi::op`, the
+//! engine of collectives; uses `datatype::reduce`.
 
 use crate::buffer::{self, Buf};
 use crate::registry::full;
@@ -19,7 +19,7 @@ pub type Function = Box<dyn Fn(UserPtr, UserPtr, i64, Handle) + Send + Sync>;
 pub struct Created {
     function: Function,
     commutes: bool,
-    /// The most elements that its count argument can say: it is an `int` or an MPI_Count.
+    /// The largest number of elements that its count argument can hold: it is an `int` or an MPI_Count.
     count_max: u64,
 }
 
@@ -33,7 +33,7 @@ impl Created {
 /// All of them.
 static CREATED: Table<Arc<Created>> = Table::new();
 
-/// How many the program has not freed.
+/// The number of operations that the program has not freed.
 pub fn left() -> usize {
     CREATED.live().len()
 }
@@ -168,7 +168,7 @@ impl Reducer {
         }
     }
 
-    /// For messages.
+    /// The name, for error messages.
     pub fn name(&self) -> &'static str {
         match &self.0 {
             Ready::Predefined { op, .. } => op.name(),
@@ -183,8 +183,8 @@ impl Reducer {
         }
     }
 
-    /// Whether elements may be reduced in pieces. An application's function may look at its count, but must
-    /// give the same for pieces: MPI lets it be called with any part of a buffer (MPI-5.0 §6.9.5).
+    /// Tells whether elements may be reduced in pieces. An application's function may look at its count, but must give
+    /// the same for pieces: MPI lets it be called with any part of a buffer (MPI-5.0 §6.9.5).
     pub fn is_elementwise(&self) -> bool {
         match &self.0 {
             Ready::Predefined { op, .. } => op.is_elementwise(),

@@ -1,6 +1,6 @@
 //! The state of a partitioned request: how the sender cuts the message, and which parts are ready or have arrived.
 //!
-//! How the parts travel is told in `partitioned`. Before it: `partitioned`, `request`; after it: `p2p`.
+//! The transfer of the parts is in `partitioned`. Used by `partitioned`, `request`; uses `p2p`.
 
 use crate::request::{Recipe, Request, Requests, State};
 use hawser_base::value::ANY_TAG;
@@ -11,20 +11,20 @@ use hawser_p2p::matching::{Envelope, Outcome, Want};
 use hawser_p2p::message::Target;
 use std::ops::Range;
 
-/// What a partitioned request keeps from start to start.
+/// The state that a partitioned request keeps from start to start.
 pub struct Partitioned {
     /// All partitions.
     pub whole: Buffer,
     pub partitions: u32,
     pub end: End,
-    /// Of each of the sender's partitions: it is ready, or it has arrived, in this round.
+    /// For each of the sender's partitions: it is ready, or it has arrived, in this round.
     pub done: Vec<bool>,
     /// Messages of this round that have not ended, or were not begun.
     pub open: u32,
-    /// What arrived in this round, in bytes.
+    /// The bytes that arrived in this round.
     pub bytes: u64,
     pub error: Option<Class>,
-    /// The introduction is under way.
+    /// The introduction is in progress.
     pub introducing: bool,
 }
 
@@ -36,7 +36,7 @@ pub enum End {
     Nobody,
 }
 
-/// How a sender cuts its message.
+/// The cut of a sender's message into partitions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Plan {
     pub partitions: u32,
@@ -59,7 +59,7 @@ impl Plan {
             .collect()
     }
 
-    /// None: no sender says so.
+    /// Decodes a plan. None: no sender sends this.
     pub fn decode(bytes: &[u8; Plan::BYTES]) -> Option<Plan> {
         let word = |i: usize| u64::from_le_bytes(bytes[8 * i..8 * i + 8].try_into().expect("a word has eight bytes"));
         let (partitions, first) = (u32::try_from(word(0)).ok()?, u32::try_from(word(2)).ok()?);
@@ -80,12 +80,12 @@ impl Plan {
         self.first.into()..u64::from(self.first) + u64::from(self.partitions)
     }
 
-    /// The sender's partitions that have bytes of the receiver's `partition`, of `partitions` with `bytes` in all. What no
-    /// sender fills has arrived with the whole message.
+    /// The sender's partitions that have bytes of the receiver's `partition`, of `partitions` with `bytes` in all.
+    /// Bytes that no sender fills have arrived with the whole message.
     pub fn covering(&self, partition: u32, partitions: u32, bytes: u64) -> Range<u32> {
         let (all, at) = (u128::from(self.partitions), u128::from(partition));
-        // `theirs` of a partition are as long as `ours` of the sender's; where both sides have as much, zero bytes too, the
-        // numbers say it.
+        // `theirs` of a partition are as long as `ours` of the sender's; where both sides have as many bytes, zero too,
+        // the numbers of partitions decide.
         let (ours, theirs) = match self.total() == u128::from(bytes) {
             true => (all, u128::from(partitions)),
             false => (u128::from(bytes / u64::from(partitions)), u128::from(self.bytes).max(1)),
@@ -95,7 +95,7 @@ impl Plan {
     }
 }
 
-/// The first of `count` numbers in a row that no live plan has, from `next` on and round.
+/// The first of `count` consecutive numbers that no live plan has, searched from `next` on with wrap-around.
 pub fn free_numbers(next: u64, count: u64, live: impl Iterator<Item = Range<u64>> + Clone) -> Option<u64> {
     let mut at = next % NUMBERS;
     let mut rounds = 0;
@@ -122,7 +122,7 @@ impl Partitioned {
         Recipe::Partitioned(this)
     }
 
-    /// How the sender cuts the message, if that is known.
+    /// The cut of the sender's message, if that is known.
     pub fn plan(&self) -> Option<Plan> {
         match &self.end {
             End::Sender(plan, _) => Some(*plan),
@@ -131,29 +131,29 @@ impl Partitioned {
         }
     }
 
-    /// The request stays until its introduction has come to its end.
+    /// Tells whether the request must stay until its introduction has ended.
     pub fn is_introducing(&self) -> bool {
         self.introducing
     }
 
-    /// A round begins.
+    /// Begins a round.
     pub fn begin(&mut self) {
         let messages = self.plan().map_or(0, |plan| plan.partitions);
         let partitions = if matches!(self.end, End::Nobody) { self.partitions } else { messages };
         self.done.clear();
         self.done.resize(partitions as usize, false);
         (self.open, self.bytes) = (messages, 0);
-        // Without an introduction there is no round that could do better.
+        // An error of the introduction stays: without one no round can succeed.
         self.error = self.error.filter(|_| matches!(self.end, End::Receiver(None, ..)));
     }
 
-    /// Nothing more will come in this round.
+    /// Tells whether no more messages will come in this round.
     pub fn is_over(&self) -> bool {
         let waits = matches!(self.end, End::Receiver(None, ..)) && self.error.is_none();
         self.open == 0 && !waits
     }
 
-    /// A message has ended.
+    /// Records the end of a message.
     pub fn ended(&mut self, outcome: &Outcome) {
         let tag = outcome.envelope.tag;
         if tag >= 0 {
@@ -183,7 +183,7 @@ impl Partitioned {
         }
     }
 
-    /// What the request says when all has ended.
+    /// The outcome of the request when all messages have ended.
     pub fn outcome(&self, tag: i32) -> Outcome {
         let envelope = Envelope { context: Context(0), source: Peer(u32::MAX), tag, bytes: self.bytes };
         Outcome { envelope, error: self.error, cancelled: false }
@@ -214,7 +214,7 @@ pub fn end_round(request: &mut Request) {
     }
 }
 
-/// A message of a partitioned request has ended.
+/// Records the end of a message of a partitioned request.
 #[cold]
 pub fn one_ended(requests: &mut Requests, index: u32, outcome: &Outcome) {
     let request = requests.get(index);

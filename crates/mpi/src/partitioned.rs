@@ -2,12 +2,12 @@
 //!
 //! It goes by ordinary messages in a context of its own. At its initialization the sender introduces itself: how many
 //! partitions of how many bytes will come, and under which tags. Introductions have the application's tag, so that the
-//! engine matches initializations in their order; a receiver posts the receive of one when it is initialized. After that
-//! each partition of the sender is a message to its place in the receiver's buffer, whose partitions may be others; it has
-//! a negative tag that the sender gave to no other one. A receive that is started before its introduction has come posts
-//! its messages when it comes. Rounds need no number: messages with one tag stay in order.
+//! engine matches initializations in their order; a receiver posts the receive of one when it is initialized. After
+//! that each partition of the sender is a message to its place in the receiver's buffer, whose partitions may be
+//! others; it has a negative tag that the sender gave to no other one. A receive that is started before its
+//! introduction has come posts its messages when it comes. Rounds need no number: messages with one tag stay in order.
 //!
-//! Before it: `abi::partitioned`, `persistent`; after it: `request`, `p2p::outgoing`, `p2p::incoming`.
+//! Used by `abi::partitioned`, `persistent`; uses `request`, `p2p::outgoing`, `p2p::incoming`.
 
 use crate::buffer::{self, Buf};
 use crate::comm::Comm;
@@ -26,11 +26,11 @@ use hawser_p2p::message::{Body, Outgoing, Target};
 use hawser_p2p::wait::NO_LANE;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Partitions of a message and what was called for each: the arguments of an initialization.
+/// Partitions of a message and the arguments of its initialization.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub partitions: i32,
-    /// Where the first partition lies, and how long each is.
+    /// The first partition's buffer, and so the length of each.
     pub first: Buf,
 }
 
@@ -117,7 +117,7 @@ fn take_numbers(requests: &mut Requests, comm: &Comm, count: u32) -> Result<u32>
     let context = comm.context().partitioned();
     let plans = || requests.iter().filter_map(|request| plan_of(request, context));
     let fits = taken + u64::from(count) <= NUMBERS;
-    // Nobody has had a number twice yet: no need to look.
+    // No number has been used twice yet: no need to look.
     let first = if fits { Some(taken) } else { free_numbers(taken, count.into(), plans()) };
     let Some(first) = first else {
         let text = format!(
@@ -155,7 +155,7 @@ pub fn ready(handle: Handle, partitions: impl Iterator<Item = i32>) -> Result<()
     Ok(())
 }
 
-/// The message of a partition that is ready, to whoever wants it.
+/// Makes the message of a partition that is ready.
 fn make_ready(request: &mut Request, partition: i32) -> Result<Option<(Target, Buffer)>> {
     let is_send = request.note.kind == Kind::Send;
     let is_inactive = matches!(request.state, State::Inactive);

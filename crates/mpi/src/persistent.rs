@@ -1,6 +1,6 @@
 //! Persistent requests (MPI-5.0 §3.9): the arguments of a call, kept to be started again and again.
 //!
-//! Before it: `abi::p2p`; after it: `outgoing`, `pt2pt::post` and `task`.
+//! Used by `abi::p2p`; uses `outgoing`, `pt2pt::post` and `task`.
 
 use crate::bsend;
 use crate::buffer::{self, Buf};

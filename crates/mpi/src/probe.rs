@@ -1,6 +1,6 @@
-//! Probes: what a receive would get, looked at or taken out of the queue (MPI-5.0 §3.8).
+//! Probes: the message that a receive would get, looked at or taken out of the queue (MPI-5.0 §3.8).
 //!
-//! Before it: `abi::p2p`; after it: the matching engine's held messages.
+//! Used by `abi::p2p`; uses the matching engine's held messages.
 
 use crate::buffer::{self, Buf};
 use crate::comm::Comm;
@@ -55,8 +55,8 @@ pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
     Ok(status(&comm, source, &envelope))
 }
 
-/// The error of a probe whose peer will send nothing any more; of one from any source, that one of those has failed
-/// which it might have been.
+/// The error of a probe whose peer will send nothing any more; for a probe from any source, if a process that it might
+/// have been waiting for has failed.
 fn lost(comm: &Comm, lane: &Lane, want: &Want) -> Option<Error> {
     let engine = &lane.core.engine;
     let is_missed = |&peer: &Peer| lives::has_failed(peer) && comm.counterparts().rank_of(peer).is_some();
@@ -87,7 +87,7 @@ pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<Option<(Handle, St
     let Some(want) = pt2pt::want(&comm, source, tag)? else {
         return Ok(Some((handle::message::NO_PROC, Status::PROC_NULL)));
     };
-    // What this rank has under way in other communicators may be what its peer waits for before it sends.
+    // The peer may wait for this rank's pending operations in other communicators before it sends.
     process.lanes().glance(comm.lane());
     let mut lane = process.lane(comm.lane()).enter();
     let claimed = lane.core.engine.claim(&want).or_else(|| {
@@ -144,7 +144,7 @@ fn begin_mrecv(process: &'static Process, buf: &Buf, message: Handle) -> Result<
     Ok(lane.core.requests.handle(request))
 }
 
-/// MPI_Mrecv. The status of a receive that failed says what came, as MPI_Recv's.
+/// MPI_Mrecv. The status of a receive that failed describes what came, as MPI_Recv's does.
 pub fn mrecv(buf: &Buf, message: Handle) -> Result<Completed> {
     let mut request = begin_mrecv(process::get()?, buf, message)?;
     wait::wait("MPI_Mrecv", &mut request)

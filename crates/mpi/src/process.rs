@@ -1,8 +1,8 @@
-//! This process as MPI sees it: who it is, its lanes, its tables of objects (MPI-5.0 §11.2).
+//! This process as MPI sees it: its identity, its lanes, its tables of objects (MPI-5.0 §11.2).
 //!
-//! There is one, made by `node` and kept for good; every call of the application begins with `get`. Who uses it, the
-//! World Model or sessions, is kept here and told by `env`.
-//! Before it: `node` (which brings world, devices and parameters together); after it: everything here.
+//! There is one, made by `node` and kept for good; every call of the application begins with `get`. The users of MPI,
+//! the World Model and sessions, are recorded here and managed by `env`. Made by `node` (which brings world, devices
+//! and parameters together); used by every module here.
 
 use crate::attached::Attached;
 use crate::comm::{Comm, CommRef, Flags};
@@ -27,7 +27,7 @@ use std::sync::{Arc, OnceLock};
 
 static PROCESS: OnceLock<Process> = OnceLock::new();
 
-/// See the module.
+/// This process: its identity, its lanes and its tables of objects.
 pub struct Process {
     lanes: Lanes<Note>,
     world_comm: Comm,
@@ -40,7 +40,7 @@ pub struct Process {
     memory: Memory,
     segment: Segment,
     boot: Arc<dyn Boot>,
-    /// Its name in the job's universe, which is no rank.
+    /// Its process number in the job, which is no rank.
     me: Peer,
 }
 
@@ -48,18 +48,18 @@ pub struct Process {
 pub const WORLD_NAME: &[u8] = b"MPI_COMM_WORLD";
 pub const SELF_NAME: &[u8] = b"MPI_COMM_SELF";
 
-/// What `node` brings.
+/// The parts that `node` brings.
 pub struct Parts {
     pub boot: Arc<dyn Boot>,
     pub segment: Segment,
     pub fabric: &'static Fabric,
     pub limits: Limits,
     pub patience: Patience,
-    /// Where the process is to have a helper.
+    /// The progress thread (helper), if the process is to have one.
     pub standby: Option<Standby>,
 }
 
-/// A message that a matched probe took; it lies in its communicator's lane.
+/// A message that a matched probe took; it is kept in its communicator's lane.
 pub struct Message {
     pub comm: CommRef,
     pub held: Op,
@@ -73,7 +73,7 @@ fn world_flags(segment: &Segment, world: &Group) -> Option<Flags> {
     here.then(|| Flags { block: segment.flags(WORLD_BLOCK), number: WORLD_BLOCK })
 }
 
-/// Makes the process, which nobody uses yet; called once, by `node`, under its lock.
+/// Makes the process, which is not in use yet; called once, by `node`, under its lock.
 pub fn start(parts: Parts) -> Result<&'static Process> {
     let Parts { boot, segment, fabric, limits, patience, standby } = parts;
     fork::tell_child(in_child).map_err(|error| Error::new(Class::Other, format!("pthread_atfork: {error}")))?;
@@ -116,7 +116,7 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
     Ok(PROCESS.get_or_init(|| process))
 }
 
-/// The process while somebody uses MPI (MPI_ERR_OTHER otherwise).
+/// Returns the process while MPI is in use (MPI_ERR_OTHER otherwise).
 #[inline(always)]
 pub fn get() -> Result<&'static Process> {
     match PROCESS.get() {
@@ -125,7 +125,7 @@ pub fn get() -> Result<&'static Process> {
     }
 }
 
-/// The process, whether somebody uses it or not.
+/// Returns the process, whether MPI is in use or not.
 pub fn any() -> Option<&'static Process> {
     PROCESS.get()
 }
@@ -143,7 +143,7 @@ extern "C" fn in_child() {
 
 /// MPI_Abort: the whole job ends, whatever the communicator.
 pub fn abort(code: i32, text: &str) -> ! {
-    // What the program printed before tells what it was doing; its process ends without exit(3).
+    // The program's output before the abort shows what it was doing; the process ends without exit(3).
     hawser_os::host::flush_streams();
     match any() {
         Some(process) => process.job().abort(code, text),
@@ -151,14 +151,14 @@ pub fn abort(code: i32, text: &str) -> ! {
     }
 }
 
-/// The same before MPI_Init: the launcher, if there is one, is told even so, for one line with rank and host.
+/// The same before MPI_Init: the launcher, if there is one, is notified even so, for one line with rank and host.
 fn abort_outside(code: i32, text: &str) -> ! {
     hawser_boot::world::abort_outside(code, text);
     eprintln!("hawser: {text}");
     hawser_os::host::exit_now(hawser_boot::world::exit_code(code))
 }
 
-/// There is no memory for what this rank has promised to its peers.
+/// Ends the job: there is no memory for what this rank has promised to its peers.
 fn no_memory(text: &str) -> ! {
     abort(Class::NoMem as i32, text)
 }
@@ -173,7 +173,7 @@ impl Process {
         &self.self_comm
     }
 
-    /// What has started this process: who is in the job, and who is told of this rank's end.
+    /// The job that this process belongs to: it names the processes, and receives this rank's end.
     pub fn job(&self) -> &dyn Boot {
         &*self.boot
     }
@@ -187,14 +187,15 @@ impl Process {
         self.me
     }
 
-    /// Gives back what is kept of a process that has ended, if the host's first process has asked for that. No lane may
+    /// Releases the state about a process that has ended, if the host's first process has requested that. No lane may
     /// be held.
     pub fn give_back(&self) {
         let page = self.segment.rank(self.job().identity().local_rank as usize);
         self.lanes.answer(&self.segment, &page);
     }
 
-    /// A process in messages: its rank of MPI_COMM_WORLD, or its name if it is in another world.
+    /// The name of a process in error messages: its rank of MPI_COMM_WORLD, or its process number if it is in another
+    /// world.
     pub fn told(&self, peer: Peer) -> String {
         match self.world_comm.group().rank_of(peer) {
             Some(rank) => format!("rank {rank} of MPI_COMM_WORLD"),
@@ -202,14 +203,16 @@ impl Process {
         }
     }
 
-    /// All processes, on a context of its own: where members of a group meet that has no communicator yet.
+    /// The communicator of all processes, on a context of its own, on which members of a group meet that have no
+    /// communicator yet.
     pub fn meeting(&'static self) -> CommRef {
-        // Most programs never meet so: their waits are spared another lane.
+        // The lane is activated at the first such meeting, since most programs have none and every lane costs time in
+        // waits.
         self.lanes.activate(self.meeting.lane());
         CommRef::Predefined(&self.meeting)
     }
 
-    /// MPI's lanes, with what it takes to wait.
+    /// MPI's lanes, with their waits.
     #[inline(always)]
     pub fn lanes(&self) -> &Lanes<Note> {
         &self.lanes
@@ -233,7 +236,8 @@ impl Process {
         self.lanes.counters()
     }
 
-    /// A call leaves an operation under way: the helper, if there is one, sees to it. No lane may be held.
+    /// Records that a call leaves an operation in progress: the progress thread (helper), if there is one, sees to it.
+    /// No lane may be held.
     #[inline]
     pub fn lend(&'static self) {
         self.lanes.lend();
@@ -258,7 +262,7 @@ impl Process {
         Ok(reserved)
     }
 
-    /// The members have agreed on its number.
+    /// Sets the number that the members have agreed on.
     pub fn give_comm(&'static self, reserved: Reserved<'static, Comm>) {
         self.lanes.activate(reserved.lane());
         reserved.come();
@@ -279,7 +283,7 @@ impl Process {
         self.messages.insert(message).ok_or_else(|| full("probed messages"))
     }
 
-    /// Takes the message of a handle; the handle dies.
+    /// Takes the message of a handle, which becomes invalid.
     pub fn take_message(&'static self, handle: Handle) -> Result<Message> {
         let found = self.messages.get(handle).map(|m| Message { comm: m.comm.clone(), held: m.held });
         match found {
@@ -288,7 +292,7 @@ impl Process {
         }
     }
 
-    /// What MPI_Alloc_mem gave out.
+    /// The memory that MPI_Alloc_mem allocates.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
@@ -297,7 +301,7 @@ impl Process {
         &self.attached
     }
 
-    /// Whether the request of a buffered send is still under way; an ended one goes.
+    /// Tells whether the request of a buffered send is still pending; removes an ended one.
     pub fn is_open(&'static self, handle: Handle) -> bool {
         let Ok(id) = crate::request::lane_of(handle) else { return false };
         let Some(mut lane) = self.lane(id).try_enter() else { return true };
@@ -327,8 +331,8 @@ impl Process {
         self.comms().get(handle).map(CommRef::Counted).ok_or_else(|| self.no_comm(handle))
     }
 
-    /// The same for what is asked of the object alone, which may be coming: programs that use MPICH (mpi4py is one) set
-    /// the error handler of a duplicate before MPI_Comm_idup has ended.
+    /// The same for a query of the object alone, which may be in the making: programs that use MPICH (mpi4py is one)
+    /// set the error handler of a duplicate before MPI_Comm_idup has ended.
     pub fn comm_or_coming(&'static self, handle: Handle) -> Result<CommRef> {
         self.comm(handle).or_else(|error| self.comms().get_coming(handle).map(CommRef::Counted).ok_or(error))
     }

@@ -3,7 +3,7 @@
 //! The leanest paths are here: a short standard send is one line written by the device, a receive from a
 //! known source with empty queues polls that one ring. Everything else goes through the matching engine.
 //!
-//! Before it: `abi::p2p`; after it: `outgoing`, `lane` and `matching`; `wait` when it cannot end at once.
+//! Used by `abi::p2p`; uses `outgoing`, `lane` and `matching`; `wait` when it cannot end at once.
 
 use crate::bsend;
 use crate::buffer::{self, Buf};
@@ -42,7 +42,7 @@ pub fn target(comm: &Comm, dest: i32, tag: i32) -> Result<Option<Target>> {
     Ok(Some(Target { peer: comm.peer(dest)?, context: comm.context(), tag }))
 }
 
-/// What a receive or a probe asks for; `None` for MPI_PROC_NULL.
+/// The match criteria of a receive or a probe; `None` for MPI_PROC_NULL.
 #[inline]
 pub fn want(comm: &Comm, source: i32, tag: i32) -> Result<Option<Want>> {
     let tag = match tag {
@@ -73,7 +73,7 @@ pub fn send(call: &'static str, buf: &Buf, dest: i32, tag: i32, comm: Handle, mo
     }
 }
 
-/// The leanest send: all that can be wrong or slow makes it say false, and the long way finds out what it is.
+/// The shortest send path: returns false for any argument that is wrong or slow, and the checked path finds the reason.
 #[inline(always)]
 fn send_lean(process: &'static Process, buf: &Buf, dest: i32, tag: i32, comm: Handle, mode: Mode) -> bool {
     if !matches!(mode, Mode::Standard | Mode::Ready) {
@@ -91,7 +91,7 @@ fn send_lean(process: &'static Process, buf: &Buf, dest: i32, tag: i32, comm: Ha
     process.lane(comm.lane()).enter().send_at_once(&target, mem)
 }
 
-/// Where a lean send goes to, and what.
+/// The destination of a fast-path (lean) send, and its bytes.
 #[inline(always)]
 fn lean_target(comm: &Comm, buf: &Buf, dest: i32, tag: i32) -> Option<(Target, UserMem<'static>)> {
     let mem = buf.lean_memory().filter(|_| dest >= 0 && tag >= 0)?;
@@ -165,7 +165,7 @@ fn begin_recv(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm:
     Ok(lane.core.requests.handle(request))
 }
 
-/// MPI_Recv. The status of a receive that failed says what came (`Status::check`).
+/// MPI_Recv. The status of a receive that failed describes what came (`Status::check`).
 #[inline(always)]
 pub fn recv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
     let process = process::get()?;
@@ -175,7 +175,7 @@ pub fn recv(buf: &Buf, source: i32, tag: i32, comm: Handle) -> Result<Status> {
     }
 }
 
-/// The leanest receive: from a known source into plain memory; `None` sends it the long way.
+/// The shortest receive path: from a known source into plain memory; `None` if it needs the checked path.
 #[inline(always)]
 fn recv_lean(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: Handle) -> Option<Status> {
     let counted; // as in `send_lean`
@@ -189,7 +189,7 @@ fn recv_lean(process: &'static Process, buf: &Buf, source: i32, tag: i32, comm: 
     recv_direct(process, &mut process.lane(comm.lane()).enter(), &want, peer, mem, source)
 }
 
-/// What a lean receive asks for, from whom, and where it goes.
+/// The match criteria of a fast-path (lean) receive, its source, and its memory.
 #[inline(always)]
 fn lean_want(comm: &Comm, buf: &Buf, source: i32, tag: i32) -> Option<(Want, Peer, UserMem<'static>)> {
     let mem = buf.lean_memory().filter(|_| source >= 0 && (tag >= 0 || tag == ANY_TAG))?;
@@ -206,7 +206,7 @@ fn recv_checked(process: &'static Process, buf: &Buf, source: i32, tag: i32, com
     recv_posted("MPI_Recv", process, comm, want, buffer, source)
 }
 
-/// Takes the message from its source's ring, as long as that is right and worth it.
+/// Takes the message from its source's ring, as long as that is valid and worth it.
 #[inline(always)]
 pub(crate) fn recv_direct(
     process: &Process,
@@ -258,8 +258,8 @@ pub fn sendrecv(
     end_sendrecv("MPI_Sendrecv", begin_sendrecv(out, dest, send_tag, into, source, recv_tag, comm)?)
 }
 
-/// The leanest exchange: a short message that leaves at once, then a receive as MPI_Recv's. All that either wants is looked at
-/// before: with `None` nothing has been sent.
+/// The shortest exchange path: a short message that leaves at once, then a receive as MPI_Recv's. The preconditions of
+/// both are checked before: with `None` nothing has been sent.
 #[expect(clippy::too_many_arguments, reason = "MPI_Sendrecv's")]
 fn sendrecv_lean(
     process: &'static Process,
@@ -309,7 +309,7 @@ fn end_sendrecv(name: &'static str, (mut send, mut recv): (Handle, Handle)) -> R
     Ok(Status { error: sent.error.or(received.error), ..received })
 }
 
-/// Forgets an operation that was started for a call that failed: it ends by itself.
+/// Drops an operation that was started for a call that failed: it ends by itself.
 fn abandon(request: Handle) {
     let _ = request_free(request);
 }
@@ -377,7 +377,8 @@ pub fn request_cancel(handle: Handle) -> Result<()> {
             let to_self = request.note.peer() == Some(process.me());
             lane.core.engine.cancel_send(op);
             lane.settle();
-            // Question and answer: what is decided here is decided at once, as programs expect that look only once.
+            // Two turns, for request and reply: a cancellation within this process is decided at once, as programs
+            // expect that look only once.
             for _ in 0..if to_self { 2 } else { 0 } {
                 lane.progress();
             }
@@ -389,7 +390,7 @@ pub fn request_cancel(handle: Handle) -> Result<()> {
     Ok(())
 }
 
-/// MPI_Request_free: the operation goes on, its handle is gone. A collective operation and a partitioned one must not
+/// MPI_Request_free: the operation continues, its handle is gone. A collective operation and a partitioned one must not
 /// be active (MPI-5.0 §6.12, §4.2). One that has ended may be freed: MPI_Request_get_status leaves its request to be
 /// freed or completed (§3.7.6).
 pub fn request_free(handle: Handle) -> Result<()> {

@@ -1,9 +1,9 @@
-//! Whose error handler a failed call is for, and what the handlers do (MPI-5.0 §9.3).
+//! Error handling of failed calls: which error handler is called, and what the handlers do (MPI-5.0 §9.3).
 //!
 //! `raise` is where every failed call of the application ends. It is entered with no lane locked and no table's
 //! reference held, because a handler of the application may call MPI again.
 //!
-//! Before it: `abi::raise`; after it: `errhandler`, and `process::abort`, which ends the job.
+//! Used by `abi::raise`; uses `errhandler`, and `process::abort`, which ends the job.
 
 use crate::comm::{Comm, CommRef};
 use crate::errhandler::{Errhandler, ErrhandlerCell};
@@ -16,10 +16,10 @@ use hawser_base::{Class, Error, Handle, Result};
 /// The handler for calls on files when there is no file, and the one that new files get (§14.7).
 static NO_FILE: ErrhandlerCell = ErrhandlerCell::holding(Errhandler::Return);
 
-/// The handler for errors that another one was told.
+/// The handler of `Object::Told`, whose error was handled already.
 static TOLD: ErrhandlerCell = ErrhandlerCell::holding(Errhandler::Return);
 
-/// The object that a failed call is about.
+/// The object of a failed call.
 #[derive(Clone)]
 pub enum Object {
     /// None, or none that is valid: `stand_in`; before MPI_Init and after MPI_Finalize the initial handler (§9.3).
@@ -76,8 +76,8 @@ fn with_cell<R>(object: &Object, f: impl FnOnce(Kind, &ErrhandlerCell) -> R) -> 
     }
 }
 
-/// The communicator for errors of no object: MPI_COMM_SELF (§9.3). As long as the program has set no handler there it is
-/// MPI_COMM_WORLD, which MPI-3 said, so that programs written for that need to set theirs on it alone; so does MPICH.
+/// The communicator for errors of no object: MPI_COMM_SELF (§9.3). As long as the program has set no handler there it
+/// is MPI_COMM_WORLD, as in MPI-3, so that programs written for that need to set theirs on it alone; so does MPICH.
 fn stand_in() -> Result<&'static Comm> {
     let process = process::of_handlers()?;
     Ok(if process.self_comm().errhandler.is_set() { process.self_comm() } else { process.world() })
@@ -93,8 +93,8 @@ pub fn raise(object: &Object, function: &'static str, error: &Error) -> i32 {
     error.code()
 }
 
-/// The handler for a failed call, and the object that it is told: the call's own; if that is none,
-/// `stand_in` and its handler; outside of MPI_Init and MPI_Finalize the initial handler.
+/// The handler for a failed call, and the object that it gets: the call's own; if there is none, `stand_in` and its
+/// handler; outside of MPI_Init and MPI_Finalize the initial handler.
 fn responsible(object: &Object) -> (Errhandler, Handle) {
     match with_cell(object, |_, cell| cell.get()) {
         Ok(handler) => (handler, object.handle()),
@@ -125,7 +125,7 @@ fn run(handler: &Errhandler, told: Handle, object: &Object, function: &'static s
     }
 }
 
-/// Ends the job with the error's class for a code, and one line that says why.
+/// Ends the job with the error's class for a code, and one line that gives the cause.
 fn end(object: &Object, function: &'static str, error: &Error) -> ! {
     let name = process::of_handlers().ok().and_then(|process| name_of(process, object));
     let line = explain(function, name, error);
@@ -133,7 +133,7 @@ fn end(object: &Object, function: &'static str, error: &Error) -> ! {
     process::abort(code, &line)
 }
 
-/// Rank and host are put in front by whoever prints it (`boot::Boot::abort`).
+/// The text of the error. The process that prints it puts rank and host in front (`boot::Boot::abort`).
 fn explain(function: &str, object: Option<String>, error: &Error) -> String {
     let on = object.map(|name| format!(" on {name}")).unwrap_or_default();
     let class = errors::describe(error.code());

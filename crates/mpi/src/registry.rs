@@ -4,13 +4,13 @@
 //! they cannot rely on the thread level that a bare `Table` goes by. No function of the application runs
 //! under the lock, destructors included: `remove` gives the object out.
 //!
-//! Before it: `info`, `errhandler`, `attributes`; after it: `base::table`.
+//! Used by `info`, `errhandler`, `attributes`; uses `base::table`.
 
 use hawser_base::table::Table;
 use hawser_base::{Class, Error, Handle, Result};
 use std::sync::{Mutex, MutexGuard};
 
-/// See the module. Objects are cheap to clone (`Arc`).
+/// A table of handles under a lock. Objects are cheap to clone (`Arc`).
 pub struct Registry<T> {
     table: Mutex<Table<T>>,
     what: &'static str,
@@ -37,12 +37,12 @@ impl<T: Clone> Registry<T> {
         found.map(|object| T::clone(&object))
     }
 
-    /// How many there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.table().live().len()
     }
 
-    /// Kills the handle and gives the object out; `None` if the handle was dead.
+    /// Invalidates the handle and returns the object; `None` if the handle was invalid.
     pub fn remove(&self, handle: Handle) -> Option<T> {
         let table = self.table();
         let object = table.get(handle).map(|object| T::clone(&object))?;
@@ -50,7 +50,7 @@ impl<T: Clone> Registry<T> {
     }
 }
 
-/// There are as many objects of a kind as handles for them.
+/// The error when all handles of a kind are in use.
 #[cold]
 pub fn full(what: &str) -> Error {
     Error::new(Class::Other, format!("there are more {what} than handles ({}); free some", Handle::SLOTS))

@@ -1,7 +1,7 @@
-//! MPI's requests: MPI's part of an operation under way, and its status (MPI-5.0 §3.7).
+//! MPI's requests: MPI's part of a pending operation, and its status (MPI-5.0 §3.7).
 //!
-//! The requests themselves live in the lanes of `p2p`. Before it: every call that begins or ends operations; after it:
-//! `comm`, `partition`, `general`, `p2p::request`.
+//! The requests themselves live in the lanes of `p2p`. Used by every call that begins or ends operations; uses `comm`,
+//! `partition`, `general`, `p2p::request`.
 
 use crate::comm::CommRef;
 use crate::general::General;
@@ -30,12 +30,12 @@ pub const SENT: Handle = Handle::predefined(1);
 /// A receive from MPI_PROC_NULL, which has ended from the start.
 pub const NOTHING_RECEIVED: Handle = Handle::predefined(2);
 
-/// What kind of operation it is.
+/// The kind of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Send,
     Recv,
-    /// Several of them as one, which ends when all have.
+    /// Several operations as one, which ends when all have.
     Compound,
     /// A collective: it can be neither cancelled nor freed before it has ended.
     Collective,
@@ -52,7 +52,7 @@ pub enum Mode {
     Ready,
 }
 
-/// What a persistent request does when it is started.
+/// The operation that a persistent request begins when it is started.
 pub enum Recipe {
     Send {
         buffer: Buffer,
@@ -63,7 +63,7 @@ pub enum Recipe {
         buffer: Buffer,
         want: Want,
     },
-    /// To or from MPI_PROC_NULL.
+    /// An operation with MPI_PROC_NULL.
     Nothing,
     /// None while the task has it.
     Task(Option<Box<dyn Work<End>>>),
@@ -74,13 +74,13 @@ pub enum Recipe {
 pub struct Note {
     pub kind: Kind,
     pub comm: CommRef,
-    /// The rank that the call named; asked of the communicator for MPI_ANY_SOURCE.
+    /// The rank that the call named; for MPI_ANY_SOURCE the communicator supplies it.
     pub rank: i32,
     /// The tag that it named.
     pub tag: i32,
-    /// What it is, if it is the application's.
+    /// The application's operation, if it is one.
     pub general: Option<Arc<General>>,
-    /// What MPI_Start does again.
+    /// The operation that MPI_Start begins again.
     pub recipe: Option<Box<Recipe>>,
     /// MPI_Cancel was called.
     pub cancel: bool,
@@ -109,7 +109,7 @@ impl Note {
         }
     }
 
-    /// The status of an operation that has ended so.
+    /// The status of an operation with this outcome.
     #[inline]
     pub fn status(&self, outcome: &Outcome) -> Status {
         let envelope = outcome.envelope;
@@ -184,12 +184,12 @@ pub fn status(request: &Request) -> Option<Status> {
     }
 }
 
-/// The error in words of one that did not end by the engine.
+/// The error, with its text, of a request that did not end by the engine.
 pub fn failure(request: &Request) -> Option<&Error> {
     if let State::Done(end) = &request.state { end.failure.as_ref() } else { None }
 }
 
-/// Whether something is under way on the communicator of `context`.
+/// Tells whether any operation is pending on the communicator of `context`.
 pub fn has_active(requests: &Requests, context: Context) -> bool {
     let is_active = |request: &Request| !matches!(request.state, State::Inactive) && !request.is_over();
     requests.iter().any(|request| is_active(request) && request.note.comm.context() == context)

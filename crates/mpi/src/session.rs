@@ -1,9 +1,10 @@
 //! Sessions and the process sets that they offer (MPI-5.0 §11.3).
 //!
-//! A session is a user of MPI (`env`), with an error handler and a buffer for buffered sends of its own. It holds nothing
-//! of what is derived from it: groups name their session, communicators have a group, and both outlive it harmlessly.
+//! A session is a user of MPI (`env`), with an error handler and a buffer for buffered sends of its own. It holds no
+//! object that is derived from it: groups name their session, communicators have a group, and both outlive it
+//! harmlessly.
 //!
-//! Before it: `abi::session`; after it: `env`, `session_table`.
+//! Used by `abi::session`; uses `env`, `session_table`.
 
 use crate::attached::Attached;
 use crate::bsend;
@@ -19,7 +20,7 @@ use hawser_base::value::{THREAD_FUNNELED, THREAD_MULTIPLE, THREAD_SERIALIZED, TH
 use hawser_base::{Class, Error, Handle, Peer, Result};
 use std::sync::Arc;
 
-/// The values of `thread_level`. A program that says nothing may use the session in any way.
+/// The values of `thread_level`. A program that gives none may use the session in any way.
 const THREAD_LEVELS: [(&[u8], i32); 4] = [
     (b"MPI_THREAD_MULTIPLE", THREAD_MULTIPLE),
     (b"MPI_THREAD_SERIALIZED", THREAD_SERIALIZED),
@@ -44,7 +45,7 @@ pub fn finalize(handle: Handle) -> Result<()> {
     const NAME: &str = "MPI_Session_finalize";
     let process = process::get()?;
     bsend::flush(process, NAME, &get(handle)?.attached);
-    // Of two threads that finalise the same session one comes too late.
+    // If two threads finalise the same session, one comes too late.
     ALL.remove(handle).ok_or_else(|| dead(handle))?;
     env::end(process, SESSIONS, NAME);
     Ok(())

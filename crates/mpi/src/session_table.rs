@@ -1,6 +1,6 @@
-//! The sessions there are: what is asked of them may be asked at any time by any thread, so they live in a `registry`.
+//! The table of sessions: they may be queried at any time by any thread, so they live in a `registry`.
 //!
-//! Before it: `session`, `raise`, `bsend`; after it: `errhandler`, `attached`.
+//! Used by `session`, `raise`, `bsend`; uses `errhandler`, `attached`.
 
 use crate::attached::Attached;
 use crate::errhandler::ErrhandlerCell;
@@ -8,7 +8,7 @@ use crate::registry::Registry;
 use hawser_base::{Class, Error, Handle, Result};
 use std::sync::Arc;
 
-/// See the module.
+/// A session.
 pub struct Session {
     pub errhandler: ErrhandlerCell,
     pub attached: Attached,
@@ -22,7 +22,7 @@ pub fn get(handle: Handle) -> Result<Arc<Session>> {
     ALL.get(handle).ok_or_else(|| dead(handle))
 }
 
-/// Whether something that is derived from a session may still be used; null: of no session.
+/// Checks that an object derived from a session may still be used; a null handle: it is derived from none.
 pub fn check_open(handle: Handle) -> Result<()> {
     if handle.is_null() { Ok(()) } else { get(handle).map(drop) }
 }

@@ -1,7 +1,7 @@
-//! Whether MPI may be used in this process now, and by whom: the World Model, sessions (MPI-5.0 §11.2, §11.3).
+//! The stage of MPI in this process: whether it may be used now, and by which users, the World Model or sessions
+//! (MPI-5.0 §11.2, §11.3).
 //!
-//! Every call of the application asks here first. How they begin and end is in `env`. Before it: everything; after it:
-//! nothing.
+//! Every call of the application checks here first. Their begin and end is in `env`. Used by every module; uses none.
 
 use hawser_base::{Class, Error, Result};
 use std::sync::atomic::{AtomicU8, Ordering::*};
@@ -26,10 +26,10 @@ const CHILD: u8 = 8;
 /// MPI_COMM_WORLD and MPI_COMM_SELF may be named: in the World Model, and before it while there are sessions.
 const NAMED: u8 = 16;
 
-/// Held while somebody begins or ends to use MPI.
+/// Held while a user begins or ends to use MPI.
 pub struct Users {
     pub sessions: u32,
-    /// The job was told that this rank has left.
+    /// This rank's leaving was reported to the job.
     pub has_left: bool,
 }
 
@@ -39,7 +39,7 @@ struct WorldModel {
     main_thread: std::thread::ThreadId,
 }
 
-/// Somebody uses MPI here.
+/// Tells whether MPI is in use here.
 #[inline(always)]
 pub fn is_running() -> bool {
     STAGE.load(Relaxed) & RUNNING != 0 // partner: `set`
@@ -68,8 +68,8 @@ pub fn outside() -> Error {
     Error::new(Class::Other, text)
 }
 
-/// This process is a child of fork from now on. Nothing is called here that the child may not: it has one thread, and
-/// locks may be held for ever.
+/// Marks this process as a child of fork from now on. Nothing is called here that the child may not: it has one thread,
+/// and locks may be held for ever.
 pub fn enter_child() {
     let stage = STAGE.load(Relaxed); // partner of both: `is_running`, in this one thread
     if stage & RUNNING != 0 {
@@ -77,7 +77,7 @@ pub fn enter_child() {
     }
 }
 
-/// MPI_Initialized, which asks for the World Model alone.
+/// MPI_Initialized, which concerns the World Model alone.
 pub fn was_initialized() -> bool {
     has(WORLD | WORLD_ENDED)
 }
@@ -87,7 +87,7 @@ pub fn was_finalized() -> bool {
     has(WORLD_ENDED | CHILD)
 }
 
-/// This process is a fork of a rank.
+/// Tells whether this process is a fork of a rank.
 pub fn was_forked() -> bool {
     has(CHILD)
 }
@@ -105,15 +105,16 @@ pub fn in_use() -> u8 {
     STAGE.load(Acquire) & RUNNING // partner: `set`
 }
 
-/// MPI_COMM_WORLD and MPI_COMM_SELF may be named. MPI-5.0 §11.3 has them in the World Model alone. Programs written
-/// for Intel MPI name them with a session only (OSU's benchmarks do), and until MPI_Init was called that can mean
-/// one thing: all processes of the job. After MPI_Finalize they are gone, whatever sessions there are.
+/// Tells whether MPI_COMM_WORLD and MPI_COMM_SELF may be named. MPI-5.0 §11.3 has them in the World Model alone.
+/// Programs written for Intel MPI name them with a session only (OSU's benchmarks do), and until MPI_Init was called
+/// that can mean one thing: all processes of the job. After MPI_Finalize they are gone, whatever sessions there are.
 #[inline(always)]
 pub fn has_world() -> bool {
     STAGE.load(Relaxed) & (NAMED | CHILD) != 0 // partner: `set`
 }
 
-/// `who` uses MPI from now on, or no longer. For one who holds `users`, and not in a child of fork.
+/// Records that `who` uses MPI from now on, or no longer. Only for a caller that holds `users`, and not in a child of
+/// fork.
 pub fn set(who: u8, uses: bool) {
     let stage = STAGE.load(Relaxed); // written under `users` alone
     let ended = if who == WORLD && !uses { WORLD_ENDED } else { 0 };
@@ -123,7 +124,7 @@ pub fn set(who: u8, uses: bool) {
     STAGE.store(stage, Release); // partners: `is_running`, `has_world`, `was_finalized`
 }
 
-/// Said once, by MPI_Init in its thread.
+/// Records the World Model's thread and level; called once, by MPI_Init in its thread.
 pub fn set_world_model(thread_level: i32) {
     let _ = WORLD_MODEL.set(WorldModel { thread_level, main_thread: std::thread::current().id() });
 }

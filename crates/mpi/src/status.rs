@@ -1,9 +1,9 @@
-//! What a completed operation says, in house values (MPI-5.0 §3.2.5); `abi` writes it in its own layout.
+//! The status of a completed operation, in ABI-neutral values (MPI-5.0 §3.2.5); `abi` writes it in its own layout.
 
 use hawser_base::value::{ANY_SOURCE, ANY_TAG, PROC_NULL};
 use hawser_base::{Class, Error, Result};
 
-/// See the module.
+/// The status of a completed operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Status {
     /// A rank of the communicator, or MPI_ANY_SOURCE, MPI_PROC_NULL.
@@ -16,13 +16,13 @@ pub struct Status {
 }
 
 impl Status {
-    /// Of no operation (MPI-5.0 §3.7.3).
+    /// The status of no operation (MPI-5.0 §3.7.3).
     pub const EMPTY: Status = Status { source: ANY_SOURCE, tag: ANY_TAG, error: None, bytes: 0, cancelled: false };
 
-    /// Of a receive from MPI_PROC_NULL (MPI-5.0 §3.10).
+    /// The status of a receive from MPI_PROC_NULL (MPI-5.0 §3.10).
     pub const PROC_NULL: Status = Status { source: PROC_NULL, tag: ANY_TAG, error: None, bytes: 0, cancelled: false };
 
-    /// The operation's error in words, if it failed. The status says what was received all the same.
+    /// The operation's error with its text, if it failed. The status describes what was received all the same.
     #[inline]
     pub fn check(&self) -> Result<()> {
         match self.error {
@@ -46,16 +46,16 @@ impl Status {
     }
 }
 
-/// How a task ended.
+/// The end of a task.
 #[derive(Clone, Debug)]
 pub struct End {
     pub status: Status,
-    /// The error in words: a status has only its class.
+    /// The error with its text: a status has only its class.
     pub failure: Option<Error>,
 }
 
 impl End {
-    /// Of a call that receives nothing.
+    /// The end of a call that receives nothing.
     pub fn of(result: Result<()>) -> End {
         End { status: Status::EMPTY, failure: result.err() }
     }

@@ -1,7 +1,7 @@
 //! Tasks of MPI: requests that stand for more than one operation, as nonblocking collectives and MPI_Isendrecv do.
 //!
-//! How tasks are run is in `p2p`. Before it: `collective::nonblocking`, `comm_idup`, `exchange`, `bsend`, `persistent`;
-//! after it: `request` and `p2p::task`.
+//! `p2p` runs the tasks. Used by `collective::nonblocking`, `comm_idup`, `exchange`, `bsend`, `persistent`; uses
+//! `request` and `p2p::task`.
 
 use crate::comm::CommRef;
 use crate::process::Process;

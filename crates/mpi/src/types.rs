@@ -1,7 +1,7 @@
 //! Datatype handles: predefined ones by number, the application's in a table (MPI-5.0 chapter 5).
 //!
-//! What a type is, is the `datatype` room's; here it gets a handle, a name and attributes. Before it:
-//! `buffer`, `abi::datatype`; after it: the `datatype` room.
+//! The `datatype` crate has the types themselves; here they get a handle, a name and attributes. Used by `buffer`,
+//! `abi::datatype`; uses the `datatype` crate.
 
 use crate::attributes::Attributes;
 use crate::registry::full;
@@ -17,7 +17,7 @@ pub struct Types {
     made: Table<Made>,
     /// Names and attributes that the application gave to predefined types, by number.
     predefined: [OnceLock<Box<Extras>>; Handle::FIRST_DYNAMIC as usize],
-    /// Types that equal arguments give again (Fortran's kinds): handles for good (§19.1.5).
+    /// Types that equal arguments return again (Fortran's kinds): their handles stay valid for good (§19.1.5).
     kept: Mutex<Vec<(Arc<Datatype>, Handle)>>,
 }
 
@@ -35,7 +35,7 @@ pub struct Made {
     extras: Extras,
 }
 
-/// What the application hangs on a type.
+/// The name and attributes of a type.
 #[derive(Default)]
 struct Extras {
     name: Mutex<Option<Vec<u8>>>,
@@ -159,8 +159,7 @@ pub fn commit(handle: Handle) -> Result<()> {
     with(handle, |datatype| datatype.commit())
 }
 
-/// MPI_Type_free: its attributes are deleted first; types made of it and calls under way keep what they
-/// need (§5.1.9).
+/// MPI_Type_free: its attributes are deleted first; types made of it and pending calls keep what they need (§5.1.9).
 pub fn free(handle: Handle) -> Result<()> {
     types()?.free(handle)
 }
@@ -174,12 +173,13 @@ pub fn left() -> Vec<String> {
     own.filter_map(|handle| types.name(handle).ok()).map(|name| String::from_utf8_lossy(&name).into_owned()).collect()
 }
 
-/// MPI_Type_dup: attributes are copied as their keys say; the commit state too, but not the name (§5.1.10).
+/// MPI_Type_dup: attributes are copied as their keys require; the commit state too, but not the name (§5.1.10).
 pub fn dup(handle: Handle) -> Result<Handle> {
     types()?.dup(handle)
 }
 
-/// MPI_Type_get_name: a predefined type and MPI_DATATYPE_NULL are called like their constants, others are not until they are named.
+/// MPI_Type_get_name: a predefined type and MPI_DATATYPE_NULL are called like their constants, others are not until
+/// they are named.
 pub fn name(handle: Handle) -> Result<Vec<u8>> {
     types()?.name(handle)
 }
@@ -204,8 +204,8 @@ pub fn delete_attr(handle: Handle, keyval: Handle) -> Result<()> {
     types()?.extras(handle, |extras| extras.attributes.delete(Kind::Datatype, handle, keyval))?
 }
 
-/// What MPI_Type_get_contents gives, and the handles of the types in it, of which the application frees
-/// those that are not predefined (§5.1.13).
+/// The results of MPI_Type_get_contents, and the handles of the types in it; the application frees those that are not
+/// predefined (§5.1.13).
 pub fn contents(handle: Handle) -> Result<(Contents, Vec<Handle>)> {
     types()?.contents(handle)
 }
@@ -257,7 +257,7 @@ impl Types {
         result
     }
 
-    /// Calls `f` with what hangs on a type; no lock is held meanwhile.
+    /// Calls `f` with the name and attributes of a type; no lock is held meanwhile.
     fn extras<R>(&self, handle: Handle, f: impl FnOnce(&Extras) -> R) -> Result<R> {
         if basic(handle).is_some() {
             return Ok(f(self.predefined[handle.bits() as usize].get_or_init(Box::default)));
@@ -289,7 +289,7 @@ impl Types {
         let copied =
             self.extras(handle, |old| self.extras(new, |new| new.attributes.copy_from(&old.attributes, handle)));
         if let Err(error) = copied.and_then(|inner| inner?) {
-            // The copy's error is the one to tell; what the deletions say of a type that never was is not.
+            // The copy's error is reported; errors of the deletions, for a type that never was, are not.
             let _ = self.extras(new, |extras| extras.attributes.delete_all(new));
             self.made.remove(new);
             return Err(error);
@@ -313,7 +313,7 @@ impl Types {
     }
 }
 
-/// Whether two types that no handle names yet came of the same call.
+/// Tells whether two types without handles were made by the same call.
 fn same_arguments(a: &Datatype, b: &Datatype) -> bool {
     if a.combiner() != b.combiner() {
         return false;

@@ -1,6 +1,6 @@
 //! Completion: MPI's wait and test calls.
 //!
-//! The loop in which they wait is in `p2p`. Before it: `pt2pt`, `abi::request`; after it: `request` and `p2p::wait`.
+//! Their wait loop is in `p2p`. Used by `pt2pt`, `abi::request`; uses `request` and `p2p::wait`.
 
 use crate::comm::CommRef;
 use crate::general::{self, Finish};
@@ -14,12 +14,12 @@ use hawser_p2p::request::Note;
 use hawser_p2p::wait::NO_LANE;
 use hawser_transport::wait_peer;
 
-/// A completed operation, and whose error handler is called if it failed.
+/// A completed operation, and the communicator whose error handler is called if it failed.
 pub struct Completed {
     pub status: Status,
-    /// Its error in words, where the status does not say enough.
+    /// Its error with its text, where the status does not suffice.
     pub failure: Option<Error>,
-    /// What remains to be asked of the application, if it was its operation.
+    /// The application's functions that are still to be called, if it was its operation.
     pub general: Option<Finish>,
     /// The communicator, which the application may have freed by now; none where there was no operation.
     pub comm: Option<CommRef>,
@@ -51,7 +51,7 @@ pub fn for_request(process: &'static Process, lane: LaneId, index: u32, call: &'
     })
 }
 
-/// What a rank says of the request that it sleeps for.
+/// The description of a request, for reports of what a rank that sleeps waits for.
 fn open_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) -> Waiting {
     let mut guard = process.lane(lane).enter();
     if let State::Running(task) = guard.core.requests.get(index).state
@@ -77,7 +77,7 @@ fn open_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) 
     }
 }
 
-/// What a rank says when it waits for any of several requests: what they have in common.
+/// The same when it waits for any of several requests: their common properties.
 fn several(process: &'static Process, call: &str, handles: &[Handle]) -> Waiting {
     let mut open = handles.iter().filter_map(|&handle| match find(process, handle) {
         Ok(Found::Open(lane, index)) => Some(open_reason(process, call, lane, index)),
@@ -101,7 +101,7 @@ fn several(process: &'static Process, call: &str, handles: &[Handle]) -> Waiting
     all
 }
 
-/// What becomes of a request whose operation has ended.
+/// The treatment of a request whose operation has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Then {
     /// It goes, or becomes inactive if it is persistent: MPI_Wait, MPI_Test and their kin.
@@ -111,13 +111,13 @@ pub enum Then {
 }
 
 impl Then {
-    /// Which of two MPI functions was called, that differ in this alone.
+    /// The name of the MPI function that was called, of two that differ in this alone.
     fn name(self, end: &'static str, stay: &'static str) -> &'static str {
         if self == Then::End { end } else { stay }
     }
 }
 
-/// The result of a request that has ended, and whether it went.
+/// The result of a request that has ended, and whether the request was removed.
 #[inline]
 fn take(lane: &mut Lane, index: u32, then: Then) -> Option<(Completed, bool)> {
     let request = lane.core.requests.get(index);
@@ -139,13 +139,13 @@ fn take(lane: &mut Lane, index: u32, then: Then) -> Option<(Completed, bool)> {
     Some((completed, gone))
 }
 
-/// What a handle is before anybody waits for it.
+/// The state of a handle before a wait.
 enum Found {
     /// It ended from the start: the status is known and the handle becomes null.
     Now(Completed),
     /// It is inactive or null: no operation at all.
     Nothing,
-    /// A request that may be under way.
+    /// A request that may be pending.
     Open(LaneId, u32),
 }
 
@@ -167,7 +167,7 @@ fn find(process: &'static Process, handle: Handle) -> Result<Found> {
     }
 }
 
-/// What one look at a handle found.
+/// The result of one look at a handle.
 enum Look {
     Ended(Completed),
     /// It is inactive or null.
@@ -176,7 +176,7 @@ enum Look {
 }
 
 impl Look {
-    /// The result, of no operation too. `None`: not yet.
+    /// The result, also if there was no operation. `None`: it has not ended.
     fn ended(self) -> Option<Completed> {
         match self {
             Look::Ended(completed) => Some(completed),
@@ -220,7 +220,8 @@ fn wait_for(process: &'static Process, name: &'static str, handle: &mut Handle) 
     }
 }
 
-/// Waits for a request. The status of one that ended well and has gone: most do, and of them nothing else is wanted.
+/// Waits for a request. Returns the status of one that ended well and was removed: most do, and nothing else is needed
+/// of them.
 #[inline(always)]
 fn end(process: &'static Process, name: &'static str, handle: Handle) -> Option<Status> {
     match handle {
@@ -243,7 +244,7 @@ fn end(process: &'static Process, name: &'static str, handle: Handle) -> Option<
     Some(status)
 }
 
-/// Waits until there is nothing to wait for: the request is over, inactive, or none.
+/// Waits until the request is over, inactive, or null.
 #[inline(never)]
 fn until_over(process: &'static Process, name: &'static str, handle: Handle) {
     if let Ok(Found::Open(lane, index)) = find(process, handle) {
@@ -252,7 +253,7 @@ fn until_over(process: &'static Process, name: &'static str, handle: Handle) {
     }
 }
 
-/// The end of a request that did not end well, is none, or does not go.
+/// The end of a request that failed, is null, or is not removed.
 #[inline(never)]
 fn end_otherwise(process: &'static Process, handle: &mut Handle) -> Result<Completed> {
     Ok(look(process, handle, Then::End)?.ended().expect("it was waited for"))
@@ -270,7 +271,7 @@ pub fn test(handle: &mut Handle, then: Then) -> Result<Option<Completed>> {
     Ok(ended)
 }
 
-/// A call that does not wait has looked at `handles` and found something, or nothing.
+/// Records the result of a poll by a call that does not wait: it found something in `handles`, or nothing.
 #[inline]
 pub(crate) fn polled(process: &'static Process, found: bool, name: &str, handles: &[Handle]) {
     if found {
@@ -326,7 +327,7 @@ fn all_ended(process: &'static Process, handles: &[Handle]) -> Result<bool> {
     Ok(true)
 }
 
-/// What one look at several requests found.
+/// The result of one look at several requests.
 pub enum Any {
     /// The one at this index has ended.
     Ended(usize, Completed),

@@ -1,4 +1,4 @@
-//! The flags of host steps over all interleavings.
+//! The flags of shm steps over all interleavings.
 //!
 //! Data are relaxed words of the model: a member that reads a slot too early, or finds it written again too
 //! early, gets a wrong value in some execution. A member that has to wait sleeps until it is woken, so that a
@@ -48,7 +48,7 @@ struct ModelBoard {
     bells: Vec<Bell>,
 }
 
-/// How often a member was woken.
+/// The number of times that a member was woken.
 struct Bell {
     rings: Mutex<u64>,
     rung: Condvar,
@@ -180,11 +180,11 @@ struct ModelTrade<'a> {
     from: Vec<usize>,
 }
 
-/// What a test does in a step.
+/// The kind of step that a test runs.
 #[derive(Clone, Copy)]
 enum Step {
     Of(Spec),
-    /// Everybody gives to everybody, those below to those above, or one to the others or they to it.
+    /// All members give to all, lower ones to higher ones, one to the others, or the others to one.
     Everybody,
     Upward,
     From(usize),
@@ -242,7 +242,7 @@ fn run(board: &ModelBoard, me: usize, members: usize, steps: &[Step]) {
     }
 }
 
-/// What a step leaves with a member.
+/// The result that a step leaves with a member.
 fn result(spec: &Spec, n: usize, me: usize, members: usize) -> Option<u64> {
     let total = (0..members).map(|member| contribution(n, member)).sum();
     match spec.kind {

@@ -179,7 +179,7 @@ fn handlers_are_set_got_called_and_freed() {
     objects::free(more).unwrap();
     assert_eq!(class(objects::free(more)), Class::Errhandler);
     seen.lock().unwrap().clear();
-    // A communicator that is none: MPI_COMM_SELF's handler, told of MPI_COMM_SELF.
+    // A communicator that does not exist: the handler of MPI_COMM_SELF is called, with MPI_COMM_SELF.
     handlers::raise(&Object::Comm(Handle::dynamic(300, 0)), "MPI_Send", &error());
     assert_eq!(*seen.lock().unwrap(), [(comm::SELF, Class::Rank as i32)]);
     assert!(Arc::strong_count(&seen) > 1);

@@ -1,6 +1,6 @@
-//! A world whose processes have other names than its ranks: 5, 3 and 9 of the job. Whatever takes a rank for a process
-//! or a process for a rank goes wrong here. Three processes, this program started again, share a segment that the test
-//! has made for them.
+//! A world whose process numbers differ from its ranks: 5, 3 and 9 of the job. Code that takes a rank for a process or
+//! a process for a rank fails here. Three processes, this program started again, share a segment that the test has made
+//! for them.
 
 use hawser_base::handle::{comm, datatype, op};
 use hawser_base::value::{ANY_SOURCE, COMM_TYPE_SHARED, IDENT, THREAD_MULTIPLE, UNDEFINED};
@@ -62,7 +62,7 @@ fn ranks_and_processes_are_told_apart() {
     assert!(segment.is_given_back(gone), "each member has made communicators since then");
 }
 
-/// What has started a member.
+/// The process that has started a member.
 struct Started {
     identity: Identity,
 }

@@ -1,8 +1,8 @@
-//! Floor 7: where a process is put together: profile and parameters → boot → devices → transport → `mpi::process`.
+//! Layer 7: assembly of a process: profile and parameters → boot → devices → transport → `mpi::process`.
 //!
-//! The only room that knows every device. A new device is one row of `DEVICES`. Before it: the ABI crates, for
-//! MPI_Init and the first session, and `hawser-info`, which tells the devices and the parameters; after it: nothing of
-//! it is left but the parts that it joined.
+//! The only crate that knows every device. A new device is one row of `DEVICES`. Used by the ABI crates, for MPI_Init
+//! and the first session, and by `hawser-info`, which lists the devices and the parameters. It takes no part once the
+//! process is assembled.
 
 #![forbid(unsafe_code)]
 
@@ -47,7 +47,7 @@ pub fn start() -> Result<&'static Process> {
     profile::of_rank()?;
     params::check()?;
     let joined = join::join(&terms::of_rank()?)?;
-    // Below mpiexec it tells, once for all ranks and what they start.
+    // Below mpiexec, mpiexec warns, once for all ranks and what they start.
     if is_first_without_launcher(&joined) && std::env::var_os(ADDRESS_VARIABLE).is_none() {
         let variables = std::env::vars_os().map(|(name, _)| name);
         misspelt::lines(variables).iter().for_each(|line| eprintln!("hawser: {line}"));
@@ -56,7 +56,7 @@ pub fn start() -> Result<&'static Process> {
     parts(joined).and_then(process::start).inspect_err(|_| hawser_boot::keep(boot))
 }
 
-/// Whether this process speaks for a job that has no mpiexec to do that.
+/// Tells whether this process prints for a job that has no mpiexec to do that.
 fn is_first_without_launcher(joined: &Joined) -> bool {
     let me = joined.boot.identity();
     me.appnum.is_none() && me.rank == 0
@@ -69,12 +69,12 @@ fn kept_service() -> MutexGuard<'static, Option<&'static Service>> {
     SERVICE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The devices of this process, which other users than MPI open by their names; None before it is a rank.
+/// The devices of this process, which users other than MPI open by their names; None before it is a rank.
 pub fn service() -> Option<&'static Service> {
     *kept_service()
 }
 
-/// What a rank makes of what it gets from its host.
+/// Makes the process's parts from what it gets from its host.
 fn parts(Joined { boot, segment }: Joined) -> Result<Parts> {
     let me = *boot.identity();
     let page = segment.rank(me.local_rank as usize);
@@ -86,7 +86,7 @@ fn parts(Joined { boot, segment }: Joined) -> Result<Parts> {
         devices.extend(make(&boot, &segment, &asked)?);
     }
     exchange(&boot, &segment, &devices)?;
-    // It stays for as long as the process: other users open it by their names.
+    // The service stays for as long as the process: other users open it by their names.
     let service: &'static Service = Box::leak(Box::new(Service::new(devices, segment.clone())));
     let fabric = Box::leak(Box::new(service.open_mpi(&boot.world())?));
     *kept_service() = Some(service);
@@ -98,8 +98,8 @@ fn parts(Joined { boot, segment }: Joined) -> Result<Parts> {
     Ok(Parts { boot, segment, fabric, limits, patience, standby })
 }
 
-/// The pages of this host's ranks but `me`, and whether they live, for a rank that looks whether they work
-/// (`Patience`).
+/// The pages of this host's ranks but `me`, and whether they live, for the wait policy (`Patience`) of a rank that
+/// checks whether they work.
 fn others(segment: &Segment, me: usize) -> Pages {
     let segment = segment.clone();
     Box::new(move |number| {
@@ -109,7 +109,7 @@ fn others(segment: &Segment, me: usize) -> Pages {
     })
 }
 
-/// A device's name, and how a rank makes its own, where the job needs it.
+/// A device's name, and the function with which a rank makes its own, if the job needs it.
 type Row = (&'static str, fn(&Arc<dyn Boot>, &Segment, &Asked) -> Result<Option<Box<dyn Device>>>);
 
 /// All devices, the best first: a peer is reached by the first one that can.
@@ -133,7 +133,7 @@ fn ethernet(boot: &Arc<dyn Boot>, segment: &Segment, asked: &Asked) -> Result<Bo
     let Identity { peer, local_rank, local_size, secret, .. } = *boot.identity();
     let (me, numbers) = (peer.0, segment.plan().numbers as u32);
     let secret = secret.0;
-    // Who knows one of these knows none of the others, nor the secret.
+    // The holder of one of these keys can derive none of the others, nor the secret.
     let derive = |purpose: &[u8]| Key::new(secret).derive(purpose);
     let (local_rank, local_ranks) = (local_rank as u16, local_size as u16);
     let seal = Seal { key: Key::new(secret), me, ranks: numbers };
@@ -168,7 +168,7 @@ fn ethernet(boot: &Arc<dyn Boot>, segment: &Segment, asked: &Asked) -> Result<Bo
     Ok(Box::new(device))
 }
 
-/// Lets all ranks know the cards of this one's devices, where there are ranks on other hosts.
+/// Publishes the cards of this rank's devices, if there are ranks on other hosts.
 fn exchange(boot: &Arc<dyn Boot>, segment: &Segment, devices: &[Box<dyn Device>]) -> Result<()> {
     if segment.is_spread() {
         let cards: Vec<_> = devices.iter().flat_map(|device| device.cards()).collect();
@@ -183,18 +183,18 @@ pub fn devices() -> impl Iterator<Item = &'static str> {
     DEVICES.iter().map(|&(name, _)| name)
 }
 
-/// The wishes of this process's environment for the ways between hosts, for tools.
+/// The configuration (`Wishes`) of this process's environment for the network between hosts, for tools.
 pub fn wishes() -> Result<Wishes> {
     Asked::from_environment().map(|asked| asked.wishes)
 }
 
-/// Opens the ports between hosts that this process's environment asks for, as a rank does.
+/// Opens the ports between hosts that this process's environment requests, as a rank does.
 pub fn ports(who: &Who) -> Result<Vec<Opened>> {
     hawser_dev_ether::ports(who, &wishes()?)
 }
 
-/// The rails and ports of this host in lines for people, as a rank would have them in whose environment `text` finds
-/// these parameters; or what is wrong with one.
+/// The rails and ports of this host in lines for people, as a rank would have them if `text` returned its parameters;
+/// or the error in one of these.
 pub fn rails(text: impl Fn(&Param) -> String) -> String {
     match Asked::of(text) {
         Ok(asked) => hawser_dev_ether::describe(&asked.wishes),
@@ -202,7 +202,7 @@ pub fn rails(text: impl Fn(&Param) -> String) -> String {
     }
 }
 
-/// What the matching engine goes by: figures that suit every route of every rank, for the job's ranks must have them
+/// The limits of the matching engine: figures that suit every route of every rank, since the job's ranks must have them
 /// alike. They follow from the parameters that are alike (`terms`), from the devices, and from `widest_host`, the ranks
 /// of the host that has the most: shared memory among them has the least figures.
 fn limits(fabric: &Fabric, widest_host: usize) -> Result<Limits> {
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// A sender keeps account of its receiver's window, so both must have the same one.
+    /// A sender counts the credit of its receiver's window, so both must have the same one.
     #[test]
     fn a_rank_alone_on_its_host_has_the_limits_of_ranks_that_are_many() {
         let fabric = |devices: Vec<Box<dyn Device>>, ranks| {

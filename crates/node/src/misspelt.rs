@@ -1,18 +1,19 @@
-//! Variables that are called like a parameter and are none: misspelt, or of another version.
+//! Variables that look like a parameter and are none: misspelt, or of another version.
 //!
-//! They are told, each in one line, once for a job: by mpiexec, or by a program that is started without it. Variables
-//! that Hawser's own tools, scripts and tests read, and those that modules of clusters set for any package, are left
-//! alone. Before it: `start` and mpiexec; after it: people.
+//! They are reported, each in one line, once for a job: by mpiexec, or by a program that is started without it.
+//! Variables that Hawser's own tools, scripts and tests read, and those that modules of clusters set for any package,
+//! are left alone. Used by `start` and mpiexec.
 
 use crate::params;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 
-/// How the names of all parameters begin.
+/// The prefix of all parameters' names.
 const PREFIX: &str = "HAWSER_";
 
-/// What is read elsewhere than by a rank, without PREFIX. A row each: what mpiexec reads and what its agents set; what
-/// the compiler wrappers, tools, scripts and tests read; what environment modules set.
+/// Variables that are read elsewhere than by a rank, without PREFIX. A row each: those that mpiexec reads and those
+/// that its agents set; those that the compiler wrappers, tools, scripts and tests read; those that environment modules
+/// set.
 const OTHERS: [&[&str]; 3] = [
     &[
         "HANG_S",
@@ -47,13 +48,13 @@ const OTHERS: [&[&str]; 3] = [
     ],
     &["HOME", "ROOT", "DIR", "BASE", "PATH", "BIN", "LIB", "LIBDIR", "INC", "INCLUDE", "MAN", "DOC", "VERSION"],
 ];
-/// How whole families of such names begin.
+/// The prefixes of whole families of such names.
 const FAMILIES: [&str; 2] = ["TEST_", "BENCH_"];
 
-/// As many letters as a misspelt name may be wrong in.
+/// The most letters that a misspelt name may be wrong in.
 const TYPOS: usize = 3;
 
-/// A line for each of the variables that is called like a parameter and is none.
+/// A line for each of the variables that looks like a parameter and is none.
 pub fn lines(variables: impl IntoIterator<Item = OsString>) -> Vec<String> {
     let known: Vec<&str> = params::all().iter().map(|param| param.name).collect();
     let variables: BTreeSet<OsString> = variables.into_iter().collect();
@@ -75,7 +76,7 @@ fn line(name: &OsStr, known: &[&str]) -> Option<String> {
     Some(format!("{name} is no parameter of Hawser, and nothing heeds it; {meant}"))
 }
 
-/// How many letters are to be put in, taken out or changed to make `a` of `b` (Levenshtein's distance).
+/// The number of letters to be put in, taken out or changed to make `a` of `b` (Levenshtein's distance).
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {

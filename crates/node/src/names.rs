@@ -1,7 +1,7 @@
 //! Which devices a rank opens: those that HAWSER_DEVICES names, all if it is empty.
 //!
-//! A rank always reaches itself. Before it: `start`, and `--info`; after it: `device::Name`, and the devices, which
-//! read what their own names say.
+//! A rank always reaches itself. Used by `start` and `--info`; uses `device::Name`. The devices read the parts of their
+//! own names.
 
 use hawser_base::param::{Kind as Value, Param, Read};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_DETAIL};
@@ -21,10 +21,10 @@ pub static DEVICES: Param = Param {
     read: Read::AtStart,
 };
 
-/// The devices that have names, but the one by which a rank reaches itself.
+/// The devices that have names, except the one by which a rank reaches itself.
 const KINDS: [Kind; 2] = [Kind { name: ShmDevice::NAME, methods: &[] }, hawser_dev_ether::KIND];
 
-/// The devices that are asked for.
+/// The requested devices.
 #[derive(Debug)]
 pub struct Asked {
     /// Empty: all devices.
@@ -33,7 +33,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// As `text` says what each parameter is.
+    /// Parses the request; `text` returns the value of each parameter.
     pub fn of(text: impl Fn(&Param) -> String) -> Result<Asked> {
         let said = text(&DEVICES);
         let told = |error: Error| Error::new(Class::Arg, format!("HAWSER_DEVICES={said}: {}", error.cause()));
@@ -46,7 +46,7 @@ impl Asked {
         Asked::of(|param| param.text())
     }
 
-    /// Whether a device is to be opened.
+    /// Tells whether a device is to be opened.
     pub fn has(&self, device: &str) -> bool {
         let can_be_named = KINDS.iter().any(|kind| kind.name == device);
         !can_be_named || self.names.is_empty() || self.names.iter().any(|name| name.device == device)

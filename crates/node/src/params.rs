@@ -1,7 +1,7 @@
-//! The table of all parameters: each room's rows, and those that choose between rooms.
+//! The table of all parameters: each crate's rows, and those that choose between crates.
 //!
-//! It feeds the check at the start, `hawser-info`, `mpiexec --info` and MPI_T. A parameter's row stands beside the
-//! code that uses it; only its room's table is named here.
+//! It feeds the check at the start, `hawser-info`, `mpiexec --info` and MPI_T. A parameter's row stands beside the code
+//! that uses it; only its crate's table is named here.
 
 use crate::names::Asked;
 use crate::tools;
@@ -20,7 +20,8 @@ pub static EAGER: Param = Param {
     read: Read::AtStart,
 };
 
-/// By default (`WINDOW_EAGERS`) 64 messages of a packet each are under way before anybody asks, as many as windows of programs have.
+/// With the default (`WINDOW_EAGERS`) 64 messages of a packet each are in flight before a sender needs an RTS, as many
+/// as windows of programs have.
 pub static WINDOW: Param = Param {
     name: "HAWSER_WINDOW",
     kind: Kind::Bytes { min: 0, max: 1 << 40 },
@@ -31,11 +32,11 @@ pub static WINDOW: Param = Param {
     read: Read::AtStart,
 };
 
-/// Of so many messages of HAWSER_EAGER bytes.
+/// The number of messages of HAWSER_EAGER bytes in the default window.
 pub const WINDOW_EAGERS: u64 = 8;
 
-/// Both ends copy a message of one packet in turn, not at once, but a second packet and its way through the queues cost more up to
-/// the default (docs/measurements/2026-11-23-message-rate.md).
+/// Sender and receiver copy a message of one packet one after the other, not at once, but a second packet and its
+/// passage through the queues cost more up to the default (docs/measurements/2026-11-23-message-rate.md).
 pub static PACKET: Param = Param {
     name: "HAWSER_PACKET",
     kind: Kind::Bytes { min: 1 << 10, max: 1 << 20 },
@@ -46,7 +47,7 @@ pub static PACKET: Param = Param {
     read: Read::AtStart,
 };
 
-/// What a receiver copies while the sender copies the next bytes.
+/// The part of a message that a receiver copies while the sender copies the next bytes.
 pub static FIRST: Param = Param {
     name: "HAWSER_FIRST",
     kind: Kind::Bytes { min: 1 << 10, max: 1 << 20 },

@@ -1,11 +1,11 @@
-//! A profile: what `hawser-bench tune` measured on a machine, which stands for the parameters' defaults as long as the machine is
-//! that one.
+//! A profile: the results of `hawser-bench tune` on a machine, which replace the parameters' defaults as long as the
+//! machine is the same.
 //!
-//! It is a text of lines `NAME = VALUE`: what the machine was, and parameters; a `#` begins a comment, such as the evidence. mpiexec
-//! looks for it and hands it to each host's agent, and that to its ranks (which may be bound to some cores, and could not tell what
-//! machine they are on); a process that is alone looks itself. On a host that is another machine only those values count that must be
-//! alike on all hosts. What cannot be used is ignored with a note, and never ends a
-//! job. Before it: `start`, mpiexec, `hawser-info` and `hawser-bench`, which writes profiles; after it: the parameters.
+//! It is a text of lines `NAME = VALUE`: the machine's properties, and parameters; a `#` begins a comment, such as the
+//! evidence. mpiexec looks for it and hands it to each host's agent, and that to its ranks (which may be bound to some
+//! cores, and could not see the whole machine); a process that is alone looks itself. On a host that is another machine
+//! only those values count that must be alike on all hosts. A line that cannot be used is ignored with a note, and
+//! never ends a job. Used by `start`, mpiexec, `hawser-info` and `hawser-bench`, which writes profiles.
 
 use crate::params;
 use hawser_base::param::{Kind, Param, Read};
@@ -17,10 +17,10 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// In it the agent hands to a rank what counts of the job's profile, its lines with `;` between them.
+/// The variable in which the agent hands the lines of the job's profile that count to a rank, with `;` between them.
 pub const VARIABLE: &str = "HAWSER_TUNED";
 
-/// No profile, whatever there is.
+/// The value for no profile, even if there is one.
 const NONE: &str = "none";
 
 pub static PROFILE: Param = Param {
@@ -34,18 +34,18 @@ pub static PROFILE: Param = Param {
     read: Read::AtStart,
 };
 
-/// What figures depend on.
+/// The properties of a machine that the figures depend on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
     pub hawser: String,
     pub processor: String,
-    /// That can be used at once.
+    /// The number of cores that can be used at once.
     pub cores: String,
     /// The first two numbers of its release.
     pub kernel: String,
 }
 
-/// See the module.
+/// A profile: a machine's properties, and values of parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     /// When it was measured, RFC 3339.
@@ -55,7 +55,7 @@ pub struct Profile {
     pub values: Vec<(String, String)>,
 }
 
-/// What there is for this machine.
+/// The result of the search for this machine's profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Found {
     #[default]
@@ -80,7 +80,7 @@ impl Found {
     }
 }
 
-/// Why a profile is ignored.
+/// The cause why a profile is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
     Unreadable(String),
@@ -120,7 +120,7 @@ impl fmt::Display for Found {
 
 impl Machine {
     pub fn here() -> Machine {
-        // What a processor is called differs: x86 has `model name`, Arm numbers of its implementer and part.
+        // The processor's name: x86 has `model name`, Arm numbers of its implementer and part.
         let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let of =
             |key: &str| processors.lines().find_map(|line| line.strip_prefix(key)?.split_once(':')).map(|(_, v)| v);
@@ -138,7 +138,7 @@ impl Machine {
         [("hawser", &self.hawser), ("processor", &self.processor), ("cores", &self.cores), ("kernel", &self.kernel)]
     }
 
-    /// The first thing in which `there`, a profile's machine, is another one than this.
+    /// The first property in which `there`, a profile's machine, differs from this one.
     fn is_not(&self, there: &Machine) -> Option<Unfit> {
         let pairs = there.lines().into_iter().zip(self.lines());
         let unlike = |((what, there), (_, here)): ((&'static str, &String), (_, &String))| {
@@ -149,7 +149,7 @@ impl Machine {
 }
 
 impl Profile {
-    /// Reads one, with `;` or ends of lines between its lines.
+    /// Parses a profile, with `;` or ends of lines between its lines.
     pub fn parse(text: &str) -> std::result::Result<Profile, Unfit> {
         let mut profile = Profile::default();
         for (number, line) in (1..).zip(text.lines()) {
@@ -180,7 +180,8 @@ impl Profile {
         Some(())
     }
 
-    /// As `parse` reads it, with `end` after each line and what `evidence` says of a parameter before its line.
+    /// The profile as `parse` reads it, with `end` after each line and the text of `evidence` for a parameter before
+    /// its line.
     pub fn text(&self, end: &str, evidence: impl Fn(&str) -> String) -> String {
         let head = [("date", &self.date)].into_iter().chain(self.machine.lines());
         let head = head.map(|(name, value)| line(name, value, end));
@@ -209,7 +210,7 @@ impl Profile {
         Ok(rows)
     }
 
-    /// Has the parameters of this process go by it.
+    /// Applies the profile to the parameters of this process.
     fn apply(&self, here: &Machine) -> std::result::Result<(), Unfit> {
         let rows = self.rows(here)?;
         rows.into_iter().try_for_each(|(param, value)| param.tune(value)).map_err(|e| Unfit::Value(e.cause().into()))
@@ -220,9 +221,9 @@ fn line(name: &str, value: &str, end: &str) -> String {
     format!("{name} = {value}{end}")
 }
 
-/// What counts on this host of a job's profile: what an agent hands to its ranks in `VARIABLE`.
+/// The lines of a job's profile that count on this host, which an agent hands to its ranks in `VARIABLE`.
 pub fn of_host(handed: &str) -> String {
-    // mpiexec, which is of the same version, has looked at it.
+    // mpiexec, which is of the same version, has checked it.
     let profile = Profile::parse(handed).unwrap_or_default();
     if profile.values.is_empty() {
         return String::new();
@@ -231,8 +232,8 @@ pub fn of_host(handed: &str) -> String {
     rows.into_iter().map(|(param, value)| line(param.name, value, ";")).collect()
 }
 
-/// Looks for this machine's profile, and has the parameters of this process go by it. What was asked for by name and is not there is an
-/// error.
+/// Looks for this machine's profile, and applies it to the parameters of this process. A profile that was requested by
+/// name and is not there is an error.
 pub fn find() -> Result<Found> {
     if PROFILE.text() == NONE {
         return Ok(Found::Nothing);
@@ -280,19 +281,19 @@ fn read(path: &Path) -> io::Result<Found> {
     })
 }
 
-/// Where it is looked for: the user's, which tune writes, and the machine's.
+/// The places where it is looked for: the user's, which tune writes, and the machine's.
 fn places() -> Vec<PathBuf> {
     own_place().into_iter().chain([PathBuf::from("/etc/hawser/profile")]).collect()
 }
 
-/// The user's, which tune writes.
+/// The user's profile, which tune writes.
 pub fn own_place() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
     Some(folder.join("hawser/profile"))
 }
 
-/// Has a rank go by its job's profile, and a process that is alone by what it finds.
+/// Applies the job's profile in a rank, and in a process that is alone the one that it finds.
 pub(crate) fn of_rank() -> Result<()> {
     if std::env::var_os(ADDRESS_VARIABLE).is_none() {
         let found = find()?;

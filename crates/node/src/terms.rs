@@ -1,6 +1,7 @@
-//! What this rank must have alike with all ranks of its job: its library, and the parameters whose rows say so.
+//! The job-wide settings (terms) of this rank, which must be alike on all ranks: its library, and the parameters whose
+//! rows require it.
 //!
-//! `boot` carries the terms to the agent, which compares them. Before it: `start`; after it: the table of parameters.
+//! `boot` carries the terms to the agent, which compares them. Used by `start`; uses the table of parameters.
 
 use crate::params::all;
 use hawser_base::Result;
@@ -15,7 +16,7 @@ pub fn params() -> impl Iterator<Item = &'static Param> {
     all().into_iter().filter(|param| param.must_be_alike())
 }
 
-/// This rank's, of values that have been checked.
+/// The terms of this rank, from values that have been checked.
 pub(crate) fn of_rank() -> Result<JobTerms> {
     // Out of the library's data, where the text stands whole: the compiler would make a part of it instructions.
     let mut terms = JobTerms::new(std::hint::black_box(LIBRARY));
@@ -31,7 +32,7 @@ mod tests {
     use super::*;
     use hawser_base::param::Kind;
 
-    /// What a rank sends as it joins has room in a message beside its other fields.
+    /// The terms that a rank sends as it joins fit into a message beside its other fields.
     #[test]
     fn the_terms_of_a_rank_fit_a_message() {
         let terms = of_rank().unwrap();
@@ -39,7 +40,7 @@ mod tests {
         assert!(terms.text().starts_with(LIBRARY), "{terms:?}");
     }
 
-    /// The same wish can be written in many ways as a text.
+    /// The same value can be written in many ways as a text.
     #[test]
     fn no_parameter_that_must_be_alike_is_a_text() {
         assert!(params().all(|param| param.kind != Kind::Text));

@@ -1,6 +1,6 @@
-//! What MPI_T shows: every parameter and every counter of a rank, in the categories of the rooms that have them.
+//! The contents of MPI_T: every parameter and every counter of a rank, in the categories of their crates.
 //!
-//! A new room is one row here. Before it: `params` and the ABI crates (MPI_T_init_thread); after it: `mpi::tools`.
+//! A new crate is one row here. Used by `params` and the ABI crates (MPI_T_init_thread); uses `mpi::tools`.
 
 use crate::params::{EAGER, FIRST, PACKET, WINDOW};
 use crate::profile::PROFILE;
@@ -17,12 +17,12 @@ const COLLECTIVES: usize = Counter::HostSteps as usize;
 const WAITING: usize = Counter::LaneContended as usize;
 const ETHERNET: usize = counters::NAMES.len();
 
-/// Of all counters of a rank, in the order of their slots.
+/// All counters of a rank, in the order of their slots.
 pub fn entries() -> impl Iterator<Item = Entry> {
     counters::entries().chain(hawser_dev_ether::counters::entries())
 }
 
-/// Slots of what is counted where a network changes what it carries, or somebody forges.
+/// The slots of counters of packets that a network has changed, or that were forged.
 pub fn changed() -> impl Iterator<Item = usize> {
     hawser_dev_ether::counters::changed().map(|nth| ETHERNET + nth)
 }
@@ -38,7 +38,8 @@ pub fn params() -> impl Iterator<Item = &'static Param> {
     rooms(|_| Vec::new(), Vec::new()).into_iter().flat_map(|group| group.params)
 }
 
-/// The rooms with their parameters. `counters` gives the next so many counters, in the order of their slots; `lengths`: of queues.
+/// The crates with their parameters. `counters` returns the given number of next counters, in the order of their slots;
+/// `lengths` are those of queues.
 fn rooms(mut counters: impl FnMut(usize) -> Vec<Variable>, lengths: Vec<Variable>) -> Vec<Group> {
     let group = |name, parent, about, params: &[&'static Param], variables| {
         let parent = (!str::is_empty(parent)).then_some(parent);

@@ -1,6 +1,6 @@
 //! Processes join a running job and leave it, below MPI: three hosts, each a segment of its own, in one process, with
-//! shared memory within a host and UDP over the loopback interface between them. Names are given by the test, as who
-//! conducts a job would; segments are told by the test, as each host's first process would.
+//! shared memory within a host and UDP over the loopback interface between them. The test assigns process numbers, as a
+//! job's launcher would, and updates the segments, as each host's first process would.
 
 use hawser_base::{Context, Lane as LaneId, Peer, Peers, UserMem};
 use hawser_dev_ether::port::{PortRange, UdpPort};
@@ -23,20 +23,20 @@ use hawser_transport::{Fabric, Patience};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-/// Where the processes are with which the job begins: two on the first host, one on each other.
+/// The hosts of the processes with which the job begins: two on the first host, one on each other.
 const BEGIN: [u32; 4] = [0, 0, 1, 2];
 const HOSTS: usize = 3;
-/// Rooms of each host, and numbers of the job, for those who come later.
+/// Local slots of each host, and process numbers of the job, for processes that come later.
 const SPARE: usize = 2;
 
 const LIMITS: Limits = Limits { packet: 1024, eager: 4096, first: 1024, offer: 4097, window: 1 << 16 };
-/// A message that is pushed, and one that goes by a rendezvous.
+/// The lengths of an eager message, an eager stream and a rendezvous.
 const LENGTHS: [usize; 3] = [8, 3000, 100_000];
 
 /// Contexts on two lanes.
 const CONTEXTS: [Context; 2] = [Context::new(0, 0), Context::new(3, 0)];
 
-/// The device between hosts, which the test tells of ends too.
+/// The device between hosts, to which the test reports ends too.
 struct Told(Arc<EtherDevice>);
 
 impl Device for Told {
@@ -81,7 +81,7 @@ struct Process {
     ether: Arc<EtherDevice>,
 }
 
-/// The job: the segment of each host, and who is there.
+/// The job: the segment of each host, and the processes that are there.
 struct Job {
     segments: Vec<Segment>,
     processes: Vec<Process>,
@@ -107,7 +107,7 @@ impl Job {
         job
     }
 
-    /// What a process does when it starts, as `node` does it.
+    /// Starts a process, as `node` does it.
     fn start(&self, peer: Peer, host: usize) -> Process {
         let segment = &self.segments[host];
         let room = (0..segment.rooms()).find(|&room| segment.process_in(room) == Some(peer)).expect("it has a room");
@@ -120,7 +120,7 @@ impl Job {
             Box::new(ShmDevice::new(segment.clone(), room)),
             Box::new(Told(ether.clone())),
         ];
-        // Its own world is one process; all others it hears of later.
+        // Its own world is one process; it learns of all others later.
         let fabric = Box::leak(Box::new(Fabric::new(devices, &Peers::of(vec![peer])).unwrap()));
         let page = segment.rank(room);
         let patience = Patience::new(0, &page, Box::new(|_| None), asleep(&page.counters()), fabric).unwrap();
@@ -135,7 +135,7 @@ impl Job {
         Process { peer, host, room, lanes, ether }
     }
 
-    /// A process comes to a host: that host knows it when this returns, the others do not yet.
+    /// Adds a process to a host: that host knows it when this returns, the others do not yet.
     fn come(&mut self, peer: Peer, host: usize) -> usize {
         self.segments[host].seat(peer, host as u32).unwrap();
         let process = self.start(peer, host);
@@ -145,7 +145,7 @@ impl Job {
         self.processes.len() - 1
     }
 
-    /// Another host hears of it.
+    /// Reports a process to another host.
     fn tell(&self, host: usize, who: usize) {
         let process = &self.processes[who];
         self.segments[host].adopt(process.peer, process.host as u32, &process.ether.card()).unwrap();
@@ -157,7 +157,7 @@ impl Job {
         who
     }
 
-    /// A process ends, and its host's first process tells all hosts.
+    /// Ends a process; its host's first process reports it to all hosts.
     fn end(&mut self, who: usize) -> Process {
         let gone = self.processes.remove(who);
         self.segments.iter().for_each(|segment| segment.set_ended(gone.peer, Ending::InOrder));
@@ -182,7 +182,7 @@ impl Job {
         self.processes.iter().find(|process| process.peer == peer).expect("it is there")
     }
 
-    /// One turn of everybody.
+    /// One turn of all processes.
     fn turn(&self) {
         for process in &self.processes {
             for context in CONTEXTS {
@@ -199,7 +199,7 @@ impl Job {
         }
     }
 
-    /// Messages of all lengths on both lanes from one process to another.
+    /// Sends messages of all lengths on both lanes from one process to another.
     fn say(&self, from: Peer, to: Peer) {
         for (tag, context) in (0..).zip(CONTEXTS) {
             for len in LENGTHS {
@@ -213,7 +213,7 @@ impl Job {
         }
     }
 
-    /// All that are there speak with each other, and everybody with itself.
+    /// All processes exchange messages with each other, and each with itself.
     fn greet(&self) {
         let names: Vec<Peer> = self.processes.iter().map(|process| process.peer).collect();
         for &from in &names {
@@ -222,13 +222,13 @@ impl Job {
     }
 }
 
-/// A receive under way.
+/// A pending receive.
 struct Receive {
     request: u32,
     room: UserMem<'static>,
 }
 
-/// What a message of a process is made of: nobody else's, whatever its life.
+/// The contents of a message of a process, different from any other's, whatever its life.
 fn text(from: Peer, len: usize) -> Vec<u8> {
     let words = (0..len).map(|at| (at as u32).wrapping_mul(31).wrapping_add(from.0.rotate_left(8)) as u8);
     words.collect()
@@ -260,7 +260,7 @@ impl Process {
         self.lanes.lane(context.lane()).enter().core.requests.remove(request).outcome().unwrap()
     }
 
-    /// What was received is what that process has sent.
+    /// Checks that the bytes received are those that the process has sent.
     fn check(&self, context: Context, Receive { request, room }: Receive, from: Peer, len: usize) {
         let outcome = self.end(context, request);
         assert_eq!((outcome.error, outcome.envelope.source, outcome.envelope.bytes), (None, from, len as u64));
@@ -269,13 +269,13 @@ impl Process {
         assert!(got == text(from, len), "{len} bytes of {from}");
     }
 
-    /// Whether nothing waits here to be received.
+    /// Tells whether no message waits here to be received.
     fn is_empty(&self) -> bool {
         CONTEXTS.iter().all(|context| self.lanes.lane(context.lane()).enter().core.engine.is_idle())
     }
 }
 
-/// By UDP over the loopback interface, as if that took no more than an Ethernet.
+/// UDP over the loopback interface, with frames no longer than on an Ethernet.
 fn ether(peer: Peer, segment: &Segment) -> EtherDevice {
     let found = interfaces::all().unwrap().into_iter().find(|interface| interface.flags.loopback);
     let interface = interfaces::Interface { mtu: 1500, ..found.expect("there is a loopback interface") };
@@ -308,7 +308,7 @@ fn a_process_joins_on_two_hosts_and_all_speak_with_it() {
     job.greet();
 }
 
-/// The agents of a job are told one after the other.
+/// The agents of a job are notified one after the other.
 #[test]
 fn what_comes_before_its_sender_is_known_here_is_delivered_after_that() {
     let mut job = Job::begin();
@@ -331,7 +331,7 @@ fn who_has_left_is_given_back_when_nothing_of_it_is_left_and_its_number_and_room
     let (old, context) = (Peer(4), CONTEXTS[0]);
     let who = job.join(old, 0);
     job.greet();
-    // Two that nobody has asked for: by shared memory and by Ethernet.
+    // Two messages without a receive: by shared memory and by Ethernet.
     let kept = [Peer(1), Peer(3)].map(|to| (to, job.processes[who].send(to, context, 9, 8)));
     job.until(|| kept.iter().all(|&(_, send)| job.processes[who].is_over(context, send)));
     job.until(|| kept.iter().all(|&(to, _)| !job.find(to).is_empty()));
@@ -350,7 +350,7 @@ fn who_has_left_is_given_back_when_nothing_of_it_is_left_and_its_number_and_room
     }
     assert!(job.answer(old));
     job.vacate(old);
-    // Its number and its room go to another process.
+    // Its number and its local slot go to another process.
     let new = old.successor().unwrap();
     let next = job.join(new, 0);
     assert_eq!((job.processes[next].room, new.index()), (gone.room, old.index()));
@@ -364,7 +364,7 @@ fn who_has_left_is_given_back_when_nothing_of_it_is_left_and_its_number_and_room
     assert!(job.processes.iter().all(Process::is_empty));
 }
 
-/// The number goes to another host, and what the former still sends from its own comes late.
+/// The number goes to another host, and messages that the former process still sends from its own host come late.
 #[test]
 fn nothing_of_the_former_reaches_anybody() {
     let mut job = Job::begin();
@@ -376,7 +376,7 @@ fn nothing_of_the_former_reaches_anybody() {
     job.vacate(old);
     let new = old.successor().unwrap();
     job.join(new, 0);
-    // It goes on with its connections, and opens new ones: it knew nothing of those that came after it.
+    // It continues with its connections, and opens new ones: it knew nothing of the processes that came after it.
     let late: Vec<u32> = [Peer(0), Peer(1), Peer(2)].map(|to| ghost.send(to, context, 0, 8)).to_vec();
     let all = [Peer(0), Peer(1), Peer(2), new];
     let receives = all.map(|to| (to, job.find(to).receive(None, context, 0, 8)));
@@ -388,7 +388,7 @@ fn nothing_of_the_former_reaches_anybody() {
         assert!(!job.find(*to).is_over(context, receive.request), "{to} got something of the former");
     }
     assert_eq!(late.len(), 3);
-    // What comes from the new one is taken, though it has the former's number.
+    // A message of the new process is received, though it has the former's number.
     for (to, receive) in receives {
         let from = if to == new { Peer(3) } else { new };
         let send = job.find(from).send(to, context, 0, 8);

@@ -1,5 +1,5 @@
-//! What a whole rank keeps of its peers, in all rooms together: devices, transport, matching and waits. Every allocation
-//! of the thread is counted; the job's segment is the host's and not the rank's.
+//! The memory that a whole rank keeps for its peers, in all crates together: devices, transport, matching and waits.
+//! Every allocation of the thread is counted; the job's segment is the host's and not the rank's.
 
 use allocation_counter::measure;
 use hawser_base::{Context, LANES, Peer, Peers, UserMem};
@@ -22,7 +22,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// Bytes that a peer may cost that is known and never spoken to, and one that is connected and quiet, a path
+/// Bytes that a peer may cost that is known and without traffic so far, and one that is connected and quiet, a path
 /// (docs/performance.md, Targets).
 const UNKNOWN: f64 = 16.0;
 const QUIET: i64 = 1 << 10;
@@ -68,7 +68,7 @@ impl Job {
         Rank { me: Peer(me), lanes: made.unwrap(), bytes: Cell::new(memory.bytes_current) }
     }
 
-    /// As `node` makes them of what the agent says.
+    /// The lanes, as `node` makes them from the agent's message.
     fn lanes(&self, me: Peer, segment: &Segment, local: usize) -> Lanes<Plain> {
         let page = segment.rank(local);
         let devices: Vec<Box<dyn Device>> = vec![
@@ -95,7 +95,7 @@ impl Job {
         })
     }
 
-    /// By UDP over the loopback interface, as if that took no more than an Ethernet.
+    /// UDP over the loopback interface, with frames no longer than on an Ethernet.
     fn ether(&self, me: Peer, segment: &Segment) -> EtherDevice {
         let found = interfaces::all().unwrap().into_iter().find(|interface| interface.flags.loopback);
         let interface = interfaces::Interface { mtu: 1500, ..found.expect("there is a loopback interface") };
@@ -122,7 +122,7 @@ impl Job {
 }
 
 impl Rank {
-    /// Calls `f`, and counts what it leaves.
+    /// Calls `f`, and counts the bytes that it leaves allocated.
     fn counted<R>(&self, f: impl FnOnce() -> R) -> R {
         let mut result = None;
         let memory = measure(|| result = Some(f()));
@@ -130,7 +130,7 @@ impl Rank {
         result.unwrap()
     }
 
-    /// A message of eight bytes goes to the other and comes.
+    /// Sends a message of eight bytes to the other, and waits until it has come.
     fn say(&self, to: &Rank, context: Context) {
         let mut bytes = [7; 8];
         let (from, target) = (self, Target { peer: to.me, context, tag: 3 });
@@ -151,7 +151,7 @@ impl Rank {
         }
     }
 
-    /// A message each way, and all is acknowledged.
+    /// Sends a message each way, and waits until all is acknowledged.
     fn greet(&self, other: &Rank, context: Context) {
         self.say(other, context);
         other.say(self, context);

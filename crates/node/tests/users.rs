@@ -18,11 +18,11 @@ use std::time::Instant;
 
 /// The host of each process.
 const HOSTS: [u32; 5] = [0, 0, 1, 2, 3];
-/// To whom process 0 sends by shared memory and by Ethernet.
+/// The peers to which process 0 sends by shared memory and by Ethernet.
 const NEAR: u32 = 1;
 const FAR: u32 = 2;
 
-/// What came of each peer, by its headers' `a`; payload is checked as it comes.
+/// The messages received of each peer, by their headers' `a`; payload is checked as it comes.
 #[derive(Default)]
 struct Got(HashMap<u32, Vec<u32>>);
 
@@ -45,7 +45,7 @@ fn text(a: u32, len: usize) -> Vec<u8> {
     (0..len).map(|at| (a as usize * 31 + at * 7) as u8).collect()
 }
 
-/// A process's end of a user: its first lane, and what has come there.
+/// A process's end of a user: its first lane, and the packets that have come there.
 struct End {
     channel: Channel,
     got: Got,
@@ -112,7 +112,7 @@ fn lanes_of(name: &str) -> usize {
     }
 }
 
-/// By UDP over the loopback interface, as if that took no more than an Ethernet.
+/// UDP over the loopback interface, with frames no longer than on an Ethernet.
 fn ether(me: Peer, segment: &Segment) -> EtherDevice {
     let found = interfaces::all().unwrap().into_iter().find(|interface| interface.flags.loopback);
     let interface = interfaces::Interface { mtu: 1500, ..found.expect("there is a loopback interface") };
@@ -234,7 +234,7 @@ fn what_is_sent_to_a_user_that_is_not_open_there_waits_for_it_and_for_nobody_els
             "the user that was opened late",
         );
         assert!(is_run(pm_there.of(0), 400) && is_run(mad_there.of(0), 500), "to {to}");
-        // And the other way, which the receiver has not asked for yet.
+        // And the other direction; the receiver has not polled for it yet.
         let mut back = 0;
         until(
             || {
@@ -249,7 +249,7 @@ fn what_is_sent_to_a_user_that_is_not_open_there_waits_for_it_and_for_nobody_els
     }
 }
 
-/// Two processes have stopped, and a user has filled what it has of memory for frames to them.
+/// Two processes have stopped, and a user has filled its memory for frames to them.
 #[test]
 fn what_a_user_has_filled_leaves_another_its_share() {
     for (full, other) in [("mpi", "pm"), ("pm", "mpi"), ("pm", "madeleine")] {
@@ -301,7 +301,7 @@ fn what_a_user_has_filled_leaves_another_its_share() {
             "the other user",
         );
         assert!(is_run(ends[live as usize].1.of(0), 1000), "{other} beside {full}");
-        // Those that had stopped go on.
+        // The processes that had stopped continue.
         for (count, to) in taken.into_iter().zip(stopped) {
             until(
                 || {

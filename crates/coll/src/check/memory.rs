@@ -1,4 +1,4 @@
-//! One buffer of one rank: symbolic cells, the layout of its elements, and who touches what in a round.
+//! One buffer of one rank: symbolic cells, the layout of its elements, and the steps that touch them in a round.
 
 use super::spare;
 use crate::schedule::{Span, Unit};
@@ -9,7 +9,7 @@ pub type Cell = u64;
 
 /// Never written, or spent.
 pub const UNWRITTEN: Cell = 0;
-/// Between the data of elements: nobody's to touch.
+/// The cell between the data of elements, which no step may touch.
 pub const GAP: Cell = 1;
 
 /// A type: `size` cells of data at the front of each `extent`.
@@ -39,7 +39,7 @@ pub struct Memory {
     marks: Vec<u32>,
 }
 
-/// Where a span's cells are: `pieces` times `len` cells, `stride` apart.
+/// The cells of a span: `pieces` times `len` cells, `stride` apart.
 #[derive(Clone, Copy, Debug)]
 struct Pieces {
     start: usize,
@@ -79,7 +79,7 @@ impl Memory {
         Memory { cells, layout: Layout::CELL, typed, writable: false, marks }
     }
 
-    /// How many cells of data `span` has.
+    /// The number of data cells of `span`.
     pub fn volume(&self, span: &Span) -> Result<usize, String> {
         self.pieces(span).map(|p| p.pieces * p.len)
     }
@@ -141,7 +141,7 @@ impl Memory {
         Ok(())
     }
 
-    /// What a reduction has used up.
+    /// Marks the cells that a reduction has used up.
     pub fn spend(&mut self, span: &Span) -> Result<(), String> {
         for range in self.pieces(span)?.ranges() {
             self.cells[range].fill(UNWRITTEN);
@@ -149,8 +149,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Notes that a communication step of round `epoch` reads or writes `span`; another one of the same
-    /// round may read what it reads, and nothing else.
+    /// Records that a communication step of round `epoch` reads or writes `span`; another one of the same round may
+    /// read what it reads, and nothing else.
     pub fn touch(&mut self, span: &Span, epoch: u32, writes: bool) -> Result<(), String> {
         for range in self.pieces(span)?.ranges() {
             for mark in &mut self.marks[range] {
@@ -163,7 +163,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Whether two spans of this buffer share a cell; gaps count.
+    /// Tells whether two spans of this buffer share a cell; gaps count.
     pub fn overlap(&self, a: &Span, b: &Span) -> Result<bool, String> {
         let (a, b) = (self.pieces(a)?, self.pieces(b)?);
         Ok(a.start < b.end() && b.start < a.end())

@@ -4,7 +4,7 @@
 //! or receives are queued, never both. It must stay cheap for many short runs: one table of all pairs, and entries that
 //! follow each other by number.
 //!
-//! Before it: `run`. After it: `memory`, whose cells messages carry.
+//! Used by `run`; uses `memory`, whose cells messages carry.
 
 use super::memory::Cell;
 use crate::schedule::Span;
@@ -73,7 +73,7 @@ impl Pairs {
         None
     }
 
-    /// A pair, sender and receiver, with a message that nobody has received.
+    /// A pair, sender and receiver, with a message that was never received.
     pub fn never_received(&self) -> Option<(usize, usize)> {
         let pair = (0..self.ends.len()).find(|&pair| matches!(self.first(pair), Some(Queued::Sent(_))))?;
         Some((pair / self.ranks, pair % self.ranks))

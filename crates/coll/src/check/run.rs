@@ -23,18 +23,18 @@ impl Drop for Member {
     }
 }
 
-/// What the run holds the schedules to.
+/// The rules that the run checks the schedules by.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// Order of ranks, and which messages are eager.
     pub seed: u64,
-    /// Most bytes of a host step; none may occur where it is 0.
+    /// Most bytes of a shm step; none may occur where it is 0.
     pub host_bytes: u64,
     /// Bytes that a cell of user memory stands for.
     pub cell_bytes: u64,
 }
 
-/// Runs all schedules to their end, or says which rank failed where and why.
+/// Runs all schedules to their end, or returns which rank failed where and why.
 pub fn run(members: &mut [Member], rules: Rules, terms: &mut Terms) -> Result<(), String> {
     let mut net = Net::new(members, rules, terms);
     net.ready.extend(0..net.ranks.len());
@@ -70,7 +70,7 @@ struct Net<'a> {
     ranks: Vec<Rank>,
     pairs: Pairs,
     room: Room,
-    /// The host step that is gathering: each rank's, as they come.
+    /// The shm step that is gathering: each rank's, as they come.
     host: Vec<Option<HostStep>>,
     ready: Vec<usize>,
     terms: &'a mut Terms,
@@ -87,7 +87,7 @@ impl<'a> Net<'a> {
         Net { members, ranks, pairs, room, host, ready, terms, rules, state, epoch: 0 }
     }
 
-    /// xorshift64: any sequence does.
+    /// xorshift64; any sequence will do.
     fn random(&mut self) -> u64 {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
@@ -95,7 +95,7 @@ impl<'a> Net<'a> {
         self.state >> 16
     }
 
-    /// Goes on with a rank that has nothing open: ends its round, and posts the next.
+    /// Continues with a rank that has nothing open: ends its round, and posts the next.
     fn step(&mut self, rank: usize) -> Result<(), String> {
         if self.ranks[rank].posted {
             self.ranks[rank].finish_round(self.terms, &mut self.room)?;
@@ -168,7 +168,7 @@ impl<'a> Net<'a> {
         }
     }
 
-    /// A message comes to the receive that it matches.
+    /// Delivers a message to the receive that it matches.
     fn deliver(&mut self, from: usize, to: usize, message: Message, into: &Span) -> Result<(), String> {
         let memory = self.ranks[to].memory(into.buffer)?;
         if into.is_empty() && message.data.is_empty() {
@@ -299,7 +299,7 @@ impl<'a> Net<'a> {
         (bytes / self.rules.cell_bytes) as usize
     }
 
-    /// All data of a slot are put there, once.
+    /// Checks that all data of a slot are written, once.
     fn fill_slot(&mut self, rank: usize, gives: u64) -> Result<Vec<Cell>, String> {
         let mut slot = vec![UNWRITTEN; self.cells(gives)];
         let mut data = Vec::new();
@@ -386,7 +386,7 @@ impl<'a> Net<'a> {
     }
 }
 
-/// The memory that a schedule asks for; its elements are as the receive buffer's.
+/// The memory that a schedule needs; its elements are as the receive buffer's.
 fn scratch_of(schedule: &Schedule, layout: Layout) -> Vec<Memory> {
     let scratch = |s: &Scratch| match s.unit {
         Unit::Byte => Memory::new(repeat_n(UNWRITTEN, s.count as usize), Layout::CELL, true),
@@ -395,7 +395,7 @@ fn scratch_of(schedule: &Schedule, layout: Layout) -> Vec<Memory> {
     schedule.scratch().iter().map(scratch).collect()
 }
 
-/// A byte of a word that a rank says, which is no data of the call.
+/// A byte of a word that a rank sends, which is no data of the call.
 const TOLD: Cell = 1 << 63;
 
 fn words(cells: &[Cell]) -> Result<Vec<u64>, String> {
@@ -406,7 +406,7 @@ fn words(cells: &[Cell]) -> Result<Vec<u64>, String> {
     Ok(cells.chunks(WORD as usize).map(word).collect())
 }
 
-/// Whether `ranks`, as `speaker` says it, has `other` among them.
+/// Tells whether `ranks`, from the view of `speaker`, include `other`.
 fn names(ranks: Ranks, speaker: usize, other: usize) -> bool {
     match ranks {
         Ranks::Nobody => false,
@@ -442,7 +442,7 @@ impl Rank {
         }
     }
 
-    /// The rounds are over: false, or the rest is planned and has a round.
+    /// Continues after the last round: false, or the rest is planned and has a round.
     fn go_on(&mut self) -> Result<bool, String> {
         let Some(sequel) = self.schedule.sequel().cloned() else { return Ok(false) };
         let mut cells = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! Memory comes from here empty, with the room that it had before. Each thread keeps its own.
 //!
-//! Before it: `memory`, `pairs`, `run`. After it: nothing.
+//! Used by `memory`, `pairs`, `run`.
 
 use super::memory::Cell;
 use crate::schedule::Schedule;

@@ -80,7 +80,7 @@ impl Terms {
         Ok(id)
     }
 
-    /// Whether `cell` is element `element` reduced over exactly the ranks below `end`, in order if asked.
+    /// Tells whether `cell` is element `element` reduced over exactly the ranks below `end`, in order if asked.
     pub fn check(&self, cell: Cell, element: u64, end: u32, in_order: bool) -> Result<(), String> {
         let Some(term) = (cell as u32).checked_sub(SPECIAL).map(|id| self.terms[id as usize]) else {
             return Err(format!("element {element} was never written"));

@@ -7,7 +7,7 @@
 //! | allgather | a rank's block enters at one rank of the other group; allgather there | ranks / other ranks |
 //! | alltoall | pairwise with the other group, a window at a time | larger group / outstanding |
 //!
-//! What goes one way may be of another size than what comes back (MPI-5.0 §6.7), but in reductions.
+//! The data of one direction may have another size than those of the other (MPI-5.0 §6.7), but in reductions.
 
 use super::rooted::{reduce_to_first, reduced};
 use super::{Sides, within};
@@ -26,7 +26,7 @@ pub(super) fn allreduce(data: Reduction, sides: Sides, t: &Tuning, s: &mut Sched
         s.send(sides.theirs(rank), ours);
         s.recv(sides.theirs(rank), theirs);
     }
-    // Rank r of the larger group passes what it got on to r + n, r + 2 n, … where n is the smaller group's size.
+    // Rank r of the larger group passes its result on to r + n, r + 2 n, … where n is the smaller group's size.
     let (first, pairs) = (rank % sides.remote, sides.remote);
     let class = Place { rank: rank / pairs, size: (size - first).div_ceil(pairs) };
     if class.size > 1 {
@@ -54,7 +54,7 @@ pub(super) fn reduce_scatter(counts: Ints<'_>, data: Reduction, sides: Sides, t:
     let send = Blocks::vector(counts, Ints::Count(&displs), data.type_size);
     let recv = Data { count: counts.at(sides.local.rank) as u64, type_size: data.type_size, dense: data.dense };
     let scatter = Call::Scatterv { root: 0, send, recv, in_place: false };
-    // Rows in which lengths are told have a sequel, which only a whole schedule can have.
+    // Rows that send lengths have a sequel, which only a whole schedule can have.
     let forced = t.forced.with(Collective::Scatter, "linear").expect("it is in the table");
     scattered(Reduction { count: total as u64, ..data }, &scatter, sides, &Tuning { forced, ..*t }, s);
 }
@@ -122,7 +122,7 @@ pub(super) fn allgather(send: Data, recv: Blocks<'_>, sides: Sides, t: &Tuning, 
     within(&call, sides.local, t, s, |rank| sides.ours(rank), |span| span);
 }
 
-/// Blocks travel packed in the local group: what enters at a rank is a run of them.
+/// Blocks travel packed in the local group: those that enter at a rank are a run of them.
 pub(super) fn allgatherv(send: Data, recv: Blocks<'_>, sides: Sides, t: &Tuning, s: &mut Schedule) {
     let Place { size, .. } = sides.local;
     if size == 1 {
@@ -151,7 +151,7 @@ pub(super) fn allgatherv(send: Data, recv: Blocks<'_>, sides: Sides, t: &Tuning,
     }
 }
 
-/// In step i rank r gives to rank r + i of the other group and takes from r - i, counted around the larger group.
+/// In step i rank r sends to rank r + i of the other group and receives from r - i, counted around the larger group.
 pub(super) fn alltoall(send: Blocks<'_>, recv: Blocks<'_>, sides: Sides, t: &Tuning, s: &mut Schedule) {
     let ring = Place { rank: sides.local.rank, size: sides.local.size.max(sides.remote) };
     for step in 0..ring.size {

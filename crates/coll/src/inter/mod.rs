@@ -2,9 +2,9 @@
 //!
 //! They are put together from collectives among some of the ranks, by whichever algorithm is chosen for those, and
 //! messages between the groups: each group's data cross over once. Schedules number the ranks of both groups, those of
-//! the first group before those of the second, so that both sides say the same of a rank.
+//! the first group before those of the second, so that both sides use the same number for a rank.
 //!
-//! Never in place (MPI-5.0 §6.2.3), and no host steps. Before it: `mpi`; after it: `select`'s tables.
+//! Never in place (MPI-5.0 §6.2.3), and no shm steps. Used by `mpi`; uses `select`'s tables.
 
 mod exchange;
 mod rooted;
@@ -18,12 +18,12 @@ use crate::tuning::Tuning;
 /// The root of a call on a rank of the root's own group, which is not the root (MPI_PROC_NULL there).
 pub const NOBODY: u32 = u32::MAX;
 
-/// Who asks, on an intercommunicator.
+/// The calling rank, on an intercommunicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sides {
     /// In the local group.
     pub local: Place,
-    /// How many ranks the remote group has.
+    /// The number of ranks of the remote group.
     pub remote: u32,
     /// The local group is the first.
     pub first: bool,
@@ -76,7 +76,8 @@ pub fn plan_between(call: &Call, sides: Sides, tuning: &Tuning, schedule: &mut S
     schedule.end_round();
 }
 
-/// Appends a collective among some of the ranks: `number` of each rank among them, and where their buffers lie here.
+/// Appends a collective among some of the ranks: `number` of each rank among them, and the places of their buffers
+/// here.
 fn within(
     call: &Call,
     place: Place,

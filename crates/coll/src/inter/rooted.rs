@@ -110,13 +110,13 @@ pub(super) fn reduce(root: u32, data: Reduction, sides: Sides, t: &Tuning, s: &m
     }
 }
 
-/// Appends the reduction of the local group's data to its rank 0; where the result lies there.
+/// Appends the reduction of the local group's data to its rank 0; returns the place of the result there.
 pub(super) fn reduce_to_first(data: Reduction, sides: Sides, t: &Tuning, s: &mut Schedule) -> Span {
     let call = Call::Reduce { root: 0, data: Reduction { in_place: false, ..data } };
     reduced(&call, data, sides.local.rank == 0, sides, t, s)
 }
 
-/// Appends a reduction of the local group's data whose result, where this rank gets it, lies in scratch memory.
+/// Appends a reduction of the local group's data; the result, if this rank gets it, is in scratch memory.
 pub(super) fn reduced(call: &Call, data: Reduction, here: bool, sides: Sides, t: &Tuning, s: &mut Schedule) -> Span {
     if sides.local.size == 1 || data.elements() == 0 {
         return Span::elements(Buffer::Send, 0, data.elements());

@@ -34,7 +34,7 @@ fn ranks(m: u32, n: u32) -> impl Iterator<Item = At> {
 }
 
 impl At {
-    /// What this rank says of the root: it, a rank of the other group, or nobody.
+    /// The root argument of this rank: itself, a rank of the other group, or none.
     fn root(self, root: u32) -> u32 {
         let ours = self.sides.ours(0)..self.sides.ours(self.sides.local.size);
         if root == self.me || !ours.contains(&root) { root } else { NOBODY }
@@ -196,7 +196,7 @@ fn scatter_and_scatterv_bring_blocks_from_every_root_to_the_other_group() {
     }
 }
 
-/// What a rank of the first group or of the second gives to all of the other.
+/// The data of a rank of the first group or of the second for all of the other.
 fn given(first: bool, size: u32, regular: bool) -> Vec<u64> {
     match (regular, first) {
         (true, _) => vec![if first { 3 } else { 5 }; size as usize],
@@ -234,7 +234,7 @@ fn allgather_and_allgatherv_bring_each_groups_blocks_to_all_of_the_other() {
     }
 }
 
-/// How many pairs rank `from` of the first or the second group sends to rank `to` of the other.
+/// The number of pairs that rank `from` of the first or the second group sends to rank `to` of the other.
 fn traffic(first: bool, from: u32, to: u32) -> u64 {
     u64::from(from * to + from + 2 * to + u32::from(first)) % 4
 }

@@ -155,7 +155,7 @@ fn block_counts(size: u32) -> impl Iterator<Item = u64> {
     counts(size).into_iter().filter(move |&count| count < 1000 || size % 16 == 3)
 }
 
-/// Of whom each rank has heard, through others, when its schedule has ended: a bit a rank.
+/// The ranks whose arrival each rank knows of, also through others, when its schedule has ended: a bit a rank.
 pub(super) fn heard(schedules: &[&Schedule]) -> Vec<u64> {
     let mut heard: Vec<u64> = (0..schedules.len()).map(|rank| 1 << rank).collect();
     let mut at = vec![(0, false); schedules.len()];
@@ -194,7 +194,7 @@ pub(super) fn heard(schedules: &[&Schedule]) -> Vec<u64> {
 
 #[test]
 fn barrier_lets_nobody_leave_before_all_have_come() {
-    // That all have come is knowledge: after the last round each rank has heard, through others, of all.
+    // A barrier spreads knowledge: after the last round each rank knows, also through others, that all have come.
     for size in 1..=LARGEST {
         let nothing = |_| Part { call: Call::Barrier, send: Memory::none(), recv: Memory::none() };
         for name in ["dissemination", "two_level"] {
@@ -429,7 +429,7 @@ fn allgather_and_allgatherv_bring_every_block_to_every_rank() {
     }
 }
 
-/// How many pairs rank `from` sends to rank `to`; the same both ways, as in place demands.
+/// The number of pairs that rank `from` sends to rank `to`; the same both ways, as in place demands.
 type Traffic = fn(u32, u32, u64) -> u64;
 
 fn alltoall_case(
@@ -499,7 +499,7 @@ fn alltoall_brings_every_block_from_everybody_to_everybody() {
     }
 }
 
-/// Whether an algorithm of alltoall does not need equal blocks.
+/// Tells whether an algorithm of alltoall does not need equal blocks.
 fn takes_any_sizes(name: &str, size: u32, in_place: bool) -> bool {
     match name {
         "host" => size == 2,

@@ -1,4 +1,4 @@
-//! Neighbourhood collectives on random graphs and on grids: every block comes from the edge that the standard says.
+//! Neighbourhood collectives on random graphs and on grids: every block comes from the edge that the standard names.
 //!
 //! Types of the two ends differ (other sizes, gaps between elements) as long as the bytes agree.
 
@@ -35,7 +35,8 @@ impl Random {
 }
 
 impl Edges {
-    /// Any edges, some several times, some from a rank to itself, in any order at both ends, and places for nobody.
+    /// Any edges, some several times, some from a rank to itself, in any order at both ends, and places without a
+    /// neighbour.
     fn graph(size: u32, edges: u32, seed: u64) -> Edges {
         let mut random = Random(seed | 1);
         let nobody = vec![Vec::new(); size as usize];
@@ -99,7 +100,7 @@ impl Edges {
         Neighbors { sources: &self.sources[rank], destinations: &self.destinations[rank], grid: self.grid }
     }
 
-    /// For each block that arrives at `rank`: how many pairs it has, by what its sender sends.
+    /// The number of pairs of each block that arrives at `rank`, from its sender's blocks.
     fn arriving(&self, rank: u32, leaving: impl Fn(u32, u32) -> u64) -> Vec<u64> {
         self.origins[rank as usize]
             .iter()
@@ -111,14 +112,14 @@ impl Edges {
         (0..self.destinations[rank as usize].len() as u32).map(|block| pairs(rank, block)).collect()
     }
 
-    /// Direct, or by way of hosts where there are some.
+    /// Direct, or by hosts if there are some.
     fn play<'a>(&self, name: &str, seed: u64, part: impl Fn(u32) -> Part<'a>) -> Vec<Member> {
         let name = if fits(name, self.size(), false) { name } else { "direct" };
         let tuning = forced(Collective::Neighbor, name);
         play(self.size(), &tuning, name, 1, seed, &mut Terms::default(), part).expect("it fits")
     }
 
-    /// What must be in a receive buffer of blocks; what nobody sends stays as it was.
+    /// The expected contents of a receive buffer of blocks; a block that no rank sends stays as it was.
     fn expected(&self, rank: u32, plan: &Plan) -> Memory {
         let mut memory = plan.blank(true);
         for (slot, origin) in (0..).zip(&self.origins[rank as usize]) {

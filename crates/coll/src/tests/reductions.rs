@@ -11,12 +11,12 @@ use std::ops::RangeInclusive;
 /// Bytes of an element.
 const ELEMENT: u64 = 8;
 
-/// Of which kind a reduction is, but for its length.
+/// The kind of a reduction, but for its length.
 #[derive(Clone, Copy)]
 struct Form {
     commutative: bool,
     in_place: bool,
-    /// Of an element, with a gap behind it or without.
+    /// The layout of an element, with a gap behind it or without.
     layout: Layout,
 }
 
@@ -26,13 +26,13 @@ impl Form {
         Reduction { count, type_size: ELEMENT, dense: layout.is_dense(), commutative, in_place }
     }
 
-    /// Whether an algorithm may be left out for it: steps through flags have no room for gaps.
+    /// Tells whether an algorithm may be left out for it: steps through flags have no room for gaps.
     fn is_left_out(self, name: &str, size: u32, needs_order: bool) -> bool {
         !fits(name, size, needs_order) || is_by_flags(name) && !self.layout.is_dense()
     }
 }
 
-/// In memory of that layout; gaps hold what nobody may touch.
+/// The operand in memory of that layout; gaps hold values that no step may touch.
 fn operand(rank: u32, count: u64, layout: Layout, writable: bool) -> Memory {
     let elements = (0..count).map(|element| Terms::leaf(rank, element));
     if layout.is_dense() {
@@ -104,7 +104,7 @@ fn allreduce_gives_the_same_expression_everywhere_and_every_time() {
         for size in 1..=LARGEST {
             let mut terms = Terms::default();
             for count in counts(size) {
-                // Where the operation commutes two levels may take other parts.
+                // If the operation commutes two levels may take other parts.
                 let mut firsts: [Option<Vec<Cell>>; 2] = [None, None];
                 let mut seed = u64::from(size) + count;
                 in_all_forms(count, |form| {
@@ -224,7 +224,7 @@ fn prefix_matrix(collective: Collective, call: fn(Reduction) -> Call<'static>, p
     }
 }
 
-/// What rank 0 of an exscan has in its receive buffer, before and after.
+/// The receive buffer of rank 0 of an exscan, before and after.
 fn untouched(count: u64, form: Form) -> Memory {
     if form.in_place { operand(0, count, form.layout, true) } else { blank(count, form.layout) }
 }

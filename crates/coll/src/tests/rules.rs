@@ -6,7 +6,7 @@ use crate::collective::Collective;
 use crate::schedule::{Buffer, Comm, Giver, HostStep, Order, Ranks, Schedule, Span, WORD};
 use crate::select::plan;
 
-/// Two ranks with four elements each in `Send` and room for four in `Recv`, and what `write` gives each.
+/// Two ranks with four elements each in `Send` and room for four in `Recv`, and the steps that `write` gives each.
 fn outcome(seed: u64, host_bytes: u64, write: impl Fn(u32, &mut Schedule)) -> Result<(), String> {
     let member = |rank| {
         let mut schedule = Schedule::new();

@@ -35,7 +35,7 @@ fn more_ranks_than_cores_meet_in_host_steps() {
     assert_eq!(chosen(Call::Reduce { root: 1, data: reduction(1, false) }, 3, 16, &crowded), "host");
 }
 
-/// What is long is copied once into shared memory, not once for each receiver; what everybody has for everybody leaves at once.
+/// Long data are copied once into shared memory, not once for each receiver; data from all for all leave at once.
 #[test]
 fn more_ranks_than_cores_share_long_data_through_flags_too() {
     let limits = Limits { host_bytes: 64 << 10, ..Limits::DEFAULT };
@@ -84,7 +84,8 @@ fn across_hosts_short_data_take_few_rounds_and_long_data_few_bytes() {
     assert_eq!(chosen(allgather(1 << 20), 0, 61, &far), "ring");
 }
 
-/// Sixteen ranks a host: what is short crosses the network once a host, what is long is cut among all ranks only where that sends less.
+/// Sixteen ranks a host: short data cross the network once a host; long data are cut among all ranks only where that
+/// sends less.
 #[test]
 fn across_hosts_of_many_ranks_two_levels_are_taken() {
     let hosts = Hosts::new((0..64).map(|rank| rank / 16)).unwrap();
@@ -112,7 +113,7 @@ fn across_hosts_of_many_ranks_two_levels_are_taken() {
     assert_eq!((chosen(alltoall(1), 0, 12, &few), chosen(alltoall(1 << 20), 0, 12, &few)), ("two_level", "pairwise"));
 }
 
-/// What is short takes one tree more than where lengths are known; a tree of few ranks saves nothing.
+/// Short blocks take one tree more than where lengths are known; a tree of few ranks saves nothing.
 #[test]
 fn unlike_lengths_are_told_where_that_saves_messages() {
     let far = tuning(false, Model::ETHERNET);

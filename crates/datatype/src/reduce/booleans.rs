@@ -1,7 +1,7 @@
-//! Logic on Fortran's LOGICAL where its compiler has other words than 1 and 0 for .TRUE. and .FALSE.
-//! (MPI-5.0 §20.4: MPI_Abi_set_fortran_booleans).
+//! Logic on Fortran's LOGICAL where its compiler has other words than 1 and 0 for .TRUE. and .FALSE. (MPI-5.0 §20.4:
+//! MPI_Abi_set_fortran_booleans).
 //!
-//! What is not .FALSE. counts as true. Before it: the lookup in `reduce`, and `mpi`, which says what the words are.
+//! A value that is not .FALSE. counts as true. Used by the lookup in `reduce`, and by `mpi`, which sets the words.
 
 use super::number::{Operation, each};
 use super::op::{Kernel, Op};
@@ -11,12 +11,12 @@ use std::sync::OnceLock;
 /// For .TRUE. and .FALSE.
 static WORDS: OnceLock<(i64, i64)> = OnceLock::new();
 
-/// Says what the words are; false if that was said before.
+/// Sets the words; false if they were set before.
 pub fn set(yes: i64, no: i64) -> bool {
     WORDS.set((yes, no)).is_ok()
 }
 
-/// What the words are, once that was said.
+/// The words, once they were set.
 pub fn get() -> Option<(i64, i64)> {
     WORDS.get().copied()
 }

@@ -1,6 +1,6 @@
-//! What a number can do, as traits: an operation asks for one, each representation has those that it can.
+//! The abilities of a number, as traits: an operation requires one, each representation has those that it can.
 //!
-//! Before it: `number`, which has the operations, and the representations that Rust has no type for (`quad`,
+//! Used by `number`, which has the operations, and by the representations that Rust has no type for (`quad`,
 //! `small_float`, `x87`).
 
 pub(super) trait Ring: Copy {

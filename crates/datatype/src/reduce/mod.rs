@@ -1,15 +1,15 @@
 //! The predefined operations on the predefined types (MPI-5.0 §6.9.2-4).
 //!
-//! A kernel computes `inout[i] = in[i] op inout[i]`, front to back, each element by itself: `in` comes from
-//! lower ranks. Integers wrap. The result depends on nothing but the operands and their order; since
-//! NaNs, signed zeros and rounding make the order visible, `coll` must give every rank the same order.
-//! MPI_MAX and MPI_MIN keep `inout` where the two do not compare (a NaN, zeros of both signs).
+//! A kernel computes `inout[i] = in[i] op inout[i]`, front to back, each element by itself: `in` comes from lower
+//! ranks. Integers wrap. The result depends on nothing but the operands and their order; since NaNs, signed zeros and
+//! rounding make the order visible, `coll` must give every rank the same order. MPI_MAX and MPI_MIN keep `inout` where
+//! the two do not compare (a NaN, zeros of both signs).
 //!
-//! Beyond the standard, as MPICH does: MPI_CHAR reduces as an integer, and the logical operations take
-//! every type that has a zero.
+//! Beyond the standard, as MPICH does: MPI_CHAR reduces as an integer, and the logical operations take every type that
+//! has a zero.
 //!
-//! Before it: `coll`'s reduction steps and `mpi`'s accumulates. After it: `number` is the arithmetic, `pair` the
-//! search for places, `element` what a number can do, `op` what is computed.
+//! Used by `coll`'s reduction steps and `mpi`'s accumulates. `number` is the arithmetic, `pair` the search for places,
+//! `element` the abilities of a number, `op` the operations.
 
 pub mod booleans;
 mod element;

@@ -1,6 +1,6 @@
 //! Arithmetic, comparison, logic and bits on every representation, as loops that the compiler vectorises.
 //!
-//! An operation is a type; [`each`] is the only loop. Before it: the lookup in `reduce`. After it: `element`.
+//! An operation is a type; [`each`] is the only loop. Used by the lookup in `reduce`; uses `element`.
 
 use super::element::{Bits, Ordered, Ring, Truth};
 use super::op::{Kernel, Op};

@@ -1,6 +1,6 @@
 //! The predefined operations, and the form of the functions that compute them.
 //!
-//! Before it: `number`, `booleans` and `pair`, which have the functions, and the lookup in `reduce`.
+//! Used by `number`, `booleans` and `pair`, which have the functions, and the lookup in `reduce`.
 
 /// The predefined operations of both ABIs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -67,8 +67,8 @@ impl Op {
         !matches!(self, Op::Replace | Op::NoOp)
     }
 
-    /// Whether a buffer may be cut into pieces that are reduced by themselves. MPIX_EQUAL's buffer of
-    /// MPI_BYTE is one record: a flag (u64, 1 while all were equal) and the bytes that are compared.
+    /// Tells whether a buffer may be cut into pieces that are reduced by themselves. MPIX_EQUAL's buffer of MPI_BYTE is
+    /// one record: a flag (u64, 1 while all were equal) and the bytes that are compared.
     pub const fn is_elementwise(self) -> bool {
         !matches!(self, Op::Equal)
     }

@@ -1,7 +1,7 @@
 //! IEEE binary128 (`REAL(16)`, `__float128`) by integer arithmetic: no unit of this machine has it.
 //!
-//! Round to nearest even, subnormals and infinities as IEEE 754 says; a NaN operand comes back quiet.
-//! Speed does not matter here as it does elsewhere: gfortran's own code computes it in software, too.
+//! Round to nearest even, subnormals and infinities as in IEEE 754; a NaN operand comes back quiet. Speed does not
+//! matter here as it does elsewhere: gfortran's own code computes it in software, too.
 
 use super::element::{Ordered, Ring, Truth};
 

@@ -12,7 +12,7 @@ fn reduce_bytes(op: Op, datatype: &Datatype, input: &[u8], inout: &mut [u8], cou
     reduction.apply(inout, input, count);
 }
 
-/// The result on single values that lie at odd addresses.
+/// The result on single values at odd addresses.
 fn reduce<T: Copy>(op: Op, basic: Basic, input: T, inout: T) -> T {
     let bytes = |value: &T| -> Vec<u8> {
         // SAFETY: reads the bytes of a scalar without padding.
@@ -23,7 +23,7 @@ fn reduce<T: Copy>(op: Op, basic: Basic, input: T, inout: T) -> T {
     reduce_bytes(op, Datatype::basic(basic), &from[1..], &mut to[1..], 3);
     let n = size_of::<T>();
     assert!(to[1..].chunks(n).all(|c| c == &to[1..1 + n]), "all elements alike");
-    // SAFETY: three values of T lie behind the first byte.
+    // SAFETY: three values of T are behind the first byte.
     unsafe { to.as_ptr().add(1).cast::<T>().read_unaligned() }
 }
 
@@ -50,7 +50,7 @@ fn logic_gives_one_or_zero() {
     assert_eq!(reduce(Op::Bxor, Basic::Integer, 0b1100i32, 0b1010), 0b0110);
 }
 
-/// In one test: the words are said once in a process.
+/// In one test: the words can be set once in a process.
 #[test]
 fn logic_on_logicals_gives_the_words_that_fortran_said() {
     use super::booleans;
@@ -62,7 +62,7 @@ fn logic_on_logicals_gives_the_words_that_fortran_said() {
     };
     assert_eq!((booleans::get(), booleans::are_as_in_c()), (None, true));
     assert_eq!([of(Op::Land, 5, 7), of(Op::Lor, 0, 0), of(Op::Lxor, 1, 1)], [1, 0, 0]);
-    // Only the kernels that are asked for by name are used here: other tests of this process count on C's words.
+    // Only the kernels that are requested by name are used here: other tests of this process count on C's words.
     assert_eq!(Basic::ALL.iter().filter(|basic| basic.is_fortran_logical()).count(), 6);
 }
 
@@ -77,7 +77,7 @@ fn floats_keep_inout_where_nothing_compares() {
 
 #[test]
 fn small_floats_round_once() {
-    // 2048 + 1 lies between two binary16 numbers, and 2048 is the even one.
+    // 2048 + 1 is between two binary16 numbers, and 2048 is the even one.
     let (big, one) = (0x6800u16, 0x3c00u16);
     assert_eq!(reduce(Op::Sum, Basic::CFloat16, big, one), big);
     assert_eq!(reduce(Op::Prod, Basic::Real2, 0x4000u16, 0x4200), 0x4600, "2 * 3 is 6");

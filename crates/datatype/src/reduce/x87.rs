@@ -78,7 +78,7 @@ kernel!(sum, "faddp");
 kernel!(product, "fmulp");
 
 impl X87 {
-    /// Whether `self` is above `other`, and whether the two are equal; neither with a NaN.
+    /// Tells whether `self` is above `other`, and whether the two are equal; neither with a NaN.
     #[inline(always)]
     fn compare(self, other: X87) -> (bool, bool) {
         let (above, equal, ordered): (u8, u8, u8);

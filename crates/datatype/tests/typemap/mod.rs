@@ -11,7 +11,7 @@ pub enum Entry {
     Data(Basic, i64),
     Lb(i64),
     Ub(i64),
-    /// Where the padding of a struct ends: an upper bound that a marker beats.
+    /// The end of a struct's padding: an upper bound that a marker overrides.
     Pad(i64),
 }
 
@@ -258,7 +258,7 @@ fn pad(map: &mut Typemap) {
     }
 }
 
-/// The elements of a whole array that `mine` says are in, with the bounds of the whole.
+/// The elements of a whole array that `mine` selects, with the bounds of the whole.
 fn array(map: &mut Typemap, sizes: &[i64], order: Order, old: &Typemap, mine: impl Fn(usize, i64) -> bool) {
     let total: i64 = sizes.iter().product();
     for element in 0..total {

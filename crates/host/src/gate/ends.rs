@@ -1,9 +1,9 @@
-//! How ranks end, on this host: their processes are noticed, their ends are written where all read them, and what was
-//! wrong is said once.
+//! The ends of ranks on this host: they are noticed by their processes, written where all read them, and a fault is
+//! reported once.
 //!
-//! An end is written and passed on before anything is made of it, because others wait for it; what it means for the job
-//! is never decided here. Before it: the kernel, and `entry`, for what ranks said comes before their ends; after it:
-//! `job::Lives`, the events.
+//! An end is written and passed on before anything is made of it, because others wait for it; its meaning for the job
+//! is never decided here. Driven by the kernel's events and by `entry`, since messages of ranks come before their ends;
+//! uses `job::Lives` and the events.
 
 use super::{Event, Gate, Moment, Wrong};
 use crate::door;
@@ -14,16 +14,18 @@ use hawser_os::pidfd;
 use hawser_os::spawn::End;
 use std::os::fd::AsFd;
 
-/// How long the death of a rank's process waits for the word of the program that was started for it.
+/// The time that the judgement on a dead rank's process waits for the end of the program that was started for it.
 const PATIENCE_NS: u64 = 200_000_000;
 
 impl Gate {
-    /// Children of this process have been reaped, as many as there were. One that is of no rank is passed over.
+    /// Handles the children of this process that have been reaped, any number of them. One that belongs to no rank is
+    /// ignored.
     pub fn handle_reaped(&mut self, moment: &mut Moment, ended: &[(i32, End)]) {
         if ended.is_empty() {
             return;
         }
-        // What a rank said before it ended comes first: of one that has connected and was not heard yet too.
+        // Messages that a rank sent before it ended come first, also of one that has connected and was not received
+        // from yet.
         self.answer_door(moment, door::ALL_CALLERS);
         let noted = ended.iter().filter(|&&(pid, end)| self.reaped(moment, pid, end)).count();
         if noted > 0 {
@@ -31,7 +33,7 @@ impl Gate {
         }
     }
 
-    /// Process `pid` has been reaped; whether the other ranks are to be rung for that.
+    /// Handles the reaped process `pid`; returns whether the other ranks are to be rung for that.
     fn reaped(&mut self, moment: &mut Moment, pid: i32, end: End) -> bool {
         let Some(&local) = self.register.by_process.get(&pid) else { return false };
         if let Some(attached) = &self.ranks[local].attached {
@@ -52,14 +54,14 @@ impl Gate {
         before || noted
     }
 
-    /// A rank's process that is no child of ours may have ended.
+    /// Handles an event of a rank's process that is no child of ours: it may have ended.
     pub(super) fn process_ended(&mut self, moment: &mut Moment, local: usize) {
         if self.note_end(moment, local) {
             self.segment.ring_all();
         }
     }
 
-    /// The same; whether the other ranks are to be rung for that.
+    /// The same; returns whether the other ranks are to be rung for that.
     fn note_end(&mut self, moment: &mut Moment, local: usize) -> bool {
         let Some(Attached { process: Some(process), line, gone: false, .. }) = &self.ranks[local].attached else {
             return false;
@@ -78,7 +80,7 @@ impl Gate {
         noted
     }
 
-    /// Lets all other ranks see that the rank's process is gone, once, and says whether those here are to be rung. It
+    /// Shows all other ranks that the rank's process is gone, once, and returns whether those here are to be rung. It
     /// comes before everything that is made of it: others wait.
     fn publish_end(&mut self, local: usize) -> bool {
         self.learn_end(local);
@@ -88,19 +90,20 @@ impl Gate {
         // A program without MPI_Finalize that returns 0 has done its work.
         let is_failure = !has_left && attached.end != Some(End::Exited(0));
         let ending = if is_failure { Ending::Failed } else { Ending::InOrder };
-        // What was wrong is said later, where it was not said already: others may act on the end before it comes.
+        // The fault is reported later, if it was not reported already: others may act on the end before it comes.
         let unclear = !has_left && !rank.judged;
         self.write_end(rank.world, ending, has_left, unclear)
     }
 
-    /// The same of one that has never called MPI_Init, and never will. What is wrong is said next.
+    /// The same for a rank that has never called MPI_Init, and never will. The fault is reported next.
     fn publish_absence(&mut self, local: usize) {
         if self.write_end(self.ranks[local].world, Ending::Failed, false, true) {
             self.segment.ring_all();
         }
     }
 
-    /// Writes an end of this host where all read it. Whether it is news, for which the ranks here are to be rung.
+    /// Writes an end of this host where all read it. Returns whether it is news, for which the ranks here are to be
+    /// rung.
     fn write_end(&mut self, rank: u32, ending: Ending, has_left: bool, unclear: bool) -> bool {
         self.went_without |= !has_left;
         let is_news = self.note_end_of(rank, ending);
@@ -110,27 +113,27 @@ impl Gate {
         is_news
     }
 
-    /// Takes from its page and the kernel what they say of a rank's process.
+    /// Reads from its page and the kernel how a rank's process stands.
     fn learn_end(&mut self, local: usize) {
-        // Some programs close every descriptor, our line too: then the page says it.
+        // Some programs close every descriptor, our connection too: then the page shows it.
         let page_says_finalized = self.segment.rank(local).phase() == Phase::Finalized;
         if let Some(attached) = &mut self.ranks[local].attached {
             attached.finalized |= page_says_finalized;
-            // Told only once its parent has reaped it, which may be later than its end.
+            // The kernel has the status only once the parent has reaped it, which may be later than its end.
             if let (true, None, Some(process)) = (attached.gone, attached.end, &attached.process) {
                 attached.end = pidfd::exit_status(process.as_fd()).map(End::from_status);
             }
         }
     }
 
-    /// Writes the end of a rank, of any host, into this host's log. Whether it is news, for which its ranks are to be
-    /// rung.
+    /// Writes the end of a rank, of any host, into this host's log. Returns whether it is news, for which its ranks are
+    /// to be rung.
     pub(super) fn note_end_of(&self, rank: u32, ending: Ending) -> bool {
         self.segment.lives().note(Peer(rank), ending)
     }
 
-    /// Where all ranks are on this host, they meet before they leave MPI, so that nobody need say that all have left;
-    /// but for those that cannot, as a rank has gone without. While it is not known what was wrong with one, or it is
+    /// If all ranks are on this host, they meet before they leave MPI, so that none needs a notification that all have
+    /// left; but for those that cannot meet, as a rank has gone without. While the fault of one is not known, or is
     /// known and ends the job, they stay where they are: what they did then would follow from the end of that one.
     pub(super) fn look_whether_all_left(&self) {
         let is_through = |rank: &Rank| match &rank.attached {
@@ -144,7 +147,7 @@ impl Gate {
         }
     }
 
-    /// Says what was wrong with a rank's end, once, and looks what that means for those that wait to leave.
+    /// Reports the fault of a rank's end, once, and checks what that means for those that wait to leave.
     fn judge(&mut self, moment: &Moment, local: usize, final_word: bool) {
         if !self.ranks[local].judged {
             self.judge_first(moment, local, final_word);
@@ -195,7 +198,7 @@ impl Gate {
         if !self.register.somebody_attached || self.is_ending {
             return;
         }
-        // What a program started may have become the rank after the program's end.
+        // A process that a program started may have become the rank after the program's end.
         let absent = std::mem::take(&mut self.register.absent);
         if let Some(local) = absent.into_iter().find(|&local| self.ranks[local].left_without_init()) {
             self.publish_absence(local);

@@ -1,8 +1,8 @@
-//! What comes through the door: callers become ranks, and ranks say what they have to say.
+//! The listener's events: callers become ranks, and ranks send their messages.
 //!
-//! Each turn takes a bounded number of callers and of messages. What a rank does not say, because its program has
-//! closed the connection, is read from its page. Nothing here makes a rank's end known: that is the kernel's word
-//! (`ends`). Before it: `door`, `callers`, `unheard`; after it: the events.
+//! Each turn takes a bounded number of callers and of messages. The reports of a rank whose program has closed the
+//! connection are read from its page. Nothing here makes a rank's end known: that comes from the kernel (`ends`). Uses
+//! `door`, `callers`, `unheard` and the events; used by `gate`.
 
 use super::{Event, Gate, Moment, Source, Wrong};
 use crate::callers::Callers;
@@ -18,7 +18,7 @@ use hawser_os::tether::Tether;
 use std::os::fd::AsFd;
 
 impl Gate {
-    /// Hears callers, at most `limit`.
+    /// Accepts callers, at most `limit`.
     pub(super) fn answer_door(&mut self, moment: &mut Moment, limit: usize) {
         for _ in 0..limit {
             match self.door.answer(moment.epoll, |number| Source::Line(number).encode()) {
@@ -30,11 +30,11 @@ impl Gate {
         }
     }
 
-    /// Hears what a caller has said, at most `limit` messages: the rest makes another event.
+    /// Receives a caller's messages, at most `limit`: the rest makes another event.
     pub(super) fn hear(&mut self, moment: &mut Moment, number: u32, limit: usize) {
         for _ in 0..limit {
             match self.door.hear(number) {
-                // One question a turn: its answer ends the connection.
+                // One request a turn: its answer ends the connection.
                 Heard::Message(Message::Inspect(what)) if !self.register.by_line.contains_key(&number) => {
                     return self.events.push_back(Event::Asked { caller: number, what });
                 }
@@ -63,7 +63,7 @@ impl Gate {
                 self.segment.rank(local).set_phase(Phase::Aborted);
                 self.is_wrong(local, Wrong::Aborted { code, text });
             }
-            // The page of a rank that is hung up on tells the rest.
+            // The page of a rank whose connection is closed has the rest.
             _ => {
                 self.door.hang_up(number);
                 self.line_closed(moment, number);
@@ -71,7 +71,7 @@ impl Gate {
         }
     }
 
-    /// A rank ends, or has closed what it had not opened.
+    /// Handles a closed connection: a rank ends, or has closed what it had not opened.
     fn line_closed(&mut self, moment: &Moment, number: u32) {
         let Some(&local) = self.register.by_line.get(&number) else { return };
         if self.ranks[local].attached.as_ref().is_some_and(|attached| !attached.gone) {
@@ -79,7 +79,7 @@ impl Gate {
         }
     }
 
-    /// Reads what ranks would say whose connection is closed.
+    /// Reads the reports of ranks whose connection is closed.
     pub(super) fn read_pages(&mut self, moment: &Moment) {
         let Gate { unheard, ranks, segment, .. } = self;
         let said = unheard.look(moment.now_ns, |local| {
@@ -98,13 +98,13 @@ impl Gate {
         }
     }
 
-    /// A rank has left MPI, or is back.
+    /// Records that a rank has left MPI, or is back.
     fn left(&mut self, local: usize, yes: bool) {
         let Some(attached) = &mut self.ranks[local].attached else { return };
         attached.finalized = yes;
         self.departures += u32::from(yes);
         if !yes {
-            // It has done so itself, but all may have been said to have left before it was heard here.
+            // The rank has cleared it itself, but all may have been reported to have left before its message came here.
             self.segment.set_all_finalized(false);
         }
         let rank = self.ranks[local].world;
@@ -112,13 +112,13 @@ impl Gate {
         self.look_whether_all_left();
     }
 
-    /// A process says which rank it is, by the boot protocol of its version, and what it must have alike with others.
+    /// Handles the Hello of a process: its rank, by the boot protocol of its version, and its terms.
     fn welcome(&mut self, moment: &mut Moment, number: u32, (version, world): (u32, u32), terms: JobTerms) {
         let caller = self.door.caller(number).map_or(0, |credentials| credentials.pid);
         let Gate { segment, spec, ranks, .. } = self;
         match (Callers { segment, host: &spec.host, ranks }).entry(version, world, caller) {
             Ok(local) if self.is_alike(local, terms) => self.let_in(moment, number, local, caller),
-            // It waits for an answer until the job has ended.
+            // The caller waits for an answer until the job has ended.
             Ok(_) => {}
             Err(answer) => {
                 self.door.say(number, &answer, None);
@@ -127,7 +127,7 @@ impl Gate {
         }
     }
 
-    /// Whether a rank has what it must have alike with the ranks of this host before it; else the job cannot go on.
+    /// Compares a rank's terms with those of the ranks of this host before it; if they differ the job cannot go on.
     fn is_alike(&mut self, local: usize, terms: JobTerms) -> bool {
         let (rank, text) = (self.ranks[local].world, terms.text().to_owned());
         match self.agreed.judge(Party { rank, host: self.spec.host.clone(), terms }) {
@@ -141,7 +141,7 @@ impl Gate {
         true
     }
 
-    /// Process `caller` becomes a rank.
+    /// Makes process `caller` a rank.
     fn let_in(&mut self, moment: &mut Moment, number: u32, local: usize, caller: i32) {
         let page = self.segment.rank(local);
         page.set_pid(caller);
@@ -152,7 +152,7 @@ impl Gate {
         if let Some(process) = &process {
             let _ = moment.epoll.add(process.as_fd(), Source::Process(local as u32).encode(), Interest::Read);
         }
-        // Where neither the child's end nor a hold on the process will tell, the child stands for it.
+        // If neither the child's end nor a hold on the process will show its end, the child stands for it.
         let pid = if process.is_some() { caller } else { rank.child };
         // It may leave the child's process group at any time.
         let tether = process.as_ref().filter(|_| self.spec.has_tethers);
@@ -166,7 +166,7 @@ impl Gate {
         self.judge_absent();
     }
 
-    /// What a rank is told of itself and its job.
+    /// The Welcome of a rank: its identity and its job.
     fn facts_of(&self, local: usize) -> Welcome {
         let rank = &self.ranks[local];
         Welcome {
@@ -184,7 +184,7 @@ impl Gate {
         }
     }
 
-    /// Says what is wrong with a rank, whose end then needs no word more.
+    /// Reports a fault of a rank, whose end then needs no further report.
     fn is_wrong(&mut self, local: usize, what: Wrong) {
         self.ranks[local].judged = true;
         self.say_wrong(local, what);

@@ -1,5 +1,5 @@
-//! What goes in and out of a gate: the descriptors that it waits for, and what it has to say. Plain values.
-//! Before it: nothing; after it: `gate`, and the first process, which makes of events what its job needs.
+//! The inputs and outputs of a gate: the descriptors that it waits for, and its events. Plain values. Used by `gate`,
+//! and by the first process, which turns events into actions of its job.
 
 use crate::life::Fault;
 use hawser_boot::protocol::{Inspect, Unanswered};
@@ -9,7 +9,7 @@ use std::io;
 /// A descriptor of a gate's, as the epoll set of the first process knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Somebody knocks.
+    /// A process connects.
     Door,
     /// A connection, by number.
     Line(u32),
@@ -43,46 +43,46 @@ impl Source {
     }
 }
 
-/// What somebody else has to know. `rank` is always a number in the job, of a rank of this host; `pid` the process to
-/// name to people, 0 where there is none.
+/// An event that other processes have to know. `rank` is always a number in the job, of a rank of this host; `pid` the
+/// process to name to people, 0 where there is none.
 #[derive(Debug)]
 pub enum Event {
-    /// A process has become a rank, and has been told so.
+    /// A process has become a rank, and has got its Welcome.
     CameIn { rank: u32, pid: i32 },
-    /// What the ranks of this host have alike, as the first of them said it; before any card of theirs.
+    /// The terms of the ranks of this host, from the first of them; before any card of theirs.
     Terms { rank: u32, text: String },
-    /// A rank lets all ranks of the job know its card, which is seen nowhere before `Gate::set_cards`.
+    /// A rank publishes its business card for all ranks of the job; it is seen nowhere before `Gate::set_cards`.
     Card { rank: u32, card: Vec<u8> },
-    /// What a rank says of its ways to another one.
+    /// A rank's report of its paths to another one.
     Unanswered { rank: u32, what: Unanswered },
     /// A rank has left MPI.
     Left { rank: u32 },
     /// It is back, with another session.
     Back { rank: u32 },
     /// The process of a rank is gone, and the ranks of this host see it (`job::Lives`). `has_left`: it had left MPI.
-    /// `unclear`: what was wrong with its end follows, at once or when it is known (`Event::Wrong`).
+    /// `unclear`: the fault of its end follows, at once or when it is known (`Event::Wrong`).
     Ended { rank: u32, ending: Ending, has_left: bool, unclear: bool },
     /// A process of a rank's was reaped: everything that it has written is there to be read.
     Reaped { rank: u32 },
     /// A rank has ended well without ever calling MPI_Init: others may wait for it.
     Absent { rank: u32, pid: i32 },
-    /// Something is wrong with a rank. Of its end that is said once.
+    /// A rank has a fault. A fault of its end is reported once.
     Wrong { rank: u32, pid: i32, what: Wrong },
     /// The last process of a rank was reaped, `pid`, and ended with `code` as shells have it.
     Gone { rank: u32, pid: i32, code: i32 },
-    /// A tool asks, and waits for `Gate::answer`.
+    /// A tool requests a report, and waits for `Gate::answer`.
     Asked { caller: u32, what: Inspect },
-    /// The door takes no callers for a moment. It is told once.
+    /// The listener accepts no callers for a moment. It is reported once.
     Resting { error: io::Error },
 }
 
-/// What can be wrong with a rank.
+/// The faults of a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// It asks for the end of the job: MPI_Abort, or an error handler.
+    /// It requests the end of the job: MPI_Abort, or an error handler.
     Aborted { code: i32, text: String },
-    /// It and another rank of this host differ in what all must have alike; the text names both. The caller waits for
-    /// an answer until the job has ended.
+    /// It and another rank of this host differ in their terms; the text names both. The caller waits for an answer
+    /// until the job has ended.
     Unlike { text: String },
     /// Its process, or the program that was started for it, ended otherwise than it should.
     Fault(Fault),
@@ -91,8 +91,8 @@ pub enum Wrong {
 }
 
 impl Wrong {
-    /// Whether the job is ended for it at once, where it `goes_on` without a rank whose end was a fault or does not. A
-    /// program that ends well without MPI_Finalize may be one of which all ranks do that.
+    /// Tells whether the job is ended for it at once, depending on whether it `goes_on` without a rank whose end was a
+    /// fault. A program that ends well without MPI_Finalize may be one of which all ranks do that.
     pub(super) fn ends_job(&self, goes_on: bool) -> bool {
         match self {
             Wrong::Aborted { .. } | Wrong::Unlike { .. } => true,

@@ -1,6 +1,6 @@
-//! How a rank other than 0 comes to the meeting: it finds rank 0 by the file, says who it is and gets the segment once
-//! all have come. It has an end: a rank 0 that does not come in time, or one that is gone. Before it: `rendezvous`;
-//! after it: the segment.
+//! The part of a rank other than 0 in the meeting: it finds rank 0 by the file, sends its rank and gets the segment
+//! once all have come. It has an end: a rank 0 that does not come in time, or one that is gone. Uses `rendezvous` and
+//! the segment.
 
 use super::meeting::other_namespace;
 use super::rendezvous::Notice;
@@ -12,10 +12,10 @@ use hawser_os::unix::Packets;
 use hawser_os::{clock, host};
 use std::os::fd::OwnedFd;
 
-/// Between two looks for the file, and for whoever listens where it says.
+/// The time between two looks for the file, and for the listener that it names.
 const LOOK_MS: u32 = 10;
 
-/// The segment that rank 0 has made; or why there is none.
+/// Returns the segment that rank 0 has made, or the error why there is none.
 pub fn come(wish: &Wish, terms: JobTerms) -> Result<Segment, String> {
     let deadline_ns = clock::now_ns() + wish.patience_s * 1_000_000_000;
     loop {
@@ -46,14 +46,14 @@ fn refuse_far(wish: &Wish, notice: &Notice) -> Result<(), String> {
     ))
 }
 
-/// Says who this process is, and waits until all have come.
+/// Sends this process's rank, and waits until all have come.
 fn ask(wish: &Wish, notice: &Notice, line: &Packets, terms: &JobTerms) -> Result<Segment, String> {
     // The memory that rank 0 hands over is mapped, so it must come from no stranger; the kernel vouches for it.
     let user = line.peer().map_err(|_| gone(wish, notice))?.user;
     if user != host::user() && user != 0 {
         return Err(format!("rank 0 runs as user {user}, and this rank as user {}: run all as one", host::user()));
     }
-    // It takes its time: rank 0 knows when to give up, and the connection ends with it.
+    // Without a limit: rank 0 knows when to give up, and the connection ends with it.
     line.limit_waits(u64::from(u32::MAX)).map_err(|error| error.to_string())?;
     let hello = Message::Hello { version: VERSION, rank: wish.rank, terms: terms.text().into() };
     line.send(&hello.encode(), None).map_err(|_| gone(wish, notice))?;
@@ -69,7 +69,7 @@ fn ask(wish: &Wish, notice: &Notice, line: &Packets, terms: &JobTerms) -> Result
     }
 }
 
-/// Opens the segment, in which rank 0 has said which process is which rank.
+/// Opens the segment, in which rank 0 has written which process is which rank.
 fn open(wish: &Wish, fd: OwnedFd) -> Result<Segment, String> {
     let segment = Segment::open(fd).map_err(|error| error.cause().to_owned())?;
     let is_known = segment.rank(wish.rank as usize).pid() == host::pid();
@@ -83,7 +83,7 @@ fn gone(wish: &Wish, notice: &Notice) -> String {
     format!("rank 0 (process {}) has ended before all {} ranks had come; start them all again", notice.pid, wish.size)
 }
 
-/// The time is over. `old`: what the file of an earlier job says, which goes too.
+/// The error when the time is over. `old`: the contents of an earlier job's file, which goes too.
 #[cold]
 fn nobody(wish: &Wish, old: Option<Notice>) -> String {
     let (file, size, patience_s) = (wish.file.display(), wish.size, wish.patience_s);

@@ -1,6 +1,6 @@
-//! The meeting of ranks without a launcher, which rank 0 holds: it lets each of the others in once, compares what all
-//! must have alike, and hands the segment to all when the last one has come. If one does not come, or goes, or is
-//! unlike, nobody gets it, and each is told why. Before it: `rendezvous`; after it: the segment.
+//! The meeting of ranks without a launcher, which rank 0 holds: it lets each of the others in once, compares the terms
+//! of all, and hands the segment to all when the last one has come. If one does not come, or goes, or is unlike, none
+//! gets it, and each receives the cause. Uses `rendezvous` and the segment.
 
 use super::rendezvous::Notice;
 use super::wish::Wish;
@@ -14,7 +14,7 @@ use hawser_os::epoll::Epoll;
 use hawser_os::{clock, host};
 use std::collections::BTreeMap;
 
-/// What the door's events are called; those of a connection have its number.
+/// The epoll token of the listener's events; those of a connection have its number.
 const DOOR: u64 = u64::MAX;
 
 struct Meeting<'a> {
@@ -33,7 +33,7 @@ struct Guest {
     line: u32,
 }
 
-/// Holds the meeting; the segment, or why there is none.
+/// Holds the meeting; returns the segment, or the error why there is none.
 pub fn hold(wish: &Wish, terms: JobTerms) -> Result<Segment, String> {
     let (host, pid, size) = (host::name(), host::pid(), wish.size);
     let (job_id, hosts) = (format!("plain-{pid}"), vec![0; size as usize]);
@@ -56,7 +56,7 @@ pub fn hold(wish: &Wish, terms: JobTerms) -> Result<Segment, String> {
 }
 
 impl Meeting<'_> {
-    /// Until all have come.
+    /// Waits until all have come.
     fn wait(&mut self) -> Result<(), String> {
         let deadline_ns = clock::now_ns() + self.wish.patience_s * 1_000_000_000;
         let mut events = Vec::new();
@@ -90,7 +90,7 @@ impl Meeting<'_> {
         Ok(())
     }
 
-    /// What a caller says.
+    /// Receives a caller's message.
     fn hear(&mut self, number: u32) -> Result<(), String> {
         for _ in 0..MESSAGES_PER_TURN {
             match self.door.hear(number) {
@@ -105,7 +105,7 @@ impl Meeting<'_> {
         Ok(())
     }
 
-    /// A process says which rank it is.
+    /// Handles the Hello of a process with its rank.
     fn hello(&mut self, number: u32, version: u32, rank: u32, terms: JobTerms) -> Result<(), String> {
         let pid = self.door.caller(number).map_or(0, |credentials| credentials.pid);
         if let Some(text) = strange(rank, version, pid) {
@@ -136,7 +136,7 @@ impl Meeting<'_> {
         self.door.hang_up(number);
     }
 
-    /// A connection has ended: nobody's, or that of a rank which was waited with.
+    /// Handles the end of a connection: of no rank, or of a rank that waited with us.
     fn closed(&self, number: u32) -> Result<(), String> {
         let gone = self.guests.iter().find(|(_, guest)| guest.line == number);
         gone.map_or(Ok(()), |(rank, guest)| {
@@ -155,7 +155,7 @@ impl Meeting<'_> {
         }
     }
 
-    /// All are there.
+    /// Begins the job once all are there.
     fn begin(&mut self, segment: Segment) -> Segment {
         let pids = self.guests.iter().map(|(&rank, guest)| (rank, guest.pid));
         for (rank, pid) in std::iter::once((0, host::pid())).chain(pids) {
@@ -165,7 +165,7 @@ impl Meeting<'_> {
         }
         for (&rank, guest) in &self.guests {
             let welcome = Welcome { rank, size: self.wish.size, ..Welcome::default() };
-            // One that is gone is seen to be gone by all.
+            // A failed send is ignored: all see the end of a rank that is gone.
             self.door.say(guest.line, &Message::Welcome(welcome), Some(segment.fd()));
         }
         segment
@@ -186,7 +186,7 @@ impl Meeting<'_> {
     }
 }
 
-/// What is wrong with a process that cannot be a rank beside this one.
+/// The error of a process that cannot be a rank beside this one.
 fn strange(rank: u32, version: u32, pid: i32) -> Option<String> {
     if version != VERSION {
         return Some(format!(
@@ -197,7 +197,8 @@ fn strange(rank: u32, version: u32, pid: i32) -> Option<String> {
     (pid == 0).then(|| other_namespace(rank))
 }
 
-/// Ranks watch each other's processes, whose numbers they must see alike.
+/// The error for ranks in different process namespaces: ranks watch each other's processes, whose numbers they must see
+/// alike.
 #[cold]
 pub fn other_namespace(rank: u32) -> String {
     format!(

@@ -1,10 +1,10 @@
-//! A plain set of processes: ranks of one host that somebody has started one by one, without a launcher. They meet by a
-//! file that all of them name.
+//! A plain set of processes: ranks of one host that were started one by one, without a launcher. They meet by a file
+//! that all of them name.
 //!
 //! Rank 0 does once what a host's first process does (`meeting`): it makes the segment and hands it to the others
-//! (`guest`), which find it by the file (`rendezvous`). After that nobody serves anybody: each rank sees by itself when
-//! another one ends (`watch`), and all that is said stands in the segment. Nothing here starts a process or ends one
-//! that has left MPI. Before it: `join`; after it: the segment.
+//! (`guest`), which find it by the file (`rendezvous`). After that no rank serves another: each sees by itself when
+//! another one ends (`watch`), and all notifications are in the segment. Nothing here starts a process or ends one that
+//! has left MPI. Used by `join`; uses the segment.
 
 mod guest;
 mod meeting;
@@ -31,7 +31,7 @@ struct Plain {
     pid: i32,
 }
 
-/// Becomes the rank that `wish` says, once all others have come.
+/// Becomes the rank that `wish` names, once all others have come.
 pub fn join(wish: &Wish, terms: &JobTerms) -> Result<Joined> {
     mapped::refuse_beside_another(join as *const () as usize)?;
     let mut terms = terms.clone();
@@ -60,7 +60,7 @@ pub fn join(wish: &Wish, terms: &JobTerms) -> Result<Joined> {
 }
 
 impl Plain {
-    /// Lets the ranks see that all of them have left MPI, if this one was the last.
+    /// Shows the ranks that all of them have left MPI, if this one was the last.
     fn left(&self) {
         let has_left = |local: usize| {
             let is_gone = || self.segment.lives().has_ended(Peer(local as u32));
@@ -87,7 +87,7 @@ impl Boot for Plain {
         None
     }
 
-    /// All have come before any goes on.
+    /// All have come before any continues.
     fn fence(&self) -> Result<()> {
         Ok(())
     }

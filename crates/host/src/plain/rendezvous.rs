@@ -1,9 +1,8 @@
 //! The file by which ranks without a launcher find each other: rank 0 makes it when it listens, and takes it away when
-//! all have come. It tells where rank 0 listens, and nothing secret.
+//! all have come. It names rank 0's socket, and nothing secret.
 //!
 //! A file that a killed job has left is known by the socket that it names, which the kernel has closed: rank 0 of the
-//! next job takes its place. A file that is none of ours is never touched. Before it: `wish`; after it: `meeting`,
-//! `guest`.
+//! next job takes its place. A file that is none of ours is never touched. Uses `wish`; used by `meeting`, `guest`.
 
 use hawser_os::host;
 use hawser_os::unix::Packets;
@@ -13,10 +12,10 @@ use std::path::{Path, PathBuf};
 
 /// The first line of every such file; the number is raised with every change.
 const TITLE: &str = "hawser-rendezvous 1";
-/// How long a socket may take to answer that it is there: it has room for thousands who wait.
+/// The time that a socket may take to answer: it has room for thousands that wait.
 const ANSWER_MS: u64 = 1000;
 
-/// What the file says.
+/// The contents of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     pub host: String,
@@ -25,7 +24,7 @@ pub struct Notice {
     pub socket: String,
 }
 
-/// The file while it is there for this job; dropped, it is taken away.
+/// The file while it is there for this job; dropping this removes it.
 pub struct Posted<'a> {
     file: &'a Path,
     notice: Notice,
@@ -43,7 +42,7 @@ impl Notice {
         Some(Notice { host: value("host")?, pid: value("pid")?.parse().ok()?, socket: value("socket")? })
     }
 
-    /// What `file` says, if it is there.
+    /// Reads `file`, if it is there.
     pub fn read(file: &Path) -> Result<Option<Notice>, String> {
         match fs::read(file) {
             Ok(bytes) => Notice::parse(&String::from_utf8_lossy(&bytes)).map(Some).ok_or_else(|| not_ours(file)),
@@ -52,12 +51,12 @@ impl Notice {
         }
     }
 
-    /// A connection to rank 0, which is gone where there is none.
+    /// Connects to rank 0; an error if that is gone.
     pub fn connect(&self) -> io::Result<Packets> {
         Packets::connect_within(&self.socket, ANSWER_MS)
     }
 
-    /// Takes the file away, unless it is another job's by now.
+    /// Removes the file, unless it is another job's by now.
     pub fn remove(&self, file: &Path) {
         if Notice::read(file).is_ok_and(|now| now.as_ref() == Some(self)) {
             let _ = fs::remove_file(file);

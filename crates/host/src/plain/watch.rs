@@ -1,9 +1,9 @@
-//! How a rank without a launcher sees that another one has ended: a thread that sleeps on the processes of all others.
+//! The detection of other ranks' ends without a launcher: a thread that sleeps on the processes of all others.
 //!
-//! Where one has left MPI before, its end is noted (`job::lives`). Where one has not, the first that sees it prints one
+//! If one has left MPI before, its end is noted (`job::lives`). If one has not, the first rank that sees it prints one
 //! line, and each rank that still uses MPI ends its own process. The thread calls nothing of MPI and takes no signal. A
-//! program may close what it has not opened: then the others are looked at once a second, by their numbers. Before it:
-//! `plain`; after it: the segment.
+//! program may close descriptors that it has not opened: then the others are checked once a second, by their process
+//! ids. Used by `plain`; uses the segment.
 
 use hawser_base::Peer as Process;
 use hawser_job::{Ending, Phase, Segment};
@@ -31,7 +31,7 @@ struct Watch {
 struct Peer {
     local: usize,
     pid: i32,
-    /// None if it was gone before it could be taken hold of.
+    /// None if it was gone before a descriptor of it could be opened.
     process: Option<Owned>,
 }
 
@@ -69,7 +69,7 @@ impl Peer {
         let Some(process) = &self.process else { return true };
         match process.live() {
             Ok(process) => pidfd::ended(process),
-            // A signal would reach it until its parent has asked for its end, so another hold is taken.
+            // A signal would reach it until its parent has reaped it, so another descriptor is opened.
             Err(_) => match process_of(self.pid).map(|process| process.map(Owned::new)) {
                 Ok(process) => process.is_none_or(|process| pidfd::ended(process.as_fd())),
                 Err(_) => false,
@@ -107,8 +107,8 @@ impl Watch {
         }
     }
 
-    /// Ends this rank's process, as one has gone that had not left MPI. Of several ranks that see it the first says so;
-    /// one that has aborted has said it itself.
+    /// Ends this rank's process, as one has gone that had not left MPI. Of several ranks that see it the first reports
+    /// it; one that has aborted has reported it itself.
     fn end(&self, local: usize, phase: Phase, pid: i32) -> ! {
         if phase != Phase::Aborted && self.segment.set_aborted(EXIT_FAILURE) {
             eprintln!(

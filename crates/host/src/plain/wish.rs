@@ -1,14 +1,14 @@
-//! What the environment says of a rank that somebody starts by hand. Before it: people and scripts; after it: `plain`.
+//! The settings in the environment of a rank that is started by hand. Used by `plain`.
 
 use hawser_base::{Class, Error, Result};
 use hawser_boot::protocol::{ADDRESS_VARIABLE, PATIENCE_VARIABLE, RANK_VARIABLE, RENDEZVOUS_VARIABLE, SIZE_VARIABLE};
 use hawser_job::plan::MAX_LOCAL;
 use std::path::PathBuf;
 
-/// How long ranks wait for each other where nobody has said it: people start them within that, and scripts at once.
+/// The time that ranks wait for each other by default: people start them within that, and scripts at once.
 const PATIENCE_S: u64 = 60;
 
-/// See the module.
+/// The settings of a rank that is started by hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
     /// The file by which the ranks find each other.

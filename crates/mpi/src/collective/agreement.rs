@@ -1,13 +1,13 @@
-//! `HAWSER_CHECK`: before a collective begins its members tell each other what they called, and fail if that does not go
-//! together, with one text on all of them that says who called what.
+//! With `HAWSER_CHECK` the members of a communicator compare their calls before each collective. If these do not match,
+//! every member fails with the same text, which names the call of each member.
 //!
-//! What a member called is a line of text: the function, and those of its arguments that are the same on all members
-//! (MPI-5.0 §6.2); and, where a call has blocks of their own lengths, how much it sends to each member and takes from each. All
-//! this travels in a context of its own, as the words of an allgather: whatever the members called, they do this first, and
-//! all of them come to the same verdict. A nonblocking collective's task does it before its own steps. On an intercommunicator
-//! the members of both groups do it together.
+//! Each member's call is one line of text: the function, and those of its arguments that are the same on all members
+//! (MPI-5.0 §6.2); and, where the blocks of a call have lengths of their own, the bytes that it sends to and receives
+//! from each member. An allgather in a context of its own collects them: whatever the members called, they do this
+//! first, and all of them come to the same verdict. A nonblocking collective's task does it before its own steps. On an
+//! intercommunicator the members of both groups do it together.
 //!
-//! Before it: `Desk::execute`, `nonblocking`; after it: `run`.
+//! Used by `Desk::execute` and `nonblocking`; uses `run`.
 
 use super::run::{Progress, Team};
 use super::team::Words;
@@ -26,33 +26,33 @@ use std::sync::Arc;
 const LINE: usize = 16;
 const LINE_BYTES: usize = LINE * size_of::<u64>();
 
-/// Lists of counts longer than this are told by their sum and a hash.
+/// Lists of counts longer than this are sent as their sum and a hash.
 const LIST_BYTES: usize = 40;
 
 /// Groups of members, or pairs of them, that a text names.
 const GROUPS: usize = 8;
 
-/// Members up to which they tell each other what they send to and take from each one: n * n numbers on each of n.
+/// The most members that compare the bytes which they send to and receive from each other: n * n numbers on each of n.
 const PAIRS_MOST: u32 = 256;
 
-/// What a member does not say of another one.
+/// The word of a member that does not know another's part.
 const UNSAID: u64 = u64::MAX;
 
-/// The arguments of who has MPI_PROC_NULL as the root.
+/// The arguments of a member that has MPI_PROC_NULL as the root.
 const NO_ROOT: &str = " (root MPI_PROC_NULL)";
 
-/// One agreement, which may be come to again and again.
+/// One agreement, which may be run again and again.
 pub struct Agreement {
     run: Run,
     team: Team,
     words: Words,
-    /// This member's.
+    /// This member's words.
     said: Vec<u64>,
     name: &'static str,
 }
 
 impl Agreement {
-    /// For a call on `comm`; agreements under way at the same time have different tags.
+    /// Makes the agreement for a call on `comm`; agreements in progress at the same time have different tags.
     pub fn new(comm: &CommRef, tag: i32, name: &'static str, call: &Call<'_>, job: &Job) -> Agreement {
         let Place { rank, size } = all_of(comm);
         let tuning = Tuning {
@@ -76,20 +76,20 @@ impl Agreement {
         Agreement { run, team, words: Words::new(size as usize * said.len()), said, name }
     }
 
-    /// Before the first step, each time.
+    /// Begins a comparison; called before the first step of each call.
     pub fn begin(&mut self) -> Result<()> {
         self.words.set(all_of(&self.team.comm).rank as usize * self.said.len(), &self.said);
         self.run.begin(Job { recv: self.words.side(), ..Job::default() })
     }
 
-    /// Comes to the agreement, or waits until all have come.
+    /// Runs the comparison, and waits until all members have come.
     pub fn come_to(mut self, process: &'static Process) -> Result<()> {
         self.begin()?;
         self.run.complete(process, &self.team, &mut None, self.name)?;
         self.verdict()
     }
 
-    /// Goes on as far as it can without waiting. None: not yet.
+    /// Advances as far as it can without waiting. None: not complete yet.
     pub fn advance(&mut self, process: &'static Process, me: Id) -> Option<Result<()>> {
         self.run.task = Some(me);
         match self.run.advance(process, &self.team, &mut None, false) {
@@ -109,7 +109,7 @@ impl Agreement {
         let said: Vec<&[u64]> = words.chunks_exact(self.said.len()).collect();
         let lines: Vec<String> = said.iter().map(|words| text(&words[..LINE])).collect();
         let pairs: Vec<&[u64]> = said.iter().map(|words| &words[LINE..]).collect();
-        // Ranks of two groups say nothing without their group.
+        // Ranks of two groups mean nothing without their group.
         let (known, of) = if comm.is_inter() { Naming::of(comm).split() } else { (None, "") };
         let named = |at: usize| known.as_ref().map_or(at, |naming| naming.number(at as u32) as usize);
         let found = differences(&lines, named, of).or_else(|| misfits(&pairs, named, of));
@@ -127,8 +127,8 @@ fn all_of(comm: &Comm) -> Place {
     comm.sides().map_or(Place { rank: comm.rank(), size: comm.size() }, |sides| sides.among_all())
 }
 
-/// How members of both groups of an intercommunicator are called, by all of them alike: by their ranks of
-/// MPI_COMM_WORLD if all have the same one, else by their numbers in the job.
+/// The names of members of both groups of an intercommunicator, alike on all of them: their ranks of MPI_COMM_WORLD if
+/// all have the same one, otherwise their numbers in the job.
 struct Naming {
     members: Arc<Group>,
     world: Option<Arc<Group>>,
@@ -150,7 +150,7 @@ impl Naming {
         self.members.peer(at).and_then(number).unwrap_or(at)
     }
 
-    /// With what stands behind the numbers.
+    /// Returns the naming, and the text that follows the numbers.
     fn split(self) -> (Option<Naming>, &'static str) {
         let of = if self.world.is_some() { " of MPI_COMM_WORLD" } else { " of the job" };
         (Some(self), of)
@@ -176,8 +176,8 @@ fn text(words: &[u64]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// `ranks 0, 2-3 called MPI_Barrier; rank 1 called MPI_Bcast (root 0, 4 bytes)`; None if all called the same. Who gives
-/// MPI_PROC_NULL as the root of another one's call knows no more of it.
+/// `ranks 0, 2-3 called MPI_Barrier; rank 1 called MPI_Bcast (root 0, 4 bytes)`; None if all called the same. A member
+/// that gives MPI_PROC_NULL as the root of another one's call knows no more of it.
 fn differences(lines: &[String], named: impl Fn(usize) -> usize, of: &str) -> Option<String> {
     let aside = |line: &str| {
         let call = line.strip_suffix(NO_ROOT).map(|name| format!("{name} ("));
@@ -216,8 +216,8 @@ fn ranks(all: &[usize]) -> String {
     format!("rank{} {}", if all.len() == 1 { "" } else { "s" }, list.join(", "))
 }
 
-/// The function and what of its arguments is the same everywhere. Of a collective that is a part of another function
-/// (MPI_Comm_dup, MPI_Finalize) the function says enough.
+/// The line of a call: the function and those arguments that are the same everywhere. For a collective that is a part
+/// of another function (MPI_Comm_dup, MPI_Finalize) the function suffices.
 fn line(name: &str, call: &Call<'_>, job: &Job, comm: &Comm) -> String {
     if call.root() == Some(NOBODY) {
         return format!("{name}{NO_ROOT}");
@@ -234,8 +234,8 @@ fn called(name: &str, own: &str, arguments: &[String]) -> String {
     if is_own && !arguments.is_empty() { format!("{name} ({})", arguments.join(", ")) } else { name.to_owned() }
 }
 
-/// The same on an intercommunicator, as both groups see it: blocks are those that the first group sends, then the other's.
-/// Lists of blocks are each group's own.
+/// The same on an intercommunicator, as both groups see it: blocks are those that the first group sends, then the
+/// other's. Lists of blocks are each group's own.
 fn arguments_between(
     call: &Call<'_>,
     job: &Job,
@@ -268,8 +268,8 @@ fn arguments_between(
     }
 }
 
-/// What this member sends to each member, and then what it takes from each, in bytes, where the blocks of a call have lengths
-/// of their own.
+/// The bytes that this member sends to each member, and then those that it receives from each, where the blocks of a
+/// call have lengths of their own.
 fn pairs(call: &Call<'_>, comm: &Comm) -> Vec<u64> {
     let Place { rank, size } = all_of(comm);
     // Blocks are those of the members that this one deals with.
@@ -311,7 +311,7 @@ fn pairs(call: &Call<'_>, comm: &Comm) -> Vec<u64> {
     [sent, taken].concat()
 }
 
-/// `rank 0 sends 8 bytes to rank 1, which takes 4`; None if what is sent to each is what it takes.
+/// `rank 0 sends 8 bytes to rank 1, which takes 4`; None if the bytes sent to each member are those that it takes.
 fn misfits(pairs: &[&[u64]], named: impl Fn(usize) -> usize, of: &str) -> Option<String> {
     let size = pairs.len();
     if pairs.first().is_none_or(|one| one.is_empty()) {
@@ -331,7 +331,7 @@ fn misfits(pairs: &[&[u64]], named: impl Fn(usize) -> usize, of: &str) -> Option
     (!told.is_empty()).then(|| told.join("; "))
 }
 
-/// What the collective is called, and its arguments.
+/// The name of the collective, and its arguments.
 fn arguments(call: &Call<'_>, job: &Job, Place { rank, size }: Place) -> (&'static str, Vec<String>) {
     let root = |root: &u32| format!("root {root}");
     let bytes = |bytes: u64| format!("{bytes} bytes");
@@ -363,7 +363,7 @@ fn arguments(call: &Call<'_>, job: &Job, Place { rank, size }: Place) -> (&'stat
         Call::Alltoall { recv, .. } => ("alltoall", vec![each(recv.bytes(rank))]),
         Call::Alltoallv { .. } => ("alltoallv", vec![]),
         Call::Alltoallw { .. } => ("alltoallw", vec![]),
-        // What a neighbour sends is between the two of them.
+        // The data that neighbours send concern the two of them alone.
         Call::NeighborAllgather { .. } => ("neighbor_allgather", vec![]),
         Call::NeighborAlltoall { .. } => ("neighbor_alltoall", vec![]),
     }
@@ -379,7 +379,7 @@ fn reduced(counts: &str, job: &Job) -> String {
     format!("{counts} {datatype}, {}", reducer.name())
 }
 
-/// `3+4+5`; long ones by their sum and what tells them apart.
+/// `3+4+5`; long lists by their sum and a hash.
 fn list(size: u32, at: impl Fn(u32) -> u64) -> String {
     let all: Vec<String> = (0..size).map(|rank| at(rank).to_string()).collect();
     let text = all.join("+");

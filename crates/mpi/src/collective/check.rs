@@ -1,7 +1,7 @@
-//! What all collectives check of their arguments (MPI-5.0 §6.2): roots, buffers, blocks.
+//! Checks of arguments that all collectives share (MPI-5.0 §6.2): roots, buffers, blocks.
 //!
-//! Arguments that are not significant on a rank are not looked at. Before it: the entry points; after it: the
-//! words of `coll::call`.
+//! Arguments that are not significant on a rank are not looked at. Used by the entry points; uses the types of
+//! `coll::call`.
 
 use super::movement::{TypedBuf, VectorBuf};
 use crate::buffer::{self, Buf};
@@ -21,11 +21,11 @@ pub struct Part {
     pub root: u32,
     /// This rank is the root: it has the blocks of all.
     pub is_root: bool,
-    /// It has a block of its own: on an intercommunicator the group has that is not the root's.
+    /// This rank has a block of its own: on an intercommunicator the ranks of the group without the root do.
     pub has_own: bool,
 }
 
-/// What `root` says (MPI_ERR_ROOT).
+/// The part of this rank in a collective with `root` (MPI_ERR_ROOT).
 #[inline]
 pub fn part_of(comm: &Comm, root: i32) -> Result<Part> {
     if comm.is_inter() {
@@ -58,8 +58,8 @@ fn bad_root(comm: &Comm, root: i32) -> Error {
     Error::new(Class::Root, text)
 }
 
-/// MPI_IN_PLACE as `what` of a call, `here` where an intracommunicator lets it be: on an intercommunicator it may be
-/// nowhere (MPI-5.0 §6.2.3).
+/// Checks MPI_IN_PLACE as `what` of a call; `here` if an intracommunicator permits it. On an intercommunicator it is
+/// never permitted (MPI-5.0 §6.2.3).
 pub fn may_be_in_place(comm: &Comm, call: &str, what: &str, here: bool) -> Result<()> {
     match (comm.is_inter(), here) {
         (true, _) => Err(in_place_forbidden(call, what, " on an intercommunicator")),
@@ -68,7 +68,7 @@ pub fn may_be_in_place(comm: &Comm, call: &str, what: &str, here: bool) -> Resul
     }
 }
 
-/// Of a rank where it does not matter.
+/// The data of a rank where they do not matter.
 pub const NO_DATA: Data = Data { count: 0, type_size: 0, dense: true };
 
 /// A buffer of one block.
@@ -125,7 +125,7 @@ pub fn typed<'a>(
     Ok((found.into(), Blocks::typed(buf.counts, buf.displs, Ints::Count(sizes))))
 }
 
-/// MPI_ERR_COUNT. Whether any is above zero.
+/// Checks counts (MPI_ERR_COUNT), and tells whether any is above zero.
 pub fn counts(counts: &Ints<'_>, ranks: u32) -> Result<bool> {
     let mut some = false;
     for rank in 0..ranks {
@@ -153,7 +153,7 @@ fn not_null(at: UserPtr, datatype: &Datatype, some: bool) -> Result<()> {
     Ok(())
 }
 
-/// What MPI forbids and programs do: MPI_ERR_BUFFER. Buffers at address 0 are MPI_BOTTOM.
+/// Refuses what MPI forbids and programs do: buffers that alias (MPI_ERR_BUFFER). Buffers at address 0 are MPI_BOTTOM.
 pub fn no_alias(send: UserPtr, recv: UserPtr, bytes: u64) -> Result<()> {
     if send == recv && bytes > 0 && send.addr() != 0 {
         let text = "the send and the receive buffer are the same memory; pass MPI_IN_PLACE as the send buffer";

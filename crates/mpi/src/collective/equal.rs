@@ -1,10 +1,10 @@
 //! MPIX_EQUAL of the MPICH ABI: whether all members have the same data, of any datatype, as one int.
 //!
 //! MPICH takes it in MPI_Reduce and MPI_Allreduce alone (its src/mpi/coll/op/opequal.c; blocks of a scan or of a
-//! reduce_scatter could not be compared as a whole). All have the same where no bit is clear here and set there:
-//! one bitwise and over the data and its complement says so, which any algorithm may cut.
+//! reduce_scatter could not be compared as a whole). All have the same if no bit is clear on one and set on another:
+//! one bitwise AND over the data and its complement shows that, which any algorithm may cut.
 //!
-//! Before it: `reductions`; after it: `team`.
+//! Used by `reductions`; uses `team`.
 
 use super::check::{in_place_forbidden, no_alias, part_of};
 use super::reductions::Vectors;
@@ -44,7 +44,7 @@ pub fn equal(way: Way, name: &'static str, vectors: &Vectors, root: Option<i32>,
     Ok(Handle::NULL)
 }
 
-/// The bytes as words, the last one filled up with zeros, and after them all the opposite.
+/// The bytes as words, the last one padded with zeros, followed by their complements.
 fn with_complement(bytes: &[u8]) -> Vec<u64> {
     let word = |chunk: &[u8]| {
         let mut full = [0; size_of::<u64>()];
@@ -58,7 +58,7 @@ fn with_complement(bytes: &[u8]) -> Vec<u64> {
     words
 }
 
-/// Still so after the and: every bit is set on all members, or clear on all.
+/// Tells whether the two halves are still complements after the AND: every bit is set on all members, or clear on all.
 fn are_complements(words: &[u64]) -> bool {
     let (data, opposite) = words.split_at(words.len() / 2);
     data.iter().zip(opposite).all(|(word, other)| *word == !*other)

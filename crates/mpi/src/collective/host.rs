@@ -1,10 +1,10 @@
-//! Waiting in host steps: the protocol of `desk::flags` on a communicator's block.
+//! Waiting in shm steps: the protocol of `desk::flags` on a communicator's block.
 //!
-//! A rank that waits here keeps its other traffic moving: it looks at its lanes every few turns, each turn
-//! while operations of its own are under way, and always before it sleeps. No lane is held here at any time,
-//! since reductions call the application's functions.
+//! A rank that waits here keeps its other traffic moving: it polls its lanes every few turns, each turn while
+//! operations of its own are pending, and always before it sleeps. No lane is held here at any time, since reductions
+//! call the application's functions.
 //!
-//! Before it: `run` and the short ways of `whole` and `reductions`; after it: `desk::host`, `transport::Idle`.
+//! Used by `run` and the fast paths of `whole` and `reductions`; uses `desk::host`, `transport::Idle`.
 
 use crate::comm::Comm;
 use crate::desk::exchange::Trade;
@@ -19,7 +19,7 @@ use hawser_p2p::counters::Counter;
 use hawser_p2p::wait::NO_LANE;
 use hawser_transport::wait_peer;
 
-/// A step of the whole communicator, waited for.
+/// Runs a step of the whole communicator, and waits for its end.
 #[inline]
 pub fn step(
     process: &'static Process,
@@ -45,7 +45,7 @@ pub fn resume(
     complete(process, comm, host, call, phase, spec.bytes, |host, phase| host.poll(phase, spec, parts))
 }
 
-/// An exchange of the whole communicator, that may have begun, waited for.
+/// Runs an exchange of the whole communicator, which may have begun, and waits for its end.
 #[inline]
 pub fn exchange(
     process: &'static Process,
@@ -75,7 +75,8 @@ fn complete(
     }
     let mut ended = poll(host, &mut phase);
     if ended.is_none() && !process.patience().is_crowded() && !multiple() {
-        // The first turns of a wait ask for the time and for other work, which takes as long as a short step.
+        // These turns precede the wait proper, whose first turns read the clock and look for other work, which takes as
+        // long as a short step.
         for _ in 0..DIRECT_TURNS {
             std::hint::spin_loop();
             ended = poll(host, &mut phase);
@@ -95,11 +96,11 @@ fn complete(
     }
 }
 
-/// Turns at the flags alone, with a core for every rank: the time of a short step.
+/// Turns that poll the flags alone, with a core for every rank: the time of a short step.
 const DIRECT_TURNS: u32 = 32;
 
-/// Every how many turns the lanes are looked at: while operations of this rank are under way, and while none
-/// is; with a core for every rank, and with more ranks than cores, where a turn is a yield.
+/// The number of turns between two polls of the lanes: while operations of this rank are pending, and while none is;
+/// with a core for every rank, and with more ranks than cores, where a turn is a yield.
 const LOOK_SPINNING: [u32; 2] = [8, 64];
 const LOOK_YIELDING: [u32; 2] = [1, 8];
 
@@ -118,7 +119,7 @@ fn wait(
     for turn in 0u32.. {
         if turn == 1 {
             attending.get_or_insert_with(|| process.lanes().attend());
-            // Not before: with more ranks than cores one turn is all that a step takes.
+            // The lanes are not polled earlier: with more ranks than cores one turn is all that a step takes.
             let period = if process.patience().is_crowded() { LOOK_YIELDING } else { LOOK_SPINNING };
             every = period[!process.has_operations() as usize];
         }
@@ -154,7 +155,7 @@ fn wait_peer_or_none(peer: Option<Peer>) -> hawser_job::WaitPeer {
     peer.map_or(hawser_job::WaitPeer::None, |peer| wait_peer(Some(peer)))
 }
 
-/// A member that has ended before it was through this step.
+/// Returns a member that has ended before it had left this step.
 fn lost_member(process: &Process, comm: &Comm, host: &Host) -> Option<Peer> {
     let lives = process.segment().lives();
     if !lives.has_any() {
@@ -171,7 +172,8 @@ fn dead(process: &Process, peer: Peer) -> Error {
 }
 
 impl Process {
-    /// Whether operations of this rank are under way on any lane; what other threads do counts as such.
+    /// Tells whether operations of this rank are pending on any lane; a lane that another thread attends to counts as
+    /// such.
     fn has_operations(&'static self) -> bool {
         self.lanes().active().any(|lane| match self.lane(lane).visit(None) {
             Visit::Inside(lane) => !lane.core.engine.is_idle() || !lane.is_quiet() || !lane.is_drained(),

@@ -1,11 +1,11 @@
 //! Collective communication (MPI-5.0 chapter 6).
 //!
-//! A call is checked (`whole`, `movement`, `neighbor`, `reductions`, with `check`), `coll::plan` makes it a schedule, and
-//! `run` runs that; nonblocking and persistent calls make it a task (`nonblocking`). Short calls among ranks of one host go straight to `host`.
-//! A communicator's own state for this is its `Desk`; nothing here is shared between communicators, so that
-//! threads on different ones do not meet.
+//! A call is checked (`whole`, `movement`, `neighbor`, `reductions`, with `check`), `coll::plan` makes it a schedule,
+//! and `run` runs that; nonblocking and persistent calls make it a task (`nonblocking`). Short calls among ranks of one
+//! host go straight to `host`. A communicator's own state for this is its `Desk`; nothing here is shared between
+//! communicators, so that threads on different ones do not meet.
 //!
-//! Before it: `abi::coll`, `comm_create`; after it: `pt2pt` and the flags of the job's segment.
+//! Used by `abi::coll`, `comm_create`; uses `pt2pt` and the flags of the job's segment.
 
 mod agreement;
 mod check;
@@ -45,7 +45,7 @@ use hawser_coll::{Call, Collective, Forced, Hosts, Limits, Model, Place, Schedul
 use run::Team;
 use std::sync::Mutex;
 
-/// The collectives that have one, and the algorithm whose steps it takes.
+/// The collectives with a fast path through flags, and the algorithm whose steps it takes.
 const LEAN: [(Collective, &str); 9] = [
     (Collective::Barrier, "host"),
     (Collective::Bcast, "host"),
@@ -58,7 +58,8 @@ const LEAN: [(Collective, &str); 9] = [
     (Collective::Alltoall, "host"),
 ];
 
-/// Finds the communicator and its desk for one call. One thread at a time may be inside (MPI-5.0 §6.1).
+/// Finds the communicator and its collective engine (`Desk`) for one call. One thread at a time may be inside (MPI-5.0
+/// §6.1).
 #[inline]
 fn enter<R>(comm: Handle, f: impl FnOnce(&'static Process, &CommRef, &mut Desk) -> Result<R>) -> Result<R> {
     let process = process::get()?;
@@ -98,7 +99,7 @@ impl Desk {
                 Host::new(flags.block.clone(), comm.rank() as usize, bells)
             })
         };
-        // Its flags count from the communicator's beginning.
+        // The seat stays, because its flags count from the communicator's beginning.
         self.host = self.host.take().or_else(host);
         let one_host = self.host.is_some();
         if !one_host && !comm.is_on_one_host(process) {
@@ -113,7 +114,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Carries out a call of short equal blocks in one step through flags, if it is one.
+    /// Runs a call of short equal blocks in one step through flags, if it is one.
     #[inline]
     fn exchange(
         &mut self,
@@ -124,7 +125,7 @@ impl Desk {
         pattern: Pattern,
         (send, recv): (Option<&Buf>, Option<&Buf>),
     ) -> Option<Result<Handle>> {
-        // As the rows "host" of the two with a root have it.
+        // The same condition as in the rows "host" of the two with a root.
         let is_rooted = matches!(pattern, Pattern::Gather { .. } | Pattern::Scatter { .. });
         if is_rooted && self.ready.is_none_or(|ready| ready.tuning.model.load > 1.0) {
             return None;
@@ -187,7 +188,8 @@ fn plan_on(comm: &Comm, call: &Call<'_>, tuning: &Tuning, schedule: &mut Schedul
     }
 }
 
-/// What the parameters force, read again only after a tool has set one; a wrong value was refused at the start.
+/// The algorithms that parameters force, read again only after a tool has set one; a wrong value was refused at the
+/// start.
 fn forced() -> Result<Forced> {
     static FORCED: Mutex<Option<(u32, Forced)>> = Mutex::new(None);
     let changes = param::changes();
@@ -200,7 +202,7 @@ fn forced() -> Result<Forced> {
     Ok(forced)
 }
 
-/// What communication costs on a communicator, from what all members know alike.
+/// The cost model of a communicator, from what all members know alike.
 fn model(process: &Process, comm: &Comm) -> Model {
     let segment = process.segment();
     let (ranks, cores) = (segment.local_size() as u32, segment.facts().cores);
@@ -208,26 +210,27 @@ fn model(process: &Process, comm: &Comm) -> Model {
 }
 
 impl Comm {
-    /// Whether all members are on this host.
+    /// Tells whether all members are on this host.
     pub fn is_on_one_host(&self, process: &Process) -> bool {
         self.everybody().peers().all(|peer| process.segment().room_of(peer).is_some())
     }
 
-    /// Whether its members have use for flags: an intercommunicator's collectives go by messages.
+    /// Tells whether its members can use flags: an intercommunicator's collectives use messages.
     pub fn may_share_flags(&self, process: &Process) -> bool {
         // A block has room for as many members as the host had ranks at the start.
         let fits = 2..=process.segment().local_size() as u32;
         fits.contains(&self.size()) && !self.is_inter() && self.is_on_one_host(process)
     }
 
-    /// How schedules see an intercommunicator; they number its members as `everybody` does.
+    /// The two groups of an intercommunicator, as schedules see them; they number its members as `everybody` does.
     pub(crate) fn sides(&self) -> Option<Sides> {
         let local = Place { rank: self.rank(), size: self.size() };
         let remote = self.counterparts().size();
         self.is_inter().then(|| Sides { local, remote, first: self.is_first() })
     }
 
-    /// The communicator is freed and this member is through with its collectives. Whether it was the last.
+    /// Records that the communicator is freed and this member is through with its collectives. Returns true for the
+    /// last member.
     pub(crate) fn depart_from_flags(&self) -> bool {
         let Some(mut desk) = self.collective.0.try_enter() else { return false };
         desk.host = None;

@@ -1,6 +1,6 @@
 //! Collectives that move blocks: gather, scatter, allgather, alltoall and their variants with counts for each rank.
 //!
-//! `None` as a buffer is MPI_IN_PLACE. Before it: `abi::coll`; after it: `run`, by way of `Desk::execute`.
+//! `None` as a buffer is MPI_IN_PLACE. Used by `abi::coll`; uses `run`, by way of `Desk::execute`.
 
 use super::check::{self, NO_DATA, Part, blocks, may_be_in_place, no_alias, own_block, part_of, typed, vector};
 use super::nonblocking::{Names, names};
@@ -76,7 +76,7 @@ impl VectorBuf<'_> {
     }
 }
 
-/// Blocks of more ranks are not looked at: together they are too long for one short step, or next to nothing each.
+/// Blocks of more ranks are not compared: together they are too long for one short step, or almost empty each.
 const EQUAL_MOST: u32 = 64;
 
 const NO_BLOCKS: Blocks<'static> = Blocks::regular(0, 0);
@@ -86,8 +86,8 @@ pub(super) fn one(buf: &Buf) -> Result<(Side, Data)> {
     Ok((Side::One { at: buf.at, count: data.count, datatype }, data))
 }
 
-/// What a rank has for itself is as long as what it takes, and lies elsewhere. Buffers that begin at one address and
-/// whose types or places make different bytes of it are not the same memory.
+/// Checks a rank's block for itself: it is as long on both sides, and does not alias. Buffers that begin at one address
+/// and whose types or places make different bytes of it are not the same memory.
 fn own_blocks(job: &Job, (give, take): (&Blocks<'_>, &Blocks<'_>), rank: u32) -> Result<()> {
     own_block(give.bytes(rank), take.bytes(rank))?;
     let (from, into) = (job.send.data_at(rank, give.displs.at(rank)), job.recv.data_at(rank, take.displs.at(rank)));
@@ -208,7 +208,7 @@ pub fn allgatherv(way: Way, send: Option<&Buf>, recv: &VectorBuf<'_>, comm: Hand
 
 fn allgather_any(way: Way, name: &'static str, send: Option<&Buf>, recv: Many<'_>, comm: Handle) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
-        // All know all counts, so that ranks whose blocks do not adjoin plan the same step.
+        // All ranks know all counts, so that ranks whose blocks do not adjoin plan the same step.
         if desk.lean(way).is_some()
             && let Some(recv) = recv.as_equal(comm.size())
             && let Some(done) = desk.exchange(way, process, comm, name, Pattern::Allgather, (send, Some(&recv)))
@@ -250,7 +250,7 @@ pub fn alltoallv(way: Way, send: Option<&VectorBuf<'_>>, recv: &VectorBuf<'_>, c
 
 fn alltoall_any(way: Way, name: &'static str, send: Option<Many<'_>>, recv: Many<'_>, comm: Handle) -> Result<Handle> {
     enter(comm, |process, comm, desk| {
-        // Two ranks know what they have for each other, and plan the same step where own blocks differ.
+        // Two ranks know all blocks between them, and plan the same step if their own blocks differ.
         let equal = |all: &Many<'_>| match all {
             Many::Vector(_) if comm.size() != 2 => None,
             all => all.as_equal(comm.size()),

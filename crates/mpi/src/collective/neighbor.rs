@@ -1,8 +1,7 @@
 //! Neighbourhood collectives: each rank exchanges blocks with its neighbours in the communicator's topology.
 //!
-//! There is no MPI_IN_PLACE, and both buffers may begin at the same address: halos and what is sent to them lie in one
-//! array. Before it: `abi::coll`; after it: `topology`, which says who the neighbours are, and `run`,
-//! by way of `Desk::perform`.
+//! There is no MPI_IN_PLACE, and both buffers may begin at the same address: halos and the data sent to them lie in one
+//! array. Used by `abi::coll`; uses `topology`, which names the neighbours, and `run` through `Desk::perform`.
 
 use super::check::{own_block, typed};
 use super::movement::{Many, TypedBuf, VectorBuf, one};
@@ -81,7 +80,7 @@ pub fn neighbor_alltoallw(way: Way, send: &TypedBuf<'_>, recv: &TypedBuf<'_>, co
     })
 }
 
-/// Blocks that a rank gives to itself are as long where they leave as where they arrive.
+/// Checks that blocks of a rank for itself are as long where they leave as where they arrive.
 fn own_blocks(near: &Neighbors<'_>, rank: u32, give: &Blocks<'_>, take: &Blocks<'_>) -> Result<()> {
     near.loops(rank).try_for_each(|(out, into)| own_block(give.bytes(out), take.bytes(into)))
 }

@@ -1,10 +1,10 @@
 //! Nonblocking and persistent collectives (MPI-5.0 §6.12, §6.13): a schedule's run as a task.
 //!
-//! They go by messages alone: host steps of one communicator come in one order on all members, which several collectives
-//! under way at once do not have. Each has a tag of its own, counted at the call that plans it, which members call in one
-//! order; so persistent ones may be started in any order.
+//! They use messages alone: shm steps of one communicator come in one order on all members, which several
+//! collectives in progress at once do not keep. Each has a tag of its own, counted at the call that plans it, which
+//! members call in one order; so persistent ones may be started in any order.
 //!
-//! Before it: `movement`, `reductions`, `whole`, by way of `Desk::perform`; after it: `task` and `run`.
+//! Used by `movement`, `reductions`, `whole`, by way of `Desk::perform`; uses `task` and `run`.
 
 use super::agreement::Agreement;
 use super::plan_on;
@@ -50,14 +50,14 @@ impl Names {
     }
 }
 
-/// One of them, planned.
+/// A planned collective.
 struct Planned {
     process: &'static Process,
     run: Run,
     team: Team,
     job: Job,
     name: &'static str,
-    /// What the members say before, where they compare it, and whether they have.
+    /// The comparison of the members' calls before the collective, if enabled, and whether it is over.
     agreement: Option<(Agreement, bool)>,
 }
 
@@ -101,14 +101,14 @@ impl Task<End> for Planned {
     }
 }
 
-/// The call that completes it says what it completes.
+/// The call that completes the collective names it in the error.
 #[cold]
 pub fn named(name: &str, error: &Error) -> Error {
     Error::new(error.class(), format!("{name}: {}", error.cause())).with_code(error.code())
 }
 
 impl Desk {
-    /// Plans a call and carries it out, begins it or keeps it: the handle of its request, if it has one.
+    /// Plans a call and runs it, begins it or keeps it: returns the handle of its request, if it has one.
     #[inline]
     pub fn perform(
         &mut self,
@@ -126,7 +126,7 @@ impl Desk {
         let mut run = Run::default();
         let tuning = Tuning { one_host: false, hosts: self.hosts.as_ref(), ..tuning };
         plan_on(comm, call, &tuning, &mut run.schedule);
-        // Where calls are compared all that all members begin in one order must meet.
+        // If calls are compared, all that all members begin in one order must meet.
         let counted = if checks && way == Way::Nonblocking { Way::Blocking } else { way };
         let tag = self.next_tag(counted);
         let agreement = checks.then(|| (Agreement::new(comm, tag, name, call, &job), false));

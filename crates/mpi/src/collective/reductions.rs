@@ -1,9 +1,9 @@
 //! Collectives that reduce: reduce, allreduce, reduce_scatter, scan and their kin.
 //!
-//! `None` as the send buffer is MPI_IN_PLACE. All ranks get the same bits, from run to run: `coll` fixes who
-//! computes what in which order, and host steps fold in rank order. MPI_Reduce_local is in `ops`.
+//! `None` as the send buffer is MPI_IN_PLACE. All ranks get the same bits, from run to run: `coll` fixes which rank
+//! computes what in which order, and shm steps fold in rank order. MPI_Reduce_local is in `ops`.
 //!
-//! Before it: `abi::coll`; after it: `host` where the data is short and all members are on one host, else `run`.
+//! Used by `abi::coll`; uses `host` where the data is short and all members are on one host, otherwise `run`.
 
 use super::check::{self, Part, may_be_in_place, no_alias, part_of};
 use super::equal::equal;
@@ -39,14 +39,14 @@ impl Reducing<'_> {
         Side::One { at, count, datatype: self.datatype.clone() }
     }
 
-    /// What the engine needs; each buffer with its count.
+    /// The job for the engine; each buffer with its count.
     fn job(self, send: Option<(UserPtr<'static>, u64)>, recv: Option<(UserPtr<'static>, u64)>) -> Job {
         let side = |end: Option<(UserPtr<'static>, u64)>| end.map_or(Side::None, |(at, count)| self.side(at, count));
         Job { send: side(send), recv: side(recv), reduction: Some((self.reducer, self.datatype.clone())) }
     }
 }
 
-/// Of a rank that has no part in one.
+/// The reduction of a rank that has no part in one.
 const NOTHING: Reduction = Reduction { count: 0, type_size: 0, dense: true, commutative: true, in_place: false };
 
 /// The arguments that most reductions have: `send` and `recv` hold `count` elements each.
@@ -60,8 +60,8 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// Checks the arguments; the receive buffer if it is significant. The operation comes first: it is what
-    /// the datatype is judged by.
+    /// Checks the arguments; the receive buffer if it is significant. The operation comes first: the datatype must fit
+    /// it.
     #[inline]
     fn check<'a>(&self, datatype: &'a Arc<Datatype>, receives: bool) -> Result<Reducing<'a>> {
         if self.count < 0 {
@@ -100,7 +100,7 @@ impl Vectors {
         types::with(self.datatype, |datatype| f(process, comm, desk, datatype))?
     }
 
-    /// Finds the communicator's desk and the datatype.
+    /// Finds the communicator's collective engine (`Desk`) and the datatype.
     #[inline]
     fn enter(
         &self,
@@ -110,7 +110,7 @@ impl Vectors {
         enter(comm, |process, comm, desk| self.with_type(process, comm, desk, f))
     }
 
-    /// Runs one of the two that go from rank to rank.
+    /// Runs a scan or an exscan, which go from rank to rank.
     fn run(
         &self,
         way: Way,
@@ -127,7 +127,7 @@ impl Vectors {
         })
     }
 
-    /// The data of a host step; `None`: too long for a short one, or with gaps.
+    /// The data of a shm step; `None`: too long for a short one, or with gaps.
     #[inline]
     fn short<'a>(&self, reducing: &'a Reducing<'_>, receives: bool) -> Option<Parts<'a>> {
         let Reducing { reducer, datatype, data } = reducing;
@@ -140,7 +140,8 @@ impl Vectors {
         Some(Parts { from: buffer(self.send.unwrap_or(self.recv))?, into, folding, ahead: Buffer::EMPTY })
     }
 
-    /// These are all blocks, of `counts` elements. `None`: too long for a short step, or with gaps.
+    /// The data of a reduction of blocks: these are all blocks, of `counts` elements. `None`: too long for a short
+    /// step, or with gaps.
     fn shares<'a>(&self, reducing: &'a Reducing<'_>, counts: &Ints<'_>, comm: &CommRef) -> Option<Shares<'a>> {
         let place = Place { rank: comm.rank(), size: comm.size() };
         let Parts { from, folding, .. } = self.short(reducing, false)?;
@@ -249,7 +250,7 @@ fn scattered<'a>(
         let total = (0..comm.size()).map(|rank| counts.at(rank)).try_fold(0i64, i64::checked_add);
         let total = total.ok_or_else(|| Error::new(Class::Count, "the sum of the counts fits no memory"))?;
         let mine = counts.at(comm.rank());
-        // The input has all blocks; in place it lies in the receive buffer, which then is as long.
+        // The input has all blocks; with MPI_IN_PLACE it is the receive buffer, which then is as long.
         let whole = Vectors { count: total, ..*vectors };
         let mut reducing = whole.check(datatype, vectors.send.is_none())?;
         let received = if let Some(send) = vectors.send {
@@ -266,7 +267,7 @@ fn scattered<'a>(
             let step = shares.exchange();
             return host::exchange(process, comm, host, name, Phase::Enter, &step, &mut shares).map(|()| Handle::NULL);
         }
-        // A block's own count where blocks are equal; else `counts` say it.
+        // A block's own count if blocks are equal; otherwise `counts` has it.
         reducing.data.count = if matches!(counts, Ints::Same(_)) { mine as u64 } else { total as u64 };
         let call = call(counts, reducing.data);
         let job = reducing.job(vectors.send.map(|at| (at, total as u64)), Some((vectors.recv, received as u64)));

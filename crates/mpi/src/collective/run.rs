@@ -1,16 +1,16 @@
 //! The engine: runs a schedule, this rank's part of one collective.
 //!
-//! `Run::advance` goes on as far as it can without waiting and says whether the run has ended; nothing recurses,
-//! so that a blocking call waits around it and nonblocking and persistent calls can go on with it whenever they
-//! make progress. Communication is point-to-point in the communicator's collective context, one tag a run; a
-//! request of the lane stands for each step that did not end at once. No lane is held while local steps run:
-//! reductions call the application's functions.
+//! `Run::advance` goes as far as it can without waiting and returns whether the run has ended; nothing recurses, so
+//! that a blocking call waits around it and nonblocking and persistent calls can advance it whenever they make
+//! progress. Communication is point-to-point in the communicator's collective context, one tag a run; a request of the
+//! lane stands for each step that did not end at once. No lane is held while local steps run: reductions call the
+//! application's functions.
 //!
-//! After an error the run goes on to its end, so that ranks that depend on this one are not left waiting; the
-//! first error is what the call returns. Where a rank has ended, nobody knows what lies in the memory that it was to
-//! fill: this rank sends nothing of it, an empty message each, and whoever gets one does the same.
+//! After an error the run continues to its end, so that ranks that depend on this one are not left waiting; the first
+//! error is what the call returns. If a rank has ended, the contents of the memory that it was to fill are unknown:
+//! this rank sends empty messages in place of them, and each receiver of one does the same.
 //!
-//! Before it: `movement`, `reductions`, `whole`; after it: `memory`, `pt2pt`, `host`.
+//! Used by `movement`, `reductions`, `whole`; uses `memory`, `pt2pt`, `host`.
 
 use super::host;
 use crate::comm::{Comm, CommRef};
@@ -34,10 +34,10 @@ use hawser_p2p::message::{Body, Outgoing, Target};
 use hawser_transport::wait_peer;
 use std::sync::Arc;
 
-/// Who runs together: the ranks of the schedule are those of `group`.
+/// The ranks that run a schedule together: rank i of the schedule is rank i of `group`.
 #[derive(Clone)]
 pub struct Team {
-    /// Whose lane and contexts are used; it stays alive as long as a run.
+    /// The communicator whose lane and contexts are used; it stays alive as long as a run.
     pub comm: CommRef,
     pub group: Arc<Group>,
     pub context: Context,
@@ -45,7 +45,7 @@ pub struct Team {
 }
 
 impl Team {
-    /// A rank of the schedule, as messages name it.
+    /// A rank of the schedule, as error messages name it.
     #[cold]
     fn name(&self, rank: u32) -> String {
         if !self.comm.is_inter() || !Arc::ptr_eq(&self.group, self.comm.everybody()) {
@@ -59,18 +59,18 @@ impl Team {
     }
 }
 
-/// What a run waits for.
+/// The state of a run: ended, or what it waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
     Ended,
     /// Messages.
     Waits,
-    /// The others' flags.
+    /// The flags of the other members.
     WaitsForHost,
 }
 
 impl Run {
-    /// Goes on as far as it can without waiting. `patient`: the caller has nothing else to do, so that a single
+    /// Advances as far as it can without waiting. `patient`: the caller has nothing else to do, so that a single
     /// message may be waited for at its ring for a moment.
     pub fn advance(
         &mut self,
@@ -105,7 +105,7 @@ impl Run {
         Progress::Ended
     }
 
-    /// Advances to the end.
+    /// Runs to the end, and waits for it.
     pub fn complete(
         &mut self,
         process: &'static Process,
@@ -135,7 +135,7 @@ impl Run {
         }
     }
 
-    /// The same where no round has messages.
+    /// The same for a schedule without messages.
     pub fn complete_by_flags(
         &mut self,
         process: &'static Process,
@@ -207,7 +207,7 @@ impl Run {
         Stage::Comms
     }
 
-    /// Takes away what has ended; true when nothing is under way any more.
+    /// Removes ended steps; true when none is pending any more.
     fn reap(&mut self, team: &Team, lane: &mut Lane) -> bool {
         while let Some(&Open { request, rank, receives }) = self.open.last() {
             let entry = lane.core.requests.get(request);
@@ -227,7 +227,7 @@ impl Run {
     }
 
     pub fn reason(&self, team: &Team, call: &'static str) -> Waiting {
-        // The one that `reap` asks for.
+        // The step that `reap` looks at.
         let awaited = self.open.last().and_then(|open| team.group.peer(open.rank));
         Waiting {
             call: call.to_owned(),
@@ -241,7 +241,7 @@ impl Run {
     }
 }
 
-/// A run is over: what its call returns. Where data are missing and some rank has failed, that is why.
+/// Ends a run, and returns its call's result. If data are missing and some rank has failed, that is the cause.
 pub fn ended(run: &mut Run) -> Result<()> {
     let is_spoilt = run.failure.spoilt;
     run.finish().map_err(|error| match error.class() {
@@ -253,7 +253,7 @@ pub fn ended(run: &mut Run) -> Result<()> {
     })
 }
 
-/// No message of the schedule carries data: its members meet, no more.
+/// Tells whether no message of the schedule carries data: its members only synchronize.
 #[cold]
 fn is_meeting(schedule: &Schedule) -> bool {
     let is_empty = |step: &Step| match step {
@@ -269,7 +269,7 @@ struct Starting<'a> {
     memory: &'a mut Memory,
     open: &'a mut Vec<Open>,
     failure: &'a mut Failure,
-    /// Members only meet, and this one could not meet all of them.
+    /// The schedule only synchronizes, and this member could not meet all others.
     meets: bool,
     lane: &'a mut Lane,
 }
@@ -290,7 +290,7 @@ impl Starting<'_> {
         Want { context: self.team.context, source: Some(peer), tag: Some(self.team.tag) }
     }
 
-    /// The round's only receive, if it is short and in one piece; else it is posted.
+    /// The round's only receive, if it is short and in one piece; otherwise it is posted.
     fn direct(&mut self, rank: u32, into: &Span) -> Option<Direct> {
         match self.memory.buffer(into) {
             Buffer::Dense(mem) if (mem.len() as u64) < self.lane.core.engine.limits().offer => {
@@ -323,7 +323,7 @@ impl Starting<'_> {
     fn send(&mut self, rank: u32, from: &Span) {
         let body = match self.failure.spoilt {
             false => Body::Buffer(self.memory.buffer(from)),
-            // Nothing in place of data, and a byte in place of nothing.
+            // Data are replaced by an empty message, and an empty message by one byte.
             true if self.meets => Body::Held(vec![0]),
             true => Body::Buffer(Buffer::EMPTY),
         };
@@ -343,7 +343,7 @@ impl Starting<'_> {
         }
     }
 
-    /// Looks at one ring for a moment if nothing else is under way, else posts the receive.
+    /// Polls one ring for a moment if nothing else is pending, otherwise posts the receive.
     fn receive(&mut self, process: &'static Process, direct: Direct) {
         let Direct { rank, peer, into } = direct;
         if self.open.is_empty() && self.lane.is_quiet() {

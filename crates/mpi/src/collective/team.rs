@@ -1,6 +1,6 @@
-//! Small collectives of the library's own, on words: what creating communicators needs.
+//! Small collectives of the library's own, on words: those that creating communicators needs.
 //!
-//! Before it: `comm_create`; after it: the same engine that runs the application's collectives.
+//! Used by `comm_create`; uses the same engine that runs the application's collectives.
 
 use super::run::{Progress, Team};
 use super::{at_desk, forced, model};
@@ -19,7 +19,7 @@ use hawser_datatype::{Basic, Datatype, Scratch};
 use hawser_job::Waiting;
 use std::sync::Arc;
 
-/// Among whom, and how they tell their messages from others.
+/// The collective scope (`Venue`): the members that take part, and how their messages are distinguished from others.
 pub enum Venue<'a> {
     /// All members of a communicator, as in any other collective on it; on an intercommunicator of both groups.
     Comm(&'a CommRef),
@@ -34,7 +34,7 @@ fn place_in(group: &Group) -> Place {
 
 const WORD_BYTES: usize = 8;
 
-/// Words where the engine can work on them.
+/// Words in memory that the engine can work on.
 pub(super) struct Words {
     scratch: Scratch,
     count: usize,
@@ -61,12 +61,12 @@ impl Words {
         }
     }
 
-    /// The collective on them is over.
+    /// Records that the collective on them is over.
     pub fn returned(&mut self) {
         self.scratch.returned();
     }
 
-    /// What a collective works on, until they are said to be returned.
+    /// The buffer of a collective on the words, until `returned` is called.
     pub fn side(&mut self) -> Side {
         let datatype = Datatype::basic(Basic::Uint64);
         Side::One {
@@ -138,19 +138,19 @@ impl Venue<'_> {
         run.complete(process, &team, &mut None, name)
     }
 
-    /// The bitwise and of everybody's words.
+    /// Computes the bitwise AND of all members' words.
     pub fn and(&self, process: &'static Process, name: &'static str, words: &mut [u64]) -> Result<()> {
         self.fold(process, name, op::BAND, words)
     }
 
-    /// The largest of everybody's words.
+    /// Computes the maximum of all members' words.
     pub fn max(&self, process: &'static Process, name: &'static str, word: u64) -> Result<u64> {
         let mut words = [word];
         self.max_each(process, name, &mut words)?;
         Ok(words[0])
     }
 
-    /// Of each word the largest that somebody has.
+    /// Computes the maximum over all members for each word.
     pub fn max_each(&self, process: &'static Process, name: &'static str, words: &mut [u64]) -> Result<()> {
         self.fold(process, name, op::MAX, words)
     }
@@ -164,7 +164,7 @@ impl Venue<'_> {
         Ok(())
     }
 
-    /// Everybody's words, in rank order.
+    /// Returns all members' words, in rank order.
     pub fn gather_all(&self, process: &'static Process, name: &'static str, mine: &[u64]) -> Result<Vec<u64>> {
         let Place { rank, size } = self.place();
         let mut all = Words::new(size as usize * mine.len());
@@ -180,7 +180,7 @@ impl Venue<'_> {
         Ok(words)
     }
 
-    /// Words from each member for each: `out` has those for each rank, and so has the result those from it.
+    /// Sends words from each member to each: `out` has those for each rank, and the result those from it.
     pub fn exchange(&self, process: &'static Process, name: &'static str, out: &[Vec<u64>]) -> Result<Vec<Vec<u64>>> {
         let ranks = out.len();
         let (mut given, mut taken) = (Words::new(ranks), Words::new(ranks));
@@ -210,14 +210,14 @@ impl Venue<'_> {
         Ok(lengths.iter().map(|&length| rest.by_ref().take(length as usize).collect()).collect())
     }
 
-    /// The word of rank 0.
+    /// Returns the word of rank 0.
     pub fn spread(&self, process: &'static Process, name: &'static str, word: u64) -> Result<u64> {
         let mut word = [word];
         self.spread_from(process, name, 0, &mut word)?;
         Ok(word[0])
     }
 
-    /// The words of rank `root`.
+    /// Returns the words of rank `root`.
     pub fn spread_from(
         &self,
         process: &'static Process,
@@ -234,7 +234,7 @@ impl Venue<'_> {
     }
 }
 
-/// A collective on words, and where they lie.
+/// A collective on words, and their memory.
 struct OnWords {
     words: Words,
     call: Call<'static>,
@@ -253,7 +253,7 @@ impl OnWords {
         Ok(OnWords { words, call: Call::Allreduce(data), job })
     }
 
-    /// From `root`.
+    /// Makes the broadcast from `root`.
     fn spread(root: u32, mine: &[u64]) -> OnWords {
         let mut words = Words::new(mine.len());
         words.set(0, mine);
@@ -264,7 +264,8 @@ impl OnWords {
 }
 
 /// The same collectives of all members of a communicator one after the other, without waiting: parts of a task. They
-/// share a tag, since each has ended here before the next one begins, and messages between two members keep their order.
+/// share a tag, since each has ended here before the next one begins, and messages between two members keep their
+/// order.
 pub struct Meeting {
     team: Team,
     tuning: Tuning<'static>,
@@ -273,7 +274,7 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// It counts as one collective of the communicator.
+    /// Makes the sequence, which counts as one collective of the communicator.
     pub fn new(process: &'static Process, comm: &CommRef) -> Result<Meeting> {
         let tag = at_desk(process, comm, |desk| Ok(desk.next_tag(Way::Nonblocking)))?;
         let tuning = Tuning {
@@ -288,22 +289,23 @@ impl Meeting {
         Ok(Meeting { team, tuning, run: Run::default(), words: Words::new(0) })
     }
 
-    /// Something that differs between those under way at the same time on this communicator, and that all know.
+    /// A number that differs between agreements in progress at the same time on this communicator, and that all members
+    /// know.
     pub fn number(&self) -> u32 {
         self.team.tag as u32
     }
 
-    /// Begins the bitwise and of everybody's words.
+    /// Begins the bitwise AND of all members' words.
     pub fn and(&mut self, words: &[u64]) -> Result<()> {
         self.begin(OnWords::fold(op::BAND, words)?)
     }
 
-    /// Begins the largest of everybody's words.
+    /// Begins the maximum of all members' words.
     pub fn max(&mut self, word: u64) -> Result<()> {
         self.begin(OnWords::fold(op::MAX, &[word])?)
     }
 
-    /// Begins the word of rank 0.
+    /// Begins the broadcast of rank 0's word.
     pub fn spread(&mut self, word: u64) -> Result<()> {
         self.begin(OnWords::spread(0, &[word]))
     }
@@ -314,7 +316,7 @@ impl Meeting {
         self.run.begin(on.job)
     }
 
-    /// Goes on: the words, if all have met.
+    /// Advances; returns the words once all members have met.
     pub fn advance(&mut self, process: &'static Process, me: task::Id) -> Option<Result<Vec<u64>>> {
         self.run.task = Some(me);
         if self.run.advance(process, &self.team, &mut None, false) != Progress::Ended {

@@ -1,4 +1,4 @@
-//! Host steps with threads as members, on a block that looks like one of the segment: values, mixtures of
+//! Shm steps with threads as members, on a block that looks like one of the segment: values, mixtures of
 //! steps, late members, calls that do not belong together, and how long a step takes.
 
 use crate::buffer::Buf;
@@ -73,7 +73,7 @@ fn values_in(mem: UserMem) -> Vec<i64> {
 /// The memory of a member in a mixture: to send from, to send from next and to receive into.
 type Rooms = [UserMem<'static>; 3];
 
-/// A member's step `n` of a mixture that all know; panics at a wrong value.
+/// A member's step `n` of a mixture that all members know; panics at a wrong value.
 fn mixed_step(host: &mut Host, reducer: &Reducer, (me, members): (usize, usize), n: usize, count: usize, rooms: Rooms) {
     let datatype = Datatype::basic(Basic::Int64);
     let count_of = |n: usize| 1 + (n * 7 + count) % count;
@@ -156,7 +156,7 @@ fn long_steps_in_any_mixture_give_the_right_values() {
     }
 }
 
-/// Their data go around the whole room.
+/// The data of successive steps use the whole room in turn.
 #[test]
 fn steps_of_a_whole_slot_in_any_mixture_give_the_right_values() {
     for members in [2, 3, 6] {
@@ -247,7 +247,8 @@ fn calls_that_do_not_belong_together_are_found_out() {
     assert_eq!(ended(3, &|me| (Kind::Reduce { root: 2 }, 8 + 8 * (me & 1))), [Well, Well, Mismatch]);
 }
 
-/// Those who need its data, that is: a broadcast's root and who only gives ends well.
+/// The members that need its data notice, that is: the root of a broadcast, and a member that only contributes, end
+/// well.
 #[test]
 fn a_member_whose_data_are_spoilt_gives_none_and_is_found_out() {
     let reducer = sum();
@@ -276,7 +277,7 @@ fn a_member_whose_data_are_spoilt_gives_none_and_is_found_out() {
         assert_eq!(ended(Kind::Bcast { root: 1 }, len), [Mismatch, Well, Mismatch]);
         assert_eq!(ended(Kind::Reduce { root: 0 }, len), [Mismatch, Well, Well]);
     }
-    // It comes to a barrier with what it could not do, and the others have come.
+    // In a barrier a member whose data are spoilt contributes one byte, which the others notice.
     let mut members = hosts(3);
     let spec = Host::spec(Kind::Barrier, &Parts::NONE);
     let (spoilt, _) = without_data(spec, Parts::NONE);
@@ -324,7 +325,7 @@ fn a_member_that_died_within_a_step_is_lost_to_it_and_one_that_was_through_is_no
         assert_eq!(poll(1, &mut next), None);
         assert_eq!(hosts[1].lost_among(|member| member == 0), Some(0), "to the next step");
     }
-    // Who only gives is through at once.
+    // A member that only contributes is through at once.
     let mut pair = hosts(2);
     let buffer = Buffer::Dense(lent(4));
     let parts = Parts { from: buffer.clone(), into: buffer, ..Parts::NONE };
@@ -371,12 +372,13 @@ fn host_steps_take_microseconds() {
     }
 }
 
-/// What rank `from` has for rank `to`, where it has a block for each.
+/// The block of rank `from` for rank `to`, where it has one for each.
 fn block(from: u32, to: u32) -> i64 {
     i64::from(from * 100 + to)
 }
 
-/// One call of `pattern` with blocks of one element: by `Even` where `plain`, else by its plan. What it leaves in the receive buffer.
+/// One call of `pattern` with blocks of one element: by `Even` if `plain`, otherwise by its plan. Returns the receive
+/// buffer.
 fn exchanged(host: &mut Host, pattern: Pattern, place: Place, plain: bool) -> Vec<i64> {
     let Place { rank, size } = place;
     let [send, recv] = [(); 2].map(|()| SharedMem::of_slice(vec![0; 8 * size as usize].leak()));

@@ -1,6 +1,6 @@
 //! MPI_Barrier and MPI_Bcast.
 //!
-//! Before it: `abi::coll`; after it: `host` where the data is short and all members are on one host, else `run`.
+//! Used by `abi::coll`; uses `host` where the data is short and all members are on one host, otherwise `run`.
 
 use super::check::{self, NO_DATA, Part, part_of};
 use super::host;

@@ -1,9 +1,9 @@
-//! The data of an exchange: what a call or a round of a schedule puts into the own slot and takes out of others'.
+//! The data of an exchange: what a call, or a round of a schedule, writes into its own slot and reads from others'.
 //!
-//! Short equal blocks in one run each need no schedule: `Even` lays slots out as the rows "host" of `coll` do, so that ranks whose
-//! buffers are not as plain meet the others there; `Shares` is the same for a reduction of blocks. Before it: `run`, and
-//! `movement` and `reductions` for what is short; after it:
-//! `flags::exchange`, `memory`, and the rooms of `host`.
+//! Short equal blocks, each in one run, need no schedule: `Even` lays slots out as the rows "host" of `coll` do, so
+//! that it is compatible with ranks whose buffers are less plain; `Shares` is the same for a reduction of blocks. Used
+//! by `run`, and by `movement` and `reductions` for short data; uses `flags::exchange`, `memory`, and the payload areas
+//! of `host`.
 
 use super::flags::exchange::{Exchange, Moves, Source};
 use super::flags::{Slot, Whom};
@@ -17,9 +17,9 @@ use hawser_coll::{Comm as Step, HostStep, Place, Ranks};
 use hawser_datatype::UserPtr;
 use hawser_job::FlagBlock;
 
-/// Data of an exchange that know nothing of the block.
+/// The data of an exchange, without knowledge of the block.
 pub trait Trade {
-    /// Whether slots of so few bytes lie beside their flags.
+    /// Tells whether slots of `bytes` lie in their flags' lines.
     fn is_short(&self, bytes: u32) -> bool;
     fn given(&self) -> u32;
     fn put(&mut self, room: SharedMem);
@@ -27,7 +27,7 @@ pub trait Trade {
     fn take(&mut self, number: usize, room: SharedMem);
 }
 
-/// The same at a block.
+/// An exchange's data at a block.
 pub struct OnBlock<'a, T> {
     pub trade: &'a mut T,
     pub block: &'a FlagBlock,
@@ -70,7 +70,7 @@ pub struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    /// `None`: the round is no exchange.
+    /// Returns the round as an exchange; `None` if it is none.
     pub fn of(
         round: &'a [Step],
         memory: &'a mut Memory,
@@ -144,10 +144,10 @@ impl Trade for Round<'_> {
 /// A short reduction of blocks to their ranks, as the row "host_parts" has it: from the last rank down to the first.
 pub struct Shares<'a> {
     pub place: Place,
-    /// All blocks of this rank, and where its own one begins in bytes.
+    /// All blocks of this rank, and the offset of its own one in bytes.
     pub send: UserMem<'static>,
     pub at: usize,
-    /// Where the result goes, as memory and as elements.
+    /// The place of the result, as memory and as elements.
     pub result: UserMem<'static>,
     pub elements: UserPtr<'static>,
     pub folding: Folding<'a>,
@@ -173,7 +173,7 @@ impl Trade for Shares<'_> {
         room.write_user(self.send);
     }
 
-    /// Also its own.
+    /// The reads include this rank's own slot.
     fn source(&self, number: usize) -> Option<Source> {
         let size = self.place.size as usize;
         let has = number < size && !self.result.is_empty();
@@ -189,7 +189,7 @@ impl Trade for Shares<'_> {
     }
 }
 
-/// Which blocks go where.
+/// The pattern of the blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pattern {
     Allgather,
@@ -202,7 +202,7 @@ pub enum Pattern {
 pub struct Even {
     pattern: Pattern,
     place: Place,
-    /// Of a block.
+    /// The bytes of a block.
     bytes: usize,
     /// All blocks, or the own one, as the pattern has it; `EMPTY` where the rank has none.
     send: UserMem<'static>,
@@ -215,7 +215,7 @@ fn all_blocks(buf: &Buf, ranks: u32) -> Option<UserMem<'static>> {
 }
 
 impl Even {
-    /// `None`: too long, not in one run, in place, or wrong, which others find out.
+    /// Makes the call's data; `None`: too long, not in one run, in place, or wrong, which the checked path reports.
     #[inline]
     pub fn of(pattern: Pattern, place: Place, send: Option<&Buf>, recv: Option<&Buf>) -> Option<Even> {
         let (rank, size) = (place.rank, place.size);
@@ -240,7 +240,7 @@ impl Even {
         (fits && is_short && !even.is_aliased()).then_some(even)
     }
 
-    /// Whether a rank gives itself what lies there already.
+    /// Tells whether a rank's own block lies in place already.
     fn is_aliased(&self) -> bool {
         !self.send.is_empty() && !self.recv.is_empty() && self.own_send().as_ptr() == self.own_recv().as_ptr()
     }
@@ -275,7 +275,7 @@ impl Even {
         Exchange { bytes: if readers == Whom::Nobody { 0 } else { self.given() }, readers, sources }
     }
 
-    /// What the rank gives to itself.
+    /// Copies the rank's own block to its place.
     #[inline]
     pub fn keep_own(&self) {
         if !self.send.is_empty() && !self.recv.is_empty() {
@@ -290,7 +290,7 @@ impl Trade for Even {
         bytes as usize <= SHORT_BYTES
     }
 
-    /// The same for all who give.
+    /// The same for all members that contribute.
     #[inline]
     fn given(&self) -> u32 {
         match self.pattern {

@@ -1,46 +1,48 @@
-//! The protocol of host steps: a barrier, a broadcast and reductions by flags in shared memory.
+//! The protocol of shm steps: barrier, broadcast, reduction and exchange by flags in shared memory.
 //!
-//! Every member goes through the same steps in the same order; step `epoch` is one number higher than the one
-//! before. A member writes its contribution into its *slot* (two, by the parity of the epoch, each a flag and
-//! room for data) and raises the flag. Nobody waits inside: `Seat::poll` says whether a step has ended, and its
-//! caller decides how to wait. Generic over the words, so that the model checker walks it (`tests/flags_loom.rs`).
+//! All members execute the same steps in the same order; steps are numbered by `epoch`, one after the other. Each
+//! member has two *slots* (for even and odd epochs), each with a flag and room for data. To contribute, a member writes
+//! its slot and then raises the slot's flag. Nothing here ever blocks: `Seat::poll` returns `Some` when the step has
+//! ended, and its caller decides how to wait. The code is generic over the flags, so that the model checker walks it
+//! (`tests/flags_loom.rs`). Used by `desk::host`.
 //!
-//! - *pair* (two members, short data): each raises its flag and looks at the other's; both compute the result.
-//! - *central*: the contributions are counted at one word; the last to come folds them in rank order, slot into
-//!   slot, and raises the generation for all. With more ranks than cores that is one change of process a rank.
-//!   Who waits for it gives its contribution to the next step meanwhile, where that is a central one of the same call.
-//! - an exchange (`exchange`): some give, some take, each from the slots that its call names.
-//! - a broadcast and a reduction to one root do not hold up those who only give: a giver goes on, and comes to
-//!   wait only when it wants to use the same slot again while a reader has not left the old step yet.
+//! - *pair* (two members, short data): each raises its flag and reads the other's; both compute the result.
+//! - *central*: the contributions are counted at one word; the last member to arrive folds them in rank order, slot
+//!   into slot, and raises the generation for all. With more ranks than cores that is one context switch a rank. A
+//!   member that waits for the generation writes its contribution to the next step meanwhile, if that is a central one
+//!   of the same call.
+//! - An exchange (`exchange`): some members write their slots, some read the slots that their call names.
+//! - A broadcast and a reduction to one root do not hold up a member that only contributes: it continues at once, and
+//!   waits only when it needs the same slot again while a reader has not left the old step yet.
 //!
-//! Orders of memory. Data is written before a Release and read behind an Acquire of the same word:
-//! (A) slot flag: its owner's store, the readers' loads. (B) arrivals: everybody's read-modify-write; the last
-//! one sees all contributions. (C) generation: the last one's store, the others' loads: the result. (D) progress:
-//! a reader's store when it has read, the owner's load before it writes the slot again.
+//! Memory orders. Data is written before a Release and read after an Acquire of the same word: (A) slot flag: its
+//! owner's store, the readers' loads. (B) arrivals: every member's read-modify-write; the last member sees all
+//! contributions. (C) generation: the last member's store, the others' loads; it covers the result. (D) progress: a
+//! reader's store when it has read, the owner's load before it writes the slot again.
 
 pub mod exchange;
 
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Release};
 
-/// A word that all members reach.
+/// A word in shared memory that all members reach.
 pub trait Word {
     fn load(&self, order: Ordering) -> u64;
     fn store(&self, value: u64, order: Ordering);
     fn fetch_add(&self, value: u64, order: Ordering) -> u64;
 }
 
-/// The words of a block; each on a line that no two members write, but for `arrivals`.
+/// The words of a block. No two members write to the same line, but for `arrivals`.
 pub trait Board {
     type Word: Word;
     /// The flag of a member's slot.
     fn slot(&self, member: usize, parity: usize) -> &Self::Word;
-    /// How far a member is: `entered(epoch)` or `left(epoch)`.
+    /// The progress of a member: `entered(epoch)` or `left(epoch)`.
     fn progress(&self, member: usize) -> &Self::Word;
     /// Contributions to central steps since the block was new.
     fn arrivals(&self) -> &Self::Word;
     /// The flag of the last central step that has ended.
     fn generation(&self) -> &Self::Word;
-    /// Wakes those who may sleep for what was just written.
+    /// Wakes members that may sleep until the flag that was just written.
     fn wake(&self, whom: Whom);
 }
 
@@ -50,26 +52,28 @@ pub trait Data {
     fn put(&mut self, slot: Slot);
     /// `into = from op into`; `from` comes from lower ranks.
     fn fold(&mut self, from: Slot, into: Slot);
-    /// The result of exactly two contributions, which stay as they are.
+    /// Computes the result of exactly two contributions, which stay as they are.
     fn pair(&mut self, first: Slot, second: Slot);
-    /// Takes the result out of a slot.
+    /// Copies the result out of a slot.
     fn take(&mut self, slot: Slot);
-    /// Puts a short result of `slot` beside the generation, where its readers look anyway.
+    /// Copies a short result of `slot` beside the generation, which its readers load anyway.
     fn publish(&mut self, slot: Slot);
-    /// Takes the result from beside the generation.
+    /// Copies the result from beside the generation.
     fn take_published(&mut self);
-    /// The bytes of this member's contribution to the next step, if that is a long Allreduce, too, and they are there already.
+    /// The bytes of this member's contribution to the next step, if that is a long Allreduce too and its data are there
+    /// already.
     fn ahead(&self) -> Option<u32>;
-    /// Writes them into their slot.
+    /// Writes that contribution into its slot.
     fn put_ahead(&mut self, slot: Slot);
 }
 
-/// Room for a contribution.
+/// Room for a contribution: one of a member's two slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slot {
     pub member: usize,
     pub parity: usize,
-    /// Steps of this parity so far: each has a place of its own for its data (`host::room`).
+    /// The number of steps of this parity so far: successive ones have places of their own for their data
+    /// (`host::room`).
     pub turn: u64,
 }
 
@@ -78,7 +82,7 @@ pub struct Slot {
 pub enum Whom {
     Nobody,
     One(usize),
-    /// Those before, or after, the one that says so.
+    /// The members of lower, or of higher, rank than the member that names them.
     Below,
     Above,
     All,
@@ -92,20 +96,20 @@ pub enum Kind {
     Allreduce,
 }
 
-/// A step as its call describes it; the same on all members, but for their data's place.
+/// A step as its call describes it; the same on all members, but for the places of their data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spec {
     pub kind: Kind,
     /// Bytes of a contribution, below `BYTES_MAX`.
     pub bytes: u32,
-    /// The data is short and lies beside its flag.
+    /// The data is short and lies in the same line as its flag.
     pub short: bool,
-    /// Two members may both compute.
+    /// With two members, both may compute the result.
     pub pair: bool,
 }
 
-/// A flag: the epoch, the kind of step and the bytes, so that calls that do not belong together are found out. The epoch's
-/// highest bits are left off: nobody is that far behind.
+/// A flag: the epoch, the kind of step and the bytes, so that calls that do not belong together are found. The epoch's
+/// highest bits are left off: no member is that far behind.
 const EPOCH_SHIFT: u32 = 21;
 const KIND_SHIFT: u32 = 18;
 pub const BYTES_MAX: u32 = 1 << KIND_SHIFT;
@@ -115,7 +119,7 @@ const EXCHANGE: u64 = 4;
 /// The kind that a generation shows when the contributions did not fit together.
 const MISMATCH: u64 = 7 << KIND_SHIFT;
 
-/// Whether a flag is that of a step.
+/// Tells whether `flag` belongs to the step `epoch`.
 const fn is_of(flag: u64, epoch: u64) -> bool {
     (flag ^ epoch << EPOCH_SHIFT) >> EPOCH_SHIFT == 0
 }
@@ -146,47 +150,47 @@ const fn left(epoch: u64) -> u64 {
     2 * epoch
 }
 
-/// How a step ended.
+/// The outcome of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
     Well,
-    /// Another member's call was not the same: other bytes or another function.
+    /// Another member's call was not the same: it had other bytes or was another function.
     Mismatch,
 }
 
-/// Who may still be reading a slot of ours.
+/// The members that may still be reading one of our slots, since step `epoch`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Lent {
     epoch: u64,
     to: Whom,
 }
 
-/// What a member keeps between steps.
+/// The state that a member keeps between steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seat {
     me: usize,
     members: usize,
-    /// The step that is under way or comes next.
+    /// The step that is in progress or comes next.
     epoch: u64,
     /// Arrivals before this step.
     arrived: u64,
     /// All members are known to have left this step.
     all_left: u64,
     lent: [Lent; 2],
-    /// The last step whose contribution is in its slot before its time.
+    /// The last step whose contribution was written into its slot before the step began.
     ahead: u64,
 }
 
-/// Where a step stands on this member.
+/// The progress of a step on this member.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
     /// The step has not begun.
     Enter,
     /// Our slot is not free yet.
     Claim,
-    /// The contribution is out; the rest is others' doing.
+    /// The contribution is written; the rest is up to the other members.
     Await,
-    /// The root of a reduction has folded the slots below this one; in an exchange as many have been taken from.
+    /// The root of a reduction has folded the slots below this one; in an exchange this number of slots has been read.
     Fold(usize),
 }
 
@@ -197,7 +201,7 @@ impl Seat {
         Seat { me, members, epoch: 1, arrived: 0, all_left: 0, lent, ahead: 0 }
     }
 
-    /// As if so many steps had been.
+    /// The seat as if `steps` steps had been executed.
     #[cfg(test)]
     pub fn after(self, steps: u64) -> Seat {
         Seat { epoch: steps + 1, all_left: steps, ..self }
@@ -207,7 +211,7 @@ impl Seat {
         slot_of(member, self.epoch)
     }
 
-    /// Goes on with a step as far as it can. `Some`: it has ended and the next one may begin.
+    /// Advances a step as far as possible without waiting. `Some`: it has ended and the next one may begin.
     #[inline]
     pub fn poll(&mut self, phase: &mut Phase, spec: &Spec, board: &impl Board, data: &mut impl Data) -> Option<Ended> {
         if *phase == Phase::Enter {
@@ -239,7 +243,7 @@ impl Seat {
         spec.pair && self.members == 2 && matches!(spec.kind, Kind::Barrier | Kind::Allreduce)
     }
 
-    /// Whether this member has something to put into its slot.
+    /// Tells whether this member has something to put into its slot.
     fn gives(&self, spec: &Spec) -> bool {
         match spec.kind {
             Kind::Barrier => self.is_pair(spec),
@@ -248,7 +252,7 @@ impl Seat {
         }
     }
 
-    /// Writes the contribution; false while somebody may be reading what was there before.
+    /// Writes the contribution; false while another member may be reading what was there before.
     fn give(&mut self, spec: &Spec, board: &impl Board, data: &mut impl Data) -> bool {
         let Some(slot) = self.claim(board) else { return false };
         data.put(slot);
@@ -256,7 +260,7 @@ impl Seat {
         true
     }
 
-    /// This member's slot of this step, when nobody can be reading what was there before.
+    /// Returns this member's slot of this step, once no member can be reading what was there before.
     fn claim(&mut self, board: &impl Board) -> Option<Slot> {
         self.claim_of(self.epoch, board)
     }
@@ -270,8 +274,8 @@ impl Seat {
         Some(slot)
     }
 
-    /// While this step waits: the contribution to the next one, as soon as it has room. The next step's flags are asked for once
-    /// it has begun, and nobody arrives there before this one has ended.
+    /// While this step waits, writes the contribution to the next one as soon as its slot is free. The next step's
+    /// flags are read only once it has begun, and no member arrives there before this step has ended.
     fn give_ahead(&mut self, board: &impl Board, data: &mut impl Data) {
         let next = self.epoch + 1;
         if self.ahead != next
@@ -297,7 +301,7 @@ impl Seat {
         }
     }
 
-    /// Tells the others, and says what is left to do.
+    /// Announces the contribution to the others, and returns what is left to do.
     fn announce(&mut self, spec: &Spec, board: &impl Board) -> Next {
         match spec.kind {
             Kind::Bcast { root } if root == self.me => {
@@ -330,7 +334,7 @@ impl Seat {
         self.lent[(self.epoch & 1) as usize] = Lent { epoch: self.epoch, to };
     }
 
-    /// The last to arrive computes for all.
+    /// The last member to arrive computes for all.
     fn finish_central(&mut self, spec: &Spec, board: &impl Board, data: &mut impl Data) -> Ended {
         let mut ended = Ended::Well;
         let last = self.of(self.members - 1);
@@ -353,7 +357,7 @@ impl Seat {
         };
         board.generation().store(generation, Release); // (C)
         board.wake(Whom::All);
-        // The others need not wait for that: a long result is lent to all by its owner.
+        // The others need not wait for this copy: the owner of a long result lends it to all.
         if spec.kind == Kind::Allreduce && !spec.short && ended == Ended::Well {
             data.take(last);
         }
@@ -385,7 +389,7 @@ impl Seat {
         self.raised(root, board)?.then_well(spec, self.epoch, || data.take(self.of(root)))
     }
 
-    /// The root takes in the slots in rank order, as they come.
+    /// The root folds the slots in rank order, as their flags are raised.
     fn fold(
         &mut self,
         phase: &mut Phase,
@@ -408,14 +412,14 @@ impl Seat {
         Some(Ended::Well)
     }
 
-    /// A member's flag, once it is up for this step.
+    /// Returns a member's flag, once it is raised for this step.
     fn raised(&self, member: usize, board: &impl Board) -> Option<Raised> {
         let slot = self.of(member);
         let raised = board.slot(slot.member, slot.parity).load(Acquire); // (A)
         is_of(raised, self.epoch).then_some(Raised(raised))
     }
 
-    /// The step is over for this member.
+    /// Leaves the step, which is over for this member.
     fn leave(&mut self, spec: &Spec, board: &impl Board, ended: Ended) -> Ended {
         board.progress(self.me).store(left(self.epoch), Release); // (D)
         let central = matches!(spec.kind, Kind::Barrier | Kind::Allreduce);
@@ -428,8 +432,8 @@ impl Seat {
         ended
     }
 
-    /// Who may come to wait until we have left: the owner of the slot that we read, or that we lent to all. In a
-    /// pair nobody needs it: the other's slot is free once it sees our next flag.
+    /// Returns the members that may come to wait until we have left: the owners of the slots that we read. The owner of
+    /// a long result lends its slot to all. In a pair none waits: the other's slot is free once it sees our next flag.
     fn waits_for_us(&mut self, spec: &Spec) -> Whom {
         let owner = self.members - 1;
         match spec.kind {
@@ -446,13 +450,13 @@ impl Seat {
         }
     }
 
-    /// A member that has not come to this step, if there is one: for those who ask who is missing.
+    /// Returns a member that has not entered this step, if there is one; for reports of what a rank waits for.
     pub fn missing(&self, board: &impl Board) -> Option<usize> {
         self.behind(entered(self.epoch), 0..self.members, board)
     }
 
-    /// Of the members that have ended, one that was not through this step. It may have come, and died with all
-    /// contributions in its hands.
+    /// Returns a member that has exited without leaving this step. It may have entered the step and died while it
+    /// reduced all contributions, so the step can never end.
     pub fn lost(&self, ended: impl Iterator<Item = usize>, board: &impl Board) -> Option<usize> {
         self.behind(left(self.epoch), ended, board)
     }
@@ -468,7 +472,7 @@ impl Seat {
     }
 }
 
-/// What `announce` leaves to do.
+/// What is left to do after `announce`.
 enum Next {
     Await,
     Ended,
@@ -476,7 +480,7 @@ enum Next {
     Fold,
 }
 
-/// A flag that is up for this step, whatever kind of step its owner thinks it is.
+/// A flag that is raised for this step, whatever kind of step its owner thinks it is.
 struct Raised(u64);
 
 impl Raised {

@@ -1,6 +1,7 @@
 //! A communicator's seat at its block of flags in the job's segment, and the data of a step there.
 //!
-//! How a rank waits for the others is in `collective::host`. Before it: `run`, `exchange`; after it: `flags`.
+//! It never waits: how a rank waits for the others is in `collective::host`. Used by `run`, `exchange` and
+//! `collective::host`; uses `flags`.
 
 use super::exchange::{OnBlock, Trade};
 use super::flags::exchange::Exchange;
@@ -19,31 +20,31 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// are used at the same time by different members are apart.
 const SLOT_LINES: [usize; 2] = [0, 2];
 const PROGRESS_LINE: usize = 4;
-/// Of member 0, and of member 1: there are always two.
+/// Lines of member 0, and of member 1: a block has at least two members.
 const ARRIVALS_LINE: usize = 6;
 const GENERATION_LINE: usize = 6;
-/// Of member 0: how many members have freed the communicator.
+/// A line of member 0: the number of members that have freed the communicator.
 const DEPARTED_LINE: usize = 7;
 const _: () = assert!(DEPARTED_LINE < FLAG_LINES);
 
-/// Bytes that travel beside their flag.
+/// The longest contribution, in bytes, that fits into its flag's line.
 pub const SHORT_BYTES: usize = LINE - 8;
-/// Two slots share a member's payload room.
+/// The two slots that share a member's payload area.
 const SLOTS: usize = SLOT_LINES.len();
 const _: () = assert!(flag_step(FLAG_PAYLOAD_WIDE) < BYTES_MAX as usize);
 
-/// Bytes of one contribution at most.
+/// The longest contribution to a step, in bytes.
 pub fn step_bytes(block: &FlagBlock) -> usize {
     flag_step(block.room())
 }
 
-/// Up to this length a slot's data lie in one place. What is longer goes around the whole room: a line that one core
-/// writes again while another has it costs four times what it costs once both caches have let go of it
-/// (docs/measurements/2026-11-23-collectives.md).
+/// Payloads of up to NEAR bytes always use the same address. Longer ones rotate through the member's payload area:
+/// rewriting a cache line that another core still holds costs four times as much as rewriting one that both caches have
+/// evicted (docs/measurements/2026-11-23-collectives.md).
 const NEAR: usize = 4096;
 
-/// Where a contribution of `bytes` lies in its member's room: each parity has a half of it, so that steps of other
-/// lengths that somebody may still read lie elsewhere.
+/// The offset of a contribution of `bytes` in its member's payload area. Each parity has one half of the area, so that
+/// steps of other lengths that a reader may still need lie elsewhere.
 fn place(slot: Slot, bytes: usize, room: usize) -> usize {
     let half = room / SLOTS;
     let within = match bytes {
@@ -106,7 +107,7 @@ impl Board for FlagBoard {
             Whom::One(member) => self.bells.ring(member),
             Whom::Below => self.ring_all(0..self.me),
             Whom::Above => self.ring_all(self.me + 1..self.bells.count()),
-            // Our own is not armed.
+            // Our own doorbell is not armed.
             Whom::All => self.ring_all(0..self.bells.count()),
         }
     }
@@ -120,7 +121,7 @@ impl FlagBoard {
     }
 }
 
-/// What a reduction does with contributions.
+/// The operation, datatype and count of a reduction.
 #[derive(Clone, Copy)]
 pub struct Folding<'a> {
     pub reducer: &'a Reducer,
@@ -128,12 +129,12 @@ pub struct Folding<'a> {
     pub count: u64,
 }
 
-/// The data of one step: the contribution, and where the result goes (a broadcast's are the same).
+/// The data of one step: the contribution, and the place of the result (the same for a broadcast).
 pub struct Parts<'a> {
     pub from: Buffer,
     pub into: Buffer,
     pub folding: Option<Folding<'a>>,
-    /// The contribution to the next step, where both are an MPI_Allreduce's.
+    /// The contribution to the next step, if both belong to one MPI_Allreduce.
     pub ahead: Buffer,
 }
 
@@ -142,7 +143,7 @@ impl Parts<'_> {
         Parts { from: Buffer::EMPTY, into: Buffer::EMPTY, folding: None, ahead: Buffer::EMPTY };
 }
 
-/// The room of a slot for `bytes`, beside its flag or apart.
+/// The memory of a slot for `bytes`, in its flag's line or in the payload area.
 pub fn room(block: &FlagBlock, slot: Slot, bytes: usize, short: bool) -> SharedMem<'_> {
     if short {
         block.line_payload(slot.member, SLOT_LINES[slot.parity]).slice(0, bytes)
@@ -223,24 +224,24 @@ impl Data for Traffic<'_> {
 pub struct Host {
     seat: Seat,
     board: FlagBoard,
-    /// A member that died before it was through a step: no step can end any more.
+    /// A member that died before it had left a step: no step can end any more.
     pub lost: Option<Peer>,
 }
 
 impl Host {
-    /// `bells` are the members', in rank order.
+    /// Makes the seat of member `me`. `bells` are the members' doorbells, in rank order.
     pub fn new(block: FlagBlock, me: usize, bells: Bells) -> Host {
         let seat = Seat::new(me, bells.count());
         Host { seat, board: FlagBoard { block, bells, me }, lost: None }
     }
 
-    /// As if so many steps had been.
+    /// The host as if `steps` steps had been executed.
     #[cfg(test)]
     pub fn after(self, steps: u64) -> Host {
         Host { seat: self.seat.after(steps), ..self }
     }
 
-    /// A step with these data.
+    /// Describes a step with these data.
     #[inline]
     pub fn spec(kind: Kind, parts: &Parts<'_>) -> Spec {
         let bytes = parts.from.len();
@@ -256,16 +257,16 @@ impl Host {
         Spec { kind, bytes: bytes as u32, short, pair: short && whole }
     }
 
-    /// Goes on with a step as far as it can; `Some` when it has ended.
+    /// Advances a step as far as possible without waiting; `Some` when it has ended.
     #[inline]
     pub fn poll(&mut self, phase: &mut Phase, spec: &Spec, parts: &Parts<'_>) -> Option<Ended> {
-        // Of a barrier the bytes are no data.
+        // The `bytes` of a barrier are no data.
         let bytes = if spec.kind == Kind::Barrier { 0 } else { spec.bytes as usize };
         let mut data = Traffic { block: &self.board.block, parts, bytes, short: spec.short };
         self.seat.poll(phase, spec, &self.board, &mut data)
     }
 
-    /// The same of an exchange.
+    /// Advances an exchange, as `poll` does a step.
     #[inline]
     pub fn poll_exchange(&mut self, phase: &mut Phase, step: &Exchange, trade: &mut impl Trade) -> Option<Ended> {
         let mut moves = OnBlock { trade, block: &self.board.block };
@@ -276,21 +277,22 @@ impl Host {
         self.seat.missing(&self.board)
     }
 
-    /// Of the members, one that has ended and was not through the step that is under way.
+    /// Returns a member that has exited without leaving the step that is in progress.
     pub fn lost_among(&self, has_ended: impl Fn(usize) -> bool) -> Option<usize> {
         self.seat.lost((0..self.board.bells.count()).filter(|&member| has_ended(member)), &self.board)
     }
 }
 
-/// The communicator is freed on this member, which is through with all steps. Whether it was the last of `members`.
+/// Records that this member has freed the communicator and is through with all steps. Returns true for the last of
+/// `members`.
 pub fn depart(block: &FlagBlock, members: usize) -> bool {
-    // AcqRel: whoever is last has all others' accesses behind it.
+    // AcqRel: the last member sees all others' accesses before this.
     let before = block.flag(0, DEPARTED_LINE).fetch_add(1, Ordering::AcqRel);
     before + 1 == members as u64
 }
 
-/// A step to which a member gives nothing, because its data are spoilt: its flag differs from all others', but for
-/// those of members whose data are.
+/// A step to which a member contributes nothing, because its data are spoilt: its flag differs from that of every
+/// member but those whose data are spoilt too.
 #[cold]
 pub fn without_data<'a>(spec: Spec, parts: Parts<'a>) -> (Spec, Parts<'a>) {
     let folding = parts.folding.map(|folding| Folding { count: 0, ..folding });
@@ -312,7 +314,8 @@ mod tests {
     use super::*;
     use hawser_job::plan::flag_payload;
 
-    /// What a half still holds for a reader is the step of this parity before; the other half is the other parity's.
+    /// Each half of the room belongs to one parity; a reader may still need the contribution of that parity's previous
+    /// step.
     #[test]
     fn contributions_go_around_their_half_of_the_room_and_stay_in_it() {
         for room in [2, 3, 5, 16, 17, 64, 1000].map(|local| flag_payload(local, 0)) {

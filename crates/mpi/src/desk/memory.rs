@@ -1,8 +1,8 @@
 //! The memory of a running schedule: its spans as buffers.
 //!
-//! Before it: `run`; after it: `buffer` and `datatype::Scratch`. Lengths were checked when the call began
-//! (`check`) and the schedule was built from them, so that every span lies inside its buffer. In memory of ours that
-//! is checked once more; where the application's ends nobody here knows (`datatype::UserPtr`).
+//! Used by `run`; uses `buffer` and `datatype::Scratch`. Lengths were checked when the call began (`check`) and the
+//! schedule was built from them, so that every span lies inside its buffer. In memory of ours that is checked once
+//! more; the end of the application's memory is not known here (`datatype::UserPtr`).
 
 use hawser_base::{Class, Error, Result, UserMem};
 use hawser_coll::{Buffer as Name, Scratch as Wanted, Span, Unit};
@@ -16,15 +16,15 @@ pub enum Side {
     /// The call has none on this rank.
     #[default]
     None,
-    /// `count` is that of the whole buffer where the schedule names its bytes; else it does not matter.
+    /// `count` is that of the whole buffer where the schedule names its bytes; otherwise it does not matter.
     One { at: UserPtr<'static>, count: u64, datatype: Arc<Datatype> },
     /// MPI_Alltoallw: a type for each rank.
     Typed { at: UserPtr<'static>, datatypes: Arc<[Arc<Datatype>]> },
 }
 
 impl Side {
-    /// Where the data of the block for `rank` begins, which lies at `displ`: in extents, or in bytes where each rank has
-    /// a type of its own.
+    /// The address of the data of the block for `rank`, which lies at `displ`: in extents, or in bytes where each rank
+    /// has a type of its own.
     pub fn data_at(&self, rank: u32, displ: i64) -> UserPtr<'static> {
         match self {
             Side::None => unreachable!("a block of no buffer"),
@@ -39,7 +39,7 @@ impl Side {
 /// Scratch memory above this size is given back after the call, in bytes.
 const KEEP_BYTES: usize = 1 << 20;
 
-/// See the module.
+/// The memory of a running schedule: the call's buffers and temporary memory.
 #[derive(Default)]
 pub struct Memory {
     pub send: Side,
@@ -47,7 +47,7 @@ pub struct Memory {
     /// The reduction's datatype, which scratch elements have.
     pub element: Option<Arc<Datatype>>,
     scratch: Scratch,
-    /// Where each scratch buffer begins, and what it is.
+    /// The offset of each scratch buffer, and the request for it.
     places: Vec<(usize, Wanted)>,
 }
 
@@ -69,12 +69,12 @@ impl Memory {
         Ok(())
     }
 
-    /// No operation uses the temporary memory any more.
+    /// Records that no operation uses the temporary memory any more.
     pub fn scratch_is_free(&mut self) {
         self.scratch.returned();
     }
 
-    /// The call is over, and so are all its operations: its buffers are the application's again.
+    /// Releases the buffers of a call that is over with all its operations: they are the application's again.
     pub fn release(&mut self) {
         self.scratch_is_free();
         (self.send, self.recv, self.element) = (Side::None, Side::None, None);

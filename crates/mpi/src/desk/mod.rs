@@ -1,7 +1,7 @@
-//! The desk of a communicator: the state of its collectives, of which it works on one at a time.
+//! The collective engine (`Desk`) of a communicator: the state of its collectives, of which it runs one at a time.
 //!
-//! Nothing here knows communicators or processes, and nothing waits; that is `collective`'s. Before it: `comm`,
-//! `collective`; after it: `flags`, `memory`, `coll`.
+//! Nothing here knows communicators or processes, and nothing waits; that is `collective`'s part. Used by `comm` and
+//! `collective`; uses `flags`, `memory`, `coll`.
 
 pub mod exchange;
 pub mod flags;
@@ -18,7 +18,7 @@ use memory::Side;
 use run::Run;
 use std::sync::Arc;
 
-/// A communicator's desk, which one thread at a time may use.
+/// A communicator's collective engine, which one thread at a time may use.
 pub struct State(pub LaneCell<Desk>);
 
 impl Default for State {
@@ -27,27 +27,27 @@ impl Default for State {
     }
 }
 
-/// Where one collective at a time is worked on.
+/// The state of a communicator's collectives, of which one at a time is in progress.
 #[derive(Default)]
 pub struct Desk {
-    /// Collectives by messages so far, of each way: every member counts the same.
+    /// The number of collectives by messages so far, for each call form (`Way`); all members count alike.
     pub counts: [u32; 3],
     pub ready: Option<Ready>,
     pub host: Option<Host>,
-    /// Where the members are, if some share a host and some do not.
+    /// The hosts of the members, if some share a host and some do not.
     pub hosts: Option<Hosts>,
     pub run: Run,
 }
 
-/// What is found out at the first collective, and at the first one after a tool has set a parameter.
+/// Figures that are determined at the first collective, and again at the first one after a tool has set a parameter.
 #[derive(Clone, Copy)]
 pub struct Ready {
     pub tuning: Tuning<'static>,
-    /// `param::changes` before.
+    /// The value of `param::changes` before.
     pub changes: u32,
-    /// Nobody forces another algorithm on the collectives that have a short way through flags.
+    /// No parameter forces another algorithm on the collectives that have a fast path through flags.
     pub lean: bool,
-    /// Members compare what they call (`HAWSER_CHECK`).
+    /// Members compare their calls (`HAWSER_CHECK`).
     pub checks: bool,
 }
 
@@ -59,7 +59,7 @@ pub struct Job {
     pub reduction: Option<(Reducer, Arc<Datatype>)>,
 }
 
-/// How a collective is carried out: the three forms of each MPI function.
+/// The call form of a collective: the three forms of each MPI function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
     Blocking,
@@ -67,34 +67,35 @@ pub enum Way {
     Persistent,
 }
 
-/// Tags of each way, as many bits. Those of persistent collectives are kept while the others go on and come round again. Blocking and
-/// nonblocking ones are counted apart: that all members begin both in one order (MPI-5.0 §6.12) programs do not always keep, mpi4py's
-/// own test_ulfm for one, and other libraries do not notice.
+/// The number of tag bits that count the collectives of one call form (`Way`). Persistent collectives keep their tags
+/// while the other counts go on and wrap around. Blocking and nonblocking ones are counted apart, because some programs
+/// do not keep the rule that all members begin both in one order (MPI-5.0 §6.12): mpi4py's own test_ulfm, for one;
+/// other libraries do not notice.
 const TAG_BITS: u32 = 29;
 
 const _: () = assert!((Way::Persistent as i32) < i32::MAX >> TAG_BITS);
 
 impl Desk {
-    /// The flags, for a call that is short enough to go straight to them.
+    /// Returns the flags, for a call that is short enough to use them without a schedule.
     #[inline]
     pub fn lean(&mut self, way: Way) -> Option<&mut Host> {
         let ready = self.ready.as_ref()?;
         if ready.lean && way == Way::Blocking { self.host.as_mut() } else { None }
     }
 
-    /// The same for a call that ranks whose buffers are not as plain plan, and count.
+    /// The same for a call that ranks with less plain buffers run by a schedule, and count: this rank counts it too.
     pub fn lean_and_counted(&mut self, way: Way) -> Option<&mut Host> {
         self.lean(way)?;
         self.next_tag(way);
         self.lean(way)
     }
 
-    /// Whether members compare what they call.
+    /// Tells whether members compare their calls.
     pub fn checks(&self) -> bool {
         self.ready.is_some_and(|ready| ready.checks)
     }
 
-    /// The tag of the next collective by messages.
+    /// Returns the tag of the next collective by messages.
     pub fn next_tag(&mut self, way: Way) -> i32 {
         let count = &mut self.counts[way as usize];
         *count = count.wrapping_add(1);

@@ -1,6 +1,7 @@
-//! One collective under way: its schedule, the memory of its call, the round that it has come to, what has gone wrong.
+//! One collective in progress: its schedule, the memory of its call, its current round, its errors.
 //!
-//! Code that needs a communicator's lane or waits is in `collective::run`. Before it: that; after it: `memory`, `host`.
+//! Code that needs a communicator's lane or waits is in `collective::run`, which uses this module; it uses `memory`,
+//! `host`.
 
 use super::Job;
 use super::exchange::Round;
@@ -15,34 +16,35 @@ use hawser_datatype::Datatype;
 use hawser_p2p::buffer::Buffer;
 use hawser_p2p::task;
 
-/// A step under way.
+/// A communication step in progress.
 pub struct Open {
     pub request: u32,
-    /// With whom.
+    /// The rank at the other end.
     pub rank: u32,
-    /// The bytes of a receive.
+    /// The bytes that a receive expects.
     pub receives: Option<u64>,
 }
 
-/// Where the run stands.
+/// The stage that the run has reached in its round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Stage {
     /// The communication of the round has not begun.
     #[default]
     Begin,
-    /// It is under way.
+    /// The communication is in progress.
     Comms,
-    /// The round's host step is under way.
+    /// The round's shm step is in progress.
     Host(Phase),
     /// Only local steps are left of the round.
     Locals,
 }
 
-/// One collective under way, and the memory that the next one uses again.
+/// One collective in progress, and the memory that the next one uses again.
 #[derive(Default)]
 pub struct Run {
     pub schedule: Schedule,
-    /// The part of the schedule that does not run: the rest, or, while that runs, what came before it, with its sequel.
+    /// The part of the schedule that does not run: the continuation (`Sequel`), or, while that runs, the part before
+    /// it.
     other: Schedule,
     pub memory: Memory,
     reducer: Option<Reducer>,
@@ -50,12 +52,12 @@ pub struct Run {
     pub round: usize,
     pub stage: Stage,
     pub failure: Failure,
-    /// The task that it is, if it is one: what is waited for wakes that.
+    /// The task that the run belongs to, if any: what the run waits for wakes it.
     pub task: Option<task::Id>,
 }
 
 impl Run {
-    /// Begins the schedule on a call's buffers: its memory is set aside.
+    /// Begins the schedule on a call's buffers, and sets its memory aside.
     pub fn begin(&mut self, job: Job) -> Result<()> {
         debug_assert!(self.open.is_empty());
         let Job { send, recv, reduction } = job;
@@ -67,11 +69,12 @@ impl Run {
         Ok(())
     }
 
-    /// The rounds are over: true if others have told this rank what the rest is planned from, and there is a rest, which runs now.
+    /// Continues after the last round: true if others have sent this rank the lengths from which a continuation is
+    /// planned; that runs now.
     pub fn go_on(&mut self) -> bool {
         let Some(sequel) = self.schedule.sequel() else { return false };
         let mut bytes = vec![0; sequel.told.count as usize];
-        // After a failure nobody knows what lies there.
+        // After a failure the contents of that memory are unknown.
         if self.failure.first.is_none() {
             self.memory.bytes(&sequel.told).read(&mut bytes);
         }
@@ -91,18 +94,18 @@ impl Run {
         !self.schedule.is_empty()
     }
 
-    /// A block that is left out, for which nobody waits.
+    /// Returns the error of a block that is left out, for which no rank waits.
     pub fn misfit(&self) -> Option<Error> {
         let Misfit { from, told, expected } = self.schedule.misfit()?;
         Some(too_short(&format!("rank {from}"), told, expected))
     }
 
-    /// Only then may its memory go: a step under way has a view of it.
+    /// Checks that no step is open; only then may the run's memory be freed, since a step in progress has a view of it.
     pub fn no_operation_is_open(&self) {
         assert!(self.open.is_empty(), "{} steps of a collective are under way at its end", self.open.len());
     }
 
-    /// The run is over: what the call returns. Its buffers are let go.
+    /// Ends the run: returns the call's result, and releases its buffers.
     pub fn finish(&mut self) -> Result<()> {
         self.no_operation_is_open();
         self.memory.release();
@@ -113,7 +116,7 @@ impl Run {
         self.failure.first.take().map_or(Ok(()), Err)
     }
 
-    /// The round as an exchange, if it is one.
+    /// Returns the round as an exchange, if it is one.
     pub fn exchange(&mut self) -> Option<(Exchange, Round<'_>)> {
         let is_spoilt = self.failure.spoilt;
         let (step, round) = Round::of(self.schedule.round(self.round).comms, &mut self.memory, self.reducer.as_ref())?;
@@ -139,7 +142,7 @@ impl Run {
         ended.is_some()
     }
 
-    /// The round's host step and its data; from a rank whose data are spoilt nothing, which the others notice.
+    /// The round's shm step and its data; a rank whose data are spoilt contributes nothing, which the others notice.
     pub fn host_data<'a>(&'a mut self, element: Option<&'a Datatype>) -> (Spec, Parts<'a>) {
         let is_spoilt = self.failure.spoilt;
         let (kind, parts) = self.host_parts(element);
@@ -147,7 +150,7 @@ impl Run {
         if is_spoilt { host::without_data(spec, parts) } else { (spec, parts) }
     }
 
-    /// The same as it is planned.
+    /// The same, as it is planned.
     fn host_parts<'a>(&'a mut self, element: Option<&'a Datatype>) -> (Kind, Parts<'a>) {
         let step = host_step_of(&self.schedule, self.round).expect("the round's only step");
         let ahead = self.schedule.contributed_after(self.round);
@@ -210,12 +213,13 @@ pub fn host_step_of(schedule: &Schedule, round: usize) -> Option<HostStep> {
     }
 }
 
-/// What has gone wrong in a run.
+/// The errors of a run.
 #[derive(Default)]
 pub struct Failure {
     /// The error that its call returns.
     pub first: Option<Error>,
-    /// Data are missing, of a rank that has ended or of one that lacks such data itself: nothing made of them is sent.
+    /// Data are missing, of a rank that has ended or of one that lacks such data itself: nothing derived from them is
+    /// sent.
     pub spoilt: bool,
 }
 
@@ -225,20 +229,21 @@ impl Failure {
         self.first.get_or_insert(error);
     }
 
-    /// Members did not agree on a host step: what it was to bring is missing.
+    /// Records that members did not agree on a shm step: its result is missing.
     pub fn note_mismatch(&mut self, error: Error) {
         self.spoilt = true;
         self.note(error);
     }
 
-    /// A message with `rank` failed, which had room for `receives` bytes if it was to be received. A byte where none is
-    /// expected is what a rank sends that could not meet all others.
+    /// Records that a message with `rank` failed; it had room for `receives` bytes if it was a receive. A rank that
+    /// could not meet all others sends one byte where none is expected.
     pub fn note_failed(&mut self, class: Class, rank: &str, receives: Option<u64>) {
         self.spoilt |= class == Class::Truncate && receives == Some(0);
         self.note(failed(class, rank, receives));
     }
 
-    /// A message of `rank` had `got` bytes. An empty one in place of data is what a rank sends that has none.
+    /// Records that a message of `rank` had `got` bytes. A rank that lacks its data sends an empty message in their
+    /// place.
     pub fn note_length(&mut self, rank: impl FnOnce() -> String, got: u64, expected: u64) {
         if got != expected {
             self.spoilt |= got == 0;

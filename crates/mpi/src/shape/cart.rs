@@ -1,10 +1,10 @@
 //! Grids: coordinates and ranks, shifts, sub-grids (MPI-5.0 §8.5.1).
 //!
-//! Ranks are in row-major order: the last coordinate counts fastest. Before it: `topology`; after it: nothing.
+//! Ranks are in row-major order: the last coordinate counts fastest. Used by `topology`.
 
 use hawser_base::{Class, Error, Result};
 
-/// See the module. The product of the dimensions is a number of ranks.
+/// A grid. The product of the dimensions is a number of ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cart {
     dims: Vec<Dim>,
@@ -57,7 +57,7 @@ impl Cart {
         self.dims.iter().zip(coords).fold(0, |rank, (dim, at)| rank * dim.size + at)
     }
 
-    /// MPI_Cart_rank: coordinates of periodic dimensions may lie outside (MPI_ERR_ARG in others).
+    /// MPI_Cart_rank: coordinates of periodic dimensions may be outside (MPI_ERR_ARG in others).
     pub fn rank(&self, coords: &[i32]) -> Result<u32> {
         let mut inside = Vec::with_capacity(self.dims.len());
         for (i, (dim, &at)) in self.dims.iter().zip(coords).enumerate() {
@@ -77,7 +77,7 @@ impl Cart {
         Some(self.rank_at(&there))
     }
 
-    /// MPI_Cart_shift: whom `rank` receives from and sends to (MPI_ERR_TOPOLOGY, MPI_ERR_ARG).
+    /// MPI_Cart_shift: the ranks that `rank` receives from and sends to (MPI_ERR_TOPOLOGY, MPI_ERR_ARG).
     pub fn shift(&self, rank: u32, direction: i32, steps: i32) -> Result<[Option<u32>; 2]> {
         if self.dims.is_empty() {
             return Err(Error::new(Class::Topology, "a grid without dimensions has no direction to shift in"));
@@ -90,7 +90,7 @@ impl Cart {
         Ok([self.step(&coords, dim, -steps), self.step(&coords, dim, steps)])
     }
 
-    /// Of each dimension the neighbours below and above.
+    /// The neighbours below and above in each dimension.
     pub fn neighbors(&self, rank: u32) -> Vec<Option<u32>> {
         let coords = self.coords(rank);
         (0..self.dims.len()).flat_map(|dim| [-1, 1].map(|steps| self.step(&coords, dim, steps))).collect()
@@ -113,7 +113,7 @@ impl Cart {
 }
 
 impl Dim {
-    /// A coordinate, moved inside where there is a period.
+    /// A coordinate; moved inside if the dimension is periodic.
     fn place(&self, at: i64) -> Option<u32> {
         let size = i64::from(self.size);
         match (0..size).contains(&at) {

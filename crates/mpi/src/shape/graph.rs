@@ -1,13 +1,13 @@
 //! Graphs that every rank knows as a whole (MPI-5.0 §8.5.3).
 //!
-//! Before it: `topology`; after it: nothing.
+//! Used by `topology`.
 
 use hawser_base::{Class, Error, Result};
 
-/// See the module: MPI's `index` and `edges`.
+/// A graph: MPI's `index` and `edges`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
-    /// Where the neighbours of each node end in `edges`.
+    /// The end of each node's neighbours in `edges`.
     index: Vec<u32>,
     edges: Vec<u32>,
 }

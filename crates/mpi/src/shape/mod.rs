@@ -1,6 +1,6 @@
 //! The shapes of virtual topologies, as one rank of a communicator has them: data and arithmetic (MPI-5.0 chapter 8).
 //!
-//! How communicators get one is in `topology`. Before it: `comm`, `topology`; after it: nothing.
+//! Communicators get theirs in `topology`. Used by `comm`, `topology`.
 
 pub mod cart;
 pub mod graph;
@@ -28,7 +28,7 @@ pub struct Near {
     pub destinations: Vec<Option<u32>>,
 }
 
-/// What a rank's `Near` does not say; weights are in its order. Unweighted edges have no weights.
+/// The weights of a rank's edges, in the order of its `Near`. Unweighted edges have no weights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DistGraph {
     pub source_weights: Option<Vec<u32>>,

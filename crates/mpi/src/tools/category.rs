@@ -1,12 +1,12 @@
-//! Categories: a tree of what belongs together (MPI-5.0 §15.3.9). It never changes.
+//! Categories: a tree of variables that belong together (MPI-5.0 §15.3.9). It never changes.
 //!
-//! Before it: `abi::tool`.
+//! Used by `abi::tool`.
 
 use super::{at, named, with};
 use hawser_base::Result;
 use std::ops::Range;
 
-/// See the module.
+/// A category of variables.
 pub(super) struct Category {
     pub name: &'static str,
     pub about: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct Category {
     pub pvars: Range<usize>,
 }
 
-/// What is in a category.
+/// The kinds of members of a category.
 #[derive(Clone, Copy)]
 pub enum Member {
     Cvar,
@@ -25,7 +25,7 @@ pub enum Member {
     Category,
 }
 
-/// What MPI_T_category_get_info tells.
+/// The results of MPI_T_category_get_info.
 pub struct Info {
     pub name: &'static str,
     pub about: &'static str,

@@ -1,9 +1,9 @@
 //! Control variables: the parameters (MPI-5.0 §15.3.6).
 //!
-//! What a tool writes before MPI_Init goes before the environment; afterwards those can be written that are looked at
-//! again (`param::Read`). It must never take a value that the environment could not have.
+//! A value that a tool writes before MPI_Init overrides the environment; afterwards only parameters that are read again
+//! (`param::Read`) can be written. It must never take a value that the environment could not have.
 //!
-//! Before it: `abi::tool`; after it: `base::param`.
+//! Used by `abi::tool`; uses `base::param`.
 
 use super::{Id, at, enumeration, named, no_handle, with};
 use crate::process;
@@ -19,7 +19,7 @@ pub const TEXT_ROOM: usize = 1024;
 /// A number for an empty text.
 const EMPTY: i64 = -1;
 
-/// What MPI_T_cvar_get_info tells.
+/// The results of MPI_T_cvar_get_info.
 pub struct Info {
     pub name: &'static str,
     pub about: String,
@@ -36,7 +36,7 @@ pub enum Value {
     Int(i32),
     /// MPI_COUNT
     Count(i64),
-    /// MPI_CHAR, so many as `TEXT_ROOM`.
+    /// MPI_CHAR, `TEXT_ROOM` of them.
     Text(Vec<u8>),
 }
 
@@ -112,7 +112,7 @@ pub fn read(id: Id) -> Result<Value> {
     })
 }
 
-/// Writes what `value` reads from the tool's buffer, in the C type of the datatype that it is told.
+/// Writes the value that `value` reads from the tool's buffer, in the C type of the datatype passed to it.
 pub fn write(id: Id, value: impl FnOnce(Handle) -> Value) -> Result<()> {
     let param = find(id)?;
     if param.read == Read::AtStart && stage::was_initialized() {

@@ -1,6 +1,6 @@
 //! Enumerations: the words that stand for the numbers of a control variable (MPI-5.0 §15.3.5).
 //!
-//! Each belongs to one parameter and has its name; the value of a word is its place. Before it: `abi::tool`.
+//! Each belongs to one parameter and has its name; the value of a word is its place. Used by `abi::tool`.
 
 use super::{Catalog, FIRST, Id, no_handle, with};
 use hawser_base::param::{Kind, Param};
@@ -30,7 +30,7 @@ fn find(catalog: &Catalog, id: Id) -> Result<(&'static str, &'static [&'static s
     param.and_then(|param| Some((param.name, words(param)?))).ok_or_else(|| no_handle(id))
 }
 
-/// How many values it has, and its name.
+/// The number of values of an enumeration, and its name.
 pub fn info(id: Id) -> Result<(usize, &'static str)> {
     with(|catalog, _| find(catalog, id).map(|(name, words)| (words.len(), name)))
 }

@@ -1,11 +1,11 @@
-//! The tool information interface MPI_T (MPI-5.0 chapter 15): what variables there are, and who uses them.
+//! The tool information interface MPI_T (MPI-5.0 chapter 15): the variables, and the tools that use them.
 //!
 //! It is there before MPI_Init and after MPI_Finalize, for any thread at any time, whatever level MPI was initialised
 //! with: all of its own state is under one lock, and of the rest of MPI it reads words that are meant to be read from
-//! outside. It must never enter a lane, nor call an error handler. There are no events: no moment of this library is
-//! told by a callback.
+//! outside. It must never enter a lane, nor call an error handler. There are no events: this library reports nothing by
+//! callback.
 //!
-//! Before it: `abi::tool`; after it: `cvar` (parameters), `pvar` (counters), `category`, `enumeration`.
+//! Used by `abi::tool`; uses `cvar` (parameters), `pvar` (counters), `category`, `enumeration`.
 
 pub mod category;
 pub mod cvar;
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
-/// A category and what is in it; `node` brings them, parents first.
+/// A category and its contents; `node` makes them, parents first.
 pub struct Group {
     pub name: &'static str,
     pub about: &'static str,
@@ -38,15 +38,15 @@ struct Catalog {
 
 static CATALOG: OnceLock<Catalog> = OnceLock::new();
 
-/// The name of a handle or session: never given twice, so that a freed one finds nothing.
+/// The name of a handle or session: never reused, so that a freed one finds nothing.
 pub type Id = u64;
 
-/// MPI_T_PVAR_ALL_HANDLES, where a handle is asked for. 0 is no handle at all.
+/// MPI_T_PVAR_ALL_HANDLES, for calls that take a handle. 0 is no handle at all.
 pub const ALL_HANDLES: Id = 1;
-/// What a tool opens counts from here, above the numbers of enumerations.
+/// Ids of what a tool opens count from here, above the numbers of enumerations.
 const FIRST: Id = 1 << 16;
 
-/// What tools have open.
+/// The objects that tools have open.
 struct State {
     /// Calls of MPI_T_init_thread without their MPI_T_finalize.
     uses: u32,
@@ -81,7 +81,7 @@ impl Catalog {
     }
 }
 
-/// Where the new ones stand.
+/// Appends `new`, and returns its indices.
 fn append<T>(to: &mut Vec<T>, new: Vec<T>) -> Range<usize> {
     let from = to.len();
     to.extend(new);
@@ -92,7 +92,7 @@ fn locked() -> std::sync::MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// MPI_T_init_thread. `groups` says what there is, when it is asked for the first time.
+/// MPI_T_init_thread. `groups` returns the variables; it is called the first time.
 pub fn init(groups: impl FnOnce() -> Vec<Group>) {
     let mut state = locked();
     state.uses += 1;
@@ -111,7 +111,7 @@ pub fn finalize() -> Result<()> {
     })
 }
 
-/// Refuses what is called while the interface is not initialised.
+/// Refuses a call while the interface is not initialised.
 pub fn check() -> Result<()> {
     with(|_, _| Ok(()))
 }
@@ -127,13 +127,13 @@ fn with<R>(f: impl FnOnce(&'static Catalog, &mut State) -> Result<R>) -> Result<
     }
 }
 
-/// What has an index. `what` names it in the singular.
+/// Returns the item at an index. `what` names it in the singular.
 fn at<'a, T>(all: &'a [T], index: i32, what: &str) -> Result<&'a T> {
     let wrong = || Error::new(Class::ToolInvalidIndex, format!("there is no {what} {index}; there are {}", all.len()));
     usize::try_from(index).ok().and_then(|index| all.get(index)).ok_or_else(wrong)
 }
 
-/// The index of what has a name.
+/// The index of the item with a name.
 fn named(mut names: impl Iterator<Item = impl AsRef<str>>, name: &[u8], what: &str) -> Result<usize> {
     let wrong = || {
         let name = String::from_utf8_lossy(name);

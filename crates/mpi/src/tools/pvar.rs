@@ -1,9 +1,9 @@
 //! Performance variables: the rank's counters and the lengths of its queues (MPI-5.0 §15.3.7).
 //!
-//! A handle of a counter adds up what is counted while it runs, so that no session sees another one's resets; the
-//! counters themselves nobody writes but the rank. Lengths are as they are. Everything is 0 until MPI_Init.
+//! A handle of a counter adds up what is counted while it runs, so that no session sees another one's resets; only the
+//! rank writes the counters themselves. Lengths are read as they are. Everything is 0 until MPI_Init.
 //!
-//! Before it: `abi::tool`; after it: `job::counters`, `matching::QueueLengths`.
+//! Used by `abi::tool`; uses `job::counters`, `matching::QueueLengths`.
 
 use super::{ALL_HANDLES, Id, State, at, named, no_handle, with};
 use crate::process;
@@ -17,7 +17,7 @@ use hawser_job::counters::{Entry, Unit};
 use hawser_p2p::matching::QueueLengths;
 use std::collections::BTreeMap;
 
-/// See the module.
+/// A performance variable.
 pub struct Variable {
     name: String,
     about: String,
@@ -29,7 +29,7 @@ pub struct Variable {
 enum Source {
     /// A counter's slot.
     Counter(usize, Unit),
-    /// Of all lanes together.
+    /// A queue length, summed over all lanes.
     Length(fn(&QueueLengths) -> u32),
 }
 
@@ -78,7 +78,7 @@ impl Variable {
         matches!(self.source, Source::Counter(..))
     }
 
-    /// What the rank has counted so far.
+    /// The rank's count so far.
     fn now(&self) -> u64 {
         let Some(process) = process::any() else { return 0 };
         match self.source {
@@ -101,7 +101,7 @@ fn identifier(text: &str) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join("_").to_ascii_lowercase()
 }
 
-/// What MPI_T_pvar_get_info tells.
+/// The results of MPI_T_pvar_get_info.
 pub struct Info {
     pub name: &'static str,
     pub about: &'static str,
@@ -122,14 +122,14 @@ pub enum Value {
     Double(f64),
 }
 
-/// What a tool measures with.
+/// A session of a tool: its handles.
 #[derive(Default)]
 pub(super) struct Session(BTreeMap<Id, Meter>);
 
-/// A handle: what its variable has counted while it ran.
+/// A handle: the count of its variable while it ran.
 struct Meter {
     variable: &'static Variable,
-    /// What the variable counted when it was started, while it runs.
+    /// The count at the variable's start, while it runs.
     since: Option<u64>,
     sum: u64,
 }
@@ -222,7 +222,7 @@ pub fn open_session() -> Result<Id> {
     })
 }
 
-/// Its handles go with it.
+/// Closes a session with its handles.
 pub fn close_session(id: Id) -> Result<()> {
     with(|_, state| state.sessions.remove(&id).map(drop).ok_or_else(|| no_session(id)))
 }
@@ -255,7 +255,7 @@ fn one<R>(session: Id, id: Id, f: impl FnOnce(&mut Meter) -> Result<R>) -> Resul
     with(|_, state| f(self::session(state, session)?.0.get_mut(&id).ok_or_else(|| no_handle(id))?))
 }
 
-/// The same with all handles that can be changed, if all are asked for.
+/// The same with all handles that can be changed, for MPI_T_PVAR_ALL_HANDLES.
 fn each(session: Id, id: Id, f: impl Fn(&mut Meter) -> Result<()>) -> Result<()> {
     if id != ALL_HANDLES {
         return one(session, id, f);
@@ -285,7 +285,7 @@ pub fn read_and_reset(session: Id, id: Id) -> Result<Value> {
     one(session, id, |meter| Ok(meter.variable.value(meter.take()?)))
 }
 
-/// Writes what `value` reads from the tool's buffer, in the C type of the datatype that it is told.
+/// Writes the value that `value` reads from the tool's buffer, in the C type of the datatype passed to it.
 pub fn write(session: Id, id: Id, value: impl FnOnce(Handle) -> Value) -> Result<()> {
     one(session, id, |meter| {
         meter.check(Class::ToolPvarNoWrite)?;

@@ -111,7 +111,7 @@ fn performance_variables_have_plain_names_and_are_found_by_them() {
     assert_eq!(class(pvar::info(-1).map(drop)), Some(Class::ToolInvalidIndex));
 }
 
-/// With no process nothing is counted: what stands in a handle was written.
+/// Without a process nothing is counted: the values in a handle were written.
 #[test]
 fn handles_belong_to_their_session() {
     use pvar::Value::*;

@@ -4,7 +4,7 @@
 //! and the smallest is the least possible; of products with the same one, that with the largest last dimension,
 //! and then the smallest first. So does MPICH (compared for every number up to 3000 in 2 to 6 dimensions).
 //!
-//! Before it: `abi::topology`; after it: nobody.
+//! Used by `abi::topology`.
 
 use hawser_base::{Class, Error, Result};
 
@@ -65,7 +65,7 @@ struct Search {
 }
 
 impl Search {
-    /// Goes on with `rest`, which is to be the product of `count` factors of at most `most`.
+    /// Continues with `rest`, which is to be the product of `count` factors of at most `most`.
     fn choose(&mut self, rest: u32, count: usize, most: u32) {
         if count == 0 {
             self.judge();
@@ -103,7 +103,7 @@ fn spread(dims: &[u32]) -> u32 {
     dims[0] - dims[dims.len() - 1]
 }
 
-/// Whether `dim` to the power of `count` is at least `n`.
+/// Tells whether `dim` to the power of `count` is at least `n`.
 fn power_reaches(dim: u32, count: usize, n: u32) -> bool {
     let mut power = 1u64;
     (0..count).any(|_| {
@@ -112,7 +112,7 @@ fn power_reaches(dim: u32, count: usize, n: u32) -> bool {
     }) || n <= 1
 }
 
-/// The largest number whose power is at most `n`, or one more: rounding is the caller's to bear.
+/// The largest number whose power is at most `n`, or one more: the caller must allow for rounding.
 fn root(n: u32, count: usize) -> u32 {
     f64::from(n).powf(1.0 / count as f64).ceil() as u32
 }
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(dims(7, vec![0, 3, 0]).unwrap_err().class(), Class::Dims);
     }
 
-    /// What MPICH 5.0.2 answers where rules differ.
+    /// The results of MPICH 5.0.2 where rules differ.
     #[test]
     fn ties_are_broken_as_mpich_does() {
         let cases: [(i32, &[i32]); 13] = [
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Numbers with the most divisors, in as many dimensions as programs ask for.
+    /// Numbers with the most divisors, in as many dimensions as programs use.
     #[test]
     fn large_numbers_are_quick() {
         for ranks in [735_134_400, i32::MAX, 1 << 30, 2_095_133_040] {

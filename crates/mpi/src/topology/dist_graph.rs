@@ -1,7 +1,6 @@
 //! Graphs of which each rank knows the edges that enter and leave it (MPI-5.0 §8.5.4, §8.5.5).
 //!
-//! Before it: `abi::topology`; after it: `placement`, `make`, and `collective::team`, by which ranks tell each
-//! other of edges.
+//! Used by `abi::topology`; uses `placement`, `make`, and `collective::team`, by which ranks exchange edges.
 
 use super::{make, old_comm, placement};
 use crate::collective::team::Venue;
@@ -68,9 +67,10 @@ pub fn create(comm: Handle, leaving: Leaving<'_>, reorder: bool) -> Result<Handl
     finish(process, NAME, &old, node, leaving.weights.is_some(), reorder)
 }
 
-/// A neighbour and a weight in a word; the top bit of the upper half says at which end of the edge the rank is that reads it.
+/// A neighbour and a weight in a word; the top bit of the upper half tells at which end of the edge the reading rank
+/// is.
 const ENTERS: u64 = 1 << 63;
-/// Nobody, among ranks, which are below 2^31.
+/// A value that is no rank: ranks are below 2^31.
 const NOBODY: u64 = (1 << 31) - 1;
 
 fn encode(peer: Option<u32>, weight: u32) -> u64 {
@@ -82,7 +82,7 @@ fn decode(word: u64) -> (Option<u32>, u32) {
     ((peer != NOBODY).then_some(peer as u32), word as u32)
 }
 
-/// What each rank has to hear of edges: (MPI_ERR_ARG, MPI_ERR_RANK).
+/// The edges that each rank must receive: (MPI_ERR_ARG, MPI_ERR_RANK).
 fn spread(leaving: &Leaving<'_>, size: u32) -> Result<Vec<Vec<u64>>> {
     let mut words = vec![Vec::new(); size as usize];
     let rank = |name: &str, i: usize, rank: i32| match u32::try_from(rank) {
@@ -108,7 +108,7 @@ fn list(comm: &Comm, edges: &Edges<'_>) -> Result<List> {
     let one = |(i, &rank): (usize, &i32)| {
         let peer = match u32::try_from(rank) {
             Ok(rank) if rank < comm.size() => Some(rank),
-            // MPI does not speak of it, and MPICH takes it.
+            // MPI does not mention it, and MPICH accepts it.
             _ if rank == PROC_NULL => None,
             _ => return Err(no_rank(edges.name, i, rank, comm.size())),
         };

@@ -1,6 +1,6 @@
 //! Graphs that every rank knows as a whole (MPI-5.0 §8.5.3, §8.5.5).
 //!
-//! Before it: `abi::topology`; after it: `placement`, and `make`.
+//! Used by `abi::topology`; uses `placement`, and `make`.
 
 use super::{make, mapped, old_comm, placement};
 use crate::comm::Comm;

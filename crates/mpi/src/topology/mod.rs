@@ -1,8 +1,8 @@
 //! Virtual topologies (MPI-5.0 chapter 8): grids, graphs, and graphs of which each rank knows its own edges.
 //!
-//! A communicator has one topology or none; a duplicate has the same one, and what is split off has none. Ranks
-//! that keep to one host are placed by `placement`. Before it: `abi::topology`; after it: `comm_create`, and
-//! `collective::neighbor`, which asks for a rank's neighbours.
+//! A communicator has one topology or none; a duplicate has the same one, and a communicator that is split off has
+//! none. Ranks that keep to one host are placed by `placement`. Used by `abi::topology`, and by `collective::neighbor`
+//! for a rank's neighbours; uses `comm_create`.
 
 pub mod cart;
 pub mod dims;

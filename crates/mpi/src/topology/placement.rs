@@ -1,10 +1,10 @@
-//! Where reordering puts ranks: those of one host close together in the topology, so that less crosses the network.
+//! Placement of reordered ranks: those of one host close together in the topology, so that less crosses the network.
 //!
-//! Every rank computes the same order from the hosts of all, which its host's segment tells, and the whole topology. Candidates are judged by the
-//! weight of the edges between hosts, and the order stays as it is where none is better; on one host it always does.
-//! The first ranks of the communicator take part, as without reordering.
+//! Every rank computes the same order from the whole topology and the hosts of all, which it reads in its host's
+//! segment. Candidates are compared by the weight of the edges between hosts, and the order stays as it is if none is
+//! better; on one host it always does. The first ranks of the communicator take part, as without reordering.
 //!
-//! Before it: `cart`, `graph`, `dist_graph`; after it: `job::Segment`.
+//! Used by `cart`, `graph`, `dist_graph`; uses `job::Segment`.
 
 use crate::comm::Comm;
 use crate::process::Process;
@@ -54,7 +54,7 @@ fn best(hosts: &[u32], edges: &[Edge], candidates: impl Iterator<Item = Vec<u32>
     };
     let unchanged: Vec<u32> = (0..hosts.len() as u32).collect();
     let weighed = std::iter::once(unchanged).chain(candidates).map(|order| (crossing(&order), order));
-    // Of equals the first.
+    // The first of equal ones.
     weighed.reduce(|best, next| if next.0 < best.0 { next } else { best }).map_or_else(Vec::new, |(_, order)| order)
 }
 
@@ -97,12 +97,13 @@ impl Members {
 /// Takes `count` more places.
 fn grow(near: &[Vec<(u32, u32)>], taken: &mut [bool], count: usize, walk: &mut Vec<u32>) {
     let mut bound = vec![0u64; near.len()];
-    // Those that are bound to the part, the most first; of equals the lowest. What has become more is in it twice.
+    // Places next to the part, those with the most edges into it first; of equal ones the lowest. A place whose edges
+    // have become more is in it twice.
     let mut rim = BinaryHeap::new();
     for _ in 0..count {
         let most = std::iter::from_fn(|| rim.pop()).map(|(_, std::cmp::Reverse(place))| place);
         let next = most.into_iter().find(|&place: &u32| !taken[place as usize]);
-        // A part that has no more neighbours goes on where the fewest edges leave what is free.
+        // A part that has no more neighbours continues at the place with the fewest free neighbours.
         let free = |place: u32| near[place as usize].iter().filter(|(other, _)| !taken[*other as usize]).count();
         let corner = || (0..near.len() as u32).filter(|&p| !taken[p as usize]).min_by_key(|&p| (free(p), p));
         let place = next.or_else(corner).expect("a place for each rank");

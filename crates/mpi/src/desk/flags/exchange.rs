@@ -1,9 +1,10 @@
-//! Exchanges: a step in which some members give and some take, each from slots that its call names.
+//! An exchange is a step in which some members write their slots and some read slots that their call names.
 //!
-//! A giver writes its slot, raises its flag and lends the slot to its readers; a taker waits for each flag in turn. So who
-//! only gives goes on at once, and who takes waits for its givers alone. Words and orders are those of `flags`: (A) for the
-//! contribution, (D) before a slot is written again. Who waits for all others' flags knows besides that all have entered
-//! this step, hence left the one before: where every step is like that nobody looks at progress.
+//! A writer fills its slot, raises its flag and lends the slot to its readers; a reader waits for each source's flag in
+//! turn. So a member that only writes continues at once, and a reader waits for its sources alone. Words and memory
+//! orders are those of `flags`: (A) for the contribution, (D) before a slot is written again. A member that has waited
+//! for all others' flags knows that all have entered this step, and so have left the one before: where every step is
+//! like that, no member reads the progress words. Used by `desk::exchange` and `desk::host`.
 
 use super::{Board, EXCHANGE, Ended, Phase, Seat, Slot, Whom, Word, entered, flag_of, left};
 use std::sync::atomic::Ordering::Release;
@@ -11,19 +12,19 @@ use std::sync::atomic::Ordering::Release;
 /// An exchange as a member's call describes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exchange {
-    /// Bytes that this member gives, below `BYTES_MAX`.
+    /// Bytes that this member contributes, below `BYTES_MAX`.
     pub bytes: u32,
-    /// Who may take from this member's slot; it gives nothing if nobody may.
+    /// The members that may read this member's slot; if none may, nothing is written.
     pub readers: Whom,
-    /// From whom it takes. `All`: its takings name each other member.
+    /// The members whose slots this one reads. `All`: `Moves::source` names each other member.
     pub sources: Whom,
 }
 
-/// Where a taking takes from.
+/// The slot that a read takes its data from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Source {
     pub member: usize,
-    /// What that member gives.
+    /// The bytes of that member's contribution.
     pub bytes: u32,
 }
 
@@ -31,14 +32,14 @@ pub struct Source {
 pub trait Moves {
     /// Writes this member's contribution into its slot.
     fn put(&mut self, slot: Slot);
-    /// The taking of this number, if there are so many.
+    /// The read of this number, if there is one.
     fn source(&self, number: usize) -> Option<Source>;
-    /// Takes it out of its slot.
+    /// Copies its data out of the slot.
     fn take(&mut self, number: usize, slot: Slot);
 }
 
 impl Seat {
-    /// As `poll`.
+    /// Advances an exchange, as `poll` does a step.
     #[inline]
     pub fn exchange(
         &mut self,
@@ -81,8 +82,8 @@ impl Seat {
         if step.sources == Whom::All && ended == Ended::Well {
             self.all_left = self.epoch - 1;
         }
-        // Those whose slots we read may come to wait until we have left. In a pair nobody needs it: the other's slot is
-        // free once it sees our next flag.
+        // The owners of the slots that we read may come to wait until we have left. In a pair neither needs it: the
+        // other's slot is free once it sees our next flag.
         let is_pair = self.members == 2 && (step.readers, step.sources) == (Whom::All, Whom::All);
         board.wake(if is_pair { Whom::Nobody } else { step.sources });
         self.epoch += 1;
