@@ -234,7 +234,7 @@ fn what_is_sent_to_a_user_that_is_not_open_there_waits_for_it_and_for_nobody_els
             "the user that was opened late",
         );
         assert!(is_run(pm_there.of(0), 400) && is_run(mad_there.of(0), 500), "to {to}");
-        // And the other direction; the receiver has not polled for it yet.
+        // And the other direction, for which no open request has been sent yet.
         let mut back = 0;
         until(
             || {
