@@ -80,8 +80,8 @@ impl<T> Page<T> {
         place.wrapping_sub(usize::from(self.first))
     }
 
-    /// Extends the page to a place: to that alone if it is the first, otherwise to twice its extent, so that a page
-    /// whose peers are used one by one is seldom moved.
+    /// Extends the page to a place: to that alone if it is the first, otherwise by at least as many entries as it has,
+    /// within the page, so that a page whose peers are used one by one is seldom moved.
     fn grow(&mut self, place: usize, blank: &T)
     where
         T: Clone,

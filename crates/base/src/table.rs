@@ -227,7 +227,7 @@ impl<T> Deref for Ref<'_, T> {
     type Target = T;
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: a reference is counted, so the value is there and nobody writes it.
+        // SAFETY: a reference is counted, so the value is there and no thread writes it.
         unsafe { (*self.slot.value.get()).as_ref().unwrap_unchecked() }
     }
 }

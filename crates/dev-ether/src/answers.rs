@@ -57,7 +57,7 @@ fn text(ends: &Ends, reach: impl Fn(u8) -> Reach) -> String {
         let v6 = port.address().ip().is_some_and(|ip| ip.is_ipv6());
         let _ = write!(text, "{}{} {answered} of {tried}", port.name(), if v6 { " over IPv6" } else { "" });
         if bulk > 0 {
-            // Where no further sockets could be opened, paths of several flows used the first one.
+            // If no further sockets could be opened, paths of several flows used the first one.
             let _ = match (flows as usize).min(port.flows()) {
                 0 | 1 => write!(text, " (best for bulk to {bulk})"),
                 flows => write!(text, " (best for bulk to {bulk}, by {flows} flows)"),

@@ -18,7 +18,7 @@ impl<T: Default> Default for ByLane<T> {
 }
 
 impl<T: Default> ByLane<T> {
-    /// Makes room for `lanes` lanes, at least.
+    /// Extends it to at least `lanes` lanes.
     pub fn grow(&mut self, lanes: usize) {
         let further = lanes.saturating_sub(LANES).max(self.further.len());
         self.further.resize_with(further, T::default);

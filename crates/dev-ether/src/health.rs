@@ -189,7 +189,7 @@ mod tests {
         assert_eq!((port.is_open(), port.fault_of_nic()), (true, None));
         port.nic = Some(1 << 30);
         assert_eq!(port.fault_of_nic(), Some(Fault::NoNic));
-        // Where the socket could not be bound to the interface, the address may be at another one by now.
+        // If the socket could not be bound to the interface, the address may be at another one by now.
         port.is_bound = false;
         assert_eq!(port.fault_of_nic(), None);
         // An address of TEST-NET-1 (RFC 5737), which no interface has.

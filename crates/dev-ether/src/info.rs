@@ -11,8 +11,8 @@ use crate::wishes::{Method, Wishes};
 use hawser_os::interfaces::Interface;
 use hawser_os::offloads;
 
-/// The offloads that affect the speed of frames, by their names in `ethtool -k`. Where the NIC makes no checksums,
-/// older kernels take no runs of UDP (`port::udp`).
+/// The offloads that affect the speed of frames, by their names in `ethtool -k`. If the NIC makes no checksums, older
+/// kernels take no runs of UDP (`port::udp`).
 const OFFLOADS: [&str; 10] = [
     "tx-udp-segmentation",
     "tx-tcp-segmentation",

@@ -39,7 +39,7 @@ impl Parting {
         Parting { ends: lives.reader(), serves, leaving, since_ns: 0, turns: 0, gone, told }
     }
 
-    /// Makes room for `lanes` lanes.
+    /// Extends it to `lanes` lanes.
     pub fn grow(&mut self, lanes: usize) {
         self.told.grow(lanes);
     }

@@ -97,7 +97,7 @@ impl Trial<'_> {
     /// Tries a method at one address, or at the NIC itself.
     fn at(&mut self, method: Method, local: Option<&Network>, spare: bool) {
         let ip = local.map(|local| local.ip);
-        // Where the NIC's queues are ours, packet adds nothing.
+        // If the NIC's queues are ours, packet adds nothing.
         let does_for = |attempt: &Attempt| attempt.method.stand_in() == Some(method) && attempt.ip == ip;
         if !self.attempts.iter().any(|attempt| attempt.made.is_ok() && does_for(attempt)) {
             let made = self.open(method, local).and_then(long_enough);

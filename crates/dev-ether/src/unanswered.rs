@@ -172,8 +172,8 @@ impl Openings {
     }
 }
 
-/// Describes the paths to a peer that does not answer. Nothing is said of those in reserve for cases where others are
-/// answered.
+/// Describes the paths to a peer that does not answer. Nothing is known of those in reserve for cases where others are
+/// answered, and they are left out.
 fn silence(peer: u32, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends) -> Silent {
     let each = endpoint.ways(peer).filter_map(|(route, standing)| line(peer, route, standing, now_ns, ends));
     let pairs = lines(each);

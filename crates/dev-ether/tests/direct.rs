@@ -25,7 +25,7 @@ const DATA: u8 = 5;
 /// Bytes of a message that is longer than an eager one.
 const LONG: usize = 200_001;
 
-/// What happens to a direct connection after a number of bytes behind its greeting.
+/// The fate of a direct connection after a number of bytes behind its greeting.
 #[derive(Clone, Copy)]
 enum Fate {
     Passes,

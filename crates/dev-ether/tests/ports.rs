@@ -324,7 +324,7 @@ fn every_length_passes(kind: Kind) {
         let mut pair = pair(kind, mtu);
         let longest = pair.a.frame_max();
         assert!(matches!(kind, Stream4 | Stream6) || (mtu - 48..mtu).contains(&longest), "{longest} of {mtu}");
-        // Of TCP's long frames only some.
+        // Only some of TCP's long frames are tried.
         let lengths = || (SHORTEST..=longest).filter(|&len| len <= 9000 || len % 211 == 0 || len + 3 > longest);
         pass(&mut pair.a, &mut pair.b, lengths());
         pass(&mut pair.b, &mut pair.a, lengths());

@@ -58,9 +58,9 @@ fn process_vm_from(facts: &Facts, ranks: usize) -> Option<usize> {
     Some((from as usize).max(ARENA_FROM))
 }
 
-/// Ranks per core from which a host is crowded. There nobody copies meanwhile, and each time a pair's pool is filled
-/// costs a time slice of every rank: one slower copy is faster than two with their time slices, whatever was measured
-/// on an idle host (docs/measurements/2026-11-23-collectives.md).
+/// Ranks per core from which a host is crowded. On such a host no other rank copies meanwhile, and each filling of a
+/// pair's pool costs a time slice of every rank: one slower copy is faster than two with their time slices, whatever
+/// was measured on an idle host (docs/measurements/2026-11-23-collectives.md).
 const CROWD: usize = 4;
 const CROWD_FROM: u64 = 64 << 10;
 

@@ -148,7 +148,7 @@ impl Layout {
     }
 
     /// Returns offset and length of every part that a process in local slot `me` writes on a lane, and that others
-    /// write there for it alone. What it writes about a peer lies in that peer's words.
+    /// write there for it alone. Its entries about a peer lie in that peer's words.
     pub fn parts_of(self, me: usize, lane: usize) -> impl Iterator<Item = (usize, usize)> {
         let at = self.lane(lane);
         let others = (0..self.ranks).filter(move |&other| other != me);

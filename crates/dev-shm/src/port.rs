@@ -306,8 +306,8 @@ impl Port for ShmPort {
                     Source::Mem(mem) => {
                         let mut at = 0;
                         self.put_chunks(to, &header, prefix, len, &mut |piece| {
-                            // SAFETY: `put_chunks` asks for `len` bytes in all, which `mem` has; pools and user
-                            // buffers do not overlap.
+                            // SAFETY: `put_chunks` requests `len` bytes in all, which `mem` has; pools and user buffers
+                            // do not overlap.
                             unsafe { copy(piece.as_ptr(), mem.as_ptr().add(at), piece.len()) };
                             at += piece.len();
                         })

@@ -2,7 +2,7 @@
 //! in the owner's arena, by process_vm_readv and process_vm_writev in private memory where the host permits it.
 //!
 //! Private memory has no atomics (docs/adr/0052-remote-operations.md). A key from a message is checked: at worst it
-//! names other bytes of the job. A shared word of its owner's says whether the registration still exists:
+//! names other bytes of the job. A shared word of its owner's holds whether the registration still exists:
 //! ```text
 //! the number of the registration among those of its place, 63 bits | kept, 1 bit
 //! ```

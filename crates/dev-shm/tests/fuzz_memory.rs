@@ -114,7 +114,7 @@ enum Value {
     Any(u64),
 }
 
-/// How the delivery takes a packet's bytes.
+/// The form in which the delivery takes a packet's bytes.
 #[derive(Clone, Debug, TypeGenerator)]
 enum Take {
     Next(u16),
@@ -322,7 +322,8 @@ impl World {
     fn new() -> World {
         let (segment, living) = (segment(), segment());
         let living = Living { area: living.device_area(), reader: ShmDevice::new(living, READER).port(Lane(0)) };
-        // Note their ends, so that nobody waits for a line that is never written. They are not reported yet (`end`).
+        // Note their ends, so that the reader never waits for a line that is never written. They are not reported yet
+        // (`end`).
         (1..RANKS).for_each(|rank| segment.lives().note_half(Peer(rank as u32), Ending::Failed));
         let device = ShmDevice::new(segment.clone(), READER);
         World {

@@ -140,7 +140,7 @@ impl Lives {
         })
     }
 
-    /// Whether any process has ended.
+    /// Returns whether any process has ended.
     #[inline(always)]
     pub fn has_any(&self) -> bool {
         self.count().load(Acquire) != 0
@@ -160,7 +160,8 @@ impl Lives {
 
     /// Returns a reader of all ends, from the first one.
     pub fn reader(&self) -> Reader {
-        // All processes have seen the ends that are no longer in the ring, and those processes have no peers left.
+        // Every process has seen the ends that are no longer in the ring, and processes that ended so early can no
+        // longer be reached.
         let seen = self.count().load(Acquire).saturating_sub(self.numbers as u32);
         Reader { lives: self.clone(), seen }
     }

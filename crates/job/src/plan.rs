@@ -118,7 +118,7 @@ pub struct Plan {
     pub lanes: usize,
     /// Blocks of flags, up to FLAG_BLOCKS.
     pub blocks: usize,
-    /// Bytes of each room's arena, up to ARENA_BYTES.
+    /// Bytes of the arena of each local slot, up to ARENA_BYTES.
     pub arena: u64,
 }
 

@@ -262,7 +262,7 @@ impl Segment {
         Some(number)
     }
 
-    /// Returns block `number`, whose number comes from the member that allocated it.
+    /// Returns block `number`, which its allocator has sent.
     pub fn flags(&self, number: u32) -> FlagBlock {
         FlagBlock::new(&self.region, &self.plan, number)
     }

@@ -106,7 +106,7 @@ impl WaitRecord {
         WaitRecord(Region::private(WaitRecord::BYTES))
     }
 
-    /// Records that the rank is about to sleep for `reason`. Of several threads the last one is shown.
+    /// Records that the rank is about to sleep for `reason`. If several threads wait, the last one is shown.
     pub fn begin(&self, reason: &WaitReason<&str>) {
         let version = self.0.u32(VERSION);
         let even = version.load(Relaxed);

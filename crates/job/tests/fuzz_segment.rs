@@ -141,7 +141,7 @@ fn spans() {
     });
 }
 
-/// Plans of what a header may say are whole.
+/// Plans that a header may contain are whole.
 #[test]
 fn plans() {
     check!().with_type::<(u16, u32, u8)>().with_iterations(2000).for_each(|&(local, world, spare)| {

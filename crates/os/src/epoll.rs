@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Maximum sleep on a set that was closed: about as long as a message may wait then.
 const SET_IS_CLOSED: Duration = Duration::from_millis(1);
 
-/// What happened to a descriptor; `token` is the one that it was added with.
+/// An event of a descriptor; `token` is the one that it was added with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     pub token: u64,

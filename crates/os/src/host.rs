@@ -63,7 +63,7 @@ pub fn program() -> PathBuf {
     if own.exists() {
         return own.into();
     }
-    // SAFETY: cannot fail; 0 where the kernel tells nothing.
+    // SAFETY: cannot fail; 0 if the kernel does not provide it.
     let name = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const libc::c_char;
     if name.is_null() {
         return own.into();

@@ -68,7 +68,7 @@ pub(crate) unsafe fn read(place: *const libc::sockaddr) -> Option<SocketAddr> {
     // SAFETY: not null, and at least the family is there.
     match i32::from(unsafe { place.as_ref() }?.sa_family) {
         libc::AF_INET => {
-            // SAFETY: the family says that it is this structure.
+            // SAFETY: the family means that it is this structure.
             let v4 = unsafe { place.cast::<libc::sockaddr_in>().read_unaligned() };
             let ip = Ipv4Addr::from(v4.sin_addr.s_addr.to_ne_bytes());
             Some(SocketAddrV4::new(ip, u16::from_be(v4.sin_port)).into())

@@ -127,7 +127,7 @@ unsafe fn add(found: &mut BTreeMap<String, Interface>, entry: &libc::ifaddrs) {
         return;
     };
     if i32::from(address.sa_family) == libc::AF_PACKET {
-        // SAFETY: the family says that it is this structure.
+        // SAFETY: the family means that it is this structure.
         let link = unsafe { entry.ifa_addr.cast::<libc::sockaddr_ll>().read_unaligned() };
         interface.index = link.sll_ifindex as u32;
         if link.sll_hatype == libc::ARPHRD_ETHER && link.sll_halen == 6 {

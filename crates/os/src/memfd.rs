@@ -1,6 +1,6 @@
 //! Memory with a descriptor but no name: nothing to leak, no /dev/shm to overflow (memfd_create(2)).
 //!
-//! A file may be far larger than memory: pages exist once they are touched. Where memfd_create is missing or forbidden,
+//! A file may be far larger than memory: pages exist once they are touched. If memfd_create is missing or forbidden,
 //! the memory is a file without a name in /dev/shm or a folder for temporary files. The limit on file sizes (`ulimit
 //! -f`) holds for both: it is raised as far as that is allowed while a file gets its length, and then put back.
 

@@ -139,7 +139,7 @@ impl Socket {
             .during(|| "joining a group of packet sockets".into())
     }
 
-    /// Returns the frames that came and were dropped since the last call.
+    /// Returns the counts of frames that passed the filter and that were dropped since the last call.
     pub fn statistics(&self) -> Statistics {
         let mut statistics = Statistics::default();
         let mut len = size_of::<Statistics>() as libc::socklen_t;

@@ -15,7 +15,7 @@ pub fn open(pid: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
-/// Whether the process has ended.
+/// Returns whether the process has ended.
 pub fn ended(fd: BorrowedFd) -> bool {
     ready(fd, libc::POLLIN, 0).unwrap_or(false)
 }

@@ -48,7 +48,7 @@ pub fn duplicate(fd: BorrowedFd) -> io::Result<OwnedFd> {
     fd.try_clone_to_owned()
 }
 
-/// Whether `fd` is a regular file (always ready, and unknown to epoll).
+/// Returns whether `fd` is a regular file (always ready, and unknown to epoll).
 pub fn is_regular_file(fd: BorrowedFd) -> bool {
     // SAFETY: stat is plain data, for which zeroes are valid.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };

@@ -108,7 +108,7 @@ pub fn die_of(signal: i32) -> ! {
     std::process::exit(128 + signal)
 }
 
-/// Whether this process was started to ignore `signal`, as nohup and shells in the background do.
+/// Returns whether this process was started to ignore `signal`, as nohup and shells in the background do.
 pub fn is_ignored(signal: i32) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: only asks; zeroes are a valid sigaction.

@@ -116,8 +116,8 @@ fn prepare(terms: &Terms, parent: i32) -> io::Result<()> {
     }
     if terms.die_with_parent || terms.end_with_parent {
         let signal = if terms.die_with_parent { libc::SIGKILL } else { libc::SIGTERM };
-        // SAFETY: a setting of this process. Where it is refused, the parent still ends its children itself, unless it
-        // is killed.
+        // SAFETY: a setting of this process. If it is refused, the parent still ends its children itself, unless it is
+        // killed.
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) };
         // SAFETY: cannot fail. The parent may have died before the setting.
         if unsafe { libc::getppid() } != parent {

@@ -105,7 +105,8 @@ impl Stream {
             libc::iovec { iov_base: front.as_ptr().cast_mut().cast(), iov_len: front.len() },
             libc::iovec { iov_base: behind.as_ptr().cast(), iov_len: behind.len() },
         ];
-        // SAFETY: `front` is alive and readable, and so is a UserMem by its promise (else the kernel says EFAULT).
+        // SAFETY: `front` is alive and readable, and so is a UserMem by its promise (otherwise the kernel returns
+        // EFAULT).
         unsafe { self.send_parts(&mut parts) }
     }
 
@@ -127,7 +128,7 @@ impl Stream {
     /// Receives to the application's memory, likewise.
     pub fn receive_user(&self, to: UserMem) -> io::Result<Option<usize>> {
         let (fd, place, len) = (self.0.as_raw_fd(), to.as_ptr().cast(), to.len());
-        // SAFETY: a UserMem is valid for writes for its length, by its promise (else the kernel says EFAULT).
+        // SAFETY: a UserMem is valid for writes for its length, by its promise (otherwise the kernel returns EFAULT).
         unless_blocked(restarted(|| unsafe { libc::recv(fd, place, len, 0) as i64 }))
     }
 

@@ -9,7 +9,7 @@ pub fn belongs_to_others(fd: BorrowedFd) -> bool {
     unsafe { libc::isatty(fd.as_raw_fd()) == 1 && libc::tcgetpgrp(fd.as_raw_fd()) != libc::getpgrp() }
 }
 
-/// Whether `fd` is a terminal.
+/// Returns whether `fd` is a terminal.
 pub fn is_terminal(fd: BorrowedFd) -> bool {
     // SAFETY: a question about a live descriptor.
     unsafe { libc::isatty(fd.as_raw_fd()) == 1 }

@@ -194,7 +194,7 @@ impl Packets {
         if self.is_over() { Err(io::ErrorKind::NotConnected.into()) } else { Ok(process) }
     }
 
-    /// Whether the other end is closed.
+    /// Returns whether the other end is closed.
     fn is_over(&self) -> bool {
         ready(self.as_fd(), libc::POLLRDHUP, 0).unwrap_or(false)
     }

@@ -1,8 +1,8 @@
 //! Long messages straight from the sender's application memory to the receiver's: a TCP connection beside link's paths,
 //! one for each direction between two ranks, in which each part of a message follows a front of 40 bytes (P36, P37).
 //!
-//! It never waits. By link a byte is copied four times, because a frame is kept until it is acknowledged and checked
-//! before it is delivered; here twice, by the kernel. The memory of a zero-copy send is borrowed until the receiver
+//! It never waits. Link copies a byte four times, because a frame is kept until it is acknowledged and checked before
+//! it is delivered; here the kernel copies it twice. The memory of a zero-copy send is borrowed until the receiver
 //! reports, by link, how far it has read. When the connection breaks or stalls, both ends agree by link on the byte up
 //! to which it was read, and the rest goes by link (`Returned`). So it may break anywhere, and nothing is lost or
 //! duplicated.

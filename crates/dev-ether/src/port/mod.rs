@@ -49,7 +49,7 @@ pub trait FramePort: Send {
     /// Returns the longest frame, header of `link` included, in bytes.
     fn frame_max(&self) -> usize;
 
-    /// Returns how many bytes of full-length frames are kept for us, at least, before some are dropped.
+    /// Returns how many bytes of full-length frames are really kept for us before some are dropped.
     fn room(&self) -> usize;
 
     /// Returns the address at which others reach it, for the rank's card.

@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 const CHUNKS: u32 = 128;
 /// Further chunks for a NIC that fills them itself: as many frames as its own queue usually holds.
 const SPARE: u32 = 1024;
-/// Maximum queues whose frames are copied. Of those that the NIC itself would fill only the first is used: all other
+/// Maximum queues whose frames are copied. Only the first is used of those that the NIC itself would fill: all other
 /// traffic of such a queue, TCP too, has to be copied out of our chunks.
 const QUEUES: u32 = 8;
 /// Bytes of a chunk: two to a page if a frame fits into one, otherwise a page. (Longer chunks need huge pages, which

@@ -1,7 +1,7 @@
 //! The port `udp`: frames as datagrams of an ordinary socket (P31); needs no privilege, and routers forward them.
 //!
 //! Runs of frames are sent as one large datagram that the kernel or the NIC cuts (GSO), and received as one where they
-//! were joined on the network (GRO): that is what makes bulk fast. Where a network limits the rate of each flow, bulk
+//! were joined on the network (GRO): that is what makes bulk fast. If a network limits the rate of each flow, bulk
 //! leaves from several source ports (`flows`).
 
 use super::address::{on_interface, socket_address};

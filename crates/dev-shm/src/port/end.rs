@@ -29,12 +29,12 @@ pub enum State {
 pub struct End {
     pub tx: Tx<Memory>,
     pub rx: Rx<Memory>,
-    /// The word of the peer whose bit for us says whether it watches us.
+    /// The word of the peer's watched bits; our bit in it is set if the peer watches us.
     watches_us: *const AtomicU64,
     pub state: State,
     /// Whether every poll looks at its ring.
     pub watched: bool,
-    /// Whether anything came from the peer since `attention` last queried it.
+    /// Whether packets of the peer have arrived since `attention` last queried it.
     pub busy: bool,
     pub distance: Distance,
     bell: Option<Doorbell>,

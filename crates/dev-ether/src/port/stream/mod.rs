@@ -178,7 +178,7 @@ impl StreamPort {
     /// Begins to connect to that address.
     fn connect(&self, to: &SocketAddr) -> Result<Stream, Refused> {
         let stream = Stream::connect(&self.from, to, &self.interface).map_err(|error| Refused::of(&error))?;
-        // Where the kernel has no such limit, `renew` ends the connection.
+        // If the kernel has no such limit, `renew` ends the connection.
         stream.limit_pauses(PAUSE_MAX_MS);
         Ok(stream)
     }
@@ -355,7 +355,7 @@ impl StreamPort {
         incoming.serve(&mut self.scratch, take)
     }
 
-    /// Calls `hear`, and closes a connection that has ended. Frames that came complete before its end count.
+    /// Calls `hear`, and closes a connection that has ended. Frames that were complete before its end count.
     fn hear_or_close(&mut self, place: usize, take: &mut dyn FnMut(&[u8])) -> usize {
         let mut before = 0;
         let mut counted = |frame: &[u8]| {
