@@ -1,7 +1,7 @@
 //! The counters of the protocol and the ports, in the rank's page (`job::counters`), behind those of `mpi`.
 //!
 //! Protocol and ports count privately, and their totals are copied into the page now and then, so that no frame pays
-//! for it. Used by `device`; uses no module.
+//! for it. Used by `device`; reads `direct` and `ends`.
 
 use crate::direct::Direct;
 use crate::ends::{Ends, RAILS};

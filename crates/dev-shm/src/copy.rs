@@ -56,6 +56,9 @@ pub unsafe fn short(to: *mut u8, from: *const u8, len: usize) {
 }
 
 /// Copies a length that is known at compile time.
+///
+/// # Safety
+/// As `short`, for `LEN` bytes.
 #[inline(always)]
 pub unsafe fn exactly<const LEN: usize>(to: *mut u8, from: *const u8) {
     // SAFETY: vouched for by the caller.

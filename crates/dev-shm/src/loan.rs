@@ -10,7 +10,7 @@
 //! packets are returned at once (1 MiB between far cores: 89 us; retained for a reply, 180 us).
 //!
 //! A chunk is lent by the line that names it, and is returned exactly once: by its bit, or named in a line of the
-//! borrower's. Used by `port`; uses no module. `pool` is the lender's side.
+//! borrower's. Used by `port`; `pool` is the lender's side.
 
 use crate::line::CHUNKS;
 use crate::pool::{Numbers, POOL_CHUNKS};

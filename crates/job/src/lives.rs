@@ -4,8 +4,8 @@
 //! Silence must never be recorded here as an end. The log is the only record of whether a process lives. Ends are
 //! written by the first process of a host: as the kernel reports them for processes there, and as mpiexec reports them
 //! for other hosts; without a launcher each rank watches the others, and the one that sees an end first writes it. All
-//! others read: a `Reader` continues where it last stopped, so that nobody scans all processes. Used by the devices,
-//! `mpi` and the agent; uses `segment`.
+//! others read: a `Reader` continues where it last stopped, so that nobody scans all processes. Used by `segment`, the
+//! devices, `mpi` and the agent.
 
 use crate::plan::LINE;
 use hawser_base::{Peer, Region};

@@ -12,7 +12,7 @@ pub(crate) fn checked(result: impl Into<i64>) -> io::Result<i64> {
     }
 }
 
-/// Does the same, and repeats the call while a signal interrupts it.
+/// Converts as `checked` does, and repeats the call while a signal interrupts it.
 pub(crate) fn restarted<R: Into<i64>>(mut call: impl FnMut() -> R) -> io::Result<i64> {
     loop {
         match checked(call()) {

@@ -2,7 +2,7 @@
 //! that are addressed to us (P38).
 //!
 //! Packets have no options and no extensions and must not be fragmented: IPv4 or IPv6 as a UDP socket of the kernel
-//! sends it. Used by ports over rings; uses no module.
+//! sends it. Used by ports over rings.
 
 use hawser_os::bpf::Field;
 use hawser_os::ebpf::Pattern;
