@@ -49,7 +49,7 @@ impl<T> Latest<T> {
     }
 }
 
-/// A copy of a table has entries of its own.
+/// A clone of a table has entries of its own, so that this is reset.
 impl<T> Clone for Latest<T> {
     fn clone(&self) -> Latest<T> {
         Latest::NOBODY
@@ -104,7 +104,7 @@ impl<T> Page<T> {
 }
 
 impl<T: Clone> Paged<T> {
-    /// A table whose entries are all `blank`.
+    /// Makes a table whose entries are all `blank`.
     pub const fn new(blank: T) -> Paged<T> {
         Paged { latest: Latest::NOBODY, pages: Vec::new(), blank }
     }

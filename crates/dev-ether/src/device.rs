@@ -156,7 +156,7 @@ fn short(ports: &[Opened]) -> usize {
     room_in(frames.max().expect("a port").min(PACKET))
 }
 
-/// Bytes of payload that fit into a frame of `frame` bytes.
+/// Returns the bytes of payload that fit into a frame of `frame` bytes.
 fn room_in(frame: usize) -> usize {
     frame - FRAME_HEADER - RECORD - HEADER
 }

@@ -292,7 +292,7 @@ fn slots(places: &[(u8, String)]) -> Vec<usize> {
     places.iter().map(|&(rail, _)| slot(rail)).collect()
 }
 
-/// P34
+/// Returns the routes between two ranks that are worth trying (P34).
 fn routes(own: &Card, card: &Card) -> Vec<(Route, Far)> {
     let mut routes = Vec::new();
     for (ours, mine) in own.ends().iter().enumerate() {

@@ -870,7 +870,7 @@ fn packet_meets_xdp(kind: Kind) {
     }
 }
 
-/// P38: with a checksum that only a NIC would have finished, and without any.
+/// P38: datagrams with a checksum that only a NIC would have finished, and without any, arrive.
 fn kernel_meets_xdp(kind: Kind) {
     let mut pair = pair(kind, 1500);
     let Address::PacketUdp(to) = pair.b.address() else { panic!("an address of IP") };

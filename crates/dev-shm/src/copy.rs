@@ -203,7 +203,8 @@ unsafe fn avx(mut to: *mut u8, mut from: *const u8, mut len: usize) {
     }
 }
 
-/// Offset within a cache line of the side of the copy that is best kept aligned: the chunk, which begins at a line.
+/// Returns the offset within a cache line of the side of the copy that is best kept aligned: the chunk, which begins at
+/// a line.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn skew(to: *mut u8, from: *const u8) -> usize {

@@ -68,9 +68,9 @@ impl ShmDevice {
     }
 }
 
-/// The piece lengths that measured best: short streams gain when both ends copy at once, long ones need few ring slots,
-/// and pieces of 8 KiB and more can be written past the caches to a far peer. Each is cut to what a peer can have of a
-/// pool.
+/// Returns the length of piece that measured best: short streams gain when both ends copy at once, long ones need few
+/// ring slots, and pieces of 8 KiB and more can be written past the caches to a far peer. It is cut to what a peer can
+/// have of a pool.
 fn piece<const MOST: usize>(total: usize) -> usize {
     let best = match total {
         0..=4200 => 2 << 10,

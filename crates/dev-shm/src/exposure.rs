@@ -117,7 +117,7 @@ pub struct Exposure {
 }
 
 impl Exposure {
-    /// For local rank `me`.
+    /// Makes the exposure of local rank `me`.
     pub fn new(segment: Segment, me: usize) -> Exposure {
         let facts = segment.facts();
         let process_vm_from = process_vm_from(&facts, segment.rooms());

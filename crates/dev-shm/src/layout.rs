@@ -59,13 +59,13 @@ pub struct LaneLayout {
 }
 
 impl LaneLayout {
-    /// Offset of the ring that `sender` writes and `receiver` reads.
+    /// Returns the offset of the ring that `sender` writes and `receiver` reads.
     pub fn ring(&self, receiver: usize, sender: usize) -> usize {
         debug_assert!(receiver < self.ranks && sender < self.ranks);
         self.rings + (receiver * self.ranks + sender) * RING
     }
 
-    /// Offset of the chunks that `sender` fills.
+    /// Returns the offset of the chunks that `sender` fills.
     #[inline(always)]
     pub fn pool(&self, sender: usize) -> usize {
         self.pools + sender * POOL
@@ -76,25 +76,27 @@ impl LaneLayout {
         self.words + rank * self.words_bytes
     }
 
-    /// Offset of the credit line, which holds how far `receiver` has read the ring from `sender`; written by
-    /// `receiver`.
+    /// Returns the offset of the credit line, which holds how far `receiver` has read the ring from `sender`; written
+    /// by `receiver`.
     pub fn credit(&self, sender: usize, receiver: usize) -> usize {
         self.words(sender) + receiver * LINE
     }
 
-    /// Offset of the 64-bit word that holds the watched bit of `sender`: set if `rank` polls that ring by itself.
+    /// Returns the offset of the 64-bit word that holds the watched bit of `sender`: set if `rank` polls that ring by
+    /// itself.
     #[inline(always)]
     pub fn watched(&self, rank: usize, sender: usize) -> usize {
         self.words(rank) + self.ranks * LINE + sender / 64 * 8
     }
 
-    /// Offset of the 64-bit word that holds the calling bit of `sender`: set if it calls for the attention of `rank`.
+    /// Returns the offset of the 64-bit word that holds the calling bit of `sender`: set if it calls for the attention
+    /// of `rank`.
     #[inline(always)]
     pub fn calling(&self, rank: usize, sender: usize) -> usize {
         self.watched(rank, sender) + self.ranks.div_ceil(BITS) * LINE
     }
 
-    /// Offset of the overview: it has a bit for each word of calling bits of `rank` in which some are set.
+    /// Returns the offset of the overview: it has a bit for each word of calling bits of `rank` in which some are set.
     #[inline(always)]
     pub fn overview(&self, rank: usize) -> usize {
         self.calling(rank, 0) + self.ranks.div_ceil(BITS) * LINE
@@ -108,7 +110,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Bytes of a lane.
+    /// Returns the bytes of a lane.
     const fn lane_bytes(&self) -> usize {
         self.ranks * (self.ranks * RING + POOL + words_bytes(self.ranks))
     }
@@ -156,13 +158,13 @@ impl Layout {
         own.into_iter().chain(others.flat_map(move |other| [(at.ring(other, me), RING), (at.credit(other, me), LINE)]))
     }
 
-    /// Offset of the word of a rank's registration `number`.
+    /// Returns the offset of the word of a rank's registration `number`.
     pub fn registered(&self, rank: usize, number: usize) -> usize {
         debug_assert!(rank < self.ranks && number < REGISTRATIONS);
         rank * REGISTERED + number * 8
     }
 
-    /// Bytes of an area with `lanes` lanes.
+    /// Returns the bytes of an area with `lanes` lanes.
     pub fn bytes(&self, lanes: usize) -> usize {
         self.lane(lanes).rings
     }

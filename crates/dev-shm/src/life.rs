@@ -40,12 +40,12 @@ impl Life {
         self.ends.lives().has_ended(peer)
     }
 
-    /// The number of a peer among the ranks of this host.
+    /// Returns the number of a peer among the ranks of this host.
     pub fn local(&self, peer: Peer) -> Option<usize> {
         self.segment.room_of(peer)
     }
 
-    /// The peer that is the host's rank `local`, if there is one.
+    /// Returns the peer that is the host's rank `local`, if there is one.
     pub fn peer(&self, local: usize) -> Option<Peer> {
         let peer = self.segment.process_in(local)?;
         // The slot may hold any number that a process wrote, and the number of a process that was not announced is

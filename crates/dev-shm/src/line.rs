@@ -69,26 +69,26 @@ pub fn is_in_chunks(word: u64) -> bool {
     word & IN_CHUNKS != 0
 }
 
-/// Bytes of payload, in lines or in chunks.
+/// Returns the bytes of payload, in lines or in chunks.
 #[inline(always)]
 pub fn len(word: u64) -> usize {
     (word >> 32) as u16 as usize
 }
 
-/// Bytes of prefix in the line of a packet in chunks. At most PREFIX_MAX, whatever the peer wrote.
+/// Returns the bytes of prefix in the line of a packet in chunks. At most PREFIX_MAX, whatever the peer wrote.
 #[inline(always)]
 pub fn prefix_len(word: u64) -> usize {
     ((word >> 48 & PREFIX_MASK) as usize).min(PREFIX_MAX)
 }
 
-/// Lines of a packet with `len` bytes in lines.
+/// Returns the lines of a packet with `len` bytes in lines.
 #[inline(always)]
 pub const fn lines_of(len: usize) -> u32 {
     // Divided by a constant: a multiplication.
     1 + len.saturating_sub(FRONT).div_ceil(BODY) as u32
 }
 
-/// Payload that fits into `lines` lines.
+/// Returns the payload that fits into `lines` lines.
 pub const fn fits_in(lines: u32) -> usize {
     FRONT + (lines as usize - 1) * BODY
 }

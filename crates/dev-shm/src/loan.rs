@@ -24,9 +24,9 @@ pub const HOMEWARD: usize = CHUNKS / 2;
 
 /// The words of the bits by which a borrower returns chunks.
 pub trait Returns: Copy {
-    /// Acquire: pairs with `store`; the borrower's reads of the chunk happen before.
+    /// Loads a word. Acquire: pairs with `store`; the borrower's reads of the chunk happen before.
     fn load(self, word: usize) -> u64;
-    /// Release: pairs with `load`.
+    /// Stores a word. Release: pairs with `load`.
     fn store(self, word: usize, bits: u64);
 }
 

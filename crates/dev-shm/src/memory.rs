@@ -33,7 +33,7 @@ static SILENCE: [AtomicU64; RING / 8] = [const { AtomicU64::new(0) }; RING / 8];
 unsafe impl Send for Memory {}
 
 impl Memory {
-    /// The ring at `ring` and the credit line at `credit` of `area`, which the caller keeps mapped.
+    /// Makes the ring at `ring` and the credit line at `credit` of `area`, which the caller keeps mapped.
     pub fn new(area: &Region, ring: usize, credit: usize) -> Memory {
         let credit = area.bytes(credit, LINE).as_ptr().cast();
         Memory { ring: area.bytes(ring, RING).as_ptr(), credit }

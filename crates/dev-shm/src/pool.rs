@@ -33,7 +33,7 @@ const PAGES_PER_PEER: usize = 6;
 /// Minimum chunks of a pool for chunks to be of use: two packets in flight to two peers.
 const LEAST: usize = 4;
 
-/// Chunks of each pool on a host with `ranks` ranks.
+/// Returns the chunks of each pool on a host with `ranks` ranks.
 pub const fn chunks(ranks: usize) -> usize {
     let fit = (PAGES / ranks).saturating_sub(PAGES_PER_PEER);
     if fit > POOL_CHUNKS || ranks <= FEW {
@@ -45,13 +45,13 @@ pub const fn chunks(ranks: usize) -> usize {
     }
 }
 
-/// Chunks that every peer can have whatever the others hold.
+/// Returns the chunks that every peer can have whatever the others hold.
 const fn guaranteed(ranks: usize) -> usize {
     let peers = if ranks > 1 { ranks - 1 } else { 1 };
     chunks(ranks) / peers
 }
 
-/// The longest piece of a stream, in chunks: a peer can have it and a chunk for the packet before it.
+/// Returns the longest piece of a stream, in chunks: a peer can have it and a chunk for the packet before it.
 pub const fn piece_chunks(ranks: usize) -> usize {
     let most = guaranteed(ranks).saturating_sub(1);
     let most = if most > CHUNKS { CHUNKS } else { most };
@@ -60,8 +60,8 @@ pub const fn piece_chunks(ranks: usize) -> usize {
 
 const _: () = assert!(chunks(2) == POOL_CHUNKS && piece_chunks(8) == CHUNKS && chunks(64) == LEAST);
 
-/// Maximum chunks that a borrower may keep for its reply: never those that the lender needs to continue sending, and
-/// not more than half of its guaranteed share, or bursts in one direction would run out of chunks.
+/// Returns the maximum chunks that a borrower may keep for its reply: never those that the lender needs to continue
+/// sending, and not more than half of its guaranteed share, or bursts in one direction would run out of chunks.
 pub const fn keep(ranks: usize) -> usize {
     let spare = guaranteed(ranks).saturating_sub(piece_chunks(ranks));
     let half = guaranteed(ranks) / 2;

@@ -44,8 +44,8 @@ pub const LONGEST_IN_LINES: usize = line::fits_in(MOST_LINES);
 
 const _: () = assert!(SHORT <= LONGEST_IN_LINES && CHUNK + PREFIX_MAX <= LONGEST_IN_LINES);
 
-/// Chunks of a packet of `total` bytes, prefix included: a small rest beyond whole chunks goes into the line beside the
-/// prefix.
+/// Returns the chunks of a packet of `total` bytes, prefix included: a small rest beyond whole chunks goes into the
+/// line beside the prefix.
 #[inline(always)]
 fn chunks_of(total: usize) -> usize {
     if total >= CHUNK && total % CHUNK <= PREFIX_MAX { total / CHUNK } else { total.div_ceil(CHUNK) }
@@ -399,7 +399,7 @@ impl Port for ShmPort {
         self.remote.atomic(self.owner(to)?, key, at, atomic).map(Taken::Done)
     }
 
-    /// Every operation has ended in its call.
+    /// Returns at once, because every operation has ended in its call.
     fn flush(&mut self, _: Peer, _: Ticket) -> Result<Taken, Fault> {
         fence(SeqCst);
         Ok(Taken::Done(0))

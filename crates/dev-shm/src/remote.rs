@@ -108,7 +108,7 @@ impl Drop for Life {
 }
 
 impl Remote {
-    /// For local rank `me`.
+    /// Makes the operations of local rank `me`.
     pub fn new(segment: &Segment, me: usize, exposure: Arc<Exposure>) -> Remote {
         let layout = Layout { ranks: segment.rooms() };
         let area = segment.device_area();

@@ -15,7 +15,7 @@ pub const LINES: u32 = 128;
 pub trait Lines: Copy {
     /// Number of lines: a power of two.
     const LINES: u32;
-    /// The first word of a line. Acquire: pairs with `publish`.
+    /// Loads the first word of a line. Acquire: pairs with `publish`.
     fn load(self, slot: u32) -> u64;
     /// Writes the first word of a line. Release: pairs with `load`.
     fn publish(self, slot: u32, word: u64);
@@ -25,11 +25,11 @@ pub trait Lines: Copy {
     fn read<R>(self, slot: u32, f: impl FnOnce(*mut u8) -> R) -> R;
     /// Returns the number of lines read. Acquire: pairs with `set_consumed`.
     fn consumed(self) -> u32;
-    /// Release: pairs with `consumed`.
+    /// Publishes the number of lines read. Release: pairs with `consumed`.
     fn set_consumed(self, count: u32);
 }
 
-/// Maximum lines after which the reader publishes its count.
+/// Returns the maximum lines after which the reader publishes its count.
 pub const fn lazy<S: Lines>() -> u32 {
     S::LINES / 4
 }
@@ -39,8 +39,8 @@ fn slot<S: Lines>(position: u32) -> u32 {
     position & (S::LINES - 1)
 }
 
-/// The generation of the line at a position: one more in each round, never that of the round before. Zeroed memory is
-/// generation 0, the first round is 1. Positions may wrap: 2^32 / LINES is a multiple of 256.
+/// Returns the generation of the line at a position: one more in each round, never that of the round before. Zeroed
+/// memory is generation 0, the first round is 1. Positions may wrap: 2^32 / LINES is a multiple of 256.
 #[inline(always)]
 fn generation<S: Lines>(position: u32) -> u8 {
     (position / S::LINES).wrapping_add(1) as u8
@@ -136,7 +136,7 @@ impl<S: Lines> Rx<S> {
         Rx { lines, tail: 0, told: 0 }
     }
 
-    /// The first word of the next line, if it is there.
+    /// Returns the first word of the next line, if it has arrived.
     #[inline(always)]
     pub fn peek(&self) -> Option<u64> {
         self.cursor().word()
@@ -176,7 +176,7 @@ pub struct Cursor<S> {
 }
 
 impl<S: Lines> Cursor<S> {
-    /// The line's first word, if the line is there.
+    /// Returns the line's first word, if the line has arrived.
     #[inline(always)]
     pub fn word(&self) -> Option<u64> {
         let word = self.lines.load(slot::<S>(self.at));

@@ -68,7 +68,7 @@ impl<B: Bits> Calling<'_, B> {
     }
 }
 
-/// Step W3, after W1 and W2. Returns whether the sender had to call.
+/// Does step W3, after W1 and W2. Returns whether the sender had to call.
 #[inline(always)]
 pub fn call_unless_watched<'a, B: Bits + 'a>(watched: &B, calling: impl FnOnce() -> Calling<'a, B>, me: u64) -> bool {
     if watched.load() & me != 0 {
@@ -85,7 +85,7 @@ pub fn callers(calling: &impl Bits) -> u64 {
     if calling.load() == 0 { 0 } else { calling.take() }
 }
 
-/// Steps U1 and U2. Look at the ring once more afterwards (U3).
+/// Does steps U1 and U2. Look at the ring once more afterwards (U3).
 pub fn unwatch(watched: &impl Bits, peer: u64, sleeper_barrier: impl FnOnce()) {
     watched.clear(peer);
     sleeper_barrier();

@@ -71,7 +71,7 @@ fn a_death_is_reported_once_and_after_the_last_packet() {
     conformance::a_peer_that_nobody_spoke_to_dies(|| net(3));
 }
 
-/// A net in which each rank's memory lies in its arena.
+/// Makes a net in which each rank's memory lies in its arena.
 fn arenas(ranks: usize) -> (Net, Memory) {
     let segment = segment(ranks, Facts::default());
     let net = net_of(&segment);
@@ -88,7 +88,7 @@ fn arenas(ranks: usize) -> (Net, Memory) {
     (net, Box::new(memory))
 }
 
-/// A net in which each rank's memory is private, and may be reached by all.
+/// Makes a net in which each rank's memory is private, and may be reached by all.
 fn private(ranks: usize) -> (Net, Memory) {
     let segment = segment(ranks, Facts { process_vm: ProcessVm::Allowed, ..Facts::default() });
     (0..ranks).for_each(|rank| segment.rank(rank).set_pid(host::pid()));

@@ -162,7 +162,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
-/// The line at `position` of the ring from `sender`, if it is there.
+/// Returns the line at `position` of the ring from `sender`, if it has arrived.
 fn line(area: &Region, sender: usize, position: u32) -> Option<Vec<u8>> {
     let line = peek(area, LAYOUT.ring(READER, 0, sender) + position as usize % LINES * LINE, LINE);
     (line[0] == generation(position)).then_some(line)
@@ -208,7 +208,7 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// One piece lies in the sender's ring, or in a pool of the two.
+    /// Checks that one piece lies in the sender's ring, or in a pool of the two.
     fn check_place(&self, sender: usize, at: usize, len: usize) {
         let inside = |first: usize, room: usize| {
             let first = self.area.bytes(first, room).as_ptr().addr();
@@ -494,7 +494,7 @@ impl World {
     }
 }
 
-/// Offset of a word of rank 0's pages or of those that it reads, as a multiple of eight.
+/// Returns the offset of a word of rank 0's pages or of those that it reads, as a multiple of eight.
 fn shared_word(which: u8) -> usize {
     let peer = usize::from(which / 8) % RANKS;
     // A count of lines, and a bit for each chunk.

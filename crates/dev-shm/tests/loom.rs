@@ -117,7 +117,8 @@ fn get(rx: &mut Rx<Model>, packet: u8, read: u8) {
     rx.advance(lines.into(), false);
 }
 
-/// `before` packets of two lines pass first, in one thread, to bring the ends near the ring's end.
+/// Passes packets through a ring. `before` packets of two lines pass first, in one thread, to bring the ends near the
+/// ring's end.
 fn ring(before: u8, packets: &'static [u8], read: u8) {
     model(move || {
         let storage = Arc::new(Storage::new());
@@ -289,7 +290,7 @@ impl Bits for Word {
     }
 }
 
-/// Two senders write a line each while the receiver, which watches the first of them, stops watching.
+/// Lets two senders write a line each while the receiver, which watches the first of them, stops watching.
 fn unwatching(barriers: bool) {
     struct Shared {
         rings: [Storage; 2],

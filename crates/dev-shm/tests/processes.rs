@@ -407,8 +407,8 @@ impl Delivery for Counting {
     fn lost(&mut self, _peer: Peer) {}
 }
 
-/// Every rank sends `len` bytes to every other, in pieces, to all at once: the worst case for the pools. `counting`
-/// continues from one exchange to the next: fast ranks are ahead of slow ones.
+/// Sends `len` bytes from every rank to every other, in pieces, to all at once: the worst case for the pools.
+/// `counting` continues from one exchange to the next: fast ranks are ahead of slow ones.
 fn alltoall(end: &mut Endpoint, counting: &mut Counting, me: usize, len: usize, at_once: bool) {
     let (ranks, limits) = (counting.0.len(), end.limits((me + 1) % counting.0.len()));
     let port = &mut end.port;
@@ -439,7 +439,7 @@ fn alltoall(end: &mut Endpoint, counting: &mut Counting, me: usize, len: usize, 
     }
 }
 
-/// KiB of shared and of private memory that this process has touched.
+/// Returns the KiB of shared and of private memory that this process has touched.
 fn touched_kib() -> (u64, u64) {
     let text = std::fs::read_to_string("/proc/self/smaps").unwrap();
     let (mut shared, mut ours, mut private) = (0, false, 0);

@@ -63,7 +63,7 @@ impl Counters {
         Counters(region)
     }
 
-    /// Counters that no other process sees: for tests and processes without a segment.
+    /// Makes counters that no other process sees: for tests and processes without a segment.
     pub fn private() -> Counters {
         Counters(Region::private(Counters::BYTES))
     }

@@ -52,15 +52,15 @@ pub trait Word {
     fn clear(&self, bits: u32);
     /// Replaces `from` by `to`, at least with acquire and release. Returns whether it did.
     fn replace(&self, from: u32, to: u32) -> bool;
-    /// Step S2: after this, every waker's W3 sees S1, or S3 sees its W1.
+    /// Runs step S2: after this, every waker's W3 sees S1, or S3 sees its W1.
     fn sleeper_barrier(&self);
-    /// Step W2.
+    /// Runs step W2.
     fn waker_barrier(&self);
     fn futex_wait(&self, expected: u32, timeout_ns: Option<u64>) -> Woken;
     fn futex_wake_all(&self);
 }
 
-/// Steps S1 and S2. Then look at every source once more, and sleep or leave.
+/// Runs steps S1 and S2. Then look at every source once more, and sleep or leave.
 #[inline]
 pub fn arm(word: &impl Word) -> Armed {
     let armed = Armed(word.set(SLEEPING) | SLEEPING);
@@ -68,20 +68,20 @@ pub fn arm(word: &impl Word) -> Armed {
     armed
 }
 
-/// Step S4. Returns at once if the bell rang since `arm`.
+/// Runs step S4. Returns at once if the bell rang since `arm`.
 #[inline]
 pub fn sleep(word: &impl Word, armed: Armed, timeout_ns: Option<u64>) -> Woken {
     word.futex_wait(armed.0, timeout_ns)
 }
 
-/// Steps W2 to W4, after W1.
+/// Runs steps W2 to W4, after W1.
 #[inline(always)]
 pub fn ring(word: &impl Word) {
     word.waker_barrier();
     ring_after_barrier(word);
 }
 
-/// Steps W3 and W4, for a waker that has run one barrier for several bells.
+/// Runs steps W3 and W4, for a waker that has run one barrier for several bells.
 #[inline(always)]
 pub fn ring_after_barrier(word: &impl Word) {
     let seen = word.load();
@@ -296,7 +296,7 @@ impl Bells {
     }
 }
 
-/// Step W2.
+/// Runs step W2.
 #[inline(always)]
 fn waker_barrier(fencing: Fencing) {
     match fencing {

@@ -39,7 +39,7 @@ impl Events {
         Events(region)
     }
 
-    /// A recorder that no other process sees.
+    /// Makes a recorder that no other process sees.
     pub fn private() -> Events {
         Events(Region::private(Events::BYTES))
     }
@@ -55,7 +55,7 @@ impl Events {
         }
     }
 
-    /// The events that are still there, oldest first.
+    /// Returns the events that are still there, oldest first.
     pub fn latest(&self) -> Vec<Event> {
         let count = self.0.u64(COUNT).load(Relaxed);
         let first = count.saturating_sub(EVENTS as u64);

@@ -74,20 +74,20 @@ impl FlagBlock {
         }
     }
 
-    /// A block that no other process sees, for tests and for communicators of one.
+    /// Makes a block that no other process sees, for tests and for communicators of one.
     pub fn private(members: usize) -> FlagBlock {
         let bytes = Plan::whole(members, members).flag_block_bytes(0);
         FlagBlock { region: Region::private(bytes), members, room: flag_payload(members, 0) }
     }
 
-    /// Word `word` (0..16) of line `line` (0..FLAG_LINES) of `member`.
+    /// Returns word `word` (0..16) of line `line` (0..FLAG_LINES) of `member`.
     #[inline]
     pub fn word(&self, member: usize, line: usize, word: usize) -> &AtomicU32 {
         assert!(line < FLAG_LINES && word < LINE / 4);
         self.region.u32((member * FLAG_LINES + line) * LINE + word * 4)
     }
 
-    /// The first eight bytes of line `line` of `member` as one word.
+    /// Returns the first eight bytes of line `line` of `member` as one word.
     #[inline]
     pub fn flag(&self, member: usize, line: usize) -> &AtomicU64 {
         assert!(line < FLAG_LINES);

@@ -49,7 +49,7 @@ pub struct Lives {
 }
 
 impl Lives {
-    /// Bytes of the tables for `numbers` numbers.
+    /// Returns the bytes of the tables for `numbers` numbers.
     pub(crate) const fn bytes(numbers: usize) -> usize {
         (2 * 8 * numbers).next_multiple_of(LINE)
     }
@@ -58,7 +58,7 @@ impl Lives {
         Lives { line, tables, numbers }
     }
 
-    /// A log that no other process sees, for tests and measurements.
+    /// Makes a log that no other process sees, for tests and measurements.
     pub fn private(numbers: usize) -> Lives {
         Lives::new(Region::private(LINE), Region::private(Lives::bytes(numbers)), numbers)
     }

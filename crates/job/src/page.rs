@@ -75,7 +75,7 @@ impl RankPage {
         RankPage { region, fencing }
     }
 
-    /// A page that no other process sees.
+    /// Makes a page that no other process sees.
     pub fn private() -> RankPage {
         RankPage::new(Region::private(RankPage::BYTES), Fencing::Full)
     }

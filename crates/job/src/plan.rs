@@ -32,7 +32,7 @@ pub const LANES_OF_OTHERS: usize = 8;
 pub const LANES_MOST: usize = 32;
 const _: () = assert!(LANES + LANES_OF_OTHERS <= LANES_MOST);
 
-/// Bytes for devices on a host with `rooms` local slots.
+/// Returns the bytes for devices on a host with `rooms` local slots.
 pub const fn device_bytes(rooms: usize, lanes: usize) -> usize {
     let of_lanes = lanes * rooms * (rooms * DEVICE_BYTES_PER_PAIR + DEVICE_BYTES_PER_LANE);
     (of_lanes + rooms * DEVICE_BYTES_PER_RANK).next_multiple_of(PAGE)
@@ -168,27 +168,27 @@ impl Plan {
             && self.arena.is_multiple_of(ARENA_STEP)
     }
 
-    /// Offset of the name of the process in each local slot; NOBODY in a slot that is free.
+    /// Returns the offset of the name of the process in each local slot; NOBODY in a slot that is free.
     pub(crate) fn names(&self) -> usize {
         TABLES
     }
 
-    /// Offset of the local slot of each number's process; `u32::MAX` for processes elsewhere.
+    /// Returns the offset of the local slot of each number's process; `u32::MAX` for processes elsewhere.
     pub(crate) fn local_indices(&self) -> usize {
         TABLES + (self.rooms * 4).next_multiple_of(LINE)
     }
 
-    /// Offset of the host's number for each number's process.
+    /// Returns the offset of the host's number for each number's process.
     pub(crate) fn hosts(&self) -> usize {
         self.local_indices() + (self.numbers * 4).next_multiple_of(LINE)
     }
 
-    /// Offset of the incarnation of each number (`universe`).
+    /// Returns the offset of the incarnation of each number (`universe`).
     pub(crate) fn lives(&self) -> usize {
         self.hosts() + (self.numbers * 4).next_multiple_of(LINE)
     }
 
-    /// Offset of the log of ends (`lives`).
+    /// Returns the offset of the log of ends (`lives`).
     pub(crate) fn ends(&self) -> usize {
         self.lives() + (self.numbers * 4).next_multiple_of(LINE)
     }
@@ -206,7 +206,7 @@ impl Plan {
         self.rank_pages() + self.rooms * RankPage::BYTES
     }
 
-    /// Bytes of one communicator's block: the lines of each of `local` members, then each one's payload.
+    /// Returns the bytes of one communicator's block: the lines of each of `local` members, then each one's payload.
     pub fn flag_block_bytes(&self, number: usize) -> usize {
         (self.local * (FLAG_LINES * LINE + flag_payload(self.local, number))).next_multiple_of(PAGE)
     }
@@ -225,13 +225,13 @@ impl Plan {
         device_bytes(self.rooms, self.lanes)
     }
 
-    /// Offset of the cards: the length of the card of each number's process, then the cards. A job that stays on one
-    /// host has none.
+    /// Returns the offset of the cards: the length of the card of each number's process, then the cards. A job that
+    /// stays on one host has none.
     pub(crate) fn cards(&self) -> usize {
         self.device() + self.device_bytes()
     }
 
-    /// Offset of the card of the process with this number.
+    /// Returns the offset of the card of the process with this number.
     pub(crate) fn card(&self, number: usize) -> usize {
         self.cards() + (self.numbers * 4).next_multiple_of(LINE) + number * CARD_MAX
     }
@@ -247,7 +247,7 @@ impl Plan {
         self.rooms < self.numbers
     }
 
-    /// Bytes that a rank maps at once: everything before the arenas.
+    /// Returns the bytes that a rank maps at once: everything before the arenas.
     pub fn mapped_bytes(&self) -> usize {
         self.cards() + self.cards_bytes()
     }

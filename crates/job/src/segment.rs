@@ -128,7 +128,7 @@ impl Segment {
         Ok(Segment { region, fd: Arc::new(Owned::new(fd)), plan, facts: spec.facts, lives })
     }
 
-    /// The private segment of a process without a launcher.
+    /// Makes the private segment of a process without a launcher.
     pub fn alone() -> Result<Segment> {
         let (host, job_id) = (host::name(), format!("alone-{}", host::pid()));
         Segment::create(&Spec::alone(&host, &job_id)).map_err(|e| Error::new(Class::NoMem, e.to_string()))
@@ -173,7 +173,7 @@ impl Segment {
         self.region.u32(at)
     }
 
-    /// The header page.
+    /// Returns the header page.
     pub(crate) fn header(&self) -> Region {
         self.region.part(0, PAGE)
     }
@@ -200,7 +200,7 @@ impl Segment {
         self.facts
     }
 
-    /// Ranks with which the job began on this host.
+    /// Returns the number of ranks with which the job began on this host.
     pub fn local_size(&self) -> usize {
         self.plan.local
     }
@@ -215,7 +215,7 @@ impl Segment {
         self.plan.has_cards()
     }
 
-    /// Processes with which the job began.
+    /// Returns the number of processes with which the job began.
     pub fn world_size(&self) -> usize {
         self.plan.world
     }

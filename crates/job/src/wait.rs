@@ -74,7 +74,7 @@ pub struct WaitReason<Name> {
     pub polled_ns: u64,
     /// The MPI function, at most `NAME_ROOM` bytes.
     pub call: Name,
-    /// The communicator's name, at most `NAME_ROOM` bytes; empty where there is none.
+    /// The communicator's name, at most `NAME_ROOM` bytes; empty if there is none.
     pub communicator: Name,
     pub context: u32,
     pub peer: WaitPeer,
@@ -101,7 +101,7 @@ impl WaitRecord {
         WaitRecord(region)
     }
 
-    /// A record that no other process sees.
+    /// Makes a record that no other process sees.
     pub fn private() -> WaitRecord {
         WaitRecord(Region::private(WaitRecord::BYTES))
     }

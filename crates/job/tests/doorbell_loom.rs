@@ -102,7 +102,7 @@ impl Post for ModelWord {
     }
 }
 
-/// A rank that sleeps until all of `sources` have something.
+/// Sleeps, as a rank does, until all of `sources` have something.
 fn sleep_until_all(bell: &ModelWord, sources: &[AtomicU32]) {
     let ready = || sources.iter().all(|source| source.load(Relaxed) != 0);
     while !ready() {

@@ -42,7 +42,7 @@ pub fn only_unit(unit: Unit) -> Option<u32> {
     only_unit_of(&allowed().ok()?, unit, Path::new("/sys/devices/system/cpu"))
 }
 
-/// The unit's number is the one its name begins with: that of its first core, of all that the host has.
+/// Returns the number in the name of the only unit: that of its first core, of all that the host has.
 fn only_unit_of(cores: &[usize], unit: Unit, root: &Path) -> Option<u32> {
     let units = units_of(cores, unit, root);
     let [only] = &units[..] else { return None };

@@ -21,7 +21,7 @@ pub trait Framing: Send {
 
     const NAME: &'static str;
 
-    /// As `FramePort::send` and `send_run`, by the queues.
+    /// Sends as `FramePort::send` and `send_run` do, by the queues.
     fn send(&mut self, seat: &mut Seat, packet: &mut Self::Packet, to: &Address, frame: &[u8]) -> Result<(), Refused>;
 
     fn send_run(

@@ -41,12 +41,12 @@ impl Headers {
         Headers { mac, local }
     }
 
-    /// Bytes of all headers in front of a frame.
+    /// Returns the bytes of all headers in front of a frame.
     pub fn bytes(&self) -> usize {
         ETHERNET + Headers::in_packet(self.local.ip())
     }
 
-    /// Bytes of the headers that count toward the MTU.
+    /// Returns the bytes of the headers that count toward the MTU.
     pub fn in_packet(local: IpAddr) -> usize {
         UDP + if local.is_ipv4() { V4 } else { V6 }
     }
