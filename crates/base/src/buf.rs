@@ -1,10 +1,10 @@
-//! Memory that somebody else may write: the application's buffers and memory shared with peers.
+//! Memory that others may write: the application's buffers and memory shared with peers.
 //!
-//! Nothing here ever forms a Rust reference to such memory: it is copied in and out by value.
-//! Creating a view from an address is `unsafe` (the ABI edge and `os` vouch for it). Using one is not, because every
-//! access is checked against the view's length, and a view's lifetime is that of the memory it was made of: what an
-//! operation keeps has to be `'static`, which only `new`, or memory that is never freed, can give. Before it: `abi`
-//! (user buffers) and `os` (mappings); after it: devices and `datatype`.
+//! Nothing here ever forms a Rust reference to such memory: it is copied in and out by value. Creating a view from an
+//! address is `unsafe` (the ABI edge and `os` vouch for it). Using one is not, because every access is checked against
+//! the view's length, and a view's lifetime is that of the memory it was made of: a view that an operation keeps must
+//! be `'static`, which only `new`, or memory that is never freed, can give. Created by `abi` (user buffers) and `os`
+//! (mappings); used by devices and `datatype`.
 
 use std::marker::PhantomData;
 use std::ptr;
@@ -28,18 +28,18 @@ unsafe impl Sync for UserMem<'_> {}
 impl<'a> UserMem<'a> {
     pub const EMPTY: UserMem<'a> = UserMem { addr: ptr::null_mut(), len: 0, memory: PhantomData };
 
-    /// The caller chooses the lifetime: `'static` for memory that is lent to an operation.
+    /// Makes a view. The caller chooses the lifetime: `'static` for memory that is lent to an operation.
     ///
     /// # Safety
-    /// `len` bytes at `addr` stay valid for reads (and, where the operation receives, for writes)
-    /// until the operation that takes this view has completed.
+    /// `len` bytes at `addr` stay valid for reads (and, where the operation receives, for writes) until the operation
+    /// that takes this view has completed.
     #[inline(always)]
     pub const unsafe fn new(addr: *mut u8, len: usize) -> UserMem<'a> {
         UserMem { addr, len, memory: PhantomData }
     }
 
-    /// A view of our own memory, to be handed to code that works on the application's. The slice stays borrowed as
-    /// long as any copy of the view is used:
+    /// Makes a view of our own memory, for code that works on the application's. The slice stays borrowed as long as
+    /// any copy of the view is used:
     ///
     /// ```compile_fail,E0505
     /// let mut bytes = vec![0u8; 8];
@@ -51,7 +51,7 @@ impl<'a> UserMem<'a> {
         UserMem { addr: slice.as_mut_ptr(), len: slice.len(), memory: PhantomData }
     }
 
-    /// As `of_slice`, of memory that begins where a word of eight bytes may.
+    /// Makes a view as `of_slice` does, of memory that is aligned for a word of eight bytes.
     pub fn of_words(words: &'a mut [u64]) -> UserMem<'a> {
         UserMem { addr: words.as_mut_ptr().cast(), len: size_of_val(words), memory: PhantomData }
     }
@@ -66,17 +66,17 @@ impl<'a> UserMem<'a> {
         self.len == 0
     }
 
-    /// The word of four bytes at byte `at`, for operations that are atomic among peers. None where it is not all
+    /// Returns the word of four bytes at byte `at`, for operations that are atomic among peers. None if it is not all
     /// inside, or its address is not a multiple of four.
     #[inline]
     pub fn u32(&self, at: usize) -> Option<&AtomicU32> {
         let word = self.word::<4>(at)?.cast();
-        // SAFETY: inside this view and aligned (`word`), valid while the view is borrowed (its maker vouches); memory
-        // that is worked on so is reached by copies and atomics alone.
+        // SAFETY: inside this view and aligned (`word`), valid while the view is borrowed (its maker vouches); such
+        // memory is accessed by copies and atomics alone.
         Some(unsafe { AtomicU32::from_ptr(word) })
     }
 
-    /// The same for eight bytes.
+    /// Returns the word of eight bytes at byte `at`, likewise.
     #[inline]
     pub fn u64(&self, at: usize) -> Option<&AtomicU64> {
         let word = self.word::<8>(at)?.cast();
@@ -91,18 +91,18 @@ impl<'a> UserMem<'a> {
         (is_inside && word.addr().is_multiple_of(BYTES)).then_some(word)
     }
 
-    /// The address, for keys and error texts; also what `datatype` and devices copy from.
+    /// Returns the address, for keys and error texts; `datatype` and devices also copy from it.
     #[inline(always)]
     pub const fn as_ptr(self) -> *mut u8 {
         self.addr
     }
 
-    /// The same memory as somebody writes it who works on shared memory.
+    /// Returns the same memory as a view for code that writes shared memory.
     pub const fn as_shared(self) -> SharedMem<'a> {
         SharedMem { addr: self.addr, len: self.len, memory: PhantomData }
     }
 
-    /// `len` bytes from `at` on. Panics outside the view: an error of ours, never of the application.
+    /// Returns `len` bytes from `at` on. Panics outside the view: an error of ours, never of the application.
     #[inline]
     pub fn slice(self, at: usize, len: usize) -> UserMem<'a> {
         assert!(at <= self.len && len <= self.len - at, "view of {} bytes sliced at {at}+{len}", self.len);
@@ -143,7 +143,7 @@ pub struct SharedMem<'a> {
     memory: PhantomData<&'a [u8]>,
 }
 
-// SAFETY: as for UserMem; races on the bytes are the protocol's business, which orders them with atomics.
+// SAFETY: as for UserMem; the protocol orders accesses to the bytes with atomics.
 unsafe impl Send for SharedMem<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for SharedMem<'_> {}
@@ -156,8 +156,8 @@ impl<'a> SharedMem<'a> {
         SharedMem { addr, len, memory: PhantomData }
     }
 
-    /// A view of our own memory, to be handed to code that works on shared memory. The slice stays borrowed as long
-    /// as any copy of the view is used:
+    /// Makes a view of our own memory, for code that works on shared memory. The slice stays borrowed as long as any
+    /// copy of the view is used:
     ///
     /// ```compile_fail,E0505
     /// let mut bytes = vec![0u8; 8];
@@ -184,7 +184,7 @@ impl<'a> SharedMem<'a> {
         self.addr
     }
 
-    /// `len` bytes from `at` on; panics outside the view.
+    /// Returns `len` bytes from `at` on. Panics outside the view.
     #[inline]
     pub fn slice(self, at: usize, len: usize) -> SharedMem<'a> {
         assert!(at <= self.len && len <= self.len - at, "shared view of {} bytes sliced at {at}+{len}", self.len);

@@ -1,8 +1,8 @@
-//! Error classes of the MPI standard (MPI-5.0 §9.4) and the error value that every room returns.
+//! Error classes of the MPI standard (MPI-5.0 §9.4) and the error value that every crate returns.
 //!
-//! A class has the number that the standard ABI gives it; other ABIs translate at their edge (`abi`).
-//! An error says the cause first and then what the user can do. It is printed once, by the error
-//! handler at the top (`mpi::errhandler`) or by the tool's `main`, never where it arises.
+//! An error text names the cause first and then what the user can do. It is printed once, by the error handler at the
+//! top (`mpi::errhandler`) or by the tool's `main`, never where it arises. A class has the number that the standard ABI
+//! gives it; other ABIs translate at their edge (`abi`).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,17 +18,17 @@ macro_rules! classes {
             /// Every class, in the order of the standard ABI's values.
             pub const ALL: &'static [Class] = &[$(Class::$name),*];
 
-            /// The name of the constant in `mpi.h`.
+            /// Returns the name of the constant in `mpi.h`.
             pub const fn name(self) -> &'static str {
                 match self { $(Class::$name => $mpi),* }
             }
 
-            /// What MPI_Error_string says of the class.
+            /// Returns the text of the class for MPI_Error_string.
             pub const fn text(self) -> &'static str {
                 match self { $(Class::$name => $text),* }
             }
 
-            /// The class of a value of the standard ABI.
+            /// Returns the class of a value of the standard ABI.
             pub const fn from_value(value: i32) -> Option<Class> {
                 match value { $($value => Some(Class::$name),)* _ => None }
             }
@@ -134,21 +134,21 @@ struct Cause {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// `text` says the cause first, then what the user can do, without the class's own text.
+    /// Makes an error. `text` names the cause first, then what the user can do, without the class's own text.
     #[cold]
     #[inline(never)]
     pub fn new(class: Class, text: impl Into<Cow<'static, str>>) -> Error {
         Error(Box::new(Cause { class, code: class as i32, text: text.into() }))
     }
 
-    /// The same error with a code of the application's (MPI-5.0 §9.5), which is what the call returns.
+    /// Returns the same error with a code of the application's (MPI-5.0 §9.5), which the call then returns.
     #[cold]
     pub fn with_code(mut self, code: i32) -> Error {
         self.0.code = code;
         self
     }
 
-    /// A function that is not built yet: it says so by its own name and never pretends.
+    /// Makes the error of a function that is not implemented yet: it names the function, which never pretends to work.
     #[cold]
     pub fn unsupported(function: &str) -> Error {
         Error::new(Class::UnsupportedOperation, format!("{function} is not implemented in this version of Hawser"))
@@ -158,7 +158,8 @@ impl Error {
         self.0.class
     }
 
-    /// What the call returns: the class's value, unless the application's function failed with its own code.
+    /// Returns the code that the call returns: the class's value, unless the application's function failed with its own
+    /// code.
     pub fn code(&self) -> i32 {
         self.0.code
     }

@@ -1,15 +1,15 @@
-//! Names of MPI objects inside the house: small numbers, the same for every ABI.
+//! Internal handles of MPI objects: small numbers, the same for every ABI.
 //!
-//! The ABI crates turn C handles into these and back (`abi::codec`); the rooms that own objects (`mpi`,
-//! `datatype`) hand out dynamic ones from their slot tables and know predefined ones by number. A handle
-//! says nothing of its object's kind: each kind has its own tables, and C handles carry the kind.
+//! A handle carries no kind of object: each kind has its own tables, and C handles carry the kind. The ABI crates turn
+//! C handles into these and back (`abi::codec`); the crates that own objects (`mpi`, `datatype`) hand out dynamic ones
+//! from their slot tables and know predefined ones by number.
 
 use std::fmt;
 
-/// An object of some kind: a slot and the generation of its use, or a predefined object's number.
+/// The handle of an object of some kind: a slot and the generation of its use, or a predefined object's number.
 ///
-/// Layout, low bits first: 20 bits slot, 6 bits generation. Slots below 256 are predefined objects and
-/// have generation 0. 26 bits are what the MPICH ABI leaves to an implementation.
+/// Layout, low bits first: 20 bits slot, 6 bits generation. Slots below 256 are predefined objects and have generation
+/// 0. The MPICH ABI leaves 26 bits to an implementation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Handle(u32);
 
@@ -26,21 +26,22 @@ impl Handle {
     /// The null handle of every kind: the standard ABI numbers each kind from its null handle on.
     pub const NULL: Handle = Handle(0);
 
-    /// A predefined object, by the distance of its standard ABI value from that of its kind's null handle.
+    /// Returns the handle of a predefined object, by the distance of its standard ABI value from that of its kind's
+    /// null handle.
     #[inline(always)]
     pub const fn predefined(number: u8) -> Handle {
         Handle(number as u32)
     }
 
-    /// The object in `slot` (from FIRST_DYNAMIC on); a freed slot's next object has the next generation,
-    /// which wraps around.
+    /// Returns the handle of the object in `slot` (from FIRST_DYNAMIC on); a freed slot's next object has the next
+    /// generation, which wraps around.
     #[inline]
     pub const fn dynamic(slot: u32, generation: u32) -> Handle {
         assert!(slot >= Self::FIRST_DYNAMIC && slot < Self::SLOTS);
         Handle((generation & ((1 << Self::GENERATION_BITS) - 1)) << Self::SLOT_BITS | slot)
     }
 
-    /// What `bits` gave; None if no handle has these bits.
+    /// Returns the handle with these bits, as `bits` returned them; None if no handle has them.
     #[inline(always)]
     pub const fn from_bits(bits: u32) -> Option<Handle> {
         let slot = bits & (Self::SLOTS - 1);
@@ -110,11 +111,11 @@ macro_rules! predefined {
             use super::Handle;
             $(pub const $name: Handle = Handle::predefined($number);)*
 
-            /// All of them with the names of their constants in `mpi.h`; where two names share a value
-            /// the first is what MPI_Type_get_name says.
+            /// All of them with the names of their constants in `mpi.h`; if two names share a value, MPI_Type_get_name
+            /// returns the first.
             pub const ALL: &[(&str, Handle)] = &[$(($mpi, $name)),*];
 
-            /// The name of a predefined object's constant.
+            /// Returns the name of a predefined object's constant.
             pub fn name(handle: Handle) -> Option<&'static str> {
                 ALL.iter().find(|(_, h)| *h == handle).map(|(name, _)| *name)
             }

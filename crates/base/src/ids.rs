@@ -1,41 +1,42 @@
-//! Names of things that several floors speak of: peers, lanes, contexts.
+//! Names that several layers use: peers, lanes, contexts.
 
 use std::fmt;
 
-/// The name of a process in the job's universe, which is no rank: a number, by which tables have their places, and
-/// above it the life of that number. A number is used again when all that was kept of its process is given back, for
-/// another life: no two processes of a job ever have the same name (docs/adr/0053-a-name-is-a-number-and-a-life.md).
-/// Those that the job begins with have the numbers from 0 on in their first life.
+/// The name of a process in the job's universe, which is no rank: a number, which is its index in tables, and above it
+/// the incarnation (life) of that number. A number is used again when everything that was kept of its process is
+/// released, with another incarnation: no two processes of a job ever have the same name
+/// (docs/adr/0053-a-name-is-a-number-and-a-life.md). The processes that the job begins with have the numbers from 0 on
+/// in their first incarnation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct Peer(pub u32);
 
 impl Peer {
     const NUMBER_BITS: u32 = 24;
-    /// How many numbers there are, and lives of each; in one more life there is nobody.
+    /// The count of numbers, and of the incarnations of each; one more incarnation belongs to no process.
     pub const NUMBERS: usize = 1 << Peer::NUMBER_BITS;
     pub const LIVES: u32 = (1 << (u32::BITS - Peer::NUMBER_BITS)) - 1;
     /// The name of no process.
     pub const NOBODY: Peer = Peer(u32::MAX);
 
-    /// The process that has a number in one of its lives.
+    /// Returns the name of the process that has a number in one of its incarnations.
     pub const fn new(number: usize, life: u32) -> Peer {
         assert!(number < Peer::NUMBERS && life < Peer::LIVES);
         Peer(life << Peer::NUMBER_BITS | number as u32)
     }
 
-    /// Its number: its place in tables of processes.
+    /// Returns its number: its index in tables of processes.
     #[inline(always)]
     pub const fn index(self) -> usize {
         self.0 as usize % Peer::NUMBERS
     }
 
-    /// How many processes have had the number before it.
+    /// Returns how many processes have had the number before it.
     #[inline(always)]
     pub const fn life(self) -> u32 {
         self.0 >> Peer::NUMBER_BITS
     }
 
-    /// The name of the process that gets the number next; none after its last life.
+    /// Returns the name of the process that gets the number next; none after its last incarnation.
     pub const fn successor(self) -> Option<Peer> {
         match self.life() + 1 {
             Peer::LIVES => None,
@@ -45,7 +46,7 @@ impl Peer {
 }
 
 impl fmt::Display for Peer {
-    /// The number, and its life where that is not the first: `7`, `7.1`.
+    /// Writes the number, and its incarnation if that is not the first: `7`, `7.1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.life() {
             0 => write!(f, "{}", self.index()),
@@ -54,10 +55,10 @@ impl fmt::Display for Peer {
     }
 }
 
-/// The matching context of a communicator: messages of different contexts never meet (MPI-5.0 §6.1.2).
-/// Point-to-point, collective and partitioned traffic of one communicator have one each: the lowest bits. Above them
-/// are the communicator's number and the number's generation, so that a message that is late never meets a communicator
-/// that got the number again.
+/// The matching context of a communicator: messages of different contexts never meet (MPI-5.0 §6.1.2). Point-to-point,
+/// collective and partitioned traffic of one communicator have one each: the lowest bits. Above them are the
+/// communicator's number and the number's generation, so that a late message never meets a communicator to which the
+/// number was reassigned.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Context(pub u32);
 
@@ -66,9 +67,9 @@ pub struct Context(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Lane(pub u8);
 
-/// How many lanes MPI has, the first ones of a process: four threads on four communicators are to be kept apart
-/// (docs/adr/0016-state-by-lanes.md); twice that leaves room for unlucky context numbers. Other users of the transport
-/// have lanes behind them, of which the segment's plan says how many there are.
+/// The number of MPI's lanes, the first ones of a process: four threads on four communicators must be kept apart
+/// (docs/adr/0016-state-by-lanes.md); twice that leaves a margin for unlucky context numbers. Other users of the
+/// transport have lanes behind them, whose number is in the segment's plan.
 pub const LANES: usize = 8;
 
 impl Lane {
@@ -82,15 +83,15 @@ impl Context {
     const KIND_BITS: u32 = 2;
     const NUMBER_BITS: u32 = 16;
 
-    /// Contexts that each communicator has.
+    /// The number of contexts of each communicator.
     pub const KINDS: u32 = 1 << Context::KIND_BITS;
 
-    /// Communicators that a process can be a member of at the same time: as many as Open MPI has.
+    /// Maximum communicators that a process can be a member of at the same time: as many as Open MPI has.
     pub const NUMBERS: u32 = 1 << Context::NUMBER_BITS;
-    /// Communicators that get the same number, one after the other.
+    /// Maximum communicators that get the same number, one after the other.
     pub const GENERATIONS: u32 = 1 << (u32::BITS - Context::KIND_BITS - Context::NUMBER_BITS);
 
-    /// The point-to-point context of a communicator.
+    /// Returns the point-to-point context of a communicator.
     pub const fn new(number: u32, generation: u32) -> Context {
         assert!(number < Context::NUMBERS && generation < Context::GENERATIONS);
         Context((generation << Context::NUMBER_BITS | number) << Context::KIND_BITS)
@@ -105,31 +106,31 @@ impl Context {
         self.0 >> (Context::KIND_BITS + Context::NUMBER_BITS)
     }
 
-    /// Which of its communicator's contexts it is.
+    /// Returns which of its communicator's contexts it is.
     #[inline(always)]
     pub const fn kind(self) -> u32 {
         self.0 & (Context::KINDS - 1)
     }
 
-    /// The context of the same communicator's collectives.
+    /// Returns the context of the same communicator's collectives.
     #[inline(always)]
     pub const fn collective(self) -> Context {
         Context(self.0 - self.kind() + 1)
     }
 
-    /// The context of the same communicator's partitioned communication.
+    /// Returns the context of the same communicator's partitioned communication.
     #[inline(always)]
     pub const fn partitioned(self) -> Context {
         Context(self.0 - self.kind() + 2)
     }
 
-    /// The context in which members of the same communicator compare what they call.
+    /// Returns the context in which members of the same communicator compare their calls.
     #[inline(always)]
     pub const fn agreement(self) -> Context {
         Context(self.0 - self.kind() + 3)
     }
 
-    /// All contexts of a communicator live on one lane.
+    /// Returns the lane, which is the same for all contexts of a communicator.
     #[inline(always)]
     pub const fn lane(self) -> Lane {
         Lane((self.number() as usize % LANES) as u8)

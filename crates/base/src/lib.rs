@@ -1,4 +1,4 @@
-//! Floor 0 of Hawser: what every room speaks of. No system calls, no policy, no dependencies.
+//! Layer 0 of Hawser: the types that every crate uses. No system calls, no policy, no dependencies.
 
 pub mod buf;
 pub mod error;

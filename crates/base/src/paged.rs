@@ -1,20 +1,21 @@
-//! A table by peer that has room for the peers it was used with, not for all there are.
+//! A table by peer whose memory depends on the peers it was used with, not on all that exist.
 //!
-//! Peers have numbers in a job's universe, and most processes speak with few of them. All lives of a number share its
-//! entry: a table's owner keeps them apart. A page covers 64 numbers in a row and reaches from the lowest of them that
-//! was used to the highest, so that a peer alone has an entry alone; a peer that was never used costs a third of a byte
-//! below the highest that was, and nothing above it. The entry that was asked for last is found without a look at the
-//! pages: most messages go where the one before them went. Before it: every table of peers; after it: nothing.
+//! Peers have numbers in a job's universe, and most processes communicate with few of them. All incarnations of a
+//! number share its entry: a table's owner must keep them apart. A page covers 64 consecutive numbers and extends from
+//! the lowest of them that was used to the highest, so that a single peer has a single entry; a peer that was never
+//! used costs a third of a byte below the highest that was, and nothing above it. The entry that was accessed last is
+//! found without a look at the pages: most messages go to the same peer as the one before. Used by every table of
+//! peers; uses no module but `ids`.
 
 use crate::ids::Peer;
 use std::hash::{Hash, Hasher};
 use std::ops::{Index, IndexMut};
 use std::ptr;
 
-/// Peers of a page. Fewer would make more pages, more would make pages of entries that nobody uses.
+/// Peers of a page. With fewer there would be more pages; with more, more entries that are never used.
 const PAGE: usize = 64;
 
-/// See the module.
+/// The table, as the module describes it.
 ///
 /// ```
 /// use hawser_base::{Peer, paged::Paged};
@@ -30,11 +31,11 @@ pub struct Paged<T> {
     blank: T,
 }
 
-/// The peer that was asked for last, and where its entry lies. An entry stays in its place until its page grows or is
-/// given back: whoever does that forgets it (`Latest::NOBODY`).
+/// The peer that was accessed last, and the address of its entry. An entry stays in its place until its page grows or
+/// is given back: code that does either must reset this to `Latest::NOBODY`.
 #[derive(Debug)]
 struct Latest<T> {
-    /// Wider than a peer's number, so that there is one that no peer has.
+    /// Wider than a peer's number, so that one value belongs to no peer.
     peer: u64,
     entry: *mut T,
 }
@@ -48,19 +49,19 @@ impl<T> Latest<T> {
     }
 }
 
-/// A copy of a table has entries of its own.
+/// A clone of a table has entries of its own, so that this is reset.
 impl<T> Clone for Latest<T> {
     fn clone(&self) -> Latest<T> {
         Latest::NOBODY
     }
 }
 
-// SAFETY: it points into the table that it is a part of, and is followed only by who holds that table.
+// SAFETY: it points into the table that it is a part of, and is followed only by the holder of that table.
 unsafe impl<T: Send> Send for Latest<T> {}
 // SAFETY: as above; by a shared reference entries are read alone, and `latest` stays as it is.
 unsafe impl<T: Sync> Sync for Latest<T> {}
 
-/// The entries of some numbers in a row out of a page's.
+/// The entries of some consecutive numbers of a page.
 #[derive(Clone, Debug)]
 struct Page<T> {
     entries: Box<[T]>,
@@ -73,14 +74,14 @@ impl<T> Page<T> {
         Page { entries: Box::new([]), first: 0 }
     }
 
-    /// Where the entry at a place of the page lies; beyond all entries if there is none.
+    /// Returns the index of the entry for a place of the page; beyond all entries if there is none.
     #[inline(always)]
     fn at(&self, place: usize) -> usize {
         place.wrapping_sub(usize::from(self.first))
     }
 
-    /// Reaches to a place from now on: to that alone if it is the first, else as far again as it does, so that a page
-    /// whose peers are used one by one is seldom moved.
+    /// Extends the page to a place: to that alone if it is the first, otherwise by at least as many entries as it has,
+    /// within the page, so that a page whose peers are used one by one is seldom moved.
     fn grow(&mut self, place: usize, blank: &T)
     where
         T: Clone,
@@ -103,12 +104,12 @@ impl<T> Page<T> {
 }
 
 impl<T: Clone> Paged<T> {
-    /// A table whose entries are all `blank`.
+    /// Makes a table whose entries are all `blank`.
     pub const fn new(blank: T) -> Paged<T> {
         Paged { latest: Latest::NOBODY, pages: Vec::new(), blank }
     }
 
-    /// The entry of a peer that was used, or one between two such of the same page.
+    /// Returns the entry of a peer that was used, or one between two such of the same page.
     #[inline(always)]
     pub fn get_mut(&mut self, peer: Peer) -> Option<&mut T> {
         if self.latest.is(peer) {
@@ -119,7 +120,8 @@ impl<T: Clone> Paged<T> {
         self.look_up(peer)
     }
 
-    /// The same by the pages. A call of its own, so that the short way is short enough to stand wherever it is used.
+    /// Finds the same entry by the pages. It is a separate call, so that the fast path is short enough to be inlined
+    /// wherever it is used.
     #[inline(never)]
     fn look_up(&mut self, peer: Peer) -> Option<&mut T> {
         let page = self.pages.get_mut(peer.index() / PAGE)?;
@@ -142,7 +144,7 @@ impl<T: Clone> Paged<T> {
         self.pages[page].grow(peer.index() % PAGE, &self.blank);
     }
 
-    /// The entry of a peer is blank again. A page of which nothing is used any more gives its memory back.
+    /// Makes the entry of a peer blank again. A page of which no entry is used any more gives its memory back.
     pub fn give_back(&mut self, peer: Peer)
     where
         T: PartialEq,
@@ -162,7 +164,7 @@ impl<T: Clone> Paged<T> {
 }
 
 impl<T> Paged<T> {
-    /// The entry of a peer by the pages, to be read.
+    /// Finds the entry of a peer by the pages, for reading.
     #[inline(never)]
     fn look(&self, peer: Peer) -> &T {
         let page = self.pages.get(peer.index() / PAGE);
@@ -171,7 +173,7 @@ impl<T> Paged<T> {
 }
 
 impl<T: PartialEq> Paged<T> {
-    /// The entries that are not blank, each with its number (`Peer::index`), in their order.
+    /// Returns the entries that are not blank, each with its number (`Peer::index`), in their order.
     pub fn used(&self) -> impl Iterator<Item = (usize, &T)> {
         let numbered = |(page, it): (usize, &'_ Page<T>)| PAGE * page + usize::from(it.first);
         let all = (0..).zip(&self.pages).flat_map(move |page| (numbered(page)..).zip(&page.1.entries[..]));
@@ -179,7 +181,7 @@ impl<T: PartialEq> Paged<T> {
     }
 }
 
-/// Tables are equal if all their entries are: one that is blank was used before or never.
+/// Tables are equal if all their entries are, whether a blank one was used before or never.
 impl<T: PartialEq> PartialEq for Paged<T> {
     fn eq(&self, other: &Paged<T>) -> bool {
         self.blank == other.blank && self.used().eq(other.used())
@@ -211,9 +213,9 @@ impl<T: Clone> IndexMut<Peer> for Paged<T> {
     #[inline(always)]
     fn index_mut(&mut self, peer: Peer) -> &mut T {
         if let Some(entry) = self.get_mut(peer) {
-            // SAFETY: the entry is borrowed from `self` for as long as what is returned, and `self` is not used again on
-            // this way out; the borrow checker takes it for borrowed on the other one too. Looked up once, as it is on
-            // the way of every message.
+            // SAFETY: the entry is borrowed from `self` for as long as the returned value, and `self` is not used again
+            // on this branch; the borrow checker treats it as borrowed on the other branch too. Looked up once, because
+            // every message comes here.
             return unsafe { &mut *ptr::from_mut(entry) };
         }
         self.grow(peer);

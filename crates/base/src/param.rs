@@ -1,10 +1,10 @@
-//! Parameters: one row beside the code that uses it.
+//! Parameters: each is one row beside the code that uses it.
 //!
-//! A room declares `pub static PARAMS: &[Param]`; `node` collects the tables, and the same rows feed the
-//! environment, `mpiexec --info`, MPI_T and the tuning page. A value that cannot be used is an error
-//! that names the parameter, never a silent default. What a tool sets (`Param::set`, MPI_T) goes before the
-//! environment, and what was measured on this machine (`tune`, a profile's) takes the place of the default;
-//! who keeps what it has read looks whether `changes` is as it was.
+//! A value that cannot be used is an error that names the parameter, never a silent default. A crate declares `pub
+//! static PARAMS: &[Param]`; `node` collects the tables, and the same rows feed the environment, `mpiexec --info`,
+//! MPI_T and the tuning page. A tool's value (`Param::set`, MPI_T) has precedence over the environment, and a value
+//! measured on this machine (`tune`, from a profile) replaces the default; code that keeps a value it has read checks
+//! whether `changes` is unchanged.
 
 use crate::error::{Class, Error, Result};
 use crate::value::T_SCOPE_ALL_EQ;
@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 use std::sync::{Mutex, MutexGuard};
 
-/// What tools have set, by the parameters' names.
+/// The values that tools have set, by the parameters' names.
 static SET: Mutex<BTreeMap<&str, String>> = Mutex::new(BTreeMap::new());
-/// What a profile of this machine says, by the parameters' names.
+/// The values of this machine's profile, by the parameters' names.
 static TUNED: Mutex<BTreeMap<&str, String>> = Mutex::new(BTreeMap::new());
-/// How often tools have.
+/// The number of changes by tools.
 static CHANGES: AtomicU32 = AtomicU32::new(0);
 
 type Texts = BTreeMap<&'static str, String>;
@@ -25,7 +25,7 @@ fn locked(texts: &'static Mutex<Texts>) -> MutexGuard<'static, Texts> {
     texts.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// A number that is another one whenever a tool has set a parameter.
+/// Returns a number that changes whenever a tool has set a parameter.
 #[inline(always)]
 pub fn changes() -> u32 {
     CHANGES.load(Acquire) // partner: `set`
@@ -39,27 +39,27 @@ pub struct Param {
     pub kind: Kind,
     /// The default, as text.
     pub default: &'static str,
-    /// What it does, with its unit, in one line.
+    /// The description, with the unit, in one line.
     pub help: &'static str,
-    /// Which ranks must set it alike (`value::T_SCOPE_LOCAL` and its like). With T_SCOPE_ALL_EQ a job whose ranks
+    /// The ranks that must set it alike (`value::T_SCOPE_LOCAL` and its like). With T_SCOPE_ALL_EQ a job whose ranks
     /// differ in it is ended at its start (`must_be_alike`).
     pub scope: i32,
-    /// For whom it is (`value::T_VERBOSITY_USER_BASIC` and its like).
+    /// The audience of the parameter (`value::T_VERBOSITY_USER_BASIC` and its like).
     pub verbosity: i32,
-    /// When a value is looked at.
+    /// The time at which a value is read.
     pub read: Read,
 }
 
-/// When the value of a parameter is looked at.
+/// The time at which the value of a parameter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// By MPI_Init, or the launcher's start, alone: what is set later comes too late.
+    /// Read by MPI_Init, or at the launcher's start, alone: a later change has no effect.
     AtStart,
-    /// Again whenever `changes` is another one.
+    /// Read again whenever `changes` has changed.
     AtUse,
 }
 
-/// What values a parameter takes.
+/// The values that a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// 0, 1, no, yes, off, on, false, true.
@@ -75,12 +75,13 @@ pub enum Kind {
 }
 
 impl Param {
-    /// The text in force: a tool's, else the environment's, else the profile's, else the default. Empty counts as unset.
+    /// Returns the text in force: a tool's, else the environment's, else the profile's, else the default. Empty counts
+    /// as unset.
     pub fn text(&self) -> String {
         self.chosen().or_else(|| self.tuned()).unwrap_or_else(|| self.default.to_owned())
     }
 
-    /// Whether a tool or the environment sets it: somebody wants it so, whatever else the job is like.
+    /// Returns whether a tool or the environment sets it: an explicit choice, which outranks automatic ones.
     pub fn is_set(&self) -> bool {
         self.chosen().is_some()
     }
@@ -91,19 +92,19 @@ impl Param {
         by_tool.or_else(in_environment).filter(|text| !text.trim().is_empty())
     }
 
-    /// What this machine's profile says, which stands for the default.
+    /// Returns the value in this machine's profile, which replaces the default.
     pub fn tuned(&self) -> Option<String> {
         locked(&TUNED).get(self.name).cloned()
     }
 
-    /// Takes what a profile says of it; before anything is read.
+    /// Sets the value of a profile. Call it before anything is read.
     pub fn tune(&self, text: &str) -> Result<()> {
         self.accepts(text)?;
         locked(&TUNED).insert(self.name, text.to_owned());
         Ok(())
     }
 
-    /// Sets it for this process, whatever the environment says; empty is the default.
+    /// Sets it for this process, whatever the environment contains; empty is the default.
     pub fn set(&self, text: &str) -> Result<()> {
         if !text.trim().is_empty() {
             self.accepts(text)?;
@@ -113,12 +114,12 @@ impl Param {
         Ok(())
     }
 
-    /// Whether all ranks of a job must have the same value, on whatever host they are.
+    /// Returns whether all ranks of a job must have the same value, on whatever host they are.
     pub fn must_be_alike(&self) -> bool {
         self.scope == T_SCOPE_ALL_EQ
     }
 
-    /// The value in force, written in one way however it was set; empty where the default is left to what was measured.
+    /// Returns the value in force, in one spelling however it was set; empty if the default is left to measurements.
     pub fn canonical(&self) -> Result<String> {
         let text = self.text();
         Ok(match self.kind {
@@ -138,17 +139,17 @@ impl Param {
         self.number_of(&self.text())
     }
 
-    /// The number that somebody wants, if anybody does.
+    /// Returns the number that a tool or the environment sets, if any does.
     pub fn number_set(&self) -> Result<Option<u64>> {
         self.chosen().map(|text| self.number_of(&text)).transpose()
     }
 
-    /// The number that this machine's profile has.
+    /// Returns the number in this machine's profile.
     pub fn number_tuned(&self) -> Result<Option<u64>> {
         self.tuned().map(|text| self.number_of(&text)).transpose()
     }
 
-    /// The number in force, or `fallback` where the default is left to what was measured (empty text).
+    /// Returns the number in force, or `fallback` if the default is left to measurements (empty text).
     pub fn number_or(&self, fallback: u64) -> Result<u64> {
         if self.text().is_empty() { Ok(fallback) } else { self.number() }
     }
@@ -167,7 +168,7 @@ impl Param {
         self.accepts(&self.text())
     }
 
-    /// Whether a text is a value of it.
+    /// Checks whether a text is a valid value.
     pub fn accepts(&self, text: &str) -> Result<()> {
         match self.kind {
             Kind::Flag => self.flag_of(text).map(drop),

@@ -1,15 +1,15 @@
-//! An ordered list of processes: rank to process and back, as groups need it.
+//! An ordered list of processes: it converts ranks to processes and back, as groups need it.
 //!
-//! Names in a row, as a job begins with, need no table. Nothing here knows what a group is for. Before it: `boot`,
-//! which says who is in a world, and `mpi::group`; after it: `ids`.
+//! Consecutive names, as a job begins with, need no table. Nothing here knows the purpose of a group. Used by `boot`,
+//! which determines the members of a world, and `mpi::group`; uses `ids`.
 
 use crate::ids::Peer;
 use std::sync::Arc;
 
-/// See the module. Cloning is cheap.
+/// The list. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub enum Peers {
-    /// `len` names in a row, from `first` on.
+    /// `len` consecutive names, from `first` on.
     Run {
         first: Peer,
         len: u32,
@@ -18,7 +18,7 @@ pub enum Peers {
 }
 
 impl Peers {
-    /// These processes, in this order.
+    /// Makes a list of these processes, in this order.
     pub fn of(all: Vec<Peer>) -> Peers {
         let first = all.first().copied().unwrap_or(Peer(0));
         let is_run = all.iter().zip(0u32..).all(|(peer, rank)| peer.0.wrapping_sub(first.0) == rank);
@@ -40,7 +40,7 @@ impl Peers {
         self.len() == 0
     }
 
-    /// The process of a rank.
+    /// Returns the process of a rank.
     #[inline]
     pub fn get(&self, rank: u32) -> Option<Peer> {
         match self {
@@ -49,7 +49,7 @@ impl Peers {
         }
     }
 
-    /// The rank of a process. It costs a walk through the list where there is one.
+    /// Returns the rank of a process. It costs a walk through the list if there is one.
     pub fn rank_of(&self, peer: Peer) -> Option<u32> {
         match self {
             Peers::Run { first, len } => Some(peer.0.wrapping_sub(first.0)).filter(|rank| rank < len),

@@ -30,7 +30,7 @@ impl Region {
         Region { addr, len, owner }
     }
 
-    /// Zeroed private memory that looks like a region: for a process of one, and for tests.
+    /// Makes zeroed private memory with the interface of a region: for a process of one, and for tests.
     pub fn private(len: usize) -> Region {
         #[repr(align(64))]
         #[derive(Clone, Copy)]
@@ -49,14 +49,14 @@ impl Region {
         self.len == 0
     }
 
-    /// The part of `len` bytes at `at` (a multiple of 64), which keeps the whole mapped.
+    /// Returns the part of `len` bytes at `at` (a multiple of 64), which keeps the whole mapped.
     pub fn part(&self, at: usize, len: usize) -> Region {
         assert!(at.is_multiple_of(64) && at <= self.len && len <= self.len - at);
         // SAFETY: inside this region (asserted), and `owner` keeps it mapped.
         Region { addr: unsafe { self.addr.add(at) }, len, owner: self.owner.clone() }
     }
 
-    /// The atomic word at byte `at`, a multiple of four.
+    /// Returns the atomic word at byte `at`, a multiple of four.
     #[inline]
     pub fn u32(&self, at: usize) -> &AtomicU32 {
         assert!(at.is_multiple_of(4) && at <= self.len && self.len - at >= 4, "word {at} of {} bytes", self.len);
@@ -64,7 +64,7 @@ impl Region {
         unsafe { &*self.addr.add(at).cast::<AtomicU32>() }
     }
 
-    /// The atomic word at byte `at`, a multiple of eight.
+    /// Returns the atomic word at byte `at`, a multiple of eight.
     #[inline]
     pub fn u64(&self, at: usize) -> &AtomicU64 {
         assert!(at.is_multiple_of(8) && at <= self.len && self.len - at >= 8, "word {at} of {} bytes", self.len);
@@ -72,7 +72,7 @@ impl Region {
         unsafe { &*self.addr.add(at).cast::<AtomicU64>() }
     }
 
-    /// The bytes `at .. at + len`, to be copied while this region is there:
+    /// Returns the bytes `at .. at + len`, to be copied while this region lives:
     ///
     /// ```compile_fail,E0505
     /// let region = hawser_base::Region::private(64);
@@ -87,7 +87,7 @@ impl Region {
         unsafe { SharedMem::new(self.addr.add(at), len) }
     }
 
-    /// The address of the first byte, for rooms that may use `unsafe` (`dev-shm`).
+    /// Returns the address of the first byte, for crates that may use `unsafe` (`dev-shm`).
     #[inline]
     pub fn as_ptr(&self) -> *mut u8 {
         self.addr
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(u64::from_ne_bytes(out), 0x0102_0304_0506_0708);
     }
 
-    /// By the check of bounds, also where sums are not checked for overflow.
+    /// The check of bounds catches it, also where sums are not checked for overflow.
     #[test]
     #[should_panic(expected = "word 18446744073709551612 of 64 bytes")]
     fn a_word_at_the_end_of_all_addresses_is_outside() {
@@ -123,7 +123,7 @@ mod tests {
         Region::private(64).u64(usize::MAX - 7).load(Relaxed);
     }
 
-    /// Whatever offset a peer's numbers lead to, a word or a piece outside the region is a panic, not an access.
+    /// A word or a piece outside the region is a panic, not an access, whatever offset a peer's numbers lead to.
     #[test]
     fn nothing_outside_is_reached_by_any_offset() {
         let region = Region::private(256).part(64, 128);

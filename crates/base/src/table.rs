@@ -1,11 +1,11 @@
-//! Objects behind handles: look-up without a lock, handles that die with their object.
+//! Tables of objects behind handles: look-up without a lock, and handles that become invalid with their object.
 //!
-//! A handle names a slot and the generation of its use, so that a freed or invented handle finds nothing.
-//! Slots never move and their memory is never returned. An object lives until its handle is removed and
-//! the last `Ref` to it is gone: a communicator may be freed while its messages are still under way
-//! (MPI-5.0 §7.4.3). References are counted by plain stores below MPI_THREAD_MULTIPLE.
+//! A handle names a slot and the generation of its use, so that a freed or invented handle finds nothing. Slots never
+//! move and their memory is never returned. An object lives until its handle is removed and the last `Ref` to it is
+//! gone: a communicator may be freed while its messages are still pending (MPI-5.0 §7.4.3). References are counted by
+//! plain stores below MPI_THREAD_MULTIPLE.
 //!
-//! Before it: `abi` (handles decoded). After it: whoever owns the objects, `mpi`.
+//! Used by `abi` (decoded handles) and by `mpi`, which owns the objects.
 
 use crate::handle::Handle;
 use crate::threads::multiple;
@@ -21,9 +21,9 @@ const PAGES: usize = 15;
 const _: () = assert!((FIRST_PAGE as u64) << PAGES >= Handle::SLOTS as u64);
 
 struct Slot<T> {
-    /// The generation in the low bits, LIVE while a handle names the object, COMING while that is not ready.
+    /// The generation in the low bits, LIVE while a handle names the object, COMING while the object is not ready.
     state: AtomicU32,
-    /// References, and one for the handle itself.
+    /// The number of references, including one for the handle itself.
     refs: AtomicU32,
     value: UnsafeCell<Option<T>>,
 }
@@ -59,7 +59,7 @@ pub struct Ref<'a, T> {
     table: &'a Table<T>,
 }
 
-/// A handle whose object is not ready. Dropped, it dies with it.
+/// A handle whose object is not ready. If it is dropped, handle and object are removed.
 pub struct Reserved<'a, T> {
     handle: Handle,
     object: Ref<'a, T>,
@@ -70,7 +70,7 @@ impl<T> Reserved<'_, T> {
         self.handle
     }
 
-    /// It is ready now.
+    /// Marks the object as ready.
     pub fn come(self) {
         self.object.slot.state.store(self.handle.generation() | LIVE, Release); // partner: `get`
     }
@@ -103,12 +103,13 @@ impl<T> Table<T> {
         }
     }
 
-    /// A new object. `None`: all slots are in use.
+    /// Inserts a new object. `None`: all slots are in use.
     pub fn insert(&self, value: T) -> Option<Handle> {
         self.put(value, LIVE)
     }
 
-    /// A handle for an object that is not ready: `get` does not find it, `get_coming` does. `None`: all slots are in use.
+    /// Makes a handle for an object that is not ready: `get` does not find it, `get_coming` does. `None`: all slots are
+    /// in use.
     pub fn reserve(&self, value: T) -> Option<Reserved<'_, T>> {
         let handle = self.put(value, LIVE | COMING)?;
         Some(Reserved { handle, object: self.get_coming(handle)? })
@@ -160,13 +161,13 @@ impl<T> Table<T> {
         Some(unsafe { &*slots.add(at as usize) })
     }
 
-    /// The object of a live handle.
+    /// Returns the object of a live handle.
     #[inline]
     pub fn get(&self, handle: Handle) -> Option<Ref<'_, T>> {
         self.get_as(handle, LIVE)
     }
 
-    /// The object of a handle that is not ready yet.
+    /// Returns the object of a handle that is not ready yet.
     pub fn get_coming(&self, handle: Handle) -> Option<Ref<'_, T>> {
         self.get_as(handle, LIVE | COMING)
     }
@@ -181,12 +182,12 @@ impl<T> Table<T> {
         if !count_up(&slot.refs) {
             return None;
         }
-        // With several threads the handle may have been removed in between: look again.
+        // With several threads the handle may have been removed in between: check again.
         let found = Ref { slot, index: handle.slot(), table: self };
         (!multiple() || slot.state.load(Acquire) == wanted).then_some(found)
     }
 
-    /// Kills the handle; the object goes with its last reference. False if the handle was dead.
+    /// Invalidates the handle; the object is dropped with its last reference. False if the handle was invalid.
     pub fn remove(&self, handle: Handle) -> bool {
         self.kill(handle, LIVE)
     }
@@ -202,7 +203,7 @@ impl<T> Table<T> {
         true
     }
 
-    /// Handles of all live objects, for reports at the end.
+    /// Returns the handles of all live objects, for reports at the end.
     pub fn live(&self) -> Vec<Handle> {
         let next = self.free.lock().unwrap_or_else(|p| p.into_inner()).next;
         (Handle::FIRST_DYNAMIC..next)
@@ -226,7 +227,7 @@ impl<T> Deref for Ref<'_, T> {
     type Target = T;
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: a reference is counted, so the value is there and nobody writes it.
+        // SAFETY: a reference is counted, so the value is there and no thread writes it.
         unsafe { (*self.slot.value.get()).as_ref().unwrap_unchecked() }
     }
 }
@@ -247,7 +248,7 @@ impl<T> Drop for Ref<'_, T> {
     }
 }
 
-/// One reference more, unless there is none: then the slot is being buried or used anew.
+/// Adds a reference, unless there is none: then the slot is being freed or reused.
 #[inline(always)]
 fn count_up(refs: &AtomicU32) -> bool {
     if multiple() {
@@ -268,7 +269,7 @@ fn count_down(refs: &AtomicU32) -> u32 {
     }
 }
 
-/// The page of a slot and its place in it.
+/// Returns the page of a slot and its place in it.
 #[inline(always)]
 fn place(index: u32) -> (usize, u32) {
     let page = ((index - Handle::FIRST_DYNAMIC) / FIRST_PAGE + 1).ilog2();

@@ -1,10 +1,12 @@
-//! Whether several threads may be inside the library at once, and the lane's lock that costs nothing else.
+//! The thread level: whether several threads may be inside the library at once, and the lane's lock, which costs
+//! nothing otherwise.
 //!
-//! The thread level is decided at initialisation, before a second thread can call (MPI-5.0 §11.6.2). Below MPI_THREAD_MULTIPLE nobody else can be inside, so a lock is a check against re-entry alone. No
-//! thread-locals: in a dlopened library each look-up would be a call.
+//! The thread level is decided at initialization, before a second thread can call (MPI-5.0 §11.6.2). Below
+//! MPI_THREAD_MULTIPLE no other thread can be inside, so a lock is only a check against re-entry. No thread-locals: in
+//! a dlopened library each look-up would be a call.
 //!
-//! Threads that work on lanes of their own never wait for each other: a thread that waits helps other lanes on
-//! (`visit`), but keeps away from one that another thread is at home in, as long as that one comes by.
+//! Threads that work on lanes of their own never wait for each other: a thread that waits makes progress on other lanes
+//! (`visit`), but avoids a lane that is another thread's home, as long as that thread enters it regularly.
 
 use crate::Region;
 use std::cell::UnsafeCell;
@@ -15,30 +17,32 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 static MULTIPLE: AtomicBool = AtomicBool::new(false);
 static SEVERAL_CALLERS: AtomicBool = AtomicBool::new(false);
 
-/// Whether several threads may be inside the library at once: then there are locks.
+/// Returns whether several threads may be inside the library at once: then there are locks.
 #[inline(always)]
 pub fn multiple() -> bool {
     MULTIPLE.load(Relaxed) // partner: `set_multiple`; ordered by the initialisation that publishes the process
 }
 
-/// Whether several of them may be the application's, who come and wait as they like. The library's own helper does not.
+/// Returns whether several of them may be the application's, which enter and wait at any time. The progress thread does
+/// not count.
 #[inline]
 pub fn several_callers() -> bool {
     SEVERAL_CALLERS.load(Relaxed) // partner: `set_multiple`, as above
 }
 
-/// Said by an initialisation, while no other thread is inside; from then on it stays so.
+/// Permits several threads of the application. An initialization calls it while no other thread is inside; it is never
+/// undone.
 pub fn set_multiple() {
     SEVERAL_CALLERS.store(true, Relaxed); // partner: `several_callers`
     set_helped();
 }
 
-/// The same of a process that has a helper beside one thread of the application.
+/// Does the same for a process that has a progress thread beside one thread of the application.
 pub fn set_helped() {
     MULTIPLE.store(true, Relaxed); // partner: `multiple`
 }
 
-/// The calling thread, by a number that no other living one has, and not 0.
+/// Returns the number of the calling thread, which no other living one has, and which is not 0.
 fn this_thread() -> usize {
     unsafe extern "C" {
         /// pthread_self(3): in Linux's C libraries an address, found without a look-up.
@@ -47,23 +51,24 @@ fn this_thread() -> usize {
     pthread_self()
 }
 
-/// A thread that has not entered its lane for so long is doing something else: some times what another one may have
-/// to wait for a core, little beside what it does meanwhile.
+/// Time without an entry after which a thread counts as away from its lane: a few times as long as it may have to wait
+/// for a core, and short compared to other work that it may be doing.
 const AWAY_NS: u64 = 20_000_000;
 
-/// State of one lane: one user at a time, a lock only where there can be two.
+/// The state of one lane: one user at a time, and a lock only if there can be two.
 pub struct LaneCell<T> {
     lock: Mutex<()>,
     busy: AtomicBool,
-    /// The word in which `enter` counts how often it had to wait for another thread, by its place.
+    /// The word in which `enter` counts how often it had to wait for another thread, by its memory and offset.
     contended: Option<(Region, usize)>,
-    /// With several threads: who entered last, or 0, and how often anybody did.
+    /// With several threads: the thread that entered last, or 0, and the number of entries.
     home: AtomicUsize,
     entries: AtomicU32,
-    /// `entries` when threads from elsewhere last asked to visit, and since when it has been that, in ns.
+    /// The value of `entries` when a thread from elsewhere last tried to visit, and the time since when it has been
+    /// that, in ns.
     seen: AtomicU32,
     seen_ns: AtomicU64,
-    /// Threads that wait around this lane and look after it.
+    /// The number of threads that wait on this lane and poll it.
     tended: AtomicU32,
     value: UnsafeCell<T>,
 }
@@ -85,14 +90,14 @@ impl<T> LaneCell<T> {
             contended: None,
             home: AtomicUsize::new(0),
             entries: AtomicU32::new(0),
-            seen: AtomicU32::new(u32::MAX), // nobody has asked
+            seen: AtomicU32::new(u32::MAX), // no visit yet
             seen_ns: AtomicU64::new(0),
             tended: AtomicU32::new(0),
             value: UnsafeCell::new(value),
         }
     }
 
-    /// The same, counting in the word at byte `at` of `counters` how often a thread had to wait for another one.
+    /// Makes the same, counting in the word at byte `at` of `counters` how often a thread had to wait for another one.
     pub fn counted(value: T, counters: Region, at: usize) -> LaneCell<T> {
         LaneCell { contended: Some((counters, at)), ..LaneCell::new(value) }
     }
@@ -103,7 +108,7 @@ impl<T> LaneCell<T> {
         self.hold(if multiple() { Some(self.lock()) } else { None })
     }
 
-    /// As `enter`, or `None` if somebody is inside.
+    /// Enters as `enter` does, or returns `None` if another thread is inside.
     #[inline]
     pub fn try_enter(&self) -> Option<LaneGuard<'_, T>> {
         let held = if multiple() {
@@ -122,7 +127,7 @@ impl<T> LaneCell<T> {
         Some(LaneGuard { cell: self, _held: held })
     }
 
-    /// As `enter`, for a thread that is at home nowhere.
+    /// Enters as `enter` does, for a thread without a home lane.
     pub fn enter_as_guest(&self) -> LaneGuard<'_, T> {
         self.hold(multiple().then(|| self.wait()))
     }
@@ -134,13 +139,13 @@ impl<T> LaneCell<T> {
         LaneGuard { cell: self, _held: held }
     }
 
-    /// Whether a thread waits around this lane and looks after it.
+    /// Returns whether a thread waits on this lane and polls it.
     pub fn is_tended(&self) -> bool {
         self.tended.load(Relaxed) > 0 // partner: `tend`
     }
 
-    /// For a thread whose own work is elsewhere: enters if nobody is inside, unless another thread is at home here.
-    /// Such a lane is visited only by those who know the time, and if nobody has come by for `AWAY_NS`.
+    /// Visits the lane, for a thread whose own work is elsewhere: enters if no thread is inside, unless it is another
+    /// thread's home. Such a lane is visited only with a known time, and if no thread has entered for `AWAY_NS`.
     #[inline]
     pub fn visit(&self, now_ns: Option<u64>) -> Visit<'_, T> {
         if several_callers() {
@@ -166,7 +171,7 @@ impl<T> LaneCell<T> {
         now_ns.saturating_sub(self.seen_ns.load(Relaxed)) >= AWAY_NS
     }
 
-    /// The calling thread looks after this lane until what it gets is dropped.
+    /// Marks the lane as polled by the calling thread, until the returned value is dropped.
     pub fn tend(&self) -> Tending<'_> {
         let tended = multiple().then_some(&self.tended);
         if let Some(tended) = tended {
@@ -198,12 +203,12 @@ impl<T> LaneCell<T> {
     }
 }
 
-/// What became of a visit.
+/// The result of a visit.
 pub enum Visit<'a, T> {
     Inside(LaneGuard<'a, T>),
-    /// Another thread looks after the lane.
+    /// Another thread polls the lane.
     Tended,
-    /// Another thread was here lately, and may not come again.
+    /// Another thread entered lately, and may not return.
     Lately,
 }
 

@@ -1,6 +1,6 @@
-//! Values of MPI's named constants inside the house: those of the standard ABI.
+//! Values of MPI's named constants inside Hawser: those of the standard ABI.
 //!
-//! Rooms compare with these names; an ABI whose `mpi.h` has other numbers translates at its edge
+//! Crates compare with these names; an ABI whose `mpi.h` has other numbers translates at its edge
 //! (`abi::Abi::value_in`, `value_out`). Handles are in `handle`, error classes in `error`.
 
 macro_rules! values {
@@ -17,17 +17,17 @@ macro_rules! values {
 }
 
 values! {
-    /// Ranks that are no process.
+    /// Values of a rank that name no process.
     Rank {
         ANY_SOURCE = -1, "MPI_ANY_SOURCE";
         PROC_NULL = -3, "MPI_PROC_NULL";
         ROOT = -4, "MPI_ROOT";
     }
-    /// Tags that are no tag.
+    /// Values of a tag that are wildcards.
     Tag {
         ANY_TAG = -2, "MPI_ANY_TAG";
     }
-    /// What a count, an index, a colour or a class may be.
+    /// The undefined value of a count, an index, a color or a class.
     Undefined {
         UNDEFINED = -32766, "MPI_UNDEFINED";
     }
@@ -139,7 +139,7 @@ values! {
         MODE_NOSTORE = 8192, "MPI_MODE_NOSTORE";
         MODE_NOSUCCEED = 16384, "MPI_MODE_NOSUCCEED";
     }
-    /// Tool interface: what a callback may do.
+    /// Tool interface: the permitted actions of a callback.
     CallbackSafety {
         T_CB_REQUIRE_NONE = 0, "MPI_T_CB_REQUIRE_NONE";
         T_CB_REQUIRE_MPI_RESTRICTED = 3, "MPI_T_CB_REQUIRE_MPI_RESTRICTED";
@@ -151,7 +151,7 @@ values! {
         T_SOURCE_ORDERED = 1, "MPI_T_SOURCE_ORDERED";
         T_SOURCE_UNORDERED = 2, "MPI_T_SOURCE_UNORDERED";
     }
-    /// Tool interface: for whom a variable is.
+    /// Tool interface: the audience of a variable.
     Verbosity {
         T_VERBOSITY_USER_BASIC = 9, "MPI_T_VERBOSITY_USER_BASIC";
         T_VERBOSITY_USER_DETAIL = 10, "MPI_T_VERBOSITY_USER_DETAIL";
@@ -163,7 +163,7 @@ values! {
         T_VERBOSITY_MPIDEV_DETAIL = 34, "MPI_T_VERBOSITY_MPIDEV_DETAIL";
         T_VERBOSITY_MPIDEV_ALL = 36, "MPI_T_VERBOSITY_MPIDEV_ALL";
     }
-    /// Tool interface: what a variable is bound to.
+    /// Tool interface: the object that a variable is bound to.
     Bind {
         T_BIND_NO_OBJECT = 1, "MPI_T_BIND_NO_OBJECT";
         T_BIND_MPI_COMM = 2, "MPI_T_BIND_MPI_COMM";
@@ -178,7 +178,7 @@ values! {
         T_BIND_MPI_INFO = 11, "MPI_T_BIND_MPI_INFO";
         T_BIND_MPI_SESSION = 12, "MPI_T_BIND_MPI_SESSION";
     }
-    /// Tool interface: who must set a variable.
+    /// Tool interface: the processes that must set a variable.
     Scope {
         T_SCOPE_CONSTANT = 1, "MPI_T_SCOPE_CONSTANT";
         T_SCOPE_READONLY = 2, "MPI_T_SCOPE_READONLY";

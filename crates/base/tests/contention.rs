@@ -1,4 +1,5 @@
-//! How threads keep out of each other's lanes. A process of its own: the thread level is the process's.
+//! Tests that threads stay out of each other's lanes. It is a process of its own, because the thread level is the
+//! process's.
 
 use hawser_base::Region;
 use hawser_base::threads::{LaneCell, Visit, set_multiple};
@@ -11,7 +12,7 @@ fn cell() -> (LaneCell<i32>, Region) {
     (LaneCell::counted(0, counters.clone(), 8), counters)
 }
 
-/// What a visit at `now_ms` by the calling thread comes to.
+/// Returns the result of a visit at `now_ms` by the calling thread.
 fn visit(cell: &LaneCell<i32>, now_ms: Option<u64>) -> &'static str {
     match cell.visit(now_ms.map(|ms| ms * 1_000_000)) {
         Visit::Inside(_) => "inside",
@@ -44,7 +45,7 @@ fn a_thread_visits_its_own_lane_at_any_time_and_anothers_when_that_one_stays_awa
     assert_eq!([elsewhere(None), elsewhere(Some(1000)), elsewhere(Some(1019))], ["lately"; 3]);
     assert_eq!(elsewhere(None), "lately", "who does not know the time never comes");
     assert_eq!(elsewhere(Some(1020)), "inside");
-    // A visit makes nobody at home: its owner comes and goes as before.
+    // A visit does not make the lane a home: its owner comes and goes as before.
     assert_eq!(visit(&cell, None), "inside");
     *cell.enter() += 1;
     assert_eq!([elsewhere(Some(1021)), elsewhere(Some(1041))], ["lately", "inside"]);

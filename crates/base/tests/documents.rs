@@ -1,8 +1,8 @@
-//! Documents stay true, and the repository stands alone: every link leads to a file of the checkout, and a name in code
-//! font stands in that file; nothing refers to a file outside the repository; each document stands in its index; the
-//! documents that are read in a terminal have short lines.
+//! Tests that documents stay true, and that the repository is self-contained: every link leads to a file of the
+//! checkout, and a name in code font occurs in that file; nothing refers to a file outside the repository; each
+//! document is in its index; documents that are read in a terminal have short lines.
 //!
-//! Before it: nothing. After it: nothing. It reads files and must never write one.
+//! It reads files and must never write one.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every file of the checkout by its path from the root, in order; without what is built there, and without git's own.
+/// Returns every file of the checkout by its path from the root, in order; without build output, and without git's own
+/// files.
 fn files() -> Vec<String> {
     fn walk(folder: &Path, prefix: &str, found: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -53,7 +54,7 @@ fn files() -> Vec<String> {
     found
 }
 
-/// Files with their texts; files that are no text are left out.
+/// Returns files with their texts; files that are no text are left out.
 fn texts(paths: Vec<String>) -> Vec<(String, String)> {
     paths.into_iter().filter_map(|path| read_to_string(root().join(&path)).ok().map(|text| (path, text))).collect()
 }
@@ -66,13 +67,14 @@ fn document(path: &str) -> String {
     read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// The file names of a folder's Markdown files, its index apart.
+/// Returns the file names of a folder's Markdown files, without its index.
 fn listable(folder: &str) -> Vec<String> {
     let inside = files().into_iter().filter_map(|path| path.strip_prefix(folder).map(str::to_owned));
     inside.filter(|name| name.ends_with(".md") && name != "README.md" && !name.contains('/')).collect()
 }
 
-/// `[text](target)` and `[text]: target` of a Markdown text, code blocks apart; links to the web are left out.
+/// Returns `[text](target)` and `[text]: target` of a Markdown text, without code blocks; links to the web are left
+/// out.
 fn links(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for part in text.split("```").step_by(2) {
@@ -90,13 +92,13 @@ fn links(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The name by which links call a heading: `## The papers` is `the-papers`.
+/// Returns the name by which links refer to a heading: `## The papers` is `the-papers`.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 
-/// The untrue things that one link of a document says.
+/// Returns what is wrong with one link of a document.
 fn wrong_link(document: &str, text: &str, name: &str, target: &str) -> Option<String> {
     let (file, heading) = target.split_once('#').unwrap_or((target, ""));
     let path = root().join(document).parent().unwrap().join(file);
@@ -115,24 +117,25 @@ fn wrong_link(document: &str, text: &str, name: &str, target: &str) -> Option<St
     (!content.contains(&symbol)).then(|| format!("{document}: {target} says nothing of `{symbol}`"))
 }
 
-/// What does not hold in a document: links that lead nowhere, names that are not there.
+/// Returns what is wrong in a document: links that lead nowhere, names that are not there.
 fn untrue(document: &str, text: &str) -> Vec<String> {
     links(text).iter().filter_map(|(name, target)| wrong_link(document, text, name, target)).collect()
 }
 
-/// The places at which a text has a word that is not the end of a longer one.
+/// Returns the places at which a text has a word that is not the end of a longer one.
 fn places<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let begins = |at: &usize| !text[..*at].ends_with(|c: char| c.is_alphanumeric() || "-_.".contains(c));
     text.match_indices(word).map(|(at, _)| at).filter(move |at| begins(at))
 }
 
-/// References of a file to something outside the repository.
+/// Returns the references of a file to something outside the repository.
 fn outside(path: &str, text: &str) -> Vec<String> {
     let said = |word: &str, at| format!("{path}:{}: refers to {word}", 1 + text[..at].matches('\n').count());
     OUTSIDE.iter().flat_map(|word| places(text, word).map(|at| said(word, at)).collect::<Vec<_>>()).collect()
 }
 
-/// Documents that a file of any kind names by their paths from the root (as `docs/lab.md`) and that are not there.
+/// Returns the documents that a file of any kind names by their paths from the root (as `docs/lab.md`) and that do not
+/// exist.
 fn missing(path: &str, text: &str) -> Vec<String> {
     let of_path = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     let named = |at: usize| {
@@ -140,13 +143,13 @@ fn missing(path: &str, text: &str) -> Vec<String> {
         let all = &rest[..rest.find(|c| !of_path(c)).unwrap_or(rest.len())];
         all.find(".md").map(|end| &all[..end + 3])
     };
-    // Where a document tells how files are named.
+    // Patterns, where a document explains how files are named.
     let is_pattern = |name: &str| name.contains("YYYY") || name.contains("NNNN");
     let names = places(text, "docs/").filter_map(named).filter(|name| !is_pattern(name));
     names.filter(|name| !root().join(name).exists()).map(|name| format!("{path}: no {name}")).collect()
 }
 
-/// Documents whose lines are short, links included.
+/// Returns whether a document must have short lines, links included.
 fn is_narrow(path: &str) -> bool {
     ["ARCHITECTURE.md", "docs/README.md"].contains(&path) || path.starts_with("docs/adr/")
 }
@@ -164,13 +167,13 @@ fn too_long(path: &str, text: &str) -> Vec<String> {
     wrong
 }
 
-/// Documents that their index has no link to.
+/// Returns the documents that their index has no link to.
 fn unlisted(index: &str, names: &[String]) -> Vec<String> {
     let listed: Vec<String> = links(index).into_iter().map(|(_, target)| target).collect();
     names.iter().filter(|name| !listed.contains(name)).cloned().collect()
 }
 
-/// Decision records whose number is not the next one, or not that of their title.
+/// Returns the decision records whose number is not the next one, or not that of their title.
 fn misnumbered(records: &[(String, String)]) -> Vec<String> {
     let is_wrong = |(at, (name, text)): (usize, &(String, String))| {
         let number = at + 1;

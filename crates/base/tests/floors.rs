@@ -1,10 +1,10 @@
-//! The house keeps its floors: a room may use the floors below it, never one above, and not its neighbours.
-//! (docs/adr/0002-floors.md.) Dev-dependencies apart.
+//! Tests the layers of the workspace: a crate may use crates of lower layers, never one above, and not one of its own
+//! layer (docs/adr/0002-floors.md). Dev-dependencies are exempt.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Every room and its floor. A new room is one row here.
+/// Every crate and its layer. A new crate is one row here.
 const FLOORS: &[(&str, u32)] = &[
     ("base", 0),
     ("sim", 0),
@@ -34,7 +34,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("bench", 8),
 ];
 
-/// Rooms that may contain `unsafe`; every other one forbids it.
+/// Crates that may contain `unsafe`; every other one forbids it.
 const UNSAFE: &[&str] = &["os", "base", "datatype", "dev-shm", "dev-ofi", "abi", "abi-std", "abi-mpich"];
 
 fn crates() -> PathBuf {
@@ -46,7 +46,7 @@ fn floor(room: &str) -> u32 {
     found.unwrap_or_else(|| panic!("room {room} has no floor: add it to FLOORS")).1
 }
 
-/// The rooms in the checkout and the text of their manifests.
+/// Returns the crates in the checkout and the text of their manifests.
 fn manifests() -> BTreeMap<String, String> {
     let read = |entry: std::fs::DirEntry| {
         let text = std::fs::read_to_string(entry.path().join("Cargo.toml")).ok()?;
@@ -55,7 +55,7 @@ fn manifests() -> BTreeMap<String, String> {
     std::fs::read_dir(crates()).unwrap().filter_map(|entry| read(entry.unwrap())).collect()
 }
 
-/// The rooms that a manifest's dependencies name, dev-dependencies apart.
+/// Returns the crates that a manifest's dependencies name, without dev-dependencies.
 fn dependencies(manifest: &str) -> Vec<String> {
     let mut inside = false;
     let mut found = Vec::new();
@@ -72,7 +72,7 @@ fn dependencies(manifest: &str) -> Vec<String> {
     found
 }
 
-/// What is wrong with one room's edges.
+/// Returns what is wrong with one crate's dependencies.
 fn wrong_edges(room: &str, manifest: &str) -> Vec<String> {
     let own = floor(room);
     let wrong = dependencies(manifest).into_iter().filter(|other| floor(other) >= own);

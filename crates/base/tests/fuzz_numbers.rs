@@ -1,4 +1,4 @@
-//! Whatever number a program passes as a handle, and whatever text stands in a parameter's variable.
+//! Fuzzes the numbers that a program passes as handles, and the texts in a parameter's variable.
 
 use bolero::check;
 use hawser_base::Handle;
@@ -8,7 +8,7 @@ use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_ALL};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-/// Bits are a handle or none; a handle is its bits, and names what was put behind it or nothing.
+/// Bits are a handle or none; a handle is its bits, and names the object that was inserted for it or none.
 #[test]
 fn handles() {
     let table = Table::new();
@@ -25,7 +25,7 @@ fn handles() {
     });
 }
 
-/// Texts of parameters for good, each once: a default lives as long as the program.
+/// Keeps the texts of parameters forever, each once: a default lives as long as the program.
 fn kept(text: String) -> &'static str {
     static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut texts = TEXTS.lock().unwrap();
@@ -42,7 +42,7 @@ fn kept(text: String) -> &'static str {
 #[test]
 fn parameters() {
     check!().with_iterations(5000).for_each(|bytes| {
-        // Most texts of any bytes are wrong at once: these are digits, units and blanks.
+        // Most texts of arbitrary bytes are wrong at once: these are digits, units and blanks.
         let near = bytes.iter().map(|&byte| char::from(b"0123456789kKmMgGiIbB x-"[usize::from(byte % 23)]));
         for text in [near.take(24).collect(), String::from_utf8_lossy(bytes).into_owned()] {
             let text = kept(text);

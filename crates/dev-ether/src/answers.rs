@@ -1,18 +1,18 @@
-//! Which ports of this rank its peers have answered, and which were found best for bulk: in words, for `mpiexec --stats`.
+//! A text for `mpiexec --stats`: the ports of this rank by which peers have answered, and those found best for bulk.
 //!
-//! Nothing is decided by it. Before it: `device`; after it: `ends`, `link::Reach`.
+//! It decides nothing. Used by `device`; uses `ends` and `link::Reach`.
 
 use crate::ends::Ends;
 use hawser_link::{Endpoint, Reach};
 use std::fmt::Write;
 
-/// Who is told.
+/// The callback that receives the text.
 pub type Tell = Box<dyn Fn(&str) + Send>;
 
-/// So long what was told may be behind: it is for people.
+/// Maximum age of the reported text; people read it.
 const LATE_NS: u64 = 1_000_000_000;
 
-/// See the module.
+/// The text's reporter, as the module describes it.
 pub struct Answers {
     tell: Tell,
     told_ns: u64,
@@ -23,7 +23,7 @@ impl Answers {
         Answers { tell, told_ns: 0 }
     }
 
-    /// To be called now and then.
+    /// Reports if the last report is old enough. Call it now and then.
     pub fn look(&mut self, now_ns: u64, endpoint: &Endpoint, ends: &Ends) {
         if now_ns >= self.told_ns + LATE_NS {
             self.told_ns = now_ns;
@@ -31,14 +31,15 @@ impl Answers {
         }
     }
 
-    /// As it is now.
+    /// Reports the present state.
     pub fn tell(&self, endpoint: &Endpoint, ends: &Ends) {
         (self.tell)(&text(ends, |port| endpoint.reach(port)));
     }
 }
 
-/// As in "eth0: packet 1 of 1, udp 1 of 1 (best for bulk to 1); docker0: packet 0 of 1": how many peers answered, of those that
-/// were tried. "(best for bulk to 3, by 4 flows)": to one of the three at least, from so many source ports. Ports by which nobody was tried are left out.
+/// Returns the text, as in "eth0: packet 1 of 1, udp 1 of 1 (best for bulk to 1); docker0: packet 0 of 1": the number
+/// of peers that answered, of those that were tried. "(best for bulk to 3, by 4 flows)": to at least one of the three,
+/// from that many source ports. Ports by which no peer was tried are left out.
 fn text(ends: &Ends, reach: impl Fn(u8) -> Reach) -> String {
     let mut ports: Vec<u8> = (0..ends.ports.len() as u8).collect();
     ports.sort_by_key(|&port| ends.rail(port));
@@ -56,7 +57,7 @@ fn text(ends: &Ends, reach: impl Fn(u8) -> Reach) -> String {
         let v6 = port.address().ip().is_some_and(|ip| ip.is_ipv6());
         let _ = write!(text, "{}{} {answered} of {tried}", port.name(), if v6 { " over IPv6" } else { "" });
         if bulk > 0 {
-            // Where sockets were wanting, paths of several flows left as one.
+            // If no further sockets could be opened, paths of several flows used the first one.
             let _ = match (flows as usize).min(port.flows()) {
                 0 | 1 => write!(text, " (best for bulk to {bulk})"),
                 flows => write!(text, " (best for bulk to {bulk}, by {flows} flows)"),

@@ -1,12 +1,11 @@
-//! Keeps a value for each lane: those of the first user in one piece, those of further ones behind it as they are
-//! opened.
+//! A value for each lane: the first user's in one array, those of further users behind it as their lanes are opened.
 //!
-//! Before it: `device` and `parting`; after it: nothing.
+//! Used by `device` and `parting`; uses no module.
 
 use hawser_base::{LANES, Lane};
 use std::ops::{Index, IndexMut};
 
-/// See the module.
+/// The values, as the module describes them.
 pub struct ByLane<T> {
     first: [T; LANES],
     further: Vec<T>,
@@ -19,21 +18,21 @@ impl<T: Default> Default for ByLane<T> {
 }
 
 impl<T: Default> ByLane<T> {
-    /// There are `lanes` lanes, at least.
+    /// Extends it to at least `lanes` lanes.
     pub fn grow(&mut self, lanes: usize) {
         let further = lanes.saturating_sub(LANES).max(self.further.len());
         self.further.resize_with(further, T::default);
     }
 }
 
-/// Whether a lane is one of the first user's.
+/// Returns whether a lane is one of the first user's.
 #[inline(always)]
 pub fn is_first(lane: Lane) -> bool {
     lane.index() < LANES
 }
 
 impl<T> ByLane<T> {
-    /// The value of one of the first user's lanes.
+    /// Returns the value of one of the first user's lanes.
     #[inline(always)]
     pub fn get_first(&mut self, lane: u8) -> Option<&mut T> {
         self.first.get_mut(usize::from(lane))

@@ -1,7 +1,7 @@
-//! A rank's card: where its ports are reached, as other ranks get it through their agents.
+//! The business card of a rank: the addresses of its ports, as other ranks get it through their agents.
 //!
-//! A card is believed no further than that frames are sent where it says. Before it: `device`, which publishes its own
-//! and looks up others'; after it: `port::Address`.
+//! A card is trusted only as far as frames are sent to its addresses. Used by `device`, which publishes its own and
+//! looks up others'; uses `port::Address`.
 
 use crate::port::Address;
 use hawser_device::cards::overhead;
@@ -10,11 +10,11 @@ use hawser_job::plan::CARD_MAX;
 /// The name under which this device's card is published.
 pub const NAME: &str = "ether";
 
-/// Ports of a rank at most: one is a bit of a word (`Ends`).
+/// Maximum ports of a rank: each is a bit of a word (`Ends`).
 pub const PORTS: usize = 32;
 
-/// The longest card, in bytes: it is all that is known of a peer never spoken to, and has room for the ports `packet`
-/// and `udp` of eleven rails.
+/// The longest card, in bytes. Nothing else is known of a peer before the first contact. It has space for the ports
+/// `packet` and `udp` of eleven rails.
 pub const CARD: usize = CARD_MAX - overhead(NAME);
 
 const _: () = assert!(11 * (2 * 3 + 9 + 7) < CARD);
@@ -22,19 +22,19 @@ const _: () = assert!(11 * (2 * 3 + 9 + 7) < CARD);
 /// One port (P33).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct End {
-    /// Which of its host's rails: only ends on one rail can take each other's place.
+    /// The port's rail on its host: only ports on one rail can replace each other.
     pub rail: u8,
     pub address: Address,
     /// The longest frame that it takes, in bytes.
     pub frame_max: u16,
 }
 
-/// See the module.
+/// The ports of a rank, in the order of its card.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Card(Vec<End>);
 
 impl Card {
-    /// Of ports that it has room for.
+    /// Makes a card of ports that it has space for.
     pub fn new(ends: Vec<End>) -> Card {
         assert!(ends.len() <= PORTS);
         let card = Card(ends);
@@ -42,7 +42,7 @@ impl Card {
         card
     }
 
-    /// How many of these ports, the first ones, a card has room for.
+    /// Returns how many of these ports, the first ones, a card has space for.
     pub fn room_for(addresses: impl Iterator<Item = Address>) -> usize {
         let mut bytes = vec![0];
         let fits = addresses.take(PORTS).take_while(|address| {
@@ -67,7 +67,7 @@ impl Card {
         bytes
     }
 
-    /// None: it is none.
+    /// Reads a card. None if the bytes are not one.
     pub fn decode(bytes: &[u8]) -> Option<Card> {
         let (&count, mut rest) = bytes.split_first()?;
         let mut ends = Vec::new();

@@ -1,7 +1,7 @@
-//! What the protocol and the ports count, as counters of the rank's page (`job::counters`), behind those that `mpi` has there.
+//! The counters of the protocol and the ports, in the rank's page (`job::counters`), behind those of `mpi`.
 //!
-//! They count for themselves, and their totals are laid into the page now and then: no frame pays for it. Before it: `device`;
-//! after it: nothing.
+//! Protocol and ports count privately, and their totals are copied into the page now and then, so that no frame pays
+//! for it. Used by `device`; reads `direct` and `ends`.
 
 use crate::direct::Direct;
 use crate::ends::{Ends, RAILS};
@@ -10,11 +10,11 @@ use hawser_job::counters::{Counters, Entry, Unit};
 use hawser_link::Endpoint;
 use hawser_link::frame::Dropped;
 
-/// So long the page may be behind while the rank does something: ports are asked by system calls.
+/// Maximum age of the page while the rank is active: reading the ports' counts takes system calls.
 const LATE_NS: u64 = 10_000_000;
 
-/// What the protocol did and what was missed, in the order of the slots; behind them the reasons for dropping a frame, then
-/// the bytes of each rail, and those by further flows.
+/// Counters of the protocol and of missed frames, in the order of the slots. Behind them come the reasons for dropping
+/// a frame, then the bytes of each rail, and the bytes sent by further flows.
 const FRONT: [(&str, &str); 11] = [
     ("frames sent", "frames with payload, those that went again included"),
     ("frames lost and sent again", "lost, or so late that they counted as lost"),
@@ -37,14 +37,15 @@ const FRONT: [(&str, &str); 11] = [
 
 const CHANGED_CONNECTIONS: &str = "connections with changed bytes";
 
-/// The slots, among `entries`, of what is counted where a network changes what it carries, or somebody forges.
+/// Returns the slots, among `entries`, of the counters that rise where a network changes frames, or somebody forges
+/// them.
 pub fn changed() -> impl Iterator<Item = usize> {
     let connections = FRONT.iter().position(|&(name, _)| name == CHANGED_CONNECTIONS);
     let reasons = [Dropped::Tag, Dropped::Crc].map(|reason| FRONT.len() + reason as usize);
     connections.into_iter().chain(reasons)
 }
 
-/// All of them for those who show them, in the order of their slots.
+/// Returns all entries, in the order of their slots, for programs that show them.
 pub fn entries() -> impl Iterator<Item = Entry> {
     let events = |name: &str, about: &str| Entry { name: name.into(), unit: Unit::Events, about: about.into() };
     let front = FRONT.iter().map(move |(name, about)| events(name, about));
@@ -58,7 +59,8 @@ pub fn entries() -> impl Iterator<Item = Entry> {
         (0..RAILS).map(move |rail| Entry {
             name: format!("bytes {way} on rail {rail}"),
             unit: Unit::Bytes,
-            // Streams may come to a rail's address by another NIC, where a host answers for all its addresses on each (ARP).
+            // TCP traffic to a rail's address may arrive by another NIC, where a host answers for all its addresses on
+            // each (ARP).
             about: "in frames and direct connections, headers and what went again included; rails in the order of hawser-info, of what is \
                     received the one whose address it was sent to"
                 .into(),
@@ -73,7 +75,7 @@ pub fn entries() -> impl Iterator<Item = Entry> {
     front.chain(dropped).chain(bytes).chain([by_flows])
 }
 
-/// Where they stand.
+/// The place of the counters in the rank's page.
 pub struct Page {
     counters: Counters,
     /// The first slot.
@@ -86,12 +88,12 @@ impl Page {
         Page { counters, at, written_ns: 0 }
     }
 
-    /// Whether the page is to be written again.
+    /// Returns whether the page must be written again.
     pub fn is_old(&self, now_ns: u64) -> bool {
         now_ns >= self.written_ns + LATE_NS
     }
 
-    /// `unread`: messages that were no packets.
+    /// Writes the totals into the page. `unread`: messages that were no packets.
     pub fn write(&mut self, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends, direct: &Direct, unread: u64) {
         self.written_ns = now_ns;
         let direct = Missed { connections: direct.refused, changed: direct.changed, ..Missed::default() };

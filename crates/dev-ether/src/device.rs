@@ -1,9 +1,9 @@
-//! The device: packets of the lanes as messages of `link`, over the ports of this rank.
+//! The device: it carries packets of the lanes as messages of `link`, over the ports of this rank.
 //!
-//! A NIC is one, so all lanes of all users share one endpoint and its lock; what comes for another lane waits in that
-//! lane's inbox. Here are the ports of the first user (MPI), whose own credits bound what waits; those of further users
-//! (`user_port`) are kept to a window for each peer.
-//! It must never wait, nor send from inside a delivery. Before it: `transport`; after it: `link::Endpoint`, `ends`.
+//! It must never wait, nor send from inside a delivery. A NIC is shared, so all lanes of all users share one endpoint
+//! and its lock; a packet for a lane that is not polled waits in that lane's inbox. This file has the ports of the
+//! first user (MPI), whose own credits bound its inboxes; those of further users (`user_port`) are bounded by a credit
+//! for each peer. Used by `transport`; uses `link::Endpoint` and `ends`.
 
 use crate::answers::{self, Answers};
 use crate::by_lane::{ByLane, is_first};
@@ -38,34 +38,34 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// Longest packet, prefix included, in bytes: with the shortest frames (548 bytes) still within link's fragments.
 pub const PACKET: usize = (16 << 10) + PREFIX_MAX;
 
-/// Longest message worth pushing without asking, in bytes.
+/// Longest eager message, in bytes.
 const EAGER: usize = 64 << 10;
 
-/// Turns after which the page of counters is written anew: some milliseconds.
+/// Calls of `receive` between two updates of the page of counters: some milliseconds.
 const PAGE_TURNS: u32 = 4096;
 
-/// Who a rank's device is made for.
+/// The parameters of a rank's device.
 pub struct Setup {
-    /// Its name (`Peer`), and how many numbers there are in the job's universe.
+    /// The rank's process number (`Peer`), and the count of numbers in the job's universe.
     pub me: u32,
     pub ranks: u32,
     pub key: Key,
-    /// For numbers that others shall not guess.
+    /// Seed of numbers that others must not guess.
     pub seed: u64,
     pub ports: Vec<Opened>,
-    /// Finds the cards of others.
+    /// Looks up the cards of other ranks.
     pub cards: Resolve,
-    /// Told whenever all ports were asked for what has come: who looks at them answers HELLO.
+    /// Called whenever all ports were polled: a rank that polls them answers HELLO.
     pub looked: Box<dyn Fn() + Send>,
-    /// Who is told of peers that do not answer.
+    /// Receives the reports of peers that do not answer.
     pub tell: Tell,
-    /// Told now and then by which ports peers have answered.
+    /// Receives, now and then, the ports by which peers have answered.
     pub answers: answers::Tell,
-    /// Where what is counted stands: a rank's counters, from this slot on.
+    /// The rank's counters, and the first slot of this device's.
     pub counters: (Counters, usize),
-    /// Which processes have ended.
+    /// The process numbers that have ended.
     pub lives: Lives,
-    /// Whether a rank is reached by this device and no better one.
+    /// Returns whether a rank is reached by this device and no better one.
     pub serves: Box<dyn Fn(Peer) -> bool + Send + Sync>,
 }
 
@@ -79,29 +79,30 @@ pub struct State {
     openings: Openings,
     looked: Box<dyn Fn() + Send>,
     pub inboxes: ByLane<Inbox>,
-    /// Further users, and how far each is with its peers.
+    /// Further users, and the progress of each with its peers.
     pub users: Users,
-    /// Something came into them since the rank last wanted to sleep: no descriptor and no bell tells of it.
+    /// Whether something was put into the inboxes since the rank last prepared to sleep: no descriptor or doorbell
+    /// signals it.
     set_aside: bool,
     /// Peers that have ended.
     pub parting: Parting,
-    /// What a packet's bytes are laid into where they are wanted piece by piece.
+    /// Buffer for a packet's bytes that a delivery takes piece by piece.
     scratch: Vec<u8>,
-    /// Bytes of pieces that were taken and not yet sent.
+    /// Bytes of pieces that were accepted and not yet sent.
     pub kept_back: usize,
     answers: Answers,
     page: Page,
-    /// Messages that were no packets; and calls of `receive`, by which the page is kept fresh.
+    /// Messages that were no packets; and calls of `receive`, which decide when the page is updated.
     unread: u64,
     turns: u32,
 }
 
-/// See the module.
+/// The device of a rank, as the module describes it.
 pub struct EtherDevice {
     state: Arc<Mutex<State>>,
-    /// Longest payload of a frame by which short messages go.
+    /// Longest payload of a frame on the ports that short messages use.
     short: usize,
-    /// Memory that peers may work on. It has a lock of its own, so that a registration may end inside a delivery.
+    /// Registered memory. It has a lock of its own, so that a registration may end inside a delivery.
     registry: Arc<Registry>,
     serves: Arc<dyn Fn(Peer) -> bool + Send + Sync>,
 }
@@ -109,7 +110,7 @@ pub struct EtherDevice {
 impl EtherDevice {
     pub const NAME: &'static str = NAME;
 
-    /// With at least one port.
+    /// Makes a device with at least one port.
     pub fn new(setup: Setup) -> EtherDevice {
         let Setup { me, ranks, key, seed, ports, cards, looked, tell, answers, counters, lives, serves } = setup;
         let serves: Arc<dyn Fn(Peer) -> bool + Send + Sync> = serves.into();
@@ -142,20 +143,20 @@ impl EtherDevice {
         EtherDevice { state: Arc::new(Mutex::new(state)), short, registry, serves }
     }
 
-    /// This rank's card, for its peers.
+    /// Returns this rank's card, for its peers.
     pub fn card(&self) -> Vec<u8> {
         lock(&self.state).ends.card().encode()
     }
 }
 
-/// The longest payload of a frame of the grade that short messages take.
+/// Returns the longest payload of a frame on ports of the latency class that short messages take.
 fn short(ports: &[Opened]) -> usize {
     let first = ports.iter().map(|opened| opened.traits.grade).min().expect("a port");
     let frames = ports.iter().filter(|opened| opened.traits.grade == first).map(|opened| opened.port.frame_max());
     room_in(frames.max().expect("a port").min(PACKET))
 }
 
-/// Bytes of payload that a frame of `frame` bytes has room for.
+/// Returns the bytes of payload that fit into a frame of `frame` bytes.
 fn room_in(frame: usize) -> usize {
     frame - FRAME_HEADER - RECORD - HEADER
 }
@@ -195,12 +196,12 @@ impl Device for EtherDevice {
 
     fn before_sleep(&self) -> Option<u64> {
         let mut state = lock(&self.state);
-        // Else the peer would be kept waiting for as long as this rank sleeps.
+        // Otherwise the peer would wait for its acknowledgement as long as this rank sleeps.
         state.endpoint.acknowledge();
         state.transmit();
         state.endpoint.sleep();
         state.ends.look_anew();
-        // An interface that goes down leaves one, which would end this sleep and every later one at once.
+        // An interface that goes down leaves an error, which would end this sleep and every later one at once.
         state.ends.take_errors();
         let now_ns = clock::now_ns();
         if state.page.is_old(now_ns) {
@@ -246,7 +247,7 @@ impl Device for EtherDevice {
 }
 
 impl State {
-    /// A further user has these lanes.
+    /// Opens the lanes of a further user.
     fn admit(&mut self, user: &User) -> Outcome<()> {
         let (lanes, last) = (user.lanes(), usize::from(users::CHANNEL));
         assert!(!is_first(user.first) && lanes.end <= last, "{user:?} has lanes of the first, or none that there are");
@@ -262,13 +263,13 @@ impl State {
         self.inboxes.grow(lanes.end);
         self.parting.grow(lanes.end);
         self.users.open(user.clone(), party);
-        // Peers that have asked for it are answered.
+        // Answer peers that have asked for this user.
         self.users.work(&mut self.endpoint);
         self.transmit();
         Ok(())
     }
 
-    /// Begins to connect, if that can be done by now.
+    /// Begins to connect, if the peer's card is known by now.
     fn connect(&mut self, peer: Peer) -> Result<(), Refusal> {
         if self.parting.has_ended(peer) {
             return Err(Refusal::Lost);
@@ -282,7 +283,7 @@ impl State {
             self.endpoint.open(peer.0, route, far);
         }
         if !self.endpoint.is_connected(peer.0) {
-            return Err(Refusal::Full); // there are too many paths (P40): it waits until another peer has gone
+            return Err(Refusal::Full); // there are too many paths (P40): the packet waits until another peer has gone
         }
         self.openings.begin(peer.0);
         Ok(())
@@ -294,14 +295,14 @@ impl State {
         Ok(())
     }
 
-    /// Sends what was kept back.
+    /// Sends the packets that were held back.
     pub fn push(&mut self) {
         if std::mem::take(&mut self.kept_back) > 0 {
             self.transmit();
         }
     }
 
-    /// Takes a packet, to be sent by `transmit`.
+    /// Accepts a packet, which `transmit` sends.
     fn take(
         &mut self,
         lane: Lane,
@@ -330,7 +331,7 @@ impl State {
         taken.map_err(refusal)
     }
 
-    /// Memory that a lane has reserved and not used is anybody's again.
+    /// Releases memory that a lane has reserved and not used.
     #[inline]
     pub fn give_back(&mut self, lane: Lane) {
         if let Some(kept) = self.kept[lane].take() {
@@ -338,13 +339,13 @@ impl State {
         }
     }
 
-    /// Sends what there is to be said about operations on memory.
+    /// Sends the messages that operations on memory have to send.
     fn work_remote(&mut self) {
-        // The rank stays awake for an operation that could go on at once.
+        // Keep the rank awake for an operation that could continue at once.
         self.set_aside |= self.remote.work(&mut self.endpoint);
     }
 
-    /// Operations that have ended wait for their lanes' polls; that of lane `to` comes at once.
+    /// Puts completed operations into their lanes' inboxes; those of lane `to` are delivered at once.
     fn set_ended_aside(&mut self, to: Option<Lane>) {
         for ended in self.remote.ended.drain(..) {
             self.set_aside |= to != Some(ended.lane);
@@ -352,7 +353,7 @@ impl State {
         }
     }
 
-    /// Before room is kept for a peer, or an operation with it begins: that it can be reached.
+    /// Checks that a peer can be reached, before memory is reserved for it or an operation with it begins.
     pub fn reach(&mut self, peer: Peer) -> Result<(), Refusal> {
         match self.endpoint.is_connected(peer.0) {
             true if self.parting.has_ended(peer) => Err(Refusal::Lost),
@@ -374,7 +375,8 @@ impl State {
         self.openings.look(&self.endpoint, &mut self.ends);
     }
 
-    /// Takes what has come: packets of one lane are delivered, all others wait. How many were delivered.
+    /// Receives from all ports: packets of one lane are delivered, all others go to their inboxes. Returns the number
+    /// delivered.
     pub fn receive(&mut self, to: Option<Lane>, delivery: &mut dyn Delivery) -> usize {
         self.turns = self.turns.wrapping_add(1);
         if self.turns.is_multiple_of(PAGE_TURNS) {
@@ -399,7 +401,7 @@ impl State {
                         return;
                     }
                     if channel == users::CHANNEL {
-                        // Room that a lane waits for may be told while another one is polled.
+                        // A lane may wait for credit that arrives while another one is polled.
                         *desk.set_aside = true;
                         *desk.unread += u64::from(!desk.users.hear(from, &mut message));
                         return;
@@ -416,7 +418,7 @@ impl State {
                         packet.read(&mut count) && direct.hear(from, &header, u64::from_le_bytes(count), now_ns);
                     *desk.unread += u64::from(!is_said);
                 };
-                // What is wrong with a frame is counted there.
+                // The endpoint counts faulty frames.
                 let _ = endpoint.handle_frame(at as u8, frame, now_ns, &mut deliver);
             });
             if !came {
@@ -451,7 +453,8 @@ impl State {
         count
     }
 
-    /// All that came of a peer that has ended was taken: nothing goes to it or comes from it any more.
+    /// Forgets a peer that has ended, once all that it sent was received: nothing is sent to it or accepted from it any
+    /// more.
     #[cold]
     fn forget(&mut self, peer: Peer) {
         self.endpoint.forget(peer.0);
@@ -460,12 +463,12 @@ impl State {
         self.ends.forget(peer.0);
         self.remote.forget(peer.0);
         self.users.forget(peer.0);
-        // Other lanes are told when they are polled.
+        // Other lanes report it when they are polled.
         self.set_aside = true;
     }
 }
 
-/// Who gets what has come: the lane that polls, or the inbox of another one.
+/// The destination of received packets: the lane that polls, or the inbox of another one.
 struct Desk<'a> {
     to: Option<Lane>,
     delivery: &'a mut dyn Delivery,
@@ -477,7 +480,7 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// A packet for a lane; `keep` lays its payload into memory.
+    /// Delivers a packet for a lane, or puts it into its inbox; `keep` copies its payload into memory.
     fn take<P: Payload>(
         &mut self,
         from: Peer,
@@ -498,7 +501,7 @@ impl Desk<'_> {
         }
     }
 
-    /// A packet for what its sender calls lane `channel`, of a further user.
+    /// Takes a packet of a further user, for the lane that its sender calls `channel`.
     #[cold]
     #[inline(never)]
     fn take_of_user<P: Payload>(
@@ -509,7 +512,7 @@ impl Desk<'_> {
         packet: &mut P,
         keep: fn(&mut P, Vec<u8>) -> Vec<u8>,
     ) {
-        // None is longer, so that an inbox has no more than its packets.
+        // Drop a longer packet: the bound on an inbox counts packets of at most this length.
         let lane = if packet.len() <= PACKET { self.users.came(from.0, channel) } else { None };
         let Some(lane) = lane else {
             *self.unread += 1;
@@ -525,12 +528,12 @@ impl Desk<'_> {
         }
     }
 
-    /// `take` for what comes by direct connections.
+    /// Returns `take` for packets that arrive by direct connections.
     fn taker(&mut self) -> impl FnMut(Peer, u8, Header, &mut direct::Arriving<'_>) {
         |from, lane, header, packet| self.take(from, lane, header, packet, direct::Arriving::keep)
     }
 
-    /// What was lent and is the program's again.
+    /// Puts returned zero-copy sends, whose memory belongs to the program again, into their lanes' inboxes.
     fn return_all(&mut self, direct: &mut Direct) {
         for returned in direct.returned.drain(..) {
             self.inboxes[returned.lane].give_back(returned);
@@ -542,7 +545,7 @@ impl Desk<'_> {
     }
 }
 
-/// Gets nothing delivered.
+/// A delivery that is never called.
 struct Nobody;
 
 impl Delivery for Nobody {
@@ -555,7 +558,7 @@ impl Delivery for Nobody {
     }
 }
 
-/// One lane's end.
+/// A lane's port.
 pub struct LanePort {
     pub state: Arc<Mutex<State>>,
     pub lane: Lane,
@@ -596,7 +599,7 @@ impl Port for LanePort {
 
     fn lend(&mut self, to: Peer, header: Header, mem: UserMem<'static>, placed: bool, ticket: u32) -> bool {
         let mut state = lock(&self.state);
-        // What is shorter is pushed, and complete before it is received.
+        // Shorter messages are eager, and complete before they are received.
         if mem.len() <= EAGER {
             return false;
         }
@@ -627,12 +630,12 @@ impl Port for LanePort {
         state.give_back(self.lane);
         let waited = state.inboxes[self.lane].deliver_all(delivery);
         let count = waited + state.receive(Some(self.lane), delivery);
-        // Nothing waits in the inbox now: what came of a peer was delivered before its end.
+        // The inbox is empty now: all packets of a peer are delivered before its end is reported.
         state.parting.tell(self.lane, delivery);
         count
     }
 
-    /// Frames of one peer do not come apart from those of others.
+    /// Polls all peers: the frames of one peer cannot be received apart from those of others.
     fn poll_from(&mut self, _: Peer, delivery: &mut dyn Delivery) -> bool {
         self.poll(delivery) > 0
     }
@@ -661,7 +664,7 @@ impl Port for LanePort {
 }
 
 impl LanePort {
-    /// Begins an operation with a peer, and sends what there is room for.
+    /// Begins an operation with a peer, and sends as much as there is credit for.
     fn begin(
         &self,
         peer: Peer,

@@ -1,32 +1,32 @@
-//! A rank's end of `link` over the ports that were opened for it.
+//! The endpoint of a rank: `link` over the ports that were opened for it.
 //!
-//! Before it: `device`, and the benchmark, which measures link alone; after it: `link::Endpoint`, `ends`.
+//! Used by `device`, and by the benchmark, which measures link alone; uses `link::Endpoint` and `ends`.
 
 use crate::ends::{Cards, Ends};
 use crate::open::Opened;
 use hawser_link::frame::Key;
 use hawser_link::{Config, Endpoint, Rail};
 
-/// Frames for all peers together, to be sent and to be kept in order (P21: what is granted fits the kernel's buffers, which
-/// hold some hundred of these).
+/// Frames for all peers together, to be sent and to be kept in order (P21: the receive credit fits the kernel's
+/// buffers, which hold some hundred frames).
 const SENDING: usize = 1024;
 const HOLDING: usize = 1024;
 
-/// Pieces of streams that leave at once, in bytes: as many frames as one call of UDP takes (65507 bytes). Of 16, 32, 60 and
-/// 120 KiB it measured best (1 MiB: 616, 461, 380, 422 us).
+/// Bytes of a stream that are sent as one run: as many frames as one call of UDP takes (65507 bytes). It measured best
+/// of 16, 32, 60 and 120 KiB (1 MiB: 616, 461, 380, 422 us).
 pub const RUN_BYTES: usize = 60 << 10;
 
-/// Whose end it is.
+/// The rank that owns the endpoint.
 pub struct Rank {
-    /// Its name (`Peer`), and how many numbers there are in the job's universe.
+    /// Its process number (`Peer`), and the count of numbers in the job's universe.
     pub me: u32,
     pub ranks: u32,
     pub key: Key,
-    /// For numbers that others shall not guess.
+    /// Seed of numbers that others must not guess.
     pub seed: u64,
 }
 
-/// With at least one port.
+/// Makes an endpoint with at least one port.
 pub fn over(ports: Vec<Opened>, cards: Cards, rank: Rank) -> (Endpoint, Ends) {
     let Rank { me, ranks, key, seed } = rank;
     let rails: Vec<Rail> = ports.iter().map(|opened| opened.traits).collect();

@@ -1,6 +1,6 @@
-//! The ports of this rank, and where its peers' are: what carries `link`'s frames.
+//! The ports of this rank, and the addresses of its peers' ports: it carries `link`'s frames.
 //!
-//! Before it: `device`; after it: `port`.
+//! It must never touch a port whose descriptor the program has closed. Used by `device`; uses `port`.
 
 use crate::card::{Card, End};
 use crate::port::{Address, FramePort, Missed, PortOf, Refused, StreamPort, TURNS_MAX};
@@ -12,27 +12,29 @@ use std::collections::HashMap;
 use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
 
-/// Where the cards of other ranks come from: None as long as the rank has not published its own.
+/// Source of other ranks' cards. None as long as the rank has not published its own.
 pub type Cards = Box<dyn Fn(u32) -> Option<Vec<u8>> + Send>;
 
-/// How often a port is asked in vain before it is asked less often, if that is dear: what comes in runs comes closer.
+/// Consecutive empty polls after which a port is polled less often, if a poll is expensive: traffic comes in runs, at
+/// shorter intervals.
 const PATIENCE: u32 = 64;
 
-/// How often in vain until it is asked still less often, and by how much: nothing comes by it in this part of the program.
+/// Consecutive empty polls after which a port is polled still less often, and by which factor: the program does not use
+/// it at present.
 const LONG_PATIENCE: u32 = 2048;
 const SELDOM: u32 = 8;
 
-// Both are turns at which it is asked, whatever its own are (`look_anew`).
+// After `look_anew` both are turns at which the port is polled, whatever its own number of turns.
 const _: () =
     assert!((4 * PATIENCE).is_multiple_of(TURNS_MAX) && (2 * LONG_PATIENCE).is_multiple_of(TURNS_MAX * SELDOM));
 const _: () = assert!(4 * PATIENCE <= LONG_PATIENCE);
 
-/// How often a port was to be asked since it had something.
+/// Number of polls that were due since a port last had something.
 #[derive(Clone, Copy, Debug)]
 struct InVain(u32);
 
 impl InVain {
-    /// Whether it is asked now; `turns` as of `FramePort`.
+    /// Returns whether the port is polled now; `turns` as in `FramePort`.
     fn is_asked(self, turns: u32) -> bool {
         let turns = turns * if self.0 > LONG_PATIENCE { SELDOM } else { 1 };
         self.0 <= PATIENCE || self.0.is_multiple_of(turns)
@@ -42,7 +44,8 @@ impl InVain {
         self.0 = if anything { 0 } else { self.0.wrapping_add(1) };
     }
 
-    /// It is asked next, and then as often as it was. By ranks that sleep often each of them would else cost PATIENCE system calls.
+    /// Makes the port be polled next, and afterwards as often as before. Otherwise ranks that sleep often would pay
+    /// PATIENCE system calls for each sleep.
     fn ask_next(&mut self) {
         self.0 = match self.0 {
             it if it > LONG_PATIENCE => 2 * LONG_PATIENCE,
@@ -52,48 +55,49 @@ impl InVain {
     }
 }
 
-/// Rails whose bytes are counted apart; those of all further ones are counted with the last of them.
+/// Rails whose bytes are counted separately; those of further ones are counted with the last of these.
 pub const RAILS: usize = 8;
 
-/// See the module.
+/// The ports of a rank, as the module describes them.
 pub struct Ends {
     pub ports: Vec<Box<dyn FramePort>>,
     in_vain: Vec<InVain>,
-    /// Those that were asked since the last look, a bit each.
+    /// Ports that were polled since `has_looked` last returned true, a bit each.
     asked: u32,
-    /// Of each port its rail, and how that is called.
+    /// Rail and interface name of each port.
     places: Vec<(u8, String)>,
-    /// Of each port where its rail's bytes are counted, and the bytes of all.
+    /// Index of each port's rail in the byte counters below, and the bytes of all rails.
     slots: Vec<usize>,
     pub bytes_sent: [u64; RAILS],
     pub bytes_received: [u64; RAILS],
-    /// Of what was sent that by further flows (P39).
+    /// Bytes of those sent that went by further flows (P39).
     pub bytes_by_flows: u64,
     cards: Cards,
-    /// Cards that were needed, each with whose it is: a number has several lives.
+    /// Cards that were needed, each with its process number: an index has several incarnations.
     known: Paged<Option<(u32, Card)>>,
-    /// Of each port: the system's error number of ways that it refused when they were last used, by rank. What goes by a port
-    /// that refuses nothing does not pay for the others.
+    /// For each port, the system's error number of each route that it refused when last used, by rank. Sends by a port
+    /// that refuses nothing do not pay for the others.
     refused: Vec<HashMap<(u32, Route), i32>>,
-    /// The error number of each port's last frame, if that was refused for a reason of this host's own, and the time.
+    /// For each port, the error number and the time of its last frame, if that was refused for a reason of this host's
+    /// own.
     errors: Vec<Option<(i32, u64)>>,
-    /// Ports whose descriptors the program has closed, a bit each: their numbers may stand for files of others.
+    /// Ports whose descriptors the program has closed, a bit each: their numbers may name other files now.
     closed: u32,
-    /// The frames and connections that each port has missed, as it said when it was asked last.
+    /// The missed frames and connections of each port, as last read.
     missed: Vec<Missed>,
 }
 
-/// A refusal is told of for this time. A port by which something is to go is tried more often (docs/protocol.md, P8:
-/// HELLO at least once a second, P24: questions to a silent peer); later nobody knows whether it still refuses.
+/// Time for which a refusal is reported. A port that has something to send is tried more often (docs/protocol.md, P8:
+/// HELLO at least once a second, P24: probes to a silent peer); later it is unknown whether it still refuses.
 const FRESH_NS: u64 = 5_000_000_000;
-/// For a port whose descriptor is closed.
+/// The error number of a port whose descriptor is closed.
 const EBADF: i32 = 9;
-/// Errors by which a host says that it cannot send by a port, and not that a peer is not there: ENXIO, EBADF, ENODEV,
-/// EINVAL, ENOTSOCK, EADDRNOTAVAIL, ENETDOWN, ENETUNREACH (linux/errno-base.h, errno.h).
+/// Errors that mean that the host cannot send by a port, and not that a peer is missing: ENXIO, EBADF, ENODEV, EINVAL,
+/// ENOTSOCK, EADDRNOTAVAIL, ENETDOWN, ENETUNREACH (linux/errno-base.h, errno.h).
 const OWN: [i32; 8] = [6, EBADF, 19, 22, 88, 99, 100, 101];
 
 impl Ends {
-    /// `places`: of each port its rail, and how that is called.
+    /// Makes them. `places`: rail and interface name of each port.
     pub fn new(ports: Vec<Box<dyn FramePort>>, places: Vec<(u8, String)>, cards: Cards) -> Ends {
         let (in_vain, refused) = (vec![InVain(0); ports.len()], vec![HashMap::new(); ports.len()]);
         Ends {
@@ -122,7 +126,8 @@ impl Ends {
         self.bytes_received[self.slots[at]] += bytes;
     }
 
-    /// Takes what has come to a port, unless that is dear to ask and had nothing for long. Whether anything had.
+    /// Receives from a port, unless a poll of it is expensive and many were empty. Returns whether anything was
+    /// received.
     pub fn receive(&mut self, at: usize, take: &mut dyn FnMut(&[u8])) -> bool {
         if self.is_closed(at) {
             self.asked |= 1 << at;
@@ -135,7 +140,7 @@ impl Ends {
         came > 0
     }
 
-    /// Whether every port was asked since this was last so.
+    /// Returns whether every port was polled since this last returned true.
     #[inline]
     pub fn has_looked(&mut self) -> bool {
         let all = self.asked.count_ones() as usize == self.ports.len();
@@ -145,12 +150,13 @@ impl Ends {
         all
     }
 
-    /// All ports are asked next: somebody may have slept on them. Those that were asked less often, only once.
+    /// Makes every port be polled next, because the rank may have slept on them. Ports that were polled less often are
+    /// polled once.
     pub fn look_anew(&mut self) {
         self.in_vain.iter_mut().for_each(InVain::ask_next);
     }
 
-    /// Of this rank, for its peers.
+    /// Returns the card of this rank, for its peers.
     pub fn card(&self) -> Card {
         let ends = self.ports.iter().zip(&self.places).map(|(port, &(rail, _))| End {
             rail,
@@ -160,7 +166,7 @@ impl Ends {
         Card::new(ends.collect())
     }
 
-    /// A peer's card, if that is known by now.
+    /// Returns a peer's card, if it is known by now.
     pub fn card_of(&mut self, peer: u32) -> Option<&Card> {
         if self.known[Peer(peer)].as_ref().is_none_or(|&(whose, _)| whose != peer) {
             self.known[Peer(peer)] = Some((peer, Card::decode(&(self.cards)(peer)?)?));
@@ -168,33 +174,33 @@ impl Ends {
         self.known[Peer(peer)].as_ref().map(|(_, card)| card)
     }
 
-    /// A peer is gone: nothing goes to it any more.
+    /// Forgets a peer that has ended: nothing is sent to it any more.
     pub fn forget(&mut self, peer: u32) {
         self.known.give_back(Peer(peer));
         self.refused.iter_mut().for_each(|ways| ways.retain(|&(other, _), _| other != peer));
     }
 
-    /// Where a route to a peer ends.
+    /// Returns the address at the peer's end of a route.
     pub fn address(&mut self, peer: u32, route: Route) -> Option<Address> {
         Some(self.card_of(peer)?.ends().get(usize::from(route.theirs))?.address)
     }
 
-    /// A port of this rank, and how its rail is called.
+    /// Returns a port of this rank, and the name of its interface.
     pub fn port(&self, at: u8) -> (&str, &dyn FramePort) {
         (&self.places[usize::from(at)].1, &*self.ports[usize::from(at)])
     }
 
-    /// Its rail.
+    /// Returns the rail of a port.
     pub fn rail(&self, at: u8) -> u8 {
         self.places[usize::from(at)].0
     }
 
-    /// The error number of a way that the system refused when it was last used.
+    /// Returns the error number of a route that the system refused when it was last used.
     pub fn refused(&self, peer: u32, route: Route) -> Option<i32> {
         self.refused[usize::from(route.ours)].get(&(peer, route)).copied()
     }
 
-    /// Keeps in mind what the system says of a way. How many frames it took.
+    /// Records the system's result of a send on a route. Returns the number of frames that it took.
     fn note(&mut self, peer: u32, route: Route, sent: Result<usize, Refused>) -> usize {
         let at = usize::from(route.ours);
         match sent {
@@ -215,12 +221,12 @@ impl Ends {
         self.errors[at] = OWN.contains(&number).then(|| (number, clock::now_ns()));
     }
 
-    /// The error number of the last frame by a port, if the host's own, and nothing says that it may be over.
+    /// Returns the error number of a port's last frame, if the reason was the host's own and the error is recent.
     pub fn error(&self, at: usize, now_ns: u64) -> Option<i32> {
         self.errors[at].filter(|&(_, at_ns)| now_ns < at_ns + FRESH_NS).map(|(number, _)| number)
     }
 
-    /// Nothing goes by a port any more, and nobody looks at it: the program has closed its descriptor.
+    /// Stops using a port whose descriptor the program has closed.
     pub fn close(&mut self, at: usize) {
         self.closed |= 1 << at;
     }
@@ -230,45 +236,46 @@ impl Ends {
         self.closed & 1 << at != 0
     }
 
-    /// Ports whose descriptors are ours, each with its place.
+    /// Returns the ports whose descriptors are ours, each with its place.
     pub fn open_ports(&mut self) -> impl Iterator<Item = (usize, &mut Box<dyn FramePort>)> {
         let closed = self.closed;
         self.ports.iter_mut().enumerate().filter(move |(at, _)| closed & 1 << at == 0)
     }
 
-    /// A port of TCP, as long as its descriptors are ours.
+    /// Returns a TCP port, as long as its descriptors are ours.
     pub fn stream(&mut self, at: usize) -> Option<&mut StreamPort> {
         if self.is_closed(at) { None } else { self.ports[at].as_stream() }
     }
 
-    /// Gives each descriptor to sleep on.
+    /// Calls `each` with each descriptor to sleep on.
     pub fn descriptors(&mut self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
         self.open_ports().for_each(|(_, port)| port.descriptors(each));
     }
 
-    /// When a port has something to do, if nothing comes before.
+    /// Returns when a port has something to do, if nothing arrives earlier.
     pub fn deadline_ns(&mut self) -> Option<u64> {
         self.open_ports().filter_map(|(_, port)| port.deadline_ns()).min()
     }
 
-    /// The frames and connections that came to all ports and were never handed over. It takes a system call for each.
+    /// Returns the frames and connections that came to all ports and were never handed over. It takes a system call for
+    /// each port.
     pub fn missed(&mut self) -> Missed {
         let open: Vec<(usize, Missed)> = self.open_ports().map(|(at, port)| (at, port.missed())).collect();
         open.into_iter().for_each(|(at, missed)| self.missed[at] = missed);
         self.missed.iter().fold(Missed::default(), |sum, &each| sum.and(each))
     }
 
-    /// To be called before a sleep.
+    /// Takes the pending errors from all ports. Call it before a sleep.
     pub fn take_errors(&mut self) {
         self.open_ports().for_each(|(_, port)| port.take_error());
     }
 
-    /// To be called now and then while a peer does not answer.
+    /// Renews connections (`FramePort::renew`). Call it now and then while a peer does not answer.
     pub fn renew(&mut self) {
         self.open_ports().for_each(|(_, port)| port.renew());
     }
 
-    /// Between which ports paths to a peer are worth trying. None: nothing is known of it yet.
+    /// Returns the pairs of ports between which paths to a peer are worth trying. None: its card is not known yet.
     pub fn routes_to(&mut self, peer: u32) -> Option<Vec<(Route, Far)>> {
         let own = self.card();
         let card = self.card_of(peer)?;
@@ -276,7 +283,7 @@ impl Ends {
     }
 }
 
-/// Of each port the place of its rail among those that have ports, or the last one.
+/// Returns for each port the index of its rail among those that have ports, at most the last index.
 fn slots(places: &[(u8, String)]) -> Vec<usize> {
     let mut rails: Vec<u8> = places.iter().map(|&(rail, _)| rail).collect();
     rails.sort_unstable();
@@ -285,7 +292,7 @@ fn slots(places: &[(u8, String)]) -> Vec<usize> {
     places.iter().map(|&(rail, _)| slot(rail)).collect()
 }
 
-/// P34
+/// Returns the routes between two ranks that are worth trying (P34).
 fn routes(own: &Card, card: &Card) -> Vec<(Route, Far)> {
     let mut routes = Vec::new();
     for (ours, mine) in own.ends().iter().enumerate() {
@@ -301,7 +308,8 @@ fn routes(own: &Card, card: &Card) -> Vec<(Route, Far)> {
     routes
 }
 
-/// Which ports of two ranks are tried with each other, by their places in the cards, and the longest frame that both take.
+/// Returns the pairs of ports of two ranks that are tried, by their places in the cards, and the longest frame that
+/// both take.
 pub fn meet(own: &Card, card: &Card) -> Vec<(usize, usize, usize)> {
     let met = routes(own, card).into_iter();
     met.map(|(route, far)| (usize::from(route.ours), usize::from(route.theirs), far.frame)).collect()
@@ -311,7 +319,8 @@ fn is_v6(end: &End) -> bool {
     end.address.ip().is_some_and(|ip| ip.is_ipv6())
 }
 
-/// Whether a rail has an address of IPv4: between two that have, IPv6 would be a second way over the same wire.
+/// Returns whether a rail has an address of IPv4: between two that have, IPv6 would be a second route over the same
+/// wire.
 fn has_v4(card: &Card, rail: u8) -> bool {
     card.ends().iter().any(|end| end.rail == rail && end.address.ip().is_some_and(|ip| ip.is_ipv4()))
 }
@@ -348,7 +357,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::sync::atomic::Ordering::Relaxed;
 
-    /// A port that must not be touched, or counts what it has missed.
+    /// A port that must not be touched while it is not ours, and counts missed frames.
     struct Untouchable {
         is_ours: Arc<AtomicBool>,
         fd: std::fs::File,
@@ -419,7 +428,7 @@ mod tests {
         assert_eq!((ends.error(0, begin_ns + FRESH_NS - 1), ends.error(0, end_ns + FRESH_NS)), (Some(EBADF), None));
     }
 
-    /// And a rank whose only port is closed does not spin for what that would have to do.
+    /// A rank whose only port is closed does not spin for work that this port would have.
     #[test]
     fn a_port_that_the_program_has_closed_is_not_touched_and_wakes_nobody() {
         let is_ours = Arc::new(AtomicBool::new(true));
@@ -449,7 +458,7 @@ mod tests {
         assert_eq!(use_all(&mut ends), (false, false, 0, 0, None, 7));
     }
 
-    /// A card of rails, each with its addresses.
+    /// Makes a card of rails, each with its addresses.
     fn card(rails: &[&[&str]]) -> Card {
         let end = |rail: usize, text: &str| End {
             rail: rail as u8,
@@ -500,7 +509,7 @@ mod tests {
         assert_eq!(pairs(&[v4, v6], &[v4, v6]), [(0, 0), (1, 1)], "a decoy with IPv4 hides nothing");
     }
 
-    /// P33, P34: a card that says less than any frame has leads nowhere.
+    /// P33, P34: a card whose longest frame is shorter than any frame has no routes.
     #[test]
     fn only_ports_of_one_kind_meet_with_frames_that_may_be_sent() {
         let ip = "10.0.0.1:1".parse().unwrap();

@@ -1,11 +1,12 @@
-//! Which of this rank's ports cannot be used any more, or not now, and why: looked at once a second, for who only
-//! receives is told nothing. While all peers answer and nothing was found one interface is looked at each time.
+//! Finds the ports of this rank that cannot be used any more, or not now, and the reason.
+//!
+//! It must never touch the file that a closed descriptor's number names now. It looks once a second, because a rank
+//! that only receives gets no error. While all peers answer and nothing was found, one interface is checked each time.
 //!
 //! A port is lost for good when the program has closed its descriptors or its interface is gone (its sockets are bound
-//! to that one, not to its name; where that was refused, they go by another one with the same address). A port whose
-//! host has lost the address or the MAC address that peers know hears nothing until the host has it again. This file
-//! must never touch what a closed descriptor's number stands for now. Before it: `unanswered`; after it: `ends`,
-//! `os::held`, `os::nic`.
+//! to the interface, not to its name; where binding was refused, they use another one with the same address). A port
+//! whose host has lost the IP or MAC address that peers know receives nothing until the host has it again. Used by
+//! `unanswered`; uses `ends`, `os::held` and `os::nic`.
 
 use crate::ends::Ends;
 use crate::port::Address;
@@ -14,26 +15,26 @@ use hawser_os::held::Held;
 use hawser_os::nic;
 use std::io;
 
-/// Between two looks: one or two system calls for each port and six for an interface, less than 1 us each.
+/// Time between two checks: one or two system calls for each port and six for an interface, less than 1 us each.
 const LOOK_NS: u64 = 1_000_000_000;
 
-/// linux/errno-base.h, errno.h.
+/// Error numbers: linux/errno-base.h, errno.h.
 const EBADF: i32 = 9;
 const ENODEV: i32 = 19;
 const EADDRNOTAVAIL: i32 = 99;
 
-/// See the module.
+/// The state of all ports.
 pub struct Health {
     ports: Vec<Watched>,
     look_at_ns: u64,
-    /// The port whose interface is looked at next.
+    /// The port whose interface is checked next.
     next: usize,
 }
 
-/// What a port was when it was opened, and what has become of it.
+/// A port as it was when it was opened, and its present fault.
 struct Watched {
     held: Vec<Held>,
-    /// The number of its interface.
+    /// The index of its interface.
     nic: Option<u32>,
     is_bound: bool,
     address: Address,
@@ -46,12 +47,12 @@ enum Fault {
     NoNic,
     NoAddress,
     OtherMac([u8; 6]),
-    /// The error number of what the system refused to send.
+    /// The system refused to send, with this error number.
     Refused(i32),
 }
 
 impl Fault {
-    /// Whether the port can never be used again.
+    /// Returns whether the port can never be used again.
     fn is_final(self) -> bool {
         matches!(self, Fault::Closed | Fault::NoNic)
     }
@@ -72,7 +73,7 @@ impl Fault {
 }
 
 impl Health {
-    /// Of ports that were opened just now.
+    /// Records ports that were opened just now.
     pub fn of(ends: &Ends) -> Health {
         let watched = |at: usize| {
             let (interface, port) = ends.port(at as u8);
@@ -89,7 +90,8 @@ impl Health {
         Health { ports: (0..ends.ports.len()).map(watched).collect(), look_at_ns: 0, next: 0 }
     }
 
-    /// To be called now and then; `is_silent`: some peer does not answer. Whether it was time to look.
+    /// Checks, if it is time. Call it now and then; `is_silent`: some peer does not answer. Returns whether it was
+    /// time.
     pub fn look(&mut self, now_ns: u64, is_silent: bool, ends: &mut Ends) -> bool {
         if now_ns < self.look_at_ns {
             return false;
@@ -117,8 +119,8 @@ impl Health {
         true
     }
 
-    /// None of the ports can ever be used again by which a peer has answered, or none at all if none has: a host may
-    /// have ports that lead to nobody.
+    /// Returns whether all ports by which a peer has answered are lost for good; if none has answered, all ports. A
+    /// host may have ports that lead to no peer.
     pub fn is_gone(&self, endpoint: &Endpoint) -> bool {
         let is_lost = |port: &Watched| port.found.is_some_and(|(fault, _)| fault.is_final());
         if !self.ports.iter().any(is_lost) {
@@ -129,7 +131,7 @@ impl Health {
         self.ports.iter().enumerate().all(|(at, port)| is_lost(port) || !is_alone && !has_answered(at))
     }
 
-    /// A line for each port that cannot be used.
+    /// Returns a line for each port that cannot be used.
     pub fn lines(&self, now_ns: u64, ends: &Ends) -> String {
         let line = |(at, port): (usize, &Watched)| {
             let (fault, since_ns) = port.found?;
@@ -142,12 +144,12 @@ impl Health {
 }
 
 impl Watched {
-    /// Whether the descriptors that it has had from the start are still ours.
+    /// Returns whether the descriptors that the port has had from the start are still ours.
     fn is_open(&self) -> bool {
         self.held.iter().all(Held::is_there)
     }
 
-    /// The fault of its interface, if there is one.
+    /// Returns the fault of its interface, if there is one.
     fn fault_of_nic(&self) -> Option<Fault> {
         if self.is_bound && self.nic.is_some_and(|nic| !nic::is_there(nic)) {
             return Some(Fault::NoNic);
@@ -187,10 +189,10 @@ mod tests {
         assert_eq!((port.is_open(), port.fault_of_nic()), (true, None));
         port.nic = Some(1 << 30);
         assert_eq!(port.fault_of_nic(), Some(Fault::NoNic));
-        // Where the socket could not be bound to it, the address may be at another interface by now.
+        // If the socket could not be bound to the interface, the address may be at another one by now.
         port.is_bound = false;
         assert_eq!(port.fault_of_nic(), None);
-        // Of TEST-NET-1 (RFC 5737), which no interface has.
+        // An address of TEST-NET-1 (RFC 5737), which no interface has.
         port.address = Address::Udp("192.0.2.1:9".parse().unwrap());
         assert_eq!(port.fault_of_nic(), Some(Fault::NoAddress));
         (port.nic, port.address) = (nic::index("lo"), Address::Ether { mac: [2; 6], selector: 0 });
@@ -203,7 +205,7 @@ mod tests {
         );
     }
 
-    /// Of ports whose interfaces are all gone.
+    /// Makes the health of ports whose interfaces are all gone.
     #[test]
     fn one_interface_is_looked_at_each_time_until_something_is_found_or_a_peer_is_silent() {
         const PORTS: usize = 3;

@@ -1,6 +1,6 @@
-//! Packets that came while another lane was polled.
+//! Inboxes: the packets that arrived while another lane was polled.
 //!
-//! Before it: `device`; after it: `device::Delivery`.
+//! Used by `device`; uses `device::Delivery`.
 
 use crate::direct::Returned;
 use crate::remote::Ended;
@@ -8,26 +8,26 @@ use hawser_base::Peer;
 use hawser_device::{Delivery, Header, View};
 use std::collections::VecDeque;
 
-/// Emptied memory that is kept, in packets.
+/// Emptied buffers that are kept, in packets.
 const SPARE: usize = 16;
 
 /// A packet of a peer's, with its payload.
 pub type Waiting = (Peer, Header, Vec<u8>);
 
-/// One lane's.
+/// The inbox of one lane.
 #[derive(Default)]
 pub struct Inbox {
-    /// With their payload.
+    /// Packets with their payload.
     queue: VecDeque<Waiting>,
     spare: Vec<Vec<u8>>,
-    /// What was lent and is the program's again.
+    /// Zero-copy sends that are returned to the program.
     returned: Vec<Returned>,
     /// Operations of this lane that have ended.
     ended: Vec<Ended>,
 }
 
 impl Inbox {
-    /// Takes back memory.
+    /// Takes back a buffer.
     fn spare(&mut self, mut bytes: Vec<u8>) {
         if self.spare.len() < SPARE {
             bytes.clear();
@@ -35,7 +35,7 @@ impl Inbox {
         }
     }
 
-    /// `keep` lays its payload into memory.
+    /// Appends a packet; `keep` copies its payload into memory.
     pub fn push(&mut self, from: Peer, header: Header, keep: impl FnOnce(Vec<u8>) -> Vec<u8>) {
         let bytes = keep(self.spare.pop().unwrap_or_default());
         self.queue.push_back((from, header, bytes));
@@ -49,12 +49,12 @@ impl Inbox {
         self.ended.push(ended);
     }
 
-    /// The next packet, of which `deliver` gives the memory back.
+    /// Takes the next packet, whose memory `deliver` gives back.
     pub fn pop(&mut self) -> Option<Waiting> {
         self.queue.pop_front()
     }
 
-    /// Delivers everything. How many packets.
+    /// Delivers everything. Returns the number of packets and completions.
     pub fn deliver_all(&mut self, delivery: &mut dyn Delivery) -> usize {
         let mut count = 0;
         while let Some(packet) = self.queue.pop_front() {
@@ -64,13 +64,13 @@ impl Inbox {
         count + self.return_all(delivery) + self.end_all(delivery)
     }
 
-    /// Tells of what is given back. How much there was.
+    /// Reports returned zero-copy sends. Returns their number.
     pub fn return_all(&mut self, delivery: &mut dyn Delivery) -> usize {
         let each = self.returned.drain(..);
         each.map(|Returned { ticket, taken, .. }| delivery.returned(ticket, taken)).count()
     }
 
-    /// Tells of operations that have ended. How many there were.
+    /// Reports operations that have ended. Returns their number.
     pub fn end_all(&mut self, delivery: &mut dyn Delivery) -> usize {
         let each = self.ended.drain(..);
         each.map(|Ended { ticket, outcome, .. }| delivery.done(ticket, outcome)).count()

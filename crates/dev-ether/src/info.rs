@@ -1,7 +1,8 @@
-//! The rails and ports of this host in words, for `mpiexec --info`: what there is, what a rank would take, and why not the rest.
+//! A text for `mpiexec --info` about the rails and ports of this host: which there are, which a rank would use, and why
+//! not the rest.
 //!
-//! Every port is really opened, as one of a job that is none. Whether a peer answers it, only a job finds out (`reached`).
-//! Before it: `node`, and `bench`, which looks at the same; after it: `survey`.
+//! Every port is really opened, for a dummy job. Whether a peer answers it, only a job finds out (`reached`). Used by
+//! `node`, and by `bench`, which uses the same list; uses `survey`.
 
 use crate::open::{Who, ranked};
 use crate::port::Queues;
@@ -10,8 +11,8 @@ use crate::wishes::{Method, Wishes};
 use hawser_os::interfaces::Interface;
 use hawser_os::offloads;
 
-/// What bears on how fast frames go, by its names in `ethtool -k`. Where the NIC makes no checksums older kernels take no runs of UDP
-/// (`port::udp`).
+/// The offloads that affect the speed of frames, by their names in `ethtool -k`. If the NIC makes no checksums, older
+/// kernels take no runs of UDP (`port::udp`).
 const OFFLOADS: [&str; 10] = [
     "tx-udp-segmentation",
     "tx-tcp-segmentation",
@@ -25,16 +26,17 @@ const OFFLOADS: [&str; 10] = [
     "rx-lro",
 ];
 
-/// The interfaces, and on each rail all ports that could be had, asked for or not; of xdp only if it is asked for.
+/// Returns the interfaces, and on each rail all ports that could be opened, whether requested or not; those of xdp only
+/// if requested.
 pub fn found(wishes: &Wishes) -> hawser_base::Result<Vec<Found>> {
     let who = Who::nobody();
-    // A program on the NIC would be felt by all that goes by it.
+    // A program on the NIC would affect all its traffic.
     let asked = |method: &Method| method.stand_in().is_none() || wishes.methods.contains(method);
     let methods: Vec<_> = Method::ALL.into_iter().filter(asked).collect();
     survey(wishes, &methods, &who)
 }
 
-/// Lines, each with its end.
+/// Returns the text: lines, each with its line end.
 pub fn describe(wishes: &Wishes) -> String {
     match found(wishes) {
         Ok(found) => {
@@ -50,7 +52,7 @@ pub fn describe(wishes: &Wishes) -> String {
     }
 }
 
-/// `has_room`: of an attempt, whether the card of a rank has room for its port.
+/// Returns the lines of one interface. `has_room`: whether the card of a rank has space for the port of an attempt.
 fn lines(Found { rail, attempts }: &Found, wishes: &Wishes, has_room: impl Fn(usize) -> bool) -> String {
     let heading = format!("  {}: {} ({})\n", rail.interface.name, rail.verdict.text(), facts(&rail.interface));
     let offloads = if attempts.is_empty() { String::new() } else { offloads(&rail.interface.name) };
@@ -65,7 +67,7 @@ fn lines(Found { rail, attempts }: &Found, wishes: &Wishes, has_room: impl Fn(us
     each.fold(heading + &offloads, |text, line| text + &line) + &unasked
 }
 
-/// Of xdp, where neither it nor xdp-udp is asked for.
+/// Returns the line about xdp, if neither it nor xdp-udp is requested.
 fn unasked(interface: &Interface) -> String {
     let owner = Queues::owner(interface).ok().flatten();
     let owner = owner.map_or_else(String::new, |id| format!("; the NIC has another program of XDP (id {id})"));

@@ -1,12 +1,14 @@
-//! Floor 3: the device of Ethernets, between ranks of different hosts.
+//! Layer 3: the Ethernet device, between ranks of different hosts.
 //!
-//! The walk of a packet: `device` (all lanes, one endpoint), `message` (packets as messages of `link`) -> `ends` (which
-//! port, which address) -> `port` (frames over one rail, by raw Ethernet, UDP or TCP, and UDP by raw frames; raw ones
-//! by a packet socket or XDP); long messages by `direct`, past link. `card` is what others know of a rank's ports;
-//! `open` makes them out of what `survey` finds on the `rails` and `wishes` allow, `info` tells of it, `unanswered` of
-//! what is tried in vain, and by `health` of ports that are lost. `remote`: operations on a peer's memory, as messages
-//! too; `users`: other users of the device than MPI, with `user_port` for each of their lanes. It must never trust what
-//! comes: whoever can reach a port can send it anything. Before it: `transport`. After it: `link`, `os`.
+//! It must never trust received data: anyone who can reach a port can send it anything.
+//!
+//! The route of a packet: `device` (all lanes, one endpoint), `message` (packets as messages of `link`) -> `ends`
+//! (which port, which address) -> `port` (frames over one rail, by raw Ethernet, UDP or TCP, and UDP by raw frames; raw
+//! ones by a packet socket or XDP). Long messages go by `direct`, past link. `card` is what others know of a rank's
+//! ports. `survey` finds ports on the `rails`, `open` opens those that `wishes` permits, `info` describes them;
+//! `unanswered` reports peers that do not answer, and by `health` ports that are lost. `remote` has operations on a
+//! peer's memory, as messages too; `users` other users of the device than MPI, with a `user_port` for each of their
+//! lanes. Used by `transport`. Uses `link` and `os`.
 
 #![forbid(unsafe_code)]
 

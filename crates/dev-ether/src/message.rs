@@ -1,6 +1,6 @@
-//! How a packet stands in a message of `link`: its header, its prefix, its payload.
+//! The form of a packet as a message of `link`: its header, its prefix, its payload.
 //!
-//! Before it: `device`; after it: `link::Message`, `device::Payload`.
+//! Used by `device`; uses `link::Message` and `device::Payload`.
 
 use hawser_base::{SharedMem, UserMem};
 use hawser_device::{Header, PREFIX_MAX, Payload, Refusal, Source};
@@ -11,12 +11,13 @@ use hawser_link::{Class, Message, Refused, SHORTEST};
 /// Bytes of a packet's header (P35).
 pub const HEADER: usize = 12;
 
-// All that is acted on of a packet stands at the front of its message's first fragment, which the CRC covers in every
-// frame, however short the way's frames are (P6).
+// Every field of a packet that is acted on lies at the front of its message's first fragment, which the CRC covers in
+// every frame, however short the path's frames are (P6).
 const _: () = assert!(RECORD + HEADER + PREFIX_MAX <= COVERED);
 const _: () = assert!(FRAME_HEADER + COVERED <= SHORTEST);
 
-/// The class of a packet's message. `placed`: its receiver knows where the payload belongs.
+/// Returns the class of a packet's message. `placed`: the message is order-free, because its receiver knows where the
+/// payload belongs.
 pub fn class_of(source: &Source<'_>, placed: bool) -> Class {
     match source {
         Source::None => Class::Control,
@@ -25,7 +26,7 @@ pub fn class_of(source: &Source<'_>, placed: bool) -> Class {
     }
 }
 
-/// A message that link refused, as a packet that the device refuses.
+/// Converts link's refusal of a message into the device's refusal of a packet.
 pub fn refusal(refused: Refused) -> Refusal {
     match refused {
         Refused::Full => Refusal::Full,
@@ -51,7 +52,7 @@ impl<'a> Outgoing<'a> {
         Outgoing { front, front_len: HEADER + prefix.len(), source }
     }
 
-    /// A message that is no packet: `front`, at most HEADER + PREFIX_MAX bytes, and `source` behind it.
+    /// Makes a message that is no packet: `front`, at most HEADER + PREFIX_MAX bytes, and `source` behind it.
     pub fn behind(front: &[u8], source: Source<'a>) -> Outgoing<'a> {
         let mut padded = [0; HEADER + PREFIX_MAX];
         padded[..front.len()].copy_from_slice(front);
@@ -62,7 +63,7 @@ impl<'a> Outgoing<'a> {
         self.front_len + self.source.len()
     }
 
-    /// Bytes `at` and following.
+    /// Writes the bytes from `at` on.
     pub fn write(&mut self, at: usize, into: &mut [u8]) {
         let front = self.front_len.saturating_sub(at).min(into.len());
         let (head, body) = into.split_at_mut(front);
@@ -77,7 +78,7 @@ impl<'a> Outgoing<'a> {
     }
 }
 
-/// Takes the front of a message, to all of `to`. None if there is not as much: then it is empty.
+/// Takes the front of a message, to fill `to`. None if there are not enough bytes: then it is empty.
 pub fn take(message: &mut Message<'_>, to: UserMem) -> Option<()> {
     let mut at = 0;
     while at < to.len() {
@@ -88,15 +89,15 @@ pub fn take(message: &mut Message<'_>, to: UserMem) -> Option<()> {
     Some(())
 }
 
-/// A packet that has come: what its header leaves of its message.
+/// A received packet: the rest of its message behind the header.
 pub struct Incoming<'a> {
     rest: Message<'a>,
-    /// Memory of our own, for whoever wants pieces in memory and not copies.
+    /// A buffer for deliveries that take pieces in memory and not copies.
     scratch: &'a mut Vec<u8>,
 }
 
 impl<'a> Incoming<'a> {
-    /// None: it is no packet.
+    /// Reads the header. None if the message is no packet.
     pub fn of(mut message: Message<'a>, scratch: &'a mut Vec<u8>) -> Option<(Header, Incoming<'a>)> {
         let mut head = [0; HEADER];
         take(&mut message, UserMem::of_slice(&mut head))?;
@@ -105,7 +106,7 @@ impl<'a> Incoming<'a> {
         Some((header, Incoming { rest: message, scratch }))
     }
 
-    /// Lays its payload into `memory`.
+    /// Copies its payload into `memory`.
     pub fn keep(&mut self, mut memory: Vec<u8>) -> Vec<u8> {
         while let Some(piece) = self.rest.next(usize::MAX) {
             memory.extend_from_slice(piece);

@@ -1,8 +1,8 @@
-//! The ports of a rank: on each rail of its host one for raw Ethernet, where that is allowed, and with each family of addresses one
-//! for UDP, one for UDP by raw frames, where they are allowed, and one for TCP. For raw frames xdp and xdp-udp are taken if they are asked for
-//! and can be had, else packet and packet-udp.
+//! Opens the ports of a rank: on each rail of its host one for raw Ethernet, where that is allowed, and with each
+//! family of addresses one for UDP, one for UDP by raw frames, where they are allowed, and one for TCP. For raw frames
+//! xdp and xdp-udp are taken if they are requested and available, otherwise packet and packet-udp.
 //!
-//! Which of them reach a peer, the connection finds out. Before it: `node`; after it: `wishes`, `survey`.
+//! Which of them reach a peer, the connection finds out. Used by `node`; uses `wishes` and `survey`.
 
 use crate::card::Card;
 use crate::port::{FramePort, Seal};
@@ -13,19 +13,19 @@ use hawser_base::{Class, Error, Result};
 use hawser_link::frame::Key;
 use std::io;
 
-/// Of which job and which rank of its host the ports are.
+/// The job and the rank of its host that own the ports.
 #[derive(Clone)]
 pub struct Who {
-    /// What tells frames of this job from those of others on the same wire; no secret.
+    /// A number that distinguishes frames of this job from those of others on the same wire; it is no secret.
     pub job: u32,
     pub local_rank: u16,
-    /// How many ranks its host has.
+    /// The number of ranks on its host.
     pub local_ranks: u16,
-    /// Which rank it is, for those whom it calls.
+    /// The rank's identity, for the peers that it connects to.
     pub seal: Seal,
 }
 
-/// A port, on which of its host's rails, how that is called, and what it is to `link`.
+/// A port, its host's rail, the rail's name, and its properties for `link`.
 pub struct Opened {
     pub port: Box<dyn FramePort>,
     pub rail: u8,
@@ -33,22 +33,24 @@ pub struct Opened {
     pub traits: hawser_link::Rail,
 }
 
-/// Opens them. At least one, and one of each kind that is named, or an error that says what was tried.
+/// Opens the ports. Returns at least one, and one of each kind that is named, or an error with everything that was
+/// tried.
 pub fn ports(who: &Who, wishes: &Wishes) -> Result<Vec<Opened>> {
     let found = survey(wishes, &wishes.methods, who)?;
     let strays = wishes.rails.astray(&wishes.of_rails(), found.iter().map(|found| &found.rail.interface));
     let left_out = left_out(&found, wishes);
     let replaced: Vec<_> = found.iter().filter_map(replaced).collect();
     let ports = choose(found, wishes)?;
-    // One line a host, as Open MPI has it for btl_tcp_if_include: hosts of one job may differ in their interfaces' names.
+    // Print one line per host, as Open MPI does for btl_tcp_if_include: hosts of one job may differ in their
+    // interfaces' names.
     for text in strays.into_iter().chain(left_out).chain(replaced).filter(|_| who.local_rank == 0) {
         eprintln!("hawser: on host {}: {text}", hawser_os::host::name());
     }
     Ok(ports)
 }
 
-/// The ports that a rank would have, each by its rail and attempt, and how many of them, the first ones, its card has room for.
-/// Those that may not be needed are the last ones.
+/// Returns the ports that a rank would have, each by its rail and attempt, and how many of them, the first ones, its
+/// card has space for. Those that may not be needed come last.
 pub fn ranked(found: &[Found], wishes: &Wishes) -> (Vec<(usize, usize)>, usize) {
     let is_wanted =
         |on: &Found, attempt: &Attempt| attempt.made.is_ok() && wishes.permits(&on.rail.interface, attempt.method);
@@ -61,7 +63,7 @@ pub fn ranked(found: &[Found], wishes: &Wishes) -> (Vec<(usize, usize)>, usize) 
     (places, fits)
 }
 
-/// Whether a port will be needed.
+/// The need for a port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Need {
     Always,
@@ -70,7 +72,7 @@ enum Need {
 }
 
 impl Who {
-    /// The only rank of a job that is none: to see what there is.
+    /// Returns the only rank of a dummy job, to list what is available.
     pub fn nobody() -> Who {
         let seal = Seal { key: Key::new([0; 16]), me: 0, ranks: 1 };
         Who { job: 0, local_rank: 0, local_ranks: 1, seal }
@@ -87,7 +89,7 @@ impl Need {
     }
 }
 
-/// The ports that will be missed, if a card has no room for them.
+/// Returns a text about ports that are left out because a card has no space for them.
 fn left_out(found: &[Found], wishes: &Wishes) -> Option<String> {
     let (places, fits) = ranked(found, wishes);
     let missed = places[fits..].iter().map(|&(rail, at)| (&found[rail].rail, &found[rail].attempts[at]));
@@ -102,7 +104,8 @@ fn left_out(found: &[Found], wishes: &Wishes) -> Option<String> {
     })
 }
 
-/// That packet has to do for xdp on a rail, and why: of several such, whose reason is one, the first.
+/// Returns a text if packet replaces xdp on a rail, with the reason: of several such methods with one reason, the
+/// first.
 fn replaced(found: &Found) -> Option<String> {
     let replaced = |attempt: &Attempt| {
         let (error, stand_in) = (attempt.made.as_ref().err()?, attempt.method.stand_in()?);
@@ -142,7 +145,7 @@ fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
         made.ok().map(|port| traits.map(|traits| Opened { port, rail, interface, traits }))
     });
     let mut ports: Vec<Opened> = opened.collect::<Result<_>>()?;
-    // As in the card, which has them in this order.
+    // The places are those of the card, which has the ports in this order.
     for (place, opened) in ports.iter_mut().enumerate() {
         if let Some(stream) = opened.port.as_stream() {
             stream.set_place(place as u8);
@@ -151,7 +154,7 @@ fn choose(found: Vec<Found>, wishes: &Wishes) -> Result<Vec<Opened>> {
     Ok(ports)
 }
 
-/// Each interface that is no rail and each port that could not be opened, with the reason.
+/// Lists each interface that is no rail and each port that could not be opened, with the reason.
 fn tried(found: &[Found]) -> String {
     let each = found.iter().flat_map(|Found { rail, attempts }| {
         let name = &rail.interface.name;
@@ -162,7 +165,7 @@ fn tried(found: &[Found]) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// HAWSER_RAILS has nothing to do with this host.
+/// Returns an error if HAWSER_RAILS names no interface of this host.
 fn unnamed(found: &[Found], wishes: &Wishes) -> Result<()> {
     if found.iter().any(|found| found.rail.verdict != Verdict::NotWanted) {
         return Ok(());
@@ -173,7 +176,8 @@ fn unnamed(found: &[Found], wishes: &Wishes) -> Result<()> {
     Err(Error::new(Class::Other, text))
 }
 
-/// All ports of HAWSER_PORT_RANGE are taken: to be told even where something else would do, but of what nobody asked for.
+/// Returns the error if all ports of HAWSER_PORT_RANGE are taken: reported even where another method would do, except
+/// for methods that were not requested.
 fn full_range<'a>(found: &'a [Found], wishes: &Wishes) -> Option<&'a io::Error> {
     let asked_for =
         |attempt: &&Attempt| wishes.names(attempt.method) || matches!(attempt.method, Method::Udp | Method::Stream);
@@ -186,7 +190,7 @@ fn full_range<'a>(found: &'a [Found], wishes: &Wishes) -> Option<&'a io::Error> 
 mod tests {
     use super::*;
 
-    /// As many rails as that, each with the loopback interface's ports.
+    /// Makes `count` rails, each with the loopback interface's ports.
     fn rails(count: usize, wishes: &Wishes) -> Vec<Found> {
         let who = Who::nobody();
         let loopback =
@@ -194,7 +198,7 @@ mod tests {
         (0..count).filter_map(|_| loopback()).collect()
     }
 
-    /// A card has room for 25 ports of UDP over IPv4.
+    /// A card has space for 25 ports of UDP over IPv4.
     #[test]
     fn ports_that_a_card_has_no_room_for_are_told_but_not_those_in_reserve() {
         let wishes = Wishes::parse("", "127.0.0.0/8", "").unwrap();

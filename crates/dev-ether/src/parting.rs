@@ -1,8 +1,9 @@
-//! Peers that have ended (`job::lives`): what of theirs had reached this host is taken first, then each lane is told.
+//! Peers that have ended (`job::lives`): the frames of theirs that had reached this host are received first, then each
+//! lane is notified.
 //!
-//! Frames of a peer may still lie in the kernel's buffers when its end is known here, among those of others. All ports
-//! are asked until none of them has anything, or, where others send without end, for as long as what lay there takes.
-//! Nothing here decides that a peer is dead. Before it: `device`; after it: `device::Delivery`.
+//! Nothing here decides that a peer has ended. When its end is known, frames of it may still lie in the kernel's
+//! buffers, among those of others. All ports are polled until none of them has anything, or, where others send without
+//! end, for as long as reading such a buffer takes. Used by `device`; uses `device::Delivery`.
 
 use crate::by_lane::ByLane;
 use hawser_base::{Lane, Peer};
@@ -12,33 +13,33 @@ use hawser_job::lives::Reader;
 use hawser_os::clock;
 use std::sync::Arc;
 
-/// How long ports are asked at most. The largest of their buffers (4 MiB, `Ends`) is read in less, and what waits for
-/// the end is to know of it within 10 ms.
+/// Maximum time for which the ports are polled. The largest of their buffers (4 MiB, `Ends`) is read in less, and a
+/// waiting operation must learn of the end within 10 ms.
 const MOST_NS: u64 = 5_000_000;
-/// Turns that are made in any case, though this process had no core meanwhile: a buffer's frames by 64 a turn.
+/// Minimum polls, even if this process had no core meanwhile: a buffer's frames at 64 per poll.
 const TURNS: u32 = 64;
 
-/// See the module.
+/// The peers that have ended.
 pub struct Parting {
     ends: Reader,
     serves: Arc<dyn Fn(Peer) -> bool + Send + Sync>,
-    /// Those of which something may still lie in the ports.
+    /// Peers of which frames may still lie in the ports.
     leaving: Vec<Peer>,
     since_ns: u64,
     turns: u32,
-    /// Those of which nothing comes any more, in their order, and how many of them each lane was told of.
+    /// Peers of which nothing arrives any more, in their order, and how many of them each lane was notified of.
     gone: Vec<Peer>,
     told: ByLane<usize>,
 }
 
 impl Parting {
-    /// `serves`: whether a peer is this device's.
+    /// Makes it. `serves`: whether a peer is reached by this device.
     pub fn new(lives: &Lives, serves: Arc<dyn Fn(Peer) -> bool + Send + Sync>) -> Parting {
         let (leaving, gone, told) = (Vec::new(), Vec::new(), ByLane::default());
         Parting { ends: lives.reader(), serves, leaving, since_ns: 0, turns: 0, gone, told }
     }
 
-    /// There are so many lanes.
+    /// Extends it to `lanes` lanes.
     pub fn grow(&mut self, lanes: usize) {
         self.told.grow(lanes);
     }
@@ -47,12 +48,12 @@ impl Parting {
         self.ends.lives().has_ended(peer)
     }
 
-    /// All that have ended by now are gone: nothing but a bell tells of the next.
+    /// Returns whether all that have ended by now are gone: only a doorbell announces the next.
     pub fn is_through(&self) -> bool {
         self.leaving.is_empty() && !self.ends.has_news()
     }
 
-    /// Ports are about to be asked. Whether each of them is to be, be it dear or not.
+    /// Prepares a poll of the ports. Returns whether each of them must be polled, even if that is expensive.
     #[inline]
     pub fn begin(&mut self) -> bool {
         if self.ends.has_news() {
@@ -74,7 +75,7 @@ impl Parting {
         }
     }
 
-    /// Ports were asked, and something came or nothing did. The next peer of which nothing is left: it is gone.
+    /// Takes the result of a poll. Returns the next peer of which nothing is left: it is gone.
     #[inline]
     pub fn next(&mut self, has_come: bool) -> Option<Peer> {
         if self.leaving.is_empty() { None } else { self.next_gone(has_come) }
@@ -91,7 +92,7 @@ impl Parting {
         Some(peer)
     }
 
-    /// Tells a lane of those that are gone, each once. All that came for it was delivered.
+    /// Reports to a lane the peers that are gone, each once. All packets for that lane were delivered.
     #[inline]
     pub fn tell(&mut self, lane: Lane, delivery: &mut dyn Delivery) {
         let told = &mut self.told[lane];

@@ -1,7 +1,8 @@
-//! Rails: the interfaces of this host over which ranks may reach others, and what speaks against the rest.
+//! Rails: the interfaces of this host over which ranks may reach others, and the reasons against the rest.
 //!
-//! Real hosts have decoys: bridges of containers without carrier, tunnels that swallow everything, parts of bonds. Here they
-//! are recognised by what the kernel says of them; whether two rails reach each other only a probe between peers can say.
+//! Real hosts have unusable interfaces: bridges of containers without carrier, tunnels that swallow everything, parts
+//! of bonds. Here they are recognized by what the kernel reports of them; whether two rails reach each other, only a
+//! probe between peers can show.
 
 use hawser_base::param::{Kind, Param, Read};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_BASIC};
@@ -20,7 +21,7 @@ pub static RAILS: Param = Param {
     read: Read::AtStart,
 };
 
-/// What HAWSER_RAILS wants.
+/// The interfaces that HAWSER_RAILS names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted(Vec<Wish>);
 
@@ -30,32 +31,32 @@ enum Wish {
     Network(Network),
 }
 
-/// What is to be said of an interface.
+/// The judgement on an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may serve; probing shows.
+    /// It may be used; probing shows whether it reaches peers.
     Rail,
-    /// It has an address, and its cable is pulled: it serves once that is pushed back.
+    /// It has an address, and its cable is unplugged: it can be used once that is plugged in again.
     Pulled,
     /// HAWSER_RAILS names others.
     NotWanted,
-    /// Switched off.
+    /// It is administratively down.
     Down,
-    /// Nothing was ever plugged in; or a bridge to which nothing is connected.
+    /// It never had a carrier; or it is a bridge without ports.
     NoCarrier,
     /// Its carrier has come, but the kernel does not send yet.
     Late,
-    /// It leads back to this host.
+    /// It is a loopback interface.
     Loopback,
-    /// A tunnel, or another link without neighbours.
+    /// It is a tunnel, or another link without neighbours.
     Tunnel,
-    /// A part of a bridge or bond: that one serves.
+    /// It is a part of a bridge or bond, which is used instead.
     Enslaved,
-    /// Neither Ethernet nor an address.
+    /// It is neither Ethernet nor has it an address.
     Nothing,
 }
 
-/// An interface of this host and what is said of it.
+/// An interface of this host and its verdict.
 #[derive(Clone, Debug)]
 pub struct Rail {
     pub interface: Interface,
@@ -63,12 +64,12 @@ pub struct Rail {
 }
 
 impl Verdict {
-    /// Whether ports are opened on it.
+    /// Returns whether ports are opened on it.
     pub fn serves(self) -> bool {
         matches!(self, Verdict::Rail | Verdict::Pulled)
     }
 
-    /// For people.
+    /// Returns a text for people.
     pub fn text(self) -> &'static str {
         match self {
             Verdict::Rail => "a rail",
@@ -85,7 +86,7 @@ impl Verdict {
     }
 }
 
-/// As in HAWSER_RAILS.
+/// Prints the value as in HAWSER_RAILS.
 impl fmt::Display for Wanted {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words: Vec<_> = self.0.iter().map(Wish::to_string).collect();
@@ -111,7 +112,7 @@ impl Wish {
     }
 }
 
-/// Its name and its addresses.
+/// Prints its name and its addresses.
 impl fmt::Display for Rail {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}", self.interface.name)?;
@@ -120,7 +121,7 @@ impl fmt::Display for Rail {
 }
 
 impl Wanted {
-    /// What HAWSER_RAILS says.
+    /// Parses the value of HAWSER_RAILS.
     pub fn of_text(text: &str) -> Result<Wanted> {
         Wanted::parse(text).map_err(|wrong| {
             Error::new(
@@ -133,7 +134,7 @@ impl Wanted {
         })
     }
 
-    /// The wishes, or the one that is none.
+    /// Returns the wishes, or the word that is none.
     pub(crate) fn parse(text: &str) -> std::result::Result<Wanted, String> {
         let wishes = text.split(',').map(str::trim).filter(|word| !word.is_empty());
         wishes.map(|word| wish(word).ok_or_else(|| word.to_owned())).collect::<std::result::Result<_, _>>().map(Wanted)
@@ -143,7 +144,7 @@ impl Wanted {
         self.0.iter().any(|wish| wish.names(interface))
     }
 
-    /// The union of several; all interfaces, if one of them wants all.
+    /// Returns the union of several; all interfaces, if one of them wants all.
     pub fn any_of<'a>(several: impl Iterator<Item = &'a Wanted>) -> Wanted {
         let mut wishes: Vec<Wish> = Vec::new();
         for wanted in several {
@@ -156,12 +157,13 @@ impl Wanted {
         Wanted(wishes)
     }
 
-    /// Whether it wants an interface; all, if it names none.
+    /// Returns whether it wants an interface; all, if it names none.
     pub fn takes(&self, interface: &Interface) -> bool {
         self.0.is_empty() || self.names(interface)
     }
 
-    /// The wishes that name none of these interfaces: slips, or meant for other hosts. `said`: a parameter and its value.
+    /// Returns a text about the wishes that match none of these interfaces: typing errors, or meant for other hosts.
+    /// `said`: a parameter and its value.
     pub fn astray<'a>(&self, said: &str, interfaces: impl Iterator<Item = &'a Interface> + Clone) -> Option<String> {
         let strays = self.0.iter().filter(|wish| !interfaces.clone().any(|interface| wish.names(interface)));
         let strays: Vec<_> = strays.map(Wish::to_string).collect();
@@ -169,7 +171,8 @@ impl Wanted {
         (!strays.is_empty()).then(text)
     }
 
-    /// Whether this address of an interface that is wanted is: if networks name it and not its name, those within them.
+    /// Returns whether this address of a wanted interface may be used: if networks name the interface, and not its
+    /// name, the addresses within them.
     pub fn allows(&self, interface: &Interface, address: &Network) -> bool {
         let by_name = self.0.iter().any(|wish| matches!(wish, Wish::Name(name) if *name == interface.name));
         let within = |wish: &Wish| matches!(wish, Wish::Network(network) if network.contains(&address.ip));
@@ -186,12 +189,12 @@ fn wish(word: &str) -> Option<Wish> {
     if let Ok(ip) = word.parse::<IpAddr>() {
         return Some(Wish::Network(Network { ip, prefix: if ip.is_ipv4() { 32 } else { 128 }, scope: 0 }));
     }
-    // What the kernel takes for a name (dev_valid_name): up to 15 bytes without white space and '/'.
+    // The kernel's rule for a name (dev_valid_name): up to 15 bytes without white space and '/'.
     let valid = word.len() < 16 && !word.contains(char::is_whitespace);
     valid.then(|| Wish::Name(word.to_owned()))
 }
 
-/// Judges interfaces. What is named is used whatever it is, but if it cannot work.
+/// Judges interfaces. One that is named is used whatever it is, unless it cannot work.
 pub fn judge(interfaces: Vec<Interface>, wanted: &Wanted) -> Vec<Rail> {
     let judged = |interface: Interface| Rail { verdict: verdict(&interface, wanted), interface };
     interfaces.into_iter().map(judged).collect()
@@ -203,7 +206,7 @@ fn verdict(interface: &Interface, wanted: &Wanted) -> Verdict {
     match () {
         _ if !wanted.0.is_empty() && !named => Verdict::NotWanted,
         _ if !flags.up => Verdict::Down,
-        // One that never had a part says that it is running.
+        // A bridge that never had a part reports that it is running.
         _ if interface.driver.as_deref() == Some("bridge") && interface.parts == 0 => Verdict::NoCarrier,
         _ if !flags.running && !flags.carrier && interface.addresses.is_empty() => Verdict::NoCarrier,
         _ if !flags.running && flags.carrier => Verdict::Late,

@@ -1,7 +1,7 @@
-//! What this host has to reach others by: its interfaces, and on each rail the ports that could be opened or why not.
+//! Port discovery: the interfaces of this host, and on each rail the ports that could be opened, or the reason why not.
 //!
-//! A rank takes its ports from one, `mpiexec --info` shows one. Whether a port reaches a peer only the connection finds out.
-//! Before it: `open` and `info`; after it: `rails`, `port`.
+//! A rank takes its ports from it, and `mpiexec --info` shows it. Whether a port reaches a peer, only the connection
+//! finds out. Used by `open` and `info`; uses `rails` and `port`.
 
 use crate::open::Who;
 use crate::port::{FramePort, PacketPort, PacketUdpPort, Queues, StreamPort, UdpPort, XdpPort, XdpUdpPort};
@@ -19,20 +19,21 @@ use std::time::{Duration, Instant};
 /// An attempt to open a port.
 pub struct Attempt {
     pub method: Method,
-    /// The address that it is reached by, but of a NIC's own.
+    /// The address by which it is reached, if that is not the NIC's own.
     pub ip: Option<IpAddr>,
-    /// For peers alone that do not have the first of the rail's addresses: IPv6 beside IPv4.
+    /// Whether it serves only peers that do not have the first of the rail's addresses: IPv6 beside IPv4.
     pub spare: bool,
     pub made: io::Result<Box<dyn FramePort>>,
 }
 
-/// An interface, and what was tried on it if it is a rail.
+/// An interface, and the attempts on it if it is a rail.
 pub struct Found {
     pub rail: Rail,
     pub attempts: Vec<Attempt>,
 }
 
-/// Looks at all interfaces and tries `methods` on each rail, but those that names ask for on other adapters alone.
+/// Lists all interfaces and tries `methods` on each rail, except those that device names request for other adapters
+/// only.
 pub fn survey(wishes: &Wishes, methods: &[Method], who: &Who) -> Result<Vec<Found>> {
     let found = |rail: Rail| {
         let mut trial = Trial::new(&rail.interface, wishes, who);
@@ -44,12 +45,12 @@ pub fn survey(wishes: &Wishes, methods: &[Method], who: &Who) -> Result<Vec<Foun
     Ok(settled_rails(wishes)?.into_iter().map(found).collect())
 }
 
-/// How long a link whose carrier has come is waited for: the kernel takes note within a second (net/core/link_watch.c). Where
-/// it does not, as before 802.1X is done with, it is no rail.
+/// Maximum time to wait for a link whose carrier has come: the kernel takes note within a second
+/// (net/core/link_watch.c). If it does not, as before 802.1X authentication, the interface is no rail.
 const SETTLES_WITHIN: Duration = Duration::from_secs(2);
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(10);
 
-/// The interfaces, once none is late any more or it has been waited for.
+/// Returns the interfaces, once none is late any more or the time is over.
 fn settled_rails(wishes: &Wishes) -> Result<Vec<Rail>> {
     let begin = Instant::now();
     loop {
@@ -64,12 +65,12 @@ fn settled_rails(wishes: &Wishes) -> Result<Vec<Rail>> {
     }
 }
 
-/// What is tried on one rail.
+/// The attempts on one rail.
 struct Trial<'a> {
     interface: &'a Interface,
     wishes: &'a Wishes,
     who: &'a Who,
-    /// The NIC's, for all ports that take frames from there; taken for the first of them.
+    /// The NIC's queues, for all ports that take frames from there; opened for the first of them.
     queues: OnceCell<io::Result<Queues>>,
     attempts: Vec<Attempt>,
 }
@@ -80,7 +81,8 @@ impl Trial<'_> {
     }
 
     fn of(&mut self, method: Method) {
-        // Frames of an EtherType that NICs do not know all come by one queue, which one rank can own: the first of the host.
+        // Frames of an EtherType that NICs do not know all arrive by one queue, which one rank can own: the first of
+        // the host.
         if method.stand_in().is_some() && self.who.local_rank != 0 {
             return;
         }
@@ -92,10 +94,10 @@ impl Trial<'_> {
         }
     }
 
-    /// At one address, or at the NIC itself.
+    /// Tries a method at one address, or at the NIC itself.
     fn at(&mut self, method: Method, local: Option<&Network>, spare: bool) {
         let ip = local.map(|local| local.ip);
-        // Where the NIC's queues are ours, packet has nothing to add.
+        // If the NIC's queues are ours, packet adds nothing.
         let does_for = |attempt: &Attempt| attempt.method.stand_in() == Some(method) && attempt.ip == ip;
         if !self.attempts.iter().any(|attempt| attempt.made.is_ok() && does_for(attempt)) {
             let made = self.open(method, local).and_then(long_enough);
@@ -113,7 +115,8 @@ impl Trial<'_> {
             };
         };
         let (range, nth) = (self.wishes.range, usize::from(who.local_rank));
-        // Behind those of `udp` of all ranks, which must not find their ports taken by what may not be needed.
+        // Take numbers behind those of `udp` of all ranks, which must not find their ports taken by one that may not be
+        // needed.
         let behind = || if self.wishes.reserves(method) { range.behind(who.local_ranks) } else { Ok(range) };
         Ok(match method {
             Method::XdpUdp => Box::new(XdpUdpPort::open(self.queues()?, interface, local, behind()?, nth)?),
@@ -129,7 +132,7 @@ impl Trial<'_> {
     }
 }
 
-/// The port, unless its frames are shorter than HELLO may be (P8).
+/// Returns the port, unless its frames are shorter than HELLO may be (P8).
 fn long_enough(port: Box<dyn FramePort>) -> io::Result<Box<dyn FramePort>> {
     match port.frame_max() {
         SHORTEST.. => Ok(port),
@@ -137,7 +140,7 @@ fn long_enough(port: Box<dyn FramePort>) -> io::Result<Box<dyn FramePort>> {
     }
 }
 
-/// One of each family, IPv4 first; of IPv6 rather one that does not hold on its link alone.
+/// Returns one address of each family, IPv4 first; of IPv6 preferably one that is not link-local.
 fn addresses<'a>(interface: &'a Interface, wanted: &Wanted) -> Vec<&'a Network> {
     let allowed = || interface.addresses.iter().filter(|address| wanted.allows(interface, address));
     let v6 = || allowed().filter(|address| address.ip.is_ipv6());

@@ -1,9 +1,10 @@
-//! Peers of which nothing answers, whether a path to them was open before or never: what was tried is told to the
-//! host's agent, pair by pair, and taken back with the first answer. The same, and which of the rank's ports are lost,
-//! stands in its page, where a report finds it. Each such peer is told of: one that computes hides no dead link.
+//! Reports of peers that do not answer, whether a path to them was open before or never.
 //!
-//! It must never give a peer up: one that computes answers nothing (P18). mpiexec knows from the peer's page whether it
-//! listens, and decides. Before it: `device`; after it: `ends`, `health`.
+//! It must never give a peer up: one that computes answers nothing (P18). The attempts, pair by pair, are reported to
+//! the host's agent, and the report is withdrawn with the first answer. The same, and the rank's ports that are lost,
+//! are written to its page, where a report finds them. Every such peer is reported, so that one that computes hides no
+//! dead link. mpiexec knows from the peer's page whether it polls, and decides. Used by `device`; uses `ends` and
+//! `health`.
 
 use crate::ends::Ends;
 use crate::health::Health;
@@ -15,43 +16,43 @@ use hawser_os::clock;
 use std::collections::HashMap;
 use std::io;
 
-/// What is said of the ways to peers.
+/// A report on the paths to peers.
 pub enum Told<'a> {
-    /// To the host's agent.
+    /// For the host's agent.
     Unanswered(Unanswered),
-    /// In the rank's page.
+    /// For the rank's page.
     Ways(&'a Ways),
 }
 
-/// Says it. Whether that could be done without waiting.
+/// The callback that delivers a report. Returns whether that could be done without waiting.
 pub type Tell = Box<dyn Fn(Told<'_>) -> bool + Send>;
 
-/// From a connection's beginning, or its falling silent, to telling of it, and between two times: longer than two of
-/// the longest intervals of HELLO and of questions (P18), so that few are told of that a lost frame or a short
-/// computation delays.
+/// Time from a connection's beginning, or its falling silent, to its report, and between two reports: longer than two
+/// of the longest intervals of HELLO and of probes (P18), so that few peers are reported because of a lost frame or a
+/// short computation.
 const TELL_NS: u64 = 2_000_000_000;
-/// Between two looks. For so long a peer is silent before that stands in the page.
+/// Time between two checks. A peer must be silent for this long before it is in the page.
 const LOOK_NS: u64 = 250_000_000;
-/// Peers that are told of for the first time at one look, so that a rank whose many peers compute does not flood
-/// mpiexec; and those that stand in the page, which has room for about so many.
+/// Maximum peers that are first reported at one check, so that a rank whose many peers compute does not flood mpiexec;
+/// and maximum peers in the page, which has space for about as many.
 const FIRST_TOLD: usize = 2;
 const SHOWN: usize = 8;
-/// While no more peers are told of, an answer is told at once, for the program may end with it; with more it waits for
-/// the next look, since all of them are looked at for that.
+/// Reported peers up to which an answer is reported at once, because the program may end with it; with more it waits
+/// for the next check, since that check looks at all of them.
 const FEW: usize = 8;
 
-/// See the module.
+/// The connections that were begun, and the reports on them.
 pub struct Openings {
     /// Connections that were begun and not answered, by peer, with the time.
     begun: Vec<(u32, u64)>,
-    /// Peers that the agent takes for unanswered, and when that was told last.
+    /// Peers that the agent counts as unanswered, and the time of the last report on each.
     told: HashMap<u32, u64>,
-    /// When anything was told last.
+    /// The time of the last report.
     told_ns: u64,
-    /// To whom there is no way.
+    /// Peers to which no route exists.
     hopeless: Vec<u32>,
     health: Health,
-    /// What stands in the page.
+    /// The present text in the page.
     ways: Ways,
     look_at_ns: u64,
     tell: Tell,
@@ -71,12 +72,12 @@ impl Openings {
         }
     }
 
-    /// A connection to `peer` was begun.
+    /// Records that a connection to `peer` was begun.
     pub fn begin(&mut self, peer: u32) {
         self.begun.push((peer, clock::now_ns()));
     }
 
-    /// No port goes with one of the peer's.
+    /// Reports that no port of ours can reach one of the peer's.
     #[cold]
     pub fn give_up(&mut self, peer: u32, ends: &mut Ends) {
         let mut what = || Unanswered { peer, hopeless: true, pairs: unlike(peer, ends), ..Unanswered::default() };
@@ -85,13 +86,13 @@ impl Openings {
         }
     }
 
-    /// The peer is gone, which is no answer.
+    /// Forgets a peer that has ended, which is no answer.
     pub fn forget(&mut self, peer: u32) {
         self.begun.retain(|&(other, _)| other != peer);
         self.told.remove(&peer);
     }
 
-    /// To be called with all that is sent.
+    /// Checks if anything may be reported. Call it with every transmission.
     #[inline]
     pub fn look(&mut self, endpoint: &Endpoint, ends: &mut Ends) {
         if !self.begun.is_empty() || !self.told.is_empty() {
@@ -99,12 +100,13 @@ impl Openings {
         }
     }
 
-    /// When `look` has something to do: an answer is to be told in time even where nothing else wakes this rank.
+    /// Returns when `look` has something to do: an answer must be reported in time even if nothing else wakes this
+    /// rank.
     pub fn deadline_ns(&self) -> Option<u64> {
         (!self.told.is_empty()).then_some(self.look_at_ns)
     }
 
-    /// To be called now and then.
+    /// Checks all peers, if it is time. Call it now and then.
     #[cold]
     pub fn look_again(&mut self, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends) {
         let is_time = now_ns >= self.look_at_ns;
@@ -127,7 +129,7 @@ impl Openings {
         self.show(Ways { gone, faults, silent });
     }
 
-    /// The peers that do not answer, each with the time since when, those first that have not for longest.
+    /// Returns the peers that do not answer, each with the time since when, those that have been silent longest first.
     fn unheard(&mut self, endpoint: &Endpoint) -> Vec<(u32, u64)> {
         self.begun.retain(|&(peer, _)| endpoint.unanswered(peer).is_some());
         let mut all: Vec<_> = self.begun.iter().copied().chain(endpoint.silent()).collect();
@@ -135,7 +137,7 @@ impl Openings {
         all
     }
 
-    /// Tells of those that answer now.
+    /// Withdraws the reports on peers that answer now.
     fn take_back(&mut self, endpoint: &Endpoint) {
         let Openings { told, tell, .. } = self;
         told.retain(|&peer, _| {
@@ -145,8 +147,8 @@ impl Openings {
         });
     }
 
-    /// Tells of some that have been silent for long and are not told of; where there is none, again of one of the
-    /// others, with what was tried since.
+    /// Reports some peers that have been silent for long and are not reported yet; if there are none, one of the others
+    /// again, with the attempts since.
     fn tell(&mut self, now_ns: u64, unheard: &[(u32, u64)], endpoint: &Endpoint, ends: &mut Ends) {
         let late = unheard.iter().filter(|&&(_, since_ns)| now_ns >= since_ns + TELL_NS).map(|&(peer, _)| peer);
         let first: Vec<u32> = late.filter(|peer| !self.told.contains_key(peer)).take(FIRST_TOLD).collect();
@@ -161,7 +163,7 @@ impl Openings {
         }
     }
 
-    /// Writes the page, if there is news.
+    /// Writes the page, if its text has changed.
     fn show(&mut self, ways: Ways) {
         if ways != self.ways {
             (self.tell)(Told::Ways(&ways));
@@ -170,8 +172,8 @@ impl Openings {
     }
 }
 
-/// What is known of the ways to a peer that does not answer. Of those that are kept for where others are answered
-/// nothing is.
+/// Describes the paths to a peer that does not answer. Nothing is known of those in reserve for cases where others are
+/// answered, and they are left out.
 fn silence(peer: u32, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends) -> Silent {
     let each = endpoint.ways(peer).filter_map(|(route, standing)| line(peer, route, standing, now_ns, ends));
     let pairs = lines(each);
@@ -182,7 +184,7 @@ fn lines(each: impl Iterator<Item = String>) -> String {
     each.collect::<Vec<_>>().join("\n")
 }
 
-/// What became of a way that was tried.
+/// Returns a line on a path that was tried.
 fn line(peer: u32, route: Route, standing: Standing, now_ns: u64, ends: &mut Ends) -> Option<String> {
     let refused = ends.refused(peer, route).map(io::Error::from_raw_os_error);
     let seconds = |since_ns: u64| now_ns.saturating_sub(since_ns) / 1_000_000_000;
@@ -200,13 +202,13 @@ fn line(peer: u32, route: Route, standing: Standing, now_ns: u64, ends: &mut End
     Some(format!("{} -> {there}: {outcome}", here(route.ours, ends)))
 }
 
-/// One of our ports.
+/// Describes one of our ports.
 fn here(ours: u8, ends: &Ends) -> String {
     let (interface, port) = ends.port(ours);
     format!("{interface} {} {}", port.name(), port.address())
 }
 
-/// Why no port of ours goes with one of the peer's.
+/// Returns why no port of ours can reach one of the peer's.
 fn unlike(peer: u32, ends: &mut Ends) -> String {
     let card = ends.card_of(peer).cloned().unwrap_or_default();
     let pair = |(ours, theirs): (u8, &Address)| {
@@ -233,7 +235,7 @@ mod tests {
     const ENETUNREACH: i32 = 101;
     const RANKS: u32 = 12;
 
-    /// A port from which everything goes and nothing comes; or nothing goes.
+    /// A port that sends everything and receives nothing; or refuses to send.
     struct OneWay {
         address: Address,
         refuses: Option<i32>,
@@ -273,7 +275,7 @@ mod tests {
         fn take_error(&mut self) {}
     }
 
-    /// A rank with ports at some addresses, and whose all others have the same card.
+    /// A rank with ports at some addresses, whose peers all have the same card.
     struct Rank {
         endpoint: Endpoint,
         ends: Ends,
@@ -324,7 +326,7 @@ mod tests {
         fn receive(&mut self, frames: Vec<Vec<u8>>, now_ns: u64) {
             let mut deliver = |_: u32, _: u8, _: Message<'_>| {};
             for frame in &frames {
-                // Those for another rank are dropped.
+                // Frames for another rank are dropped.
                 let _ = self.endpoint.handle_frame(0, frame, now_ns, &mut deliver);
             }
         }
@@ -332,7 +334,7 @@ mod tests {
 
     type Taken = Arc<Mutex<Vec<Unanswered>>>;
 
-    /// What the agent was told, if it takes anything.
+    /// Returns the reports that the agent has received, if it takes any.
     fn openings(takes: bool, ends: &Ends) -> (Openings, Taken) {
         let told = Taken::default();
         let to = told.clone();
@@ -376,7 +378,7 @@ mod tests {
         assert!(openings.deadline_ns().is_some(), "the other one may answer while nothing else wakes this rank");
     }
 
-    /// P18: the peer is not given up, nor told of as long as nothing is under way to it.
+    /// P18: the peer is not given up, and not reported as long as nothing is in flight to it.
     #[test]
     fn a_peer_that_falls_silent_with_something_under_way_is_told_until_it_answers() {
         let (near, far) = (addresses(&["10.0.0.1:1"]), addresses(&["10.0.0.2:2"]));
@@ -409,8 +411,8 @@ mod tests {
         assert_eq!((take(), &openings.ways.silent), (vec![Unanswered::answered(1)], &vec![]));
     }
 
-    /// A peer that computes answers nothing: it must not hide that the link to another one is dead. And a rank of which
-    /// many compute does not tell of all at once.
+    /// A peer that computes answers nothing: it must not hide that the link to another one is dead. A rank with many
+    /// computing peers does not report all at once.
     #[test]
     fn each_silent_peer_is_told_and_stands_in_the_page() {
         let (near, far) = (addresses(&["10.0.0.1:1"]), addresses(&["10.0.0.2:2"]));
@@ -441,7 +443,7 @@ mod tests {
         first.sort_unstable();
         assert_eq!(first, (1..RANKS).collect::<Vec<_>>(), "each once");
         assert_eq!(openings.ways.silent.len(), SHOWN);
-        // Later no more often than of a single one, and of each in its turn.
+        // Later reports are no more frequent than for a single peer, and each peer has its turn.
         let mut again = looks(&mut a, &mut openings, RANKS * (TELL_NS / LOOK_NS) as u32);
         assert!(again.len() <= RANKS as usize, "{again:?}");
         again.sort_unstable();

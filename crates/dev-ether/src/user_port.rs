@@ -1,7 +1,8 @@
-//! One lane's end of a user beside the first: what its packets need beyond what those of the first user do.
+//! The port of one lane of a further user: what its packets need beyond those of the first user.
 //!
-//! It asks for leave before it sends (`users`), uses its user's share of link's memory, and says what it has taken. The
-//! first user's ports (`device`) know nothing of it. Before it: `transport`; after it: `device`'s state, `users`.
+//! It requests permission before it sends (`users`), uses its user's share of link's memory, and reports the packets
+//! that it has taken. The first user's ports (`device`) know nothing of it. Used by `transport`; uses the state of
+//! `device`, and `users`.
 
 use crate::device::{LanePort, PACKET, State, lock};
 use crate::endpoint::RUN_BYTES;
@@ -10,22 +11,22 @@ use hawser_base::{Peer, UserMem};
 use hawser_device::{Atomic, Bytes, Delivery, Fault, Header, Port, Refusal, RemoteKey, Source, Taken, Ticket};
 use hawser_link::{Class, Party};
 
-/// See the module.
+/// The port of one lane.
 pub struct UserPort {
     port: LanePort,
-    /// Which of the users, and its share.
+    /// The index of its user, and the user's share of memory.
     place: usize,
     party: Party,
 }
 
 impl UserPort {
-    /// None: nobody has opened the lane.
+    /// Opens it. None: no user has opened the lane.
     pub fn new(port: LanePort) -> Option<UserPort> {
         let (place, party) = lock(&port.state).users.of(port.lane)?;
         Some(UserPort { port, place, party })
     }
 
-    /// Takes a packet, to be sent by `transmit`.
+    /// Accepts a packet, which `transmit` sends.
     fn take(
         &self,
         state: &mut State,
@@ -63,7 +64,7 @@ impl Port for UserPort {
     fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
         let mut state = lock(&self.port.state);
         let taken = self.take(&mut state, to, header, prefix, source, false);
-        // Its question to the peer too, if the packet was refused for that.
+        // Send also the request to the peer, if the packet was refused for that.
         state.transmit();
         taken
     }
@@ -126,12 +127,12 @@ impl Port for UserPort {
         }
         count += state.inboxes[lane].deliver_all(delivery);
         count += state.receive(Some(lane), delivery);
-        // Nothing waits in the inbox now: what came of a peer was delivered before its end.
+        // The inbox is empty now: all packets of a peer are delivered before its end is reported.
         state.parting.tell(lane, delivery);
         count
     }
 
-    /// Frames of one peer do not come apart from those of others.
+    /// Polls all peers: the frames of one peer cannot be received apart from those of others.
     fn poll_from(&mut self, _: Peer, delivery: &mut dyn Delivery) -> bool {
         self.poll(delivery) > 0
     }

@@ -1,16 +1,17 @@
-//! Users of the device beside the first (MPI): which of a peer's packets are whose, and how many may come unread.
+//! Users of the device beside the first (MPI): the assignment of a peer's packets to them, and the credit that bounds
+//! unread packets.
 //!
-//! A user may have other lanes at its peer, or not be open there yet. Before the first packet to a peer it asks (ASK:
-//! its name and its lanes), and is answered when the peer's user of that name is open (GRANT); nothing goes before
-//! that, and what comes for other lanes than those that were asked for is dropped (P42). GRANT also says how many of
-//! the packets the user there has taken: the sender may be PAYLOAD beyond that, or CONTROL without payload, so that
-//! what waits in inboxes of a user that does not poll is bounded for each peer and refused to that user alone. Packets
-//! that were taken are told every quarter of that, in words of link on a channel of their own.
+//! Nothing here is sent from inside a delivery: messages to send wait for `work`. A user may have other lanes at its
+//! peer, or not be open there yet. Before the first packet to a peer it sends a request (ASK: its name and its lanes),
+//! and is answered when the peer's user of that name is open (GRANT); nothing is sent before that, and packets for
+//! other lanes than the requested ones are dropped (P42). GRANT also carries how many of the packets the user there has
+//! taken: the sender may be PAYLOAD beyond that, or CONTROL without payload, so that the inboxes of a user that does
+//! not poll are bounded for each peer, and only that user is refused. The count of packets taken is reported every
+//! quarter of that, by messages of link on a channel of their own.
 //!
-//! Link keeps the order of messages, so a packet never comes before its ASK. Long messages go in packets: a direct
-//! connection is all users' together, and one that does not poll would have to stop it. Nothing here is sent from
-//! inside a delivery: what is to be said waits for `work`. Before it: `device` and `user_port`; after it:
-//! `link::Endpoint`.
+//! Link keeps the order of messages, so a packet never arrives before its ASK. Long messages go in packets: a direct
+//! connection is shared by all users, and one that does not poll would have to stop it. Used by `device` and
+//! `user_port`; uses `link::Endpoint`.
 
 use crate::message::{Outgoing, take};
 use hawser_base::{LANES, Lane, UserMem};
@@ -18,38 +19,39 @@ use hawser_device::{Refusal, Source, User};
 use hawser_link::{Class, Endpoint, Message, Party};
 use std::collections::HashMap;
 
-/// The channel of what users' ends say to each other.
+/// The channel of messages about users.
 pub const CHANNEL: u8 = 253;
 
-/// Packets with payload that a user may have on their way to a peer, taken there by link and not by the user: 2 MiB of
-/// the longest. So many more may be without payload, and one for each lane that has kept room.
+/// Packets with payload that a user may have in flight to a peer, taken there by link and not by the user: 2 MiB of the
+/// longest. As many more may be without payload, and one for each lane that has reserved memory.
 pub const PAYLOAD: u32 = 128;
 const CONTROL: u32 = 2 * PAYLOAD;
 const MOST: u32 = CONTROL + u8::BITS * 4;
-/// A receiver tells how far it is after so many at the latest: the sender never waits for less than it has room for.
+/// Maximum packets taken between two reports of a receiver: the sender never waits for less than its receiver has space
+/// for.
 const LAZY: u32 = PAYLOAD / 4;
 
-/// The longest name in a word, as in the host's segment (`job::users`).
+/// The longest name in a message, as in the host's segment (`job::users`).
 const NAME_MAX: usize = hawser_job::users::NAME_MAX;
-/// Users of a peer that are kept, open here or not: it may say what it likes.
+/// Maximum users of a peer that are kept, open here or not: a peer may send any names.
 const OF_PEER: usize = 16;
 
 const ASK: u8 = 1;
 const GRANT: u8 = 2;
-/// Bytes of a word in front of a name: what it says, the sender's or asker's first lane, lanes or 0, the name's length
+/// Bytes of a message in front of a name: its kind, the sender's or asker's first lane, lanes or 0, the name's length
 /// or 0; behind GRANT the packets taken, little-endian.
 const FRONT: usize = 4;
 const WORD: usize = FRONT + NAME_MAX;
 
-/// One of this process.
+/// A user of this process.
 struct Here {
     user: User,
     party: Party,
-    /// How far it is with each peer that it has sent to.
+    /// The progress with each peer that it has sent to.
     to: HashMap<u32, To>,
 }
 
-/// How far a user here is with what it sends to a peer.
+/// The progress of a user here with the packets that it sends to a peer.
 #[derive(Default)]
 struct To {
     asked: bool,
@@ -61,16 +63,16 @@ struct To {
 /// A user of a peer's.
 struct There {
     name: String,
-    /// Its first lane there, and how many it has.
+    /// Its first lane there, and the number of its lanes.
     first: u8,
     count: u8,
-    /// Which one of ours it is, once that is open.
+    /// The index of our user of that name, once it is open.
     ours: Option<usize>,
-    /// Packets that came, those that the user here has taken, and as many as its peer was told.
+    /// Packets that arrived, packets that the user here has taken, and the latter as last reported to its peer.
     came: u32,
     taken: u32,
     told: u32,
-    /// The peer is to be told how far we are.
+    /// Whether a report to the peer is due.
     owes: bool,
 }
 
@@ -80,17 +82,17 @@ impl There {
     }
 }
 
-/// See the module.
+/// The further users of this process and of its peers.
 #[derive(Default)]
 pub struct Users {
     here: Vec<Here>,
     there: HashMap<u32, Vec<There>>,
-    /// Peers that are to be told something.
+    /// Peers to which a message is due.
     active: Vec<u32>,
 }
 
 impl Users {
-    /// A user of this process, with its share of link's memory.
+    /// Opens a user of this process, with its share of link's memory.
     pub fn open(&mut self, user: User, party: Party) {
         let place = self.here.len();
         for (&peer, all) in &mut self.there {
@@ -102,19 +104,19 @@ impl Users {
         self.here.push(Here { user, party, to: HashMap::new() });
     }
 
-    /// The user that has a lane, and its share.
+    /// Returns the index of the user that has a lane, and its share.
     pub fn of(&self, lane: Lane) -> Option<(usize, Party)> {
         let place = self.here.iter().position(|here| here.user.lanes().contains(&lane.index()))?;
         Some((place, self.here[place].party))
     }
 
-    /// Something is to be said.
+    /// Returns whether a message is due.
     #[inline]
     pub fn has_work(&self) -> bool {
         !self.active.is_empty()
     }
 
-    /// Says what is to be said, as far as link has room.
+    /// Sends the messages that are due, as far as link has space.
     #[cold]
     pub fn work(&mut self, endpoint: &mut Endpoint) {
         for peer in std::mem::take(&mut self.active) {
@@ -136,8 +138,8 @@ impl Users {
         }
     }
 
-    /// Whether a packet of a user's may go to a peer now, which is asked for its user if it was not yet. `kept`: there
-    /// is a place that was kept for it.
+    /// Returns whether a packet of a user may be sent to a peer now; requests it from the peer if that was not done.
+    /// `kept`: memory was reserved for it.
     pub fn may_send(
         &mut self,
         place: usize,
@@ -160,13 +162,13 @@ impl Users {
         if has_room { Ok(()) } else { Err(Refusal::Full) }
     }
 
-    /// A packet of a user's has gone to a peer.
+    /// Counts a packet that a user has sent to a peer.
     pub fn sent(&mut self, place: usize, peer: u32) {
         let to = self.here[place].to.get_mut(&peer).expect("it was allowed");
         to.sent = to.sent.wrapping_add(1);
     }
 
-    /// Hears what a peer's users say. False: nothing that there is.
+    /// Handles a message of a peer's users. False: there is no such message.
     pub fn hear(&mut self, from: u32, message: &mut Message<'_>) -> bool {
         let mut word = [0; WORD];
         let len = message.len().min(WORD);
@@ -210,7 +212,7 @@ impl Users {
         let here = self.here.iter_mut().find(|here| here.user.first.0 == first);
         let Some(to) = here.and_then(|here| here.to.get_mut(&from)) else { return false };
         let (before, taken) = (to.taken.unwrap_or(0), u32::from_le_bytes(taken));
-        // Between what was known and what was sent, or it is nobody's word.
+        // A count that is not between the last known one and the sent one is invalid.
         let is_sound = taken.wrapping_sub(before) <= to.sent.wrapping_sub(before);
         if is_sound {
             to.taken = Some(taken);
@@ -218,8 +220,8 @@ impl Users {
         is_sound
     }
 
-    /// The lane here for a packet that has come for the sender's lane `channel`. None: that is nobody's, or its sender
-    /// had no leave to send it.
+    /// Returns the lane here for a packet on the sender's lane `channel`. None: no user has that lane, or its sender
+    /// had no permission to send it.
     pub fn came(&mut self, from: u32, channel: u8) -> Option<Lane> {
         let there = self.there.get_mut(&from)?.iter_mut().find(|there| there.has(channel))?;
         let first = self.here[there.ours?].user.first;
@@ -230,7 +232,7 @@ impl Users {
         Some(Lane(first.0 + channel - there.first))
     }
 
-    /// The user here that has this lane has taken a packet of a peer's.
+    /// Counts a packet of a peer's that the user with this lane has taken.
     pub fn took(&mut self, from: u32, lane: Lane) {
         let place = self.here.iter().position(|here| here.user.lanes().contains(&lane.index()));
         let Some(all) = self.there.get_mut(&from) else { return };
@@ -242,7 +244,7 @@ impl Users {
         }
     }
 
-    /// The peer is gone.
+    /// Forgets a peer that has ended.
     pub fn forget(&mut self, peer: u32) {
         self.there.remove(&peer);
         self.active.retain(|&other| other != peer);
@@ -250,7 +252,7 @@ impl Users {
     }
 }
 
-/// The word that asks a peer for its user of the same name.
+/// Returns the message that asks a peer for its user of the same name.
 fn ask(user: &User) -> [u8; WORD] {
     let (mut word, name) = ([0; WORD], user.name.as_bytes());
     word[..FRONT].copy_from_slice(&[ASK, user.first.0, user.count as u8, name.len() as u8]);
@@ -258,12 +260,13 @@ fn ask(user: &User) -> [u8; WORD] {
     word
 }
 
-/// Users are one if they have a name, and as many lanes: else there would be lanes that the other side does not have.
+/// Returns whether they are the same user: the same name, and as many lanes. Otherwise there would be lanes that the
+/// other side does not have.
 fn is_of(there: &There, user: &User) -> bool {
     there.name == user.name && usize::from(there.count) == user.count
 }
 
-/// Whether link took it. To a peer that is gone all is said.
+/// Sends a message. Returns whether link took it; for a peer that has ended, as if it did.
 fn say(peer: u32, word: &[u8], endpoint: &mut Endpoint) -> bool {
     let mut writer = Outgoing::behind(word, Source::None);
     let total = writer.total();
@@ -277,7 +280,7 @@ mod tests {
     use hawser_link::frame::Key;
     use hawser_link::{Config, Rail};
 
-    /// One that is connected to nobody: what is said to a peer goes nowhere.
+    /// Makes an endpoint without connections: a message to a peer goes nowhere.
     fn endpoint() -> Endpoint {
         let (key, rails) = (Key::new([1; 16]), vec![Rail::default()]);
         Endpoint::new(Config { me: 0, ranks: 2, key, frame_max: 1472, sending: 1024, holding: 1024, rails }, 1)
@@ -287,7 +290,7 @@ mod tests {
         User { name: name.into(), first: Lane(first), count }
     }
 
-    /// Users of a process.
+    /// Makes the users of a process.
     fn of(users: &[User]) -> (Users, Endpoint) {
         let (mut all, mut endpoint) = (Users::default(), endpoint());
         for user in users {
@@ -368,7 +371,7 @@ mod tests {
         here.open(user("pm", 9, 2), party);
         assert!(here.has_work());
         assert_eq!((here.came(5, 8), here.came(5, 10)), (Some(Lane(9)), None));
-        // One that has as many lanes, or it is another user.
+        // A user with another number of lanes is another user.
         let (mut here, _) = of(&[user("pm", 8, 2)]);
         assert!(here.hear_word(5, &ask(&user("pm", 8, 3))) && !here.has_work() && here.came(5, 8).is_none());
     }

@@ -1,8 +1,8 @@
-//! What the user asks of the ways between hosts: names of this device (`device::Name`), with HAWSER_PORT_RANGE.
+//! The configuration of this device: the device names that the user gave (`device::Name`), and HAWSER_PORT_RANGE.
 //!
-//! HAWSER_PORT and HAWSER_RAILS say the same in two lists: every method on every adapter; they are read as such names.
-//! Before it: `node`, which reads names, `open`, and `info`, for which mpiexec carries the texts to other hosts; after
-//! it: `rails`, `port`.
+//! HAWSER_PORT and HAWSER_RAILS give the same in two lists: every method on every adapter; they are read as such names.
+//! Used by `node`, which reads names, by `open`, and by `info`, for which mpiexec carries the texts to other hosts;
+//! uses `rails` and `port`.
 
 use crate::card;
 use crate::port::{FLOWS, PORT_RANGE, PortRange};
@@ -23,7 +23,7 @@ pub static PORT: Param = Param {
            for all others), or several of them with commas; \
            empty: packet where that is permitted, packet-udp instead where packet is not answered, udp, and for bulk stream where it \
            measures better and the network is no slower than Ethernet of 1 Gbit/s",
-    // Ranks that have no kind of port in common are told so (`unanswered`).
+    // `unanswered` reports ranks that have no kind of port in common.
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_BASIC,
     read: Read::AtStart,
@@ -40,10 +40,10 @@ pub static CRC: Param = Param {
     read: Read::AtStart,
 };
 
-/// Rows of this room.
+/// The parameters of this crate.
 pub static PARAMS: &[&Param] = &[&PORT, &RAILS, &PORT_RANGE, &CRC];
 
-/// A way to carry frames.
+/// A method to carry frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
     Xdp,
@@ -55,11 +55,11 @@ pub enum Method {
 }
 
 impl Method {
-    /// In the order in which they are tried: each before its stand-in.
+    /// All methods, in the order in which they are tried: each before its stand-in.
     pub const ALL: [Method; 6] =
         [Method::Xdp, Method::Packet, Method::XdpUdp, Method::PacketUdp, Method::Udp, Method::Stream];
 
-    /// As in HAWSER_PORT.
+    /// Returns its name, as in HAWSER_PORT.
     pub const fn name(self) -> &'static str {
         match self {
             Method::Xdp => "xdp",
@@ -71,7 +71,7 @@ impl Method {
         }
     }
 
-    /// What it is good for, as ranks rate it.
+    /// Returns its latency class: whether ranks prefer it for short messages or for bulk.
     pub fn grade(self) -> Grade {
         match self {
             Method::Xdp | Method::Packet => Grade::Quick,
@@ -81,7 +81,7 @@ impl Method {
         }
     }
 
-    /// What does in its place where it cannot be had, and is the same on the wire.
+    /// Returns the method that replaces it where it is not available, and is the same on the wire.
     pub fn stand_in(self) -> Option<Method> {
         match self {
             Method::Xdp => Some(Method::Packet),
@@ -90,13 +90,13 @@ impl Method {
         }
     }
 
-    /// Whether this one does where the other is asked for.
+    /// Returns whether this method satisfies a request for the other.
     pub fn serves_as(self, other: Method) -> bool {
         let on_wire = |method: Method| method.stand_in().unwrap_or(method);
         on_wire(self) == on_wire(other)
     }
 
-    /// Whether the CRC32C covers whole payloads, or their fronts alone (docs/protocol.md, P6), by HAWSER_CRC.
+    /// Returns whether the CRC32C covers whole payloads, or their fronts alone (docs/protocol.md, P6), by HAWSER_CRC.
     fn is_checked(self) -> Result<bool> {
         Ok(match CRC.choice()? {
             "on" => true,
@@ -106,7 +106,7 @@ impl Method {
     }
 }
 
-/// This device and its methods, for those who read names.
+/// This device and its methods, for the parser of device names.
 pub const KIND: DeviceKind = DeviceKind {
     name: card::NAME,
     methods: &[
@@ -121,29 +121,29 @@ pub const KIND: DeviceKind = DeviceKind {
 
 const _: () = assert!(KIND.methods.len() == Method::ALL.len());
 
-/// One name: an adapter, or all of them, and what is tried there.
+/// One device name: an adapter, or all of them, and the methods that are tried there.
 #[derive(Clone, Debug)]
 struct Part {
     adapter: Wanted,
     methods: Vec<Method>,
 }
 
-/// See the module.
+/// The configuration of this device.
 #[derive(Clone, Debug)]
 pub struct Wishes {
-    /// In the order in which they are tried.
+    /// The methods that are tried, in this order.
     pub methods: Vec<Method>,
-    /// Those of them that HAWSER_PORT names; if it names any there are but these, and what belongs to them.
+    /// Those of them that HAWSER_PORT names; if it names any, there are only these, and those that belong to them.
     pub named: Vec<Method>,
     pub rails: Wanted,
     pub range: PortRange,
     parts: Vec<Part>,
-    /// The names, if the user has given names and not the two lists.
+    /// The device names, if the user has given names and not the two lists.
     given: Option<String>,
 }
 
 impl Wishes {
-    /// What a port of this kind on rail `rail` is to `link`.
+    /// Returns the properties of a port of this kind on rail `rail`, for `link`.
     pub fn traits(&self, method: Method, rail: u8) -> Result<hawser_link::Rail> {
         let reserved = self.reserves(method);
         let (checked, lossless) = (method.is_checked()?, method == Method::Stream);
@@ -151,35 +151,36 @@ impl Wishes {
         Ok(hawser_link::Rail { grade: method.grade(), nic: rail, checked, lossless, reserved, flows })
     }
 
-    /// Whether HAWSER_PORT names it, or what it does for.
+    /// Returns whether HAWSER_PORT names the method, or one that it replaces.
     pub fn names(&self, method: Method) -> bool {
         self.named.iter().any(|named| named.serves_as(method))
     }
 
-    /// Whether ports of this kind are kept for where no better ones are answered, or for much bulk. Where those would be all that there
-    /// is, nothing is kept: only what is answered calls for more.
+    /// Returns whether ports of this kind are in reserve, for when no better ones are answered, or for much bulk. If
+    /// those would be the only ports, none are in reserve: more are opened only after others are answered.
     pub fn reserves(&self, method: Method) -> bool {
         let has_more = || self.methods.iter().any(|method| matches!(method, Method::Udp | Method::Stream));
         let may_be = matches!(method, Method::XdpUdp | Method::PacketUdp | Method::Stream);
         may_be && !self.names(method) && has_more()
     }
 
-    /// Whether a method is asked for on an interface.
+    /// Returns whether a method is requested on an interface.
     pub fn permits(&self, interface: &Interface, method: Method) -> bool {
         self.parts.iter().any(|part| part.methods.contains(&method) && part.adapter.takes(interface))
     }
 
-    /// What the user has said of adapters, as a parameter and its value.
+    /// Returns the user's choice of adapters, as a parameter and its value.
     pub fn of_rails(&self) -> String {
         self.given.clone().unwrap_or_else(|| format!("HAWSER_RAILS={}", self.rails))
     }
 
-    /// The parameter in which methods are named.
+    /// Returns the parameter in which methods are named.
     pub fn of_methods(&self) -> &'static str {
         if self.given.is_some() { "HAWSER_DEVICES" } else { "HAWSER_PORT" }
     }
 
-    /// As `text` says what each parameter is; `given`: names of this device that the user has given.
+    /// Reads the configuration. `text` returns the value of each parameter; `given`: names of this device that the user
+    /// has given.
     pub fn of(text: impl Fn(&Param) -> String, given: &[Name]) -> Result<Wishes> {
         let (port, rails, range) = (text(&PORT), text(&RAILS), text(&PORT_RANGE));
         if given.is_empty() {
@@ -201,12 +202,12 @@ impl Wishes {
         }
     }
 
-    /// From the texts of HAWSER_PORT, HAWSER_RAILS and HAWSER_PORT_RANGE.
+    /// Parses the texts of HAWSER_PORT, HAWSER_RAILS and HAWSER_PORT_RANGE.
     pub fn parse(port: &str, rails: &str, range: &str) -> Result<Wishes> {
         Wishes::of_names(&names(port, rails)?, range, None)
     }
 
-    /// Of names of this device, one at least.
+    /// Makes the configuration from names of this device, at least one.
     fn of_names(names: &[Name], range: &str, given: Option<String>) -> Result<Wishes> {
         let parts: Vec<_> = names.iter().map(Part::of).collect::<Result<_>>()?;
         let is_named = |method: &Method| names.iter().any(|name| name.method.as_deref() == Some(method.name()));
@@ -233,7 +234,7 @@ impl Part {
     }
 }
 
-/// The texts of HAWSER_PORT and HAWSER_RAILS as names: each method on each adapter.
+/// Converts the texts of HAWSER_PORT and HAWSER_RAILS into names: each method on each adapter.
 fn names(port: &str, rails: &str) -> Result<Vec<Name>> {
     let words = |text: &str| -> Vec<Option<String>> {
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
@@ -261,10 +262,11 @@ fn names(port: &str, rails: &str) -> Result<Vec<Name>> {
     Ok(adapters.into_iter().flat_map(on).collect())
 }
 
-/// What is tried where one is named, or none.
+/// Returns the methods that are tried if `named` is named, or none.
 fn methods(named: Option<Method>) -> Vec<Method> {
-    // What a program on the NIC costs TCP is not known before, so xdp has to be asked for; packet is had wherever it cannot be.
-    // With raw Ethernet by queues go the raw frames of UDP, for where the former is not answered.
+    // The cost of a program on the NIC for TCP is not known beforehand, so xdp has to be requested; packet replaces it
+    // where it is not available. Raw Ethernet by queues includes the raw frames of UDP, for peers that do not answer
+    // the former.
     let queued = |method: Method| named == Some(method) || method == Method::XdpUdp && named == Some(Method::Xdp);
     let wanted = |method: &Method| match method.stand_in() {
         Some(_) => queued(*method),
@@ -277,7 +279,7 @@ fn methods(named: Option<Method>) -> Vec<Method> {
 mod tests {
     use super::*;
 
-    /// Those that are tried, and those that are named.
+    /// Returns the methods that are tried, and those that are named.
     fn of_port(text: &str) -> Result<(Vec<Method>, Vec<Method>)> {
         Wishes::parse(text, "", "").map(|wishes| (wishes.methods, wishes.named))
     }

@@ -1,4 +1,5 @@
-//! The Ethernet device under the suite of every device, by UDP over the loopback interface; threads stand for processes.
+//! The Ethernet device under the conformance suite of every device, by UDP over the loopback interface; threads stand
+//! in for processes.
 
 use hawser_base::{LANES, Lane, Peer};
 use hawser_dev_ether::port::{FramePort, PortRange, UdpPort};
@@ -11,7 +12,7 @@ use std::time::Instant;
 
 mod nets;
 
-/// The loopback interface, as if it took no more than an Ethernet.
+/// Returns the loopback interface with the MTU of an Ethernet.
 fn loopback(mtu: usize) -> Interface {
     let all = interfaces::all().unwrap();
     let found = all.into_iter().find(|interface| interface.flags.loopback).expect("there is a loopback interface");
@@ -22,7 +23,7 @@ fn net(ranks: usize, mtu: usize) -> Net {
     net_that_tells(ranks, mtu, Arc::default())
 }
 
-/// The same; `told` counts how often answers were told.
+/// Makes the same; `told` counts the reports of answers.
 fn net_that_tells(ranks: usize, mtu: usize, told: Arc<AtomicU32>) -> Net {
     let interface = loopback(mtu);
     let local = interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("127.0.0.1");
@@ -40,7 +41,7 @@ fn long_frames_keep_the_promises_of_a_wire() {
     conformance::wire(|| net(3, 9000));
 }
 
-/// A packet takes most memory of link in the shortest frames.
+/// With the shortest frames a packet takes most memory of link.
 #[test]
 fn what_a_lane_has_reserved_no_other_takes() {
     conformance::what_a_lane_has_reserved_no_other_takes(&net(2, 576));
@@ -65,7 +66,8 @@ fn a_death_is_reported_once_and_after_the_last_packet() {
     conformance::a_peer_that_nobody_spoke_to_dies(|| net(3, 1500));
 }
 
-/// An end is a word in memory: no descriptor tells of it when the rank looks for what lies in its ports no more.
+/// The end of a peer is a word in memory: no descriptor signals it to a rank that no longer polls for what lies in its
+/// ports.
 #[test]
 fn an_end_that_no_lane_was_told_of_keeps_the_rank_awake() {
     let net = net(2, 1500);
@@ -80,7 +82,8 @@ fn an_end_that_no_lane_was_told_of_keeps_the_rank_awake() {
     assert_ne!(left.device.before_sleep(), Some(0));
 }
 
-/// Else the rank would sleep on what it has taken from the kernel itself: for a second, as nobody waits for an acknowledgement.
+/// Otherwise the rank would sleep although it has taken the packet from the kernel itself: for a second, because nobody
+/// waits for an acknowledgement.
 #[test]
 fn what_came_for_another_lane_keeps_the_rank_awake_once() {
     let net = net(2, 1500);
@@ -125,7 +128,7 @@ fn random_traffic_arrives_as_sent() {
     conformance::soak(&net(10, 1500), 5_000, 42);
 }
 
-/// MPI_Finalize flushes again and again; the page of counters, for which every port asks the kernel, can wait.
+/// MPI_Finalize flushes again and again; the page of counters, for which every port makes system calls, can wait.
 #[test]
 fn a_device_that_waits_for_a_peer_tells_what_it_counts_now_and_then() {
     let told = Arc::<AtomicU32>::default();
@@ -142,7 +145,7 @@ fn a_device_that_waits_for_a_peer_tells_what_it_counts_now_and_then() {
     assert!(told.load(Relaxed) == before + 1, "it may be the last time");
 }
 
-/// The device as a user other than MPI has it, in lanes of its own.
+/// The device as a user other than MPI sees it, in lanes of its own.
 struct OfUser {
     device: Arc<dyn Device>,
     user: User,
@@ -169,7 +172,7 @@ impl Device for OfUser {
     }
 }
 
-/// A net of a further user, which has other lanes in each process, once all have been answered.
+/// Makes a net of a further user, which has other lanes in each process, once all requests have been answered.
 fn net_of_user(ranks: usize, mtu: usize) -> Net {
     let Net { devices, kill } = net(ranks, mtu);
     let of_user = |(rank, device): (usize, Arc<dyn Device>)| {
@@ -192,7 +195,7 @@ fn net_of_user(ranks: usize, mtu: usize) -> Net {
     net
 }
 
-/// P42
+/// P42: the device keeps the same contract for a further user.
 #[test]
 fn a_further_user_is_promised_the_same() {
     conformance::wire(|| net_of_user(2, 1500));

@@ -1,8 +1,9 @@
-//! The Ethernet device under the suite of every device, by each kind of port between two hosts: network namespaces with a
-//! cable (veth) between. `conformance` does the same by UDP without a privilege, and more of it.
+//! The Ethernet device under the conformance suite of every device, by each kind of port between two hosts: network
+//! namespaces with a cable (veth) between. `conformance` does the same by UDP without a privilege, and more of it.
 //!
-//! Rank 0 lives on one host, all others on the other one. One case after the other, hence its own `main`: it enters
-//! namespaces, and a namespace of users wants a single thread. Without the privilege it says so and tests nothing.
+//! Rank 0 lives on one host, all others on the other one. The cases run one after the other in a `main` of their own,
+//! because they enter namespaces, and a user namespace requires a single thread. Without the privilege the test prints
+//! that and tests nothing.
 
 use hawser_dev_ether::port::{FramePort, PacketPort, PacketUdpPort, PortRange, Seal, StreamPort, UdpPort};
 use hawser_device::conformance::{self, Memory, Net};
@@ -26,10 +27,10 @@ enum Kind {
 }
 
 const ALL: &[Kind] = &[Kind::Packet, Kind::PacketUdp, Kind::Udp, Kind::Stream];
-/// The least alike, for what takes seconds.
+/// The two least similar kinds, for cases that take seconds.
 const TWO: &[Kind] = &[Kind::Packet, Kind::Stream];
 
-/// A promise of a device, the ports by which it is tried, and how that is done over a cable.
+/// A promise of a device, the ports by which it is tried, and the function that tries it over a cable.
 type Case = (&'static str, &'static [Kind], fn(&Cable, Kind));
 
 fn main() {
@@ -67,7 +68,7 @@ fn ground(cable: &Cable, kind: Kind, ranks: usize) -> (Net, Memory) {
     (net(cable, kind, ranks), Box::new(|_, len| conformance::words(len)))
 }
 
-/// A port of this kind on a host, as that of `rank`.
+/// Opens a port of this kind on a host, as that of `rank`.
 fn open(kind: Kind, host: &Host, rank: usize, ranks: usize) -> Box<dyn FramePort> {
     host.within(|| {
         let interface = host.interface();

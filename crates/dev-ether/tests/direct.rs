@@ -1,6 +1,6 @@
-//! Direct connections between two devices by TCP over the loopback interface, with somebody between them who cuts, keeps
-//! or forges what passes, of their connections for frames too: every byte of every message comes once, whatever becomes of
-//! them (P32, P36, P37).
+//! Direct connections between two devices by TCP over the loopback interface, with a proxy between them that cuts,
+//! keeps or forges their data, of connections for frames too: every byte of every message arrives once, whatever
+//! happens to them (P32, P36, P37).
 
 use hawser_base::{Lane, Peer, UserMem};
 use hawser_dev_ether::card::{Card, End};
@@ -22,17 +22,17 @@ use std::time::Duration;
 
 const SECRET: [u8; 16] = [5; 16];
 const DATA: u8 = 5;
-/// Longer than what is pushed.
+/// Bytes of a message that is longer than an eager one.
 const LONG: usize = 200_001;
 
-/// What becomes of a direct connection after so many bytes behind its greeting.
+/// The fate of a direct connection after a number of bytes behind its greeting.
 #[derive(Clone, Copy)]
 enum Fate {
     Passes,
     Cut {
         after: usize,
     },
-    /// Taken, so that TCP acknowledges it, and never passed on.
+    /// The bytes are taken, so that TCP acknowledges them, and never passed on.
     Kept {
         after: usize,
     },
@@ -42,19 +42,19 @@ enum Fate {
     },
 }
 
-/// The fates of the direct connections still to come, and how many of them have ended by it.
+/// The proxy: the fates of the direct connections still to come, and how many connections have ended by theirs.
 #[derive(Default)]
 struct Between {
     fates: Mutex<Vec<Fate>>,
     met: Mutex<usize>,
-    /// One bit of so many bytes differs in what connections for frames carry; none if it is 0. And how many of them there
-    /// were.
+    /// One bit in this many bytes of connections for frames is changed; none if it is 0. And the number of those
+    /// connections.
     spoils: AtomicU64,
     called: AtomicUsize,
 }
 
 impl Between {
-    /// An address at which callers of `to` are met.
+    /// Returns an address at which the proxy accepts callers of `to`.
     fn before(self: &Arc<Between>, to: SocketAddr) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -69,7 +69,7 @@ impl Between {
     }
 
     fn pass(&self, mut caller: TcpStream, mut heard: TcpStream) {
-        // The hearer says nothing: what it ends, ends for the caller too.
+        // The called end sends nothing: if it ends the connection, it ends for the caller too.
         let (mut back, ended) = (heard.try_clone().unwrap(), caller.try_clone().unwrap());
         thread::spawn(move || {
             let _ = back.read(&mut [0]);
@@ -126,12 +126,12 @@ impl Between {
     }
 }
 
-/// Two devices that reach each other past `between` alone. `checked`: all payload between them has a CRC.
+/// Makes two devices that reach each other only past `between`. `checked`: all payload between them has a CRC.
 fn pair(between: &Arc<Between>, checked: bool) -> Vec<EtherDevice> {
     mortal(between, checked, &Lives::private(2))
 }
 
-/// The same; `lives` says whether they live.
+/// Makes the same; `lives` holds whether they live.
 fn mortal(between: &Arc<Between>, checked: bool, lives: &Lives) -> Vec<EtherDevice> {
     let all = interfaces::all().unwrap();
     let interface = all.into_iter().find(|interface| interface.flags.loopback).expect("there is a loopback interface");
@@ -167,14 +167,14 @@ fn mortal(between: &Arc<Between>, checked: bool, lives: &Lives) -> Vec<EtherDevi
     (0..2).map(device).collect()
 }
 
-/// A message that is sent: from where, what of it was handed over, and whether it is lent.
+/// A message that is sent: its bytes, how many were handed over, and whether its memory is lent.
 struct Sending {
     bytes: Vec<u8>,
     at: usize,
     lent: bool,
 }
 
-/// A rank: what it sends, and what it got.
+/// A rank: the messages that it sends, and those that it got.
 struct Rank {
     device: EtherDevice,
     port: Box<dyn Port>,
@@ -186,7 +186,7 @@ struct Rank {
 
 #[derive(Default)]
 struct Got {
-    /// Of each message what came, each byte with how often.
+    /// For each message the bytes that came, each with the number of times.
     messages: Vec<Vec<(u8, u8)>>,
     returned: Vec<(u32, u64)>,
     lost: bool,
@@ -226,18 +226,18 @@ fn header(message: usize, at: usize) -> Header {
 }
 
 impl Rank {
-    /// Begins to send a message; whether it was lent.
+    /// Begins to send a message. Returns whether its memory was lent.
     fn send(&mut self, len: usize) -> bool {
         let message = self.sending.len();
         let bytes = content(message, len);
-        // What is lent lives for ever.
+        // Lent memory is never freed.
         let mem = UserMem::of_slice(bytes.clone().leak());
         let lent = self.port.lend(self.to, header(message, 0), mem, message.is_multiple_of(2), message as u32);
         self.sending.push(Sending { bytes, at: 0, lent });
         lent
     }
 
-    /// Works on what is to be sent in pieces, takes what has come.
+    /// Continues the messages that are sent in pieces, and receives.
     fn turn(&mut self) {
         self.port.poll(&mut self.got);
         for (ticket, taken) in self.got.returned.drain(..) {
@@ -264,7 +264,7 @@ impl Rank {
         self.sending.iter().all(|sending| !sending.lent && sending.at == sending.bytes.len())
     }
 
-    /// Whether all of the other's messages came.
+    /// Returns whether all of the other's messages have arrived.
     fn has_all_of(&self, other: &Rank) -> bool {
         let whole = |(message, sent): (usize, &Sending)| {
             let came = self.got.messages.get(message);
@@ -281,7 +281,7 @@ impl Rank {
     }
 }
 
-/// Two ranks, on a lane.
+/// Makes two ranks, on a lane.
 fn ranks(between: &Arc<Between>, lane: u8) -> [Rank; 2] {
     ranks_of(pair(between, false), lane)
 }
@@ -295,7 +295,7 @@ fn ranks_of(devices: Vec<EtherDevice>, lane: u8) -> [Rank; 2] {
     })
 }
 
-/// Sends messages until one is lent: ways for bulk are tried first, and a connection is called.
+/// Sends messages until one is lent: paths for bulk are tried first, and a connection is opened.
 fn warm_up(ranks: &mut [Rank; 2], from: usize) {
     for _ in 0..200 {
         if ranks[from].send(LONG) {
@@ -317,7 +317,7 @@ fn finish(ranks: &mut [Rank; 2]) {
     }
 }
 
-/// Messages that were lent so far.
+/// Sends messages of these lengths. Returns how many were lent.
 fn lend(rank: &mut Rank, lengths: impl Iterator<Item = usize>) -> usize {
     lengths.filter(|&len| rank.send(len)).count()
 }
@@ -335,7 +335,7 @@ fn long_messages_pass_both_ways_at_once() {
         finish(&mut ranks);
     }
     assert!(lent > 100, "only {lent} of 200 were lent");
-    // Each is worked on, quiet or not.
+    // Flush each rank, even if it is quiet.
     while ranks.iter().filter(|rank| !rank.device.flush()).count() > 0 {}
 }
 
@@ -354,7 +354,7 @@ fn a_connection_that_is_cut_anywhere_loses_and_doubles_nothing() {
     }
 }
 
-/// P37: what TCP has acknowledged is not what the peer has.
+/// P37: bytes that TCP has acknowledged need not have reached the peer.
 #[test]
 fn a_connection_that_keeps_what_it_took_is_given_up() {
     let between = Arc::<Between>::default();
@@ -380,8 +380,8 @@ fn a_forged_front_is_refused() {
     assert_eq!(*between.met.lock().unwrap(), 4);
 }
 
-/// P32, P6: a length that was changed ends its connection, and the next one carries on; all else that was changed is
-/// dropped and comes again.
+/// P32, P6: a length that was changed ends its connection, and the next one continues; all other changed frames are
+/// dropped and retransmitted.
 #[test]
 fn streams_of_frames_in_which_any_bit_may_differ_carry_all() {
     let between = Arc::<Between>::default();
@@ -391,7 +391,7 @@ fn streams_of_frames_in_which_any_bit_may_differ_carry_all() {
     let opened = between.called.load(Relaxed);
     between.spoils.store(20_000, Relaxed);
     let mut sent = 0;
-    // Short ones: of those lengths are a greater part.
+    // Short messages: lengths are a greater part of their bytes.
     while between.called.load(Relaxed) < opened + 3 {
         for _ in 0..50 {
             ranks[0].send(1 + sent % 300);
@@ -404,7 +404,7 @@ fn streams_of_frames_in_which_any_bit_may_differ_carry_all() {
     finish(&mut ranks);
 }
 
-/// P36: what has to have a CRC goes by link.
+/// P36: payload that must have a CRC goes by link.
 #[test]
 fn payload_that_is_to_be_checked_goes_by_no_direct_connection() {
     let mut ranks = ranks_of(pair(&Arc::default(), true), 0);
@@ -414,14 +414,14 @@ fn payload_that_is_to_be_checked_goes_by_no_direct_connection() {
     }
 }
 
-/// The port of a rank itself, past those between.
+/// Returns the address of a rank's own port, past the proxy.
 fn listener(rank: &EtherDevice) -> SocketAddr {
     let card = Card::decode(&rank.card()).unwrap();
     let Address::Tcp(to) = card.ends()[0].address else { unreachable!("there is TCP alone") };
     to
 }
 
-/// What rank 0 says to rank 1 before its direct connection `number`.
+/// Returns the greeting of rank 0 to rank 1 for its direct connection `number`.
 fn greeting(number: u32) -> [u8; GREETING] {
     let from = PortOf { rank: 0, place: 0 };
     Greeting { carries: Carries::Messages, from, number }.written(PortOf { rank: 1, place: 0 }, &Key::new(SECRET))
@@ -444,7 +444,7 @@ fn a_forged_greeting_is_refused() {
     drop(ranks);
 }
 
-/// P36: the greeting of a connection that is open, said again by somebody who saw it, opens none and ends none.
+/// P36: a replayed greeting of an open connection opens none and ends none.
 #[test]
 fn a_greeting_that_was_recorded_does_not_end_the_connection() {
     let mut ranks = ranks(&Arc::default(), 0);
@@ -464,7 +464,7 @@ fn a_greeting_that_was_recorded_does_not_end_the_connection() {
     assert!(open_files() < before + 200, "{} descriptors", open_files());
 }
 
-/// What comes for another lane waits there, and goes on when that lane is polled.
+/// A message for a lane that is not polled waits there, and continues when that lane is polled.
 #[test]
 fn messages_of_a_lane_that_is_not_polled_wait_for_it() {
     let mut ranks = ranks(&Arc::default(), 1);
@@ -480,7 +480,7 @@ fn messages_of_a_lane_that_is_not_polled_wait_for_it() {
     finish(&mut ranks);
 }
 
-/// Whoever is gone gets nothing, and what was lent to it is given back by the word of its end alone.
+/// A peer that has ended gets nothing, and memory lent for it is returned by the report of its end alone.
 #[test]
 fn a_peer_that_is_gone_takes_nothing_back() {
     let lives = Lives::private(2);

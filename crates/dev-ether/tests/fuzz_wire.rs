@@ -1,9 +1,9 @@
-//! Whatever a rank of our own job says, and whatever comes over a connection: greetings, cards, messages that ought to
+//! Fuzzes the messages of a rank of our own job, and the data of connections: greetings, cards, messages that ought to
 //! be packets, streams that ought to be frames.
 //!
-//! What is a packet is delivered as it was sent, everything else is counted; a card decodes to what encodes to it, and
-//! leads to no harm; a stream is cut into the same frames wherever the kernel cuts it; a greeting is read by its hearer
-//! as it was written, or not at all.
+//! A valid packet is delivered as it was sent, and everything else is counted; a card decodes to what encodes to it,
+//! and does no harm; a stream is cut into the same frames wherever the kernel cuts it; a greeting is read by the called
+//! port as it was written, or not at all.
 
 use bolero::{TypeGenerator, check};
 use hawser_base::{LANES, Lane, Peer};
@@ -27,7 +27,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 
-/// Frames as short as they may be, so that messages are cut.
+/// The shortest permitted frames, so that messages are cut.
 const FRAME: usize = 548;
 /// The longest message over such frames that the device itself would send, about.
 const MESSAGE: usize = 16 << 10;
@@ -44,7 +44,7 @@ fn key() -> Key {
     Key::new([5; 16])
 }
 
-/// A port between the device and the rank that the fuzzer speaks for.
+/// A port between the device and the rank that the fuzzer plays.
 struct Pipe {
     come: Frames,
     gone: Frames,
@@ -85,7 +85,7 @@ impl FramePort for Pipe {
     fn take_error(&mut self) {}
 }
 
-/// The device of rank 0, whose peer has this card, with both ends of its wire and what it counts.
+/// Makes the device of rank 0, whose peer has this card, with both ends of its wire and its counters.
 fn device(card: Vec<u8>) -> (EtherDevice, Frames, Frames, Counters) {
     let (come, gone, counters) = (Frames::default(), Frames::default(), Counters::private());
     let port = Pipe { come: come.clone(), gone: gone.clone(), fd: File::open("/dev/null").unwrap() };
@@ -116,7 +116,7 @@ impl Wire for Pipe {
 struct Said {
     channel: u8,
     bytes: Vec<u8>,
-    /// Of these so many more.
+    /// This many more of these.
     more: u16,
     control: bool,
 }
@@ -130,7 +130,7 @@ impl Said {
 
 type Packet = (u8, [u32; 4], Vec<u8>);
 
-/// What a message is as a packet.
+/// Returns the packet that a message is.
 fn packet(channel: u8, message: &[u8]) -> Option<Packet> {
     let (head, payload) = message.split_first_chunk::<HEADER>().filter(|_| usize::from(channel) < LANES)?;
     let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().unwrap());
@@ -138,12 +138,13 @@ fn packet(channel: u8, message: &[u8]) -> Option<Packet> {
     Some((channel, [head[0].into(), aux.into(), word(4), word(8)], payload.to_vec()))
 }
 
-/// A word about a direct connection, on the channel of no lane (P37): it is no packet, and no rubbish either.
+/// Returns whether a message is about a direct connection, on the channel of no lane (P37): it is no packet, and no
+/// rubbish either.
 fn is_word(channel: u8, message: &[u8]) -> bool {
     channel == u8::MAX && message.len() >= HEADER + 8 && (1..=4).contains(&message[0])
 }
 
-/// A word about operations on memory (P41), which is no packet either: WRITE, READ, DATA, ENDED.
+/// Returns whether a message is about operations on memory (P41), and so no packet either: WRITE, READ, DATA, ENDED.
 fn is_about_memory(channel: u8, message: &[u8]) -> bool {
     let &[kind, more, ..] = message else { return false };
     let len = message.len();
@@ -183,7 +184,7 @@ impl Delivery for Packets {
     }
 }
 
-/// Rank 1 at the other ends of the device's wire, and its own.
+/// Makes rank 1 at the other ends of the device's wire, with its port.
 fn peer_of(come: Frames, gone: Frames) -> (Endpoint, Pipe) {
     let rails = vec![Rail::default()];
     let config = Config { me: 1, ranks: 2, key: key(), frame_max: FRAME, sending: 1024, holding: 1024, rails };
@@ -192,7 +193,7 @@ fn peer_of(come: Frames, gone: Frames) -> (Endpoint, Pipe) {
     (peer, Pipe { come: gone, gone: come, fd: File::open("/dev/null").unwrap() })
 }
 
-/// What a lane is told of operations.
+/// The completions of operations that a lane gets.
 #[derive(Default)]
 struct Told(Vec<(u32, Result<u64, Fault>)>);
 
@@ -208,13 +209,13 @@ impl Delivery for Told {
     }
 }
 
-/// The front of a message about memory: DATA (3) or ENDED (4).
+/// Returns the front of a message about memory: DATA (3) or ENDED (4).
 fn answer(kind: u8, more: u8, number: u32, at: u64) -> Vec<u8> {
     [&[kind, more, 0, 0][..], &number.to_le_bytes(), &at.to_le_bytes()].concat()
 }
 
-/// P41: a read takes the bytes that it asked for in their order, and nothing else that its owner says; what it was lent
-/// is touched nowhere else, nor after its end.
+/// P41: a read takes the bytes that it requested, in their order, and nothing else that its owner sends; its memory is
+/// touched nowhere else, nor after its end.
 #[test]
 fn answers_that_were_not_asked_for_change_nothing() {
     let card = Card::new(vec![End { rail: 0, address: address(), frame_max: FRAME as u16 }]).encode();
@@ -232,7 +233,7 @@ fn answers_that_were_not_asked_for_change_nothing() {
             let fill = |at: usize, into: &mut [u8]| into.copy_from_slice(&message[at..at + into.len()]);
             peer.send(0, 254, message.len(), Class::Payload, fill).expect("there is room");
         }
-        // Until the peer has heard the read, and all of its own was heard.
+        // Until the peer has received the read, and all of its own messages were received.
         while number.is_none() || !peer.is_quiet() {
             peer.transmit(clock::now_ns(), &mut wire);
             port.poll(told);
@@ -304,7 +305,7 @@ fn messages_of_a_peer() {
                 taken.lane = lane;
                 port.poll(&mut taken);
             }
-            // It acknowledges at once then.
+            // Makes it acknowledge at once.
             device.before_sleep();
             wire.receive(&mut |frame| {
                 peer.handle_frame(0, frame, clock::now_ns(), &mut |_, _, _| ()).expect("the device keeps the rules");
@@ -341,7 +342,7 @@ fn cards() {
     });
 }
 
-/// Cuts a stream that comes in parts of `part` bytes into frames, and says whether it could go on.
+/// Cuts a stream that comes in parts of `part` bytes into frames. Returns whether it could continue.
 fn cut(bytes: &[u8], part: usize) -> (Vec<Vec<u8>>, bool) {
     let (mut frames, mut rest) = (Vec::new(), Vec::new());
     for part in bytes.chunks(part) {
@@ -356,11 +357,11 @@ fn cut(bytes: &[u8], part: usize) -> (Vec<Vec<u8>>, bool) {
     (frames, true)
 }
 
-/// What somebody who knows the pass writes to a stream.
+/// Data that a peer which knows the secret writes to a stream.
 #[derive(Clone, Debug, TypeGenerator)]
 enum Written {
     Frame(Vec<u8>),
-    /// One of which a bit was changed on the way, or any number of them.
+    /// A frame of which a bit is changed on the network, or any bytes.
     Changed {
         frame: Vec<u8>,
         bit: u16,
@@ -383,13 +384,13 @@ impl Written {
     }
 }
 
-/// A frame behind its length and that one's complement.
+/// Returns a frame behind its length and the length's complement.
 fn framed(frame: &[u8]) -> Vec<u8> {
     let length = frame.len() as u16;
     [&length.to_le_bytes()[..], &(!length).to_le_bytes(), frame].concat()
 }
 
-/// P32: frames are cut where they begin, in whatever parts they come; behind the first length that is none nothing is
+/// P32: frames are cut at their boundaries, in whatever parts they arrive; behind the first invalid length nothing is
 /// read.
 #[test]
 fn frames_of_a_stream() {
@@ -406,8 +407,7 @@ fn frames_of_a_stream() {
     assert!(reached.get() > 0, "no frame ever came");
 }
 
-/// What somebody says first on a connection: anything, or a greeting by who knows the secret, of which a bit may
-/// differ.
+/// The first bytes of a connection: anything, or a greeting by a peer that knows the secret, of which a bit may differ.
 #[derive(Clone, Copy, Debug, TypeGenerator)]
 enum First {
     Anything([u8; GREETING]),

@@ -1,7 +1,8 @@
 //! The conformance suite of all frame ports, each between two hosts: network namespaces with a cable (veth) between.
 //!
-//! One case after the other, hence its own `main`: it enters namespaces, and a namespace of users wants a single thread.
-//! Without the privilege for either it says so and tests nothing. What hangs is a failure.
+//! The cases run one after the other in a `main` of their own, because they enter namespaces, and a user namespace
+//! requires a single thread. Without the privilege for either the test prints that and tests nothing. A case that hangs
+//! is a failure.
 
 use hawser_dev_ether::port::{
     Address, Carries, FramePort, GREETING, Greeting, Member, Missed, PacketPort, PacketUdpPort, PortOf, PortRange,
@@ -37,7 +38,7 @@ const SHORTEST: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Packet,
-    /// With sockets that one process made for all.
+    /// A port whose sockets one process made for all.
     PacketGroup,
     PacketUdp4,
     PacketUdp6,
@@ -55,12 +56,12 @@ enum Kind {
 use Kind::*;
 
 impl Kind {
-    /// By a program on the NIC, of which there is one.
+    /// Returns whether it uses a program on the NIC, of which there is one.
     fn is_xdp(self) -> bool {
         BY_QUEUES.contains(&self)
     }
 
-    /// The same on the wire, by a packet socket.
+    /// Returns the kind that is the same on the wire, by a packet socket.
     fn without_xdp(self) -> Kind {
         match self {
             Xdp => Packet,
@@ -92,7 +93,7 @@ const OWN_HEADERS: &[Kind] = &[PacketUdp4, PacketUdp6, PacketUdpLinkLocal, XdpUd
 const BY_QUEUES: &[Kind] = &[Xdp, XdpUdp4, XdpUdp6, XdpUdpLinkLocal];
 
 type Port = Box<dyn FramePort>;
-/// What is said of which ports, and how it is tried.
+/// A promise, the kinds of ports that it is about, and the function that tries it.
 type Case = (&'static str, &'static [Kind], fn(Kind));
 
 fn main() {
@@ -152,7 +153,7 @@ fn main() {
     }
 }
 
-/// Why no program may be attached here: in a namespace of users, or without CAP_BPF.
+/// Returns why no program may be attached here: in a user namespace, or without CAP_BPF.
 fn without_xdp() -> Option<std::io::Error> {
     let cable = Cable::new(1500).unwrap();
     let refused = cable.a.within(|| Queues::open(&cable.a.interface())).err()?;
@@ -160,7 +161,7 @@ fn without_xdp() -> Option<std::io::Error> {
     if is_privilege { Some(refused) } else { panic!("{refused}") }
 }
 
-/// A case that has not ended after this time, and none after it begun, ends everything.
+/// Ends the program if a case has not ended after this time, and none after it has begun.
 fn end_in_time(case: &'static str) {
     static CASES: AtomicUsize = AtomicUsize::new(0);
     let mine = CASES.fetch_add(1, SeqCst) + 1;
@@ -173,7 +174,7 @@ fn end_in_time(case: &'static str) {
     });
 }
 
-/// A port of this kind on a host, as its `nth`.
+/// Opens a port of this kind on a host, as its `nth`.
 fn open(kind: Kind, host: &Host, nth: u16) -> Port {
     host.within(|| {
         let interface = host.interface();
@@ -189,7 +190,7 @@ fn open(kind: Kind, host: &Host, nth: u16) -> Port {
     })
 }
 
-/// A port of this kind at the address of a host that it is for, as the `nth` of a range.
+/// Opens a port of this kind at the host's address for it, as the `nth` of a range.
 fn at_address(kind: Kind, host: &Host, range: PortRange, nth: usize) -> Port {
     let interface = host.interface();
     let is_wanted = |ip: &IpAddr| match (kind, ip) {
@@ -217,7 +218,7 @@ fn at_address(kind: Kind, host: &Host, range: PortRange, nth: usize) -> Port {
     }
 }
 
-/// Which of the two ranks lives on a host of the cable.
+/// Returns which of the two ranks lives on a host of the cable.
 fn rank(host: &Host) -> u32 {
     u32::from(host.interface().addresses.iter().all(|address| address.ip.to_string() != "10.77.0.1"))
 }
@@ -226,13 +227,13 @@ fn seal(host: &Host) -> Seal {
     Seal { key: Key::new(SECRET), me: rank(host), ranks: 2 }
 }
 
-/// What the port of rank 0 at `place` says first to the port of rank 1.
+/// Returns the greeting of the port of rank 0 at `place` to the port of rank 1.
 fn greeting(place: u8, number: u32) -> [u8; GREETING] {
     let from = PortOf { rank: 0, place };
     Greeting { carries: Carries::Frames, from, number }.written(PortOf { rank: 1, place: 0 }, &Key::new(SECRET))
 }
 
-/// A port of raw Ethernet that has the NIC's queues for itself.
+/// Opens a port of raw Ethernet that owns the NIC's queues.
 fn xdp(interface: &Interface, selector: u16) -> std::io::Result<XdpPort> {
     XdpPort::open(&Queues::open(interface)?, interface, JOB, selector)
 }
@@ -249,7 +250,7 @@ fn pair(kind: Kind, mtu: usize) -> Pair {
     over(shared, kind)
 }
 
-/// For a case that does something to the cable: it has one of its own.
+/// Makes a pair with a cable of its own, for a case that changes the cable.
 fn pair_apart(kind: Kind) -> Pair {
     over(Cable::new(1500).unwrap(), kind)
 }
@@ -259,7 +260,7 @@ fn over(cable: Cable, kind: Kind) -> Pair {
     Pair { cable, a, b }
 }
 
-/// A frame of `len` bytes that is like no other one: by its length, its number and in each byte.
+/// Returns a frame of `len` bytes that differs from every other one: by its length, its number and in each byte.
 fn frame(len: usize, number: u32) -> Vec<u8> {
     let mut bytes: Vec<u8> = (0..len).map(|i| (i * 7 + len + number as usize * 13) as u8).collect();
     bytes[..4].copy_from_slice(&(len as u32).to_le_bytes());
@@ -267,7 +268,7 @@ fn frame(len: usize, number: u32) -> Vec<u8> {
     bytes
 }
 
-/// Whether `bytes` is `frame(len, number)` for some.
+/// Returns whether `bytes` is `frame(len, number)` for some values.
 fn is_whole(bytes: &[u8]) -> bool {
     bytes.len() >= SHORTEST && {
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
@@ -275,7 +276,7 @@ fn is_whole(bytes: &[u8]) -> bool {
     }
 }
 
-/// Sends a frame, again while there is no room; `to` takes meanwhile what comes.
+/// Sends a frame, repeatedly while there is no space; `to` receives meanwhile.
 fn insist(from: &mut Port, to: &mut Port, bytes: &[u8], got: &mut Vec<Vec<u8>>) {
     let address = to.address();
     loop {
@@ -287,13 +288,13 @@ fn insist(from: &mut Port, to: &mut Port, bytes: &[u8], got: &mut Vec<Vec<u8>>) 
     }
 }
 
-/// One look at what has come; the sender sends on what it held back.
+/// Polls once; the sender sends the bytes that it held back.
 fn receive(from: &mut Port, to: &mut Port, got: &mut Vec<Vec<u8>>) -> usize {
     from.receive(&mut |_| panic!("a frame came to its sender"));
     to.receive(&mut |bytes| got.push(bytes.to_vec()))
 }
 
-/// Sends frames one by one, each when the one before has come, and sees that they come whole.
+/// Sends frames one by one, each when the one before has arrived, and checks that they arrive complete.
 fn pass(from: &mut Port, to: &mut Port, lengths: impl Iterator<Item = usize>) {
     for (number, len) in lengths.enumerate() {
         let mut got = Vec::new();
@@ -312,7 +313,7 @@ fn pass(from: &mut Port, to: &mut Port, lengths: impl Iterator<Item = usize>) {
     }
 }
 
-/// Both ways work: after whatever happened before.
+/// Checks that both directions work, whatever happened before.
 fn works(pair: &mut Pair) {
     pass(&mut pair.a, &mut pair.b, [SHORTEST, 500].into_iter());
     pass(&mut pair.b, &mut pair.a, [SHORTEST, 500].into_iter());
@@ -323,7 +324,7 @@ fn every_length_passes(kind: Kind) {
         let mut pair = pair(kind, mtu);
         let longest = pair.a.frame_max();
         assert!(matches!(kind, Stream4 | Stream6) || (mtu - 48..mtu).contains(&longest), "{longest} of {mtu}");
-        // Of TCP's long frames some.
+        // Only some of TCP's long frames are tried.
         let lengths = || (SHORTEST..=longest).filter(|&len| len <= 9000 || len % 211 == 0 || len + 3 > longest);
         pass(&mut pair.a, &mut pair.b, lengths());
         pass(&mut pair.b, &mut pair.a, lengths());
@@ -354,7 +355,7 @@ fn runs_pass(kind: Kind) {
         got.sort_by_key(|bytes| u32::from_le_bytes(bytes[4..8].try_into().unwrap()));
         assert_eq!(got.concat(), run, "{count} frames of {size} bytes");
     }
-    // P39: sockets that were called for are there, or the port has none of them.
+    // P39: either all requested sockets are there, or the port has none of them.
     let flows = if matches!(kind, Udp4 | Udp6 | UdpLinkLocal) { runs.len() } else { 1 };
     assert_eq!(pair.a.flows(), flows);
 }
@@ -380,7 +381,7 @@ fn a_full_buffer(kind: Kind) {
     let mut pair = pair(kind, 1500);
     let (to, len) = (pair.b.address(), pair.a.frame_max());
     let (mut sent, mut got) = (0, Vec::new());
-    // A connection stands first: what is promised is promised for one.
+    // Establish a connection first: the promise is for one.
     works(&mut pair);
     while sent * len < 4 * pair.b.room() {
         match pair.a.send(&to, &frame(len, sent as u32)) {
@@ -403,7 +404,7 @@ fn a_full_buffer(kind: Kind) {
     works(&mut pair);
 }
 
-/// Whether the port's descriptor says that something is there, within `wait_ms`.
+/// Returns whether the port's descriptor becomes readable within `wait_ms`.
 fn reports(port: &Port, wait_ms: u64) -> bool {
     let mut epoll = Epoll::new().unwrap();
     let mut events = Vec::new();
@@ -412,7 +413,7 @@ fn reports(port: &Port, wait_ms: u64) -> bool {
     !events.is_empty()
 }
 
-/// Empties the port and its errors, as one who goes to sleep does, until nothing is reported.
+/// Empties the port and its errors, as a rank does before it sleeps, until nothing is reported.
 fn hush(port: &mut Port) {
     while reports(port, 0) {
         if port.receive(&mut |_| {}) == 0 {
@@ -445,12 +446,12 @@ fn down_and_up(kind: Kind) {
     let to = pair.b.address();
     let down = (0..3).map(|number| pair.a.send(&to, &frame(64, number)));
     let down: Vec<_> = down.collect();
-    // TCP keeps it for better days, and a queue the first one; a network that is not there is known.
+    // TCP keeps it for later, and a queue keeps the first one; an unreachable network is reported.
     let expected = |result: &Result<(), Refused>| matches!(result, Err(Refused::Unreachable(number)) if *number > 0);
     assert!(kind == Stream4 || down[usize::from(kind.is_xdp())..].iter().all(expected), "{down:?}");
     hush(&mut pair.a);
     pair.cable.a.ip("link set e0 up").unwrap();
-    // It takes the kernel a moment to see the carrier; frames may be lost meanwhile, and old ones come.
+    // It takes the kernel a moment to see the carrier; frames may be lost meanwhile, and old ones arrive.
     for (from, to) in [(0, 1), (1, 0)] {
         let ports = [&mut pair.a, &mut pair.b];
         let address = ports[to].address();
@@ -508,7 +509,7 @@ fn rubbish(kind: Kind) {
                 }
                 stranger.send(&whole).unwrap();
             }
-            // What a stranger addresses rightly comes, and its padding too: link tells it by its tag.
+            // A stranger's frame with the right addresses arrives, and its padding too: link detects it by its tag.
             let forged = [good(0x88b5, JOB, selector, mac), b"forged".to_vec()].concat();
             stranger.send(&forged).unwrap();
             while delivered.is_empty() {
@@ -564,7 +565,8 @@ fn rubbish(kind: Kind) {
                 assert_eq!(hung_up(stranger, &mut pair.b).len(), comes);
             }
             assert_eq!(pair.b.missed(), Missed { connections: 2, changed: 4, ..Missed::default() });
-            // One that greets rightly and stops within a frame, one that says half a greeting: they are kept, and leave again.
+            // One caller with a right greeting that stops within a frame, one that sends half a greeting: they are
+            // kept, and leave again.
             let stay: Vec<TcpStream> = [said(&[9, 0, 0xf6, 0xff, 1]), greeting(7, 99)[..9].to_vec()]
                 .map(|words| {
                     let mut stranger = call();
@@ -580,7 +582,8 @@ fn rubbish(kind: Kind) {
     works(&mut pair);
 }
 
-/// P38: what is not for the port is not handed over, fragments of a datagram are not, and what is for it comes, whoever sent it.
+/// P38: frames for others are not handed over, fragments of a datagram neither, and frames for the port arrive, whoever
+/// sent them.
 fn packet_udp_rubbish(pair: &mut Pair, to: SocketAddr) {
     let stranger = pair.cable.a.within(|| {
         let socket = Socket::deaf().unwrap();
@@ -605,13 +608,13 @@ fn packet_udp_rubbish(pair: &mut Pair, to: SocketAddr) {
         bytes
     };
     let head = changed(0, mac[0]).len() - 6;
-    // Whom Ethernet addresses, its type, protocol, address and port.
+    // Changed fields: destination MAC address, EtherType, protocol, address and port.
     let mut wrong = vec![(5, !mac[5]), (0, 0xff), (13, 6), (head - 9, 0xee), (head - 5, !to.port().to_be_bytes()[1])];
     if to.is_ipv4() {
-        // TCP; a header with options; the first of several fragments, and the last one.
+        // Changed fields: TCP; a header with options; the first of several fragments, and the last one.
         wrong.extend([(23, 6), (14, 0x46), (20, 0x20), (21, 1)]);
     } else {
-        // TCP; a header of fragments.
+        // Changed fields: TCP; a fragment header.
         wrong.extend([(20, 6), (20, 44)]);
     }
     wrong.into_iter().for_each(|(at, byte)| stranger.send(&changed(at, byte)).unwrap());
@@ -623,12 +626,12 @@ fn packet_udp_rubbish(pair: &mut Pair, to: SocketAddr) {
     while delivered.last().is_none_or(|last: &Vec<u8>| last != b"forged") {
         pair.b.receive(&mut |bytes| delivered.push(bytes.to_vec()));
     }
-    // The front without a frame is for us too.
+    // The headers without a frame are for us too.
     delivered.retain(|bytes| !bytes.is_empty());
     assert_eq!(delivered, [b"forged"]);
 }
 
-/// How many datagrams a host's own UDP has sent, how many came that it refused, and how many that it handed over.
+/// Returns how many datagrams a host's own UDP has sent, how many arrived that it refused, and how many it handed over.
 fn kernels_own(host: &Host) -> [u64; 3] {
     let count = |file: &str, name: &str| -> u64 {
         let text = host.within(|| std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap());
@@ -645,7 +648,8 @@ fn kernels_own(host: &Host) -> [u64; 3] {
     [sum("OutDatagrams", "Udp6OutDatagrams"), sum("InErrors", "Udp6InErrors"), sum("InDatagrams", "Udp6InDatagrams")]
 }
 
-/// P38: lengths, addresses and checksums are what the kernel's UDP asks for, which has sent next to none of it.
+/// P38: lengths, addresses and checksums are as the kernel's UDP requires, which itself has sent almost none of the
+/// frames.
 fn as_the_kernel(kind: Kind) {
     let mut pair = pair(kind, 1500);
     works(&mut pair);
@@ -682,7 +686,7 @@ fn as_the_kernel(kind: Kind) {
     assert_eq!(kernels_own(&pair.cable.b)[1], refused_before);
 }
 
-/// Sockets of a host that serve a protocol: those of a ring.
+/// Returns the number of a host's packet sockets that serve a protocol: those of rings.
 fn rings(host: &Host) -> usize {
     let text = host.within(|| std::fs::read_to_string("/proc/thread-self/net/packet").unwrap());
     text.lines().skip(1).filter(|line| line.split_whitespace().nth(3) != Some("0000")).count()
@@ -708,7 +712,7 @@ fn another_neighbour(kind: Kind) {
     works(&mut pair);
     for number in 1..3 {
         pair.cable.b.ip(&format!("link set e0 address 02:00:00:00:77:0{number}")).unwrap();
-        // Whoever takes a gateway's place says so; here he asks for somebody.
+        // A host that replaces a gateway announces it; here it does so by resolving an address.
         let ip = if kind != PacketUdp6 { "10.77.0.1:9" } else { "[fd77::1]:9" };
         let stranger = pair.cable.b.within(|| UdpSocket::bind(if kind != PacketUdp6 { "0.0.0.0:0" } else { "[::]:0" }));
         stranger.unwrap().send_to(b"here", ip).unwrap();
@@ -723,7 +727,7 @@ fn another_neighbour(kind: Kind) {
     }
 }
 
-/// The address as host `from` has to write it.
+/// Returns the address as host `from` has to write it.
 fn near(to: SocketAddr, from: &Host) -> SocketAddr {
     let SocketAddr::V6(mut v6) = to else { return to };
     if v6.ip().is_unicast_link_local() {
@@ -745,7 +749,7 @@ fn foreign_address(kind: Kind) {
     works(&mut pair);
 }
 
-/// Of the same family, and nobody's (RFC 5737, RFC 3849).
+/// Returns an address of the same family that no host has (RFC 5737, RFC 3849).
 fn unknown(address: SocketAddr) -> SocketAddr {
     if address.is_ipv4() { "192.0.2.1:9" } else { "[2001:db8::9]:9" }.parse().unwrap()
 }
@@ -755,7 +759,7 @@ fn nobody_there(kind: Kind) {
     // A NIC has one port of xdp.
     let gone = open(kind.without_xdp(), &pair.cable.b, 1).address();
     for number in 0..20 {
-        // Nobody answers, or ICMP or a reset does: the port may say so, and lives.
+        // There is no answer, or an ICMP error, or a reset: the port may report it, and lives.
         let result = pair.a.send(&gone, &frame(64, number));
         assert!(!matches!(result, Err(Refused::TooLong)), "{result:?}");
         works(&mut pair);
@@ -768,7 +772,7 @@ fn nobody_there(kind: Kind) {
         Address::Tcp(address) => Address::Tcp(unknown(address)),
     };
     let result = pair.a.send(&unknown, &frame(64, 0));
-    // Bound to its interface a socket takes everybody for a neighbour, or knows no route.
+    // A socket that is bound to its interface takes every address for a neighbour's, or has no route.
     assert!(matches!(result, Ok(()) | Err(Refused::Unreachable(_))), "{result:?}");
     works(&mut pair);
 }
@@ -788,13 +792,13 @@ fn a_peer_comes_again(kind: Kind) {
             hush(&mut pair.a);
         }
         pair.b = reopen(kind, &pair.cable.b, address.port(), life);
-        // No rank comes again to a job: here its port does, at another place of its card.
+        // No rank rejoins a job: here its port does, at another place of its card.
         pair.a.turn_to(PortOf { rank: 1, place: life });
         assert_eq!(pair.b.address(), there);
         a = pair.a;
         let mut back = false;
         while !back {
-            // The first may still be told how the last connection ended.
+            // The first send may still report how the last connection ended.
             let _ = a.send(&there, &frame(64, 0));
             a.receive(&mut |_| {});
             pair.b.receive(&mut |bytes| back |= is_whole(bytes));
@@ -804,7 +808,7 @@ fn a_peer_comes_again(kind: Kind) {
     }
 }
 
-/// A port of this kind at this very port number, and at `place` of its rank's card.
+/// Opens a port of this kind at this very port number, and at `place` of its rank's card.
 fn reopen(kind: Kind, host: &Host, port: u16, place: u8) -> Port {
     let mut reopened = host.within(|| at_address(kind, host, PortRange::between(port, port).unwrap(), 3));
     if let Some(stream) = reopened.as_stream() {
@@ -840,7 +844,7 @@ fn many_selectors(kind: Kind) {
             port.receive(&mut |bytes| got.push(bytes.to_vec()));
             assert_eq!(got, [frame(100 + at, round)], "selector {at}");
         }
-        // Down and up again the places in the group are the same.
+        // After down and up the places in the group are the same.
         cable.b.ip("link set e0 down").unwrap();
         cable.b.ip("link set e0 up").unwrap();
         while a.send(&all[0].address(), &frame(40, 0)).is_err() || all[0].receive(&mut |_| {}) == 0 {}
@@ -861,12 +865,12 @@ fn packet_meets_xdp(kind: Kind) {
         let lengths: Vec<_> = (SHORTEST..=longest).step_by(37).chain([longest]).collect();
         pass(&mut pair.a, &mut pair.b, lengths.iter().copied());
         pass(&mut pair.b, &mut pair.a, lengths.into_iter());
-        // By the queues alone: of frames of UDP what comes by another way would have made a ring.
+        // The frames came by the queues alone: a UDP frame by the packet port would have made a ring.
         assert_eq!(rings(&pair.cable.b), usize::from(kind == Xdp));
     }
 }
 
-/// P38: with a checksum that only a NIC would have finished, and none at all.
+/// P38: datagrams with a checksum that only a NIC would have finished, and without any, arrive.
 fn kernel_meets_xdp(kind: Kind) {
     let mut pair = pair(kind, 1500);
     let Address::PacketUdp(to) = pair.b.address() else { panic!("an address of IP") };
@@ -886,12 +890,13 @@ fn kernel_meets_xdp(kind: Kind) {
     works(&mut pair);
 }
 
-/// Raw Ethernet, or the family of its address.
+/// Returns the kind: raw Ethernet, or the family of its address.
 fn kind_of(port: &Port) -> Option<bool> {
     port.address().ip().map(|ip| ip.is_ipv4())
 }
 
-/// What comes for one stays there while the others are looked at, in whatever order; who leaves takes nothing from the others.
+/// A frame for one port stays there while the others are polled, in whatever order; a port that closes takes nothing
+/// from the others.
 fn shared_queues(_: Kind) {
     let cable = Cable::new(1500).unwrap();
     let all = |host: &Host| -> Vec<Port> {
@@ -910,7 +915,7 @@ fn shared_queues(_: Kind) {
     let (mut near, mut far) = (all(&cable.a), all(&cable.b));
     let mut descriptors = Vec::new();
     near.iter().for_each(|port| port.descriptors(&mut |fd| descriptors.push(fd.as_raw_fd())));
-    // Of each port's own one, and of the two queues.
+    // One of each port's own, and those of the two queues.
     let count = descriptors.len();
     descriptors.sort_unstable();
     descriptors.dedup();
@@ -943,7 +948,8 @@ fn shared_queues(_: Kind) {
         meet(&mut near, &mut far, 30);
         meet(&mut far, &mut near, 30);
     }
-    // What lies there for one that leaves is nobody's, and does not stand in the others' way; so is what is sent there later.
+    // Frames that lie there for a port that closes are dropped, and do not block the others; so are frames that are
+    // sent to it later.
     for gone in [1, 0] {
         let port = far.remove(gone);
         let from = near.iter().position(|near| kind_of(near) == kind_of(&port)).unwrap();
@@ -984,13 +990,13 @@ fn further_queues(kind: Kind) {
             [&mac[..], &[2, 0, 0, 0, 0, 7, 0x88, 0xb5], &JOB.to_be_bytes(), &selector.to_be_bytes()].concat()
         }
         Address::PacketUdp(to) => {
-            // From port 7, with its checksum over IP's header and none of UDP's.
+            // From port 7, with a checksum over IP's header and none of UDP's.
             let ip = [0x45, 0, 0, 128, 0, 0, 0x40, 0, 64, 17, 0x25, 0xd1, 10, 77, 0, 1, 10, 77, 0, 2];
             [&mac[..], &[2, 0, 0, 0, 0, 7, 8, 0], &ip, &[0, 7], &to.port().to_be_bytes(), &[0, 108, 0, 0]].concat()
         }
         other => panic!("{other}"),
     };
-    // What leaves a veth by a queue comes by the same one. The first eight are those of the port at this end.
+    // Frames that leave a veth by a queue arrive by the same one. The first eight are those of the port at this end.
     let interface = pair.cable.a.interface();
     let shape = Shape { chunk_bytes: 2048, receive: 4, spare: 0, send: 4 };
     for queue in 8..QUEUES {
@@ -1005,7 +1011,7 @@ fn further_queues(kind: Kind) {
             assert_eq!(got, [frame(100, number)]);
         }
     }
-    // Who would have no ring otherwise has made one.
+    // A port that would have no ring otherwise has opened one.
     assert_eq!(rings(&pair.cable.b), 1);
     works(&mut pair);
 }
@@ -1027,7 +1033,7 @@ fn no_xdp_in_driver(_: Kind) {
         assert_eq!(port.manner(), Some(expected));
     }
     let mut pair = Pair { cable, a, b };
-    // A bridge learns where others are by what it forwards.
+    // A bridge learns where others are from the frames that it forwards.
     let (to, mut came) = (pair.b.address(), false);
     while !came {
         pair.a.send(&to, &frame(40, 0)).unwrap();
@@ -1039,7 +1045,7 @@ fn no_xdp_in_driver(_: Kind) {
     pass(&mut pair.b, &mut pair.a, (SHORTEST..=1494).step_by(11));
 }
 
-/// As it would for zero-copy, which no veth has.
+/// The program runs as it would for zero-copy, which no veth has.
 fn xdp_by_driver(_: Kind) {
     for mtu in [1500, 9000] {
         let cable = Cable::new(mtu).unwrap();
@@ -1092,7 +1098,7 @@ fn first_frames_wait(kind: Kind) {
     let mut pair = pair_apart(kind);
     let to = pair.b.address();
     let mut sent = 0;
-    // Before the three-way handshake was answered: what waits is bounded.
+    // Before the three-way handshake is complete, the bytes that wait are bounded.
     pair.cable.b.ip("link set e0 down").unwrap();
     while pair.a.send(&to, &frame(1000, sent)).is_ok() {
         sent += 1;
@@ -1113,7 +1119,7 @@ fn open_files() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// The length in front of a frame, and its complement (P32).
+/// Returns the length in front of a frame, and its complement (P32).
 fn front(len: u16) -> [u8; 4] {
     let [low, high] = len.to_le_bytes();
     [low, high, !low, !high]
@@ -1139,7 +1145,7 @@ fn strangers_are_bounded(kind: Kind) {
     assert!((1..=64).contains(&held), "{held} strangers are kept");
     assert_eq!(pair.b.missed().connections, 200 - held as u64);
     works(&mut pair);
-    // The others' time comes too, and a sleeper knows when.
+    // The time of the others ends too, and a sleeper knows when.
     while pair.b.missed().connections < 200 {
         assert!(pair.b.deadline_ns().is_some());
         std::thread::sleep(Duration::from_millis(20));
@@ -1150,7 +1156,7 @@ fn strangers_are_bounded(kind: Kind) {
     works(&mut pair);
 }
 
-/// P32: all that rank 0 said was recorded, and somebody says it again, whole and in parts.
+/// P32: all that rank 0 sent was recorded, and a stranger replays it, whole and in parts.
 fn replays_are_refused(kind: Kind) {
     let mut pair = pair(kind, 1500);
     works(&mut pair);
@@ -1164,13 +1170,13 @@ fn replays_are_refused(kind: Kind) {
             pair.b.receive(&mut |_| panic!("a frame that was recorded came"));
         }
         assert!(matches!(replayed.read(&mut [0]), Ok(0) | Err(_)), "it was kept");
-        // The peer's own connection is the first one still: nothing is refused.
+        // The peer's own connection is still the first one: nothing is refused.
         if time % 50 == 0 {
             works(&mut pair);
         }
     }
     assert_eq!(open_files(), before);
-    // It was for that port alone.
+    // The recording was for that port alone.
     let Address::Tcp(to) = pair.a.address() else { panic!("an address of TCP") };
     let mut elsewhere = pair.cable.b.within(|| TcpStream::connect(to).unwrap());
     elsewhere.write_all(&recorded).unwrap();
@@ -1201,7 +1207,7 @@ fn a_later_one_takes_its_place(kind: Kind) {
     works(&mut pair);
 }
 
-/// P32: somebody between two ports cuts what goes through his hands; the caller's next greeting is taken.
+/// P32: a proxy between two ports cuts connections; the caller's next greeting is accepted.
 fn a_cut_one_is_called_again(kind: Kind) {
     let mut pair = pair_apart(kind);
     let Address::Tcp(to) = pair.b.address() else { panic!("an address of TCP") };
@@ -1211,7 +1217,7 @@ fn a_cut_one_is_called_again(kind: Kind) {
     for number in 0..10 {
         let (mut ends, mut came) = (None, false);
         while !came {
-            // The first may still be told how the last connection ended.
+            // The first send may still report how the last connection ended.
             let _ = pair.a.send(&there, &frame(64, number));
             pair.a.receive(&mut |_| {});
             if let (None, Ok((caller, _))) = (&ends, between.accept()) {
@@ -1231,7 +1237,7 @@ fn a_cut_one_is_called_again(kind: Kind) {
     works(&mut pair);
 }
 
-/// Silent ones, halves of greetings, foreign ones: a peer that calls meanwhile is heard.
+/// Silent strangers, halves of greetings, foreign ones: a peer that calls meanwhile is accepted.
 fn peers_pass_strangers(kind: Kind) {
     let mut pair = pair_apart(kind);
     let before = open_files();
@@ -1248,13 +1254,13 @@ fn peers_pass_strangers(kind: Kind) {
             works(&mut pair);
         }
     }
-    // A connection each way has two ends.
+    // A connection in each direction has two ends.
     let held = open_files() - before - strangers.len() - 4;
     assert!(held <= 64, "{held} strangers are kept");
     works(&mut pair);
 }
 
-/// The process has no descriptor left: a caller waits in the kernel, and nobody spins.
+/// The process has no descriptor left: a caller waits in the kernel, and nothing spins.
 fn without_descriptors(kind: Kind) {
     let mut pair = pair_apart(kind);
     let mut ears = Epoll::new().unwrap();
@@ -1277,7 +1283,7 @@ fn without_descriptors(kind: Kind) {
         receive(&mut pair.a, &mut pair.b, &mut got);
     }
     assert_eq!(got, [frame(64, 1)]);
-    // A stranger leaves its descriptor to whoever calls next.
+    // A stranger leaves its descriptor to the next caller.
     let strangers = [call(&pair), call(&pair)];
     hush(&mut pair.b);
     let refused = pair.b.missed().connections;

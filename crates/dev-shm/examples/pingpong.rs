@@ -95,7 +95,7 @@ impl Player {
         }
     }
 
-    /// Both sides meet, through words at the end of the device area.
+    /// Synchronizes both sides, through words at the end of the device area.
     fn meet(&mut self) {
         self.rounds += 1;
         let area = self.segment.device_area();
@@ -143,7 +143,7 @@ impl Player {
     }
 }
 
-/// What the instructions cost without any traffic between caches: one thread sends and receives.
+/// Returns the cost of the instructions without any traffic between caches: one thread sends and receives.
 fn alone_ns(segment: &Segment, size: usize) -> f64 {
     let [mut sender, mut receiver] = [0, 1].map(|rank| ShmDevice::new(segment.clone(), rank).port(Lane(7)));
     let (mut out, mut into) = (vec![1; size], vec![0; size]);

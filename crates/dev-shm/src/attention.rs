@@ -1,31 +1,31 @@
-//! Whose rings a port looks at by itself, and when that changes.
+//! The choice of the rings that a port polls by itself: the peers whose rings it watches, and when that set changes.
 //!
-//! Up to eight peers: beyond that looking at every ring costs more than being called. A peer that calls often takes
-//! the place of one that has been quiet (second chance, as in a page cache). Only the bookkeeping; the shared bits
-//! are `watch`'s and `port` writes them.
+//! At most eight peers are watched: beyond that, polling every ring costs more than being called. A peer that calls
+//! often replaces one that has been quiet (second chance, as in a page cache). This module only keeps the books:
+//! `watch` defines the shared bits, and `port` writes them.
 
 use hawser_base::Peer;
 use hawser_base::paged::Paged;
 
-/// Rings that a port looks at in every poll: eight lines in its first-level cache.
+/// Rings that a port looks at in every poll: eight cache lines of the first-level cache.
 pub const WATCHED: usize = 8;
 
-/// Calls after which a peer asks for the place of a quiet one: rare enough that the barrier it costs is lost in them.
+/// Calls after which a peer may replace a quiet one: rare enough that the cost of the barrier is negligible.
 const CALLS: u8 = 16;
 
-/// What to do about a peer that has called.
+/// The change to the watched set after a peer has called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     None,
     Watch,
-    /// Watch it in the place of this one.
+    /// Watch the caller in place of this peer.
     WatchInsteadOf(Peer),
 }
 
 pub struct Attention {
     watched: [Peer; WATCHED],
     len: usize,
-    /// How often each peer that is not watched has called.
+    /// The number of calls of each peer that is not watched.
     calls: Paged<u8>,
 }
 
@@ -48,7 +48,8 @@ impl Attention {
         (0..self.len).find(|&place| self.peer(place) == peer)
     }
 
-    /// Notes that `peer` has called. `was_busy` says of a peer whether something came from it since it was last asked.
+    /// Counts a call of `peer`, and returns the change to make. `was_busy` returns whether anything came from a peer
+    /// since its last query.
     pub fn called(&mut self, peer: Peer, was_busy: impl FnMut(Peer) -> bool) -> Change {
         if self.place(peer).is_some() {
             return Change::None;
@@ -63,7 +64,7 @@ impl Attention {
             return Change::None;
         }
         self.calls[peer] = 0;
-        // All are asked, so that who stays now has to be busy again to stay the next time.
+        // Query every peer (which resets its flag), so that a peer that stays must be busy again to stay the next time.
         let busy = self.watched.map(was_busy);
         let Some(place) = busy.iter().position(|&busy| !busy) else { return Change::None };
         let quiet = self.peer(place);
@@ -71,7 +72,7 @@ impl Attention {
         Change::WatchInsteadOf(quiet)
     }
 
-    /// Forgets a peer that is gone.
+    /// Forgets a peer that has ended.
     pub fn forget(&mut self, peer: Peer) {
         self.calls.give_back(peer);
         if let Some(place) = self.place(peer) {

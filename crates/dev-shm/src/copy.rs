@@ -1,10 +1,10 @@
-//! Copies between private memory and lines or chunks.
+//! Copies between private memory and ring slots or chunks.
 //!
-//! Short ones by size class, without a call. Long ones by a loop of our own: the C library's `rep movsb` falls to
-//! a quarter of its speed where a chunk starts a page and the user's buffer lies 16 bytes into one, as every large
-//! malloc does (measured on Zen 3). Nothing here reads or writes outside its ranges. After it: nothing.
+//! Nothing here reads or writes outside its ranges. Short copies go by size class, without a call. Long copies use a
+//! loop of our own: the C library's `rep movsb` falls to a quarter of its speed where a chunk starts a page and the
+//! user's buffer lies 16 bytes into one, as every large malloc does (measured on Zen 3). Uses no other module.
 
-/// Sixteen bytes that travel in one register.
+/// Sixteen bytes that are moved in one register.
 #[cfg(target_arch = "x86_64")]
 type Wide = std::arch::x86_64::__m128i;
 #[cfg(not(target_arch = "x86_64"))]
@@ -55,7 +55,7 @@ pub unsafe fn short(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Copies a length that is known when compiling.
+/// Copies a length that is known at compile time.
 ///
 /// # Safety
 /// As `short`, for `LEN` bytes.
@@ -65,7 +65,7 @@ pub unsafe fn exactly<const LEN: usize>(to: *mut u8, from: *const u8) {
     unsafe { std::ptr::copy_nonoverlapping(from, to, LEN) }
 }
 
-/// Asks for the line at `at`, without waiting for it. Any address will do: nothing is read.
+/// Prefetches the cache line at `at`, without waiting for it. Any address is allowed: nothing is read.
 #[inline(always)]
 pub fn fetch(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
@@ -101,7 +101,8 @@ pub unsafe fn long(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Copies any length past the caches, where the processor can; the reader sees it once told as ever.
+/// Copies any length past the caches where the processor can. The data are visible before any later store, as with
+/// `long`.
 ///
 /// # Safety
 /// As `short`.
@@ -116,7 +117,8 @@ pub unsafe fn past_caches(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Whole lines by streaming stores, the partial first and last ones by ordinary ones: never both in one line.
+/// Copies whole cache lines by streaming stores, and the partial first and last ones by ordinary stores: never both in
+/// one line.
 ///
 /// # Safety
 /// As `short`, on a processor with AVX.
@@ -136,13 +138,13 @@ unsafe fn stream(mut to: *mut u8, mut from: *const u8, mut len: usize) {
             (to, from, len) = (to.add(64), from.add(64), len - 64);
         }
         short(to, from, len);
-        // Streaming stores keep no order with the store that tells the peer, but for this.
+        // The fence orders the streaming stores before the store that publishes the packet; nothing else does.
         _mm_sfence();
     }
 }
 
-/// Copies more than 64 bytes, a whole line a store. Lines are read in their order and nothing is fetched ahead: the
-/// last line taken first and the source fetched 512 bytes ahead cost 10 to 15 % where it lies in a far peer's cache.
+/// Copies more than 64 bytes, a whole cache line per store. Lines are read in order, without prefetch: reading the last
+/// line first and prefetching 512 bytes ahead cost 10 to 15 % where the source lies in a far peer's cache.
 ///
 /// # Safety
 /// As `short`, with `len` above 64, on a processor with AVX-512.
@@ -171,7 +173,7 @@ unsafe fn avx512(mut to: *mut u8, mut from: *const u8, mut len: usize) {
     }
 }
 
-/// Copies more than 64 bytes, 128 a turn, in the order of `avx512`.
+/// Copies more than 64 bytes, 128 per iteration, in the order of `avx512`.
 ///
 /// # Safety
 /// As `short`, with `len` above 64, on a processor with AVX.
@@ -201,7 +203,8 @@ unsafe fn avx(mut to: *mut u8, mut from: *const u8, mut len: usize) {
     }
 }
 
-/// How far into a line that side of a copy lies which is best kept aligned: a chunk's, which begins a line.
+/// Returns the offset within a cache line of the side of the copy that is best kept aligned: the chunk, which begins at
+/// a line.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn skew(to: *mut u8, from: *const u8) -> usize {
@@ -236,7 +239,7 @@ mod tests {
         }
     }
 
-    /// `long` takes the widest registers that there are.
+    /// `long` takes the widest registers that the processor has.
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn narrower_registers_copy_exactly_too() {

@@ -1,6 +1,6 @@
-//! The device as the transport sees it: whom it reaches, its figures, its ports.
+//! The device as the transport sees it: the peers that it reaches, its limits and its ports.
 //!
-//! Before it: `node`, which makes one from the job's segment. After it: `port`, `exposure` and `remote`.
+//! Used by `node`, which makes a device from the job's segment. Uses `port`, `exposure` and `remote`.
 
 use crate::exposure::{EAGER, Exposure};
 use crate::layout::Layout;
@@ -15,10 +15,10 @@ use hawser_device::{Capabilities, Device, ExposedKey, Limits, PREFIX_MAX, Pieces
 use hawser_job::Segment;
 use std::sync::Arc;
 
-/// Part of a pool that an unasked message may fill.
+/// Divisor of a pool's size: the part of a pool that an eager message may fill.
 const EAGER_PART: usize = 4;
 
-/// The longest piece that a pool can have to spare (`pool::piece_chunks`), and the shortest that is worth its line.
+/// The longest piece that a pool can spare (`pool::piece_chunks`), and the shortest that is worth a ring slot.
 const PIECE_MAX: usize = CHUNKS * CHUNK;
 const PIECE_MIN: usize = 2 << 10;
 
@@ -45,8 +45,8 @@ pub struct ShmDevice {
 impl ShmDevice {
     pub const NAME: &'static str = "shm";
 
-    /// Takes away what another process has left in room `me` of the host. For a process that comes late, before it is
-    /// announced.
+    /// Clears what an earlier process has left in local slot `me` of the host. A process that joins late calls it
+    /// before it is announced.
     pub fn clean(segment: &Segment, me: usize) -> Result<()> {
         Remote::clean(segment, me);
         let layout = Layout { ranks: segment.rooms() };
@@ -54,7 +54,7 @@ impl ShmDevice {
         parts.into_iter().try_for_each(|(at, len)| segment.clean_device_area(at, len))
     }
 
-    /// The device of the process in room `me` of the host that `segment` is for.
+    /// Makes the device of the process in local slot `me` of the host of `segment`.
     pub fn new(segment: Segment, me: usize) -> ShmDevice {
         let layout = Layout { ranks: segment.rooms() };
         assert!(me < layout.ranks && layout.bytes(segment.plan().lanes) <= segment.device_area().len());
@@ -68,8 +68,9 @@ impl ShmDevice {
     }
 }
 
-/// Pieces that measured best (short streams want both ends to copy at once, long ones few lines; from 8 KiB on they can
-/// be written past the caches to a far peer), cut to what a peer can have of a pool.
+/// Returns the length of piece that measured best: short streams gain when both ends copy at once, long ones need few
+/// ring slots, and pieces of 8 KiB and more can be written past the caches to a far peer. It is cut to what a peer can
+/// have of a pool.
 fn piece<const MOST: usize>(total: usize) -> usize {
     let best = match total {
         0..=4200 => 2 << 10,
@@ -81,12 +82,12 @@ fn piece<const MOST: usize>(total: usize) -> usize {
     best.min(MOST)
 }
 
-/// The longest packet, and the length of a piece of a message by the message's.
+/// The longest packet, and the function from a message's length to the length of its pieces.
 type Lengths = (usize, fn(usize) -> usize);
 
 fn lengths(ranks: usize) -> Lengths {
     let longest = pool::piece_chunks(ranks) * CHUNK;
-    // A value that is none was refused at the start (`node`).
+    // `node` has refused an invalid value at the start.
     match PIECE.number_or(0).unwrap_or(0) {
         0 => (longest, by_length(longest)),
         wished => (longest, always(longest.min(wished as usize))),
@@ -112,8 +113,8 @@ fn always(bytes: usize) -> fn(usize) -> usize {
     }
 }
 
-/// The figures of this device among `ranks` ranks of a host, but for reading memory where it lies. With more ranks none
-/// grows.
+/// Returns the limits of this device among `ranks` ranks of a host, without those of reads from exposed memory. With
+/// more ranks no limit grows.
 pub fn limits(ranks: usize) -> Limits {
     among(ranks, lengths(ranks))
 }
@@ -202,7 +203,7 @@ mod tests {
         assert_eq!(lengths(2).1(1 << 20), 32 << 10);
     }
 
-    /// Ranks of hosts with fewer ranks go by the figures of the host with the most (`node`).
+    /// Ranks on hosts with fewer ranks use the limits of the host with the most (`node`).
     #[test]
     fn among_more_ranks_no_figure_is_larger() {
         let figures = |ranks| (limits(ranks).packet, limits(ranks).eager);

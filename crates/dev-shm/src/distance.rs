@@ -1,36 +1,37 @@
-//! How far away a peer's cache is, and so how long packets are best written: through our caches or past them.
+//! The distance to a peer's cache, which decides how long packets are written: through our caches or past them.
 //!
-//! Two cores that share a last-level cache pass ordinary stores on at memcpy's speed; between caches that share
-//! nothing (other core complexes, other sockets) stores that stream past them measured twice as fast, and near by
-//! half as fast. A host may move virtual cores about at any moment, so nothing is asked of the topology: the sender
-//! times a load of the one line that the peer writes and it reads anyway. Before it: `port`.
+//! Two cores that share a last-level cache pass ordinary stores on at memcpy's speed. Between caches that share nothing
+//! (other core complexes, other sockets) streaming stores, which bypass the caches, measured twice as fast; between
+//! near caches, half as fast. A host may move virtual cores at any moment, so the topology is not consulted: the sender
+//! times a load of the one line that the peer writes and that it reads anyway. Used by `port`.
 
-/// Ticks of the time-stamp counter between near and far, with a gap so that noise does not flip the choice: near 120
-/// to 170 were measured in the middle of a stream, far 340 to 450, at 2.45 GHz and with the timing's own share.
+/// Thresholds between near and far, in ticks of the time-stamp counter, with a gap so that noise does not flip the
+/// choice. Measured in the middle of a stream at 2.45 GHz, the timing included: near 120 to 170, far 340 to 450.
 const NEAR_BELOW: u16 = 250;
 const FAR_ABOVE: u16 = 310;
 
-/// Long packets from one look to the next: a look costs as much as the line is far.
+/// Long packets between two measurements: a measurement costs a load of the peer's line, which is slow if it is far.
 const PERIOD: u8 = 4;
 
-/// What is known of one peer.
+/// The measured distance of one peer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Distance {
-    /// Moving average of looks, in ticks.
+    /// Moving average of the measured loads, in ticks.
     ticks: u16,
     turn: u8,
     far: bool,
 }
 
 impl Distance {
-    /// Counts a long packet. Whether it is time to look again.
+    /// Counts a long packet. Returns whether it is time to measure again.
     #[inline]
     pub fn is_due(&mut self) -> bool {
         self.turn = (self.turn + 1) % PERIOD;
         self.turn == 0 && cfg!(target_arch = "x86_64")
     }
 
-    /// Times `look`, a load of a word of the peer's. It counts if the word had changed: else the line was ours.
+    /// Times `look`, a load of a word that the peer writes. The time counts only if the word had changed: otherwise the
+    /// line was still in our own cache.
     pub fn time(&mut self, look: impl FnOnce() -> bool) {
         let before = ticks();
         let changed = look();
@@ -41,13 +42,13 @@ impl Distance {
     }
 
     fn note(&mut self, passed: u64) {
-        // An interrupt in between counts as very far, once.
+        // Clamp, so that an interrupt in between counts as very far, once.
         let passed = passed.min(8 * u64::from(FAR_ABOVE)) as u16;
         self.ticks = if self.ticks == 0 { passed } else { (7 * self.ticks + passed) / 8 };
         self.far = if self.far { self.ticks >= NEAR_BELOW } else { self.ticks > FAR_ABOVE };
     }
 
-    /// Whether long packets are best written past the caches.
+    /// Returns whether long packets are best written past the caches.
     #[inline(always)]
     pub fn is_far(&self) -> bool {
         self.far
@@ -56,7 +57,7 @@ impl Distance {
 
 const _: () = assert!(7 * 8 * FAR_ABOVE as u32 + 8 * FAR_ABOVE as u32 <= u16::MAX as u32);
 
-/// The time-stamp counter, neither before what comes before nor after what comes after.
+/// Reads the time-stamp counter, not reordered with earlier or later loads.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn ticks() -> u64 {
@@ -86,7 +87,7 @@ mod tests {
         assert!(!distance.is_far());
         (0..20).for_each(|_| distance.note(360));
         assert!(distance.is_far());
-        // One in eight of far lines is there before we look.
+        // One in eight of far lines has arrived before the load.
         (0..100).for_each(|i| distance.note(if i % 8 == 0 { 60 } else { 360 }));
         assert!(distance.is_far());
         (0..20).for_each(|_| distance.note(150));

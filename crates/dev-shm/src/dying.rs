@@ -1,4 +1,5 @@
-//! A peer that dies: in the middle of writing a packet, arranged line by line; and what is kept of one that has died.
+//! Tests of a peer that ends: while it writes a packet, arranged slot by slot; and the memory kept for one that has
+//! ended.
 
 use crate::device::ShmDevice;
 use crate::layout::Layout;
@@ -17,7 +18,7 @@ fn segment() -> Segment {
     Segment::create(&spec).unwrap()
 }
 
-/// Writes `whole` packets of three lines from rank 1 to rank 0, and `lines` lines of one more.
+/// Writes `whole` packets of three ring slots from rank 1 to rank 0, and `lines` slots of one more.
 fn write(segment: &Segment, whole: u32, lines: u32) {
     let (area, layout) = (segment.device_area(), Layout { ranks: 2 });
     let mut ring = Tx::new(Memory::new(&area, layout.ring(0, 0, 1), layout.credit(1, 0, 0)));
@@ -39,7 +40,7 @@ struct Seen {
     whole: u32,
     cut: u32,
     lost: u32,
-    /// How many bytes of a packet to ask for at once: 0 for all by `copy_to`.
+    /// Bytes of a packet to take at once; 0 takes all by `copy_to`.
     ragged: usize,
 }
 
@@ -129,7 +130,7 @@ fn a_line_that_comes_late_is_waited_for() {
     assert_eq!((seen.whole, seen.cut, seen.lost), (1, 0, 0));
 }
 
-/// Counts the lost.
+/// Counts the lost peers.
 struct Lost(u32);
 
 impl Delivery for Lost {

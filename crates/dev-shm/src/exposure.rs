@@ -1,8 +1,8 @@
-//! Reading and writing a peer's buffer where it lies: one plain copy if it is in shared memory (MPI_Alloc_mem,
-//! windows); for reading, process_vm_readv if it is private and the host's agent measured that this is faster.
+//! Reading and writing a peer's buffer in place: one plain copy if it is in shared memory (MPI_Alloc_mem, windows); for
+//! reading, process_vm_readv if it is private and the host's agent measured that this is faster.
 //!
-//! A key that comes out of a message is checked: at worst it names other bytes of the job. What fails says so and
-//! the bytes are sent instead. Before it: `device`; after it: `job::arena`, `os::process_vm`.
+//! A key from a message is checked: at worst it names other bytes of the job. A copy that fails returns false, and the
+//! bytes are sent instead. Used by `device`; uses `job::arena` and `os::process_vm`.
 
 use crate::copy;
 use hawser_base::param::{Kind, Param, Read};
@@ -18,22 +18,22 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, RwLock};
 
-/// What a key names, in its first word: `[kind, offset in the owner's arena or address, length]`.
+/// The kind of memory that a key names, in its first word: `[kind, offset in the owner's arena or address, length]`.
 const IN_ARENA: u64 = 1;
 const PRIVATE: u64 = 2;
 
-/// From here on one copy out of shared memory, or into it, is worth the packets around it
-/// (docs/measurements/2026-11-22-shared-memory.md).
+/// Minimum length, in bytes, from which one copy out of shared memory, or into it, is worth the control packets that it
+/// needs (docs/measurements/2026-11-22-shared-memory.md).
 const ARENA_FROM: usize = 8 << 10;
 
-/// Longest message worth pushing without asking, at most: beyond, the offer of a receive that waits is there as early
-/// (192 KiB and more pushed measured within 5 % of offered; 96 and 128 KiB 3 to 5 % less one after the other, 6 to 13 %
-/// less many at once), and being pushed in vain costs a copy (docs/tuning.md).
+/// Upper limit of an eager message, in bytes. Beyond it, the RTR of a posted receive arrives as early (192 KiB and
+/// more: eager within 5 % of RTR; 96 and 128 KiB: eager took 3 to 5 % less one after the other, 6 to 13 % less many at
+/// once), and an eager message that arrives unexpected costs a copy (docs/tuning.md).
 pub const EAGER: usize = 128 << 10;
 
-/// Parts of arenas are mapped in windows of this size, which costs address space only.
+/// Size of the windows in which parts of arenas are mapped; it costs address space only.
 const WINDOW: u64 = 64 << 20;
-/// Windows that stay mapped: a GiB of each of 16 peers. Beyond it, all are dropped and mapped again as needed.
+/// Windows that stay mapped: a GiB of each of 16 peers. Beyond that, all are unmapped, and mapped again as needed.
 const WINDOWS: usize = 256;
 
 const _: () = assert!(ARENA_STEP.is_multiple_of(WINDOW));
@@ -48,9 +48,9 @@ pub static PROCESS_VM_FROM: Param = Param {
     read: Read::AtStart,
 };
 
-/// The length from which private buffers are read, if any are.
+/// Returns the length from which private buffers are read in place, if any are.
 fn process_vm_from(facts: &Facts, ranks: usize) -> Option<usize> {
-    // A value that is none was refused at the start (`node`).
+    // `node` has refused an invalid value at the start.
     let chosen = PROCESS_VM_FROM.number_set().ok().flatten();
     let tuned = || PROCESS_VM_FROM.number_tuned().ok().flatten().or_else(|| faster_from(facts));
     let measured = || if is_crowd(facts, ranks) { Some(CROWD_FROM) } else { tuned() };
@@ -58,9 +58,9 @@ fn process_vm_from(facts: &Facts, ranks: usize) -> Option<usize> {
     Some((from as usize).max(ARENA_FROM))
 }
 
-/// Where so many ranks share a core nobody copies meanwhile, and each filling of a pair's room costs a turn of all of
-/// them: one slower copy is faster than two with their turns, whatever was measured alone
-/// (docs/measurements/2026-11-23-collectives.md).
+/// Ranks per core from which a host is crowded. On such a host no other rank copies meanwhile, and each filling of a
+/// pair's pool costs a time slice of every rank: one slower copy is faster than two with their time slices, whatever
+/// was measured on an idle host (docs/measurements/2026-11-23-collectives.md).
 const CROWD: usize = 4;
 const CROWD_FROM: u64 = 64 << 10;
 
@@ -68,8 +68,8 @@ fn is_crowd(facts: &Facts, ranks: usize) -> bool {
     ranks >= CROWD * facts.cores as usize
 }
 
-/// The length from which process_vm_readv beats copying through chunks, if it does, and asking is worth it: there the
-/// receiver's copy and the sender's run at once, so that the whole is about as fast as one.
+/// Returns the length from which process_vm_readv beats copying through chunks and a rendezvous is worth it, if any:
+/// through chunks the receiver's copy and the sender's run at once, so that both together take about as long as one.
 fn faster_from(facts: &Facts) -> Option<u64> {
     let (memcpy, process_vm) = (u64::from(facts.memcpy_mb_s), u64::from(facts.process_vm_mb_s));
     if memcpy == 0 || process_vm <= memcpy {
@@ -80,7 +80,7 @@ fn faster_from(facts: &Facts) -> Option<u64> {
     Some(from.max(EAGER as u64))
 }
 
-/// The one copy of a transfer. A program may have given the same bytes to both sides.
+/// Makes the single copy of a transfer. The ranges may overlap: a program may have given the same bytes to both sides.
 ///
 /// # Safety
 /// `from` is valid for reading `len` bytes, `to` for writing them.
@@ -95,7 +95,7 @@ unsafe fn copy_once(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Where byte `at` of what `key` names lies, if it has `len` bytes from there on.
+/// Returns the offset or address of byte `at` of the memory that `key` names, if `len` bytes follow from there.
 fn place(key: &ExposedKey, at: u64, len: usize) -> Option<u64> {
     let &[_, start, room] = key;
     at.checked_add(len as u64).filter(|&end| end <= room)?;
@@ -104,23 +104,25 @@ fn place(key: &ExposedKey, at: u64, len: usize) -> Option<u64> {
 
 pub struct Exposure {
     segment: Segment,
-    /// Address of each mapped span of our own arena, with its length and its offset in the arena.
+    /// The mapped spans of our own arena, by address: length and offset in the arena.
     shared: RwLock<BTreeMap<usize, (usize, u64)>>,
     /// Mapped parts of peers' arenas, by owner and number.
     windows: Mutex<BTreeMap<(usize, u64), Region>>,
     process_vm_from: Option<usize>,
-    /// Peers may reach private memory at all, fast or slow, as far as the host's agent found.
+    /// Whether peers may reach private memory at all, fast or slow, as far as the host's agent found.
     is_open: bool,
-    /// process_vm_readv has failed, or would read somebody else: what was measured does not hold for this process.
+    /// Set when process_vm_readv has failed, or would read another process: the agent's measurement does not hold for
+    /// this process.
     refused: AtomicBool,
 }
 
 impl Exposure {
-    /// For local rank `me`.
+    /// Makes the exposure of local rank `me`.
     pub fn new(segment: Segment, me: usize) -> Exposure {
         let facts = segment.facts();
         let process_vm_from = process_vm_from(&facts, segment.rooms());
-        // In a PID namespace of its own it knows peers, and peers know it, by other numbers than the agent does.
+        // In its own PID namespace this process knows its peers by other numbers than the agent does, and they know it
+        // by others.
         let is_apart = segment.rank(me).pid() != host::pid();
         Exposure {
             segment,
@@ -136,7 +138,7 @@ impl Exposure {
         ARENA_FROM
     }
 
-    /// `region` shows our own arena from `offset` on.
+    /// Records that `region` maps our own arena from `offset` on.
     pub fn add(&self, offset: u64, region: &Region) {
         let mut shared = self.shared.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         shared.insert(region.as_ptr().addr(), (region.len(), offset));
@@ -147,7 +149,7 @@ impl Exposure {
         shared.remove(&region.as_ptr().addr());
     }
 
-    /// Names memory that a peer may read.
+    /// Returns a key to memory that a peer may read.
     pub fn expose(&self, mem: UserMem) -> Option<ExposedKey> {
         self.expose_shared(mem).or_else(|| {
             let from = self.process_vm_from?;
@@ -156,13 +158,13 @@ impl Exposure {
         })
     }
 
-    /// Names memory that a peer may read or write, if it lies in our arena.
+    /// Returns a key to memory that a peer may read or write, if it lies in our arena.
     pub fn expose_shared(&self, mem: UserMem) -> Option<ExposedKey> {
         let at = if mem.len() >= ARENA_FROM { self.in_arena(mem)? } else { return None };
         Some([IN_ARENA, at, mem.len() as u64])
     }
 
-    /// Where in our arena memory lies, if all of it does.
+    /// Returns the offset of `mem` in our arena, if all of it lies there.
     pub fn in_arena(&self, mem: UserMem) -> Option<u64> {
         let (addr, len) = (mem.as_ptr().addr(), mem.len());
         let shared = self.shared.read().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -171,12 +173,12 @@ impl Exposure {
         (within < room && len <= room - within).then_some(offset + within as u64)
     }
 
-    /// Whether peers reach private memory of this process, and it theirs.
+    /// Returns whether private memory can be read between this process and its peers, in both directions.
     pub fn reaches_private(&self) -> bool {
         self.is_open && !self.refused.load(Relaxed)
     }
 
-    /// Copies from byte `at` of what `key` names, memory of local rank `owner`.
+    /// Copies from byte `at` of the memory that `key` names, which belongs to local rank `owner`. False if it failed.
     pub fn read(&self, owner: usize, key: &ExposedKey, at: u64, into: UserMem) -> bool {
         match (key[0], place(key, at, into.len())) {
             (IN_ARENA, Some(from)) => self.read_arena(owner, from, into),
@@ -185,7 +187,7 @@ impl Exposure {
         }
     }
 
-    /// Copies to byte `at` of what `key` names, memory of local rank `owner`.
+    /// Copies to byte `at` of the memory that `key` names, which belongs to local rank `owner`. False if it failed.
     pub fn write(&self, owner: usize, key: &ExposedKey, at: u64, source: Source<'_>) -> bool {
         let Some(to) = place(key, at, source.len()).filter(|_| key[0] == IN_ARENA) else { return false };
         match source {
@@ -195,7 +197,7 @@ impl Exposure {
         }
     }
 
-    /// Copies to all of `into` from byte `from` of `owner`'s arena. False if that has no such bytes.
+    /// Copies to all of `into` from byte `from` of `owner`'s arena. False if the arena has no such bytes.
     pub fn read_arena(&self, owner: usize, from: u64, into: UserMem) -> bool {
         self.each_piece(owner, from, into.len(), |done, piece| {
             let to = into.slice(done, piece.len());
@@ -204,7 +206,7 @@ impl Exposure {
         })
     }
 
-    /// Copies all of `mem` to byte `to` of `owner`'s arena. False if that has no such bytes.
+    /// Copies all of `mem` to byte `to` of `owner`'s arena. False if the arena has no such bytes.
     pub fn write_arena(&self, owner: usize, to: u64, mem: UserMem) -> bool {
         self.each_piece(owner, to, mem.len(), |done, piece| {
             let from = mem.slice(done, piece.len());
@@ -213,7 +215,7 @@ impl Exposure {
         })
     }
 
-    /// Calls `f` with each mapped piece of `len` bytes of `owner`'s arena, and how many came before it.
+    /// Calls `f` with each mapped piece of `len` bytes of `owner`'s arena, and the number of bytes before that piece.
     pub fn each_piece(&self, owner: usize, from: u64, len: usize, mut f: impl FnMut(usize, SharedMem)) -> bool {
         let mut done = 0;
         while done < len {
@@ -226,7 +228,7 @@ impl Exposure {
         true
     }
 
-    /// The word-aligned window of `owner`'s arena in which a word of it lies, and where there.
+    /// Returns the word-aligned window of `owner`'s arena that holds the word at `at`, and the word's offset in it.
     pub fn word(&self, owner: usize, at: u64) -> Option<(Region, usize)> {
         Some((self.window(owner, at / WINDOW)?, (at % WINDOW) as usize))
     }

@@ -1,4 +1,4 @@
-//! Where everything lies in the device area of the job's segment.
+//! The layout of the device area of the job's segment.
 //!
 //! ```text
 //! registered: for each rank: a word for each of its registrations (`remote`)
@@ -11,16 +11,16 @@
 //!           lines of bits: who has written into a ring that it does not
 //!           a line of which one word is used: in which words of those some are set
 //! ```
-//! All of a lane lies together, so that nothing but its beginning says how many lanes there are, and what a user of the
-//! transport does in its lanes touches nobody else's. Sparse: room that nobody touches costs nothing. Nobody but
-//! `device` and `port` asks.
+//! All of a lane lies together, so that only the lane's offset depends on the number of lanes, and a user of the
+//! transport touches no memory of other users' lanes. The area is sparse: pages that are never touched cost nothing.
+//! Used by `device` and `port` alone.
 
 use crate::line::LINE;
 use crate::memory::RING;
 use crate::pool::{CHUNK, POOL_CHUNKS};
 use hawser_job::plan::{DEVICE_BYTES_PER_LANE, DEVICE_BYTES_PER_PAIR, DEVICE_BYTES_PER_RANK, LANES_MOST, MAX_LOCAL};
 
-/// Room of one pool; most of it is never touched where there are many ranks.
+/// Bytes of one pool; most of it is never touched where there are many ranks.
 const POOL: usize = CHUNK * POOL_CHUNKS;
 
 const PAGE: usize = 4096;
@@ -35,11 +35,11 @@ pub const WORD: usize = u64::BITS as usize;
 const _: () = assert!(MAX_LOCAL <= WORD * WORD);
 
 const _: () = assert!(RING + LINE <= DEVICE_BYTES_PER_PAIR && REGISTERED <= DEVICE_BYTES_PER_RANK);
-// What is not for each peer: the lines of bits, the overview, what is left of the last page.
+// The parts that do not depend on the number of peers: the lines of bits, the overview, the rest of the last page.
 const _: () = assert!(POOL + words_bytes(MAX_LOCAL) - MAX_LOCAL * LINE <= DEVICE_BYTES_PER_LANE);
 const _: () = assert!(words_bytes(1) <= 2 * PAGE);
 
-/// Registrations that a rank can have at a time: what a key has room to name. Eight pages, of which few are touched.
+/// Maximum registrations of a rank at a time: as many as a key can name. Eight pages, of which few are touched.
 pub const REGISTRATIONS: usize = 4096;
 const REGISTERED: usize = REGISTRATIONS * 8;
 
@@ -47,25 +47,25 @@ const fn words_bytes(ranks: usize) -> usize {
     (ranks * LINE + 2 * ranks.div_ceil(BITS) * LINE + LINE).next_multiple_of(PAGE)
 }
 
-/// Where the parts of one lane lie, on a host with rooms for `ranks` ranks.
+/// The offsets of the parts of one lane, on a host with local slots for `ranks` ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct LaneLayout {
     pub ranks: usize,
     rings: usize,
     pools: usize,
     words: usize,
-    /// Bytes of the words of one rank.
+    /// Bytes of one rank's words.
     words_bytes: usize,
 }
 
 impl LaneLayout {
-    /// The ring that `sender` writes and `receiver` reads.
+    /// Returns the offset of the ring that `sender` writes and `receiver` reads.
     pub fn ring(&self, receiver: usize, sender: usize) -> usize {
         debug_assert!(receiver < self.ranks && sender < self.ranks);
         self.rings + (receiver * self.ranks + sender) * RING
     }
 
-    /// The chunks that `sender` fills.
+    /// Returns the offset of the chunks that `sender` fills.
     #[inline(always)]
     pub fn pool(&self, sender: usize) -> usize {
         self.pools + sender * POOL
@@ -76,43 +76,46 @@ impl LaneLayout {
         self.words + rank * self.words_bytes
     }
 
-    /// How far `receiver` has read the ring from `sender`; written by `receiver`.
+    /// Returns the offset of the credit line, which holds how far `receiver` has read the ring from `sender`; written
+    /// by `receiver`.
     pub fn credit(&self, sender: usize, receiver: usize) -> usize {
         self.words(sender) + receiver * LINE
     }
 
-    /// The word of 64 bits, that with `sender` among them: whose rings `rank` looks at by itself.
+    /// Returns the offset of the 64-bit word that holds the watched bit of `sender`: set if `rank` polls that ring by
+    /// itself.
     #[inline(always)]
     pub fn watched(&self, rank: usize, sender: usize) -> usize {
         self.words(rank) + self.ranks * LINE + sender / 64 * 8
     }
 
-    /// The word of 64 bits, that with `sender` among them: who calls for the attention of `rank`.
+    /// Returns the offset of the 64-bit word that holds the calling bit of `sender`: set if it calls for the attention
+    /// of `rank`.
     #[inline(always)]
     pub fn calling(&self, rank: usize, sender: usize) -> usize {
         self.watched(rank, sender) + self.ranks.div_ceil(BITS) * LINE
     }
 
-    /// The word that says in which words of those somebody calls for the attention of `rank`.
+    /// Returns the offset of the overview: it has a bit for each word of calling bits of `rank` in which some are set.
     #[inline(always)]
     pub fn overview(&self, rank: usize) -> usize {
         self.calling(rank, 0) + self.ranks.div_ceil(BITS) * LINE
     }
 }
 
-/// The layout for a host with rooms for `ranks` ranks.
+/// The layout for a host with local slots for `ranks` ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     pub ranks: usize,
 }
 
 impl Layout {
-    /// Bytes of a lane.
+    /// Returns the bytes of a lane.
     const fn lane_bytes(&self) -> usize {
         self.ranks * (self.ranks * RING + POOL + words_bytes(self.ranks))
     }
 
-    /// Where everything of a lane lies.
+    /// Returns the offsets of all parts of a lane.
     pub fn lane(&self, lane: usize) -> LaneLayout {
         debug_assert!(lane <= LANES_MOST);
         let ranks = self.ranks;
@@ -121,7 +124,7 @@ impl Layout {
         LaneLayout { ranks, rings, pools, words: pools + ranks * POOL, words_bytes: words_bytes(ranks) }
     }
 
-    /// See `LaneLayout`, as for the next five.
+    /// See `LaneLayout`; so for the next five.
     pub fn ring(&self, receiver: usize, lane: usize, sender: usize) -> usize {
         self.lane(lane).ring(receiver, sender)
     }
@@ -146,8 +149,8 @@ impl Layout {
         self.lane(lane).overview(rank)
     }
 
-    /// All that a process in room `me` writes on a lane, and what others write there for it alone: where each part
-    /// begins, and its length. What it says of one peer stands in that peer's words.
+    /// Returns offset and length of every part that a process in local slot `me` writes on a lane, and that others
+    /// write there for it alone. Its entries about a peer lie in that peer's words.
     pub fn parts_of(self, me: usize, lane: usize) -> impl Iterator<Item = (usize, usize)> {
         let at = self.lane(lane);
         let others = (0..self.ranks).filter(move |&other| other != me);
@@ -155,13 +158,13 @@ impl Layout {
         own.into_iter().chain(others.flat_map(move |other| [(at.ring(other, me), RING), (at.credit(other, me), LINE)]))
     }
 
-    /// The word of a rank's registration `number`.
+    /// Returns the offset of the word of a rank's registration `number`.
     pub fn registered(&self, rank: usize, number: usize) -> usize {
         debug_assert!(rank < self.ranks && number < REGISTRATIONS);
         rank * REGISTERED + number * 8
     }
 
-    /// Bytes of an area with so many lanes.
+    /// Returns the bytes of an area with `lanes` lanes.
     pub fn bytes(&self, lanes: usize) -> usize {
         self.lane(lanes).rings
     }

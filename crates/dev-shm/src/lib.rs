@@ -1,13 +1,13 @@
-//! Floor 3: the shared-memory device, between the ranks of one host.
+//! Layer 3: the shared-memory device, between the ranks of one host.
 //!
-//! A packet is a line of 64 bytes in a ring of its ordered pair and lane, and more lines if it is short, or
-//! chunks of its sender's pool if it is long. Nothing is connected and nothing is passed: where a ring lies
-//! follows from (receiver, lane, sender). A port never waits for a peer but inside `Payload`, and there only
-//! while the peer is in the middle of writing a packet.
+//! A packet is one ring slot of 64 bytes in the ring of its ordered pair and lane, with further slots if it is short,
+//! or chunks of its sender's pool if it is long. There is no connection and no handshake: the place of a ring follows
+//! from (receiver, lane, sender). A port never waits for a peer except inside `Payload`, and there only while the peer
+//! is in the middle of writing a packet.
 //!
-//! The walk of a packet: `port` (room, choice of form) -> `ring` over `memory` (lines) or `pool` (chunks) ->
-//! `attention` and the doorbell of `job` -> the receiver's `port` -> `payload` -> the transport's delivery.
-//! Before it: `transport`, which sees only `device`'s contract. After it: `job` (whose segment this lies in).
+//! The route of a packet: `port` (space, choice of form) -> `ring` over `memory` (ring slots) or `pool` (chunks) ->
+//! `attention` and the doorbell of `job` -> the receiver's `port` -> `payload` -> the transport's delivery. Used by
+//! `transport`, which sees only the contract of `device`. Uses `job`, whose segment holds the device area.
 
 mod attention;
 mod copy;

@@ -1,4 +1,4 @@
-//! What stands in a line: 64 bytes, the first word last written.
+//! The format of a ring slot (a line): 64 bytes, of which the first word is written last.
 //!
 //! ```text
 //! first line of a packet:  word 0: generation 8 | kind 8 | aux 16 | length 16 | form 16
@@ -9,7 +9,7 @@
 //! further lines:           word 0: generation 8 | 0
 //!                          56 bytes of payload
 //! ```
-//! Nobody but `port` (writing) and `payload` (reading) looks inside.
+//! Used by `port` (writing) and `payload` (reading) alone.
 
 use hawser_device::{Header, PREFIX_MAX};
 
@@ -19,11 +19,11 @@ pub const LINE: usize = 64;
 pub const BODY: usize = LINE - 8;
 /// Payload of a packet's first line.
 pub const FRONT: usize = BODY - 8;
-/// Where the payload begins in the body of a first line.
+/// Offset of the payload in the body of a first line.
 pub const FRONT_AT: usize = 8;
-/// Where the chunk numbers stand in the body of a first line.
+/// Offset of the chunk numbers in the body of a first line.
 pub const CHUNKS_AT: usize = FRONT_AT + PREFIX_MAX;
-/// The most chunks of a packet: a byte each.
+/// Maximum chunks of a packet: a byte each.
 pub const CHUNKS: usize = BODY - CHUNKS_AT;
 
 const _: () = assert!(CHUNKS == 8);
@@ -31,18 +31,18 @@ const _: () = assert!(CHUNKS == 8);
 /// The form of a packet whose payload lies in chunks; the low bits are its prefix's length.
 const IN_CHUNKS: u64 = 1 << 63;
 const PREFIX_MASK: u64 = 0x3f;
-/// The chunks are the reader's own, filled with an answer (`loan`).
+/// Flag: the chunks are the reader's own, returned filled with a reply (`loan`).
 const HOME: u64 = 1 << 62;
 
 const _: () = assert!(PREFIX_MAX as u64 <= PREFIX_MASK);
 
-/// The first word of a packet's first line, but for the generation.
+/// Returns the first word of a packet's first line, without the generation.
 #[inline(always)]
 pub fn word_in_lines(header: &Header, len: usize) -> u64 {
     u64::from(header.kind) << 8 | u64::from(header.aux) << 16 | (len as u64) << 32
 }
 
-/// The same, of a packet with `len` bytes in chunks, the reader's if `home`, and `prefix` bytes in its line.
+/// Returns the same for a packet with `len` bytes in chunks, the reader's if `home`, and `prefix` bytes in its line.
 #[inline(always)]
 pub fn word_in_chunks(header: &Header, prefix: usize, len: usize, home: bool) -> u64 {
     word_in_lines(header, len) | IN_CHUNKS | if home { HOME } else { 0 } | (prefix as u64) << 48
@@ -53,7 +53,7 @@ pub fn is_home(word: u64) -> bool {
     word & HOME != 0
 }
 
-/// The second word.
+/// Returns the second word of a packet's first line.
 #[inline(always)]
 pub fn second_word(header: &Header) -> u64 {
     u64::from(header.a) | u64::from(header.b) << 32
@@ -69,26 +69,26 @@ pub fn is_in_chunks(word: u64) -> bool {
     word & IN_CHUNKS != 0
 }
 
-/// Bytes in lines, or bytes in chunks.
+/// Returns the bytes of payload, in lines or in chunks.
 #[inline(always)]
 pub fn len(word: u64) -> usize {
     (word >> 32) as u16 as usize
 }
 
-/// Bytes of prefix in the line of a packet in chunks. At most PREFIX_MAX, whatever the peer wrote.
+/// Returns the bytes of prefix in the line of a packet in chunks. At most PREFIX_MAX, whatever the peer wrote.
 #[inline(always)]
 pub fn prefix_len(word: u64) -> usize {
     ((word >> 48 & PREFIX_MASK) as usize).min(PREFIX_MAX)
 }
 
-/// Lines of a packet with `len` bytes in lines.
+/// Returns the lines of a packet with `len` bytes in lines.
 #[inline(always)]
 pub const fn lines_of(len: usize) -> u32 {
     // Divided by a constant: a multiplication.
     1 + len.saturating_sub(FRONT).div_ceil(BODY) as u32
 }
 
-/// Payload that fits into `lines` lines.
+/// Returns the payload that fits into `lines` lines.
 pub const fn fits_in(lines: u32) -> usize {
     FRONT + (lines as usize - 1) * BODY
 }

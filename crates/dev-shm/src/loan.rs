@@ -1,16 +1,16 @@
-//! Chunks on loan: a rank that has read a chunk of its peer's keeps it a while, to send its own answer in it.
+//! Retained chunks: a rank that has read a peer's chunk keeps it a while, to send its own reply in it.
 //!
-//! A line written by one core, read and then written by the other, and so back again, moves once a message; a line that
-//! one side always writes and the other always reads is moved and invalidated in turn: a small pool used that way
-//! measured 8.0 us for 64 KiB where one whose chunks go home with the answer took 2.2 (near cores). What is not
-//! wanted for an answer goes back by a bit for each chunk, turned over by the borrower, in the line that holds the
-//! ring's credit: one look of the lender's finds both.
+//! A cache line written by one core, read and then written by the other, and so on, moves once per message; a line that
+//! one side always writes and the other always reads is moved and invalidated in turn. A small pool used in that manner
+//! measured 8.0 us for 64 KiB where one whose chunks return with the reply took 2.2 us (near cores). A chunk that is
+//! not needed for a reply is returned by a bit, which the borrower flips, in the line that holds the ring's credit: the
+//! lender finds both with one load of that line.
 //!
-//! Long streams are another matter: what passes through in one direction is not to linger in two caches. Their packets'
-//! chunks go back at once (1 MiB between far cores: 89 us, kept for an answer 180).
+//! Long streams are different: data that pass in one direction must not linger in two caches. The chunks of their
+//! packets are returned at once (1 MiB between far cores: 89 us; retained for a reply, 180 us).
 //!
-//! A chunk is lent by the line that names it, and comes back once: by its bit, or named in a line of the borrower's.
-//! Before it: `port`. After it: nothing; `pool` is the lender's side.
+//! A chunk is lent by the line that names it, and is returned exactly once: by its bit, or named in a line of the
+//! borrower's. Used by `port`; `pool` is the lender's side.
 
 use crate::line::CHUNKS;
 use crate::pool::{Numbers, POOL_CHUNKS};
@@ -19,14 +19,14 @@ use std::collections::VecDeque;
 /// Words that hold a bit for each chunk of a pool.
 pub const WORDS: usize = POOL_CHUNKS / u64::BITS as usize;
 
-/// Chunks of the longest packet that is kept for an answer or sent as one: half of a long stream's.
+/// Maximum chunks of a packet that is retained for a reply or sent as one: half of a long stream's.
 pub const HOMEWARD: usize = CHUNKS / 2;
 
-/// The words in which a borrower gives back.
+/// The words of the bits by which a borrower returns chunks.
 pub trait Returns: Copy {
-    /// Acquire: pairs with `store`; what the borrower read of the chunk, it has read.
+    /// Loads a word. Acquire: pairs with `store`; the borrower's reads of the chunk happen before.
     fn load(self, word: usize) -> u64;
-    /// Release: pairs with `load`.
+    /// Stores a word. Release: pairs with `load`.
     fn store(self, word: usize, bits: u64);
 }
 
@@ -46,7 +46,7 @@ impl Bits {
         self.0[word] |= bit;
     }
 
-    /// Whether it was there.
+    /// Removes a number. Returns whether it was in the set.
     #[inline(always)]
     pub fn remove(&mut self, number: u8) -> bool {
         let (word, bit) = Bits::place(number);
@@ -55,7 +55,7 @@ impl Bits {
         was
     }
 
-    /// Removes those of `bits` in a word; which these were.
+    /// Removes those of `bits` in a word. Returns the numbers removed.
     #[inline]
     pub fn remove_in(&mut self, word: usize, bits: u64) -> impl Iterator<Item = u8> + use<> {
         let mut out = self.0[word] & bits;
@@ -68,13 +68,13 @@ impl Bits {
     }
 }
 
-/// What this rank has borrowed of one peer, oldest first.
+/// The chunks that this rank has borrowed from one peer, oldest first.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Borrower {
     kept: VecDeque<u8>,
-    /// How many it may keep.
+    /// Maximum number of chunks that it may keep.
     most: usize,
-    /// What stands in the words.
+    /// The current values of the words.
     returns: [u64; WORDS],
 }
 
@@ -83,7 +83,7 @@ impl Borrower {
         Borrower { kept: VecDeque::new(), most, returns: [0; WORDS] }
     }
 
-    /// These were read. Whether some went back: a lender that waits for them may sleep.
+    /// Keeps chunks that were read. Returns whether some were given back: a lender that waits for them may sleep.
     #[inline]
     pub fn keep(&mut self, numbers: &[u8], words: impl Returns) -> bool {
         let Borrower { kept, most, returns } = self;
@@ -94,7 +94,7 @@ impl Borrower {
         kept.extend(numbers);
         let too_many = kept.len() > *most;
         if too_many {
-            // Down to half of what it may keep, so that words are not written for every chunk.
+            // Give back down to half of the maximum, so that the words are not written for every chunk.
             give_back(returns, kept.drain(..kept.len() - *most / 2), words);
         }
         too_many
@@ -105,7 +105,7 @@ impl Borrower {
         count <= HOMEWARD && self.kept.len() >= count
     }
 
-    /// Takes `count` of them for an answer, if there are as many.
+    /// Takes `count` of them for a reply, if there are as many.
     #[inline]
     pub fn take(&mut self, count: usize) -> Option<Numbers> {
         if !self.has(count) {
@@ -119,7 +119,7 @@ impl Borrower {
     }
 }
 
-/// Turns the bits of `numbers` over, and writes the words that this changes.
+/// Flips the bits of `numbers`, and writes the words that this changes.
 fn give_back(returns: &mut [u64; WORDS], numbers: impl Iterator<Item = u8>, words: impl Returns) {
     let before = *returns;
     for number in numbers {
@@ -136,7 +136,7 @@ pub mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// Words of one thread.
+    /// Words of a single thread.
     #[derive(Default)]
     pub struct Words([Cell<u64>; WORDS]);
 

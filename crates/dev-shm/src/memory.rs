@@ -1,6 +1,6 @@
-//! Lines as they lie in the job's segment: raw shared memory behind `ring`'s trait.
+//! Ring slots in the job's segment: raw shared memory behind the trait of `ring`.
 //!
-//! The only file that turns offsets into lines. Whoever keeps a `Memory` keeps the segment mapped (`port` does).
+//! The only file that turns offsets into lines. The owner of a `Memory` must keep the segment mapped (`port` does).
 
 use crate::line::LINE;
 use crate::loan::{Returns, WORDS};
@@ -12,20 +12,20 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// Bytes of a ring.
 pub const RING: usize = LINE * LINES as usize;
 
-/// One ring: its lines, and its credit in the writer's page: a line with the count of lines read and the words of
-/// chunks given back.
+/// One ring: its lines, and its credit line in the writer's page, which holds the count of lines read and the words of
+/// returned chunks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     ring: *mut u8,
     credit: *const AtomicU32,
 }
 
-/// Where the words of returned chunks begin in the line of credit.
+/// Offset of the words of returned chunks in the credit line.
 const RETURNS_AT: usize = 8;
 
 const _: () = assert!(RETURNS_AT + WORDS * 8 <= LINE);
 
-/// Zeroes, of which no generation is one.
+/// Zeroes, which no generation equals.
 static SILENCE: [AtomicU64; RING / 8] = [const { AtomicU64::new(0) }; RING / 8];
 
 // SAFETY: two addresses in a mapping that outlives the port that owns this, or in SILENCE; all access is by the ring's
@@ -33,13 +33,13 @@ static SILENCE: [AtomicU64; RING / 8] = [const { AtomicU64::new(0) }; RING / 8];
 unsafe impl Send for Memory {}
 
 impl Memory {
-    /// The ring at `ring` and the line of credit at `credit` of `area`, which the caller keeps mapped.
+    /// Makes the ring at `ring` and the credit line at `credit` of `area`, which the caller keeps mapped.
     pub fn new(area: &Region, ring: usize, credit: usize) -> Memory {
         let credit = area.bytes(credit, LINE).as_ptr().cast();
         Memory { ring: area.bytes(ring, RING).as_ptr(), credit }
     }
 
-    /// A ring in which nobody writes, in the place of one that is not used.
+    /// Returns a ring that is never written, in place of one that is not used.
     pub fn silent() -> Memory {
         Memory { ring: SILENCE.as_ptr().cast_mut().cast(), credit: SILENCE.as_ptr().cast() }
     }

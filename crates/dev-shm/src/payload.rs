@@ -1,8 +1,8 @@
-//! A packet's payload where it lies: in lines that may still be arriving, or in its sender's chunks.
+//! A packet's payload in place: in ring slots that may still be arriving, or in its sender's chunks.
 //!
-//! Lines are copied as they come; only here does a port wait for a peer, and only for one that is in the middle
-//! of writing. Chunks are complete before their line is written. Whatever a peer wrote, nothing outside its ring
-//! and its pool is touched. Before it: `port`; after it: the transport's delivery.
+//! Nothing outside the peer's ring and pool is touched, whatever a peer wrote. Lines are copied as they arrive; this is
+//! the only place where a port waits for a peer, and only for one that is in the middle of writing. Chunks are complete
+//! before their line is written. Used by `port`; called by the transport's delivery.
 
 use crate::copy;
 use crate::life::Life;
@@ -14,10 +14,11 @@ use hawser_base::{Peer, SharedMem, UserMem};
 use hawser_device::Payload;
 use hawser_os::host;
 
-/// Turns to wait for a line with the core's pause: a microsecond or two, longer than a line takes to be written.
+/// Iterations of waiting for a line with the core's pause instruction: a microsecond or two, longer than a line takes
+/// to be written.
 const SPINS: u32 = 64;
 
-/// Payload in lines.
+/// Payload in ring slots.
 pub struct InLines<'a> {
     cursor: Cursor<Memory>,
     /// The next byte in the body of the cursor's line.
@@ -29,13 +30,13 @@ pub struct InLines<'a> {
 }
 
 impl<'a> InLines<'a> {
-    /// `cursor` stands on the packet's first line, which is there.
+    /// Makes the payload of a packet whose first line, which has arrived, is at `cursor`.
     #[inline(always)]
     pub fn new(cursor: Cursor<Memory>, len: usize, life: &'a Life, writer: Peer) -> InLines<'a> {
         InLines { cursor, at: FRONT_AT, left: len, life, writer }
     }
 
-    /// Makes the cursor's line one that holds the next byte. False if the writer died before it wrote it.
+    /// Makes the cursor's line one that holds the next byte. False if the writer ended before it wrote it.
     #[inline(always)]
     fn ready(&mut self) -> bool {
         if self.at < BODY {
@@ -60,7 +61,7 @@ impl<'a> InLines<'a> {
             }
         }
         loop {
-            // Asked before the line is looked at: what the writer wrote before its end is then seen.
+            // Load the end before the line: everything that the writer wrote before its end is then visible.
             let ended = self.life.has_ended(self.writer);
             if cursor.word().is_some() {
                 return true;
@@ -72,7 +73,7 @@ impl<'a> InLines<'a> {
         }
     }
 
-    /// Copies the front of the payload to `to`, which has room for `len` bytes: as many as there are.
+    /// Copies the front of the payload to `to`, which has space for `len` bytes. False if fewer are left.
     #[inline(always)]
     fn copy_out(&mut self, to: *mut u8, len: usize) -> bool {
         if len > self.left || (len > 0 && !self.ready()) {
@@ -138,16 +139,17 @@ impl Payload for InLines<'_> {
 /// Payload with its prefix in a line and the rest in chunks.
 pub struct InChunks<'a> {
     prefix: SharedMem<'a>,
-    /// Room for all chunk numbers that a byte can name.
+    /// A mapping that is long enough for every chunk number that a byte can name.
     pool: *mut u8,
     chunks: [u8; CHUNKS],
-    /// The next byte, counted from the first chunk's first.
+    /// Offset of the next byte, counted from the start of the first chunk.
     at: usize,
     end: usize,
 }
 
 impl<'a> InChunks<'a> {
-    /// `cursor` stands on the packet's line, whose first word is `word`; the pool that it names lies at `pool`.
+    /// Makes the payload of a packet whose line is at `cursor`; the line's first word is `word`, the pool that it names
+    /// lies at `pool`.
     ///
     /// # Safety
     /// POOL_CHUNKS chunks are mapped at `pool`, as long as the value is used.
@@ -167,13 +169,13 @@ impl<'a> InChunks<'a> {
         })
     }
 
-    /// The chunks of the packet, whose lengths were given by a peer.
+    /// Returns the chunk numbers of the packet, whose length was given by a peer.
     #[inline]
     pub fn numbers(&self) -> &[u8] {
         &self.chunks[..self.end.div_ceil(CHUNK)]
     }
 
-    /// The next piece of at most `max` bytes that lies in one place: chunks that follow each other are one.
+    /// Returns the next contiguous piece of at most `max` bytes: consecutive chunks are one piece.
     #[inline]
     fn piece(&mut self, max: usize) -> SharedMem<'_> {
         let left = (self.end - self.at).min(max);

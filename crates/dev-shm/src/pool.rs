@@ -1,11 +1,13 @@
-//! The chunks of one rank in one lane: who has them, and whose turn it is. Private to the sender, the lender of
-//! `loan`: chunks come back by a bit of the borrower's, or filled with its answer.
+//! The chunks of one rank in one lane: which peer holds them, and which are used next.
 //!
-//! Those that came home with an answer are used first, in their order: both sides have them in their caches, and the
-//! last to write was the peer. (The last one first made 256 KiB between far cores 15 % slower.) The others are used in
-//! turn, the one longest unused first: written again at once they would have to be taken back from the receiver's
-//! cache line by line, which measured four times as slow.
-//! All of a pool is touched in time, hence its size by the number of ranks. Before it: `port`.
+//! A pool is private to the sender, the lender in `loan`: chunks are returned by a bit that the borrower flips, or
+//! filled with its reply.
+//!
+//! Chunks that returned with a reply are used first, in their order: both sides have them in their caches, and the peer
+//! wrote them last. (Using the latest one first made 256 KiB between far cores 15 % slower.) The others are used in
+//! turn, the least recently used first: a chunk that is rewritten at once must be fetched back from the receiver's
+//! cache line by line, which measured four times as slow. All of a pool is touched in time, hence its size depends on
+//! the number of ranks. Used by `port`.
 
 use crate::line::CHUNKS;
 use crate::loan::{Bits, Returns, WORDS};
@@ -14,23 +16,24 @@ use hawser_base::paged::Paged;
 
 /// Bytes of a chunk: a page. Larger ones gained nothing and would be touched in part.
 pub const CHUNK: usize = 4096;
-/// Room for chunks in a pool: 1 MiB, from where on more measured no faster. Numbers are bytes.
+/// Maximum chunks of a pool: 1 MiB; more measured no faster. A chunk number is a byte.
 pub const POOL_CHUNKS: usize = 256;
 
 const _: () = assert!(POOL_CHUNKS == 1 << u8::BITS);
 
-/// Up to so many ranks have a pool of all chunks: a sender that goes around less than a MiB writes lines that its readers' caches
-/// still have, at a quarter of the speed (docs/measurements/2026-11-23-collectives.md). Eight ranks gained nothing.
+/// Maximum ranks of a host at which each has a pool of all chunks. A sender that cycles through less than a MiB writes
+/// lines that its readers' caches still hold, at a quarter of the speed (docs/measurements/2026-11-23-collectives.md).
+/// Eight ranks gained nothing.
 const FEW: usize = 4;
-/// Pages that a rank may touch of all pools and rings of one lane when it exchanges long messages with everybody, of more ranks:
-/// 2.5 of the 4 MiB that a rank may touch of everything shared in a job of 64.
+/// Pages of all pools and rings of one lane that a rank may touch when more ranks exchange long messages with one
+/// another: 2.5 of the 4 MiB that a rank may touch of all shared memory in a job of 64.
 const PAGES: usize = 640;
-/// Of these for each peer: two rings, and shares of the pages of words.
+/// Pages of those for each peer: two rings, and shares of the pages of words.
 const PAGES_PER_PEER: usize = 6;
-/// What a sender needs for chunks to be worth anything: two packets on their way to two peers.
+/// Minimum chunks of a pool for chunks to be of use: two packets in flight to two peers.
 const LEAST: usize = 4;
 
-/// Chunks of each pool on a host with `ranks` ranks.
+/// Returns the chunks of each pool on a host with `ranks` ranks.
 pub const fn chunks(ranks: usize) -> usize {
     let fit = (PAGES / ranks).saturating_sub(PAGES_PER_PEER);
     if fit > POOL_CHUNKS || ranks <= FEW {
@@ -42,13 +45,13 @@ pub const fn chunks(ranks: usize) -> usize {
     }
 }
 
-/// Chunks that every peer can have whatever the others hold.
+/// Returns the chunks that every peer can have whatever the others hold.
 const fn guaranteed(ranks: usize) -> usize {
     let peers = if ranks > 1 { ranks - 1 } else { 1 };
     chunks(ranks) / peers
 }
 
-/// The longest piece of a stream, in chunks: a peer can have it and a chunk for what goes before it.
+/// Returns the longest piece of a stream, in chunks: a peer can have it and a chunk for the packet before it.
 pub const fn piece_chunks(ranks: usize) -> usize {
     let most = guaranteed(ranks).saturating_sub(1);
     let most = if most > CHUNKS { CHUNKS } else { most };
@@ -57,8 +60,8 @@ pub const fn piece_chunks(ranks: usize) -> usize {
 
 const _: () = assert!(chunks(2) == POOL_CHUNKS && piece_chunks(8) == CHUNKS && chunks(64) == LEAST);
 
-/// Chunks that a borrower may keep for its answer: never what the lender needs to go on sending, and not more than half
-/// of what it can count on, or bursts in one direction would run out of room.
+/// Returns the maximum chunks that a borrower may keep for its reply: never those that the lender needs to continue
+/// sending, and not more than half of its guaranteed share, or bursts in one direction would run out of chunks.
 pub const fn keep(ranks: usize) -> usize {
     let spare = guaranteed(ranks).saturating_sub(piece_chunks(ranks));
     let half = guaranteed(ranks) / 2;
@@ -70,11 +73,11 @@ const _: () = assert!(keep(2) == 128 && keep(64) == 0);
 /// Chunk numbers of one packet, a byte each, in the order of its payload.
 pub type Numbers = [u8; CHUNKS];
 
-/// How many of the `count` chunks of a packet lie in one place from the `first` on: those with numbers in a row.
+/// Returns how many of the `count` chunks of a packet are contiguous from `first` on: those with consecutive numbers.
 #[inline(always)]
 pub fn run(numbers: &Numbers, first: usize, count: usize) -> usize {
-    // All at once: each byte against the first one plus its distance. Behind the last chunk of a pool none follows, but
-    // a byte goes around.
+    // All in one comparison: each byte against the first one plus its distance. The last chunk of a pool has no
+    // successor, but a byte wraps around.
     const EACH: u64 = u64::from_le_bytes([1; CHUNKS]);
     const DISTANCES: u64 = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7]);
     let number = u64::from(numbers[first]);
@@ -83,19 +86,19 @@ pub fn run(numbers: &Numbers, first: usize, count: usize) -> usize {
     (unlike.trailing_zeros() as usize / 8).min(count - first).min(POOL_CHUNKS - number as usize)
 }
 
-/// What one peer holds.
+/// The chunks that one peer holds.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct Held {
     chunks: Bits,
     count: usize,
-    /// The bits by which it gives back, as last seen.
+    /// The bits by which the peer gives back, as last read.
     returns: [u64; WORDS],
-    /// It stands among the holders.
+    /// Whether the peer is in the list of holders.
     is_listed: bool,
 }
 
-/// Free chunks in the order in which they will be used. No chunk is in two places, so that a row has room for all; its
-/// places go around as bytes do.
+/// Free chunks in the order in which they will be used. No chunk is in two places, so that the queue has room for all;
+/// its positions wrap as bytes do.
 struct Row {
     numbers: [u8; POOL_CHUNKS],
     first: u8,
@@ -103,7 +106,7 @@ struct Row {
 }
 
 impl Row {
-    /// Of the chunks below `count`.
+    /// Makes a queue of the chunks below `count`.
     fn below(count: usize) -> Row {
         Row { numbers: std::array::from_fn(|place| place as u8), first: 0, len: count as u16 }
     }
@@ -120,7 +123,7 @@ impl Row {
         self.len += 1;
     }
 
-    /// Takes as many as `into` has room for; there are as many.
+    /// Takes as many as `into` has room for. The caller has checked that there are as many.
     #[inline(always)]
     fn take(&mut self, into: &mut [u8]) {
         debug_assert!(into.len() <= self.len());
@@ -133,18 +136,18 @@ impl Row {
 }
 
 pub struct Pool {
-    /// Those that came home, the first of them first.
+    /// Free chunks that returned with a reply, in the order of their return.
     home: Row,
-    /// The other free ones, the one longest unused first.
+    /// The other free chunks, the least recently used first.
     free: Row,
     held: Paged<Held>,
-    /// Peers that hold chunks, and some that held some.
+    /// Peers that hold chunks, and some that held some before.
     holders: Vec<Peer>,
     /// Chunks that a peer may have whatever the others hold.
     guaranteed: usize,
-    /// The most that one peer may hold where nothing can be guaranteed.
+    /// The maximum that one peer may hold where nothing can be guaranteed.
     most: usize,
-    /// What is owed to peers that hold less than guaranteed.
+    /// Chunks reserved for peers that hold less than guaranteed.
     owed: usize,
 }
 
@@ -170,7 +173,8 @@ impl Pool {
         self.home.len() + self.free.len()
     }
 
-    /// Whether `peer` may have `count` more: what it is owed, or of what is owed to nobody.
+    /// Returns whether `peer` may have `count` more: within its guaranteed share, or of those that are reserved for no
+    /// peer.
     #[inline]
     pub fn may_take(&self, peer: Peer, count: usize) -> bool {
         let held = self.held[peer].count;
@@ -179,7 +183,7 @@ impl Pool {
         fair && count <= self.free()
     }
 
-    /// Whether the next `count` chunks came home with an answer.
+    /// Returns whether the next `count` chunks returned with a reply.
     #[inline(always)]
     pub fn is_warm(&self, count: usize) -> bool {
         self.home.len() >= count
@@ -205,7 +209,7 @@ impl Pool {
         numbers
     }
 
-    /// Takes back what `peer` has given back.
+    /// Takes back the chunks that `peer` has given back.
     #[inline]
     pub fn reclaim(&mut self, peer: Peer, returns: impl Returns) {
         self.owed -= self.owed_to(peer);
@@ -221,7 +225,8 @@ impl Pool {
         self.owed += self.owed_to(peer);
     }
 
-    /// `peer` has sent its answer in these chunks, and it has been read. Those that it did not have are ignored.
+    /// Takes back chunks in which `peer` has sent its reply, once that is read. Chunks that it did not have are
+    /// ignored.
     #[inline]
     pub fn come_home(&mut self, peer: Peer, numbers: &[u8]) {
         self.owed -= self.owed_to(peer);
@@ -235,7 +240,7 @@ impl Pool {
         self.owed += self.owed_to(peer);
     }
 
-    /// Takes back everything from a peer that is gone.
+    /// Takes back everything from a peer that has ended.
     pub fn reclaim_all(&mut self, peer: Peer) {
         self.owed -= self.owed_to(peer);
         if let Some(held) = self.held.get_mut(peer) {
@@ -245,11 +250,11 @@ impl Pool {
         }
         self.held.give_back(peer);
         self.holders.retain(|&holder| holder != peer);
-        // To it or to who gets its room next.
+        // The guaranteed share is owed to it again, or to the next process of its local slot.
         self.owed += self.owed_to(peer);
     }
 
-    /// The peers that hold chunks: never more than there are chunks.
+    /// Returns the peers that hold chunks: never more than there are chunks.
     pub fn holders(&mut self) -> Vec<Peer> {
         let held = &mut self.held;
         self.holders.retain(|&peer| {
@@ -312,7 +317,7 @@ mod tests {
         pool.come_home(Peer(1), &[4]);
         pool.come_home(Peer(1), &[1, 0]);
         assert_eq!(pool.take(Peer(1), 3)[..3], [4, 1, 0], "in the order in which they came");
-        // A scribble frees what the peer has, and nothing twice.
+        // Arbitrary words free the chunks that the peer holds, and nothing twice.
         words.scribble();
         pool.reclaim(Peer(1), &words);
         pool.reclaim(Peer(1), &words);

@@ -1,8 +1,9 @@
-//! One lane's end of the device: what to send in which form, what has come, who is gone.
+//! The port of one lane: it chooses the form of each packet to send, delivers what has arrived, and reports peers that
+//! have ended.
 //!
-//! Used under its lane's lock alone. A refused packet leaves nothing behind: room for all of it is found before its
-//! first line is written. A peer has an `End` from its first use until it is lost.
-//! Before it: `transport`; after it: `end`, `ring`, `pool`, `payload`, `attention`.
+//! A port is used under its lane's lock alone. A refused packet leaves nothing behind: space for all of it is found
+//! before its first line is written. A peer has an `End` from its first use until it is lost. Used by `transport`; uses
+//! `end`, `ring`, `pool`, `payload` and `attention`.
 
 mod end;
 mod incoming;
@@ -28,14 +29,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::fence;
 
-/// Payload that goes in lines as a rule. From here on a chunk is faster (measured between 768 and 1024).
+/// Payload, in bytes, up to which lines are the rule. Beyond it a chunk is faster (measured between 768 and 1024).
 pub const SHORT: usize = line::fits_in(14);
 
-/// Lines that may be unread in a ring: control may use all, payload leaves some.
+/// Lines that may be unread in a ring: control packets may use all, payload leaves some.
 const CONTROL_LIMIT: u32 = LINES;
 const PAYLOAD_LIMIT: u32 = LINES - 16;
 
-/// The most lines of a packet: as many as there is room for once the peer has read everything, told or not.
+/// The most lines of a packet: as many as fit once the peer has read everything, whether it has published that or not.
 const MOST_LINES: u32 = PAYLOAD_LIMIT - lazy::<Memory>();
 
 /// Payload that can go in lines, if there is no chunk: a peer's share of a pool is never less than its ring.
@@ -43,18 +44,18 @@ pub const LONGEST_IN_LINES: usize = line::fits_in(MOST_LINES);
 
 const _: () = assert!(SHORT <= LONGEST_IN_LINES && CHUNK + PREFIX_MAX <= LONGEST_IN_LINES);
 
-/// Chunks of a packet of `total` bytes, prefix included: what is more than whole chunks, but not much, goes into
-/// the line beside the prefix.
+/// Returns the chunks of a packet of `total` bytes, prefix included: a small rest beyond whole chunks goes into the
+/// line beside the prefix.
 #[inline(always)]
 fn chunks_of(total: usize) -> usize {
     if total >= CHUNK && total % CHUNK <= PREFIX_MAX { total / CHUNK } else { total.div_ceil(CHUNK) }
 }
 
-/// Packets from here on may be written past the caches. Shorter ones gained nothing: to wait until the stores are
-/// out costs as much as each saves.
+/// Packets of this length or more may be written past the caches. Shorter ones gained nothing: waiting for the stores
+/// to drain costs as much as each saves.
 const LONG: usize = 2 * CHUNK;
 
-/// Packets of one peer that a poll delivers at most before it looks at the next.
+/// Maximum packets of one peer that a poll delivers before it looks at the next peer.
 const BURST: usize = 16;
 
 /// The port of one lane.
@@ -62,13 +63,13 @@ pub struct ShmPort {
     ends: Paged<End>,
     seat: Seat,
     pool: Pool,
-    /// Chunks of each peer's pool that are kept for an answer.
+    /// Chunks of each peer's pool that are retained for a reply.
     borrowed: Paged<Borrower>,
     attention: Attention,
     life: Life,
     /// Peers that have ended and are not yet reported.
     gone: Vec<Peer>,
-    /// Where packed payload is put together that goes in lines.
+    /// Buffer for packed payload that goes in lines.
     scratch: Vec<u8>,
     remote: Arc<Remote>,
 }
@@ -89,23 +90,23 @@ impl ShmPort {
         }
     }
 
-    /// The number of a peer of this host on whose memory something can be done.
+    /// Returns the local number of a peer of this host whose memory can be used.
     fn owner(&self, peer: Peer) -> Result<usize, Fault> {
         let owner = self.life.local(peer).filter(|_| !self.life.has_ended(peer));
         owner.ok_or(Fault::Lost)
     }
 
-    /// The end of a peer, which is opened by its first use; none of one that is lost.
+    /// Returns the end of a peer, opened by its first use; none if the peer is lost.
     #[inline]
     fn open(&mut self, peer: Peer) -> Option<&mut End> {
-        // Others can still write where one did that is lost, and nobody looks there again.
+        // The local slot of a lost peer can still be written by others, and nobody polls it again.
         if self.ends[peer].state == State::Unused && self.life.is_known_ended(peer) {
             return None;
         }
         self.open_any(peer)
     }
 
-    /// The same of one that has just ended, too.
+    /// Returns the same, also of a peer that has just ended.
     fn open_any(&mut self, peer: Peer) -> Option<&mut End> {
         if self.ends[peer].state == State::Unused {
             let local = self.life.local(peer).filter(|&local| local != self.seat.me)?;
@@ -114,13 +115,13 @@ impl ShmPort {
         self.ends.get_mut(peer)
     }
 
-    /// The end of a peer for which there is room.
+    /// Returns the end of a peer that `open` has opened.
     #[inline(always)]
     fn end(&mut self, peer: Peer) -> &mut End {
         self.ends.get_mut(peer).expect("it was opened")
     }
 
-    /// Whether there is room in the peer's ring by what is known; to a peer that was never used there is none.
+    /// Returns whether the peer's ring has space, by the last known credit; for a peer that was never used it has none.
     #[inline(always)]
     fn has_lines(&mut self, to: Peer, lines: u32, limit: u32) -> bool {
         self.ends.get_mut(to).is_some_and(|end| end.tx.has_room(lines, limit))
@@ -149,7 +150,7 @@ impl ShmPort {
         let from = from.as_ptr();
         let front = len.min(FRONT - prefix.len());
         let mut packet = end.tx.packet();
-        // SAFETY: `from` has `len` bytes (its maker vouches) of which `at` are done; a body has BODY bytes and the
+        // SAFETY: `from` has `len` bytes (its maker vouches) of which `at` are copied; a body has BODY bytes and the
         // prefix and front fit behind its second word.
         unsafe {
             packet.put(line::word_in_lines(header, total), |body| {
@@ -171,13 +172,13 @@ impl ShmPort {
         Ok(())
     }
 
-    /// Whether there is room for so many lines of payload, after looking how far the peer has read.
+    /// Finds space for `lines` lines of payload, reading the peer's credit if necessary.
     #[inline]
     fn find_lines(&mut self, to: Peer, lines: u32) -> Result<(), Refusal> {
         if self.has_lines(to, lines, PAYLOAD_LIMIT) { Ok(()) } else { self.make_room(to, lines, PAYLOAD_LIMIT) }
     }
 
-    /// Looks whether the peer has read enough meanwhile.
+    /// Reads the peer's credit again, in case it has read enough meanwhile.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, to: Peer, lines: u32, limit: u32) -> Result<(), Refusal> {
@@ -186,7 +187,7 @@ impl ShmPort {
         if end.tx.has_room(lines, limit) { Ok(()) } else { Err(Refusal::Full) }
     }
 
-    /// Whether `count` chunks can be had for `to`, after looking who has given back what.
+    /// Returns whether `count` chunks can be had for `to`, after collecting those that were given back.
     #[inline]
     fn find_chunks(&mut self, to: Peer, count: usize) -> bool {
         self.borrowed[to].has(count) || self.pool.may_take(to, count) || self.collect_chunks(to, count)
@@ -195,23 +196,24 @@ impl ShmPort {
     #[cold]
     #[inline(never)]
     fn collect_chunks(&mut self, to: Peer, count: usize) -> bool {
-        // In a long stream this is every packet's way, and the peer itself has given back: no list is made for it.
+        // In a long stream every packet comes here, and the peer itself has given back: no list is made for it.
         if self.reclaim_for(to, count, to) {
             return true;
         }
         self.pool.holders().into_iter().any(|peer| self.reclaim_for(to, count, peer))
     }
 
-    /// Takes back what `from` has given back. Whether that makes `count` chunks for `to`.
+    /// Takes back the chunks that `from` has given back. Returns whether `count` are then available for `to`.
     fn reclaim_for(&mut self, to: Peer, count: usize, from: Peer) -> bool {
         let words = self.end(from).tx.lines();
         self.pool.reclaim(from, words);
         self.pool.may_take(to, count)
     }
 
-    /// How to fill chunks for a packet of `len` bytes to the peer: past the caches if they are far and will come back
-    /// by their bits. What goes home or came home from there is best found in a cache by both, near or far.
-    /// To be asked before chunks are looked for: that fetches the line whose way is timed here.
+    /// Returns the copy function that fills chunks for a packet of `len` bytes to the peer: past the caches if the peer
+    /// is far and the chunks will come back by their bits. Chunks that return with a reply, either way, are best in a
+    /// cache for both sides, near or far. Call it before looking for chunks: that fetches the line whose load is timed
+    /// here.
     #[inline]
     fn copy_for(&mut self, to: Peer, len: usize, count: usize) -> unsafe fn(*mut u8, *const u8, usize) {
         if len < LONG || self.borrowed[to].has(count) || (count <= HOMEWARD && self.pool.is_warm(count)) {
@@ -225,7 +227,7 @@ impl ShmPort {
     }
 
     /// Writes a packet with `len` bytes into chunks, filled front to back by `fill`, and its prefix into a line. The
-    /// chunks are the peer's where we have some of its, else ours.
+    /// chunks are the peer's if we retain some of its, otherwise ours.
     fn put_chunks(
         &mut self,
         to: Peer,
@@ -268,7 +270,7 @@ impl ShmPort {
         Ok(())
     }
 
-    /// Packs into private memory first what goes in lines.
+    /// Packs payload that goes in lines into private memory first.
     fn pack_in_lines(
         &mut self,
         to: Peer,
@@ -304,8 +306,8 @@ impl Port for ShmPort {
                     Source::Mem(mem) => {
                         let mut at = 0;
                         self.put_chunks(to, &header, prefix, len, &mut |piece| {
-                            // SAFETY: `put_chunks` asks for `len` bytes in all, which `mem` has; pools and user
-                            // buffers do not overlap.
+                            // SAFETY: `put_chunks` requests `len` bytes in all, which `mem` has; pools and user buffers
+                            // do not overlap.
                             unsafe { copy(piece.as_ptr(), mem.as_ptr().add(at), piece.len()) };
                             at += piece.len();
                         })
@@ -331,7 +333,7 @@ impl Port for ShmPort {
         self.put_lines::<false>(to, &header, &[], bytes, PAYLOAD_LIMIT)
     }
 
-    /// Nobody else uses this port's rings and pools, so that room that there is stays.
+    /// Reserves by looking: nobody else uses this port's rings and pools, so that space that was found stays.
     fn reserve(&mut self, to: Peer, len: usize) -> bool {
         if len <= SHORT {
             return self.find_lines(to, line::lines_of(len)).is_ok();
@@ -397,7 +399,7 @@ impl Port for ShmPort {
         self.remote.atomic(self.owner(to)?, key, at, atomic).map(Taken::Done)
     }
 
-    /// All has ended in its call.
+    /// Returns at once, because every operation has ended in its call.
     fn flush(&mut self, _: Peer, _: Ticket) -> Result<Taken, Fault> {
         fence(SeqCst);
         Ok(Taken::Done(0))

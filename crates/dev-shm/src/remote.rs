@@ -1,12 +1,12 @@
-//! Operations on registered memory of the host's ranks, each of which ends in its call: by one copy or one instruction
-//! in the owner's arena, by process_vm_readv and process_vm_writev in private memory where the host lets ranks do that.
+//! Operations on registered memory of the host's ranks. Each completes within its call: by one copy or one instruction
+//! in the owner's arena, by process_vm_readv and process_vm_writev in private memory where the host permits it.
 //!
-//! Private memory has no atomics (docs/adr/0052-remote-operations.md). A key that comes out of a message is checked: at
-//! worst it names other bytes of the job. Whether its registration is kept stands in a word that its owner shares:
+//! Private memory has no atomics (docs/adr/0052-remote-operations.md). A key from a message is checked: at worst it
+//! names other bytes of the job. A shared word of its owner's holds whether the registration still exists:
 //! ```text
 //! the number of the registration among those of its place, 63 bits | kept, 1 bit
 //! ```
-//! Before it: `device` and `port`; after it: `exposure`, `layout`, `os::process_vm`.
+//! Used by `device` and `port`; uses `exposure`, `layout` and `os::process_vm`.
 
 use crate::exposure::Exposure;
 use crate::layout::{Layout, REGISTRATIONS};
@@ -20,14 +20,14 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Of memory in an arena.
+/// Capabilities of memory in an arena.
 pub const CAPABILITIES: Capabilities = Capabilities::OF_MAPPED_MEMORY;
 
-/// Of private memory.
+/// Capabilities of private memory.
 const OF_PRIVATE: Capabilities = Capabilities { atomics_4: Atomics::NONE, atomics_8: Atomics::NONE, ..CAPABILITIES };
 
-/// Bytes that are packed at a time before they are copied to private memory: what a core's nearest cache holds of them
-/// while it is read again (half of 32 KiB).
+/// Bytes that are packed at a time before they are copied to private memory: as many as stay in a core's first-level
+/// cache until they are read again (half of 32 KiB).
 const PACKED: usize = 16 << 10;
 
 /// A key's first word: where the memory lies (8 bits), the place of its registration (12), its owner (12), and the low
@@ -41,7 +41,7 @@ struct Name {
     number: u32,
 }
 
-/// Where registered memory lies. Other kinds of keys have 1 and 2 (`exposure`).
+/// The kind of registered memory. Other keys have kinds 1 and 2 (`exposure`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Memory {
     Arena = 3,
@@ -70,15 +70,15 @@ impl Name {
     }
 }
 
-/// Places of our own that are free, each behind those that were given back before it.
+/// Our own free registration places, in the order in which they were given back.
 #[derive(Default)]
 struct Places {
     free: Vec<usize>,
-    /// So many have ever been used.
+    /// The number of places that have ever been used.
     used: usize,
 }
 
-/// See the module.
+/// The registered memory of a host, as the module describes it.
 pub struct Remote {
     area: Region,
     layout: Layout,
@@ -108,19 +108,19 @@ impl Drop for Life {
 }
 
 impl Remote {
-    /// For local rank `me`.
+    /// Makes the operations of local rank `me`.
     pub fn new(segment: &Segment, me: usize, exposure: Arc<Exposure>) -> Remote {
         let layout = Layout { ranks: segment.rooms() };
         let area = segment.device_area();
         Remote { area, layout, me, segment: segment.clone(), exposure, places: Mutex::default() }
     }
 
-    /// Ends the registrations that another process has left in room `me` of the host. Their numbers stay used, so that
-    /// no key of that process names memory of the next one.
+    /// Ends the registrations that an earlier process has left in local slot `me` of the host. Their numbers stay used,
+    /// so that no key of that process names memory of the next one.
     pub fn clean(segment: &Segment, me: usize) {
         let (area, layout) = (segment.device_area(), Layout { ranks: segment.rooms() });
         let words = (0..REGISTRATIONS).map(|place| area.u64(layout.registered(me, place)));
-        // Places are used in order: behind one that never was, none was.
+        // Places are used in order: all places behind an unused one are unused.
         words.take_while(|word| word.load(Acquire) != 0).for_each(|word| _ = word.fetch_and(!1, Release));
     }
 
@@ -159,7 +159,7 @@ impl Remote {
         Some(place)
     }
 
-    /// That the registration of a key of local rank `owner` is kept.
+    /// Checks that the registration of a key of local rank `owner` still exists.
     fn find(&self, owner: usize, key: &RemoteKey) -> Result<Name, Fault> {
         let name = Name::of(key.0[0]).filter(|name| name.owner == owner).ok_or(Fault::Stale)?;
         // Pairs with the Release in `register` and in the drop of `Life`.
@@ -168,7 +168,7 @@ impl Remote {
         if is_kept { Ok(name) } else { Err(Fault::Stale) }
     }
 
-    /// Where byte `at` of what the key names lies, and in which memory, if it has `len` bytes from there on.
+    /// Returns the memory, and the offset or address in it, of byte `at` of what the key names, if `len` bytes follow.
     fn place(&self, owner: usize, key: &RemoteKey, at: u64, len: usize) -> Result<(Memory, u64), Fault> {
         let name = self.find(owner, key)?;
         within(at, len, key.0[2])?;
@@ -176,7 +176,7 @@ impl Remote {
         Ok((name.memory, place))
     }
 
-    /// Copies all of `source` to byte `at` of what the key of local rank `owner` names.
+    /// Copies all of `source` to byte `at` of the memory that the key of local rank `owner` names.
     pub fn write(&self, owner: usize, key: &RemoteKey, at: u64, source: Bytes<'_>) -> Result<(), Fault> {
         match (self.place(owner, key, at, source.len())?, source) {
             ((Memory::Arena, to), Bytes::Lent(mem)) => in_arena(self.exposure.write_arena(owner, to, mem)),
@@ -196,7 +196,7 @@ impl Remote {
         }
     }
 
-    /// Copies to all of `into` from byte `at` of what the key of local rank `owner` names.
+    /// Copies to all of `into` from byte `at` of the memory that the key of local rank `owner` names.
     pub fn read(&self, owner: usize, key: &RemoteKey, at: u64, into: UserMem) -> Result<(), Fault> {
         match self.place(owner, key, at, into.len())? {
             (Memory::Arena, from) => in_arena(self.exposure.read_arena(owner, from, into))?,
@@ -204,11 +204,12 @@ impl Remote {
                 process_vm::read(self.segment.rank(owner).pid(), from, into).map_err(|error| fault(&error))?;
             }
         }
-        // What was read may have been somebody else's by then.
+        // Check again: the memory may have been reused before it was read.
         self.find(owner, key).map(|_| ())
     }
 
-    /// Carries `atomic` out on the word at byte `at` of what the key of local rank `owner` names. What was found.
+    /// Executes `atomic` on the word at byte `at` of the memory that the key of local rank `owner` names. Returns its
+    /// old value.
     pub fn atomic(&self, owner: usize, key: &RemoteKey, at: u64, atomic: Atomic) -> Result<u64, Fault> {
         let (memory, place) = self.place(owner, key, at, atomic.width.bytes())?;
         if memory == Memory::Private || !place.is_multiple_of(atomic.width.bytes() as u64) {
@@ -226,7 +227,7 @@ impl Remote {
     }
 }
 
-/// What cannot be mapped is in no arena.
+/// Converts the result of a copy in an arena: memory that cannot be mapped is in no arena.
 fn in_arena(is_done: bool) -> Result<(), Fault> {
     if is_done { Ok(()) } else { Err(Fault::Stale) }
 }
@@ -235,7 +236,8 @@ const EPERM: i32 = 1;
 const ESRCH: i32 = 3;
 const ENOSYS: i32 = 38;
 
-/// There is no such process; the system, or a sandbox, has forbidden it meanwhile; all else, nothing is mapped there.
+/// Converts an error: the process does not exist; the system, or a sandbox, has forbidden the call meanwhile; otherwise
+/// nothing is mapped at the address.
 fn fault(error: &io::Error) -> Fault {
     match error.raw_os_error() {
         Some(ESRCH) => Fault::Lost,

@@ -1,4 +1,4 @@
-//! The shared-memory device under the suite of every device; threads stand for processes.
+//! The shared-memory device under the conformance suite of every device; threads stand in for processes.
 
 use hawser_base::{Lane, Peer, UserMem};
 use hawser_dev_shm::ShmDevice;
@@ -39,7 +39,7 @@ fn ranks_among_sixty_four_keep_the_promises_of_a_wire() {
 #[test]
 fn many_send_to_one() {
     conformance::many_to_one(&net(64), 300);
-    // Where callers have several words, and an overview.
+    // With this many ranks the calling bits need several words, and an overview.
     conformance::many_to_one(&net(140), 60);
     conformance::many_to_one(&net(3), 20_000);
 }
@@ -71,7 +71,7 @@ fn a_death_is_reported_once_and_after_the_last_packet() {
     conformance::a_peer_that_nobody_spoke_to_dies(|| net(3));
 }
 
-/// Each rank's memory is of its arena.
+/// Makes a net in which each rank's memory lies in its arena.
 fn arenas(ranks: usize) -> (Net, Memory) {
     let segment = segment(ranks, Facts::default());
     let net = net_of(&segment);
@@ -88,14 +88,14 @@ fn arenas(ranks: usize) -> (Net, Memory) {
     (net, Box::new(memory))
 }
 
-/// Each rank's memory is private, and may be reached by all.
+/// Makes a net in which each rank's memory is private, and may be reached by all.
 fn private(ranks: usize) -> (Net, Memory) {
     let segment = segment(ranks, Facts { process_vm: ProcessVm::Allowed, ..Facts::default() });
     (0..ranks).for_each(|rank| segment.rank(rank).set_pid(host::pid()));
     (net_of(&segment), Box::new(|_, len| conformance::words(len)))
 }
 
-/// Whether a sandbox lets this process copy by process_vm_readv, from itself.
+/// Returns whether a sandbox lets this process copy from itself by process_vm_readv.
 fn copies_private() -> bool {
     let (from, into) = (conformance::words(8), conformance::words(8));
     let copies = process_vm::read(host::pid(), from.as_ptr().addr() as u64, into).is_ok();
@@ -154,7 +154,7 @@ fn a_key_of_one_process_names_nothing_of_the_next_in_its_room() {
     let mut port = ShmDevice::new(segment.clone(), 0).port(Lane(0));
     let ticket = Ticket { protocol: Protocol::MESSAGES, number: 0 };
     let mut read = |key: &RemoteKey| port.read(Peer(1), key, 0, conformance::words(8), ticket);
-    // It dies without a drop.
+    // The process ends without dropping its registration.
     let old = live().register(mem).unwrap();
     let key = old.key();
     std::mem::forget(old);

@@ -1,11 +1,12 @@
-//! Packets that nobody waits for are left in their ring by a poll that has delivered others, and come with the next.
+//! A poll that has delivered packets leaves those that the delivery does not expect in their ring; the next poll
+//! delivers them.
 
 use hawser_base::{Lane, Peer, UserMem};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Delivery, Device, Header, Payload, Source};
 use hawser_job::{Facts, Segment, Spec};
 
-/// Takes everything, and says so of as many packets as it waits for.
+/// A delivery that takes everything, and expects `wanted` packets.
 struct Waits {
     wanted: usize,
     got: Vec<u32>,
@@ -33,7 +34,7 @@ fn a_poll_ends_with_the_packet_that_was_waited_for() {
     let [mut sender, mut receiver] = [0, 1].map(|me| ShmDevice::new(segment.clone(), me).port(Lane(0)));
     let mut bytes = [7; 5000];
     let mem = UserMem::of_slice(&mut bytes);
-    // The first in chunks, so that it is followed by a look ahead; the rest in lines.
+    // The first packet goes in chunks, so that a look ahead follows; the rest in lines.
     for (a, len) in [(1, 5000), (2, 8), (3, 8), (4, 8)] {
         sender.send(Peer(1), Header { a, ..Header::default() }, &[], Source::Mem(mem.slice(0, len))).unwrap();
     }

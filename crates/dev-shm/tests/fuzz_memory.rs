@@ -1,12 +1,12 @@
-//! Whatever stands in shared memory: peers that write packets, and write over anything.
+//! Fuzzes the contents of shared memory: peers write packets, and overwrite anything.
 //!
-//! Three ranks in one process; rank 0 reads. Rank 1 sends as it should, rank 2's place is the fuzzer's, and any word
-//! of the rings, pools and words that rank 0 looks at may be written over at any time. Beside the port stands a plain
-//! reading of the format as `line.rs` describes it, from the same bytes. What must hold:
-//! - nothing panics, and nothing is waited for from a writer that has ended;
-//! - header, length and bytes are what the plain reading says; what a packet lacks is missing, never made up;
+//! Three ranks in one process; rank 0 reads. Rank 1 sends as it should, rank 2 is the fuzzer, and any word of the
+//! rings, pools and words that rank 0 looks at may be overwritten at any time. The port is compared with a plain
+//! reading of the same bytes in the format that `line.rs` describes. Invariants:
+//! - nothing panics, and the reader does not wait for a writer that has ended;
+//! - header, length and bytes are those of the plain reading; bytes that a packet lacks are missing, never made up;
 //! - pieces lie in the sender's ring or in a pool of the two, whatever the line says;
-//! - `poll` delivers a bounded number; a peer's end is reported once, and nothing of it comes after.
+//! - `poll` delivers a bounded number; a peer's end is reported once, and none of its packets is delivered afterwards.
 
 use bolero::{TypeGenerator, check};
 use hawser_base::{Lane, Peer, Region, UserMem};
@@ -37,7 +37,7 @@ const LONGEST_IN_LINES: usize = 48 + 79 * 56;
 
 #[derive(Clone, Debug, TypeGenerator)]
 enum Event {
-    /// A packet at the place where rank 0 looks next.
+    /// Writes a packet at the place that rank 0 reads next.
     Forge {
         from: bool,
         kind: u8,
@@ -49,14 +49,14 @@ enum Event {
         chunks: [u8; CHUNKS],
         lines: u8,
     },
-    /// A word of a ring to rank 0.
+    /// Writes a word of a ring to rank 0.
     Line {
         from: bool,
         line: u8,
         word: u8,
         value: u64,
     },
-    /// A word that both sides use: how far somebody has read, which chunks go back, who is watched, who calls.
+    /// Writes a word that both sides use: ring credit, returned chunks, watched bits or calling bits.
     Word {
         which: u8,
         value: Value,
@@ -72,14 +72,14 @@ enum Event {
         prefix: u8,
         len: Len,
     },
-    /// Rank 1 takes what came.
+    /// Rank 1 takes what has arrived.
     Drain,
     Poll(Vec<Take>),
     PollFrom {
         from: bool,
         takes: Vec<Take>,
     },
-    /// A key out of a message names memory of a peer, to be read and written.
+    /// Reads and writes a peer's memory by a key from a message.
     Reach {
         from: bool,
         kind: u8,
@@ -88,7 +88,7 @@ enum Event {
         at: Value,
         into: u8,
     },
-    /// The host's agent says that both peers have ended, if the number is a multiple of 32.
+    /// The host's agent reports that both peers have ended, if the number is a multiple of 32.
     End(u8),
 }
 
@@ -114,7 +114,7 @@ enum Value {
     Any(u64),
 }
 
-/// How the delivery takes a packet's bytes.
+/// The form in which the delivery takes a packet's bytes.
 #[derive(Clone, Debug, TypeGenerator)]
 enum Take {
     Next(u16),
@@ -145,9 +145,9 @@ impl Value {
 #[derive(Debug)]
 struct Plain {
     header: Header,
-    /// What the line says that there is.
+    /// The length in the line.
     len: usize,
-    /// What there is.
+    /// The bytes that are there.
     bytes: Vec<u8>,
     lines: u32,
 }
@@ -162,7 +162,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
-/// The line at `position` of the ring from `sender`, if it is there.
+/// Returns the line at `position` of the ring from `sender`, if it has arrived.
 fn line(area: &Region, sender: usize, position: u32) -> Option<Vec<u8>> {
     let line = peek(area, LAYOUT.ring(READER, 0, sender) + position as usize % LINES * LINE, LINE);
     (line[0] == generation(position)).then_some(line)
@@ -198,7 +198,7 @@ fn plain(area: &Region, sender: usize, tail: u32) -> Option<Plain> {
     Some(Plain { header, len, bytes, lines })
 }
 
-/// Takes packets as `takes` says and compares them with the plain reading.
+/// Takes packets as `takes` lists and compares them with the plain reading.
 struct Checker<'a> {
     area: &'a Region,
     tails: &'a mut [u32; RANKS],
@@ -208,7 +208,7 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// One piece lies in the sender's ring, or in a pool of the two.
+    /// Checks that one piece lies in the sender's ring, or in a pool of the two.
     fn check_place(&self, sender: usize, at: usize, len: usize) {
         let inside = |first: usize, room: usize| {
             let first = self.area.bytes(first, room).as_ptr().addr();
@@ -258,7 +258,7 @@ impl Delivery for Checker<'_> {
                     assert_eq!(taken, rest[..taken.len()]);
                     rest = &rest[taken.len()..];
                 }
-                // Nothing is refused that is there; what follows a refusal is undefined.
+                // No bytes that are there may be refused; the behaviour after a refusal is undefined.
                 (None, Take::Next(_)) => return assert!(rest.is_empty()),
                 (None, &(Take::Read(len) | Take::Copy(len))) => return assert!(rest.len() < usize::from(len)),
             }
@@ -271,7 +271,7 @@ impl Delivery for Checker<'_> {
     }
 }
 
-/// Takes everything, and looks at nothing.
+/// Takes everything, and checks nothing.
 struct Sink;
 
 impl Delivery for Sink {
@@ -290,11 +290,11 @@ struct World {
     tails: [u32; RANKS],
     lost: [bool; RANKS],
     ended: bool,
-    /// Where nobody has ended.
+    /// A world in which no peer has ended.
     living: Living,
 }
 
-/// A segment of ranks that live, and the port of one that works on their memory.
+/// A segment of living ranks, and the port of one that works on their memory.
 struct Living {
     area: Region,
     reader: Box<dyn Port>,
@@ -322,7 +322,8 @@ impl World {
     fn new() -> World {
         let (segment, living) = (segment(), segment());
         let living = Living { area: living.device_area(), reader: ShmDevice::new(living, READER).port(Lane(0)) };
-        // So that nobody waits for a line that is never written. That they ended is not told yet (`end`).
+        // Note their ends, so that the reader never waits for a line that is never written. They are not reported yet
+        // (`end`).
         (1..RANKS).for_each(|rank| segment.lives().note_half(Peer(rank as u32), Ending::Failed));
         let device = ShmDevice::new(segment.clone(), READER);
         World {
@@ -374,7 +375,7 @@ impl World {
         }
     }
 
-    /// A first line where rank 0 looks next, and `lines` lines behind it.
+    /// Writes a first line at the place that rank 0 reads next, and `lines` lines behind it.
     fn forge(&mut self, sender: usize, one: u64, two: u64, chunks: [u8; CHUNKS], lines: u8) {
         let tail = self.tails[sender];
         for (i, position) in (0..=u32::from(lines)).map(|i| (i, tail.wrapping_add(i))) {
@@ -386,7 +387,7 @@ impl World {
                 self.area.bytes(at + CHUNKS_AT, CHUNKS).write(&chunks);
             }
         }
-        // So that a chunk is known by its bytes.
+        // Mark each chunk, so that its bytes identify it.
         for (owner, number) in [sender, READER].into_iter().flat_map(|owner| chunks.map(|number| (owner, number))) {
             let chunk = self.area.u64(LAYOUT.pool(owner, 0) + usize::from(number) * CHUNK);
             chunk.store(256 * owner as u64 + u64::from(number) + 1, Relaxed);
@@ -404,7 +405,7 @@ impl World {
         let (mut checker, port) = self.checker(takes);
         let count = port.poll(&mut checker);
         assert_eq!(count, checker.count);
-        // 16 a peer when it is watched, 16 when it calls, and what is left in its ring when it has ended.
+        // At most 16 per peer that is watched, 16 per peer that calls, and the rest of its ring when it has ended.
         assert!(count <= (RANKS - 1) * (16 + 16 + LINES));
     }
 
@@ -435,8 +436,8 @@ impl World {
         }
     }
 
-    /// Operations by a key that says it is registered in an arena (3), or is of no kind (5), with a peer that lives for
-    /// as long, or has ended. Its place 0 says that the registration is kept, or that it is over.
+    /// Tests operations by a key whose kind is registered memory in an arena (3), or none (5), on a peer that lives, or
+    /// has ended. Its place 0 holds a registration that still exists, or is over.
     fn work(&mut self, owner: usize, kind: u8, [start, room]: [u64; 2], at: u64, len: usize) {
         let (is_kept, has_ended) = (kind & 2 != 0, kind & 12 == 0);
         let kind = 3 + 2 * u64::from(kind & 1);
@@ -478,7 +479,8 @@ impl World {
         }
     }
 
-    /// The peers end: that is told, once each, and nothing of them comes any more, whatever the memory says.
+    /// Ends the peers: each end is reported once, and none of their packets is delivered any more, whatever the memory
+    /// holds.
     fn finish(&mut self) {
         self.end();
         self.poll(&[]);
@@ -492,7 +494,7 @@ impl World {
     }
 }
 
-/// A word of rank 0's pages or of those that it looks at, as a multiple of eight.
+/// Returns the offset of a word of rank 0's pages or of those that it reads, as a multiple of eight.
 fn shared_word(which: u8) -> usize {
     let peer = usize::from(which / 8) % RANKS;
     // A count of lines, and a bit for each chunk.

@@ -82,7 +82,7 @@ fn model(check: impl Fn() + Sync + Send + 'static) {
     builder.check(check);
 }
 
-/// Writes a packet of `lines` lines, each saying which packet and line it is. Waits for room for all of it.
+/// Writes a packet of `lines` lines, each with the numbers of its packet and line. Waits for space for all of it.
 fn put(tx: &mut Tx<Model>, packet: u8, lines: u8) {
     while !tx.has_room(lines.into(), LINES) {
         thread::yield_now();
@@ -117,7 +117,8 @@ fn get(rx: &mut Rx<Model>, packet: u8, read: u8) {
     rx.advance(lines.into(), false);
 }
 
-/// `before` packets of two lines pass first, in one thread, to bring the ends near the ring's end.
+/// Passes packets through a ring. `before` packets of two lines pass first, in one thread, to bring the ends near the
+/// ring's end.
 fn ring(before: u8, packets: &'static [u8], read: u8) {
     model(move || {
         let storage = Arc::new(Storage::new());
@@ -152,7 +153,7 @@ fn packets_of_several_lines_arrive_whole_over_the_end_of_the_ring() {
 
 #[test]
 fn a_full_ring_is_written_again_only_where_it_was_read() {
-    // Credit comes every two lines: the second and third packet wait for it.
+    // Credit is published every two lines: the second and third packet wait for it.
     ring(2, &[6, 3, 4], 9);
 }
 
@@ -249,7 +250,7 @@ fn a_chunk_comes_home_with_an_answer_or_by_its_bit_and_never_twice() {
             thread::spawn(move || {
                 let (mut rx, mut tx) = (Rx::new(Model(&place.storage)), Tx::new(Model(&place.back)));
                 let mut borrower = Borrower::new(1);
-                // Three come; two go back by their bits, the third is kept and goes home with the answer.
+                // Three arrive; two go back by their bits, the third is retained and returns with the reply.
                 for packet in 0..3 {
                     let numbers = place.read(&mut rx, packet);
                     borrower.keep(&numbers[..1], rx.lines());
@@ -263,7 +264,7 @@ fn a_chunk_comes_home_with_an_answer_or_by_its_bit_and_never_twice() {
         (0..3).for_each(|packet| place.send(&mut tx, &mut pool, packet));
         let home = place.read(&mut rx, 100);
         pool.come_home(Peer(1), &home[..1]);
-        // What came home may be written at once; nothing else that the peer may still read is.
+        // A chunk that returned may be written at once; no other that the peer may still read is.
         place.send(&mut tx, &mut pool, 3);
         peer.join().unwrap();
     });
@@ -289,7 +290,7 @@ impl Bits for Word {
     }
 }
 
-/// Two senders write a line each while the receiver, that watches the first of them, stops doing so.
+/// Lets two senders write a line each while the receiver, which watches the first of them, stops watching.
 fn unwatching(barriers: bool) {
     struct Shared {
         rings: [Storage; 2],
@@ -333,7 +334,7 @@ fn unwatching(barriers: bool) {
     });
 }
 
-/// Two senders with a word each call the receiver, which looks at the overview alone.
+/// Two senders with a word each call the receiver, which polls the overview alone.
 #[test]
 fn whoever_calls_in_any_word_is_found_by_the_overview() {
     struct Shared {

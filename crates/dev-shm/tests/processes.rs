@@ -1,6 +1,6 @@
 //! The shared-memory device between processes: traffic, sleep, memory, and deaths at random moments.
 //!
-//! Forks, hence its own `main`, one case after the other.
+//! The tests fork, hence they have their own `main` and run one case after the other.
 
 use hawser_base::{Lane, Peer, SharedMem, UserMem};
 use hawser_dev_shm::ShmDevice;
@@ -44,13 +44,13 @@ fn segment_with(ranks: usize, facts: Facts) -> Segment {
     Segment::create(&Spec { facts, ..Spec::of("t", "h", ranks, world_ranks) }).unwrap()
 }
 
-/// What hangs is a failure. Not inherited by children.
+/// Fails a test that hangs. The alarm is not inherited by children.
 fn end_in_time() {
     // SAFETY: a plain number.
     unsafe { libc::alarm(150) };
 }
 
-/// Runs `body` in a process of its own that is `rank`.
+/// Runs `body` in its own process as `rank`.
 fn fork(segment: &Segment, rank: usize, body: impl FnOnce()) -> i32 {
     // SAFETY: this process has one thread when it forks.
     let child = unsafe { libc::fork() };
@@ -122,7 +122,7 @@ fn sixteen_send_to_one() {
     children.into_iter().for_each(|child| assert_eq!(reap(child), 0));
 }
 
-/// A ball to and fro; whoever waits sleeps without a timeout, so that a lost wake hangs.
+/// Passes a ball to and fro; the waiting side sleeps without a timeout, so that a lost wake-up hangs.
 fn a_sleeper_is_woken() {
     for membarrier in [false, true] {
         let segment = segment(2, membarrier);
@@ -191,12 +191,12 @@ fn a_shared_buffer_is_read() {
     assert_eq!(reap(child), 0);
 }
 
-/// By process_vm_readv, as the host's facts say; a read that fails is the last that is tried.
+/// Reads by process_vm_readv, as the host's facts allow; a read that fails is the last that is tried.
 fn a_private_buffer_is_read() {
     let speeds = Facts { memcpy_mb_s: 1000, process_vm_mb_s: 2000, ..Facts::default() };
     let faster = Facts { process_vm: ProcessVm::Allowed, cores: 2, ..speeds };
     let bytes: Vec<u8> = (0..300_000).map(|i| ((i * 13) >> 3) as u8).collect();
-    // What a peer may read lives for ever.
+    // Memory that a peer may read is never freed.
     let mem = UserMem::of_slice(bytes.clone().leak());
     let key_among = |ranks, facts: Facts| {
         let segment = segment_with(ranks, facts);
@@ -255,7 +255,8 @@ fn a_private_buffer_is_read() {
 fn a_shared_buffer_is_written() {
     let segment = segment(2, false);
     let len = (128 << 20) + 12_345;
-    // Where the buffer begins in its memory; where in it is written, and how much: each time over a window's end.
+    // Start of the buffer in its memory; offsets at which it is written, and bytes written: each crosses a window's
+    // end.
     let (front, spots, count) = (1000, [(64 << 20) - 20_001, (128 << 20) - 20_001], 30_000);
     let byte = |i: usize| ((i * 7) >> 2) as u8;
     let child = fork(&segment, 1, || {
@@ -299,7 +300,7 @@ fn a_shared_buffer_is_written() {
     assert!(write(key, 0, Source::Mem(UserMem::of_slice(&mut bytes))), "to write to the dead harms nobody");
 }
 
-/// In an arena, and in private memory where that is allowed; then its owner ends.
+/// Works on registered memory in an arena, and in private memory where that is allowed; then its owner ends.
 fn registered_memory_is_worked_on() {
     let facts = Facts { process_vm: ProcessVm::Allowed, ..Facts::default() };
     let ticket = Ticket { protocol: Protocol::MESSAGES, number: 1 };
@@ -406,8 +407,8 @@ impl Delivery for Counting {
     fn lost(&mut self, _peer: Peer) {}
 }
 
-/// Every rank sends `len` bytes to every other, in pieces, to all at once: the worst that can happen to the pools.
-/// `counting` goes on from one to the next: the fast are ahead of the slow.
+/// Sends `len` bytes from every rank to every other, in pieces, to all at once: the worst case for the pools.
+/// `counting` continues from one exchange to the next: fast ranks are ahead of slow ones.
 fn alltoall(end: &mut Endpoint, counting: &mut Counting, me: usize, len: usize, at_once: bool) {
     let (ranks, limits) = (counting.0.len(), end.limits((me + 1) % counting.0.len()));
     let port = &mut end.port;
@@ -438,7 +439,7 @@ fn alltoall(end: &mut Endpoint, counting: &mut Counting, me: usize, len: usize, 
     }
 }
 
-/// KiB of shared and of private memory that this process has touched.
+/// Returns the KiB of shared and of private memory that this process has touched.
 fn touched_kib() -> (u64, u64) {
     let text = std::fs::read_to_string("/proc/self/smaps").unwrap();
     let (mut shared, mut ours, mut private) = (0, false, 0);
@@ -483,7 +484,7 @@ fn alltoall_among_64_touches_little() {
     }
 }
 
-/// What a peer sent until it was killed: whole packets in order, at most one cut short at the end.
+/// The packets of a peer until it was killed: whole ones in order, at most one cut short at the end.
 #[derive(Default)]
 struct Last {
     next: u32,

@@ -1,4 +1,4 @@
-//! A rank that sleeps is woken by whatever it sleeps for: by a packet, and by room for packets of its own.
+//! A rank that sleeps is woken by each event that it waits for: a packet, and space for packets of its own.
 
 use hawser_base::{Lane, Peer, UserMem};
 use hawser_dev_shm::ShmDevice;
@@ -6,7 +6,7 @@ use hawser_device::{Delivery, Device, Header, Payload, Port, Refusal, Source};
 use hawser_job::doorbell::Woken;
 use hawser_job::{Facts, Segment, Spec};
 
-/// Long enough that only a missing ring lets it pass.
+/// Timeout so long that only a missed ring of the doorbell lets it pass.
 const LONG_NS: u64 = 20_000_000_000;
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ fn two_ranks() -> (Segment, [Box<dyn Port>; 2]) {
     (segment, ports)
 }
 
-/// Sends packets of `len` bytes until one is refused; how many were taken.
+/// Sends packets of `len` bytes until one is refused. Returns how many were accepted.
 fn fill(port: &mut dyn Port, len: usize) -> usize {
     let mut bytes = vec![7; len];
     let mem = UserMem::of_slice(&mut bytes);

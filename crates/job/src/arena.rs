@@ -1,7 +1,8 @@
 //! A rank's arena: shared memory for MPI_Alloc_mem and windows, in spans of whole pages.
 //!
-//! The rank that owns an arena allocates and frees; anybody on the host maps a span by (local rank, offset, length).
-//! Freed pages go back to the system at once. The bookkeeping is the owner's own memory: no lock is shared.
+//! The rank that owns an arena allocates and frees; any process of the host maps a span by (local rank, offset,
+//! length). Freed pages are returned to the system at once. The bookkeeping is the owner's private memory: no lock is
+//! shared.
 
 use crate::plan::ARENA_BYTES;
 use crate::segment::Segment;
@@ -24,17 +25,17 @@ pub struct Span {
 pub struct Arena {
     segment: Segment,
     local: usize,
-    /// Free room: offset to length, neighbours joined.
+    /// Free ranges: offset to length, neighbours joined.
     free: Mutex<BTreeMap<u64, u64>>,
 }
 
 impl Arena {
-    /// The arena of local rank `local`. Make one only, in the process that is that rank.
+    /// Makes the arena of local rank `local`. Make only one, in the process that is that rank.
     pub fn new(segment: &Segment, local: usize) -> Arena {
         Arena { segment: segment.clone(), local, free: Mutex::new(BTreeMap::from([(0, segment.plan().arena)])) }
     }
 
-    /// At least `len` bytes of zeroes, aligned to a page, mapped here. Memory is used once touched.
+    /// Allocates at least `len` bytes of zeroes, aligned to a page, and maps them here. Memory is used once touched.
     pub fn allocate(&self, len: usize) -> Result<(Span, Region)> {
         let room = (len.max(1) as u64).checked_next_multiple_of(PAGE as u64).unwrap_or(u64::MAX);
         let offset = self.take(room).ok_or_else(|| {
@@ -56,14 +57,14 @@ impl Arena {
         }
     }
 
-    /// Whether the limit on file sizes has left it less than the whole room.
+    /// Returns whether the limit on file sizes has left it less than ARENA_BYTES.
     pub fn is_short(&self) -> bool {
         self.segment.plan().arena < ARENA_BYTES
     }
 
     /// Frees a span of this arena. Others may still have it mapped; they then read zeroes. Once the program has closed
-    /// the segment's descriptor, the pages stay until the job ends: nobody gets them again, as they would not be
-    /// zeroes.
+    /// the segment's descriptor, the pages stay until the job ends and are not allocated again, because they would not
+    /// be zeroes.
     pub fn free(&self, span: Span) -> Result<()> {
         assert_eq!(span.local as usize, self.local, "a span of another rank's arena");
         let at = self.segment.plan().arena(self.local) + span.offset;

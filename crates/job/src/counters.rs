@@ -1,6 +1,7 @@
-//! Counters of a rank: a slot each in its page; their names, which all ranks share, in a page of the segment.
+//! Counters of a rank: one slot each in its page; their names, which all ranks share, in a page of the segment.
 //!
-//! A rank counts with plain loads and stores: nobody else writes its slots. Readers may be late by some.
+//! A rank counts with plain loads and stores: no other process writes its slots. Readers may see values that are
+//! slightly old.
 
 use crate::text;
 use hawser_base::Region;
@@ -13,7 +14,7 @@ pub const NAME_ROOM: usize = 40;
 
 const _: () = assert!(COUNTERS * NAME_ROOM + 8 <= hawser_os::map::PAGE);
 
-/// The names page: a count, then the names.
+/// Offsets in the names page: a count, then the names.
 const COUNT: usize = 0;
 const NAMES: usize = 8;
 
@@ -33,7 +34,7 @@ pub(crate) fn read_names(page: &Region) -> Vec<String> {
     (0..count).map(|i| text::read(page, NAMES + i * NAME_ROOM, NAME_ROOM)).collect()
 }
 
-/// What a counter adds up.
+/// The unit of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Events,
@@ -41,7 +42,7 @@ pub enum Unit {
     Nanoseconds,
 }
 
-/// A counter for those who show it: its name, what it adds up and what that means.
+/// A description of a counter for programs that show it: its name, its unit and its meaning.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub name: String,
@@ -57,12 +58,12 @@ impl Counters {
     /// Bytes in a rank page.
     pub(crate) const BYTES: usize = COUNTERS * 8;
 
-    /// Over the counters' part of a rank page.
+    /// Makes the counters from their part of a rank page.
     pub(crate) fn new(region: Region) -> Counters {
         Counters(region)
     }
 
-    /// Counters that no other process sees: for tests and processes without a segment.
+    /// Makes counters that no other process sees: for tests and processes without a segment.
     pub fn private() -> Counters {
         Counters(Region::private(Counters::BYTES))
     }
@@ -74,7 +75,7 @@ impl Counters {
         word.store(word.load(Relaxed).wrapping_add(count), Relaxed);
     }
 
-    /// The memory and the place in it of slot `slot`, for what several threads count at once.
+    /// Returns the memory of slot `slot` and the offset in it, for counts that several threads add to at once.
     pub fn word(&self, slot: usize) -> (Region, usize) {
         (self.0.clone(), slot * 8)
     }
@@ -88,7 +89,7 @@ impl Counters {
         }
     }
 
-    /// The first slots together: it changes when anything was counted there.
+    /// Returns the sum of the first `slots` slots: it changes when anything was counted there.
     pub fn sum(&self, slots: usize) -> u64 {
         (0..slots).map(|slot| self.get(slot)).fold(0, u64::wrapping_add)
     }

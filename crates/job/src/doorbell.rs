@@ -1,6 +1,6 @@
-//! The doorbell of a rank: how it sleeps without missing what comes, and how others wake it.
+//! The doorbell of a rank: it lets the rank sleep without missing an event, and lets others wake it.
 //!
-//! The word is a count of rings, and in its lowest bit whether somebody sleeps or is about to.
+//! The word is a count of rings; its lowest bit is set while a thread sleeps or is about to.
 //! ```text
 //! The sleeper:                              The waker:
 //! S1  set the bit, keep the word  (arm)     W1  write into a ring the sleeper watches
@@ -8,20 +8,19 @@
 //! S3  look at every source once more        W3  is the bit set?                    (ring)
 //! S4  futex wait while the word is as kept  W4  count up, bit off, futex wake      (ring)
 //! ```
-//! S1 before S3 and W1 before W3 are store-load pairs: with both barriers at least one side sees the other
-//! (Dekker). Either S3 finds the message, or W3 finds the sleeper. Between W4's store and its wake the futex
-//! refuses to sleep, since the word has changed; the count makes that true even if another thread of the rank has
-//! set the bit again meanwhile. With `Fencing::Membarrier` the sleeper runs W2 on the waker's core by
-//! membarrier(2): the interrupt falls before W1, then W3 sees S1, or after it, then S3 sees W1; so a waker on the
-//! data path pays a compiler fence. `tests/doorbell_loom.rs` checks the protocol over all interleavings, and that
-//! it fails without the barrier.
+//! S1 before S3 and W1 before W3 are store-load pairs: with both barriers at least one side sees the other (Dekker).
+//! Either S3 finds the message, or W3 finds the sleeper. Between W4's store and its wake the futex refuses to sleep,
+//! since the word has changed; the count makes that true even if another thread of the rank has set the bit again
+//! meanwhile. With `Fencing::Membarrier` the sleeper runs W2 on the waker's core by membarrier(2): the interrupt falls
+//! before W1, then W3 sees S1, or after it, then S3 sees W1; so a waker on the data path pays only a compiler fence.
+//! `tests/doorbell_loom.rs` checks the protocol over all interleavings, and that it fails without the barrier.
 //!
-//! Several threads of a rank may sleep on one word: a ring wakes them all. Where the rank has a helper that stands by
-//! (`standby`) it is called too.
+//! Several threads of a rank may sleep on one word: a ring wakes them all. If the rank has a progress thread on standby
+//! (`standby`), it is called too.
 //!
-//! A rank that waits for descriptors too (`Sources`) sleeps in epoll instead, and a bell of its own is among them: S4 is then
-//! to look at the word once more and wait for any descriptor, and W4 rings that bell. What rings between the two lies in its
-//! socket.
+//! A rank that waits for descriptors too (`Sources`) sleeps in epoll instead, with a wake socket (`Bell`) of its own
+//! among them: S4 is then to load the word once more and wait for any descriptor, and W4 writes to that socket. A ring
+//! between the two steps stays in the socket.
 
 use crate::standby;
 use hawser_base::Region;
@@ -36,32 +35,32 @@ use std::sync::atomic::{compiler_fence, fence};
 
 pub use hawser_os::futex::Woken;
 
-/// The bit of the word that says that somebody sleeps or is about to.
+/// The bit of the word that is set while a thread sleeps or is about to.
 pub const SLEEPING: u32 = 1;
 
-/// The word as `arm` left it: what to sleep on.
+/// The word as `arm` left it: the value to sleep on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "an armed bell costs the next waker a system call: sleep, or disarm"]
 pub struct Armed(u32);
 
-/// What the protocol stands on; the model checker has its own.
+/// The operations that the protocol is built on; the model checker has its own.
 pub trait Word {
     fn load(&self) -> u32;
-    /// Sets bits and gives the word before.
+    /// Sets bits. Returns the word before.
     fn set(&self, bits: u32) -> u32;
     /// Clears bits.
     fn clear(&self, bits: u32);
-    /// Replaces `from` by `to`, at least with acquire and release; whether it did.
+    /// Replaces `from` by `to`, at least with acquire and release. Returns whether it did.
     fn replace(&self, from: u32, to: u32) -> bool;
-    /// S2: after this, every waker's W3 sees S1, or S3 sees its W1.
+    /// Runs step S2: after this, every waker's W3 sees S1, or S3 sees its W1.
     fn sleeper_barrier(&self);
-    /// W2.
+    /// Runs step W2.
     fn waker_barrier(&self);
     fn futex_wait(&self, expected: u32, timeout_ns: Option<u64>) -> Woken;
     fn futex_wake_all(&self);
 }
 
-/// S1 and S2. Then look at every source once more, and sleep or leave.
+/// Runs steps S1 and S2. Then look at every source once more, and sleep or leave.
 #[inline]
 pub fn arm(word: &impl Word) -> Armed {
     let armed = Armed(word.set(SLEEPING) | SLEEPING);
@@ -69,20 +68,20 @@ pub fn arm(word: &impl Word) -> Armed {
     armed
 }
 
-/// S4. Returns at once if the bell rang since `arm`.
+/// Runs step S4. Returns at once if the bell rang since `arm`.
 #[inline]
 pub fn sleep(word: &impl Word, armed: Armed, timeout_ns: Option<u64>) -> Woken {
     word.futex_wait(armed.0, timeout_ns)
 }
 
-/// W2 to W4, after W1.
+/// Runs steps W2 to W4, after W1.
 #[inline(always)]
 pub fn ring(word: &impl Word) {
     word.waker_barrier();
     ring_after_barrier(word);
 }
 
-/// W3 and W4, for a waker that has run one barrier for several bells.
+/// Runs steps W3 and W4, for a waker that has run one barrier for several bells.
 #[inline(always)]
 pub fn ring_after_barrier(word: &impl Word) {
     let seen = word.load();
@@ -94,30 +93,30 @@ pub fn ring_after_barrier(word: &impl Word) {
 #[cold]
 #[inline(never)]
 fn wake(word: &impl Word, seen: u32) {
-    // Adding one to an odd word counts up and clears the bit. Where it fails another waker came first and wakes
-    // the same sleepers; whoever has armed since looks at its sources after our W1.
+    // Adding one to an odd word increments the count and clears the bit. If it fails, another waker came first and
+    // wakes the same sleepers; a thread that has armed since looks at its sources after our W1.
     if word.replace(seen, seen.wrapping_add(1)) {
         word.futex_wake_all();
     }
 }
 
-/// Who runs the waker's barrier.
+/// The side that runs the waker's barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fencing {
     /// The waker, each time.
     Full,
-    /// The sleeper, for all; every process of the job on this host has registered (`host facts`).
+    /// The sleeper, for all wakers; every process of the job on this host has registered (`host facts`).
     Membarrier,
 }
 
-/// Where the name of a sleeper's own bell lies behind the word, 0 without one.
+/// Offset behind the word of the name of a sleeper's own wake socket, 0 without one.
 const BELL: usize = 8;
 
-/// The helper's post behind that, and the name of its own bell, likewise.
+/// Offsets of the progress thread's post, and of the name of its own wake socket, likewise.
 const POST: usize = 16;
 const POST_BELL: usize = 24;
 
-/// Descriptors that a rank waits for, and the bell that others ring then.
+/// The descriptors that a rank waits for, and the wake socket by which others ring then.
 pub struct Sources {
     epoll: Epoll,
     bell: Arc<Bell>,
@@ -130,7 +129,7 @@ impl Sources {
         Ok(Sources { epoll, bell })
     }
 
-    /// Waits for one descriptor more.
+    /// Adds a descriptor to wait for.
     pub fn add(&mut self, source: BorrowedFd) -> io::Result<()> {
         self.epoll.add(source, 0, Interest::Read)
     }
@@ -144,14 +143,14 @@ pub struct Doorbell {
 }
 
 impl Doorbell {
-    /// Bytes in a rank page: a line that nobody else writes.
+    /// Bytes in a rank page: a line that holds nothing else.
     pub(crate) const BYTES: usize = 64;
 
     pub(crate) fn new(region: Region, fencing: Fencing) -> Doorbell {
         Doorbell { region, fencing }
     }
 
-    /// A bell that no other process can ring: for tests.
+    /// Makes a bell that no other process can ring: for tests.
     pub fn private() -> Doorbell {
         Doorbell::new(Region::private(Doorbell::BYTES), Fencing::Full)
     }
@@ -168,7 +167,7 @@ impl Doorbell {
         sleep(self, armed, timeout_ns)
     }
 
-    /// From now on this rank, whose bell it is, sleeps by `sleep_for`, and others ring for that.
+    /// Makes this rank, whose bell it is, sleep by `sleep_for` from now on, so that others write to its wake socket.
     pub fn wait_for_descriptors(&self) -> io::Result<Sources> {
         let (own, name) = Bell::new()?;
         let sources = Sources::new(Arc::new(own))?;
@@ -177,8 +176,8 @@ impl Doorbell {
         Ok(sources)
     }
 
-    /// From now on the helper of this rank, whose bell it is, sleeps by `wait_at_post`, and others wake it for that. Its sources
-    /// without the descriptors that are added, and with them.
+    /// Makes the progress thread of this rank, whose bell it is, sleep by `wait_at_post` from now on, so that others
+    /// wake it there. Returns its sources without the descriptors that are added, and with them.
     pub fn post_descriptors(&self) -> io::Result<[Sources; 2]> {
         let (own, name) = Bell::new()?;
         let bell = Arc::new(own);
@@ -188,7 +187,7 @@ impl Doorbell {
         Ok(both)
     }
 
-    /// The helper sleeps until it is woken or any of the descriptors is ready.
+    /// Makes the progress thread sleep until it is woken or any of the descriptors is ready.
     pub fn wait_at_post(&self, sources: &Sources, seen: u32, timeout_ns: Option<u64>) {
         if standby::Post::load(self) == seen {
             sources.epoll.sleep(timeout_ns);
@@ -196,7 +195,7 @@ impl Doorbell {
         sources.bell.quiet();
     }
 
-    /// As `sleep`, until any of the descriptors is ready too.
+    /// Sleeps as `sleep` does, or until any of the descriptors is ready.
     pub fn sleep_for(&self, sources: &Sources, armed: Armed, timeout_ns: Option<u64>) {
         if self.load() == armed.0 {
             sources.epoll.sleep(timeout_ns);
@@ -204,55 +203,56 @@ impl Doorbell {
         sources.bell.quiet();
     }
 
-    /// Takes the announcement back, which saves the next waker a system call. Only where this thread is the
-    /// rank's only sleeper: it would hide another one.
+    /// Takes the announcement back, which saves the next waker a system call. Call it only if this thread is the rank's
+    /// only sleeper: it would hide another one.
     #[inline]
     pub fn disarm(&self) {
         Word::clear(self, SLEEPING);
     }
 
-    /// Wakes the rank if it sleeps. Call it after writing what the rank is to see.
+    /// Wakes the rank if it sleeps. Call it after writing the data that the rank must see.
     #[inline(always)]
     pub fn ring(&self) {
         ring(self);
     }
 
-    /// As `ring`, where the caller has run `waker_barrier` of any bell after writing: one barrier, many bells.
+    /// Rings as `ring` does, for a caller that has run `waker_barrier` of any bell after writing: one barrier, many
+    /// bells.
     #[inline(always)]
     pub fn ring_after_barrier(&self) {
         ring_after_barrier(self);
     }
 
-    /// The barrier between writing and `ring_after_barrier`.
+    /// Runs the barrier between writing and `ring_after_barrier`.
     #[inline(always)]
     pub fn waker_barrier(&self) {
         Word::waker_barrier(self);
     }
 
-    /// Whether the rank has announced to sleep, for those who explain.
+    /// Returns whether the rank has announced to sleep, for reports.
     pub fn is_armed(&self) -> bool {
         self.load() & SLEEPING != 0
     }
 }
 
-/// The bells of some ranks of one host, to be rung: four bytes for each, as many are kept and few are rung.
+/// The doorbells of some ranks of one host: four bytes for each, because many are kept and few are rung.
 #[derive(Clone)]
 pub struct Bells {
-    /// Has them all in it.
+    /// The memory that all of them lie in.
     region: Region,
-    /// Where each of them lies, in lines.
+    /// Offset of each of them, in cache lines.
     places: Box<[u32]>,
     fencing: Fencing,
 }
 
 impl Bells {
-    /// `places`: where they lie in `region`, in bytes.
+    /// Makes them. `places`: their offsets in `region`, in bytes.
     pub(crate) fn new(region: Region, places: impl Iterator<Item = usize>, fencing: Fencing) -> Bells {
         let line = |at: usize| u32::try_from(at / Doorbell::BYTES).expect("pages of ranks are at the front");
         Bells { region, places: places.map(line).collect(), fencing }
     }
 
-    /// Of `count` ranks that no other process can ring: for tests.
+    /// Makes doorbells of `count` ranks that no other process can ring: for tests.
     pub fn private(count: usize) -> Bells {
         let places = (0..count).map(|bell| bell * Doorbell::BYTES);
         Bells::new(Region::private(count * Doorbell::BYTES), places, Fencing::Full)
@@ -267,14 +267,14 @@ impl Bells {
         self.places[bell] as usize * Doorbell::BYTES
     }
 
-    /// Wakes rank `bell` of the list if it sleeps. Call it after writing what the rank is to see.
+    /// Wakes rank `bell` of the list if it sleeps. Call it after writing the data that the rank must see.
     #[inline]
     pub fn ring(&self, bell: usize) {
         self.waker_barrier();
         self.ring_after_barrier(bell);
     }
 
-    /// As `ring`, where the caller has run `waker_barrier` after writing: one barrier, many bells.
+    /// Rings as `ring` does, for a caller that has run `waker_barrier` after writing: one barrier, many bells.
     #[inline(always)]
     pub fn ring_after_barrier(&self, bell: usize) {
         if self.region.u32(self.place(bell)).load(Relaxed) & SLEEPING != 0 {
@@ -289,14 +289,14 @@ impl Bells {
         Doorbell::new(self.region.part(place, Doorbell::BYTES), self.fencing).ring_after_barrier();
     }
 
-    /// The barrier between writing and `ring_after_barrier`.
+    /// Runs the barrier between writing and `ring_after_barrier`.
     #[inline(always)]
     pub fn waker_barrier(&self) {
         waker_barrier(self.fencing);
     }
 }
 
-/// W2.
+/// Runs step W2.
 #[inline(always)]
 fn waker_barrier(fencing: Fencing) {
     match fencing {
@@ -313,7 +313,8 @@ impl Word for Doorbell {
 
     #[inline]
     fn set(&self, bits: u32) -> u32 {
-        // Release: who takes the bit away (`replace`) sees what the helper's post was before (`standby`).
+        // Release: a thread that clears the bit (`replace`) sees the value of the progress thread's post before it
+        // (`standby`).
         self.region.u32(0).fetch_or(bits, Release)
     }
 
@@ -331,8 +332,8 @@ impl Word for Doorbell {
     fn sleeper_barrier(&self) {
         fence(SeqCst);
         if self.fencing == Fencing::Membarrier {
-            // Cannot fail once registered (`boot` did), except where a sandbox came down since: then a wake can
-            // be missed until the sleeper's timeout, which sleepers on a Membarrier bell therefore have.
+            // Cannot fail once registered (`boot` did), unless a sandbox was installed since: then a wake can be missed
+            // until the sleeper's timeout, which sleepers on a Membarrier bell therefore have.
             let _ = membarrier::barrier();
         }
     }
@@ -450,7 +451,7 @@ mod tests {
         assert_eq!(bells.count(), 3);
     }
 
-    /// A ball goes to and fro between two threads, each asleep without a timeout while the other has it.
+    /// Passes a ball to and fro between two threads, each asleep without a timeout while the other has it.
     fn ping_pong(fencing: Fencing) {
         let bells = [0, 1].map(|_| Doorbell::new(Region::private(64), fencing));
         let balls = [AtomicU32::new(0), AtomicU32::new(0)];

@@ -1,7 +1,6 @@
-//! The flight recorder: a small ring of a rank's latest events, to be read after something went wrong.
+//! The flight recorder: a small ring of a rank's latest events, to be read after a failure.
 //!
-//! Recording is a handful of plain stores. A reader may catch an entry half written: it is a hint for
-//! people, not data.
+//! Recording is a handful of plain stores. A reader may catch an entry half written: it is a hint for people, not data.
 
 use crate::text;
 use hawser_base::Region;
@@ -12,7 +11,7 @@ pub const EVENTS: usize = 32;
 /// Longest text of an event.
 pub const TEXT_ROOM: usize = 24;
 
-/// A count of all events ever, on a line of its own; then the ring of lines.
+/// Offsets: a count of all events ever, on a line of its own; then the ring of lines.
 const COUNT: usize = 0;
 const RING: usize = 64;
 const ENTRY: usize = 64;
@@ -40,14 +39,14 @@ impl Events {
         Events(region)
     }
 
-    /// A recorder that no other process sees.
+    /// Makes a recorder that no other process sees.
     pub fn private() -> Events {
         Events(Region::private(Events::BYTES))
     }
 
     /// Records an event; `text` is at most `TEXT_ROOM` bytes.
     pub fn record(&self, time_ns: u64, text: &'static str, values: [u64; 3]) {
-        // Threads of one rank take turns by the count; no other process writes here.
+        // Threads of one rank get separate entries by the count; no other process writes here.
         let entry = RING + (self.0.u64(COUNT).fetch_add(1, Relaxed) as usize % EVENTS) * ENTRY;
         self.0.u64(entry).store(time_ns, Relaxed);
         text::write(&self.0, entry + 8, TEXT_ROOM, text);
@@ -56,7 +55,7 @@ impl Events {
         }
     }
 
-    /// The events that are still there, oldest first.
+    /// Returns the events that are still there, oldest first.
     pub fn latest(&self) -> Vec<Event> {
         let count = self.0.u64(COUNT).load(Relaxed);
         let first = count.saturating_sub(EVENTS as u64);

@@ -1,6 +1,6 @@
 //! Facts of the host, measured once by its agent and published to all its ranks.
 //!
-//! Lies in the segment's header; written before any rank starts, only read afterwards.
+//! They lie in the segment's header and are written before any rank starts, and only read afterwards.
 
 use hawser_base::Region;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,17 +10,17 @@ use std::sync::atomic::Ordering::Relaxed;
 pub enum ProcessVm {
     #[default]
     Forbidden,
-    /// Once the rank that owns the memory has called `os::process_vm::allow_peers` (`boot` does).
+    /// Permitted, once the rank that owns the memory has called `os::process_vm::allow_peers` (`boot` does).
     Allowed,
 }
 
-/// What the agent found out.
+/// The facts of one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Facts {
     /// Cores that the job can use at once: affinity, cut to the cgroup's quota.
     pub cores: u32,
     pub process_vm: ProcessVm,
-    /// Copying 1 MiB, in MB/s; 0 where it was not measured.
+    /// The rate of copying 1 MiB, in MB/s; 0 if it was not measured.
     pub memcpy_mb_s: u32,
     /// The same through process_vm_readv, and its cost for one byte.
     pub process_vm_mb_s: u32,
@@ -29,7 +29,7 @@ pub struct Facts {
     pub membarrier: bool,
 }
 
-/// Where the facts lie in the header page.
+/// Offset of the facts in the header page.
 const AT: usize = 512;
 
 impl Facts {

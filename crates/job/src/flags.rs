@@ -1,9 +1,9 @@
-//! The area of collective flags: a block for a communicator whose members are all on this host.
+//! The area of collective flags: a block for each communicator whose members are all on this host.
 //!
-//! Layout and allocation only; the algorithms on flags are `mpi`'s. One member allocates a block and tells the
-//! others its number in the exchange that creates the communicator; the last to leave releases it. Block 0 is
-//! MPI_COMM_WORLD's on every host, so that nobody needs a message to agree on it. Which lines and
-//! which payload a member writes is the algorithm's business: lines are apart, so that writers never share one.
+//! Layout and allocation only; the algorithms on flags are `mpi`'s. One member allocates a block and sends its number
+//! to the others in the exchange that creates the communicator; the last to leave releases it. Block 0 is
+//! MPI_COMM_WORLD's on every host, so that no message is needed to agree on it. The algorithm decides which lines and
+//! which payload a member writes: lines are separate, so that writers never share one.
 
 use crate::plan::{FLAG_BLOCKS, FLAG_LINES, LINE, Plan, flag_payload};
 use hawser_base::{Region, SharedMem};
@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// MPI_COMM_WORLD's block, zero when the job starts and never given to another communicator.
 pub const WORLD_BLOCK: u32 = 0;
 
-/// Bits of the bitmap's first word that `allocate` sees as taken whatever it says.
+/// Bits of the bitmap's first word that `allocate` always treats as taken.
 const RESERVED: u32 = 1 << WORLD_BLOCK;
 
-/// Where the allocator's bitmap lies in the header page.
+/// Offset of the allocator's bitmap in the header page.
 pub(crate) const BITMAP: usize = 1024;
 const WORDS: usize = FLAG_BLOCKS / 32;
 
@@ -29,7 +29,7 @@ pub(crate) fn withhold(header: &Region, first: usize) {
     }
 }
 
-/// Takes a free block's number; none when all are taken, and then the communicator does without.
+/// Takes a free block's number; none when all are taken, and then the communicator does without one.
 pub(crate) fn allocate(header: &Region) -> Option<u32> {
     for index in 0..WORDS {
         let word = header.u32(BITMAP + 4 * index);
@@ -53,12 +53,13 @@ pub(crate) fn release(header: &Region, number: u32) {
     debug_assert!(before >> (number % 32) & 1 == 1, "block {number} was free");
 }
 
-/// One communicator's block. Members are numbered 0 .. as the algorithm likes, at most the host's ranks.
+/// One communicator's block. Its members are numbered from 0 in the algorithm's order, at most as many as the host has
+/// ranks.
 #[derive(Clone)]
 pub struct FlagBlock {
     region: Region,
     members: usize,
-    /// Bytes of each member's payload room.
+    /// Bytes of payload for each member.
     room: usize,
 }
 
@@ -73,54 +74,54 @@ impl FlagBlock {
         }
     }
 
-    /// A block that no other process sees, for tests and for communicators of one.
+    /// Makes a block that no other process sees, for tests and for communicators of one.
     pub fn private(members: usize) -> FlagBlock {
         let bytes = Plan::whole(members, members).flag_block_bytes(0);
         FlagBlock { region: Region::private(bytes), members, room: flag_payload(members, 0) }
     }
 
-    /// Word `word` (0..16) of line `line` (0..FLAG_LINES) of `member`.
+    /// Returns word `word` (0..16) of line `line` (0..FLAG_LINES) of `member`.
     #[inline]
     pub fn word(&self, member: usize, line: usize, word: usize) -> &AtomicU32 {
         assert!(line < FLAG_LINES && word < LINE / 4);
         self.region.u32((member * FLAG_LINES + line) * LINE + word * 4)
     }
 
-    /// The first eight bytes of line `line` of `member` as one word.
+    /// Returns the first eight bytes of line `line` of `member` as one word.
     #[inline]
     pub fn flag(&self, member: usize, line: usize) -> &AtomicU64 {
         assert!(line < FLAG_LINES);
         self.region.u64((member * FLAG_LINES + line) * LINE)
     }
 
-    /// The bytes of line `line` of `member` behind its flag, for payloads that travel with their flag.
+    /// Returns the bytes of line `line` of `member` behind its flag, for payload that is published with its flag.
     #[inline]
     pub fn line_payload(&self, member: usize, line: usize) -> SharedMem<'_> {
         assert!(line < FLAG_LINES);
         self.region.bytes((member * FLAG_LINES + line) * LINE + 8, LINE - 8)
     }
 
-    /// Bytes of each member's payload room.
+    /// Returns the bytes of payload for each member.
     #[inline]
     pub fn room(&self) -> usize {
         self.room
     }
 
-    /// The payload room of `member`.
+    /// Returns the payload of `member`.
     #[inline]
     pub fn payload(&self, member: usize) -> SharedMem<'_> {
         self.region.bytes(self.members * FLAG_LINES * LINE + member * self.room, self.room)
     }
 
-    /// The memory under the block, for rooms that copy in other ways.
+    /// Returns the memory of the block, for crates that copy by other methods.
     pub fn region(&self) -> &Region {
         &self.region
     }
 
-    /// Sets all flags to zero. By the member that allocated the block, before it tells the others.
+    /// Sets all flags to zero. The member that allocated the block calls it before it sends the number to the others.
     pub fn clear(&self) {
         for word in 0..self.members * FLAG_LINES * LINE / 4 {
-            // Skips pages that nobody touched.
+            // Skip pages that were never touched.
             let word = self.region.u32(word * 4);
             if word.load(Relaxed) != 0 {
                 word.swap(0, AcqRel);

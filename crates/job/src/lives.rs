@@ -1,29 +1,31 @@
-//! Which processes of the job have ended: a log in each host's segment, in the order in which that became known there.
+//! The processes of the job that have ended: a log in each host's segment, in the order in which the ends became known
+//! there.
 //!
-//! It is the one place that says of a process whether it lives. Its end is written by the first process of a host: as
-//! the kernel says it of processes there, and as mpiexec says it of those on other hosts; without a launcher each rank
-//! watches the others and whoever sees an end first writes it. All others read: a `Reader` goes on where it last
-//! stopped, so that nobody looks through all processes. Silence must never be written here as an end.
-//! Before it: `segment`; after it: the devices, `mpi`, the agent.
+//! Silence must never be recorded here as an end. The log is the only record of whether a process lives. Ends are
+//! written by the first process of a host: as the kernel reports them for processes there, and as mpiexec reports them
+//! for other hosts; without a launcher each rank watches the others, and the one that sees an end first writes it. All
+//! others read: a `Reader` continues where it last stopped, so that nobody scans all processes. Used by `segment`, the
+//! devices, `mpi` and the agent.
 
 use crate::plan::LINE;
 use hawser_base::{Peer, Region};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// How a process has ended, for those who speak with it.
+/// The kind of a process's end, for its peers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
-    /// It had left MPI, or done its work: nobody waits for it who does not name it.
+    /// It had left MPI, or done its work: only an operation that names it waits for it.
     InOrder,
-    /// It had not: who waits for anybody may wait for it.
+    /// It had not: an operation that waits for any process may wait for it.
     Failed,
 }
 
-/// The word of how many ends there are, in a line that spinning ranks read anyway; nothing but `note` changes it.
+/// Offset of the word that counts the ends, in a line that spinning ranks read anyway; only `note` changes it.
 pub(crate) const COUNT: usize = 4;
 
-/// An end in a word of either table: its number, counted from 1, the flag of a failure, and the process's name.
+/// The form of an end in a word of either table: its number, counted from 1, the flag of a failure, and the process's
+/// name.
 const NUMBER_SHIFT: u32 = 33;
 const FAILED: u64 = 1 << 32;
 
@@ -35,19 +37,19 @@ const fn peer_of(entry: u64) -> Peer {
     Peer(entry as u32)
 }
 
-/// See the module. Cloning is cheap.
+/// The log of ends. Cloning is cheap.
 #[derive(Clone)]
 pub struct Lives {
     line: Region,
-    /// The log, a ring with a word for each number that a process can have; then for each number the last end under it.
-    /// A number is given to another process when all have been told of the end before (`universe`), so that of two ends
-    /// under one number a reader has read the first: no reader is behind by more than the ring.
+    /// The log, a ring with a word for each number that a process can have; then for each number the last end of a
+    /// process with it. A number is reassigned only when all have seen the end before (`universe`), so that of two ends
+    /// of one number a reader has read the first: no reader is behind by more than the ring.
     tables: Region,
     numbers: usize,
 }
 
 impl Lives {
-    /// Bytes of the tables for so many numbers.
+    /// Returns the bytes of the tables for `numbers` numbers.
     pub(crate) const fn bytes(numbers: usize) -> usize {
         (2 * 8 * numbers).next_multiple_of(LINE)
     }
@@ -56,7 +58,7 @@ impl Lives {
         Lives { line, tables, numbers }
     }
 
-    /// A log that no other process sees, for tests and measurements.
+    /// Makes a log that no other process sees, for tests and measurements.
     pub fn private(numbers: usize) -> Lives {
         Lives::new(Region::private(LINE), Region::private(Lives::bytes(numbers)), numbers)
     }
@@ -70,21 +72,22 @@ impl Lives {
         self.tables.u64(8 * (at as usize % self.numbers))
     }
 
-    /// The last end under a number.
+    /// Returns the word of the last end of a number.
     fn place(&self, number: usize) -> &AtomicU64 {
         self.tables.u64(8 * (self.numbers + number))
     }
 
-    /// Writes that a process has ended: it will write nothing any more, and what it had written the caller has seen.
-    /// Whether that is news. The caller rings everybody's bell afterwards (`Segment::ring_all`).
+    /// Records that a process has ended: it will write nothing any more, and the caller has seen all that it had
+    /// written. Returns whether that is news. The caller must ring all doorbells afterwards (`Segment::ring_all`).
     ///
-    /// Several may write at once, and one may die in it at any word: whoever comes next finishes what is half done.
+    /// Several processes may record at once, and one may die in the middle at any word: the next one completes the
+    /// half-written entry.
     pub fn note(&self, peer: Peer, ending: Ending) -> bool {
-        // Ends that are counted by now are not of this peer: who sees them counted sees their places.
+        // Ends that are counted by now are not of this peer: a reader that sees them counted sees their places.
         let mut at = self.count().load(Acquire);
         while peer.index() < self.numbers && !self.is_among(peer, at) {
             let found = self.enter(at, peer, ending);
-            // Pairs with the Acquire of those who read the count: who sees it sees log and places up to it.
+            // Pairs with the Acquire of those who read the count: a reader that sees it sees log and places up to it.
             let _ = self.count().compare_exchange(at, at + 1, AcqRel, Relaxed);
             match found {
                 None => return true,
@@ -95,25 +98,25 @@ impl Lives {
         false
     }
 
-    /// Writes an end at `at` of the log, or finds another one there; and gives what stands there its place. It is an
-    /// end when it is counted.
+    /// Writes an end at `at` of the log, or finds another one there; and writes the end that stands there to its
+    /// number's word. It is an end when it is counted.
     fn enter(&self, at: u32, peer: Peer, ending: Ending) -> Option<Peer> {
         let failed = if ending == Ending::Failed { FAILED } else { 0 };
         let entry = u64::from(at + 1) << NUMBER_SHIFT | failed | u64::from(peer.0);
         let before = self.log(at).load(Acquire);
         let is_there = number_of(before) == at + 1;
-        // AcqRel: who finishes another's entry passes on what the dead process had written.
+        // AcqRel: a process that completes another's entry passes on what the dead process had written.
         let written = || self.log(at).compare_exchange(before, entry, AcqRel, Acquire);
         let found = if is_there { Some(before) } else { written().err() };
         let stands = found.unwrap_or(entry);
         if peer_of(stands).index() < self.numbers {
-            // Release pairs with the Acquire in `last`. Who is late with this finds a later end of the number there.
+            // Release pairs with the Acquire in `last`. A late writer finds a later end of the number there.
             self.place(peer_of(stands).index()).fetch_max(stands, Release);
         }
         found.map(peer_of)
     }
 
-    /// What a writer leaves that dies before it has counted an end: for tests.
+    /// Leaves the state of a writer that dies before it has counted an end: for tests.
     #[doc(hidden)]
     pub fn note_half(&self, peer: Peer, ending: Ending) {
         let is_free = |&at: &u32| number_of(self.log(at).load(Relaxed)) != at + 1;
@@ -121,14 +124,15 @@ impl Lives {
         self.enter(at, peer, ending);
     }
 
-    /// The last end under a peer's number, if there was one; of none that there is not.
+    /// Returns the last end of a peer's number, if there was one; none for a number that does not exist.
     fn last(&self, peer: Peer) -> Option<u64> {
-        // Pairs with the Release in `enter`: what the process had written is seen by whoever sees its end.
+        // Pairs with the Release in `enter`: a reader that sees a process's end sees what it had written.
         let word = (peer.index() < self.numbers).then(|| self.place(peer.index()).load(Acquire))?;
         (word != 0).then_some(word)
     }
 
-    /// Whether a process's end is among the first `count`, or an earlier one than another's that has its number.
+    /// Returns whether a process's end is among the first `count`, or earlier than that of a later process with its
+    /// number.
     fn is_among(&self, peer: Peer, count: u32) -> bool {
         self.last(peer).is_some_and(|last| match peer_of(last).life() {
             life if life == peer.life() => (1..=count).contains(&number_of(last)),
@@ -136,49 +140,51 @@ impl Lives {
         })
     }
 
-    /// Whether any process has ended.
+    /// Returns whether any process has ended.
     #[inline(always)]
     pub fn has_any(&self) -> bool {
         self.count().load(Acquire) != 0
     }
 
-    /// What it had written is seen afterwards. A process that is not of the job does not live.
+    /// Returns whether a process has ended; what it had written is visible afterwards. A process that is not of the job
+    /// counts as ended.
     pub fn has_ended(&self, peer: Peer) -> bool {
         peer.index() >= self.numbers || self.last(peer).is_some_and(|last| peer_of(last).life() >= peer.life())
     }
 
-    /// It has ended, and not in order.
+    /// Returns whether a process has ended, and not in order.
     pub fn has_failed(&self, peer: Peer) -> bool {
         let is_its = |&last: &u64| peer_of(last) == peer && number_of(last) <= self.count().load(Acquire);
         self.last(peer).filter(is_its).is_some_and(|last| last & FAILED != 0)
     }
 
-    /// Goes through all ends, from the first one.
+    /// Returns a reader of all ends, from the first one.
     pub fn reader(&self) -> Reader {
-        // Of what is no longer in the ring all have been told, and nobody is left who could be spoken to.
+        // Every process has seen the ends that are no longer in the ring, and processes that ended so early can no
+        // longer be reached.
         let seen = self.count().load(Acquire).saturating_sub(self.numbers as u32);
         Reader { lives: self.clone(), seen }
     }
 }
 
-/// One reader's place in the log.
+/// The position of one reader in the log.
 pub struct Reader {
     lives: Lives,
     seen: u32,
 }
 
 impl Reader {
-    /// Whether somebody has ended since the last `take`: one load of a line that hardly ever changes.
+    /// Returns whether a process has ended since the last `take`: one load of a line that hardly ever changes.
     #[inline(always)]
     pub fn has_news(&self) -> bool {
         // Pairs with the AcqRel in `note`.
         self.lives.count().load(Acquire) != self.seen
     }
 
-    /// The next process that has ended. What it had written is seen afterwards.
+    /// Returns the next process that has ended. What it had written is visible afterwards.
     pub fn take(&mut self) -> Option<Peer> {
         let count = self.lives.count().load(Acquire);
-        // Whatever somebody has written there.
+        // Clamp: the word may hold any value that a process wrote.
         self.seen = self.seen.max(count.saturating_sub(self.lives.numbers as u32));
         while self.seen < count {
             let entry = self.lives.log(self.seen).load(Acquire);
@@ -190,7 +196,7 @@ impl Reader {
         None
     }
 
-    /// Whether `take` has named the process.
+    /// Returns whether `take` has returned the process.
     pub fn knows(&self, peer: Peer) -> bool {
         self.seen > 0 && self.lives.is_among(peer, self.seen)
     }
@@ -249,7 +255,7 @@ mod tests {
 
     #[test]
     fn what_a_writer_left_half_done_is_finished_by_the_next() {
-        // It died before its entry had a place; and before it was counted.
+        // The writer died before the entry had a place; and before it was counted.
         for has_place in [false, true] {
             let half = || {
                 let lives = Lives::private(4);

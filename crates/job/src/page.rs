@@ -1,8 +1,8 @@
-//! A rank's page: who it is, how far it has come, whether it looks at its network, its turns on its core, its doorbell,
-//! why it waits, what it counted and did lately, by which ports its peers on other hosts answer, and, in a second page,
-//! by which they do not.
+//! A rank's page: its process, its phase in MPI, its polls of the network, its turns on its core, its doorbell, its
+//! wait reason, its counters and latest events, the ports by which its peers on other hosts answer, and, in a second
+//! page, those by which they do not.
 //!
-//! Written by the rank (and by the agent before the rank attaches); read by everybody on the host.
+//! It is written by the rank (and by the agent before the rank attaches), and read by every process of the host.
 
 use crate::counters::Counters;
 use crate::doorbell::{Doorbell, Fencing};
@@ -25,8 +25,8 @@ const WAIT: usize = DOORBELL + Doorbell::BYTES;
 const COUNTERS: usize = WAIT + WaitRecord::BYTES;
 const EVENTS: usize = COUNTERS + Counters::BYTES;
 const ANSWERS: usize = EVENTS + Events::BYTES;
-/// The rest of the first page: eleven rails with three ports each take 11 * 75 bytes (`dev-ether`); what is longer is
-/// cut.
+/// Space for `answers`, the rest of the first page: eleven rails with three ports each take 11 * 75 bytes
+/// (`dev-ether`); a longer text is cut.
 const ANSWERS_ROOM: usize = hawser_os::map::PAGE - ANSWERS;
 const WAYS: usize = hawser_os::map::PAGE;
 
@@ -39,8 +39,8 @@ const _: () = assert!(
         && EVENTS.is_multiple_of(64)
 );
 
-/// How far a rank has come in MPI; whether its process lives is said elsewhere (`lives`). It only ever rises, but for a
-/// rank that finalises its last session and begins another one.
+/// The phase of a rank in MPI; whether its process lives is recorded elsewhere (`lives`). It only ever rises, except
+/// for a rank that finalizes its last session and begins another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub enum Phase {
@@ -75,12 +75,12 @@ impl RankPage {
         RankPage { region, fencing }
     }
 
-    /// A page that no other process sees.
+    /// Makes a page that no other process sees.
     pub fn private() -> RankPage {
         RankPage::new(Region::private(RankPage::BYTES), Fencing::Full)
     }
 
-    /// The process that is the rank; 0 before it attaches.
+    /// Returns the process id of the rank; 0 before it attaches.
     pub fn pid(&self) -> i32 {
         self.region.u32(PID).load(Relaxed) as i32
     }
@@ -90,7 +90,7 @@ impl RankPage {
     }
 
     pub fn phase(&self) -> Phase {
-        // Pairs with the Release in `set_phase`: what the rank did before the phase is seen.
+        // Pairs with the Release in `set_phase`: what the rank did before the phase is visible.
         let word = self.region.u32(PHASE).load(Acquire);
         Phase::ALL.into_iter().find(|&phase| phase as u32 == word).unwrap_or(Phase::Launched)
     }
@@ -100,38 +100,40 @@ impl RankPage {
         self.region.u32(PHASE).store(phase as u32, Release);
     }
 
-    /// How often the rank has looked at all its ports for what comes from other hosts: it grows while the rank is inside MPI,
-    /// sleeping too (each second), and stands still while it computes or is stopped.
+    /// Returns how often the rank has polled all its ports for data from other hosts: it grows while the rank is inside
+    /// MPI, sleeping too (each second), and stands still while it computes or is stopped.
     pub fn looks(&self) -> u64 {
         self.region.u64(LOOKS).load(Relaxed)
     }
 
-    /// The rank has looked. For the rank itself, one thread at a time.
+    /// Counts a poll. For the rank itself, one thread at a time.
     #[inline]
     pub fn looked(&self) {
         let looks = self.region.u64(LOOKS);
         looks.store(looks.load(Relaxed) + 1, Relaxed);
     }
 
-    /// The rank has given back what it kept of a process that has ended (`Segment::ask_back`). For the rank itself.
+    /// Records that the rank has released everything that it kept of a process that has ended (`Segment::ask_back`).
+    /// For the rank itself.
     pub fn answer(&self, peer: Peer) {
         // Pairs with the Acquire in `given_back`: nothing of the process is used after it.
         self.region.u32(GIVEN_BACK).store(peer.0 ^ Peer::NOBODY.0, Release);
     }
 
-    /// Whom the rank has given back last.
+    /// Returns the process that the rank has released last.
     pub fn given_back(&self) -> Option<Peer> {
         // Pairs with the Release in `answer`.
         let peer = Peer(self.region.u32(GIVEN_BACK).load(Acquire) ^ Peer::NOBODY.0);
         (peer != Peer::NOBODY).then_some(peer)
     }
 
-    /// By which of its ports the rank's peers on other hosts answer, in words. For the rank itself, one thread at a time.
+    /// Publishes, as a text, the ports by which the rank's peers on other hosts answer. For the rank itself, one thread
+    /// at a time.
     pub fn set_answers(&self, text: &str) {
         text::write(&self.region, ANSWERS, ANSWERS_ROOM, text);
     }
 
-    /// Empty: it has none.
+    /// Returns that text; empty if there is none.
     pub fn answers(&self) -> String {
         text::read(&self.region, ANSWERS, ANSWERS_ROOM)
     }

@@ -1,13 +1,13 @@
-//! Where everything lies in the segment: one place to read, one version to raise when it changes.
+//! The layout of the segment: one place to read, one version to raise when it changes.
 //!
 //! ```text
 //! header page | counter names page | tables | two pages for each room | flag area | device area | cards
 //! `----------------------- mapped by every rank in one go, touched sparsely ---------------------------------------'
 //! arenas, mapped on demand
 //! ```
-//! A room is what one process of this host has; there may be more of them than ranks at the start, for processes that
-//! come later. Room that nobody touches costs nothing: the file is sparse. In address space a spare room costs each
-//! process of the host 17 MiB, and with each other room 260 KiB.
+//! A local slot (`room`) is the part of one process of this host; there may be more slots than ranks at the start, for
+//! processes that join later. Pages that are never touched cost nothing: the file is sparse. In address space a spare
+//! slot costs each process of the host 17 MiB, and 260 KiB for each other slot.
 
 use crate::lives::Lives;
 use crate::page::RankPage;
@@ -17,22 +17,22 @@ use hawser_os::map::PAGE;
 /// Raised with every change of the layout; a library and an agent of different versions refuse each other.
 pub const LAYOUT_VERSION: u32 = 13;
 
-/// Room that devices may use on each lane for each ordered pair of local ranks: a ring and a line of credit. `dev-shm`
+/// Bytes that devices may use on each lane for each ordered pair of local ranks: a ring and a line of credit. `dev-shm`
 /// asserts that it suffices, as for the next two.
 pub const DEVICE_BYTES_PER_PAIR: usize = (8 << 10) + LINE;
-/// On each lane for each local rank beside its pairs: a pool of chunks, and two pages of words.
+/// Bytes on each lane for each local rank beside its pairs: a pool of chunks, and two pages of words.
 pub const DEVICE_BYTES_PER_LANE: usize = (1 << 20) + 2 * PAGE;
-/// For each local rank, whatever lanes there are.
+/// Bytes for each local rank, whatever the number of lanes.
 pub const DEVICE_BYTES_PER_RANK: usize = 64 << 10;
 
 /// Lanes for users of the transport beside the first (`users`): eight of one lane, or one with as many as MPI. In
 /// address space they cost as much as those of MPI.
 pub const LANES_OF_OTHERS: usize = 8;
-/// Lanes that a segment may have at most (a bound for what is read).
+/// Maximum lanes of a segment (a bound for values that are read).
 pub const LANES_MOST: usize = 32;
 const _: () = assert!(LANES + LANES_OF_OTHERS <= LANES_MOST);
 
-/// Room for devices on a host with `rooms` rooms.
+/// Returns the bytes for devices on a host with `rooms` local slots.
 pub const fn device_bytes(rooms: usize, lanes: usize) -> usize {
     let of_lanes = lanes * rooms * (rooms * DEVICE_BYTES_PER_PAIR + DEVICE_BYTES_PER_LANE);
     (of_lanes + rooms * DEVICE_BYTES_PER_RANK).next_multiple_of(PAGE)
@@ -42,44 +42,45 @@ pub const fn device_bytes(rooms: usize, lanes: usize) -> usize {
 pub const FLAG_BLOCKS: usize = 256;
 /// Cache lines of flags for each member of a block.
 pub const FLAG_LINES: usize = 8;
-/// Blocks with much room, the first ones: address space is limited, and few communicators move long data.
+/// Blocks with much payload, the first ones: address space is limited, and few communicators move long data.
 pub const WIDE_BLOCKS: usize = 16;
-/// Payload room for each member of a wide block at most, on a host with so few ranks. With a MiB a core writes to lines
+/// Maximum payload for each member of a wide block, on a host with up to FEW ranks. With a MiB a core writes to lines
 /// that no cache holds any more, which is four times as fast as to lines that a reader has
 /// (docs/measurements/2026-11-23-collectives.md).
 pub const FLAG_PAYLOAD_WIDE: usize = 1 << 20;
 const FLAG_PAYLOAD_OF_FEW: usize = 4 << 20;
 const FEW: usize = 16;
-/// Payload room for each member of another block: on a host with many ranks the least, so that what all of them touch
-/// stays small.
+/// Minimum payload for each member of another block: on a host with many ranks the least, so that the memory that all
+/// of them touch stays small.
 const FLAG_PAYLOAD_LEAST: usize = 16 << 10;
-/// The most. Two contributions of 32 KiB: longer ones do not fit into a core's nearest cache with what they are copied
-/// to.
+/// Maximum payload for each member: two contributions of 32 KiB. Longer ones do not fit into a core's first-level cache
+/// together with their destination.
 const FLAG_PAYLOAD_MOST: usize = 64 << 10;
-/// Payload of all its members, where that is not less than the least.
+/// Payload of all its members together, unless that is less than the minimum.
 const FLAG_PAYLOAD_OF_ALL: usize = 1 << 20;
 
-/// File room of one rank's arena for MPI_Alloc_mem and windows: more than a host of today has memory for a rank.
+/// File space of one rank's arena for MPI_Alloc_mem and windows: more memory than a host of today has for a rank.
 pub const ARENA_BYTES: u64 = 64 << 30;
-/// An arena that must be shorter (`Plan::within`) is a multiple of this: what peers map of it at once.
+/// An arena that must be shorter (`Plan::within`) is a multiple of this: the size that peers map at once.
 pub const ARENA_STEP: u64 = 64 << 20;
 
 pub const LINE: usize = 64;
 
-/// The cards of a rank's devices together, at most: what it lets all ranks of a job of several hosts know about itself.
-/// One of 256 bytes with its name has room.
+/// Maximum bytes of the cards of a rank's devices together, which a rank publishes to all ranks of a job of several
+/// hosts. A card of 256 bytes fits with its name.
 pub const CARD_MAX: usize = 264;
 
 pub(crate) const COUNTER_NAMES: usize = PAGE;
 const TABLES: usize = 2 * PAGE;
 
-/// The most rooms of a host, and the most numbers of a job's universe, that a segment is made for (bounds for what is
+/// Maximum local slots of a host, and maximum numbers of a job's universe, of a segment (bounds for values that are
 /// read).
 pub const MAX_LOCAL: usize = 4096;
 pub const MAX_WORLD: usize = 1 << 24;
 const _: () = assert!(MAX_WORLD == hawser_base::Peer::NUMBERS);
 
-/// Payload room for each member of block `number` on a host with `local` ranks, in whole pages for each of two halves.
+/// Returns the bytes of payload for each member of block `number` on a host with `local` ranks, in whole pages for each
+/// of two halves.
 pub const fn flag_payload(local: usize, number: usize) -> usize {
     let (all, least, most) = if local <= FEW && number < WIDE_BLOCKS {
         (FLAG_PAYLOAD_OF_FEW, FLAG_PAYLOAD_MOST, FLAG_PAYLOAD_WIDE)
@@ -96,20 +97,20 @@ pub const fn flag_payload(local: usize, number: usize) -> usize {
     }
 }
 
-/// The longest contribution in a room of `payload` bytes: four for each half, of which a member may be two ahead; in a
-/// small room one of up to 32 KiB, which a core's nearest cache holds.
+/// Returns the longest contribution for `payload` bytes: four for each half, of which a member may be two ahead; with
+/// little payload one of up to 32 KiB, which a core's first-level cache holds.
 pub const fn flag_step(payload: usize) -> usize {
     let (eighth, half) = (payload / 8 / PAGE * PAGE, payload / 2);
     let least = if half < 32 << 10 { half } else { 32 << 10 };
     if eighth > least { eighth } else { least }
 }
 
-/// Offsets and lengths in the segment of a host where `local` of the job's `world` first processes are.
+/// The offsets and lengths in the segment of a host that has `local` of the job's first `world` processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub local: usize,
     pub world: usize,
-    /// Rooms for processes of this host, `local` at least.
+    /// Local slots for processes of this host, at least `local`.
     pub rooms: usize,
     /// Numbers that processes of the job may have, `world` at least.
     pub numbers: usize,
@@ -117,24 +118,24 @@ pub struct Plan {
     pub lanes: usize,
     /// Blocks of flags, up to FLAG_BLOCKS.
     pub blocks: usize,
-    /// Bytes of each room's arena, up to ARENA_BYTES.
+    /// Bytes of the arena of each local slot, up to ARENA_BYTES.
     pub arena: u64,
 }
 
 impl Plan {
-    /// With all that a job may want whose processes are those that it begins with.
+    /// Makes the full plan for a job to which no processes are added.
     pub fn whole(local: usize, world: usize) -> Plan {
         let lanes = LANES + LANES_OF_OTHERS;
         Plan { local, world, rooms: local, numbers: world, lanes, blocks: FLAG_BLOCKS, arena: ARENA_BYTES }
     }
 
-    /// With so many rooms here, and numbers in the job, that are free at the start.
+    /// Adds this many local slots here, and numbers in the job, that are free at the start.
     pub fn with_spare(self, rooms: usize, numbers: usize) -> Plan {
         Plan { rooms: self.local + rooms, numbers: self.world + numbers, ..self }
     }
 
-    /// The same in a file of at most `limit` bytes: arenas give way first, then lanes of other users than MPI, then
-    /// blocks of flags; none where what remains does not fit.
+    /// Fits the plan into a file of at most `limit` bytes: arenas are reduced first, then lanes of other users than
+    /// MPI, then blocks of flags. None if the rest does not fit.
     pub fn within(self, limit: u64) -> Option<Plan> {
         if self.file_bytes() <= limit {
             return Some(self);
@@ -150,12 +151,12 @@ impl Plan {
         }
     }
 
-    /// The least file of a job, in bytes.
+    /// Returns the least file size of a job, in bytes.
     pub fn least_bytes(self) -> u64 {
         Plan { lanes: LANES, blocks: 1, arena: 0, ..self }.file_bytes()
     }
 
-    /// Whether a header may say so.
+    /// Returns whether a valid header may contain this plan.
     pub(crate) fn is_sound(&self) -> bool {
         (1..=MAX_LOCAL).contains(&self.local)
             && (self.local..=MAX_WORLD).contains(&self.world)
@@ -167,27 +168,27 @@ impl Plan {
             && self.arena.is_multiple_of(ARENA_STEP)
     }
 
-    /// The name of the process in each room; that of nobody in a room that is free.
+    /// Returns the offset of the name of the process in each local slot; NOBODY in a slot that is free.
     pub(crate) fn names(&self) -> usize {
         TABLES
     }
 
-    /// The room of each number's process; `u32::MAX` for processes elsewhere.
+    /// Returns the offset of the local slot of each number's process; `u32::MAX` for processes elsewhere.
     pub(crate) fn local_indices(&self) -> usize {
         TABLES + (self.rooms * 4).next_multiple_of(LINE)
     }
 
-    /// The number of the host of each number's process.
+    /// Returns the offset of the host's number for each number's process.
     pub(crate) fn hosts(&self) -> usize {
         self.local_indices() + (self.numbers * 4).next_multiple_of(LINE)
     }
 
-    /// Which life each number is in (`universe`).
+    /// Returns the offset of the incarnation of each number (`universe`).
     pub(crate) fn lives(&self) -> usize {
         self.hosts() + (self.numbers * 4).next_multiple_of(LINE)
     }
 
-    /// The log of ends (`lives`).
+    /// Returns the offset of the log of ends (`lives`).
     pub(crate) fn ends(&self) -> usize {
         self.lives() + (self.numbers * 4).next_multiple_of(LINE)
     }
@@ -205,12 +206,12 @@ impl Plan {
         self.rank_pages() + self.rooms * RankPage::BYTES
     }
 
-    /// Bytes of one communicator's block: the lines of each of `local` members, then each one's payload.
+    /// Returns the bytes of one communicator's block: the lines of each of `local` members, then each one's payload.
     pub fn flag_block_bytes(&self, number: usize) -> usize {
         (self.local * (FLAG_LINES * LINE + flag_payload(self.local, number))).next_multiple_of(PAGE)
     }
 
-    /// Where block `number` begins: the wide ones come first.
+    /// Returns the offset of block `number`: the wide ones come first.
     pub fn flag_block(&self, number: usize) -> usize {
         let wide = if number < WIDE_BLOCKS { number } else { WIDE_BLOCKS };
         self.flags() + wide * self.flag_block_bytes(0) + (number - wide) * self.flag_block_bytes(WIDE_BLOCKS)
@@ -224,12 +225,13 @@ impl Plan {
         device_bytes(self.rooms, self.lanes)
     }
 
-    /// The length of the card of each number's process, then the cards. A job that stays on one host has none.
+    /// Returns the offset of the cards: the length of the card of each number's process, then the cards. A job that
+    /// stays on one host has none.
     pub(crate) fn cards(&self) -> usize {
         self.device() + self.device_bytes()
     }
 
-    /// The card of the process with this number.
+    /// Returns the offset of the card of the process with this number.
     pub(crate) fn card(&self, number: usize) -> usize {
         self.cards() + (self.numbers * 4).next_multiple_of(LINE) + number * CARD_MAX
     }
@@ -245,7 +247,7 @@ impl Plan {
         self.rooms < self.numbers
     }
 
-    /// What a rank maps at once: all before the arenas.
+    /// Returns the bytes that a rank maps at once: everything before the arenas.
     pub fn mapped_bytes(&self) -> usize {
         self.cards() + self.cards_bytes()
     }

@@ -1,6 +1,6 @@
-//! The segment itself: made by the agent, opened by the ranks.
+//! The segment itself: created by the agent, opened by the ranks.
 //!
-//! What is read from its header is checked before it is used: another version of Hawser may have written it.
+//! Values read from its header are checked before they are used: another version of Hawser may have written them.
 
 use crate::arena::Span;
 use crate::counters;
@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU32, fence};
 /// "HawserJb": the first word of every segment, written last.
 const MAGIC: u64 = u64::from_le_bytes(*b"HawserJb");
 
-/// Offsets in the header page; `facts`, `flags` and `users` have theirs.
+/// Offsets in the header page; `facts`, `flags` and `users` define their own.
 const MAGIC_AT: usize = 0;
 const VERSION: usize = 8;
 const LOCAL: usize = 12;
@@ -39,40 +39,40 @@ const JOB_ID: usize = 64;
 const JOB_ID_ROOM: usize = 64;
 const HOST: usize = 128;
 const HOST_ROOM: usize = 64;
-/// A line of its own: spinning ranks read it.
+/// Offset of the abort word, in a line of its own: spinning ranks read it.
 const ABORT: usize = 256;
-/// Set in the abort word beside the low bits of the code, so that code 0 shows too.
+/// Flag in the abort word beside the low bits of the code, so that code 0 is visible too.
 const ABORTED: u32 = 1 << 31;
-/// In the same line: every rank of the job has come to the end of MPI_Finalize.
+/// Offset in the same line: set when every rank of the job has come to the end of MPI_Finalize.
 const ALL_FINALIZED: usize = 264;
-/// The same line has how many processes have ended, for the same readers.
+/// The same line holds the number of processes that have ended, for the same readers.
 const _: () = assert!(ABORT.is_multiple_of(LINE) && ABORT + lives::COUNT + 4 <= ALL_FINALIZED);
-/// Who is to be given back (`universe`).
+/// Offset of the name of the process that all must release (`universe`).
 const ASKED_BACK: usize = 320;
 
-/// What a segment is made for.
+/// The parameters of a new segment.
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub job_id: String,
     pub host: String,
-    /// How many processes the job begins with: they have the numbers from 0 on, which are their ranks.
+    /// The number of processes with which the job begins: their numbers from 0 on are their ranks.
     pub world: usize,
     /// The world rank of each local rank, in order.
     pub world_ranks: Vec<u32>,
-    /// Rooms of this host, and numbers of the job, for processes that come later.
+    /// Additional local slots of this host, and numbers of the job, for processes that join later.
     pub spare_rooms: usize,
     pub spare_numbers: usize,
     pub facts: Facts,
 }
 
 impl Spec {
-    /// For a process of one. Nothing is measured: it has nobody to copy from.
+    /// Makes the parameters for a job of a single process. Nothing is measured: it has no peer to copy from.
     pub fn alone(host: &str, job_id: &str) -> Spec {
         let facts = Facts { cores: hawser_os::cpus::available() as u32, ..Facts::default() };
         Spec { facts, ..Spec::of(job_id, host, 1, vec![0]) }
     }
 
-    /// For a job that keeps the processes that it begins with.
+    /// Makes the parameters for a job to which no processes are added.
     pub fn of(job_id: &str, host: &str, world: usize, world_ranks: Vec<u32>) -> Spec {
         let (job_id, host, facts) = (job_id.into(), host.into(), Facts::default());
         Spec { job_id, host, world, world_ranks, spare_rooms: 0, spare_numbers: 0, facts }
@@ -90,7 +90,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Makes a segment and maps it.
+    /// Creates a segment and maps it.
     pub fn create(spec: &Spec) -> io::Result<Segment> {
         let (local, world, limit) = (spec.world_ranks.len(), spec.world, memfd::longest());
         assert!((1..=MAX_LOCAL).contains(&local) && (local..=MAX_WORLD).contains(&world));
@@ -122,20 +122,20 @@ impl Segment {
             region.u32(plan.names() + 4 * local).store(rank, Relaxed);
             region.u32(plan.local_indices() + 4 * rank as usize).store(local as u32, Relaxed);
         }
-        // Pairs with the Acquire in `check`: who sees the word sees the header.
+        // Pairs with the Acquire in `check`: a process that sees the word sees the header.
         header.u64(MAGIC_AT).store(MAGIC, Release);
         let lives = lives_in(&region, &plan);
         Ok(Segment { region, fd: Arc::new(Owned::new(fd)), plan, facts: spec.facts, lives })
     }
 
-    /// The private segment of a process without a launcher.
+    /// Makes the private segment of a process without a launcher.
     pub fn alone() -> Result<Segment> {
         let (host, job_id) = (host::name(), format!("alone-{}", host::pid()));
         Segment::create(&Spec::alone(&host, &job_id)).map_err(|e| Error::new(Class::NoMem, e.to_string()))
     }
 
-    /// Maps the segment that the agent handed over. Its size must be one that nobody can change under the mapping, unless it
-    /// is a file that cannot be sealed: the system had no memfd for the agent.
+    /// Maps the segment that the agent handed over. Its size must be sealed, so that nobody can change it under the
+    /// mapping, unless it is a file that cannot be sealed: the system had no memfd for the agent.
     pub fn open(fd: OwnedFd) -> Result<Segment> {
         let no_mem = |e: io::Error| Error::new(Class::NoMem, e.to_string());
         if memfd::is_sealed(fd.as_fd()) == Some(false) {
@@ -159,7 +159,7 @@ impl Segment {
         if segment.tables_agree() { Ok(segment) } else { Err(foreign(LAYOUT_VERSION)) }
     }
 
-    /// Each process here is one of the job's, and is found by its name once it is announced.
+    /// Checks that each process here is one of the job's, and is found by its name once it is announced.
     fn tables_agree(&self) -> bool {
         let agrees = |room: usize| match self.process_in(room) {
             Some(peer) => peer.index() < self.plan.numbers && self.room_of(peer).is_none_or(|found| found == room),
@@ -168,17 +168,17 @@ impl Segment {
         (0..self.plan.rooms).all(agrees)
     }
 
-    /// A word of the tables.
+    /// Returns a word of the tables.
     pub(crate) fn word(&self, at: usize) -> &AtomicU32 {
         self.region.u32(at)
     }
 
-    /// The header page.
+    /// Returns the header page.
     pub(crate) fn header(&self) -> Region {
         self.region.part(0, PAGE)
     }
 
-    /// The word that says who is to be given back.
+    /// Returns the word that names the process that all must release.
     pub(crate) fn asked_word(&self) -> &AtomicU32 {
         self.region.u32(ASKED_BACK)
     }
@@ -187,7 +187,7 @@ impl Segment {
         self.fd.as_fd()
     }
 
-    /// The descriptor, unless the program has closed it: its number may be that of a file of the program's by now.
+    /// Returns the descriptor, unless the program has closed it: its number may name a file of the program's by now.
     pub(crate) fn live_fd(&self) -> Result<BorrowedFd<'_>> {
         self.fd.live().map_err(|_| closed())
     }
@@ -200,22 +200,22 @@ impl Segment {
         self.facts
     }
 
-    /// Ranks with which the job began on this host.
+    /// Returns the number of ranks with which the job began on this host.
     pub fn local_size(&self) -> usize {
         self.plan.local
     }
 
-    /// How many processes may be on this host at the same time.
+    /// Returns how many processes may be on this host at the same time: its local slots.
     pub fn rooms(&self) -> usize {
         self.plan.rooms
     }
 
-    /// Whether processes of the job are on other hosts, or may come there.
+    /// Returns whether processes of the job are on other hosts, or may join there.
     pub fn is_spread(&self) -> bool {
         self.plan.has_cards()
     }
 
-    /// Processes with which the job began.
+    /// Returns the number of processes with which the job began.
     pub fn world_size(&self) -> usize {
         self.plan.world
     }
@@ -228,7 +228,7 @@ impl Segment {
         text::read(&self.region, HOST, HOST_ROOM)
     }
 
-    /// The page of the process in a room.
+    /// Returns the page of the process in a local slot.
     pub fn rank(&self, local: usize) -> RankPage {
         RankPage::new(self.region.part(self.plan.rank_page(local), RankPage::BYTES), self.fencing())
     }
@@ -237,18 +237,18 @@ impl Segment {
         if self.facts.membarrier { Fencing::Membarrier } else { Fencing::Full }
     }
 
-    /// The bells of the processes in these rooms, in their order.
+    /// Returns the doorbells of the processes in these local slots, in their order.
     pub fn bells(&self, rooms: impl Iterator<Item = usize>) -> Bells {
         let places = rooms.map(|room| self.plan.rank_page(room) + DOORBELL);
         Bells::new(self.region.clone(), places, self.fencing())
     }
 
-    /// The area that devices lay out.
+    /// Returns the area whose layout the devices define.
     pub fn device_area(&self) -> Region {
         self.region.part(self.plan.device(), self.plan.device_bytes())
     }
 
-    /// Part of that area is all zeroes again. Of what no other process uses.
+    /// Zeroes a part of that area, which no other process may be using.
     pub fn clean_device_area(&self, at: usize, len: usize) -> Result<()> {
         assert!(at.checked_add(len).is_some_and(|end| end <= self.plan.device_bytes()));
         memfd::punch_hole(self.live_fd()?, (self.plan.device() + at) as u64, len as u64)
@@ -262,7 +262,7 @@ impl Segment {
         Some(number)
     }
 
-    /// Block `number`, as the member that allocated it said.
+    /// Returns block `number`, which its allocator has sent.
     pub fn flags(&self, number: u32) -> FlagBlock {
         FlagBlock::new(&self.region, &self.plan, number)
     }
@@ -272,7 +272,7 @@ impl Segment {
         flags::release(&self.region, number);
     }
 
-    /// Maps a piece of some rank's arena; what it names may come from a message, and is checked.
+    /// Maps a piece of some rank's arena. The span may come from a message, and is checked.
     pub fn map_span(&self, span: Span) -> Result<Region> {
         let inside = span.offset.checked_add(span.len).is_some_and(|end| end <= self.plan.arena) && span.len > 0;
         if span.local as usize >= self.plan.rooms || !inside || !span.offset.is_multiple_of(PAGE as u64) {
@@ -290,34 +290,35 @@ impl Segment {
         counters::read_names(&self.region.part(COUNTER_NAMES, PAGE))
     }
 
-    /// The word that `abort_code` reads, for those who poll it: not zero once the job is being ended.
+    /// Returns the word that `abort_code` reads, for ranks that poll it: not zero once the job is being ended.
     #[inline]
     pub fn abort_word(&self) -> &AtomicU32 {
         self.region.u32(ABORT)
     }
 
-    /// Which processes of the job have ended, on this host and on all others.
+    /// Returns the log of processes of the job that have ended, on this host and on all others.
     #[inline]
     pub fn lives(&self) -> &Lives {
         &self.lives
     }
 
-    /// Says that the process `peer` is gone, and wakes those who may wait for it. Of several that have ended together
-    /// each is noted (`Lives::note`) and all are rung for once.
+    /// Records that the process `peer` has ended, and wakes all that may wait for it. If several have ended together,
+    /// note each (`Lives::note`) and ring once.
     pub fn set_ended(&self, peer: Peer, ending: Ending) {
         if self.lives.note(peer, ending) {
             self.ring_all();
         }
     }
 
-    /// Wakes every rank of the host. For the agent, after it has written what they are to see.
+    /// Wakes every rank of the host. For the agent, after it has written the data that they must see.
     pub fn ring_all(&self) {
         // The agent is not registered for membarrier(2), on which its bells may rely: it runs the waker's barrier.
         fence(SeqCst);
         (0..self.plan.rooms).for_each(|local| self.rank(local).doorbell().ring_after_barrier());
     }
 
-    /// Says on which host each rank of the job is, hosts numbered as the launcher does. For the agent, before it starts ranks.
+    /// Writes the host of each rank of the job, hosts numbered as the launcher does. For the agent, before it starts
+    /// ranks.
     pub fn set_hosts(&self, hosts: &[u32]) {
         assert!(hosts.len() == self.plan.world);
         for (rank, &host) in hosts.iter().enumerate() {
@@ -325,20 +326,20 @@ impl Segment {
         }
     }
 
-    /// Lets the processes of this host see the card of a process; once for each. For the agent, which then rings.
-    /// Whether there is room for it.
+    /// Publishes the card of a process to the processes of this host; once for each. For the agent, which must ring
+    /// afterwards. Returns whether there is space for it.
     pub fn set_card(&self, peer: Peer, card: &[u8]) -> bool {
         if !self.has_card(peer) || card.len() > CARD_MAX {
             return false;
         }
         self.region.bytes(self.plan.card(peer.index()), card.len()).write(card);
-        // Pairs with the Acquire in `card`: who sees the length sees the card.
+        // Pairs with the Acquire in `card`: a process that sees the length sees the card.
         self.word(self.plan.cards() + 4 * peer.index()).store(card.len() as u32 + 1, Release);
         true
     }
 
-    /// What a process has published (`boot::Boot::publish`), once it is known here. Who waits for it sleeps on the
-    /// doorbell, which then rings.
+    /// Returns the card that a process has published (`boot::Boot::publish`), once it is known here. A process that
+    /// waits for it sleeps on the doorbell, which then rings.
     pub fn card(&self, peer: Peer) -> Option<Vec<u8>> {
         if !self.has_card(peer) || !self.knows(peer) {
             return None;
@@ -350,7 +351,7 @@ impl Segment {
         Some(card)
     }
 
-    /// The number's next process has published nothing yet.
+    /// Drops the card of a number, whose next process has not published any.
     pub(crate) fn drop_card(&self, peer: Peer) {
         if self.has_card(peer) {
             self.word(self.plan.cards() + 4 * peer.index()).store(0, Relaxed);
@@ -361,9 +362,10 @@ impl Segment {
         self.plan.has_cards() && peer.index() < self.plan.numbers
     }
 
-    /// Says that every rank of the job has left MPI, for the agent, which then rings; or that this one has come back.
+    /// Records that every rank of the job has left MPI, for the agent, which must ring afterwards; or that this one has
+    /// come back.
     pub fn set_all_finalized(&self, yes: bool) {
-        // Pairs with the Acquire in `all_finalized`; nothing else is read by its leave.
+        // Pairs with the Acquire in `all_finalized`; no other data depends on it.
         self.region.u32(ALL_FINALIZED).store(u32::from(yes), Release);
     }
 
@@ -371,13 +373,13 @@ impl Segment {
         self.region.u32(ALL_FINALIZED).load(Acquire) != 0
     }
 
-    /// Says that the job is being ended; the first code stays. Whether this is the first.
+    /// Records that the job is being ended; the first code stays. Returns whether this is the first.
     pub fn set_aborted(&self, code: i32) -> bool {
         let word = ABORTED | (code as u32 & 0xff);
         self.abort_word().compare_exchange(0, word, AcqRel, Relaxed).is_ok()
     }
 
-    /// The code that the job is being ended with, if it is.
+    /// Returns the code that the job is being ended with, if it is.
     pub fn abort_code(&self) -> Option<i32> {
         let word = self.abort_word().load(Acquire);
         (word & ABORTED != 0).then_some((word & 0xff) as i32)
@@ -435,7 +437,7 @@ mod tests {
         Spec { facts, ..Spec::of("j-1", "vm", 5, vec![0, 2, 4]) }
     }
 
-    /// A name, or none.
+    /// Reads a name; none if it is negative.
     fn name(number: i32) -> Option<Peer> {
         u32::try_from(number).ok().map(Peer)
     }
@@ -503,7 +505,7 @@ mod tests {
         );
     }
 
-    /// A copy of a segment that differs from it in nothing but that its size can be changed.
+    /// Makes a copy of a segment that differs from it only in that its size can be changed.
     fn unsealed(spec: &Spec) -> OwnedFd {
         let made = Segment::create(spec).unwrap();
         let fd = memfd::create_unsealed(c"test", made.plan.file_bytes()).unwrap();

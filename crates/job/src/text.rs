@@ -1,10 +1,10 @@
-//! Short texts of fixed room in shared memory, as whole words: a reader may see an old and a new word side by
-//! side, never anything that is not a byte. What is too long is cut; what is no UTF-8 is shown as such.
+//! Short texts of fixed space in shared memory, written as whole words: a reader may see an old and a new word side by
+//! side, never a torn byte. A text that is too long is cut; invalid UTF-8 is shown as such.
 
 use hawser_base::Region;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Writes `text` into `room` bytes (a multiple of eight) at `at`, zeroes after it.
+/// Writes `text` into `room` bytes (a multiple of eight) at `at`, followed by zeroes.
 pub(crate) fn write(region: &Region, at: usize, room: usize, text: &str) {
     let bytes = text.as_bytes();
     for word in 0..room / 8 {

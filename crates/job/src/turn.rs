@@ -1,8 +1,8 @@
 //! A rank's turns on its core: each from the end of a yield or sleep to the beginning of the next.
 //!
-//! Three words in the rank's page, written by the rank whenever it yields or sleeps, read by ranks of the host that want to know
-//! whether it was one of them that kept a core. A guess, for the words are read one by one and threads of the rank overwrite
-//! each other's: nothing that must be right may rest on it.
+//! The figures are a guess, because the words are read one by one and threads of the rank overwrite each other's:
+//! nothing that must be right may depend on them. Three words in the rank's page, written by the rank whenever it
+//! yields or sleeps, read by ranks of the host to find out whether it was one of them that kept a core.
 
 use hawser_base::Region;
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,18 +24,18 @@ impl Turn {
         Turn(region)
     }
 
-    /// A turn that no other process sees.
+    /// Makes a turn that no other process sees.
     pub fn private() -> Turn {
         Turn(Region::private(Turn::BYTES))
     }
 
-    /// The rank has its core. For the rank itself.
+    /// Records that the rank has its core. For the rank itself.
     #[inline]
     pub fn begin(&self, now_ns: u64) {
         self.0.u64(BEGAN).store(now_ns, Relaxed);
     }
 
-    /// The rank is about to let others have it. For the rank itself.
+    /// Records that the rank is about to yield its core. For the rank itself.
     #[inline]
     pub fn end(&self, now_ns: u64) {
         self.0.u64(ENDED).store(now_ns, Relaxed);
@@ -43,7 +43,7 @@ impl Turn {
         worked.store(worked.load(Relaxed) + now_ns.saturating_sub(began_ns), Relaxed);
     }
 
-    /// How long all its turns took together, the present one, if there is one, until `now_ns`.
+    /// Returns the time of all its turns together, the present one, if there is one, until `now_ns`.
     pub fn worked_ns(&self, now_ns: u64) -> u64 {
         let [began_ns, ended_ns, worked_ns] = [BEGAN, ENDED, WORKED].map(|word| self.0.u64(word).load(Relaxed));
         let present_ns = if ended_ns < began_ns { now_ns.saturating_sub(began_ns) } else { 0 };

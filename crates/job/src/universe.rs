@@ -1,10 +1,11 @@
-//! Who is in the job's universe, as the segment of a host says it: which process has a number, on which host and in
-//! which room of this one, and how a number and a room are given to a process that comes later, taken back and given
-//! again.
+//! The membership of the job's universe, as the segment of a host records it: which process has a number, on which host
+//! and in which local slot (`room`) of this one. A number and a slot can be given to a process that joins later, taken
+//! back and given again.
 //!
-//! The host's first process writes here, and nobody else but for its own answer; every process of the host reads.
-//! Nothing waits here and nothing is sent. Names are `Peer`s: the number of a process and the life of that number. What
-//! is said of a process is written before its name can be seen. Before it: `host`, the devices; after it: `segment`.
+//! Nothing waits here and nothing is sent. The host's first process writes here, and no other, except for its own
+//! answer; every process of the host reads. Names are `Peer`s: the number of a process and the incarnation (life) of
+//! that number. The data of a process is written before its name becomes visible. Used by `host` and the devices; uses
+//! `segment`.
 //!
 //! ```text
 //! comes:  host's first process `seat`s it in a free room (or `adopt`s it, of another host) -> it starts, cleans
@@ -20,39 +21,39 @@ use hawser_base::{Class, Error, Peer, Result};
 use hawser_os::memfd;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Of a number: nobody has it, and the next one who gets it begins its next life. Other words are the life it is in,
-/// and one; 0 says that nothing has changed since the start.
+/// The word of a number that no process has; the next process begins its next incarnation. Other words are the present
+/// incarnation plus one; 0 means unchanged since the start.
 const VACANT: u32 = u32::MAX;
-/// In the table of rooms: the process is on another host.
+/// The entry in the table of local slots of a process on another host.
 pub(crate) const ELSEWHERE: u32 = u32::MAX;
 
 impl Segment {
-    /// The process that has a number now, if any.
+    /// Returns the process that has a number now, if any.
     fn holder(&self, number: usize) -> Option<Peer> {
         if number >= self.plan().numbers {
             return None;
         }
-        // Pairs with the Release in `announce`: who sees the life sees what is said of the process.
+        // Pairs with the Release in `announce`: a process that sees the incarnation sees the data of that process.
         match self.word(self.plan().lives() + 4 * number).load(Acquire) {
             0 if number < self.world_size() => Some(Peer::new(number, 0)),
             0 | VACANT => None,
             life if life <= Peer::LIVES => Some(Peer::new(number, life - 1)),
-            _ => None, // whatever somebody has written there
+            _ => None, // any value that a process has written there
         }
     }
 
-    /// Whether this is a process of the job, on any host, that was announced and not given back.
+    /// Returns whether this is a process of the job, on any host, that was announced and not given back.
     pub fn knows(&self, peer: Peer) -> bool {
         self.holder(peer.index()) == Some(peer)
     }
 
-    /// The process in a room of this host: its first ranks have the first rooms.
+    /// Returns the process in a local slot of this host: its first ranks have the first slots.
     pub fn process_in(&self, room: usize) -> Option<Peer> {
         let word = |room: usize| self.word(self.plan().names() + 4 * room).load(Relaxed);
         (room < self.rooms()).then(|| Peer(word(room))).filter(|&name| name != Peer::NOBODY)
     }
 
-    /// The room of a process; none when it is on another host, or unknown.
+    /// Returns the local slot of a process; none if it is on another host, or unknown.
     pub fn room_of(&self, peer: Peer) -> Option<usize> {
         if !self.knows(peer) {
             return None;
@@ -61,13 +62,14 @@ impl Segment {
         ((room as usize) < self.rooms()).then_some(room as usize)
     }
 
-    /// Whether a process has come since the start: others may have used its room and its number before it.
+    /// Returns whether a process has joined since the start: others may have used its slot and its number before it.
     pub fn is_late(&self, peer: Peer) -> bool {
         peer.life() > 0 || peer.index() >= self.world_size()
     }
 
-    /// A free room of this host for a process that has not started, whose name nobody else has or had. It is not known
-    /// until it is announced. Class::NoMem: all rooms are taken; Class::Arg: there is no such number, or it is taken.
+    /// Takes a free local slot for a process that has not started, whose name no other process has or had. The process
+    /// is not known until it is announced. Class::NoMem: all slots are taken; Class::Arg: there is no such number, or
+    /// it is taken.
     pub fn seat(&self, peer: Peer, host: u32) -> Result<usize> {
         self.check_free(peer)?;
         let room = (0..self.rooms()).find(|&room| self.process_in(room).is_none()).ok_or_else(|| self.no_room())?;
@@ -77,7 +79,7 @@ impl Segment {
         Ok(room)
     }
 
-    /// The same for a process of another host, with its card: it needs no room here, and is known at once.
+    /// Adds a process of another host, with its card: it needs no slot here, and is known at once.
     pub fn adopt(&self, peer: Peer, host: u32, card: &[u8]) -> Result<()> {
         self.check_free(peer)?;
         self.place(peer, host, ELSEWHERE);
@@ -116,7 +118,8 @@ impl Segment {
         self.drop_card(peer);
     }
 
-    /// Nothing of who was there before is left of a room's page and arena. What devices have there is theirs.
+    /// Zeroes a local slot's page and arena, so that nothing of its former process is left. The devices' parts of it
+    /// are theirs to clean.
     fn clean(&self, room: usize) -> Result<()> {
         let (plan, fd) = (self.plan(), self.live_fd()?);
         let punch = |at: u64, len: u64| memfd::punch_hole(fd, at, len);
@@ -125,28 +128,29 @@ impl Segment {
             .map_err(|error| Error::new(Class::Other, error.to_string()))
     }
 
-    /// All of this host can speak to a process from now on. After it has cleaned what its devices have in its room.
+    /// Makes a process known: all of this host can send to it from now on. Call it after it has cleaned its devices'
+    /// parts of its slot.
     pub fn announce(&self, peer: Peer) {
         // Pairs with the Acquire in `holder`.
         self.word(self.plan().lives() + 4 * peer.index()).store(peer.life() + 1, Release);
     }
 
-    /// Asks all processes of this host to give back what they keep of one that has ended. For the host's first process,
-    /// which then rings; one at a time.
+    /// Requests all processes of this host to release everything that they keep of one that has ended. For the host's
+    /// first process, which must ring afterwards; one at a time.
     pub fn ask_back(&self, peer: Peer) {
         // Pairs with the Acquire in `asked_back`.
         self.asked_word().store(peer.0 ^ Peer::NOBODY.0, Release);
     }
 
-    /// Who is to be given back; none if nobody was ever asked for.
+    /// Returns the process to release; none if none was ever requested.
     pub fn asked_back(&self) -> Option<Peer> {
         // Pairs with the Release in `ask_back`.
         let asked = Peer(self.asked_word().load(Acquire) ^ Peer::NOBODY.0);
         (asked != Peer::NOBODY).then_some(asked)
     }
 
-    /// Whether every process of this host that lives has given back what was asked for: nothing that comes later can
-    /// meet anything of it here.
+    /// Returns whether every living process of this host has released the process: nothing that joins later can meet
+    /// anything of it here.
     pub fn is_given_back(&self, peer: Peer) -> bool {
         let owes = |room: usize| {
             let page = self.rank(room);
@@ -157,8 +161,8 @@ impl Segment {
         self.asked_back() == Some(peer) && !(0..self.rooms()).any(owes)
     }
 
-    /// Takes name and room from a process that all hosts have given back: its number can be given away again, with the
-    /// next life.
+    /// Takes name and local slot from a process that all hosts have released: its number can be given away again, with
+    /// the next incarnation.
     pub fn vacate(&self, peer: Peer) {
         let room = self.room_of(peer);
         // Pairs with the Acquire in `holder`.
@@ -168,7 +172,7 @@ impl Segment {
         }
     }
 
-    /// The number of the host of a process that is known.
+    /// Returns the number of the host of a process that is known.
     pub fn host_of(&self, peer: Peer) -> u32 {
         assert!(peer.index() < self.plan().numbers);
         self.word(self.plan().hosts() + 4 * peer.index()).load(Relaxed)
@@ -181,7 +185,7 @@ mod tests {
     use crate::Ending;
     use crate::segment::Spec;
 
-    /// Ranks 1 and 3 of a job of four are here; there is a room more, and two numbers.
+    /// Makes a segment: ranks 1 and 3 of a job of four are here; there is one more local slot, and two more numbers.
     fn segment() -> Segment {
         let spec =
             Spec { world: 4, world_ranks: vec![1, 3], spare_rooms: 1, spare_numbers: 2, ..Spec::alone("a", "j") };

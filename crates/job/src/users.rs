@@ -1,11 +1,10 @@
-//! Users of the transport: which lanes each of them has, alike in all processes of the host.
+//! Users of the transport and their lanes, alike in all processes of the host.
 //!
 //! A user is known by its name (`mpi`, `pm`, `madeleine`). The first process of the host that opens it writes a word of
-//! name and lanes behind those that are there; a user's lanes begin where those before it end, so that every process
-//! finds the same ones in whatever order it opens its users, or if it opens a few alone. Each word is written at once,
-//! by a compare-and-swap: a process that dies meanwhile leaves a user or none. What is said is never taken back. Before
-//! it: `transport`; after it: nothing. On other hosts a user may have other lanes; devices tell each other
-//! (`dev-ether`).
+//! name and lanes behind the existing ones; a user's lanes begin where those before it end, so that every process finds
+//! the same ones in whatever order it opens its users, or if it opens a few alone. Each word is written at once, by a
+//! compare-and-swap: a process that dies meanwhile leaves a user or none. An entry is never removed. On other hosts a
+//! user may have other lanes; devices exchange them (`dev-ether`). Used by `transport`.
 
 use crate::plan::LANES_MOST;
 use crate::segment::Segment;
@@ -20,18 +19,18 @@ pub const MPI: &str = "mpi";
 /// The longest name of a user, in bytes.
 pub const NAME_MAX: usize = 16;
 
-/// Users of a host beside MPI at most.
+/// Maximum users of a host beside MPI.
 const OTHERS: usize = LANES_MOST - LANES;
 
-/// Where their words lie in the header page, and the names after them, for reports and for names of one number.
+/// Offset of their words in the header page, and of the names after them, for reports and for names with equal numbers.
 const AT: usize = 2048;
 const NAMES: usize = AT + OTHERS * 8;
 const _: () = assert!(NAMES + OTHERS * NAME_MAX <= PAGE && NAME_MAX.is_multiple_of(8));
 
-/// Bits of a word that say how many lanes the user has; above them is what its name comes to.
+/// Bits of a word that hold the number of the user's lanes; above them is the number of its name.
 const LANE_BITS: u32 = 8;
 
-/// A number made of a name (FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv), never 0.
+/// Returns a number made of a name (FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv), never 0.
 fn number(name: &str) -> u64 {
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
@@ -42,7 +41,7 @@ fn refused(text: String) -> Error {
     Error::new(Class::Arg, text)
 }
 
-/// A name is of printable ASCII without spaces: it stands in messages and in lines for people.
+/// Checks a name: printable ASCII without spaces, because it stands in messages and in lines for people.
 fn check(name: &str, lanes: usize) -> Result<()> {
     if name.is_empty() || name.len() > NAME_MAX || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(refused(format!(
@@ -57,7 +56,8 @@ fn check(name: &str, lanes: usize) -> Result<()> {
 }
 
 impl Segment {
-    /// The first of the `lanes` lanes of a user: those that another process of the host has given it, or new ones.
+    /// Returns the first of the `lanes` lanes of a user: those that another process of the host has given it, or new
+    /// ones.
     pub fn lanes_of(&self, name: &str, lanes: usize) -> Result<Lane> {
         check(name, lanes)?;
         if name == MPI {
@@ -71,7 +71,7 @@ impl Segment {
         let mut first = LANES;
         for place in 0..OTHERS {
             let word = header.u64(AT + place * 8);
-            // Pairs with the AcqRel below: whoever sees a user sees those before it.
+            // Pairs with the AcqRel below: a process that sees a user sees those before it.
             let mut found = word.load(Acquire);
             if found == 0 {
                 if first + lanes > most {
@@ -98,7 +98,7 @@ impl Segment {
         )))
     }
 
-    /// The names of the users that there are beside MPI, for reports.
+    /// Returns the names of the users beside MPI, for reports.
     pub fn users(&self) -> Vec<String> {
         let header = self.header();
         let places = (0..OTHERS).take_while(|place| header.u64(AT + place * 8).load(Acquire) != 0);
@@ -106,7 +106,8 @@ impl Segment {
     }
 }
 
-/// That the user in a place is this one. Whoever has written its word may not have written its name yet.
+/// Checks that the user in a place is this one. The process that has written its word may not have written its name
+/// yet.
 fn agree(header: &Region, place: usize, (name, lanes): (&str, usize), its: usize) -> Result<()> {
     let other = text::read(header, NAMES + place * NAME_MAX, NAME_MAX);
     if !other.is_empty() && !name.starts_with(&other) {
@@ -126,7 +127,7 @@ mod tests {
     use crate::plan::LANES_OF_OTHERS;
     use std::sync::atomic::Ordering::Release;
 
-    /// One segment as two processes have it.
+    /// Makes one segment as two processes have it.
     fn two() -> [Segment; 2] {
         let made = Segment::alone().unwrap();
         let open = Segment::open(made.fd().try_clone_to_owned().unwrap()).unwrap();

@@ -1,8 +1,8 @@
-//! Why a rank sleeps, or polls in vain: written by the rank just before it sleeps and while it polls, read by the agent to
-//! explain a stop.
+//! The reason why a rank sleeps, or polls without success: written by the rank just before it sleeps and while it
+//! polls, read by the agent to explain a stop.
 //!
-//! The record is guarded by a version word (a seqlock): odd while it is written. The rank pays a few plain stores
-//! and one compare-and-swap, only on its way to sleep. Writing it never waits.
+//! Writing it never waits. The record is guarded by a version word (a seqlock): odd while it is written. The rank pays
+//! a few plain stores and one compare-and-swap, only on its way to sleep.
 
 use crate::text;
 use hawser_base::Region;
@@ -30,10 +30,10 @@ const COMMUNICATOR: usize = CALL + NAME_ROOM;
 const POLLED: usize = COMMUNICATOR + NAME_ROOM;
 const REMOTE: usize = POLLED + 8;
 
-/// Whom a rank waits for.
+/// The peer that a rank waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum WaitPeer {
-    /// Nobody in particular: a collective, several requests.
+    /// No particular peer: a collective, several requests.
     #[default]
     None,
     /// MPI_ANY_SOURCE.
@@ -42,7 +42,7 @@ pub enum WaitPeer {
     Rank(u32),
 }
 
-/// With which tag.
+/// The tag of the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Tag {
     /// The call has no tag.
@@ -53,35 +53,35 @@ pub enum Tag {
     Is(i32),
 }
 
-/// How many things a call waits for, where it was given several.
+/// The number of things that a call waits for, if it was given several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Open {
-    /// The call waits for one thing, or nobody counts them: a collective, a probe.
+    /// The call waits for one thing, or they are not counted: a collective, a probe.
     #[default]
     One,
-    /// Requests of the call's array that have not ended.
+    /// The call's requests that have not completed.
     Requests(u32),
     /// Messages in a buffer of MPI_Buffer_attach that have not left it.
     Messages(u32),
 }
 
-/// What a rank says before it sleeps. `Names` is `&str` for the writer.
+/// The reason that a rank publishes before it sleeps. `Names` is `&str` for the writer.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct WaitReason<Name> {
-    /// When this wait began without progress since: going to sleep again keeps it.
+    /// The time at which this wait began without progress since: going to sleep again keeps it.
     pub since_ns: u64,
-    /// The latest call in vain of a rank that polls, which may do something else since; 0: it sleeps.
+    /// The time of the latest empty poll of a rank that polls, which may do something else since; 0: it sleeps.
     pub polled_ns: u64,
     /// The MPI function, at most `NAME_ROOM` bytes.
     pub call: Name,
-    /// The communicator's name, at most `NAME_ROOM` bytes; empty where there is none.
+    /// The communicator's name, at most `NAME_ROOM` bytes; empty if there is none.
     pub communicator: Name,
     pub context: u32,
     pub peer: WaitPeer,
-    /// On an intercommunicator the rank in the remote group that `peer` is, if it is there.
+    /// On an intercommunicator, the rank of `peer` in the remote group, if it is there.
     pub remote: Option<u32>,
     pub tag: Tag,
-    /// Size of what is waited for; 0 where nobody knows.
+    /// The size of the awaited message; 0 if it is unknown.
     pub bytes: u64,
     pub open: Open,
 }
@@ -101,12 +101,12 @@ impl WaitRecord {
         WaitRecord(region)
     }
 
-    /// A record that no other process sees.
+    /// Makes a record that no other process sees.
     pub fn private() -> WaitRecord {
         WaitRecord(Region::private(WaitRecord::BYTES))
     }
 
-    /// The rank is about to sleep for `reason`. Of several threads the last one is shown.
+    /// Records that the rank is about to sleep for `reason`. If several threads wait, the last one is shown.
     pub fn begin(&self, reason: &WaitReason<&str>) {
         let version = self.0.u32(VERSION);
         let even = version.load(Relaxed);
@@ -114,7 +114,7 @@ impl WaitRecord {
         if even & 1 == 1 || version.compare_exchange(even, even.wrapping_add(1), AcqRel, Relaxed).is_err() {
             return;
         }
-        // Pairs with the Acquire fence in `look`: who sees a store below sees the odd version too.
+        // Pairs with the Acquire fence in `look`: a reader that sees a store below sees the odd version too.
         fence(Release);
         self.store(reason);
         // Pairs with the first Acquire load in `look`.
@@ -137,16 +137,16 @@ impl WaitRecord {
         text::write(&self.0, COMMUNICATOR, NAME_ROOM, reason.communicator);
     }
 
-    /// The rank waits no more.
+    /// Records that the rank waits no more.
     #[inline]
     pub fn end(&self) {
         self.0.u32(WAITING).store(0, Relaxed);
     }
 
-    /// Why the rank sleeps, if it does.
+    /// Returns why the rank sleeps, if it does.
     pub fn read(&self) -> Option<Waiting> {
-        // The writer may have lost its core to this reader. One that dies while it writes leaves the version odd: after some
-        // naps it counts as not waiting.
+        // The writer may have lost its core to this reader. One that dies while it writes leaves the version odd: after
+        // some naps it counts as not waiting.
         for _ in 0..NAPS {
             for _ in 0..SPINS {
                 if let Some(reason) = self.look() {
@@ -159,7 +159,7 @@ impl WaitRecord {
         None
     }
 
-    /// None: it is being written.
+    /// Reads once. None: the record is being written.
     fn look(&self) -> Option<Option<Waiting>> {
         // Pairs with the Release store at the end of `begin`.
         let before = self.0.u32(VERSION).load(Acquire);
@@ -188,7 +188,8 @@ impl WaitRecord {
 
 const _: () = assert!(REMOTE + 4 <= WaitRecord::BYTES && POLLED.is_multiple_of(8));
 
-/// Writing takes less than so many looks; who has lost its core has it again within a few naps, a slice of the scheduler's each at most.
+/// Writing takes less than this many reads; a writer that has lost its core has it again within a few naps, each at
+/// most a time slice of the scheduler.
 const SPINS: u32 = 1000;
 const NAPS: u32 = 50;
 const NAP: Duration = Duration::from_millis(1);

@@ -1,8 +1,8 @@
-//! What a rank says of its ways to other hosts: which of its ports cannot be used, and the peers that do not answer it.
+//! A rank's report on its paths to other hosts: the ports that cannot be used, and the peers that do not answer.
 //!
-//! The rank writes it into the second page of its own; its agent reads it for the report of what ranks do, and where
-//! the rank's connection to the agent is closed instead of that. The words are guarded by a version (a seqlock): odd
-//! while they are written, by one thread at a time. Before it: `dev-ether`; after it: `launch`, which reads.
+//! The rank writes it into its second page; its agent reads it for the report on the ranks, and if the rank's
+//! connection to the agent is closed, in place of a message. The words are guarded by a version (a seqlock): odd while
+//! they are written, by one thread at a time. Used by `dev-ether`, which writes, and `launch`, which reads.
 
 use crate::text;
 use hawser_base::Region;
@@ -14,45 +14,45 @@ use std::sync::atomic::fence;
 const VERSION: usize = 0;
 const GONE: usize = 4;
 const FAULTS: usize = 8;
-/// A line for each of the ports, at most so many bytes: those of eleven rails are cut.
+/// Space for a line for each of the ports: those of eleven rails are cut.
 const FAULTS_ROOM: usize = 1 << 10;
 const SILENT: usize = FAULTS + FAULTS_ROOM;
 const SILENT_ROOM: usize = PAGE - SILENT;
 
 const _: () = assert!(FAULTS.is_multiple_of(8) && SILENT.is_multiple_of(8) && SILENT_ROOM.is_multiple_of(8));
 
-/// Stands behind each silent peer in the text of all: ASCII's record separator, which no name has.
+/// Separator behind each silent peer in the text of all: ASCII's record separator, which no name has.
 const BEHIND_EACH: char = '\u{1e}';
 
-/// What is said.
+/// The report.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Ways {
-    /// None of the rank's ports by which others reached it can ever be used again.
+    /// Whether none of the rank's ports by which others reached it can ever be used again.
     pub gone: bool,
     /// A line for each of its ports that cannot be used now, with the reason.
     pub faults: String,
-    /// Those that have been silent for longest, as many as there is room for.
+    /// The peers that have been silent for longest, as many as there is space for.
     pub silent: Vec<Silent>,
 }
 
-/// A peer by none of whose paths anything is answered, though something was sent.
+/// An unreachable peer: nothing is acknowledged by any of its paths, though something was sent.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Silent {
     pub peer: u32,
-    /// It has answered before.
+    /// Whether it has answered before.
     pub was_open: bool,
     /// A line for each pair of ports.
     pub pairs: String,
 }
 
 impl Silent {
-    /// A line of numbers, then the pairs.
+    /// Returns the text: a line of numbers, then the pairs.
     fn written(&self) -> String {
         let Silent { peer, was_open, pairs } = self;
         format!("{peer} {}\n{pairs}{BEHIND_EACH}", u8::from(*was_open))
     }
 
-    /// None: it was cut within the first line, or nothing stands there.
+    /// Reads the text. None: it was cut within the first line, or is empty.
     fn read(text: &str) -> Option<Silent> {
         let (numbers, pairs) = text.split_once('\n')?;
         let (peer, was_open) = numbers.split_once(' ')?;
@@ -60,7 +60,7 @@ impl Silent {
     }
 }
 
-/// Where it stands. Cloning is cheap.
+/// The report in shared memory. Cloning is cheap.
 #[derive(Clone)]
 pub struct WaysRecord(Region);
 
@@ -72,11 +72,11 @@ impl WaysRecord {
         WaysRecord(region)
     }
 
-    /// For the rank itself, one thread at a time.
+    /// Writes the report. For the rank itself, one thread at a time.
     pub fn write(&self, ways: &Ways) {
         let even = self.0.u32(VERSION).load(Relaxed);
         self.0.u32(VERSION).store(even.wrapping_add(1), Relaxed);
-        // Pairs with the Acquire fence in `look`: who sees a store below sees the odd version too.
+        // Pairs with the Acquire fence in `look`: a reader that sees a store below sees the odd version too.
         fence(Release);
         self.0.u32(GONE).store(ways.gone.into(), Relaxed);
         text::write(&self.0, FAULTS, FAULTS_ROOM, &ways.faults);
@@ -86,12 +86,12 @@ impl WaysRecord {
         self.0.u32(VERSION).store(even.wrapping_add(2), Release);
     }
 
-    /// What the rank has said last. None if it was stopped or died while it wrote: nothing is known then.
+    /// Returns the rank's latest report. None if it was stopped or died while it wrote: nothing is known then.
     pub fn read(&self) -> Option<Ways> {
         (0..LOOKS).find_map(|_| self.look())
     }
 
-    /// None: it is being written.
+    /// Reads once. None: the report is being written.
     fn look(&self) -> Option<Ways> {
         // Pairs with the Release store at the end of `write`.
         let before = self.0.u32(VERSION).load(Acquire);
@@ -107,7 +107,7 @@ impl WaysRecord {
     }
 }
 
-/// A look takes as long as writing.
+/// Maximum reads: a read takes as long as writing.
 const LOOKS: u32 = 1000;
 
 #[cfg(test)]
@@ -135,7 +135,7 @@ mod tests {
         let read = record.read().unwrap();
         assert_eq!(read.faults, "f".repeat(FAULTS_ROOM));
         assert_eq!(read.silent, [silent(SILENT_ROOM - "7 0\n".len())]);
-        // Nobody is named by a number that was cut.
+        // A number that was cut names no peer.
         for cut in 1..=4 {
             let all = vec![silent(SILENT_ROOM - 5 - cut), Silent { peer: 123, ..silent(0) }];
             record.write(&Ways { silent: all, ..Ways::default() });

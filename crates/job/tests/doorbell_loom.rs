@@ -1,6 +1,6 @@
 //! The doorbell's protocol over all interleavings.
 //!
-//! A lost wake shows as a deadlock of the model. The last test takes a barrier away and must see one.
+//! A lost wake-up shows as a deadlock of the model. The last test takes a barrier away and must see one.
 
 use hawser_job::doorbell::{self, Woken, Word};
 use hawser_job::standby::{self, CALLED, LENT, OFF, Post};
@@ -9,8 +9,8 @@ use loom::sync::atomic::{AtomicU32, fence};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
-/// Wakes all that sleep, and all that have compared and are about to. (Not under the lock: of those whom loom 0.7 wakes there some
-/// stay blocked.)
+/// Wakes all that sleep, and all that have compared and are about to. (Not under the lock: some of those that loom 0.7
+/// wakes there stay blocked.)
 fn wake_all(bucket: &Mutex<()>, sleepers: &Condvar) {
     drop(bucket.lock().unwrap());
     sleepers.notify_all();
@@ -102,7 +102,7 @@ impl Post for ModelWord {
     }
 }
 
-/// A rank that sleeps until all of `sources` have something.
+/// Sleeps, as a rank does, until all of `sources` have something.
 fn sleep_until_all(bell: &ModelWord, sources: &[AtomicU32]) {
     let ready = || sources.iter().all(|source| source.load(Relaxed) != 0);
     while !ready() {
@@ -158,11 +158,11 @@ fn without_the_wakers_barrier_a_wake_is_lost() {
     model(1, 1, false);
 }
 
-/// A rank with a helper, and one message for it.
+/// A rank with a progress thread (the helper), and one message for it.
 struct Rank {
     bell: ModelWord,
     message: AtomicU32,
-    /// The lane: who holds it looks for the message. Whether it was taken.
+    /// The lane: its holder polls for the message. True once that was taken.
     lane: Mutex<bool>,
     ends: AtomicU32,
 }
@@ -175,14 +175,14 @@ impl Rank {
         Rank { bell, message, lane: Mutex::new(false), ends }
     }
 
-    /// Takes the message, if it has come. Whether it was there to be taken.
+    /// Takes the message, if it has arrived. Returns whether it was taken now.
     fn look(&self, taken: &mut bool) -> bool {
         let found = !*taken && self.message.load(Relaxed) != 0;
         *taken |= found;
         found
     }
 
-    /// The helper's look: its rank's threads are told of what it found.
+    /// Polls as the helper does, and rings for its rank's threads if it found something.
     fn help(&self) -> bool {
         let found = self.look(&mut self.lane.lock().unwrap());
         if found {
@@ -191,7 +191,7 @@ impl Rank {
         found
     }
 
-    /// What `mpi::helper` does. `rings`: for who found the lane occupied.
+    /// Does what `mpi::helper` does. `rings`: for a thread that found the lane occupied.
     fn run_helper(&self, rings: bool) {
         loop {
             // Before the sleep too: the last call may have been passed over by `stand_by`.
@@ -223,14 +223,14 @@ impl Rank {
     }
 }
 
-/// The application, a helper and a peer that sends the message. A message that nobody finds shows as a deadlock, or as
-/// a loop without an end.
+/// Runs the application, a helper and a peer that sends the message. A message that is not found shows as a deadlock,
+/// or as a loop without an end.
 fn with_helper(post: u32, rings: bool, application: impl Fn(&Rank) + Sync + Send + 'static) {
     let mut checker = loom::model::Builder::new();
     checker.preemption_bound = Some(2);
     let application = std::sync::Arc::new(application);
     checker.check(move || {
-        // Not of the model: what a deadlock leaves behind is dropped in silence.
+        // Not of the model: memory that a deadlock leaves behind is dropped in silence.
         let rank = std::sync::Arc::new(Rank::new(post));
         let helper = thread::spawn({
             let rank = rank.clone();
@@ -250,7 +250,7 @@ fn with_helper(post: u32, rings: bool, application: impl Fn(&Rank) + Sync + Send
     });
 }
 
-/// Lends what is under way, and computes until it is there.
+/// Hands pending operations over, and computes until the message was taken.
 fn lend_and_compute(rank: &Rank, looks: bool) {
     if standby::lend(&rank.bell) && looks {
         rank.look(&mut rank.lane.lock().unwrap());

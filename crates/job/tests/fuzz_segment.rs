@@ -1,8 +1,8 @@
-//! Whatever stands in the memory that an agent hands over, and in the pages that ranks write.
+//! Fuzzes the memory that an agent hands over, and the pages that ranks write.
 //!
-//! A segment opens only if what its header says is true of the file, and of the tables behind it: then every question
-//! about ranks has an answer within them. What ranks write over later changes answers, but nothing panics and nothing
-//! is waited for.
+//! A segment opens only if its header is true of the file, and of the tables behind it: then every query about ranks
+//! has an answer within them. Ranks that overwrite it later change answers, but nothing panics and nothing is waited
+//! for.
 
 use bolero::{TypeGenerator, check};
 use hawser_base::Region;
@@ -17,12 +17,12 @@ use hawser_os::memfd;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Pages of a small segment that are not the device's: header, names, tables, two ranks.
+/// Pages of a small segment that do not belong to the device: header, names, tables, two ranks.
 const PAGES: usize = 7;
 
 #[derive(Clone, Debug, TypeGenerator)]
 struct Scribble {
-    /// In the first words, where the header is, or anywhere.
+    /// Whether the write is in the first words, where the header is, or anywhere.
     near: bool,
     at: u16,
     value: Value,
@@ -53,7 +53,7 @@ fn made() -> Segment {
     segment
 }
 
-/// Another view of its first pages.
+/// Returns another view of its first pages.
 fn view(segment: &Segment) -> Region {
     map::shared(segment.fd(), 0, PAGES * PAGE).unwrap()
 }
@@ -62,7 +62,7 @@ fn open(segment: &Segment) -> Option<Segment> {
     Segment::open(segment.fd().try_clone_to_owned().unwrap()).ok()
 }
 
-/// All that anybody reads.
+/// Reads everything that any process reads.
 fn read_everything(segment: &Segment) {
     for room in 0..segment.rooms() {
         let page = segment.rank(room);
@@ -125,7 +125,7 @@ fn pages_of_ranks() {
     });
 }
 
-/// Spans come out of messages.
+/// Spans come from messages.
 #[test]
 fn spans() {
     check!().with_type::<(u32, u64, u32, bool)>().with_iterations(2000).for_each(|&(local, offset, len, near)| {
@@ -141,7 +141,7 @@ fn spans() {
     });
 }
 
-/// Plans of what a header may say are whole.
+/// Plans that a header may contain are whole.
 #[test]
 fn plans() {
     check!().with_type::<(u16, u32, u8)>().with_iterations(2000).for_each(|&(local, world, spare)| {

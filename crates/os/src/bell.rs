@@ -1,6 +1,8 @@
-//! A bell as a descriptor: a local datagram socket, for who waits for other descriptors too (unix(7), SOCK_DGRAM).
+//! A wake socket: a doorbell as a descriptor, for a sleeper that waits for other descriptors too: a local datagram
+//! socket (unix(7), SOCK_DGRAM).
 //!
-//! The kernel gives it an abstract name of five digits; whoever knows it can ring, which costs the sleeper one look in vain.
+//! The kernel gives it an abstract name of five digits; any process that knows the name can ring, which costs the
+//! sleeper one empty poll.
 
 use crate::During;
 use crate::errno::checked;
@@ -10,12 +12,12 @@ use std::mem::{offset_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
 
-/// The name of a bell: the bytes behind the leading zero, as many as the kernel chooses; never 0.
+/// The name of a wake socket: the bytes behind the leading zero, as many as the kernel chooses; never 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Name(u64);
 
 impl Name {
-    /// As a number to be written where others read it.
+    /// Returns the name as a number, to be written into shared memory.
     pub fn number(self) -> u64 {
         self.0
     }
@@ -39,7 +41,7 @@ impl Name {
 const LENGTH: usize = 5;
 const ADDRESS: usize = offset_of!(libc::sockaddr_un, sun_path) + 1 + LENGTH;
 
-/// See the module.
+/// The wake socket of one sleeper.
 pub struct Bell(Owned);
 
 impl AsFd for Bell {
@@ -49,18 +51,19 @@ impl AsFd for Bell {
 }
 
 impl Bell {
-    /// A bell, and its name.
+    /// Makes a wake socket. Returns it with its name.
     pub fn new() -> io::Result<(Bell, Name)> {
         let fd = socket()?;
         // SAFETY: a plain structure, for which zeroes are valid.
         let mut address: libc::sockaddr_un = unsafe { zeroed() };
         address.sun_family = libc::AF_UNIX as libc::sa_family_t;
         let family = size_of::<libc::sa_family_t>() as libc::socklen_t;
-        // SAFETY: a live descriptor and an address of as many bytes as are said: the family alone, for a name of the kernel's.
+        // SAFETY: a live descriptor and an address of the given length: the family alone, for a name that the kernel
+        // chooses.
         checked(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), family) })
             .during(|| "naming a bell".into())?;
         let mut length = size_of::<libc::sockaddr_un>() as libc::socklen_t;
-        // SAFETY: the address has room for the length that is said.
+        // SAFETY: the address has room for the given length.
         checked(unsafe { libc::getsockname(fd.as_raw_fd(), (&raw mut address).cast(), &raw mut length) })?;
         if length as usize != ADDRESS {
             return Err(io::Error::other("the kernel gave a bell a name of another length than ever"));
@@ -72,8 +75,8 @@ impl Bell {
         Ok((Bell(Owned::new(fd)), Name(u64::from_le_bytes(bytes))))
     }
 
-    /// Takes the rings that have come, some of them where there are many: anybody on the machine can ring without end, and
-    /// what is left costs another look in vain. Nothing is taken from a stranger's socket that has the bell's number.
+    /// Takes the rings that have arrived, but only some of many: any process on the machine can ring without end, and
+    /// the rest costs another empty poll. Nothing is taken from a program's file that has the socket's number by now.
     pub fn quiet(&self) {
         let Ok(fd) = self.0.live() else { return };
         let mut byte = 0_u8;
@@ -83,17 +86,18 @@ impl Bell {
     }
 }
 
-/// Rings that are taken at once: about as many as a bell holds by default (net.unix.max_dgram_qlen, 10).
+/// Rings that are taken at once: about as many as a socket holds by default (net.unix.max_dgram_qlen, 10).
 const RINGS_PER_LOOK: u32 = 8;
 
-/// Rings the bell of this name. A bell that is gone, or full of rings, needs none.
+/// Rings the wake socket of this name. One that is closed, or full of rings, needs none.
 pub fn ring(name: Name) {
     static WAKER: OnceLock<Option<Owned>> = OnceLock::new();
-    // A ring by a file of the program's that has the waker's number by now is a failed call or a ring as good as ours.
+    // If the program has closed the waker and a file of its own has that number by now, the call fails, or is a ring as
+    // good as ours.
     let Some(fd) = WAKER.get_or_init(|| socket().map(Owned::new).ok()) else { return };
     let (address, length) = name.address();
     let byte = 0_u8;
-    // SAFETY: a live descriptor, one byte of ours, and an address of as many bytes as are said.
+    // SAFETY: a live descriptor, one byte of ours, and an address of the given length.
     let _ = unsafe {
         libc::sendto(
             fd.as_raw_fd(),

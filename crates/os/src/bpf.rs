@@ -3,18 +3,18 @@
 /// One instruction.
 pub type Step = libc::sock_filter;
 
-/// What a load reads.
+/// The operand of a load.
 #[derive(Clone, Copy, Debug)]
 pub enum Field {
     /// A byte at this offset.
     Byte(u32),
     /// Two bytes at this offset, big-endian.
     Half(u32),
-    /// Some bits of them.
+    /// Some bits of two bytes.
     Bits(u32, u16),
     /// Four bytes at this offset, big-endian.
     Word(u32),
-    /// Whom the medium addressed: PACKET_HOST (0) is this host alone (SKF_AD_OFF + SKF_AD_PKTTYPE).
+    /// The frame's destination class: PACKET_HOST (0) is this host alone (SKF_AD_OFF + SKF_AD_PKTTYPE).
     PacketType,
 }
 
@@ -46,7 +46,8 @@ fn load(field: Field) -> Vec<Step> {
     }
 }
 
-/// Takes a frame whole if every field has its value, else none of it. A field beyond its end is a no.
+/// Makes a program that takes a frame whole if every field has its value, otherwise none of it. A field beyond the
+/// frame's end does not match.
 pub fn all_of(wanted: &[(Field, u32)]) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut left: usize = wanted.iter().map(|&(field, _)| load(field).len() + 1).sum();
@@ -54,7 +55,7 @@ pub fn all_of(wanted: &[(Field, u32)]) -> Vec<Step> {
         let loaded = load(field);
         left -= loaded.len() + 1;
         steps.extend(loaded);
-        // To the last step: over the rest and the "yes".
+        // Jump to the last step: over the rest and the "yes".
         let jf = u8::try_from(left + 1).expect("a filter of a few fields");
         steps.push(Step { jf, ..step(JUMP_IF_EQUAL, value) });
     }
@@ -63,12 +64,12 @@ pub fn all_of(wanted: &[(Field, u32)]) -> Vec<Step> {
     steps
 }
 
-/// Takes nothing.
+/// Makes a program that takes nothing.
 pub fn none() -> Vec<Step> {
     vec![step(RETURN, 0)]
 }
 
-/// Gives the value of a field.
+/// Makes a program that returns the value of a field.
 pub fn value_of(field: Field) -> Vec<Step> {
     let mut steps = load(field);
     steps.push(step(RETURN_LOADED, 0));

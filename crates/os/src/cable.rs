@@ -1,5 +1,5 @@
-//! Two hosts of our own with a cable (veth) between, for benchmarks and tests: network namespaces, which vanish with the value.
-//! Needs ip(8), and the privilege for namespaces (`netns::become_root`).
+//! Two hosts of our own connected by a cable (veth), for benchmarks and tests: network namespaces, which vanish with
+//! the value. Needs ip(8), and the privilege for namespaces (`netns::become_root`).
 
 use crate::interfaces::{self, Interface, Network};
 use crate::netns::Namespace;
@@ -11,14 +11,14 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Of a cable's hosts, in IPv4.
+/// The IPv4 addresses of a cable's hosts.
 pub const ADDRESSES: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
 
-/// A host; clones are the same one.
+/// A host; clones share it.
 #[derive(Clone)]
 pub struct Host(Arc<Namespace>);
 
-/// Hosts 10.77.0.1, fd77::1 and 10.77.0.2, fd77::2, joined by their interfaces `e0`; clones are the same ones.
+/// Hosts 10.77.0.1, fd77::1 and 10.77.0.2, fd77::2, joined by their interfaces `e0`; clones share them.
 #[derive(Clone)]
 pub struct Cable {
     pub a: Host,
@@ -35,7 +35,7 @@ impl Host {
         self.0.within(f).unwrap()
     }
 
-    /// By which programs of others can enter it (nsenter(1)), while this process lives.
+    /// Returns the path by which other programs can enter it (nsenter(1)), while this process lives.
     pub fn path(&self) -> PathBuf {
         format!("/proc/{}/fd/{}", std::process::id(), self.0.as_fd().as_raw_fd()).into()
     }
@@ -47,7 +47,7 @@ impl Host {
         if output.status.success() { Ok(()) } else { Err(io::Error::other(text())) }
     }
 
-    /// Its end of the cable.
+    /// Returns its end of the cable.
     pub fn interface(&self) -> Interface {
         let all = self.within(|| interfaces::all().unwrap());
         all.into_iter().find(|interface| interface.name == "e0").expect("an end of the cable")
@@ -64,25 +64,25 @@ impl Host {
 }
 
 impl Cable {
-    /// It takes up to a second, at which pace the kernel looks at carriers.
+    /// Makes a cable. It takes up to a second, the interval at which the kernel looks at carriers.
     pub fn new(mtu: usize) -> io::Result<Cable> {
         Cable::with_queues(mtu, 2)
     }
 
-    /// With so many queues each way at both ends.
+    /// Makes a cable with `queues` queues in each direction at both ends.
     pub fn with_queues(mtu: usize, queues: u32) -> io::Result<Cable> {
         let cable = Cable { a: Host::new()?, b: Host::new()? };
         let far = cable.b.path();
         let end = format!("name e0 mtu {mtu} numtxqueues {queues} numrxqueues {queues}");
         cable.a.ip(&format!("link add {end} type veth peer {end} netns {}", far.display()))?;
         for (host, number) in [(&cable.a, 1), (&cable.b, 2)] {
-            // Addresses of IPv6 are good at once.
+            // Without duplicate address detection, IPv6 addresses are valid at once.
             host.within(|| std::fs::write("/proc/sys/net/ipv6/conf/e0/accept_dad", "0"))?;
             host.ip(&format!("addr add {}/24 dev e0", ADDRESSES[number - 1]))?;
             host.ip(&format!("addr add fd77::{number}/64 dev e0"))?;
             host.ip("link set e0 up")?;
         }
-        // Only with carrier there are addresses of IPv6.
+        // IPv6 addresses exist only with a carrier.
         while !cable.a.is_ready() || !cable.b.is_ready() {
             std::thread::sleep(Duration::from_millis(1));
         }

@@ -1,26 +1,27 @@
 //! The cgroups that bind this process for a controller: its own and all above it, of version 2 and of version 1.
 //!
-//! It reads no limits: what a file says is its reader's. Before it: `cpus` (quotas) and `hawser-bench` (memory); after it: the kernel.
+//! It reads no limits: the caller reads a group's files. Used by `cpus` (quotas) and `hawser-bench` (memory).
 
 use std::path::{Path, PathBuf};
 
-/// Where the kernel shows them.
+/// The directory where the kernel shows them.
 const ROOT: &str = "/sys/fs/cgroup";
 
-/// Whose files a group has.
+/// The version that a group's files belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     One,
     Two,
 }
 
-/// This process's.
+/// Returns the groups of this process.
 pub fn groups(controller: &str) -> Vec<(Version, PathBuf)> {
     let membership = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     groups_of(&membership, controller, Path::new(ROOT))
 }
 
-/// `membership` is /proc/self/cgroup: lines `0::/path` (version 2) and `N:controllers:/path` (version 1).
+/// Returns the groups in `membership`, which is /proc/self/cgroup: lines `0::/path` (version 2) and
+/// `N:controllers:/path` (version 1).
 pub(crate) fn groups_of(membership: &str, controller: &str, root: &Path) -> Vec<(Version, PathBuf)> {
     let mut groups = Vec::new();
     for line in membership.lines() {

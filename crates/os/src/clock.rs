@@ -1,6 +1,6 @@
 //! Monotonic time of this host, in nanoseconds. All processes of a host share it.
 
-/// Nanoseconds since some moment before this host's processes began (CLOCK_MONOTONIC, through the vDSO).
+/// Returns the nanoseconds since some moment before this host's processes began (CLOCK_MONOTONIC, through the vDSO).
 #[inline]
 pub fn now_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -9,7 +9,7 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The resolution of `now_ns`, in seconds (MPI_Wtick).
+/// Returns the resolution of `now_ns`, in seconds (MPI_Wtick).
 pub fn tick_s() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 1 };
     // SAFETY: as in `now_ns`.

@@ -1,4 +1,4 @@
-//! Which cores this process may use, and how many it can use at once (affinity, cgroup quota).
+//! The cores that this process may use, and the number that it can use at once (affinity, cgroup quota).
 
 use crate::During;
 use crate::cgroup::{self, Version};
@@ -6,11 +6,11 @@ use crate::errno::checked;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How many cores one mask of ours can name; sched_getaffinity wants at least the kernel's own size.
+/// Maximum cores that one mask of ours can name; sched_getaffinity requires at least the kernel's own size.
 const MASK_CORES: usize = 8192;
 type Mask = [u64; MASK_CORES / 64];
 
-/// The cores that this process may run on, in rising order.
+/// Returns the cores that this process may run on, in rising order.
 pub fn allowed() -> io::Result<Vec<usize>> {
     let mut mask: Mask = [0; MASK_CORES / 64];
     // SAFETY: room for size_of(mask) bytes.
@@ -19,10 +19,10 @@ pub fn allowed() -> io::Result<Vec<usize>> {
     Ok((0..MASK_CORES).filter(|core| mask[core / 64] >> (core % 64) & 1 == 1).collect())
 }
 
-/// What cores belong to.
+/// The unit by which cores are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// What the kernel numbers and this file calls a core: a hardware thread, where a core has several.
+    /// A hardware thread, where a core has several; the kernel's numbers, and this file's "cores", are these.
     Thread,
     Core,
     /// A cache of this level.
@@ -31,18 +31,18 @@ pub enum Unit {
     Socket,
 }
 
-/// The cores that this process may run on, by what they belong to. All belong together where the kernel says nothing
-/// else (and hardware threads to cores of their own).
+/// Returns the cores that this process may run on, grouped by unit. All belong together if the kernel reports nothing
+/// else (and each hardware thread to a core of its own).
 pub fn units(unit: Unit) -> io::Result<Vec<Vec<usize>>> {
     Ok(units_of(&allowed()?, unit, Path::new("/sys/devices/system/cpu")))
 }
 
-/// The number of the one unit that this process may run in; none where it may run in several.
+/// Returns the number of the one unit that this process may run in; none if it may run in several.
 pub fn only_unit(unit: Unit) -> Option<u32> {
     only_unit_of(&allowed().ok()?, unit, Path::new("/sys/devices/system/cpu"))
 }
 
-/// Its number is its name's, which begins with its first core's, of all that the host has.
+/// Returns the number in the name of the only unit: that of its first core, of all that the host has.
 fn only_unit_of(cores: &[usize], unit: Unit, root: &Path) -> Option<u32> {
     let units = units_of(cores, unit, root);
     let [only] = &units[..] else { return None };
@@ -65,7 +65,8 @@ fn units_of(cores: &[usize], unit: Unit, root: &Path) -> Vec<Vec<usize>> {
     units.into_iter().map(|unit| unit.1).collect()
 }
 
-/// What tells this unit of a core from others: its list of cores, or its name. `core` is the core's directory.
+/// Returns the text that distinguishes this unit of a core from others: its list of cores, or its name. `core` is the
+/// core's directory.
 fn unit_of(core: &Path, unit: Unit) -> Option<String> {
     let text = |path: &Path| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
     // The second names are those of kernels before 5.3.
@@ -97,18 +98,18 @@ pub fn bind(cores: &[usize]) -> io::Result<()> {
     checked(unsafe { libc::sched_setaffinity(0, size_of::<Mask>(), mask.as_ptr().cast()) }).map(drop)
 }
 
-/// How many cores' worth of time the cgroup lets this process use, where a quota limits it.
+/// Returns how many cores' worth of time the cgroup lets this process use, if a quota limits it.
 pub fn quota() -> Option<f64> {
     tightest(cgroup::groups("cpu"))
 }
 
-/// How many processes can run at once here: the allowed cores, cut to the quota; at least one.
+/// Returns how many processes can run at once here: the allowed cores, cut to the quota; at least one.
 pub fn available() -> usize {
     let cores = allowed().map_or(1, |cores| cores.len());
     quota().map_or(cores, |quota| cores.min(quota.ceil() as usize)).max(1)
 }
 
-/// The tightest quota of these groups.
+/// Returns the tightest quota of these groups.
 fn tightest(groups: Vec<(Version, PathBuf)>) -> Option<f64> {
     let quota = |(version, group): (Version, PathBuf)| match version {
         Version::One => quota_v1(&group),
@@ -192,7 +193,7 @@ mod tests {
             assert_eq!(units_of(&[0, 1, 2, 3], unit, &root), pairs, "{unit:?}");
         }
         assert_eq!(units_of(&[0, 1, 2, 3], Unit::Cache(3), &root), all);
-        // Nothing is told of a cache of level 2, nor of a core 9.
+        // Nothing is known of a cache of level 2, nor of a core 9.
         assert_eq!(units_of(&[0, 1, 2, 3], Unit::Cache(2), &root), all);
         assert_eq!(units_of(&[1, 3, 9], Unit::Core, &root), [vec![1, 3], vec![9]]);
         assert_eq!(units_of(&[1, 3], Unit::Thread, &root), [vec![1], vec![3]]);

@@ -1,7 +1,8 @@
-//! Programs of eBPF that choose which of a NIC's frames a process gets (linux/bpf.h, RFC 9669): instructions, put together here.
+//! eBPF programs that choose which of a NIC's frames a process gets (linux/bpf.h, RFC 9669): instructions, assembled
+//! here.
 //!
-//! The kernel checks and compiles them. It must never choose what is to be redirected. Before it: `dev-ether`, which knows its frames;
-//! after it: `xdp`, which loads and attaches them.
+//! It must never choose the frames to redirect. The kernel checks and compiles the programs. Used by `dev-ether`, which
+//! knows its frames; `xdp` loads and attaches them.
 
 use crate::bpf::Field;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -11,14 +12,14 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 #[repr(C)]
 pub struct Step {
     code: u8,
-    /// The one that is written, and the one that is read, four bits each.
+    /// The register that is written, and the one that is read, four bits each.
     registers: u8,
-    /// A jump's, in steps beyond the next one, or a load's, in bytes.
+    /// The offset of a jump, in steps beyond the next one, or of a load, in bytes.
     offset: i16,
     value: i32,
 }
 
-/// A register: R0 is what a program or a call gives, R1 to R5 are a call's arguments, which it destroys.
+/// A register: R0 holds the result of a program or a call, R1 to R5 are a call's arguments, which it destroys.
 type Register = u8;
 const R0: Register = 0;
 const R1: Register = 1;
@@ -49,7 +50,7 @@ const REDIRECT_MAP: i32 = 51;
 /// enum xdp_action.
 pub const PASS: u32 = 2;
 pub const REDIRECT: u32 = 4;
-/// Where `struct xdp_md` has what a program is told of a frame.
+/// Offsets in `struct xdp_md` of what a program knows of a frame.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const QUEUE: i16 = 16;
@@ -59,15 +60,16 @@ fn step(code: u8, to: Register, from: Register, offset: i16, value: i32) -> Step
     Step { code, registers, offset, value }
 }
 
-/// Frames that are meant: those of at least `least` bytes, in which every field, all within those bytes, has its value.
+/// The frames to redirect: those of at least `least` bytes, in which every field, all within those bytes, has its
+/// value.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     pub least: usize,
     pub fields: Vec<(Field, u32)>,
 }
 
-/// Redirects a frame that is as one of these patterns to the socket that `map` has for the queue by which it came. All else passes to the
-/// kernel, and so does what comes by a queue without a socket.
+/// Makes a program that redirects a frame that matches one of these patterns to the socket that `map` has for the queue
+/// by which it came. All other frames pass to the kernel, and so do those of a queue without a socket.
 pub fn redirect_if(any: &[Pattern], map: BorrowedFd) -> Vec<Step> {
     let begin = [
         step(code::MOVE, R6, R1, 0, 0),
@@ -78,7 +80,7 @@ pub fn redirect_if(any: &[Pattern], map: BorrowedFd) -> Vec<Step> {
     begin.into_iter().chain(any.iter().flat_map(|pattern| redirect(pattern, map))).chain(pass).collect()
 }
 
-/// Redirects what is as this pattern; all else goes on behind these steps.
+/// Makes the steps that redirect a frame that matches this pattern; all others continue behind these steps.
 fn redirect(pattern: &Pattern, map: BorrowedFd) -> Vec<Step> {
     let mut steps = vec![
         step(code::MOVE, R4, R2, 0, 0),
@@ -104,11 +106,11 @@ fn redirect(pattern: &Pattern, map: BorrowedFd) -> Vec<Step> {
     steps
 }
 
-/// Whether a field has a value: the last step jumps if not, to where its maker says.
+/// Makes the steps that test a field's value: the last step jumps if it differs, to where the caller sets it.
 fn asked(field: Field, value: u32) -> Vec<Step> {
     let load = |code: u8, at: u32| step(code, R4, R2, at as i16, 0);
     let unless = |value: i32| step(code::JUMP_UNLESS_EQUAL, R4, 0, 0, value);
-    // As two bytes of a frame are when they are loaded.
+    // In the order of two bytes of a frame when they are loaded.
     let loaded = |half: u16| i32::from(u16::from_ne_bytes(half.to_be_bytes()));
     let half = |at: u32, value: u16| vec![load(code::LOAD_HALF, at), unless(loaded(value))];
     match field {
@@ -117,7 +119,7 @@ fn asked(field: Field, value: u32) -> Vec<Step> {
         Field::Bits(at, mask) => {
             vec![load(code::LOAD_HALF, at), step(code::AND, R4, 0, 0, loaded(mask)), unless(loaded(value as u16))]
         }
-        // Halves, since a word at an odd multiple of two is no load for every processor.
+        // Halves, because not every processor can load a word at an odd multiple of two.
         Field::Word(at) => [half(at, (value >> 16) as u16), half(at + 2, value as u16)].concat(),
         Field::PacketType => panic!("whom a frame is for the kernel finds out later"),
     }

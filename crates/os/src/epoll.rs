@@ -9,20 +9,20 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
-/// A sleep on a set that was closed lasts so long at most: about what a message may wait then.
+/// Maximum sleep on a set that was closed: about as long as a message may wait then.
 const SET_IS_CLOSED: Duration = Duration::from_millis(1);
 
-/// What happened to a descriptor; `token` is what it was added with.
+/// An event of a descriptor; `token` is the one that it was added with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     pub token: u64,
     pub readable: bool,
     pub writable: bool,
-    /// The other side is gone; what it wrote may still be there to read.
+    /// The other side is closed; what it wrote may still be there to read.
     pub hung_up: bool,
 }
 
-/// What to wait for.
+/// The events to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
     Nothing,
@@ -36,7 +36,7 @@ pub struct Epoll {
     always: Vec<(i32, u64, Interest)>,
 }
 
-/// Readable while some event waits: one set can be waited for in another.
+/// Readable while an event is pending: one set can be waited for in another.
 impl AsFd for Epoll {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
@@ -87,7 +87,8 @@ impl Epoll {
         checked(unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), operation, fd.as_raw_fd(), &mut event) }).map(drop)
     }
 
-    /// Waits until anything happens to any descriptor, at most `timeout_ns`, in whole milliseconds. Whether it did.
+    /// Waits until anything happens to any descriptor, at most `timeout_ns`, in whole milliseconds. Returns whether it
+    /// did.
     pub fn sleep(&self, timeout_ns: Option<u64>) -> bool {
         let timeout = timeout_ns.map_or(-1, |ns| ns.div_ceil(1_000_000).min(i32::MAX as u64) as i32);
         let mut event = libc::epoll_event { events: 0, u64: 0 };

@@ -1,10 +1,10 @@
-//! From a system call's result to an `io::Error` that says what was being done.
+//! Conversion of a system call's result to an `io::Error` whose text names the operation.
 //!
-//! Never loses the error number: `kind()` keeps it for callers that decide by it.
+//! It never loses the error number: `kind()` keeps it for callers that decide by it.
 
 use std::io;
 
-/// The result of a system call that says -1 for an error.
+/// Converts the result of a system call that returns -1 for an error.
 pub(crate) fn checked(result: impl Into<i64>) -> io::Result<i64> {
     match result.into() {
         -1 => Err(io::Error::last_os_error()),
@@ -12,7 +12,7 @@ pub(crate) fn checked(result: impl Into<i64>) -> io::Result<i64> {
     }
 }
 
-/// As `checked`, again while a signal interrupts it.
+/// Converts as `checked` does, and repeats the call while a signal interrupts it.
 pub(crate) fn restarted<R: Into<i64>>(mut call: impl FnMut() -> R) -> io::Result<i64> {
     loop {
         match checked(call()) {
@@ -22,7 +22,7 @@ pub(crate) fn restarted<R: Into<i64>>(mut call: impl FnMut() -> R) -> io::Result
     }
 }
 
-/// Adds to an error what was being done when it arose.
+/// Adds to an error the operation in which it arose.
 pub trait During<T> {
     fn during(self, doing: impl FnOnce() -> String) -> io::Result<T>;
 }

@@ -1,7 +1,6 @@
-//! Which file system a directory lies on (stat(2)); the size of one and what of it is free (statvfs(3)).
+//! The file system of a directory (stat(2)): its identity, its size and its free space (statvfs(3)).
 //!
-//! Before it: `hawser-bench`, for people, `mpi::hardware`, and `memfd`, where a file without a name stands for memory;
-//! after it: the kernel.
+//! Used by `hawser-bench`, for people, by `mpi::hardware`, and by `memfd`, where a file without a name replaces memory.
 
 use crate::errno::checked;
 pub use libc::O_NONBLOCK;
@@ -10,7 +9,7 @@ use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-/// Bytes of the file system that `path` lies on: all, and those that are free for everybody.
+/// Returns the bytes of the file system that `path` lies on: all, and those that are free for every user.
 pub fn size_and_free(path: &CStr) -> io::Result<[u64; 2]> {
     // SAFETY: a plain structure, for which zeroes are valid.
     let mut stat: libc::statvfs = unsafe { std::mem::zeroed() };
@@ -19,11 +18,12 @@ pub fn size_and_free(path: &CStr) -> io::Result<[u64; 2]> {
     Ok([stat.f_blocks, stat.f_bavail].map(|blocks| blocks.saturating_mul(stat.f_frsize)))
 }
 
-/// The number of the file system that a directory lies on, the same for all processes of this host that see it; none
-/// where there is no such directory.
+/// Returns the number of the file system that a directory lies on, the same for all processes of this host that see it;
+/// none if there is no such directory.
 pub fn of_directory(path: &OsStr) -> Option<u32> {
     let found = std::fs::metadata(path).ok().filter(Metadata::is_dir)?;
-    // 12 bits of the device's number tell its driver and 20 the device (`MKDEV` in the kernel's include/linux/kdev_t.h).
+    // 12 bits of the device's number identify its driver and 20 the device (`MKDEV` in the kernel's
+    // include/linux/kdev_t.h).
     Some(libc::major(found.dev()) << 20 | libc::minor(found.dev()))
 }
 

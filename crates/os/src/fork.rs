@@ -1,12 +1,12 @@
-//! Being told of fork in the child, before the application goes on there (pthread_atfork(3)).
+//! A handler for fork, called in the child before the application continues there (pthread_atfork(3)).
 //!
-//! Costs nothing until then. Not told: vfork, posix_spawn, system, popen (they run nothing of ours before exec), and
-//! clone(2) past the C library.
+//! It costs nothing until then. It is not called for vfork, posix_spawn, system, popen (they run nothing of ours before
+//! exec), and clone(2) past the C library.
 
 use std::io;
 
-/// Calls `handler` in every child of fork from now on. It runs in one thread of a copy of a process that had others:
-/// it may touch atomics alone.
+/// Registers `handler`, which is called in every child of fork from now on. It runs in one thread of a copy of a
+/// process that had others: it may touch atomics alone.
 pub fn tell_child(handler: extern "C" fn()) -> io::Result<()> {
     // SAFETY: the handler is a function of this library, which the C library forgets when it unloads the library.
     match unsafe { libc::pthread_atfork(None, None, Some(handler)) } {

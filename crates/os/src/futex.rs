@@ -1,14 +1,14 @@
-//! Sleeping on a shared word until somebody changes it (futex(2), shared between processes).
+//! Sleeping on a shared word until another thread or process changes it (futex(2), shared between processes).
 //!
 //! The word's protocol is `job::doorbell`'s; this file only sleeps and wakes.
 
 use crate::errno::checked;
 use std::sync::atomic::AtomicU32;
 
-/// Why `wait` returned.
+/// The reason for which `wait` returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
-    /// By `wake`, or for no reason: look again.
+    /// `wake` was called, or there was no reason: check again.
     Called,
     /// The word did not hold the expected value.
     Changed,
@@ -34,7 +34,7 @@ pub fn wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) -> Woken {
     }
 }
 
-/// Wakes up to `count` sleepers of `word` and says how many.
+/// Wakes up to `count` sleepers of `word`. Returns how many it woke.
 pub fn wake(word: &AtomicU32, count: u32) -> u32 {
     let count = count.min(i32::MAX as u32);
     // SAFETY: the word is a live atomic.

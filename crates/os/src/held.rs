@@ -1,9 +1,9 @@
-//! Which file a descriptor of ours stood for when it was opened (fstat(2)): a program may close what it did not open,
-//! and the kernel gives the number to the next file.
+//! The identity of the file behind a descriptor of ours (fstat(2)): a program may close a descriptor that it did not
+//! open, and the kernel gives the number to the next file.
 //!
-//! The kernel gives the lowest number that is free. So ours are moved aside to high numbers, which the next files of
-//! such a program do not get. Sockets have numbers of their own; an epoll set is only told from what is none. It never
-//! touches what the descriptor stands for now.
+//! This module never touches the file that the number names now. The kernel gives the lowest number that is free. So
+//! ours are moved aside to high numbers, which the next files of such a program do not get. Each socket has a number of
+//! its own; an epoll set can only be told from files of other kinds.
 
 use crate::errno::checked;
 use crate::limits::{self, Resource};
@@ -11,7 +11,7 @@ use std::io;
 use std::mem::{ManuallyDrop, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-/// See the module. The descriptor itself is its owner's.
+/// The identity of a file when it was opened. The descriptor itself is its owner's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Held {
     fd: i32,
@@ -24,14 +24,14 @@ impl Held {
         Ok(Held { fd, file: file(fd)? })
     }
 
-    /// Whether the descriptor still stands for the same file.
+    /// Returns whether the descriptor still stands for the same file.
     pub fn is_there(&self) -> bool {
         file(self.fd).is_ok_and(|file| file == self.file)
     }
 }
 
 /// A descriptor that is closed with its owner, unless the program has closed it before: the number may be another
-/// file's by then. What would change the file asks `live` first.
+/// file's by then. A caller that would change the file must check `live` first.
 pub struct Owned {
     fd: ManuallyDrop<OwnedFd>,
     held: Option<Held>,
@@ -42,12 +42,12 @@ impl Owned {
         Owned { held: Held::of(fd.as_fd()).ok(), fd: ManuallyDrop::new(fd) }
     }
 
-    /// Whether the descriptor still stands for the same file.
+    /// Returns whether the descriptor still stands for the same file.
     pub fn is_there(&self) -> bool {
         self.held.is_none_or(|held| held.is_there())
     }
 
-    /// The descriptor, as long as it stands for the same file.
+    /// Returns the descriptor, as long as it stands for the same file.
     pub fn live(&self) -> io::Result<BorrowedFd<'_>> {
         if self.is_there() { Ok(self.fd.as_fd()) } else { Err(closed()) }
     }
@@ -58,7 +58,7 @@ fn closed() -> io::Error {
     io::Error::other("the program has closed its descriptor")
 }
 
-/// The descriptor is the receiver's to close from now on.
+/// Passes the descriptor on: the receiver must close it from now on.
 impl From<Owned> for OwnedFd {
     fn from(owned: Owned) -> OwnedFd {
         let mut owned = ManuallyDrop::new(owned);
@@ -90,11 +90,11 @@ impl Drop for Owned {
     }
 }
 
-/// From here on ours are, where the limit allows: below what FD_SETSIZE of select(2) bounds, and above what most
-/// programs have open.
+/// The lowest number of ours, if the limit allows it: below FD_SETSIZE, which bounds select(2), and above the numbers
+/// that most programs have open.
 const ASIDE: u64 = 512;
 
-/// The same file by a high number; by the same number where none is free.
+/// Moves the file to a high number; it keeps its number if none is free.
 pub(crate) fn aside(fd: OwnedFd) -> OwnedFd {
     let from = (limits::get(Resource::Descriptors).soft / 2).min(ASIDE) as i32;
     if fd.as_raw_fd() >= from {
@@ -108,7 +108,7 @@ pub(crate) fn aside(fd: OwnedFd) -> OwnedFd {
     }
 }
 
-/// The device and the number of an open file.
+/// Returns the device and the number of an open file.
 fn file(fd: i32) -> io::Result<(u64, u64)> {
     // SAFETY: stat is plain data, for which zeroes are valid; the call fills it.
     let mut stat: libc::stat = unsafe { zeroed() };
@@ -140,7 +140,7 @@ mod tests {
         assert!(!held.is_there());
         drop(ours);
         assert!(!held.is_there());
-        // One that the program has closed is nobody's to close.
+        // A descriptor that the program has closed must not be closed again.
         let ours = Owned::new(other);
         assert!(ours.live().is_ok());
         let number = ours.as_raw_fd();

@@ -1,4 +1,4 @@
-//! Small facts about this host and this process, and giving the core away.
+//! Small facts about this host and this process, and yielding the core.
 
 use crate::errno::restarted;
 use std::ffi::{CStr, OsStr};
@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The host's name, for messages to people; never used to decide who shares memory with whom.
+/// Returns the host's name, for messages to people; never used to decide which processes share memory.
 pub fn name() -> String {
     let mut bytes = [0u8; 256];
     // SAFETY: room for the answer, with a zero left at its end.
@@ -16,12 +16,12 @@ pub fn name() -> String {
     String::from_utf8_lossy(&bytes[..len]).into_owned()
 }
 
-/// The kernel's release, as in `uname -r`; empty where it is not told.
+/// Returns the kernel's release, as in `uname -r`; empty if it is not known.
 pub fn release() -> String {
     std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().into()
 }
 
-/// The kind of the machine, as in `uname -m`.
+/// Returns the kind of the machine, as in `uname -m`.
 pub fn machine() -> String {
     // SAFETY: a plain structure, for which zeroes are valid.
     let mut names: libc::utsname = unsafe { std::mem::zeroed() };
@@ -31,38 +31,39 @@ pub fn machine() -> String {
     String::from_utf8_lossy(&bytes.collect::<Vec<_>>()).into_owned()
 }
 
-/// The effective user.
+/// Returns the effective user.
 pub fn user() -> u32 {
     // SAFETY: cannot fail.
     unsafe { libc::geteuid() }
 }
 
-/// The effective group.
+/// Returns the effective group.
 pub fn group() -> u32 {
     // SAFETY: cannot fail.
     unsafe { libc::getegid() }
 }
 
-/// This process.
+/// Returns the number of this process.
 #[inline]
 pub fn pid() -> i32 {
     // SAFETY: cannot fail.
     unsafe { libc::getpid() }
 }
 
-/// Who started this process, or adopted it since.
+/// Returns the process that started this one, or adopted it since.
 pub fn parent() -> i32 {
     // SAFETY: cannot fail.
     unsafe { libc::getppid() }
 }
 
-/// The file of this program, to be started again: as /proc has it, else as it was called (AT_EXECFN, getauxval(3)).
+/// Returns the file of this program, to start it again: as /proc has it, otherwise as it was called (AT_EXECFN,
+/// getauxval(3)).
 pub fn program() -> PathBuf {
     let own = Path::new("/proc/self/exe");
     if own.exists() {
         return own.into();
     }
-    // SAFETY: cannot fail; 0 where the kernel tells nothing.
+    // SAFETY: cannot fail; 0 if the kernel does not provide it.
     let name = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const libc::c_char;
     if name.is_null() {
         return own.into();
@@ -72,14 +73,14 @@ pub fn program() -> PathBuf {
     std::env::current_dir().map_or_else(|_| name.into(), |directory| directory.join(name))
 }
 
-/// Lets another process have the core.
+/// Yields the core to another process.
 #[inline]
 pub fn yield_core() {
     // SAFETY: cannot fail.
     unsafe { libc::sched_yield() };
 }
 
-/// Random bytes from the kernel: by getrandom(2), or where that is missing or forbidden from /dev/urandom.
+/// Returns random bytes from the kernel: by getrandom(2), or from /dev/urandom if that is missing or forbidden.
 pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     let mut done = 0;
@@ -96,8 +97,8 @@ pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// Writes out what the application's C streams hold, as exit(3) would. It waits for a stream that another
-/// thread holds, so it is only for a process that is about to end.
+/// Writes out the contents of the application's C streams, as exit(3) would. It waits for a stream that another thread
+/// holds, so it is only for a process that is about to end.
 pub fn flush_streams() {
     // SAFETY: a null stream means all of them.
     unsafe { libc::fflush(std::ptr::null_mut()) };

@@ -1,4 +1,4 @@
-//! Internet addresses as the kernel wants them (struct sockaddr_in, sockaddr_in6), for sockets of UDP and TCP.
+//! Internet addresses in the kernel's form (struct sockaddr_in, sockaddr_in6), for sockets of UDP and TCP.
 
 use crate::errno::checked;
 use std::io;
@@ -57,7 +57,7 @@ impl Sockaddr {
     }
 }
 
-/// The family of sockets that reach such addresses.
+/// Returns the family of sockets that reach such addresses.
 pub(crate) fn family(address: &SocketAddr) -> i32 {
     if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 }
 }
@@ -68,7 +68,7 @@ pub(crate) unsafe fn read(place: *const libc::sockaddr) -> Option<SocketAddr> {
     // SAFETY: not null, and at least the family is there.
     match i32::from(unsafe { place.as_ref() }?.sa_family) {
         libc::AF_INET => {
-            // SAFETY: the family says that it is this structure.
+            // SAFETY: the family means that it is this structure.
             let v4 = unsafe { place.cast::<libc::sockaddr_in>().read_unaligned() };
             let ip = Ipv4Addr::from(v4.sin_addr.s_addr.to_ne_bytes());
             Some(SocketAddrV4::new(ip, u16::from_be(v4.sin_port)).into())
@@ -89,7 +89,7 @@ pub(crate) fn bind(fd: BorrowedFd, address: &SocketAddr) -> io::Result<()> {
     checked(unsafe { libc::bind(fd.as_raw_fd(), raw.as_ptr(), raw.len()) }).map(drop)
 }
 
-/// The address that a socket is bound to.
+/// Returns the address that a socket is bound to.
 pub(crate) fn local(fd: BorrowedFd) -> io::Result<SocketAddr> {
     // SAFETY: plain structures, for which zeroes are valid.
     let mut raw: Raw = unsafe { zeroed() };

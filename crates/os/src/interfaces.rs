@@ -1,5 +1,5 @@
-//! The network interfaces of this process's network namespace, as the kernel describes them (getifaddrs(3), netdevice(7), rtnetlink(7), the
-//! queries of ethtool). What is chosen among them is others' business.
+//! The network interfaces of this process's network namespace, as the kernel describes them (getifaddrs(3),
+//! netdevice(7), rtnetlink(7), the queries of ethtool). Callers choose among them.
 
 use crate::errno::checked;
 use crate::{During, inet, masters, sockopt};
@@ -14,41 +14,41 @@ use std::os::fd::{AsRawFd, OwnedFd};
 pub struct Interface {
     pub name: String,
     pub index: u32,
-    /// Its address on an Ethernet; none where it is no Ethernet.
+    /// The MAC address; none if it is no Ethernet.
     pub mac: Option<[u8; 6]>,
     /// Longest packet behind the Ethernet header, in bytes.
     pub mtu: usize,
     pub flags: Flags,
     pub addresses: Vec<Network>,
-    /// In Mbit/s, where the driver knows it.
+    /// The speed in Mbit/s, if the driver knows it.
     pub speed_mbit: Option<u32>,
     pub driver: Option<String>,
-    /// It is a part of a bridge or bond, which has the addresses.
+    /// Whether it is a part of a bridge or bond, which has the addresses.
     pub enslaved: bool,
-    /// How many interfaces are parts of it.
+    /// The number of interfaces that are parts of it.
     pub parts: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// Switched on.
+    /// Whether it is administratively up.
     pub up: bool,
-    /// Its carrier is there.
+    /// Whether its carrier is there.
     pub carrier: bool,
-    /// The kernel has taken note of that and sends: for some links up to a second later.
+    /// Whether the kernel has taken note of the carrier and sends: for some links up to a second later.
     pub running: bool,
     pub loopback: bool,
     pub point_to_point: bool,
-    /// Without address resolution: no neighbours.
+    /// Whether it has no address resolution, and so no neighbours.
     pub no_arp: bool,
 }
 
-/// An address and how many of its leading bits its network has in common.
+/// An address and the number of leading bits that its network has in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     pub ip: IpAddr,
     pub prefix: u8,
-    /// The interface's number where the address holds only there (fe80::/10), else 0.
+    /// The interface's number if the address is valid only there (fe80::/10), otherwise 0.
     pub scope: u32,
 }
 
@@ -68,7 +68,7 @@ impl Network {
     }
 }
 
-/// All interfaces, by number.
+/// Returns all interfaces, by number.
 pub fn all() -> io::Result<Vec<Interface>> {
     let mut found = BTreeMap::new();
     let mut first: *mut libc::ifaddrs = std::ptr::null_mut();
@@ -95,7 +95,7 @@ pub fn all() -> io::Result<Vec<Interface>> {
     Ok(list)
 }
 
-/// A socket to ask for interfaces by.
+/// Makes a socket for queries about interfaces.
 pub(crate) fn asker() -> io::Result<OwnedFd> {
     sockopt::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)
         .or_else(|_| sockopt::socket(libc::AF_INET6, libc::SOCK_DGRAM, 0))
@@ -122,12 +122,12 @@ unsafe fn add(found: &mut BTreeMap<String, Interface>, entry: &libc::ifaddrs) {
     };
     // SAFETY: null or a whole address of the family that it names.
     let Some(address) = (unsafe { entry.ifa_addr.as_ref() }) else {
-        // A link without an address of its own, as a tunnel's. SAFETY: a C string of the list.
+        // A link without an address of its own, such as a tunnel. SAFETY: a C string of the list.
         interface.index = unsafe { libc::if_nametoindex(entry.ifa_name) };
         return;
     };
     if i32::from(address.sa_family) == libc::AF_PACKET {
-        // SAFETY: the family says that it is this structure.
+        // SAFETY: the family means that it is this structure.
         let link = unsafe { entry.ifa_addr.cast::<libc::sockaddr_ll>().read_unaligned() };
         interface.index = link.sll_ifindex as u32;
         if link.sll_hatype == libc::ARPHRD_ETHER && link.sll_halen == 6 {
@@ -148,7 +148,7 @@ unsafe fn add(found: &mut BTreeMap<String, Interface>, entry: &libc::ifaddrs) {
     }
 }
 
-/// linux/ethtool.h: numbers and lengths of two queries, and where their answers lie.
+/// linux/ethtool.h: numbers and lengths of two queries, and offsets in their replies.
 const GET_SETTINGS: u32 = 1;
 const GET_DRIVER: u32 = 3;
 const ANSWER_BYTES: usize = 256;
@@ -156,7 +156,7 @@ const SPEED_LOW: usize = 12;
 const SPEED_HIGH: usize = 28;
 const DRIVER: std::ops::Range<usize> = 4..36;
 
-/// What getifaddrs does not tell; it is left out where the kernel does not know it.
+/// Adds the properties that getifaddrs does not return; those that the kernel does not know are left out.
 fn describe(asker: &OwnedFd, interface: &mut Interface) {
     if let Some(request) = ask(asker, &interface.name, libc::SIOCGIFMTU, std::ptr::null_mut()) {
         // SAFETY: the kernel has written this member.
@@ -169,7 +169,7 @@ fn describe(asker: &OwnedFd, interface: &mut Interface) {
     if let Some(answer) = ethtool(asker, &interface.name, GET_SETTINGS) {
         let half = |at: usize| u32::from(u16::from_ne_bytes([answer[at], answer[at + 1]]));
         let speed = half(SPEED_HIGH) << 16 | half(SPEED_LOW);
-        // 0xffff and SPEED_UNKNOWN (-1) mean: nobody knows.
+        // 0xffff and SPEED_UNKNOWN (-1) mean that the speed is unknown.
         interface.speed_mbit = Some(speed).filter(|s| !matches!(*s, 0 | 0xffff | u32::MAX));
     }
 }
@@ -183,7 +183,7 @@ fn ethtool(asker: &OwnedFd, name: &str, query: u32) -> Option<[u8; ANSWER_BYTES]
     Some(answer.0)
 }
 
-/// One of the requests about interfaces (netdevice(7)); `data` is null or has room for the answer to it.
+/// Makes one of the requests about interfaces (netdevice(7)); `data` is null or has room for the reply.
 pub(crate) fn ask(asker: &OwnedFd, name: &str, request: libc::c_ulong, data: *mut libc::c_char) -> Option<libc::ifreq> {
     // SAFETY: a plain structure, for which zeroes are valid.
     let mut question: libc::ifreq = unsafe { zeroed() };

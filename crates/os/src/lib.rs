@@ -1,9 +1,9 @@
-//! Floor 1: the only room with system calls, one concern a file. Linux, 64 bits.
+//! Layer 1: the only crate with system calls, one concern per file. Linux, 64 bits.
 //!
-//! What the libraries use (maps, futexes, sockets, clocks, …) installs no signal handler, keeps no global
-//! state and stays usable after fork. `signals`, `spawn`, `tether` and `tree` are for the launcher alone,
-//! `netns` and `cable` for benchmarks and tests.
-//! Errors are `io::Error` whose text says what was being done. Before it: `base`; after it: everybody.
+//! The modules that the libraries use (maps, futexes, sockets, clocks, …) install no signal handler, keep no global
+//! state and stay usable after fork. `signals`, `spawn`, `tether` and `tree` are for the launcher alone, `netns` and
+//! `cable` for benchmarks and tests. Errors are `io::Error`s whose text names the operation. Used by all higher layers;
+//! uses `base`.
 
 pub mod bell;
 pub mod bpf;

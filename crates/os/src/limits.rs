@@ -1,4 +1,4 @@
-//! Resource limits of this process (getrlimit(2)), in the words of `ulimit`.
+//! Resource limits of this process (getrlimit(2)), by the names of `ulimit`.
 
 use crate::errno::checked;
 use std::io;
@@ -18,7 +18,7 @@ pub enum Resource {
     Locked,
     /// Bytes of address space, `ulimit -v`.
     AddressSpace,
-    /// Bytes of a file, `ulimit -f`; holds for memfds too.
+    /// Bytes of a file, `ulimit -f`; applies to memfds too.
     FileSize,
     /// Processes and threads of this user, `ulimit -u`.
     Processes,
@@ -37,7 +37,7 @@ impl Resource {
 }
 
 pub fn get(resource: Resource) -> Limit {
-    // Where the question is forbidden, what is too much is refused when it is used.
+    // If the query is forbidden, an excess is refused when the resource is used.
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: a valid place for the answer.
     unsafe { libc::getrlimit(resource.number(), &mut limit) };
@@ -50,7 +50,7 @@ pub fn set(resource: Resource, limit: Limit) -> io::Result<()> {
     checked(unsafe { libc::setrlimit(resource.number(), &limit) }).map(drop)
 }
 
-/// Raises the limit to at least `wanted`: within the ceiling, or with privilege beyond it. Says what holds now.
+/// Raises the limit to at least `wanted`: within the ceiling, or with privilege beyond it. Returns the limit in force.
 pub fn raise(resource: Resource, wanted: u64) -> Limit {
     let now = get(resource);
     if now.soft < wanted && set(resource, Limit { soft: wanted, hard: now.hard.max(wanted) }).is_err() {

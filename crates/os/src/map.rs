@@ -36,7 +36,8 @@ pub fn shared(fd: BorrowedFd, offset: u64, len: usize) -> io::Result<Region> {
     map(libc::MAP_SHARED | libc::MAP_NORESERVE, fd.as_raw_fd(), offset, len)
 }
 
-/// Zeroed memory of this process alone, aligned to a page; unlike `Region::private` it costs nothing until touched.
+/// Maps zeroed memory of this process alone, aligned to a page; unlike `Region::private` it costs nothing until
+/// touched.
 pub fn private(len: usize) -> io::Result<Region> {
     map(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0, len)
 }

@@ -1,25 +1,26 @@
-//! Which interfaces are parts of which (bridges, bonds), as rtnetlink(7) tells, and what else it alone tells of links; the file system
-//! may show another namespace's.
+//! The assignment of interfaces to bridges and bonds, as rtnetlink(7) reports it, and other properties of links that it
+//! alone reports; the file system may show another namespace's.
 
 use crate::During;
 use crate::netlink::{Asker, DUMP, attribute, word};
 use std::collections::HashMap;
 use std::io;
 
-/// linux/rtnetlink.h, if_link.h: the length of `struct ifinfomsg`, where the interface's number stands in it, and numbers.
+/// linux/rtnetlink.h, if_link.h: the length of `struct ifinfomsg`, the offset of the interface's number in it, and
+/// numbers.
 const LINK_HEAD: usize = 16;
 const INDEX: std::ops::Range<usize> = 4..8;
 const NEW_LINK: u16 = 16;
 const GET_LINK: u16 = 18;
 const MASTER: u16 = 10;
 
-/// The number of each interface that is a part, and of which.
+/// Returns the number of each interface that is a part, and the number of its bridge or bond.
 pub(crate) fn all() -> io::Result<HashMap<u32, u32>> {
     let found = attributes_of(MASTER)?;
     Ok(found.into_iter().filter(|(_, value)| value.len() == 4).map(|(index, value)| (index, word(&value))).collect())
 }
 
-/// An attribute (IFLA_) of all links that have it, by their numbers.
+/// Returns an attribute (IFLA_) of all links that have it, by their numbers.
 pub(crate) fn attributes_of(wanted: u16) -> io::Result<HashMap<u32, Vec<u8>>> {
     let mut found = HashMap::new();
     let mut asker = Asker::new().during(doing)?;

@@ -1,7 +1,7 @@
-//! A memory barrier on all cores that run processes of the job, paid by the one who asks (membarrier(2)).
+//! A memory barrier on all cores that run processes of the job, paid by the caller (membarrier(2)).
 //!
-//! With it the waker of a doorbell needs no fence of its own: the sleeper, who has time, runs the barrier
-//! on the waker's core (`job::doorbell`). Works between processes that have all registered.
+//! With it the waker of a doorbell needs no fence of its own: the sleeper, who has time, runs the barrier on the
+//! waker's core (`job::doorbell`). Works between processes that have all registered.
 
 use crate::errno::checked;
 use std::io;
@@ -16,18 +16,18 @@ fn membarrier(command: i32) -> io::Result<i64> {
     checked(unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) })
 }
 
-/// Whether the kernel offers it here; false under some sandboxes.
+/// Returns whether the kernel offers it here; false under some sandboxes.
 pub fn offered() -> bool {
     let wanted = i64::from(CMD_GLOBAL_EXPEDITED | CMD_REGISTER_GLOBAL_EXPEDITED);
     membarrier(CMD_QUERY).is_ok_and(|commands| commands & wanted == wanted)
 }
 
-/// Makes this process one whose running threads others' barriers reach.
+/// Registers this process, so that the barriers of others reach its running threads.
 pub fn register() -> io::Result<()> {
     membarrier(CMD_REGISTER_GLOBAL_EXPEDITED).map(drop)
 }
 
-/// A full barrier on every core that runs a thread of a registered process.
+/// Runs a full barrier on every core that runs a thread of a registered process.
 pub fn barrier() -> io::Result<()> {
     membarrier(CMD_GLOBAL_EXPEDITED).map(drop)
 }

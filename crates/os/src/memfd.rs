@@ -1,6 +1,6 @@
 //! Memory with a descriptor but no name: nothing to leak, no /dev/shm to overflow (memfd_create(2)).
 //!
-//! A file may be far larger than memory: pages exist once they are touched. Where memfd_create is missing or forbidden,
+//! A file may be far larger than memory: pages exist once they are touched. If memfd_create is missing or forbidden,
 //! the memory is a file without a name in /dev/shm or a folder for temporary files. The limit on file sizes (`ulimit
 //! -f`) holds for both: it is raised as far as that is allowed while a file gets its length, and then put back.
 
@@ -20,15 +20,15 @@ use std::path::{Path, PathBuf};
 /// Free bytes with which the first folder for files without a name is taken: more than jobs of a few ranks touch.
 const ROOM: u64 = 1 << 30;
 
-/// A sparse file of `len` zero bytes in memory. `label` shows in /proc/PID/maps. The file is sealed: nobody who has the
-/// descriptor can shrink it under a mapping (SIGBUS) or grow it.
+/// Makes a sparse file of `len` zero bytes in memory. `label` shows in /proc/PID/maps. The file is sealed: no holder of
+/// the descriptor can shrink it under a mapping (SIGBUS) or grow it.
 pub fn create(label: &CStr, len: u64) -> io::Result<OwnedFd> {
     let fd = create_unsealed(label, len)?;
     seal(fd.as_fd());
     Ok(fd)
 }
 
-/// The same, whose size can be changed and sealed still.
+/// Makes the same, but its size can still be changed and sealed.
 pub fn create_unsealed(label: &CStr, len: u64) -> io::Result<OwnedFd> {
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: `label` is a C string; the call gives a new descriptor or -1.
@@ -58,41 +58,41 @@ pub fn create_unsealed(label: &CStr, len: u64) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// The seals of a file whose size stays, itself sealed (linux/fcntl.h).
+/// The seals of a file whose size is fixed, itself sealed (linux/fcntl.h).
 const SIZE_SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
 
-/// A file that cannot be sealed, which is no memfd, stays as it is.
+/// Seals a file. One that cannot be sealed, because it is no memfd, stays as it is.
 fn seal(fd: BorrowedFd) {
     // SAFETY: a live descriptor and plain numbers.
     unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_ADD_SEALS, SIZE_SEALS) };
 }
 
-/// Whether the size of the file behind `fd` is sealed. None: it is of a kind that cannot be sealed.
+/// Returns whether the size of the file behind `fd` is sealed. None: it is of a kind that cannot be sealed.
 pub fn is_sealed(fd: BorrowedFd) -> Option<bool> {
     // SAFETY: a live descriptor; the call only asks.
     let seals = checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GET_SEALS) }).ok()? as i32;
-    // A file that was not made for sealing has this one from the start, and can get no other.
+    // A file that was not made for sealing has this seal from the start, and can get no other.
     (seals != libc::F_SEAL_SEAL).then_some(seals & SIZE_SEALS == SIZE_SEALS)
 }
 
-/// The longest file that `create` may make, in bytes.
+/// Returns the longest file that `create` may make, in bytes.
 pub fn longest() -> u64 {
     with_long_files(|limit| limit)
 }
 
-/// Runs `f` under the highest limit on file sizes that this process may have, which it is told.
+/// Runs `f` under the highest limit on file sizes that this process may have, which is its argument.
 fn with_long_files<T>(f: impl FnOnce(u64) -> T) -> T {
     let before = limits::get(Resource::FileSize);
     let now = limits::raise(Resource::FileSize, u64::MAX);
     let result = f(now.soft);
     if now != before {
-        // The programs' limit stays the user's.
+        // The programs keep the user's limit.
         let _ = limits::set(Resource::FileSize, before);
     }
     result
 }
 
-/// A new file without a name, in the first folder that has room, else in the one that has most.
+/// Makes a new file without a name, in the first folder that has enough free space, otherwise in the one that has most.
 fn without_name() -> io::Result<OwnedFd> {
     let temporary = std::env::var_os("TMPDIR").map(PathBuf::from);
     let folders = ["/dev/shm", "/tmp", "/var/tmp"].map(PathBuf::from);
@@ -124,7 +124,7 @@ fn open_without_name(folder: &Path) -> io::Result<OwnedFd> {
     open_and_remove(folder)
 }
 
-/// The same, where the file has a name for a moment.
+/// Makes the same, but the file has a name for a moment.
 fn open_and_remove(folder: &Path) -> io::Result<OwnedFd> {
     let random = u64::from_ne_bytes(crate::host::random()?);
     let name = folder.join(format!("hawser-{}-{random:016x}", crate::host::pid()));
@@ -133,7 +133,7 @@ fn open_and_remove(folder: &Path) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// The size of the file behind `fd`.
+/// Returns the size of the file behind `fd`.
 pub fn len(fd: BorrowedFd) -> io::Result<u64> {
     // SAFETY: stat is plain data, for which zeroes are valid; the call fills it.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
@@ -142,7 +142,7 @@ pub fn len(fd: BorrowedFd) -> io::Result<u64> {
     Ok(stat.st_size as u64)
 }
 
-/// Gives the pages of `at .. at + len` back to the system; they read as zeroes afterwards.
+/// Returns the pages of `at .. at + len` to the system; they read as zeroes afterwards.
 pub fn punch_hole(fd: BorrowedFd, at: u64, len: u64) -> io::Result<()> {
     let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
     // SAFETY: plain numbers; the contents of the range are the caller's to give up.

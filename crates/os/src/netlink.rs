@@ -1,6 +1,7 @@
-//! Questions to the kernel about links, routes and neighbours (netlink(7), rtnetlink(7)): messages of a head and attributes.
+//! Queries to the kernel about links, routes and neighbours (netlink(7), rtnetlink(7)): messages of a head and
+//! attributes.
 //!
-//! The kernel answers while it takes the question: nobody waits. Before it: `interfaces`, `next_hop`.
+//! It never waits: the kernel replies while it takes the query. Used by `interfaces` and `next_hop`.
 
 use crate::errno::{checked, restarted};
 use crate::sockopt;
@@ -14,10 +15,10 @@ const ERROR: u16 = 2;
 const DONE: u16 = 3;
 pub(crate) const REQUEST: u16 = 1;
 pub(crate) const DUMP: u16 = 0x300;
-/// Set in an attribute's kind: it holds others, or its numbers are big-endian.
+/// Flags in an attribute's kind: it holds others, or its numbers are big-endian.
 const KIND: u16 = 0x3fff;
 
-/// A socket to ask by, and the number of the last question.
+/// A socket for queries, and the number of the last query.
 pub(crate) struct Asker {
     socket: OwnedFd,
     sequence: u32,
@@ -29,7 +30,8 @@ impl Asker {
         Ok(Asker { socket, sequence: 0 })
     }
 
-    /// Asks, and hands over each answer's kind and what stands behind its head. An error is the kernel's own.
+    /// Sends a query, and hands over the kind of each reply and the bytes behind its head. An error is the kernel's
+    /// own.
     pub(crate) fn ask(
         &mut self,
         (kind, flags): (u16, u16),
@@ -45,12 +47,12 @@ impl Asker {
         let mut answer = vec![0_u8; if flags & DUMP == 0 { 1 << 12 } else { 1 << 16 }];
         loop {
             let (place, len) = (answer.as_mut_ptr().cast(), answer.len());
-            // SAFETY: `answer` is valid for writes. The answer is there, or this would block, which is an error.
+            // SAFETY: `answer` is valid for writes. The reply is there, or this would block, which is an error.
             let got = restarted(|| unsafe { libc::recv(fd, place, len, 0) as i64 })? as usize;
             let mut rest = &answer[..got];
             while let Some((kind, sequence, body, more)) = message(rest) {
                 rest = more;
-                // Of an earlier question whose answer was not read to its end.
+                // A reply to an earlier query whose replies were not all read.
                 if sequence != self.sequence {
                     continue;
                 }
@@ -85,13 +87,13 @@ fn question(kind: u16, flags: u16, sequence: u32, head: &[u8], attributes: &[(u1
     bytes
 }
 
-/// What a message of errors says; 0 is none.
+/// Converts the body of an error message; 0 is no error.
 fn failure(body: &[u8]) -> io::Result<()> {
     let number = body.get(..4).map_or(libc::EBADMSG, |bytes| -(word(bytes) as i32));
     if number == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(number)) }
 }
 
-/// The first of several messages: kind, the question's number, what stands behind the head; and the rest.
+/// Returns the first of several messages: kind, the query's number, the bytes behind the head; and the rest.
 pub(crate) fn message(bytes: &[u8]) -> Option<(u16, u32, &[u8], &[u8])> {
     let len = word(bytes.get(..4)?) as usize;
     let (kind, sequence) = (half(bytes.get(4..6)?), word(bytes.get(8..12)?));
@@ -99,12 +101,12 @@ pub(crate) fn message(bytes: &[u8]) -> Option<(u16, u32, &[u8], &[u8])> {
     Some((kind, sequence, bytes.get(MESSAGE_HEAD..len)?, rest))
 }
 
-/// The value of the first attribute of this kind behind a head, or within another attribute.
+/// Returns the value of the first attribute of this kind behind a head, or within another attribute.
 pub(crate) fn attribute(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
     attributes(bytes).find(|&(kind, _)| kind == wanted).map(|(_, value)| value)
 }
 
-/// The attributes behind a head, kind and value.
+/// Returns the attributes behind a head, kind and value.
 fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let len = usize::from(half(bytes.get(..2)?));
@@ -143,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_kernels_refusal_is_its_error() {
-        // No such interface.
+        // A query for an interface that does not exist.
         let mut head = [0; 16];
         head[4..8].copy_from_slice(&i32::MAX.to_ne_bytes());
         let mut asker = Asker::new().unwrap();

@@ -18,12 +18,12 @@ impl AsFd for Namespace {
 }
 
 impl Namespace {
-    /// The one that this thread is in.
+    /// Returns the namespace that this thread is in.
     pub fn current() -> io::Result<Namespace> {
         File::open("/proc/thread-self/ns/net").map(|file| Namespace(file.into()))
     }
 
-    /// A new one, empty but for a loopback interface that is down. Needs CAP_SYS_ADMIN (`become_root`).
+    /// Makes a new namespace, empty except for a loopback interface that is down. Needs CAP_SYS_ADMIN (`become_root`).
     pub fn new() -> io::Result<Namespace> {
         let home = Namespace::current()?;
         // SAFETY: moves this thread alone.
@@ -55,8 +55,9 @@ impl Namespace {
     }
 }
 
-/// Makes this process, which must have one thread, root in a user namespace of its own, unless it is root already: so may users
-/// make network namespaces where the system lets them. It leaves its own for an empty one, to which alone it may come back.
+/// Makes this process, which must have one thread, root in a user namespace of its own, unless it is root already: this
+/// lets users make network namespaces where the system permits it. The process leaves its network namespace for an
+/// empty one, the only one to which it may return later.
 pub fn become_root() -> io::Result<()> {
     let (user, group) = (crate::host::user(), crate::host::group());
     if user == 0 {

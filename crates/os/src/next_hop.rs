@@ -1,13 +1,13 @@
-//! The neighbour to which a packet for an address goes, as the kernel knows it by its routes and neighbours (rtnetlink(7)).
+//! The next hop of a packet for an address, as the kernel's routes and neighbours give it (rtnetlink(7)).
 //!
-//! It asks and never resolves: that does the kernel, for whoever sends by its own sockets.
+//! It queries and never resolves: the kernel does that, for packets of its own sockets.
 
 use crate::During;
 use crate::netlink::{Asker, attribute, half};
 use std::io;
 use std::net::IpAddr;
 
-/// linux/rtnetlink.h: the length of `struct rtmsg`, and where its type stands.
+/// linux/rtnetlink.h: the length of `struct rtmsg`, and the offset of its type.
 const ROUTE_HEAD: usize = 12;
 const ROUTE_TYPE: usize = 7;
 const NEW_ROUTE: u16 = 24;
@@ -16,13 +16,13 @@ const TO: u16 = 1;
 const FROM: u16 = 2;
 const OUT: u16 = 4;
 const GATEWAY: u16 = 5;
-/// A gateway of another family, two bytes in front of its address.
+/// The attribute with a gateway of another family, two bytes in front of its address.
 const VIA: u16 = 18;
-/// Packets of the route get further headers (lightweight tunnels).
+/// The attribute of a route whose packets get further headers (lightweight tunnels).
 const ENCAPSULATION: u16 = 22;
 const UNICAST: u8 = 1;
 
-/// linux/neighbour.h: the length of `struct ndmsg`, where interface and state stand in it.
+/// linux/neighbour.h: the length of `struct ndmsg`, the offsets of interface and state in it.
 const NEIGHBOUR_HEAD: usize = 12;
 const INTERFACE: usize = 4;
 const STATE: usize = 8;
@@ -30,10 +30,10 @@ const NEW_NEIGHBOUR: u16 = 28;
 const GET_NEIGHBOUR: u16 = 30;
 const ADDRESS: u16 = 1;
 const LINK_ADDRESS: u16 = 2;
-/// NUD_REACHABLE, STALE, DELAY, PROBE and PERMANENT: the kernel itself would send there.
+/// NUD_REACHABLE, STALE, DELAY, PROBE and PERMANENT: the states in which the kernel itself would send to a neighbour.
 const VALID: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x80;
 
-/// Asks for next hops from one address by one interface.
+/// Queries next hops from one address by one interface.
 pub struct NextHops {
     asker: Asker,
     from: IpAddr,
@@ -46,8 +46,8 @@ impl NextHops {
         Ok(NextHops { asker, from, interface })
     }
 
-    /// The Ethernet address of the neighbour by which `to` is reached. None: the kernel sends nothing there by this
-    /// interface as a plain packet, or does not know the neighbour now. (Before Linux 5.0: always.)
+    /// Returns the Ethernet address of the neighbour by which `to` is reached. None: the kernel sends nothing there by
+    /// this interface as a plain packet, or does not know the neighbour now. (Before Linux 5.0: always.)
     pub fn mac(&mut self, to: IpAddr) -> Option<[u8; 6]> {
         let hop = self.hop(to)?;
         let mut head = [0; NEIGHBOUR_HEAD];
@@ -60,7 +60,7 @@ impl NextHops {
         asked.ok().and(mac)
     }
 
-    /// Who is to have it next: `to` itself, or a gateway.
+    /// Returns the next hop: `to` itself, or a gateway.
     fn hop(&mut self, to: IpAddr) -> Option<IpAddr> {
         let bits = |ip: IpAddr| if ip.is_ipv4() { 32 } else { 128 };
         let mut head = [0; ROUTE_HEAD];
@@ -75,7 +75,7 @@ impl NextHops {
     }
 }
 
-/// What a route says.
+/// Returns the next hop of a route.
 fn gateway(body: &[u8], to: IpAddr, interface: u32) -> Option<IpAddr> {
     let (head, rest) = body.split_at_checked(ROUTE_HEAD)?;
     let value = |wanted: u16| attribute(rest, wanted);
@@ -87,7 +87,7 @@ fn gateway(body: &[u8], to: IpAddr, interface: u32) -> Option<IpAddr> {
     value(GATEWAY).or(via).map_or(Some(to), address)
 }
 
-/// What an entry of neighbours says, if it may be used.
+/// Returns the address in an entry of neighbours, if it may be used.
 fn neighbour(body: &[u8]) -> Option<[u8; 6]> {
     let (head, rest) = body.split_at_checked(NEIGHBOUR_HEAD)?;
     let mac = attribute(rest, LINK_ADDRESS)?;
@@ -154,7 +154,7 @@ mod tests {
             neighbour(&body)
         };
         assert_eq!((entry(0x02, &[2; 6]), entry(0x10, &[3; 6])), (Some([2; 6]), Some([3; 6])));
-        // Incomplete, failed, no Ethernet.
+        // Entries that are incomplete, failed, or no Ethernet.
         assert_eq!((entry(0x01, &[2; 6]), entry(0x20, &[2; 6]), entry(0x02, &[2; 20])), (None, None, None));
         assert_eq!(neighbour(&[0; 5]), None);
     }

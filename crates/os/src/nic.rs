@@ -1,7 +1,7 @@
-//! What has become of one network interface since a port was opened on it (netdevice(7)): whether it is there, its MAC
-//! address and whether an IP address is still the host's. A few system calls that wait for nobody.
+//! The present state of one network interface, since a port was opened on it (netdevice(7)): whether it is there, its
+//! MAC address and whether an IP address is still the host's. A few system calls that never wait.
 //!
-//! Before it: ports that are silent; after it: `interfaces`, which describes them all.
+//! Used by ports that are silent; uses `interfaces`, which describes them all.
 
 use crate::interfaces;
 use crate::udp::Socket;
@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::net::SocketAddr;
 
-/// The number of the interface of this name.
+/// Returns the number of the interface of this name.
 pub fn index(name: &str) -> Option<u32> {
     let name = CString::new(name).ok()?;
     // SAFETY: a C string.
@@ -17,12 +17,12 @@ pub fn index(name: &str) -> Option<u32> {
     (index > 0).then_some(index)
 }
 
-/// Whether there is an interface of this number; another one of the same name has another number.
+/// Returns whether there is an interface of this number; another one of the same name has another number.
 pub fn is_there(index: u32) -> bool {
     name(index).is_some()
 }
 
-/// Its address on an Ethernet.
+/// Returns its MAC address.
 pub fn mac(index: u32) -> Option<[u8; 6]> {
     let asker = interfaces::asker().ok()?;
     let answer = interfaces::ask(&asker, &name(index)?, libc::SIOCGIFHWADDR, std::ptr::null_mut())?;
@@ -32,7 +32,8 @@ pub fn mac(index: u32) -> Option<[u8; 6]> {
     Some(std::array::from_fn(|at| bytes[at] as u8))
 }
 
-/// Whether the host has this address: a socket can be bound to it. Where no socket can be had it is taken to be there.
+/// Returns whether the host has this address: whether a socket can be bound to it. If no socket can be made, returns
+/// true.
 pub fn has_address(address: &SocketAddr) -> bool {
     let mut any_port = *address;
     any_port.set_port(0);
@@ -56,7 +57,7 @@ mod tests {
         let lo = index("lo").unwrap();
         assert!(is_there(lo) && mac(lo) == Some([0; 6]) && has_address(&"127.0.0.1:9".parse().unwrap()));
         assert!(!is_there(1 << 30) && mac(1 << 30).is_none() && index("nosuch0").is_none());
-        // Of TEST-NET-1 (RFC 5737), which no interface has.
+        // An address of TEST-NET-1 (RFC 5737), which no interface has.
         assert!(!has_address(&"192.0.2.1:9".parse().unwrap()));
     }
 }

@@ -1,8 +1,8 @@
-//! What a network interface does of the kernel's work, by its names in `ethtool -k`: the features that it has, which of them are
+//! The offloads of a network interface, by their names in `ethtool -k`: the features that it has, which of them are
 //! switched on, and which can be switched (linux/ethtool.h, the queries of strings and features).
 //!
-//! For people: nothing is chosen by it, and nothing is switched. Before it: `dev-ether`, for `mpiexec --info`, and `hawser-bench`;
-//! after it: `interfaces`.
+//! For people: nothing is chosen by it, and nothing is switched. Used by `dev-ether`, for `mpiexec --info`, and
+//! `hawser-bench`; uses `interfaces`.
 
 use crate::interfaces::{ask, asker};
 use std::os::fd::OwnedFd;
@@ -29,16 +29,16 @@ const NEVER_CHANGED: usize = 3;
 pub struct Feature {
     pub name: String,
     pub is_on: bool,
-    /// `ethtool -K` can switch it.
+    /// Whether `ethtool -K` can switch it.
     pub is_changeable: bool,
 }
 
-/// The features that are on. None: the kernel does not say.
+/// Returns the features that are on. None: the kernel does not report them.
 pub fn active(interface: &str) -> Option<Vec<String>> {
     Some(all(interface)?.into_iter().filter(|feature| feature.is_on).map(|feature| feature.name).collect())
 }
 
-/// All features. None: the kernel does not say.
+/// Returns all features. None: the kernel does not report them.
 pub fn all(interface: &str) -> Option<Vec<Feature>> {
     let asker = asker().ok()?;
     let count = query(&asker, interface, &[GET_COUNT, 0, 1 << FEATURES, 0], 1)?[BEFORE_COUNT] as usize;
@@ -58,7 +58,7 @@ pub fn all(interface: &str) -> Option<Vec<Feature>> {
     Some(bytes.chunks_exact(STRING).enumerate().map(feature).collect())
 }
 
-/// Puts a query that begins with these words, and to which the kernel's answer is no more than `room` words behind them.
+/// Makes a query that begins with these words, and to which the kernel's reply is at most `room` words behind them.
 fn query(asker: &OwnedFd, interface: &str, front: &[u32], room: usize) -> Option<Vec<u32>> {
     let mut words = front.to_vec();
     words.resize(front.len() + room, 0);
@@ -70,7 +70,8 @@ fn query(asker: &OwnedFd, interface: &str, front: &[u32], room: usize) -> Option
 mod tests {
     use super::*;
 
-    /// The kernel's own loopback segments and checks nothing away: these are always on (drivers/net/loopback.c).
+    /// The kernel's own loopback segments no frame and checks no checksum: these features are always on
+    /// (drivers/net/loopback.c).
     #[test]
     fn the_loopback_interface_does_without_segments_and_checksums() {
         let on = active("lo").expect("the kernel says");

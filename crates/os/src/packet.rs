@@ -1,7 +1,7 @@
 //! Sockets of raw Ethernet frames (packet(7)). Needs CAP_NET_RAW in the network namespace.
 //!
-//! A socket is made deaf: it gets its filter, ring and group first, and `bind` at last lets frames in, so that none comes
-//! that was not asked for. After it: `packet_ring`, through which they are received.
+//! A socket is made without reception: it gets its filter, ring and group first, and `bind` finally lets frames in, so
+//! that no unwanted frame arrives. `packet_ring` receives them.
 
 use crate::bpf::Step;
 use crate::errno::{checked, restarted};
@@ -22,11 +22,11 @@ mod option {
     pub const IGNORE_OUTGOING: i32 = 23;
     pub const TPACKET_V2: i32 = 1;
     pub const FANOUT_CBPF: u32 = 6;
-    /// The kernel chooses a group that nobody has.
+    /// The kernel chooses an unused group.
     pub const FANOUT_FLAG_UNIQUEID: u32 = 0x2000;
 }
 
-/// Frames that one call sends at most: the vectors for them lie on the stack.
+/// Maximum frames that one call sends: the vectors for them lie on the stack.
 pub const RUN_MAX: usize = 64;
 
 /// The shape of a ring: linux/if_packet.h `struct tpacket_req`.
@@ -41,7 +41,7 @@ pub struct Shape {
     pub slots: u32,
 }
 
-/// What a ring has done since it was last asked.
+/// Counts of a ring since they were last read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Statistics {
@@ -51,7 +51,7 @@ pub struct Statistics {
     pub drops: u32,
 }
 
-/// A group of sockets of which each frame goes to one.
+/// A group of sockets in which each frame goes to one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group(u16);
 
@@ -77,7 +77,7 @@ impl From<Socket> for OwnedFd {
 }
 
 impl Socket {
-    /// A socket to which nothing comes.
+    /// Makes a socket that receives nothing.
     pub fn deaf() -> io::Result<Socket> {
         sockopt::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)
             .map(Socket::from)
@@ -89,24 +89,24 @@ impl Socket {
         sockopt::filter(self.as_fd(), program).during(|| "filtering frames".into())
     }
 
-    /// Has frames received into a ring, which `packet_ring` maps.
+    /// Makes the socket receive frames into a ring, which `packet_ring` maps.
     pub fn set_ring(&self, shape: Shape) -> io::Result<()> {
         let doing = || format!("making a ring of {} KiB for frames", shape.block_bytes / 1024 * shape.blocks);
         sockopt::set(self.as_fd(), libc::SOL_PACKET, option::VERSION, &option::TPACKET_V2).during(doing)?;
         sockopt::set(self.as_fd(), libc::SOL_PACKET, option::RX_RING, &shape).during(doing)
     }
 
-    /// Sends past the queueing discipline: what the NIC does not take at once is refused.
+    /// Makes the socket bypass the queueing discipline: frames that the NIC does not take at once are refused.
     pub fn bypass_queue(&self) -> io::Result<()> {
         sockopt::enable(self.as_fd(), libc::SOL_PACKET, option::QDISC_BYPASS)
     }
 
-    /// Frames that this host sends are not looked at (Linux 4.20).
+    /// Ignores frames that this host sends (Linux 4.20).
     pub fn ignore_outgoing(&self) -> io::Result<()> {
         sockopt::enable(self.as_fd(), libc::SOL_PACKET, option::IGNORE_OUTGOING)
     }
 
-    /// Lets frames of `protocol` in that come by the interface of number `index`, and sends by it.
+    /// Lets frames of `protocol` in that arrive by the interface of number `index`, and sends by it.
     pub fn bind(&self, index: u32, protocol: u16) -> io::Result<()> {
         // SAFETY: a plain structure, for which zeroes are valid.
         let mut address: libc::sockaddr_ll = unsafe { zeroed() };
@@ -120,8 +120,9 @@ impl Socket {
             .during(|| format!("binding a packet socket to interface {index}"))
     }
 
-    /// Makes a group with this bound socket as its first; `program` gives the place in the group (modulo its size), in the
-    /// order of joining, to which a frame goes. It sees the frame without its Ethernet header. As long as nobody leaves, places stay.
+    /// Makes a group with this bound socket as its first; `program` returns the place in the group (modulo its size),
+    /// in the order of joining, to which a frame goes. It sees the frame without its Ethernet header. As long as no
+    /// socket leaves, places stay.
     pub fn found(&self, program: &[Step]) -> io::Result<Group> {
         let doing = || "founding a group of packet sockets".into();
         let kind = (option::FANOUT_CBPF | option::FANOUT_FLAG_UNIQUEID) << 16;
@@ -138,7 +139,7 @@ impl Socket {
             .during(|| "joining a group of packet sockets".into())
     }
 
-    /// What came and was dropped since the last call.
+    /// Returns the counts of frames that passed the filter and that were dropped since the last call.
     pub fn statistics(&self) -> Statistics {
         let mut statistics = Statistics::default();
         let mut len = size_of::<Statistics>() as libc::socklen_t;
@@ -148,7 +149,7 @@ impl Socket {
         statistics
     }
 
-    /// Takes the error that waits (the interface went down), 0 for none.
+    /// Takes the pending error (the interface went down), 0 for none.
     pub fn take_error(&self) -> i32 {
         sockopt::take_error(self.as_fd())
     }
@@ -159,7 +160,8 @@ impl Socket {
         restarted(|| unsafe { libc::send(self.0.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) as i64 }).map(drop)
     }
 
-    /// Sends frames of a header and a body each, at most RUN_MAX. How many went; an error only if none did.
+    /// Sends frames of a header and a body each, at most RUN_MAX. Returns how many were sent; an error only if none
+    /// was.
     pub fn send_run<'a>(&self, frames: impl Iterator<Item = [&'a [u8]; 2]>) -> io::Result<usize> {
         // SAFETY: plain structures, for which zeroes are valid.
         let mut messages: [libc::mmsghdr; RUN_MAX] = unsafe { zeroed() };

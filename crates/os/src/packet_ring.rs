@@ -1,8 +1,9 @@
-//! The ring through which a packet socket hands over its frames (TPACKET_V2): mapped memory, one load to see that nothing came.
+//! The ring through which a packet socket hands over its frames (TPACKET_V2): mapped memory, in which an empty poll
+//! costs one load.
 //!
-//! Each slot begins with a status word by which kernel and process pass it to and fro; while it is ours the kernel
-//! does not touch it, and nobody else maps it: only so is lending out its bytes as a slice sound. What the slot's header says is
-//! checked all the same.
+//! Each slot begins with a status word by which kernel and process pass it to and fro; while it is ours the kernel does
+//! not touch it, and no other process maps it: only for this reason is lending out its bytes as a slice sound. The
+//! slot's header is checked all the same.
 
 use crate::map;
 use crate::packet::{Shape, Socket};
@@ -15,29 +16,30 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 const KERNEL: u32 = 0;
 const USER: u32 = 1;
 
-/// Where the fields of `struct tpacket2_hdr` lie.
+/// Offsets of the fields of `struct tpacket2_hdr`.
 const STATUS: usize = 0;
 const LENGTH: usize = 4;
 const CAPTURED: usize = 8;
-/// Two halves: where the Ethernet header begins and where what is behind it does.
+/// Offset of two halves: the offsets of the Ethernet header and of the bytes behind it.
 const OFFSETS: usize = 12;
 
-/// Bytes of a slot in front of a frame's Ethernet header at most: TPACKET2_HDRLEN (52), room for 16 bytes of header, to 16.
+/// Maximum bytes of a slot in front of a frame's Ethernet header: TPACKET2_HDRLEN (52), room for 16 bytes of header,
+/// rounded up to 16.
 pub const SLOT_HEAD: usize = 80;
 
 pub struct Ring {
     socket: Socket,
     region: Region,
     shape: Shape,
-    /// Slot that comes next: which one of its block, and where that and the block begin.
+    /// The next slot: its number in its block, and the offsets of the slot and the block.
     nth: u32,
     slot_at: usize,
     block_at: usize,
 }
 
 impl Ring {
-    /// Maps the ring that `socket` was given by `set_ring` with the same shape. It takes the socket: a second ring over the same
-    /// slots would take them away under the first one's loans.
+    /// Maps the ring that `socket` was given by `set_ring` with the same shape. It takes the socket: a second ring over
+    /// the same slots would return them to the kernel while the first one lends them.
     pub fn map(socket: Socket, shape: Shape) -> io::Result<Ring> {
         let slots_a_block = shape.block_bytes.checked_div(shape.slot_bytes).unwrap_or(0);
         assert!(slots_a_block > 0 && shape.slots == slots_a_block * shape.blocks, "a ring of shape {shape:?}");
@@ -50,8 +52,8 @@ impl Ring {
         &self.socket
     }
 
-    /// Lends each frame that has come, at most `limit`, with its Ethernet header; those that were cut are skipped. How
-    /// many slots were taken.
+    /// Lends each received frame, at most `limit`, with its Ethernet header; those that were cut are skipped. Returns
+    /// how many slots were taken.
     #[inline]
     pub fn receive(&mut self, limit: usize, mut take: impl FnMut(&[u8])) -> usize {
         let mut count = 0;
@@ -67,7 +69,7 @@ impl Ring {
         count
     }
 
-    /// Where the frame in this slot lies, if it is whole and inside the slot.
+    /// Returns the range of the frame in this slot, if it is whole and inside the slot.
     fn frame(&self) -> Option<std::ops::Range<usize>> {
         let word = |at: usize| self.region.u32(self.slot_at + at).load(Relaxed);
         let length = word(LENGTH) as usize;

@@ -1,4 +1,4 @@
-//! A hold on a process that its number alone does not give: the number may be another's tomorrow (pidfd_open(2)).
+//! A stable reference to a process, which its number alone is not: the kernel reuses numbers (pidfd_open(2)).
 
 use crate::During;
 use crate::errno::checked;
@@ -6,7 +6,7 @@ use crate::ready::ready;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// A descriptor of process `pid` that becomes readable when it has ended.
+/// Returns a descriptor of process `pid` that becomes readable when it has ended.
 pub fn open(pid: i32) -> io::Result<OwnedFd> {
     // SAFETY: plain numbers; the call gives a new descriptor or -1.
     let fd = checked(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })
@@ -15,7 +15,7 @@ pub fn open(pid: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
-/// Whether the process has ended.
+/// Returns whether the process has ended.
 pub fn ended(fd: BorrowedFd) -> bool {
     ready(fd, libc::POLLIN, 0).unwrap_or(false)
 }
@@ -43,7 +43,7 @@ const INFO_EXIT: u64 = 1 << 3;
 /// _IOWR(0xFF, 11, struct pidfd_info): direction 3, size, type 0xFF, number 11.
 const GET_INFO: u64 = (3 << 30) | ((size_of::<Info>() as u64) << 16) | (0xFF << 8) | 11;
 
-/// The wait status of a process that has ended and been reaped by its parent, where the kernel tells it.
+/// Returns the wait status of a process that has ended and been reaped by its parent, if the kernel reports it.
 pub fn exit_status(fd: BorrowedFd) -> Option<i32> {
     let mut info = Info { mask: INFO_EXIT, ..Info::default() };
     // SAFETY: the size of `info` is part of the request's number, so the kernel writes no more than that.

@@ -1,6 +1,6 @@
 //! Pipes, and reading and writing descriptors that other programs may share with us.
 //!
-//! Never sets O_NONBLOCK on a descriptor that was inherited: the flag is shared with whoever gave it.
+//! It never sets O_NONBLOCK on a descriptor that was inherited: the flag is shared with the process that passed it on.
 
 use crate::During;
 use crate::errno::{checked, restarted};
@@ -8,7 +8,7 @@ use crate::ready::ready;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// A pipe: the end to read and the end to write, both closed on exec.
+/// Makes a pipe: the end to read and the end to write, both closed on exec.
 pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
     // SAFETY: room for two descriptors.
@@ -25,29 +25,30 @@ pub fn set_nonblocking(fd: BorrowedFd) -> io::Result<()> {
     checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags as i32 | libc::O_NONBLOCK) }).map(drop)
 }
 
-/// Reads what is there, 0 at the end of the stream.
+/// Reads the bytes that are there; 0 at the end of the stream.
 pub fn read(fd: BorrowedFd, to: &mut [u8]) -> io::Result<usize> {
     // SAFETY: `to` is valid for writes of its length.
     restarted(|| unsafe { libc::read(fd.as_raw_fd(), to.as_mut_ptr().cast(), to.len()) as i64 }).map(|n| n as usize)
 }
 
-/// Writes a first part of `from` and says how long it was.
+/// Writes a first part of `from`. Returns its length.
 pub fn write(fd: BorrowedFd, from: &[u8]) -> io::Result<usize> {
     // SAFETY: `from` is valid for reads of its length.
     restarted(|| unsafe { libc::write(fd.as_raw_fd(), from.as_ptr().cast(), from.len()) as i64 }).map(|n| n as usize)
 }
 
-/// Waits until a pipe takes more, no longer than `limit_ms`. Whether it does; a write to one without a reader fails.
+/// Waits until a pipe takes more, no longer than `limit_ms`. Returns whether it does; a write to one without a reader
+/// fails.
 pub fn wait_for_room(pipe: BorrowedFd, limit_ms: i32) -> io::Result<bool> {
     ready(pipe, libc::POLLOUT, limit_ms)
 }
 
-/// A duplicate that is closed on exec.
+/// Returns a duplicate that is closed on exec.
 pub fn duplicate(fd: BorrowedFd) -> io::Result<OwnedFd> {
     fd.try_clone_to_owned()
 }
 
-/// Whether `fd` is a regular file (always ready, and unknown to epoll).
+/// Returns whether `fd` is a regular file (always ready, and unknown to epoll).
 pub fn is_regular_file(fd: BorrowedFd) -> bool {
     // SAFETY: stat is plain data, for which zeroes are valid.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };

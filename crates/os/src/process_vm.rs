@@ -1,13 +1,13 @@
 //! Copying straight from or to another process's memory (process_vm_readv(2)).
 //!
-//! May be forbidden (Yama, seccomp, namespaces): callers have a second way. Faster than a pipelined copy
-//! only where measured so (`job` publishes the measurement).
+//! It may be forbidden (Yama, seccomp, namespaces): callers must have an alternative. It is faster than a pipelined
+//! copy only where measured so (`job` publishes the measurement).
 
 use crate::errno::checked;
 use hawser_base::UserMem;
 use std::io;
 
-/// Copies from `remote_addr` in process `pid` to all of `to`. After an error any part of it was copied.
+/// Copies from `remote_addr` in process `pid` to all of `to`. After an error any part of it may have been copied.
 pub fn read(pid: i32, remote_addr: u64, to: UserMem) -> io::Result<()> {
     piecewise(remote_addr, to, |local, remote| {
         // SAFETY: `to` is valid for writes (its maker vouches); the kernel checks the other side.
@@ -15,7 +15,7 @@ pub fn read(pid: i32, remote_addr: u64, to: UserMem) -> io::Result<()> {
     })
 }
 
-/// Copies all of `from` to `remote_addr` in process `pid`. After an error any part of it was copied.
+/// Copies all of `from` to `remote_addr` in process `pid`. After an error any part of it may have been copied.
 pub fn write(pid: i32, remote_addr: u64, from: UserMem) -> io::Result<()> {
     piecewise(remote_addr, from, |local, remote| {
         // SAFETY: `from` is valid for reads (its maker vouches); the kernel checks the other side.
@@ -23,8 +23,7 @@ pub fn write(pid: i32, remote_addr: u64, from: UserMem) -> io::Result<()> {
     })
 }
 
-/// Calls `copy` with what is left until all of `mem` is done: a short copy is legal beyond 2 GiB, none at all is the
-/// end.
+/// Calls `copy` with the rest until all of `mem` is done: a short copy is legal beyond 2 GiB, an empty one ends it.
 fn piecewise(
     remote_addr: u64,
     mem: UserMem,
@@ -48,22 +47,22 @@ fn vectors(remote_addr: u64, local: UserMem) -> (libc::iovec, libc::iovec) {
     )
 }
 
-/// Lets the other processes of this user copy from and to this one where Yama would keep it to ancestors
-/// (PR_SET_PTRACER_ANY). Needed only where `job`'s host facts say so.
+/// Lets the other processes of this user copy from and to this one where Yama would permit only ancestors
+/// (PR_SET_PTRACER_ANY). Needed only if `job`'s host facts require it.
 pub fn allow_peers() {
     // SAFETY: a setting of this process; fails with EINVAL where there is no Yama, which is as good.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY) };
 }
 
-/// Whether a process of this user may copy from another that called `allow_peers`: tried between two
-/// children of this process, as it would be between two ranks. Calls fork: for the launcher alone.
+/// Returns whether a process of this user may copy from another that called `allow_peers`: tried between two children
+/// of this process, as it would be between two ranks. Calls fork: for the launcher alone.
 pub fn allowed_between_children() -> bool {
     let word = 0x6861_7773_6572_u64;
     let mut copy = 0_u64;
     let (Ok((ready, tell_ready)), Ok((hold, release))) = (crate::pipe::pipe(), crate::pipe::pipe()) else {
         return false;
     };
-    // SAFETY: the launcher has one thread, so the child may do what its parent may.
+    // SAFETY: the launcher has one thread, so the child may do everything that its parent may.
     let target = unsafe { libc::fork() };
     if target == 0 {
         allow_peers();
@@ -92,7 +91,7 @@ pub fn allowed_between_children() -> bool {
     allowed
 }
 
-/// How long copying `from` within this process takes by process_vm_readv: the best of `tries`, in nanoseconds.
+/// Returns how long process_vm_readv takes to copy `from` within this process: the best of `tries`, in nanoseconds.
 pub fn time_ns(from: &[u8], tries: u32) -> Option<u64> {
     let mut out = vec![1u8; from.len()];
     let mut best_ns = None;

@@ -1,5 +1,5 @@
-//! Signals as something to read, and sending them (signalfd(2)). For the launcher alone: the libraries never
-//! touch the signal state of the application's process.
+//! Signals as readable data (signalfd(2)), and sending them. For the launcher alone: the libraries never touch the
+//! signal state of the application's process.
 
 use crate::During;
 use crate::errno::checked;
@@ -12,7 +12,7 @@ pub use libc::{
     SIGUSR2, SIGWINCH, SIGXFSZ,
 };
 
-/// A signal mask as it was, to be given back to a program that is started.
+/// A saved signal mask, to be restored in a program that is started.
 #[derive(Clone, Copy)]
 pub struct Mask(libc::sigset_t);
 
@@ -54,12 +54,12 @@ impl Signals {
         Ok(Signals { fd: unsafe { OwnedFd::from_raw_fd(fd as i32) }, before: Mask(before) })
     }
 
-    /// The mask before `take`.
+    /// Returns the mask before `take`.
     pub fn before(&self) -> Mask {
         self.before
     }
 
-    /// The next signal that has come, if any.
+    /// Returns the next signal that has arrived, if any.
     pub fn next(&self) -> Option<i32> {
         let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
         let size = size_of::<libc::signalfd_siginfo>();
@@ -69,7 +69,7 @@ impl Signals {
         (got == size as isize).then(|| unsafe { info.assume_init() }.ssi_signo as i32)
     }
 
-    /// Takes all that have come; whether `signal` is among them.
+    /// Takes all signals that have arrived. Returns whether `signal` is among them.
     pub fn take_all(&self, signal: i32) -> bool {
         std::iter::from_fn(|| self.next()).fold(false, |found, taken| found | (taken == signal))
     }
@@ -104,11 +104,11 @@ pub fn die_of(signal: i32) -> ! {
         libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), std::ptr::null_mut());
         libc::raise(signal);
     }
-    // One that ends nobody by default.
+    // The signal does not end a process by default.
     std::process::exit(128 + signal)
 }
 
-/// Whether this process was started to ignore `signal`, as nohup and shells in the background do.
+/// Returns whether this process was started to ignore `signal`, as nohup and shells in the background do.
 pub fn is_ignored(signal: i32) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: only asks; zeroes are a valid sigaction.
@@ -125,13 +125,14 @@ pub fn restore_default(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
-/// Has this process go on whatever comes of `signal`: a file beyond RLIMIT_FSIZE (SIGXFSZ) is an error then, and no death.
+/// Makes this process continue after `signal`: a file beyond RLIMIT_FSIZE (SIGXFSZ) is then an error, and does not end
+/// it.
 pub fn ignore(signal: i32) {
     // SAFETY: SIG_IGN is a valid disposition.
     unsafe { libc::signal(signal, libc::SIG_IGN) };
 }
 
-/// What people call the signal, as `strsignal` says it.
+/// Returns the description of the signal for people, from `strsignal`.
 pub fn description(signal: i32) -> String {
     // SAFETY: strsignal gives a C string or null; it is copied before another call.
     let text = unsafe { libc::strsignal(signal) };

@@ -1,4 +1,4 @@
-//! Options of sockets (setsockopt(2)), for the files of this room that make sockets.
+//! Options of sockets (setsockopt(2)), for the files of this crate that make sockets.
 
 use crate::bpf::Step;
 use crate::errno::checked;
@@ -6,7 +6,7 @@ use crate::held;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// A new socket that a child does not inherit and whose calls never block.
+/// Makes a new socket that a child does not inherit and whose calls never block.
 pub(crate) fn socket(domain: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
     // SAFETY: plain numbers; gives a new descriptor or -1.
     let fd = checked(unsafe { libc::socket(domain, kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, protocol) })?;
@@ -17,7 +17,7 @@ pub(crate) fn socket(domain: i32, kind: i32, protocol: i32) -> io::Result<OwnedF
 /// Sets an option to a value of plain data: a number or one of the kernel's structures.
 pub(crate) fn set<T: Copy>(fd: BorrowedFd, level: i32, name: i32, value: &T) -> io::Result<()> {
     let len = size_of::<T>() as libc::socklen_t;
-    // SAFETY: `value` is `len` readable bytes, and the kernel looks at no more.
+    // SAFETY: `value` is `len` readable bytes, and the kernel reads no more.
     checked(unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, std::ptr::from_ref(value).cast(), len) }).map(drop)
 }
 
@@ -26,13 +26,13 @@ pub(crate) fn enable(fd: BorrowedFd, level: i32, name: i32) -> io::Result<()> {
     set(fd, level, name, &1_i32)
 }
 
-/// Sets an option to a BPF program: a filter (SOL_SOCKET, SO_ATTACH_FILTER), or what else takes one.
+/// Sets an option to a BPF program: a filter (SOL_SOCKET, SO_ATTACH_FILTER), or another option that takes one.
 pub(crate) fn set_program(fd: BorrowedFd, level: i32, name: i32, program: &[Step]) -> io::Result<()> {
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
     set(fd, level, name, &program)
 }
 
-/// Drops all that comes for a socket and of which `program` takes nothing.
+/// Drops everything that arrives for a socket and of which `program` takes nothing.
 pub(crate) fn filter(fd: BorrowedFd, program: &[Step]) -> io::Result<()> {
     set_program(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, program)
 }
@@ -47,8 +47,8 @@ pub(crate) fn get(fd: BorrowedFd, level: i32, name: i32) -> io::Result<i32> {
     Ok(value)
 }
 
-/// Reads an option that is one of the kernel's structures of plain numbers, of which an older kernel may fill the front alone. How many
-/// bytes it filled.
+/// Reads an option that is one of the kernel's structures of plain numbers, of which an older kernel may fill only the
+/// front. Returns how many bytes it filled.
 pub(crate) fn fill<T: Copy>(fd: BorrowedFd, level: i32, name: i32, value: &mut T) -> io::Result<usize> {
     let mut len = size_of::<T>() as libc::socklen_t;
     // SAFETY: room for `len` bytes.
@@ -56,7 +56,8 @@ pub(crate) fn fill<T: Copy>(fd: BorrowedFd, level: i32, name: i32, value: &mut T
     Ok(len as usize)
 }
 
-/// What came for a socket and the kernel dropped (its buffer was full, or a checksum wrong) since it was made; 0 before Linux 4.12.
+/// Returns the number of packets that the kernel dropped for a socket (its buffer was full, or a checksum wrong) since
+/// it was made; 0 before Linux 4.12.
 pub(crate) fn drops(fd: BorrowedFd) -> u32 {
     /// linux/sock_diag.h: SK_MEMINFO_DROPS and SK_MEMINFO_VARS.
     const DROPS: usize = 8;
@@ -69,19 +70,19 @@ pub(crate) fn drops(fd: BorrowedFd) -> u32 {
     values[DROPS]
 }
 
-/// Takes the error that waits on a socket, 0 for none; until then the socket polls as ready.
+/// Takes the pending error of a socket, 0 for none; until then the socket polls as ready.
 pub(crate) fn take_error(fd: BorrowedFd) -> i32 {
     get(fd, libc::SOL_SOCKET, libc::SO_ERROR).unwrap_or(libc::EBADF)
 }
 
-/// What the kernel really keeps, in bytes of its own accounting (truesize), not of payload.
+/// The buffers that the kernel really grants, in bytes of its own accounting (truesize), not of payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffers {
     pub receive: usize,
     pub send: usize,
 }
 
-/// Asks for buffers of `bytes`: beyond net.core.{r,w}mem_max where this process may (CAP_NET_ADMIN), else up to it.
+/// Requests buffers of `bytes`: beyond net.core.{r,w}mem_max if this process may (CAP_NET_ADMIN), otherwise up to it.
 pub(crate) fn set_buffers(fd: BorrowedFd, bytes: usize) -> io::Result<Buffers> {
     let wanted = bytes.min(i32::MAX as usize / 2) as i32;
     let ask = |force: i32, plain: i32, name: i32| -> io::Result<usize> {
@@ -96,7 +97,8 @@ pub(crate) fn set_buffers(fd: BorrowedFd, bytes: usize) -> io::Result<Buffers> {
     })
 }
 
-/// Keeps what a socket sends on one interface, whatever the routes say (SO_BINDTODEVICE, without privilege since Linux 5.7).
+/// Restricts a socket's sends to one interface, whatever the routes are (SO_BINDTODEVICE, without privilege since Linux
+/// 5.7).
 pub(crate) fn bind_to_interface(fd: BorrowedFd, name: &str) -> io::Result<()> {
     let mut padded = [0_u8; libc::IFNAMSIZ];
     if name.len() >= padded.len() {
@@ -106,10 +108,11 @@ pub(crate) fn bind_to_interface(fd: BorrowedFd, name: &str) -> io::Result<()> {
     set(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, &padded)
 }
 
-/// Has a call that finds nothing look into the NIC's own queue, instead of waiting for its interrupt (SO_BUSY_POLL): where the driver
-/// serves that and this process may (CAP_NET_ADMIN, or net.core.busy_read). Elsewhere nothing changes.
+/// Makes an empty receive poll the NIC's own queue, instead of waiting for its interrupt (SO_BUSY_POLL): if the driver
+/// supports it and this process may (CAP_NET_ADMIN, or net.core.busy_read). Otherwise nothing changes.
 pub(crate) fn poll_driver(fd: BorrowedFd) {
-    /// For how long a call that blocks would look; ours do not block and look once. net.core.busy_read's documented value.
+    /// Time for which a blocking call would poll; ours do not block and poll once. net.core.busy_read's documented
+    /// value.
     const MICROSECONDS: i32 = 50;
     let _ = set(fd, libc::SOL_SOCKET, libc::SO_BUSY_POLL, &MICROSECONDS);
 }

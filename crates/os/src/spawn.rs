@@ -1,7 +1,7 @@
-//! Starting programs so that they cannot outlive whoever started them. For the launcher alone.
+//! Starting programs so that they cannot outlive the process that started them. For the launcher alone.
 //!
-//! A child gets a process group of its own, dies with its parent (PR_SET_PDEATHSIG) and inherits no
-//! descriptor but its three; the parent is a subreaper, so that orphans come back to it.
+//! A child gets a process group of its own, dies with its parent (PR_SET_PDEATHSIG) and inherits no descriptor but its
+//! three; the parent is a subreaper, so that it adopts orphans.
 
 use crate::errno::checked;
 use crate::limits::{Limit, Resource};
@@ -13,7 +13,7 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
-/// What a child is given beyond what `Command` sets. Everything is done between fork and exec.
+/// The settings of a child beyond those of `Command`. All are applied between fork and exec.
 #[derive(Clone, Default)]
 pub struct Terms {
     /// The signal mask to start with.
@@ -22,18 +22,20 @@ pub struct Terms {
     pub cores: Vec<usize>,
     /// The limit on open descriptors to start with.
     pub descriptors: Option<Limit>,
-    /// Make the child the leader of a process group of its own.
+    /// Whether to make the child the leader of a process group of its own.
     pub own_group: bool,
-    /// The caller is in a terminal's foreground: what its keys send (^C, ^Z) must not hit the child before it has a
-    /// group of its own. The caller must have these signals blocked; those that come for the caller stay pending.
+    /// Whether the caller is in a terminal's foreground: signals of its keys (^C, ^Z) must not hit the child before it
+    /// has a group of its own. The caller must have these signals blocked; those that arrive for the caller stay
+    /// pending.
     pub at_terminal: bool,
-    /// Kill the child when the thread that starts it ends.
+    /// Whether to kill the child when the thread that starts it ends.
     pub die_with_parent: bool,
-    /// Ask the child to end (SIGTERM) when the thread that starts it ends: for one that has others to end first.
+    /// Whether to request the child to end (SIGTERM) when the thread that starts it ends: for a child that must end
+    /// others first.
     pub end_with_parent: bool,
 }
 
-/// Starts `command` on `terms`. The calling thread must live as long as the child may.
+/// Starts `command` with `terms`. The calling thread must live as long as the child may.
 pub fn spawn(command: &mut Command, terms: Terms) -> io::Result<Child> {
     let parent = host::pid();
     let own_group = terms.own_group;
@@ -50,19 +52,19 @@ pub fn spawn(command: &mut Command, terms: Terms) -> io::Result<Child> {
 #[derive(Clone, Copy)]
 struct Group {
     number: i32,
-    /// Its leader, our child, has not been reaped.
+    /// Whether its leader, our child, has not been reaped.
     has_leader: bool,
 }
 
 impl Group {
-    /// Whether the number is still that of the group. The kernel gives a number to no new process while a group has it:
-    /// where the leader is reaped and a process has its number, the group has ended before.
+    /// Returns whether the number is still that of the group. The kernel gives a number to no new process while a group
+    /// has it: if the leader is reaped and a process has its number, the group has ended before.
     fn is_ours(self) -> bool {
         self.has_leader || crate::signals::send(-self.number, 0).is_ok() && !is_taken(self.number)
     }
 }
 
-/// Whether there is a process, of whatever user, with this number.
+/// Returns whether there is a process, of whatever user, with this number.
 fn is_taken(number: i32) -> bool {
     !crate::signals::send(number, 0).is_err_and(|error| error.raw_os_error() == Some(libc::ESRCH))
 }
@@ -74,15 +76,15 @@ fn locked_groups() -> MutexGuard<'static, Vec<Group>> {
     GROUPS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The process groups that this process has started and that may have members. One that has lost its last member gives
-/// its number back, to whatever the kernel starts next under it: it is forgotten here and whenever a child is reaped.
+/// Returns the process groups that this process has started and that may have members. A group that has lost its last
+/// member frees its number, for whatever the kernel starts next: it is forgotten here and whenever a child is reaped.
 pub fn groups() -> Vec<i32> {
     let mut groups = locked_groups();
     groups.retain(|group| group.is_ours());
     groups.iter().map(|group| group.number).collect()
 }
 
-/// Process `pid` has been reaped.
+/// Records that process `pid` has been reaped.
 fn forget_leader(pid: i32) {
     let mut groups = locked_groups();
     groups.iter_mut().filter(|group| group.number == pid).for_each(|group| group.has_leader = false);
@@ -92,13 +94,13 @@ fn forget_leader(pid: i32) {
 /// The signals that a terminal sends to its foreground group.
 const TERMINAL_SIGNALS: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, libc::SIGHUP];
 
-/// Discards the terminal's signals that wait for this process. It runs between fork and exec: the parent's own are
-/// neither discarded nor ignored at any moment.
+/// Discards the terminal's signals that are pending for this process. It runs between fork and exec: the parent's own
+/// are neither discarded nor ignored at any moment.
 fn discard_terminal_signals() {
     for signal in TERMINAL_SIGNALS {
         // SAFETY: SIG_IGN is a valid disposition, and discards what is pending (POSIX, sigaction).
         if unsafe { libc::signal(signal, libc::SIG_IGN) } == libc::SIG_DFL {
-            // SAFETY: the disposition as it was. What was ignored before stays ignored.
+            // SAFETY: restores the disposition. A signal that was ignored before stays ignored.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
     }
@@ -114,8 +116,8 @@ fn prepare(terms: &Terms, parent: i32) -> io::Result<()> {
     }
     if terms.die_with_parent || terms.end_with_parent {
         let signal = if terms.die_with_parent { libc::SIGKILL } else { libc::SIGTERM };
-        // SAFETY: a setting of this process. Where it is refused, the parent still ends its children itself, unless it
-        // is killed.
+        // SAFETY: a setting of this process. If it is refused, the parent still ends its children itself, unless it is
+        // killed.
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) };
         // SAFETY: cannot fail. The parent may have died before the setting.
         if unsafe { libc::getppid() } != parent {
@@ -136,22 +138,22 @@ fn prepare(terms: &Terms, parent: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes back the wish to die with the parent, which this process may have inherited through `execve` from a shell that
-/// was started so (prctl(2): it outlives everything but a program with other rights).
+/// Cancels dying with the parent, a setting that this process may have inherited through `execve` from a shell that was
+/// started with it (prctl(2): it outlives every exec except that of a program with other rights).
 pub fn outlive_parent() -> io::Result<()> {
     // SAFETY: a setting of this process.
     checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, 0) }).map(drop)
 }
 
-/// Whether orphaned descendants come back to this process.
+/// Whether this process adopts its orphaned descendants.
 static REAPS: AtomicBool = AtomicBool::new(false);
 
-/// Makes this process the one to which its orphaned descendants come back. Where the kernel cannot or may not, they are
-/// found by their process groups alone (`tree::kill_descendants`).
+/// Makes this process adopt its orphaned descendants. If the kernel cannot or may not, they are found by their process
+/// groups alone (`tree::kill_descendants`).
 pub fn become_subreaper() {
     // SAFETY: a setting of this process.
     let result = checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) });
-    // A word alone: nothing is read by its leave.
+    // A word alone: no other data depends on it.
     REAPS.store(result.is_ok(), Relaxed);
 }
 
@@ -159,7 +161,7 @@ pub fn is_subreaper() -> bool {
     REAPS.load(Relaxed)
 }
 
-/// How a process ended.
+/// The manner in which a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Exited(i32),
@@ -176,7 +178,7 @@ impl End {
     }
 }
 
-/// What `reap` found.
+/// The result of `reap`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaped {
     Ended(i32, End),
@@ -226,11 +228,11 @@ mod tests {
         let words: Vec<&str> = text.split_whitespace().collect();
         assert_eq!(words[0], words[1]);
         assert_eq!(words[2..4], ["55", &core.to_string()]);
-        // Its three and the one that `ls` reads from.
+        // Its three descriptors and the one that `ls` reads from.
         assert!(words[4].parse::<u32>().unwrap() <= 4, "{text}");
     }
 
-    /// The signals of a list in /proc/self/status of a child that is started at a terminal.
+    /// Returns the signals of a list in /proc/self/status of a child that is started at a terminal.
     fn childs_signals(list: &str) -> u64 {
         let mut command = Command::new("grep");
         command.args([list, "/proc/self/status"]).stdout(std::process::Stdio::piped());
@@ -285,7 +287,7 @@ mod tests {
         forget_leader(number);
         assert!(groups().contains(&number));
         crate::signals::send(-number, libc::SIGKILL).unwrap();
-        // As if the number of an ended group had come back as that of this process and of its group.
+        // Act as if the number of an ended group had been reused as that of this process and of its group.
         let mut other = start("sleep 1006");
         let number = other.id() as i32;
         assert!(groups().contains(&number));

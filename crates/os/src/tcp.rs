@@ -1,5 +1,5 @@
-//! TCP connections that never block (tcp(7)). A broken one is an error, never a signal: the process is the application's.
-//! Errors of connecting, sending and receiving keep their numbers.
+//! TCP connections that never block (tcp(7)). A broken one is an error, never a signal: the process is the
+//! application's. Errors of connecting, sending and receiving keep their numbers.
 
 use crate::errno::{checked, restarted};
 use crate::held::{self, Owned};
@@ -11,7 +11,7 @@ use std::mem::zeroed;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Pieces that one call sends at most: the vectors for them lie on the stack.
+/// Maximum pieces that one call sends: the vectors for them lie on the stack.
 pub const PIECES_MAX: usize = 64;
 
 pub struct Listener(Owned);
@@ -34,7 +34,7 @@ impl Listener {
     /// Listens at `address` (port 0: any).
     pub fn bind(address: &SocketAddr) -> io::Result<Listener> {
         let fd = sockopt::socket(inet::family(address), libc::SOCK_STREAM, 0)?;
-        // A port whose last owner's connections still linger can be had.
+        // Allows a port whose last owner's connections still linger.
         sockopt::enable(fd.as_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR)?;
         if address.is_ipv6() {
             sockopt::enable(fd.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_V6ONLY)?;
@@ -49,10 +49,10 @@ impl Listener {
         inet::local(self.as_fd())
     }
 
-    /// The next caller, if one waits.
+    /// Returns the next caller, if one waits.
     pub fn accept(&self) -> io::Result<Option<Stream>> {
         let (flags, null) = (libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, std::ptr::null_mut());
-        // SAFETY: no wish for the address; gives a new descriptor or -1.
+        // SAFETY: the address is not requested; gives a new descriptor or -1.
         match restarted(|| unsafe { libc::accept4(self.0.as_raw_fd(), null, null.cast(), flags) }) {
             // SAFETY: the descriptor is new and nobody else's.
             Ok(fd) => Ok(Some(Stream(Owned::new(held::aside(unsafe { OwnedFd::from_raw_fd(fd as i32) }))))),
@@ -63,13 +63,14 @@ impl Listener {
 }
 
 impl Stream {
-    /// Begins to connect from `from` (port 0: any), by one interface, to `to`; `take_error` says later how it went. What is sent is not held back (TCP_NODELAY).
+    /// Begins to connect from `from` (port 0: any), by one interface, to `to`; `take_error` returns the result later.
+    /// Bytes are sent without delay (TCP_NODELAY).
     pub fn connect(from: &SocketAddr, to: &SocketAddr, interface: &str) -> io::Result<Stream> {
         let fd = sockopt::socket(inet::family(to), libc::SOCK_STREAM, 0)?;
         sockopt::enable(fd.as_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY)?;
-        // Else the routes choose the interface; refused to some: then they do.
+        // Otherwise the routes choose the interface. Some processes may not bind: then they do.
         let _ = sockopt::bind_to_interface(fd.as_fd(), interface);
-        // The port is chosen when the peer is known: as many connections as ports, each peer.
+        // The port is chosen when the peer is known: as many connections to each peer as there are ports.
         let _ = sockopt::enable(fd.as_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
         inet::bind(fd.as_fd(), from)?;
         let raw = Sockaddr::new(to);
@@ -80,12 +81,13 @@ impl Stream {
         }
     }
 
-    /// The error that waits on the connection, 0 for none.
+    /// Takes the pending error of the connection, 0 for none.
     pub fn take_error(&self) -> i32 {
         sockopt::take_error(self.as_fd())
     }
 
-    /// Sends the pieces, at most PIECES_MAX, one behind the other as far as there is room. How many bytes went, `None` for no room or not connected yet.
+    /// Sends the pieces, at most PIECES_MAX, one behind the other as far as there is space. Returns how many bytes were
+    /// sent, `None` if there is no space or the connection is not established yet.
     pub fn send<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> io::Result<Option<usize>> {
         let mut parts = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; PIECES_MAX];
         let mut count = 0;
@@ -97,13 +99,14 @@ impl Stream {
         unsafe { self.send_parts(&mut parts[..count]) }
     }
 
-    /// The same of `front` and the application's memory behind it.
+    /// Sends `front` and the application's memory behind it, likewise.
     pub fn send_user(&self, front: &[u8], behind: UserMem) -> io::Result<Option<usize>> {
         let mut parts = [
             libc::iovec { iov_base: front.as_ptr().cast_mut().cast(), iov_len: front.len() },
             libc::iovec { iov_base: behind.as_ptr().cast(), iov_len: behind.len() },
         ];
-        // SAFETY: `front` is alive and readable, and so is a UserMem by its promise (else the kernel says EFAULT).
+        // SAFETY: `front` is alive and readable, and so is a UserMem by its promise (otherwise the kernel returns
+        // EFAULT).
         unsafe { self.send_parts(&mut parts) }
     }
 
@@ -117,19 +120,20 @@ impl Stream {
         unless_blocked(sent)
     }
 
-    /// Receives to the front of `to`. How many bytes, 0 at the end, `None` if nothing has come.
+    /// Receives to the front of `to`. Returns how many bytes, 0 at the end, `None` if nothing has arrived.
     pub fn receive(&self, to: &mut [u8]) -> io::Result<Option<usize>> {
         self.receive_user(UserMem::of_slice(to))
     }
 
-    /// The same to the application's memory.
+    /// Receives to the application's memory, likewise.
     pub fn receive_user(&self, to: UserMem) -> io::Result<Option<usize>> {
         let (fd, place, len) = (self.0.as_raw_fd(), to.as_ptr().cast(), to.len());
-        // SAFETY: a UserMem is valid for writes for its length, by its promise (else the kernel says EFAULT).
+        // SAFETY: a UserMem is valid for writes for its length, by its promise (otherwise the kernel returns EFAULT).
         unless_blocked(restarted(|| unsafe { libc::recv(fd, place, len, 0) as i64 }))
     }
 
-    /// Bytes that `receive` would get now. They stay there, whatever becomes of the connection (tcp(7), SIOCINQ).
+    /// Returns the bytes that `receive` would get now. They stay there, whatever happens to the connection (tcp(7),
+    /// SIOCINQ).
     pub fn available(&self) -> usize {
         let mut bytes: libc::c_int = 0;
         // SAFETY: FIONREAD writes one int.
@@ -137,7 +141,7 @@ impl Stream {
         if asked < 0 { 0 } else { bytes.max(0) as usize }
     }
 
-    /// Whether it has ended or broken, and all that came was received.
+    /// Returns whether it has ended or broken, and all arrived bytes were received.
     pub fn is_over(&self) -> bool {
         let (fd, mut byte) = (self.0.as_raw_fd(), 0_u8);
         let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
@@ -146,7 +150,7 @@ impl Stream {
         matches!(seen, Ok(Some(0)) | Err(_))
     }
 
-    /// The smoothed round trip, in microseconds; none if the kernel does not say (TCP_INFO).
+    /// Returns the smoothed round trip, in microseconds; none if the kernel does not report it (TCP_INFO).
     pub fn round_trip_us(&self) -> Option<u32> {
         // SAFETY: a plain structure, for which zeroes are valid.
         let mut info: libc::tcp_info = unsafe { zeroed() };
@@ -157,16 +161,16 @@ impl Stream {
         (got == 0 && info.tcpi_rtt > 0).then_some(info.tcpi_rtt)
     }
 
-    /// Limits the pause before what was sent in vain goes again (TCP_RTO_MAX_MS, Linux 6.15; the kernel takes 1 s to
-    /// 120 s, and without it doubles each pause up to 120 s). Whether the kernel has that.
+    /// Limits the retransmission timeout (TCP_RTO_MAX_MS, Linux 6.15; the kernel takes 1 s to 120 s, and without it
+    /// doubles each timeout up to 120 s). Returns whether the kernel has that.
     pub fn limit_pauses(&self, ms: i32) -> bool {
         /// linux/tcp.h; not in libc 0.2 yet.
         const TCP_RTO_MAX_MS: i32 = 44;
         sockopt::set(self.as_fd(), libc::IPPROTO_TCP, TCP_RTO_MAX_MS, &ms).is_ok()
     }
 
-    /// How long TCP pauses before it sends again what it has sent in vain more than once, in microseconds; none if what
-    /// was sent is acknowledged, or has room at the peer to wait for (TCP_INFO).
+    /// Returns the retransmission timeout of TCP, in microseconds, if something was retransmitted; none if all bytes
+    /// are acknowledged, or wait for space at the peer (TCP_INFO).
     pub fn pause_us(&self) -> Option<u32> {
         // SAFETY: a plain structure, for which zeroes are valid.
         let mut info: libc::tcp_info = unsafe { zeroed() };
@@ -174,12 +178,13 @@ impl Stream {
         (info.tcpi_unacked > 0 && info.tcpi_retransmits > 0).then_some(info.tcpi_rto)
     }
 
-    /// Takes so many bytes at most that the peer has not acknowledged, with what the kernel adds for them; it doubles what is asked for (socket(7)).
+    /// Limits the bytes that the peer has not acknowledged, including the kernel's overhead; the kernel doubles the
+    /// value (socket(7)).
     pub fn limit_sending(&self, bytes: i32) {
         let _ = sockopt::set(self.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes);
     }
 
-    /// What it has not sent by the time that it is closed is forgotten (SO_LINGER).
+    /// Makes closing discard the bytes that are not sent by then (SO_LINGER).
     pub fn forget_at_end(&self) {
         let linger = libc::linger { l_onoff: 1, l_linger: 0 };
         let _ = sockopt::set(self.as_fd(), libc::SOL_SOCKET, libc::SO_LINGER, &linger);
@@ -216,7 +221,7 @@ mod tests {
         assert_eq!(&buffer[..8], b"onethree");
         drop(client);
         while server.receive(&mut buffer).unwrap() != Some(0) {}
-        // Nobody is there any more: an error at last, and no signal.
+        // The peer is closed: an error at last, and no signal.
         while server.send([&buffer[..]]).is_ok() {}
     }
 

@@ -1,10 +1,10 @@
 //! A tether: the kernel kills a process group, or a process, when this process ends, however it ends. For the launcher
 //! alone.
 //!
-//! PR_SET_PDEATHSIG (`spawn`) reaches a child and not what the child has started. A tether does: it is a pair of
-//! connected sockets over which nothing ever goes, each armed to send SIGKILL when the other is closed (fcntl(2),
-//! F_SETOWN, F_SETSIG, O_ASYNC). Whichever the kernel closes first at the end of this process sets it off. Only a
-//! process that has left the group and is not tethered itself gets away.
+//! PR_SET_PDEATHSIG (`spawn`) reaches a child and not the processes that the child has started. A tether does: it is a
+//! pair of connected sockets over which nothing is ever sent, each armed to send SIGKILL when the other is closed
+//! (fcntl(2), F_SETOWN, F_SETSIG, O_ASYNC). The one that the kernel closes first at the end of this process triggers
+//! the other. Only a process that has left the group and is not tethered itself escapes.
 
 use crate::errno::checked;
 use crate::pidfd;
@@ -12,7 +12,7 @@ use crate::unix::Packets;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-/// What is tied dies when this value is dropped, too.
+/// The value that holds a tether: dropping it kills the tied processes, too.
 pub struct Tether {
     _ends: (Packets, Packets),
 }
@@ -30,9 +30,9 @@ impl Tether {
         Tether::armed(ends)
     }
 
-    /// Ties the process with number `pid`, on which `process` is a hold. Had the process ended, the number could be
-    /// another's, so it is looked at again before the tether is armed: from then on the kernel knows it by more than
-    /// that.
+    /// Ties the process with number `pid`, to which `process` is a pidfd. Had the process ended, the number could be
+    /// another's, so it is checked again before the tether is armed: from then on the kernel identifies it by more than
+    /// its number.
     pub fn tie_process(pid: i32, process: BorrowedFd) -> io::Result<Tether> {
         let ends = Packets::pair()?;
         aim(ends.0.as_fd(), pid)?;
@@ -50,7 +50,7 @@ impl Tether {
     }
 }
 
-/// Says for whom the signal will be. The kernel keeps hold of the process or group, not of its number.
+/// Sets the receiver of the signal. The kernel keeps a reference to the process or group, not its number.
 fn aim(end: BorrowedFd, pid: i32) -> io::Result<()> {
     // SAFETY: a live descriptor and plain numbers.
     checked(unsafe { libc::fcntl(end.as_raw_fd(), libc::F_SETOWN, pid) }).map(drop)
@@ -107,7 +107,7 @@ mod tests {
         gone.wait().unwrap();
         let mut other = Command::new("sleep").arg("1007").spawn().unwrap();
         let pid = other.id() as i32;
-        // As if the number had come back as the other one's.
+        // Act as if the number had been reused for the other one.
         assert!(Tether::tie_process(pid, hold.as_fd()).is_err());
         assert!(other.try_wait().unwrap().is_none(), "what was never armed kills nobody");
         drop(Tether::tie_process(pid, pidfd::open(pid).unwrap().as_fd()).unwrap());

@@ -1,6 +1,6 @@
-//! A thread of the library's own in somebody else's process: it gets no signal, which are for the application's threads.
+//! A thread of the library in the application's process: it gets no signals, which are for the application's threads.
 //!
-//! Before it: `mpi::helper`.
+//! Used by `mpi::helper`.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -16,11 +16,11 @@ pub fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<Join
     thread
 }
 
-/// Asks for short turns of the calling thread, of `slice_ns`: Linux from 6.12 on then lets it interrupt those that compute as soon as it
-/// is woken (sched_setattr(2), SCHED_OTHER with a slice). Older kernels leave it as it was.
+/// Requests short time slices for the calling thread, of `slice_ns`: Linux from 6.12 on then lets it preempt threads
+/// that compute as soon as it is woken (sched_setattr(2), SCHED_OTHER with a slice). Older kernels ignore it.
 pub fn ask_for_short_turns(slice_ns: u64) {
     let attr = SchedAttr { size: size_of::<SchedAttr>() as u32, runtime: slice_ns, ..SchedAttr::default() };
-    // SAFETY: a valid structure of the size that it says; 0 is the calling thread.
+    // SAFETY: a valid structure with its own size; 0 is the calling thread.
     let _ = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) };
 }
 
@@ -38,7 +38,7 @@ struct SchedAttr {
     period: u64,
 }
 
-/// Blocks all signals of this thread, and gives the mask before.
+/// Blocks all signals of this thread. Returns the mask before.
 fn block_all() -> io::Result<libc::sigset_t> {
     let (mut all, mut before) = (MaybeUninit::<libc::sigset_t>::uninit(), MaybeUninit::<libc::sigset_t>::uninit());
     // SAFETY: sigfillset initialises the set that is set, pthread_sigmask the one before if it succeeds.
@@ -53,7 +53,7 @@ fn block_all() -> io::Result<libc::sigset_t> {
 
 #[cfg(test)]
 mod tests {
-    /// The line of /proc/thread-self/status with the blocked signals.
+    /// Returns the line of /proc/thread-self/status with the blocked signals.
     fn blocked() -> String {
         let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
         status.lines().find(|line| line.starts_with("SigBlk:")).unwrap().to_owned()

@@ -1,5 +1,5 @@
-//! The processes above and below one another, and ending all that are below this one. Ending is for the launcher alone,
-//! which is a subreaper: what its ranks start, double-forked daemons and new sessions included, stays below it.
+//! The tree of processes, and ending all processes below this one. Ending is for the launcher alone, which is a
+//! subreaper: all processes that its ranks start, double-forked daemons and new sessions included, stay below it.
 
 use crate::errno::checked;
 use crate::signals::{self, SIGCHLD, SIGKILL, SIGSTOP};
@@ -8,14 +8,14 @@ use crate::{clock, host};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 
-/// All processes of one moment: /proc is walked once, for any number of questions.
+/// All processes at one moment: /proc is walked once, for any number of queries.
 pub struct Tree {
     children: HashMap<i32, Vec<i32>>,
     zombies: HashSet<i32>,
 }
 
 impl Tree {
-    /// The processes of now. A walk takes some 20 us for each.
+    /// Returns the present processes. A walk takes some 20 us for each.
     pub fn look() -> Tree {
         let mut tree = Tree { children: HashMap::new(), zombies: HashSet::new() };
         for pid in processes() {
@@ -28,7 +28,7 @@ impl Tree {
         tree
     }
 
-    /// Every process that descends from `root`, which is not among them. Zombies are left out.
+    /// Returns every process that descends from `root`, which is not among them. Zombies are left out.
     pub fn descendants(&self, root: i32) -> Vec<i32> {
         let mut found = Vec::new();
         let mut open = vec![root];
@@ -44,7 +44,7 @@ impl Tree {
     }
 }
 
-/// Every process that descends from `root` now. For several roots make one `Tree`.
+/// Returns every process that descends from `root` now. For several roots make one `Tree`.
 pub fn descendants(root: i32) -> Vec<i32> {
     Tree::look().descendants(root)
 }
@@ -53,7 +53,7 @@ fn processes() -> impl Iterator<Item = i32> {
     fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// The fields after the last ')' of /proc/PID/stat: the name before it may hold any bytes.
+/// Returns the fields after the last ')' of /proc/PID/stat: the name before it may hold any bytes.
 fn stat_fields(pid: i32) -> Option<String> {
     let stat = String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?).into_owned();
     Some(stat[stat.rfind(')')? + 1..].to_owned())
@@ -66,15 +66,15 @@ fn parent_and_state(pid: i32) -> Option<(i32, char)> {
     Some((fields.next()?.parse().ok()?, state))
 }
 
-/// How long killed processes are waited for until /proc is walked again.
+/// Time to wait for killed processes until /proc is walked again.
 const SETTLE_MS: u64 = 10;
 
-/// The parent of process `pid`, the parent of that one and so on; empty where /proc does not tell.
+/// Returns the parent of process `pid`, the parent of that one and so on; empty if /proc does not show it.
 pub fn ancestors(pid: i32) -> Vec<i32> {
     let mut found = Vec::new();
     let mut child = pid;
     while let Some((parent, _)) = parent_and_state(child).filter(|_| child > 0) {
-        // A chain that is read while processes end could otherwise go round.
+        // A chain that is read while processes end could otherwise be circular.
         if parent <= 0 || found.contains(&parent) {
             break;
         }
@@ -84,30 +84,30 @@ pub fn ancestors(pid: i32) -> Vec<i32> {
     found
 }
 
-/// The words with which process `pid` was started; empty where they cannot be read.
+/// Returns the arguments with which process `pid` was started; empty if they cannot be read.
 pub fn arguments(pid: i32) -> Vec<Vec<u8>> {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     bytes.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect()
 }
 
-/// Whether `descendants` finds all: /proc is there, and orphans come back.
+/// Returns whether `descendants` finds all: /proc is there, and orphans are adopted.
 fn sees_all() -> bool {
     spawn::is_subreaper() && parent_and_state(host::pid()).is_some()
 }
 
-/// Ends the groups of processes that were started here, where that is the one way to find some of them.
+/// Ends the process groups that were started here, if that is the only method to find some of their members.
 fn kill_groups() {
     if !sees_all() {
         spawn::groups().into_iter().for_each(|group| drop(signals::send(-group, SIGKILL)));
     }
 }
 
-/// Ends every descendant of this process and reaps it. First all are stopped, until no new one appears, so that
-/// none can start another; then all are killed. Gives up after `limit_ms` and says whether nothing is left.
-/// `seen` is told of every child that is reaped.
+/// Ends every descendant of this process and reaps it. First all are stopped, until no new one appears, so that none
+/// can start another; then all are killed. Gives up after `limit_ms`. Returns whether nothing is left. `seen` is called
+/// with every child that is reaped.
 pub fn kill_descendants(limit_ms: u64, mut seen: impl FnMut(i32, spawn::End)) -> bool {
     let deadline_ns = clock::now_ns() + limit_ms * 1_000_000;
-    // Orphans that do not come back are nobody's children here.
+    // Orphans that are not adopted are no children of this process.
     kill_groups();
     loop {
         if reap_all(&mut seen) {
@@ -133,12 +133,12 @@ pub fn kill_descendants(limit_ms: u64, mut seen: impl FnMut(i32, spawn::End)) ->
     }
 }
 
-/// Waits until no child is left, at most `limit_ms`; whether none is.
+/// Waits until no child is left, at most `limit_ms`. Returns whether none is.
 pub fn await_children(limit_ms: u64) -> bool {
     reap_within(limit_ms, &mut |_, _| {})
 }
 
-/// Reaps children until none is left, at most for `limit_ms`; whether none is.
+/// Reaps children until none is left, at most for `limit_ms`. Returns whether none is.
 fn reap_within(limit_ms: u64, seen: &mut impl FnMut(i32, spawn::End)) -> bool {
     let deadline_ns = clock::now_ns() + limit_ms * 1_000_000;
     while !reap_all(seen) {
@@ -151,7 +151,7 @@ fn reap_within(limit_ms: u64, seen: &mut impl FnMut(i32, spawn::End)) -> bool {
     true
 }
 
-/// Reaps what has ended; whether no child is left.
+/// Reaps the children that have ended. Returns whether no child is left.
 fn reap_all(seen: &mut impl FnMut(i32, spawn::End)) -> bool {
     loop {
         match spawn::reap() {
@@ -162,10 +162,10 @@ fn reap_all(seen: &mut impl FnMut(i32, spawn::End)) -> bool {
     }
 }
 
-/// Sleeps until some child ends, at most `ms`. SIGCHLD must be blocked (`Signals::take`), else it only sleeps.
+/// Sleeps until some child ends, at most `ms`. SIGCHLD must be blocked (`Signals::take`), otherwise it only sleeps.
 fn wait_for_children(ms: i64) {
     let limit = libc::timespec { tv_sec: ms / 1000, tv_nsec: ms % 1000 * 1_000_000 };
-    // SAFETY: the set is initialised before use; no wish for the siginfo.
+    // SAFETY: the set is initialised before use; the siginfo is not requested.
     unsafe {
         let mut set = std::mem::zeroed();
         libc::sigemptyset(&mut set);
@@ -174,7 +174,7 @@ fn wait_for_children(ms: i64) {
     }
 }
 
-/// The files that process `pid` has mapped, each once.
+/// Returns the files that process `pid` has mapped, each once.
 pub fn mapped_files(pid: i32) -> Vec<std::path::PathBuf> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     let mut files: Vec<std::path::PathBuf> = Vec::new();
@@ -188,13 +188,13 @@ pub fn mapped_files(pid: i32) -> Vec<std::path::PathBuf> {
     files
 }
 
-/// The process group that process `pid` is in.
+/// Returns the process group that process `pid` is in.
 pub fn group(pid: i32) -> Option<i32> {
     // SAFETY: a plain number.
     checked(unsafe { libc::getpgid(pid) }).ok().map(|group| group as i32)
 }
 
-/// The program that process `pid` runs.
+/// Returns the program that process `pid` runs.
 pub fn program(pid: i32) -> Option<std::path::PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
@@ -238,7 +238,7 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", "echo; read line"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // Its first byte says that the kernel has set up its arguments: `spawn` may return a moment before that.
+        // Its first byte shows that the kernel has set up its arguments: `spawn` may return a moment before that.
         child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         let above = ancestors(child.id() as i32);
         assert_eq!((above[0], above.last()), (host::pid(), ancestors(host::pid()).last()));

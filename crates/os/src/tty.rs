@@ -2,14 +2,14 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Whether reading `fd` now would stop this process: a terminal whose foreground is another process group
-/// (as after `mpiexec … &`).
+/// Returns whether reading `fd` now would stop this process: a terminal whose foreground is another process group (as
+/// after `mpiexec … &`).
 pub fn belongs_to_others(fd: BorrowedFd) -> bool {
     // SAFETY: questions about a live descriptor and this process.
     unsafe { libc::isatty(fd.as_raw_fd()) == 1 && libc::tcgetpgrp(fd.as_raw_fd()) != libc::getpgrp() }
 }
 
-/// Whether `fd` is a terminal.
+/// Returns whether `fd` is a terminal.
 pub fn is_terminal(fd: BorrowedFd) -> bool {
     // SAFETY: a question about a live descriptor.
     unsafe { libc::isatty(fd.as_raw_fd()) == 1 }

@@ -12,12 +12,13 @@ use std::mem::zeroed;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-/// Datagrams that one call sends at most: UDP_MAX_SEGMENTS of Linux before 6.9, and the vectors of `send_run` on the stack.
+/// Maximum datagrams that one call sends: UDP_MAX_SEGMENTS of Linux before 6.9, and the vectors of `send_run` on the
+/// stack.
 pub const RUN_MAX: usize = 64;
 /// The longest datagram over IPv4, and the longest run of segments: 65535 less the headers of IP and UDP.
 pub const LONGEST: usize = 65_507;
 
-/// What one call received.
+/// The result of one receive call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     pub bytes: usize,
@@ -38,8 +39,8 @@ impl AsFd for Socket {
 struct Control([u8; 32]);
 
 impl Socket {
-    /// A socket of one address (port 0: any), whose datagrams are never cut on their way: what is too long for it is refused, and
-    /// what ICMP says about the way is not believed (IP_PMTUDISC_PROBE), since anybody can say it.
+    /// Binds a socket to one address (port 0: any), whose datagrams are never fragmented: one that is too long is
+    /// refused, and ICMP messages about the path MTU are ignored (IP_PMTUDISC_PROBE), because anybody can send them.
     pub fn bind(address: &SocketAddr) -> io::Result<Socket> {
         let fd = sockopt::socket(inet::family(address), libc::SOCK_DGRAM, 0)?;
         if address.is_ipv4() {
@@ -61,22 +62,23 @@ impl Socket {
         sockopt::set_buffers(self.as_fd(), bytes).during(|| "sizing the buffers of a UDP socket".into())
     }
 
-    /// Sends and receives by one interface alone.
+    /// Restricts the socket to one interface, for sending and receiving.
     pub fn keep_to(&self, interface: &str) -> io::Result<()> {
         sockopt::bind_to_interface(self.as_fd(), interface)
     }
 
-    /// Lets the kernel join datagrams of one length that come one behind the other (Linux 5.0).
+    /// Lets the kernel join consecutive datagrams of one length (Linux 5.0).
     pub fn join_segments(&self) -> io::Result<()> {
         sockopt::enable(self.as_fd(), libc::SOL_UDP, libc::UDP_GRO)
     }
 
-    /// Keeps the address and takes nothing any more: what still comes is dropped, and its sender is told nothing.
+    /// Keeps the address and receives nothing any more: datagrams that still arrive are dropped without notice to their
+    /// senders.
     pub fn close_ears(&self) -> io::Result<()> {
         sockopt::filter(self.as_fd(), &bpf::none()).during(|| "filtering datagrams".into())
     }
 
-    /// Datagrams that came and were dropped for want of room or for a wrong checksum, so far.
+    /// Returns how many datagrams came and were dropped for want of space or for a wrong checksum, so far.
     pub fn drops(&self) -> u32 {
         sockopt::drops(self.as_fd())
     }
@@ -96,8 +98,8 @@ impl Socket {
         .map(drop)
     }
 
-    /// Sends `datagrams` of one length (the last may be shorter), at most RUN_MAX and LONGEST bytes together, as one that
-    /// the kernel or the NIC cuts (Linux 4.18). All or nothing.
+    /// Sends `datagrams` of one length (the last may be shorter), at most RUN_MAX and LONGEST bytes together, as one
+    /// that the kernel or the NIC cuts (Linux 4.18). All or nothing.
     pub fn send_segments(&self, to: &SocketAddr, datagrams: &[IoSlice<'_>]) -> io::Result<()> {
         let raw = Sockaddr::new(to);
         let size = datagrams.first().map_or(0, |first| first.len()) as u16;
@@ -117,7 +119,8 @@ impl Socket {
         restarted(|| unsafe { libc::sendmsg(self.0.as_raw_fd(), &message, libc::MSG_NOSIGNAL) as i64 }).map(drop)
     }
 
-    /// The same where segments cannot be cut: a datagram each in one call. How many went; an error only if none did.
+    /// Sends likewise where segments cannot be cut: single datagrams in one call. Returns how many were sent; an error
+    /// only if none was.
     pub fn send_run(&self, to: &SocketAddr, datagrams: &[IoSlice<'_>]) -> io::Result<usize> {
         let raw = Sockaddr::new(to);
         // SAFETY: plain structures, for which zeroes are valid.
@@ -132,7 +135,7 @@ impl Socket {
         restarted(|| unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count, flags) }).map(|n| n as usize)
     }
 
-    /// Receives what has come to the front of `to`, several datagrams if the kernel joined them; `None` if nothing has.
+    /// Receives to the front of `to`, several datagrams if the kernel joined them; `None` if nothing has arrived.
     #[inline]
     pub fn receive(&self, to: &mut [u8]) -> io::Result<Option<Received>> {
         let mut part = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
@@ -154,7 +157,7 @@ impl Socket {
     }
 }
 
-/// The length of the datagrams that the kernel joined, if it did.
+/// Returns the length of the datagrams that the kernel joined, if it did.
 fn segment_size(message: &libc::msghdr) -> Option<usize> {
     // SAFETY: the kernel filled the control buffer with whole headers.
     unsafe {
@@ -171,7 +174,7 @@ fn segment_size(message: &libc::msghdr) -> Option<usize> {
     None
 }
 
-/// To be sent: `parts` is only read. IoSlice is guaranteed to be laid out as iovec.
+/// Makes a message to be sent: `parts` is only read. IoSlice is guaranteed to be laid out as iovec.
 fn addressed(to: &Sockaddr, parts: &[IoSlice<'_>]) -> libc::msghdr {
     // SAFETY: a plain structure, for which zeroes are valid.
     let mut message: libc::msghdr = unsafe { zeroed() };

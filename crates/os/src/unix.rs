@@ -1,7 +1,7 @@
 //! Local sockets that keep message boundaries and carry descriptors (unix(7), SOCK_SEQPACKET).
 //!
-//! Names are abstract: nothing in the file system to leak, but everybody in the network namespace can see and
-//! connect to them, so whoever accepts checks the peer's user (`Credentials`).
+//! Names are abstract: nothing in the file system can leak, but every process in the network namespace can see and
+//! connect to them, so an acceptor must check the peer's user (`Credentials`).
 
 use crate::During;
 use crate::errno::{checked, restarted};
@@ -12,15 +12,16 @@ use std::io;
 use std::mem::{offset_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Who is at the other end, as the kernel vouches; `pid` is as this process's pid namespace sees it, 0 if it does not.
+/// The identity of the other end, vouched for by the kernel; `pid` is as this process's pid namespace sees it, 0 if it
+/// does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credentials {
     pub pid: i32,
     pub user: u32,
 }
 
-/// A connected socket of messages. Once a program has closed its descriptor, nothing is written to what has its number
-/// now.
+/// A connected socket of messages. Once a program has closed its descriptor, nothing is written to the file that has
+/// its number now.
 pub struct Packets(Owned);
 
 /// A socket that waits for connections under an abstract name.
@@ -32,7 +33,7 @@ impl AsFd for Packets {
     }
 }
 
-/// One end of a pair that another process was started with.
+/// Takes one end of a pair that another process was started with.
 impl From<OwnedFd> for Packets {
     fn from(fd: OwnedFd) -> Packets {
         Packets(Owned::new(fd))
@@ -82,7 +83,7 @@ impl Listener {
         Listener::bind_for(name, 4096)
     }
 
-    /// The same, where `waiting` connections and one may wait to be accepted.
+    /// Listens likewise, where `waiting` + 1 connections may wait to be accepted.
     pub fn bind_for(name: &str, waiting: i32) -> io::Result<Listener> {
         let fd = socket(libc::SOCK_NONBLOCK)?;
         let (address, len) = address(name)?;
@@ -94,10 +95,10 @@ impl Listener {
         Ok(Listener(Owned::new(fd)))
     }
 
-    /// The next connection, if one waits. Its reads and writes do not block.
+    /// Returns the next connection, if one waits. Its reads and writes do not block.
     pub fn accept(&self) -> io::Result<Option<Packets>> {
         let (flags, null) = (libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, std::ptr::null_mut());
-        // SAFETY: no wish for the address; gives a new descriptor or -1.
+        // SAFETY: the address is not requested; gives a new descriptor or -1.
         match restarted(|| unsafe { libc::accept4(self.0.as_raw_fd(), null, null.cast(), flags) }) {
             // SAFETY: the descriptor is new and nobody else's.
             Ok(fd) => Ok(Some(Packets::from(held::aside(unsafe { OwnedFd::from_raw_fd(fd as i32) })))),
@@ -132,17 +133,17 @@ impl Packets {
         Ok(Packets::from(fd))
     }
 
-    /// Connects to `name` as long as that takes no more than `limit_ms`; so long each read and write waits, too (WouldBlock
-    /// after that).
+    /// Connects to `name` if that takes no more than `limit_ms`; each read and write waits no longer than that, too
+    /// (WouldBlock afterwards).
     pub fn connect_within(name: &str, limit_ms: u64) -> io::Result<Packets> {
         let line = Packets::from(socket(0)?);
-        // A connection waits for room in the listener's backlog, by the limit on sending (unix(7)).
+        // A connection waits for space in the listener's backlog, by the limit on sending (unix(7)).
         line.limit_waits(limit_ms)?;
         connect(line.as_fd(), name)?;
         Ok(line)
     }
 
-    /// From now on each read and write waits no longer than `limit_ms` (WouldBlock after that).
+    /// Limits the wait of each read and write from now on to `limit_ms` (WouldBlock afterwards).
     pub fn limit_waits(&self, limit_ms: u64) -> io::Result<()> {
         // Zero would be no limit.
         let limit_us = limit_ms.max(1) as i64 * 1000;
@@ -155,7 +156,7 @@ impl Packets {
         Ok(())
     }
 
-    /// Two connected sockets; reads and writes block.
+    /// Makes two connected sockets; reads and writes block.
     pub fn pair() -> io::Result<(Packets, Packets)> {
         let mut fds = [0; 2];
         // SAFETY: room for two descriptors.
@@ -167,7 +168,7 @@ impl Packets {
         Ok((Packets::from(one), Packets::from(other)))
     }
 
-    /// Who is at the other end.
+    /// Returns the identity of the other end.
     pub fn peer(&self) -> io::Result<Credentials> {
         let mut credentials = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
         let mut len = size_of::<libc::ucred>() as libc::socklen_t;
@@ -177,8 +178,8 @@ impl Packets {
         Ok(Credentials { pid: credentials.pid, user: credentials.uid })
     }
 
-    /// A hold on the process at the other end. Where the kernel gives none with the connection (before Linux 6.5), it
-    /// is found by its number, as long as the connection shows that it is still there.
+    /// Returns a pidfd of the process at the other end. If the kernel gives none with the connection (before Linux
+    /// 6.5), it is found by its number, as long as the connection shows that it is still there.
     pub fn peer_process(&self) -> io::Result<OwnedFd> {
         let (mut fd, mut len) = (-1_i32, size_of::<i32>() as libc::socklen_t);
         let place = (&raw mut fd).cast();
@@ -193,7 +194,7 @@ impl Packets {
         if self.is_over() { Err(io::ErrorKind::NotConnected.into()) } else { Ok(process) }
     }
 
-    /// Whether the other end is closed.
+    /// Returns whether the other end is closed.
     fn is_over(&self) -> bool {
         ready(self.as_fd(), libc::POLLRDHUP, 0).unwrap_or(false)
     }
@@ -220,7 +221,7 @@ impl Packets {
         restarted(|| unsafe { libc::sendmsg(to, &message, libc::MSG_NOSIGNAL) as i64 }).map(drop)
     }
 
-    /// Sends one message, if there is room for it now (WouldBlock otherwise).
+    /// Sends one message, if there is space for it now (WouldBlock otherwise).
     pub fn send_now(&self, bytes: &[u8]) -> io::Result<()> {
         let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
         let to = self.0.live()?.as_raw_fd();
@@ -228,7 +229,7 @@ impl Packets {
         restarted(|| unsafe { libc::send(to, bytes.as_ptr().cast(), bytes.len(), flags) as i64 }).map(drop)
     }
 
-    /// Receives one message into `to` and says its length (0: the other end is closed) and what came beside it.
+    /// Receives one message into `to`. Returns its length (0: the other end is closed) and the descriptor beside it.
     pub fn receive(&self, to: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {
         let mut part = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
         let mut control = Control([0; CONTROL_LEN]);

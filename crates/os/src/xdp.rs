@@ -1,7 +1,8 @@
-//! Programs of eBPF on network interfaces (XDP), by bpf(2): loading, trying, attaching them, and whose is attached.
+//! eBPF programs on network interfaces (XDP), by bpf(2): loading, trying and attaching them, and finding the attached
+//! one.
 //!
-//! A program is attached by a link: with the link's last descriptor, however its process ends, it is gone. No program of others is ever
-//! replaced. Before it: `ebpf`, of which the programs are; beside it: `xsk`, the sockets to which they redirect.
+//! No program of others is ever replaced. A program is attached by a link: it is removed with the link's last
+//! descriptor, however its process ends. Uses `ebpf`, which makes the programs; they redirect to the sockets of `xsk`.
 
 use crate::ebpf::Step;
 use crate::errno::checked;
@@ -31,10 +32,10 @@ const BY_DRIVER: u32 = 1 << 2;
 const XDP_OF_LINK: u16 = 43;
 const ID_OF_PROGRAM: u16 = 4;
 
-/// As tools show it (`bpftool prog`, `ip link`); at most 15 bytes.
+/// The name that tools show (`bpftool prog`, `ip link`); at most 15 bytes.
 const NAME: &[u8; 16] = b"hawser_redirect\0";
 
-/// What an error of the verifier's needs at most of its log.
+/// Maximum length of the verifier's log with its error.
 const LOG_BYTES: usize = 4096;
 
 /// The sockets to which a program redirects, by the queue of the NIC.
@@ -47,7 +48,7 @@ impl AsFd for Sockets {
 }
 
 impl Sockets {
-    /// For queues 0 to `queues` - 1.
+    /// Makes a map for queues 0 to `queues` - 1.
     pub fn new(queues: u32) -> io::Result<Sockets> {
         #[repr(C)]
         struct Create {
@@ -60,7 +61,7 @@ impl Sockets {
         made(command::MAP_CREATE, create).during(|| format!("making a map of sockets ({NEEDS})")).map(Sockets)
     }
 
-    /// From now on frames of this queue go to this socket (AF_XDP).
+    /// Redirects the frames of this queue to this socket (AF_XDP) from now on.
     pub fn set(&self, queue: u32, socket: BorrowedFd) -> io::Result<()> {
         #[repr(C)]
         struct Update {
@@ -79,7 +80,7 @@ impl Sockets {
     }
 }
 
-/// What loading takes, and what older kernels count its memory by.
+/// The requirements of loading: older kernels count a program's memory as locked.
 const NEEDS: &str = "needs CAP_BPF and CAP_NET_ADMIN; before Linux 5.11 also room in `ulimit -l`";
 
 /// A program that the kernel has checked.
@@ -102,13 +103,13 @@ struct Load {
 }
 
 impl Program {
-    /// Loads it; it takes frames in fragments where the kernel has those (Linux 5.18).
+    /// Loads it; it takes frames in fragments if the kernel has those (Linux 5.18).
     pub fn load(steps: &[Step]) -> io::Result<Program> {
         let by = |flags| Program::load_with(steps, flags, &mut []);
         if let Ok(program) = by(TAKES_FRAGMENTS).or_else(|_| by(0)) {
             return Ok(Program(program));
         }
-        // Once more, now with the verifier's words.
+        // Once more, now with the verifier's log.
         let mut log = vec![0; LOG_BYTES];
         let result = Program::load_with(steps, 0, &mut log);
         let words: Vec<u8> = log.into_iter().take_while(|&byte| byte != 0).collect();
@@ -135,7 +136,7 @@ impl Program {
         made(command::PROGRAM_LOAD, load)
     }
 
-    /// What it does with a frame of at least 14 bytes (BPF_PROG_TEST_RUN): `ebpf::PASS`, `ebpf::REDIRECT`.
+    /// Returns its verdict on a frame of at least 14 bytes (BPF_PROG_TEST_RUN): `ebpf::PASS`, `ebpf::REDIRECT`.
     pub fn try_on(&self, frame: &[u8]) -> io::Result<u32> {
         #[repr(C)]
         struct Test {
@@ -162,7 +163,7 @@ impl Program {
         Ok(test.result)
     }
 
-    /// Attaches it: the driver runs it, or the kernel in front of its own stack, which every driver can be had with.
+    /// Attaches it: the driver runs it, or the kernel in front of its own stack, which works with every driver.
     pub fn attach(&self, interface: u32, native: bool) -> io::Result<Link> {
         let fd = self.attach_by(interface, if native { BY_DRIVER } else { BY_KERNEL });
         fd.map(|fd| Link { fd, native }).during(|| format!("attaching a program of XDP to interface {interface}"))
@@ -187,12 +188,12 @@ pub struct Link {
 }
 
 impl Link {
-    /// The driver runs it.
+    /// Returns whether the driver runs it.
     pub fn is_native(&self) -> bool {
         self.native
     }
 
-    /// Puts another program in the place of the one that is attached: a frame meets the one or the other.
+    /// Replaces the attached program by another one: each frame is seen by exactly one of them.
     pub fn replace(&self, program: &Program) -> io::Result<()> {
         #[repr(C)]
         struct Update {
@@ -206,7 +207,7 @@ impl Link {
     }
 }
 
-/// The number of the program that is attached to an interface, whoever did that.
+/// Returns the number of the program that is attached to an interface, whichever process did that.
 pub fn attached(interface: u32) -> io::Result<Option<u32>> {
     let found = masters::attributes_of(XDP_OF_LINK)?;
     let nested = found.get(&interface).map(Vec::as_slice).unwrap_or_default();
@@ -214,7 +215,7 @@ pub fn attached(interface: u32) -> io::Result<Option<u32>> {
     Ok(id.map(u32::from_ne_bytes).filter(|&id| id != 0))
 }
 
-/// A call that gives a new descriptor.
+/// Makes a call that returns a new descriptor.
 fn made<T>(command: i32, attributes: T) -> io::Result<OwnedFd> {
     let fd = bpf(command, attributes)?;
     // SAFETY: the descriptor is new and nobody else's; the kernel closes it on exec by itself.
@@ -225,8 +226,8 @@ fn bpf<T>(command: i32, mut attributes: T) -> io::Result<i64> {
     call(command, &mut attributes)
 }
 
-/// `attributes`: the command's structure in `union bpf_attr`, or the front of it; what addresses it has are alive and of the lengths
-/// that it says.
+/// Makes a call. `attributes`: the command's structure in `union bpf_attr`, or the front of it; all addresses in it
+/// must be alive and of the lengths in it.
 fn call<T>(command: i32, attributes: &mut T) -> io::Result<i64> {
     let (place, len) = (std::ptr::from_mut(attributes), size_of::<T>());
     // SAFETY: `len` bytes, readable and writable; each caller in this file keeps what they point to alive for the call.
@@ -248,7 +249,7 @@ mod tests {
         (Field::Bits(24, 0x3fff), 0),
         (Field::Byte(26), 0xff),
     ];
-    /// The bits of a frame that are looked at.
+    /// The bits of a frame that are checked.
     const BITS: [(usize, u8); 12] = [
         (0, 0xff),
         (1, 0xff),
@@ -279,8 +280,8 @@ mod tests {
         frame
     }
 
-    /// A program of these patterns, and the socket of its first queue if it is to have one. Without the privilege it says so, and tests
-    /// nothing.
+    /// Loads a program of these patterns, and makes the socket of its first queue if it is to have one. Without the
+    /// privilege it prints that, and tests nothing.
     fn program(any: &[Pattern], with_socket: bool) -> Option<(Program, OwnedFd)> {
         let made = || {
             let (sockets, socket) = (Sockets::new(1)?, xsk::bare()?);
@@ -347,7 +348,7 @@ mod tests {
         let Some(_) = program(&[], false) else { return };
         let sockets = Sockets::new(1).unwrap();
         let mut steps = redirect_if(&[wanted()], sockets.as_fd());
-        // Without looking at the frame's end.
+        // Without the check of the frame's end.
         steps.remove(5);
         let told = Program::load(&steps).err().unwrap().to_string();
         assert!(told.contains("invalid access to packet"), "{told}");

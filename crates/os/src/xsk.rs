@@ -1,9 +1,10 @@
-//! Sockets of AF_XDP: frames of one queue of a NIC, in memory that the process shares with the kernel (UMEM), or with the NIC itself where the
-//! driver has zero-copy. Needs CAP_NET_RAW.
+//! AF_XDP sockets: frames of one queue of a NIC, in memory that the process shares with the kernel (UMEM), or with the
+//! NIC itself if the driver has zero-copy. Needs CAP_NET_RAW.
 //!
-//! The memory is cut into chunks; those for frames to come and those for frames to be sent are apart. A chunk is ours, or the
-//! kernel's from its place in a ring until it comes back in another: only so is lending out its bytes sound. What the rings say is
-//! checked all the same. What comes depends on a program (`xdp`). Before it: `dev-ether`; after it: `xsk_ring`.
+//! The memory is cut into chunks; those for received frames and those for frames to send are separate. A chunk is ours,
+//! or the kernel's from its place in a ring until it returns in another: only for this reason is lending out its bytes
+//! sound. The contents of the rings are checked all the same. A program (`xdp`) decides which frames arrive. Used by
+//! `dev-ether`; uses `xsk_ring`.
 
 use crate::errno::restarted;
 use crate::held::Owned;
@@ -13,22 +14,23 @@ use hawser_base::Region;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// How a socket's memory is cut, in chunks.
+/// The division of a socket's memory, in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// A power of two from 2048 up to a page: longer frames come in several.
+    /// Bytes of a chunk, a power of two from 2048 up to a page: longer frames come in several.
     pub chunk_bytes: u32,
-    /// That hold what has come and was not taken: a power of two.
+    /// Chunks for received frames that were not taken: a power of two.
     pub receive: u32,
-    /// Beyond these: where the NIC itself fills them it must have some however long nobody takes what came, since all that comes by
-    /// this queue passes through them.
+    /// Further chunks for receiving: a NIC that fills them itself must have some however long no frame is taken,
+    /// because all traffic of this queue passes through them.
     pub spare: u32,
-    /// That hold what is to be sent: a power of two, or 0 for none.
+    /// Chunks for frames to send: a power of two, or 0 for none.
     pub send: u32,
 }
 
 impl Shape {
-    /// Places for them, and as many again: else each would be written in the cache line that the kernel reads next.
+    /// Places for the chunks to fill, and as many again: otherwise each would be written in the cache line that the
+    /// kernel reads next.
     fn fill(&self) -> u32 {
         2 * (self.receive + self.spare).next_power_of_two()
     }
@@ -41,7 +43,7 @@ impl Shape {
 /// Bytes in front of a frame that the kernel keeps free in each chunk (XDP_PACKET_HEADROOM).
 const HEADROOM: u32 = 256;
 
-/// The longest frame that comes in one chunk.
+/// Returns the longest frame that comes in one chunk.
 pub const fn one_chunk(chunk_bytes: u32) -> usize {
     (chunk_bytes - HEADROOM) as usize
 }
@@ -54,17 +56,17 @@ pub struct Socket {
     fill: Outlet,
     sending: Option<Sending>,
     zero_copy: bool,
-    /// What has come of a frame that goes on.
+    /// The received part of a frame that continues.
     partial: Vec<u8>,
 }
 
-/// What only a socket has that sends.
+/// The state that only a sending socket has.
 struct Sending {
     out: Outlet,
     sent: Inlet,
-    /// Chunks that are ours, by their addresses.
+    /// Addresses of the chunks that are ours.
     free: Vec<u64>,
-    /// That the kernel takes in one call at most (TX_BATCH_SIZE): so often it may want to be called.
+    /// Maximum calls per push: the kernel takes at most TX_BATCH_SIZE frames in one call.
     calls: usize,
 }
 
@@ -77,14 +79,14 @@ impl AsFd for Socket {
     }
 }
 
-/// A socket that is nothing yet.
+/// Makes a socket without memory or queue.
 pub fn bare() -> io::Result<OwnedFd> {
     sockopt::socket(libc::AF_XDP, libc::SOCK_RAW, 0).during(|| "making a socket of AF_XDP (needs CAP_NET_RAW)".into())
 }
 
 impl Socket {
-    /// Takes queue `queue` of an interface: with zero-copy or not at all, or with copies. `in_parts`: frames may be longer than a chunk (Linux
-    /// 6.6). There is no such queue: `InvalidInput`.
+    /// Takes queue `queue` of an interface: with zero-copy or not at all, or with copies. `in_parts`: frames may be
+    /// longer than a chunk (Linux 6.6). `InvalidInput`: there is no such queue.
     pub fn open(interface: u32, queue: u32, shape: Shape, zero_copy: bool, in_parts: bool) -> io::Result<Socket> {
         let fd = bare()?;
         let frames = map::private(shape.chunks() as usize * shape.chunk_bytes as usize)?;
@@ -119,18 +121,19 @@ impl Socket {
         })
     }
 
-    /// The NIC reads and writes the memory itself.
+    /// Returns whether the NIC reads and writes the memory itself.
     pub fn is_zero_copy(&self) -> bool {
         self.zero_copy
     }
 
-    /// Lends each frame that has come, in at most `limit` chunks, with its Ethernet header. How many. A load, if there is none.
+    /// Lends each received frame, in at most `limit` chunks, with its Ethernet header. Returns how many. An empty poll
+    /// costs a load.
     #[inline]
     pub fn receive(&mut self, limit: usize, take: impl FnMut(&[u8])) -> usize {
         self.receive_while(limit, |_| true, take)
     }
 
-    /// The same, up to the first one that is not wanted, by its first chunk: it stays the next one.
+    /// Does the same, up to the first frame that is not wanted, by its first chunk: it stays the next one.
     #[inline]
     pub fn receive_while(
         &mut self,
@@ -153,13 +156,14 @@ impl Socket {
         count
     }
 
-    /// Whether the next part is one of a frame that is wanted.
+    /// Returns whether the next part is one of a frame that is wanted.
     fn is_next(&self, is_wanted: &impl Fn(&[u8]) -> bool) -> bool {
-        // What has begun was wanted, and what is nowhere is taken away.
+        // A frame that has begun was wanted, and a part outside the memory is removed.
         !self.partial.is_empty() || lent(&self.frames, self.came.peek_part()).is_none_or(is_wanted)
     }
 
-    /// Whether a frame is complete by it. The chunk is the kernel's again from the next `publish` on.
+    /// Takes a part. Returns the number of frames that it completes. The chunk is the kernel's again from the next
+    /// `publish` on.
     fn take_part(&mut self, part: Part, take: &mut impl FnMut(&[u8])) -> usize {
         let Some(bytes) = lent(&self.frames, part) else { return 0 };
         let is_whole = !part.goes_on;
@@ -176,7 +180,8 @@ impl Socket {
         usize::from(is_whole)
     }
 
-    /// A NIC that has run out of memory for frames looks for more only when it is called.
+    /// Calls the kernel if the NIC needs it: one that has run out of memory for frames looks for more only when it is
+    /// called.
     #[inline]
     fn keep_awake(&self) {
         if self.zero_copy && self.fill.wants_call() {
@@ -185,7 +190,7 @@ impl Socket {
         }
     }
 
-    /// Takes a frame of `head` and `body`, to be sent by `push`. Whether there was room.
+    /// Takes a frame of `head` and `body`, to be sent by `push`. Returns whether there was space.
     pub fn put(&mut self, head: &[u8], body: &[u8]) -> bool {
         let Some(sending) = &mut self.sending else { return false };
         let (chunk, total) = (self.chunk_bytes as usize, head.len() + body.len());
@@ -215,8 +220,8 @@ impl Socket {
         }
     }
 
-    /// Hands over what was put. What the NIC has no room for waits for the next call. The error keeps its number, and what was put then
-    /// waits too.
+    /// Hands over the frames that were put. Those for which the NIC has no space wait for the next call. The error
+    /// keeps its number, and the frames put until then wait too.
     pub fn push(&mut self) -> io::Result<()> {
         let Some(sending) = &mut self.sending else { return Ok(()) };
         sending.out.publish();
@@ -234,12 +239,12 @@ impl Socket {
         Ok(())
     }
 
-    /// Frames that were put and that the kernel has not taken.
+    /// Returns whether the kernel has not taken all frames that were put.
     pub fn is_waiting(&self) -> bool {
         self.sending.as_ref().is_some_and(|sending| sending.out.waiting() > 0)
     }
 
-    /// Frames that came by the queue for this socket, and for which there was no room, so far.
+    /// Returns the frames that came by the queue for this socket, and for which there was no space, so far.
     pub fn missed(&self) -> u64 {
         // SAFETY: plain numbers.
         let mut counts: libc::xdp_statistics = unsafe { std::mem::zeroed() };
@@ -247,13 +252,13 @@ impl Socket {
         counts.rx_dropped + counts.rx_ring_full
     }
 
-    /// Takes the error that waits (the interface is gone), 0 for none.
+    /// Takes the pending error (the interface is gone), 0 for none.
     pub fn take_error(&self) -> i32 {
         sockopt::take_error(self.fd.as_fd())
     }
 }
 
-/// What came in this part, if that lies in the memory of frames.
+/// Returns the bytes of this part, if they lie in the memory of frames.
 fn lent(frames: &Region, part: Part) -> Option<&[u8]> {
     let begin = part.at as usize;
     let fits = begin.checked_add(part.len as usize).is_some_and(|end| end <= frames.len());
@@ -262,7 +267,7 @@ fn lent(frames: &Region, part: Part) -> Option<&[u8]> {
 }
 
 impl Sending {
-    /// Takes back the chunks of what was sent.
+    /// Takes back the chunks of frames that were sent.
     fn collect(&mut self) {
         let ready = self.sent.ready();
         if ready == 0 {
@@ -275,7 +280,7 @@ impl Sending {
 
 fn call(fd: &Owned) -> io::Result<()> {
     let (nothing, fd) = (std::ptr::null(), fd.as_raw_fd());
-    // SAFETY: no memory is given: what is sent stands in the ring.
+    // SAFETY: no memory is given: the frames to send are in the ring.
     restarted(|| unsafe { libc::send(fd, nothing, 0, libc::MSG_DONTWAIT) as i64 }).map(drop)
 }
 
@@ -302,7 +307,7 @@ struct Rings {
 impl Rings {
     fn make(fd: BorrowedFd, shape: Shape) -> io::Result<Rings> {
         let places = |option: i32, places: u32| sockopt::set(fd, libc::SOL_XDP, option, &places);
-        // Every socket has all but the one by which it sends.
+        // Every socket has all rings except the one by which it sends.
         let sent = shape.send.max(1);
         places(libc::XDP_UMEM_FILL_RING, shape.fill())?;
         places(libc::XDP_UMEM_COMPLETION_RING, sent)?;

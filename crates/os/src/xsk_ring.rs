@@ -1,8 +1,8 @@
-//! The rings by which a socket of AF_XDP and the kernel hand each other frames (linux/if_xdp.h): mapped memory, in which each of two
-//! counters is written by one side alone.
+//! The rings by which an AF_XDP socket and the kernel hand each other frames (linux/if_xdp.h): mapped memory, in which
+//! each of two counters is written by one side alone.
 //!
-//! Counters run on and wrap around; a place in a ring is a counter modulo its length. Only the process whose socket it is maps
-//! these. Before it: `xsk`.
+//! Counters increase and wrap around; a place in a ring is a counter modulo its length. Only the process that owns the
+//! socket maps these. Used by `xsk`.
 
 use crate::map;
 use hawser_base::Region;
@@ -13,17 +13,17 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 /// XDP_RING_NEED_WAKEUP.
 const NEED_WAKEUP: u32 = 1;
 
-/// What a receiving or sending ring holds: `struct xdp_desc`.
+/// An entry of a receiving or sending ring: `struct xdp_desc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// Where it begins in the memory of frames.
+    /// Offset in the memory of frames.
     pub at: u64,
     pub len: u32,
-    /// XDP_PKT_CONTD: the frame goes on in the next part.
+    /// XDP_PKT_CONTD: the frame continues in the next part.
     pub goes_on: bool,
 }
 
-/// Bytes of a part, and of a place of the rings that hold addresses alone.
+/// Bytes of a part, and of an entry in rings that hold addresses alone.
 pub(crate) const PART: usize = 16;
 pub(crate) const ADDRESS: usize = 8;
 /// XDP_PKT_CONTD.
@@ -50,7 +50,7 @@ impl Memory {
         Ok(Memory { region, offsets, places })
     }
 
-    /// Where the place of a counter begins.
+    /// Returns the offset of the place of a counter.
     fn place(&self, counter: u32, bytes: usize) -> usize {
         self.offsets.desc as usize + (counter & (self.places - 1)) as usize * bytes
     }
@@ -81,10 +81,10 @@ impl Memory {
     }
 }
 
-/// A ring that the kernel writes and we read: of frames that came, of memory that was sent.
+/// A ring that the kernel writes and we read: of received frames, of memory that was sent.
 pub(crate) struct Inlet {
     memory: Memory,
-    /// How many places we have read, and how many the kernel had written when we last looked.
+    /// The number of places that we have read, and the number that the kernel had written as last loaded.
     read: u32,
     written: u32,
 }
@@ -94,7 +94,7 @@ impl Inlet {
         Inlet { memory, read: 0, written: 0 }
     }
 
-    /// Places that can be read. A load, where there was nothing left.
+    /// Returns the places that can be read. A load, if there was nothing left.
     #[inline]
     pub fn ready(&mut self) -> usize {
         if self.read == self.written {
@@ -104,31 +104,31 @@ impl Inlet {
         self.written.wrapping_sub(self.read) as usize
     }
 
-    /// The next place that is ready, of a ring of parts, which stays the next one.
+    /// Returns the next place that is ready, of a ring of parts, which stays the next one.
     pub fn peek_part(&self) -> Part {
         self.memory.part(self.read)
     }
 
-    /// The next place that is ready, of a ring of parts; it stays ours until `release`.
+    /// Takes the next place that is ready, of a ring of parts; it stays ours until `release`.
     pub fn next_part(&mut self) -> Part {
         self.read = self.read.wrapping_add(1);
         self.memory.part(self.read.wrapping_sub(1))
     }
 
-    /// The same, of a ring of addresses.
+    /// Takes the next place of a ring of addresses, likewise.
     pub fn next_address(&mut self) -> u64 {
         self.read = self.read.wrapping_add(1);
         self.memory.address(self.read.wrapping_sub(1))
     }
 
-    /// Gives the kernel back what was read.
+    /// Returns to the kernel the places that were read.
     pub fn release(&self) {
         let consumer = self.memory.region.u32(self.memory.offsets.consumer as usize);
         consumer.store(self.read, Release); // partner: the kernel's load before it writes places again
     }
 }
 
-/// A ring that we write and the kernel reads: of memory for frames to come, of frames to be sent.
+/// A ring that we write and the kernel reads: of memory for frames to receive, of frames to send.
 pub(crate) struct Outlet {
     memory: Memory,
     written: u32,
@@ -139,7 +139,7 @@ impl Outlet {
         Outlet { memory, written: 0 }
     }
 
-    /// Places that the kernel has not read.
+    /// Returns the places that the kernel has not read.
     pub fn waiting(&self) -> usize {
         let consumer = self.memory.region.u32(self.memory.offsets.consumer as usize);
         self.written.wrapping_sub(consumer.load(Acquire)) as usize // partner: the kernel's store once it has read places
@@ -149,7 +149,7 @@ impl Outlet {
         self.memory.places as usize - self.waiting()
     }
 
-    /// Writes the next place, for which there is room; the kernel sees it after `publish`.
+    /// Writes the next place, for which there is space; the kernel sees it after `publish`.
     pub fn put_part(&mut self, part: Part) {
         self.memory.set_part(self.written, part);
         self.written = self.written.wrapping_add(1);
@@ -165,7 +165,7 @@ impl Outlet {
         producer.store(self.written, Release); // partner: the kernel's load before it reads places
     }
 
-    /// Whether the kernel reads it only when it is called.
+    /// Returns whether the kernel reads the ring only when it is called.
     pub fn wants_call(&self) -> bool {
         self.memory.region.u32(self.memory.offsets.flags as usize).load(Relaxed) & NEED_WAKEUP != 0
     }
@@ -179,7 +179,7 @@ mod tests {
 
     const OFFSETS: libc::xdp_ring_offset = libc::xdp_ring_offset { producer: 0, consumer: 64, flags: 68, desc: 128 };
 
-    /// A ring as the kernel sees it and as we do, whose counters are about to wrap around.
+    /// Makes a ring as the kernel sees it and as we do, whose counters are about to wrap around.
     fn ring(bytes: usize) -> (Memory, Memory) {
         let fd = memfd::create(c"hawser-test", 4096).unwrap();
         let map = || Memory::map(fd.as_fd(), 0, OFFSETS, 4, bytes).unwrap();

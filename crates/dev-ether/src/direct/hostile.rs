@@ -1,6 +1,8 @@
-//! What a hostile rank of our own job may call, write and say, which has the key: in any order, of any connection, at any place (P36, P37).
+//! Fuzzes direct connections by a hostile rank of our own job, which has the key: it may connect, write and send
+//! control messages in any order, for any connection, at any position (P36, P37).
 //!
-//! Nothing panics, nobody believes a count of bytes that never were, and what was lent comes back once.
+//! Nothing may panic, no end may trust a count of bytes that were never sent, and borrowed memory is returned exactly
+//! once.
 
 use super::inbound::Inbound;
 use super::outbound::{Lent, Outbound, Returned};
@@ -20,7 +22,7 @@ enum ToReceiver {
     Greet {
         number: u8,
     },
-    /// A front with its tag: where the connection is, or `off` bytes behind that.
+    /// A front with its tag, for the connection's position, or `off` bytes behind it.
     Front {
         lane: u8,
         kind: u8,
@@ -28,7 +30,7 @@ enum ToReceiver {
         behind: Option<u32>,
         off: bool,
     },
-    /// A front's place with anything in it.
+    /// Arbitrary bytes in the place of a front.
     Forged {
         front: [u8; FRONT],
     },
@@ -44,7 +46,7 @@ enum ToReceiver {
     Said,
 }
 
-/// The receiving end, with what was written to its connection.
+/// The receiving end, with the bytes that were written to its connection.
 struct Receiver {
     inward: Inbound,
     key: Key,
@@ -56,7 +58,7 @@ struct Receiver {
 }
 
 impl Receiver {
-    /// As `Direct::read` does it, all that is there at once.
+    /// Reads as `Direct::read` does: all available bytes at once.
     fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() && !self.over {
             if let Some(&piece) = self.inward.piece() {
@@ -142,7 +144,7 @@ impl Count {
     }
 }
 
-/// Few connections, so that words are about the present one at times.
+/// Maps to few connection numbers, so that some messages are about the present one.
 fn few(number: u8) -> u32 {
     u32::from(number % 4)
 }
@@ -162,12 +164,12 @@ enum ToSender {
 #[test]
 fn nothing_that_a_rank_says_makes_the_sender_give_back_twice_or_what_it_did_not_write() {
     let reached = AssertUnwindSafe(Cell::new(0));
-    // What is lent lives for ever.
+    // Borrowed memory is never freed here.
     let memory = UserMem::of_slice(vec![7; 255].leak());
     check!().with_type::<Vec<ToSender>>().with_iterations(30_000).for_each(|all| {
         let (mut out, key) = (Outbound::new(), Key::new([1; 16]));
         let (mut now_ns, mut lent, mut back, mut written) = (0, Vec::new(), Vec::new(), 0);
-        let mut here = 0; // of `written`, what stood before this connection
+        let mut here = 0; // in `written`, where this connection begins
         for &what in all {
             now_ns += 1 << 30;
             let mut give = |given: Returned| back.push((given.ticket, given.taken));

@@ -1,33 +1,33 @@
-//! The receiving end of a direct connection, without I/O: what its next bytes are, and how far it came (P37).
+//! The receiving end of a direct connection, without I/O: it decides what the next bytes are, and counts them (P37).
 //!
-//! What it says of itself is believed only with its tag. Before it: `direct`; after it: nothing.
+//! A front is trusted only with its tag. Used by `direct`; uses no module but `wire`.
 
 use super::wire::{FRONT, Front, Reply, read_front};
 use hawser_device::Header;
 use hawser_link::Seq;
 use hawser_link::frame::{Ends, Key};
 
-/// Bytes of a message on their way into it.
+/// The part of a message whose bytes come next.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
     pub lane: u8,
     pub header: Header,
-    /// Messages of link that must be delivered before it.
+    /// The messages of link that must be delivered before it.
     pub behind: Option<Seq>,
     pub left: u64,
 }
 
-/// See the module.
+/// The state of the receiving end.
 pub struct Inbound {
     number: u32,
     live: bool,
-    /// Bytes that were taken, and that the peer was promised to be.
+    /// Bytes that were taken, and bytes that the peer was promised would be.
     count: u64,
     promised: u64,
     front: [u8; FRONT],
     have: usize,
     piece: Option<Piece>,
-    /// The peer asked how far we are, or for the end.
+    /// Whether the peer asked how far we are, or for the end.
     asked: bool,
     closing: bool,
     owed: Option<Reply>,
@@ -49,7 +49,8 @@ impl Inbound {
         }
     }
 
-    /// Connection `number` has come. Whether it is taken: a later one than all before, none of which is in the middle of something.
+    /// Accepts connection `number`. Returns whether it is taken: if it is later than all before, and none is in the
+    /// middle of a front or a message.
     pub fn greet(&mut self, number: u32) -> bool {
         let is_busy = self.live && (self.have > 0 || self.piece.is_some());
         if number <= self.number || is_busy {
@@ -59,10 +60,10 @@ impl Inbound {
         true
     }
 
-    /// The peer asked how far we are, or (`closing`) wants no more to be read than has come.
+    /// Handles the peer's question how far we are, or (`closing`) its request to read only the bytes that have arrived.
     pub fn asked(&mut self, number: u32, closing: bool) {
         if number > self.number {
-            // It never came, and is not to come any more.
+            // This connection never arrived, and must not be taken later.
             *self = Inbound { number, owed: Some(Reply::Closed { number, count: 0 }), ..Inbound::new() };
         } else if number == self.number {
             self.asked = true;
@@ -70,7 +71,8 @@ impl Inbound {
         }
     }
 
-    /// All that has come was read; `over`: and nothing more will. Whether the connection is to be closed.
+    /// Records that all available bytes were read; `over`: no more will arrive. Returns whether to close the
+    /// connection.
     pub fn drained(&mut self, over: bool) -> bool {
         if over || self.closing {
             self.live = false;
@@ -85,22 +87,22 @@ impl Inbound {
         !self.live
     }
 
-    /// The peer waits for an answer that `drained` gives.
+    /// Returns whether the peer waits for a reply, which `drained` makes.
     pub fn is_asked(&self) -> bool {
         self.asked
     }
 
-    /// What comes next, if it is part of a message.
+    /// Returns the part of a message that comes next, if its front has been read.
     pub fn piece(&self) -> Option<&Piece> {
         self.piece.as_ref()
     }
 
-    /// Where the next bytes belong that are none of a message.
+    /// Returns the buffer for the next bytes of a front.
     pub fn room(&mut self) -> &mut [u8] {
         &mut self.front[self.have..]
     }
 
-    /// So many came there. `None`: it is no front of this peer's, and nothing behind it can be read.
+    /// Records `bytes` bytes in that buffer. `None`: this is no front of the peer's, and nothing behind it can be read.
     pub fn got_front(&mut self, bytes: usize, key: &Key, ends: Ends) -> Option<()> {
         self.have += bytes;
         self.count += bytes as u64;
@@ -108,7 +110,7 @@ impl Inbound {
             let start = self.count - FRONT as u64;
             let Some(Front { lane, header, behind, len }) = read_front(&self.front, (self.number, start), (key, ends))
             else {
-                // What is behind it was not taken, nor this.
+                // Neither this front nor the bytes behind it count as taken.
                 self.count = start;
                 return None;
             };
@@ -118,14 +120,14 @@ impl Inbound {
         Some(())
     }
 
-    /// The rest of the message's part is here and will be read: the peer may be told before it was.
+    /// Promises that the rest of the part, which is here, will be read: the peer may be notified before it was.
     pub fn promise(&mut self) {
         let left = self.piece.map_or(0, |piece| piece.left);
         self.promised = self.count + left;
         self.owed = Some(Reply::At { number: self.number, count: self.promised });
     }
 
-    /// So many bytes of the piece were taken.
+    /// Records that `bytes` bytes of the part were taken.
     pub fn took(&mut self, bytes: usize) {
         self.count += bytes as u64;
         let Some(piece) = &mut self.piece else { unreachable!("bytes of no piece") };
@@ -136,7 +138,7 @@ impl Inbound {
         }
     }
 
-    /// What the peer is to be told; said by `said`.
+    /// Returns the reply that is due to the peer, until `said` reports that it was sent.
     pub fn owed(&self) -> Option<Reply> {
         self.owed
     }

@@ -1,13 +1,14 @@
-//! Long messages straight from the program's memory to the program's memory: a TCP connection beside link's paths, one for each
-//! direction between two ranks, in which a part of a message stands behind a front of 40 bytes (P36, P37).
+//! Long messages straight from the sender's application memory to the receiver's: a TCP connection beside link's paths,
+//! one for each direction between two ranks, in which each part of a message follows a front of 40 bytes (P36, P37).
 //!
-//! By link a byte is copied four times, for a frame is kept until it is acknowledged and looked at before it is delivered; here
-//! twice, by the kernel. What is sent so stays the program's until the receiver says, by link, how far it is; when the connection
-//! breaks or stands still both agree by link on the byte up to which it was read, and the rest goes by link (`Returned`). So it
-//! may break anywhere, and nothing is lost or doubled. It never waits.
+//! It never waits. Link copies a byte four times, because a frame is kept until it is acknowledged and checked before
+//! it is delivered; here the kernel copies it twice. The memory of a zero-copy send is borrowed until the receiver
+//! reports, by link, how far it has read. When the connection breaks or stalls, both ends agree by link on the byte up
+//! to which it was read, and the rest goes by link (`Returned`). So it may break anywhere, and nothing is lost or
+//! duplicated.
 //!
-//! `outbound` and `inbound` are the two ends without I/O, `wire` is how they speak, `payload` what is delivered; this file joins
-//! them to the ports. Before it: `device`; after it: `port::StreamPort`.
+//! `outbound` and `inbound` are the two ends without I/O, `wire` is their format, `payload` is what is delivered; this
+//! file joins them to the ports. Used by `device`; uses `port::StreamPort`.
 
 #[cfg(test)]
 mod hostile;
@@ -35,29 +36,29 @@ use outbound::Outbound;
 use std::collections::HashMap;
 use wire::{Reply, Said, Word};
 
-/// Parts of messages that are delivered from one connection before others have their turn.
+/// Maximum parts of messages that are delivered from one connection before others have their turn.
 const BURST: usize = 16;
 
-/// What TCP takes at most that was not acknowledged, where the round trip is short: of the two caches that 512 KiB pass through (1 MiB
-/// each) so much is left for them. Without it 1 MiB took 386 us in C, with 64, 128, 192, 256 KiB 227, 177, 171, 238; 4 MiB 1522, with it
-/// 1003, 809, 704, 693 (the kernel doubles it).
+/// Limit of unacknowledged bytes in TCP's send buffer where the round trip is short: as much as is left of the two
+/// caches that 512 KiB pass through (1 MiB each). Without a limit 1 MiB took 386 us in C, with 64, 128, 192, 256 KiB
+/// 227, 177, 171, 238 us; 4 MiB took 1522 us, with these limits 1003, 809, 704, 693 us (the kernel doubles the value).
 const SENDING_BYTES: i32 = 128 << 10;
 
-/// Where that is no less than the network holds: 10 Gbit/s in this time.
+/// Longest round trip at which that limit is no less than the network holds: 10 Gbit/s in this time.
 const SHORT_WAY_US: u32 = 200;
 
-/// Whose a place of a port is.
+/// The owner of a connection at a place of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Line {
     Out(u32),
     In(u32),
 }
 
-/// Both directions between this rank and a peer, and where their connections are: port and place.
+/// Both directions between this rank and a peer, and the port and place of each connection.
 struct Pair {
     out: Outbound,
     out_at: Option<(usize, usize)>,
-    /// Its socket was told how much to take.
+    /// Whether the limit was set on its socket.
     tuned: bool,
     inward: Inbound,
     in_at: Option<(usize, usize)>,
@@ -69,20 +70,20 @@ impl Pair {
     }
 }
 
-/// Who gets what has come: the peer, the lane's number, the header.
+/// The callback that takes a part of a message: peer, number of the lane, header, payload.
 pub type Deliver<'a> = dyn FnMut(Peer, u8, Header, &mut Arriving<'_>) + 'a;
 
-/// See the module.
+/// The direct connections of a rank.
 pub struct Direct {
     key: Key,
     me: u32,
     pairs: HashMap<u32, Pair>,
     lines: HashMap<(usize, usize), Line>,
-    /// Peers with something to write, to say or to wait for.
+    /// Peers with something to write, to send by link or to wait for.
     active: Vec<u32>,
-    /// What is given back.
+    /// Zero-copy sends that are returned.
     pub returned: Vec<Returned>,
-    /// Callers that said what none of this job says, and peers' connections in which a front was changed.
+    /// Callers whose greeting is not of this job, and connections of peers in which a front was changed.
     pub refused: u64,
     pub changed: u64,
     scratch: Vec<u8>,
@@ -113,20 +114,20 @@ impl Direct {
         }
     }
 
-    /// Nothing is to be written, said or waited for.
+    /// Returns whether there is nothing to write, to send or to wait for.
     #[inline]
     pub fn is_quiet(&self) -> bool {
         self.active.is_empty()
     }
 
-    /// When `work` has something to do, if nothing comes before.
+    /// Returns when `work` has something to do, if nothing arrives earlier.
     pub fn deadline_ns(&self) -> Option<u64> {
         let outs = self.active.iter().filter_map(|peer| self.pairs.get(peer)?.out.deadline_ns());
         outs.min()
     }
 
-    /// Takes what is to be sent from where it lies, if there is a connection; else one may be called for the next time. `ordered`: all
-    /// that link was given before must be delivered before it.
+    /// Accepts a zero-copy send, if there is a connection; otherwise one may be opened for the next time. `ordered`:
+    /// all that link was given before must be delivered before it.
     pub fn lend(
         &mut self,
         peer: u32,
@@ -170,7 +171,7 @@ impl Direct {
         true
     }
 
-    /// Writes what the connection takes.
+    /// Writes as much as the connection takes.
     fn write(&mut self, peer: u32, now_ns: u64, ends: &mut Ends) {
         let Some(Pair { out, out_at: Some((port, place)), .. }) = self.pairs.get_mut(&peer) else { return };
         let mut bytes = 0;
@@ -192,7 +193,7 @@ impl Direct {
         }
     }
 
-    /// What a message of link says of a connection of ours. False: nothing that there is.
+    /// Handles a message of link about a connection of ours. False if there is no such message.
     pub fn hear(&mut self, peer: u32, header: &Header, count: u64, now_ns: u64) -> bool {
         let Some(said) = wire::read_packet(header, count) else { return false };
         self.activate(peer);
@@ -208,7 +209,7 @@ impl Direct {
         true
     }
 
-    /// Lets callers in, and reads what has come. How many parts were delivered.
+    /// Accepts callers, and reads what has arrived. Returns the number of parts that were delivered.
     pub fn receive(
         &mut self,
         at: usize,
@@ -225,7 +226,7 @@ impl Direct {
                 Some(&Line::In(peer)) => count += self.read(peer, now_ns, (&mut *endpoint, &mut *ends), deliver),
                 Some(&Line::Out(peer)) => {
                     let stream = connection(ends, (at, place));
-                    // Nothing comes this way: what does is as good as its end.
+                    // Nothing arrives on this direction: bytes that do count as its end.
                     if stream.is_none_or(|stream| stream.available() > 0 || stream.is_over()) {
                         self.pair(peer).out.broke(now_ns);
                         self.activate(peer);
@@ -237,9 +238,9 @@ impl Direct {
         count
     }
 
-    /// A peer's greeting has come: the connection is kept if it is later than all before, or ended (P36).
+    /// Handles a peer's greeting: the connection is kept if it is later than all before, else ended (P36).
     fn greet(&mut self, at: (usize, usize), peer: u32, number: u32, (endpoint, ends): (&mut Endpoint, &mut Ends)) {
-        // A caller speaks by link too; one that is gone does no more.
+        // A live caller is also connected by link; one that has ended is not.
         if !endpoint.is_connected(peer) || !self.pair(peer).inward.greet(number) {
             self.refused += 1;
             return end(ends, at);
@@ -253,7 +254,7 @@ impl Direct {
         self.activate(peer);
     }
 
-    /// Reads a connection of a peer's. How many parts of messages were delivered.
+    /// Reads a connection of a peer's. Returns the number of parts of messages that were delivered.
     fn read(
         &mut self,
         peer: u32,
@@ -265,7 +266,7 @@ impl Direct {
         let Direct { key, pairs, changed, scratch, .. } = self;
         let Some(Pair { inward, in_at: Some((port, place)), .. }) = pairs.get_mut(&peer) else { return 0 };
         let (mut count, mut bytes, mut over) = (0, 0, false);
-        // Who asked for the end gets all that has come.
+        // A peer that asked for the end gets all bytes that have arrived delivered.
         while count < BURST || inward.is_asked() {
             let Some(stream) = connection(ends, (*port, *place)) else {
                 over = true;
@@ -309,7 +310,7 @@ impl Direct {
             inward.took(here);
             bytes += here as u64;
             count += 1;
-            // What is behind a message has mostly not come yet.
+            // The bytes behind a message have usually not arrived yet.
             if inward.piece().is_none() && !inward.is_asked() {
                 break;
             }
@@ -328,7 +329,8 @@ impl Direct {
         count
     }
 
-    /// Writes, asks and answers what is due. How many parts of messages were delivered.
+    /// Writes, and sends the questions and replies that are due. Returns the number of parts of messages that were
+    /// delivered.
     pub fn work(
         &mut self,
         now_ns: u64,
@@ -367,7 +369,7 @@ impl Direct {
         count
     }
 
-    /// The peer is gone: nothing that was lent to it is looked at any more.
+    /// Forgets a peer that has ended: memory that was lent for it is not read any more.
     pub fn forget(&mut self, peer: u32, ends: &mut Ends) {
         self.active.retain(|&other| other != peer);
         let Some(pair) = self.pairs.remove(&peer) else { return };
@@ -382,7 +384,7 @@ fn connection(ends: &mut Ends, (port, place): (usize, usize)) -> Option<&Stream>
     ends.stream(port)?.direct(place)
 }
 
-/// On a short way no more is given to the kernel than the caches hold.
+/// Limits, on a short round trip, the bytes in the kernel to what the caches hold.
 fn tune(ends: &mut Ends, at: (usize, usize)) {
     if let Some(stream) = connection(ends, at)
         && stream.round_trip_us().is_some_and(|us| us <= SHORT_WAY_US)
@@ -405,7 +407,7 @@ fn say_reply(inward: &mut Inbound, peer: u32, endpoint: &mut Endpoint) {
     }
 }
 
-/// Whether link took it. To a peer that is gone all is said.
+/// Sends a control message by link. Returns whether link took it; for a peer that has ended, as if it did.
 fn say(peer: u32, (header, count): (Header, [u8; 8]), endpoint: &mut Endpoint) -> bool {
     let mut writer = Outgoing::new(header, &count, Source::None);
     let total = writer.total();

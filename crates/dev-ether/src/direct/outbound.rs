@@ -1,7 +1,7 @@
-//! The sending end of a direct connection, without I/O: whose bytes stand where in it, what of them the peer has, and when it is
-//! given up (P37).
+//! The sending end of a direct connection, without I/O: which message occupies which bytes of it, which of them the
+//! peer has, and when the connection is given up (P37).
 //!
-//! Positions are bytes behind the greeting. Before it: `direct`; after it: nothing.
+//! Positions are bytes behind the greeting. Used by `direct`; uses no module but `wire`.
 
 use super::wire::{FRONT, Word, front_of};
 use hawser_base::{Lane, UserMem};
@@ -10,15 +10,15 @@ use hawser_link::Seq;
 use hawser_link::frame::{Ends, Key};
 use std::collections::VecDeque;
 
-/// After so long without a byte that moves the peer is asked how far it is: some round trips of any network, and of TCP's least
-/// time for sending again (200 ms) a quarter, for what stands still then goes by link as well.
+/// Time without progress after which the peer is asked how far it is: some round trips of any network, and a quarter of
+/// TCP's minimum time to retransmit (200 ms), because bytes that stall are sent by link as well.
 const STILL_NS: u64 = 50_000_000;
 
-/// After a connection was given up the next one is not tried sooner, and each time not for twice as long.
+/// Minimum time from giving a connection up to the next attempt; it doubles each time.
 const PAUSE_NS: u64 = 1_000_000_000;
 const PAUSE_DOUBLINGS: u32 = 6;
 
-/// A part of a message that is sent from where it lies.
+/// A part of a message that is sent zero-copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Lent {
     pub lane: Lane,
@@ -26,7 +26,7 @@ pub struct Lent {
     pub mem: UserMem<'static>,
 }
 
-/// What was lent is given back: so many bytes from its front the receiver has.
+/// A zero-copy send that is returned: `taken` bytes from its front have reached the receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Returned {
     pub lane: Lane,
@@ -37,17 +37,17 @@ pub struct Returned {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     Idle,
-    /// It was called, and has not said that it hears.
+    /// It was called, and the peer has not confirmed that it reads it.
     Calling,
     Open,
-    /// It broke or stands still: how far the peer came decides what goes by link.
+    /// It broke or stalled: the peer's count decides which bytes go by link.
     Closing,
 }
 
 struct Extent {
     lent: Lent,
     front: [u8; FRONT],
-    /// Where its front begins.
+    /// Position of its front.
     start: u64,
 }
 
@@ -66,18 +66,18 @@ impl Extent {
     }
 }
 
-/// See the module.
+/// The state of the sending end.
 pub struct Outbound {
     phase: Phase,
-    /// Of this connection, or the last one.
+    /// Number of this connection, or of the last one.
     number: u32,
     extents: VecDeque<Extent>,
     until: u64,
     written: u64,
-    /// The peer has, or will read, all before this.
+    /// The peer has, or will read, all before this position.
     heard: u64,
     owed: Option<Word>,
-    /// What was written and heard when the peer was asked.
+    /// The values of `written` and `heard` when the peer was asked.
     asked: Option<(u64, u64)>,
     still_ns: u64,
     failures: u32,
@@ -105,7 +105,7 @@ impl Outbound {
         self.phase == Phase::Open
     }
 
-    /// There is to be a connection.
+    /// Returns whether a connection is open or being opened.
     pub fn has_line(&self) -> bool {
         matches!(self.phase, Phase::Calling | Phase::Open)
     }
@@ -114,7 +114,7 @@ impl Outbound {
         self.phase == Phase::Idle && now_ns >= self.not_before_ns
     }
 
-    /// A connection is called; its number.
+    /// Begins to call a connection. Returns its number.
     pub fn call(&mut self) -> u32 {
         debug_assert!(self.phase == Phase::Idle && self.extents.is_empty());
         self.number += 1;
@@ -123,23 +123,23 @@ impl Outbound {
         self.number
     }
 
-    /// Nothing is lent, and nothing is to be said.
+    /// Returns whether no memory is borrowed and no message is due.
     pub fn is_quiet(&self) -> bool {
         self.extents.is_empty() && self.owed.is_none() && self.phase != Phase::Closing
     }
 
-    /// There are bytes to write.
+    /// Returns whether there are bytes to write.
     pub fn wants_room(&self) -> bool {
         self.phase == Phase::Open && self.written < self.until
     }
 
-    /// When `look` has something to do.
+    /// Returns when `look` has something to do.
     pub fn deadline_ns(&self) -> Option<u64> {
         let waits = self.phase == Phase::Open && !self.extents.is_empty() && self.asked.is_none();
         waits.then_some(self.still_ns)
     }
 
-    /// Takes what is to go behind all that was lent before. `behind`: messages of link that must come first.
+    /// Appends a zero-copy send. `behind`: the messages of link that must be delivered before it.
     pub fn lend(&mut self, lent: Lent, header: Header, behind: Option<Seq>, seal: (&Key, Ends), now_ns: u64) {
         debug_assert!(self.is_open() && !lent.mem.is_empty());
         let (len, start) = (lent.mem.len() as u64, self.until);
@@ -152,7 +152,7 @@ impl Outbound {
         self.extents.push_back(extent);
     }
 
-    /// The next bytes to write: of our memory, and of the program's behind them.
+    /// Returns the next bytes to write: of a front, and of the program's memory behind it.
     pub fn next(&self) -> Option<(&[u8], UserMem<'static>)> {
         if !self.wants_room() {
             return None;
@@ -173,7 +173,7 @@ impl Outbound {
         self.still_ns = now_ns + STILL_NS;
     }
 
-    /// Time has passed.
+    /// Asks the peer how far it is, if nothing has moved for too long.
     pub fn look(&mut self, now_ns: u64) {
         if self.deadline_ns().is_some_and(|at_ns| now_ns >= at_ns) {
             self.asked = Some((self.written, self.heard));
@@ -181,7 +181,7 @@ impl Outbound {
         }
     }
 
-    /// The peer has, or will read, `count` bytes of connection `number`.
+    /// Records that the peer has, or will read, `count` bytes of connection `number`.
     pub fn at(&mut self, number: u32, count: u64, now_ns: u64, give: &mut dyn FnMut(Returned)) {
         let is_possible = self.has_line() && number == self.number && count >= self.heard && count <= self.written;
         if !is_possible {
@@ -199,7 +199,7 @@ impl Outbound {
         }
     }
 
-    /// The connection has broken.
+    /// Records that the connection has broken.
     pub fn broke(&mut self, now_ns: u64) {
         match self.phase {
             Phase::Open if !self.extents.is_empty() => self.give_up(),
@@ -214,7 +214,7 @@ impl Outbound {
         self.asked = None;
     }
 
-    /// The peer reads no more of connection `number`, of which it got `count` bytes.
+    /// Records that the peer reads no more of connection `number`, of which it got `count` bytes.
     pub fn closed(&mut self, number: u32, count: u64, now_ns: u64, give: &mut dyn FnMut(Returned)) {
         if self.phase == Phase::Idle || number != self.number || count < self.heard || count > self.written {
             return;
@@ -229,7 +229,7 @@ impl Outbound {
         self.failures = (self.failures + 1).min(PAUSE_DOUBLINGS);
     }
 
-    /// What the peer is to be told; said by `said`.
+    /// Returns the message that is due to the peer, until `said` reports that it was sent.
     pub fn owed(&self) -> Option<Word> {
         self.owed
     }

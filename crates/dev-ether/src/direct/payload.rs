@@ -1,15 +1,15 @@
-//! Bytes of a message that wait in a connection, as they are delivered: the kernel copies them to where they belong.
+//! The payload of a message part that waits in a connection: the kernel copies it to its destination.
 //!
-//! As many as it says are there (`Stream::available`). Before it: `direct`; after it: `device::Payload`.
+//! It must never take more bytes than have arrived (`Stream::available`). Used by `direct`; uses `device::Payload`.
 
 use hawser_base::{SharedMem, UserMem};
 use hawser_device::Payload;
 use hawser_os::tcp::Stream;
 
-/// What is taken at once to memory of our own, in bytes.
+/// Maximum bytes taken at once into memory of our own.
 const PIECE: usize = 64 << 10;
 
-/// See the module.
+/// The payload, as a delivery sees it.
 pub struct Arriving<'a> {
     stream: &'a Stream,
     left: usize,
@@ -21,13 +21,13 @@ impl<'a> Arriving<'a> {
         Arriving { stream, left: len, scratch }
     }
 
-    /// Takes what nobody wanted. False: the kernel did not keep its promise.
+    /// Discards the bytes that the delivery did not take. False: the kernel did not keep its promise.
     pub fn drop_rest(mut self) -> bool {
         while self.left > 0 && self.next(PIECE).is_some() {}
         self.left == 0
     }
 
-    /// Lays all of it into `memory`.
+    /// Copies all of it into `memory`.
     pub fn keep(&mut self, mut memory: Vec<u8>) -> Vec<u8> {
         memory.resize(self.left, 0);
         self.read(&mut memory);
@@ -63,7 +63,7 @@ impl Payload for Arriving<'_> {
                     self.left -= got;
                     got
                 }
-                // Memory that the kernel may not write: the program's own access shows where.
+                // The kernel may not write this memory: copy by the program's own access, whose fault shows the place.
                 _ => match self.next(rest.len()) {
                     Some(piece) => {
                         piece.read_user(rest.slice(0, piece.len()));

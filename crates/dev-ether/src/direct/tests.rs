@@ -1,6 +1,6 @@
-//! Both ends of a direct connection over a seeded TCP that stands still, breaks anywhere and changes bits of fronts,
-//! and a link that keeps its order and takes its time: every byte of every message comes once, to its place, and all
-//! that was lent comes back (P36, P37).
+//! Tests both ends of a direct connection over a seeded TCP that stalls, breaks anywhere and changes bits of fronts,
+//! and a link that keeps its order and delays messages: every byte of every message arrives exactly once, at its place,
+//! and all borrowed memory is returned (P36, P37).
 
 use super::inbound::Inbound;
 use super::outbound::{Lent, Outbound, Returned};
@@ -17,12 +17,12 @@ const SEEDS: u64 = 3_000;
 const MESSAGES: usize = 12;
 const LONGEST: u64 = 3_000;
 
-/// A TCP connection: what is on its way, and what lies at the receiver.
+/// A TCP connection: the bytes in flight, and those that lie at the receiver.
 struct Tcp {
     number: u32,
     under_way: VecDeque<u8>,
     came: VecDeque<u8>,
-    /// Nothing of what is on its way comes any more; each end finds out by itself.
+    /// Whether the bytes in flight are lost; each end finds out by itself.
     broken: bool,
     still: bool,
     caller_has_ended: bool,
@@ -30,10 +30,10 @@ struct Tcp {
     greeted: bool,
 }
 
-/// What link carries to the receiver, in order.
+/// A message that link carries to the receiver, in order.
 enum There {
     Word(Word),
-    /// The front of a message that is to be known before its bytes.
+    /// The front of a message that the receiver must know before its bytes.
     Answer {
         ticket: usize,
     },
@@ -51,23 +51,23 @@ struct World {
     out: Outbound,
     inward: Inbound,
     lines: Vec<Tcp>,
-    /// Those that either end uses.
+    /// The connections that the sender and the receiver use.
     calling: Option<usize>,
     hearing: Option<usize>,
     there: VecDeque<There>,
     back: VecDeque<Reply>,
-    /// Messages of link that were sent to the receiver, and that came to it.
+    /// Messages of link that were sent to the receiver, and that were delivered to it.
     sent: u32,
     delivered: u32,
     memory: Vec<Vec<u8>>,
     known: Vec<bool>,
-    /// Of each message how often each byte came, and whether its sender has it back.
+    /// For each message, how often each byte has arrived, and whether the sender has it back.
     came: Vec<Vec<u8>>,
     complete: Vec<bool>,
-    /// A bit of the front that is being read was changed on its way.
+    /// Whether a bit of the front that is being read was changed in flight.
     spoiled: bool,
-    /// What happened: parts that went by both ways, connections that were given up while something was lent, and
-    /// changed fronts.
+    /// Events, counted: messages that went partly by each route, connections that were given up while memory was
+    /// borrowed, and changed fronts.
     mixed: u64,
     given_up: u64,
     changed: u64,
@@ -108,7 +108,7 @@ impl World {
         self.there.push_back(what);
     }
 
-    /// Sends message `ticket`, in one of the two ways.
+    /// Sends message `ticket`, by one of the two routes.
     fn send(&mut self, ticket: usize) {
         let ordered = self.dice.one_in(2);
         if ordered {
@@ -134,14 +134,14 @@ impl World {
             return self.returned(Returned { lane: Lane(0), ticket: ticket as u32, taken: 0 });
         }
         let header = Header { kind: 1, aux: 0, a: ticket as u32, b: 0 };
-        // What is lent lives for ever.
+        // Borrowed memory is never freed here.
         let mem = UserMem::of_slice(self.memory[ticket].clone().leak());
         let lent = Lent { lane: Lane(0), ticket: ticket as u32, mem };
         let behind = ordered.then_some(Seq(self.sent));
         self.out.lend(lent, header, behind, (&self.key, ENDS), self.now_ns);
     }
 
-    /// The rest goes by link.
+    /// Sends the rest of a message by link.
     fn returned(&mut self, Returned { ticket, taken, .. }: Returned) {
         let ticket = ticket as usize;
         assert!(!std::mem::replace(&mut self.complete[ticket], true), "{ticket} came back twice");
@@ -161,7 +161,7 @@ impl World {
         }
     }
 
-    /// What the sender's turn does.
+    /// Performs one step of the sender.
     fn work(&mut self) {
         let most = 1 + self.dice.below(2_000) as usize;
         if let Some(at) = self.calling {
@@ -183,7 +183,7 @@ impl World {
         if !self.out.has_line()
             && let Some(at) = self.calling.take()
         {
-            // As a connection does that is closed at once.
+            // Act as a connection does that is closed at once.
             (self.lines[at].caller_has_ended, self.lines[at].broken) = (true, true);
         }
         if let Some(word) = self.out.owed() {
@@ -192,7 +192,7 @@ impl World {
         }
     }
 
-    /// Bytes, greetings and words come as far as they like.
+    /// Moves a random number of bytes, greetings and messages forward.
     fn pass(&mut self) {
         let most = self.dice.below(2_500) as usize;
         for line in self.lines.iter_mut().filter(|line| !line.broken && !line.still) {
@@ -235,7 +235,7 @@ impl World {
         }
     }
 
-    /// What the receiver's turn does.
+    /// Performs one step of the receiver.
     fn read(&mut self, faults: bool) {
         let Some(at) = self.hearing else {
             if self.inward.is_asked() {
@@ -346,12 +346,12 @@ fn every_byte_comes_once_whatever_becomes_of_the_connection() {
         }
         (mixed, given_up, changed) = (mixed + world.mixed, given_up + world.given_up, changed + world.changed);
     }
-    // Else it would show nothing.
+    // Check that the faults occurred; otherwise the test shows nothing.
     let seen = [lent / 10, mixed, given_up, changed];
     assert!(seen.iter().all(|&times| times > SEEDS / 10), "{seen:?}");
 }
 
-/// An open connection, of which the sender was told.
+/// Returns an open connection that the receiver has confirmed.
 fn opened() -> (Outbound, Inbound, Key) {
     let (mut out, mut inward) = (Outbound::new(), Inbound::new());
     assert!(inward.greet(out.call()));
@@ -361,7 +361,7 @@ fn opened() -> (Outbound, Inbound, Key) {
     (out, inward, Key::new([1; 16]))
 }
 
-/// P37: a peer that says more than was sent, or less than before, is not believed.
+/// P37: a peer's count of more than was sent, or of less than before, is ignored.
 #[test]
 fn what_cannot_be_is_not_believed() {
     let (mut out, _, key) = opened();
@@ -394,7 +394,7 @@ fn a_forged_front_ends_it_where_it_began() {
     assert_eq!(inward.owed(), Some(Reply::Closed { number: 1, count: 0 }));
 }
 
-/// P36: a connection that was closed unseen, or an earlier one, is not taken when it comes after all.
+/// P36: a connection that was closed before it arrived, or an earlier one, is not taken when it arrives late.
 #[test]
 fn a_late_caller_is_not_heard() {
     let mut inward = Inbound::new();

@@ -1,41 +1,41 @@
-//! What stands in a direct connection, and in the words about it that go by link (P36, P37).
+//! The format of a direct connection, and of the control messages about it that go by link (P36, P37).
 //!
-//! Before it: `outbound`, `inbound`; after it: `link::frame::Key`.
+//! Used by `outbound` and `inbound`; uses `link::frame::Key`.
 
 use hawser_base::Lane;
 use hawser_device::Header;
 use hawser_link::Seq;
 use hawser_link::frame::{Ends, Key};
 
-/// Bytes of a front, which stands before each part of a message.
+/// Bytes of a front, which precedes each part of a message.
 pub const FRONT: usize = 40;
 
-/// The channel of link by which ranks speak of direct connections: no lane has this number.
+/// The channel of link for control messages about direct connections: no lane has this number.
 pub const CHANNEL: u8 = 255;
 
-/// What `kind` says there.
+/// Values of `kind` on that channel.
 const ASK: u8 = 1;
 const CLOSE: u8 = 2;
 const AT: u8 = 3;
 const CLOSED: u8 = 4;
 
-/// What the sending end tells its peer.
+/// A control message of the sending end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Word {
-    /// How far are you?
+    /// Asks how many bytes the peer has read.
     Ask { number: u32 },
-    /// Read what has come, and no more.
+    /// Asks the peer to read the bytes that have arrived, and no more.
     Close { number: u32 },
 }
 
-/// What the receiving end tells its peer.
+/// A control message of the receiving end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reply {
     At { number: u32, count: u64 },
     Closed { number: u32, count: u64 },
 }
 
-/// What a front says.
+/// The contents of a front.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Front {
     pub lane: u8,
@@ -44,7 +44,7 @@ pub struct Front {
     pub len: u64,
 }
 
-/// The tag of a front: of connection `number`, at byte `start` of it.
+/// Returns the tag of a front at byte `start` of connection `number`.
 fn tag(front: &[u8], (number, start): (u32, u64), (key, ends): (&Key, Ends)) -> [u8; 8] {
     let mut words = [0; FRONT + 4];
     words[..FRONT - 8].copy_from_slice(&front[..FRONT - 8]);
@@ -74,7 +74,7 @@ pub fn front_of(
     front
 }
 
-/// None: it is not the peer's, or not at this place.
+/// Reads a front. None: it is not the peer's, or not for this position.
 pub fn read_front(front: &[u8; FRONT], place: (u32, u64), seal: (&Key, Ends)) -> Option<Front> {
     let word = |at: usize| u32::from_le_bytes([front[at], front[at + 1], front[at + 2], front[at + 3]]);
     let len = u64::from(word(16)) | u64::from(word(20)) << 32;
@@ -86,7 +86,7 @@ pub fn read_front(front: &[u8; FRONT], place: (u32, u64), seal: (&Key, Ends)) ->
     Some(Front { lane: front[1], header, behind: (front[24] == 1).then_some(Seq(word(12))), len })
 }
 
-/// A word as a packet of link's: its header, and the count behind it.
+/// Makes a control message into a packet of link's: its header, and the count behind it.
 pub fn packet_of_word(word: Word) -> (Header, [u8; 8]) {
     let (kind, a) = match word {
         Word::Ask { number } => (ASK, number),
@@ -103,14 +103,14 @@ pub fn packet_of_reply(reply: Reply) -> (Header, [u8; 8]) {
     (Header { kind, aux: 0, a, b: 0 }, count.to_le_bytes())
 }
 
-/// What such a packet says.
+/// The contents of such a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Said {
     Word(Word),
     Reply(Reply),
 }
 
-/// None: it is none.
+/// Reads such a packet. None if it is not one.
 pub fn read_packet(header: &Header, count: u64) -> Option<Said> {
     let number = header.a;
     Some(match header.kind {

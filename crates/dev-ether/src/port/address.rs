@@ -1,4 +1,4 @@
-//! Where a port is reached, and its form in a rank's card: at most 20 bytes.
+//! The address of a port, and its form in a rank's card: at most 20 bytes.
 
 use hawser_os::interfaces::Network;
 use std::fmt;
@@ -6,25 +6,26 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Address {
-    /// A NIC, and which of its host's ranks.
+    /// The MAC address of a NIC, and the selector of the rank on its host.
     Ether { mac: [u8; 6], selector: u16 },
-    /// A UDP port. Of IPv6 addresses that hold on one link alone (fe80::/10) the scope is the sender's business.
+    /// The address of a UDP port. For IPv6 addresses that are valid on one link alone (fe80::/10) the sender adds the
+    /// scope.
     Udp(SocketAddr),
-    /// A TCP port, likewise.
+    /// The address of a TCP port, likewise.
     Tcp(SocketAddr),
-    /// A UDP port for single frames, whose datagrams go past the kernel's UDP, likewise.
+    /// The address of a UDP port for single frames, whose datagrams bypass the kernel's UDP, likewise.
     PacketUdp(SocketAddr),
 }
 
-/// Bytes in a card do not make an address.
+/// An error: bytes in a card are no address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MalformedAddress;
 
-/// First byte of each form.
+/// The first byte of each form.
 const ETHER: u8 = 1;
 const UDP_V4: u8 = 4;
 const UDP_V6: u8 = 6;
-/// Added to those of UDP.
+/// Offsets that are added to the values of UDP.
 const TCP: u8 = 16;
 const PACKET: u8 = 32;
 const TCP_V4: u8 = UDP_V4 + TCP;
@@ -64,7 +65,7 @@ impl Address {
         }
     }
 
-    /// Reads an address from the front of `bytes`, and says how long it was.
+    /// Reads an address from the front of `bytes`. Returns it with its length.
     pub fn decode(bytes: &[u8]) -> Result<(Address, usize), MalformedAddress> {
         fn split<const N: usize>(bytes: &[u8]) -> Result<([u8; N], u16, usize), MalformedAddress> {
             let (body, rest) = bytes[1..].split_first_chunk::<N>().ok_or(MalformedAddress)?;
@@ -85,7 +86,7 @@ impl Address {
         }
     }
 
-    /// Of which kind of port, as in HAWSER_PORT.
+    /// Returns the kind of port, as in HAWSER_PORT.
     pub fn kind(&self) -> &'static str {
         match self {
             Address::Ether { .. } => "packet",
@@ -95,7 +96,8 @@ impl Address {
         }
     }
 
-    /// Why the other one cannot be reached from this one, whatever lies between. None: only a probe can say that it is.
+    /// Returns why the other address cannot be reached from this one, whatever network lies between. None: only a probe
+    /// can show that it is reached.
     pub fn obstacle(&self, other: &Address) -> Option<&'static str> {
         match (self, other) {
             (Address::Ether { .. }, Address::Ether { .. }) => None,
@@ -105,14 +107,14 @@ impl Address {
                 if a.is_ipv4() != b.is_ipv4() {
                     return Some("IPv4 and IPv6 do not meet");
                 }
-                // Whoever has but an address of its link has no way back to one of a network.
+                // A host that has only a link-local address has no route back to an address of a network.
                 (of_one_link(a) != of_one_link(b)).then_some("an address of one link and one of a network do not meet")
             }
             _ => Some("ports of different kinds do not meet"),
         }
     }
 
-    /// The address of IP, of UDP or TCP.
+    /// Returns the IP address of UDP or TCP.
     pub fn ip(&self) -> Option<IpAddr> {
         match self {
             Address::Ether { .. } => None,
@@ -121,12 +123,12 @@ impl Address {
     }
 }
 
-/// fe80::/10.
+/// Returns whether the address is in fe80::/10.
 fn of_one_link(address: &SocketAddr) -> bool {
     matches!(address, SocketAddr::V6(v6) if v6.ip().is_unicast_link_local())
 }
 
-/// A peer's socket address with the scope that it has on this host's interface.
+/// Returns a peer's socket address with the scope of this host's interface.
 pub(super) fn on_interface(address: SocketAddr, scope: u32) -> SocketAddr {
     match address {
         SocketAddr::V6(v6) if v6.ip().is_unicast_link_local() => {
@@ -136,7 +138,7 @@ pub(super) fn on_interface(address: SocketAddr, scope: u32) -> SocketAddr {
     }
 }
 
-/// Where a socket is bound that has this host's address `local`.
+/// Returns the address to bind a socket to, for this host's address `local`.
 pub(super) fn socket_address(local: &Network, port: u16) -> SocketAddr {
     match local.ip {
         IpAddr::V4(ip) => (ip, port).into(),

@@ -1,25 +1,27 @@
-//! A port that takes its frames from the NIC's queues before the kernel's own stack sees them, and beside it the port of a packet socket that
-//! is the same on the wire and in cards: what `xdp` and `xdp-udp` have in common.
+//! A port that takes its frames from the NIC's queues before the kernel's own stack sees them, together with the port
+//! of a packet socket that is the same on the wire and in cards: the common part of `xdp` and `xdp-udp`.
 //!
-//! The program on the NIC redirects what is for this port alone (`queues`). All else passes to the kernel, and so to the port beside: what
-//! comes by queues without a socket of ours. It does not know what stands in front of a frame. Before it: `xdp`, `xdp_udp`, which do.
+//! It knows nothing of the headers in front of a frame. The program on the NIC redirects only frames for this port
+//! (`queues`). All others pass to the kernel, and so to the packet port: frames that arrive by queues without a socket
+//! of ours. Used by `xdp` and `xdp_udp`, which know the headers.
 
 use super::queues::Seat;
 use super::{Address, FramePort, Missed, Refused};
 use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
 
-/// How much less often a port beside that costs a system call is asked than where it is all that there is: next to nothing comes to it.
+/// Factor by which the packet port beside the queues is polled less often than alone, if a poll costs a system call:
+/// almost nothing arrives by it.
 const SELDOM: u32 = 8;
 
-/// What stands in front of a frame on the wire.
+/// The headers in front of a frame on the wire.
 pub trait Framing: Send {
-    /// The port beside.
+    /// The packet port beside the queues.
     type Packet: FramePort;
 
     const NAME: &'static str;
 
-    /// As `FramePort::send` and `send_run`, by the queues.
+    /// Sends as `FramePort::send` and `send_run` do, by the queues.
     fn send(&mut self, seat: &mut Seat, packet: &mut Self::Packet, to: &Address, frame: &[u8]) -> Result<(), Refused>;
 
     fn send_run(
@@ -31,20 +33,20 @@ pub trait Framing: Send {
     ) -> Result<usize, Refused>;
 }
 
-/// See the module.
+/// The port, as the module describes it.
 pub struct ByQueues<F: Framing> {
     seat: Seat,
     packet: F::Packet,
     framing: F,
-    /// Where a frame begins in what comes by the queues.
+    /// Offset of a frame in the data that arrive by the queues.
     begin: usize,
     room: usize,
-    /// Looks at what has come, so far.
+    /// Number of polls so far.
     looks: u32,
 }
 
 impl<F: Framing> ByQueues<F> {
-    /// In this seat, for frames behind `begin` bytes.
+    /// Makes a port with this seat, for frames behind `begin` bytes of headers.
     pub fn over(seat: Seat, packet: F::Packet, framing: F, begin: usize) -> ByQueues<F> {
         let room = seat.room(packet.frame_max());
         ByQueues { seat, packet, framing, begin, room, looks: 0 }
@@ -86,7 +88,8 @@ impl<F: Framing> FramePort for ByQueues<F> {
         let begin = self.begin;
         let count = self.seat.receive(|frame| take(frame.get(begin..).unwrap_or_default()));
         self.looks = self.looks.wrapping_add(1);
-        // Other ports wait for looks at the queues, so this one is never passed over; what is beside it is, where it is dear to ask.
+        // Other ports wait for polls of the queues, so this one is always polled; the packet port is skipped where a
+        // poll is expensive.
         let turns = self.packet.turns();
         let is_due = turns == 1 || self.looks.is_multiple_of(turns * SELDOM);
         if is_due { count + self.packet.receive(take) } else { count }

@@ -1,7 +1,9 @@
-//! Frames as datagrams whose headers of IP and UDP we write ourselves: what the ports `packet-udp` and `xdp-udp` have in common (P38).
+//! Frames as datagrams whose IP and UDP headers we write ourselves: the common part of the ports `packet-udp` and
+//! `xdp-udp` (P38).
 //!
-//! A UDP socket keeps the port for us. By it goes what is for a neighbour whom the kernel has to find first (`neighbours`); the host's own
-//! packet filter, NAT and IPsec do not see the rest. It takes nothing that comes. Before it: `packet_udp`, `xdp_udp`; after it: `headers`.
+//! It receives nothing. A UDP socket reserves the port number. It also sends frames for a neighbour whose address the
+//! kernel must resolve first (`neighbours`); the host's own packet filter, NAT and IPsec do not see the other frames.
+//! Used by `packet_udp` and `xdp_udp`; uses `headers`.
 
 use super::address::{on_interface, socket_address};
 use super::headers::{self, Headers};
@@ -14,12 +16,12 @@ use hawser_os::{clock, udp};
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 
-/// By what whole frames of Ethernet leave.
+/// The sender of whole Ethernet frames.
 pub trait Mouth {
-    /// Sends one frame, of a header and what is behind it.
+    /// Sends one frame, made of a header and the bytes behind it.
     fn send(&mut self, head: &[u8], frame: &[u8]) -> Result<(), Refused>;
 
-    /// Sends at most RUN_MAX such frames. How many went; refused only if none did.
+    /// Sends at most RUN_MAX such frames. Returns how many were sent; refused only if none was.
     fn send_run<'a>(&mut self, frames: impl Iterator<Item = [&'a [u8]; 2]>) -> Result<usize, Refused>;
 }
 
@@ -33,12 +35,12 @@ pub struct Datagrams {
 }
 
 impl Datagrams {
-    /// At one address of an interface, as the `nth` of its host.
+    /// Opens it at one address of an interface, as the `nth` of its host.
     pub fn open(interface: &Interface, local: &Network, range: PortRange, nth: usize) -> io::Result<Datagrams> {
         let mac = packet::mac(interface)?;
         let socket = range.bind(nth, |port| udp::Socket::bind(&socket_address(local, port)))?;
         let address = socket.local()?;
-        // As for `udp`.
+        // An error is ignored, as for `udp`.
         let _ = socket.keep_to(&interface.name);
         Ok(Datagrams {
             socket,
@@ -63,7 +65,7 @@ impl Datagrams {
         }
     }
 
-    /// How a frame to `to` goes now.
+    /// Returns how a frame to `to` is sent now.
     #[inline]
     fn way(&self, mouth: Option<&impl Mouth>, to: &SocketAddr, now_ns: u64) -> Way {
         match mouth {
@@ -72,7 +74,7 @@ impl Datagrams {
         }
     }
 
-    /// Sends one frame: without a mouth the kernel's own way.
+    /// Sends one frame; without a mouth, by the kernel's UDP.
     #[inline]
     pub fn send(&mut self, mouth: Option<&mut impl Mouth>, to: &Address, frame: &[u8]) -> Result<(), Refused> {
         let to = self.check(to, frame.len())?;
@@ -115,7 +117,7 @@ impl Datagrams {
         Ok(sent)
     }
 
-    /// Sends some frames to a neighbour. How many went.
+    /// Sends some frames to a neighbour. Returns how many were sent.
     fn send_run_to(
         &self,
         mouth: &mut impl Mouth,
@@ -130,7 +132,7 @@ impl Datagrams {
         mouth.send_run(all.iter().zip(run).map(|(headers, frame)| [&headers[..begin], &frame[..]]))
     }
 
-    /// Sends a frame the kernel's own way, and asks it for the neighbour if that is due.
+    /// Sends a frame by the kernel's UDP, and looks the neighbour up if that is due.
     fn send_by_kernel(&mut self, to: &SocketAddr, frame: &[u8], way: Way, now_ns: u64) -> Result<(), Refused> {
         let sent = self.socket.send(to, frame);
         if let Way::Kernel { ask: true } = way {
@@ -139,7 +141,8 @@ impl Datagrams {
         sent.map_err(|error| Refused::of(&error))
     }
 
-    /// What is refused may be so because the interface went down, and then much may be new when it is back.
+    /// Forgets the neighbour after a refusal: the interface may have gone down, and much may have changed when it is
+    /// back.
     fn doubt(&mut self, to: &SocketAddr, refused: &Refused) {
         if let Refused::Unreachable(_) = refused {
             self.neighbours.forget(to.ip());

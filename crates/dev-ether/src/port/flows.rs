@@ -1,8 +1,8 @@
-//! Further flows of a port of UDP (P39): sockets that only send, each from a source port of its own, for networks that give each
-//! flow a share.
+//! Further flows of a UDP port (P39): send-only sockets, each with its own source port, for networks that limit the
+//! rate of each flow.
 //!
-//! One is opened when something is to go by it first, and closed with its port; nothing is ever read from it, and nobody looks at it. Where
-//! none can be had, what was to go by it goes by the port's own. Before it: `udp`.
+//! A socket is opened when a frame is first sent by its flow, and closed with its port; nothing is ever read from it,
+//! and nobody polls it. If none can be opened, its frames go by the port's own socket. Used by `udp`.
 
 use hawser_os::held::Held;
 use hawser_os::udp::Socket;
@@ -10,37 +10,37 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-/// Flows to one peer, the port's own among them: as many of 5 Gbit/s (what Amazon EC2 gives one between instances that share no placement
-/// group) as make up the 19 Gbit/s that a rank sends by one where nothing holds it (64 KiB in 27 us:
-/// docs/adr/0030-no-guess-where-fragments-belong.md).
+/// Maximum flows (UDP source ports) per peer port, the port's own among them. Flows of 5 Gbit/s (the limit of Amazon
+/// EC2 between instances that share no placement group) must add up to the 19 Gbit/s that a rank sends by one flow
+/// where nothing limits it (64 KiB in 27 us: docs/adr/0030-no-guess-where-fragments-belong.md).
 pub const FLOWS: u8 = 4;
 
-/// A socket, and the file that it was when it was opened.
+/// A socket, and the identity of its file when it was opened.
 struct Flow {
     socket: Socket,
     held: Held,
 }
 
-/// See the module.
+/// The further flows of a port.
 pub struct Flows {
     interface: String,
-    /// The port's address, at any port.
+    /// The port's IP address, with port 0.
     local: SocketAddr,
-    /// What is asked of the kernel for sending, in bytes.
+    /// Requested size of the kernel's send buffer, in bytes.
     buffer: usize,
-    /// Those that were called for, from the second flow on; or none could be had.
+    /// The sockets that were requested, from the second flow on; None if one could not be opened.
     sockets: Vec<Option<Flow>>,
 }
 
 impl Flows {
-    /// Of a port at this address of an interface.
+    /// Makes the flows of a port at this address of an interface.
     pub fn new(interface: &str, address: &SocketAddr, buffer: usize) -> Flows {
         let mut local = *address;
         local.set_port(0);
         Flows { interface: interface.into(), local, buffer, sockets: Vec::new() }
     }
 
-    /// The socket of flow `flow`, if it has one of its own.
+    /// Returns the socket of flow `flow`, if it has one of its own.
     pub fn socket(&mut self, flow: u8) -> Option<&Socket> {
         let at = usize::from(flow.checked_sub(1).filter(|_| flow < FLOWS)?);
         while self.sockets.len() <= at {
@@ -49,19 +49,19 @@ impl Flows {
         self.sockets[at].as_ref().map(|flow| &flow.socket)
     }
 
-    /// How many are open.
+    /// Returns the number of open sockets.
     pub fn count(&self) -> usize {
         self.sockets.iter().flatten().count()
     }
 
-    /// Whether all are still ours, and the program has closed none.
+    /// Returns whether all are still ours: the program has closed none.
     pub fn are_ours(&self) -> bool {
         self.sockets.iter().flatten().all(|flow| flow.held.is_there())
     }
 
     fn open(&self) -> io::Result<Flow> {
         let socket = Socket::bind(&self.local)?;
-        // As for the port's own.
+        // An error is ignored, as for the port's own socket.
         let _ = socket.keep_to(&self.interface);
         socket.close_ears()?;
         socket.set_buffers(self.buffer)?;
@@ -96,18 +96,18 @@ mod tests {
         assert_eq!((from.len(), flows.count()), (usize::from(FLOWS) - 1, usize::from(FLOWS) - 1));
         assert!(!from.contains(&peer.local_addr().unwrap().port()));
         assert!(flows.are_ours());
-        // As if the program had closed a descriptor: its number is nobody's, or another file's.
+        // Act as if the program had closed a descriptor: its number is unused, or names another file.
         let other = flows.open().unwrap();
         flows.sockets[1].as_mut().unwrap().socket = other.socket;
         assert!(!flows.are_ours());
-        // What a peer may name and this rank has not, and the first one.
+        // Numbers that a peer may name and this rank does not have, and the first flow.
         assert!([0, FLOWS, 255].into_iter().all(|flow| flows.socket(flow).is_none()));
     }
 
     /// P39
     #[test]
     fn one_that_cannot_be_had_is_none_and_is_not_tried_again() {
-        // Of TEST-NET-1 (RFC 5737), which no interface has.
+        // An address of TEST-NET-1 (RFC 5737), which no interface has.
         let mut flows = Flows::new("lo", &"192.0.2.1:7".parse().unwrap(), 1 << 16);
         assert!((1..FLOWS).all(|flow| flows.socket(flow).is_none()));
         flows.local = ANY.parse().unwrap();

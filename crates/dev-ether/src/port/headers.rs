@@ -1,35 +1,36 @@
-//! The headers of Ethernet, IP and UDP in front of a frame that goes past the kernel's own UDP, and which of what comes is for us (P38).
+//! The headers of Ethernet, IP and UDP in front of a frame that bypasses the kernel's UDP, and the filter for frames
+//! that are addressed to us (P38).
 //!
-//! No options, no extensions, not to be cut on its way: IPv4 or IPv6 as a UDP socket of the kernel's would send it. Before it: ports
-//! over rings; after it: nothing.
+//! Packets have no options and no extensions and must not be fragmented: IPv4 or IPv6 as a UDP socket of the kernel
+//! sends it. Used by ports over rings.
 
 use hawser_os::bpf::Field;
 use hawser_os::ebpf::Pattern;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Bytes of Ethernet's header, IPv4's, IPv6's and UDP's.
+/// Bytes of the headers of Ethernet, IPv4, IPv6 and UDP.
 const ETHERNET: usize = 14;
 const V4: usize = 20;
 const V6: usize = 40;
 const UDP: usize = 8;
 
-/// The longest of all together.
+/// The longest sequence of all headers.
 pub const LONGEST: usize = ETHERNET + V6 + UDP;
 
 /// IEEE 802 numbers, as in linux/if_ether.h; RFC 790.
 const TYPE_V4: u16 = 0x0800;
 const TYPE_V6: u16 = 0x86DD;
 const PROTOCOL_UDP: u8 = 17;
-/// Version 4 and a header of five words; version 6.
+/// First byte of a packet: version 4 with a header of five words; version 6.
 const VERSION_V4: u8 = 0x45;
 const VERSION_V6: u8 = 0x60;
-/// RFC 791: not to be cut; and the bits of a packet that was: more follow, and how far from the beginning it is.
+/// RFC 791: do not fragment; and the bits that mark a fragment: more fragments, and the fragment offset.
 const WHOLE: u16 = 0x4000;
 const CUT: u16 = 0x3FFF;
-/// RFC 1700: hops that a packet may take.
+/// RFC 1700: the hop limit of a packet.
 const HOPS: u8 = 64;
 
-/// Of one port: where its frames come from.
+/// The source addresses of one port.
 pub struct Headers {
     mac: [u8; 6],
     local: SocketAddr,
@@ -40,18 +41,18 @@ impl Headers {
         Headers { mac, local }
     }
 
-    /// Bytes in front of a frame.
+    /// Returns the bytes of all headers in front of a frame.
     pub fn bytes(&self) -> usize {
         ETHERNET + Headers::in_packet(self.local.ip())
     }
 
-    /// Those of them that the MTU counts.
+    /// Returns the bytes of the headers that count toward the MTU.
     pub fn in_packet(local: IpAddr) -> usize {
         UDP + if local.is_ipv4() { V4 } else { V6 }
     }
 
-    /// Writes what stands in front of `frame`, to this port of a host reached by this neighbour; both addresses are of one family.
-    /// How many bytes that is.
+    /// Writes the headers of `frame`, to this port of a host that is reached by this neighbour; both addresses are of
+    /// one family. Returns their length.
     pub fn write(&self, into: &mut [u8; LONGEST], neighbour: &[u8; 6], to: &SocketAddr, frame: &[u8]) -> usize {
         let len = (UDP + frame.len()) as u16;
         let mut udp = [0; UDP];
@@ -64,14 +65,14 @@ impl Headers {
         match (self.local.ip(), to.ip()) {
             (IpAddr::V4(from), IpAddr::V4(to)) => {
                 into[ETHERNET..ETHERNET + V4].copy_from_slice(&v4(from, to, len));
-                // Without a checksum, which only IPv4 permits: link has a better one, and nobody else would look at this one.
+                // No checksum, which only IPv4 permits: link has a better one, and nobody else would check this one.
                 into[ETHERNET + V4..][..UDP].copy_from_slice(&udp);
             }
             (IpAddr::V6(from), IpAddr::V6(to)) => {
                 into[ETHERNET..ETHERNET + V6].copy_from_slice(&v6(from, to, len));
                 let pseudo = [&from.octets()[..], &to.octets(), &[0, 0], &len.to_be_bytes(), &[0, 0, 0, PROTOCOL_UDP]];
                 let sum = pseudo.iter().chain(&[&udp[..], frame]).map(|bytes| sum(bytes)).sum();
-                // RFC 768: 0 would say that there is none.
+                // RFC 768: 0 would mean that there is no checksum.
                 let checksum = Some(folded(sum)).filter(|&checksum| checksum != 0).unwrap_or(u16::MAX);
                 udp[6..].copy_from_slice(&checksum.to_be_bytes());
                 into[ETHERNET + V6..][..UDP].copy_from_slice(&udp);
@@ -81,12 +82,13 @@ impl Headers {
         self.bytes()
     }
 
-    /// What Ethernet calls them.
+    /// Returns the EtherType of its packets.
     pub fn ether_type(&self) -> u16 {
         if self.local.is_ipv4() { TYPE_V4 } else { TYPE_V6 }
     }
 
-    /// Frames for this port, and no others, as a program of XDP sees them, which is not told whom they are addressed to.
+    /// Returns the pattern of frames for this port, and no others, as an XDP program sees them, which does not know
+    /// whether they are addressed to this host.
     pub fn pattern(&self) -> Pattern {
         let [a, b, c, d, e, f] = self.mac;
         let mac = vec![
@@ -96,7 +98,8 @@ impl Headers {
         Pattern { least: self.bytes(), fields: [mac, self.fields()].concat() }
     }
 
-    /// What is so of frames for this port that are for this NIC, and of no others; fragments of packets are not for it.
+    /// Returns the fields that frames for this port have, once they are known to be for this NIC, and no other frames;
+    /// fragments do not match.
     pub fn fields(&self) -> Vec<(Field, u32)> {
         let at = |offset: usize| (ETHERNET + offset) as u32;
         let port = |ip: usize| (Field::Half(at(ip + 2)), u32::from(self.local.port()));
@@ -120,7 +123,7 @@ impl Headers {
     }
 }
 
-/// RFC 791. `len`: of all behind it.
+/// Makes a header by RFC 791. `len`: bytes of everything behind it.
 fn v4(from: Ipv4Addr, to: Ipv4Addr, len: u16) -> [u8; V4] {
     let mut header = [0; V4];
     header[0] = VERSION_V4;
@@ -135,7 +138,7 @@ fn v4(from: Ipv4Addr, to: Ipv4Addr, len: u16) -> [u8; V4] {
     header
 }
 
-/// RFC 8200.
+/// Makes a header by RFC 8200.
 fn v6(from: Ipv6Addr, to: Ipv6Addr, len: u16) -> [u8; V6] {
     let mut header = [0; V6];
     header[0] = VERSION_V6;
@@ -147,8 +150,8 @@ fn v6(from: Ipv6Addr, to: Ipv6Addr, len: u16) -> [u8; V6] {
     header
 }
 
-/// RFC 1071: the sum of 16-bit words, big-endian, the last byte of an odd number as the upper half of one; in words of 32 bits, which
-/// fold to the same.
+/// RFC 1071: returns the sum of 16-bit words, big-endian, the last byte of an odd number as the upper half of one;
+/// added in words of 32 bits, which fold to the same.
 fn sum(bytes: &[u8]) -> u64 {
     let words = bytes.chunks_exact(4);
     let rest = words.remainder();
@@ -158,7 +161,7 @@ fn sum(bytes: &[u8]) -> u64 {
     words.map(word).sum::<u64>() + u64::from(u32::from_be_bytes(last))
 }
 
-/// The checksum that such a sum makes.
+/// Returns the checksum of such a sum.
 fn folded(mut sum: u64) -> u16 {
     while sum > u64::from(u16::MAX) {
         sum = (sum & 0xFFFF) + (sum >> 16);
@@ -178,7 +181,7 @@ mod tests {
         into[..len].to_vec()
     }
 
-    /// RFC 1071, 3; and a header of IPv4 with its checksum as it stands in textbooks.
+    /// Examples: RFC 1071, section 3; and a header of IPv4 with its checksum from textbooks.
     #[test]
     fn checksums_are_those_of_known_texts() {
         assert_eq!(folded(sum(&[0x00, 0x01, 0xF2, 0x03, 0xF4, 0xF5, 0xF6, 0xF7])), !0xDDF2);
@@ -196,7 +199,7 @@ mod tests {
         assert_eq!(bytes, [&ethernet[..], &ip, &[2, 1, 1, 2, 0, 95, 0, 0]].concat());
     }
 
-    /// P38: whoever adds all up with the checksum gets all ones.
+    /// P38: the sum of all words and the checksum is all ones.
     #[test]
     fn the_checksum_over_ipv6_holds_for_frames_of_every_length() {
         for len in 0..300 {

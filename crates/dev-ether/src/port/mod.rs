@@ -1,8 +1,8 @@
-//! Frame ports: whole frames between this rank and others over one rail, in six ways, one file each.
+//! Frame ports: they carry whole frames between this rank and others over one rail, by six methods, one file each.
 //!
-//! A port may lose frames, double and reorder them (`link` mends that), and hands over whatever comes: rubbish and forgeries
-//! too, which `link` tells by their tags. It must never wait, and never end for what others send. A rank has one port for each
-//! rail and way; by that of UDP frames may leave in several flows (`flows`).
+//! A port must never wait, and never end because of received data. It may lose, duplicate and reorder frames (`link`
+//! repairs that), and hands over every received frame: rubbish and forgeries too, which `link` recognizes by their
+//! tags. A rank has one port for each rail and method; the UDP port may send in several flows (`flows`).
 
 mod address;
 mod by_queues;
@@ -35,113 +35,117 @@ pub use xdp_udp::XdpUdpPort;
 use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
 
-/// A frame port: carries whole frames between this rank and others over one rail. It may lose, double and reorder
+/// A frame port: carries whole frames between this rank and others over one rail. It may lose, duplicate and reorder
 /// them, never split or change them knowingly.
 pub trait FramePort: Send {
-    /// As in HAWSER_PORT: "xdp", "packet", "xdp-udp", "packet-udp", "udp" or "stream".
+    /// Returns the method's name, as in HAWSER_PORT: "xdp", "packet", "xdp-udp", "packet-udp", "udp" or "stream".
     fn name(&self) -> &'static str;
 
-    /// How it works on this rail, for people, where that depends.
+    /// Returns a text on how it works on this rail, if that varies.
     fn manner(&self) -> Option<String> {
         None
     }
 
-    /// Longest frame, header of `link` included, in bytes.
+    /// Returns the longest frame, header of `link` included, in bytes.
     fn frame_max(&self) -> usize;
 
-    /// Bytes of frames of full length that are really kept for us before some are dropped.
+    /// Returns how many bytes of full-length frames are really kept for us before some are dropped.
     fn room(&self) -> usize;
 
-    /// Where others reach it: goes into the rank's card.
+    /// Returns the address at which others reach it, for the rank's card.
     fn address(&self) -> Address;
 
-    /// Says whose the addresses are that frames are sent to from now on: a connection of TCP begins with it (P32).
+    /// Sets the peer port to which the addresses of the following sends belong: a connection of TCP begins with it
+    /// (P32).
     fn turn_to(&mut self, _peer: PortOf) {}
 
     /// Sends one frame at once.
     fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused>;
 
-    /// Sends frames of one length (the last may be shorter), at least one, to one peer, with as few system calls as can
-    /// be. How many went; refused only if none did.
+    /// Sends frames of one length (the last may be shorter), at least one, to one peer, with as few system calls as
+    /// possible. Returns how many were sent; refused only if none was.
     fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused>;
 
-    /// `send_run` by flow `flow` of those to this peer (P39): by one that it does not have, as by the first.
+    /// Sends as `send_run` does, by flow `flow` of those to this peer (P39); by a flow that it does not have, as by the
+    /// first.
     fn send_by(&mut self, _flow: u8, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
         self.send_run(to, frames)
     }
 
-    /// By how many frames have left until now, or might have.
+    /// Returns by how many flows frames have been sent until now, or might have been.
     fn flows(&self) -> usize {
         1
     }
 
-    /// Hands over each frame that has come, a bounded number of them, and sends on what it holds back. How many. Costs next
-    /// to nothing when nothing has come: a load (packet; by XDP one for each queue, and a lock) or one system call.
+    /// Hands over each received frame, a bounded number of them, and sends on the frames that it holds back. Returns
+    /// how many were received. An empty poll costs almost nothing: a load (packet; with XDP one for each queue, and a
+    /// lock) or one system call.
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize;
 
-    /// How often it is asked while it has nothing: at one turn of so many (a power of two, TURNS_MAX at most),
-    /// beside cheaper ports.
+    /// Returns the polls of cheaper ports per poll of this one while it has nothing (a power of two, TURNS_MAX at
+    /// most).
     fn turns(&self) -> u32 {
         1
     }
 
-    /// For what only TCP can (`direct`).
+    /// Returns the TCP port, for operations that only TCP has (`direct`).
     fn as_stream(&mut self) -> Option<&mut StreamPort> {
         None
     }
 
-    /// What to sleep on: one of them is readable when `receive` has something to do. (One set of several would be told of each frame
-    /// twice.)
+    /// Calls `each` with the descriptors to sleep on: one of them is readable when `receive` has something to do. (One
+    /// epoll set over several descriptors would be woken twice for each frame.)
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>));
 
-    /// When `receive` has something to do, if nothing comes before.
+    /// Returns when `receive` has something to do, if nothing arrives earlier.
     fn deadline_ns(&self) -> Option<u64> {
         None
     }
 
-    /// To be called now and then while a peer does not answer: ends connections that would send again too late what was
-    /// lost while a cable was out. What is sent next opens new ones.
+    /// Ends connections that would retransmit too late what was lost while a cable was unplugged; the next send opens
+    /// new ones. Call it now and then while a peer does not answer.
     fn renew(&mut self) {}
 
-    /// Whether it is bound to its interface, and of no use once that is gone, though another one may take its name and
-    /// address.
+    /// Returns whether it is bound to its interface, and of no use once that is gone, even if another one takes its
+    /// name and address.
     fn is_bound(&self) -> bool {
         true
     }
 
-    /// Whether the descriptors that it has opened since it was made, for connections and further flows, are still ours.
+    /// Returns whether the descriptors that it has opened since it was made, for connections and further flows, are
+    /// still ours.
     fn keeps_all(&self) -> bool {
         true
     }
 
-    /// All descriptors that the port has had from the start, for who looks whether they are still ours.
+    /// Calls `each` with all descriptors that the port has had from the start, to check whether they are still ours.
     fn held(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
         self.descriptors(each);
     }
 
-    /// What came and was never handed over, so far. A system call: to be asked now and then.
+    /// Returns the counts of what came and was never handed over. It costs a system call: call it now and then.
     fn missed(&mut self) -> Missed;
 
-    /// To be called before a sleep: takes away an error that waits on the descriptor (the interface went down), which would
-    /// end this sleep and every later one at once.
+    /// Takes an error that is pending on the descriptor (the interface went down), which would end this sleep and every
+    /// later one at once. Call it before a sleep.
     fn take_error(&mut self);
 }
 
-/// What came to a port and was never handed over.
+/// Counts of what came to a port and was never handed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Missed {
-    /// Frames that the kernel dropped: there was no room for them, or a checksum was wrong.
+    /// Frames that the kernel dropped: there was no space for them, or a checksum was wrong.
     pub frames: u64,
-    /// Connections that began with no greeting of this job's, or with one that had come before, or not in time.
+    /// Connections that began without a greeting of this job, with one that had come before, or not in time.
     pub connections: u64,
-    /// Connections of peers in which something stood where a frame's length belongs that is none.
+    /// Connections of peers in which a frame's length was invalid.
     pub changed: u64,
-    /// How often callers had to wait, since the process had no descriptors left.
+    /// Times that callers had to wait, because the process had no descriptors left.
     pub put_off: u64,
 }
 
 impl Missed {
-    /// Together with another one.
+    /// Returns the sum of both.
     pub fn and(self, other: Missed) -> Missed {
         Missed {
             frames: self.frames + other.frames,
@@ -152,8 +156,8 @@ impl Missed {
     }
 }
 
-/// Where asking is a system call (0.4 us) and not a load, and nothing has come for a while.
+/// Turns of a port whose poll is a system call (0.4 us) and not a load, once nothing has come for a while.
 const SYSTEM_CALL_TURNS: u32 = 8;
 
-/// A port has no more turns than this (`FramePort::turns`): a TCP port that nobody uses.
+/// Maximum turns of a port (`FramePort::turns`): those of a TCP port that is not used.
 pub const TURNS_MAX: u32 = 256;

@@ -1,16 +1,16 @@
-//! To which Ethernet address frames for a peer go: what the kernel said last, of peers that were sent to.
+//! The Ethernet addresses of next hops: the kernel's latest answers, for peers that were sent to.
 //!
-//! Whoever has waited for a while, or was never said, lets one frame go the kernel's own way and asks then: so the kernel resolves
-//! the neighbour, goes on looking whether it is there, and finds another one where a gateway's place was taken (P38).
-//! Before it: ports over rings; after it: `hawser_os::next_hop`.
+//! If an answer is old or missing, one frame goes by the kernel's UDP and the kernel is queried afterwards: so the
+//! kernel resolves the neighbour, keeps checking that it is there, and finds another one where a gateway was replaced
+//! (P38). Used by ports over rings; uses `hawser_os::next_hop`.
 
 use hawser_os::next_hop::NextHops;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// For how long what was said holds.
+/// Time for which an answer is valid.
 const HOLDS_NS: u64 = 1_000_000_000;
-/// Between two questions for a neighbour that is not known: it answers a request within a round trip.
+/// Time between two queries for an unknown neighbour: it answers a request within a round trip.
 const AGAIN_NS: u64 = 1_000_000;
 
 struct Neighbour {
@@ -18,27 +18,27 @@ struct Neighbour {
     until_ns: u64,
 }
 
-/// See the module.
+/// The known neighbours of one address.
 pub struct Neighbours {
     from: IpAddr,
     interface: u32,
-    /// Made when it is needed.
+    /// The netlink socket, made when it is needed.
     asker: Option<NextHops>,
     known: HashMap<IpAddr, Neighbour>,
 }
 
-/// Where the next frame goes.
+/// The next hop of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
     To([u8; 6]),
-    /// The kernel's own way, and afterwards it is to be asked.
+    /// The kernel's UDP; if `ask`, the kernel must be queried afterwards.
     Kernel {
         ask: bool,
     },
 }
 
 impl Neighbours {
-    /// From this address by this interface.
+    /// Makes it for frames from this address by this interface.
     pub fn new(from: IpAddr, interface: u32) -> Neighbours {
         Neighbours { from, interface, asker: None, known: HashMap::new() }
     }
@@ -54,7 +54,7 @@ impl Neighbours {
         }
     }
 
-    /// A frame went the kernel's own way: who has it next?
+    /// Queries the kernel, after a frame went by its UDP.
     #[cold]
     pub fn ask(&mut self, to: IpAddr, now_ns: u64) {
         if self.asker.is_none() {
@@ -65,7 +65,7 @@ impl Neighbours {
         self.known.insert(to, Neighbour { mac, until_ns });
     }
 
-    /// What was said of it does not hold any more.
+    /// Forgets the kernel's answer for an address.
     #[cold]
     pub fn forget(&mut self, to: IpAddr) {
         self.known.remove(&to);
@@ -89,7 +89,7 @@ mod tests {
             (all.way(near, 5 + HOLDS_NS), all.way(far, 5)),
             (Way::Kernel { ask: true }, Way::Kernel { ask: true })
         );
-        // This host itself is nobody's neighbour.
+        // This host itself has no neighbour entry.
         all.ask(localhost, 5);
         assert_eq!(
             (all.way(localhost, 6), all.way(localhost, 5 + AGAIN_NS)),

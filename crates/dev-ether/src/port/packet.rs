@@ -1,11 +1,12 @@
-//! The port `packet`: frames of Ethernet itself, of our EtherType alone, beside all else that the NIC does (AF_PACKET).
+//! The port `packet`: raw Ethernet frames, of our EtherType alone, beside all other traffic of the NIC (AF_PACKET).
 //!
-//! Between Ethernet's header and the frame stand the job's number and the selector of the receiving rank on its NIC, six bytes, big-endian as
-//! BPF reads them: by these the kernel drops what is not for this rank, before it copies it. Both are no secret;
-//! who sent a frame only `link` can tell.
+//! Between Ethernet's header and the frame stand the job's number and the selector of the receiving rank on its NIC,
+//! six bytes, big-endian as BPF reads them: by these the kernel drops frames for others before it copies them. Both are
+//! no secret; only `link` can authenticate a frame's sender.
 //!
-//! Each socket of an interface looks at each frame (one filter a rank). Where one process, the host's agent, makes the
-//! sockets of all ranks of a job (`Member`) they are a fanout group: the selector is the place in it, and each frame is looked at by one.
+//! Each socket of an interface sees each frame (one filter per rank). If one process, the host's agent, makes the
+//! sockets of all ranks of a job (`Member`), they are a fanout group: the selector is the place in it, and each frame
+//! is seen by one socket.
 
 use super::refused::FOREIGN_KIND;
 use super::{Address, FramePort, Missed, Refused};
@@ -19,7 +20,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// IEEE 802 "local experimental EtherType 1".
 pub(super) const ETHER_TYPE: u16 = 0x88B5;
 
-/// Where things lie in front of a frame (P30).
+/// Offsets of the fields in front of a frame (P30).
 pub(super) const SOURCE: usize = 6;
 pub(super) const TYPE: usize = 12;
 pub(super) const JOB: usize = 14;
@@ -28,19 +29,20 @@ pub(super) const HEAD: usize = 20;
 /// Bytes of Ethernet's own header, which the MTU does not count and a fanout program does not see.
 const ETHER_HEAD: usize = 14;
 
-/// A ring's memory: 164 frames of 1500 bytes or 28 of 9000, 64 MiB for 64 ranks on 4 NICs.
+/// Memory of a ring: 164 frames of 1500 bytes or 28 of 9000, 64 MiB for 64 ranks on 4 NICs.
 const RING_BYTES: usize = 256 << 10;
-/// The kernel allocates a ring in blocks that must be contiguous; those of 64 KiB are easily had.
+/// Bytes of a block: the kernel allocates a ring in contiguous blocks, and those of 64 KiB are easily available.
 const BLOCK_BYTES: usize = 64 << 10;
-/// Slots that one `receive` empties at most.
+/// Maximum slots that one `receive` empties.
 pub(super) const RECEIVE_MAX: usize = 64;
 
 /// A socket for the rank `selector` of job `job` on an interface, made by one process for another, which gets the
-/// descriptor. As long as their maker keeps the sockets of a group, the places in it do not move.
+/// descriptor. As long as the maker keeps the sockets of a group, the places in it do not move.
 pub struct Member(Socket);
 
 impl Member {
-    /// A group of `count` sockets, for selectors 0 to `count` - 1: at most 256 (PACKET_FANOUT_MAX_DEFAULT). The interface must be up.
+    /// Makes a group of `count` sockets, for selectors 0 to `count` - 1: at most 256 (PACKET_FANOUT_MAX_DEFAULT). The
+    /// interface must be up.
     pub fn group(interface: &Interface, job: u32, count: u16) -> io::Result<Vec<Member>> {
         let mut group = None;
         let member = |selector| {
@@ -76,19 +78,19 @@ pub struct PacketPort {
     selector: u16,
     frame_max: usize,
     room: usize,
-    /// Frames that no slot was free for or long enough.
+    /// Frames for which no slot was free or long enough.
     dropped: u64,
-    /// The header of the frame that is sent, and room for the frame behind it.
+    /// The header of the frame that is sent, and space for the frame behind it.
     out: Vec<u8>,
 }
 
 impl PacketPort {
-    /// A port with a socket of its own.
+    /// Opens a port with a socket of its own.
     pub fn open(interface: &Interface, job: u32, selector: u16) -> io::Result<PacketPort> {
         PacketPort::over(Member(bound(interface, job, selector)?), interface, job, selector)
     }
 
-    /// A port over a socket that was made for the same interface, job and selector.
+    /// Opens a port over a socket that was made for the same interface, job and selector.
     pub fn over(member: Member, interface: &Interface, job: u32, selector: u16) -> io::Result<PacketPort> {
         let shape = shape(interface.mtu);
         let ring = Ring::map(member.0, shape)?;
@@ -100,7 +102,7 @@ impl PacketPort {
         Ok(PacketPort { ring, mac, selector, frame_max, room: shape.slots as usize * frame_max, dropped: 0, out })
     }
 
-    /// Addresses the header; refuses what cannot be sent.
+    /// Writes the destination into the header. Refuses a frame that cannot be sent.
     fn address_to(&mut self, to: &Address, size: usize) -> Result<(), Refused> {
         let Address::Ether { mac, selector } = to else { return Err(FOREIGN_KIND) };
         if size > self.frame_max {
@@ -183,7 +185,7 @@ impl FramePort for PacketPort {
     }
 }
 
-/// A socket to which frames for this selector of this job come that are addressed to this interface.
+/// Makes a socket that receives the frames for this selector of this job that are addressed to this interface.
 fn bound(interface: &Interface, job: u32, selector: u16) -> io::Result<Socket> {
     mac(interface)?;
     let socket = Socket::deaf()?;
@@ -208,7 +210,7 @@ fn frame_max(mtu: usize) -> usize {
     mtu.saturating_sub(HEAD - ETHER_HEAD)
 }
 
-/// A ring for frames of this MTU.
+/// Returns the shape of a ring for frames of this MTU.
 pub(super) fn shape(mtu: usize) -> Shape {
     let slot_bytes = (SLOT_HEAD + mtu).next_multiple_of(16);
     let block_bytes = slot_bytes.next_power_of_two().max(BLOCK_BYTES);

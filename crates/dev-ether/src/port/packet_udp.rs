@@ -1,8 +1,8 @@
-//! The port `packet-udp`: frames as UDP datagrams whose headers we write ourselves, by a packet socket and a ring, for networks that
-//! drop other EtherTypes than those of IP (most clouds) and for those beyond a router (P38).
+//! The port `packet-udp`: frames as UDP datagrams whose headers we write ourselves, by a packet socket and a ring, for
+//! networks that drop other EtherTypes than those of IP (most clouds) and for peers beyond a router (P38).
 //!
-//! Until a datagram has come to the UDP socket that keeps the port (`datagrams`), it is all that there is: a port that nobody calls has no
-//! ring. Then the ring is opened, and the socket takes nothing any more.
+//! The port uses only the UDP socket that reserves its number (`datagrams`) until a datagram has come to it: a port
+//! that no peer uses has no ring. Then the ring is opened, and the UDP socket receives nothing any more.
 
 use super::datagrams::{Datagrams, Mouth};
 use super::headers;
@@ -17,19 +17,20 @@ use hawser_os::packet_ring::Ring;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// linux/if_ether.h, ETH_P_ALL: what comes is seen in front of the kernel's IP, which looks at it in vain.
+/// linux/if_ether.h, ETH_P_ALL: frames are seen before the kernel's IP, which processes them needlessly.
 const ALL_TYPES: u16 = 0x0003;
-/// While nobody has called it is asked at one turn of so many: HELLO does not mind.
+/// Turns of a port that no peer has used: HELLO can wait.
 const UNCALLED_TURNS: u32 = 64;
-/// What a socket that stands in for the ring is to keep, in rings: the kernel counts twice a frame's bytes.
+/// Requested buffer of a socket that replaces the ring, in multiples of a ring: the kernel counts a frame's bytes
+/// twice.
 const SOCKET_ROOMS: usize = 4;
 
-/// By what frames come.
+/// The source of received frames.
 enum Ears {
-    /// Nobody has called. The socket becomes the ring's.
+    /// No peer has used the port. This socket becomes the ring's.
     Waiting(raw::Socket),
     Ring(Ring),
-    /// There was no memory for a ring: by the UDP socket.
+    /// The UDP socket, because there was no memory for a ring.
     Udp,
 }
 
@@ -39,13 +40,13 @@ pub struct PacketUdpPort {
     epoll: Epoll,
     shape: Shape,
     room: usize,
-    /// Frames that no slot was free for or long enough.
+    /// Frames for which no slot was free or long enough.
     dropped: u64,
-    /// Room for one frame and its headers that is sent, or for one that comes by the UDP socket.
+    /// Buffer for one frame with its headers to send, or for one that arrives by the UDP socket.
     buffer: Vec<u8>,
 }
 
-/// The ring's socket, and room for one frame.
+/// The ring's socket, and a buffer for one frame.
 struct RingMouth<'a>(&'a raw::Socket, &'a mut [u8]);
 
 impl Mouth for RingMouth<'_> {
@@ -63,7 +64,7 @@ impl Mouth for RingMouth<'_> {
 }
 
 impl PacketUdpPort {
-    /// A port at one address of an interface, as the `nth` of its host.
+    /// Opens a port at one address of an interface, as the `nth` of its host.
     pub fn open(interface: &Interface, local: &Network, range: PortRange, nth: usize) -> io::Result<PacketUdpPort> {
         let waiting = raw::Socket::deaf()?;
         let datagrams = Datagrams::open(interface, local, range, nth)?;
@@ -82,7 +83,7 @@ impl PacketUdpPort {
         })
     }
 
-    /// Who has no ring has no neighbours.
+    /// Returns the mouth. A port without a ring has none, and uses no neighbours.
     #[inline]
     fn mouth<'a>(ears: &'a Ears, buffer: &'a mut [u8]) -> Option<RingMouth<'a>> {
         match ears {
@@ -91,7 +92,7 @@ impl PacketUdpPort {
         }
     }
 
-    /// Somebody has called.
+    /// Opens the ring, because a peer has used the port.
     #[cold]
     fn open_ring(&mut self) {
         let Ears::Waiting(socket) = std::mem::replace(&mut self.ears, Ears::Udp) else { return };
@@ -113,7 +114,7 @@ impl PacketUdpPort {
         Ok(ring)
     }
 
-    /// What has come to the UDP socket.
+    /// Receives the datagrams of the UDP socket.
     fn receive_datagrams(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
         let mut count = 0;
         while count < RECEIVE_MAX
@@ -158,7 +159,7 @@ impl FramePort for PacketUdpPort {
             let count = self.receive_datagrams(take);
             if count > 0 {
                 self.open_ring();
-                // What came before the ring was there; what came twice link knows.
+                // These arrived before the ring was there; link recognizes duplicates.
                 return count + self.receive_datagrams(take);
             }
             return 0;

@@ -1,9 +1,10 @@
-//! The queues of one NIC that a rank has for itself (AF_XDP), and the program that redirects to them what is for its ports.
+//! The queues of one NIC that a rank owns (AF_XDP), and the program that redirects the frames for its ports to them.
 //!
-//! The NIC has one such program, and each queue one socket: the ports of a rank share them, each in a seat that says which frames it takes.
-//! They lie in a queue in the order in which they came; a seat takes those in front that are its own, and leaves what is another's to be
-//! taken next: so all ports that share queues must be looked at in turns. What no seat takes passes to the kernel, and so does what comes by
-//! queues without a socket of ours. With the last seat, also by kill -9, the program is gone. Before it: `by_queues`.
+//! The NIC has one such program, and each queue one socket: the ports of a rank share them, each with a seat that
+//! defines its frames. Frames lie in a queue in the order of their arrival; a seat takes those in front that are its
+//! own, and leaves those of another to be taken next: so all ports that share queues must be polled in turns. Frames of
+//! no seat pass to the kernel, and so do those that arrive by queues without a socket of ours. With the last seat, also
+//! after kill -9, the program is removed. Used by `by_queues`.
 
 use super::Refused;
 use super::datagrams::Mouth;
@@ -20,55 +21,58 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Chunks for what has come and was not taken, and for what is sent: as many frames of 1500 bytes as a run of `packet`, twice. All seats share
-/// them, and each counts on all, for a peer is reached by one way; should many be reached by several at once, what is dropped is counted and
-/// comes again. Twice as many would take a message of one byte 0.3 us longer, since the kernel uses them in turns
+/// Chunks for received frames that were not taken, and for frames to send: as many frames of 1500 bytes as a run of
+/// `packet`, twice. All seats share them, and each counts on all, because a peer is reached by one port; should many be
+/// reached by several at once, the drops are counted and the frames retransmitted. Twice as many chunks would make a
+/// message of one byte 0.3 us slower, because the kernel uses them in turns
 /// (docs/measurements/2026-11-23-ip-only-networks.md).
 const CHUNKS: u32 = 128;
-/// Further ones for a NIC that fills them itself: as many frames as its own queue usually holds.
+/// Further chunks for a NIC that fills them itself: as many frames as its own queue usually holds.
 const SPARE: u32 = 1024;
-/// Queues of which frames are copied that are taken at most. Of those that the NIC itself would fill only the first is taken: all else that
-/// comes by such a queue, TCP too, has to be copied out of our chunks.
+/// Maximum queues whose frames are copied. Only the first is used of those that the NIC itself would fill: all other
+/// traffic of such a queue, TCP too, has to be copied out of our chunks.
 const QUEUES: u32 = 8;
-/// A chunk: two to a page where a frame fits into one, else a page. (Longer chunks want huge pages, which few systems have set aside.)
+/// Bytes of a chunk: two to a page if a frame fits into one, otherwise a page. (Longer chunks need huge pages, which
+/// few systems have reserved.)
 const CHUNK: u32 = 2048;
 const LONG_CHUNK: u32 = 4096;
-/// Chunks that one `receive` empties at most of each queue.
+/// Maximum chunks that one `receive` empties of each queue.
 const RECEIVE_MAX: usize = 64;
-/// Within this a queue is free whose socket was closed: the kernel leaves that to a worker of its own (xp_put_pool).
+/// Time within which a queue is free after its socket was closed: the kernel leaves that to a worker of its own
+/// (xp_put_pool).
 const FREED_WITHIN: Duration = Duration::from_millis(200);
 const AGAIN_AFTER: Duration = Duration::from_millis(1);
-/// Ethernet's header, which the MTU does not count, and where its type stands.
+/// Bytes of Ethernet's header, which the MTU does not count, and the offset of its type.
 const ETHER_HEAD: usize = 14;
 const TYPE: usize = 12;
 
-/// See the module. Clones are the same ones.
+/// The queues, as the module describes them. Clones share them.
 #[derive(Clone)]
 pub struct Queues(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
-    /// The first seat has left something to others, who need not look otherwise. All look in turns, so it orders nothing.
+    /// The first seat has left a frame to others, which poll only then. All seats poll in turns, so it orders nothing.
     left: AtomicBool,
 }
 
 struct State {
-    /// Goes first: no frame is redirected to a socket that is gone.
+    /// Dropped first: no frame is redirected to a socket that is gone.
     link: Link,
     sockets: Sockets,
-    /// From 0 on; the first one sends.
+    /// The sockets of the queues from 0 on; the first one sends.
     queues: Vec<Socket>,
-    /// The EtherType of each seat, and which frames it takes.
+    /// The EtherType of each seat, and the pattern of its frames.
     seats: Vec<(u16, Pattern)>,
-    /// Chunks that the longest frame takes.
+    /// Chunks of the longest frame.
     parts: usize,
-    /// What was put goes out later, or never: the NIC is down.
+    /// The frames that were put will be sent later, or never: the NIC is down.
     stuck: bool,
-    /// Something was put that the NIC had no room for.
+    /// Frames were put for which the NIC had no space.
     waiting: bool,
 }
 
-/// One port's place at a NIC's queues.
+/// The place of one port at a NIC's queues.
 pub struct Seat {
     queues: Queues,
     ether_type: u16,
@@ -76,12 +80,12 @@ pub struct Seat {
 }
 
 impl Queues {
-    /// Whose the NIC is, if a program of XDP is attached to it.
+    /// Returns the id of the XDP program that is attached to the NIC, if any.
     pub fn owner(interface: &Interface) -> io::Result<Option<u32>> {
         xdp::attached(interface.index)
     }
 
-    /// Takes them, and nothing that comes by them.
+    /// Takes the queues, without any seat: nothing is redirected yet.
     pub fn open(interface: &Interface) -> io::Result<Queues> {
         if let Some(id) = Queues::owner(interface)? {
             let text = format!("the NIC has another program of XDP (id {id}; `bpftool prog show id {id}` tells whose)");
@@ -97,7 +101,7 @@ impl Queues {
         Ok(Queues(Arc::new(Shared { state: Mutex::new(state), left: AtomicBool::new(false) })))
     }
 
-    /// A seat for frames of an EtherType that nobody has one for, and among them for those of this pattern.
+    /// Takes a seat for frames of an EtherType that has none yet, and among them for those of this pattern.
     pub fn seat(&self, ether_type: u16, pattern: Pattern) -> io::Result<Seat> {
         let mut state = self.lock();
         if state.has_seat(ether_type) {
@@ -113,7 +117,8 @@ impl Queues {
         Ok(Seat { queues: self.clone(), ether_type, is_first })
     }
 
-    /// Never across a look at anything else: only one port works at a time, and none from inside another.
+    /// Locks the state. Never hold it while anything else is polled: only one port works at a time, and none from
+    /// inside another.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -124,23 +129,25 @@ impl State {
         self.seats.iter().any(|seat| seat.0 == ether_type)
     }
 
-    /// Of several seats one is the first: it has what all of them share, so that this is told and looked at once.
+    /// Returns whether this is the first of several seats: it counts and polls what all of them share, so that this is
+    /// done once.
     fn is_first(&self, ether_type: u16) -> bool {
         self.seats.first().is_some_and(|seat| seat.0 == ether_type)
     }
 
-    /// Has the program redirect what those take who have seats now.
+    /// Makes the program redirect the frames of the present seats.
     fn aim(&self) -> io::Result<()> {
         let patterns: Vec<Pattern> = self.seats.iter().map(|(_, pattern)| pattern.clone()).collect();
         self.link.replace(&Program::load(&redirect_if(&patterns, self.sockets.as_fd()))?)
     }
 
-    /// What was put while the NIC was down would go out later, whatever is said of it now: nothing is put behind it.
+    /// Begins a send. Frames that were put while the NIC was down would be sent later, whatever is reported now:
+    /// nothing is put behind them.
     fn begin(&mut self) -> Result<(), Refused> {
         if self.stuck { self.push() } else { Ok(()) }
     }
 
-    /// Sends what was put.
+    /// Sends the frames that were put.
     fn push(&mut self) -> Result<(), Refused> {
         let pushed = self.queues[0].push();
         self.stuck = pushed.is_err();
@@ -150,12 +157,13 @@ impl State {
 }
 
 impl Seat {
-    /// Bytes of frames of at most `frame_max` bytes that are kept, of this seat's alone.
+    /// Returns the bytes of frames of at most `frame_max` bytes that are kept, if all are this seat's.
     pub fn room(&self, frame_max: usize) -> usize {
         CHUNKS as usize / self.queues.lock().parts * frame_max
     }
 
-    /// Hands over each frame that has come, and sends on what the NIC had no room for. How many.
+    /// Hands over each received frame, and sends on those for which the NIC had no space. Returns how many were
+    /// received.
     #[inline]
     pub fn receive(&mut self, take: impl FnMut(&[u8])) -> usize {
         // partner: `look`
@@ -179,7 +187,7 @@ impl Seat {
         };
         for queue in queues {
             queue.receive_while(RECEIVE_MAX, is_wanted, |frame| {
-                // Of a seat that is gone some may be left.
+                // Frames of a seat that is gone may be left.
                 if ether_type(frame) == ours {
                     take(frame);
                     count += 1;
@@ -192,14 +200,14 @@ impl Seat {
         count
     }
 
-    /// What to sleep on.
+    /// Calls `each` with the descriptors to sleep on.
     pub fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
         let state = self.queues.lock();
         let queues = state.queues.iter().filter(|_| state.is_first(self.ether_type));
         queues.for_each(|queue| each(queue.as_fd()));
     }
 
-    /// Frames that there was no room for.
+    /// Returns the number of frames for which there was no space.
     pub fn missed(&self) -> u64 {
         let state = self.queues.lock();
         state.queues.iter().filter(|_| state.is_first(self.ether_type)).map(Socket::missed).sum()
@@ -209,7 +217,7 @@ impl Seat {
         self.queues.lock().queues.iter().for_each(|queue| _ = queue.take_error());
     }
 
-    /// As `FramePort::manner` has it.
+    /// Returns the text of `FramePort::manner`.
     pub fn manner(&self) -> String {
         let state = self.queues.lock();
         let by = if state.link.is_native() { "the driver, without copies" } else { "the kernel, with copies" };
@@ -223,7 +231,7 @@ impl Mouth for Seat {
         let mut state = self.queues.lock();
         state.begin()?;
         let is_put = state.queues[0].put(head, frame);
-        // That the NIC went down is told by the next frame: this one may still go out.
+        // The next frame reports that the NIC went down: this one may still be sent.
         let _ = state.push();
         if is_put { Ok(()) } else { Err(Refused::Full) }
     }
@@ -247,9 +255,10 @@ impl Drop for Seat {
     fn drop(&mut self) {
         let mut state = self.queues.lock();
         state.seats.retain(|seat| seat.0 != self.ether_type);
-        // Another one may be the first now.
+        // Another seat may be the first now.
         self.queues.0.left.store(true, Relaxed); // partner: `receive`
-        // The last one takes the program with it. What else is redirected is dropped by whoever comes to it.
+        // The last seat removes the program. Other frames that are still redirected are dropped by the seat that finds
+        // them.
         if !state.seats.is_empty() {
             let _ = state.aim();
         }
@@ -260,16 +269,16 @@ fn ether_type(frame: &[u8]) -> u16 {
     frame.get(TYPE..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u16::from_be_bytes(*bytes))
 }
 
-/// The first of the NIC's queues, which it fills itself, and a program that its driver runs.
+/// Opens the first of the NIC's queues, which the NIC fills itself, with a program that its driver runs.
 fn with_zero_copy(interface: &Interface, program: &Program) -> io::Result<(Link, Vec<Socket>)> {
-    // First, since it shows that the driver can: one that cannot is left as it is.
+    // First, because it shows whether the driver can: one that cannot is left as it is.
     let queue = queue(interface, 0, true)?;
     Ok((program.attach(interface.index, true)?, vec![queue]))
 }
 
-/// All of the NIC's queues that there are, and a program that the kernel runs. A driver may run one and have no zero-copy, but nothing is
-/// gained by it that was worth what it costs: of a veth it takes the peer's segmentation offload, and three quarters of TCP's rate
-/// (docs/measurements/2026-11-23-xdp.md).
+/// Opens all of the NIC's queues, with a program that the kernel runs. A driver may run one and have no zero-copy, but
+/// that gained nothing that was worth its cost: on a veth it disables the peer's segmentation offload, and costs three
+/// quarters of TCP's rate (docs/measurements/2026-11-23-xdp.md).
 fn with_copies(interface: &Interface, program: &Program) -> io::Result<(Link, Vec<Socket>)> {
     let link = program.attach(interface.index, false)?;
     let mut queues = vec![queue(interface, 0, false)?];
@@ -292,7 +301,7 @@ fn queue(interface: &Interface, nth: u32, zero_copy: bool) -> io::Result<Socket>
     }
 }
 
-/// Bytes of the longest frame that comes, Ethernet's header included.
+/// Returns the bytes of the longest frame that may arrive, Ethernet's header included.
 fn longest(interface: &Interface) -> usize {
     ETHER_HEAD + interface.mtu
 }
@@ -301,7 +310,8 @@ fn chunk(interface: &Interface) -> u32 {
     if longest(interface) > xsk::one_chunk(CHUNK) { LONG_CHUNK } else { CHUNK }
 }
 
-/// What a program of these patterns does with a frame. Without the privilege it says so, and nothing is tested.
+/// Returns the verdict of a program of these patterns on a frame. Without the privilege it prints that, and nothing is
+/// tested.
 #[cfg(test)]
 pub(super) fn tried(any: &[Pattern]) -> Option<impl Fn(&[u8]) -> u32 + use<>> {
     let made = || {
@@ -317,7 +327,7 @@ pub(super) fn tried(any: &[Pattern]) -> Option<impl Fn(&[u8]) -> u32 + use<>> {
         made => {
             let (program, socket) = made.unwrap();
             Some(move |frame: &[u8]| {
-                // As long as the socket is there.
+                // Keep the socket as long as the program is tried.
                 let _ = &socket;
                 program.try_on(frame).unwrap()
             })

@@ -1,4 +1,4 @@
-//! Which UDP and TCP ports may be used: HAWSER_PORT_RANGE, for firewalls.
+//! The permitted UDP and TCP ports: HAWSER_PORT_RANGE, for firewalls.
 
 use hawser_base::param::{Kind, Param, Read};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_DETAIL};
@@ -23,7 +23,7 @@ pub struct PortRange(Option<(u16, u16)>);
 impl PortRange {
     pub const ANY: PortRange = PortRange(None);
 
-    /// What HAWSER_PORT_RANGE says.
+    /// Parses the value of HAWSER_PORT_RANGE.
     pub fn of_text(text: &str) -> Result<PortRange> {
         PortRange::parse(text).ok_or_else(|| {
             Error::new(
@@ -33,7 +33,7 @@ impl PortRange {
         })
     }
 
-    /// `None` if these are no two ports in order.
+    /// Makes a range. `None` if these are not two ports in order.
     pub fn between(first: u16, last: u16) -> Option<PortRange> {
         (0 < first && first <= last).then_some(PortRange(Some((first, last))))
     }
@@ -47,7 +47,7 @@ impl PortRange {
         PortRange::between(first.trim().parse().ok()?, last.trim().parse().ok()?)
     }
 
-    /// What it has behind its first `count` ports: as many again, so that each rank finds one there.
+    /// Returns the range behind the first `count` ports: it must be as large again, so that each rank finds one there.
     pub(crate) fn behind(self, count: u16) -> io::Result<PortRange> {
         let Some((first, last)) = self.0 else { return Ok(self) };
         let wide = usize::from(last - first) + 1 >= 2 * usize::from(count);
@@ -58,8 +58,8 @@ impl PortRange {
         })
     }
 
-    /// Binds what `bind` makes of a free port. The `nth` socket of a host begins to look at its own place, so that many
-    /// ranks do not try the same ports in turn.
+    /// Calls `bind` with ports of the range until one is free. The `nth` socket of a host begins at its own place, so
+    /// that many ranks do not try the same ports in turn.
     pub(super) fn bind<T>(self, nth: usize, bind: impl Fn(u16) -> io::Result<T>) -> io::Result<T> {
         let Some((first, last)) = self.0 else { return bind(0) };
         let count = usize::from(last - first) + 1;

@@ -1,22 +1,22 @@
-//! Why a port did not send a frame.
+//! The reasons for which a port does not send a frame.
 //!
-//! Before it: the ports, and who sends by them.
+//! Used by the ports, and by their callers.
 
 use std::io;
 
-/// Why a frame was not sent. It left nothing behind.
+/// The reason why a frame was not sent. The frame left nothing behind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refused {
-    /// No room now: it may be tried again later.
+    /// There is no space now: the frame may be sent later.
     Full,
-    /// The rail is down or nobody is there, as far as this host can know; the system's error number.
+    /// The rail is down or no host has the address, as far as this host can know; the system's error number.
     Unreachable(i32),
-    /// Longer than the rail takes now.
+    /// The frame is longer than the rail takes now.
     TooLong,
 }
 
 impl Refused {
-    /// What the system's refusal means. linux/errno-base.h, errno.h: ENOBUFS 105, EMSGSIZE 90.
+    /// Converts the system's error. linux/errno-base.h, errno.h: ENOBUFS 105, EMSGSIZE 90.
     pub(super) fn of(error: &io::Error) -> Refused {
         const ENOBUFS: i32 = 105;
         const EMSGSIZE: i32 = 90;
@@ -29,5 +29,5 @@ impl Refused {
     }
 }
 
-/// For an address that is not of this port's kind: EAFNOSUPPORT.
+/// The refusal of an address that is not of this port's kind: EAFNOSUPPORT.
 pub(super) const FOREIGN_KIND: Refused = Refused::Unreachable(97);

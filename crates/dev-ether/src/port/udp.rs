@@ -1,7 +1,8 @@
-//! The port `udp`: frames as datagrams of an ordinary socket (P31); needs no privilege, and routers pass them on.
+//! The port `udp`: frames as datagrams of an ordinary socket (P31); needs no privilege, and routers forward them.
 //!
-//! Runs of frames leave as one large datagram that the kernel or the NIC cuts (GSO), and come as one where they were joined on the
-//! way (GRO): that is what makes bulk fast. Where a network gives each flow a share only, bulk leaves from several source ports (`flows`).
+//! Runs of frames are sent as one large datagram that the kernel or the NIC cuts (GSO), and received as one where they
+//! were joined on the network (GRO): that is what makes bulk fast. If a network limits the rate of each flow, bulk
+//! leaves from several source ports (`flows`).
 
 use super::address::{on_interface, socket_address};
 use super::flows::Flows;
@@ -13,14 +14,15 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// What is asked of the kernel for each direction; without privilege it gives what net.core.rmem_max and wmem_max allow.
+/// Requested buffer for each direction; without privilege the kernel grants at most net.core.rmem_max and wmem_max.
 const BUFFER_BYTES: usize = 4 << 20;
-/// Headers of IP and UDP.
+/// Bytes of the headers of IP and UDP.
 const HEADERS_V4: usize = 20 + 8;
 const HEADERS_V6: usize = 40 + 8;
-/// Calls that one `receive` makes at most: of joined datagrams, up to 256 KiB.
+/// Maximum calls of one `receive`: with joined datagrams, up to 256 KiB.
 const RECEIVE_MAX: usize = 4;
-/// EIO: the interface cannot check sums, so nothing may be left to be cut later; EINVAL: a segment is longer than the MTU now.
+/// EIO: the interface cannot compute checksums, so no datagram may be cut later; EINVAL: a segment is longer than the
+/// MTU now.
 const EIO: i32 = 5;
 const EINVAL: i32 = 22;
 
@@ -28,7 +30,7 @@ pub struct UdpPort {
     socket: Socket,
     flows: Flows,
     address: SocketAddr,
-    /// Of peers' addresses that hold on one link: the interface.
+    /// The interface, as the scope of peers' link-local addresses.
     scope: u32,
     frame_max: usize,
     room: usize,
@@ -39,13 +41,14 @@ pub struct UdpPort {
 }
 
 impl UdpPort {
-    /// A port at one address of an interface, as the `nth` of its host.
+    /// Opens a port at one address of an interface, as the `nth` of its host.
     pub fn open(interface: &Interface, local: &Network, range: PortRange, nth: usize) -> io::Result<UdpPort> {
         let socket = range.bind(nth, |port| Socket::bind(&socket_address(local, port)))?;
         let address = socket.local()?;
-        // Else the routes choose the interface, and two rails of one network become one. Refused to some: then they do.
+        // Otherwise the routes choose the interface, and two rails of one network become one. Some processes may not
+        // bind: then they do.
         let is_bound = socket.keep_to(&interface.name).is_ok();
-        // Before Linux 5.0 there is nothing to join.
+        // Before Linux 5.0 nothing is joined.
         let _ = socket.join_segments();
         let granted = socket.set_buffers(BUFFER_BYTES)?.receive;
         let headers = if address.is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
@@ -70,7 +73,7 @@ impl UdpPort {
         if size > self.frame_max { Err(Refused::TooLong) } else { Ok(on_interface(to, self.scope)) }
     }
 
-    /// Sends what one call can. How many frames went.
+    /// Sends as much as one call can. Returns how many frames were sent.
     fn send_some(&mut self, flow: u8, to: &SocketAddr, frames: &[IoSlice<'_>]) -> io::Result<usize> {
         let socket = self.flows.socket(flow).unwrap_or(&self.socket);
         if let [frame] = frames {
@@ -88,8 +91,9 @@ impl UdpPort {
     }
 }
 
-/// What the kernel counts for a full frame is at most twice its bytes (its buffers are powers of two and have heads), and
-/// what was read counts until a quarter of the whole was.
+/// Converts the granted buffer into bytes of frames: the kernel counts a full frame with at most twice its bytes (its
+/// buffers are powers of two and have heads), and bytes that were read still count until a quarter of the whole was
+/// read.
 fn room(granted: usize) -> usize {
     granted / 2 * 3 / 4
 }
@@ -147,13 +151,13 @@ impl FramePort for UdpPort {
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
         let mut count = 0;
         for _ in 0..RECEIVE_MAX {
-            // An error is what ICMP said of something sent: to have been told is all that is needed.
+            // An error is an ICMP report on an earlier send: reading it is all that is needed.
             let Ok(Some(received)) = self.socket.receive(&mut self.buffer) else { break };
             for frame in self.buffer[..received.bytes].chunks(received.size.max(1)) {
                 take(frame);
                 count += 1;
             }
-            // What came alone was probably all.
+            // A single datagram was probably the last.
             if received.bytes == received.size {
                 break;
             }

@@ -1,8 +1,9 @@
-//! The port `xdp`: the frames of `packet`, taken from the NIC's queues before the kernel's own stack sees them (AF_XDP).
+//! The port `xdp`: the frames of `packet`, taken from the NIC's queues before the kernel's own stack sees them
+//! (AF_XDP).
 //!
-//! On the wire and in cards nothing is different (P30), so that one of two peers may have `packet`. The `PacketPort` beside it takes what
-//! comes by queues without a socket of ours: nothing is lost wherever the NIC puts frames of an EtherType that it does not know.
-//! Before it: `survey`; after it: `by_queues`.
+//! On the wire and in cards nothing is different (P30), so that one of two peers may have `packet`. The `PacketPort`
+//! beside it receives the frames of queues without a socket of ours: no frame is lost, wherever the NIC puts frames of
+//! an EtherType that it does not know. Used by `survey`; uses `by_queues`.
 
 use super::by_queues::{ByQueues, Framing};
 use super::datagrams::Mouth;
@@ -15,7 +16,7 @@ use hawser_os::ebpf::Pattern;
 use hawser_os::interfaces::Interface;
 use std::io::{self, IoSlice};
 
-/// A header of Ethernet, the job's and the rank's.
+/// The headers in front of a frame: Ethernet's, the job's and the rank's.
 pub struct Raw {
     head: [u8; HEAD],
 }
@@ -23,7 +24,7 @@ pub struct Raw {
 pub type XdpPort = ByQueues<Raw>;
 
 impl XdpPort {
-    /// A port at queues of this interface.
+    /// Opens a port at queues of this interface.
     pub fn open(queues: &Queues, interface: &Interface, job: u32, selector: u16) -> io::Result<XdpPort> {
         let packet = PacketPort::open(interface, job, selector)?;
         let Address::Ether { mac, .. } = packet.address() else { unreachable!("a port of raw Ethernet") };
@@ -34,7 +35,7 @@ impl XdpPort {
 }
 
 impl Raw {
-    /// Addresses the header; refuses what cannot be sent.
+    /// Writes the destination into the header. Refuses a frame that cannot be sent.
     fn address_to(&mut self, packet: &PacketPort, to: &Address, size: usize) -> Result<(), Refused> {
         let Address::Ether { mac, selector } = to else { return Err(FOREIGN_KIND) };
         if size > packet.frame_max() {
@@ -79,7 +80,7 @@ fn head(to: [u8; 6], from: [u8; 6], job: u32, selector: u16) -> [u8; HEAD] {
     head
 }
 
-/// Frames that begin as this, whoever sends them (P30).
+/// Returns the pattern of frames that begin with this header, whoever sends them (P30).
 fn pattern(head: &[u8; HEAD]) -> Pattern {
     let halves = (0..HEAD).step_by(2).filter(|at| !(SOURCE..TYPE).contains(at));
     let half = |at: usize| (Field::Half(at as u32), u16::from_be_bytes([head[at], head[at + 1]]).into());

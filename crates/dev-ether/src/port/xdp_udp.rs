@@ -1,9 +1,10 @@
-//! The port `xdp-udp`: the datagrams of `packet-udp`, taken from the NIC's queues before the kernel's own stack sees them (AF_XDP).
+//! The port `xdp-udp`: the datagrams of `packet-udp`, taken from the NIC's queues before the kernel's own stack sees
+//! them (AF_XDP).
 //!
-//! On the wire and in cards nothing is different (P38), so that one of two peers may have `packet-udp`. A UDP socket keeps the port whose
-//! datagrams are redirected. The `PacketUdpPort` beside it takes what else there is: NICs spread UDP over all their queues, and some may be without
-//! a socket of ours. Checksums are nobody's business here: what one host's UDP sends another over a veth carries an unfinished one.
-//! Before it: `survey`; after it: `by_queues`, `datagrams`.
+//! On the wire and in cards nothing is different (P38), so that one of two peers may have `packet-udp`. A UDP socket
+//! reserves the port whose datagrams are redirected. The `PacketUdpPort` beside it receives the others: NICs spread UDP
+//! over all their queues, and some may be without a socket of ours. Checksums are not checked: a datagram that one
+//! host's UDP sends over a veth has an unfinished one. Used by `survey`; uses `by_queues` and `datagrams`.
 
 use super::by_queues::{ByQueues, Framing};
 use super::packet_udp::PacketUdpPort;
@@ -12,13 +13,13 @@ use super::{Address, PortRange, Refused};
 use hawser_os::interfaces::{Interface, Network};
 use std::io::{self, IoSlice};
 
-/// Headers of IP and UDP, which the port beside writes.
+/// The headers of IP and UDP, which the port beside writes.
 pub struct Datagram;
 
 pub type XdpUdpPort = ByQueues<Datagram>;
 
 impl XdpUdpPort {
-    /// A port at queues of this interface and at one of its addresses, as the `nth` of its host.
+    /// Opens a port at queues of this interface and at one of its addresses, as the `nth` of its host.
     pub fn open(
         queues: &Queues,
         interface: &Interface,
@@ -62,7 +63,7 @@ mod tests {
 
     const MAC: [u8; 6] = [2, 3, 4, 5, 6, 7];
 
-    /// A frame for the port at `local`, as a peer sends it.
+    /// Makes a frame for the port at `local`, as a peer sends it.
     fn frame(local: &str, from: &str) -> Vec<u8> {
         let mut into = [0; headers::LONGEST];
         let peer = Headers::new([2, 9, 9, 9, 9, 9], from.parse().unwrap());
@@ -85,12 +86,12 @@ mod tests {
         let ours = || frame(v4, "10.1.9.9:7");
         assert_eq!((tried(&ours()), tried(&ours()[..42])), (REDIRECT, REDIRECT));
         assert_eq!((tried(&frame(v6, "[fd78::2]:7")), tried(&frame(v6, "[fd78::2]:7")[..62])), (REDIRECT, REDIRECT));
-        // What nobody asks about: whose it is, its hops, its number, that it must not be cut.
+        // Fields that are not checked: the source addresses, hops, identification, the don't-fragment bit.
         for (at, byte) in [(6, 4), (15, 8), (18, 1), (20, 0), (22, 9), (26, 11), (34, 1)] {
             assert_eq!(tried(&changed(ours(), at, byte)), REDIRECT, "byte {at}");
         }
-        // Another NIC, EtherType, header with options, version, fragments (the first one, a later one, the last one), TCP, another address
-        // and another port.
+        // Changed fields: another NIC, EtherType, header with options, version, fragments (the first one, a later one,
+        // the last one), TCP, another address and another port.
         for (at, byte) in [
             (0, 0xff),
             (5, 8),
@@ -112,15 +113,16 @@ mod tests {
         for short in [14, 33, 37, 38, 41] {
             assert_eq!(tried(&ours()[..short]), PASS, "{short} bytes");
         }
-        // In a VLAN, whichever it is.
+        // Frames in a VLAN, of either kind.
         let tagged = |tag: [u8; 4]| [&ours()[..12], &tag, &ours()[12..]].concat();
         assert_eq!((tried(&tagged([0x81, 0, 0, 5])), tried(&tagged([0x88, 0xa8, 0, 5]))), (PASS, PASS));
-        // Over IPv6: TCP, a header of fragments or of options first, another address and port, and too short a frame.
+        // Changed fields over IPv6: TCP, a fragment or options header first, another address and port, and too short a
+        // frame.
         for (at, byte) in [(0, 0xff), (20, 6), (20, 44), (20, 0), (20, 60), (38, 0xfe), (53, 2), (57, 0x40)] {
             assert_eq!(tried(&changed(frame(v6, "[fd78::2]:7"), at, byte)), PASS, "byte {at}");
         }
         assert_eq!(tried(&frame(v6, "[fd78::2]:7")[..61]), PASS);
-        // The one's port at the other's address is nobody's.
+        // The port of one at the address of the other belongs to neither.
         assert_eq!(
             (tried(&frame("10.1.2.3:40001", "10.1.9.9:7")), tried(&frame("[fd77::1]:40000", "[fd78::2]:7"))),
             (PASS, PASS)

@@ -1,14 +1,14 @@
-//! Operations on memory of a peer on another host: messages of link, carried out by the owner's device whenever that is
-//! polled, on whatever lane, without its user.
+//! Operations on memory of a peer on another host: messages of link, which the owner's device executes whenever any of
+//! its lanes is polled, without its user.
 //!
-//! A write goes in pieces of a frame, each of which names its place, so that the owner keeps nothing of one. A read is
-//! asked for in runs, of which two are on their way at most. All is bounded: a rank has so many operations in flight
-//! with a peer, and an owner owes a peer so many answers; a peer that asks for more breaks the rules and gets none. A
-//! key that comes is looked up at every piece and never believed. An operation that fails fails in its last piece: what
-//! is stale stays stale, and that piece reaches farthest.
+//! A received key is looked up at every piece and never trusted. `hear` sends nothing: messages to send wait for
+//! `work`. A write goes in pieces of a frame, each of which carries its destination, so that the owner keeps no state
+//! of it. A read is requested in runs, of which at most two are in flight. Everything is bounded: the operations that a
+//! rank has in flight with a peer, and the replies that an owner owes a peer; a peer that requests more breaks the
+//! rules and gets none. An operation that fails reports that with its last piece: a stale key stays stale, and the last
+//! piece reaches farthest.
 //!
-//! Nothing is sent from `hear`: what is to be sent waits for `work`. Before it: `device`; after it: `wire`,
-//! `device::Registry`, `link::Endpoint`.
+//! Used by `device`; uses `wire`, `device::Registry` and `link::Endpoint`.
 
 mod operations;
 mod wire;
@@ -27,15 +27,15 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use wire::Word;
 
-/// Operations that a rank may have in flight with a peer, flushes included. Not measured: it bounds what an owner keeps
-/// for a peer to some KiB.
+/// Maximum operations that a rank may have in flight with a peer, flushes included. Not measured: it bounds what an
+/// owner keeps for a peer to some KiB.
 const OPERATIONS: usize = 64;
-/// Answers that a rank may owe a peer: two runs of each operation.
+/// Maximum replies that a rank may owe a peer: two runs of each operation.
 const OWED: usize = 2 * OPERATIONS;
-/// Bytes of a read that are asked for at once.
+/// Bytes of a read that are requested at once.
 const ASKED: usize = RUN_BYTES;
-/// The most bytes of a message behind its front, and the longest write that is packed at once: a packet's payload,
-/// which the shortest frames have fragments enough for (`device`).
+/// The most bytes of a message behind its front, and the longest write that is packed at once: a packet's payload, for
+/// which the shortest frames have fragments enough (`device`).
 const PIECE: usize = 16 << 10;
 const _: () = assert!(PIECE.div_ceil(SHORTEST - FRAME_HEADER - RECORD) < FRAGMENTS);
 
@@ -50,7 +50,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     needs_peer: true,
 };
 
-/// What the user of a lane asks for.
+/// The request of a lane's user.
 #[derive(Clone, Copy)]
 pub struct Order {
     pub lane: Lane,
@@ -67,48 +67,48 @@ pub struct Ended {
     pub outcome: Result<u64, Fault>,
 }
 
-/// What an owner is to send to a peer.
+/// A reply that an owner owes to a peer.
 enum Owed {
     Ended { number: u32, outcome: Result<(), Fault> },
     Data { number: u32, key: RemoteKey, at: u64, len: u64 },
 }
 
-/// What there is with one peer.
+/// The state with one peer.
 #[derive(Default)]
 struct Side {
-    /// Operations of ours that are in flight.
+    /// Our operations that are in flight.
     numbers: Vec<u32>,
-    /// Those of them with something still to be sent.
+    /// Those of them that have something left to send.
     queue: VecDeque<u32>,
-    /// What we owe to the peer.
+    /// Replies that we owe to the peer.
     owed: VecDeque<Owed>,
 }
 
-/// Why a turn at a peer has ended.
+/// The reason for which sending to a peer has stopped.
 enum Stop {
-    /// Nothing is left to be sent.
+    /// Nothing is left to send.
     Empty,
     /// Link has no memory for it now.
     Full,
-    /// Others have their turn.
+    /// Other peers have their turn.
     Turn,
 }
 
-/// See the module.
+/// The operations of a rank with all its peers.
 pub struct Remote {
     registry: Arc<Registry>,
     operations: Operations,
     sides: HashMap<u32, Side>,
-    /// Peers with something to be sent.
+    /// Peers with something to send.
     active: Vec<u32>,
-    /// What has ended and is still to be told.
+    /// Operations that have ended and are not yet reported.
     pub ended: Vec<Ended>,
 }
 
 impl Remote {
-    /// Of rank `me`.
+    /// Makes it for rank `me`.
     pub fn new(key: &Key, me: u32) -> Remote {
-        // Who knows a key of one rank knows none of another.
+        // A peer that knows a key of one rank knows none of another.
         let mark = key.derive(&[&b"registered"[..], &me.to_le_bytes()].concat());
         Remote {
             registry: Registry::new(mark),
@@ -123,13 +123,13 @@ impl Remote {
         self.registry.clone()
     }
 
-    /// Something is to be sent.
+    /// Returns whether something is to be sent.
     #[inline]
     pub fn has_work(&self) -> bool {
         !self.active.is_empty()
     }
 
-    /// Nothing is in flight, owed or to be told.
+    /// Returns whether nothing is in flight, owed or to be reported.
     pub fn is_quiet(&self) -> bool {
         self.active.is_empty() && self.ended.is_empty() && self.operations.is_empty()
     }
@@ -140,7 +140,7 @@ impl Remote {
         }
     }
 
-    /// Begins a write of `source`, of which what is lent is sent by `work`.
+    /// Begins a write of `source`; `work` sends it if its memory is lent.
     pub fn write(&mut self, peer: Peer, order: Order, source: Bytes<'_>, endpoint: &mut Endpoint) -> Result<(), Fault> {
         within(order.at, source.len(), order.key.0[2])?;
         match source {
@@ -168,7 +168,7 @@ impl Remote {
         Ok(())
     }
 
-    /// Whether there is something to wait for: nothing else is in flight.
+    /// Begins a flush. Returns whether there is anything to wait for: false if no operation is in flight.
     pub fn flush(&mut self, peer: Peer, lane: Lane, ticket: Ticket) -> Result<bool, Fault> {
         if !self.is_before(peer.0, lane, u64::MAX) {
             return Ok(false);
@@ -192,15 +192,15 @@ impl Remote {
         self.activate(peer.0);
     }
 
-    /// Whether an operation of the lane with the peer is in flight, no flush, that was begun before the `begun`th of
-    /// all.
+    /// Returns whether an operation of the lane with the peer is in flight, other than a flush, that was begun before
+    /// number `begun` of all.
     fn is_before(&self, peer: u32, lane: Lane, begun: u64) -> bool {
         let numbers = self.sides.get(&peer).into_iter().flat_map(|side| &side.numbers);
         let mut all = numbers.filter_map(|&number| self.operations.get(number));
         all.any(|other| other.order.lane == lane && !other.is_flush() && other.begun < begun)
     }
 
-    /// Takes an operation away from all that goes on.
+    /// Removes an operation from all lists.
     fn take(&mut self, peer: u32, number: u32) -> Option<Operation> {
         let operation = self.operations.take(number, peer)?;
         let side = self.sides.get_mut(&peer).expect("an operation is with a side");
@@ -209,7 +209,7 @@ impl Remote {
         Some(operation)
     }
 
-    /// An operation has ended, and with it each flush that waited for it last.
+    /// Ends an operation, and each flush that waited for it last.
     fn end(&mut self, peer: u32, number: u32, outcome: Result<u64, Fault>) {
         let Some(operation) = self.take(peer, number) else { return };
         let lane = operation.order.lane;
@@ -225,7 +225,7 @@ impl Remote {
         }
     }
 
-    /// The peer is gone: all that is in flight with it ends.
+    /// Forgets a peer that has ended: all operations in flight with it end.
     pub fn forget(&mut self, peer: u32) {
         self.active.retain(|&other| other != peer);
         let Some(side) = self.sides.remove(&peer) else { return };
@@ -236,7 +236,7 @@ impl Remote {
         }
     }
 
-    /// A message of a peer has come. False: it is none of these, or the peer asks for more than it may.
+    /// Handles a message of a peer. False: it is none of these, or the peer requests more than it may.
     pub fn hear(&mut self, from: u32, message: &mut Message<'_>) -> bool {
         match Word::read(message) {
             Some(Word::Write { number, is_last, at, key }) => {
@@ -264,7 +264,7 @@ impl Remote {
         may
     }
 
-    /// Bytes that were asked for. Those of an operation that has ended are late, and nobody's.
+    /// Takes bytes that were requested. Those of an operation that has ended are late, and dropped.
     fn take_data(&mut self, from: u32, number: u32, at: u64, message: &mut Message<'_>) -> bool {
         let Some(operation) = self.operations.of(number, from) else { return true };
         let (begins, asked) = (operation.order.at, operation.sent);
@@ -292,7 +292,7 @@ impl Remote {
         true
     }
 
-    /// Sends what is to be sent, as far as link has memory. Whether there is more that could be sent at once.
+    /// Sends messages, as far as link has memory. Returns whether more could be sent at once.
     pub fn work(&mut self, endpoint: &mut Endpoint) -> bool {
         let mut has_more = false;
         for peer in std::mem::take(&mut self.active) {
@@ -324,7 +324,7 @@ impl Remote {
                 if let Step::Done(_) | Step::Waits = step {
                     side.queue.pop_front();
                 }
-                // A read that waits for what it has asked for lets others pass, and asks again behind them.
+                // A read that waits for its requested bytes lets others pass, and requests more after them.
                 if let Step::Waits = step {
                     side.queue.push_back(number);
                 }
@@ -344,25 +344,25 @@ impl Remote {
         }
     }
 
-    /// Whether all that is queued for the peer are reads that have asked for as much as they may.
+    /// Returns whether all operations queued for the peer are reads that have requested as much as they may.
     fn all_wait(&self, peer: u32) -> bool {
         let queue = self.sides.get(&peer).into_iter().flat_map(|side| &side.queue);
         queue.filter_map(|&number| self.operations.get(number)).all(|operation| operation.waits())
     }
 }
 
-/// What became of one step toward the end of an operation or an answer.
+/// The result of one step toward the end of an operation or a reply.
 enum Step {
-    /// All of it was sent, so many bytes with this step.
+    /// All of it is sent, this many bytes by this step.
     Done(usize),
     More(usize),
     /// Link has no memory.
     Full,
-    /// It can go on when something has come.
+    /// It can continue when something has arrived.
     Waits,
 }
 
-/// Whether link took a message.
+/// Sends a message. Returns whether link took it.
 fn send(endpoint: &mut Endpoint, peer: u32, word: Word, source: Source<'_>) -> bool {
     let class = if let Source::None = source { Class::Control } else { Class::Payload };
     let mut writer = Outgoing::behind(word.front().bytes(), source);
@@ -370,13 +370,13 @@ fn send(endpoint: &mut Endpoint, peer: u32, word: Word, source: Source<'_>) -> b
     endpoint.send(peer, CHANNEL, total, class, |at, into| writer.write(at, into)).is_ok()
 }
 
-/// Bytes that a frame to the peer has room for behind a front, of `left` that are to be sent.
+/// Returns how many of the `left` bytes to send fit into a frame to the peer behind a front.
 fn piece(endpoint: &Endpoint, peer: u32, front: usize, left: usize) -> Option<usize> {
     let frame = endpoint.frame(peer, left)?;
     Some(left.min(frame - FRAME_HEADER - RECORD - front).min(PIECE))
 }
 
-/// The next message of an answer.
+/// Sends the next message of a reply.
 fn pay(registry: &Registry, peer: u32, owed: &mut Owed, endpoint: &mut Endpoint) -> Step {
     let (number, key, at, len) = match *owed {
         Owed::Ended { number, outcome } => {
@@ -402,7 +402,7 @@ fn pay(registry: &Registry, peer: u32, owed: &mut Owed, endpoint: &mut Endpoint)
     }
 }
 
-/// The next message of an operation of ours.
+/// Sends the next message of an operation of ours.
 fn go_on(peer: u32, number: u32, operation: &mut Operation, endpoint: &mut Endpoint) -> Step {
     let Order { key, at, .. } = operation.order;
     let begins = at + operation.sent as u64;

@@ -1,18 +1,18 @@
-//! The operations of this rank that are in flight, each under a number that its peer says again in its answers.
+//! The operations of this rank that are in flight, each with a number that its peer repeats in its replies.
 //!
-//! A number names one operation and, for as long as 65,535 others have its place after it, none later: what a peer says
-//! late is nobody's. Before it: `remote`.
+//! A number names one operation, and no later one until its place was reused 65,535 times: a late reply of a peer
+//! matches none. Used by `remote`.
 
 use super::{ASKED, Order};
 use hawser_base::UserMem;
 
-/// What is to be done.
+/// The work of an operation.
 pub enum Work {
-    /// Of lent memory.
+    /// A write of lent memory.
     Write(UserMem<'static>),
-    /// Sent when it was begun.
+    /// A packed write, sent when it was begun.
     Packed,
-    /// The first `came` bytes have come.
+    /// A read, of which the first `came` bytes have arrived.
     Read {
         into: UserMem<'static>,
         came: usize,
@@ -25,9 +25,9 @@ pub struct Operation {
     pub peer: u32,
     pub order: Order,
     pub work: Work,
-    /// Bytes of a write that were sent, or of a read that were asked for.
+    /// Bytes of a write that were sent, or of a read that were requested.
     pub sent: usize,
-    /// So many were begun before it.
+    /// Number of operations that were begun before it.
     pub begun: u64,
 }
 
@@ -36,17 +36,17 @@ impl Operation {
         matches!(self.work, Work::Flush)
     }
 
-    /// Whether it is a read that has something to ask for and may do so: of two runs the first has come.
+    /// Returns whether it is a read that has something to request and may do so: of two runs the first has arrived.
     pub fn may_ask(&self) -> bool {
         matches!(self.work, Work::Read { into, came } if self.sent < into.len().max(1) && self.sent - came <= ASKED)
     }
 
-    /// Whether it is a read that may ask for no more now.
+    /// Returns whether it is a read that may request no more now.
     pub fn waits(&self) -> bool {
         matches!(self.work, Work::Read { .. }) && !self.may_ask()
     }
 
-    /// Whether its owner may say that all is done: of a write always, of a read only where no byte is to come.
+    /// Returns whether its owner may report success now: of a write always, of a read only if no byte is to come.
     pub fn may_end_well(&self) -> bool {
         match self.work {
             Work::Write(_) | Work::Packed => true,
@@ -56,14 +56,14 @@ impl Operation {
     }
 }
 
-/// A place for operations, and how many it has had.
+/// A place for operations, and the number of operations that it has had (modulo 65,536).
 #[derive(Default)]
 struct Place {
     count: u16,
     operation: Option<Operation>,
 }
 
-/// See the module.
+/// The operations in flight.
 #[derive(Default)]
 pub struct Operations {
     places: Vec<Place>,
@@ -76,7 +76,7 @@ impl Operations {
         self.free.len() == self.places.len()
     }
 
-    /// None: there are 65,536.
+    /// Adds an operation and returns its number. None: there are 65,536 already.
     pub fn add(&mut self, peer: u32, order: Order, work: Work) -> Option<u32> {
         if self.free.is_empty() {
             let place = u16::try_from(self.places.len()).ok()?;
@@ -101,12 +101,12 @@ impl Operations {
         place.filter(|place| place.count == (number >> 16) as u16)?.operation.as_ref()
     }
 
-    /// The operation, if it is with this peer.
+    /// Returns the operation, if it is with this peer.
     pub fn of(&mut self, number: u32, peer: u32) -> Option<&mut Operation> {
         self.place(number)?.operation.as_mut().filter(|operation| operation.peer == peer)
     }
 
-    /// Takes it away, if it is with this peer.
+    /// Removes it, if it is with this peer.
     pub fn take(&mut self, number: u32, peer: u32) -> Option<Operation> {
         self.of(number, peer)?;
         let operation = self.place(number)?.operation.take();

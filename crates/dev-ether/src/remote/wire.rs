@@ -1,6 +1,6 @@
-//! What ranks say to each other about operations on memory, by messages of link on a channel of its own (P41).
+//! The format of messages about operations on memory, on a channel of link of their own (P41).
 //!
-//! Before it: `remote`; after it: `link::Message`. Nothing that is read here is believed but that it has this shape.
+//! A message that is read here is trusted for its shape alone. Used by `remote`; uses `link::Message`.
 
 use crate::message::{HEADER, take};
 use hawser_base::UserMem;
@@ -10,34 +10,35 @@ use hawser_link::Message;
 /// The channel: no lane has this number.
 pub const CHANNEL: u8 = 254;
 
-/// What `kind` says there.
+/// Values of `kind` on that channel.
 const WRITE: u8 = 1;
 const READ: u8 = 2;
 const DATA: u8 = 3;
 const ENDED: u8 = 4;
 
-/// Bytes of DATA and ENDED, and the front of all; of WRITE; of READ.
+/// Bytes of the fronts: of DATA and ENDED, which is also the common front of all; of WRITE; of READ.
 const SHORT_FRONT: usize = 16;
 const KEYED_FRONT: usize = SHORT_FRONT + RemoteKey::BYTES;
 const LONG_FRONT: usize = KEYED_FRONT + 8;
 
-// A front stands where the CRC covers it in every frame, as that of a packet does (`message`).
+// A front lies where the CRC covers it in every frame, as that of a packet does (`message`).
 const _: () = assert!(LONG_FRONT <= HEADER + PREFIX_MAX);
 
 /// One message without the bytes behind its front.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Word {
-    /// Write what is behind to byte `at` of what the key names; say ENDED if it is the last of this operation.
+    /// Write the bytes behind the front to byte `at` of what the key names; reply with ENDED if this is the operation's
+    /// last.
     Write { number: u32, is_last: bool, at: u64, key: RemoteKey },
     /// Send `len` bytes from byte `at` of what the key names.
     Read { number: u32, at: u64, key: RemoteKey, len: u64 },
-    /// What was asked for: behind are the bytes from byte `at` on.
+    /// Requested bytes: those from byte `at` on follow the front.
     Data { number: u32, at: u64 },
-    /// The operation has ended at the owner: all that was asked for is done, or why it is not.
+    /// The operation has ended at the owner: it succeeded, or failed for this reason.
     Ended { number: u32, outcome: Result<(), Fault> },
 }
 
-/// A front as it stands in a message.
+/// A front as it lies in a message.
 pub struct Front {
     bytes: [u8; LONG_FRONT],
     len: usize,
@@ -78,7 +79,7 @@ impl Word {
         front
     }
 
-    /// The word at the front of a message, of which what is behind is left. None: it is none.
+    /// Reads the front of a message, which keeps the bytes behind it. None if it is no such message.
     pub fn read(message: &mut Message<'_>) -> Option<Word> {
         let mut front = [0; SHORT_FRONT];
         take(message, UserMem::of_slice(&mut front))?;
@@ -108,7 +109,7 @@ fn code(outcome: Result<(), Fault>) -> u8 {
     match outcome {
         Ok(()) => 0,
         Err(Fault::Range) => 2,
-        // Nothing else is found by an owner.
+        // An owner reports no other fault.
         Err(_) => 1,
     }
 }

@@ -1,4 +1,5 @@
-//! A net of Ethernet devices for the suite of all devices: each over one port, with cards and ends that all share.
+//! A net of Ethernet devices for the conformance suite of all devices: each over one port, with cards and ends that all
+//! share.
 //!
 //! Used by `conformance` and `devices`.
 
@@ -14,10 +15,10 @@ use hawser_link::frame::Key;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// The secret of the job that all of them are in.
+/// The secret of the job that all of them belong to.
 pub const SECRET: [u8; 16] = *b"the job's secret";
 
-/// Rank i has the port at i, of `interface`. `told` counts how often answers were told.
+/// Makes a net in which rank i has the port at i, of `interface`. `told` counts the reports of answers.
 pub fn net(ports: Vec<Box<dyn FramePort>>, interface: &str, told: &Arc<AtomicU32>) -> Net {
     let ranks = ports.len();
     let cards = Arc::new(Mutex::new(vec![None; ranks]));

@@ -1,4 +1,4 @@
-//! A port for tests whose hosts are namespaces: it sends on the host that it was made for, whatever thread calls.
+//! A port for tests whose hosts are namespaces: it sends on the host that it was made for, whatever thread calls it.
 //!
 //! Used by `ports` and `devices`.
 
@@ -7,12 +7,12 @@ use hawser_os::cable::Host;
 use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
 
-/// `port`, which was made on `host`.
+/// Wraps `port`, which was made on `host`.
 pub fn resident(host: &Host, port: impl FramePort + 'static) -> Box<dyn FramePort> {
     Box::new(Resident { host: host.clone(), port })
 }
 
-/// A port that makes sockets while it sends: it does so on its host, as a rank would that lives there.
+/// A port that makes sockets while it sends: it does so on its host, as a rank that lives there would.
 struct Resident<P> {
     host: Host,
     port: P,

@@ -1,8 +1,8 @@
-//! What a port keeps of one peer, and where the words that they share lie in the segment.
+//! A port's state for one peer, and the places of their shared words in the segment.
 //!
-//! An `End` is made at the peer's first use and given back when it is lost. One that was never used looks like a ring
-//! without room to write and with nothing to read, so that neither a send nor a poll asks twice.
-//! Before it: `port` and `incoming`; after it: `ring` over `memory`, `watch`, the doorbell of `job`.
+//! An `End` is made at the peer's first use and given back when the peer is lost. An unused one looks like a ring
+//! without space to write and with nothing to read, so that neither a send nor a poll needs a second check. Used by
+//! `port` and `incoming`; uses `ring` over `memory`, `watch` and the doorbell of `job`.
 
 use crate::distance::Distance;
 use crate::layout::{LaneLayout, WORD};
@@ -16,29 +16,29 @@ use std::sync::atomic::AtomicU64;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It was never sent to and nothing of it was looked for, or it is lost.
+    /// The peer is lost, or was neither sent to nor polled.
     Unused,
     There,
-    /// Gone, but what it had written is not delivered yet.
+    /// The peer has ended, but its last packets are not delivered yet.
     Gone,
 }
 
-/// What sending to and receiving from one peer touches: a cache line, and with its bell a second one.
+/// The state that sending to and receiving from one peer touches: a cache line, and with its doorbell a second one.
 #[derive(Clone)]
 #[repr(C, align(64))]
 pub struct End {
     pub tx: Tx<Memory>,
     pub rx: Rx<Memory>,
-    /// The peer's word of bits that says whether it watches us.
+    /// The word of the peer's watched bits; our bit in it is set if the peer watches us.
     watches_us: *const AtomicU64,
     pub state: State,
-    /// Whether we look at its ring in every poll.
+    /// Whether every poll looks at its ring.
     pub watched: bool,
-    /// Whether something came from it since `attention` last asked.
+    /// Whether packets of the peer have arrived since `attention` last queried it.
     pub busy: bool,
     pub distance: Distance,
     bell: Option<Doorbell>,
-    /// Its number among the ranks of this host.
+    /// The peer's number among the ranks of this host.
     local: u32,
 }
 
@@ -47,7 +47,7 @@ const _: () = assert!(std::mem::offset_of!(End, bell) == 64 && size_of::<End>() 
 // SAFETY: addresses in a mapping that the port keeps; all access is by atomics and the ring's protocol.
 unsafe impl Send for End {}
 
-/// Ends are alike if they are over the same ring: no two peers have one, and those that were never used have none.
+/// Ends are equal if they use the same ring: no two peers share one, and unused ends have none.
 impl PartialEq for End {
     fn eq(&self, other: &End) -> bool {
         self.rx.lines() == other.rx.lines()
@@ -55,7 +55,7 @@ impl PartialEq for End {
 }
 
 impl End {
-    /// Of a peer that was never used.
+    /// Makes the end of a peer that was never used.
     pub fn blank() -> End {
         let mut tx = Tx::new(Memory::silent());
         tx.close();
@@ -72,7 +72,7 @@ impl End {
         }
     }
 
-    /// Of the host's rank `local`, whose bell this is.
+    /// Makes the end of the host's rank `local`, whose doorbell is `bell`.
     pub fn new(seat: &Seat, local: usize, bell: Doorbell) -> End {
         let &Seat { ref area, layout, me } = seat;
         End {
@@ -86,7 +86,7 @@ impl End {
         }
     }
 
-    /// Its number among the ranks of this host.
+    /// Returns the peer's number among the ranks of this host.
     #[inline(always)]
     pub fn local(&self) -> usize {
         self.local as usize
@@ -101,22 +101,22 @@ impl End {
     }
 }
 
-/// The bit of rank `local` of the host in a word with those of 63 more.
+/// Returns the bit of the host's rank `local` in its word of 64.
 #[inline(always)]
 pub fn bit(local: usize) -> u64 {
     1 << (local % WORD)
 }
 
-/// Where this rank's words of one lane lie.
+/// The place of this rank's words of one lane.
 pub struct Seat {
-    /// Keeps everything mapped that the ends point to.
+    /// The mapping that everything in the ends points to.
     pub area: Region,
     pub layout: LaneLayout,
     pub me: usize,
 }
 
 impl Seat {
-    /// After a packet is written: the peer is to see it, though it may sleep or not look at our ring.
+    /// Makes the peer see a packet that was written, though it may sleep or not watch our ring.
     #[inline(always)]
     pub fn notify(&self, end: &End) {
         let Some(bell) = &end.bell else { return };
@@ -124,7 +124,7 @@ impl Seat {
         // SAFETY: an end with a bell was made by `End::new`: the word is mapped, and only used as an atomic.
         let watched = unsafe { &*end.watches_us };
         if watch::call_unless_watched(watched, || self.calling(end.local(), self.me), self.my_bit()) {
-            // The call is to be seen before we ask whether the peer sleeps, as the packet was.
+            // The call must be visible before we check whether the peer sleeps, as the packet was.
             bell.waker_barrier();
         }
         bell.ring_after_barrier();
@@ -135,31 +135,31 @@ impl Seat {
         bit(self.me)
     }
 
-    /// Where rank `from` of the host calls for the attention of rank `to`.
+    /// Returns the words by which rank `from` of the host calls for the attention of rank `to`.
     #[inline(always)]
     pub fn calling(&self, to: usize, from: usize) -> Calling<'_, AtomicU64> {
         let overview = self.has_overview().then(|| (self.overview(to), 1 << (from / WORD)));
         Calling { word: self.area.u64(self.layout.calling(to, from)), overview }
     }
 
-    /// Whether one word has no room for all ranks of the host.
+    /// Returns whether the host has more ranks than one word has bits.
     #[inline(always)]
     pub fn has_overview(&self) -> bool {
         self.layout.ranks > WORD
     }
 
-    /// The word that says in which words somebody calls for the attention of rank `to`.
+    /// Returns the overview of rank `to`: a bit for each word of calling bits in which some are set.
     #[inline(always)]
     pub fn overview(&self, to: usize) -> &AtomicU64 {
         self.area.u64(self.layout.overview(to))
     }
 
-    /// The word in which we say whether we look at the ring from rank `from` of the host.
+    /// Returns the word of our watched bits that includes rank `from` of the host.
     pub fn watched(&self, from: usize) -> &AtomicU64 {
         self.area.u64(self.layout.watched(self.me, from))
     }
 
-    /// The chunks of rank `owner` of the host.
+    /// Returns the chunks of rank `owner` of the host.
     #[inline(always)]
     pub fn pool(&self, owner: usize) -> SharedMem<'_> {
         self.area.bytes(self.layout.pool(owner), CHUNK << u8::BITS)

@@ -1,6 +1,6 @@
-//! What comes in at a port: packets, calls for attention, and word that somebody is gone.
+//! The receiving side of a port: packets, calls for attention, and the ends of peers.
 //!
-//! Before it: `port`'s `poll` and `poll_from`. After it: `payload`, `attention`, `life`.
+//! Used by `poll` and `poll_from` of `port`. Uses `payload`, `attention` and `life`.
 
 use super::end::{State, bit};
 use super::{BURST, LONGEST_IN_LINES, ShmPort};
@@ -15,7 +15,7 @@ use hawser_device::{Delivery, Port};
 use hawser_job::doorbell::Word;
 
 impl ShmPort {
-    /// Delivers the next packet of `from`, if there is one: whether we look at its ring in every poll.
+    /// Delivers the next packet of `from`, if there is one. Returns whether every poll looks at its ring.
     #[inline(always)]
     pub(super) fn deliver_next(&mut self, from: Peer, delivery: &mut dyn Delivery) -> Option<bool> {
         let ShmPort { ends, seat, pool, borrowed, life, .. } = self;
@@ -32,11 +32,12 @@ impl ShmPort {
             let mut payload = unsafe { InChunks::new(cursor, word, chunks) };
             let mut next = cursor;
             next.step();
-            // Of a stream it is there by now, in the peer's cache, and comes while this packet is copied.
+            // In a stream the next line has arrived by now, in the peer's cache: it is fetched while this packet is
+            // copied.
             next.read(|body| copy::fetch(body));
             delivery.deliver(from, header, &mut payload);
             let numbers = payload.numbers();
-            // Ours have come home, the peer's may be of use for an answer.
+            // Chunks of ours have returned; the peer's may serve for a reply.
             let given_back = match home {
                 true => {
                     pool.come_home(from, numbers);
@@ -57,7 +58,7 @@ impl ShmPort {
         Some(end.watched)
     }
 
-    /// Delivers packets of `from` as long as more are expected, but for the first.
+    /// Delivers packets of `from`: the first one, and more as long as the delivery expects more.
     #[inline]
     pub(super) fn deliver_some(&mut self, from: Peer, delivery: &mut dyn Delivery) -> usize {
         let mut count = 0;
@@ -70,7 +71,7 @@ impl ShmPort {
         count
     }
 
-    /// Delivers what those have sent who call for attention.
+    /// Delivers the packets of the peers that call for attention.
     #[inline(always)]
     pub(super) fn answer_calls(&mut self, delivery: &mut dyn Delivery) -> usize {
         if !self.seat.has_overview() {
@@ -85,7 +86,7 @@ impl ShmPort {
         count
     }
 
-    /// The same of the ranks that have a word in common, of which `first` is the first.
+    /// Does the same for the ranks that share a word, of which `first` is the first.
     #[inline(always)]
     fn answer_word(&mut self, first: usize, delivery: &mut dyn Delivery) -> usize {
         let callers = watch::callers(self.seat.calling(self.seat.me, first).word);
@@ -108,7 +109,7 @@ impl ShmPort {
         count
     }
 
-    /// Somebody has been heard whose ring is not watched, or was not a moment ago.
+    /// Counts a call of a peer whose ring is not watched, or was not a moment ago.
     #[cold]
     #[inline(never)]
     pub(super) fn heed(&mut self, peer: Peer) {
@@ -132,7 +133,7 @@ impl ShmPort {
         }
     }
 
-    /// Calls in the place of a peer that will not, if there is something of it left.
+    /// Calls in place of a peer that will not call, if packets of it are left.
     fn call_again(&self, peer: Peer) {
         let end = &self.ends[peer];
         if end.rx.peek().is_some() {
@@ -158,7 +159,7 @@ impl ShmPort {
         }
     }
 
-    /// Delivers the last packets of those who are gone, and reports them.
+    /// Delivers the last packets of peers that have ended, and reports those peers.
     #[cold]
     #[inline(never)]
     pub(super) fn bury(&mut self, delivery: &mut dyn Delivery) -> usize {
@@ -173,12 +174,12 @@ impl ShmPort {
         count
     }
 
-    /// Reports a peer of which nothing is left.
+    /// Reports a peer of which nothing is left to deliver.
     #[cold]
     #[inline(never)]
     fn lose(&mut self, peer: Peer, delivery: &mut dyn Delivery) {
         if let Some(end) = self.ends.get_mut(peer).filter(|end| end.watched) {
-            // Who gets its room next would rely on it, and not call.
+            // Clear our watched bit: the next process of its local slot would rely on it, and not call.
             let local = end.local();
             watch::Bits::clear(self.seat.watched(local), bit(local));
         }
@@ -189,7 +190,7 @@ impl ShmPort {
         delivery.lost(peer);
     }
 
-    /// `poll_from` when nothing was there, of a peer that was never used or while somebody is gone.
+    /// Continues `poll_from` after an empty poll, for a peer that was never used or while a peer has ended.
     #[cold]
     #[inline(never)]
     pub(super) fn poll_seldom(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {

@@ -1,30 +1,32 @@
-//! The callers of a port: strangers, whose greeting has not come yet, and of each port of another rank the one connection of
-//! frames that is taken, by the number of its greeting (P32).
+//! The incoming connections of a port: strangers, whose greeting has not come yet, and, for each port of another rank,
+//! the one connection of frames that is accepted, by the number of its greeting (P32).
 //!
-//! So a hearer keeps no more connections than STRANGERS_MAX and one for each port that may call it, however often somebody
-//! calls. It does no I/O, and knows connections by their places. Before it: the port; after it: nothing.
+//! So a port keeps no more incoming connections than STRANGERS_MAX and one for each port that may call it, however many
+//! calls there are. It does no I/O, and identifies connections by their places. Used by the port; uses no module but
+//! `greeting`.
 
 use super::greeting::PortOf;
 use std::collections::{HashMap, VecDeque};
 
-/// Strangers that are heard at once; for a further one the one that came first goes. They are next to nothing of the 1024
-/// descriptors that a process usually has, and a peer's greeting follows its call sooner than so many others call.
+/// Maximum strangers at a time; a further one replaces the oldest. They need few of the 1024 descriptors that a process
+/// usually has, and a peer's greeting arrives sooner after its call than so many others can call.
 pub(super) const STRANGERS_MAX: usize = 64;
 
-/// A stranger is heard for so long. A greeting leaves as soon as the connection stands and the caller looks at it; a caller
-/// that computes meanwhile for longer finds the connection ended, and calls again.
+/// Time within which a stranger must send its greeting. A greeting is sent as soon as the connection is established and
+/// the caller polls it; a caller that computes longer meanwhile finds the connection ended, and calls again.
 pub(super) const GREETED_WITHIN_NS: u64 = 10_000_000_000;
 
-/// Of one port of another rank: the highest number that was taken, and where its connection is, if that has not ended.
+/// For one port of another rank: the highest number that was accepted, and the place of its connection, if that has not
+/// ended.
 struct Taken {
     number: u32,
     place: Option<usize>,
 }
 
-/// See the module.
+/// The incoming connections of a port.
 #[derive(Default)]
 pub(super) struct Callers {
-    /// Places, and since when, in order of their coming.
+    /// The places of strangers, and the time since when, in order of arrival.
     strangers: VecDeque<(usize, u64)>,
     taken: HashMap<PortOf, Taken>,
 }
@@ -34,7 +36,7 @@ impl Callers {
         self.strangers.push_back((place, now_ns));
     }
 
-    /// The connection at `place` has ended, or carries messages from now on.
+    /// Records that the connection at `place` has ended, or carries messages from now on.
     pub fn left(&mut self, place: usize) {
         if self.strike(place) {
             return;
@@ -44,14 +46,14 @@ impl Callers {
         }
     }
 
-    /// Whether a stranger was at `place`; it is none any more.
+    /// Removes a stranger. Returns whether one was at `place`.
     fn strike(&mut self, place: usize) -> bool {
         let before = self.strangers.len();
         self.strangers.retain(|&(stranger, _)| stranger != place);
         self.strangers.len() < before
     }
 
-    /// The stranger that goes before another one is heard, if there are too many.
+    /// Returns the stranger to end before another one is accepted, if there are too many.
     pub fn is_too_many(&self) -> Option<usize> {
         if self.strangers.len() < STRANGERS_MAX { None } else { self.oldest() }
     }
@@ -60,18 +62,18 @@ impl Callers {
         self.strangers.front().map(|&(place, _)| place)
     }
 
-    /// A stranger whose time is over.
+    /// Returns a stranger whose time is over.
     pub fn late(&self, now_ns: u64) -> Option<usize> {
         if self.deadline_ns()? <= now_ns { self.oldest() } else { None }
     }
 
-    /// When the next one's time is over.
+    /// Returns when the next stranger's time is over.
     pub fn deadline_ns(&self) -> Option<u64> {
         self.strangers.front().map(|&(_, since_ns)| since_ns + GREETED_WITHIN_NS)
     }
 
-    /// The stranger at `place` has said the greeting of connection `number` of that port, which is taken if it is later than all
-    /// before. The place of an earlier connection, which its caller has left, is given to be ended.
+    /// Accepts the stranger at `place`, which has sent the greeting of connection `number` of that port, if the number
+    /// is higher than all before. Returns the place of an earlier connection, which its caller has left, to be ended.
     pub fn take(&mut self, from: PortOf, number: u32, place: usize) -> Result<Option<usize>, TakenBefore> {
         let taken = self.taken.entry(from).or_insert(Taken { number: 0, place: None });
         if number <= taken.number {
@@ -84,7 +86,7 @@ impl Callers {
     }
 }
 
-/// A number that was taken, or an earlier one: somebody says again what a rank has said.
+/// An error: the number, or a higher one, was accepted before; somebody replays a rank's greeting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct TakenBefore;
 

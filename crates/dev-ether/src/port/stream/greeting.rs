@@ -1,35 +1,36 @@
-//! What a connection begins with: who calls whom, what for, and which of the caller's connections it is (P32, P36).
+//! The greeting at the beginning of a connection: caller, called port, purpose, and number among the caller's
+//! connections (P32, P36).
 //!
-//! Only a rank of this job can write one, and a greeting that was seen on its way opens nothing a second time: its number
-//! was taken (`callers`, `direct::inbound`). It must never be acted on before `read` gave it. Before it: the port; after it:
-//! `link::frame::Key`.
+//! A greeting must never be acted on before `read` returned it. Only a rank of this job can write one, and a greeting
+//! that was observed on the network opens nothing a second time: its number was accepted (`callers`,
+//! `direct::inbound`). Used by the port; uses `link::frame::Key`.
 
 use crate::card::PORTS;
 use hawser_base::Peer;
 use hawser_link::frame::{Ends, Key};
 
-/// Bytes of a greeting, and of what its tag is made of.
+/// Bytes of a greeting, and of its part that the tag covers.
 pub const GREETING: usize = 20;
 const TAGGED: usize = GREETING - 8;
 
-/// A rank of a job, for ports that say whose they are.
+/// The identity of a rank of a job, for ports that prove it.
 #[derive(Clone)]
 pub struct Seal {
     /// The job's secret.
     pub key: Key,
-    /// Its name (`Peer`), and how many numbers there are in the job's universe.
+    /// Its process number (`Peer`), and the count of numbers in the job's universe.
     pub me: u32,
     pub ranks: u32,
 }
 
-/// A port of the job: whose it is, and its place in that rank's card (P33).
+/// A port of the job: its rank, and its place in that rank's card (P33).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PortOf {
     pub rank: u32,
     pub place: u8,
 }
 
-/// What stands in a connection behind its greeting.
+/// The data of a connection behind its greeting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Carries {
@@ -38,17 +39,17 @@ pub enum Carries {
     Messages = 2,
 }
 
-/// See the module.
+/// The contents of a greeting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Greeting {
     pub carries: Carries,
     pub from: PortOf,
-    /// It grows with each connection of the caller to the hearer.
+    /// The number of the connection: it grows with each one from this caller to this port.
     pub number: u32,
 }
 
 impl Greeting {
-    /// Its bytes, for the port that is called.
+    /// Returns its bytes, for the port that is called.
     pub fn written(&self, to: PortOf, key: &Key) -> [u8; GREETING] {
         let mut said = [0; GREETING];
         said[..3].copy_from_slice(&[self.carries as u8, self.from.place, to.place]);
@@ -59,13 +60,14 @@ impl Greeting {
         said
     }
 
-    /// What was said to the port at `place` of rank `seal.me`. None: no other rank of this job says that to it.
+    /// Reads a greeting to the port at `place` of rank `seal.me`. None: no other rank of this job has sent it to that
+    /// port.
     pub fn read(said: &[u8; GREETING], seal: &Seal, place: u8) -> Option<Greeting> {
         let word = |at: usize| u32::from_le_bytes([said[at], said[at + 1], said[at + 2], said[at + 3]]);
         let carries = [Carries::Frames, Carries::Messages].into_iter().find(|&carries| carries as u8 == said[0])?;
         let greeting = Greeting { carries, from: PortOf { rank: word(4), place: said[1] }, number: word(8) };
         let right = greeting.written(PortOf { rank: seal.me, place }, &seal.key);
-        // All bytes are looked at: how long that takes says nothing of how many are right.
+        // Compare all bytes: the time that takes reveals nothing of how many are right.
         let is_right = said.iter().zip(&right).fold(0, |unlike, (a, b)| unlike | a ^ b) == 0;
         let PortOf { rank, place } = greeting.from;
         (is_right && rank != seal.me && Peer(rank).index() < seal.ranks as usize && usize::from(place) < PORTS)
@@ -112,7 +114,7 @@ mod tests {
         }
     }
 
-    /// P32: even with the secret nobody speaks for a rank or a port that the job does not have.
+    /// P32: even with the secret nobody can claim a rank or a port that the job does not have.
     #[test]
     fn callers_are_no_more_than_the_ports_of_other_ranks() {
         let read = |rank, place| {

@@ -1,4 +1,4 @@
-//! A connection that somebody opened to us. Until it has said its greeting it is a stranger and has no buffer at all;
+//! A connection that a peer opened to us. Until its greeting is complete it is a stranger and has no buffer at all;
 //! then it keeps at most the part of one frame.
 
 use super::form::{FRAME_MAX, PREFIX};
@@ -11,20 +11,20 @@ pub(super) struct Incoming {
 }
 
 enum State {
-    /// What it said so far of its greeting.
+    /// The received part of its greeting.
     Stranger { said: [u8; GREETING], len: usize },
     /// The beginning of a frame whose rest has not come.
     Friend { rest: Vec<u8> },
 }
 
-/// Why a connection is of no more use.
+/// The reason why a connection is of no more use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum End {
     /// It ended or broke.
     Over,
-    /// Its greeting is none, or was taken before.
+    /// Its greeting is invalid, or was accepted before.
     Refused,
-    /// It is a peer's, and what stands where a frame's length belongs is none: it was changed on the way.
+    /// It is a peer's, and a frame's length is invalid: it was changed on the network.
     Changed,
 }
 
@@ -33,7 +33,7 @@ impl Incoming {
         Incoming { stream, state: State::Stranger { said: [0; GREETING], len: 0 } }
     }
 
-    /// Reads what a stranger says; its greeting, once that is whole.
+    /// Reads from a stranger. Returns its greeting, once that is complete.
     pub(super) fn greeting(&mut self) -> Result<Option<[u8; GREETING]>, End> {
         let State::Stranger { said, len } = &mut self.state else { return Ok(None) };
         let Some(got) = self.stream.receive(&mut said[*len..]).map_err(|_| End::Over)? else { return Ok(None) };
@@ -45,7 +45,7 @@ impl Incoming {
         }
     }
 
-    /// Its greeting is a peer's: frames follow.
+    /// Records that its greeting is a peer's: frames follow.
     pub(super) fn befriend(&mut self) {
         self.state = State::Friend { rest: Vec::new() };
     }
@@ -54,7 +54,7 @@ impl Incoming {
         self.stream
     }
 
-    /// Reads once and hands over the frames that are whole. How many.
+    /// Reads once and hands over the complete frames. Returns their number.
     pub(super) fn serve(&mut self, scratch: &mut [u8], take: &mut dyn FnMut(&[u8])) -> Result<usize, End> {
         let State::Friend { rest } = &mut self.state else { return Ok(0) };
         scratch[..rest.len()].copy_from_slice(rest);
@@ -68,7 +68,7 @@ impl Incoming {
     }
 }
 
-/// The length that stands in front of a frame. `None` if it was changed, or no frame is so long.
+/// Returns the length in front of a frame. `None` if it was changed, or no frame is so long.
 fn length(prefix: [u8; PREFIX]) -> Option<usize> {
     let [low, high, not_low, not_high] = prefix;
     let length = u16::from_le_bytes([low, high]);
@@ -76,8 +76,8 @@ fn length(prefix: [u8; PREFIX]) -> Option<usize> {
     Some(usize::from(length)).filter(|len| is_whole && (1..=FRAME_MAX).contains(len))
 }
 
-/// Hands over the whole frames (P32) at the front of `come`: how many, and in how many bytes. `None` if a length is
-/// none: then nobody knows where the next frame begins.
+/// Hands over the complete frames (P32) at the front of `come`. Returns their number and their bytes. `None` if a
+/// length is invalid: then the beginning of the next frame is unknown.
 pub fn stream_frames(come: &[u8], take: &mut dyn FnMut(&[u8])) -> Option<(usize, usize)> {
     let (mut count, mut at) = (0, 0);
     while let Some((prefix, behind)) = come[at..].split_first_chunk::<PREFIX>() {
@@ -119,7 +119,8 @@ mod tests {
         assert_eq!(parse(&[over.to_le_bytes(), (!over).to_le_bytes()].concat()), None);
     }
 
-    /// P32: no bit of a length may differ, or where frames begin is lost; found before any byte of the frame has come.
+    /// P32: no bit of a length may differ, or the frame boundaries are lost; found before any byte of the frame has
+    /// come.
     #[test]
     fn a_length_that_was_changed_ends_it() {
         for len in [1_u16, 32, 1472, FRAME_MAX as u16] {

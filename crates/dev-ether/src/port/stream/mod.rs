@@ -1,16 +1,16 @@
 //! The port `stream`: frames over TCP, where nothing else passes, and for bulk where it measures best.
 //!
-//! A connection carries frames one way, from who opened it: nobody can take a peer's place by claiming its address, and
-//! no two ends meet half-way. It begins with a greeting, then each frame has its length in front, and that one's
-//! complement (P32): a connection whose bytes were changed on the way is ended before frames are cut where none begin.
-//! What was under way when a connection broke is lost; the next frame is refused, and the one after that opens a new
-//! connection.
+//! A connection carries frames in one direction, from the caller: nobody can take a peer's place by claiming its
+//! address, and no two calls collide half-way. It begins with a greeting, then each frame has its length in front, and
+//! the length's complement (P32): a connection whose bytes were changed on the network is ended before frames are cut
+//! at wrong boundaries. Frames in flight when a connection breaks are lost; the next frame is refused, and the one
+//! after that opens a new connection.
 //!
-//! A hearer keeps one connection of each peer's port, and few strangers (P32): nobody takes its descriptors.
+//! A port keeps one incoming connection of each peer's port, and few strangers (P32): nobody can exhaust its
+//! descriptors.
 //!
-//! `outgoing` sends, `incoming` receives, `greeting` is what a connection begins with, `form` how frames
-//! stand in it, `callers` says which are kept; this
-//! file knows which is which and sleeps on all of them.
+//! `outgoing` sends, `incoming` receives, `greeting` is the beginning of a connection, `form` the form of frames in it,
+//! `callers` decides which are kept; this file knows the places of all and sleeps on all of them.
 
 mod callers;
 mod form;
@@ -38,65 +38,68 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Nothing is dropped: what has no room waits at its sender. A bound all the same: net.ipv4.tcp_rmem's usual maximum, 6 MiB.
+/// Nothing is dropped: frames without space wait at their sender. It needs a bound all the same: net.ipv4.tcp_rmem's
+/// usual maximum, 6 MiB.
 const ROOM: usize = 6 << 20;
-/// What a read takes at most: several of the longest frames, which stay in the cache (of 256 KiB 5 to 8 % longer:
+/// Maximum bytes of a read: several of the longest frames, which stay in the cache (with 256 KiB 5 to 8 % slower:
 /// docs/measurements/2026-11-23-ethernet-beside-peers.md).
 const SCRATCH_BYTES: usize = 64 << 10;
-/// Without descriptors for callers they wait so long in the kernel, and then are looked at again: long enough to cost nothing,
-/// and shorter than any peer waits.
+/// Time for which callers wait in the kernel while there are no descriptors for them, until the port tries again: long
+/// enough to cost nothing, and shorter than any peer waits.
 const SHORT_OF_ROOM_NS: u64 = 100_000_000;
-/// While nobody has called and nobody was called: the first frame may wait for about as long as a connection takes to stand.
+/// Turns while there was neither an incoming nor an outgoing connection: the first frame may wait for about as long as
+/// a connection takes to be established.
 const UNUSED_TURNS: u32 = super::TURNS_MAX;
-/// The longest pause of TCP before it sends again, where the kernel lets us set it: the least that Linux takes. Pauses
-/// grow to 120 s otherwise, and a cable may be back long before.
+/// The longest retransmission timeout of TCP, where the kernel lets us set it: the least that Linux accepts. Timeouts
+/// grow to 120 s otherwise, and a cable may be plugged in again long before.
 const PAUSE_MAX_MS: i32 = 1_000;
-/// A connection that pauses for longer is ended (`renew`), where the kernel does not let us set that.
+/// Retransmission timeout beyond which a connection is ended (`renew`), where the kernel does not let us set the
+/// maximum.
 const PAUSE_TOO_LONG_US: u32 = 1_500_000;
 const _: () = assert!(PAUSE_TOO_LONG_US > 1_000 * PAUSE_MAX_MS as u32);
-/// ETIMEDOUT, for a connection that we end since nothing passes.
+/// ETIMEDOUT, for a connection that we end because nothing passes.
 const TIMED_OUT: i32 = 110;
 const LISTENER: u64 = 0;
 
-/// A connection, at a place that its events name.
+/// A connection, at a place that its events carry.
 enum Connection {
     Out(Outgoing),
     In(Incoming),
     Direct(Direct),
 }
 
-/// A connection that carries messages: whoever called it or was told of it reads, writes and ends it.
+/// A connection that carries messages: its caller, or the rank that accepted it, reads, writes and ends it.
 struct Direct {
     stream: Stream,
-    /// What is to be said first, and was not yet.
+    /// The rest of the greeting that TCP has not taken.
     waiting: Vec<u8>,
     watched_for: Interest,
-    /// It stands among those that are `ready`.
+    /// Whether it is in the list `ready`.
     ready: bool,
 }
 
-/// The way to a peer.
+/// The outgoing connection to a peer.
 enum Way {
     At(usize),
-    /// It broke, with this error number: told once.
+    /// It broke, with this error number, which is reported once.
     Broken(i32),
 }
 
 pub struct StreamPort {
     listener: Listener,
     address: SocketAddr,
-    /// Where connections come from: the rail's own address, any port.
+    /// The source of connections: the rail's own address, any port.
     from: SocketAddr,
-    /// Of peers' addresses that hold on one link: the interface.
+    /// The interface, as the scope of peers' link-local addresses.
     scope: u32,
     interface: String,
     is_bound: bool,
     seal: Seal,
     /// The place of this port in its rank's card.
     place: u8,
-    /// Whose the addresses are that frames are sent to.
+    /// The peer port to which the next frames' addresses belong.
     peer: PortOf,
-    /// Connections of frames that were called, each by its number.
+    /// Number of connections of frames that were opened; each has its number.
     called: u32,
     epoll: Epoll,
     events: Vec<Event>,
@@ -104,17 +107,17 @@ pub struct StreamPort {
     /// The file of each connection's descriptor, by the connection's place.
     held: Vec<Option<Held>>,
     ways: HashMap<Goal, Way>,
-    /// The place of the connection that was sent by last, if it is still there.
+    /// The place of the connection that sent last, if it is still there.
     latest: usize,
     callers: Callers,
-    /// While there are no descriptors for callers: when they are looked at again.
+    /// The time of the next attempt to accept, while there are no descriptors for callers.
     again_ns: Option<u64>,
-    /// Places of connections that carry messages and have just come, each with its caller's rank and its number.
+    /// Places of new connections that carry messages, each with its caller's rank and its number.
     handed_over: Vec<(usize, u32, u32)>,
-    /// Places of such connections at which something happened.
+    /// Places of such connections that have events.
     ready: Vec<usize>,
-    /// Connections that were ended for what they said, or for saying nothing for too long; those of peers in which a
-    /// length was changed; and how often callers had to wait for want of descriptors.
+    /// Connections that were ended for an invalid greeting, or for none in time; connections of peers in which a length
+    /// was changed; and times that callers had to wait for want of descriptors.
     refused: u64,
     changed: u64,
     put_off: u64,
@@ -122,7 +125,7 @@ pub struct StreamPort {
 }
 
 impl StreamPort {
-    /// A port at one address of an interface, as the `nth` of its host.
+    /// Opens a port at one address of an interface, as the `nth` of its host.
     pub fn open(
         interface: &Interface,
         local: &Network,
@@ -161,12 +164,12 @@ impl StreamPort {
         })
     }
 
-    /// Its place in its rank's card: callers name both. Before anything is sent.
+    /// Sets its place in its rank's card, which greetings carry. Call it before anything is sent.
     pub fn set_place(&mut self, place: u8) {
         self.place = place;
     }
 
-    /// What a connection to that port begins with.
+    /// Returns the greeting of a connection to that port.
     fn greeting(&self, carries: Carries, to: PortOf, number: u32) -> [u8; GREETING] {
         let from = PortOf { rank: self.seal.me, place: self.place };
         Greeting { carries, from, number }.written(to, &self.seal.key)
@@ -175,17 +178,17 @@ impl StreamPort {
     /// Begins to connect to that address.
     fn connect(&self, to: &SocketAddr) -> Result<Stream, Refused> {
         let stream = Stream::connect(&self.from, to, &self.interface).map_err(|error| Refused::of(&error))?;
-        // Where the kernel has no such limit, `renew` sees to it.
+        // If the kernel has no such limit, `renew` ends the connection.
         stream.limit_pauses(PAUSE_MAX_MS);
         Ok(stream)
     }
 
-    /// The place of the connection to `to`, which is opened if there is none.
+    /// Returns the place of the connection to `to`, which is opened if there is none.
     fn way_to(&mut self, to: &Address) -> Result<usize, Refused> {
         let Address::Tcp(to) = *to else { return Err(FOREIGN_KIND) };
         let to = on_interface(to, self.scope);
         let goal = (self.peer, to);
-        // Mostly it is the one that was sent by last, and nothing is hashed.
+        // Usually it is the one that sent last, and nothing is hashed.
         if let Some(Some(Connection::Out(outgoing))) = self.connections.get(self.latest)
             && outgoing.to() == goal
         {
@@ -211,7 +214,7 @@ impl StreamPort {
         Ok(place)
     }
 
-    /// A free place for a connection, whose events will name it.
+    /// Returns a free place for a connection, whose events will carry it.
     fn place_for(&mut self, stream: &Stream, interest: Interest) -> io::Result<usize> {
         let free = self.connections.iter().position(Option::is_none);
         let place = free.unwrap_or_else(|| {
@@ -231,12 +234,12 @@ impl StreamPort {
         }
     }
 
-    /// After a send at `place`: wakes up for room if something waits, or lets the broken connection go.
+    /// After a send at `place`: waits for space if frames wait, or drops the broken connection.
     fn sent<T>(&mut self, place: usize, result: Result<T, Refused>) -> Result<T, Refused> {
         if let Err(Refused::Unreachable(number)) = result {
             let to = self.outgoing(place).to();
             self.close(place, number);
-            // Told here and now: the next frame may try again.
+            // Reported at once: the next frame may try again.
             self.ways.remove(&to);
         } else {
             self.watch(place);
@@ -244,7 +247,7 @@ impl StreamPort {
         result
     }
 
-    /// Tells epoll what an outgoing connection waits for: room, or only its end.
+    /// Registers with epoll for what an outgoing connection waits for: space, or only its end.
     fn watch(&mut self, place: usize) {
         let Some(Connection::Out(outgoing)) = &mut self.connections[place] else { return };
         let interest = if outgoing.waits() { Interest::Write } else { Interest::Read };
@@ -261,7 +264,7 @@ impl StreamPort {
         }
     }
 
-    /// Ends connections of frames that pause for longer before they send again. Connections of messages end by
+    /// Ends connections of frames whose retransmission timeout is longer than that. Connections of messages end by
     /// themselves (P37).
     fn end_pausing(&mut self, longer_than_us: u32) {
         for place in 0..self.connections.len() {
@@ -273,14 +276,14 @@ impl StreamPort {
         }
     }
 
-    /// Ends a connection that somebody opened to us for what he said, or did not say.
+    /// Ends an incoming connection whose data were invalid or missing.
     fn refuse(&mut self, place: usize) {
         self.refused += 1;
         self.close(place, 0);
     }
 
-    /// Lets callers in, and hears at once what each has said: a peer says its greeting with the call, and is no stranger
-    /// that later ones push out. How many frames came.
+    /// Accepts callers, and reads from each at once: a peer sends its greeting with the call, and is no stranger that
+    /// later ones replace. Returns the number of frames received.
     fn accept(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
         let mut count = 0;
         for _ in 0..STRANGERS_MAX {
@@ -304,7 +307,8 @@ impl StreamPort {
         count
     }
 
-    /// There is no descriptor for a caller. Whether a stranger has left one; else callers wait, and nobody looks in vain.
+    /// Handles the lack of a descriptor for a caller. Returns whether a stranger has freed one; otherwise callers wait,
+    /// and the port does not poll for them.
     fn makes_room(&mut self) -> bool {
         let stranger = self.callers.oldest();
         if let Some(place) = stranger {
@@ -317,7 +321,7 @@ impl StreamPort {
         stranger.is_some()
     }
 
-    /// Ends strangers that have been silent for too long, and looks at callers again that had to wait.
+    /// Ends strangers that have been silent for too long, and tries again to accept callers that had to wait.
     fn look_at_clock(&mut self) {
         if self.deadline_ns().is_none() {
             return;
@@ -332,7 +336,7 @@ impl StreamPort {
         }
     }
 
-    /// Hears what came by a connection that somebody opened to us. How many frames; one where messages follow.
+    /// Reads from an incoming connection. Returns the number of frames; one if messages follow.
     fn hear(&mut self, place: usize, take: &mut dyn FnMut(&[u8])) -> Result<usize, End> {
         let Some(Connection::In(incoming)) = &mut self.connections[place] else { return Ok(0) };
         if let Some(said) = incoming.greeting()? {
@@ -351,7 +355,7 @@ impl StreamPort {
         incoming.serve(&mut self.scratch, take)
     }
 
-    /// `hear`, after which a connection that has ended is closed. Frames that came whole before its end count.
+    /// Calls `hear`, and closes a connection that has ended. Frames that were complete before its end count.
     fn hear_or_close(&mut self, place: usize, take: &mut dyn FnMut(&[u8])) -> usize {
         let mut before = 0;
         let mut counted = |frame: &[u8]| {
@@ -366,7 +370,8 @@ impl StreamPort {
         })
     }
 
-    /// Does what an event at `place` asks for. How many frames came; one for what happened to a connection that carries messages.
+    /// Handles an event at `place`. Returns the number of frames; one for an event of a connection that carries
+    /// messages.
     fn serve(&mut self, place: usize, readable: bool, take: &mut dyn FnMut(&[u8])) -> usize {
         match self.connections.get_mut(place) {
             Some(Some(Connection::Out(outgoing))) => {
@@ -393,9 +398,9 @@ impl StreamPort {
     }
 }
 
-/// Connections that carry messages (`direct`). A place stays one until `end_direct`.
+/// Connections that carry messages (`direct`). A place is kept until `end_direct`.
 impl StreamPort {
-    /// Calls that port for connection `number` to its rank.
+    /// Opens connection `number` to that port's rank.
     pub fn call(&mut self, to: &Address, peer: PortOf, number: u32) -> Result<usize, Refused> {
         let Address::Tcp(to) = *to else { return Err(FOREIGN_KIND) };
         let to = on_interface(to, self.scope);
@@ -417,12 +422,13 @@ impl StreamPort {
         self.handed_over.push((place, greeting.from.rank, greeting.number));
     }
 
-    /// The next caller whose place is to be kept or ended: the place, its rank, and the number of the connection.
+    /// Returns the next caller, whose place is to be kept or ended: the place, its rank, and the number of the
+    /// connection.
     pub fn next_caller(&mut self) -> Option<(usize, u32, u32)> {
         self.handed_over.pop()
     }
 
-    /// A place at which something has come, ended, or found room.
+    /// Returns a place at which data arrived, the connection ended, or space was freed.
     pub fn next_ready(&mut self) -> Option<usize> {
         let place = self.ready.pop()?;
         if let Some(Connection::Direct(direct)) = &mut self.connections[place] {
@@ -438,7 +444,7 @@ impl StreamPort {
         }
     }
 
-    /// Whether a sleeper is to wake when there is room; else when something comes.
+    /// Sets whether a sleeper wakes when there is space; otherwise when data arrive.
     pub fn watch_direct(&mut self, place: usize, for_room: bool) {
         let Some(Some(Connection::Direct(direct))) = self.connections.get_mut(place) else { return };
         let interest = if for_room { Interest::Write } else { Interest::Read };
@@ -457,7 +463,7 @@ impl StreamPort {
 }
 
 impl Direct {
-    /// Says what is to be said first. False: it cannot be said.
+    /// Sends the greeting, as far as TCP takes it. False: it cannot be sent.
     fn greet(&mut self) -> bool {
         while !self.waiting.is_empty() {
             match self.stream.send([&self.waiting[..]]) {
@@ -470,13 +476,13 @@ impl Direct {
     }
 }
 
-/// Whether a call was not taken for want of descriptors or of memory. linux/errno-base.h, errno.h: ENOMEM 12, ENFILE 23,
-/// EMFILE 24, ENOBUFS 105.
+/// Returns whether a call was not accepted for want of descriptors or of memory. linux/errno-base.h, errno.h: ENOMEM
+/// 12, ENFILE 23, EMFILE 24, ENOBUFS 105.
 fn is_shortage(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(12 | 23 | 24 | 105))
 }
 
-/// Whether this process may bind connections to an interface; sockets of UDP are bound by the same right.
+/// Returns whether this process may bind connections to an interface; sockets of UDP are bound by the same right.
 fn can_bind(local: &Network, interface: &str) -> bool {
     udp::Socket::bind(&socket_address(local, 0)).and_then(|socket| socket.keep_to(interface)).is_ok()
 }
@@ -569,12 +575,12 @@ impl FramePort for StreamPort {
         each(self.listener.as_fd());
     }
 
-    /// What TCP has acknowledged is not dropped.
+    /// Returns no frames: TCP never drops bytes that it has acknowledged.
     fn missed(&mut self) -> Missed {
         Missed { frames: 0, connections: self.refused, changed: self.changed, put_off: self.put_off }
     }
 
-    /// Errors of connections are taken by `receive`.
+    /// Does nothing: `receive` takes the errors of connections.
     fn take_error(&mut self) {}
 }
 
@@ -587,7 +593,7 @@ mod tests {
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
     use std::time::Duration;
 
-    /// A port at the loopback interface.
+    /// Opens a port at the loopback interface.
     fn local_port(me: u32) -> StreamPort {
         let lo = interfaces::all().unwrap().into_iter().find(|interface| interface.name == "lo").unwrap();
         let local = *lo.addresses.iter().find(|own| own.ip == Ipv4Addr::LOCALHOST).unwrap();
@@ -619,7 +625,7 @@ mod tests {
         }
         assert!(a.keeps_all() && b.keeps_all());
         for port in [&mut a, &mut b] {
-            // As if the program had closed it: its number is nobody's, or another file's.
+            // Act as if the program had closed it: its number is unused, or names another file.
             let other = Stream::connect(&port.from, &port.address, "lo").unwrap();
             port.connections[0] = Some(Connection::In(Incoming::new(other)));
             assert!(!port.keeps_all());
@@ -628,11 +634,12 @@ mod tests {
         }
     }
 
-    /// As when a cable is out: TCP would go on with ever longer pauses, though the cable is in again.
+    /// The case of an unplugged cable: TCP would continue with ever longer timeouts, though the cable is plugged in
+    /// again.
     #[test]
     fn a_connection_that_pauses_for_long_is_ended_and_called_again() {
         let mut port = local_port(0);
-        // With as many callers waiting as it may have the kernel drops what further ones send.
+        // With a full backlog the kernel drops the packets of further callers.
         let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
         let to = deaf.local_addr().unwrap();
         let within = Duration::from_millis(100);

@@ -1,4 +1,5 @@
-//! A connection that carries our frames to one peer. What TCP does not take at once waits here, a bounded part of it.
+//! A connection that carries our frames to one peer. A bounded part of the bytes that TCP does not take at once waits
+//! here.
 
 use super::form::{FRAME_MAX, PREFIX};
 use super::greeting::{GREETING, PortOf};
@@ -9,14 +10,15 @@ use hawser_os::tcp::{PIECES_MAX, Stream};
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 
-/// With more than this waiting no further frame is taken: enough for the greeting and a first message before the connection stands.
+/// Waiting bytes above which no further frame is taken: enough for the greeting and a first message before the
+/// connection is established.
 const WAITING_MAX: usize = 4 << 10;
-/// A frame takes two pieces.
+/// Maximum frames per call: a frame takes two pieces.
 const RUN_MAX: usize = PIECES_MAX / 2;
 /// ECONNRESET, for an end that came without an error number.
 const RESET: i32 = 104;
 
-/// A port of a peer, and where it is.
+/// A port of a peer, and its address.
 pub(super) type Goal = (PortOf, SocketAddr);
 
 pub(super) struct Outgoing {
@@ -41,12 +43,12 @@ impl Outgoing {
         self.to
     }
 
-    /// Whether something waits for room.
+    /// Returns whether bytes wait for space.
     pub(super) fn waits(&self) -> bool {
         self.taken < self.waiting.len()
     }
 
-    /// Sends frames. How many are taken.
+    /// Sends frames. Returns how many are accepted.
     pub(super) fn send(&mut self, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
         let mut taken = 0;
         self.flush().map_err(|error| Refused::of(&error))?;
@@ -57,7 +59,7 @@ impl Outgoing {
             match self.send_some(run) {
                 Ok(count) => taken += count,
                 Err(error) if taken == 0 => return Err(Refused::of(&error)),
-                // The next call finds it too.
+                // The next call finds the error too.
                 Err(_) => return Ok(taken),
             }
         }
@@ -71,7 +73,7 @@ impl Outgoing {
         Ok(taken)
     }
 
-    /// Sends what one call can; the rest of a frame that was cut waits. How many frames went.
+    /// Sends as much as one call can; the rest of a frame that was cut waits. Returns how many frames were accepted.
     fn send_some(&mut self, run: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut prefixes = [[0; PREFIX]; RUN_MAX];
         prefixes.iter_mut().zip(run).for_each(|(to, frame)| *to = prefix(frame));
@@ -109,8 +111,8 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Sends on what waits. The error number if the connection has ended; `looked_at`: there is something to read, though the
-    /// peer sends nothing here, or an error.
+    /// Sends the bytes that wait. Returns the error number if the connection has ended; `looked_at`: it is readable,
+    /// though the peer sends nothing here, or has an error.
     pub(super) fn serve(&mut self, looked_at: bool) -> Result<(), i32> {
         let number = |error: io::Error| error.raw_os_error().unwrap_or(RESET);
         if looked_at {
