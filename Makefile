@@ -47,9 +47,9 @@ test: setup tidy
 		unit-documents e2e-tools
 	$(MAKE) e2e
 
-# Layout, warnings, and what can be told from the sources alone: floors, imports, documents.
+# Layout, warnings, and what can be told from the sources alone: floors, imports, documents, comments.
 tidy: lint
-	$(CARGO) test --quiet -p hawser-base -p hawser-imports --test documents --test floors --test cycles
+	$(CARGO) test --quiet -p hawser-base -p hawser-imports --test documents --test comments --test floors --test cycles
 
 unit: setup
 	$(CARGO) test --workspace --no-fail-fast

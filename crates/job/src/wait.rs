@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::fence;
 use std::time::Duration;
 
-/// Longest name of a call or a communicator, in bytes: "MPI_Request_get_status_some of MPI_Reduce_scatter_block_init" has 60.
-/// A communicator's may be longer and is cut.
+/// Longest name of a call or a communicator, in bytes: "MPI_Request_get_status_some of
+/// MPI_Reduce_scatter_block_init" has 60. A communicator's may be longer and is cut.
 pub const NAME_ROOM: usize = 64;
 
 /// Offsets in the record.

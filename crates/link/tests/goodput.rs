@@ -216,7 +216,8 @@ fn part(tracks: &[Track], frame: usize, bytes: usize) -> u64 {
 
 const BULK: usize = 32 << 20;
 
-/// In percent of the sum, by frames of 1500 and of 9000 bytes. The rate of 10 Mbit/s is found with frames of which each takes 1.2 or 7.2 ms.
+/// In percent of the sum, by frames of 1500 and of 9000 bytes. The rate of 10 Mbit/s is found with frames of which each
+/// takes 1.2 or 7.2 ms.
 #[test]
 fn rails_of_any_rates_carry_bulk_together() {
     let least: [(&[u64], [u64; 2]); 6] = [

@@ -194,8 +194,8 @@ pub(crate) fn ask(asker: &OwnedFd, name: &str, request: libc::c_ulong, data: *mu
         *to = from as libc::c_char;
     }
     question.ifr_ifru.ifru_data = data;
-    // SAFETY: a whole request; `data` has room for the answer: those of our own queries of ethtool have fixed lengths below
-    // ANSWER_BYTES.
+    // SAFETY: a whole request; `data` has room for the answer: those of our own queries of ethtool have fixed lengths
+    // below ANSWER_BYTES.
     checked(unsafe { libc::ioctl(asker.as_raw_fd(), request as _, &mut question) }).ok()?;
     Some(question)
 }

@@ -1,7 +1,7 @@
 //! Network namespaces: hosts of our own on one machine, for benchmarks and tests (namespaces(7)).
 //!
-//! A namespace, with all that was made in it, vanishes with its last descriptor, socket and process: nothing is left behind,
-//! not even by kill -9.
+//! A namespace, with all that was made in it, vanishes with its last descriptor, socket and process: nothing is left
+//! behind, not even by kill -9.
 
 use crate::During;
 use crate::errno::checked;

@@ -13,8 +13,8 @@ const GET_COUNT: u32 = 0x37;
 const GET_FEATURES: u32 = 0x3a;
 const FEATURES: u32 = 4;
 
-/// Words in front of the strings (struct ethtool_gstrings); before the count (ethtool_sset_info) stand four, of which the third
-/// and fourth are the mask of sets; before the features (ethtool_gfeatures) two.
+/// Words in front of the strings (struct ethtool_gstrings); before the count (ethtool_sset_info) stand four, of which
+/// the third and fourth are the mask of sets; before the features (ethtool_gfeatures) two.
 const BEFORE_STRINGS: usize = 3;
 const BEFORE_COUNT: usize = 4;
 const BEFORE_FEATURES: usize = 2;

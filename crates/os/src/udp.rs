@@ -1,5 +1,5 @@
-//! Sockets of UDP datagrams (udp(7)), many in one call: segments cut by the kernel or the NIC on the way out (UDP_SEGMENT), and
-//! joined on the way in (UDP_GRO). Errors of sending and receiving keep their numbers.
+//! Sockets of UDP datagrams (udp(7)), many in one call: segments cut by the kernel or the NIC on the way out
+//! (UDP_SEGMENT), and joined on the way in (UDP_GRO). Errors of sending and receiving keep their numbers.
 
 use crate::During;
 use crate::bpf;

@@ -20,7 +20,8 @@ pub enum Buffer {
 impl Buffer {
     pub const EMPTY: Buffer = Buffer::Dense(UserMem::EMPTY);
 
-    /// A buffer of `count` elements of a type; checks that the type is committed and the address (MPI_ERR_TYPE, MPI_ERR_BUFFER).
+    /// A buffer of `count` elements of a type; checks that the type is committed and the address (MPI_ERR_TYPE,
+    /// MPI_ERR_BUFFER).
     #[inline]
     pub fn of(at: UserPtr<'static>, count: u64, datatype: &Arc<Datatype>) -> Result<Buffer> {
         if !datatype.is_committed() {

@@ -10,7 +10,8 @@
 //! use hawser_base::{Context, Lane as LaneId, Peer, Peers, UserMem};
 //! use hawser_device::Loopback;
 //! use hawser_job::counters::Counters;
-//! use hawser_p2p::{buffer::Buffer, lane::Lane, matching::{Limits, Want}, message::Target, plain::Plain, request::Request};
+//! use hawser_p2p::{buffer::Buffer, lane::Lane, message::Target, plain::Plain, request::Request};
+//! use hawser_p2p::matching::{Limits, Want};
 //! use hawser_transport::Fabric;
 //!
 //! let me = Peer(0);

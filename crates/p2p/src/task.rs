@@ -40,7 +40,7 @@ pub trait Work<E>: Send {
     /// Called when the request was freed before it ended, and was removed with it. No lane is locked.
     fn forgotten(&mut self) {}
 
-    /// What the task waits for; `call` is the MPI function that began it. Its lane is locked.
+    /// The event for which the task waits; `call` is the MPI function that began it. Its lane is locked.
     fn reason(&self) -> Waiting;
 }
 

@@ -111,7 +111,7 @@ pub unsafe fn write<A: Abi>(handle: Pointer, buf: *const c_void) -> Result {
     if buf.is_null() {
         return Err(arg::null("buf").into());
     }
-    // SAFETY: not null, and as large as the caller was told by MPI_T_cvar_handle_alloc; a text is read to its end alone.
+    // SAFETY: not null, and as large as MPI_T_cvar_handle_alloc told the caller; a text is read to its end alone.
     let value = |wanted| unsafe {
         match wanted {
             datatype::INT => Value::Int(buf.cast::<c_int>().read()),

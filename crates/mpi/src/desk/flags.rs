@@ -472,7 +472,7 @@ impl Seat {
     }
 }
 
-/// What is left to do after `announce`.
+/// The work that is left after `announce`.
 enum Next {
     Await,
     Ended,
