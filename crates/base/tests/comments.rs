@@ -62,7 +62,7 @@ fn wrong(name: &str, text: &str) -> Vec<String> {
             continue;
         };
         let opens_with = |word: &&str| text.strip_prefix(*word).is_some_and(|rest| rest.starts_with(' '));
-        if !is_inside && HEADLESS.iter().any(|word| opens_with(&word)) {
+        if !is_inside && HEADLESS.iter().any(opens_with) {
             found.push(format!("crates/{name}:{number} opens without a noun: {text}"));
         }
         if line.chars().count() > WIDTH {
