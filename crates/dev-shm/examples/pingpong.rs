@@ -1,8 +1,8 @@
 //! Half round trips between two pinned processes through the device's contract, beside the raw floor.
 //!
 //! `cargo run --release -p hawser-dev-shm --example pingpong [-- repetitions [longest]]`. Prints medians in
-//! microseconds. The floor (one cache line there and back, halved) is printed before and after: hosts move virtual cores about, and
-//! figures of runs with different floors cannot be compared.
+//! microseconds. The floor (one cache line there and back, halved) is printed before and after: hosts move virtual
+//! cores about, and figures of runs with different floors cannot be compared.
 
 use hawser_base::{Lane, Peer, UserMem};
 use hawser_dev_shm::ShmDevice;
