@@ -11,9 +11,14 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 PACKAGES := -p hawser-abi-std -p hawser-abi-mpich -p hawser-launch -p hawser-bench
 
 # The names of the test programs of the crates that a pattern matches.
-tests = $(sort $(basename $(notdir $(wildcard crates/$(1)/tests/*.rs))) $(notdir $(patsubst %/,%,$(dir $(wildcard crates/$(1)/tests/*/main.rs)))))
+tests = $(sort $(basename $(notdir $(wildcard crates/$(1)/tests/*.rs) $(patsubst %/main.rs,%.rs,\
+	$(wildcard crates/$(1)/tests/*/main.rs)))))
+# Runs the test programs of these names. They are named one by one because `-p` would compile some crates again with
+# fewer features.
+run_tests = $(CARGO) test --workspace --no-fail-fast $(addprefix --test ,$(1))
 
-.PHONY: all setup build stage install demo lab test tidy unit unit-devices unit-protocol unit-programs unit-abis unit-libraries unit-documents loom sim e2e e2e-tools check-long bench drawing fmt lint clean
+.PHONY: all setup build stage install demo lab test tidy loom sim e2e e2e-tools check-long bench drawing fmt lint clean
+.PHONY: unit unit-devices unit-protocol unit-programs unit-abis unit-libraries unit-documents
 
 all: build
 
@@ -39,8 +44,8 @@ demo: stage
 lab: stage
 	scripts/demo-lab.sh $(STAGE)
 
-# In stages, the quickest to fail first. Unit tests wait more than they compute, so their parts, the release build and the
-# fetching of what the end-to-end tests need run beside each other.
+# In stages, the quickest to fail first. Unit tests wait more than they compute, so their parts, the release build and
+# the fetching of what the end-to-end tests need run beside each other.
 test: setup tidy
 	$(CARGO) test --workspace --no-run
 	$(MAKE) --keep-going --jobs 6 --output-sync=target unit-abis unit-libraries unit-devices unit-protocol unit-programs \
@@ -55,25 +60,25 @@ unit: setup
 	$(CARGO) test --workspace --no-fail-fast
 
 # The same in six parts. Tests of the ABIs take the libraries and tools in the folder that ARTEFACTS_UNDER_TEST names;
-# without it they build them. They are named one by one because `-p` would compile some crates again with fewer features.
+# without it they build them.
 ABI_TESTS := $(call tests,abi*)
-# The devices' tests wait for the network, those of the protocol and of matching compute, and most others wait for ranks.
+# The devices' tests wait for the network, those of the protocol and of matching compute, most others wait for ranks.
 DEVICE_TESTS := $(call tests,dev-*)
 PROTOCOL_TESTS := $(filter-out $(DEVICE_TESTS),$(call tests,link) $(call tests,p2p))
 PROGRAM_TESTS := $(filter-out $(ABI_TESTS) $(DEVICE_TESTS) $(PROTOCOL_TESTS),$(call tests,*))
 
 unit-abis: stage
-	ARTEFACTS_UNDER_TEST=$(abspath $(TARGET)/release) $(CARGO) test --workspace --no-fail-fast $(patsubst %,--test %,$(ABI_TESTS))
+	ARTEFACTS_UNDER_TEST=$(abspath $(TARGET)/release) $(call run_tests,$(ABI_TESTS))
 
 # Nothing in them is installed: they need not wait for the release build.
 unit-devices: setup
-	$(CARGO) test --workspace --no-fail-fast $(patsubst %,--test %,$(DEVICE_TESTS))
+	$(call run_tests,$(DEVICE_TESTS))
 
 unit-protocol: setup
-	$(CARGO) test --workspace --no-fail-fast $(patsubst %,--test %,$(PROTOCOL_TESTS))
+	$(call run_tests,$(PROTOCOL_TESTS))
 
 unit-programs: setup
-	$(CARGO) test --workspace --no-fail-fast $(patsubst %,--test %,$(PROGRAM_TESTS))
+	$(call run_tests,$(PROGRAM_TESTS))
 
 unit-libraries: setup
 	$(CARGO) test --workspace --no-fail-fast --lib --bins

@@ -26,8 +26,8 @@ WHOLE = bool(os.environ.get("HAWSER_WHOLE"))
 GRACE_S = 3.0
 # What a test waits for happens within this time on the slowest machine.
 GRACE_OF_LABS_S = 20.0
-# A job that its own end ends is over before this, also when the machine stands still for ten seconds (seen once): one that
-# waits in vain is ended by mpiexec's time limit, five seconds before the test's own of 30.
+# A job that its own end ends is over before this, also when the machine stands still for ten seconds (seen once): one
+# that waits in vain is ended by mpiexec's time limit, five seconds before the test's own of 30.
 END_S = 20.0
 
 

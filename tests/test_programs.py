@@ -59,8 +59,8 @@ def contended(result):
 
 
 def test_two_threads_on_two_communicators_never_contend_for_a_lock(build, run, abi):
-    """But where one stayed away for 20 ms, on a loaded machine, and comes back while the other looks after its lane: one
-    run of three has none. Four on one communicator contend sooner or later, and that is counted."""
+    """But where one stayed away for 20 ms, on a loaded machine, and comes back while the other looks after its lane:
+    one run of three has none. Four on one communicator contend sooner or later, and that is counted."""
     apart = build("threads_apart.c", abi)
     assert any(contended(run(2, apart, options=["--stats"])) == 0 for _ in range(3))
     shared = build("threads.c", abi)

@@ -14,7 +14,10 @@ struct layout {
     int place[4];   /* of each int of an element, in ints */
 };
 
-enum { INT_ALONE, THREE_IN_ROW, GAPS, BACKWARD, LAYOUTS, EXTENT_MAX = 5 };
+enum { INT_ALONE, THREE_IN_ROW, GAPS, BACKWARD, LAYOUTS };
+
+/* The largest extent of a layout, in ints. */
+enum { EXTENT_MAX = 5 };
 
 /* Every layout; freed by `free_layouts`. */
 __attribute__((unused))
@@ -89,10 +92,15 @@ static void took(int line, const struct layout *l, const int *buffer, size_t at,
         }
 }
 
+static inline void stays(int line, const struct layout *l, const int *buffer, size_t i)
+{
+    if (buffer[i] != UNTOUCHED) test_fail(__FILE__, line, "%s: int %zu between the data is %#x", l->name, i, buffer[i]);
+}
+
 #define GAPS_STAY(l, buffer, elements) gaps_stay(__LINE__, l, buffer, elements)
 
-/* Nothing was written between the data of `elements` elements, nor behind them. Most of what the programs compute is this
- * look at every gap of every buffer. */
+/* Nothing was written between the data of `elements` elements, nor behind them. The programs spend much of their time
+ * here, with every gap of every buffer. */
 __attribute__((unused))
 static void gaps_stay(int line, const struct layout *l, const int *buffer, size_t elements)
 {
@@ -102,11 +110,10 @@ static void gaps_stay(int line, const struct layout *l, const int *buffer, size_
         for (int k = 0; k < l->ints; k++) data |= l->place[k] == i;
         if (!data) gap[gaps++] = i;
     }
-    size_t end = elements * l->extent, bad = buffer[end] == UNTOUCHED ? SIZE_MAX : end;
+    size_t end = elements * l->extent;
     for (size_t at = 0; at < end && gaps; at += l->extent)
-        for (int g = 0; g < gaps; g++)
-            if (buffer[at + gap[g]] != UNTOUCHED) bad = at + gap[g];
-    if (bad != SIZE_MAX) test_fail(__FILE__, line, "%s: int %zu between the data is %#x", l->name, bad, buffer[bad]);
+        for (int g = 0; g < gaps; g++) stays(line, l, buffer, at + gap[g]);
+    stays(line, l, buffer, end);
 }
 
 #endif

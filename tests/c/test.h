@@ -109,8 +109,8 @@ static inline unsigned char test_byte(size_t at, unsigned seed)
     return (unsigned char)(at * 131 + (at >> 8) * 17 + (at >> 16) * 7 + seed * 29 + 1);
 }
 
-/* Bytes of message `seed` from `at` on, up to the end of the 256 in which `at` lies or `end`; how many. The programs spend
- * much of their time here: within such a block a byte differs from the one before it by a constant. */
+/* Writes the bytes of message `seed` from `at` on, up to `end` or the end of the 256 in which `at` lies; returns how many.
+ * The programs spend much of their time here: within such a block a byte differs from the one before by a constant. */
 static inline size_t test_block(unsigned char *block, size_t at, size_t end, unsigned seed)
 {
     size_t count = 256 - at % 256 < end - at ? 256 - at % 256 : end - at;
@@ -136,7 +136,8 @@ static void test_verify(const char *file, int line, const void *buffer, size_t b
         count = test_block(block, at, bytes, seed);
         if (!memcmp(got, block, count)) continue;
         for (size_t i = 0; i < count; i++)
-            if (got[i] != block[i]) test_fail(file, line, "byte %zu of %zu is %d, not %d", at + i, bytes, got[i], block[i]);
+            if (got[i] != block[i])
+                test_fail(file, line, "byte %zu of %zu is %d, not %d", at + i, bytes, got[i], block[i]);
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const WIDTH: usize = 120;
 
 /// Words that stand for a noun when a comment opens with them: the reader learns only later what it is about.
-const HEADLESS: [&str; 8] = ["Who", "Whoever", "Whose", "Whom", "What", "Whatever", "So many", "So much"];
+const HEADLESS: [&str; 10] = ["Who", "Whoever", "Whose", "Whom", "What", "Whatever", "How", "Of", "So many", "So much"];
 
 /// Files whose comments are the text of `--help`, which users know: clap takes it from them.
 const HELP: [&str; 8] = [
@@ -84,7 +84,8 @@ fn every_comment_opens_with_what_it_describes() {
 #[test]
 fn a_headless_opening_and_a_long_line_are_found() {
     let text = format!(
-        "//! A header.\n//!\n//! {what} is said.\n\n/// {who} comes.\nfn f() {{}}\n// A port,\n// {what} is polled.\n/// {0}\n",
+        "//! A header.\n//!\n//! {what} is said.\n\n/// {who} comes.\nfn f() {{}}\n\
+         // A port,\n// {what} is polled.\n/// {0}\n",
         "x".repeat(WIDTH),
         what = HEADLESS[4],
         who = HEADLESS[0],

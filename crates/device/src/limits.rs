@@ -12,7 +12,7 @@ pub struct Limits {
     pub short: usize,
     /// Longest payload (prefix included) of one packet, in bytes.
     pub packet: usize,
-    /// How streams are cut.
+    /// The rule by which streams are cut.
     pub pieces: Pieces,
     /// Longest message that is worth sending eagerly, in bytes.
     pub eager: usize,
@@ -31,7 +31,7 @@ impl Limits {
     }
 }
 
-/// How the bytes of a long message are cut into packets.
+/// The rule by which the bytes of a long message are cut into packets.
 #[derive(Clone, Copy, Debug)]
 pub enum Pieces {
     /// Pieces of what a frame carries, in bytes: at most this, and toward a peer the result of `Port::piece`.

@@ -58,7 +58,7 @@ pub struct Pace {
     /// The number of slow windows in a row.
     slow_windows: u16,
     is_slow: bool,
-    /// How often the network turned out to be no longer slow.
+    /// The number of times that the network turned out to be no longer slow.
     changes: u32,
     peers: Peers,
 }

@@ -141,7 +141,7 @@ pub struct Path {
     taken: u32,
     ack_every: u32,
     lose: bool,
-    /// How often the wire refused an acknowledgement since a frame arrived.
+    /// Acknowledgements that the wire refused since a frame arrived.
     refusals: u8,
     /// The time of the first timeout since the peer last acknowledged something new (P24); 0: there was none.
     silent_since_ns: u64,

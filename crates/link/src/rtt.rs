@@ -89,7 +89,7 @@ impl Rtt {
         self.silent
     }
 
-    /// How long to wait for an acknowledgement before all frames in flight count as lost, in ns (P16, P18).
+    /// Returns the time without an acknowledgement after which all frames in flight count as lost, in ns (P16, P18).
     pub fn timeout_ns(&self) -> u64 {
         let base = match self.smoothed_ns {
             0 => TIMEOUT_FIRST_NS.max(self.floor_ns),
@@ -98,12 +98,12 @@ impl Rtt {
         base.saturating_mul(1 << self.silent.min(20)).min(TIMEOUT_MAX_NS)
     }
 
-    /// How much later a frame must have been sent to make one that it overtook count as lost, in ns (P15).
+    /// Returns the lead, in ns, that a frame must have had over an acknowledged one to count as lost (P15).
     pub fn slack_ns(&self) -> u64 {
         self.smoothed_ns / 4 + ACK_DELAY_NS
     }
 
-    /// How long to wait before a probe asks the peer for the last frame, in ns (P17). Once per silence.
+    /// Returns the time without an acknowledgement after which a probe is due, in ns (P17). Once per silence.
     pub fn probe_ns(&self) -> u64 {
         match self.smoothed_ns {
             0 => TIMEOUT_FIRST_NS / 2,

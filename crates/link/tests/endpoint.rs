@@ -203,7 +203,7 @@ fn frames_are_cut_again_and_again_though_all_memory_is_taken() {
             sent.retain(|(head, _)| head.kind == Kind::Data);
             let question = sent.iter().rfind(|(_, payload)| answers && payload.is_empty()).map(|(head, _)| *head);
             if let Some(Head { sequence, open: open @ 1.., .. }) = question {
-                // Of all open numbers the probe alone has arrived.
+                // The probe alone has arrived, of all open numbers.
                 let expected = Seq(sequence.0.wrapping_sub(u32::from(open)));
                 let mut bits = [0; 128];
                 bits[usize::from(open - 1) / 8] = 1 << ((open - 1) % 8);

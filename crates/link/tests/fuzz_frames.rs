@@ -73,7 +73,7 @@ struct Shaped {
     rail: u8,
     kind: u8,
     flags: u8,
-    /// Of another path, if it is not 0.
+    /// Bits of the frame's path number that are flipped: it names another path if any is set.
     path: u8,
     sequence: i8,
     expected: i8,

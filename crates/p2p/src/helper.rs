@@ -35,7 +35,7 @@ pub static PROGRESS: Param = Param {
     read: Read::AtStart,
 };
 
-/// How long the progress thread keeps polling when nothing arrives, in ns: about as long as it takes to wake a peer's.
+/// The time for which the progress thread polls on when nothing arrives, in ns: about the time to wake a peer's.
 /// 5, 50 and 100 us measured no better (docs/measurements/2026-11-23-progress.md).
 const QUIET_NS: u64 = 20_000;
 

@@ -120,7 +120,7 @@ impl<N: Note> Lanes<N> {
         self.patience.poll_in_vain(|| self.counters.sum(counters::MOVING), reason);
     }
 
-    /// How often a receive polls its peer's ring alone (`Lane::take_directly`).
+    /// Returns the number of polls of its peer's ring alone that a receive makes (`Lane::take_directly`).
     #[inline]
     pub fn direct_turns(&self) -> u32 {
         if self.patience.is_crowded() {

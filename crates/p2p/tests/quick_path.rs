@@ -88,7 +88,7 @@ fn quick_send_is_start_send() {
     assert!(short_cuts > 1000, "{short_cuts} short cuts");
 }
 
-/// How the engine without the fast path gets the message that the other takes directly.
+/// The way in which the engine without the fast path gets the message that the other takes directly.
 #[derive(Clone, Copy, PartialEq)]
 enum Slow {
     PostedFirst,

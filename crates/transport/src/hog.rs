@@ -31,7 +31,7 @@ pub struct Hog {
     /// No thread yields before this time; 0: there is no hog.
     until_ns: AtomicU64,
     others: Pages,
-    /// How long each of the other ranks had worked at `seen_ns`; created at first use.
+    /// The time that each of the other ranks had worked at `seen_ns`, in ns; created at first use.
     worked_ns: OnceLock<Box<[AtomicU64]>>,
 }
 

@@ -86,8 +86,8 @@ pub struct Desk {
     guard: Option<Guard>,
 }
 
-/// The evidence that mpiexec is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The evidence that mpiexec is gone, or the reason why the agent cannot know.
+#[derive(Debug)]
 enum Gone {
     /// The channel to or from mpiexec has ended, or delivers bytes that are no frame.
     Closed,
@@ -95,6 +95,8 @@ enum Gone {
     Silent,
     /// The agent's guard is gone.
     Guard,
+    /// The agent cannot wait for events.
+    Blind(io::Error),
 }
 
 impl Gone {
@@ -105,6 +107,7 @@ impl Gone {
             Gone::Closed => Some("the agent there hears no more from mpiexec".into()),
             Gone::Silent => Some(format!("nothing has come there from mpiexec for {SILENCE_S} s")),
             Gone::Guard => None,
+            Gone::Blind(error) => Some(format!("the agent there cannot wait for events: {error}")),
         }
     }
 }
@@ -243,8 +246,8 @@ fn serve(mut desk: Desk) -> i32 {
     let mut events: Vec<Event> = Vec::new();
     let mut downs = Vec::new();
     loop {
-        if desk.wait(&mut events, run.as_ref().and_then(Run::deadline_ns)).is_err() {
-            return desk.abandon(Gone::Closed);
+        if let Err(error) = desk.wait(&mut events, run.as_ref().and_then(Run::deadline_ns)) {
+            return desk.abandon(Gone::Blind(error));
         }
         for event in &events {
             match Token::decode(event.token) {

@@ -19,7 +19,7 @@ const CONTENT: usize = 4;
 /// Frames that each side has room for: never the limit here.
 const ROOM: u16 = 2 * WINDOW as u16;
 const MS: u64 = 1_000_000;
-/// How long a path may take for the rest once its faults have ended, in ns: the longest back-off, and then all of it.
+/// The time that a path may take for the rest once its faults have ended, in ns: the longest back-off, then all of it.
 const PATIENCE_NS: u64 = 20_000 * MS;
 /// The latency from one node to another without faults, in ns.
 const LATENCY_NS: u64 = 30_000;

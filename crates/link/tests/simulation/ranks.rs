@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// change such frames.
 pub static CHANGED: AtomicU64 = AtomicU64::new(0);
 
-/// How long the rest may take once the faults have ended, in ns: the longest back-offs, and then all of it.
+/// The time that the rest may take once the faults have ended, in ns: the longest back-offs, and then all of it.
 const PATIENCE_NS: u64 = 60_000 * MS;
-/// How long a few further messages may take in a world without faults, in ns: a HELLO's longest back-off, and that of
-/// the frames that wait for its path.
+/// The time that a few further messages may take in a world without faults, in ns: a HELLO's longest back-off, and that
+/// of the frames that wait for its path.
 const CALM_NS: u64 = 4_000 * MS;
 /// Messages that each rank sends to each at the end.
 const LAST: usize = 3;

@@ -339,7 +339,7 @@ pub enum Whole {
     Placed(Place),
 }
 
-/// How the first packet of a message transfers it.
+/// The method by which the first packet of a message transfers it.
 #[derive(Clone, Copy)]
 enum Kind {
     Whole,
