@@ -3,6 +3,7 @@ them short messages take; and bulk by several flows. Every byte is checked."""
 
 import re
 import signal
+import subprocess
 import time
 from contextlib import contextmanager
 from itertools import permutations
@@ -15,7 +16,9 @@ from test_hosts import mpiexec, programs
 
 MIB = 1 << 20
 # A GiB takes 21 s over the two rails that it is tried with.
-PULLED_BYTES = 1024 * MIB if LONG else 128 * MIB
+PULLED_BYTES = 1024 * MIB if LONG else 64 * MIB
+# Number of messages: as many as fit until the test has seen what it waits for, however slow the machine is.
+UNTIL_SEEN = 0
 # What HELLOs, questions and the traffic of a small job are at most.
 LITTLE_BYTES = MIB // 2
 
@@ -27,14 +30,15 @@ def sent(host):
 
 @contextmanager
 def begun(lab, build, size, times=1, port="", hosts=None):
-    """A job that sends so much, so often, from the first host to the second one."""
+    """A job that sends messages of a size from the first host to the second one: a number of times, or UNTIL_SEEN."""
     words = ["-ppn", "1", "-genv", "HAWSER_PORT", port, "-timeout", "100", build("bulk.c"), str(size), str(times)]
-    with mpiexec(lab, *words, hosts=hosts) as job:
+    with mpiexec(lab, *words, hosts=hosts, stdin=subprocess.PIPE) as job:
         assert job.stdout.readline() == "all are there\n", job.communicate()
         yield job
 
 
 def ended(lab, job):
+    """The job ends well. Its standard input ends first, which ends a job of UNTIL_SEEN."""
     _, err = job.communicate(timeout=GRACE_OF_LABS_S + 100)
     assert (job.returncode, err) == (0, ""), err
     eventually(lambda: programs(lab) == {})
@@ -71,7 +75,7 @@ def test_each_rail_carries_its_part(make, build, rates, port):
 def test_a_rail_is_pulled_and_pushed_back_during_a_long_message(make, build, port):
     lab = limited(make(hosts=2, nics=2), 200, 200)
     source = lab.hosts[0]
-    with begun(lab, build, PULLED_BYTES, 1, port) as job:
+    with begun(lab, build, PULLED_BYTES, UNTIL_SEEN, port) as job:
         moved(source, 0, 4 * MIB)
         source.nics[0].unplug()
         moved(source, 1, 16 * MIB)
@@ -86,7 +90,7 @@ def test_a_rail_that_is_pulled_when_a_job_begins_serves_when_it_is_pushed_back(m
     source, far = lab.hosts
     source.nics[0].unplug(), far.nics[0].unplug()
     assert re.search(r"^  eth0: a rail that has no carrier now \(", source.run(["mpiexec", "--info"]).stdout, re.MULTILINE)
-    with begun(lab, build, 96 * MIB, 1, port) as job:
+    with begun(lab, build, 32 * MIB, UNTIL_SEEN, port) as job:
         moved(source, 1, 4 * MIB)
         source.nics[0].plug(), far.nics[0].plug()
         moved(source, 0, 4 * MIB)
@@ -107,7 +111,7 @@ def test_a_job_that_begins_while_all_rails_are_pulled_waits_for_them(make, build
 def test_all_rails_but_the_slowest_are_pulled(make, build, port):
     lab = limited(make(hosts=2, nics=3), 200, 200, 40)
     source = lab.hosts[0]
-    with begun(lab, build, 48 * MIB, 1, port) as job:
+    with begun(lab, build, 24 * MIB, UNTIL_SEEN, port) as job:
         moved(source, 0, 4 * MIB)
         [nic.unplug() for nic in source.nics[:2]]
         moved(source, 2, 4 * MIB)
@@ -118,7 +122,7 @@ def test_all_rails_but_the_slowest_are_pulled(make, build, port):
 def test_a_rail_that_passes_one_way_only_loses_nothing_and_comes_back(make, build, deaf):
     lab = limited(make(hosts=2, nics=2), 200, 200)
     source, victim = lab.hosts[0], lab.hosts[1 - deaf].nics[0]
-    with begun(lab, build, 96 * MIB, 1, "packet,udp") as job:
+    with begun(lab, build, 32 * MIB, UNTIL_SEEN, "packet,udp") as job:
         moved(source, 0, 4 * MIB)
         victim.faults(loss=1.0)
         moved(source, 1, 16 * MIB)
@@ -137,7 +141,7 @@ def test_an_mtu_that_shrinks_on_the_way_during_a_long_message(make, build):
     """Nobody is told: frames that are too long for the switch are dropped."""
     lab = limited(make(hosts=2, nics=2, mtu=9000), 200, 200)
     source = lab.hosts[0]
-    with begun(lab, build, 96 * MIB, 1, "packet,udp") as job:
+    with begun(lab, build, 32 * MIB, UNTIL_SEEN, "packet,udp") as job:
         moved(source, 0, 4 * MIB)
         [nic.set_mtu(9000, switch=1500) for nic in lab.nics()]
         time.sleep(1)

@@ -1,6 +1,22 @@
-/* One message of so many bytes from rank 0 to rank 1, as often as is said: bulk BYTES TIMES. Every byte is checked. Rank 0 says
- * when all are there, and after each message the milliseconds that it took. */
+/* Rank 0 sends messages of BYTES bytes to rank 1: bulk BYTES TIMES. With TIMES 0 it sends until its standard input ends, so that a
+ * test decides how long the traffic lasts. Every byte is checked. Rank 0 prints a line when all ranks are there, and after each
+ * message the milliseconds that it took. */
 #include "test.h"
+#include <poll.h>
+#include <unistd.h>
+
+/* Whether another round follows. Rank 0 decides, and all ranks call it. */
+static int is_going_on(int round, int times)
+{
+    int more = round < times;
+    if (me == 0 && !times) {
+        char byte;
+        struct pollfd input = {0, POLLIN, 0};
+        more = poll(&input, 1, 0) == 0 || read(0, &byte, 1) > 0;
+    }
+    OK(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    return more;
+}
 
 static uint64_t word_of(uint64_t at, int round)
 {
@@ -14,7 +30,7 @@ int main(int argc, char **argv)
     uint64_t words = strtoull(argv[1], NULL, 10) / sizeof words;
     uint64_t *data = need(words * sizeof *data);
     CHECK(words <= INT32_MAX);
-    for (int round = 0; round < atoi(argv[2]); round++) {
+    for (int round = 0; is_going_on(round, atoi(argv[2])); round++) {
         for (uint64_t at = 0; at < words; at++) data[at] = me == 0 ? word_of(at, round) : 0;
         OK(MPI_Barrier(MPI_COMM_WORLD));
         if (me == 0 && round == 0) printf("all are there\n"), fflush(stdout);
