@@ -52,9 +52,9 @@ test: setup tidy
 		unit-documents e2e-tools
 	$(MAKE) e2e
 
-# Layout, warnings, and what can be told from the sources alone: floors, imports, documents, comments.
+# Layout, warnings, and what can be told from the sources alone: layers, imports, documents, comments.
 tidy: lint
-	$(CARGO) test --quiet -p hawser-base -p hawser-imports --test documents --test comments --test floors --test cycles
+	$(CARGO) test --quiet -p hawser-base -p hawser-imports --test documents --test comments --test floors --test cycles --test names
 
 unit: setup
 	$(CARGO) test --workspace --no-fail-fast

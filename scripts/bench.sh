@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench.sh PREFIX: Hawser beside its peers on this machine, in turns, and the raw floors. Leave the machine alone
+# bench.sh PREFIX: Hawser beside its peers on this machine, in turns, and the raw layers. Leave the machine alone
 # meanwhile. COMPARE names the tool that runs the peers (docs/measuring.md).
 set -eu
 prefix=$(cd "$1" && pwd)

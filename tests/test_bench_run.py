@@ -258,7 +258,7 @@ def test_a_library_without_an_abi_that_it_has_a_program_for_is_left_out(session,
 
 def test_a_layer_that_is_slower_from_a_size_on_is_explained(session, tmp_path):
     """By name and size, and by an amount that its own record bears out: a busy machine may add to it. That two
-    microseconds are told exactly is tested where the curves are given (crates/bench/src/explain/words.rs)."""
+    microseconds are told exactly is tested where the curves are given (crates/bench/src/explain/text.rs)."""
     slow = session.build("slow_send.c", "mpich", "-shared", "-fPIC", name="slow_send.so")
     libraries = ["--lib", f"hawser={prefix()}", "--lib", f"slow={prefix()},LD_PRELOAD={slow}"]
     measured = ["--max", "65536", "--perturbation", "0", "--rounds", "5", "--ms", "3", "--out", tmp_path]

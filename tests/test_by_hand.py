@@ -206,7 +206,7 @@ def test_a_rank_that_dies_while_others_are_awaited_ends_the_meeting(by_hand, bui
     eventually(by_hand.file.exists)
     by_hand.start(1, 3, program)
     sockets = lambda: [s for s in by_hand.session.snapshot()["sockets"] if "plain" in s[0]]  # noqa: E731
-    eventually(lambda: len(sockets()) >= 2)  # the door, and a connection that was taken
+    eventually(lambda: len(sockets()) >= 2)  # the listener, and a connection that was taken
     time.sleep(0.2)
     killed = by_hand.ranks[dies]
     killed.kill()

@@ -11,16 +11,16 @@ const BASIS: u32 = 0x811c_9dc5;
 const PRIME: u32 = 0x0100_0193;
 
 /// The crates that crate `name` is built on, itself included.
-fn rooms(crates: &Path, name: &str, found: &mut BTreeSet<String>) {
+fn crates_of(crates: &Path, name: &str, found: &mut BTreeSet<String>) {
     if !found.insert(name.to_owned()) {
         return;
     }
-    let manifest = fs::read_to_string(crates.join(name).join("Cargo.toml")).expect("a room has a manifest");
+    let manifest = fs::read_to_string(crates.join(name).join("Cargo.toml")).expect("a crate has a manifest");
     let rows = manifest.lines().skip_while(|line| line.trim() != "[dependencies]").skip(1);
     for row in rows.take_while(|row| !row.starts_with('[')) {
         let below = row.strip_prefix("hawser-").and_then(|rest| rest.split(['.', ' ', '=']).next());
         if let Some(below) = below {
-            rooms(crates, below, found);
+            crates_of(crates, below, found);
         }
     }
 }
@@ -38,7 +38,7 @@ fn files(folder: &Path, found: &mut BTreeSet<PathBuf>) {
 fn main() {
     let crates = Path::new("..");
     let mut all = BTreeSet::new();
-    rooms(crates, "node", &mut all);
+    crates_of(crates, "node", &mut all);
     let mut sources = BTreeSet::new();
     for room in &all {
         let folder = crates.join(room).join("src");

@@ -7,7 +7,7 @@
 
 use crate::handles;
 use hawser_base::Handle;
-use hawser_base::handle::Kind;
+use hawser_base::handle::ObjectKind;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
@@ -22,12 +22,12 @@ pub struct CHandle<const KIND: u32>(u32);
 
 /// The number of the kind in the handle: messages share that of requests.
 const fn kind_field(kind: u32) -> u32 {
-    if kind == Kind::Message as u32 { Kind::Request as u32 } else { kind }
+    if kind == ObjectKind::Message as u32 { ObjectKind::Request as u32 } else { kind }
 }
 
 /// The predefined handles of a kind, for both directions.
-pub struct Predefined {
-    kind: Kind,
+pub struct PredefinedHandles {
+    kind: ObjectKind,
     /// The C handle and Hawser's number, by the lowest byte of the C handle. An empty entry has a C handle with another
     /// lowest byte, so that one comparison suffices.
     by_byte: [(u32, u8); 256],
@@ -35,9 +35,9 @@ pub struct Predefined {
     by_number: [u32; 256],
 }
 
-impl Predefined {
-    const fn new(kind: Kind, all: &[(&str, u32, Handle)]) -> Predefined {
-        let mut table = Predefined { kind, by_byte: [(0, 0); 256], by_number: [0; 256] };
+impl PredefinedHandles {
+    const fn new(kind: ObjectKind, all: &[(&str, u32, Handle)]) -> PredefinedHandles {
+        let mut table = PredefinedHandles { kind, by_byte: [(0, 0); 256], by_number: [0; 256] };
         let mut i = 0;
         while i < 256 {
             table.by_byte[i].0 = i as u32 ^ 0xff;
@@ -45,11 +45,11 @@ impl Predefined {
         }
         i = 0;
         while i < all.len() {
-            let (_, value, house) = all[i];
-            let number = house.bits() as usize;
+            let (_, value, handle) = all[i];
+            let number = handle.bits() as usize;
             // A null handle and some predefined one share a byte; null handles are compared separately. The pair types
             // that MPICH makes at start-up share bytes with others and are found by number.
-            if !house.is_null() && value >> 30 != DIRECT {
+            if !handle.is_null() && value >> 30 != DIRECT {
                 let entry = &mut table.by_byte[(value & 0xff) as usize];
                 assert!(entry.0 == (value ^ 0xff) & 0xff || entry.0 == value);
                 *entry = (value, number as u8);
@@ -65,19 +65,19 @@ impl Predefined {
     }
 }
 
-static COMM: Predefined = Predefined::new(Kind::Comm, handles::COMM);
-static GROUP: Predefined = Predefined::new(Kind::Group, handles::GROUP);
-static DATATYPE: Predefined = Predefined::new(Kind::Datatype, handles::DATATYPE);
-static ERRHANDLER: Predefined = Predefined::new(Kind::Errhandler, handles::ERRHANDLER);
-static OP: Predefined = Predefined::new(Kind::Op, handles::OP);
-static INFO: Predefined = Predefined::new(Kind::Info, handles::INFO);
-static WIN: Predefined = Predefined::new(Kind::Win, handles::WIN);
-static REQUEST: Predefined = Predefined::new(Kind::Request, handles::REQUEST);
-static MESSAGE: Predefined = Predefined::new(Kind::Message, handles::MESSAGE);
-static SESSION: Predefined = Predefined::new(Kind::Session, handles::SESSION);
+static COMM: PredefinedHandles = PredefinedHandles::new(ObjectKind::Comm, handles::COMM);
+static GROUP: PredefinedHandles = PredefinedHandles::new(ObjectKind::Group, handles::GROUP);
+static DATATYPE: PredefinedHandles = PredefinedHandles::new(ObjectKind::Datatype, handles::DATATYPE);
+static ERRHANDLER: PredefinedHandles = PredefinedHandles::new(ObjectKind::Errhandler, handles::ERRHANDLER);
+static OP: PredefinedHandles = PredefinedHandles::new(ObjectKind::Op, handles::OP);
+static INFO: PredefinedHandles = PredefinedHandles::new(ObjectKind::Info, handles::INFO);
+static WIN: PredefinedHandles = PredefinedHandles::new(ObjectKind::Win, handles::WIN);
+static REQUEST: PredefinedHandles = PredefinedHandles::new(ObjectKind::Request, handles::REQUEST);
+static MESSAGE: PredefinedHandles = PredefinedHandles::new(ObjectKind::Message, handles::MESSAGE);
+static SESSION: PredefinedHandles = PredefinedHandles::new(ObjectKind::Session, handles::SESSION);
 
-const fn of_kind(kind: u32) -> &'static Predefined {
-    const TABLES: [&Predefined; 10] =
+const fn of_kind(kind: u32) -> &'static PredefinedHandles {
+    const TABLES: [&PredefinedHandles; 10] =
         [&COMM, &GROUP, &DATATYPE, &ERRHANDLER, &OP, &INFO, &WIN, &REQUEST, &MESSAGE, &SESSION];
     let mut i = 0;
     while i < TABLES.len() {
@@ -90,14 +90,14 @@ const fn of_kind(kind: u32) -> &'static Predefined {
 }
 
 impl<const KIND: u32> CHandle<KIND> {
-    const PREDEFINED: &'static Predefined = of_kind(KIND);
+    const PREDEFINED: &'static PredefinedHandles = of_kind(KIND);
     const NULL: u32 = Self::PREDEFINED.null();
 
     /// Whether Hawser alone has this predefined handle: requests that completed at once (`mpi::request::SENT`) have no
     /// name in `mpi.h`, and are encoded in the form of the program's objects.
     #[inline(always)]
     const fn is_own(handle: Handle) -> bool {
-        KIND == Kind::Request as u32 && !handle.is_null() && handle.is_predefined()
+        KIND == ObjectKind::Request as u32 && !handle.is_null() && handle.is_predefined()
     }
 
     /// Decodes a handle that is neither null nor predefined with a byte of its own.
@@ -106,15 +106,15 @@ impl<const KIND: u32> CHandle<KIND> {
         if self.0 >> Handle::BITS != DIRECT << 4 | kind_field(KIND) {
             return None;
         }
-        let house = Handle::from_bits(self.0 & LOW)?;
-        if house.is_predefined() { self.decode_made_at_start(house) } else { Some(house) }
+        let handle = Handle::from_bits(self.0 & LOW)?;
+        if handle.is_predefined() { self.decode_made_at_start(handle) } else { Some(handle) }
     }
 
     /// Decodes the pair types, which MPICH makes at start-up, and requests that Hawser alone has predefined.
     #[inline(never)]
-    fn decode_made_at_start(self, house: Handle) -> Option<Handle> {
-        if Self::is_own(house) {
-            return Some(house);
+    fn decode_made_at_start(self, handle: Handle) -> Option<Handle> {
+        if Self::is_own(handle) {
+            return Some(handle);
         }
         let number = Self::PREDEFINED.by_number.iter().position(|v| *v == self.0)?;
         Some(Handle::predefined(number as u8))
@@ -122,7 +122,7 @@ impl<const KIND: u32> CHandle<KIND> {
 }
 
 impl<const KIND: u32> hawser_abi::CHandle for CHandle<KIND> {
-    const KIND: Kind = Self::PREDEFINED.kind;
+    const KIND: ObjectKind = Self::PREDEFINED.kind;
 
     #[inline(always)]
     fn decode(self) -> Option<Handle> {
@@ -163,12 +163,12 @@ impl<const KIND: u32> hawser_abi::CHandle for CHandle<KIND> {
 pub struct FileHandle(*mut c_void);
 
 impl hawser_abi::CHandle for FileHandle {
-    const KIND: Kind = Kind::File;
+    const KIND: ObjectKind = ObjectKind::File;
 
     fn decode(self) -> Option<Handle> {
         match self.0.addr() {
             0 => Some(Handle::NULL),
-            value if value >> Handle::BITS == Kind::File as usize => {
+            value if value >> Handle::BITS == ObjectKind::File as usize => {
                 Handle::from_bits(value as u32 & LOW).filter(|h| !h.is_predefined())
             }
             _ => None,
@@ -176,7 +176,7 @@ impl hawser_abi::CHandle for FileHandle {
     }
 
     fn encode(handle: Handle) -> Self {
-        let value = if handle.is_null() { 0 } else { (Kind::File as u32) << Handle::BITS | handle.bits() };
+        let value = if handle.is_null() { 0 } else { (ObjectKind::File as u32) << Handle::BITS | handle.bits() };
         FileHandle(ptr::without_provenance_mut(value as usize))
     }
 
@@ -191,14 +191,15 @@ impl hawser_abi::CHandle for FileHandle {
 
 pub fn keyval_in(keyval: c_int) -> Option<Handle> {
     let value = keyval as u32;
-    if let Some((_, _, house)) = handles::KEYVAL.iter().find(|(_, v, _)| *v == value) {
-        return Some(*house);
+    if let Some((_, _, handle)) = handles::KEYVAL.iter().find(|(_, v, _)| *v == value) {
+        return Some(*handle);
     }
-    let direct = value >> Handle::BITS == DIRECT << 4 | Kind::Keyval as u32;
+    let direct = value >> Handle::BITS == DIRECT << 4 | ObjectKind::Keyval as u32;
     if direct { Handle::from_bits(value & LOW).filter(|h| !h.is_predefined()) } else { None }
 }
 
 pub fn keyval_out(keyval: Handle) -> c_int {
-    let known = handles::KEYVAL.iter().find(|(_, _, house)| *house == keyval);
-    known.map_or(DIRECT << 30 | (Kind::Keyval as u32) << Handle::BITS | keyval.bits(), |(_, value, _)| *value) as c_int
+    let known = handles::KEYVAL.iter().find(|(_, _, handle)| *handle == keyval);
+    known.map_or(DIRECT << 30 | (ObjectKind::Keyval as u32) << Handle::BITS | keyval.bits(), |(_, value, _)| *value)
+        as c_int
 }

@@ -4,18 +4,18 @@ use hawser_base::Handle;
 use hawser_base::handle::{comm, datatype, errhandler, group, info, keyval, message, mpich_datatype, mpich_op, op};
 
 /// The name in `mpi.h`, the value, and Hawser's handle.
-type Row = (&'static str, u32, Handle);
+type HandleEntry = (&'static str, u32, Handle);
 
-pub const COMM: &[Row] = &[
+pub const COMM: &[HandleEntry] = &[
     ("MPI_COMM_NULL", 0x04000000, Handle::NULL),
     ("MPI_COMM_WORLD", 0x44000000, comm::WORLD),
     ("MPI_COMM_SELF", 0x44000001, comm::SELF),
 ];
 
-pub const GROUP: &[Row] =
+pub const GROUP: &[HandleEntry] =
     &[("MPI_GROUP_NULL", 0x08000000, Handle::NULL), ("MPI_GROUP_EMPTY", 0x48000000, group::EMPTY)];
 
-pub const DATATYPE: &[Row] = &[
+pub const DATATYPE: &[HandleEntry] = &[
     ("MPI_DATATYPE_NULL", 0x0c000000, Handle::NULL),
     ("MPI_CHAR", 0x4c000101, datatype::CHAR),
     ("MPI_UNSIGNED_CHAR", 0x4c000102, datatype::UNSIGNED_CHAR),
@@ -95,14 +95,14 @@ pub const DATATYPE: &[Row] = &[
     ("MPIX_BFLOAT16", 0x4c00024c, mpich_datatype::BFLOAT16),
 ];
 
-pub const ERRHANDLER: &[Row] = &[
+pub const ERRHANDLER: &[HandleEntry] = &[
     ("MPI_ERRHANDLER_NULL", 0x14000000, Handle::NULL),
     ("MPI_ERRORS_ARE_FATAL", 0x54000000, errhandler::ERRORS_ARE_FATAL),
     ("MPI_ERRORS_RETURN", 0x54000001, errhandler::ERRORS_RETURN),
     ("MPI_ERRORS_ABORT", 0x54000003, errhandler::ERRORS_ABORT),
 ];
 
-pub const OP: &[Row] = &[
+pub const OP: &[HandleEntry] = &[
     ("MPI_OP_NULL", 0x18000000, Handle::NULL),
     ("MPI_MAX", 0x58000001, op::MAX),
     ("MPI_MIN", 0x58000002, op::MIN),
@@ -121,19 +121,20 @@ pub const OP: &[Row] = &[
     ("MPIX_EQUAL", 0x5800000f, mpich_op::EQUAL),
 ];
 
-pub const INFO: &[Row] = &[("MPI_INFO_NULL", 0x1c000000, Handle::NULL), ("MPI_INFO_ENV", 0x5c000001, info::ENV)];
+pub const INFO: &[HandleEntry] =
+    &[("MPI_INFO_NULL", 0x1c000000, Handle::NULL), ("MPI_INFO_ENV", 0x5c000001, info::ENV)];
 
-pub const WIN: &[Row] = &[("MPI_WIN_NULL", 0x20000000, Handle::NULL)];
+pub const WIN: &[HandleEntry] = &[("MPI_WIN_NULL", 0x20000000, Handle::NULL)];
 
-pub const REQUEST: &[Row] = &[("MPI_REQUEST_NULL", 0x2c000000, Handle::NULL)];
+pub const REQUEST: &[HandleEntry] = &[("MPI_REQUEST_NULL", 0x2c000000, Handle::NULL)];
 
-pub const MESSAGE: &[Row] =
+pub const MESSAGE: &[HandleEntry] =
     &[("MPI_MESSAGE_NULL", 0x2c000000, Handle::NULL), ("MPI_MESSAGE_NO_PROC", 0x6c000000, message::NO_PROC)];
 
-pub const SESSION: &[Row] = &[("MPI_SESSION_NULL", 0x38000000, Handle::NULL)];
+pub const SESSION: &[HandleEntry] = &[("MPI_SESSION_NULL", 0x38000000, Handle::NULL)];
 
 /// Predefined attribute keys.
-pub const KEYVAL: &[Row] = &[
+pub const KEYVAL: &[HandleEntry] = &[
     ("MPI_KEYVAL_INVALID", 0x24000000, keyval::INVALID),
     ("MPI_TAG_UB", 0x64400001, keyval::TAG_UB),
     ("MPI_HOST", 0x64400003, keyval::HOST),

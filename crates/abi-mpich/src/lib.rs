@@ -10,39 +10,39 @@ mod status;
 mod symbols;
 
 use codec::{CHandle, FileHandle};
-use hawser_abi::{Abi, Limits, Sentinels};
+use hawser_abi::{Abi, AbiLimits, Sentinels};
 use hawser_base::Handle;
-use hawser_base::handle::Kind;
+use hawser_base::handle::ObjectKind;
 use hawser_base::value::Set;
 use hawser_mpi::process::Process;
 
 /// The MPICH ABI.
-pub struct Mpich;
+pub struct MpichAbi;
 
-impl Abi for Mpich {
+impl Abi for MpichAbi {
     const NAME: &'static str = "MPICH ABI";
     // It is not the standard's ABI, whatever MPI_ABI_VERSION the program was compiled with.
     const VERSION: (i32, i32) = (-1, -1);
     const SENTINELS: Sentinels = numbers::SENTINELS;
-    const LIMITS: Limits = numbers::LIMITS;
+    const LIMITS: AbiLimits = numbers::LIMITS;
 
-    type Comm = CHandle<{ Kind::Comm as u32 }>;
-    type Datatype = CHandle<{ Kind::Datatype as u32 }>;
-    type Errhandler = CHandle<{ Kind::Errhandler as u32 }>;
+    type Comm = CHandle<{ ObjectKind::Comm as u32 }>;
+    type Datatype = CHandle<{ ObjectKind::Datatype as u32 }>;
+    type Errhandler = CHandle<{ ObjectKind::Errhandler as u32 }>;
     type File = FileHandle;
-    type Group = CHandle<{ Kind::Group as u32 }>;
-    type Info = CHandle<{ Kind::Info as u32 }>;
-    type Message = CHandle<{ Kind::Message as u32 }>;
-    type Op = CHandle<{ Kind::Op as u32 }>;
-    type Request = CHandle<{ Kind::Request as u32 }>;
-    type Session = CHandle<{ Kind::Session as u32 }>;
-    type Win = CHandle<{ Kind::Win as u32 }>;
+    type Group = CHandle<{ ObjectKind::Group as u32 }>;
+    type Info = CHandle<{ ObjectKind::Info as u32 }>;
+    type Message = CHandle<{ ObjectKind::Message as u32 }>;
+    type Op = CHandle<{ ObjectKind::Op as u32 }>;
+    type Request = CHandle<{ ObjectKind::Request as u32 }>;
+    type Session = CHandle<{ ObjectKind::Session as u32 }>;
+    type Win = CHandle<{ ObjectKind::Win as u32 }>;
     type Status = status::Status;
 
     fn start() -> hawser_base::Result<&'static Process> {
         hawser_node::start()
     }
-    fn tools() -> Vec<hawser_mpi::tools::Group> {
+    fn tools() -> Vec<hawser_mpi::tools::CategorySpec> {
         hawser_node::tools()
     }
     fn keyval_in(keyval: i32) -> Option<Handle> {
@@ -81,23 +81,23 @@ impl Abi for Mpich {
     }
 }
 
-/// The exported functions, with the names and signatures of C; the types are those of `Mpich`.
+/// The exported functions, with the names and signatures of C; the types are those of `MpichAbi`.
 mod exports {
-    use super::Mpich;
-    hawser_abi::types!(Mpich);
+    use super::MpichAbi;
+    hawser_abi::types!(MpichAbi);
 
     // The types of MPICH's extensions that this ABI alone has.
     pub type Stream = c_int;
     pub type AsyncThing = *mut c_void;
     pub type AsyncPollFunction = Unused;
     pub type DestructorFunction = hawser_abi::callback::DestructorFunction;
-    pub type UserFunctionX = hawser_abi::callback::UserFunctionX<Mpich>;
+    pub type UserFunctionX = hawser_abi::callback::UserFunctionX<MpichAbi>;
     pub type CommErrhandlerFunctionX = hawser_abi::callback::ErrhandlerFunctionX<Comm>;
     pub type FileErrhandlerFunctionX = hawser_abi::callback::ErrhandlerFunctionX<File>;
     pub type SessionErrhandlerFunctionX = hawser_abi::callback::ErrhandlerFunctionX<Session>;
     pub type WinErrhandlerFunctionX = hawser_abi::callback::ErrhandlerFunctionX<Win>;
 
-    hawser_abi::export!(mpich Mpich);
+    hawser_abi::export!(mpich MpichAbi);
 }
 
 #[cfg(test)]

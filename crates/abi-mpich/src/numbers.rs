@@ -3,8 +3,8 @@
 //! Handles are in `handles`. Ranks and tags are compared in code, because every call translates them; the
 //! other constants are looked up by set.
 
-use hawser_abi::errors::FIRST_ADDED;
-use hawser_abi::{Limits, Sentinels};
+use hawser_abi::errors::FIRST_USER_CODE;
+use hawser_abi::{AbiLimits, Sentinels};
 use hawser_base::Class;
 use hawser_base::value::{self, Set};
 use std::ffi::c_int;
@@ -21,8 +21,14 @@ pub const SENTINELS: Sentinels = Sentinels {
     dup_fn: None,
 };
 
-pub const LIMITS: Limits =
-    Limits { processor_name: 128, port_name: 256, stringtag: 256, pset_name: 256, info_key: 255, bsend_overhead: 96 };
+pub const LIMITS: AbiLimits = AbiLimits {
+    processor_name: 128,
+    port_name: 256,
+    stringtag: 256,
+    pset_name: 256,
+    info_key: 255,
+    bsend_overhead: 96,
+};
 
 /// The name in `mpi.h`, the set, the value here, and Hawser's value.
 const VALUES: &[(&str, Set, c_int, c_int)] = &[
@@ -185,7 +191,10 @@ pub fn tag_out(tag: c_int) -> c_int {
 
 /// The rows of a set of flags or of a set of single constants.
 fn rows(set: Set) -> impl Iterator<Item = (c_int, c_int)> {
-    VALUES.iter().filter(move |(_, s, _, _)| *s == set).map(|&(_, _, here, house)| (here, house))
+    VALUES
+        .iter()
+        .filter(move |(_, s, _, _)| *s == set)
+        .map(|&(_, _, abi_value, internal_value)| (abi_value, internal_value))
 }
 
 fn is_flags(set: Set) -> bool {
@@ -197,7 +206,7 @@ pub fn value_in(set: Set, number: c_int) -> Option<c_int> {
         Set::Rank => Some(rank_in(number)),
         Set::Tag => Some(tag_in(number)),
         _ if is_flags(set) => flags(number, rows(set)),
-        _ => rows(set).find(|(here, _)| *here == number).map(|(_, house)| house),
+        _ => rows(set).find(|(abi_value, _)| *abi_value == number).map(|(_, internal_value)| internal_value),
     }
 }
 
@@ -205,8 +214,10 @@ pub fn value_out(set: Set, number: c_int) -> c_int {
     match set {
         Set::Rank => rank_out(number),
         Set::Tag => tag_out(number),
-        _ if is_flags(set) => flags(number, rows(set).map(|(here, house)| (house, here))).unwrap_or(0),
-        _ => rows(set).find(|(_, house)| *house == number).map_or(number, |(here, _)| here),
+        _ if is_flags(set) => {
+            flags(number, rows(set).map(|(abi_value, internal_value)| (internal_value, abi_value))).unwrap_or(0)
+        }
+        _ => rows(set).find(|(_, internal_value)| *internal_value == number).map_or(number, |(abi_value, _)| abi_value),
     }
 }
 
@@ -310,15 +321,15 @@ const LAST: c_int = 0x3fff_ffff;
 
 pub fn code_in(code: c_int) -> Option<c_int> {
     if code > LAST {
-        return Some(code - LAST - 1 + FIRST_ADDED);
+        return Some(code - LAST - 1 + FIRST_USER_CODE);
     }
-    CLASSES.iter().find(|(here, _)| *here == code).map(|&(_, class)| class as c_int)
+    CLASSES.iter().find(|(abi_value, _)| *abi_value == code).map(|&(_, class)| class as c_int)
 }
 
 pub fn code_out(code: c_int) -> c_int {
     // MPI_ERR_LASTCODE itself is the value of MPI_LASTUSEDCODE as long as nothing was added.
-    if code >= FIRST_ADDED - 1 {
-        return code - FIRST_ADDED + LAST + 1;
+    if code >= FIRST_USER_CODE - 1 {
+        return code - FIRST_USER_CODE + LAST + 1;
     }
-    CLASSES.iter().find(|&&(_, class)| class as c_int == code).map_or(code, |(here, _)| *here)
+    CLASSES.iter().find(|&&(_, class)| class as c_int == code).map_or(code, |(abi_value, _)| *abi_value)
 }

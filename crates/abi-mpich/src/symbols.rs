@@ -7,42 +7,42 @@
 
 use crate::codec::CHandle;
 use crate::numbers::SENTINELS;
-use hawser_base::handle::Kind;
+use hawser_base::handle::ObjectKind;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
 /// A variable of pointer type.
 #[repr(transparent)]
-pub struct Pointer(*mut c_void);
+pub struct SymbolPointer(*mut c_void);
 
 // SAFETY: the pointer is a number that is never followed.
-unsafe impl Sync for Pointer {}
+unsafe impl Sync for SymbolPointer {}
 
-const fn number(value: usize) -> Pointer {
-    Pointer(ptr::without_provenance_mut(value))
+const fn number(value: usize) -> SymbolPointer {
+    SymbolPointer(ptr::without_provenance_mut(value))
 }
 
 /// `int *const MPI_UNWEIGHTED`.
 #[unsafe(no_mangle)]
-pub static MPI_UNWEIGHTED: Pointer = number(SENTINELS.unweighted);
+pub static MPI_UNWEIGHTED: SymbolPointer = number(SENTINELS.unweighted);
 /// `int *const MPI_WEIGHTS_EMPTY`.
 #[unsafe(no_mangle)]
-pub static MPI_WEIGHTS_EMPTY: Pointer = number(SENTINELS.weights_empty);
+pub static MPI_WEIGHTS_EMPTY: SymbolPointer = number(SENTINELS.weights_empty);
 /// `struct MPIR_T_pvar_handle_s *const MPI_T_PVAR_ALL_HANDLES`.
 #[unsafe(no_mangle)]
-pub static MPI_T_PVAR_ALL_HANDLES: Pointer = number(1);
+pub static MPI_T_PVAR_ALL_HANDLES: SymbolPointer = number(1);
 /// `MPI_Fint *MPI_F_STATUS_IGNORE`: a variable, which a Fortran library may set to its own address.
 #[unsafe(no_mangle)]
-pub static mut MPI_F_STATUS_IGNORE: Pointer = number(SENTINELS.status_ignore);
+pub static mut MPI_F_STATUS_IGNORE: SymbolPointer = number(SENTINELS.status_ignore);
 /// `MPI_Fint *MPI_F_STATUSES_IGNORE`.
 #[unsafe(no_mangle)]
-pub static mut MPI_F_STATUSES_IGNORE: Pointer = number(SENTINELS.statuses_ignore);
+pub static mut MPI_F_STATUSES_IGNORE: SymbolPointer = number(SENTINELS.statuses_ignore);
 /// `MPI_F08_status *MPI_F08_STATUS_IGNORE`: MPICH 5 and Intel MPI have the two of Fortran 2008 in this library.
 #[unsafe(no_mangle)]
-pub static mut MPI_F08_STATUS_IGNORE: Pointer = number(SENTINELS.status_ignore);
+pub static mut MPI_F08_STATUS_IGNORE: SymbolPointer = number(SENTINELS.status_ignore);
 /// `MPI_F08_status *MPI_F08_STATUSES_IGNORE`.
 #[unsafe(no_mangle)]
-pub static mut MPI_F08_STATUSES_IGNORE: Pointer = number(SENTINELS.statuses_ignore);
+pub static mut MPI_F08_STATUSES_IGNORE: SymbolPointer = number(SENTINELS.statuses_ignore);
 
 /// MPI_DUP_FN, MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN and MPI_WIN_DUP_FN: copies the attribute's value.
 ///
@@ -50,7 +50,7 @@ pub static mut MPI_F08_STATUSES_IGNORE: Pointer = number(SENTINELS.statuses_igno
 /// As MPI calls any attribute copy function: `value_out` and `flag` may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPIR_Dup_fn(
-    _object: CHandle<{ Kind::Comm as u32 }>,
+    _object: CHandle<{ ObjectKind::Comm as u32 }>,
     _keyval: c_int,
     _extra_state: *mut c_void,
     value_in: *mut c_void,

@@ -24,20 +24,20 @@ fn predefined() -> Vec<(&'static str, Handle, i64)> {
         };
         all.iter().map(|&(name, h)| (name, h, checked(h))).collect()
     }
-    let mut all = kind(handle::comm::ALL, None::<<Mpich as Abi>::Comm>);
-    all.extend(kind(handle::group::ALL, None::<<Mpich as Abi>::Group>));
-    all.extend(kind(handle::message::ALL, None::<<Mpich as Abi>::Message>));
-    all.extend(kind(handle::info::ALL, None::<<Mpich as Abi>::Info>));
-    all.extend(kind(handle::errhandler::ALL, None::<<Mpich as Abi>::Errhandler>));
-    all.extend(kind(handle::op::ALL, None::<<Mpich as Abi>::Op>));
-    all.extend(kind(handle::datatype::ALL, None::<<Mpich as Abi>::Datatype>));
-    all.extend(kind(handle::mpich_datatype::ALL, None::<<Mpich as Abi>::Datatype>));
-    all.extend(kind(handle::mpich_op::ALL, None::<<Mpich as Abi>::Op>));
-    all.extend(kind(&[("MPI_WIN_NULL", Handle::NULL)], None::<<Mpich as Abi>::Win>));
-    all.extend(kind(&[("MPI_FILE_NULL", Handle::NULL)], None::<<Mpich as Abi>::File>));
-    all.extend(kind(&[("MPI_SESSION_NULL", Handle::NULL)], None::<<Mpich as Abi>::Session>));
-    all.extend(kind(&[("MPI_REQUEST_NULL", Handle::NULL)], None::<<Mpich as Abi>::Request>));
-    all.extend(handle::keyval::ALL.iter().map(|&(name, h)| (name, h, Mpich::keyval_out(h).into())));
+    let mut all = kind(handle::comm::ALL, None::<<MpichAbi as Abi>::Comm>);
+    all.extend(kind(handle::group::ALL, None::<<MpichAbi as Abi>::Group>));
+    all.extend(kind(handle::message::ALL, None::<<MpichAbi as Abi>::Message>));
+    all.extend(kind(handle::info::ALL, None::<<MpichAbi as Abi>::Info>));
+    all.extend(kind(handle::errhandler::ALL, None::<<MpichAbi as Abi>::Errhandler>));
+    all.extend(kind(handle::op::ALL, None::<<MpichAbi as Abi>::Op>));
+    all.extend(kind(handle::datatype::ALL, None::<<MpichAbi as Abi>::Datatype>));
+    all.extend(kind(handle::mpich_datatype::ALL, None::<<MpichAbi as Abi>::Datatype>));
+    all.extend(kind(handle::mpich_op::ALL, None::<<MpichAbi as Abi>::Op>));
+    all.extend(kind(&[("MPI_WIN_NULL", Handle::NULL)], None::<<MpichAbi as Abi>::Win>));
+    all.extend(kind(&[("MPI_FILE_NULL", Handle::NULL)], None::<<MpichAbi as Abi>::File>));
+    all.extend(kind(&[("MPI_SESSION_NULL", Handle::NULL)], None::<<MpichAbi as Abi>::Session>));
+    all.extend(kind(&[("MPI_REQUEST_NULL", Handle::NULL)], None::<<MpichAbi as Abi>::Request>));
+    all.extend(handle::keyval::ALL.iter().map(|&(name, h)| (name, h, MpichAbi::keyval_out(h).into())));
     all
 }
 
@@ -58,22 +58,22 @@ fn every_predefined_handle_has_mpichs_value_and_round_trips() {
 #[test]
 fn every_named_constant_translates_both_ways() {
     let constants = constants();
-    for &(set, name, house) in value::ALL {
-        let here = Mpich::value_out(set, house);
-        assert_eq!(i64::from(here), constants[name].0, "{name}");
-        assert_eq!(Mpich::value_in(set, here), Some(house), "{name}");
+    for &(set, name, internal_value) in value::ALL {
+        let abi_value = MpichAbi::value_out(set, internal_value);
+        assert_eq!(i64::from(abi_value), constants[name].0, "{name}");
+        assert_eq!(MpichAbi::value_in(set, abi_value), Some(internal_value), "{name}");
     }
     for &class in Class::ALL {
-        let here = Mpich::code_out(class as i32);
-        assert_eq!(i64::from(here), constants[class.name()].0, "{}", class.name());
-        assert_eq!(Mpich::code_in(here), Some(class as i32), "{}", class.name());
+        let abi_value = MpichAbi::code_out(class as i32);
+        assert_eq!(i64::from(abi_value), constants[class.name()].0, "{}", class.name());
+        assert_eq!(MpichAbi::code_in(abi_value), Some(class as i32), "{}", class.name());
     }
 }
 
 #[test]
 fn limits_and_sentinels_are_mpichs() {
     let constants = constants();
-    let (s, l) = (Mpich::SENTINELS, Mpich::LIMITS);
+    let (s, l) = (MpichAbi::SENTINELS, MpichAbi::LIMITS);
     for (name, value) in [
         ("MPI_IN_PLACE", s.in_place),
         ("MPI_BUFFER_AUTOMATIC", s.buffer_automatic),
@@ -90,8 +90,8 @@ fn limits_and_sentinels_are_mpichs() {
         ("MPI_MAX_OBJECT_NAME", hawser_abi::MAX_OBJECT_NAME),
         ("MPI_MAX_INFO_VAL", hawser_abi::MAX_INFO_VAL),
         ("MPI_MAX_DATAREP_STRING", hawser_abi::MAX_DATAREP_STRING),
-        ("sizeof(MPI_Status)", size_of::<<Mpich as Abi>::Status>()),
-        ("sizeof(handle)", size_of::<<Mpich as Abi>::Comm>()),
+        ("sizeof(MPI_Status)", size_of::<<MpichAbi as Abi>::Status>()),
+        ("sizeof(handle)", size_of::<<MpichAbi as Abi>::Comm>()),
     ] {
         assert_eq!(value as isize as i64, constants[name].0, "{name}");
     }
@@ -101,17 +101,17 @@ fn limits_and_sentinels_are_mpichs() {
 fn dynamic_handles_round_trip_and_their_integers_are_themselves() {
     for slot in [Handle::FIRST_DYNAMIC, 257, 4711, Handle::SLOTS - 1] {
         for generation in [0, 1, 63] {
-            let house = Handle::dynamic(slot, generation);
-            let request = <Mpich as Abi>::Request::encode(house);
-            assert_eq!(request.decode(), Some(house));
+            let handle = Handle::dynamic(slot, generation);
+            let request = <MpichAbi as Abi>::Request::encode(handle);
+            assert_eq!(request.decode(), Some(handle));
             // SAFETY: both are 32-bit integers in C (transparent).
             let bits: i32 = unsafe { std::mem::transmute(request) };
             assert_eq!(request.to_int(), bits, "c2f is the identity");
-            assert_eq!(<Mpich as Abi>::Request::from_int(bits), request);
-            assert_eq!(<Mpich as Abi>::Comm::from_int(bits).decode(), None, "another kind's handle");
-            let file = <Mpich as Abi>::File::encode(house);
-            assert_eq!((file.decode(), <Mpich as Abi>::File::from_int(file.to_int())), (Some(house), file));
-            assert_eq!(Mpich::keyval_in(Mpich::keyval_out(house)), Some(house));
+            assert_eq!(<MpichAbi as Abi>::Request::from_int(bits), request);
+            assert_eq!(<MpichAbi as Abi>::Comm::from_int(bits).decode(), None, "another kind's handle");
+            let file = <MpichAbi as Abi>::File::encode(handle);
+            assert_eq!((file.decode(), <MpichAbi as Abi>::File::from_int(file.to_int())), (Some(handle), file));
+            assert_eq!(MpichAbi::keyval_in(MpichAbi::keyval_out(handle)), Some(handle));
         }
     }
 }
@@ -121,46 +121,46 @@ fn what_is_no_handle_does_not_decode() {
     for value in
         [0, -1, 1, 0x4c00_0000, 0x4c00_0405 ^ 0x100, 0x0c00_0001, 0x8c00_0005_u32 as i32, 0x4400_0002, 0x4000_0000]
     {
-        assert_eq!(<Mpich as Abi>::Datatype::from_int(value).decode(), None, "{value:#x}");
-        assert_eq!(<Mpich as Abi>::Comm::from_int(value).decode(), None, "{value:#x}");
+        assert_eq!(<MpichAbi as Abi>::Datatype::from_int(value).decode(), None, "{value:#x}");
+        assert_eq!(<MpichAbi as Abi>::Comm::from_int(value).decode(), None, "{value:#x}");
     }
 }
 
 #[test]
 fn ranks_of_the_other_abi_do_not_pass() {
-    assert_eq!(Mpich::rank_in(-2), value::ANY_SOURCE);
-    assert!(![value::ANY_SOURCE, value::PROC_NULL, value::ROOT].contains(&Mpich::rank_in(-4)));
-    assert_eq!((Mpich::rank_in(17), Mpich::rank_out(17)), (17, 17));
-    assert_ne!(Mpich::tag_in(-2), value::ANY_TAG);
+    assert_eq!(MpichAbi::rank_in(-2), value::ANY_SOURCE);
+    assert!(![value::ANY_SOURCE, value::PROC_NULL, value::ROOT].contains(&MpichAbi::rank_in(-4)));
+    assert_eq!((MpichAbi::rank_in(17), MpichAbi::rank_out(17)), (17, 17));
+    assert_ne!(MpichAbi::tag_in(-2), value::ANY_TAG);
 }
 
 #[test]
 fn flags_translate_one_by_one() {
     // The value is MPI_MODE_CREATE | MPI_MODE_WRONLY.
-    assert_eq!(Mpich::value_in(value::Set::Amode, 1 | 4), Some(value::MODE_CREATE | value::MODE_WRONLY));
-    assert_eq!(Mpich::value_out(value::Set::Amode, value::MODE_CREATE | value::MODE_WRONLY), 5);
-    assert_eq!(Mpich::value_in(value::Set::Amode, 1 << 20), None);
+    assert_eq!(MpichAbi::value_in(value::Set::Amode, 1 | 4), Some(value::MODE_CREATE | value::MODE_WRONLY));
+    assert_eq!(MpichAbi::value_out(value::Set::Amode, value::MODE_CREATE | value::MODE_WRONLY), 5);
+    assert_eq!(MpichAbi::value_in(value::Set::Amode, 1 << 20), None);
 }
 
 #[test]
 fn added_error_codes_come_after_lastcode() {
-    let added = hawser_abi::errors::FIRST_ADDED + 3;
-    assert_eq!(Mpich::code_out(added), 0x4000_0003);
-    assert_eq!(Mpich::code_in(0x4000_0003), Some(added));
-    assert_eq!(Mpich::code_in(82), None);
-    assert_eq!(Mpich::code_out(hawser_abi::errors::LAST), 0x3fff_ffff);
+    let added = hawser_abi::errors::FIRST_USER_CODE + 3;
+    assert_eq!(MpichAbi::code_out(added), 0x4000_0003);
+    assert_eq!(MpichAbi::code_in(0x4000_0003), Some(added));
+    assert_eq!(MpichAbi::code_in(82), None);
+    assert_eq!(MpichAbi::code_out(hawser_abi::errors::LAST), 0x3fff_ffff);
 }
 
 #[test]
 fn a_status_packs_the_cancelled_bit_under_the_counts_upper_half() {
     use hawser_abi::CStatus;
-    let mut status = std::mem::MaybeUninit::<<Mpich as Abi>::Status>::uninit();
+    let mut status = std::mem::MaybeUninit::<<MpichAbi as Abi>::Status>::uninit();
     let at = status.as_mut_ptr();
     // SAFETY: `at` is a status of five integers; every one that is read was written.
     unsafe {
         CStatus::set_error(at, 77);
-        let said = Status { bytes: (5 << 40) + 1, cancelled: true, ..Status::PROC_NULL };
-        hawser_abi::status::write::<Mpich>(at, &said);
+        let written = Status { bytes: (5 << 40) + 1, cancelled: true, ..Status::PROC_NULL };
+        hawser_abi::status::write::<MpichAbi>(at, &written);
         assert_eq!(*at.cast::<[i32; 5]>(), [1, 5 << 9 | 1, -1, -1, 77]);
         assert_eq!((CStatus::bytes(at), CStatus::cancelled(at)), ((5 << 40) + 1, true));
     }
@@ -168,10 +168,10 @@ fn a_status_packs_the_cancelled_bit_under_the_counts_upper_half() {
 
 #[test]
 fn a_request_that_ended_where_it_began_travels_like_any_other() {
-    for house in [hawser_mpi::request::SENT, hawser_mpi::request::NOTHING_RECEIVED] {
-        let request = <Mpich as Abi>::Request::encode(house);
-        assert_eq!(request.decode(), Some(house));
-        assert_ne!(request, <Mpich as Abi>::Request::encode(Handle::NULL));
-        assert_eq!(<Mpich as Abi>::Request::from_int(request.to_int()), request);
+    for handle in [hawser_mpi::request::SENT, hawser_mpi::request::NOTHING_RECEIVED] {
+        let request = <MpichAbi as Abi>::Request::encode(handle);
+        assert_eq!(request.decode(), Some(handle));
+        assert_ne!(request, <MpichAbi as Abi>::Request::encode(Handle::NULL));
+        assert_eq!(<MpichAbi as Abi>::Request::from_int(request.to_int()), request);
     }
 }

@@ -52,10 +52,10 @@ fn a_program_asks_before_mpi_init() {
     let dir = Scratch::new("mpich-local");
     for compiler in ["cc", "g++"] {
         let program = compile("abi/tests/c/local.c", &[], &dir, compiler);
-        let said = run(Command::new(program).env("LD_LIBRARY_PATH", &dir.0));
+        let output = run(Command::new(program).env("LD_LIBRARY_PATH", &dir.0));
         let expected = "abi -1.-1\nmpi 5.0\nlibrary Hawser 1\nworld 1 1\nstatus 1 1 1 1\naint 7 1\n\
                         error MPI_ERR_TRUNCATE: message truncated 1\npcontrol 0 0\ntime 1 1\n";
-        assert_eq!(said, expected);
+        assert_eq!(output, expected);
     }
 }
 
@@ -83,9 +83,9 @@ fn a_function_that_is_not_built_says_so_by_its_name() {
     let dir = Scratch::new("mpich-unsupported");
     let program = compile("abi/tests/c/unsupported.c", &[], &dir, "cc");
     let out = support::outcome(Command::new(program).env("LD_LIBRARY_PATH", &dir.0));
-    let said = String::from_utf8_lossy(&out.stderr);
+    let output = String::from_utf8_lossy(&out.stderr);
     assert!(!out.status.success());
-    assert!(said.contains("MPI_Comm_join") && said.contains("MPI_ERR_UNSUPPORTED_OPERATION"), "{said}");
+    assert!(output.contains("MPI_Comm_join") && output.contains("MPI_ERR_UNSUPPORTED_OPERATION"), "{output}");
 }
 
 #[test]
@@ -94,10 +94,10 @@ fn a_second_mpi_in_one_process_is_refused_in_one_line() {
     install(&build("hawser-abi-std", "libmpi_abi.so"), &dir, "libmpi_abi.so.1", "libmpi_abi.so");
     let program = compile("abi-mpich/tests/rival.c", &[], &dir, "cc");
     let out = support::outcome(Command::new(program).env("LD_LIBRARY_PATH", &dir.0));
-    let said = String::from_utf8_lossy(&out.stderr);
-    assert!(!out.status.success() && out.status.code() != Some(99), "{said}");
-    assert!(said.contains("has loaded another MPI library") && said.contains("libmpi_abi.so"), "{said}");
-    assert_eq!(said.lines().count(), 1, "{said}");
+    let output = String::from_utf8_lossy(&out.stderr);
+    assert!(!out.status.success() && out.status.code() != Some(99), "{output}");
+    assert!(output.contains("has loaded another MPI library") && output.contains("libmpi_abi.so"), "{output}");
+    assert_eq!(output.lines().count(), 1, "{output}");
 }
 
 /// A relocation by name would be a call, or an address, that a profiling library can replace.

@@ -84,20 +84,20 @@ fn wrappers_say_what_they_would_do() {
     let dir = Scratch::new("show");
     let prefix = installed(&dir);
     let p = prefix.display();
-    let said = |name: &str, args: &[&str]| run(wrapper(&prefix, name).args(args));
+    let output_of = |name: &str, args: &[&str]| run(wrapper(&prefix, name).args(args));
     let whole = format!("cc -c x.c '-DA=it'\\''s' -I\"{p}/include/hawser-mpich\"\n");
-    assert_eq!(said("mpicc", &["-show", "-c", "x.c", "-DA=it's"]), whole);
+    assert_eq!(output_of("mpicc", &["-show", "-c", "x.c", "-DA=it's"]), whole);
     for compile in ["-compile_info", "-compile-info", "-showme:compile", "--showme:compile"] {
-        assert_eq!(said("mpicxx_abi", &[compile]), format!("-I\"{p}/include/hawser-std\"\n"));
+        assert_eq!(output_of("mpicxx_abi", &[compile]), format!("-I\"{p}/include/hawser-std\"\n"));
     }
     for link in ["-link_info", "-link-info", "-showme:link"] {
-        assert_eq!(said("mpicc_abi", &[link]), format!("-L\"{p}/lib\" -Wl,\"-rpath,{p}/lib\" -lmpi_abi\n"));
+        assert_eq!(output_of("mpicc_abi", &[link]), format!("-L\"{p}/lib\" -Wl,\"-rpath,{p}/lib\" -lmpi_abi\n"));
     }
-    assert_eq!(said("mpicc", &["-showme:libs"]), "mpi\n");
-    assert!(said("mpicc", &["-showme:version"]).starts_with("mpicc: Hawser 0."));
+    assert_eq!(output_of("mpicc", &["-showme:libs"]), "mpi\n");
+    assert!(output_of("mpicc", &["-showme:version"]).starts_with("mpicc: Hawser 0."));
     let mut other = wrapper(&prefix, "mpicc");
     assert!(run(other.env("MPICH_CC", "ccache gcc").args(["-show", "x.c"])).starts_with("ccache gcc x.c "));
-    assert!(said("mpicc", &["-cc=clang", "-show", "x.c"]).starts_with("clang x.c "));
+    assert!(output_of("mpicc", &["-cc=clang", "-show", "x.c"]).starts_with("clang x.c "));
     let refused = outcome(wrapper(&prefix, "mpicc").arg("-showme:nonsense"));
     assert!(!refused.status.success());
 }
@@ -163,10 +163,10 @@ fn cmake_finds_mpi_for_c_and_cxx() {
         cmake.arg("-S").arg(&dir.0).arg("-B").arg(&build);
         cmake.arg(format!("-DMPI_C_COMPILER={}", prefix.join("bin").join(cc).display()));
         cmake.arg(format!("-DMPI_CXX_COMPILER={}", prefix.join("bin").join(cxx).display()));
-        let said = run(&mut cmake);
+        let output = run(&mut cmake);
         assert!(
-            said.contains("Found MPI_C") && said.contains("Found MPI_CXX") && said.contains("version \"5.0\""),
-            "{said}"
+            output.contains("Found MPI_C") && output.contains("Found MPI_CXX") && output.contains("version \"5.0\""),
+            "{output}"
         );
         run(Command::new("cmake").arg("--build").arg(&build));
         for program in ["in_c", "in_cxx"] {

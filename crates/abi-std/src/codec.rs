@@ -6,7 +6,7 @@
 //! datatype is noticed.
 
 use hawser_base::Handle;
-use hawser_base::handle::{self, Kind};
+use hawser_base::handle::{self, ObjectKind};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
@@ -16,16 +16,16 @@ use std::ptr;
 pub struct CHandle<const KIND: u32>(*mut c_void);
 
 // A C int holds every dynamic handle, and none is a predefined one.
-const _: () = assert!((Kind::Session as u32) < 1 << (31 - Handle::BITS) && 1 << Handle::BITS >= 4096);
+const _: () = assert!((ObjectKind::Session as u32) < 1 << (31 - Handle::BITS) && 1 << Handle::BITS >= 4096);
 
 /// The predefined handles of a kind: the value of the null handle, and which numbers after it exist.
-struct Predefined {
-    kind: Kind,
+struct PredefinedHandles {
+    kind: ObjectKind,
     null: usize,
     numbers: [u64; 4],
 }
 
-const fn predefined(kind: Kind, null: usize, all: &[(&str, Handle)]) -> Predefined {
+const fn predefined(kind: ObjectKind, null: usize, all: &[(&str, Handle)]) -> PredefinedHandles {
     let mut numbers = [0; 4];
     let mut i = 0;
     while i < all.len() {
@@ -33,53 +33,53 @@ const fn predefined(kind: Kind, null: usize, all: &[(&str, Handle)]) -> Predefin
         numbers[number / 64] |= 1 << (number % 64);
         i += 1;
     }
-    Predefined { kind, null, numbers }
+    PredefinedHandles { kind, null, numbers }
 }
 
 /// The handles of kinds that have a null handle and no other predefined one.
 const ONLY_NULL: &[(&str, Handle)] = &[("", Handle::NULL)];
 
-const fn of_kind(kind: u32) -> Predefined {
-    const COMM: u32 = Kind::Comm as u32;
-    const GROUP: u32 = Kind::Group as u32;
-    const DATATYPE: u32 = Kind::Datatype as u32;
-    const FILE: u32 = Kind::File as u32;
-    const ERRHANDLER: u32 = Kind::Errhandler as u32;
-    const OP: u32 = Kind::Op as u32;
-    const INFO: u32 = Kind::Info as u32;
-    const WIN: u32 = Kind::Win as u32;
-    const REQUEST: u32 = Kind::Request as u32;
-    const MESSAGE: u32 = Kind::Message as u32;
-    const SESSION: u32 = Kind::Session as u32;
+const fn of_kind(kind: u32) -> PredefinedHandles {
+    const COMM: u32 = ObjectKind::Comm as u32;
+    const GROUP: u32 = ObjectKind::Group as u32;
+    const DATATYPE: u32 = ObjectKind::Datatype as u32;
+    const FILE: u32 = ObjectKind::File as u32;
+    const ERRHANDLER: u32 = ObjectKind::Errhandler as u32;
+    const OP: u32 = ObjectKind::Op as u32;
+    const INFO: u32 = ObjectKind::Info as u32;
+    const WIN: u32 = ObjectKind::Win as u32;
+    const REQUEST: u32 = ObjectKind::Request as u32;
+    const MESSAGE: u32 = ObjectKind::Message as u32;
+    const SESSION: u32 = ObjectKind::Session as u32;
     match kind {
-        OP => predefined(Kind::Op, 0x20, handle::op::ALL),
-        COMM => predefined(Kind::Comm, 0x100, handle::comm::ALL),
-        GROUP => predefined(Kind::Group, 0x108, handle::group::ALL),
-        WIN => predefined(Kind::Win, 0x110, ONLY_NULL),
-        FILE => predefined(Kind::File, 0x118, ONLY_NULL),
-        SESSION => predefined(Kind::Session, 0x120, ONLY_NULL),
-        MESSAGE => predefined(Kind::Message, 0x128, handle::message::ALL),
-        INFO => predefined(Kind::Info, 0x130, handle::info::ALL),
-        ERRHANDLER => predefined(Kind::Errhandler, 0x140, handle::errhandler::ALL),
-        REQUEST => predefined(Kind::Request, 0x180, ONLY_NULL),
-        DATATYPE => predefined(Kind::Datatype, 0x200, handle::datatype::ALL),
+        OP => predefined(ObjectKind::Op, 0x20, handle::op::ALL),
+        COMM => predefined(ObjectKind::Comm, 0x100, handle::comm::ALL),
+        GROUP => predefined(ObjectKind::Group, 0x108, handle::group::ALL),
+        WIN => predefined(ObjectKind::Win, 0x110, ONLY_NULL),
+        FILE => predefined(ObjectKind::File, 0x118, ONLY_NULL),
+        SESSION => predefined(ObjectKind::Session, 0x120, ONLY_NULL),
+        MESSAGE => predefined(ObjectKind::Message, 0x128, handle::message::ALL),
+        INFO => predefined(ObjectKind::Info, 0x130, handle::info::ALL),
+        ERRHANDLER => predefined(ObjectKind::Errhandler, 0x140, handle::errhandler::ALL),
+        REQUEST => predefined(ObjectKind::Request, 0x180, ONLY_NULL),
+        DATATYPE => predefined(ObjectKind::Datatype, 0x200, handle::datatype::ALL),
         _ => panic!("no kind of handle has this number"),
     }
 }
 
 impl<const KIND: u32> CHandle<KIND> {
-    const PREDEFINED: Predefined = of_kind(KIND);
+    const PREDEFINED: PredefinedHandles = of_kind(KIND);
 
     /// Whether Hawser alone has this predefined handle: requests that completed at once (`mpi::request::SENT`) have no
     /// name in `mpi.h`, and are encoded in the form of dynamic ones.
     #[inline(always)]
     const fn is_own(handle: Handle) -> bool {
-        KIND == Kind::Request as u32 && !handle.is_null() && handle.is_predefined()
+        KIND == ObjectKind::Request as u32 && !handle.is_null() && handle.is_predefined()
     }
 }
 
 impl<const KIND: u32> hawser_abi::CHandle for CHandle<KIND> {
-    const KIND: Kind = Self::PREDEFINED.kind;
+    const KIND: ObjectKind = Self::PREDEFINED.kind;
 
     #[inline(always)]
     fn decode(self) -> Option<Handle> {
@@ -92,8 +92,8 @@ impl<const KIND: u32> hawser_abi::CHandle for CHandle<KIND> {
         if value >> Handle::BITS != KIND as usize {
             return None;
         }
-        let house = Handle::from_bits(value as u32 & ((1 << Handle::BITS) - 1))?;
-        (!house.is_predefined() || Self::is_own(house)).then_some(house)
+        let handle = Handle::from_bits(value as u32 & ((1 << Handle::BITS) - 1))?;
+        (!handle.is_predefined() || Self::is_own(handle)).then_some(handle)
     }
 
     #[inline(always)]
@@ -122,7 +122,7 @@ pub fn keyval_in(keyval: c_int) -> Option<Handle> {
     match value {
         0 => Some(handle::keyval::INVALID),
         501..=755 => found(Handle::predefined((keyval - KEYVALS) as u8)),
-        _ if value >> Handle::BITS == Kind::Keyval as u32 => {
+        _ if value >> Handle::BITS == ObjectKind::Keyval as u32 => {
             Handle::from_bits(value & ((1 << Handle::BITS) - 1)).filter(|h| !h.is_predefined())
         }
         _ => None,
@@ -133,6 +133,6 @@ pub fn keyval_out(keyval: Handle) -> c_int {
     match keyval.bits() as c_int {
         0 => 0,
         number if keyval.is_predefined() => KEYVALS + number,
-        bits => (Kind::Keyval as c_int) << Handle::BITS | bits,
+        bits => (ObjectKind::Keyval as c_int) << Handle::BITS | bits,
     }
 }

@@ -9,38 +9,38 @@ mod numbers;
 mod status;
 
 use codec::CHandle;
-use hawser_abi::{Abi, Limits, Sentinels};
+use hawser_abi::{Abi, AbiLimits, Sentinels};
 use hawser_base::Handle;
-use hawser_base::handle::Kind;
+use hawser_base::handle::ObjectKind;
 use hawser_base::value::Set;
 use hawser_mpi::process::Process;
 
 /// The standard ABI.
-pub struct Std;
+pub struct StdAbi;
 
-impl Abi for Std {
+impl Abi for StdAbi {
     const NAME: &'static str = "MPI standard ABI";
     const VERSION: (i32, i32) = numbers::ABI_VERSION;
     const SENTINELS: Sentinels = numbers::SENTINELS;
-    const LIMITS: Limits = numbers::LIMITS;
+    const LIMITS: AbiLimits = numbers::LIMITS;
 
-    type Comm = CHandle<{ Kind::Comm as u32 }>;
-    type Datatype = CHandle<{ Kind::Datatype as u32 }>;
-    type Errhandler = CHandle<{ Kind::Errhandler as u32 }>;
-    type File = CHandle<{ Kind::File as u32 }>;
-    type Group = CHandle<{ Kind::Group as u32 }>;
-    type Info = CHandle<{ Kind::Info as u32 }>;
-    type Message = CHandle<{ Kind::Message as u32 }>;
-    type Op = CHandle<{ Kind::Op as u32 }>;
-    type Request = CHandle<{ Kind::Request as u32 }>;
-    type Session = CHandle<{ Kind::Session as u32 }>;
-    type Win = CHandle<{ Kind::Win as u32 }>;
+    type Comm = CHandle<{ ObjectKind::Comm as u32 }>;
+    type Datatype = CHandle<{ ObjectKind::Datatype as u32 }>;
+    type Errhandler = CHandle<{ ObjectKind::Errhandler as u32 }>;
+    type File = CHandle<{ ObjectKind::File as u32 }>;
+    type Group = CHandle<{ ObjectKind::Group as u32 }>;
+    type Info = CHandle<{ ObjectKind::Info as u32 }>;
+    type Message = CHandle<{ ObjectKind::Message as u32 }>;
+    type Op = CHandle<{ ObjectKind::Op as u32 }>;
+    type Request = CHandle<{ ObjectKind::Request as u32 }>;
+    type Session = CHandle<{ ObjectKind::Session as u32 }>;
+    type Win = CHandle<{ ObjectKind::Win as u32 }>;
     type Status = status::Status;
 
     fn start() -> hawser_base::Result<&'static Process> {
         hawser_node::start()
     }
-    fn tools() -> Vec<hawser_mpi::tools::Group> {
+    fn tools() -> Vec<hawser_mpi::tools::CategorySpec> {
         hawser_node::tools()
     }
     fn keyval_in(keyval: i32) -> Option<Handle> {
@@ -82,11 +82,11 @@ impl Abi for Std {
     }
 }
 
-/// The exported functions, with the names and signatures of C; the types are those of `Std`.
+/// The exported functions, with the names and signatures of C; the types are those of `StdAbi`.
 mod exports {
-    use super::Std;
-    hawser_abi::types!(Std);
-    hawser_abi::export!(std Std);
+    use super::StdAbi;
+    hawser_abi::types!(StdAbi);
+    hawser_abi::export!(std StdAbi);
 }
 
 #[cfg(test)]

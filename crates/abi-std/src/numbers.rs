@@ -1,7 +1,7 @@
 //! The numbers of the standard ABI (MPI-5.0 appendix A; abi_constants.tsv). The constants of MPI are Hawser's own
 //! values: only invalid arguments are checked here.
 
-use hawser_abi::{Limits, Sentinels};
+use hawser_abi::{AbiLimits, Sentinels};
 use hawser_base::Class;
 use hawser_base::value::{self, Set};
 use std::ffi::c_int;
@@ -19,7 +19,7 @@ pub const SENTINELS: Sentinels = Sentinels {
     dup_fn: Some(1),
 };
 
-pub const LIMITS: Limits = Limits {
+pub const LIMITS: AbiLimits = AbiLimits {
     processor_name: 256,
     port_name: 1024,
     stringtag: 1024,
@@ -39,5 +39,5 @@ pub fn value_in(set: Set, number: c_int) -> Option<c_int> {
 }
 
 pub fn code_in(code: c_int) -> Option<c_int> {
-    (code >= hawser_abi::errors::FIRST_ADDED || Class::from_value(code).is_some()).then_some(code)
+    (code >= hawser_abi::errors::FIRST_USER_CODE || Class::from_value(code).is_some()).then_some(code)
 }

@@ -25,18 +25,18 @@ fn predefined() -> Vec<(&'static str, Handle, i64)> {
     fn kind<H: hawser_abi::CHandle>(all: &[(&'static str, Handle)], _: Option<H>) -> Vec<(&'static str, Handle, i64)> {
         all.iter().map(|&(name, h)| (name, h, number(H::encode(h)))).collect()
     }
-    let mut all = kind(handle::comm::ALL, None::<<Std as Abi>::Comm>);
-    all.extend(kind(handle::group::ALL, None::<<Std as Abi>::Group>));
-    all.extend(kind(handle::message::ALL, None::<<Std as Abi>::Message>));
-    all.extend(kind(handle::info::ALL, None::<<Std as Abi>::Info>));
-    all.extend(kind(handle::errhandler::ALL, None::<<Std as Abi>::Errhandler>));
-    all.extend(kind(handle::op::ALL, None::<<Std as Abi>::Op>));
-    all.extend(kind(handle::datatype::ALL, None::<<Std as Abi>::Datatype>));
-    all.extend(kind(&[("MPI_WIN_NULL", Handle::NULL)], None::<<Std as Abi>::Win>));
-    all.extend(kind(&[("MPI_FILE_NULL", Handle::NULL)], None::<<Std as Abi>::File>));
-    all.extend(kind(&[("MPI_SESSION_NULL", Handle::NULL)], None::<<Std as Abi>::Session>));
-    all.extend(kind(&[("MPI_REQUEST_NULL", Handle::NULL)], None::<<Std as Abi>::Request>));
-    all.extend(handle::keyval::ALL.iter().map(|&(name, h)| (name, h, Std::keyval_out(h).into())));
+    let mut all = kind(handle::comm::ALL, None::<<StdAbi as Abi>::Comm>);
+    all.extend(kind(handle::group::ALL, None::<<StdAbi as Abi>::Group>));
+    all.extend(kind(handle::message::ALL, None::<<StdAbi as Abi>::Message>));
+    all.extend(kind(handle::info::ALL, None::<<StdAbi as Abi>::Info>));
+    all.extend(kind(handle::errhandler::ALL, None::<<StdAbi as Abi>::Errhandler>));
+    all.extend(kind(handle::op::ALL, None::<<StdAbi as Abi>::Op>));
+    all.extend(kind(handle::datatype::ALL, None::<<StdAbi as Abi>::Datatype>));
+    all.extend(kind(&[("MPI_WIN_NULL", Handle::NULL)], None::<<StdAbi as Abi>::Win>));
+    all.extend(kind(&[("MPI_FILE_NULL", Handle::NULL)], None::<<StdAbi as Abi>::File>));
+    all.extend(kind(&[("MPI_SESSION_NULL", Handle::NULL)], None::<<StdAbi as Abi>::Session>));
+    all.extend(kind(&[("MPI_REQUEST_NULL", Handle::NULL)], None::<<StdAbi as Abi>::Request>));
+    all.extend(handle::keyval::ALL.iter().map(|&(name, h)| (name, h, StdAbi::keyval_out(h).into())));
     all
 }
 
@@ -55,23 +55,23 @@ fn every_named_constant_has_the_standards_value() {
     let constants = constants();
     let mut seen = 0;
     for &(set, name, value) in value::ALL {
-        assert_eq!(i64::from(Std::value_out(set, value)), constants[name].0, "{name}");
-        assert_eq!(Std::value_in(set, value), Some(value), "{name}");
+        assert_eq!(i64::from(StdAbi::value_out(set, value)), constants[name].0, "{name}");
+        assert_eq!(StdAbi::value_in(set, value), Some(value), "{name}");
         seen += 1;
     }
     for &class in Class::ALL {
-        assert_eq!(i64::from(Std::code_out(class as i32)), constants[class.name()].0, "{}", class.name());
+        assert_eq!(i64::from(StdAbi::code_out(class as i32)), constants[class.name()].0, "{}", class.name());
     }
     let kinds = ["int const", "thread level", "combiner", "typeclass", "mode flag", "MPI_T int const"];
     let theirs =
         constants.iter().filter(|(name, (_, k))| kinds.contains(&k.as_str()) && *name != "MPIX_TYPECLASS_LOGICAL");
-    assert_eq!(seen, theirs.count(), "constants that the house does not know");
+    assert_eq!(seen, theirs.count(), "constants that Hawser does not know");
 }
 
 #[test]
 fn limits_and_sentinels_are_the_standards() {
     let constants = constants();
-    let (s, l) = (Std::SENTINELS, Std::LIMITS);
+    let (s, l) = (StdAbi::SENTINELS, StdAbi::LIMITS);
     for (name, value) in [
         ("MPI_IN_PLACE", s.in_place),
         ("MPI_BUFFER_AUTOMATIC", s.buffer_automatic),
@@ -92,8 +92,8 @@ fn limits_and_sentinels_are_the_standards() {
         ("MPI_MAX_INFO_VAL", hawser_abi::MAX_INFO_VAL),
         ("MPI_MAX_DATAREP_STRING", hawser_abi::MAX_DATAREP_STRING),
         ("MPI_ERR_LASTCODE", hawser_abi::errors::LAST as usize),
-        ("sizeof(MPI_Status)", size_of::<<Std as Abi>::Status>()),
-        ("sizeof(any handle)", size_of::<<Std as Abi>::Comm>()),
+        ("sizeof(MPI_Status)", size_of::<<StdAbi as Abi>::Status>()),
+        ("sizeof(any handle)", size_of::<<StdAbi as Abi>::Comm>()),
     ] {
         assert_eq!(value as i64, constants[name].0, "{name}");
     }
@@ -103,8 +103,8 @@ fn limits_and_sentinels_are_the_standards() {
 fn predefined_handles_round_trip_and_nothing_else_below_4096_decodes() {
     let known = predefined();
     for value in 0..4096 {
-        let comm = <Std as Abi>::Comm::from_int(value).decode();
-        let datatype = <Std as Abi>::Datatype::from_int(value).decode();
+        let comm = <StdAbi as Abi>::Comm::from_int(value).decode();
+        let datatype = <StdAbi as Abi>::Datatype::from_int(value).decode();
         let find = |all: &[(&str, Handle)], first: i64| {
             let named = known.iter().filter(|(name, ..)| all.iter().any(|(n, _)| n == name));
             named.into_iter().find(|(_, _, v)| *v == i64::from(value) && *v >= first).map(|(_, h, _)| *h)
@@ -112,43 +112,43 @@ fn predefined_handles_round_trip_and_nothing_else_below_4096_decodes() {
         assert_eq!(comm, find(handle::comm::ALL, 0x100), "{value:#x} as a communicator");
         assert_eq!(datatype, find(handle::datatype::ALL, 0x200), "{value:#x} as a datatype");
     }
-    assert_eq!(<Std as Abi>::Request::from_int(0).decode(), None, "zero is no handle");
+    assert_eq!(<StdAbi as Abi>::Request::from_int(0).decode(), None, "zero is no handle");
 }
 
 #[test]
 fn dynamic_handles_round_trip_through_a_c_int_and_are_of_one_kind() {
     for slot in [Handle::FIRST_DYNAMIC, 257, 4711, Handle::SLOTS - 1] {
         for generation in [0, 1, 63] {
-            let house = Handle::dynamic(slot, generation);
-            let comm = <Std as Abi>::Comm::encode(house);
-            assert_eq!(comm.decode(), Some(house));
+            let handle = Handle::dynamic(slot, generation);
+            let comm = <StdAbi as Abi>::Comm::encode(handle);
+            assert_eq!(comm.decode(), Some(handle));
             assert!(comm.to_int() >= 4096, "positive and not predefined");
-            assert_eq!(<Std as Abi>::Comm::from_int(comm.to_int()), comm);
-            assert_eq!(<Std as Abi>::Datatype::from_int(comm.to_int()).decode(), None, "another kind's handle");
-            assert_eq!(Std::keyval_in(Std::keyval_out(house)), Some(house));
+            assert_eq!(<StdAbi as Abi>::Comm::from_int(comm.to_int()), comm);
+            assert_eq!(<StdAbi as Abi>::Datatype::from_int(comm.to_int()).decode(), None, "another kind's handle");
+            assert_eq!(StdAbi::keyval_in(StdAbi::keyval_out(handle)), Some(handle));
         }
     }
 }
 
 #[test]
 fn a_wrong_constant_is_refused() {
-    assert_eq!(Std::value_in(value::Set::ThreadLevel, 3), None);
-    assert_eq!(Std::value_in(value::Set::Amode, value::MODE_CREATE | value::MODE_WRONLY), Some(258));
-    assert_eq!(Std::value_in(value::Set::Amode, 1 << 20), None);
-    assert_eq!(Std::code_in(9999), None);
-    assert_eq!(Std::keyval_in(500), None);
+    assert_eq!(StdAbi::value_in(value::Set::ThreadLevel, 3), None);
+    assert_eq!(StdAbi::value_in(value::Set::Amode, value::MODE_CREATE | value::MODE_WRONLY), Some(258));
+    assert_eq!(StdAbi::value_in(value::Set::Amode, 1 << 20), None);
+    assert_eq!(StdAbi::code_in(9999), None);
+    assert_eq!(StdAbi::keyval_in(500), None);
 }
 
 #[test]
 fn a_status_keeps_large_counts_and_leaves_the_error_alone() {
     use hawser_abi::CStatus;
-    let mut status = std::mem::MaybeUninit::<<Std as Abi>::Status>::uninit();
+    let mut status = std::mem::MaybeUninit::<<StdAbi as Abi>::Status>::uninit();
     let at = status.as_mut_ptr();
     // SAFETY: `at` is a status; every field that is read was written.
     unsafe {
         CStatus::set_error(at, 77);
-        let said = Status { source: 3, tag: 9, error: None, bytes: (5 << 40) + 1, cancelled: true };
-        hawser_abi::status::write::<Std>(at, &said);
+        let written = Status { source: 3, tag: 9, error: None, bytes: (5 << 40) + 1, cancelled: true };
+        hawser_abi::status::write::<StdAbi>(at, &written);
         assert_eq!((CStatus::source(at), CStatus::tag(at), CStatus::error(at)), (3, 9, 77));
         assert_eq!((CStatus::bytes(at), CStatus::cancelled(at)), ((5 << 40) + 1, true));
     }
@@ -156,10 +156,10 @@ fn a_status_keeps_large_counts_and_leaves_the_error_alone() {
 
 #[test]
 fn a_request_that_ended_where_it_began_travels_like_any_other() {
-    for house in [hawser_mpi::request::SENT, hawser_mpi::request::NOTHING_RECEIVED] {
-        let request = <Std as Abi>::Request::encode(house);
-        assert_eq!(request.decode(), Some(house));
-        assert_ne!(request, <Std as Abi>::Request::encode(Handle::NULL));
-        assert_eq!(<Std as Abi>::Request::from_int(request.to_int()), request);
+    for handle in [hawser_mpi::request::SENT, hawser_mpi::request::NOTHING_RECEIVED] {
+        let request = <StdAbi as Abi>::Request::encode(handle);
+        assert_eq!(request.decode(), Some(handle));
+        assert_ne!(request, <StdAbi as Abi>::Request::encode(Handle::NULL));
+        assert_eq!(<StdAbi as Abi>::Request::from_int(request.to_int()), request);
     }
 }

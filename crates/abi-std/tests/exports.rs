@@ -55,10 +55,10 @@ fn a_program_asks_before_mpi_init() {
         let mut cc = Command::new(compiler);
         cc.args(["-x", language]).arg(&source).args(["-x", "none", "-I"]).arg(root().join("include/std"));
         run(cc.arg("-L").arg(&dir.0).args(["-lmpi_abi", "-o"]).arg(&program));
-        let said = run(Command::new(program).env("LD_LIBRARY_PATH", &dir.0));
+        let output = run(Command::new(program).env("LD_LIBRARY_PATH", &dir.0));
         let expected = "abi 1.0\nmpi 5.0\nlibrary Hawser 1\nworld 1 1\nstatus 1 1 1 1\naint 7 1\n\
                         error MPI_ERR_TRUNCATE: message truncated 1\npcontrol 0 0\ntime 1 1\n";
-        assert_eq!(said, expected);
+        assert_eq!(output, expected);
     }
 }
 
@@ -71,9 +71,9 @@ fn a_function_that_is_not_built_says_so_by_its_name() {
     cc.arg(root().join("crates/abi/tests/c/unsupported.c")).arg("-I").arg(root().join("include/std"));
     run(cc.arg("-L").arg(&dir.0).args(["-lmpi_abi", "-o"]).arg(&program));
     let out = support::outcome(Command::new(program).env("LD_LIBRARY_PATH", &dir.0));
-    let said = String::from_utf8_lossy(&out.stderr);
+    let output = String::from_utf8_lossy(&out.stderr);
     assert!(!out.status.success());
-    assert!(said.contains("MPI_Comm_join") && said.contains("MPI_ERR_UNSUPPORTED_OPERATION"), "{said}");
+    assert!(output.contains("MPI_Comm_join") && output.contains("MPI_ERR_UNSUPPORTED_OPERATION"), "{output}");
 }
 
 /// A relocation by name would be a call, or an address, that a profiling library can replace.

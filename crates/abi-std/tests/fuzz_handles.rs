@@ -11,5 +11,5 @@ mod support;
 
 #[test]
 fn handles() {
-    fuzz_handles!(codec::CHandle<{ hawser_base::handle::Kind::File as u32 }>);
+    fuzz_handles!(codec::CHandle<{ hawser_base::handle::ObjectKind::File as u32 }>);
 }

@@ -5,15 +5,15 @@
 //! every generic function of this crate.
 
 use hawser_base::Handle;
-use hawser_base::handle::Kind;
+use hawser_base::handle::ObjectKind;
 use hawser_base::value::Set;
 use hawser_mpi::process::Process;
-use hawser_mpi::tools::Group;
+use hawser_mpi::tools::CategorySpec;
 use std::ffi::c_int;
 
 /// A C handle type of one kind of object.
 pub trait CHandle: Copy + 'static {
-    const KIND: Kind;
+    const KIND: ObjectKind;
 
     /// Hawser's handle; None if no handle of this kind has this value. A freed object's handle still decodes: only the
     /// object's table knows the generation.
@@ -66,7 +66,7 @@ pub struct Sentinels {
 
 /// The lengths of strings, with the terminating zero except where the standard says otherwise, and amounts.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct AbiLimits {
     pub processor_name: usize,
     pub port_name: usize,
     pub stringtag: usize,
@@ -89,7 +89,7 @@ pub trait Abi: Sized + 'static {
     /// The result of MPI_Abi_get_version: -1, -1 where it is not the standard's ABI (MPI-5.0 §20.2).
     const VERSION: (c_int, c_int);
     const SENTINELS: Sentinels;
-    const LIMITS: Limits;
+    const LIMITS: AbiLimits;
 
     type Comm: CHandle;
     type Datatype: CHandle;
@@ -108,8 +108,8 @@ pub trait Abi: Sized + 'static {
     /// it.
     fn start() -> hawser_base::Result<&'static Process>;
 
-    /// The variables of MPI_T (`node::tools`), for the same reason.
-    fn tools() -> Vec<Group>;
+    /// The variables of MPI_T (`node::mpit_categories`), for the same reason.
+    fn tools() -> Vec<CategorySpec>;
 
     /// Translates an attribute key, which is an integer in C.
     fn keyval_in(keyval: c_int) -> Option<Handle>;
@@ -129,7 +129,7 @@ pub trait Abi: Sized + 'static {
     fn tag_out(tag: c_int) -> c_int;
 
     /// Translates an error class or code. Hawser's codes are the classes' values (`Class as i32`), and for those that
-    /// the application adds `errors::FIRST_ADDED` and following.
+    /// the application adds `errors::FIRST_USER_CODE` and following.
     fn code_in(code: c_int) -> Option<c_int>;
     fn code_out(code: c_int) -> c_int;
 }

@@ -4,29 +4,29 @@
 //! object exists, the rank is in range and so on.
 
 use crate::abi::{Abi, CHandle};
-use hawser_base::handle::Kind;
+use hawser_base::handle::ObjectKind;
 use hawser_base::value::UNDEFINED;
 use hawser_base::{Class, Error, Handle};
-use hawser_coll::Ints;
+use hawser_coll::IntArray;
 use std::ffi::{CStr, c_char, c_int};
 
 type Result<T> = hawser_base::Result<T>;
 
 /// An integer argument: `int`, `MPI_Count` or `MPI_Aint`.
-pub trait Int: Copy + 'static {
+pub trait IntArg: Copy + 'static {
     /// Whether functions with this type of counts are the `_c` forms (MPI-5.0 §2.5.8).
     const LARGE: bool;
     /// An array argument in the form that collectives take.
-    fn ints(array: &[Self]) -> Ints<'_>;
+    fn ints(array: &[Self]) -> IntArray<'_>;
     fn wide(self) -> i64;
     /// None if `value` does not fit.
     fn narrow(value: i64) -> Option<Self>;
 }
 
-impl Int for i32 {
+impl IntArg for i32 {
     const LARGE: bool = false;
-    fn ints(array: &[i32]) -> Ints<'_> {
-        Ints::Int(array)
+    fn ints(array: &[i32]) -> IntArray<'_> {
+        IntArray::Int(array)
     }
     #[inline(always)]
     fn wide(self) -> i64 {
@@ -38,10 +38,10 @@ impl Int for i32 {
     }
 }
 
-impl Int for i64 {
+impl IntArg for i64 {
     const LARGE: bool = true;
-    fn ints(array: &[i64]) -> Ints<'_> {
-        Ints::Count(array)
+    fn ints(array: &[i64]) -> IntArray<'_> {
+        IntArray::Count(array)
     }
     #[inline(always)]
     fn wide(self) -> i64 {
@@ -54,11 +54,11 @@ impl Int for i64 {
 }
 
 /// MPI_Aint. It is as wide as MPI_Count on every machine for which Hawser is built.
-impl Int for isize {
+impl IntArg for isize {
     const LARGE: bool = false;
-    fn ints(array: &[isize]) -> Ints<'_> {
+    fn ints(array: &[isize]) -> IntArray<'_> {
         // SAFETY: an isize is an i64 here (asserted below).
-        Ints::Count(unsafe { std::slice::from_raw_parts(array.as_ptr().cast(), array.len()) })
+        IntArray::Count(unsafe { std::slice::from_raw_parts(array.as_ptr().cast(), array.len()) })
     }
     #[inline(always)]
     fn wide(self) -> i64 {
@@ -73,19 +73,19 @@ impl Int for isize {
 const _: () = assert!(size_of::<isize>() == size_of::<i64>());
 
 /// An array argument in the form that collectives take.
-pub fn ints<N: Int>(array: &[N]) -> Ints<'_> {
+pub fn ints<N: IntArg>(array: &[N]) -> IntArray<'_> {
     N::ints(array)
 }
 
 /// The destination of a result: checked before the operation, written once after it.
-pub struct Out<T>(*mut T);
+pub struct OutArg<T>(*mut T);
 
-impl<T> Out<T> {
+impl<T> OutArg<T> {
     /// # Safety
     /// `to` is null or may be written until the call returns.
     #[inline(always)]
-    pub unsafe fn new(to: *mut T, name: &'static str) -> Result<Out<T>> {
-        if to.is_null() { Err(null(name)) } else { Ok(Out(to)) }
+    pub unsafe fn new(to: *mut T, name: &'static str) -> Result<OutArg<T>> {
+        if to.is_null() { Err(null(name)) } else { Ok(OutArg(to)) }
     }
 
     #[inline(always)]
@@ -95,15 +95,15 @@ impl<T> Out<T> {
     }
 }
 
-impl<H: CHandle> Out<H> {
+impl<H: CHandle> OutArg<H> {
     /// Does the same as `new`, for a handle.
     ///
     /// # Safety
     /// The same as for `new`.
     #[inline(always)]
-    pub unsafe fn handle(to: *mut H, name: &'static str) -> Result<Out<H>> {
+    pub unsafe fn handle(to: *mut H, name: &'static str) -> Result<OutArg<H>> {
         // SAFETY: the caller's promise.
-        unsafe { Out::new(to, name) }
+        unsafe { OutArg::new(to, name) }
     }
 
     #[inline(always)]
@@ -112,7 +112,7 @@ impl<H: CHandle> Out<H> {
     }
 }
 
-impl<N: Int> Out<N> {
+impl<N: IntArg> OutArg<N> {
     /// Writes a number that may be too large for the argument's type; None, and nothing written, if it is.
     pub fn put_int(self, value: i64) -> Option<()> {
         self.put(N::narrow(value)?);
@@ -126,14 +126,14 @@ impl<N: Int> Out<N> {
 }
 
 /// The address of a handle that the call reads and changes (MPI_Comm_free, MPI_Wait).
-pub struct InOut<H: CHandle>(*mut H);
+pub struct InOutArg<H: CHandle>(*mut H);
 
-impl<H: CHandle> InOut<H> {
+impl<H: CHandle> InOutArg<H> {
     /// # Safety
     /// `at` is null or may be read and written until the call returns.
     #[inline(always)]
-    pub unsafe fn new(at: *mut H, name: &'static str) -> Result<InOut<H>> {
-        if at.is_null() { Err(null(name)) } else { Ok(InOut(at)) }
+    pub unsafe fn new(at: *mut H, name: &'static str) -> Result<InOutArg<H>> {
+        if at.is_null() { Err(null(name)) } else { Ok(InOutArg(at)) }
     }
 
     #[inline(always)]
@@ -150,7 +150,7 @@ impl<H: CHandle> InOut<H> {
 }
 
 /// The handles of an array argument; as many as most calls have are stored without an allocation.
-pub struct Handles {
+pub struct HandleArray {
     few: [Handle; FEW],
     many: Vec<Handle>,
     count: usize,
@@ -158,9 +158,9 @@ pub struct Handles {
 
 const FEW: usize = 32;
 
-impl Handles {
+impl HandleArray {
     /// No handles.
-    pub const NONE: Handles = Handles { few: [Handle::NULL; FEW], many: Vec::new(), count: 0 };
+    pub const NONE: HandleArray = HandleArray { few: [Handle::NULL; FEW], many: Vec::new(), count: 0 };
 
     /// Reads the handles in place: moving so much memory costs more than many a call.
     ///
@@ -204,13 +204,13 @@ pub fn count(count: c_int) -> Result<usize> {
 }
 
 /// Checks a length argument of either width.
-pub fn length(count: impl Int) -> Result<usize> {
+pub fn length(count: impl IntArg) -> Result<usize> {
     let negative = || Error::new(Class::Count, format!("count is {}; it must not be negative", count.wide()));
     usize::try_from(count.wide()).map_err(|_| negative())
 }
 
 /// Checks a length that is no count of elements (MPI_ERR_ARG): of an array of ranks or dimensions, or of a pack buffer.
-pub fn entries(number: impl Int, name: &'static str) -> Result<usize> {
+pub fn entries(number: impl IntArg, name: &'static str) -> Result<usize> {
     let negative = || Error::new(Class::Arg, format!("{name} is {}; it must not be negative", number.wide()));
     usize::try_from(number.wide()).map_err(|_| negative())
 }
@@ -219,7 +219,7 @@ pub fn entries(number: impl Int, name: &'static str) -> Result<usize> {
 ///
 /// # Safety
 /// `count` numbers at `at` may be read.
-pub unsafe fn numbers<N: Int>(at: *const N, count: impl Int, name: &'static str) -> Result<Vec<i64>> {
+pub unsafe fn numbers<N: IntArg>(at: *const N, count: impl IntArg, name: &'static str) -> Result<Vec<i64>> {
     // SAFETY: the caller's promise.
     Ok(unsafe { array(at, length(count)?, name) }?.iter().map(|number| number.wide()).collect())
 }
@@ -241,20 +241,20 @@ pub fn handle<H: CHandle>(handle: H) -> Result<Handle> {
 
 #[cold]
 #[inline(never)]
-fn foreign(kind: Kind, value: c_int) -> Error {
+fn foreign(kind: ObjectKind, value: c_int) -> Error {
     let (class, what) = match kind {
-        Kind::Comm => (Class::Comm, "communicator"),
-        Kind::Group => (Class::Group, "group"),
-        Kind::Datatype => (Class::Type, "datatype"),
-        Kind::File => (Class::File, "file"),
-        Kind::Errhandler => (Class::Errhandler, "error handler"),
-        Kind::Op => (Class::Op, "operation"),
-        Kind::Info => (Class::Info, "info object"),
-        Kind::Win => (Class::Win, "window"),
-        Kind::Keyval => (Class::Keyval, "attribute key"),
-        Kind::Request => (Class::Request, "request"),
-        Kind::Message => (Class::Request, "message"),
-        Kind::Session => (Class::Session, "session"),
+        ObjectKind::Comm => (Class::Comm, "communicator"),
+        ObjectKind::Group => (Class::Group, "group"),
+        ObjectKind::Datatype => (Class::Type, "datatype"),
+        ObjectKind::File => (Class::File, "file"),
+        ObjectKind::Errhandler => (Class::Errhandler, "error handler"),
+        ObjectKind::Op => (Class::Op, "operation"),
+        ObjectKind::Info => (Class::Info, "info object"),
+        ObjectKind::Win => (Class::Win, "window"),
+        ObjectKind::Keyval => (Class::Keyval, "attribute key"),
+        ObjectKind::Request => (Class::Request, "request"),
+        ObjectKind::Message => (Class::Request, "message"),
+        ObjectKind::Session => (Class::Session, "session"),
     };
     Error::new(
         class,
@@ -264,7 +264,7 @@ fn foreign(kind: Kind, value: c_int) -> Error {
 
 /// Translates an attribute key.
 pub fn keyval<A: Abi>(keyval: c_int) -> Result<Handle> {
-    A::keyval_in(keyval).ok_or_else(|| foreign(Kind::Keyval, keyval))
+    A::keyval_in(keyval).ok_or_else(|| foreign(ObjectKind::Keyval, keyval))
 }
 
 /// Copies a string argument. Bytes that are not UTF-8 are kept as they are.
@@ -279,15 +279,15 @@ pub unsafe fn text(text: *const c_char, name: &'static str) -> Result<Vec<u8>> {
     Ok(unsafe { CStr::from_ptr(text) }.to_bytes().to_vec())
 }
 
-/// Writes a string result: at most `room` bytes with the terminating zero; longer text is cut. The length without the
-/// zero is written to `length`, where the function has that argument.
+/// Writes a string result: at most `capacity` bytes with the terminating zero; longer text is cut. The length
+/// without the zero is written to `length`, where the function has that argument.
 ///
 /// # Safety
-/// `to` is null or `room` bytes at it may be written; `length` is null or may be written.
+/// `to` is null or `capacity` bytes at it may be written; `length` is null or may be written.
 pub unsafe fn put_text(
     text: &[u8],
     to: *mut c_char,
-    room: usize,
+    capacity: usize,
     length: *mut c_int,
     name: &'static str,
 ) -> Result<()> {
@@ -295,9 +295,9 @@ pub unsafe fn put_text(
         return Err(null(name));
     }
     // SAFETY: the caller vouches for `length`.
-    let length = unsafe { Out::new(length, "resultlen") }?;
-    let len = text.len().min(room - 1);
-    // SAFETY: len + 1 <= room bytes at `to` may be written, and `text` is ours, so they do not overlap.
+    let length = unsafe { OutArg::new(length, "resultlen") }?;
+    let len = text.len().min(capacity - 1);
+    // SAFETY: len + 1 <= capacity bytes at `to` may be written, and `text` is ours, so they do not overlap.
     unsafe {
         to.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), len);
         to.add(len).write(0);

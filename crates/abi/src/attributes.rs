@@ -4,12 +4,12 @@
 //! Used by the exported functions; uses `mpi::attributes`, `mpi::types`.
 
 use crate::abi::{Abi, CHandle};
-use crate::arg::{self, Out, handle};
+use crate::arg::{self, OutArg, handle};
 use crate::callback::{CopyAttrFunction, DeleteAttrFunction};
 use crate::raise::Result;
-use hawser_base::handle::Kind;
-use hawser_mpi::attributes::{self, Copy, Delete};
-use hawser_mpi::comm_attr::{self, Found, Predefined};
+use hawser_base::handle::ObjectKind;
+use hawser_mpi::attributes::{self, CopyRule, DeleteRule};
+use hawser_mpi::comm_attr::{self, AttributeValue, PredefinedAttribute};
 use hawser_mpi::types;
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -18,13 +18,13 @@ use std::ptr;
 ///
 /// # Safety
 /// `function` may be called with `extra` until its key and all attributes of it are gone.
-unsafe fn copy<A: Abi, H: CHandle>(function: CopyAttrFunction<H>, extra: *mut c_void) -> Copy {
-    let Some(function) = function else { return Copy::Null };
+unsafe fn copy<A: Abi, H: CHandle>(function: CopyAttrFunction<H>, extra: *mut c_void) -> CopyRule {
+    let Some(function) = function else { return CopyRule::Null };
     if A::SENTINELS.dup_fn == Some(function as usize) {
-        return Copy::Dup;
+        return CopyRule::Dup;
     }
     let extra = extra.expose_provenance();
-    Copy::Call(Box::new(move |object, keyval, value| {
+    CopyRule::Call(Box::new(move |object, keyval, value| {
         let (mut copied, mut flag) = (ptr::null_mut::<c_void>(), 0);
         let out = (&raw mut copied).cast();
         let (extra, value) = (ptr::with_exposed_provenance_mut(extra), ptr::with_exposed_provenance_mut(value));
@@ -40,10 +40,10 @@ unsafe fn copy<A: Abi, H: CHandle>(function: CopyAttrFunction<H>, extra: *mut c_
 
 /// # Safety
 /// As `copy`.
-unsafe fn delete<A: Abi, H: CHandle>(function: DeleteAttrFunction<H>, extra: *mut c_void) -> Delete {
-    let Some(function) = function else { return Delete::Null };
+unsafe fn delete<A: Abi, H: CHandle>(function: DeleteAttrFunction<H>, extra: *mut c_void) -> DeleteRule {
+    let Some(function) = function else { return DeleteRule::Null };
     let extra = extra.expose_provenance();
-    Delete::Call(Box::new(move |object, keyval, value| {
+    DeleteRule::Call(Box::new(move |object, keyval, value| {
         let (extra, value) = (ptr::with_exposed_provenance_mut(extra), ptr::with_exposed_provenance_mut(value));
         // SAFETY: the caller's promise.
         match unsafe { function(H::encode(object), A::keyval_out(keyval), value, extra) } {
@@ -63,7 +63,7 @@ unsafe fn create<A: Abi, H: CHandle>(
 ) -> Result {
     // SAFETY: the caller's arguments.
     unsafe {
-        let keyval = Out::new(keyval, "keyval")?;
+        let keyval = OutArg::new(keyval, "keyval")?;
         let made =
             comm_attr::create_keyval(H::KIND, self::copy::<A, H>(copy, extra), self::delete::<A, H>(delete, extra));
         keyval.put(A::keyval_out(made?));
@@ -73,10 +73,10 @@ unsafe fn create<A: Abi, H: CHandle>(
 
 /// # Safety
 /// The contract of MPI_Comm_free_keyval and its like.
-unsafe fn free<A: Abi>(kind: Kind, at: *mut c_int) -> Result {
+unsafe fn free<A: Abi>(kind: ObjectKind, at: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
     unsafe {
-        let keyval = Out::new(at, "keyval")?;
+        let keyval = OutArg::new(at, "keyval")?;
         attributes::free_keyval(kind, arg::keyval::<A>(at.read())?)?;
         keyval.put(A::keyval_out(hawser_base::handle::keyval::INVALID));
     }
@@ -87,9 +87,9 @@ unsafe fn free<A: Abi>(kind: Kind, at: *mut c_int) -> Result {
 ///
 /// # Safety
 /// Both may be written.
-unsafe fn put(found: Option<*mut c_void>, attribute_val: *mut c_void, flag: Out<c_int>) -> Result {
+unsafe fn store_attribute(found: Option<*mut c_void>, attribute_val: *mut c_void, flag: OutArg<c_int>) -> Result {
     // SAFETY: the caller's promise.
-    let to = unsafe { Out::new(attribute_val.cast::<*mut c_void>(), "attribute_val") }?;
+    let to = unsafe { OutArg::new(attribute_val.cast::<*mut c_void>(), "attribute_val") }?;
     flag.put(found.is_some().into());
     if let Some(found) = found {
         to.put(found);
@@ -113,7 +113,7 @@ pub unsafe fn comm_create_keyval<A: Abi>(
 /// The contract of MPI_Comm_free_keyval and MPI_Keyval_free.
 pub unsafe fn comm_free_keyval<A: Abi>(keyval: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    unsafe { free::<A>(Kind::Comm, keyval) }
+    unsafe { free::<A>(ObjectKind::Comm, keyval) }
 }
 
 /// # Safety
@@ -126,19 +126,19 @@ pub unsafe fn comm_set<A: Abi>(comm: A::Comm, keyval: c_int, value: *mut c_void)
 /// The contract of MPI_Comm_get_attr and MPI_Attr_get.
 pub unsafe fn comm_get<A: Abi>(comm: A::Comm, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let flag = unsafe { Out::new(flag, "flag") }?;
+    let flag = unsafe { OutArg::new(flag, "flag") }?;
     let number = |predefined| match predefined {
-        Predefined::Number(number) => number,
-        Predefined::Rank(rank) => A::rank_out(rank),
-        Predefined::Code(code) => A::code_out(code),
+        PredefinedAttribute::Number(number) => number,
+        PredefinedAttribute::Rank(rank) => A::rank_out(rank),
+        PredefinedAttribute::Code(code) => A::code_out(code),
     };
     let found = comm_attr::comm_get(handle(comm)?, arg::keyval::<A>(keyval)?, number)?;
     let found = found.map(|found| match found {
-        Found::Value(value) => ptr::with_exposed_provenance_mut(value),
-        Found::Integer(integer) => integer.as_ptr().cast(),
+        AttributeValue::Value(value) => ptr::with_exposed_provenance_mut(value),
+        AttributeValue::Integer(integer) => integer.as_ptr().cast(),
     });
     // SAFETY: the caller's argument.
-    unsafe { put(found, value, flag) }
+    unsafe { store_attribute(found, value, flag) }
 }
 
 /// # Safety
@@ -163,7 +163,7 @@ pub unsafe fn type_create_keyval<A: Abi>(
 /// The contract of MPI_Type_free_keyval.
 pub unsafe fn type_free_keyval<A: Abi>(keyval: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    unsafe { free::<A>(Kind::Datatype, keyval) }
+    unsafe { free::<A>(ObjectKind::Datatype, keyval) }
 }
 
 /// # Safety
@@ -176,10 +176,10 @@ pub unsafe fn type_set<A: Abi>(datatype: A::Datatype, keyval: c_int, value: *mut
 /// The contract of MPI_Type_get_attr.
 pub unsafe fn type_get<A: Abi>(datatype: A::Datatype, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let flag = unsafe { Out::new(flag, "flag") }?;
+    let flag = unsafe { OutArg::new(flag, "flag") }?;
     let found = types::get_attr(handle(datatype)?, arg::keyval::<A>(keyval)?)?;
     // SAFETY: the caller's argument.
-    unsafe { put(found.map(ptr::with_exposed_provenance_mut), value, flag) }
+    unsafe { store_attribute(found.map(ptr::with_exposed_provenance_mut), value, flag) }
 }
 
 /// # Safety

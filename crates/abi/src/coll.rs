@@ -2,19 +2,19 @@
 //! MPI_IN_PLACE.
 //!
 //! An argument that is not significant on a rank is not even decoded there: programs pass anything (MPI-5.0 §6.2.3).
-//! Used by `ways`, which exports each in its three forms; uses `mpi::collective`.
+//! Used by `call_forms`, which exports each in its three forms; uses `mpi::collective`.
 
 use crate::abi::{Abi, CHandle};
-use crate::arg::{Handles, Int, array, handle, ints};
+use crate::arg::{HandleArray, IntArg, array, handle, ints};
 use crate::comm::comm;
 use crate::p2p::{buf, not_in_place};
 use crate::raise::Result;
 use hawser_base::Handle;
 use hawser_base::value::{PROC_NULL, ROOT};
-use hawser_coll::Ints;
+use hawser_coll::IntArray;
 use hawser_datatype::UserPtr;
-use hawser_mpi::buffer::Buf;
-use hawser_mpi::collective::{self, TypedBuf, VectorBuf, Vectors, Way};
+use hawser_mpi::buffer::BufferArg;
+use hawser_mpi::collective::{self, CallForm, ReductionBuffers, TypedBufferArg, VectorBufferArg};
 use hawser_mpi::comm::CommRef;
 use std::ffi::{c_int, c_void};
 
@@ -30,9 +30,9 @@ fn in_place<A: Abi>(at: *const c_void) -> bool {
 #[inline(always)]
 unsafe fn unless_in_place<A: Abi>(
     at: *const c_void,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
-) -> hawser_base::Result<Option<Buf>> {
+) -> hawser_base::Result<Option<BufferArg>> {
     // SAFETY: the caller's promise.
     if in_place::<A>(at) { Ok(None) } else { unsafe { buf::<A>(at, count, datatype) }.map(Some) }
 }
@@ -41,12 +41,12 @@ unsafe fn unless_in_place<A: Abi>(
 ///
 /// # Safety
 /// The same as for `buf`, unless the rank has no block.
-unsafe fn own<A: Abi>(
+unsafe fn own_block<A: Abi>(
     at: *const c_void,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
     root: c_int,
-) -> hawser_base::Result<Option<Buf>> {
+) -> hawser_base::Result<Option<BufferArg>> {
     match A::rank_in(root) {
         ROOT | PROC_NULL => Ok(None),
         // SAFETY: the caller's promise.
@@ -64,17 +64,17 @@ fn is_root<A: Abi>(on: &CommRef, root: c_int) -> bool {
 ///
 /// # Safety
 /// As for `buf`, at the root.
-unsafe fn at_root<A: Abi>(
+unsafe fn root_buffer<A: Abi>(
     at: *const c_void,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
     root: c_int,
     on: A::Comm,
-) -> hawser_base::Result<Buf> {
+) -> hawser_base::Result<BufferArg> {
     not_in_place_at_root::<A>(at, root, on)?;
     // SAFETY: the caller's promise.
     let at = unsafe { UserPtr::new(at.cast()) };
-    Ok(Buf { at, count: count.wide(), datatype: datatype.decode().unwrap_or(Handle::NULL) })
+    Ok(BufferArg { at, count: count.wide(), datatype: datatype.decode().unwrap_or(Handle::NULL) })
 }
 
 /// Refuses MPI_IN_PLACE as an address that matters at the root alone.
@@ -92,16 +92,16 @@ fn not_in_place_at_root<A: Abi>(at: *const c_void, root: c_int, on: A::Comm) -> 
 /// As for `buf`, for the block of each rank at its displacement; the arrays have `ranks` entries.
 pub(crate) unsafe fn vector<'a, A: Abi>(
     at: *const c_void,
-    counts: *const impl Int,
-    displs: *const impl Int,
+    counts: *const impl IntArg,
+    displs: *const impl IntArg,
     datatype: A::Datatype,
     ranks: usize,
-) -> hawser_base::Result<VectorBuf<'a>> {
+) -> hawser_base::Result<VectorBufferArg<'a>> {
     not_in_place::<A>(at)?;
     // SAFETY: the caller's promise.
     unsafe {
         let (counts, displs) = (array(counts, ranks, "counts")?, array(displs, ranks, "displs")?);
-        Ok(VectorBuf {
+        Ok(VectorBufferArg {
             at: UserPtr::new(at.cast()),
             counts: ints(counts),
             displs: ints(displs),
@@ -114,49 +114,49 @@ pub(crate) unsafe fn vector<'a, A: Abi>(
 ///
 /// # Safety
 /// As for `vector`.
-pub(crate) unsafe fn typed<'a>(
+pub(crate) unsafe fn typed_vector<'a>(
     at: *const c_void,
-    counts: *const impl Int,
-    displs: *const impl Int,
+    counts: *const impl IntArg,
+    displs: *const impl IntArg,
     datatypes: &'a [Handle],
     ranks: usize,
     names: [&'static str; 2],
-) -> hawser_base::Result<TypedBuf<'a>> {
+) -> hawser_base::Result<TypedBufferArg<'a>> {
     // SAFETY: the caller's promise.
     unsafe {
         let (counts, displs) = (array(counts, ranks, names[0])?, array(displs, ranks, names[1])?);
         let at = UserPtr::new(at.cast());
-        Ok(TypedBuf { at, counts: ints(counts), displs: ints(displs), datatypes })
+        Ok(TypedBufferArg { at, counts: ints(counts), displs: ints(displs), datatypes })
     }
 }
 
 /// The buffer of a rank where it does not matter.
-fn no_buf() -> Buf {
+fn no_buf() -> BufferArg {
     // SAFETY: nothing is read or written through it: it has no elements.
-    Buf { at: unsafe { UserPtr::new(std::ptr::null()) }, count: 0, datatype: Handle::NULL }
+    BufferArg { at: unsafe { UserPtr::new(std::ptr::null()) }, count: 0, datatype: Handle::NULL }
 }
 
 /// The vector buffer of a rank where it does not matter.
-fn no_vector<'a>() -> VectorBuf<'a> {
+fn no_vector<'a>() -> VectorBufferArg<'a> {
     // SAFETY: nothing is read or written through it: it has no ranks.
     let at = unsafe { UserPtr::new(std::ptr::null()) };
-    VectorBuf { at, counts: Ints::Int(&[]), displs: Ints::Int(&[]), datatype: Handle::NULL }
+    VectorBufferArg { at, counts: IntArray::Int(&[]), displs: IntArray::Int(&[]), datatype: Handle::NULL }
 }
 
 /// # Safety
 /// None is required.
 #[inline]
-pub unsafe fn barrier<A: Abi>(way: Way, on: A::Comm) -> Result<Handle> {
-    Ok(collective::barrier(way, handle(on)?)?)
+pub unsafe fn barrier<A: Abi>(form: CallForm, on: A::Comm) -> Result<Handle> {
+    Ok(collective::barrier(form, handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Bcast.
 #[inline]
 pub unsafe fn bcast<A: Abi>(
-    way: Way,
+    form: CallForm,
     at: *mut c_void,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
     root: c_int,
     on: A::Comm,
@@ -164,42 +164,42 @@ pub unsafe fn bcast<A: Abi>(
     let (on, root) = (handle(on)?, A::rank_in(root));
     // SAFETY: the caller's buffer.
     let buf = if root == PROC_NULL { no_buf() } else { unsafe { buf::<A>(at, count, datatype) }? };
-    Ok(collective::bcast(way, &buf, root, on)?)
+    Ok(collective::bcast(form, &buf, root, on)?)
 }
 
 /// # Safety
 /// The contract of MPI_Gather.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn gather<A: Abi>(
-    way: Way,
+    form: CallForm,
     send_at: *const c_void,
-    send_count: impl Int,
+    send_count: impl IntArg,
     send_type: A::Datatype,
     recv_at: *mut c_void,
-    recv_count: impl Int,
+    recv_count: impl IntArg,
     recv_type: A::Datatype,
     root: c_int,
     on: A::Comm,
 ) -> Result<Handle> {
     // SAFETY: the caller's buffers.
     let (send, recv) = unsafe {
-        let recv = at_root::<A>(recv_at, recv_count, recv_type, root, on)?;
-        (own::<A>(send_at, send_count, send_type, root)?, recv)
+        let recv = root_buffer::<A>(recv_at, recv_count, recv_type, root, on)?;
+        (own_block::<A>(send_at, send_count, send_type, root)?, recv)
     };
-    Ok(collective::gather(way, send.as_ref(), &recv, A::rank_in(root), handle(on)?)?)
+    Ok(collective::gather(form, send.as_ref(), &recv, A::rank_in(root), handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Gatherv.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn gatherv<A: Abi>(
-    way: Way,
+    form: CallForm,
     send_at: *const c_void,
-    send_count: impl Int,
+    send_count: impl IntArg,
     send_type: A::Datatype,
     recv_at: *mut c_void,
-    recv_counts: *const impl Int,
-    displs: *const impl Int,
+    recv_counts: *const impl IntArg,
+    displs: *const impl IntArg,
     recv_type: A::Datatype,
     root: c_int,
     on: A::Comm,
@@ -208,47 +208,47 @@ pub unsafe fn gatherv<A: Abi>(
     // SAFETY: the caller's buffers, and at the root arrays with an entry for each rank.
     let (send, recv) = unsafe {
         let recv = match is_root::<A>(&found, root) {
-            true => vector::<A>(recv_at, recv_counts, displs, recv_type, found.counterparts().size() as usize)?,
+            true => vector::<A>(recv_at, recv_counts, displs, recv_type, found.addressed_group().size() as usize)?,
             false => no_vector(),
         };
-        (own::<A>(send_at, send_count, send_type, root)?, recv)
+        (own_block::<A>(send_at, send_count, send_type, root)?, recv)
     };
-    Ok(collective::gatherv(way, send.as_ref(), &recv, A::rank_in(root), handle(on)?)?)
+    Ok(collective::gatherv(form, send.as_ref(), &recv, A::rank_in(root), handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Scatter.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn scatter<A: Abi>(
-    way: Way,
+    form: CallForm,
     send_at: *const c_void,
-    send_count: impl Int,
+    send_count: impl IntArg,
     send_type: A::Datatype,
     recv_at: *mut c_void,
-    recv_count: impl Int,
+    recv_count: impl IntArg,
     recv_type: A::Datatype,
     root: c_int,
     on: A::Comm,
 ) -> Result<Handle> {
     // SAFETY: the caller's buffers.
     let (send, recv) = unsafe {
-        let send = at_root::<A>(send_at, send_count, send_type, root, on)?;
-        (send, own::<A>(recv_at, recv_count, recv_type, root)?)
+        let send = root_buffer::<A>(send_at, send_count, send_type, root, on)?;
+        (send, own_block::<A>(recv_at, recv_count, recv_type, root)?)
     };
-    Ok(collective::scatter(way, &send, recv.as_ref(), A::rank_in(root), handle(on)?)?)
+    Ok(collective::scatter(form, &send, recv.as_ref(), A::rank_in(root), handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Scatterv.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn scatterv<A: Abi>(
-    way: Way,
+    form: CallForm,
     send_at: *const c_void,
-    send_counts: *const impl Int,
-    displs: *const impl Int,
+    send_counts: *const impl IntArg,
+    displs: *const impl IntArg,
     send_type: A::Datatype,
     recv_at: *mut c_void,
-    recv_count: impl Int,
+    recv_count: impl IntArg,
     recv_type: A::Datatype,
     root: c_int,
     on: A::Comm,
@@ -257,24 +257,24 @@ pub unsafe fn scatterv<A: Abi>(
     // SAFETY: the caller's buffers, and at the root arrays with an entry for each rank.
     let (send, recv) = unsafe {
         let send = match is_root::<A>(&found, root) {
-            true => vector::<A>(send_at, send_counts, displs, send_type, found.counterparts().size() as usize)?,
+            true => vector::<A>(send_at, send_counts, displs, send_type, found.addressed_group().size() as usize)?,
             false => no_vector(),
         };
-        (send, own::<A>(recv_at, recv_count, recv_type, root)?)
+        (send, own_block::<A>(recv_at, recv_count, recv_type, root)?)
     };
-    Ok(collective::scatterv(way, &send, recv.as_ref(), A::rank_in(root), handle(on)?)?)
+    Ok(collective::scatterv(form, &send, recv.as_ref(), A::rank_in(root), handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Allgather.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn allgather<A: Abi>(
-    way: Way,
+    form: CallForm,
     send_at: *const c_void,
-    send_count: impl Int,
+    send_count: impl IntArg,
     send_type: A::Datatype,
     recv_at: *mut c_void,
-    recv_count: impl Int,
+    recv_count: impl IntArg,
     recv_type: A::Datatype,
     on: A::Comm,
 ) -> Result<Handle> {
@@ -282,42 +282,42 @@ pub unsafe fn allgather<A: Abi>(
     // SAFETY: the caller's buffers.
     let (send, recv) =
         unsafe { (unless_in_place::<A>(send_at, send_count, send_type)?, buf::<A>(recv_at, recv_count, recv_type)?) };
-    Ok(collective::allgather(way, send.as_ref(), &recv, on)?)
+    Ok(collective::allgather(form, send.as_ref(), &recv, on)?)
 }
 
 /// # Safety
 /// The contract of MPI_Allgatherv.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn allgatherv<A: Abi>(
-    way: Way,
+    form: CallForm,
     send_at: *const c_void,
-    send_count: impl Int,
+    send_count: impl IntArg,
     send_type: A::Datatype,
     recv_at: *mut c_void,
-    recv_counts: *const impl Int,
-    displs: *const impl Int,
+    recv_counts: *const impl IntArg,
+    displs: *const impl IntArg,
     recv_type: A::Datatype,
     on: A::Comm,
 ) -> Result<Handle> {
-    let ranks = comm::<A>(on)?.counterparts().size() as usize;
+    let ranks = comm::<A>(on)?.addressed_group().size() as usize;
     // SAFETY: the caller's buffers and arrays.
     let (send, recv) = unsafe {
         let recv = vector::<A>(recv_at, recv_counts, displs, recv_type, ranks)?;
         (unless_in_place::<A>(send_at, send_count, send_type)?, recv)
     };
-    Ok(collective::allgatherv(way, send.as_ref(), &recv, handle(on)?)?)
+    Ok(collective::allgatherv(form, send.as_ref(), &recv, handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Alltoall.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn alltoall<A: Abi>(
-    way: Way,
+    form: CallForm,
     send_at: *const c_void,
-    send_count: impl Int,
+    send_count: impl IntArg,
     send_type: A::Datatype,
     recv_at: *mut c_void,
-    recv_count: impl Int,
+    recv_count: impl IntArg,
     recv_type: A::Datatype,
     on: A::Comm,
 ) -> Result<Handle> {
@@ -325,25 +325,25 @@ pub unsafe fn alltoall<A: Abi>(
     // SAFETY: the caller's buffers.
     let (send, recv) =
         unsafe { (unless_in_place::<A>(send_at, send_count, send_type)?, buf::<A>(recv_at, recv_count, recv_type)?) };
-    Ok(collective::alltoall(way, send.as_ref(), &recv, on)?)
+    Ok(collective::alltoall(form, send.as_ref(), &recv, on)?)
 }
 
 /// # Safety
 /// The contract of MPI_Alltoallv.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn alltoallv<A: Abi>(
-    way: Way,
+    form: CallForm,
     send_at: *const c_void,
-    send_counts: *const impl Int,
-    send_displs: *const impl Int,
+    send_counts: *const impl IntArg,
+    send_displs: *const impl IntArg,
     send_type: A::Datatype,
     recv_at: *mut c_void,
-    recv_counts: *const impl Int,
-    recv_displs: *const impl Int,
+    recv_counts: *const impl IntArg,
+    recv_displs: *const impl IntArg,
     recv_type: A::Datatype,
     on: A::Comm,
 ) -> Result<Handle> {
-    let ranks = comm::<A>(on)?.counterparts().size() as usize;
+    let ranks = comm::<A>(on)?.addressed_group().size() as usize;
     // SAFETY: the caller's buffers and arrays.
     let (send, recv) = unsafe {
         let send = match in_place::<A>(send_at) {
@@ -352,39 +352,39 @@ pub unsafe fn alltoallv<A: Abi>(
         };
         (send, vector::<A>(recv_at, recv_counts, recv_displs, recv_type, ranks)?)
     };
-    Ok(collective::alltoallv(way, send.as_ref(), &recv, handle(on)?)?)
+    Ok(collective::alltoallv(form, send.as_ref(), &recv, handle(on)?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Alltoallw.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn alltoallw<A: Abi>(
-    way: Way,
+    form: CallForm,
     send_at: *const c_void,
-    send_counts: *const impl Int,
-    send_displs: *const impl Int,
+    send_counts: *const impl IntArg,
+    send_displs: *const impl IntArg,
     send_types: *const A::Datatype,
     recv_at: *mut c_void,
-    recv_counts: *const impl Int,
-    recv_displs: *const impl Int,
+    recv_counts: *const impl IntArg,
+    recv_displs: *const impl IntArg,
     recv_types: *const A::Datatype,
     on: A::Comm,
 ) -> Result<Handle> {
     let found = comm::<A>(on)?;
-    let (ranks, on) = (found.counterparts().size() as usize, handle(on)?);
+    let (ranks, on) = (found.addressed_group().size() as usize, handle(on)?);
     not_in_place::<A>(recv_at)?;
     // SAFETY: the caller's buffers and arrays of `ranks` entries.
     unsafe {
-        let mut taken = Handles::NONE;
-        let taken = taken.read(recv_types, ranks as c_int, "recvtypes")?;
-        let recv = typed(recv_at, recv_counts, recv_displs, taken, ranks, ["recvcounts", "rdispls"])?;
+        let mut recv_handles = HandleArray::NONE;
+        let recv_handles = recv_handles.read(recv_types, ranks as c_int, "recvtypes")?;
+        let recv = typed_vector(recv_at, recv_counts, recv_displs, recv_handles, ranks, ["recvcounts", "rdispls"])?;
         if in_place::<A>(send_at) {
-            return Ok(collective::alltoallw(way, None, &recv, on)?);
+            return Ok(collective::alltoallw(form, None, &recv, on)?);
         }
-        let mut given = Handles::NONE;
-        let given = given.read(send_types, ranks as c_int, "sendtypes")?;
-        let send = typed(send_at, send_counts, send_displs, given, ranks, ["sendcounts", "sdispls"])?;
-        Ok(collective::alltoallw(way, Some(&send), &recv, on)?)
+        let mut send_handles = HandleArray::NONE;
+        let send_handles = send_handles.read(send_types, ranks as c_int, "sendtypes")?;
+        let send = typed_vector(send_at, send_counts, send_displs, send_handles, ranks, ["sendcounts", "sdispls"])?;
+        Ok(collective::alltoallw(form, Some(&send), &recv, on)?)
     }
 }
 
@@ -396,37 +396,39 @@ pub unsafe fn alltoallw<A: Abi>(
 unsafe fn vectors<A: Abi>(
     send: *const c_void,
     recv: *mut c_void,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
     op: A::Op,
-) -> hawser_base::Result<Vectors> {
+) -> hawser_base::Result<ReductionBuffers> {
     // SAFETY: the caller's promise.
     let (send, recv) =
         unsafe { ((!in_place::<A>(send)).then(|| UserPtr::new(send.cast())), UserPtr::new(recv.cast())) };
-    Ok(Vectors { send, recv, count: count.wide(), datatype: handle(datatype)?, op: handle(op)? })
+    Ok(ReductionBuffers { send, recv, count: count.wide(), datatype: handle(datatype)?, op: handle(op)? })
 }
 
 /// # Safety
 /// The contract of MPI_Reduce.
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn reduce<A: Abi>(
-    way: Way,
+    form: CallForm,
     send: *const c_void,
     recv: *mut c_void,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
     op: A::Op,
     root: c_int,
     on: A::Comm,
 ) -> Result<Handle> {
-    let (house, at) = (handle(on)?, A::rank_in(root));
+    let (comm_handle, at) = (handle(on)?, A::rank_in(root));
     not_in_place_at_root::<A>(recv, root, on)?;
     let vectors = match at {
-        PROC_NULL => Vectors { send: None, recv: no_buf().at, count: 0, datatype: Handle::NULL, op: Handle::NULL },
+        PROC_NULL => {
+            ReductionBuffers { send: None, recv: no_buf().at, count: 0, datatype: Handle::NULL, op: Handle::NULL }
+        }
         // SAFETY: the caller's buffers.
         _ => unsafe { vectors::<A>(send, recv, count, datatype, op) }?,
     };
-    Ok(collective::reduce(way, &vectors, at, house)?)
+    Ok(collective::reduce(form, &vectors, at, comm_handle)?)
 }
 
 macro_rules! reductions {
@@ -435,14 +437,14 @@ macro_rules! reductions {
             /// # Safety
             /// The contract of the MPI function of this name.
             pub unsafe fn $name<A: Abi>(
-                way: Way, send: *const c_void, recv: *mut c_void, count: impl Int, datatype: A::Datatype, op: A::Op,
+                form: CallForm, send: *const c_void, recv: *mut c_void, count: impl IntArg, datatype: A::Datatype, op: A::Op,
                 on: A::Comm,
             ) -> Result<Handle> {
                 let on = handle(on)?;
                 not_in_place::<A>(recv)?;
                 // SAFETY: the caller's buffers.
                 let vectors = unsafe { vectors::<A>(send, recv, count, datatype, op) }?;
-                Ok(collective::$name(way, &vectors, on)?)
+                Ok(collective::$name(form, &vectors, on)?)
             }
         )*
     };
@@ -458,10 +460,10 @@ reductions! {
 /// # Safety
 /// The contract of MPI_Reduce_scatter.
 pub unsafe fn reduce_scatter<A: Abi>(
-    way: Way,
+    form: CallForm,
     send: *const c_void,
     recv: *mut c_void,
-    counts: *const impl Int,
+    counts: *const impl IntArg,
     datatype: A::Datatype,
     op: A::Op,
     on: A::Comm,
@@ -471,5 +473,5 @@ pub unsafe fn reduce_scatter<A: Abi>(
     // SAFETY: the caller's buffers and array.
     let (vectors, counts) =
         unsafe { (vectors::<A>(send, recv, 0, datatype, op)?, array(counts, ranks, "recvcounts")?) };
-    Ok(collective::reduce_scatter(way, &vectors, ints(counts), handle(on)?)?)
+    Ok(collective::reduce_scatter(form, &vectors, ints(counts), handle(on)?)?)
 }

@@ -3,10 +3,10 @@
 //! Used by the exported functions; uses `mpi::comm`, `mpi::comm_create`.
 
 use crate::abi::{Abi, MAX_OBJECT_NAME};
-use crate::arg::{self, InOut, Out, handle};
+use crate::arg::{self, InOutArg, OutArg, handle};
 use crate::group;
-use crate::raise::{Fault, Object, Result};
-use hawser_base::handle::Kind;
+use crate::raise::{CallError, ErrorObject, Result};
+use hawser_base::handle::ObjectKind;
 use hawser_base::value::{Set, UNDEFINED};
 use hawser_base::{Class, Error, Handle};
 use hawser_mpi::comm::CommRef;
@@ -24,7 +24,7 @@ pub(crate) fn comm<A: Abi>(comm: A::Comm) -> hawser_base::Result<CommRef> {
 /// The contract of MPI_Comm_rank.
 pub unsafe fn rank<A: Abi>(comm: A::Comm, rank: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let rank = unsafe { Out::new(rank, "rank") }?;
+    let rank = unsafe { OutArg::new(rank, "rank") }?;
     rank.put(self::comm::<A>(comm)?.rank() as c_int);
     Ok(())
 }
@@ -33,7 +33,7 @@ pub unsafe fn rank<A: Abi>(comm: A::Comm, rank: *mut c_int) -> Result {
 /// The contract of MPI_Comm_size.
 pub unsafe fn size<A: Abi>(comm: A::Comm, size: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let size = unsafe { Out::new(size, "size") }?;
+    let size = unsafe { OutArg::new(size, "size") }?;
     size.put(self::comm::<A>(comm)?.size() as c_int);
     Ok(())
 }
@@ -42,7 +42,7 @@ pub unsafe fn size<A: Abi>(comm: A::Comm, size: *mut c_int) -> Result {
 /// The contract of MPI_Comm_group.
 pub unsafe fn group<A: Abi>(comm: A::Comm, group: *mut A::Group) -> Result {
     // SAFETY: the caller's argument.
-    let group = unsafe { Out::handle(group, "group") }?;
+    let group = unsafe { OutArg::handle(group, "group") }?;
     let comm = self::comm::<A>(comm)?;
     group.set(group::new_handle(process::get()?, comm.group().clone())?);
     Ok(())
@@ -52,7 +52,7 @@ pub unsafe fn group<A: Abi>(comm: A::Comm, group: *mut A::Group) -> Result {
 /// The contract of MPI_Comm_compare.
 pub unsafe fn compare<A: Abi>(comm1: A::Comm, comm2: A::Comm, result: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let result = unsafe { Out::new(result, "result") }?;
+    let result = unsafe { OutArg::new(result, "result") }?;
     result.put(A::value_out(Set::Comparison, comm_create::compare(handle(comm1)?, handle(comm2)?)?));
     Ok(())
 }
@@ -64,7 +64,7 @@ pub unsafe fn compare<A: Abi>(comm1: A::Comm, comm2: A::Comm, result: *mut c_int
 pub unsafe fn get_parent<A: Abi>(parent: *mut A::Comm) -> Result {
     process::get()?;
     // SAFETY: the caller's argument.
-    unsafe { Out::handle(parent, "parent") }?.set(Handle::NULL);
+    unsafe { OutArg::handle(parent, "parent") }?.set(Handle::NULL);
     Ok(())
 }
 
@@ -72,7 +72,7 @@ pub unsafe fn get_parent<A: Abi>(parent: *mut A::Comm) -> Result {
 /// The contract of MPI_Comm_dup.
 pub unsafe fn dup<A: Abi>(comm: A::Comm, newcomm: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
-    let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
+    let newcomm = unsafe { OutArg::handle(newcomm, "newcomm") }?;
     set_or_null::<A>(newcomm, || comm_create::dup(handle(comm)?))
 }
 
@@ -80,7 +80,7 @@ pub unsafe fn dup<A: Abi>(comm: A::Comm, newcomm: *mut A::Comm) -> Result {
 /// The contract of MPI_Comm_dup_with_info.
 pub unsafe fn dup_with_info<A: Abi>(comm: A::Comm, info: A::Info, newcomm: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
-    let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
+    let newcomm = unsafe { OutArg::handle(newcomm, "newcomm") }?;
     set_or_null::<A>(newcomm, || comm_create::dup_with_info(handle(comm)?, handle(info)?))
 }
 
@@ -88,7 +88,7 @@ pub unsafe fn dup_with_info<A: Abi>(comm: A::Comm, info: A::Info, newcomm: *mut 
 /// The contract of MPI_Comm_idup.
 pub unsafe fn idup<A: Abi>(comm: A::Comm, newcomm: *mut A::Comm, request: *mut A::Request) -> Result {
     // SAFETY: the caller's arguments.
-    unsafe { begun::<A>(newcomm, request, || comm_idup::idup(handle(comm)?)) }
+    unsafe { begin_new_comm::<A>(newcomm, request, || comm_idup::idup(handle(comm)?)) }
 }
 
 /// # Safety
@@ -100,20 +100,20 @@ pub unsafe fn idup_with_info<A: Abi>(
     request: *mut A::Request,
 ) -> Result {
     // SAFETY: the caller's arguments.
-    unsafe { begun::<A>(newcomm, request, || comm_idup::idup_with_info(handle(comm)?, handle(info)?)) }
+    unsafe { begin_new_comm::<A>(newcomm, request, || comm_idup::idup_with_info(handle(comm)?, handle(info)?)) }
 }
 
 /// Writes the handles of a communicator that is being made, and of its request.
 ///
 /// # Safety
 /// Both are null or may be written.
-unsafe fn begun<A: Abi>(
+unsafe fn begin_new_comm<A: Abi>(
     newcomm: *mut A::Comm,
     request: *mut A::Request,
     begin: impl FnOnce() -> hawser_base::Result<(Handle, Handle)>,
 ) -> Result {
     // SAFETY: the caller's promise.
-    let (newcomm, request) = unsafe { (Out::handle(newcomm, "newcomm")?, Out::handle(request, "request")?) };
+    let (newcomm, request) = unsafe { (OutArg::handle(newcomm, "newcomm")?, OutArg::handle(request, "request")?) };
     set_or_null::<A>(newcomm, || {
         let (new, begun) = begin()?;
         request.set(begun);
@@ -124,7 +124,10 @@ unsafe fn begun<A: Abi>(
 /// Sets the handle of a new communicator; MPI_COMM_NULL where the call fails. The standard requires that of
 /// duplications which a copy function refuses (MPI-5.0 §7.7.2). MPICH does it in MPI_Cart_create too, and programs that
 /// check the result alone rely on it. No call that makes a communicator leaves an old handle in its place.
-pub(crate) fn set_or_null<A: Abi>(newcomm: Out<A::Comm>, make: impl FnOnce() -> hawser_base::Result<Handle>) -> Result {
+pub(crate) fn set_or_null<A: Abi>(
+    newcomm: OutArg<A::Comm>,
+    make: impl FnOnce() -> hawser_base::Result<Handle>,
+) -> Result {
     let made = make();
     newcomm.set(*made.as_ref().unwrap_or(&Handle::NULL));
     Ok(made.map(drop)?)
@@ -133,21 +136,23 @@ pub(crate) fn set_or_null<A: Abi>(newcomm: Out<A::Comm>, make: impl FnOnce() -> 
 /// Sets the handle of a new communicator whose error handler the call passes. An error is raised on that handler
 /// (MPI-5.0 §7.4.2, §7.6.2); where it is none, on that of calls without an object.
 pub(crate) fn set_with_handler<A: Abi>(
-    newcomm: hawser_base::Result<Out<A::Comm>>,
+    newcomm: hawser_base::Result<OutArg<A::Comm>>,
     errhandler: A::Errhandler,
     make: impl FnOnce(Errhandler) -> hawser_base::Result<Handle>,
 ) -> Result {
-    let handler = handle(errhandler).and_then(|found| Errhandler::of_kind(found, Kind::Comm));
-    let object = handler.as_ref().map_or(Object::Default, |handler| Object::Given(Kind::Comm, handler.clone()));
-    let made = newcomm.map_err(Fault::from).and_then(|new| set_or_null::<A>(new, || make(handler?)));
-    made.map_err(|fault| Fault::of(object, fault.error))
+    let handler = handle(errhandler).and_then(|found| Errhandler::of_kind(found, ObjectKind::Comm));
+    let object = handler
+        .as_ref()
+        .map_or(ErrorObject::Default, |handler| ErrorObject::Handler(ObjectKind::Comm, handler.clone()));
+    let made = newcomm.map_err(CallError::from).and_then(|new| set_or_null::<A>(new, || make(handler?)));
+    made.map_err(|call_error| CallError::of(object, call_error.error))
 }
 
 /// # Safety
 /// The contract of MPI_Comm_create.
 pub unsafe fn create<A: Abi>(comm: A::Comm, group: A::Group, newcomm: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
-    let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
+    let newcomm = unsafe { OutArg::handle(newcomm, "newcomm") }?;
     set_or_null::<A>(newcomm, || comm_create::create(handle(comm)?, handle(group)?))
 }
 
@@ -155,7 +160,7 @@ pub unsafe fn create<A: Abi>(comm: A::Comm, group: A::Group, newcomm: *mut A::Co
 /// The contract of MPI_Comm_create_group.
 pub unsafe fn create_group<A: Abi>(comm: A::Comm, group: A::Group, tag: c_int, newcomm: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
-    let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
+    let newcomm = unsafe { OutArg::handle(newcomm, "newcomm") }?;
     set_or_null::<A>(newcomm, || comm_create::create_group(handle(comm)?, handle(group)?, A::tag_in(tag)))
 }
 
@@ -163,7 +168,7 @@ pub unsafe fn create_group<A: Abi>(comm: A::Comm, group: A::Group, tag: c_int, n
 /// The contract of MPI_Comm_split.
 pub unsafe fn split<A: Abi>(comm: A::Comm, color: c_int, key: c_int, newcomm: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
-    let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
+    let newcomm = unsafe { OutArg::handle(newcomm, "newcomm") }?;
     set_or_null::<A>(newcomm, || comm_create::split(handle(comm)?, color, key))
 }
 
@@ -177,7 +182,7 @@ pub unsafe fn split_type<A: Abi>(
     newcomm: *mut A::Comm,
 ) -> Result {
     // SAFETY: the caller's argument.
-    let newcomm = unsafe { Out::handle(newcomm, "newcomm") }?;
+    let newcomm = unsafe { OutArg::handle(newcomm, "newcomm") }?;
     let unknown =
         || Error::new(Class::Arg, format!("{split_type} is no split type; use MPI_COMM_TYPE_SHARED and its like"));
     set_or_null::<A>(newcomm, || {
@@ -193,7 +198,7 @@ pub unsafe fn split_type<A: Abi>(
 /// The contract of MPI_Comm_free.
 pub unsafe fn free<A: Abi>(comm: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
-    let comm = unsafe { InOut::new(comm, "comm") }?;
+    let comm = unsafe { InOutArg::new(comm, "comm") }?;
     comm_create::free(comm.get()?)?;
     comm.set(Handle::NULL);
     Ok(())
@@ -203,7 +208,7 @@ pub unsafe fn free<A: Abi>(comm: *mut A::Comm) -> Result {
 /// The contract of MPI_Comm_disconnect.
 pub unsafe fn disconnect<A: Abi>(comm: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
-    let comm = unsafe { InOut::new(comm, "comm") }?;
+    let comm = unsafe { InOutArg::new(comm, "comm") }?;
     comm_create::disconnect(comm.get()?)?;
     comm.set(Handle::NULL);
     Ok(())
@@ -220,7 +225,7 @@ pub unsafe fn set_info<A: Abi>(comm: A::Comm, info: A::Info) -> Result {
 /// The contract of MPI_Comm_get_info.
 pub unsafe fn get_info<A: Abi>(comm: A::Comm, info: *mut A::Info) -> Result {
     // SAFETY: the caller's argument.
-    let info = unsafe { Out::handle(info, "info_used") }?;
+    let info = unsafe { OutArg::handle(info, "info_used") }?;
     let hints = self::comm::<A>(comm)?.hints.info();
     info.set(info::insert(hints)?);
     Ok(())

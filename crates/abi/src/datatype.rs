@@ -5,44 +5,44 @@
 //! crate `datatype`, `mpi::types`.
 
 use crate::abi::{Abi, MAX_OBJECT_NAME};
-use crate::arg::{self, InOut, Int, Out, count, handle};
+use crate::arg::{self, InOutArg, IntArg, OutArg, count, handle};
 use crate::raise::Result;
 use hawser_base::value::{self, Set, UNDEFINED};
 use hawser_base::{Class, Error, Handle};
-use hawser_datatype::{Darg, Darray, Datatype, Distribution, Form, Order, TypeClass};
-use hawser_mpi::{stage, types};
+use hawser_datatype::{ArrayOrder, CountForm, Darray, Datatype, Distribution, DistributionArg, TypeClass};
+use hawser_mpi::{init_state, types};
 use std::ffi::{c_char, c_int};
 use std::ptr;
 use std::sync::Arc;
 
 /// The datatype of a handle (MPI_ERR_TYPE).
 pub(crate) fn get<A: Abi>(datatype: A::Datatype) -> hawser_base::Result<Arc<Datatype>> {
-    stage::check()?;
+    init_state::check()?;
     types::get(handle(datatype)?)
 }
 
 /// Writes the handle of a new datatype.
-fn put<A: Abi>(newtype: Out<A::Datatype>, datatype: hawser_base::Result<Arc<Datatype>>) -> Result {
-    stage::check()?;
+fn store_datatype<A: Abi>(newtype: OutArg<A::Datatype>, datatype: hawser_base::Result<Arc<Datatype>>) -> Result {
+    init_state::check()?;
     newtype.set(types::insert(datatype?)?);
     Ok(())
 }
 
 /// The form of a constructor that has arguments of this type.
-fn form<N: Int>(_: N) -> Form {
+fn form<N: IntArg>(_: N) -> CountForm {
     form_at(ptr::null::<N>())
 }
 
-fn form_at<N: Int>(_: *const N) -> Form {
-    if N::LARGE { Form::Count } else { Form::Int }
+fn form_at<N: IntArg>(_: *const N) -> CountForm {
+    if N::LARGE { CountForm::Count } else { CountForm::Int }
 }
 
 /// # Safety
 /// The contract of MPI_Type_contiguous.
-pub unsafe fn contiguous<A: Abi>(count: impl Int, old: A::Datatype, newtype: *mut A::Datatype) -> Result {
+pub unsafe fn contiguous<A: Abi>(count: impl IntArg, old: A::Datatype, newtype: *mut A::Datatype) -> Result {
     // SAFETY: the caller's argument.
-    let newtype = unsafe { Out::handle(newtype, "newtype") }?;
-    put::<A>(newtype, Datatype::contiguous(count.wide(), &get::<A>(old)?, form(count)))
+    let newtype = unsafe { OutArg::handle(newtype, "newtype") }?;
+    store_datatype::<A>(newtype, Datatype::contiguous(count.wide(), &get::<A>(old)?, form(count)))
 }
 
 /// Makes constructors that take numbers and an old type: the name of the MPI function, its arguments.
@@ -52,12 +52,12 @@ macro_rules! strided {
             /// # Safety
             /// The contract of the MPI function of this name.
             pub unsafe fn $name<A: Abi>(
-                count: impl Int, blocklength: impl Int, stride: impl Int, old: A::Datatype, newtype: *mut A::Datatype,
+                count: impl IntArg, blocklength: impl IntArg, stride: impl IntArg, old: A::Datatype, newtype: *mut A::Datatype,
             ) -> Result {
                 // SAFETY: the caller's argument.
-                let newtype = unsafe { Out::handle(newtype, "newtype") }?;
+                let newtype = unsafe { OutArg::handle(newtype, "newtype") }?;
                 let old = get::<A>(old)?;
-                put::<A>(newtype, Datatype::$make(count.wide(), blocklength.wide(), stride.wide(), &old, form(count)))
+                store_datatype::<A>(newtype, Datatype::$make(count.wide(), blocklength.wide(), stride.wide(), &old, form(count)))
             }
         )*
     };
@@ -75,7 +75,7 @@ macro_rules! indexed {
             /// # Safety
             /// The contract of the MPI function of this name.
             pub unsafe fn $name<A: Abi>(
-                count: impl Int, lengths: *const impl Int, displacements: *const impl Int, old: A::Datatype,
+                count: impl IntArg, lengths: *const impl IntArg, displacements: *const impl IntArg, old: A::Datatype,
                 newtype: *mut A::Datatype,
             ) -> Result {
                 // SAFETY: the caller's arrays of `count` entries, and argument.
@@ -83,10 +83,10 @@ macro_rules! indexed {
                     (
                         arg::numbers(lengths, count, "array_of_blocklengths")?,
                         arg::numbers(displacements, count, "array_of_displacements")?,
-                        Out::handle(newtype, "newtype")?,
+                        OutArg::handle(newtype, "newtype")?,
                     )
                 };
-                put::<A>(newtype, Datatype::$make(&lengths, &displacements, &get::<A>(old)?, form(count)))
+                store_datatype::<A>(newtype, Datatype::$make(&lengths, &displacements, &get::<A>(old)?, form(count)))
             }
         )*
     };
@@ -104,14 +104,14 @@ macro_rules! indexed_block {
             /// # Safety
             /// The contract of the MPI function of this name.
             pub unsafe fn $name<A: Abi>(
-                count: impl Int, blocklength: impl Int, displacements: *const impl Int, old: A::Datatype,
+                count: impl IntArg, blocklength: impl IntArg, displacements: *const impl IntArg, old: A::Datatype,
                 newtype: *mut A::Datatype,
             ) -> Result {
                 // SAFETY: the caller's array of `count` entries, and argument.
                 let (displacements, newtype) = unsafe {
-                    (arg::numbers(displacements, count, "array_of_displacements")?, Out::handle(newtype, "newtype")?)
+                    (arg::numbers(displacements, count, "array_of_displacements")?, OutArg::handle(newtype, "newtype")?)
                 };
-                put::<A>(newtype, Datatype::$make(blocklength.wide(), &displacements, &get::<A>(old)?, form(count)))
+                store_datatype::<A>(newtype, Datatype::$make(blocklength.wide(), &displacements, &get::<A>(old)?, form(count)))
             }
         )*
     };
@@ -140,9 +140,9 @@ pub unsafe fn mpi1_hindexed<A: Abi>(
 /// # Safety
 /// The contract of MPI_Type_create_struct.
 pub unsafe fn structure<A: Abi>(
-    count: impl Int,
-    lengths: *const impl Int,
-    displacements: *const impl Int,
+    count: impl IntArg,
+    lengths: *const impl IntArg,
+    displacements: *const impl IntArg,
     members: *const A::Datatype,
     newtype: *mut A::Datatype,
 ) -> Result {
@@ -152,11 +152,11 @@ pub unsafe fn structure<A: Abi>(
             arg::numbers(lengths, count, "array_of_blocklengths")?,
             arg::numbers(displacements, count, "array_of_displacements")?,
             arg::array(members, arg::length(count)?, "array_of_types")?,
-            Out::handle(newtype, "newtype")?,
+            OutArg::handle(newtype, "newtype")?,
         )
     };
     let members = members.iter().map(|&member| get::<A>(member)).collect::<hawser_base::Result<Vec<_>>>()?;
-    put::<A>(newtype, Datatype::structure(&lengths, &displacements, &members, form(count)))
+    store_datatype::<A>(newtype, Datatype::structure(&lengths, &displacements, &members, form(count)))
 }
 
 /// # Safety
@@ -173,10 +173,10 @@ pub unsafe fn mpi1_struct<A: Abi>(
 }
 
 /// Translates an order argument.
-fn order<A: Abi>(order: c_int) -> hawser_base::Result<Order> {
+fn order<A: Abi>(order: c_int) -> hawser_base::Result<ArrayOrder> {
     match A::value_in(Set::Order, order) {
-        Some(value::ORDER_C) => Ok(Order::C),
-        Some(value::ORDER_FORTRAN) => Ok(Order::Fortran),
+        Some(value::ORDER_C) => Ok(ArrayOrder::C),
+        Some(value::ORDER_FORTRAN) => Ok(ArrayOrder::Fortran),
         _ => Err(Error::new(Class::Arg, format!("{order} is no order; use MPI_ORDER_C or MPI_ORDER_FORTRAN"))),
     }
 }
@@ -185,9 +185,9 @@ fn order<A: Abi>(order: c_int) -> hawser_base::Result<Order> {
 /// The contract of MPI_Type_create_subarray.
 pub unsafe fn subarray<A: Abi>(
     ndims: c_int,
-    sizes: *const impl Int,
-    subsizes: *const impl Int,
-    starts: *const impl Int,
+    sizes: *const impl IntArg,
+    subsizes: *const impl IntArg,
+    starts: *const impl IntArg,
     order: c_int,
     old: A::Datatype,
     newtype: *mut A::Datatype,
@@ -200,11 +200,11 @@ pub unsafe fn subarray<A: Abi>(
             arg::numbers(sizes, ndims, "array_of_sizes")?,
             arg::numbers(subsizes, ndims, "array_of_subsizes")?,
             arg::numbers(starts, ndims, "array_of_starts")?,
-            Out::handle(newtype, "newtype")?,
+            OutArg::handle(newtype, "newtype")?,
         )
     };
     let (order, old) = (self::order::<A>(order)?, get::<A>(old)?);
-    put::<A>(newtype, Datatype::subarray(&sizes, &subsizes, &starts, order, &old, form))
+    store_datatype::<A>(newtype, Datatype::subarray(&sizes, &subsizes, &starts, order, &old, form))
 }
 
 fn distribution<A: Abi>(distribution: c_int) -> hawser_base::Result<Distribution> {
@@ -226,7 +226,7 @@ pub unsafe fn darray<A: Abi>(
     size: c_int,
     rank: c_int,
     ndims: c_int,
-    gsizes: *const impl Int,
+    gsizes: *const impl IntArg,
     distribs: *const c_int,
     dargs: *const c_int,
     psizes: *const c_int,
@@ -243,11 +243,12 @@ pub unsafe fn darray<A: Abi>(
             arg::array(distribs, count(ndims)?, "array_of_distribs")?,
             arg::array(dargs, count(ndims)?, "array_of_dargs")?,
             arg::numbers(psizes, ndims, "array_of_psizes")?,
-            Out::handle(newtype, "newtype")?,
+            OutArg::handle(newtype, "newtype")?,
         )
     };
     let default = A::value_out(Set::Distribute, value::DISTRIBUTE_DFLT_DARG);
-    let darg = |&darg: &c_int| if darg == default { Darg::Default } else { Darg::Size(darg.into()) };
+    let darg =
+        |&darg: &c_int| if darg == default { DistributionArg::Default } else { DistributionArg::Size(darg.into()) };
     let grid = Darray {
         size: size.into(),
         rank: rank.into(),
@@ -257,15 +258,20 @@ pub unsafe fn darray<A: Abi>(
         psizes,
         order: self::order::<A>(order)?,
     };
-    put::<A>(newtype, Datatype::darray(grid, &get::<A>(old)?, form))
+    store_datatype::<A>(newtype, Datatype::darray(grid, &get::<A>(old)?, form))
 }
 
 /// # Safety
 /// The contract of MPI_Type_create_resized.
-pub unsafe fn resized<A: Abi>(old: A::Datatype, lb: impl Int, extent: impl Int, newtype: *mut A::Datatype) -> Result {
+pub unsafe fn resized<A: Abi>(
+    old: A::Datatype,
+    lb: impl IntArg,
+    extent: impl IntArg,
+    newtype: *mut A::Datatype,
+) -> Result {
     // SAFETY: the caller's argument.
-    let newtype = unsafe { Out::handle(newtype, "newtype") }?;
-    put::<A>(newtype, Datatype::resized(lb.wide(), extent.wide(), &get::<A>(old)?, form(lb)))
+    let newtype = unsafe { OutArg::handle(newtype, "newtype") }?;
+    store_datatype::<A>(newtype, Datatype::resized(lb.wide(), extent.wide(), &get::<A>(old)?, form(lb)))
 }
 
 /// Translates a precision or range argument.
@@ -277,31 +283,31 @@ fn digits(number: c_int) -> Option<i64> {
 /// The contract of MPI_Type_create_f90_real.
 pub unsafe fn f90_real<A: Abi>(precision: c_int, range: c_int, newtype: *mut A::Datatype) -> Result {
     // SAFETY: the caller's argument.
-    let newtype = unsafe { Out::handle(newtype, "newtype") }?;
-    put::<A>(newtype, Datatype::f90_real(digits(precision), digits(range)))
+    let newtype = unsafe { OutArg::handle(newtype, "newtype") }?;
+    store_datatype::<A>(newtype, Datatype::f90_real(digits(precision), digits(range)))
 }
 
 /// # Safety
 /// The contract of MPI_Type_create_f90_complex.
 pub unsafe fn f90_complex<A: Abi>(precision: c_int, range: c_int, newtype: *mut A::Datatype) -> Result {
     // SAFETY: the caller's argument.
-    let newtype = unsafe { Out::handle(newtype, "newtype") }?;
-    put::<A>(newtype, Datatype::f90_complex(digits(precision), digits(range)))
+    let newtype = unsafe { OutArg::handle(newtype, "newtype") }?;
+    store_datatype::<A>(newtype, Datatype::f90_complex(digits(precision), digits(range)))
 }
 
 /// # Safety
 /// The contract of MPI_Type_create_f90_integer.
 pub unsafe fn f90_integer<A: Abi>(range: c_int, newtype: *mut A::Datatype) -> Result {
     // SAFETY: the caller's argument.
-    let newtype = unsafe { Out::handle(newtype, "newtype") }?;
-    put::<A>(newtype, Datatype::f90_integer(range.into()))
+    let newtype = unsafe { OutArg::handle(newtype, "newtype") }?;
+    store_datatype::<A>(newtype, Datatype::f90_integer(range.into()))
 }
 
 /// # Safety
 /// The contract of MPI_Type_match_size.
 pub unsafe fn match_size<A: Abi>(class: c_int, size: c_int, datatype: *mut A::Datatype) -> Result {
     // SAFETY: the caller's argument.
-    let datatype = unsafe { Out::handle(datatype, "datatype") }?;
+    let datatype = unsafe { OutArg::handle(datatype, "datatype") }?;
     let class = match A::value_in(Set::TypeClass, class) {
         Some(value::TYPECLASS_INTEGER) => TypeClass::Integer,
         Some(value::TYPECLASS_REAL) => TypeClass::Real,
@@ -322,7 +328,7 @@ pub unsafe fn match_size<A: Abi>(class: c_int, size: c_int, datatype: *mut A::Da
 /// The contract of MPI_Type_get_value_index.
 pub unsafe fn get_value_index<A: Abi>(value: A::Datatype, index: A::Datatype, pair: *mut A::Datatype) -> Result {
     // SAFETY: the caller's argument.
-    let pair = unsafe { Out::handle(pair, "pair_type") }?;
+    let pair = unsafe { OutArg::handle(pair, "pair_type") }?;
     let (value, index) = (get::<A>(value)?.as_basic(), get::<A>(index)?.as_basic());
     let found = value.zip(index).and_then(|(value, index)| Datatype::value_index(value, index));
     pair.set(found.map_or(Handle::NULL, types::handle_of));
@@ -333,7 +339,7 @@ pub unsafe fn get_value_index<A: Abi>(value: A::Datatype, index: A::Datatype, pa
 /// The contract of MPI_Type_dup.
 pub unsafe fn dup<A: Abi>(old: A::Datatype, newtype: *mut A::Datatype) -> Result {
     // SAFETY: the caller's argument.
-    let newtype = unsafe { Out::handle(newtype, "newtype") }?;
+    let newtype = unsafe { OutArg::handle(newtype, "newtype") }?;
     // The result is MPI_DATATYPE_NULL when a copy function refused (MPI-5.0 §7.7.4).
     let made = types::dup(handle(old)?);
     newtype.set(*made.as_ref().unwrap_or(&Handle::NULL));
@@ -344,14 +350,14 @@ pub unsafe fn dup<A: Abi>(old: A::Datatype, newtype: *mut A::Datatype) -> Result
 /// The contract of MPI_Type_commit.
 pub unsafe fn commit<A: Abi>(datatype: *mut A::Datatype) -> Result {
     // SAFETY: the caller's argument.
-    Ok(types::commit(unsafe { InOut::new(datatype, "datatype") }?.get()?)?)
+    Ok(types::commit(unsafe { InOutArg::new(datatype, "datatype") }?.get()?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Type_free.
 pub unsafe fn free<A: Abi>(datatype: *mut A::Datatype) -> Result {
     // SAFETY: the caller's argument.
-    let datatype = unsafe { InOut::new(datatype, "datatype") }?;
+    let datatype = unsafe { InOutArg::new(datatype, "datatype") }?;
     types::free(datatype.get()?)?;
     datatype.set(Handle::NULL);
     Ok(())

@@ -3,15 +3,15 @@
 //! Used by the exported functions; uses `Abi::start` (that is `node`), `mpi::env`, `mpi::process`.
 
 use crate::abi::{Abi, CHandle, MAX_LIBRARY_VERSION_STRING};
-use crate::arg::{Out, put_text};
+use crate::arg::{OutArg, put_text};
 use crate::callback::Argv;
-use crate::raise::{Fault, Object, Result};
+use crate::raise::{CallError, ErrorObject, Result};
 use hawser_base::value::{Set, THREAD_SINGLE};
 use hawser_base::{Class, Error};
 use hawser_mpi::hardware;
 use hawser_mpi::info::{self, Info};
+use hawser_mpi::init_state;
 use hawser_mpi::process::{self, Process};
-use hawser_mpi::stage;
 use hawser_os::clock;
 use std::ffi::{c_char, c_double, c_int};
 
@@ -22,7 +22,7 @@ pub const VERSION: (c_int, c_int) = (5, 0);
 /// The contract of MPI_Get_version.
 pub unsafe fn get_version<A: Abi>(version: *mut c_int, subversion: *mut c_int) -> Result {
     // SAFETY: the caller's arguments, as for the MPI function.
-    let (version, subversion) = unsafe { (Out::new(version, "version")?, Out::new(subversion, "subversion")?) };
+    let (version, subversion) = unsafe { (OutArg::new(version, "version")?, OutArg::new(subversion, "subversion")?) };
     version.put(VERSION.0);
     subversion.put(VERSION.1);
     Ok(())
@@ -32,7 +32,7 @@ pub unsafe fn get_version<A: Abi>(version: *mut c_int, subversion: *mut c_int) -
 /// The contract of MPI_Abi_get_version. Programs call it before MPI_Init to learn which ABI they have loaded.
 pub unsafe fn abi_get_version<A: Abi>(major: *mut c_int, minor: *mut c_int) -> Result {
     // SAFETY: the caller's arguments, as for the MPI function.
-    let (major, minor) = unsafe { (Out::new(major, "abi_major")?, Out::new(minor, "abi_minor")?) };
+    let (major, minor) = unsafe { (OutArg::new(major, "abi_major")?, OutArg::new(minor, "abi_minor")?) };
     major.put(A::VERSION.0);
     minor.put(A::VERSION.1);
     Ok(())
@@ -42,7 +42,7 @@ pub unsafe fn abi_get_version<A: Abi>(major: *mut c_int, minor: *mut c_int) -> R
 /// The contract of MPI_Abi_get_info. The integers of both ABIs have the same width.
 pub unsafe fn abi_get_info<A: Abi>(info: *mut A::Info) -> Result {
     // SAFETY: the caller's argument.
-    let info = unsafe { Out::handle(info, "info") }?;
+    let info = unsafe { OutArg::handle(info, "info") }?;
     let mut sizes = Info::default();
     let (aint, wide) = (size_of::<isize>(), size_of::<i64>());
     for (key, size) in [("mpi_aint_size", aint), ("mpi_count_size", wide), ("mpi_offset_size", wide)] {
@@ -56,7 +56,7 @@ pub unsafe fn abi_get_info<A: Abi>(info: *mut A::Info) -> Result {
 /// The contract of MPI_Get_hw_resource_info.
 pub unsafe fn get_hw_resource_info<A: Abi>(hw_info: *mut A::Info) -> Result {
     // SAFETY: the caller's argument.
-    let hw_info = unsafe { Out::handle(hw_info, "hw_info") }?;
+    let hw_info = unsafe { OutArg::handle(hw_info, "hw_info") }?;
     hw_info.set(info::insert(hardware::info())?);
     Ok(())
 }
@@ -71,10 +71,10 @@ pub unsafe fn get_library_version<A: Abi>(version: *mut c_char, length: *mut c_i
 
 /// Makes this process a rank if it is none yet.
 pub(crate) fn start<A: Abi>() -> hawser_base::Result<&'static Process> {
-    // SAFETY: `mpi` alone lends scratch memory. It reports that it is returned when no step of its collective is open
-    // (`collective::run` asserts it; `collective::team` has run the collective to its end), and when the one receive
-    // that writes there has ended (`partitioned`).
-    unsafe { hawser_datatype::trust_owners() };
+    // SAFETY: `mpi` alone makes views of scratch memory. It releases them when no step of their collective is
+    // pending (`engine::schedule_run` asserts it; `collective::internal` has run the collective to its end), and
+    // when the one receive that writes there has ended (`partition`).
+    unsafe { hawser_datatype::allow_freeing_views() };
     A::start()
 }
 
@@ -95,7 +95,7 @@ pub unsafe fn init_thread<A: Abi>(
     provided: *mut c_int,
 ) -> Result {
     // SAFETY: the caller's argument.
-    let provided = unsafe { Out::new(provided, "provided") }?;
+    let provided = unsafe { OutArg::new(provided, "provided") }?;
     let unknown =
         || Error::new(Class::Arg, format!("{required} is no thread level; use MPI_THREAD_MULTIPLE and its like"));
     let level = A::value_in(Set::ThreadLevel, required).ok_or_else(unknown)?;
@@ -108,7 +108,7 @@ pub unsafe fn init_thread<A: Abi>(
 /// The contract of MPI_Initialized.
 pub unsafe fn initialized<A: Abi>(flag: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    unsafe { Out::new(flag, "flag") }?.put(stage::was_initialized().into());
+    unsafe { OutArg::new(flag, "flag") }?.put(init_state::was_initialized().into());
     Ok(())
 }
 
@@ -116,7 +116,7 @@ pub unsafe fn initialized<A: Abi>(flag: *mut c_int) -> Result {
 /// The contract of MPI_Finalized.
 pub unsafe fn finalized<A: Abi>(flag: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    unsafe { Out::new(flag, "flag") }?.put(stage::was_finalized().into());
+    unsafe { OutArg::new(flag, "flag") }?.put(init_state::was_finalized().into());
     Ok(())
 }
 
@@ -125,7 +125,7 @@ pub unsafe fn finalized<A: Abi>(flag: *mut c_int) -> Result {
 pub unsafe fn finalize<A: Abi>() -> Result {
     match hawser_mpi::env::finalize()? {
         None => Ok(()),
-        Some(error) => Err(Fault::of(Object::Told, error)),
+        Some(error) => Err(CallError::of(ErrorObject::AlreadyHandled, error)),
     }
 }
 
@@ -134,9 +134,10 @@ pub unsafe fn finalize<A: Abi>() -> Result {
 /// # Safety
 /// None is required.
 pub unsafe fn abort<A: Abi>(comm: A::Comm, code: c_int) -> Result {
-    let comm = process::of_handlers().ok().zip(comm.decode()).and_then(|(process, comm)| process.comm(comm).ok());
+    let comm =
+        process::for_error_handlers().ok().zip(comm.decode()).and_then(|(process, comm)| process.comm(comm).ok());
     let on = comm.map_or(String::new(), |comm| format!(" on {}", comm.display_name()));
-    // The rank and the code precede the text (`boot::Boot::abort`).
+    // The rank and the code precede the text (`boot::Bootstrap::abort`).
     hawser_mpi::process::abort(code, &format!("{}{on}", hawser_mpi::env::ABORT_CALLED))
 }
 
@@ -144,9 +145,9 @@ pub unsafe fn abort<A: Abi>(comm: A::Comm, code: c_int) -> Result {
 /// The contract of MPI_Query_thread.
 pub unsafe fn query_thread<A: Abi>(provided: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let provided = unsafe { Out::new(provided, "provided") }?;
-    stage::check()?;
-    provided.put(A::value_out(Set::ThreadLevel, stage::thread_level()?));
+    let provided = unsafe { OutArg::new(provided, "provided") }?;
+    init_state::check()?;
+    provided.put(A::value_out(Set::ThreadLevel, init_state::thread_level()?));
     Ok(())
 }
 
@@ -154,9 +155,9 @@ pub unsafe fn query_thread<A: Abi>(provided: *mut c_int) -> Result {
 /// The contract of MPI_Is_thread_main.
 pub unsafe fn is_thread_main<A: Abi>(flag: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let flag = unsafe { Out::new(flag, "flag") }?;
-    stage::check()?;
-    flag.put(stage::is_main_thread()?.into());
+    let flag = unsafe { OutArg::new(flag, "flag") }?;
+    init_state::check()?;
+    flag.put(init_state::is_main_thread()?.into());
     Ok(())
 }
 

@@ -3,19 +3,21 @@
 //! `raise` handles a call that fails. Used by the exported functions; uses `mpi::errhandler`.
 
 use crate::abi::{Abi, CHandle};
-use crate::arg::{InOut, Out, handle, null};
+use crate::arg::{InOutArg, OutArg, handle, null};
 use crate::callback::ErrhandlerFunction;
 use crate::raise::Result;
 use hawser_base::{Class, Error, Handle};
 use hawser_mpi::errhandler;
-use hawser_mpi::raise::{self, Object};
+use hawser_mpi::raise::{self, ErrorObject};
 use std::ffi::c_int;
 
 /// Makes a closure over Hawser's values of a function of the application for objects of the C type `H`.
 ///
 /// # Safety
 /// `function` may be called with an object and a code at any time until the error handler is gone.
-unsafe fn closure<A: Abi, H: CHandle>(function: ErrhandlerFunction<H>) -> hawser_base::Result<errhandler::Function> {
+unsafe fn closure<A: Abi, H: CHandle>(
+    function: ErrhandlerFunction<H>,
+) -> hawser_base::Result<errhandler::ErrhandlerCallback> {
     let function = function.ok_or_else(|| null("the error handler's function"))?;
     Ok(Box::new(move |object, code| {
         let (mut object, mut code) = (H::encode(object), A::code_out(code));
@@ -31,7 +33,7 @@ unsafe fn closure<A: Abi, H: CHandle>(function: ErrhandlerFunction<H>) -> hawser
 /// The contract of the MPI function.
 pub unsafe fn create<A: Abi, H: CHandle>(function: ErrhandlerFunction<H>, errhandler: *mut A::Errhandler) -> Result {
     // SAFETY: the caller's arguments.
-    let (errhandler, function) = unsafe { (Out::handle(errhandler, "errhandler")?, closure::<A, H>(function)?) };
+    let (errhandler, function) = unsafe { (OutArg::handle(errhandler, "errhandler")?, closure::<A, H>(function)?) };
     errhandler.set(errhandler::create(H::KIND, function)?);
     Ok(())
 }
@@ -51,15 +53,15 @@ macro_rules! of_kind {
             /// # Safety
             /// None is required.
             pub unsafe fn $set<A: Abi>(object: A::$kind, errhandler: A::Errhandler) -> Result {
-                Ok(raise::set(&Object::$kind(handle(object)?), handle(errhandler)?)?)
+                Ok(raise::set(&ErrorObject::$kind(handle(object)?), handle(errhandler)?)?)
             }
 
             /// # Safety
             /// `errhandler` may be written.
             pub unsafe fn $get<A: Abi>(object: A::$kind, errhandler: *mut A::Errhandler) -> Result {
                 // SAFETY: the caller's argument.
-                let errhandler = unsafe { Out::handle(errhandler, "errhandler") }?;
-                errhandler.set(raise::get(&Object::$kind(handle(object)?))?);
+                let errhandler = unsafe { OutArg::handle(errhandler, "errhandler") }?;
+                errhandler.set(raise::get(&ErrorObject::$kind(handle(object)?))?);
                 Ok(())
             }
 
@@ -68,7 +70,7 @@ macro_rules! of_kind {
             pub unsafe fn $call<A: Abi>(object: A::$kind, code: c_int) -> Result {
                 let unknown = || Error::new(Class::Arg, format!("{code} is no error code"));
                 let code = A::code_in(code).ok_or_else(unknown)?;
-                Ok(raise::call(&Object::$kind(handle(object)?), $mpi, code)?)
+                Ok(raise::call(&ErrorObject::$kind(handle(object)?), $mpi, code)?)
             }
         )*
     };
@@ -85,7 +87,7 @@ of_kind! {
 /// The contract of MPI_Errhandler_free.
 pub unsafe fn free<A: Abi>(errhandler: *mut A::Errhandler) -> Result {
     // SAFETY: the caller's argument.
-    let errhandler = unsafe { InOut::new(errhandler, "errhandler") }?;
+    let errhandler = unsafe { InOutArg::new(errhandler, "errhandler") }?;
     errhandler::free(errhandler.get()?)?;
     errhandler.set(Handle::NULL);
     Ok(())

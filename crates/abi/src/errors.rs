@@ -3,13 +3,13 @@
 //! Used by the exported functions; uses `mpi::errors`, whose codes are Hawser's.
 
 use crate::abi::{Abi, MAX_ERROR_STRING};
-use crate::arg::{Out, put_text, text};
+use crate::arg::{OutArg, put_text, text};
 use crate::raise::Result;
 use hawser_base::{Class, Error};
 use hawser_mpi::errors;
 use std::ffi::{c_char, c_int};
 
-pub use hawser_mpi::errors::{FIRST_ADDED, LAST};
+pub use hawser_mpi::errors::{FIRST_USER_CODE, LAST};
 
 /// Translates a code or class argument.
 fn code<A: Abi>(code: c_int) -> hawser_base::Result<c_int> {
@@ -20,7 +20,7 @@ fn code<A: Abi>(code: c_int) -> hawser_base::Result<c_int> {
 /// The contract of MPI_Error_class.
 pub unsafe fn error_class<A: Abi>(code: c_int, class: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let class = unsafe { Out::new(class, "errorclass") }?;
+    let class = unsafe { OutArg::new(class, "errorclass") }?;
     class.put(A::code_out(errors::class(self::code::<A>(code)?)?));
     Ok(())
 }
@@ -37,7 +37,7 @@ pub unsafe fn error_string<A: Abi>(code: c_int, string: *mut c_char, length: *mu
 /// The contract of MPI_Add_error_class.
 pub unsafe fn add_class<A: Abi>(class: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let class = unsafe { Out::new(class, "errorclass") }?;
+    let class = unsafe { OutArg::new(class, "errorclass") }?;
     class.put(A::code_out(errors::add_class()?));
     Ok(())
 }
@@ -46,7 +46,7 @@ pub unsafe fn add_class<A: Abi>(class: *mut c_int) -> Result {
 /// The contract of MPI_Add_error_code.
 pub unsafe fn add_code<A: Abi>(class: c_int, code: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let out = unsafe { Out::new(code, "errorcode") }?;
+    let out = unsafe { OutArg::new(code, "errorcode") }?;
     out.put(A::code_out(errors::add_code(self::code::<A>(class)?)?));
     Ok(())
 }

@@ -4,8 +4,8 @@
 //! sees the application's calls alone. The two bodies are the same and the compiler folds them into one. Used once by
 //! `abi-std` and once by `abi-mpich`.
 
-/// Exports every function that the ABI has: `hawser_abi::export!(std Std);` with the C types of `types!`
-/// in scope. The first word is the ABI's name in the rows, the second its implementation of `Abi`.
+/// Exports every function that the ABI has: `hawser_abi::export!(std StdAbi);` with the C types of `types!` in
+/// scope. The first word is the ABI's name in the rows, the second its implementation of `Abi`.
 #[macro_export]
 macro_rules! export {
     ($abi:ident $A:ty) => {

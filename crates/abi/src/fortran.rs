@@ -4,7 +4,7 @@
 //! Used by the exported functions; uses `mpi::fortran`.
 
 use crate::abi::{Abi, CStatus};
-use crate::arg::{self, Out, handle, null};
+use crate::arg::{self, OutArg, handle, null};
 use crate::raise::Result;
 use hawser_base::{Class, Error};
 use hawser_datatype::booleans;
@@ -15,7 +15,7 @@ use std::ffi::{c_int, c_void};
 /// The contract of MPI_Abi_get_fortran_info.
 pub unsafe fn get_info<A: Abi>(info: *mut A::Info) -> Result {
     // SAFETY: the caller's argument.
-    unsafe { Out::handle(info, "info") }?.set(fortran::info()?);
+    unsafe { OutArg::handle(info, "info") }?.set(fortran::info()?);
     Ok(())
 }
 
@@ -26,39 +26,39 @@ pub unsafe fn set_info<A: Abi>(info: A::Info) -> Result {
 }
 
 /// # Safety
-/// The contract of MPI_Abi_get_fortran_booleans: both words have `size` bytes.
+/// The contract of MPI_Abi_get_fortran_booleans: both values have `size` bytes.
 pub unsafe fn get_booleans<A: Abi>(size: c_int, yes: *mut c_void, no: *mut c_void, is_set: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let is_set = unsafe { Out::new(is_set, "is_set") }?;
+    let is_set = unsafe { OutArg::new(is_set, "is_set") }?;
     let size = logical_size(size, yes, no)?;
-    let words = booleans::get();
-    if let Some((true_word, false_word)) = words {
-        for (to, word) in [(yes, true_word), (no, false_word)] {
-            let bytes = i128::from(word).to_le_bytes();
-            // SAFETY: the caller's word of that many bytes.
+    let values = booleans::get();
+    if let Some((true_value, false_value)) = values {
+        for (to, value) in [(yes, true_value), (no, false_value)] {
+            let bytes = i128::from(value).to_le_bytes();
+            // SAFETY: the caller's value of that many bytes.
             unsafe { to.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), size) };
         }
     }
-    is_set.put(words.is_some().into());
+    is_set.put(values.is_some().into());
     Ok(())
 }
 
 /// # Safety
-/// The contract of MPI_Abi_set_fortran_booleans: both words have `size` bytes.
+/// The contract of MPI_Abi_set_fortran_booleans: both values have `size` bytes.
 pub unsafe fn set_booleans<A: Abi>(size: c_int, yes: *mut c_void, no: *mut c_void) -> Result {
     let size = logical_size(size, yes, no)?;
-    let word = |from: *mut c_void| {
+    let value = |from: *mut c_void| {
         let mut bytes = [0u8; 16];
-        // SAFETY: the caller's word of that many bytes.
+        // SAFETY: the caller's value of that many bytes.
         unsafe { bytes.as_mut_ptr().copy_from_nonoverlapping(from.cast(), size) };
         let unused = 128 - 8 * size as u32;
-        let word = i128::from_le_bytes(bytes) << unused >> unused;
-        i64::try_from(word).map_err(|_| Error::new(Class::Abi, "a word of LOGICAL needs more than 8 bytes"))
+        let value = i128::from_le_bytes(bytes) << unused >> unused;
+        i64::try_from(value).map_err(|_| Error::new(Class::Abi, "a word of LOGICAL needs more than 8 bytes"))
     };
-    Ok(fortran::set_booleans(word(yes)?, word(no)?)?)
+    Ok(fortran::set_booleans(value(yes)?, value(no)?)?)
 }
 
-/// Checks a size of LOGICAL, and that neither word is null.
+/// Checks a size of LOGICAL, and that neither address is null.
 fn logical_size(size: c_int, yes: *mut c_void, no: *mut c_void) -> hawser_base::Result<usize> {
     let size = arg::entries(size, "logical_size")?;
     if ![1, 2, 4, 8, 16].contains(&size) {
@@ -75,7 +75,7 @@ fn logical_size(size: c_int, yes: *mut c_void, no: *mut c_void) -> hawser_base::
 ///
 /// # Safety
 /// Each pointer is null or one of the ABI's *_IGNORE values, or points to a status in its form.
-unsafe fn copy<A: Abi, From, To>(from: *const From, to: *mut To) -> Result {
+unsafe fn copy_status<A: Abi, From, To>(from: *const From, to: *mut To) -> Result {
     // The values of MPI_STATUS_IGNORE, MPI_F_STATUS_IGNORE and their like are all below this: no status is in the first
     // page.
     const IGNORED: usize = 4096;
@@ -97,7 +97,7 @@ macro_rules! conversions {
             /// The contract of the MPI function of this name.
             pub unsafe fn $name<A: Abi>(from: *const $from, to: *mut $to) -> Result {
                 // SAFETY: the caller's arguments, as for the MPI function.
-                unsafe { copy::<A, _, _>(from, to) }
+                unsafe { copy_status::<A, _, _>(from, to) }
             }
         )*
     };

@@ -4,22 +4,22 @@
 //! Used by the exported functions, and `request` for the calls that complete one; uses `mpi::grequest`.
 
 use crate::abi::Abi;
-use crate::arg::{Out, handle, null};
+use crate::arg::{OutArg, handle, null};
 use crate::callback::{
     GrequestCancelFunction, GrequestFreeFunction, GrequestPollFunction, GrequestQueryFunction, GrequestWaitFunction,
 };
 use crate::raise::Result;
 use crate::status;
 use hawser_base::{Class, Error};
-use hawser_mpi::general::{Finish, Functions, Poll, StatusAt};
 use hawser_mpi::grequest;
+use hawser_mpi::grequest_callbacks::{FinishedGrequest, GrequestCallbacks, GrequestPoll, StatusPtr};
 use hawser_mpi::process;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Mutex;
 
-fn house_code<A: Abi>(code: c_int) -> i32 {
+fn internal_code<A: Abi>(code: c_int) -> i32 {
     A::code_in(code).unwrap_or(code)
 }
 
@@ -30,20 +30,20 @@ unsafe fn functions<A: Abi>(
     free: GrequestFreeFunction,
     cancel: GrequestCancelFunction,
     extra: *mut c_void,
-) -> hawser_base::Result<Functions> {
+) -> hawser_base::Result<GrequestCallbacks> {
     let query = query.ok_or_else(|| null("query_fn"))?;
     let free = free.ok_or_else(|| null("free_fn"))?;
     let cancel = cancel.ok_or_else(|| null("cancel_fn"))?;
     let extra = extra.expose_provenance();
     let state = move || ptr::with_exposed_provenance_mut(extra);
-    let at = |status: StatusAt| ptr::with_exposed_provenance_mut(status.0);
+    let at = |status: StatusPtr| ptr::with_exposed_provenance_mut(status.0);
     // SAFETY: the caller's promise; the status is one that `finish` may write.
-    let query = move |status| house_code::<A>(unsafe { query(state(), at(status)) });
+    let query = move |status| internal_code::<A>(unsafe { query(state(), at(status)) });
     // SAFETY: the caller's promise.
-    let free = move || house_code::<A>(unsafe { free(state()) });
+    let free = move || internal_code::<A>(unsafe { free(state()) });
     // SAFETY: the caller's promise.
-    let cancel = move |ended: bool| house_code::<A>(unsafe { cancel(state(), ended.into()) });
-    Ok(Functions { query: Box::new(query), free: Box::new(free), cancel: Box::new(cancel) })
+    let cancel = move |is_complete: bool| internal_code::<A>(unsafe { cancel(state(), is_complete.into()) });
+    Ok(GrequestCallbacks { query: Box::new(query), free: Box::new(free), cancel: Box::new(cancel) })
 }
 
 /// # Safety
@@ -74,13 +74,13 @@ pub unsafe fn start_polled<A: Abi>(
 ) -> Result {
     // SAFETY: the caller's arguments.
     let (request, functions) =
-        unsafe { (Out::handle(request, "request")?, functions::<A>(query, free, cancel, extra)?) };
+        unsafe { (OutArg::handle(request, "request")?, functions::<A>(query, free, cancel, extra)?) };
     let extra = extra.expose_provenance();
-    let poll = poll.map(|poll| -> Poll {
+    let poll = poll.map(|poll| -> GrequestPoll {
         Box::new(move || {
             let mut status = empty_status::<A>();
             // SAFETY: the caller's promise; the status is ours.
-            house_code::<A>(unsafe { poll(ptr::with_exposed_provenance_mut(extra), status.as_mut_ptr()) })
+            internal_code::<A>(unsafe { poll(ptr::with_exposed_provenance_mut(extra), status.as_mut_ptr()) })
         })
     });
     request.set(grequest::start(functions, poll)?);
@@ -105,19 +105,19 @@ fn empty_status<A: Abi>() -> MaybeUninit<A::Status> {
 ///
 /// # Safety
 /// `status` is null, MPI_STATUS_IGNORE, or may be written.
-pub(crate) unsafe fn finish<A: Abi>(general: &Finish, status: *mut A::Status) -> hawser_base::Result<()> {
+pub(crate) unsafe fn finish<A: Abi>(general: &FinishedGrequest, status: *mut A::Status) -> hawser_base::Result<()> {
     let mut own = empty_status::<A>();
     let ignored = status.is_null() || status.addr() == A::SENTINELS.status_ignore;
-    general.run(StatusAt(if ignored { own.as_mut_ptr() } else { status }.expose_provenance()))
+    general.run(StatusPtr(if ignored { own.as_mut_ptr() } else { status }.expose_provenance()))
 }
 
 /// The functions of MPIX_Grequest_class_create, as addresses of the ABI's functions.
 #[derive(Clone, Copy)]
-struct Kept {
+struct GrequestClassFns {
     functions: [usize; 5],
 }
 
-static CLASSES: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+static CLASSES: Mutex<Vec<GrequestClassFns>> = Mutex::new(Vec::new());
 
 /// # Safety
 /// The contract of MPIX_Grequest_class_create.
@@ -131,7 +131,7 @@ pub unsafe fn class_create<A: Abi>(
 ) -> Result {
     process::get()?;
     // SAFETY: the caller's argument.
-    let class = unsafe { Out::new(class, "greq_class") }?;
+    let class = unsafe { OutArg::new(class, "greq_class") }?;
     let mut classes = CLASSES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let functions = [
         query.map_or(0, |function| function as usize),
@@ -141,19 +141,19 @@ pub unsafe fn class_create<A: Abi>(
         wait.map_or(0, |function| function as usize),
     ];
     class.put(classes.len() as c_int);
-    classes.push(Kept { functions });
+    classes.push(GrequestClassFns { functions });
     Ok(())
 }
 
 /// # Safety
 /// The contract of MPIX_Grequest_class_allocate.
 pub unsafe fn class_allocate<A: Abi>(class: c_int, extra: *mut c_void, request: *mut A::Request) -> Result {
-    let kept = {
+    let class_fns = {
         let classes = CLASSES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         usize::try_from(class).ok().and_then(|class| classes.get(class).copied())
     };
     let unknown = || Error::new(Class::Arg, format!("{class} is no class of MPIX_Grequest_class_create"));
-    let [query, free, cancel, poll, wait] = kept.ok_or_else(unknown)?.functions;
+    let [query, free, cancel, poll, wait] = class_fns.ok_or_else(unknown)?.functions;
     // SAFETY: each is an address of `class_create`'s function of this type, or null.
     unsafe {
         start_polled::<A>(

@@ -3,7 +3,7 @@
 //! Used by the exported functions; uses `mpi::group`.
 
 use crate::abi::Abi;
-use crate::arg::{self, InOut, Out, handle};
+use crate::arg::{self, InOutArg, OutArg, handle};
 use crate::raise::Result;
 use hawser_base::value::{Set, UNDEFINED};
 use hawser_base::{Class, Error, Handle};
@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 /// The group of a handle (MPI_ERR_GROUP).
 pub(crate) fn group<A: Abi>(process: &'static Process, group: A::Group) -> hawser_base::Result<Arc<Group>> {
-    let house = handle(group)?;
-    if house == hawser_base::handle::group::EMPTY {
+    let group_handle = handle(group)?;
+    if group_handle == hawser_base::handle::group::EMPTY {
         return Ok(Arc::new(Group::of(Vec::new(), process.me())));
     }
-    process.groups().get(house).map(|group| (*group).clone()).ok_or_else(|| no_group(house))
+    process.groups().get(group_handle).map(|group| (*group).clone()).ok_or_else(|| no_group(group_handle))
 }
 
 #[cold]
@@ -41,7 +41,7 @@ pub(crate) fn new_handle(process: &'static Process, group: Arc<Group>) -> hawser
 /// The contract of MPI_Group_size.
 pub unsafe fn size<A: Abi>(group: A::Group, size: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let size = unsafe { Out::new(size, "size") }?;
+    let size = unsafe { OutArg::new(size, "size") }?;
     size.put(self::group::<A>(process::get()?, group)?.size() as c_int);
     Ok(())
 }
@@ -50,7 +50,7 @@ pub unsafe fn size<A: Abi>(group: A::Group, size: *mut c_int) -> Result {
 /// The contract of MPI_Group_rank.
 pub unsafe fn rank<A: Abi>(group: A::Group, rank: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let rank = unsafe { Out::new(rank, "rank") }?;
+    let rank = unsafe { OutArg::new(rank, "rank") }?;
     rank.put(self::group::<A>(process::get()?, group)?.rank().map_or(UNDEFINED, |rank| rank as c_int));
     Ok(())
 }
@@ -60,7 +60,7 @@ pub unsafe fn rank<A: Abi>(group: A::Group, rank: *mut c_int) -> Result {
 pub unsafe fn compare<A: Abi>(group1: A::Group, group2: A::Group, result: *mut c_int) -> Result {
     let process = process::get()?;
     // SAFETY: the caller's argument.
-    let result = unsafe { Out::new(result, "result") }?;
+    let result = unsafe { OutArg::new(result, "result") }?;
     let same = group::<A>(process, group1)?.compare(&*group::<A>(process, group2)?);
     result.put(A::value_out(Set::Comparison, same));
     Ok(())
@@ -98,7 +98,7 @@ macro_rules! of_two {
             pub unsafe fn $name<A: Abi>(group1: A::Group, group2: A::Group, newgroup: *mut A::Group) -> Result {
                 let process = process::get()?;
                 // SAFETY: the caller's argument.
-                let newgroup = unsafe { Out::handle(newgroup, "newgroup") }?;
+                let newgroup = unsafe { OutArg::handle(newgroup, "newgroup") }?;
                 let (one, two) = (group::<A>(process, group1)?, group::<A>(process, group2)?);
                 newgroup.set(new_handle(process, Arc::new(one.$method(&two, process.me())))?);
                 Ok(())
@@ -123,7 +123,7 @@ macro_rules! of_ranks {
                 // SAFETY: the caller's array.
                 let ranks = unsafe { arg::array(ranks, arg::entries(n, "n")?, "ranks") }?;
                 // SAFETY: the caller's argument.
-                let newgroup = unsafe { Out::handle(newgroup, "newgroup") }?;
+                let newgroup = unsafe { OutArg::handle(newgroup, "newgroup") }?;
                 let made = self::group::<A>(process, group)?.$method(ranks, process.me())?;
                 newgroup.set(new_handle(process, Arc::new(made))?);
                 Ok(())
@@ -138,7 +138,7 @@ macro_rules! of_ranks {
                 // SAFETY: the caller's array.
                 let ranges = unsafe { arg::array(ranges.cast_const(), arg::entries(n, "n")?, "ranges") }?;
                 // SAFETY: the caller's argument.
-                let newgroup = unsafe { Out::handle(newgroup, "newgroup") }?;
+                let newgroup = unsafe { OutArg::handle(newgroup, "newgroup") }?;
                 let made = self::group::<A>(process, group)?.$method(&Group::expand(ranges)?, process.me())?;
                 newgroup.set(new_handle(process, Arc::new(made))?);
                 Ok(())
@@ -157,10 +157,10 @@ of_ranks! {
 pub unsafe fn free<A: Abi>(group: *mut A::Group) -> Result {
     let process = process::get()?;
     // SAFETY: the caller's argument.
-    let group = unsafe { InOut::new(group, "group") }?;
-    let house = group.get()?;
-    if house != hawser_base::handle::group::EMPTY && !process.groups().remove(house) {
-        return Err(no_group(house).into());
+    let group = unsafe { InOutArg::new(group, "group") }?;
+    let group_handle = group.get()?;
+    if group_handle != hawser_base::handle::group::EMPTY && !process.groups().remove(group_handle) {
+        return Err(no_group(group_handle).into());
     }
     group.set(Handle::NULL);
     Ok(())

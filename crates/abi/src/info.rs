@@ -3,23 +3,23 @@
 //! Used by the exported functions; uses `mpi::info`.
 
 use crate::abi::{Abi, MAX_INFO_VAL};
-use crate::arg::{self, InOut, Out, handle};
+use crate::arg::{self, InOutArg, OutArg, handle};
 use crate::callback::Argv;
 use crate::raise::Result;
 use hawser_base::{Class, Error, Handle};
-use hawser_mpi::info::{self, Limits};
+use hawser_mpi::info::{self, InfoLimits};
 use std::ffi::{c_char, c_int};
 
 /// The longest key and value: one less than the constants, which count the terminating zero.
-pub(crate) fn limits<A: Abi>() -> Limits {
-    Limits { key: A::LIMITS.info_key - 1, value: MAX_INFO_VAL - 1 }
+pub(crate) fn limits<A: Abi>() -> InfoLimits {
+    InfoLimits { key: A::LIMITS.info_key - 1, value: MAX_INFO_VAL - 1 }
 }
 
 /// # Safety
 /// The contract of MPI_Info_create.
 pub unsafe fn create<A: Abi>(info: *mut A::Info) -> Result {
     // SAFETY: the caller's argument.
-    let info = unsafe { Out::handle(info, "info") }?;
+    let info = unsafe { OutArg::handle(info, "info") }?;
     info.set(info::create()?);
     Ok(())
 }
@@ -29,7 +29,7 @@ pub unsafe fn create<A: Abi>(info: *mut A::Info) -> Result {
 pub unsafe fn create_env<A: Abi>(argc: c_int, argv: Argv, info: *mut A::Info) -> Result {
     // SAFETY: the caller's arguments: `argv` has `argc` strings, or is null.
     unsafe {
-        let info = Out::handle(info, "info")?;
+        let info = OutArg::handle(info, "info")?;
         let count = if argv.is_null() { 0 } else { arg::count(argc)? };
         let argv = arg::array(argv.cast_const(), count, "argv")?;
         let texts = argv.iter().map(|&text| arg::text(text, "argv")).collect::<hawser_base::Result<Vec<_>>>()?;
@@ -42,7 +42,7 @@ pub unsafe fn create_env<A: Abi>(argc: c_int, argv: Argv, info: *mut A::Info) ->
 /// The contract of MPI_Info_dup.
 pub unsafe fn dup<A: Abi>(info: A::Info, newinfo: *mut A::Info) -> Result {
     // SAFETY: the caller's argument.
-    let newinfo = unsafe { Out::handle(newinfo, "newinfo") }?;
+    let newinfo = unsafe { OutArg::handle(newinfo, "newinfo") }?;
     newinfo.set(info::dup(handle(info)?)?);
     Ok(())
 }
@@ -51,7 +51,7 @@ pub unsafe fn dup<A: Abi>(info: A::Info, newinfo: *mut A::Info) -> Result {
 /// The contract of MPI_Info_free.
 pub unsafe fn free<A: Abi>(info: *mut A::Info) -> Result {
     // SAFETY: the caller's argument.
-    let info = unsafe { InOut::new(info, "info") }?;
+    let info = unsafe { InOutArg::new(info, "info") }?;
     info::free(info.get()?)?;
     info.set(Handle::NULL);
     Ok(())
@@ -97,14 +97,14 @@ pub unsafe fn get<A: Abi>(
     let info = handle(info)?;
     // SAFETY: the caller's arguments.
     unsafe {
-        let flag = Out::new(flag, "flag")?;
+        let flag = OutArg::new(flag, "flag")?;
         let found = info::get(info, &self::key(key)?, limits::<A>())?;
         flag.put(found.is_some().into());
         if let Some(found) = found {
             let negative = || Error::new(Class::Arg, format!("valuelen is {valuelen}; it must not be negative"));
-            let room = usize::try_from(valuelen).map_err(|_| negative())? + 1;
+            let capacity = usize::try_from(valuelen).map_err(|_| negative())? + 1;
             let mut length = 0;
-            arg::put_text(&found, value, room, &mut length, "value")?;
+            arg::put_text(&found, value, capacity, &mut length, "value")?;
         }
     }
     Ok(())
@@ -122,14 +122,14 @@ pub unsafe fn get_string<A: Abi>(
     let info = handle(info)?;
     // SAFETY: the caller's arguments.
     unsafe {
-        let (flag, room) = (Out::new(flag, "flag")?, if buflen.is_null() { 0 } else { buflen.read() });
-        let buflen = Out::new(buflen, "buflen")?;
+        let (flag, capacity) = (OutArg::new(flag, "flag")?, if buflen.is_null() { 0 } else { buflen.read() });
+        let buflen = OutArg::new(buflen, "buflen")?;
         let found = info::get(info, &self::key(key)?, limits::<A>())?;
         flag.put(found.is_some().into());
         if let Some(found) = found {
-            if room > 0 {
+            if capacity > 0 {
                 let mut length = 0;
-                arg::put_text(&found, value, room as usize, &mut length, "value")?;
+                arg::put_text(&found, value, capacity as usize, &mut length, "value")?;
             }
             buflen.put(found.len() as c_int + 1);
         }
@@ -148,7 +148,7 @@ pub unsafe fn get_valuelen<A: Abi>(
     let info = handle(info)?;
     // SAFETY: the caller's arguments.
     unsafe {
-        let (valuelen, flag) = (Out::new(valuelen, "valuelen")?, Out::new(flag, "flag")?);
+        let (valuelen, flag) = (OutArg::new(valuelen, "valuelen")?, OutArg::new(flag, "flag")?);
         let found = info::get(info, &self::key(key)?, limits::<A>())?;
         flag.put(found.is_some().into());
         if let Some(found) = found {
@@ -162,7 +162,7 @@ pub unsafe fn get_valuelen<A: Abi>(
 /// The contract of MPI_Info_get_nkeys.
 pub unsafe fn get_nkeys<A: Abi>(info: A::Info, nkeys: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let nkeys = unsafe { Out::new(nkeys, "nkeys") }?;
+    let nkeys = unsafe { OutArg::new(nkeys, "nkeys") }?;
     nkeys.put(info::keys(handle(info)?)? as c_int);
     Ok(())
 }

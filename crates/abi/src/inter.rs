@@ -3,7 +3,7 @@
 //! Used by the exported functions; uses `mpi::inter`.
 
 use crate::abi::Abi;
-use crate::arg::{Out, handle};
+use crate::arg::{OutArg, handle};
 use crate::comm::{set_or_null, set_with_handler};
 use crate::group;
 use crate::raise::Result;
@@ -16,7 +16,7 @@ use std::ffi::{c_char, c_int};
 /// The contract of MPI_Comm_test_inter.
 pub unsafe fn test<A: Abi>(comm: A::Comm, flag: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let flag = unsafe { Out::new(flag, "flag") }?;
+    let flag = unsafe { OutArg::new(flag, "flag") }?;
     flag.put(inter::test_inter(handle(comm)?)?.into());
     Ok(())
 }
@@ -25,7 +25,7 @@ pub unsafe fn test<A: Abi>(comm: A::Comm, flag: *mut c_int) -> Result {
 /// The contract of MPI_Comm_remote_size.
 pub unsafe fn remote_size<A: Abi>(comm: A::Comm, size: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let size = unsafe { Out::new(size, "size") }?;
+    let size = unsafe { OutArg::new(size, "size") }?;
     size.put(inter::remote_group(handle(comm)?)?.size() as c_int);
     Ok(())
 }
@@ -34,7 +34,7 @@ pub unsafe fn remote_size<A: Abi>(comm: A::Comm, size: *mut c_int) -> Result {
 /// The contract of MPI_Comm_remote_group.
 pub unsafe fn remote_group<A: Abi>(comm: A::Comm, group: *mut A::Group) -> Result {
     // SAFETY: the caller's argument.
-    let group = unsafe { Out::handle(group, "group") }?;
+    let group = unsafe { OutArg::handle(group, "group") }?;
     let remote = inter::remote_group(handle(comm)?)?;
     group.set(group::new_handle(process::get()?, remote)?);
     Ok(())
@@ -53,7 +53,7 @@ pub unsafe fn create<A: Abi>(
     newintercomm: *mut A::Comm,
 ) -> Result {
     // SAFETY: the caller's argument.
-    let newintercomm = unsafe { Out::handle(newintercomm, "newintercomm") }?;
+    let newintercomm = unsafe { OutArg::handle(newintercomm, "newintercomm") }?;
     let peers = handle(peer_comm).unwrap_or(Handle::NULL);
     let (leader, remote) = (A::rank_in(local_leader), A::rank_in(remote_leader));
     set_or_null::<A>(newintercomm, || inter::create(handle(local_comm)?, leader, peers, remote, A::tag_in(tag)))
@@ -81,7 +81,7 @@ pub unsafe fn create_from_groups<A: Abi>(
         inter::create_from_groups(local, remote, &tag, handle(info)?, handler)
     };
     // SAFETY: the caller's argument.
-    let newintercomm = unsafe { Out::handle(newintercomm, "newintercomm") };
+    let newintercomm = unsafe { OutArg::handle(newintercomm, "newintercomm") };
     set_with_handler::<A>(newintercomm, errhandler, create)
 }
 
@@ -89,6 +89,6 @@ pub unsafe fn create_from_groups<A: Abi>(
 /// The contract of MPI_Intercomm_merge.
 pub unsafe fn merge<A: Abi>(intercomm: A::Comm, high: c_int, newintracomm: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
-    let newintracomm = unsafe { Out::handle(newintracomm, "newintracomm") }?;
+    let newintracomm = unsafe { OutArg::handle(newintracomm, "newintracomm") }?;
     set_or_null::<A>(newintracomm, || inter::merge(handle(intercomm)?, high != 0))
 }

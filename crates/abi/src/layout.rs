@@ -4,21 +4,21 @@
 //! crate `datatype`.
 
 use crate::abi::{Abi, CHandle, CStatus};
-use crate::arg::{Int, Out, count, handle, length, null};
+use crate::arg::{IntArg, OutArg, count, handle, length, null};
 use crate::datatype::get;
 use crate::raise::Result;
 use crate::status;
 use hawser_base::value::{self, Set, UNDEFINED};
 use hawser_base::{Class, Error};
-use hawser_datatype::{Argument, Combiner, Distribution, Envelope, Form, Order};
+use hawser_datatype::{ArrayOrder, Combiner, ContentsInteger, CountForm, Distribution, Envelope};
 use hawser_mpi::types;
 use std::ffi::c_int;
 
 /// # Safety
 /// The contract of MPI_Type_size.
-pub unsafe fn size<A: Abi>(datatype: A::Datatype, size: *mut impl Int) -> Result {
+pub unsafe fn size<A: Abi>(datatype: A::Datatype, size: *mut impl IntArg) -> Result {
     // SAFETY: the caller's argument.
-    unsafe { Out::new(size, "size") }?.put_or_undefined(get::<A>(datatype)?.size() as i64);
+    unsafe { OutArg::new(size, "size") }?.put_or_undefined(get::<A>(datatype)?.size() as i64);
     Ok(())
 }
 
@@ -27,9 +27,9 @@ macro_rules! bounds {
         $(
             /// # Safety
             /// The contract of the MPI function of this name.
-            pub unsafe fn $name<A: Abi>(datatype: A::Datatype, lb: *mut impl Int, extent: *mut impl Int) -> Result {
+            pub unsafe fn $name<A: Abi>(datatype: A::Datatype, lb: *mut impl IntArg, extent: *mut impl IntArg) -> Result {
                 // SAFETY: the caller's arguments.
-                let (lb, extent) = unsafe { (Out::new(lb, "lb")?, Out::new(extent, "extent")?) };
+                let (lb, extent) = unsafe { (OutArg::new(lb, "lb")?, OutArg::new(extent, "extent")?) };
                 let datatype = get::<A>(datatype)?;
                 lb.put_or_undefined(datatype.$first());
                 extent.put_or_undefined(datatype.$second());
@@ -51,7 +51,7 @@ macro_rules! mpi1 {
             /// The contract of the function of MPI-1 of this name.
             pub unsafe fn $name<A: Abi>(datatype: A::Datatype, bytes: *mut isize) -> Result {
                 // SAFETY: the caller's argument.
-                unsafe { Out::new(bytes, stringify!($method)) }?.put(get::<A>(datatype)?.$method() as isize);
+                unsafe { OutArg::new(bytes, stringify!($method)) }?.put(get::<A>(datatype)?.$method() as isize);
                 Ok(())
             }
         )*
@@ -87,10 +87,10 @@ fn combiner(combiner: Combiner) -> c_int {
 }
 
 /// Refuses a type of the long form in the function without `_c`.
-fn short(envelope: &Envelope, large: &str) -> hawser_base::Result<()> {
+fn check_int_form(envelope: &Envelope, large: &str) -> hawser_base::Result<()> {
     match envelope.form {
-        Form::Int => Ok(()),
-        Form::Count => {
+        CountForm::Int => Ok(()),
+        CountForm::Count => {
             Err(Error::new(Class::Type, format!("the datatype was made with MPI_Count arguments; call {large}")))
         }
     }
@@ -106,13 +106,13 @@ pub unsafe fn get_envelope<A: Abi>(
     combiner: *mut c_int,
 ) -> Result {
     let envelope = get::<A>(datatype)?.envelope();
-    short(&envelope, "MPI_Type_get_envelope_c")?;
+    check_int_form(&envelope, "MPI_Type_get_envelope_c")?;
     // SAFETY: the caller's arguments.
     unsafe {
-        Out::new(integers, "num_integers")?.put(envelope.integers as c_int);
-        Out::new(addresses, "num_addresses")?.put(envelope.addresses as c_int);
-        Out::new(types, "num_datatypes")?.put(envelope.types as c_int);
-        Out::new(combiner, "combiner")?.put(A::value_out(Set::Combiner, self::combiner(envelope.combiner)));
+        OutArg::new(integers, "num_integers")?.put(envelope.integers as c_int);
+        OutArg::new(addresses, "num_addresses")?.put(envelope.addresses as c_int);
+        OutArg::new(types, "num_datatypes")?.put(envelope.types as c_int);
+        OutArg::new(combiner, "combiner")?.put(A::value_out(Set::Combiner, self::combiner(envelope.combiner)));
     }
     Ok(())
 }
@@ -130,36 +130,37 @@ pub unsafe fn get_envelope_large<A: Abi>(
     let envelope = get::<A>(datatype)?.envelope();
     // SAFETY: the caller's arguments.
     unsafe {
-        Out::new(integers, "num_integers")?.put(envelope.integers as i64);
-        Out::new(addresses, "num_addresses")?.put(envelope.addresses as i64);
-        Out::new(counts, "num_large_counts")?.put(envelope.counts as i64);
-        Out::new(types, "num_datatypes")?.put(envelope.types as i64);
-        Out::new(combiner, "combiner")?.put(A::value_out(Set::Combiner, self::combiner(envelope.combiner)));
+        OutArg::new(integers, "num_integers")?.put(envelope.integers as i64);
+        OutArg::new(addresses, "num_addresses")?.put(envelope.addresses as i64);
+        OutArg::new(counts, "num_large_counts")?.put(envelope.counts as i64);
+        OutArg::new(types, "num_datatypes")?.put(envelope.types as i64);
+        OutArg::new(combiner, "combiner")?.put(A::value_out(Set::Combiner, self::combiner(envelope.combiner)));
     }
     Ok(())
 }
 
 /// Translates an argument of a constructor to the ABI's number.
-fn number<A: Abi>(argument: Argument) -> c_int {
+fn number<A: Abi>(argument: ContentsInteger) -> c_int {
     match argument {
-        Argument::Number(number) => number as c_int,
-        Argument::Order(Order::C) => A::value_out(Set::Order, value::ORDER_C),
-        Argument::Order(Order::Fortran) => A::value_out(Set::Order, value::ORDER_FORTRAN),
-        Argument::Distribution(Distribution::None) => A::value_out(Set::Distribute, value::DISTRIBUTE_NONE),
-        Argument::Distribution(Distribution::Block) => A::value_out(Set::Distribute, value::DISTRIBUTE_BLOCK),
-        Argument::Distribution(Distribution::Cyclic) => A::value_out(Set::Distribute, value::DISTRIBUTE_CYCLIC),
-        Argument::DefaultDarg => A::value_out(Set::Distribute, value::DISTRIBUTE_DFLT_DARG),
-        Argument::Undefined => UNDEFINED,
+        ContentsInteger::Number(number) => number as c_int,
+        ContentsInteger::Order(ArrayOrder::C) => A::value_out(Set::Order, value::ORDER_C),
+        ContentsInteger::Order(ArrayOrder::Fortran) => A::value_out(Set::Order, value::ORDER_FORTRAN),
+        ContentsInteger::Distribution(Distribution::None) => A::value_out(Set::Distribute, value::DISTRIBUTE_NONE),
+        ContentsInteger::Distribution(Distribution::Block) => A::value_out(Set::Distribute, value::DISTRIBUTE_BLOCK),
+        ContentsInteger::Distribution(Distribution::Cyclic) => A::value_out(Set::Distribute, value::DISTRIBUTE_CYCLIC),
+        ContentsInteger::DefaultDarg => A::value_out(Set::Distribute, value::DISTRIBUTE_DFLT_DARG),
+        ContentsInteger::Undefined => UNDEFINED,
     }
 }
 
-/// Writes `from` to an array that has `room` entries (MPI_ERR_ARG if they are too few).
+/// Writes `from` to an array that has `capacity` entries (MPI_ERR_ARG if they are too few).
 ///
 /// # Safety
-/// `room` entries at `to` may be written.
-unsafe fn fill<T>(to: *mut T, room: usize, from: impl ExactSizeIterator<Item = T>, name: &'static str) -> Result {
-    if from.len() > room {
-        let text = format!("{name} has room for {room} entries of {}; MPI_Type_get_envelope says how many", from.len());
+/// `capacity` entries at `to` may be written.
+unsafe fn fill<T>(to: *mut T, capacity: usize, from: impl ExactSizeIterator<Item = T>, name: &'static str) -> Result {
+    if from.len() > capacity {
+        let text =
+            format!("{name} has room for {capacity} entries of {}; MPI_Type_get_envelope says how many", from.len());
         return Err(Error::new(Class::Arg, text).into());
     }
     if to.is_null() && from.len() > 0 {
@@ -183,7 +184,7 @@ pub unsafe fn get_contents<A: Abi>(
     addresses: *mut isize,
     types: *mut A::Datatype,
 ) -> Result {
-    short(&get::<A>(datatype)?.envelope(), "MPI_Type_get_contents_c")?;
+    check_int_form(&get::<A>(datatype)?.envelope(), "MPI_Type_get_contents_c")?;
     let (contents, handles) = types::contents(handle(datatype)?)?;
     // SAFETY: the caller's arrays.
     unsafe {
@@ -228,10 +229,10 @@ macro_rules! counts {
         $(
             /// # Safety
             /// The contract of the MPI function of this name.
-            pub unsafe fn $name<A: Abi>(status: *const A::Status, datatype: A::Datatype, count: *mut impl Int) -> Result {
-                let status = status::present::<A>(status)?;
+            pub unsafe fn $name<A: Abi>(status: *const A::Status, datatype: A::Datatype, count: *mut impl IntArg) -> Result {
+                let status = status::not_ignored::<A>(status)?;
                 // SAFETY: `status` is one; `count` is the caller's.
-                let (count, bytes) = unsafe { (Out::new(count, "count")?, A::Status::bytes(status)) };
+                let (count, bytes) = unsafe { (OutArg::new(count, "count")?, A::Status::bytes(status)) };
                 let found = get::<A>(datatype)?.$method(bytes as u64);
                 count.put_or_undefined(found.map_or(UNDEFINED.into(), |found| found as i64));
                 Ok(())
@@ -247,8 +248,8 @@ counts! {
 
 /// # Safety
 /// The contract of MPI_Status_set_elements.
-pub unsafe fn set_elements<A: Abi>(status: *mut A::Status, datatype: A::Datatype, count: impl Int) -> Result {
-    let status = status::present::<A>(status)?.cast_mut();
+pub unsafe fn set_elements<A: Abi>(status: *mut A::Status, datatype: A::Datatype, count: impl IntArg) -> Result {
+    let status = status::not_ignored::<A>(status)?.cast_mut();
     let elements = u64::try_from(count.wide()).ok();
     let bytes =
         elements.map(|elements| get::<A>(datatype).map(|datatype| datatype.bytes_of_elements(elements))).transpose()?;

@@ -8,13 +8,13 @@
 //!
 //! ```text
 //! pub unsafe fn comm_rank<A: Abi>(comm: A::Comm, rank: *mut c_int) -> Result {
-//!     let rank = Out::new(rank, "rank")?;                 // MPI_ERR_ARG if null, before anything happens
+//!     let rank = OutArg::new(rank, "rank")?;                 // MPI_ERR_ARG if null, before anything happens
 //!     rank.put(mpi::comm::rank(arg::comm::<A>(comm)?)?);  // MPI_ERR_COMM if it is no communicator's handle
 //!     Ok(())
 //! }
 //! ```
 //!
-//! Functions with `int` and with `MPI_Count` counts share one generic function: `count: impl Int`. Callbacks of the
+//! Functions with `int` and with `MPI_Count` counts share one generic function: `count: impl IntArg`. Callbacks of the
 //! application (`callback`) become closures over Hawser's values, so that `mpi` stays free of C and of the ABI. Nothing
 //! here knows an ABI by name; nothing here keeps state of MPI.
 //!
@@ -26,6 +26,7 @@ mod export;
 pub mod arg;
 pub mod attributes;
 pub mod buffered;
+pub mod call_forms;
 pub mod callback;
 pub mod coll;
 pub mod comm;
@@ -54,11 +55,10 @@ pub mod status;
 pub mod table;
 pub mod tool;
 pub mod topology;
-pub mod ways;
 pub mod win;
 
 pub use abi::{
-    Abi, CHandle, CStatus, Limits, MAX_DATAREP_STRING, MAX_ERROR_STRING, MAX_INFO_VAL, MAX_LIBRARY_VERSION_STRING,
+    Abi, AbiLimits, CHandle, CStatus, MAX_DATAREP_STRING, MAX_ERROR_STRING, MAX_INFO_VAL, MAX_LIBRARY_VERSION_STRING,
     MAX_OBJECT_NAME, Sentinels,
 };
-pub use raise::{Fault, Object, Result};
+pub use raise::{CallError, ErrorObject, Result};

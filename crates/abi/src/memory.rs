@@ -3,7 +3,7 @@
 //! Used by the exported functions; uses `mpi::memory`.
 
 use crate::abi::Abi;
-use crate::arg::{Out, handle};
+use crate::arg::{OutArg, handle};
 use crate::raise::Result;
 use hawser_mpi::alloc;
 use std::ffi::c_void;
@@ -12,7 +12,7 @@ use std::ffi::c_void;
 /// The contract of MPI_Get_address (and of MPI_Address, its name in MPI-1).
 pub unsafe fn get_address<A: Abi>(location: *const c_void, address: *mut isize) -> Result {
     // SAFETY: the caller's argument.
-    let address = unsafe { Out::new(address, "address") }?;
+    let address = unsafe { OutArg::new(address, "address") }?;
     // The address is exposed: the application turns it into an address again (relative to MPI_BOTTOM).
     address.put(location.expose_provenance() as isize);
     Ok(())
@@ -43,7 +43,7 @@ pub unsafe fn aint_diff<A: Abi>(addr1: isize, addr2: isize) -> isize {
 /// The contract of MPI_Alloc_mem: `baseptr` is the address of a pointer.
 pub unsafe fn alloc<A: Abi>(size: isize, info: A::Info, baseptr: *mut c_void) -> Result {
     // SAFETY: the caller's argument.
-    let baseptr = unsafe { Out::new(baseptr.cast::<*mut c_void>(), "baseptr") }?;
+    let baseptr = unsafe { OutArg::new(baseptr.cast::<*mut c_void>(), "baseptr") }?;
     baseptr.put(alloc::alloc(size as i64, handle(info)?)?.cast());
     Ok(())
 }

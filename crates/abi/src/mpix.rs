@@ -3,36 +3,36 @@
 //! Used by the exported functions; uses the modules of `mpi`, and the runs of `datatype`.
 
 use crate::abi::{Abi, CHandle};
-use crate::arg::{self, Out, handle, null};
+use crate::arg::{self, OutArg, handle, null};
 use crate::callback::{DestructorFunction, ErrhandlerFunctionX, UserFunctionX};
 use crate::datatype::get;
 use crate::raise::{self, Result};
 use crate::{info, op};
 use hawser_datatype::UserPtr;
-use hawser_mpi::wait::{self, Then};
+use hawser_mpi::wait::{self, Disposition};
 use hawser_mpi::{errhandler, info as pairs, ops};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 /// The application's state of a function, and the destructor that is called when the state is not needed any more.
-struct Extra {
+struct CallbackState {
     state: *mut c_void,
     destructor: DestructorFunction,
 }
 
 // SAFETY: the pointer is handed to the application's own functions alone, by whichever thread calls MPI.
-unsafe impl Send for Extra {}
+unsafe impl Send for CallbackState {}
 // SAFETY: as above.
-unsafe impl Sync for Extra {}
+unsafe impl Sync for CallbackState {}
 
-impl Extra {
+impl CallbackState {
     /// Returns the state. A closure that calls this captures the whole of `self`, and so keeps the state alive.
     fn state(&self) -> *mut c_void {
         self.state
     }
 }
 
-impl Drop for Extra {
+impl Drop for CallbackState {
     fn drop(&mut self) {
         if let Some(destructor) = self.destructor {
             // SAFETY: the application gave both, for this.
@@ -51,9 +51,9 @@ pub unsafe fn op_create<A: Abi>(
     op: *mut A::Op,
 ) -> Result {
     // SAFETY: the caller's argument.
-    let op = unsafe { Out::handle(op, "op") }?;
+    let op = unsafe { OutArg::handle(op, "op") }?;
     let function = function.ok_or_else(|| null("user_fn_x"))?;
-    let extra = Extra { state, destructor };
+    let extra = CallbackState { state, destructor };
     let closure = move |input: UserPtr, inout: UserPtr, count, datatype| {
         let (input, inout, datatype) = (op::pointer(input), op::pointer(inout), A::Datatype::encode(datatype));
         // SAFETY: the application's function, with buffers of `count` elements.
@@ -74,9 +74,9 @@ pub unsafe fn errhandler_create<A: Abi, H: CHandle>(
     errhandler: *mut A::Errhandler,
 ) -> Result {
     // SAFETY: the caller's argument.
-    let errhandler = unsafe { Out::handle(errhandler, "errhandler") }?;
+    let errhandler = unsafe { OutArg::handle(errhandler, "errhandler") }?;
     let function = function.ok_or_else(|| null("the error handler's function"))?;
-    let extra = Extra { state, destructor };
+    let extra = CallbackState { state, destructor };
     let closure = move |object, code| {
         // SAFETY: the application's function, with its own state.
         unsafe { function(H::encode(object), A::code_out(code), extra.state()) }
@@ -141,7 +141,8 @@ pub unsafe fn type_iov_len<A: Abi>(
     actual_iov_bytes: *mut i64,
 ) -> Result {
     // SAFETY: the caller's arguments.
-    let (iov_len, actual) = unsafe { (Out::new(iov_len, "iov_len")?, Out::new(actual_iov_bytes, "actual_iov_bytes")?) };
+    let (iov_len, actual) =
+        unsafe { (OutArg::new(iov_len, "iov_len")?, OutArg::new(actual_iov_bytes, "actual_iov_bytes")?) };
     let datatype = get::<A>(datatype)?;
     let runs = datatype.runs_within(1, u64::try_from(max_iov_bytes).unwrap_or(u64::MAX));
     iov_len.put(runs as i64);
@@ -159,7 +160,7 @@ pub unsafe fn type_iov<A: Abi>(
     actual_iov_len: *mut i64,
 ) -> Result {
     // SAFETY: the caller's argument.
-    let actual = unsafe { Out::new(actual_iov_len, "actual_iov_len") }?;
+    let actual = unsafe { OutArg::new(actual_iov_len, "actual_iov_len") }?;
     let datatype = get::<A>(datatype)?;
     let (first, most) = (arg::entries(iov_offset, "iov_offset")?, arg::entries(max_iov_len, "max_iov_len")?);
     if iov.is_null() && most > 0 {
@@ -182,11 +183,11 @@ pub unsafe fn type_iov<A: Abi>(
 /// # Safety
 /// None is required.
 pub unsafe fn request_is_complete<A: Abi>(request: A::Request) -> c_int {
-    let look = || Ok(wait::test(&mut handle(request)?, Then::Stay)?.is_some());
+    let look = || Ok(wait::test(&mut handle(request)?, Disposition::Keep)?.is_some());
     match look() {
         Ok(complete) => complete.into(),
-        Err(fault) => {
-            raise::default::<A>("MPIX_Request_is_complete", fault);
+        Err(call_error) => {
+            raise::default::<A>("MPIX_Request_is_complete", call_error);
             0
         }
     }
@@ -204,7 +205,7 @@ pub unsafe fn query_gpu<A: Abi>() -> c_int {
 /// The contract of MPIX_GPU_query_support.
 pub unsafe fn gpu_query_support<A: Abi>(_gpu_type: c_int, is_supported: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    unsafe { Out::new(is_supported, "is_supported") }?.put(0);
+    unsafe { OutArg::new(is_supported, "is_supported") }?.put(0);
     Ok(())
 }
 

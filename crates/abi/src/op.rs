@@ -3,7 +3,7 @@
 //! Used by the exported functions; uses `mpi::ops`.
 
 use crate::abi::{Abi, CHandle};
-use crate::arg::{InOut, Int, Out, handle, null};
+use crate::arg::{InOutArg, IntArg, OutArg, handle, null};
 use crate::callback::{UserFunction, UserFunctionC};
 use crate::p2p::buf;
 use crate::raise::Result;
@@ -21,7 +21,7 @@ pub(crate) fn pointer(at: UserPtr) -> *mut c_void {
 /// The contract of MPI_Op_create.
 pub unsafe fn create<A: Abi>(function: UserFunction<A>, commute: c_int, op: *mut A::Op) -> Result {
     // SAFETY: the caller's argument.
-    let op = unsafe { Out::handle(op, "op") }?;
+    let op = unsafe { OutArg::handle(op, "op") }?;
     let function = function.ok_or_else(|| null("the operation's function"))?;
     let closure = move |input: UserPtr, inout: UserPtr, count: i64, datatype| {
         // `mpi::ops` never passes more elements than an int holds to an operation of this form.
@@ -37,7 +37,7 @@ pub unsafe fn create<A: Abi>(function: UserFunction<A>, commute: c_int, op: *mut
 /// The contract of MPI_Op_create_c.
 pub unsafe fn create_large<A: Abi>(function: UserFunctionC<A>, commute: c_int, op: *mut A::Op) -> Result {
     // SAFETY: the caller's argument.
-    let op = unsafe { Out::handle(op, "op") }?;
+    let op = unsafe { OutArg::handle(op, "op") }?;
     let function = function.ok_or_else(|| null("the operation's function"))?;
     let closure = move |input: UserPtr, inout: UserPtr, mut count: i64, datatype| {
         let mut datatype = A::Datatype::encode(datatype);
@@ -52,7 +52,7 @@ pub unsafe fn create_large<A: Abi>(function: UserFunctionC<A>, commute: c_int, o
 /// The contract of MPI_Op_free.
 pub unsafe fn free<A: Abi>(op: *mut A::Op) -> Result {
     // SAFETY: the caller's argument.
-    let op = unsafe { InOut::new(op, "op") }?;
+    let op = unsafe { InOutArg::new(op, "op") }?;
     ops::free(op.get()?)?;
     op.set(Handle::NULL);
     Ok(())
@@ -62,7 +62,7 @@ pub unsafe fn free<A: Abi>(op: *mut A::Op) -> Result {
 /// The contract of MPI_Op_commutative.
 pub unsafe fn commutative<A: Abi>(op: A::Op, commute: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let commute = unsafe { Out::new(commute, "commute") }?;
+    let commute = unsafe { OutArg::new(commute, "commute") }?;
     commute.put(ops::commutative(handle(op)?)?.into());
     Ok(())
 }
@@ -72,7 +72,7 @@ pub unsafe fn commutative<A: Abi>(op: A::Op, commute: *mut c_int) -> Result {
 pub unsafe fn reduce_local<A: Abi>(
     input: *const c_void,
     inout: *mut c_void,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
     op: A::Op,
 ) -> Result {

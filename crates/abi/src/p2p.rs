@@ -3,15 +3,15 @@
 //! Used by the exported functions; uses `mpi::pt2pt`, `persistent`, `probe`, `bsend`.
 
 use crate::abi::Abi;
-use crate::arg::{InOut, Int, Out, handle};
+use crate::arg::{InOutArg, IntArg, OutArg, handle};
 use crate::raise::Result;
 use crate::{request, status};
 use hawser_base::{Class, Error, Handle};
 use hawser_datatype::UserPtr;
-use hawser_mpi::buffer::Buf;
+use hawser_mpi::buffer::BufferArg;
 use hawser_mpi::pt2pt;
-use hawser_mpi::request::Mode;
-use hawser_mpi::{exchange, persistent, probe};
+use hawser_mpi::request::SendMode;
+use hawser_mpi::{isendrecv, persistent, probe};
 use std::ffi::{c_int, c_void};
 
 /// Makes a buffer argument from address, count and datatype.
@@ -22,13 +22,13 @@ use std::ffi::{c_int, c_void};
 #[inline(always)]
 pub(crate) unsafe fn buf<A: Abi>(
     at: *const c_void,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
-) -> hawser_base::Result<Buf> {
+) -> hawser_base::Result<BufferArg> {
     not_in_place::<A>(at)?;
     // SAFETY: the caller's promise, which is the application's (MPI-5.0 §3.7.2).
     let at = unsafe { UserPtr::new(at.cast()) };
-    Ok(Buf { at, count: count.wide(), datatype: handle(datatype)? })
+    Ok(BufferArg { at, count: count.wide(), datatype: handle(datatype)? })
 }
 
 /// Refuses MPI_IN_PLACE as an address (MPI_ERR_BUFFER).
@@ -49,37 +49,37 @@ macro_rules! sends {
             /// The contract of the blocking send of this mode.
             #[inline]
             pub unsafe fn $send<A: Abi>(
-                at: *const c_void, count: impl Int, datatype: A::Datatype, dest: c_int, tag: c_int, comm: A::Comm,
+                at: *const c_void, count: impl IntArg, datatype: A::Datatype, dest: c_int, tag: c_int, comm: A::Comm,
             ) -> Result {
                 let comm = handle(comm)?;
                 // SAFETY: the caller's buffer.
                 let buf = unsafe { buf::<A>(at, count, datatype) }?;
-                Ok(pt2pt::send($mpi, &buf, A::rank_in(dest), A::tag_in(tag), comm, Mode::$mode)?)
+                Ok(pt2pt::send($mpi, &buf, A::rank_in(dest), A::tag_in(tag), comm, SendMode::$mode)?)
             }
 
             /// # Safety
             /// The contract of the nonblocking send of this mode.
             pub unsafe fn $isend<A: Abi>(
-                at: *const c_void, count: impl Int, datatype: A::Datatype, dest: c_int, tag: c_int, comm: A::Comm,
+                at: *const c_void, count: impl IntArg, datatype: A::Datatype, dest: c_int, tag: c_int, comm: A::Comm,
                 request: *mut A::Request,
             ) -> Result {
                 let comm = handle(comm)?;
                 // SAFETY: the caller's buffer and argument.
-                let (buf, request) = unsafe { (buf::<A>(at, count, datatype)?, Out::handle(request, "request")?) };
-                request.set(pt2pt::isend(&buf, A::rank_in(dest), A::tag_in(tag), comm, Mode::$mode)?);
+                let (buf, request) = unsafe { (buf::<A>(at, count, datatype)?, OutArg::handle(request, "request")?) };
+                request.set(pt2pt::isend(&buf, A::rank_in(dest), A::tag_in(tag), comm, SendMode::$mode)?);
                 Ok(())
             }
 
             /// # Safety
             /// The contract of the persistent send of this mode.
             pub unsafe fn $init<A: Abi>(
-                at: *const c_void, count: impl Int, datatype: A::Datatype, dest: c_int, tag: c_int, comm: A::Comm,
+                at: *const c_void, count: impl IntArg, datatype: A::Datatype, dest: c_int, tag: c_int, comm: A::Comm,
                 request: *mut A::Request,
             ) -> Result {
                 let comm = handle(comm)?;
                 // SAFETY: the caller's buffer and argument.
-                let (buf, request) = unsafe { (buf::<A>(at, count, datatype)?, Out::handle(request, "request")?) };
-                request.set(persistent::send_init(&buf, A::rank_in(dest), A::tag_in(tag), comm, Mode::$mode)?);
+                let (buf, request) = unsafe { (buf::<A>(at, count, datatype)?, OutArg::handle(request, "request")?) };
+                request.set(persistent::send_init(&buf, A::rank_in(dest), A::tag_in(tag), comm, SendMode::$mode)?);
                 Ok(())
             }
         )*
@@ -98,7 +98,7 @@ sends! {
 #[inline]
 pub unsafe fn recv<A: Abi>(
     at: *mut c_void,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
     source: c_int,
     tag: c_int,
@@ -118,7 +118,7 @@ pub unsafe fn recv<A: Abi>(
 /// The contract of MPI_Irecv.
 pub unsafe fn irecv<A: Abi>(
     at: *mut c_void,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
     source: c_int,
     tag: c_int,
@@ -127,7 +127,7 @@ pub unsafe fn irecv<A: Abi>(
 ) -> Result {
     let comm = handle(comm)?;
     // SAFETY: the caller's buffer and argument.
-    let (buf, request) = unsafe { (buf::<A>(at, count, datatype)?, Out::handle(request, "request")?) };
+    let (buf, request) = unsafe { (buf::<A>(at, count, datatype)?, OutArg::handle(request, "request")?) };
     request.set(pt2pt::irecv(&buf, A::rank_in(source), A::tag_in(tag), comm)?);
     Ok(())
 }
@@ -136,7 +136,7 @@ pub unsafe fn irecv<A: Abi>(
 /// The contract of MPI_Recv_init.
 pub unsafe fn recv_init<A: Abi>(
     at: *mut c_void,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
     source: c_int,
     tag: c_int,
@@ -145,7 +145,7 @@ pub unsafe fn recv_init<A: Abi>(
 ) -> Result {
     let comm = handle(comm)?;
     // SAFETY: the caller's buffer and argument.
-    let (buf, request) = unsafe { (buf::<A>(at, count, datatype)?, Out::handle(request, "request")?) };
+    let (buf, request) = unsafe { (buf::<A>(at, count, datatype)?, OutArg::handle(request, "request")?) };
     request.set(persistent::recv_init(&buf, A::rank_in(source), A::tag_in(tag), comm)?);
     Ok(())
 }
@@ -155,12 +155,12 @@ pub unsafe fn recv_init<A: Abi>(
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn sendrecv<A: Abi>(
     send_at: *const c_void,
-    send_count: impl Int,
+    send_count: impl IntArg,
     send_type: A::Datatype,
     dest: c_int,
     send_tag: c_int,
     recv_at: *mut c_void,
-    recv_count: impl Int,
+    recv_count: impl IntArg,
     recv_type: A::Datatype,
     source: c_int,
     recv_tag: c_int,
@@ -183,7 +183,7 @@ pub unsafe fn sendrecv<A: Abi>(
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn sendrecv_replace<A: Abi>(
     at: *mut c_void,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
     dest: c_int,
     send_tag: c_int,
@@ -207,12 +207,12 @@ pub unsafe fn sendrecv_replace<A: Abi>(
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn isendrecv<A: Abi>(
     send_at: *const c_void,
-    send_count: impl Int,
+    send_count: impl IntArg,
     send_type: A::Datatype,
     dest: c_int,
     send_tag: c_int,
     recv_at: *mut c_void,
-    recv_count: impl Int,
+    recv_count: impl IntArg,
     recv_type: A::Datatype,
     source: c_int,
     recv_tag: c_int,
@@ -224,10 +224,10 @@ pub unsafe fn isendrecv<A: Abi>(
     unsafe {
         let out = buf::<A>(send_at, send_count, send_type)?;
         let into = buf::<A>(recv_at, recv_count, recv_type)?;
-        let request = Out::handle(request, "request")?;
+        let request = OutArg::handle(request, "request")?;
         let (dest, source) = (A::rank_in(dest), A::rank_in(source));
         let (send_tag, recv_tag) = (A::tag_in(send_tag), A::tag_in(recv_tag));
-        request.set(exchange::isendrecv(&out, dest, send_tag, &into, source, recv_tag, comm)?);
+        request.set(isendrecv::isendrecv(&out, dest, send_tag, &into, source, recv_tag, comm)?);
     }
     Ok(())
 }
@@ -237,7 +237,7 @@ pub unsafe fn isendrecv<A: Abi>(
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn isendrecv_replace<A: Abi>(
     at: *mut c_void,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
     dest: c_int,
     send_tag: c_int,
@@ -250,10 +250,10 @@ pub unsafe fn isendrecv_replace<A: Abi>(
     // SAFETY: the caller's buffer and argument.
     unsafe {
         let buf = buf::<A>(at, count, datatype)?;
-        let request = Out::handle(request, "request")?;
+        let request = OutArg::handle(request, "request")?;
         let (dest, source) = (A::rank_in(dest), A::rank_in(source));
         let (send_tag, recv_tag) = (A::tag_in(send_tag), A::tag_in(recv_tag));
-        request.set(exchange::isendrecv_replace(&buf, dest, send_tag, source, recv_tag, comm)?);
+        request.set(isendrecv::isendrecv_replace(&buf, dest, send_tag, source, recv_tag, comm)?);
     }
     Ok(())
 }
@@ -277,7 +277,7 @@ pub unsafe fn iprobe<A: Abi>(
     status: *mut A::Status,
 ) -> Result {
     // SAFETY: the caller's argument.
-    let flag = unsafe { Out::new(flag, "flag") }?;
+    let flag = unsafe { OutArg::new(flag, "flag") }?;
     let found = probe::iprobe(A::rank_in(source), A::tag_in(tag), handle(comm)?)?;
     flag.put(found.is_some().into());
     if let Some(found) = found {
@@ -297,9 +297,9 @@ pub unsafe fn mprobe<A: Abi>(
     status: *mut A::Status,
 ) -> Result {
     // SAFETY: the caller's argument.
-    let message = unsafe { Out::handle(message, "message") }?;
-    let (taken, found) = probe::mprobe(A::rank_in(source), A::tag_in(tag), handle(comm)?)?;
-    message.set(taken);
+    let message = unsafe { OutArg::handle(message, "message") }?;
+    let (matched, found) = probe::mprobe(A::rank_in(source), A::tag_in(tag), handle(comm)?)?;
+    message.set(matched);
     // SAFETY: the caller's status.
     unsafe { status::write::<A>(status, &found) };
     Ok(())
@@ -316,11 +316,11 @@ pub unsafe fn improbe<A: Abi>(
     status: *mut A::Status,
 ) -> Result {
     // SAFETY: the caller's arguments.
-    let (flag, message) = unsafe { (Out::new(flag, "flag")?, Out::handle(message, "message")?) };
+    let (flag, message) = unsafe { (OutArg::new(flag, "flag")?, OutArg::handle(message, "message")?) };
     let found = probe::improbe(A::rank_in(source), A::tag_in(tag), handle(comm)?)?;
     flag.put(found.is_some().into());
-    if let Some((taken, found)) = found {
-        message.set(taken);
+    if let Some((matched, found)) = found {
+        message.set(matched);
         // SAFETY: the caller's status.
         unsafe { status::write::<A>(status, &found) };
     }
@@ -331,14 +331,14 @@ pub unsafe fn improbe<A: Abi>(
 /// The contract of MPI_Mrecv.
 pub unsafe fn mrecv<A: Abi>(
     at: *mut c_void,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
     message: *mut A::Message,
     status: *mut A::Status,
 ) -> Result {
     // SAFETY: the caller's buffer, message and status.
     unsafe {
-        let (buf, message) = (buf::<A>(at, count, datatype)?, InOut::new(message, "message")?);
+        let (buf, message) = (buf::<A>(at, count, datatype)?, InOutArg::new(message, "message")?);
         let received = probe::mrecv(&buf, message.get()?)?;
         message.set(Handle::NULL);
         request::finish::<A>(received, status)
@@ -349,14 +349,15 @@ pub unsafe fn mrecv<A: Abi>(
 /// The contract of MPI_Imrecv.
 pub unsafe fn imrecv<A: Abi>(
     at: *mut c_void,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
     message: *mut A::Message,
     request: *mut A::Request,
 ) -> Result {
     // SAFETY: the caller's buffer, message and request.
-    let (buf, message, request) =
-        unsafe { (buf::<A>(at, count, datatype)?, InOut::new(message, "message")?, Out::handle(request, "request")?) };
+    let (buf, message, request) = unsafe {
+        (buf::<A>(at, count, datatype)?, InOutArg::new(message, "message")?, OutArg::handle(request, "request")?)
+    };
     request.set(probe::imrecv(&buf, message.get()?)?);
     message.set(Handle::NULL);
     Ok(())

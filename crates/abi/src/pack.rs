@@ -3,15 +3,15 @@
 //! Used by the exported functions; uses the crate `datatype`.
 
 use crate::abi::Abi;
-use crate::arg::{self, Int, Out, entries, length, null};
+use crate::arg::{self, IntArg, OutArg, entries, length, null};
 use crate::comm::comm;
 use crate::datatype::get;
 use crate::p2p::{buf, not_in_place};
 use crate::raise::Result;
 use hawser_base::{Class, Error, UserMem};
 use hawser_datatype::{Datatype, UserPtr};
-use hawser_mpi::buffer::{self, Buf};
-use hawser_mpi::stage;
+use hawser_mpi::buffer::{self, BufferArg};
+use hawser_mpi::init_state;
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use std::sync::Arc;
 ///
 /// # Safety
 /// The same as for a buffer of a send or a receive.
-unsafe fn user<A: Abi>(
+unsafe fn user_buffer<A: Abi>(
     at: *const c_void,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
 ) -> hawser_base::Result<(UserPtr<'static>, u64, Arc<Datatype>)> {
     // SAFETY: the caller's promise.
-    let buf: Buf = unsafe { buf::<A>(at, count, datatype) }?;
-    stage::check()?;
+    let buf: BufferArg = unsafe { buf::<A>(at, count, datatype) }?;
+    init_state::check()?;
     buffer::of(&buf)?;
     Ok((buf.at, buf.count as u64, get::<A>(datatype)?))
 }
@@ -35,9 +35,9 @@ unsafe fn user<A: Abi>(
 ///
 /// # Safety
 /// `size` bytes at `at` may be used as the call does; `position` is null or may be read.
-unsafe fn packed<A: Abi, N: Int>(
+unsafe fn packed_buffer<A: Abi, N: IntArg>(
     at: *mut c_void,
-    size: impl Int,
+    size: impl IntArg,
     position: *mut N,
 ) -> hawser_base::Result<(UserMem<'static>, usize)> {
     not_in_place::<A>(at)?;
@@ -62,29 +62,29 @@ unsafe fn packed<A: Abi, N: Int>(
 ///
 /// # Safety
 /// `position` may be written.
-unsafe fn advance<N: Int>(position: *mut N, to: usize) -> Result {
+unsafe fn advance<N: IntArg>(position: *mut N, to: usize) -> Result {
     let large =
         || Error::new(Class::ValueTooLarge, format!("position {to} does not fit the argument; use the _c form"));
     // SAFETY: the caller's promise.
-    Ok(unsafe { Out::new(position, "position") }?.put_int(to as i64).ok_or_else(large)?)
+    Ok(unsafe { OutArg::new(position, "position") }?.put_int(to as i64).ok_or_else(large)?)
 }
 
 /// # Safety
 /// The contract of MPI_Pack.
 pub unsafe fn pack<A: Abi>(
     inbuf: *const c_void,
-    incount: impl Int,
+    incount: impl IntArg,
     datatype: A::Datatype,
     outbuf: *mut c_void,
-    outsize: impl Int,
-    position: *mut impl Int,
+    outsize: impl IntArg,
+    position: *mut impl IntArg,
     on: A::Comm,
 ) -> Result {
     comm::<A>(on)?;
     // SAFETY: the caller's buffers.
     unsafe {
-        let (at, count, datatype) = user::<A>(inbuf, incount, datatype)?;
-        let (out, from) = packed::<A, _>(outbuf, outsize, position)?;
+        let (at, count, datatype) = user_buffer::<A>(inbuf, incount, datatype)?;
+        let (out, from) = packed_buffer::<A, _>(outbuf, outsize, position)?;
         advance(position, datatype.pack_at(at, count, out, from)?)
     }
 }
@@ -93,28 +93,33 @@ pub unsafe fn pack<A: Abi>(
 /// The contract of MPI_Unpack.
 pub unsafe fn unpack<A: Abi>(
     inbuf: *const c_void,
-    insize: impl Int,
-    position: *mut impl Int,
+    insize: impl IntArg,
+    position: *mut impl IntArg,
     outbuf: *mut c_void,
-    outcount: impl Int,
+    outcount: impl IntArg,
     datatype: A::Datatype,
     on: A::Comm,
 ) -> Result {
     comm::<A>(on)?;
     // SAFETY: the caller's buffers; the packed one is only read.
     unsafe {
-        let (at, count, datatype) = user::<A>(outbuf, outcount, datatype)?;
-        let (from, start) = packed::<A, _>(inbuf.cast_mut(), insize, position)?;
+        let (at, count, datatype) = user_buffer::<A>(outbuf, outcount, datatype)?;
+        let (from, start) = packed_buffer::<A, _>(inbuf.cast_mut(), insize, position)?;
         advance(position, datatype.unpack_at(from, start, at, count)?)
     }
 }
 
 /// # Safety
 /// The contract of MPI_Pack_size.
-pub unsafe fn pack_size<A: Abi>(incount: impl Int, datatype: A::Datatype, on: A::Comm, size: *mut impl Int) -> Result {
+pub unsafe fn pack_size<A: Abi>(
+    incount: impl IntArg,
+    datatype: A::Datatype,
+    on: A::Comm,
+    size: *mut impl IntArg,
+) -> Result {
     comm::<A>(on)?;
     // SAFETY: the caller's argument.
-    let size = unsafe { Out::new(size, "size") }?;
+    let size = unsafe { OutArg::new(size, "size") }?;
     size.put_or_undefined(get::<A>(datatype)?.packed_size(length(incount)? as u64).min(i64::MAX as u64) as i64);
     Ok(())
 }
@@ -139,17 +144,17 @@ unsafe fn external32(datarep: *const c_char) -> Result {
 pub unsafe fn pack_external<A: Abi>(
     datarep: *const c_char,
     inbuf: *const c_void,
-    incount: impl Int,
+    incount: impl IntArg,
     datatype: A::Datatype,
     outbuf: *mut c_void,
-    outsize: impl Int,
-    position: *mut impl Int,
+    outsize: impl IntArg,
+    position: *mut impl IntArg,
 ) -> Result {
     // SAFETY: the caller's arguments.
     unsafe {
         external32(datarep)?;
-        let (at, count, datatype) = user::<A>(inbuf, incount, datatype)?;
-        let (out, from) = packed::<A, _>(outbuf, outsize, position)?;
+        let (at, count, datatype) = user_buffer::<A>(inbuf, incount, datatype)?;
+        let (out, from) = packed_buffer::<A, _>(outbuf, outsize, position)?;
         advance(position, datatype.pack_external(at, count, out, from)?)
     }
 }
@@ -159,17 +164,17 @@ pub unsafe fn pack_external<A: Abi>(
 pub unsafe fn unpack_external<A: Abi>(
     datarep: *const c_char,
     inbuf: *const c_void,
-    insize: impl Int,
-    position: *mut impl Int,
+    insize: impl IntArg,
+    position: *mut impl IntArg,
     outbuf: *mut c_void,
-    outcount: impl Int,
+    outcount: impl IntArg,
     datatype: A::Datatype,
 ) -> Result {
     // SAFETY: the caller's arguments; the packed buffer is only read.
     unsafe {
         external32(datarep)?;
-        let (at, count, datatype) = user::<A>(outbuf, outcount, datatype)?;
-        let (from, start) = packed::<A, _>(inbuf.cast_mut(), insize, position)?;
+        let (at, count, datatype) = user_buffer::<A>(outbuf, outcount, datatype)?;
+        let (from, start) = packed_buffer::<A, _>(inbuf.cast_mut(), insize, position)?;
         advance(position, datatype.unpack_external(from, start, at, count)?)
     }
 }
@@ -178,14 +183,14 @@ pub unsafe fn unpack_external<A: Abi>(
 /// The contract of MPI_Pack_external_size.
 pub unsafe fn pack_external_size<A: Abi>(
     datarep: *const c_char,
-    incount: impl Int,
+    incount: impl IntArg,
     datatype: A::Datatype,
-    size: *mut impl Int,
+    size: *mut impl IntArg,
 ) -> Result {
     // SAFETY: the caller's arguments.
     let size = unsafe {
         external32(datarep)?;
-        Out::new(size, "size")?
+        OutArg::new(size, "size")?
     };
     let bytes = get::<A>(datatype)?.external_size().saturating_mul(length(incount)? as u64);
     size.put_or_undefined(bytes.min(i64::MAX as u64) as i64);

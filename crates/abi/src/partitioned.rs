@@ -3,11 +3,11 @@
 //! Used by the exported functions; uses `mpi::partitioned`; `request` has the other functions on such a request.
 
 use crate::abi::Abi;
-use crate::arg::{self, Int, Out, handle};
+use crate::arg::{self, IntArg, OutArg, handle};
 use crate::p2p::buf;
 use crate::raise::Result;
 use hawser_base::{Class, Error};
-use hawser_mpi::partitioned::{self, Shape};
+use hawser_mpi::partitioned::{self, PartitionArgs};
 use std::ffi::{c_int, c_void};
 
 /// # Safety
@@ -16,7 +16,7 @@ use std::ffi::{c_int, c_void};
 pub unsafe fn send_init<A: Abi>(
     at: *const c_void,
     partitions: c_int,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
     dest: c_int,
     tag: c_int,
@@ -26,8 +26,8 @@ pub unsafe fn send_init<A: Abi>(
 ) -> Result {
     let (comm, info) = (handle(comm)?, handle(info)?);
     // SAFETY: the caller's buffer, of which each partition is one, and argument.
-    let (first, request) = unsafe { (buf::<A>(at, count, datatype)?, Out::handle(request, "request")?) };
-    let shape = Shape { partitions, first };
+    let (first, request) = unsafe { (buf::<A>(at, count, datatype)?, OutArg::handle(request, "request")?) };
+    let shape = PartitionArgs { partitions, first_partition: first };
     request.set(partitioned::send_init(&shape, A::rank_in(dest), A::tag_in(tag), comm, info)?);
     Ok(())
 }
@@ -38,7 +38,7 @@ pub unsafe fn send_init<A: Abi>(
 pub unsafe fn recv_init<A: Abi>(
     at: *mut c_void,
     partitions: c_int,
-    count: impl Int,
+    count: impl IntArg,
     datatype: A::Datatype,
     source: c_int,
     tag: c_int,
@@ -48,8 +48,8 @@ pub unsafe fn recv_init<A: Abi>(
 ) -> Result {
     let (comm, info) = (handle(comm)?, handle(info)?);
     // SAFETY: as in `send_init`.
-    let (first, request) = unsafe { (buf::<A>(at, count, datatype)?, Out::handle(request, "request")?) };
-    let shape = Shape { partitions, first };
+    let (first, request) = unsafe { (buf::<A>(at, count, datatype)?, OutArg::handle(request, "request")?) };
+    let shape = PartitionArgs { partitions, first_partition: first };
     request.set(partitioned::recv_init(&shape, A::rank_in(source), A::tag_in(tag), comm, info)?);
     Ok(())
 }
@@ -80,7 +80,7 @@ pub unsafe fn ready_list<A: Abi>(length: c_int, partitions: *const c_int, reques
 /// The contract of MPI_Parrived.
 pub unsafe fn arrived<A: Abi>(request: A::Request, partition: c_int, flag: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let flag = unsafe { Out::new(flag, "flag") }?;
+    let flag = unsafe { OutArg::new(flag, "flag") }?;
     flag.put(partitioned::arrived(handle(request)?, partition)?.into());
     Ok(())
 }

@@ -7,34 +7,34 @@ use crate::abi::{Abi, CHandle};
 use hawser_base::{Error, Handle};
 use std::ffi::c_int;
 
-pub use hawser_mpi::raise::Object;
+pub use hawser_mpi::raise::ErrorObject;
 
 /// A failed call: the error, and the object whose handler is called if the function's row does not know it (a request's
 /// communicator).
-pub struct Fault {
+pub struct CallError {
     pub error: Error,
     /// It is boxed, so that the result of every call is two words.
-    pub object: Option<Box<Object>>,
+    pub object: Option<Box<ErrorObject>>,
 }
 
-pub type Result<T = ()> = std::result::Result<T, Fault>;
+pub type Result<T = ()> = std::result::Result<T, CallError>;
 
-impl From<Error> for Fault {
+impl From<Error> for CallError {
     #[inline]
-    fn from(error: Error) -> Fault {
-        Fault { error, object: None }
+    fn from(error: Error) -> CallError {
+        CallError { error, object: None }
     }
 }
 
-impl Fault {
-    pub fn of(object: Object, error: Error) -> Fault {
-        Fault { error, object: Some(Box::new(object)) }
+impl CallError {
+    pub fn of(object: ErrorObject, error: Error) -> CallError {
+        CallError { error, object: Some(Box::new(object)) }
     }
 }
 
-/// The fault of a function that is not built yet.
+/// The error of a function that is not built yet.
 #[cold]
-pub fn unsupported(function: &'static str) -> Fault {
+pub fn unsupported(function: &'static str) -> CallError {
     Error::unsupported(function).into()
 }
 
@@ -51,32 +51,32 @@ unsafe fn valid_at<H: CHandle>(handle: *mut H) -> Option<Handle> {
 
 #[cold]
 #[inline(never)]
-pub fn default<A: Abi>(function: &'static str, fault: Fault) -> c_int {
-    call::<A>(Object::Default, function, fault)
+pub fn default<A: Abi>(function: &'static str, call_error: CallError) -> c_int {
+    call::<A>(ErrorObject::Default, function, call_error)
 }
 
 #[cold]
 #[inline(never)]
-pub fn comm<A: Abi>(comm: A::Comm, function: &'static str, fault: Fault) -> c_int {
-    call::<A>(valid(comm).map_or(Object::Default, Object::Comm), function, fault)
+pub fn comm<A: Abi>(comm: A::Comm, function: &'static str, call_error: CallError) -> c_int {
+    call::<A>(valid(comm).map_or(ErrorObject::Default, ErrorObject::Comm), function, call_error)
 }
 
 #[cold]
 #[inline(never)]
-pub fn win<A: Abi>(win: A::Win, function: &'static str, fault: Fault) -> c_int {
-    call::<A>(valid(win).map_or(Object::Default, Object::Win), function, fault)
+pub fn win<A: Abi>(win: A::Win, function: &'static str, call_error: CallError) -> c_int {
+    call::<A>(valid(win).map_or(ErrorObject::Default, ErrorObject::Win), function, call_error)
 }
 
 #[cold]
 #[inline(never)]
-pub fn file<A: Abi>(file: A::File, function: &'static str, fault: Fault) -> c_int {
-    call::<A>(Object::File(valid(file).unwrap_or(Handle::NULL)), function, fault)
+pub fn file<A: Abi>(file: A::File, function: &'static str, call_error: CallError) -> c_int {
+    call::<A>(ErrorObject::File(valid(file).unwrap_or(Handle::NULL)), function, call_error)
 }
 
 #[cold]
 #[inline(never)]
-pub fn session<A: Abi>(session: A::Session, function: &'static str, fault: Fault) -> c_int {
-    call::<A>(valid(session).map_or(Object::Default, Object::Session), function, fault)
+pub fn session<A: Abi>(session: A::Session, function: &'static str, call_error: CallError) -> c_int {
+    call::<A>(valid(session).map_or(ErrorObject::Default, ErrorObject::Session), function, call_error)
 }
 
 /// Raises on an object that the function takes by its address.
@@ -85,56 +85,56 @@ pub fn session<A: Abi>(session: A::Session, function: &'static str, fault: Fault
 /// `comm` is null or may be read.
 #[cold]
 #[inline(never)]
-pub unsafe fn comm_at<A: Abi>(comm: *mut A::Comm, function: &'static str, fault: Fault) -> c_int {
+pub unsafe fn comm_at<A: Abi>(comm: *mut A::Comm, function: &'static str, call_error: CallError) -> c_int {
     // SAFETY: the caller's promise.
-    call::<A>(unsafe { valid_at(comm) }.map_or(Object::Default, Object::Comm), function, fault)
+    call::<A>(unsafe { valid_at(comm) }.map_or(ErrorObject::Default, ErrorObject::Comm), function, call_error)
 }
 
 /// # Safety
 /// `win` is null or may be read.
 #[cold]
 #[inline(never)]
-pub unsafe fn win_at<A: Abi>(win: *mut A::Win, function: &'static str, fault: Fault) -> c_int {
+pub unsafe fn win_at<A: Abi>(win: *mut A::Win, function: &'static str, call_error: CallError) -> c_int {
     // SAFETY: the caller's promise.
-    call::<A>(unsafe { valid_at(win) }.map_or(Object::Default, Object::Win), function, fault)
+    call::<A>(unsafe { valid_at(win) }.map_or(ErrorObject::Default, ErrorObject::Win), function, call_error)
 }
 
 /// # Safety
 /// `file` is null or may be read.
 #[cold]
 #[inline(never)]
-pub unsafe fn file_at<A: Abi>(file: *mut A::File, function: &'static str, fault: Fault) -> c_int {
+pub unsafe fn file_at<A: Abi>(file: *mut A::File, function: &'static str, call_error: CallError) -> c_int {
     // SAFETY: the caller's promise.
-    call::<A>(Object::File(unsafe { valid_at(file) }.unwrap_or(Handle::NULL)), function, fault)
+    call::<A>(ErrorObject::File(unsafe { valid_at(file) }.unwrap_or(Handle::NULL)), function, call_error)
 }
 
 /// # Safety
 /// `session` is null or may be read.
 #[cold]
 #[inline(never)]
-pub unsafe fn session_at<A: Abi>(session: *mut A::Session, function: &'static str, fault: Fault) -> c_int {
+pub unsafe fn session_at<A: Abi>(session: *mut A::Session, function: &'static str, call_error: CallError) -> c_int {
     // SAFETY: the caller's promise.
-    call::<A>(unsafe { valid_at(session) }.map_or(Object::Default, Object::Session), function, fault)
+    call::<A>(unsafe { valid_at(session) }.map_or(ErrorObject::Default, ErrorObject::Session), function, call_error)
 }
 
 /// Raises on the handler of functions on files that have no file yet.
 #[cold]
 #[inline(never)]
-pub fn no_file<A: Abi>(function: &'static str, fault: Fault) -> c_int {
-    call::<A>(Object::File(Handle::NULL), function, fault)
+pub fn no_file<A: Abi>(function: &'static str, call_error: CallError) -> c_int {
+    call::<A>(ErrorObject::File(Handle::NULL), function, call_error)
 }
 
 /// Returns the error of the tool interface, which calls no error handler (MPI-5.0 §15.3.10); a wrong argument has
 /// the class `ToolInvalid`.
 #[cold]
 #[inline(never)]
-pub fn tool<A: Abi>(_function: &'static str, fault: Fault) -> c_int {
+pub fn tool<A: Abi>(_function: &'static str, call_error: CallError) -> c_int {
     use hawser_base::Class::{Arg, ToolInvalid};
-    let class = fault.error.class();
+    let class = call_error.error.class();
     A::code_out(if class == Arg { ToolInvalid } else { class } as c_int)
 }
 
 /// Calls the handler; its code and the result of the call are the ABI's numbers.
-fn call<A: Abi>(object: Object, function: &'static str, fault: Fault) -> c_int {
-    A::code_out(hawser_mpi::raise::raise(fault.object.as_deref().unwrap_or(&object), function, &fault.error))
+fn call<A: Abi>(object: ErrorObject, function: &'static str, call_error: CallError) -> c_int {
+    A::code_out(hawser_mpi::raise::raise(call_error.object.as_deref().unwrap_or(&object), function, &call_error.error))
 }

@@ -8,13 +8,13 @@
 //! Used by the exported functions; uses `mpi::wait`, `persistent`, `pt2pt`.
 
 use crate::abi::{Abi, CHandle};
-use crate::arg::{Handles, InOut, Out, handle};
+use crate::arg::{HandleArray, InOutArg, OutArg, handle};
 use crate::grequest;
-use crate::raise::{Fault, Object, Result};
-use crate::status::{self, Statuses};
+use crate::raise::{CallError, ErrorObject, Result};
+use crate::status::{self, StatusArray};
 use hawser_base::value::UNDEFINED;
 use hawser_base::{Class, Error, Handle};
-use hawser_mpi::wait::{self, Any, Completed, Then};
+use hawser_mpi::wait::{self, AnyResult, Completed, Disposition};
 use hawser_mpi::{errors, persistent, pt2pt};
 use std::ffi::c_int;
 
@@ -31,17 +31,19 @@ pub unsafe fn finish<A: Abi>(mut completed: Completed, status: *mut A::Status) -
     // SAFETY: the caller's promise.
     unsafe {
         status::write::<A>(status, &completed.status);
-        ask::<A>(&mut completed, status);
+        query_grequest::<A>(&mut completed, status);
     }
-    completed.check().map_err(|error| Fault::of(completed.comm.map_or(Object::Default, Object::Held), error))
+    completed
+        .check()
+        .map_err(|error| CallError::of(completed.comm.map_or(ErrorObject::Default, ErrorObject::CommInUse), error))
 }
 
 /// Has the application fill in the status of a generalized request, and free it.
 ///
 /// # Safety
 /// `status` is null, MPI_STATUS_IGNORE or may be written.
-unsafe fn ask<A: Abi>(completed: &mut Completed, status: *mut A::Status) {
-    if let Some(general) = completed.general.take() {
+unsafe fn query_grequest<A: Abi>(completed: &mut Completed, status: *mut A::Status) {
+    if let Some(general) = completed.grequest.take() {
         // SAFETY: the caller's promise.
         completed.failure = unsafe { grequest::finish::<A>(&general, status) }.err();
         completed.comm = None;
@@ -51,71 +53,72 @@ unsafe fn ask<A: Abi>(completed: &mut Completed, status: *mut A::Status) {
 const SUCCESS: i32 = Class::Success as i32;
 
 /// The completions of several operations, collected.
-struct Ends<A: Abi> {
-    statuses: Statuses<A>,
+struct CompletedStatuses<A: Abi> {
+    statuses: StatusArray<A>,
     /// The error code of each completed operation, in the order of the statuses; filled from the first failure on.
     codes: Vec<i32>,
-    ended: usize,
+    count: usize,
     /// The object that the first failure concerned.
-    failed: Option<Object>,
+    failed_object: Option<ErrorObject>,
 }
 
-impl<A: Abi> Ends<A> {
+impl<A: Abi> CompletedStatuses<A> {
     /// # Safety
     /// `statuses` is MPI_STATUSES_IGNORE or has room for every operation.
-    unsafe fn new(statuses: *mut A::Status) -> Ends<A> {
+    unsafe fn new(statuses: *mut A::Status) -> CompletedStatuses<A> {
         // SAFETY: the caller's promise.
-        Ends { statuses: unsafe { Statuses::new(statuses) }, codes: Vec::new(), ended: 0, failed: None }
+        let statuses = unsafe { StatusArray::new(statuses) };
+        CompletedStatuses { statuses, codes: Vec::new(), count: 0, failed_object: None }
     }
 
     fn add(&mut self, mut completed: Completed) {
-        self.statuses.write(self.ended, &completed.status);
+        self.statuses.write(self.count, &completed.status);
         // SAFETY: `at` is null or inside the array, as `new`'s caller promised.
-        unsafe { ask::<A>(&mut completed, self.statuses.at(self.ended)) };
+        unsafe { query_grequest::<A>(&mut completed, self.statuses.at(self.count)) };
         if completed.empty {
-            self.statuses.write_error(self.ended, SUCCESS);
+            self.statuses.write_error(self.count, SUCCESS);
         }
         if let Err(error) = completed.check() {
-            errors::remember_operation(&error);
-            self.failed.get_or_insert(completed.comm.map_or(Object::Default, Object::Held));
-            self.codes.resize(self.ended, SUCCESS);
+            errors::store_operation_error(&error);
+            self.failed_object.get_or_insert(completed.comm.map_or(ErrorObject::Default, ErrorObject::CommInUse));
+            self.codes.resize(self.count, SUCCESS);
             self.codes.push(error.code());
         }
-        self.ended += 1;
+        self.count += 1;
     }
 
     /// Writes success into MPI_ERROR of each; `result` overwrites it if one failed.
-    fn all_well(&self) {
-        (0..self.ended).for_each(|i| self.statuses.write_error(i, SUCCESS));
+    fn write_success(&self) {
+        (0..self.count).for_each(|i| self.statuses.write_error(i, SUCCESS));
     }
 
     fn result(mut self) -> Result {
-        let Some(about) = self.failed else { return Ok(()) };
-        self.codes.resize(self.ended, SUCCESS);
+        let Some(object) = self.failed_object else { return Ok(()) };
+        self.codes.resize(self.count, SUCCESS);
         for (i, &code) in self.codes.iter().enumerate() {
             self.statuses.write_error(i, code);
         }
         let failed = self.codes.iter().filter(|&&code| code != SUCCESS).count();
-        let text = format!("{failed} of {} operations failed; MPI_ERROR of each status says which and how", self.ended);
-        Err(Fault::of(about, Error::new(Class::InStatus, text)))
+        let text = format!("{failed} of {} operations failed; MPI_ERROR of each status says which and how", self.count);
+        Err(CallError::of(object, Error::new(Class::InStatus, text)))
     }
 }
 
-/// Passes the requests to `look`, and writes back their handles, unless they stay as they are.
+/// Passes the requests to `poll`, and writes back their handles, unless they stay as they are.
 ///
 /// # Safety
 /// `count` requests at `at` may be read, and written if they do not stay.
-unsafe fn over<H: CHandle, R>(
+unsafe fn with_requests<H: CHandle, R>(
     count: c_int,
     at: *const H,
-    then: Then,
-    look: impl FnOnce(&mut [Handle]) -> hawser_base::Result<R>,
+    then: Disposition,
+    poll: impl FnOnce(&mut [Handle]) -> hawser_base::Result<R>,
 ) -> Result<R> {
     // SAFETY: the caller's promise.
     unsafe {
-        let mut handles = Handles::NONE;
-        let found = look(handles.read(at, count, "array_of_requests")?);
-        if then == Then::End {
+        let mut handles = HandleArray::NONE;
+        let found = poll(handles.read(at, count, "array_of_requests")?);
+        if then == Disposition::End {
             handles.write_back(at.cast_mut());
         }
         Ok(found?)
@@ -127,12 +130,12 @@ unsafe fn over<H: CHandle, R>(
 pub unsafe fn wait<A: Abi>(request: *mut A::Request, status: *mut A::Status) -> Result {
     // SAFETY: the caller's arguments.
     unsafe {
-        let request = InOut::new(request, "request")?;
-        let mut house = request.get()?;
-        let before = house;
-        let completed = wait::wait("MPI_Wait", &mut house)?;
-        if house != before {
-            request.set(house);
+        let request = InOutArg::new(request, "request")?;
+        let mut handle = request.get()?;
+        let before = handle;
+        let completed = wait::wait("MPI_Wait", &mut handle)?;
+        if handle != before {
+            request.set(handle);
         }
         finish::<A>(completed, status)
     }
@@ -143,12 +146,12 @@ pub unsafe fn wait<A: Abi>(request: *mut A::Request, status: *mut A::Status) -> 
 pub unsafe fn test<A: Abi>(request: *mut A::Request, flag: *mut c_int, status: *mut A::Status) -> Result {
     // SAFETY: the caller's arguments.
     unsafe {
-        let (request, flag) = (InOut::new(request, "request")?, Out::new(flag, "flag")?);
-        let mut house = request.get()?;
-        let completed = wait::test(&mut house, Then::End)?;
+        let (request, flag) = (InOutArg::new(request, "request")?, OutArg::new(flag, "flag")?);
+        let mut handle = request.get()?;
+        let completed = wait::test(&mut handle, Disposition::End)?;
         flag.put(completed.is_some().into());
         let Some(completed) = completed else { return Ok(()) };
-        request.set(house);
+        request.set(handle);
         finish::<A>(completed, status)
     }
 }
@@ -158,8 +161,8 @@ pub unsafe fn test<A: Abi>(request: *mut A::Request, flag: *mut c_int, status: *
 pub unsafe fn get_status<A: Abi>(request: A::Request, flag: *mut c_int, status: *mut A::Status) -> Result {
     // SAFETY: the caller's arguments.
     unsafe {
-        let flag = Out::new(flag, "flag")?;
-        let completed = wait::test(&mut handle(request)?, Then::Stay)?;
+        let flag = OutArg::new(flag, "flag")?;
+        let completed = wait::test(&mut handle(request)?, Disposition::Keep)?;
         flag.put(completed.is_some().into());
         completed.map_or(Ok(()), |completed| finish::<A>(completed, status))
     }
@@ -174,7 +177,7 @@ pub unsafe fn get_status_all<A: Abi>(
     statuses: *mut A::Status,
 ) -> Result {
     // SAFETY: the caller's arrays and arguments.
-    unsafe { tested_all::<A>(count, requests, Then::Stay, flag, statuses) }
+    unsafe { test_all::<A>(count, requests, Disposition::Keep, flag, statuses) }
 }
 
 /// # Safety
@@ -187,7 +190,7 @@ pub unsafe fn get_status_any<A: Abi>(
     status: *mut A::Status,
 ) -> Result {
     // SAFETY: the caller's arrays and arguments.
-    unsafe { tested_any::<A>(count, requests, Then::Stay, index, flag, status) }
+    unsafe { test_any::<A>(count, requests, Disposition::Keep, index, flag, status) }
 }
 
 /// # Safety
@@ -199,9 +202,10 @@ pub unsafe fn get_status_some<A: Abi>(
     indices: *mut c_int,
     statuses: *mut A::Status,
 ) -> Result {
-    let look = |all: &mut [Handle], each: &mut dyn FnMut(usize, Completed)| wait::testsome(all, Then::Stay, each);
+    let poll =
+        |all: &mut [Handle], each: &mut dyn FnMut(usize, Completed)| wait::testsome(all, Disposition::Keep, each);
     // SAFETY: the caller's arguments.
-    unsafe { some::<A>(incount, requests, Then::Stay, outcount, indices, statuses, look) }
+    unsafe { complete_some::<A>(incount, requests, Disposition::Keep, outcount, indices, statuses, poll) }
 }
 
 /// # Safety
@@ -209,11 +213,13 @@ pub unsafe fn get_status_some<A: Abi>(
 pub unsafe fn waitall<A: Abi>(count: c_int, requests: *mut A::Request, statuses: *mut A::Status) -> Result {
     // SAFETY: the caller's arrays.
     unsafe {
-        let mut ends = Ends::<A>::new(statuses);
-        over(count, requests, Then::End, |all| wait::waitall(all, |_, completed| ends.add(completed)))?;
+        let mut completions = CompletedStatuses::<A>::new(statuses);
+        with_requests(count, requests, Disposition::End, |all| {
+            wait::waitall(all, |_, completed| completions.add(completed))
+        })?;
         // As in MPICH: programs read this field without checking whether the call failed.
-        ends.all_well();
-        ends.result()
+        completions.write_success();
+        completions.result()
     }
 }
 
@@ -226,27 +232,27 @@ pub unsafe fn testall<A: Abi>(
     statuses: *mut A::Status,
 ) -> Result {
     // SAFETY: the caller's arrays and arguments.
-    unsafe { tested_all::<A>(count, requests, Then::End, flag, statuses) }
+    unsafe { test_all::<A>(count, requests, Disposition::End, flag, statuses) }
 }
 
 /// Writes index and status of the completed operation; MPI_UNDEFINED and the empty status where none is active.
 ///
 /// # Safety
 /// `status` is MPI_STATUS_IGNORE or may be written.
-unsafe fn finish_any<A: Abi>(any: Any, index: Out<c_int>, status: *mut A::Status) -> Result {
+unsafe fn finish_any<A: Abi>(any: AnyResult, index: OutArg<c_int>, status: *mut A::Status) -> Result {
     match any {
-        Any::Ended(i, completed) => {
+        AnyResult::Ended(i, completed) => {
             index.put(i as c_int);
             // SAFETY: the caller's promise.
             unsafe { finish::<A>(completed, status) }
         }
-        Any::NoneActive => {
+        AnyResult::NoneActive => {
             index.put(UNDEFINED);
             // SAFETY: the caller's promise.
             unsafe { status::write_empty::<A>(status) };
             Ok(())
         }
-        Any::NotYet => {
+        AnyResult::Pending => {
             index.put(UNDEFINED);
             Ok(())
         }
@@ -257,20 +263,20 @@ unsafe fn finish_any<A: Abi>(any: Any, index: Out<c_int>, status: *mut A::Status
 ///
 /// # Safety
 /// The contract of each.
-unsafe fn tested_all<A: Abi>(
+unsafe fn test_all<A: Abi>(
     count: c_int,
     requests: *const A::Request,
-    then: Then,
+    then: Disposition,
     flag: *mut c_int,
     statuses: *mut A::Status,
 ) -> Result {
     // SAFETY: the caller's arrays and argument.
     unsafe {
-        let flag = Out::new(flag, "flag")?;
-        let mut ends = Ends::<A>::new(statuses);
-        let all_ended = |all: &mut [Handle]| wait::testall(all, then, |_, completed| ends.add(completed));
-        flag.put(over(count, requests, then, all_ended)?.into());
-        ends.result()
+        let flag = OutArg::new(flag, "flag")?;
+        let mut completions = CompletedStatuses::<A>::new(statuses);
+        let poll_all = |all: &mut [Handle]| wait::testall(all, then, |_, completed| completions.add(completed));
+        flag.put(with_requests(count, requests, then, poll_all)?.into());
+        completions.result()
     }
 }
 
@@ -278,19 +284,19 @@ unsafe fn tested_all<A: Abi>(
 ///
 /// # Safety
 /// The contract of each.
-unsafe fn tested_any<A: Abi>(
+unsafe fn test_any<A: Abi>(
     count: c_int,
     requests: *const A::Request,
-    then: Then,
+    then: Disposition,
     index: *mut c_int,
     flag: *mut c_int,
     status: *mut A::Status,
 ) -> Result {
     // SAFETY: the caller's array and arguments.
     unsafe {
-        let (index, flag) = (Out::new(index, "index")?, Out::new(flag, "flag")?);
-        let any = over(count, requests, then, |all| wait::testany(all, then))?;
-        flag.put((!matches!(any, Any::NotYet)).into());
+        let (index, flag) = (OutArg::new(index, "index")?, OutArg::new(flag, "flag")?);
+        let any = with_requests(count, requests, then, |all| wait::testany(all, then))?;
+        flag.put((!matches!(any, AnyResult::Pending)).into());
         finish_any::<A>(any, index, status)
     }
 }
@@ -305,8 +311,8 @@ pub unsafe fn waitany<A: Abi>(
 ) -> Result {
     // SAFETY: the caller's arrays and arguments.
     unsafe {
-        let index = Out::new(index, "index")?;
-        let any = over(count, requests, Then::End, wait::waitany)?;
+        let index = OutArg::new(index, "index")?;
+        let any = with_requests(count, requests, Disposition::End, wait::waitany)?;
         finish_any::<A>(any, index, status)
     }
 }
@@ -321,38 +327,38 @@ pub unsafe fn testany<A: Abi>(
     status: *mut A::Status,
 ) -> Result {
     // SAFETY: the caller's arrays and arguments.
-    unsafe { tested_any::<A>(count, requests, Then::End, index, flag, status) }
+    unsafe { test_any::<A>(count, requests, Disposition::End, index, flag, status) }
 }
 
-/// MPI_Waitsome, MPI_Testsome and MPI_Request_get_status_some: `look` returns the completed operations.
+/// MPI_Waitsome, MPI_Testsome and MPI_Request_get_status_some: `poll` returns the completed operations.
 ///
 /// # Safety
 /// The contract of each.
-unsafe fn some<A: Abi>(
+unsafe fn complete_some<A: Abi>(
     incount: c_int,
     requests: *const A::Request,
-    then: Then,
+    then: Disposition,
     outcount: *mut c_int,
     indices: *mut c_int,
     statuses: *mut A::Status,
-    look: impl FnOnce(&mut [Handle], &mut dyn FnMut(usize, Completed)) -> hawser_base::Result<Option<usize>>,
+    poll: impl FnOnce(&mut [Handle], &mut dyn FnMut(usize, Completed)) -> hawser_base::Result<Option<usize>>,
 ) -> Result {
     // SAFETY: the caller's arrays and argument; `indices` has room for all.
     unsafe {
-        let mut ends = Ends::<A>::new(statuses);
-        over(incount, requests, then, |all| {
-            let outcount = Out::new(outcount, "outcount")?;
+        let mut completions = CompletedStatuses::<A>::new(statuses);
+        with_requests(incount, requests, then, |all| {
+            let outcount = OutArg::new(outcount, "outcount")?;
             if indices.is_null() && !all.is_empty() {
                 return Err(crate::arg::null("array_of_indices"));
             }
-            let found = look(all, &mut |i, completed| {
-                indices.add(ends.ended).write(i as c_int);
-                ends.add(completed);
+            let found = poll(all, &mut |i, completed| {
+                indices.add(completions.count).write(i as c_int);
+                completions.add(completed);
             });
-            outcount.put(found?.map_or(UNDEFINED, |ended| ended as c_int));
+            outcount.put(found?.map_or(UNDEFINED, |count| count as c_int));
             Ok(())
         })?;
-        ends.result()
+        completions.result()
     }
 }
 
@@ -367,7 +373,9 @@ pub unsafe fn waitsome<A: Abi>(
 ) -> Result {
     // SAFETY: the caller's arguments.
     unsafe {
-        some::<A>(incount, requests, Then::End, outcount, indices, statuses, |all, each| wait::waitsome(all, each))
+        complete_some::<A>(incount, requests, Disposition::End, outcount, indices, statuses, |all, each| {
+            wait::waitsome(all, each)
+        })
     }
 }
 
@@ -380,23 +388,23 @@ pub unsafe fn testsome<A: Abi>(
     indices: *mut c_int,
     statuses: *mut A::Status,
 ) -> Result {
-    let look = |all: &mut [Handle], each: &mut dyn FnMut(usize, Completed)| wait::testsome(all, Then::End, each);
+    let poll = |all: &mut [Handle], each: &mut dyn FnMut(usize, Completed)| wait::testsome(all, Disposition::End, each);
     // SAFETY: the caller's arguments.
-    unsafe { some::<A>(incount, requests, Then::End, outcount, indices, statuses, look) }
+    unsafe { complete_some::<A>(incount, requests, Disposition::End, outcount, indices, statuses, poll) }
 }
 
 /// # Safety
 /// The contract of MPI_Start.
 pub unsafe fn start<A: Abi>(request: *mut A::Request) -> Result {
     // SAFETY: the caller's argument.
-    let request = unsafe { InOut::new(request, "request") }?;
+    let request = unsafe { InOutArg::new(request, "request") }?;
     Ok(persistent::start(request.get()?)?)
 }
 
 /// # Safety
 /// The contract of MPI_Startall.
 pub unsafe fn startall<A: Abi>(count: c_int, requests: *mut A::Request) -> Result {
-    let mut handles = Handles::NONE;
+    let mut handles = HandleArray::NONE;
     // SAFETY: the caller's array.
     for &mut request in unsafe { handles.read(requests, count, "array_of_requests") }? {
         persistent::start(request)?;
@@ -408,7 +416,7 @@ pub unsafe fn startall<A: Abi>(count: c_int, requests: *mut A::Request) -> Resul
 /// The contract of MPI_Cancel.
 pub unsafe fn cancel<A: Abi>(request: *mut A::Request) -> Result {
     // SAFETY: the caller's argument.
-    let request = unsafe { InOut::new(request, "request") }?;
+    let request = unsafe { InOutArg::new(request, "request") }?;
     Ok(pt2pt::request_cancel(request.get()?)?)
 }
 
@@ -416,7 +424,7 @@ pub unsafe fn cancel<A: Abi>(request: *mut A::Request) -> Result {
 /// The contract of MPI_Request_free.
 pub unsafe fn free<A: Abi>(request: *mut A::Request) -> Result {
     // SAFETY: the caller's argument.
-    let request = unsafe { InOut::new(request, "request") }?;
+    let request = unsafe { InOutArg::new(request, "request") }?;
     pt2pt::request_free(request.get()?)?;
     request.set(Handle::NULL);
     Ok(())

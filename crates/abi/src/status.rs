@@ -4,7 +4,7 @@
 //! operations), so `write` leaves it alone.
 
 use crate::abi::{Abi, CStatus};
-use crate::arg::{Out, null};
+use crate::arg::{OutArg, null};
 use crate::raise::Result;
 use hawser_base::Class;
 use hawser_mpi::status::Status;
@@ -55,13 +55,13 @@ pub unsafe fn finish<A: Abi>(to: *mut A::Status, status: &Status) -> hawser_base
 }
 
 /// An array of statuses, or MPI_STATUSES_IGNORE.
-pub struct Statuses<A: Abi>(*mut A::Status);
+pub struct StatusArray<A: Abi>(*mut A::Status);
 
-impl<A: Abi> Statuses<A> {
+impl<A: Abi> StatusArray<A> {
     /// # Safety
     /// `at` is MPI_STATUSES_IGNORE or as many statuses may be written as will be.
-    pub unsafe fn new(at: *mut A::Status) -> Statuses<A> {
-        Statuses(if at.addr() == A::SENTINELS.statuses_ignore { ptr::null_mut() } else { at })
+    pub unsafe fn new(at: *mut A::Status) -> StatusArray<A> {
+        StatusArray(if at.addr() == A::SENTINELS.statuses_ignore { ptr::null_mut() } else { at })
     }
 
     /// The address of an operation's status; null if it is ignored.
@@ -86,7 +86,7 @@ impl<A: Abi> Statuses<A> {
 }
 
 /// Checks a status argument that must not be MPI_STATUS_IGNORE.
-pub(crate) fn present<A: Abi>(status: *const A::Status) -> Result<*const A::Status> {
+pub(crate) fn not_ignored<A: Abi>(status: *const A::Status) -> Result<*const A::Status> {
     if status.is_null() || status.addr() == A::SENTINELS.status_ignore {
         return Err(null("status").into());
     }
@@ -99,9 +99,9 @@ macro_rules! getter {
             /// # Safety
             /// `status` points to a status that MPI or the application has filled in.
             pub unsafe fn $name<A: Abi>(status: *const A::Status, value: *mut c_int) -> Result {
-                let status = present::<A>(status)?;
+                let status = not_ignored::<A>(status)?;
                 // SAFETY: `status` is one; `value` is the caller's.
-                unsafe { Out::new(value, $arg)?.put(A::Status::$field(status)) };
+                unsafe { OutArg::new(value, $arg)?.put(A::Status::$field(status)) };
                 Ok(())
             }
         )*
@@ -120,7 +120,7 @@ macro_rules! setter {
             /// # Safety
             /// `status` may be written.
             pub unsafe fn $name<A: Abi>(status: *mut A::Status, value: c_int) -> Result {
-                let status = present::<A>(status)?.cast_mut();
+                let status = not_ignored::<A>(status)?.cast_mut();
                 // SAFETY: the caller's promise.
                 unsafe { A::Status::$field(status, value) };
                 Ok(())
@@ -138,7 +138,7 @@ setter! {
 /// # Safety
 /// `status` points to a status that is filled in, for MPI_Status_set_cancelled.
 pub unsafe fn set_cancelled<A: Abi>(status: *mut A::Status, flag: c_int) -> Result {
-    let status = present::<A>(status)?.cast_mut();
+    let status = not_ignored::<A>(status)?.cast_mut();
     // SAFETY: the caller's promise.
     unsafe { A::Status::set_amount(status, A::Status::bytes(status), flag != 0) };
     Ok(())
@@ -147,8 +147,8 @@ pub unsafe fn set_cancelled<A: Abi>(status: *mut A::Status, flag: c_int) -> Resu
 /// # Safety
 /// The contract of MPI_Test_cancelled.
 pub unsafe fn test_cancelled<A: Abi>(status: *const A::Status, flag: *mut c_int) -> Result {
-    let status = present::<A>(status)?;
+    let status = not_ignored::<A>(status)?;
     // SAFETY: `status` is one; `flag` is the caller's.
-    unsafe { Out::new(flag, "flag")?.put(A::Status::cancelled(status).into()) };
+    unsafe { OutArg::new(flag, "flag")?.put(A::Status::cancelled(status).into()) };
     Ok(())
 }

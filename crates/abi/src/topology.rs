@@ -3,7 +3,7 @@
 //! Used by the exported functions; uses `mpi::topology`.
 
 use crate::abi::Abi;
-use crate::arg::{Out, array, entries, handle, null};
+use crate::arg::{OutArg, array, entries, handle, null};
 use crate::comm::{comm, set_or_null};
 use crate::raise::Result;
 use hawser_base::value::{Set, UNDEFINED};
@@ -11,7 +11,7 @@ use hawser_base::{Class, Error};
 use hawser_mpi::info;
 use hawser_mpi::shape::graph::{self as shape, Graph};
 use hawser_mpi::topology::cart;
-use hawser_mpi::topology::dist_graph::{self, Edges, Leaving};
+use hawser_mpi::topology::dist_graph::{self, EdgeArgs, OutEdges};
 use hawser_mpi::topology::graph;
 use hawser_mpi::topology::{self, dims};
 use std::ffi::c_int;
@@ -19,17 +19,17 @@ use std::ffi::c_int;
 /// Fills an array argument with as much of `from` as there is room for.
 ///
 /// # Safety
-/// `room` entries at `to` may be written.
+/// `capacity` entries at `to` may be written.
 unsafe fn fill(
     to: *mut c_int,
-    room: usize,
+    capacity: usize,
     from: impl ExactSizeIterator<Item = c_int>,
     name: &'static str,
 ) -> hawser_base::Result<()> {
-    if to.is_null() && room.min(from.len()) > 0 {
+    if to.is_null() && capacity.min(from.len()) > 0 {
         return Err(null(name));
     }
-    for (i, entry) in from.take(room).enumerate() {
+    for (i, entry) in from.take(capacity).enumerate() {
         // SAFETY: inside the array, which is not null.
         unsafe { to.add(i).write(entry) };
     }
@@ -40,16 +40,16 @@ unsafe fn fill(
 ///
 /// # Safety
 /// The same as for `fill`.
-unsafe fn fill_with(to: *mut c_int, room: usize, from: &[u32], name: &'static str) -> hawser_base::Result<()> {
+unsafe fn fill_with(to: *mut c_int, capacity: usize, from: &[u32], name: &'static str) -> hawser_base::Result<()> {
     // SAFETY: the caller's promise.
-    unsafe { fill(to, room, from.iter().map(|&number| number as c_int), name) }
+    unsafe { fill(to, capacity, from.iter().map(|&number| number as c_int), name) }
 }
 
 /// # Safety
 /// The contract of MPI_Topo_test.
 pub unsafe fn test<A: Abi>(on: A::Comm, status: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let status = unsafe { Out::new(status, "status") }?;
+    let status = unsafe { OutArg::new(status, "status") }?;
     let found = topology::test(&*comm::<A>(on)?);
     status.put(if found == UNDEFINED { UNDEFINED } else { A::value_out(Set::Topology, found) });
     Ok(())
@@ -91,7 +91,7 @@ pub unsafe fn cart_create<A: Abi>(
     new: *mut A::Comm,
 ) -> Result {
     // SAFETY: the caller's argument.
-    let new = unsafe { Out::handle(new, "comm_cart") }?;
+    let new = unsafe { OutArg::handle(new, "comm_cart") }?;
     set_or_null::<A>(new, || {
         // SAFETY: the caller's arrays.
         let (dims, periods) = unsafe { grid(ndims, dims, periods) }?;
@@ -109,7 +109,7 @@ pub unsafe fn cart_map<A: Abi>(
     newrank: *mut c_int,
 ) -> Result {
     // SAFETY: the caller's arguments.
-    let (newrank, (dims, periods)) = unsafe { (Out::new(newrank, "newrank")?, grid(ndims, dims, periods)?) };
+    let (newrank, (dims, periods)) = unsafe { (OutArg::new(newrank, "newrank")?, grid(ndims, dims, periods)?) };
     newrank.put(cart::map(handle(on)?, dims, periods)?);
     Ok(())
 }
@@ -118,7 +118,7 @@ pub unsafe fn cart_map<A: Abi>(
 /// The contract of MPI_Cart_sub.
 pub unsafe fn cart_sub<A: Abi>(on: A::Comm, remain_dims: *const c_int, new: *mut A::Comm) -> Result {
     // SAFETY: the caller's argument.
-    let new = unsafe { Out::handle(new, "newcomm") }?;
+    let new = unsafe { OutArg::handle(new, "newcomm") }?;
     set_or_null::<A>(new, || {
         let ndims = cart::of(&*comm::<A>(on)?)?.dims().len();
         // SAFETY: the caller's array, with an entry for each dimension.
@@ -132,7 +132,7 @@ pub unsafe fn cart_sub<A: Abi>(on: A::Comm, remain_dims: *const c_int, new: *mut
 /// The contract of MPI_Cartdim_get.
 pub unsafe fn cartdim_get<A: Abi>(on: A::Comm, ndims: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let ndims = unsafe { Out::new(ndims, "ndims") }?;
+    let ndims = unsafe { OutArg::new(ndims, "ndims") }?;
     ndims.put(cart::of(&*comm::<A>(on)?)?.dims().len() as c_int);
     Ok(())
 }
@@ -148,29 +148,29 @@ pub unsafe fn cart_get<A: Abi>(
     periods: *mut c_int,
     coords: *mut c_int,
 ) -> Result {
-    let (found, room) = (comm::<A>(on)?, entries(maxdims, "maxdims")?);
+    let (found, capacity) = (comm::<A>(on)?, entries(maxdims, "maxdims")?);
     let cart = cart::of(&found)?;
     // SAFETY: the caller's arrays of `maxdims` entries.
     unsafe {
-        fill(dims, room, cart.dims().iter().map(|dim| dim.size as c_int), "dims")?;
-        fill(periods, room, cart.dims().iter().map(|dim| dim.periodic.into()), "periods")?;
-        Ok(fill_with(coords, room, &cart.coords(found.rank()), "coords")?)
+        fill(dims, capacity, cart.dims().iter().map(|dim| dim.size as c_int), "dims")?;
+        fill(periods, capacity, cart.dims().iter().map(|dim| dim.periodic.into()), "periods")?;
+        Ok(fill_with(coords, capacity, &cart.coords(found.rank()), "coords")?)
     }
 }
 
 /// # Safety
 /// The contract of MPI_Cart_coords.
 pub unsafe fn cart_coords<A: Abi>(on: A::Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) -> Result {
-    let (found, room) = (comm::<A>(on)?, entries(maxdims, "maxdims")?);
+    let (found, capacity) = (comm::<A>(on)?, entries(maxdims, "maxdims")?);
     let cart = cart::of(&found)?;
     found.peer(A::rank_in(rank))?;
     let all = cart.coords(rank as u32);
-    if room < all.len() {
-        let text = format!("maxdims is {room}, and the grid has {} dimensions (MPI_Cartdim_get)", all.len());
+    if capacity < all.len() {
+        let text = format!("maxdims is {capacity}, and the grid has {} dimensions (MPI_Cartdim_get)", all.len());
         return Err(Error::new(Class::Arg, text).into());
     }
     // SAFETY: the caller's array of `maxdims` entries.
-    Ok(unsafe { fill_with(coords, room, &all, "coords") }?)
+    Ok(unsafe { fill_with(coords, capacity, &all, "coords") }?)
 }
 
 /// # Safety
@@ -179,7 +179,7 @@ pub unsafe fn cart_rank<A: Abi>(on: A::Comm, coords: *const c_int, rank: *mut c_
     let found = comm::<A>(on)?;
     let cart = cart::of(&found)?;
     // SAFETY: the caller's arguments; the array has an entry for each dimension.
-    let (rank, coords) = unsafe { (Out::new(rank, "rank")?, array(coords, cart.dims().len(), "coords")?) };
+    let (rank, coords) = unsafe { (OutArg::new(rank, "rank")?, array(coords, cart.dims().len(), "coords")?) };
     rank.put(cart.rank(coords)? as c_int);
     Ok(())
 }
@@ -194,7 +194,7 @@ pub unsafe fn cart_shift<A: Abi>(
     dest: *mut c_int,
 ) -> Result {
     // SAFETY: the caller's arguments.
-    let (source, dest) = unsafe { (Out::new(source, "rank_source")?, Out::new(dest, "rank_dest")?) };
+    let (source, dest) = unsafe { (OutArg::new(source, "rank_source")?, OutArg::new(dest, "rank_dest")?) };
     let found = comm::<A>(on)?;
     let [from, to] = cart::of(&found)?.shift(found.rank(), direction, disp)?;
     source.put(rank_out::<A>(from));
@@ -217,11 +217,11 @@ unsafe fn graph<A: Abi>(
     index: *const c_int,
     edges: *const c_int,
 ) -> hawser_base::Result<Graph> {
-    let room = comm::<A>(on)?.size();
+    let size = comm::<A>(on)?.size();
     // This check comes before so much memory is read.
-    shape::fits(nnodes.into(), room)?;
+    shape::check_nodes(nnodes.into(), size)?;
     // SAFETY: the caller's promise.
-    unsafe { Graph::new(array(index, nnodes as usize, "index")?, |count| array(edges, count, "edges"), room) }
+    unsafe { Graph::new(array(index, nnodes as usize, "index")?, |count| array(edges, count, "edges"), size) }
 }
 
 /// # Safety
@@ -235,7 +235,7 @@ pub unsafe fn graph_create<A: Abi>(
     new: *mut A::Comm,
 ) -> Result {
     // SAFETY: the caller's argument.
-    let new = unsafe { Out::handle(new, "comm_graph") }?;
+    let new = unsafe { OutArg::handle(new, "comm_graph") }?;
     set_or_null::<A>(new, || {
         // SAFETY: the caller's arrays.
         let graph = unsafe { graph::<A>(on, nnodes, index, edges) }?;
@@ -253,7 +253,7 @@ pub unsafe fn graph_map<A: Abi>(
     newrank: *mut c_int,
 ) -> Result {
     // SAFETY: the caller's arguments.
-    let (newrank, graph) = unsafe { (Out::new(newrank, "newrank")?, graph::<A>(on, nnodes, index, edges)?) };
+    let (newrank, graph) = unsafe { (OutArg::new(newrank, "newrank")?, graph::<A>(on, nnodes, index, edges)?) };
     newrank.put(graph::map(handle(on)?, &graph)?);
     Ok(())
 }
@@ -262,7 +262,7 @@ pub unsafe fn graph_map<A: Abi>(
 /// The contract of MPI_Graphdims_get.
 pub unsafe fn graphdims_get<A: Abi>(on: A::Comm, nnodes: *mut c_int, nedges: *mut c_int) -> Result {
     // SAFETY: the caller's arguments.
-    let (nnodes, nedges) = unsafe { (Out::new(nnodes, "nnodes")?, Out::new(nedges, "nedges")?) };
+    let (nnodes, nedges) = unsafe { (OutArg::new(nnodes, "nnodes")?, OutArg::new(nedges, "nedges")?) };
     let found = comm::<A>(on)?;
     let graph = graph::of(&found)?;
     nnodes.put(graph.index().len() as c_int);
@@ -281,8 +281,8 @@ pub unsafe fn graph_get<A: Abi>(
 ) -> Result {
     let found = comm::<A>(on)?;
     let graph = graph::of(&found)?;
-    let nodes = enough(maxindex, graph.index().len(), "maxindex")?;
-    let neighbors = enough(maxedges, graph.edges().len(), "maxedges")?;
+    let nodes = checked_capacity(maxindex, graph.index().len(), "maxindex")?;
+    let neighbors = checked_capacity(maxedges, graph.edges().len(), "maxedges")?;
     // SAFETY: the caller's arrays.
     unsafe {
         fill_with(index, nodes, graph.index(), "index")?;
@@ -291,10 +291,10 @@ pub unsafe fn graph_get<A: Abi>(
 }
 
 /// The length of an array that must have room for `needed` entries (MPI_ERR_ARG).
-fn enough(room: c_int, needed: usize, name: &'static str) -> hawser_base::Result<usize> {
-    let length = entries(room, name)?;
+fn checked_capacity(capacity: c_int, needed: usize, name: &'static str) -> hawser_base::Result<usize> {
+    let length = entries(capacity, name)?;
     if length < needed {
-        let text = format!("{name} is {room}, and there are {needed} entries (MPI_Graphdims_get)");
+        let text = format!("{name} is {capacity}, and there are {needed} entries (MPI_Graphdims_get)");
         return Err(Error::new(Class::Arg, text));
     }
     Ok(length)
@@ -304,7 +304,7 @@ fn enough(room: c_int, needed: usize, name: &'static str) -> hawser_base::Result
 /// The contract of MPI_Graph_neighbors_count.
 pub unsafe fn graph_neighbors_count<A: Abi>(on: A::Comm, rank: c_int, nneighbors: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let nneighbors = unsafe { Out::new(nneighbors, "nneighbors") }?;
+    let nneighbors = unsafe { OutArg::new(nneighbors, "nneighbors") }?;
     let found = comm::<A>(on)?;
     let graph = graph::of(&found)?;
     found.peer(A::rank_in(rank))?;
@@ -317,11 +317,11 @@ pub unsafe fn graph_neighbors_count<A: Abi>(on: A::Comm, rank: c_int, nneighbors
 /// # Safety
 /// The contract of MPI_Graph_neighbors.
 pub unsafe fn graph_neighbors<A: Abi>(on: A::Comm, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int) -> Result {
-    let (found, room) = (comm::<A>(on)?, entries(maxneighbors, "maxneighbors")?);
+    let (found, capacity) = (comm::<A>(on)?, entries(maxneighbors, "maxneighbors")?);
     let graph = graph::of(&found)?;
     found.peer(A::rank_in(rank))?;
     // SAFETY: the caller's array.
-    Ok(unsafe { fill_with(neighbors, room, graph.neighbors(rank as u32), "neighbors") }?)
+    Ok(unsafe { fill_with(neighbors, capacity, graph.neighbors(rank as u32), "neighbors") }?)
 }
 
 /// Reads the weights of `count` edges; None where the graph is unweighted (MPI_ERR_ARG).
@@ -360,17 +360,17 @@ pub unsafe fn dist_graph_create_adjacent<A: Abi>(
     new: *mut A::Comm,
 ) -> Result {
     // SAFETY: the caller's argument.
-    let new = unsafe { Out::handle(new, "comm_dist_graph") }?;
+    let new = unsafe { OutArg::handle(new, "comm_dist_graph") }?;
     // SAFETY: the caller's arrays.
     set_or_null::<A>(new, || unsafe {
         info::hints(handle(info)?)?;
         let (into, out) = (entries(indegree, "indegree")?, entries(outdegree, "outdegree")?);
-        let sources = Edges {
+        let sources = EdgeArgs {
             name: "sources",
             ranks: &ranks::<A>(sources, into, "sources")?,
             weights: weights::<A>(source_weights, into, "sourceweights")?,
         };
-        let destinations = Edges {
+        let destinations = EdgeArgs {
             name: "destinations",
             ranks: &ranks::<A>(destinations, out, "destinations")?,
             weights: weights::<A>(dest_weights, out, "destweights")?,
@@ -407,7 +407,7 @@ pub unsafe fn dist_graph_create<A: Abi>(
     new: *mut A::Comm,
 ) -> Result {
     // SAFETY: the caller's argument.
-    let new = unsafe { Out::handle(new, "comm_dist_graph") }?;
+    let new = unsafe { OutArg::handle(new, "comm_dist_graph") }?;
     // SAFETY: the caller's arrays.
     set_or_null::<A>(new, || unsafe {
         info::hints(handle(info)?)?;
@@ -416,7 +416,7 @@ pub unsafe fn dist_graph_create<A: Abi>(
         let edges = degrees.iter().try_fold(0, |sum, &degree| Ok::<_, Error>(sum + entries(degree, "a degree")?))?;
         let destinations = array(destinations, edges, "destinations")?;
         let weights = weights::<A>(edge_weights, edges, "weights")?;
-        let leaving = Leaving { sources, degrees, destinations, weights };
+        let leaving = OutEdges { sources, degrees, destinations, weights };
         dist_graph::create(handle(on)?, leaving, reorder != 0)
     })
 }
@@ -431,7 +431,7 @@ pub unsafe fn dist_graph_neighbors_count<A: Abi>(
 ) -> Result {
     // SAFETY: the caller's arguments.
     let (indegree, outdegree, weighted) = unsafe {
-        (Out::new(indegree, "indegree")?, Out::new(outdegree, "outdegree")?, Out::new(weighted, "weighted")?)
+        (OutArg::new(indegree, "indegree")?, OutArg::new(outdegree, "outdegree")?, OutArg::new(weighted, "weighted")?)
     };
     let found = comm::<A>(on)?;
     let (graph, near) = dist_graph::of(&found)?;
@@ -458,10 +458,10 @@ pub unsafe fn dist_graph_neighbors<A: Abi>(
     let found = comm::<A>(on)?;
     let (into, out) = (entries(maxindegree, "maxindegree")?, entries(maxoutdegree, "maxoutdegree")?);
     let (graph, near) = dist_graph::of(&found)?;
-    let fill_weights = |to: *mut c_int, room, weights: &Option<Vec<u32>>, name| match weights {
+    let fill_weights = |to: *mut c_int, capacity, weights: &Option<Vec<u32>>, name| match weights {
         Some(weights) if to.addr() != A::SENTINELS.unweighted && to.addr() != A::SENTINELS.weights_empty => {
             // SAFETY: the caller's array.
-            unsafe { fill_with(to, room, weights, name) }
+            unsafe { fill_with(to, capacity, weights, name) }
         }
         _ => Ok(()),
     };

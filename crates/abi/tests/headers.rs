@@ -177,13 +177,13 @@ fn a_program_built_with_the_mpich_header_asks_for_nothing_that_intel_mpi_lacks()
     let (source, object) = (dir.file("all.c", &program_of_everything(&functions)), dir.0.join("all.o"));
     // Warnings are off: a compiler may warn of deprecated functions and null arguments.
     run(Command::new("cc").args(["-w", "-O0", "-c", "-I"]).arg(MPICH.dir()).arg(source).arg("-o").arg(&object));
-    let asked = run(Command::new("nm").arg("-u").arg(&object));
-    let asked: BTreeSet<&str> = asked.split_whitespace().filter(|word| word.contains("MPI")).collect();
-    assert!(asked.len() > 1400, "the program was not understood: {} symbols", asked.len());
+    let undefined = run(Command::new("nm").arg("-u").arg(&object));
+    let undefined: BTreeSet<&str> = undefined.split_whitespace().filter(|word| word.contains("MPI")).collect();
+    assert!(undefined.len() > 1400, "the program was not understood: {} symbols", undefined.len());
     let lacks: BTreeSet<&str> = include_str!("intel_lacks.txt").lines().filter(|line| !line.starts_with('#')).collect();
     assert!(lacks.contains("MPI_Comm_c2f") && lacks.len() > 50, "the list was not understood");
     let lacked = |name: &&&str| lacks.contains(name.strip_prefix('P').unwrap_or(name)) || lacks.contains(**name);
-    let missing: Vec<&&str> = asked.iter().filter(lacked).filter(|name| !name.contains("MPIX_")).collect();
+    let missing: Vec<&&str> = undefined.iter().filter(lacked).filter(|name| !name.contains("MPIX_")).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
@@ -197,8 +197,11 @@ fn handles_of_the_mpich_abi_are_converted_without_a_function() {
     for (cc, suffix) in COMPILERS {
         let (source, object) = (dir.file(&format!("use.{suffix}"), text), dir.0.join("use.o"));
         run(MPICH.compiler(cc).args(["-Wno-missing-declarations", "-c"]).arg(source).arg("-o").arg(&object));
-        let asked = run(Command::new("nm").arg("-u").arg(&object));
-        assert_eq!(asked.split_whitespace().filter(|word| word.contains("MPI")).collect::<Vec<_>>(), ["MPI_Comm_c2f"]);
+        let undefined = run(Command::new("nm").arg("-u").arg(&object));
+        assert_eq!(
+            undefined.split_whitespace().filter(|word| word.contains("MPI")).collect::<Vec<_>>(),
+            ["MPI_Comm_c2f"]
+        );
     }
 }
 

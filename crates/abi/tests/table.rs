@@ -2,7 +2,7 @@
 
 mod support;
 
-use hawser_abi::table::{Row, UNDECLARED_IN_STD, functions};
+use hawser_abi::table::{FunctionEntry, UNDECLARED_IN_STD, functions};
 use std::collections::HashMap;
 
 /// The name of the ABIs in the table's rows: "both", "std" or "mpich".
@@ -33,7 +33,7 @@ fn c_params(text: &str) -> Vec<(String, usize, String)> {
         .collect()
 }
 
-fn rust_params(row: &Row) -> Vec<(String, usize, String)> {
+fn rust_params(row: &FunctionEntry) -> Vec<(String, usize, String)> {
     // `stringify!` puts spaces and line breaks anywhere.
     let text = row.args.split_whitespace().collect::<Vec<_>>().join(" ").replace("[c_int; 3]", "c_int");
     let text = text.trim_start_matches('(').trim_end_matches(')');

@@ -1,17 +1,17 @@
 //! Memory that others may write: the application's buffers and memory shared with peers.
 //!
-//! Nothing here ever forms a Rust reference to such memory: it is copied in and out by value. Creating a view from an
-//! address is `unsafe` (the ABI edge and `os` vouch for it). Using one is not, because every access is checked against
-//! the view's length, and a view's lifetime is that of the memory it was made of: a view that an operation keeps must
-//! be `'static`, which only `new`, or memory that is never freed, can give. Created by `abi` (user buffers) and `os`
-//! (mappings); used by devices and `datatype`.
+//! Nothing here ever forms a Rust reference to such memory: it is copied in and out by value. Creating a view from
+//! an address is `unsafe` (the ABI edge and `os` ensure its conditions). Using one is not, because every access is
+//! checked against the view's length, and a view's lifetime is that of the memory it was made of: a view that an
+//! operation keeps must be `'static`, which only `new`, or memory that is never freed, can give. `abi` (user
+//! buffers) and `os` (mappings) create views; devices and `datatype` use them.
 
 use std::marker::PhantomData;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// A contiguous piece of the application's memory, lent to an operation (MPI-5.0 §3.7.2): from the
-/// call that starts it until the call that completes it.
+/// A contiguous piece of the application's memory, borrowed by an operation (MPI-5.0 §3.7.2) from the call that
+/// starts it until the call that completes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserMem<'a> {
     addr: *mut u8,
@@ -19,8 +19,8 @@ pub struct UserMem<'a> {
     memory: PhantomData<&'a [u8]>,
 }
 
-// SAFETY: a UserMem is an address and a length; MPI lends the memory to the library as a whole, not to
-// one thread, and all access goes through the copying functions below.
+// SAFETY: a UserMem is an address and a length; under MPI the library as a whole borrows the memory, not one
+// thread, and all access goes through the copying functions below.
 unsafe impl Send for UserMem<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for UserMem<'_> {}
@@ -28,7 +28,7 @@ unsafe impl Sync for UserMem<'_> {}
 impl<'a> UserMem<'a> {
     pub const EMPTY: UserMem<'a> = UserMem { addr: ptr::null_mut(), len: 0, memory: PhantomData };
 
-    /// Makes a view. The caller chooses the lifetime: `'static` for memory that is lent to an operation.
+    /// Makes a view. The caller chooses the lifetime: `'static` for memory that an operation borrows.
     ///
     /// # Safety
     /// `len` bytes at `addr` stay valid for reads (and, where the operation receives, for writes) until the operation
@@ -71,8 +71,8 @@ impl<'a> UserMem<'a> {
     #[inline]
     pub fn u32(&self, at: usize) -> Option<&AtomicU32> {
         let word = self.word::<4>(at)?.cast();
-        // SAFETY: inside this view and aligned (`word`), valid while the view is borrowed (its maker vouches); such
-        // memory is accessed by copies and atomics alone.
+        // SAFETY: inside this view and aligned (`word`), valid while the view is borrowed (its maker ensures it);
+        // such memory is accessed by copies and atomics alone.
         Some(unsafe { AtomicU32::from_ptr(word) })
     }
 

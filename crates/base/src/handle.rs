@@ -88,7 +88,7 @@ impl fmt::Debug for Handle {
 /// ABI has one; the standard ABI's dynamic handles carry them too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[repr(u32)]
-pub enum Kind {
+pub enum ObjectKind {
     Comm = 1,
     Group = 2,
     Datatype = 3,

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-/// The name of a process in the job's universe, which is no rank: a number, which is its index in tables, and above it
-/// the incarnation (life) of that number. A number is used again when everything that was kept of its process is
-/// released, with another incarnation: no two processes of a job ever have the same name
-/// (docs/adr/0053-a-name-is-a-number-and-a-life.md). The processes that the job begins with have the numbers from 0 on
-/// in their first incarnation.
+/// The name of a process in the job's universe, which is no rank: a number, which is its index in tables, and above
+/// it the incarnation of that number. When everything that was kept of its process is released, a number is used
+/// again with another incarnation: no two processes of a job ever have the same name
+/// (docs/adr/0053-a-name-is-a-number-and-a-life.md). The processes that the job begins with have the numbers from 0
+/// on in their first incarnation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct Peer(pub u32);
 
@@ -14,14 +14,14 @@ impl Peer {
     const NUMBER_BITS: u32 = 24;
     /// The count of numbers, and of the incarnations of each; one more incarnation belongs to no process.
     pub const NUMBERS: usize = 1 << Peer::NUMBER_BITS;
-    pub const LIVES: u32 = (1 << (u32::BITS - Peer::NUMBER_BITS)) - 1;
+    pub const INCARNATIONS: u32 = (1 << (u32::BITS - Peer::NUMBER_BITS)) - 1;
     /// The name of no process.
-    pub const NOBODY: Peer = Peer(u32::MAX);
+    pub const NONE: Peer = Peer(u32::MAX);
 
     /// Returns the name of the process that has a number in one of its incarnations.
-    pub const fn new(number: usize, life: u32) -> Peer {
-        assert!(number < Peer::NUMBERS && life < Peer::LIVES);
-        Peer(life << Peer::NUMBER_BITS | number as u32)
+    pub const fn new(number: usize, incarnation: u32) -> Peer {
+        assert!(number < Peer::NUMBERS && incarnation < Peer::INCARNATIONS);
+        Peer(incarnation << Peer::NUMBER_BITS | number as u32)
     }
 
     /// Returns its number: its index in tables of processes.
@@ -32,14 +32,14 @@ impl Peer {
 
     /// Returns how many processes have had the number before it.
     #[inline(always)]
-    pub const fn life(self) -> u32 {
+    pub const fn incarnation(self) -> u32 {
         self.0 >> Peer::NUMBER_BITS
     }
 
     /// Returns the name of the process that gets the number next; none after its last incarnation.
     pub const fn successor(self) -> Option<Peer> {
-        match self.life() + 1 {
-            Peer::LIVES => None,
+        match self.incarnation() + 1 {
+            Peer::INCARNATIONS => None,
             life => Some(Peer::new(self.index(), life)),
         }
     }
@@ -48,7 +48,7 @@ impl Peer {
 impl fmt::Display for Peer {
     /// Writes the number, and its incarnation if that is not the first: `7`, `7.1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.life() {
+        match self.incarnation() {
             0 => write!(f, "{}", self.index()),
             life => write!(f, "{}.{life}", self.index()),
         }
@@ -69,7 +69,7 @@ pub struct Lane(pub u8);
 
 /// The number of MPI's lanes, the first ones of a process: four threads on four communicators must be kept apart
 /// (docs/adr/0016-state-by-lanes.md); twice that leaves a margin for unlucky context numbers. Other users of the
-/// transport have lanes behind them, whose number is in the segment's plan.
+/// transport have lanes behind them, whose number is in the segment's layout (`job::layout`).
 pub const LANES: usize = 8;
 
 impl Lane {
@@ -145,11 +145,11 @@ mod tests {
     fn a_number_has_many_lives_and_no_two_have_a_name() {
         let first = Peer(7);
         let second = first.successor().unwrap();
-        assert_eq!((first.index(), first.life(), second.index(), second.life()), (7, 0, 7, 1));
+        assert_eq!((first.index(), first.incarnation(), second.index(), second.incarnation()), (7, 0, 7, 1));
         assert_ne!(first, second);
         assert_eq!((first.to_string(), second.to_string()), ("7".into(), "7.1".into()));
-        let last = Peer::new(Peer::NUMBERS - 1, Peer::LIVES - 1);
-        assert_eq!((last.successor(), last.life()), (None, Peer::LIVES - 1));
-        assert_eq!(Peer::NOBODY.life(), Peer::LIVES);
+        let last = Peer::new(Peer::NUMBERS - 1, Peer::INCARNATIONS - 1);
+        assert_eq!((last.successor(), last.incarnation()), (None, Peer::INCARNATIONS - 1));
+        assert_eq!(Peer::NONE.incarnation(), Peer::INCARNATIONS);
     }
 }

@@ -3,13 +3,13 @@
 pub mod buf;
 pub mod error;
 pub mod handle;
+pub mod handle_table;
 pub mod ids;
-pub mod paged;
+pub mod lane_lock;
 pub mod param;
+pub mod peer_table;
 pub mod peers;
 pub mod region;
-pub mod table;
-pub mod threads;
 pub mod value;
 
 pub use buf::{SharedMem, UserMem};

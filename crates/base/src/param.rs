@@ -2,9 +2,9 @@
 //!
 //! A value that cannot be used is an error that names the parameter, never a silent default. A crate declares `pub
 //! static PARAMS: &[Param]`; `node` collects the tables, and the same rows feed the environment, `mpiexec --info`,
-//! MPI_T and the tuning page. A tool's value (`Param::set`, MPI_T) has precedence over the environment, and a value
-//! measured on this machine (`tune`, from a profile) replaces the default; code that keeps a value it has read checks
-//! whether `changes` is unchanged.
+//! MPI_T and `docs/tuning.md`. A tool's value (`Param::set`, MPI_T) has precedence over the environment, and a
+//! value measured on this machine (`tune`, from a profile) replaces the default; code that keeps a value it has
+//! read checks whether `changes` is unchanged.
 
 use crate::error::{Class, Error, Result};
 use crate::value::T_SCOPE_ALL_EQ;
@@ -21,7 +21,7 @@ static CHANGES: AtomicU32 = AtomicU32::new(0);
 
 type Texts = BTreeMap<&'static str, String>;
 
-fn locked(texts: &'static Mutex<Texts>) -> MutexGuard<'static, Texts> {
+fn lock(texts: &'static Mutex<Texts>) -> MutexGuard<'static, Texts> {
     texts.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
@@ -36,23 +36,23 @@ pub fn changes() -> u32 {
 pub struct Param {
     /// The environment variable, `HAWSER_…`.
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: ParamKind,
     /// The default, as text.
     pub default: &'static str,
     /// The description, with the unit, in one line.
     pub help: &'static str,
     /// The ranks that must set it alike (`value::T_SCOPE_LOCAL` and its like). With T_SCOPE_ALL_EQ a job whose ranks
-    /// differ in it is ended at its start (`must_be_alike`).
+    /// differ in it is ended at its start (`must_match_on_all_ranks`).
     pub scope: i32,
     /// The audience of the parameter (`value::T_VERBOSITY_USER_BASIC` and its like).
     pub verbosity: i32,
     /// The time at which a value is read.
-    pub read: Read,
+    pub read: ReadTime,
 }
 
 /// The time at which the value of a parameter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Read {
+pub enum ReadTime {
     /// Read by MPI_Init, or at the launcher's start, alone: a later change has no effect.
     AtStart,
     /// Read again whenever `changes` has changed.
@@ -61,7 +61,7 @@ pub enum Read {
 
 /// The values that a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ParamKind {
     /// 0, 1, no, yes, off, on, false, true.
     Flag,
     /// A count, within bounds.
@@ -78,29 +78,29 @@ impl Param {
     /// Returns the text in force: a tool's, else the environment's, else the profile's, else the default. Empty counts
     /// as unset.
     pub fn text(&self) -> String {
-        self.chosen().or_else(|| self.tuned()).unwrap_or_else(|| self.default.to_owned())
+        self.explicit_text().or_else(|| self.tuned()).unwrap_or_else(|| self.default.to_owned())
     }
 
     /// Returns whether a tool or the environment sets it: an explicit choice, which outranks automatic ones.
     pub fn is_set(&self) -> bool {
-        self.chosen().is_some()
+        self.explicit_text().is_some()
     }
 
-    fn chosen(&self) -> Option<String> {
-        let by_tool = locked(&SET).get(self.name).cloned();
+    fn explicit_text(&self) -> Option<String> {
+        let by_tool = lock(&SET).get(self.name).cloned();
         let in_environment = || Some(std::env::var_os(self.name)?.to_string_lossy().into_owned());
         by_tool.or_else(in_environment).filter(|text| !text.trim().is_empty())
     }
 
     /// Returns the value in this machine's profile, which replaces the default.
     pub fn tuned(&self) -> Option<String> {
-        locked(&TUNED).get(self.name).cloned()
+        lock(&TUNED).get(self.name).cloned()
     }
 
     /// Sets the value of a profile. Call it before anything is read.
     pub fn tune(&self, text: &str) -> Result<()> {
         self.accepts(text)?;
-        locked(&TUNED).insert(self.name, text.to_owned());
+        lock(&TUNED).insert(self.name, text.to_owned());
         Ok(())
     }
 
@@ -109,13 +109,13 @@ impl Param {
         if !text.trim().is_empty() {
             self.accepts(text)?;
         }
-        locked(&SET).insert(self.name, text.to_owned());
+        lock(&SET).insert(self.name, text.to_owned());
         CHANGES.fetch_add(1, Release); // partner: `changes`
         Ok(())
     }
 
     /// Returns whether all ranks of a job must have the same value, on whatever host they are.
-    pub fn must_be_alike(&self) -> bool {
+    pub fn must_match_on_all_ranks(&self) -> bool {
         self.scope == T_SCOPE_ALL_EQ
     }
 
@@ -124,10 +124,10 @@ impl Param {
         let text = self.text();
         Ok(match self.kind {
             _ if text.trim().is_empty() => String::new(),
-            Kind::Flag => u32::from(self.flag_of(&text)?).to_string(),
-            Kind::Number { .. } | Kind::Bytes { .. } => self.number_of(&text)?.to_string(),
-            Kind::Choice(_) => self.choice_of(&text)?.to_owned(),
-            Kind::Text => text.trim().to_owned(),
+            ParamKind::Flag => u32::from(self.flag_of(&text)?).to_string(),
+            ParamKind::Number { .. } | ParamKind::Bytes { .. } => self.number_of(&text)?.to_string(),
+            ParamKind::Choice(_) => self.choice_of(&text)?.to_owned(),
+            ParamKind::Text => text.trim().to_owned(),
         })
     }
 
@@ -141,7 +141,7 @@ impl Param {
 
     /// Returns the number that a tool or the environment sets, if any does.
     pub fn number_set(&self) -> Result<Option<u64>> {
-        self.chosen().map(|text| self.number_of(&text)).transpose()
+        self.explicit_text().map(|text| self.number_of(&text)).transpose()
     }
 
     /// Returns the number in this machine's profile.
@@ -160,7 +160,7 @@ impl Param {
 
     /// Checks the value in force without using it, so that a job refuses a wrong one at its start.
     pub fn check(&self) -> Result<()> {
-        let by_tool = locked(&SET).contains_key(self.name);
+        let by_tool = lock(&SET).contains_key(self.name);
         if let Some(value) = std::env::var_os(self.name).filter(|value| !by_tool && value.to_str().is_none()) {
             let text = format!("{}={} is not text in UTF-8; unset it for the default", self.name, value.display());
             return Err(Error::new(Class::Arg, text));
@@ -171,35 +171,36 @@ impl Param {
     /// Checks whether a text is a valid value.
     pub fn accepts(&self, text: &str) -> Result<()> {
         match self.kind {
-            Kind::Flag => self.flag_of(text).map(drop),
-            Kind::Number { .. } | Kind::Bytes { .. } => self.number_of(text).map(drop),
-            Kind::Choice(_) => self.choice_of(text).map(drop),
-            Kind::Text => Ok(()),
+            ParamKind::Flag => self.flag_of(text).map(drop),
+            ParamKind::Number { .. } | ParamKind::Bytes { .. } => self.number_of(text).map(drop),
+            ParamKind::Choice(_) => self.choice_of(text).map(drop),
+            ParamKind::Text => Ok(()),
         }
     }
 
     fn flag_of(&self, text: &str) -> Result<bool> {
-        parse_flag(text).ok_or_else(|| self.wrong(text, "one of 0, 1, no, yes, off, on"))
+        parse_flag(text).ok_or_else(|| self.invalid_value(text, "one of 0, 1, no, yes, off, on"))
     }
 
     fn number_of(&self, text: &str) -> Result<u64> {
         let (min, max) = match self.kind {
-            Kind::Number { min, max } | Kind::Bytes { min, max } => (min, max),
+            ParamKind::Number { min, max } | ParamKind::Bytes { min, max } => (min, max),
             _ => (0, u64::MAX),
         };
-        let value = if matches!(self.kind, Kind::Bytes { .. }) { parse_bytes(text) } else { text.trim().parse().ok() };
-        let wrong = || self.wrong(text, &format!("a number from {min} to {max}"));
+        let value =
+            if matches!(self.kind, ParamKind::Bytes { .. }) { parse_bytes(text) } else { text.trim().parse().ok() };
+        let wrong = || self.invalid_value(text, &format!("a number from {min} to {max}"));
         value.filter(|v| (min..=max).contains(v)).ok_or_else(wrong)
     }
 
     fn choice_of(&self, text: &str) -> Result<&'static str> {
-        let Kind::Choice(words) = self.kind else { return Err(self.wrong(text, "a choice")) };
+        let ParamKind::Choice(words) = self.kind else { return Err(self.invalid_value(text, "a choice")) };
         let found = words.iter().copied().find(|word| word.eq_ignore_ascii_case(text.trim()));
-        found.ok_or_else(|| self.wrong(text, &format!("one of {}", words.join(", "))))
+        found.ok_or_else(|| self.invalid_value(text, &format!("one of {}", words.join(", "))))
     }
 
     #[cold]
-    fn wrong(&self, text: &str, wanted: &str) -> Error {
+    fn invalid_value(&self, text: &str, wanted: &str) -> Error {
         let default = if self.default.is_empty() { String::new() } else { format!(" ({})", self.default) };
         Error::new(Class::Arg, format!("{}={text} is not {wanted}; unset it for the default{default}", self.name))
     }
@@ -233,12 +234,12 @@ mod tests {
 
     const P: Param = Param {
         name: "HAWSER_TEST_ONLY",
-        kind: Kind::Number { min: 1, max: 8 },
+        kind: ParamKind::Number { min: 1, max: 8 },
         default: "9",
         help: "",
         scope: T_SCOPE_LOCAL,
         verbosity: T_VERBOSITY_USER_ALL,
-        read: Read::AtUse,
+        read: ReadTime::AtUse,
     };
 
     #[test]
@@ -252,11 +253,11 @@ mod tests {
     #[test]
     fn however_a_value_is_written_it_has_one_canonical_text() {
         let of = |kind, text| Param { kind, default: text, ..P }.canonical().unwrap();
-        let bytes = Kind::Bytes { min: 0, max: 1 << 30 };
+        let bytes = ParamKind::Bytes { min: 0, max: 1 << 30 };
         assert_eq!(["2m", "2048KiB", " 2097152"].map(|text| of(bytes, text)), ["2097152"; 3]);
-        assert_eq!(["on", "Yes", "1"].map(|text| of(Kind::Flag, text)), ["1"; 3]);
-        assert_eq!(of(Kind::Choice(&["auto", "ring"]), "RING "), "ring");
-        assert_eq!((of(bytes, ""), of(Kind::Text, " a ")), (String::new(), "a".into()));
+        assert_eq!(["on", "Yes", "1"].map(|text| of(ParamKind::Flag, text)), ["1"; 3]);
+        assert_eq!(of(ParamKind::Choice(&["auto", "ring"]), "RING "), "ring");
+        assert_eq!((of(bytes, ""), of(ParamKind::Text, " a ")), (String::new(), "a".into()));
         assert!(Param { default: "much", ..P }.canonical().is_err());
     }
 

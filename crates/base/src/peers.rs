@@ -1,7 +1,7 @@
 //! An ordered list of processes: it converts ranks to processes and back, as groups need it.
 //!
-//! Consecutive names, as a job begins with, need no table. Nothing here knows the purpose of a group. Used by `boot`,
-//! which determines the members of a world, and `mpi::group`; uses `ids`.
+//! Consecutive process numbers, as a job begins with, need no table. Nothing here knows the purpose of a group.
+//! Used by `boot`, which determines the members of a world, and `mpi::group`; uses `ids`.
 
 use crate::ids::Peer;
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use std::sync::Arc;
 /// The list. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub enum Peers {
-    /// `len` consecutive names, from `first` on.
-    Run {
+    /// `len` consecutive process numbers, from `first` on.
+    Consecutive {
         first: Peer,
         len: u32,
     },
-    Listed(Arc<[Peer]>),
+    List(Arc<[Peer]>),
 }
 
 impl Peers {
     /// Makes a list of these processes, in this order.
-    pub fn of(all: Vec<Peer>) -> Peers {
+    pub fn from_list(all: Vec<Peer>) -> Peers {
         let first = all.first().copied().unwrap_or(Peer(0));
         let is_run = all.iter().zip(0u32..).all(|(peer, rank)| peer.0.wrapping_sub(first.0) == rank);
         match is_run {
-            true => Peers::Run { first, len: all.len() as u32 },
-            false => Peers::Listed(all.into()),
+            true => Peers::Consecutive { first, len: all.len() as u32 },
+            false => Peers::List(all.into()),
         }
     }
 
     #[inline]
     pub fn len(&self) -> u32 {
         match self {
-            Peers::Run { len, .. } => *len,
-            Peers::Listed(all) => all.len() as u32,
+            Peers::Consecutive { len, .. } => *len,
+            Peers::List(all) => all.len() as u32,
         }
     }
 
@@ -44,16 +44,16 @@ impl Peers {
     #[inline]
     pub fn get(&self, rank: u32) -> Option<Peer> {
         match self {
-            Peers::Run { first, len } => (rank < *len).then(|| Peer(first.0 + rank)),
-            Peers::Listed(all) => all.get(rank as usize).copied(),
+            Peers::Consecutive { first, len } => (rank < *len).then(|| Peer(first.0 + rank)),
+            Peers::List(all) => all.get(rank as usize).copied(),
         }
     }
 
     /// Returns the rank of a process. It costs a walk through the list if there is one.
     pub fn rank_of(&self, peer: Peer) -> Option<u32> {
         match self {
-            Peers::Run { first, len } => Some(peer.0.wrapping_sub(first.0)).filter(|rank| rank < len),
-            Peers::Listed(all) => all.iter().position(|&other| other == peer).map(|rank| rank as u32),
+            Peers::Consecutive { first, len } => Some(peer.0.wrapping_sub(first.0)).filter(|rank| rank < len),
+            Peers::List(all) => all.iter().position(|&other| other == peer).map(|rank| rank as u32),
         }
     }
 
@@ -72,8 +72,12 @@ mod tests {
         let runs = [vec![], vec![Peer(0), Peer(1)], vec![Peer(7)], vec![second(4), second(5), second(6)]];
         let lists = [vec![Peer(1), Peer(0)], vec![Peer(5), Peer(3), Peer(9)], vec![Peer(4), second(5)]];
         for (all, is_run) in runs.into_iter().map(|all| (all, true)).chain(lists.map(|all| (all, false))) {
-            let peers = Peers::of(all.clone());
-            assert_eq!((matches!(peers, Peers::Run { .. }), peers.is_empty()), (is_run, all.is_empty()), "{all:?}");
+            let peers = Peers::from_list(all.clone());
+            assert_eq!(
+                (matches!(peers, Peers::Consecutive { .. }), peers.is_empty()),
+                (is_run, all.is_empty()),
+                "{all:?}"
+            );
             assert!(peers.iter().eq(all.iter().copied()));
             assert!(all.iter().zip(0..).all(|(&peer, rank)| peers.rank_of(peer) == Some(rank)));
             assert_eq!(

@@ -34,11 +34,11 @@ impl Region {
     pub fn private(len: usize) -> Region {
         #[repr(align(64))]
         #[derive(Clone, Copy)]
-        struct Line(#[allow(dead_code)] [u64; 8]);
-        let lines = vec![Line([0; 8]); len.div_ceil(64)].into_boxed_slice();
+        struct CacheLine(#[allow(dead_code)] [u64; 8]);
+        let lines = vec![CacheLine([0; 8]); len.div_ceil(64)].into_boxed_slice();
         let addr = lines.as_ptr() as *mut u8;
-        // SAFETY: the box is owned by the region and reached through nothing else; Line is aligned to 64.
-        unsafe { Region::new(addr, len, Arc::new(Boxed(lines))) }
+        // SAFETY: the box is owned by the region and reached through nothing else; `CacheLine` is aligned to 64.
+        unsafe { Region::new(addr, len, Arc::new(BoxedMemory(lines))) }
     }
 
     pub fn len(&self) -> usize {
@@ -94,7 +94,7 @@ impl Region {
     }
 }
 
-struct Boxed<T>(#[allow(dead_code)] Box<[T]>);
+struct BoxedMemory<T>(#[allow(dead_code)] Box<[T]>);
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// The longest line, in characters, of the documents in `is_narrow`.
 const WIDTH: usize = 120;
+/// The longest line of prose for users and newcomers, in characters.
+const PROSE: usize = 100;
 /// The most lines of ARCHITECTURE.md, which is read in one sitting.
 const ARCHITECTURE_LINES: usize = 130;
 
@@ -154,6 +156,29 @@ fn is_narrow(path: &str) -> bool {
     ["ARCHITECTURE.md", "docs/README.md"].contains(&path) || path.starts_with("docs/adr/")
 }
 
+/// Returns whether the prose of a document is wrapped at `PROSE` characters: what users and newcomers read.
+fn is_prose(path: &str) -> bool {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    path.ends_with(".md") && (folder == "docs" || folder.is_empty()) && path != "ARCHITECTURE.md"
+}
+
+/// Returns the lines of prose that are longer than `PROSE` characters. Code, tables, HTML and a line that cannot be
+/// broken are left out.
+fn unwrapped(path: &str, text: &str) -> Vec<String> {
+    let mut is_code = false;
+    let mut found = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let content = line.trim_start();
+        is_code ^= content.starts_with("```");
+        let is_whole = ["|", "```", "<", "alt=", "[", "`"].iter().any(|begin| content.starts_with(begin));
+        let length = line.chars().count();
+        if !is_code && !is_whole && length > PROSE {
+            found.push(format!("{path}:{number}: {length} characters of prose, more than {PROSE}"));
+        }
+    }
+    found
+}
+
 fn too_long(path: &str, text: &str) -> Vec<String> {
     let long = text.lines().enumerate().map(|(at, line)| (at + 1, line.chars().count()));
     let mut wrong: Vec<String> = long
@@ -258,6 +283,22 @@ fn each_kind_of_reference_to_the_outside_is_found() {
 fn a_document_that_is_not_there_is_found_where_it_is_named() {
     let text = concat!("see doc", "s/none.md, docs/heritage.md. And docs/measurements/YYYY-MM-DD-topic.md");
     assert_eq!(missing("a.rs", text), [concat!("a.rs: no doc", "s/none.md")]);
+}
+
+#[test]
+fn prose_is_wrapped() {
+    let documents = documents().into_iter().filter(|(path, _)| is_prose(path));
+    assert_none(documents.flat_map(|(path, text)| unwrapped(&path, &text)).collect());
+}
+
+#[test]
+fn prose_that_is_not_wrapped_is_found() {
+    let long = "a ".repeat(PROSE);
+    let text = format!("{long}\n```\n{long}\n```\n| {long} |\n- {long}\n");
+    let found = unwrapped(concat!("doc", "s/a.md"), &text);
+    let places: Vec<&str> = found.iter().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(places, [concat!("doc", "s/a.md:1:"), concat!("doc", "s/a.md:6:")]);
+    assert!(is_prose("README.md") && is_prose("docs/hosts.md") && !is_prose("docs/adr/README.md"));
 }
 
 #[test]

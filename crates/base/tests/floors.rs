@@ -41,9 +41,9 @@ fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-fn floor(room: &str) -> u32 {
-    let found = FLOORS.iter().find(|(name, _)| *name == room);
-    found.unwrap_or_else(|| panic!("room {room} has no floor: add it to FLOORS")).1
+fn layer(crate_name: &str) -> u32 {
+    let found = FLOORS.iter().find(|(name, _)| *name == crate_name);
+    found.unwrap_or_else(|| panic!("room {crate_name} has no floor: add it to FLOORS")).1
 }
 
 /// Returns the crates in the checkout and the text of their manifests.
@@ -73,15 +73,15 @@ fn dependencies(manifest: &str) -> Vec<String> {
 }
 
 /// Returns what is wrong with one crate's dependencies.
-fn wrong_edges(room: &str, manifest: &str) -> Vec<String> {
-    let own = floor(room);
-    let wrong = dependencies(manifest).into_iter().filter(|other| floor(other) >= own);
-    wrong.map(|other| format!("{room} (floor {own}) uses {other} (floor {})", floor(&other))).collect()
+fn wrong_edges(crate_name: &str, manifest: &str) -> Vec<String> {
+    let own = layer(crate_name);
+    let wrong = dependencies(manifest).into_iter().filter(|other| layer(other) >= own);
+    wrong.map(|other| format!("{crate_name} (floor {own}) uses {other} (floor {})", layer(&other))).collect()
 }
 
 #[test]
 fn no_room_uses_its_own_floor_or_one_above() {
-    let wrong: Vec<String> = manifests().iter().flat_map(|(room, text)| wrong_edges(room, text)).collect();
+    let wrong: Vec<String> = manifests().iter().flat_map(|(crate_name, text)| wrong_edges(crate_name, text)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -97,8 +97,8 @@ fn an_upward_and_a_sideways_edge_are_found() {
 
 #[test]
 fn every_other_room_forbids_unsafe() {
-    for room in manifests().keys().filter(|room| !UNSAFE.contains(&room.as_str())) {
-        let source = crates().join(room).join("src");
+    for crate_name in manifests().keys().filter(|room| !UNSAFE.contains(&room.as_str())) {
+        let source = crates().join(crate_name).join("src");
         let roots = ["lib.rs", "main.rs"].map(|name| source.join(name)).into_iter().filter(|path| path.exists());
         for root in roots {
             let text = std::fs::read_to_string(&root).unwrap();

@@ -2,8 +2,8 @@
 
 use bolero::check;
 use hawser_base::Handle;
-use hawser_base::param::{Kind, Param, Read};
-use hawser_base::table::Table;
+use hawser_base::handle_table::HandleTable;
+use hawser_base::param::{Param, ParamKind, ReadTime};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_ALL};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use std::sync::Mutex;
 /// Bits are a handle or none; a handle is its bits, and names the object that was inserted for it or none.
 #[test]
 fn handles() {
-    let table = Table::new();
+    let table = HandleTable::new();
     let live: Vec<Handle> = (0..40u32).map(|value| table.insert(value).unwrap()).collect();
     live.iter().step_by(3).for_each(|&handle| assert!(table.remove(handle)));
     check!().with_type::<(u32, bool, u8)>().with_iterations(20_000).for_each(|&(bits, near, turn)| {
@@ -53,17 +53,17 @@ fn parameters() {
                 help: "",
                 scope: T_SCOPE_LOCAL,
                 verbosity: T_VERBOSITY_USER_ALL,
-                read: Read::AtStart,
+                read: ReadTime::AtStart,
             };
-            for kind in [Kind::Number { min: 1, max: 1 << 40 }, Kind::Bytes { min: 1, max: 1 << 40 }] {
+            for kind in [ParamKind::Number { min: 1, max: 1 << 40 }, ParamKind::Bytes { min: 1, max: 1 << 40 }] {
                 match param(kind).number() {
                     Ok(number) => assert!((1..=1 << 40).contains(&number)),
                     Err(error) => assert!(error.to_string().contains("HAWSER_FUZZ_IS_NOT_SET")),
                 }
             }
-            let _ = (param(Kind::Flag).flag(), param(Kind::Text).check());
+            let _ = (param(ParamKind::Flag).flag(), param(ParamKind::Text).check());
             assert_eq!(
-                param(Kind::Choice(&["one", "x"])).choice().is_ok(),
+                param(ParamKind::Choice(&["one", "x"])).choice().is_ok(),
                 ["one", "x"].iter().any(|w| text.trim().eq_ignore_ascii_case(w))
             );
         }

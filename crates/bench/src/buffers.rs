@@ -1,114 +1,114 @@
 //! The memory that messages are sent from and received into: slots that are used in turn, each dirtied or filled before
 //! it is sent, as in worker/mpi.c.
 //!
-//! Used by `duet` and `layer`; uses no other module.
+//! Used by `pattern_driver` and `layer`; uses no other module.
 
 use hawser_base::UserMem;
 
 /// The same values as in worker/mpi.c.
 const POOL_BYTES: usize = 1 << 20;
-const PLACES_MAX: usize = 64;
-const LINE: usize = 64;
-const PAGE: usize = 4096;
+const SLOTS_MAX: usize = 64;
+const LINE_BYTES: usize = 64;
+const PAGE_BYTES: usize = 4096;
 
 /// The division of a pool into slots.
 #[derive(Clone, Copy, Default)]
-struct Places {
+struct SlotLayout {
     bytes: usize,
     step: usize,
     count: usize,
 }
 
-impl Places {
+impl SlotLayout {
     /// Slots for messages of `bytes` bytes.
-    fn of(bytes: usize) -> Places {
-        let step = bytes.next_multiple_of(LINE) + LINE;
-        Places { bytes, step, count: (POOL_BYTES / step).clamp(2, PLACES_MAX) }
+    fn of(bytes: usize) -> SlotLayout {
+        let step = bytes.next_multiple_of(LINE_BYTES) + LINE_BYTES;
+        SlotLayout { bytes, step, count: (POOL_BYTES / step).clamp(2, SLOTS_MAX) }
     }
 
     /// The bytes of all slots.
-    fn all(&self) -> usize {
+    fn total_bytes(&self) -> usize {
         self.step * self.count
     }
 
     /// The offset of the message of this number.
-    fn at(&self, number: u64) -> usize {
+    fn offset(&self, number: u64) -> usize {
         (number % self.count as u64) as usize * self.step
     }
 }
 
-/// The memory of one direction of one end, which lives through all plays.
+/// The memory of one direction of one end, which lives through all tasks.
 #[derive(Default)]
-pub struct Pool {
+pub struct BufferPool {
     memory: Vec<u8>,
-    places: Places,
+    layout: SlotLayout,
 }
 
-impl Pool {
+impl BufferPool {
     /// Makes room for messages of `bytes` bytes, from now on.
     pub fn reserve(&mut self, bytes: usize) {
-        self.places = Places::of(bytes);
-        if self.places.all() > self.memory.len() {
-            self.memory.resize(self.places.all(), 1);
+        self.layout = SlotLayout::of(bytes);
+        if self.layout.total_bytes() > self.memory.len() {
+            self.memory.resize(self.layout.total_bytes(), 1);
         }
     }
 
-    /// Overwrites the pool: data of an earlier play must not pass for those of the next one.
+    /// Overwrites the pool: data of an earlier task must not pass for those of the next one.
     pub fn clear(&mut self) {
         self.memory.fill(0xa5);
     }
 
     /// The slot of the message of this number.
-    pub fn place(&mut self, number: u64) -> &mut [u8] {
-        let at = self.places.at(number);
-        &mut self.memory[at..at + self.places.bytes]
+    pub fn slot(&mut self, number: u64) -> &mut [u8] {
+        let at = self.layout.offset(number);
+        &mut self.memory[at..at + self.layout.bytes]
     }
 }
 
 /// A pool of memory that a device may still borrow after an error. It is never freed; memory that has become too short
 /// is leaked.
 #[derive(Default)]
-pub struct Lendable {
+pub struct ZeroCopyPool {
     memory: Option<UserMem<'static>>,
-    places: Places,
+    layout: SlotLayout,
 }
 
-impl Lendable {
+impl ZeroCopyPool {
     /// Makes room for messages of `bytes` bytes, from now on.
     pub fn reserve(&mut self, bytes: usize) {
-        self.places = Places::of(bytes);
-        let all = self.places.all();
+        self.layout = SlotLayout::of(bytes);
+        let all = self.layout.total_bytes();
         if self.memory.is_none_or(|memory| memory.len() < all) {
             self.memory = Some(UserMem::of_slice(vec![1; all].leak()));
         }
     }
 
     /// The slot of the message of this number.
-    pub fn place(&self, number: u64) -> UserMem<'static> {
-        self.memory.unwrap_or(UserMem::EMPTY).slice(self.places.at(number), self.places.bytes)
+    pub fn slot(&self, number: u64) -> UserMem<'static> {
+        self.memory.unwrap_or(UserMem::EMPTY).slice(self.layout.offset(number), self.layout.bytes)
     }
 }
 
 /// Stores a byte into each page, so that no two messages are the same.
 pub fn dirty(message: &mut [u8], number: u64) {
-    message.iter_mut().step_by(PAGE).for_each(|byte| *byte = number as u8);
+    message.iter_mut().step_by(PAGE_BYTES).for_each(|byte| *byte = number as u8);
 }
 
 /// Does the same in borrowed memory.
-pub fn dirty_lent(message: UserMem, number: u64) {
-    (0..message.len()).step_by(PAGE).for_each(|at| message.slice(at, 1).write(&[number as u8]));
+pub fn dirty_borrowed(message: UserMem, number: u64) {
+    (0..message.len()).step_by(PAGE_BYTES).for_each(|at| message.slice(at, 1).write(&[number as u8]));
 }
 
-fn expected(number: u64, at: usize) -> u8 {
+fn expected_byte(number: u64, at: usize) -> u8 {
     (number as usize * 7).wrapping_add(at * 13 + (at >> 8) + (at >> 16) * 5) as u8
 }
 
 pub fn fill(message: &mut [u8], number: u64) {
-    message.iter_mut().enumerate().for_each(|(at, byte)| *byte = expected(number, at));
+    message.iter_mut().enumerate().for_each(|(at, byte)| *byte = expected_byte(number, at));
 }
 
 /// Does the same in borrowed memory.
-pub fn fill_lent(message: UserMem, number: u64) {
+pub fn fill_borrowed(message: UserMem, number: u64) {
     let mut bytes = vec![0; message.len()];
     fill(&mut bytes, number);
     message.write(&bytes);
@@ -116,9 +116,9 @@ pub fn fill_lent(message: UserMem, number: u64) {
 
 /// Reports the first byte that differs from what `fill` wrote.
 pub fn compare(message: &[u8], number: u64) -> Result<(), String> {
-    match message.iter().enumerate().find(|&(at, &byte)| byte != expected(number, at)) {
+    match message.iter().enumerate().find(|&(at, &byte)| byte != expected_byte(number, at)) {
         None => Ok(()),
-        Some((at, byte)) => Err(format!("byte {at} of message {number} is {byte}, not {}", expected(number, at))),
+        Some((at, byte)) => Err(format!("byte {at} of message {number} is {byte}, not {}", expected_byte(number, at))),
     }
 }
 
@@ -128,29 +128,29 @@ mod tests {
 
     #[test]
     fn places_follow_each_other_and_come_again() {
-        let mut pool = Pool::default();
+        let mut pool = BufferPool::default();
         pool.reserve(1 << 20);
-        let [first, second, third] = [0, 1, 2].map(|number| pool.place(number).as_ptr() as usize);
+        let [first, second, third] = [0, 1, 2].map(|number| pool.slot(number).as_ptr() as usize);
         assert!(first != second && first == third);
         pool.reserve(1);
-        assert_eq!((pool.places.count, pool.place(7).len()), (PLACES_MAX, 1));
+        assert_eq!((pool.layout.count, pool.slot(7).len()), (SLOTS_MAX, 1));
     }
 
     #[test]
     fn what_is_lent_looks_the_same_and_is_never_freed() {
-        let (mut pool, mut lendable) = (Pool::default(), Lendable::default());
-        lendable.reserve(10_000);
-        let early = lendable.place(1);
-        lendable.reserve(2 << 20);
+        let (mut pool, mut zero_copy) = (BufferPool::default(), ZeroCopyPool::default());
+        zero_copy.reserve(10_000);
+        let early = zero_copy.slot(1);
+        zero_copy.reserve(2 << 20);
         pool.reserve(10_000);
         for write in [true, false] {
-            let message = pool.place(1);
+            let message = pool.slot(1);
             if write {
                 fill(message, 3);
-                fill_lent(early, 3);
+                fill_borrowed(early, 3);
             } else {
                 dirty(message, 4);
-                dirty_lent(early, 4);
+                dirty_borrowed(early, 4);
             }
             let mut there = vec![0; 10_000];
             early.read(&mut there);

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-pub fn written(bytes: &[u8]) -> String {
+pub fn encode(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
@@ -12,7 +12,7 @@ pub fn written(bytes: &[u8]) -> String {
 }
 
 /// Decodes bytes; None if the text is not hexadecimal.
-pub fn read(text: &str) -> Option<Vec<u8>> {
+pub fn decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes();
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let byte = |pair: &[u8]| Some((digit(pair[0])? << 4 | digit(*pair.get(1)?)?) as u8);
@@ -26,7 +26,7 @@ mod tests {
     #[test]
     fn bytes_are_read_as_they_were_written_and_nothing_else_is() {
         let bytes: Vec<u8> = (0..=255).collect();
-        assert_eq!(read(&written(&bytes)), Some(bytes));
-        assert_eq!([read(""), read("0"), read("0g"), read("\u{e4}\u{e4}")], [Some(vec![]), None, None, None]);
+        assert_eq!(decode(&encode(&bytes)), Some(bytes));
+        assert_eq!([decode(""), decode("0"), decode("0g"), decode("\u{e4}\u{e4}")], [Some(vec![]), None, None, None]);
     }
 }

@@ -1,149 +1,159 @@
-//! The raw layers beneath every library, each a module behind `Layer` and a `row` of one table.
+//! The raw layers beneath every library, each a module behind the trait `Layer` and an entry (`LayerEntry`) of one
+//! table.
 //!
-//! A new layer is a module and a row of `LAYERS`. Used by `worker`, the process in which a layer runs; uses the
+//! A new layer is a module and an entry of `LAYERS`. Used by `worker`, the process in which a layer runs; uses the
 //! modules.
 
-mod apart;
-mod cards;
-mod inbox;
-mod line;
+mod cache_line;
+mod card_exchange;
+mod connect;
+mod layer_entry;
 mod link;
-mod meeting;
 mod memcpy;
-mod packets;
+mod message_assembly;
+mod packet_receiver;
 mod port;
 mod ring;
-mod row;
+mod stall_timeout;
 mod tcp;
-mod together;
 mod transport;
-mod watch;
+mod two_processes;
+mod two_threads;
 
-use crate::duet;
-use crate::place::Place;
-use crate::record::Floor;
-use crate::system::Plan;
-use crate::task::Pattern;
+use crate::measured_system::SystemSpec;
+use crate::pattern_driver;
+use crate::record::CurveLevel;
+use crate::task::TrafficPattern;
+use crate::testbed::TestBed;
 use std::io;
 
-pub use apart::{FAR, FAR_ADDRESS};
-pub use row::{Between, Row};
+pub use layer_entry::{LayerEntry, LayerPlacement};
+pub use two_processes::{REMOTE_ADDRESS_VAR, REMOTE_PREFIX_VAR};
 
-pub static LAYERS: &[Row] = &[
-    Row {
+pub static LAYERS: &[LayerEntry] = &[
+    LayerEntry {
         name: "line",
         about: "a cache line between two cores",
-        floor: Floor::Raw,
-        between: Between::Cores,
-        limit: Some(line::BYTES),
-        carries: false,
-        patterns: &[Pattern::PingPong],
-        open: |_| line::open(),
-        far: Row::no_far,
+        level: CurveLevel::Raw,
+        placement: LayerPlacement::Cores,
+        bytes_max: Some(cache_line::BYTES),
+        has_payload: false,
+        patterns: &[TrafficPattern::PingPong],
+        open: |_| cache_line::open(),
+        remote_main: LayerEntry::no_remote,
     },
-    Row {
+    LayerEntry {
         name: "memcpy",
         about: "a copy by one core",
-        floor: Floor::Raw,
-        between: Between::Cores,
-        limit: None,
-        carries: true,
-        patterns: &[Pattern::PingPong, Pattern::Stream],
+        level: CurveLevel::Raw,
+        placement: LayerPlacement::Cores,
+        bytes_max: None,
+        has_payload: true,
+        patterns: &[TrafficPattern::PingPong, TrafficPattern::Stream],
         open: |_| memcpy::open(),
-        far: Row::no_far,
+        remote_main: LayerEntry::no_remote,
     },
-    Row {
+    LayerEntry {
         name: "ring",
         about: "Hawser's device for shared memory, without MPI above it",
-        floor: Floor::Layer,
-        between: Between::Cores,
-        limit: None,
-        carries: true,
-        patterns: duet::PATTERNS,
+        level: CurveLevel::Layer,
+        placement: LayerPlacement::Cores,
+        bytes_max: None,
+        has_payload: true,
+        patterns: pattern_driver::PATTERNS,
         open: |_| ring::open(),
-        far: Row::no_far,
+        remote_main: LayerEntry::no_remote,
     },
-    Row {
+    LayerEntry {
         name: "tcp",
         about: "a TCP connection, polled",
-        floor: Floor::Raw,
-        between: Between::Hosts,
-        limit: None,
-        carries: true,
-        patterns: duet::PATTERNS,
-        open: tcp::near,
-        far: tcp::far,
+        level: CurveLevel::Raw,
+        placement: LayerPlacement::Hosts,
+        bytes_max: None,
+        has_payload: true,
+        patterns: pattern_driver::PATTERNS,
+        open: tcp::open_local,
+        remote_main: tcp::run_remote,
     },
-    port("packet", "raw Ethernet frames (AF_PACKET)"),
-    Row { between: Between::CableAlone, ..port("xdp", "raw Ethernet frames by the NIC's queue (AF_XDP)") },
-    port("udp", "UDP datagrams, many by one call, which the NIC cuts (segmentation offload)"),
-    Row { open: port::near_plain, far: port::far_plain, ..port("udp-plain", "UDP datagrams, a call each") },
-    port("stream", "Hawser's TCP port"),
-    Row {
+    port_layer("packet", "raw Ethernet frames (AF_PACKET)"),
+    LayerEntry {
+        placement: LayerPlacement::CableAlone,
+        ..port_layer("xdp", "raw Ethernet frames by the NIC's queue (AF_XDP)")
+    },
+    port_layer("udp", "UDP datagrams, many by one call, which the NIC cuts (segmentation offload)"),
+    LayerEntry {
+        open: port::open_local_plain,
+        remote_main: port::run_remote_plain,
+        ..port_layer("udp-plain", "UDP datagrams, a call each")
+    },
+    port_layer("stream", "Hawser's TCP port"),
+    LayerEntry {
         name: "link",
         about: "Hawser's protocol of Ethernet over a rank's ports, without packets above it",
-        floor: Floor::Layer,
-        between: Between::Hosts,
-        limit: None,
-        carries: true,
-        patterns: duet::PATTERNS,
-        open: link::near,
-        far: link::far,
+        level: CurveLevel::Layer,
+        placement: LayerPlacement::Hosts,
+        bytes_max: None,
+        has_payload: true,
+        patterns: pattern_driver::PATTERNS,
+        open: link::open_local,
+        remote_main: link::run_remote,
     },
-    Row {
+    LayerEntry {
         name: "transport",
         about: "Hawser's packets by the best device, without MPI above them",
-        floor: Floor::Layer,
-        between: Between::Ranks,
-        limit: None,
-        carries: true,
-        patterns: duet::PATTERNS,
-        open: transport::near,
-        far: transport::far,
+        level: CurveLevel::Layer,
+        placement: LayerPlacement::Ranks,
+        bytes_max: None,
+        has_payload: true,
+        patterns: pattern_driver::PATTERNS,
+        open: transport::open_local,
+        remote_main: transport::run_remote,
     },
 ];
 
-const fn port(name: &'static str, about: &'static str) -> Row {
-    let (floor, between) = (Floor::Raw, Between::Cable);
-    Row {
+const fn port_layer(name: &'static str, about: &'static str) -> LayerEntry {
+    let (level, placement) = (CurveLevel::Raw, LayerPlacement::Cable);
+    LayerEntry {
         name,
         about,
-        floor,
-        between,
-        limit: None,
-        carries: true,
-        patterns: duet::PATTERNS,
-        open: port::near,
-        far: port::far,
+        level,
+        placement,
+        bytes_max: None,
+        has_payload: true,
+        patterns: pattern_driver::PATTERNS,
+        open: port::open_local,
+        remote_main: port::run_remote,
     }
 }
 
-impl Row {
-    pub fn named(name: &str) -> Option<&'static Row> {
-        LAYERS.iter().find(|row| row.name == name)
+impl LayerEntry {
+    pub fn by_name(name: &str) -> Option<&'static LayerEntry> {
+        LAYERS.iter().find(|entry| entry.name == name)
     }
 
-    /// Whether it can be measured there without harm to others.
-    pub fn fits(&self, place: &Place) -> bool {
-        match self.between {
-            Between::Cores => place.is_one_host(),
-            Between::Hosts => !place.is_one_host(),
-            Between::Ranks => true,
-            Between::Cable => matches!(place, Place::Cable { .. }),
-            Between::CableAlone => false,
+    /// Whether the layer can be measured on this test bed without harm to others.
+    pub fn fits(&self, testbed: &TestBed) -> bool {
+        match self.placement {
+            LayerPlacement::Cores => testbed.is_one_host(),
+            LayerPlacement::Hosts => !testbed.is_one_host(),
+            LayerPlacement::Ranks => true,
+            LayerPlacement::Cable => matches!(testbed, TestBed::Cable { .. }),
+            LayerPlacement::CableAlone => false,
         }
     }
 
-    pub fn plan(&self, place: &Place) -> io::Result<Plan> {
-        let mut command = place.near_command(&std::env::current_exe()?);
-        command.args(["worker", self.name]).env("HAWSER_BENCH_CORES", place.cores());
-        command.env(FAR, place.far_words().join(" ")).env(FAR_ADDRESS, place.far_address());
-        Ok(Plan {
+    pub fn system_spec(&self, testbed: &TestBed) -> io::Result<SystemSpec> {
+        let mut command = testbed.local_command(&std::env::current_exe()?);
+        command.args(["worker", self.name]).env("HAWSER_BENCH_CORES", testbed.cores());
+        command
+            .env(REMOTE_PREFIX_VAR, testbed.remote_prefix().join(" "))
+            .env(REMOTE_ADDRESS_VAR, testbed.remote_address());
+        Ok(SystemSpec {
             name: self.name.into(),
-            floor: self.floor,
+            level: self.level,
             command,
-            limit: self.limit,
-            carries: self.carries,
+            bytes_max: self.bytes_max,
+            has_payload: self.has_payload,
             patterns: self.patterns,
         })
     }

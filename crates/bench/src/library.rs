@@ -1,12 +1,12 @@
 //! A message-passing library under measurement: its location, its ABI, and how its launcher starts the worker on it.
 //!
 //! One worker, compiled once for each ABI, serves all libraries that have it; for Open MPI, whose ABI is its own, it is
-//! compiled by its mpicc on the spot. Used by `command`; uses `system`.
+//! compiled by its mpicc on the spot. Used by `command`; uses `measured_system`.
 
-use crate::place::Place;
-use crate::record::Floor;
-use crate::system::Plan;
-use crate::task::Pattern;
+use crate::measured_system::SystemSpec;
+use crate::record::CurveLevel;
+use crate::task::TrafficPattern;
+use crate::testbed::TestBed;
 use clap::ValueEnum;
 use std::ffi::OsString;
 use std::fmt;
@@ -19,17 +19,17 @@ const SOURCE: &str = include_str!("../worker/mpi.c");
 
 /// `NAME=PREFIX[,VARIABLE=VALUE...]`, as the user gives it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Named {
+pub struct LibrarySpec {
     pub name: String,
     pub prefix: PathBuf,
     /// Variables that are set for this library's job alone, so that one library can be measured twice.
     pub variables: Vec<(String, String)>,
 }
 
-impl FromStr for Named {
+impl FromStr for LibrarySpec {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Named, String> {
+    fn from_str(text: &str) -> Result<LibrarySpec, String> {
         let mut parts = text.split(',');
         let pair = |part: &str| part.split_once('=').map(|(name, value)| (name.to_string(), value.to_string()));
         let (name, prefix) = parts
@@ -39,13 +39,13 @@ impl FromStr for Named {
             .ok_or("it is NAME=PREFIX[,VARIABLE=VALUE...], as in mpich=/opt/mpich")?;
         let variables =
             parts.map(|part| pair(part).ok_or(format!("`{part}` is not VARIABLE=VALUE"))).collect::<Result<_, _>>()?;
-        Ok(Named { name, prefix: prefix.into(), variables })
+        Ok(LibrarySpec { name, prefix: prefix.into(), variables })
     }
 }
 
 /// The family of the launcher: families differ in the options of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
+enum LauncherFamily {
     Hawser,
     Mpich,
     IntelMpi,
@@ -54,34 +54,37 @@ enum Family {
 
 /// The reason why a library cannot be measured.
 #[derive(Debug)]
-pub enum Unusable {
+pub enum LibraryError {
     NoLauncher { launcher: PathBuf },
-    UnknownLauncher { launcher: PathBuf, said: String },
+    UnknownLauncher { launcher: PathBuf, output: String },
     NoAbi { folder: PathBuf },
-    NotCompiled { compiler: PathBuf, said: String },
-    NotAcross,
+    NotCompiled { compiler: PathBuf, output: String },
+    OneHostOnly,
 }
 
-impl fmt::Display for Unusable {
+impl fmt::Display for LibraryError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Unusable::NoLauncher { launcher } => {
+            LibraryError::NoLauncher { launcher } => {
                 write!(f, "there is no {}; give the library's PREFIX, which has bin/mpiexec", launcher.display())
             }
-            Unusable::UnknownLauncher { launcher, said } => {
+            LibraryError::UnknownLauncher { launcher, output } => {
                 let launcher = launcher.display();
-                write!(f, "{launcher} is none of Hawser's, MPICH's, Intel MPI's or Open MPI's; --version says: {said}")
+                write!(
+                    f,
+                    "{launcher} is none of Hawser's, MPICH's, Intel MPI's or Open MPI's; --version says: {output}"
+                )
             }
-            Unusable::NoAbi { folder } => write!(
+            LibraryError::NoAbi { folder } => write!(
                 f,
                 "{} has no libmpi.so.12 (MPICH's ABI), libmpi_abi.so.1 (the standard's) or libmpi.so.40 (Open MPI's), the ABIs \
                  that the benchmark has a program for",
                 folder.display()
             ),
-            Unusable::NotCompiled { compiler, said } => {
-                write!(f, "{} does not compile the benchmark's program: {said}", compiler.display())
+            LibraryError::NotCompiled { compiler, output } => {
+                write!(f, "{} does not compile the benchmark's program: {output}", compiler.display())
             }
-            Unusable::NotAcross => {
+            LibraryError::OneHostOnly => {
                 write!(f, "Open MPI's TCP does not begin between network namespaces; leave it out there")
             }
         }
@@ -90,118 +93,126 @@ impl fmt::Display for Unusable {
 
 /// A library that can be started.
 #[derive(Debug)]
-pub struct Library {
-    named: Named,
-    family: Family,
+pub struct MpiLibrary {
+    spec: LibrarySpec,
+    family: LauncherFamily,
     program: PathBuf,
 }
 
-impl Library {
+impl MpiLibrary {
     /// Finds the library at the prefix, and has the worker compiled in `scratch` where the installation has none for
     /// it.
-    pub fn find(named: Named, scratch: &Path) -> Result<Library, Unusable> {
-        let family = family(&named.prefix)?;
-        let folder = named.prefix.join("lib");
-        let program = if family == Family::OpenMpi && folder.join("libmpi.so.40").exists() {
-            compiled(&named.prefix.join("bin/mpicc"), &scratch.join(format!("mpi-{}", named.name)))?
+    pub fn find(spec: LibrarySpec, scratch: &Path) -> Result<MpiLibrary, LibraryError> {
+        let family = launcher_family(&spec.prefix)?;
+        let folder = spec.prefix.join("lib");
+        let program = if family == LauncherFamily::OpenMpi && folder.join("libmpi.so.40").exists() {
+            compile_worker(&spec.prefix.join("bin/mpicc"), &scratch.join(format!("mpi-{}", spec.name)))?
         } else if folder.join("libmpi.so.12").exists() {
-            installed("mpich", scratch)?
+            installed_worker("mpich", scratch)?
         } else if folder.join("libmpi_abi.so.1").exists() {
-            installed("std", scratch)?
+            installed_worker("std", scratch)?
         } else {
-            return Err(Unusable::NoAbi { folder });
+            return Err(LibraryError::NoAbi { folder });
         };
-        Ok(Library { named, family, program })
+        Ok(MpiLibrary { spec, family, program })
     }
 
     /// Plans a job of `ranks` ranks.
-    pub fn plan(&self, ranks: usize, place: &Place) -> Result<Plan, Unusable> {
-        let Library { named, family, program } = self;
-        if *family == Family::OpenMpi && !place.is_one_host() {
-            return Err(Unusable::NotAcross);
+    pub fn system_spec(&self, ranks: usize, testbed: &TestBed) -> Result<SystemSpec, LibraryError> {
+        let MpiLibrary { spec, family, program } = self;
+        if *family == LauncherFamily::OpenMpi && !testbed.is_one_host() {
+            return Err(LibraryError::OneHostOnly);
         }
-        let mut command = place.near_command(&named.prefix.join("bin/mpiexec"));
-        command.args(self.options(ranks, place)).arg(program);
-        let library_path = joined(&named.prefix.join("lib"), "LD_LIBRARY_PATH");
-        command.env("LD_LIBRARY_PATH", library_path).env("PATH", joined(&named.prefix.join("bin"), "PATH"));
-        command.env("HAWSER_BENCH_CORES", place.cores()).env("HAWSER_BENCH_RANKS", ranks.to_string());
-        command.envs(self.variables(place).iter().copied()).envs(named.variables.iter().cloned());
-        Ok(Plan {
-            name: named.name.clone(),
-            floor: Floor::Library,
+        let mut command = testbed.local_command(&spec.prefix.join("bin/mpiexec"));
+        command.args(self.launcher_options(ranks, testbed)).arg(program);
+        let library_path = prepend_path(&spec.prefix.join("lib"), "LD_LIBRARY_PATH");
+        command.env("LD_LIBRARY_PATH", library_path).env("PATH", prepend_path(&spec.prefix.join("bin"), "PATH"));
+        command.env("HAWSER_BENCH_CORES", testbed.cores()).env("HAWSER_BENCH_RANKS", ranks.to_string());
+        command.envs(self.variables(testbed).iter().copied()).envs(spec.variables.iter().cloned());
+        Ok(SystemSpec {
+            name: spec.name.clone(),
+            level: CurveLevel::Library,
             command,
-            limit: None,
-            carries: true,
-            patterns: Pattern::value_variants(),
+            bytes_max: None,
+            has_payload: true,
+            patterns: TrafficPattern::value_variants(),
         })
     }
 
-    fn options(&self, ranks: usize, place: &Place) -> Vec<OsString> {
+    fn launcher_options(&self, ranks: usize, testbed: &TestBed) -> Vec<OsString> {
         let mut options: Vec<OsString> = Vec::new();
         // The worker pins its ranks itself, alike for every library.
         match self.family {
-            Family::OpenMpi => {
+            LauncherFamily::OpenMpi => {
                 options.extend(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"].map(Into::into))
             }
-            Family::Hawser | Family::Mpich => options.extend(["-bind-to", "none"].map(Into::into)),
-            Family::IntelMpi => {}
+            LauncherFamily::Hawser | LauncherFamily::Mpich => options.extend(["-bind-to", "none"].map(Into::into)),
+            LauncherFamily::IntelMpi => {}
         }
-        if let Some(across) = place.across() {
+        if let Some(job) = testbed.multi_host_job() {
             options.extend(["-launcher", "ssh"].map(Into::into));
-            if let Some(rsh) = &across.remote_shell {
+            if let Some(rsh) = &job.remote_shell {
                 options.extend(["-launcher-exec".into(), rsh.into()]);
             }
-            let per_host = ranks.div_ceil(across.hosts.len()).to_string();
-            options.extend(["-hosts".into(), across.hosts.join(",").into(), "-ppn".into(), per_host.into()]);
+            let per_host = ranks.div_ceil(job.hosts.len()).to_string();
+            options.extend(["-hosts".into(), job.hosts.join(",").into(), "-ppn".into(), per_host.into()]);
         }
         options.extend(["-n".into(), ranks.to_string().into()]);
         options
     }
 
     /// The variables that a user would have to set for the library to run there at all.
-    fn variables(&self, place: &Place) -> &'static [(&'static str, &'static str)] {
-        match (self.family, place) {
-            (Family::IntelMpi, Place::Cable { .. }) => &[("I_MPI_PIN", "0"), ("FI_PROVIDER", "tcp")],
-            (Family::IntelMpi, _) => &[("I_MPI_PIN", "0")],
-            (Family::Mpich, Place::Cable { .. }) => &[("FI_PROVIDER", "tcp"), ("MPIR_CVAR_CH4_NETMOD", "ofi")],
+    fn variables(&self, testbed: &TestBed) -> &'static [(&'static str, &'static str)] {
+        match (self.family, testbed) {
+            (LauncherFamily::IntelMpi, TestBed::Cable { .. }) => &[("I_MPI_PIN", "0"), ("FI_PROVIDER", "tcp")],
+            (LauncherFamily::IntelMpi, _) => &[("I_MPI_PIN", "0")],
+            (LauncherFamily::Mpich, TestBed::Cable { .. }) => {
+                &[("FI_PROVIDER", "tcp"), ("MPIR_CVAR_CH4_NETMOD", "ofi")]
+            }
             _ => &[],
         }
     }
 }
 
-fn family(prefix: &Path) -> Result<Family, Unusable> {
+fn launcher_family(prefix: &Path) -> Result<LauncherFamily, LibraryError> {
     let launcher = prefix.join("bin/mpiexec");
     if !launcher.exists() {
-        return Err(Unusable::NoLauncher { launcher });
+        return Err(LibraryError::NoLauncher { launcher });
     }
     if prefix.join("bin/hawser-info").exists() {
-        return Ok(Family::Hawser);
+        return Ok(LauncherFamily::Hawser);
     }
-    let said = Command::new(&launcher)
+    let output = Command::new(&launcher)
         .arg("--version")
         .output()
         .map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    let said = said.unwrap_or_else(|error| error.to_string());
-    let families = [("Intel(R) MPI", Family::IntelMpi), ("Open MPI", Family::OpenMpi), ("HYDRA", Family::Mpich)];
-    let found = families.into_iter().find(|(mark, _)| said.contains(mark));
-    found.map(|(_, family)| family).ok_or_else(|| Unusable::UnknownLauncher { launcher, said: said.trim().into() })
+    let output = output.unwrap_or_else(|error| error.to_string());
+    let families = [
+        ("Intel(R) MPI", LauncherFamily::IntelMpi),
+        ("Open MPI", LauncherFamily::OpenMpi),
+        ("HYDRA", LauncherFamily::Mpich),
+    ];
+    let found = families.into_iter().find(|(mark, _)| output.contains(mark));
+    found
+        .map(|(_, family)| family)
+        .ok_or_else(|| LibraryError::UnknownLauncher { launcher, output: output.trim().into() })
 }
 
 /// The worker of this ABI: that of the installation that this program is part of, or one compiled for the ABI's header
 /// there.
-fn installed(abi: &str, scratch: &Path) -> Result<PathBuf, Unusable> {
-    let prefix = crate::place::own_prefix();
+fn installed_worker(abi: &str, scratch: &Path) -> Result<PathBuf, LibraryError> {
+    let prefix = crate::testbed::own_prefix();
     let there = prefix.join(format!("libexec/hawser/bench-{abi}"));
     if there.exists() {
         return Ok(there);
     }
     let wrapper = if abi == "std" { "bin/mpicc_abi" } else { "bin/mpicc" };
-    compiled(&prefix.join(wrapper), &scratch.join(format!("mpi-{abi}")))
+    compile_worker(&prefix.join(wrapper), &scratch.join(format!("mpi-{abi}")))
 }
 
-fn compiled(compiler: &Path, program: &Path) -> Result<PathBuf, Unusable> {
+fn compile_worker(compiler: &Path, program: &Path) -> Result<PathBuf, LibraryError> {
     let source = program.with_extension("c");
-    let failed = |said: String| Unusable::NotCompiled { compiler: compiler.into(), said };
+    let failed = |output: String| LibraryError::NotCompiled { compiler: compiler.into(), output };
     std::fs::write(&source, SOURCE).map_err(|error| failed(format!("{}: {error}", source.display())))?;
     let mut command = Command::new(compiler);
     let output = command.args(["-O2", "-o"]).arg(program).arg(&source).output();
@@ -213,7 +224,7 @@ fn compiled(compiler: &Path, program: &Path) -> Result<PathBuf, Unusable> {
 }
 
 /// The value of an environment variable with this folder in front.
-fn joined(folder: &Path, variable: &str) -> OsString {
+fn prepend_path(folder: &Path, variable: &str) -> OsString {
     let mut value = folder.as_os_str().to_owned();
     if let Some(rest) = std::env::var_os(variable) {
         value.push(":");
@@ -228,11 +239,11 @@ mod tests {
 
     #[test]
     fn a_library_is_named_with_its_prefix_and_variables() {
-        let named: Named = "udp=/opt/hawser,HAWSER_PORT=udp,HAWSER_SPIN=1".parse().unwrap();
+        let named: LibrarySpec = "udp=/opt/hawser,HAWSER_PORT=udp,HAWSER_SPIN=1".parse().unwrap();
         assert_eq!((named.name.as_str(), named.prefix.as_path()), ("udp", Path::new("/opt/hawser")));
         assert_eq!(named.variables, [("HAWSER_PORT".into(), "udp".into()), ("HAWSER_SPIN".into(), "1".into())]);
         for wrong in ["", "mpich", "=/opt", "mpich=", "mpich=/opt,HAWSER_PORT"] {
-            assert!(wrong.parse::<Named>().is_err(), "{wrong}");
+            assert!(wrong.parse::<LibrarySpec>().is_err(), "{wrong}");
         }
     }
 
@@ -240,12 +251,13 @@ mod tests {
     fn what_is_no_library_is_said_with_what_is_missing() {
         let scratch = std::env::temp_dir().join(format!("hawser-bench-test-{}", std::process::id()));
         std::fs::create_dir_all(scratch.join("bin")).unwrap();
-        let find = || Library::find(Named { name: "x".into(), prefix: scratch.clone(), variables: vec![] }, &scratch);
-        assert!(matches!(find(), Err(Unusable::NoLauncher { .. })));
+        let find =
+            || MpiLibrary::find(LibrarySpec { name: "x".into(), prefix: scratch.clone(), variables: vec![] }, &scratch);
+        assert!(matches!(find(), Err(LibraryError::NoLauncher { .. })));
         std::os::unix::fs::symlink("/bin/echo", scratch.join("bin/mpiexec")).unwrap();
-        assert!(matches!(find(), Err(Unusable::UnknownLauncher { said, .. }) if said.contains("echo")));
+        assert!(matches!(find(), Err(LibraryError::UnknownLauncher { output: said, .. }) if said.contains("echo")));
         std::fs::write(scratch.join("bin/hawser-info"), "").unwrap();
-        assert!(matches!(find(), Err(Unusable::NoAbi { .. })));
+        assert!(matches!(find(), Err(LibraryError::NoAbi { .. })));
         std::fs::remove_dir_all(&scratch).unwrap();
     }
 }

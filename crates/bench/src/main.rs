@@ -1,33 +1,33 @@
-//! `hawser-bench`: what the machine and the network can do, what each library delivers over them, and why (NetPIPE's method: measure
-//! each layer, and each library against the layer under it).
+//! `hawser-bench`: what the machine and the network can do, what each library delivers over them, and why
+//! (NetPIPE's method: measure each layer, and each library against the layer under it).
 //!
-//! The command line; the work is in the modules: `command` (run), `explain`, `report`, `import` (other tools' results), `tune`,
-//! `doctor`, and `net` (the frame ports in detail).
+//! The command line; the work is in the modules: `command` (run), `explain`, `report`, `import` (other tools'
+//! results), `tune`, `doctor`, and `net` (the frame ports in detail).
 
 #![forbid(unsafe_code)]
 
+mod atomic_file;
 mod buffers;
 mod command;
 mod doctor;
-mod duet;
 mod explain;
-mod far;
 mod hex;
 mod import;
 mod layer;
 mod library;
+mod measured_system;
 mod net;
-mod place;
+mod pattern_driver;
+mod process_output;
 mod record;
+mod remote_process;
 mod report;
 mod run;
-mod said;
 mod sample;
 mod sizes;
-mod system;
 mod task;
+mod testbed;
 mod tune;
-mod whole;
 mod worker;
 
 use clap::{Parser, Subcommand};
@@ -35,23 +35,23 @@ use std::process::ExitCode;
 
 #[derive(Parser)]
 #[command(name = "hawser-bench", version, about = "Measures MPI libraries and the raw layers beneath them, in turns")]
-struct Options {
+struct CommandLine {
     #[command(subcommand)]
-    what: What,
+    what: BenchCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum BenchCommand {
     /// Measures libraries and raw layers in one run, in turns, and writes a report
-    Run(command::Options),
+    Run(command::RunOptions),
     /// Says how much is lost between a library or layer and the one beneath it, at which sizes
-    Explain(explain::command::Options),
+    Explain(explain::command::ExplainOptions),
     /// Tables, graphs and a page from records of runs
-    Report(report::Arguments),
+    Report(report::ReportOptions),
     /// Turns what NetPIPE, OSU's micro-benchmarks or IMB wrote into a record like that of `run`, to be drawn with it
-    Import(import::command::Options),
+    Import(import::command::ImportOptions),
     /// Finds by measuring which parameters suit this machine better than their defaults, and writes them as its profile
-    Tune(tune::command::Options),
+    Tune(tune::command::TuneOptions),
     /// The frame ports in detail, between two processes on two hosts in network namespaces that a cable (veth) joins
     Net {
         /// The cable's MTU
@@ -65,7 +65,7 @@ enum What {
         repetitions: u32,
     },
     /// Before a job: tests hosts and the ways between each two of them, says what Hawser would choose and what to change for more
-    Doctor(doctor::command::Options),
+    Doctor(doctor::command::DoctorOptions),
     /// The process of `doctor` on a host
     #[command(hide = true)]
     DoctorWorker,
@@ -82,17 +82,19 @@ enum What {
 }
 
 fn main() -> ExitCode {
-    let (name, result) = match Options::parse().what {
-        What::Run(options) => ("run", command::run(&options).map(|(_, code)| code)),
-        What::Explain(options) => ("explain", explain::command::run(&options)),
-        What::Import(options) => ("import", done(import::command::run(&options))),
-        What::Tune(options) => ("tune", tune::command::run(&options)),
-        What::Report(arguments) => ("report", done(report::command(arguments))),
-        What::Net { mtu, rows, repetitions } => ("net", done(net::near(usize::from(mtu), &rows, repetitions as usize))),
-        What::Doctor(options) => ("doctor", doctor::command::run(&options)),
-        What::DoctorWorker => ("doctor", done(doctor::serve())),
-        What::NetFar => ("net", done(net::far())),
-        What::Worker { layer, far } => ("worker", done(work(&layer, far))),
+    let (name, result) = match CommandLine::parse().what {
+        BenchCommand::Run(options) => ("run", command::run(&options).map(|(_, code)| code)),
+        BenchCommand::Explain(options) => ("explain", explain::command::run(&options)),
+        BenchCommand::Import(options) => ("import", exit_code(import::command::run(&options))),
+        BenchCommand::Tune(options) => ("tune", tune::command::run(&options)),
+        BenchCommand::Report(arguments) => ("report", exit_code(report::command(arguments))),
+        BenchCommand::Net { mtu, rows, repetitions } => {
+            ("net", exit_code(net::run_local(usize::from(mtu), &rows, repetitions as usize)))
+        }
+        BenchCommand::Doctor(options) => ("doctor", doctor::command::run(&options)),
+        BenchCommand::DoctorWorker => ("doctor", exit_code(doctor::serve())),
+        BenchCommand::NetFar => ("net", exit_code(net::run_remote())),
+        BenchCommand::Worker { layer, far } => ("worker", exit_code(run_worker(&layer, far))),
     };
     result.map_or_else(
         |cause| {
@@ -104,13 +106,14 @@ fn main() -> ExitCode {
 }
 
 /// The exit code of a function that either succeeds or fails.
-fn done(result: Result<(), impl std::fmt::Display>) -> Result<u8, String> {
+fn exit_code(result: Result<(), impl std::fmt::Display>) -> Result<u8, String> {
     result.map(|()| 0).map_err(|error| error.to_string())
 }
 
-fn work(name: &str, far: bool) -> std::io::Result<()> {
-    let row = layer::Row::named(name).ok_or_else(|| std::io::Error::other(format!("there is no layer {name}")))?;
-    if far { worker::far(row) } else { worker::near(row) }
+fn run_worker(name: &str, is_remote: bool) -> std::io::Result<()> {
+    let entry =
+        layer::LayerEntry::by_name(name).ok_or_else(|| std::io::Error::other(format!("there is no layer {name}")))?;
+    if is_remote { worker::run_remote(entry) } else { worker::run_local(entry) }
 }
 
 #[cfg(test)]
@@ -121,6 +124,6 @@ mod tests {
     /// A release build does not check the options, and an unchecked one may take one option for another.
     #[test]
     fn the_commands_and_their_options_go_together() {
-        Options::command().debug_assert();
+        CommandLine::command().debug_assert();
     }
 }

@@ -1,39 +1,39 @@
 //! The figures of each frame port between two processes on two hosts of our own, which a cable (veth) joins. There is
 //! no protocol: lost frames are counted.
 //!
-//! The near process, in one network namespace, measures; the far one (`far`), in the other, answers. They exchange
-//! lines over a pipe; the namespaces vanish with them, however they end.
+//! The local process, in one network namespace, measures; the remote one, in the other, sends short frames back and
+//! counts long ones. They exchange lines over a pipe; the namespaces vanish with them, however they end.
 
 mod addresses;
 pub mod bulk;
-mod far;
-mod near;
+mod local;
 mod pingpong;
+mod remote;
 
-pub use addresses::{read, written};
-pub use far::run as far;
-pub use near::run as near;
+pub use addresses::{decode_address, encode_address};
+pub use local::run as run_local;
+pub use remote::run as run_remote;
 
 use hawser_dev_ether::port::{
-    FramePort, Member, PacketPort, PacketUdpPort, PortOf, PortRange, Queues, Seal, StreamPort, UdpPort, XdpPort,
-    XdpUdpPort,
+    FanoutSocket, FramePort, NicQueues, PacketPort, PacketUdpPort, PortId, PortRange, RankCredentials, StreamPort,
+    UdpPort, XdpPort, XdpUdpPort,
 };
-use hawser_link::frame::Key;
-use hawser_os::epoll::{Epoll, Event, Interest};
-use hawser_os::interfaces::{self, Interface, Network};
+use hawser_link::frame::JobKey;
+use hawser_os::epoll::{Epoll, EpollEvent, Interest};
+use hawser_os::interfaces::{self, Interface, IpNetwork};
 use std::io;
 
-/// A row of the table of measurements. It is passed by name, since the far process has to make the same.
+/// An entry of the table of measurements. It is passed by name, since the remote process has to make the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Row {
+pub struct PortEntry {
     pub name: &'static str,
-    /// The number of ranks that listen on the far NIC.
+    /// The number of ranks that listen on the remote NIC.
     ranks: u16,
-    way: Way,
+    kind: PortKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Way {
+enum PortKind {
     Packet,
     Xdp,
     /// The sockets of all ranks are in one group.
@@ -52,97 +52,97 @@ enum Way {
     },
 }
 
-pub const ROWS: &[Row] = &[
-    Row { name: "packet", ranks: 1, way: Way::Packet },
-    Row { name: "xdp", ranks: 1, way: Way::Xdp },
-    Row { name: "xdp-udp", ranks: 1, way: Way::XdpUdp { v6: false } },
-    Row { name: "xdp-udp-v6", ranks: 1, way: Way::XdpUdp { v6: true } },
-    Row { name: "packet-udp", ranks: 1, way: Way::PacketUdp { v6: false } },
-    Row { name: "packet-udp-v6", ranks: 1, way: Way::PacketUdp { v6: true } },
-    Row { name: "udp", ranks: 1, way: Way::Udp { v6: false } },
-    Row { name: "udp-v6", ranks: 1, way: Way::Udp { v6: true } },
-    Row { name: "stream", ranks: 1, way: Way::Stream { v6: false } },
-    Row { name: "stream-v6", ranks: 1, way: Way::Stream { v6: true } },
-    Row { name: "packet-16", ranks: 16, way: Way::Packet },
-    Row { name: "packet-64", ranks: 64, way: Way::Packet },
-    Row { name: "group-1", ranks: 1, way: Way::PacketGroup },
-    Row { name: "group-16", ranks: 16, way: Way::PacketGroup },
-    Row { name: "group-64", ranks: 64, way: Way::PacketGroup },
+pub const ROWS: &[PortEntry] = &[
+    PortEntry { name: "packet", ranks: 1, kind: PortKind::Packet },
+    PortEntry { name: "xdp", ranks: 1, kind: PortKind::Xdp },
+    PortEntry { name: "xdp-udp", ranks: 1, kind: PortKind::XdpUdp { v6: false } },
+    PortEntry { name: "xdp-udp-v6", ranks: 1, kind: PortKind::XdpUdp { v6: true } },
+    PortEntry { name: "packet-udp", ranks: 1, kind: PortKind::PacketUdp { v6: false } },
+    PortEntry { name: "packet-udp-v6", ranks: 1, kind: PortKind::PacketUdp { v6: true } },
+    PortEntry { name: "udp", ranks: 1, kind: PortKind::Udp { v6: false } },
+    PortEntry { name: "udp-v6", ranks: 1, kind: PortKind::Udp { v6: true } },
+    PortEntry { name: "stream", ranks: 1, kind: PortKind::Stream { v6: false } },
+    PortEntry { name: "stream-v6", ranks: 1, kind: PortKind::Stream { v6: true } },
+    PortEntry { name: "packet-16", ranks: 16, kind: PortKind::Packet },
+    PortEntry { name: "packet-64", ranks: 64, kind: PortKind::Packet },
+    PortEntry { name: "group-1", ranks: 1, kind: PortKind::PacketGroup },
+    PortEntry { name: "group-16", ranks: 16, kind: PortKind::PacketGroup },
+    PortEntry { name: "group-64", ranks: 64, kind: PortKind::PacketGroup },
 ];
 
-const JOBS: u32 = 0x6265_6e00;
+const FIRST_JOB: u32 = 0x6265_6e00;
 
-/// The secret of both processes: the near one makes it, and sends it to the far one over its pipe.
+/// The secret of both processes: the local one makes it, and sends it to the remote one over its pipe.
 pub type Secret = [u8; 16];
 
-impl Row {
-    /// A job number of its own: several rows may be open on one NIC.
+impl PortEntry {
+    /// A job number of its own: several entries may be open on one NIC.
     fn job(&self) -> u32 {
-        JOBS + ROWS.iter().position(|row| row == self).unwrap_or(0) as u32
+        FIRST_JOB + ROWS.iter().position(|entry| entry == self).unwrap_or(0) as u32
     }
 
-    /// The ports of the far host's ranks, or of the near host's only one. The last one is used: it is not the port that
-    /// is polled first.
-    pub fn open(&self, near: bool, secret: Secret) -> io::Result<Vec<Box<dyn FramePort>>> {
-        let interface = end_of_cable()?;
-        let ranks = if near { 1 } else { self.ranks };
+    /// The ports of the remote host's ranks, or of the local host's only one. The last one is used: it is not the
+    /// port that is polled first.
+    pub fn open(&self, is_local: bool, secret: Secret) -> io::Result<Vec<Box<dyn FramePort>>> {
+        let interface = cable_interface()?;
+        let ranks = if is_local { 1 } else { self.ranks };
         let job = self.job();
-        let packet = |member: Member, selector| -> io::Result<Box<dyn FramePort>> {
-            Ok(Box::new(PacketPort::over(member, &interface, job, selector)?))
+        let packet = |member: FanoutSocket, selector| -> io::Result<Box<dyn FramePort>> {
+            Ok(Box::new(PacketPort::with_socket(member, &interface, job, selector)?))
         };
-        match self.way {
-            Way::Packet => {
+        match self.kind {
+            PortKind::Packet => {
                 let open = |selector| -> io::Result<Box<dyn FramePort>> {
                     Ok(Box::new(PacketPort::open(&interface, job, selector)?))
                 };
                 (0..ranks).map(open).collect()
             }
-            Way::Xdp => Ok(vec![Box::new(XdpPort::open(&Queues::open(&interface)?, &interface, job, 0)?)]),
-            Way::PacketGroup => {
-                let members = Member::group(&interface, job, ranks)?;
+            PortKind::Xdp => Ok(vec![Box::new(XdpPort::open(&NicQueues::open(&interface)?, &interface, job, 0)?)]),
+            PortKind::PacketGroup => {
+                let members = FanoutSocket::group(&interface, job, ranks)?;
                 members.into_iter().zip(0..).map(|(member, selector)| packet(member, selector)).collect()
             }
-            Way::XdpUdp { v6 } => {
-                let (queues, local) = (Queues::open(&interface)?, local(&interface, v6)?);
+            PortKind::XdpUdp { v6 } => {
+                let (queues, local) = (NicQueues::open(&interface)?, local_address(&interface, v6)?);
                 Ok(vec![Box::new(XdpUdpPort::open(&queues, &interface, &local, PortRange::ANY, 0)?)])
             }
-            Way::PacketUdp { v6 } => {
-                let local = local(&interface, v6)?;
+            PortKind::PacketUdp { v6 } => {
+                let local = local_address(&interface, v6)?;
                 Ok(vec![Box::new(PacketUdpPort::open(&interface, &local, PortRange::ANY, 0)?)])
             }
-            Way::Udp { v6 } => {
-                let local = local(&interface, v6)?;
+            PortKind::Udp { v6 } => {
+                let local = local_address(&interface, v6)?;
                 Ok(vec![Box::new(UdpPort::open(&interface, &local, PortRange::ANY, 0)?)])
             }
-            Way::Stream { v6 } => {
-                let local = local(&interface, v6)?;
-                let seal = Seal { key: Key::new(secret), me: u32::from(!near), ranks: 2 };
+            PortKind::Stream { v6 } => {
+                let local = local_address(&interface, v6)?;
+                let seal = RankCredentials { key: JobKey::new(secret), me: u32::from(!is_local), ranks: 2 };
                 let mut port = StreamPort::open(&interface, &local, PortRange::ANY, 0, seal)?;
-                port.turn_to(PortOf { rank: u32::from(near), place: 0 });
+                port.set_peer(PortId { rank: u32::from(is_local), index: 0 });
                 Ok(vec![Box::new(port)])
             }
         }
     }
 }
 
-fn end_of_cable() -> io::Result<Interface> {
+fn cable_interface() -> io::Result<Interface> {
     let found = interfaces::all()?.into_iter().find(|interface| interface.name == "e0");
     found.ok_or_else(|| io::Error::other("the cable has no end here"))
 }
 
-fn local(interface: &Interface, v6: bool) -> io::Result<Network> {
+fn local_address(interface: &Interface, v6: bool) -> io::Result<IpNetwork> {
     let found = interface.addresses.iter().find(|local| local.ip.is_ipv6() == v6 && local.scope == 0);
     found.copied().ok_or_else(|| io::Error::other("the cable has no such address"))
 }
 
 /// A sleep until a port has something to do.
-struct Sleep {
+struct PortSleeper {
     epoll: Epoll,
-    events: Vec<Event>,
+    events: Vec<EpollEvent>,
 }
 
-impl Sleep {
-    fn on(port: &dyn FramePort) -> io::Result<Sleep> {
+impl PortSleeper {
+    fn new(port: &dyn FramePort) -> io::Result<PortSleeper> {
         let mut epoll = Epoll::new()?;
         let mut added = Ok(());
         port.descriptors(&mut |fd| {
@@ -151,11 +151,11 @@ impl Sleep {
             }
         });
         added?;
-        Ok(Sleep { epoll, events: Vec::new() })
+        Ok(PortSleeper { epoll, events: Vec::new() })
     }
 
-    /// Sleeps at most 20 ms: lost frames are retransmitted, and orders are looked for.
-    fn until_something_comes(&mut self) {
+    /// Sleeps at most 20 ms: lost frames are retransmitted, and commands are looked for.
+    fn wait(&mut self) {
         let _ = self.epoll.wait(&mut self.events, Some(20));
     }
 }

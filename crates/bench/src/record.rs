@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-/// The note of a record that is not complete: it was cut off, a system was left out, or a play was not right.
+/// The note of a record that is not complete: it was cut off, a system was left out, or a task failed.
 pub const INCOMPLETE: &str = "points are missing, as the notes say";
 
 /// The format's number; a file with another one is refused.
 pub const FORMAT: u32 = 1;
 
-/// A whole run, or what there was of it when it was cut off.
+/// The results of a run; if it was cut off, those until then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct BenchmarkRecord {
     pub format: u32,
     /// The command, as one would type it again.
     pub command: String,
     /// The time at which it began, RFC 3339, UTC.
     pub date: String,
-    pub machine: Machine,
+    pub machine: MachineInfo,
     /// False: points are missing (`INCOMPLETE`).
     pub complete: bool,
     /// Notes for the reader: systems that were left out, or ended during the run, and why.
@@ -35,7 +35,7 @@ pub struct Record {
 
 /// The machine on which it was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Machine {
+pub struct MachineInfo {
     pub host: String,
     pub processor: String,
     pub cores: usize,
@@ -48,7 +48,7 @@ pub struct Machine {
 /// The kind of a system: libraries are compared with raw layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Floor {
+pub enum CurveLevel {
     /// Memory, a socket, a frame port: no protocol of a message-passing library.
     Raw,
     /// Part of a library, beneath its interface.
@@ -62,11 +62,11 @@ pub enum Floor {
 pub struct Curve {
     /// The name of the system: `hawser`, `mpich`, `tcp`, `memcpy`.
     pub system: String,
-    pub floor: Floor,
+    pub floor: CurveLevel,
     /// The version that the system reports.
     pub version: String,
-    /// The pattern that was played: `pingpong`, `stream`, `bidirectional`, `rate`, `overlap`, or a collective
-    /// operation's name; imports have names of their own for patterns that we do not play.
+    /// The pattern that was measured: `pingpong`, `stream`, `bidirectional`, `rate`, `overlap`, or a collective
+    /// operation's name; imports have names of their own for patterns that we do not measure.
     pub pattern: String,
     /// The number of ranks; 0: another tool did not print it.
     pub ranks: usize,
@@ -78,7 +78,7 @@ pub struct Curve {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     pub bytes: u64,
-    /// The time of one message: half a round trip in `pingpong`, else the time of a play over its messages (or
+    /// The time of one message: half a round trip in `pingpong`, else the time of a task over its messages (or
     /// operations).
     pub min_us: f64,
     pub median_us: f64,
@@ -96,7 +96,7 @@ pub struct Point {
     pub noisy: bool,
 }
 
-/// Formats a time as `Record::date` has it.
+/// Formats a time as `BenchmarkRecord::date` has it.
 pub fn date(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
@@ -107,21 +107,21 @@ pub fn now() -> String {
 }
 
 /// The command line of this process, as one would type it again.
-pub fn command() -> String {
-    typed(std::env::args_os())
+pub fn command_line() -> String {
+    shell_command(std::env::args_os())
 }
 
-fn typed(words: impl Iterator<Item = OsString>) -> String {
-    let word = |word: OsString| {
-        let word = word.to_string_lossy().into_owned();
+fn shell_command(arguments: impl Iterator<Item = OsString>) -> String {
+    let quoted = |argument: OsString| {
+        let text = argument.to_string_lossy().into_owned();
         let bare = |letter: char| letter.is_alphanumeric() || "-_=+,.:/@%^~\u{FFFD}".contains(letter);
-        if !word.is_empty() && word.chars().all(bare) { word } else { format!("'{}'", word.replace('\'', "'\\''")) }
+        if !text.is_empty() && text.chars().all(bare) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
     };
-    words.map(word).collect::<Vec<_>>().join(" ")
+    arguments.map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// A letter of a text from another source, replaced if it would control a terminal.
-pub fn plain(letter: char) -> char {
+pub fn printable(letter: char) -> char {
     if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter }
 }
 
@@ -144,23 +144,23 @@ pub fn ranks(ranks: usize) -> String {
 impl Curve {
     /// Whether the other curve is of the same system in the same pattern on as many ranks: one record must not have
     /// both.
-    pub fn is_like(&self, other: &Curve) -> bool {
+    pub fn is_same_curve(&self, other: &Curve) -> bool {
         (&self.system, &self.pattern, self.ranks) == (&other.system, &other.pattern, other.ranks)
     }
 
     /// The points at sizes that another curve has too, each with the other's.
-    pub fn beside<'a>(&'a self, other: &'a Curve) -> impl Iterator<Item = (Point, Point)> + 'a {
+    pub fn common_points<'a>(&'a self, other: &'a Curve) -> impl Iterator<Item = (Point, Point)> + 'a {
         let partner = |point: &Point| other.points.iter().find(|other| other.bytes == point.bytes).copied();
         self.points.iter().filter_map(move |point| Some((*point, partner(point)?)))
     }
 }
 
-impl Record {
+impl BenchmarkRecord {
     /// The record of a run that begins now.
-    pub fn begun(machine: Machine) -> Record {
-        Record {
+    pub fn new(machine: MachineInfo) -> BenchmarkRecord {
+        BenchmarkRecord {
             format: FORMAT,
-            command: command(),
+            command: command_line(),
             date: now(),
             machine,
             complete: true,
@@ -186,7 +186,7 @@ impl Record {
         patterns
     }
 
-    pub fn of_pattern<'a>(&'a self, pattern: &'a str) -> impl Iterator<Item = &'a Curve> {
+    pub fn curves_of<'a>(&'a self, pattern: &'a str) -> impl Iterator<Item = &'a Curve> {
         self.curves.iter().filter(move |curve| curve.pattern == pattern)
     }
 }
@@ -198,15 +198,19 @@ mod tests {
 
     #[test]
     fn what_was_typed_is_told_as_one_would_type_it_again() {
-        let words = ["hawser-bench", "--out", "a b", "", "it's", "$(x)", "--lib", "hawser=/opt/h"].map(OsString::from);
-        assert_eq!(typed(words.into_iter()), r"hawser-bench --out 'a b' '' 'it'\''s' '$(x)' --lib hawser=/opt/h");
-        assert_eq!(typed([OsString::from_vec(b"a\xff".to_vec())].into_iter()), "a\u{FFFD}");
+        let arguments =
+            ["hawser-bench", "--out", "a b", "", "it's", "$(x)", "--lib", "hawser=/opt/h"].map(OsString::from);
+        assert_eq!(
+            shell_command(arguments.into_iter()),
+            r"hawser-bench --out 'a b' '' 'it'\''s' '$(x)' --lib hawser=/opt/h"
+        );
+        assert_eq!(shell_command([OsString::from_vec(b"a\xff".to_vec())].into_iter()), "a\u{FFFD}");
     }
 }
 
 /// Records for tests.
 #[cfg(test)]
-pub mod made {
+pub mod fixtures {
     use super::*;
 
     pub fn point(bytes: u64, median_us: f64) -> Point {
@@ -218,10 +222,10 @@ pub mod made {
     pub fn curve(system: &str, sizes: impl IntoIterator<Item = u64>, us: impl Fn(f64) -> f64) -> Curve {
         let (version, pattern) = ("1".into(), "pingpong".into());
         let points = sizes.into_iter().map(|bytes| point(bytes, us(bytes as f64))).collect();
-        Curve { system: system.into(), floor: Floor::Library, version, pattern, ranks: 2, points }
+        Curve { system: system.into(), floor: CurveLevel::Library, version, pattern, ranks: 2, points }
     }
 
-    pub fn record(curves: Vec<Curve>) -> Record {
-        Record { curves, ..Record::begun(Machine::default()) }
+    pub fn record(curves: Vec<Curve>) -> BenchmarkRecord {
+        BenchmarkRecord { curves, ..BenchmarkRecord::new(MachineInfo::default()) }
     }
 }

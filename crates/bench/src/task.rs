@@ -1,6 +1,6 @@
-//! The tasks of a system and its answers, a line each: the protocol of all workers (`worker` here, worker/mpi.c).
+//! The tasks of a system and its replies, a line each: the protocol of all workers (`worker` here, worker/mpi.c).
 //!
-//! Used by `run`, which makes tasks, and `system`, which carries the lines.
+//! Used by `run`, which makes tasks, and `measured_system`, which carries the lines.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// A pattern of messages, or a collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 #[value(rename_all = "lowercase")]
-pub enum Pattern {
+pub enum TrafficPattern {
     /// There and back between two ranks
     PingPong,
     /// One way, 64 under way at once
@@ -27,39 +27,46 @@ pub enum Pattern {
     Alltoall,
 }
 
-impl Pattern {
+impl TrafficPattern {
     /// The name, as curves have it.
     pub fn name(self) -> &'static str {
         match self {
-            Pattern::PingPong => "pingpong",
-            Pattern::Stream => "stream",
-            Pattern::Bidirectional => "bidirectional",
-            Pattern::Rate => "rate",
-            Pattern::Overlap => "overlap",
-            Pattern::Barrier => "barrier",
-            Pattern::Bcast => "bcast",
-            Pattern::Reduce => "reduce",
-            Pattern::Allreduce => "allreduce",
-            Pattern::Allgather => "allgather",
-            Pattern::Alltoall => "alltoall",
+            TrafficPattern::PingPong => "pingpong",
+            TrafficPattern::Stream => "stream",
+            TrafficPattern::Bidirectional => "bidirectional",
+            TrafficPattern::Rate => "rate",
+            TrafficPattern::Overlap => "overlap",
+            TrafficPattern::Barrier => "barrier",
+            TrafficPattern::Bcast => "bcast",
+            TrafficPattern::Reduce => "reduce",
+            TrafficPattern::Allreduce => "allreduce",
+            TrafficPattern::Allgather => "allgather",
+            TrafficPattern::Alltoall => "alltoall",
         }
     }
 
     /// The pattern's name in a task: a rate is a stream of several pairs.
-    fn word(self) -> &'static str {
-        if self == Pattern::Rate { Pattern::Stream.name() } else { self.name() }
+    fn protocol_name(self) -> &'static str {
+        if self == TrafficPattern::Rate { TrafficPattern::Stream.name() } else { self.name() }
     }
 
     /// Whether all ranks take part at once.
     pub fn is_collective(self) -> bool {
-        !matches!(self, Pattern::PingPong | Pattern::Stream | Pattern::Bidirectional | Pattern::Rate | Pattern::Overlap)
+        !matches!(
+            self,
+            TrafficPattern::PingPong
+                | TrafficPattern::Stream
+                | TrafficPattern::Bidirectional
+                | TrafficPattern::Rate
+                | TrafficPattern::Overlap
+        )
     }
 
-    /// Whether it can be played with messages of this length: sums of 8-byte integers need a multiple of 8.
-    pub fn takes(self, bytes: u64) -> bool {
+    /// Whether it can be measured with messages of this length: sums of 8-byte integers need a multiple of 8.
+    pub fn accepts(self, bytes: u64) -> bool {
         match self {
-            Pattern::Barrier => bytes == 0,
-            Pattern::Reduce | Pattern::Allreduce => bytes > 0 && bytes.is_multiple_of(8),
+            TrafficPattern::Barrier => bytes == 0,
+            TrafficPattern::Reduce | TrafficPattern::Allreduce => bytes > 0 && bytes.is_multiple_of(8),
             _ => bytes > 0,
         }
     }
@@ -67,8 +74,8 @@ impl Pattern {
 
 /// A task, as a line to a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Task {
-    pub pattern: Pattern,
+pub struct WorkerTask {
+    pub pattern: TrafficPattern,
     pub bytes: u64,
     /// The number of messages, each there and back in a ping-pong; of operations in a collective pattern.
     pub count: u64,
@@ -77,36 +84,36 @@ pub struct Task {
     pub check: bool,
 }
 
-impl Task {
-    /// The number of messages whose times, one after the other, make up the time of the play.
+impl WorkerTask {
+    /// The number of messages whose times, one after the other, make up the time of the task.
     pub fn messages(&self) -> u64 {
         match self.pattern {
-            Pattern::PingPong => 2 * self.count,
-            Pattern::Rate => self.count * self.pairs as u64,
+            TrafficPattern::PingPong => 2 * self.count,
+            TrafficPattern::Rate => self.count * self.pairs as u64,
             _ => self.count,
         }
     }
 }
 
-impl fmt::Display for Task {
+impl fmt::Display for WorkerTask {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let purpose = if self.check { "check" } else { "time" };
-        write!(f, "{} {} {} {} {purpose}", self.pattern.word(), self.bytes, self.count, self.pairs)
+        write!(f, "{} {} {} {} {purpose}", self.pattern.protocol_name(), self.bytes, self.count, self.pairs)
     }
 }
 
-impl FromStr for Task {
+impl FromStr for WorkerTask {
     type Err = String;
 
-    fn from_str(line: &str) -> Result<Task, String> {
-        let unread = || format!("no task: {line}");
+    fn from_str(line: &str) -> Result<WorkerTask, String> {
+        let parse_error = || format!("no task: {line}");
         let [pattern, bytes, count, pairs, purpose] =
-            line.split_whitespace().collect::<Vec<_>>().try_into().map_err(|_| unread())?;
-        Ok(Task {
-            pattern: <Pattern as clap::ValueEnum>::from_str(pattern, false).map_err(|_| unread())?,
-            bytes: bytes.parse().map_err(|_| unread())?,
-            count: count.parse().map_err(|_| unread())?,
-            pairs: pairs.parse().map_err(|_| unread())?,
+            line.split_whitespace().collect::<Vec<_>>().try_into().map_err(|_| parse_error())?;
+        Ok(WorkerTask {
+            pattern: <TrafficPattern as clap::ValueEnum>::from_str(pattern, false).map_err(|_| parse_error())?,
+            bytes: bytes.parse().map_err(|_| parse_error())?,
+            count: count.parse().map_err(|_| parse_error())?,
+            pairs: pairs.parse().map_err(|_| parse_error())?,
             check: purpose == "check",
         })
     }
@@ -114,7 +121,7 @@ impl FromStr for Task {
 
 /// The result of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Played {
+pub struct Measurement {
     pub seconds: f64,
     /// The CPU time of all ranks.
     pub cpu_s: f64,
@@ -122,16 +129,16 @@ pub struct Played {
     pub hidden: f64,
 }
 
-impl Played {
+impl Measurement {
     /// The result of this end, with the CPU time of the other one added.
-    pub fn with(self, other: &Played) -> Played {
-        Played { cpu_s: self.cpu_s + other.cpu_s, ..self }
+    pub fn with_cpu_of(self, other: &Measurement) -> Measurement {
+        Measurement { cpu_s: self.cpu_s + other.cpu_s, ..self }
     }
 }
 
-/// An answer, as a line from a worker.
+/// A reply, as a line from a worker.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum WorkerReply {
     /// Sent before it is ready: a parameter that may divide short messages from long ones, and its value, in bytes.
     Threshold {
         name: String,
@@ -142,47 +149,47 @@ pub enum Answer {
         ranks: usize,
         version: String,
     },
-    Played(Played),
-    /// It is still ready, but this was not played, or not right.
+    Measured(Measurement),
+    /// It is still ready, but the task was not done, or bytes were wrong.
     Failed(String),
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for WorkerReply {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Answer::Threshold { name, bytes } => write!(f, "threshold {name} {bytes}"),
-            Answer::Ready { ranks, version } => write!(f, "ready {ranks} {version}"),
-            Answer::Played(Played { seconds, cpu_s, hidden }) => {
+            WorkerReply::Threshold { name, bytes } => write!(f, "threshold {name} {bytes}"),
+            WorkerReply::Ready { ranks, version } => write!(f, "ready {ranks} {version}"),
+            WorkerReply::Measured(Measurement { seconds, cpu_s, hidden }) => {
                 write!(f, "played {seconds:.9} {cpu_s:.6} {hidden:.4}")
             }
-            Answer::Failed(cause) => write!(f, "failed {cause}"),
+            WorkerReply::Failed(cause) => write!(f, "failed {cause}"),
         }
     }
 }
 
-impl FromStr for Answer {
+impl FromStr for WorkerReply {
     type Err = String;
 
-    fn from_str(line: &str) -> Result<Answer, String> {
-        let unread = || format!("no answer: {line}");
-        let (word, rest) = line.split_once(' ').ok_or_else(unread)?;
+    fn from_str(line: &str) -> Result<WorkerReply, String> {
+        let parse_error = || format!("no answer: {line}");
+        let (keyword, rest) = line.split_once(' ').ok_or_else(parse_error)?;
         let numbers = || rest.split(' ').map(|text| text.parse().ok()).collect::<Option<Vec<f64>>>();
-        match word {
+        match keyword {
             "threshold" => {
-                let (name, bytes) = rest.split_once(' ').ok_or_else(unread)?;
-                Ok(Answer::Threshold { name: name.into(), bytes: bytes.parse().map_err(|_| unread())? })
+                let (name, bytes) = rest.split_once(' ').ok_or_else(parse_error)?;
+                Ok(WorkerReply::Threshold { name: name.into(), bytes: bytes.parse().map_err(|_| parse_error())? })
             }
             "ready" => {
-                let (ranks, version) = rest.split_once(' ').ok_or_else(unread)?;
-                let ranks = ranks.parse().map_err(|_| unread())?;
-                Ok(Answer::Ready { ranks, version: version.trim().into() })
+                let (ranks, version) = rest.split_once(' ').ok_or_else(parse_error)?;
+                let ranks = ranks.parse().map_err(|_| parse_error())?;
+                Ok(WorkerReply::Ready { ranks, version: version.trim().into() })
             }
             "played" => match numbers().as_deref() {
-                Some(&[seconds, cpu_s, hidden]) => Ok(Answer::Played(Played { seconds, cpu_s, hidden })),
-                _ => Err(unread()),
+                Some(&[seconds, cpu_s, hidden]) => Ok(WorkerReply::Measured(Measurement { seconds, cpu_s, hidden })),
+                _ => Err(parse_error()),
             },
-            "failed" => Ok(Answer::Failed(rest.into())),
-            _ => Err(unread()),
+            "failed" => Ok(WorkerReply::Failed(rest.into())),
+            _ => Err(parse_error()),
         }
     }
 }
@@ -193,17 +200,17 @@ mod tests {
 
     #[test]
     fn a_task_and_an_answer_are_read_as_they_were_written() {
-        let task = Task { pattern: Pattern::PingPong, bytes: 4096, count: 77, pairs: 1, check: true };
+        let task = WorkerTask { pattern: TrafficPattern::PingPong, bytes: 4096, count: 77, pairs: 1, check: true };
         assert_eq!(task.to_string(), "pingpong 4096 77 1 check");
         assert_eq!(task.to_string().parse(), Ok(task));
-        let answers = [
-            Answer::Threshold { name: "btl_sm_eager_limit".into(), bytes: 4096 },
-            Answer::Ready { ranks: 2, version: "MPICH Version: 5.0.2".into() },
-            Answer::Played(Played { seconds: 0.25, cpu_s: 0.5, hidden: 1.0 }),
-            Answer::Failed("rank 1: byte 7 of message 0 of rank 0 is 3, not 4".into()),
+        let replies = [
+            WorkerReply::Threshold { name: "btl_sm_eager_limit".into(), bytes: 4096 },
+            WorkerReply::Ready { ranks: 2, version: "MPICH Version: 5.0.2".into() },
+            WorkerReply::Measured(Measurement { seconds: 0.25, cpu_s: 0.5, hidden: 1.0 }),
+            WorkerReply::Failed("rank 1: byte 7 of message 0 of rank 0 is 3, not 4".into()),
         ];
-        for answer in answers {
-            assert_eq!(answer.to_string().parse(), Ok(answer));
+        for reply in replies {
+            assert_eq!(reply.to_string().parse(), Ok(reply));
         }
     }
 
@@ -220,16 +227,16 @@ mod tests {
             "threshold x y",
             "WARNING: no network",
         ] {
-            assert!(line.parse::<Answer>().is_err(), "{line}");
+            assert!(line.parse::<WorkerReply>().is_err(), "{line}");
         }
     }
 
     #[test]
     fn a_rate_is_a_stream_of_pairs_and_a_round_trip_two_messages() {
-        let task = |pattern| Task { pattern, bytes: 8, count: 100, pairs: 3, check: false };
-        assert_eq!(task(Pattern::Rate).to_string(), "stream 8 100 3 time");
-        assert_eq!(task(Pattern::Rate).messages(), 300);
-        assert_eq!(task(Pattern::PingPong).messages(), 200);
-        assert_eq!(task(Pattern::Bcast).messages(), 100);
+        let task = |pattern| WorkerTask { pattern, bytes: 8, count: 100, pairs: 3, check: false };
+        assert_eq!(task(TrafficPattern::Rate).to_string(), "stream 8 100 3 time");
+        assert_eq!(task(TrafficPattern::Rate).messages(), 300);
+        assert_eq!(task(TrafficPattern::PingPong).messages(), 200);
+        assert_eq!(task(TrafficPattern::Bcast).messages(), 100);
     }
 }

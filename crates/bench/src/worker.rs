@@ -1,35 +1,35 @@
-//! The process in which a raw layer runs: plays what it reads, a task a line, until its input ends.
+//! The process in which a raw layer runs: it does the tasks that it reads, one a line, until its input ends.
 //!
-//! Used by `system`, which starts it; uses `layer`.
+//! Used by `measured_system`, which starts it; uses `layer`.
 
-use crate::layer::Row;
+use crate::layer::LayerEntry;
 use crate::sample;
-use crate::task::{Answer, Task};
+use crate::task::{WorkerReply, WorkerTask};
 use std::io::{self, BufRead, Write};
 
-/// Runs the near end, or the process that has both.
-pub fn near(row: &Row) -> io::Result<()> {
+/// Runs the local end, or the process that has both.
+pub fn run_local(entry: &LayerEntry) -> io::Result<()> {
     sample::pin(&sample::cores(), 0);
-    let mut layer = match row.open() {
+    let mut layer = match entry.open() {
         Ok(layer) => layer,
-        Err(error) => return say(&Answer::Failed(error.to_string())),
+        Err(error) => return print_line(&WorkerReply::Failed(error.to_string())),
     };
-    say(&Answer::Ready { ranks: 2, version: row.about.into() })?;
+    print_line(&WorkerReply::Ready { ranks: 2, version: entry.about.into() })?;
     for line in io::stdin().lock().lines() {
-        let played = line?.parse::<Task>().map_err(io::Error::other).and_then(|task| layer.play(&task));
-        say(&played.map_or_else(|error| Answer::Failed(error.to_string()), Answer::Played))?;
+        let result = line?.parse::<WorkerTask>().map_err(io::Error::other).and_then(|task| layer.run_task(&task));
+        print_line(&result.map_or_else(|error| WorkerReply::Failed(error.to_string()), WorkerReply::Measured))?;
     }
     Ok(())
 }
 
-/// Runs the far end, where that is a process of its own.
-pub fn far(row: &Row) -> io::Result<()> {
+/// Runs the remote end, where that is a process of its own.
+pub fn run_remote(entry: &LayerEntry) -> io::Result<()> {
     sample::pin(&sample::cores(), 1);
-    row.be_far()
+    entry.run_remote()
 }
 
 /// Prints a line and flushes it.
-pub fn say(line: &dyn std::fmt::Display) -> io::Result<()> {
+pub fn print_line(line: &dyn std::fmt::Display) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{line}")?;
     out.flush()

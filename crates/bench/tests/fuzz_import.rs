@@ -6,14 +6,14 @@
 use bolero::{TypeGenerator, check};
 
 #[allow(dead_code)]
+#[path = "../src/atomic_file.rs"]
+mod atomic_file;
+#[allow(dead_code)]
 #[path = "../src/import/mod.rs"]
 mod import;
 #[allow(dead_code)]
 #[path = "../src/record.rs"]
 mod record;
-#[allow(dead_code)]
-#[path = "../src/whole.rs"]
-mod whole;
 
 /// Lines, and beginnings of lines, that the readers look for.
 const PARTS: [&str; 20] = [
@@ -57,7 +57,7 @@ impl Piece {
 }
 
 fn check_text(text: &str) {
-    match import::import(text, "theirs", record::Floor::Library) {
+    match import::import(text, "theirs", record::CurveLevel::Library) {
         Ok(imported) => {
             assert!(!imported.benchmarks.is_empty());
             for point in imported.benchmarks.iter().flat_map(|benchmark| &benchmark.curve.points) {
@@ -65,7 +65,7 @@ fn check_text(text: &str) {
                 assert!(fits && point.hidden.is_none_or(|hidden| (0.0..=1.0).contains(&hidden)), "{point:?}");
             }
         }
-        Err(unread) => assert_eq!(unread.of("f").lines().count(), 1, "{unread:?}"),
+        Err(unread) => assert_eq!(unread.for_file("f").lines().count(), 1, "{unread:?}"),
     }
 }
 

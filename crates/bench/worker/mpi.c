@@ -5,7 +5,8 @@
  * and at the start `threshold NAME BYTES` for each parameter of the library that may be a threshold, and `ready RANKS LIBRARY`. One source for every library: it is compiled once for each ABI and, for Open
  * MPI, by its mpicc. Between tasks no rank uses a core: rank 0 waits for the line, the others look for a task and sleep,
  * so that several libraries' jobs stand side by side and take turns. `check` fills and compares every byte and is not
- * to be timed. Before it: crates/bench/src/system.rs, which starts it; after it: the library that is measured. */
+ * to be timed. Before it: crates/bench/src/measured_system.rs, which starts it; after it: the library that is
+ * measured. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>

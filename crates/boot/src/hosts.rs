@@ -1,22 +1,22 @@
 //! The names of hosts, as users give them: lists and files of them, with the ranks that each takes.
 //!
-//! Names stay as they are written, for a remote shell; nothing here resolves one. Used by `launch`, which places ranks
-//! on them, and by `bench`, which looks at them.
+//! Names stay as they are written, for a remote shell; nothing here resolves one. Used by `launch`, which places
+//! ranks on them, and by `bench`, which examines them.
 
 use std::path::Path;
 
 /// A host as the user has written it, with the ranks that it takes before the next one's turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct HostEntry {
     pub name: String,
     pub slots: u32,
     /// It never takes more than these (Open MPI's max_slots).
     pub max: u32,
 }
 
-impl Entry {
+impl HostEntry {
     /// `name`, `name:2`, an IPv6 address, `[address]:2`.
-    fn parse(text: &str) -> Result<Entry, String> {
+    fn parse(text: &str) -> Result<HostEntry, String> {
         let (name, slots) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((address, "")) => (address, None),
             Some((address, rest)) => (address, Some(rest.strip_prefix(':').unwrap_or(rest))),
@@ -32,7 +32,7 @@ impl Entry {
         if name.is_empty() || name.starts_with('-') || !name.chars().all(is_name) {
             return Err(format!("{text:?} is no host; write HOST or HOST:RANKS"));
         }
-        Ok(Entry { name: name.into(), slots, max: u32::MAX })
+        Ok(HostEntry { name: name.into(), slots, max: u32::MAX })
     }
 }
 
@@ -41,12 +41,12 @@ fn number(digits: &str, whole: &str) -> Result<u32, String> {
 }
 
 /// `a,b:2,c`
-pub fn list(text: &str) -> Result<Vec<Entry>, String> {
-    text.split(',').map(|entry| Entry::parse(entry.trim())).collect()
+pub fn list(text: &str) -> Result<Vec<HostEntry>, String> {
+    text.split(',').map(|entry| HostEntry::parse(entry.trim())).collect()
 }
 
 /// A file of hosts, one a line: MPICH's `host:2` and Open MPI's `host slots=2 max_slots=4`, comments behind #.
-pub fn read(file: &Path) -> Result<Vec<Entry>, String> {
+pub fn read(file: &Path) -> Result<Vec<HostEntry>, String> {
     let at = |number: usize, why: String| format!("line {} of the file of hosts {}: {why}", number + 1, file.display());
     let text = std::fs::read_to_string(file)
         .map_err(|error| format!("the file of hosts {} cannot be read: {error}", file.display()))?;
@@ -59,17 +59,17 @@ pub fn read(file: &Path) -> Result<Vec<Entry>, String> {
 }
 
 /// The entry of a line; none where it is empty.
-fn line(text: &str) -> Option<Result<Entry, String>> {
+fn line(text: &str) -> Option<Result<HostEntry, String>> {
     let mut words = text.split('#').next()?.split_whitespace();
-    let mut entry = Entry::parse(words.next()?);
+    let mut entry = HostEntry::parse(words.next()?);
     for word in words {
         entry = entry.and_then(|entry| match word.split_once('=') {
-            Some(("slots", slots)) => Ok(Entry { slots: number(slots, word)?, ..entry }),
-            Some(("max_slots" | "max-slots", max)) => Ok(Entry { max: number(max, word)?, ..entry }),
+            Some(("slots", slots)) => Ok(HostEntry { slots: number(slots, word)?, ..entry }),
+            Some(("max_slots" | "max-slots", max)) => Ok(HostEntry { max: number(max, word)?, ..entry }),
             _ => Err(format!("{word:?} is not known behind a host; slots=N and max_slots=N are")),
         });
     }
-    Some(entry.map(|entry| Entry { slots: entry.slots.min(entry.max), ..entry }))
+    Some(entry.map(|entry| HostEntry { slots: entry.slots.min(entry.max), ..entry }))
 }
 
 #[cfg(test)]
@@ -77,8 +77,8 @@ mod tests {
     use super::*;
     use hawser_os::host;
 
-    fn entry(name: &str, slots: u32) -> Entry {
-        Entry { name: name.into(), slots, max: u32::MAX }
+    fn entry(name: &str, slots: u32) -> HostEntry {
+        HostEntry { name: name.into(), slots, max: u32::MAX }
     }
 
     #[test]
@@ -101,7 +101,10 @@ mod tests {
         };
         let hosts =
             read("# two kinds\na:2\n\n b slots=3 max_slots=4 # as Open MPI has it\nc slots=9 max-slots=2\n").unwrap();
-        assert_eq!(hosts, [entry("a", 2), Entry { max: 4, ..entry("b", 3) }, Entry { max: 2, ..entry("c", 2) }]);
+        assert_eq!(
+            hosts,
+            [entry("a", 2), HostEntry { max: 4, ..entry("b", 3) }, HostEntry { max: 2, ..entry("c", 2) }]
+        );
         assert!(read("a\nb moon=1\n").is_err_and(|why| why.starts_with("line 2 of") && why.contains("moon=1")));
         assert!(read("a slots=many\n").is_err_and(|why| why.contains("many")));
         assert!(read("# nobody\n").is_err_and(|why| why.contains("names none")));

@@ -1,9 +1,9 @@
 //! The messages between a rank and the agent of its host, over a local socket that keeps message bounds.
 //!
-//! The rank sends Hello, the agent replies with Welcome (with the segment's descriptor beside it), Alone or Refused.
-//! The connection then stays open for the rank's life; the rank sends Card, Unanswered, Finalize, Back or Abort on it.
-//! A tool (`hawser-info`) sends Inspect instead of Hello and gets Text until the end of the stream. Decoding never
-//! trusts a length: a message that does not parse is `None`.
+//! The rank sends Hello, the agent replies with Welcome (with the segment's descriptor beside it), Alone or
+//! Refused. The connection then stays open for the rank's life; the rank sends BusinessCard, Reachability,
+//! Finalize, Back or Abort on it. A tool (`hawser-info`) sends Inspect instead of Hello and gets Text until the end
+//! of the stream. Decoding never trusts a length: a message that does not parse is `None`.
 
 /// Raised with every change; `Hello` begins with it in every version.
 pub const VERSION: u32 = 8;
@@ -26,9 +26,9 @@ pub const RANK_VARIABLE: &str = "HAWSER_RANK";
 pub const SIZE_VARIABLE: &str = "HAWSER_SIZE";
 
 /// The file by which ranks meet that are started without a launcher, each with its `RANK_VARIABLE` and `SIZE_VARIABLE`.
-pub const RENDEZVOUS_VARIABLE: &str = "HAWSER_RENDEZVOUS";
+pub const BOOTSTRAP_FILE_VARIABLE: &str = "HAWSER_RENDEZVOUS";
 /// The environment variable with the seconds that they wait for each other.
-pub const PATIENCE_VARIABLE: &str = "HAWSER_RENDEZVOUS_S";
+pub const BOOTSTRAP_TIMEOUT_VARIABLE: &str = "HAWSER_RENDEZVOUS_S";
 
 /// The prefix of the names of all agents' sockets; a user's number and the job's name follow.
 pub const SOCKET_PREFIX: &str = "hawser-";
@@ -41,18 +41,18 @@ pub const MESSAGE_MAX: usize = 32 << 10;
 
 /// The address of a rank's agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address {
+pub struct AgentAddress {
     pub rank: u32,
     pub socket: String,
 }
 
-impl Address {
+impl AgentAddress {
     pub fn encode(&self) -> String {
         format!("{VERSION}:{}:{}", self.rank, self.socket)
     }
 
     /// Decodes an address of this version; an error's text names the fault.
-    pub fn decode(text: &str) -> Result<Address, String> {
+    pub fn decode(text: &str) -> Result<AgentAddress, String> {
         let wrong = || format!("{ADDRESS_VARIABLE}={text} was not set by an mpiexec of Hawser; unset it to run alone");
         let mut fields = text.splitn(3, ':');
         let version: u32 = fields.next().and_then(|f| f.parse().ok()).ok_or_else(wrong)?;
@@ -64,16 +64,16 @@ impl Address {
         }
         let rank = fields.next().and_then(|f| f.parse().ok()).ok_or_else(wrong)?;
         let socket = fields.next().filter(|socket| !socket.is_empty()).ok_or_else(wrong)?;
-        Ok(Address { rank, socket: socket.into() })
+        Ok(AgentAddress { rank, socket: socket.into() })
     }
 }
 
 /// The proof that a frame on the network is of this job: random bytes of mpiexec's kernel. They travel in mpiexec's
 /// channel to each agent and from there over the local socket to each rank, never in an argument or a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct Secret(pub [u8; 16]);
+pub struct JobSecret(pub [u8; 16]);
 
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for JobSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Secret")
     }
@@ -98,46 +98,46 @@ pub struct Welcome {
     pub membarrier: bool,
     /// All ranks of the host let their peers copy from their memory.
     pub process_vm: bool,
-    pub secret: Secret,
+    pub secret: JobSecret,
 }
 
 /// A tool's request to an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inspect {
+pub enum InspectRequest {
     /// A report of what each rank does.
     Report,
     /// The counters of each rank.
     Stats,
 }
 
-/// A rank's report of its paths to a peer on another host (dev-ether/src/unanswered.rs).
+/// A rank's report whether a peer on another host is reachable (dev-ether/src/unreachable.rs).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Unanswered {
+pub struct PeerReachability {
     pub peer: u32,
     /// No port of ours goes with one of the peer's: there is nothing to try.
-    pub hopeless: bool,
-    /// It has answered before; what was sent since then is not acknowledged.
+    pub has_no_port_pair: bool,
+    /// A path to it was open before; frames that were sent since then are not acknowledged.
     pub was_open: bool,
-    /// It answers now: the earlier report is taken back.
-    pub answers: bool,
+    /// The peer is reachable now: the earlier report is withdrawn.
+    pub is_reachable: bool,
     /// A line for each pair of ports that was tried.
     pub pairs: String,
 }
 
-impl Unanswered {
-    /// The peer answers now.
-    pub fn answered(peer: u32) -> Unanswered {
-        Unanswered { peer, answers: true, ..Unanswered::default() }
+impl PeerReachability {
+    /// Makes the report of a peer that is reachable again.
+    pub fn reachable(peer: u32) -> PeerReachability {
+        PeerReachability { peer, is_reachable: true, ..PeerReachability::default() }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
-    /// `terms`: `JobTerms::text`, the settings that must be alike on all ranks.
+pub enum AgentMessage {
+    /// `settings`: `JobSettings::text`, the settings that must be alike on all ranks.
     Hello {
         version: u32,
         rank: u32,
-        terms: String,
+        settings: String,
     },
     Welcome(Welcome),
     Refused(String),
@@ -151,14 +151,14 @@ pub enum Message {
         code: i32,
         text: String,
     },
-    Inspect(Inspect),
+    Inspect(InspectRequest),
     Text(String),
     /// The business card of this rank, for all ranks of the job.
-    Card(Vec<u8>),
-    Unanswered(Unanswered),
+    BusinessCard(Vec<u8>),
+    Reachability(PeerReachability),
 }
 
-impl Message {
+impl AgentMessage {
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut put = |kind: u8, words: &[u32], rest: &[u8]| {
@@ -168,8 +168,8 @@ impl Message {
             bytes.extend(&rest[..rest.len().min(MESSAGE_MAX - 64)]);
         };
         match self {
-            Message::Hello { version, rank, terms } => put(1, &[*version, *rank], terms.as_bytes()),
-            Message::Welcome(w) => put(
+            AgentMessage::Hello { version, rank, settings: terms } => put(1, &[*version, *rank], terms.as_bytes()),
+            AgentMessage::Welcome(w) => put(
                 2,
                 &[
                     w.rank,
@@ -185,15 +185,21 @@ impl Message {
                 ],
                 &w.secret.0,
             ),
-            Message::Refused(text) => put(3, &[], text.as_bytes()),
-            Message::Alone => put(11, &[], &[]),
-            Message::Finalize => put(4, &[], &[]),
-            Message::Back => put(10, &[], &[]),
-            Message::Abort { code, text } => put(5, &[*code as u32], text.as_bytes()),
-            Message::Inspect(what) => put(6, &[*what as u32], &[]),
-            Message::Text(text) => put(7, &[], text.as_bytes()),
-            Message::Card(bytes) => put(8, &[], bytes),
-            Message::Unanswered(Unanswered { peer, hopeless, was_open, answers, pairs }) => {
+            AgentMessage::Refused(text) => put(3, &[], text.as_bytes()),
+            AgentMessage::Alone => put(11, &[], &[]),
+            AgentMessage::Finalize => put(4, &[], &[]),
+            AgentMessage::Back => put(10, &[], &[]),
+            AgentMessage::Abort { code, text } => put(5, &[*code as u32], text.as_bytes()),
+            AgentMessage::Inspect(what) => put(6, &[*what as u32], &[]),
+            AgentMessage::Text(text) => put(7, &[], text.as_bytes()),
+            AgentMessage::BusinessCard(bytes) => put(8, &[], bytes),
+            AgentMessage::Reachability(PeerReachability {
+                peer,
+                has_no_port_pair: hopeless,
+                was_open,
+                is_reachable: answers,
+                pairs,
+            }) => {
                 let words = [*peer, u32::from(*hopeless), u32::from(*was_open), u32::from(*answers)];
                 put(9, &words, pairs.as_bytes())
             }
@@ -201,13 +207,13 @@ impl Message {
         bytes
     }
 
-    pub fn decode(bytes: &[u8]) -> Option<Message> {
+    pub fn decode(bytes: &[u8]) -> Option<AgentMessage> {
         let (&kind, rest) = bytes.split_first()?;
         let word = |i: usize| Some(u32::from_le_bytes(rest.get(4 * i..4 * i + 4)?.try_into().ok()?));
         let text = |words: usize| Some(String::from_utf8_lossy(rest.get(4 * words..)?).into_owned());
         Some(match kind {
-            1 => Message::Hello { version: word(0)?, rank: word(1)?, terms: text(2)? },
-            2 => Message::Welcome(Welcome {
+            1 => AgentMessage::Hello { version: word(0)?, rank: word(1)?, settings: text(2)? },
+            2 => AgentMessage::Welcome(Welcome {
                 rank: word(0)?,
                 size: word(1)?,
                 local_rank: word(2)?,
@@ -218,25 +224,25 @@ impl Message {
                 widest_host: word(7)?,
                 membarrier: word(8)? == 1,
                 process_vm: word(9)? == 1,
-                secret: Secret(rest.get(40..)?.try_into().ok()?),
+                secret: JobSecret(rest.get(40..)?.try_into().ok()?),
             }),
-            3 => Message::Refused(text(0)?),
-            4 => Message::Finalize,
-            11 => Message::Alone,
-            10 => Message::Back,
-            5 => Message::Abort { code: word(0)? as i32, text: text(1)? },
-            6 => Message::Inspect(match word(0)? {
-                0 => Inspect::Report,
-                1 => Inspect::Stats,
+            3 => AgentMessage::Refused(text(0)?),
+            4 => AgentMessage::Finalize,
+            11 => AgentMessage::Alone,
+            10 => AgentMessage::Back,
+            5 => AgentMessage::Abort { code: word(0)? as i32, text: text(1)? },
+            6 => AgentMessage::Inspect(match word(0)? {
+                0 => InspectRequest::Report,
+                1 => InspectRequest::Stats,
                 _ => return None,
             }),
-            7 => Message::Text(text(0)?),
-            8 => Message::Card(rest.to_vec()),
-            9 => Message::Unanswered(Unanswered {
+            7 => AgentMessage::Text(text(0)?),
+            8 => AgentMessage::BusinessCard(rest.to_vec()),
+            9 => AgentMessage::Reachability(PeerReachability {
                 peer: word(0)?,
-                hopeless: word(1)? == 1,
+                has_no_port_pair: word(1)? == 1,
                 was_open: word(2)? == 1,
-                answers: word(3)? == 1,
+                is_reachable: word(3)? == 1,
                 pairs: text(4)?,
             }),
             _ => return None,
@@ -261,56 +267,56 @@ mod tests {
             widest_host: 5,
             membarrier: true,
             process_vm: false,
-            secret: Secret(*b"0123456789abcdef"),
+            secret: JobSecret(*b"0123456789abcdef"),
         };
         for message in [
-            Message::Hello { version: VERSION, rank: 7, terms: "0.1.0\nA=1".into() },
-            Message::Hello { version: VERSION, rank: 7, terms: String::new() },
-            Message::Welcome(welcome),
-            Message::Refused("no room".into()),
-            Message::Alone,
-            Message::Finalize,
-            Message::Back,
-            Message::Abort { code: -5, text: "MPI_Abort".into() },
-            Message::Inspect(Inspect::Report),
-            Message::Inspect(Inspect::Stats),
-            Message::Text(String::new()),
-            Message::Card(vec![0xff; 256]),
-            Message::Unanswered(Unanswered {
+            AgentMessage::Hello { version: VERSION, rank: 7, settings: "0.1.0\nA=1".into() },
+            AgentMessage::Hello { version: VERSION, rank: 7, settings: String::new() },
+            AgentMessage::Welcome(welcome),
+            AgentMessage::Refused("no room".into()),
+            AgentMessage::Alone,
+            AgentMessage::Finalize,
+            AgentMessage::Back,
+            AgentMessage::Abort { code: -5, text: "MPI_Abort".into() },
+            AgentMessage::Inspect(InspectRequest::Report),
+            AgentMessage::Inspect(InspectRequest::Stats),
+            AgentMessage::Text(String::new()),
+            AgentMessage::BusinessCard(vec![0xff; 256]),
+            AgentMessage::Reachability(PeerReachability {
                 peer: 7,
-                hopeless: true,
+                has_no_port_pair: true,
                 was_open: false,
-                answers: true,
+                is_reachable: true,
                 pairs: "eth0".into(),
             }),
-            Message::Unanswered(Unanswered { peer: 7, ..Unanswered::default() }),
+            AgentMessage::Reachability(PeerReachability { peer: 7, ..PeerReachability::default() }),
         ] {
             let bytes = message.encode();
-            assert_eq!(Message::decode(&bytes), Some(message));
+            assert_eq!(AgentMessage::decode(&bytes), Some(message));
         }
-        assert_eq!(Message::decode(&[]), None);
-        assert_eq!(Message::decode(&[99]), None);
-        let bytes = Message::Welcome(welcome).encode();
-        assert!((1..bytes.len()).all(|len| Message::decode(&bytes[..len]).is_none()));
+        assert_eq!(AgentMessage::decode(&[]), None);
+        assert_eq!(AgentMessage::decode(&[99]), None);
+        let bytes = AgentMessage::Welcome(welcome).encode();
+        assert!((1..bytes.len()).all(|len| AgentMessage::decode(&bytes[..len]).is_none()));
     }
 
     #[test]
     fn a_text_is_cut_to_the_longest_message() {
-        assert!(Message::Abort { code: 1, text: "x".repeat(1 << 20) }.encode().len() <= MESSAGE_MAX);
+        assert!(AgentMessage::Abort { code: 1, text: "x".repeat(1 << 20) }.encode().len() <= MESSAGE_MAX);
     }
 
     #[test]
     fn addresses_come_back_and_wrong_ones_say_why() {
-        let address = Address { rank: 5, socket: "hawser-0-a:b".into() };
-        assert_eq!(Address::decode(&address.encode()), Ok(address));
-        assert!(Address::decode("9:1:x").unwrap_err().contains("version 9"));
+        let address = AgentAddress { rank: 5, socket: "hawser-0-a:b".into() };
+        assert_eq!(AgentAddress::decode(&address.encode()), Ok(address));
+        assert!(AgentAddress::decode("9:1:x").unwrap_err().contains("version 9"));
         let version = VERSION.to_string();
         for rest in ["", ":", ":2", ":2:", ":x:y"] {
             let text = version.clone() + rest;
-            assert!(Address::decode(&text).unwrap_err().contains("unset it"), "{text}");
+            assert!(AgentAddress::decode(&text).unwrap_err().contains("unset it"), "{text}");
         }
         for text in ["", "x", "x:1:y"] {
-            assert!(Address::decode(text).unwrap_err().contains("unset it"), "{text}");
+            assert!(AgentAddress::decode(text).unwrap_err().contains("unset it"), "{text}");
         }
     }
 }

@@ -13,16 +13,16 @@
 //! blocks on one rank a host, exchanges them between these ranks, and sends them back by a tree.
 
 use crate::algorithm::Algorithm;
-use crate::call::{Blocks, Data, Place};
-use crate::cut::{Cut, bring_home};
-use crate::hosts::{Team, is_run};
-use crate::model::{CACHED, Shape};
-use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
+use crate::call::{BlockArray, BlockBuffer, RankAndSize};
+use crate::cost_model::{CACHE_BYTES, CallShape};
+use crate::host_map::{Subgroup, is_run};
+use crate::schedule::{BufferId, MemberSet, RankSlot, Schedule, Span};
+use crate::slot_split::{SlotSplit, unpack_blocks};
 use crate::tuning::Tuning;
 
 pub(crate) struct Args<'a> {
-    pub send: Data,
-    pub recv: Blocks<'a>,
+    pub send: BlockBuffer,
+    pub recv: BlockArray<'a>,
     pub in_place: bool,
     pub uniform: bool,
 }
@@ -38,12 +38,12 @@ impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
         Algorithm {
             name: "host",
-            fits: |s, _| s.host && s.p() * s.n() <= 2.0 * CACHED,
+            fits: |s, _| s.has_shm_steps && s.p() * s.n() <= 2.0 * CACHE_BYTES,
             cost: |s, t| {
-                let steps = t.limits.host_steps(s.bytes / u64::from(s.size));
-                t.model.steps_ahead(s, steps) + t.model.slots(s.n())
+                let steps = t.limits.shm_steps(s.bytes / u64::from(s.size));
+                t.model.pipelined_steps_us(s, steps) + t.model.slot_copy_us(s.n())
             },
-            build: host,
+            build: shm,
         },
         Algorithm {
             name: "recursive_doubling",
@@ -65,15 +65,15 @@ impl<'a> Args<'a> {
             name: "two_level",
             fits: |_, t| t.hosts.is_some(),
             cost: |s, t| {
-                let (hosts, within) = (t.known_hosts(), t.within().model);
+                let (hosts, within) = (t.known_hosts(), t.on_host().model);
                 let (count, largest) = (f64::from(hosts.count()), f64::from(hosts.largest()));
-                let levels = Shape { size: hosts.largest(), ..*s }.levels();
+                let levels = CallShape { size: hosts.largest(), ..*s }.levels();
                 within.message_us
                     + (largest - 1.0) * (within.overhead_us + s.n() / s.p() * within.byte_us)
                     + t.model.message_us
                     + (count - 1.0) * t.model.overhead_us
                     + s.n() * (count - 1.0) / count * contention(t) * t.model.byte_us
-                    + levels * within.message(s.n())
+                    + levels * within.message_cost_us(s.n())
             },
             build: two_level,
         },
@@ -95,28 +95,28 @@ impl<'a> Args<'a> {
 }
 
 /// The part of the result that a rank lacks at the start.
-fn share(s: &Shape) -> f64 {
+fn share(s: &CallShape) -> f64 {
     s.n() * (s.p() - 1.0) / s.p()
 }
 
 impl Args<'_> {
-    pub fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
+    pub fn shape(&self, place: RankAndSize, tuning: &Tuning) -> CallShape {
         let bytes = if self.uniform {
             self.recv.bytes(0) * u64::from(place.size)
         } else {
             (0..place.size).map(|rank| self.recv.bytes(rank)).sum()
         };
-        Shape {
+        CallShape {
             size: place.size,
             bytes,
             uniform: self.uniform,
             commutative: true,
             in_place: self.in_place,
-            host: tuning.one_host && place.size > 1,
+            has_shm_steps: tuning.one_host && place.size > 1,
         }
     }
 
-    fn longest(&self, place: Place) -> u64 {
+    fn longest(&self, place: RankAndSize) -> u64 {
         match self.uniform {
             true => self.recv.bytes(0),
             false => (0..place.size).map(|rank| self.recv.bytes(rank)).max().unwrap_or(0),
@@ -124,157 +124,160 @@ impl Args<'_> {
     }
 
     fn block(&self, rank: u32) -> Span {
-        self.recv.span(Buffer::Recv, rank)
+        self.recv.span(BufferId::Recv, rank)
     }
 
     /// The blocks of ranks, in as few spans as can be.
     fn pieces(&self, ranks: &[u32]) -> impl Iterator<Item = Span> {
-        let whole = (self.uniform && is_run(ranks)).then(|| self.recv.run(Buffer::Recv, ranks[0], ranks.len() as u32));
+        let whole =
+            (self.uniform && is_run(ranks)).then(|| self.recv.range_span(BufferId::Recv, ranks[0], ranks.len() as u32));
         let each = if whole.is_some() { &[] } else { ranks };
         whole.into_iter().chain(each.iter().map(|&rank| self.block(rank)))
     }
 
     /// This rank's block at the place where the call has it.
-    fn own(&self, place: Place) -> Span {
-        if self.in_place { self.block(place.rank) } else { self.send.span(Buffer::Send) }
+    fn own_span(&self, place: RankAndSize) -> Span {
+        if self.in_place { self.block(place.rank) } else { self.send.span(BufferId::Send) }
     }
 
-    fn place_own(&self, place: Place, s: &mut Schedule) {
+    fn copy_own_block(&self, place: RankAndSize, s: &mut Schedule) {
         if !self.in_place {
-            s.copy(self.own(place), self.block(place.rank));
+            s.copy(self.own_span(place), self.block(place.rank));
         }
     }
 }
 
 /// Each rank reads the others' blocks beginning with its neighbour's, so that not all read one slot at once.
-fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+fn shm(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let longest = args.longest(place);
-    if longest > t.limits.host_bytes {
-        return host_cut(args, place, longest, t, s);
+    if longest > t.limits.shm_step_bytes {
+        return shm_split(args, place, longest, t, s);
     }
-    s.exchange(args.recv.bytes(place.rank), Ranks::All, Ranks::All);
-    s.put(0, args.own(place));
+    s.begin_exchange(args.recv.bytes(place.rank), MemberSet::All, MemberSet::All);
+    s.write_slot(0, args.own_span(place));
     for rank in (1..place.size).map(|i| place.after(i)) {
-        s.take(Giver { rank, bytes: args.recv.bytes(rank) }, 0, args.block(rank));
+        s.read_slot(RankSlot { rank, bytes: args.recv.bytes(rank) }, 0, args.block(rank));
     }
-    args.place_own(place, s);
+    args.copy_own_block(place, s);
 }
 
 /// The same for longer blocks, a piece of each an exchange.
-fn host_cut(args: &Args, place: Place, longest: u64, t: &Tuning, s: &mut Schedule) {
-    let cut = Cut::new(1, t);
+fn shm_split(args: &Args, place: RankAndSize, longest: u64, t: &Tuning, s: &mut Schedule) {
+    let split = SlotSplit::new(1, t);
     let others = (1..place.size).map(|i| place.after(i));
     let own_unit = if args.in_place { args.recv.type_size.at(place.rank) as u64 } else { args.send.type_size };
-    let own = cut.given(std::iter::once((args.own(place), own_unit)), s)[0];
-    let taken = cut.taken(others.clone().map(|rank| (args.block(rank), args.recv.type_size.at(rank) as u64)), s);
-    for step in 0..cut.steps(longest) {
-        s.exchange(own.len(step), Ranks::All, Ranks::All);
-        s.put(0, own.piece(step));
-        for (rank, block) in others.clone().zip(&taken) {
-            s.take(Giver { rank, bytes: block.len(step) }, 0, block.piece(step));
+    let own = split.send_blocks(std::iter::once((args.own_span(place), own_unit)), s)[0];
+    let received =
+        split.receive_blocks(others.clone().map(|rank| (args.block(rank), args.recv.type_size.at(rank) as u64)), s);
+    for step in 0..split.steps(longest) {
+        s.begin_exchange(own.len(step), MemberSet::All, MemberSet::All);
+        s.write_slot(0, own.piece(step));
+        for (rank, block) in others.clone().zip(&received) {
+            s.read_slot(RankSlot { rank, bytes: block.len(step) }, 0, block.piece(step));
         }
     }
-    bring_home(&taken, s);
-    args.place_own(place, s);
+    unpack_blocks(&received, s);
+    args.copy_own_block(place, s);
 }
 
 /// In round k blocks go around in aligned groups of 2^k.
-fn recursive_doubling(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
-    args.place_own(place, s);
+fn recursive_doubling(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
+    args.copy_own_block(place, s);
     let mut mask = 1;
     while mask < place.size {
         let peer = place.rank ^ mask;
-        s.send(peer, args.recv.run(Buffer::Recv, place.rank & !(mask - 1), mask));
-        s.recv(peer, args.recv.run(Buffer::Recv, peer & !(mask - 1), mask));
+        s.send(peer, args.recv.range_span(BufferId::Recv, place.rank & !(mask - 1), mask));
+        s.recv(peer, args.recv.range_span(BufferId::Recv, peer & !(mask - 1), mask));
         s.end_round();
         mask *= 2;
     }
 }
 
-fn ring(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+fn ring(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     for step in 0..place.size - 1 {
-        s.send(place.after(1), if step == 0 { args.own(place) } else { args.block(place.before(step)) });
+        s.send(place.after(1), if step == 0 { args.own_span(place) } else { args.block(place.before(step)) });
         s.recv(place.before(1), args.block(place.before(step + 1)));
         s.end_round();
     }
-    args.place_own(place, s);
+    args.copy_own_block(place, s);
 }
 
 /// Every rank sends its block to every other, a window at a time.
-fn spread(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+fn spread(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     for step in 1..place.size {
         let from = place.before(step);
-        s.send(place.after(step), args.own(place));
+        s.send(place.after(step), args.own_span(place));
         s.recv(from, args.block(from));
-        s.end_window(step, &t.limits);
+        s.end_round_if_full(step, &t.limits);
     }
-    args.place_own(place, s);
+    args.copy_own_block(place, s);
 }
 
 /// Leaders receive blocks in place; blocks of several ranks are one message if they adjoin.
-fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+fn two_level(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));
-    let between = Team::of(&leaders, place.rank);
-    if between.is_some() {
-        local.others().for_each(|(_, rank)| s.recv(rank, args.block(rank)));
-        args.place_own(place, s);
+    let leader_group = Subgroup::of(&leaders, place.rank);
+    if leader_group.is_some() {
+        local.other_ranks().for_each(|(_, rank)| s.recv(rank, args.block(rank)));
+        args.copy_own_block(place, s);
     } else {
-        s.send(local.ranks[0], args.own(place));
+        s.send(local.ranks[0], args.own_span(place));
     }
     s.end_round();
-    if let Some(between) = between {
-        exchange(args, &between, t, s);
+    if let Some(leader_group) = leader_group {
+        exchange(args, &leader_group, t, s);
     }
     let all: Vec<u32> = (0..place.size).collect();
-    local.hand_down(0, &args.pieces(&all).collect::<Vec<_>>(), s);
+    local.bcast_spans(0, &args.pieces(&all).collect::<Vec<_>>(), s);
 }
 
 /// Every leader sends its host's blocks to every other, a window at a time.
-fn exchange(args: &Args, between: &Team, t: &Tuning, s: &mut Schedule) {
+fn exchange(args: &Args, leader_group: &Subgroup, t: &Tuning, s: &mut Schedule) {
     let members: Vec<&[u32]> = t.known_hosts().members().collect();
-    for step in 1..between.place.size {
-        let (to, from) = (between.place.after(step), between.place.before(step));
-        args.pieces(members[from as usize]).for_each(|piece| s.recv(between.ranks[from as usize], piece));
-        args.pieces(members[between.place.rank as usize]).for_each(|piece| s.send(between.ranks[to as usize], piece));
-        s.end_window(step, &t.limits);
+    for step in 1..leader_group.place.size {
+        let (to, from) = (leader_group.place.after(step), leader_group.place.before(step));
+        args.pieces(members[from as usize]).for_each(|piece| s.recv(leader_group.ranks[from as usize], piece));
+        args.pieces(members[leader_group.place.rank as usize])
+            .for_each(|piece| s.send(leader_group.ranks[to as usize], piece));
+        s.end_round_if_full(step, &t.limits);
     }
     s.end_round();
 }
 
 /// Blocks are packed in the order of ranks from this one on; in round k a rank fetches up to 2^k of them.
-fn bruck(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+fn bruck(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let size = place.size;
     let total: u64 = args.shape(place, t).bytes;
     let packed = s.scratch_bytes(total);
-    s.copy(args.own(place), Span::bytes(packed, 0, args.recv.bytes(place.rank)));
+    s.copy(args.own_span(place), Span::bytes(packed, 0, args.recv.bytes(place.rank)));
     let bytes = |first: u32, count: u32| match args.uniform {
         true => args.recv.bytes(0) * u64::from(count),
         false => (first..first + count).map(|i| args.recv.bytes(i % size)).sum(),
     };
-    let (mut have, mut filled) = (1, args.recv.bytes(place.rank));
-    while have < size {
-        let count = have.min(size - have);
-        let (to, from) = (place.before(have), place.after(have));
+    let (mut block_count, mut filled) = (1, args.recv.bytes(place.rank));
+    while block_count < size {
+        let count = block_count.min(size - block_count);
+        let (to, from) = (place.before(block_count), place.after(block_count));
         s.send(to, Span::bytes(packed, 0, bytes(place.rank, count)));
-        let taken = bytes(from, count);
-        s.recv(from, Span::bytes(packed, filled, taken));
+        let received = bytes(from, count);
+        s.recv(from, Span::bytes(packed, filled, received));
         s.end_round();
-        filled += taken;
-        have += count;
+        filled += received;
+        block_count += count;
     }
     unpack(args, place, packed, s);
 }
 
 /// Copies blocks from the order of ranks from this one on into the order of ranks.
-fn unpack(args: &Args, place: Place, packed: Buffer, s: &mut Schedule) {
+fn unpack(args: &Args, place: RankAndSize, packed: BufferId, s: &mut Schedule) {
     if args.uniform {
         let each = args.recv.bytes(0);
         let above = place.size - place.rank;
-        let cut = each * u64::from(above);
-        s.copy(Span::bytes(packed, 0, cut), args.recv.run(Buffer::Recv, place.rank, above));
-        let below = args.recv.run(Buffer::Recv, 0, place.rank);
-        s.copy(Span::bytes(packed, cut, each * u64::from(place.rank)), below);
+        let split = each * u64::from(above);
+        s.copy(Span::bytes(packed, 0, split), args.recv.range_span(BufferId::Recv, place.rank, above));
+        let below = args.recv.range_span(BufferId::Recv, 0, place.rank);
+        s.copy(Span::bytes(packed, split, each * u64::from(place.rank)), below);
         return;
     }
     let mut at = 0;

@@ -12,20 +12,20 @@
 //! both ends of an exchange in the same operand order, and depends on size, count and algorithm alone. All but ring
 //! keep rank order, so that operations need not commute.
 
-use crate::accumulate::{Accumulator, Side, halves, part, piece};
+use crate::accumulate::{Accumulator, OperandSide, halves, part, piece};
 use crate::algorithm::Algorithm;
 use crate::bcast;
-use crate::call::{Data, Place, Reduction};
-use crate::cube::{Cube, Role};
-use crate::hosts::Team;
-use crate::model::Shape;
-use crate::reduce::{self, host_ranges};
-use crate::schedule::{Buffer, HostStep, Order, Schedule, Span};
+use crate::call::{BlockBuffer, RankAndSize, ReductionArgs};
+use crate::cost_model::CallShape;
+use crate::host_map::Subgroup;
+use crate::hypercube::{Hypercube, Role};
+use crate::reduce::{self, shm_ranges};
+use crate::schedule::{BufferId, OperandOrder, Schedule, ShmStep, Span};
 use crate::tuning::Tuning;
 use crate::two_level::cost_among;
 
-pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
-    Algorithm { name: "host", fits: |s, _| s.host, cost: cost_of_host, build: host },
+pub(crate) const ALGORITHMS: &[Algorithm<ReductionArgs>] = &[
+    Algorithm { name: "host", fits: |s, _| s.has_shm_steps, cost: cost_of_shm, build: shm },
     Algorithm {
         name: "rabenseifner",
         fits: |_, _| true,
@@ -50,9 +50,9 @@ pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
         name: "two_level",
         fits: |s, t| t.hosts.is_some() && (s.commutative || t.has_hosts_in_order()),
         cost: |s, t| {
-            let (hosts, within) = (t.known_hosts(), t.within());
+            let (hosts, within) = (t.known_hosts(), t.on_host());
             cost_among(reduce::ALGORITHMS, s, hosts.largest(), &within)
-                + cost_among(ALGORITHMS, s, hosts.count(), &t.between())
+                + cost_among(ALGORITHMS, s, hosts.count(), &t.between_hosts())
                 + cost_among(bcast::ALGORITHMS, s, hosts.largest(), &within)
         },
         build: two_level,
@@ -60,138 +60,145 @@ pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
     Algorithm {
         name: "recursive_doubling",
         fits: |_, _| true,
-        cost: |s, t| (s.levels() + s.fold()) * (t.model.message(s.n()) + s.n() * t.model.reduce_us),
+        cost: |s, t| (s.levels() + s.fold()) * (t.model.message_cost_us(s.n()) + s.n() * t.model.reduce_us),
         build: recursive_doubling,
     },
 ];
 
 /// The cost when the last rank to arrive folds while the others wait.
-pub(crate) fn cost_of_host(s: &Shape, t: &Tuning) -> f64 {
-    t.model.steps(s, t.limits.host_steps(s.bytes)) + s.n() * (t.model.fold_us(s) + 2.0 * t.model.copy_us)
+pub(crate) fn cost_of_shm(s: &CallShape, t: &Tuning) -> f64 {
+    t.model.shm_steps_us(s, t.limits.shm_steps(s.bytes)) + s.n() * (t.model.fold_us(s) + 2.0 * t.model.copy_us)
 }
 
-impl Reduction {
-    pub(crate) fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
-        let host = tuning.one_host && place.size > 1 && self.dense && self.type_size <= tuning.limits.host_bytes;
-        Shape {
+impl ReductionArgs {
+    pub(crate) fn shape(&self, place: RankAndSize, tuning: &Tuning) -> CallShape {
+        let has_shm_steps =
+            tuning.one_host && place.size > 1 && self.dense && self.type_size <= tuning.limits.shm_step_bytes;
+        CallShape {
             size: place.size,
             bytes: self.bytes(),
             uniform: true,
             commutative: self.commutative,
             in_place: self.in_place,
-            host,
+            has_shm_steps,
         }
     }
 }
 
-fn recursive_doubling(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
-    double(Accumulator::new(data.input(), Buffer::Recv), data.elements(), place, s);
+fn recursive_doubling(data: &ReductionArgs, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
+    double_recursively(Accumulator::new(data.input(), BufferId::Recv), data.elements(), place, s);
 }
 
 /// Recursive doubling of `count` elements; the result is at the accumulator's place, on every rank.
-pub(crate) fn double(mut acc: Accumulator, count: u64, place: Place, s: &mut Schedule) {
+pub(crate) fn double_recursively(mut acc: Accumulator, count: u64, place: RankAndSize, s: &mut Schedule) {
     let all = 0..count;
-    let cube = Cube::new(place, 0);
-    match cube.role(place.rank) {
-        Role::Folded { speaker } => {
-            s.send(speaker, acc.value(&all));
+    let hypercube = Hypercube::new(place, 0);
+    match hypercube.role(place.rank) {
+        Role::Folded { proxy } => {
+            s.send(proxy, acc.value(&all));
             s.end_round();
-            acc.fetch(s, speaker, &all);
+            acc.receive_result_part(s, proxy, &all);
         }
         Role::Member { number, partner } => {
             if let Some(partner) = partner {
-                acc.exchange(s, partner, Side::of(partner, place.rank), all.clone(), None);
+                acc.exchange(s, partner, OperandSide::of(partner, place.rank), all.clone(), None);
             }
-            for peer in cube.masks().map(|mask| number ^ mask) {
-                acc.exchange(s, cube.rank(peer), Side::of(peer, number), all.clone(), Some(all.clone()));
+            for peer in hypercube.masks().map(|mask| number ^ mask) {
+                acc.exchange(s, hypercube.rank(peer), OperandSide::of(peer, number), all.clone(), Some(all.clone()));
             }
             if let Some(partner) = partner {
                 s.send(partner, acc.value(&all));
             }
-            acc.settle(s, &all);
+            acc.move_to_result(s, &all);
         }
     }
 }
 
 /// Recursive halving outward, recursive doubling of the finished pieces on the way back.
-fn rabenseifner(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
+fn rabenseifner(data: &ReductionArgs, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let all = 0..data.elements();
-    let cube = Cube::new(place, 0);
-    let mut acc = Accumulator::new(data.input(), Buffer::Recv);
-    match cube.role(place.rank) {
-        Role::Folded { speaker } => {
-            s.send(speaker, acc.value(&all));
+    let hypercube = Hypercube::new(place, 0);
+    let mut acc = Accumulator::new(data.input(), BufferId::Recv);
+    match hypercube.role(place.rank) {
+        Role::Folded { proxy } => {
+            s.send(proxy, acc.value(&all));
             s.end_round();
-            acc.fetch(s, speaker, &all);
+            acc.receive_result_part(s, proxy, &all);
         }
         Role::Member { number, partner } => {
             if let Some(partner) = partner {
-                acc.exchange(s, partner, Side::of(partner, place.rank), all.clone(), None);
+                acc.exchange(s, partner, OperandSide::of(partner, place.rank), all.clone(), None);
             }
-            let pieces = reduce::reduce_scatter(&mut acc, &cube, number, all.clone(), s);
-            for (level, mask) in cube.masks().enumerate().rev() {
+            let pieces = reduce::reduce_scatter(&mut acc, &hypercube, number, all.clone(), s);
+            for (level, mask) in hypercube.masks().enumerate().rev() {
                 let (low, high) = halves(&pieces[level]);
                 let (mine, theirs) = if number & mask == 0 { (low, high) } else { (high, low) };
-                s.send(cube.rank(number ^ mask), acc.value(&mine));
-                acc.fetch(s, cube.rank(number ^ mask), &theirs);
+                s.send(hypercube.rank(number ^ mask), acc.value(&mine));
+                acc.receive_result_part(s, hypercube.rank(number ^ mask), &theirs);
                 s.end_round();
             }
             if let Some(partner) = partner {
                 s.send(partner, acc.value(&all));
             }
-            acc.settle(s, &all);
+            acc.move_to_result(s, &all);
         }
     }
 }
 
 /// Part b starts at rank b and gathers operands around the ring; then finished parts go round once more.
-fn ring(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
+fn ring(data: &ReductionArgs, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let (size, count) = (place.size, data.elements());
-    let slice = |buffer: Buffer, steps: u32| piece(buffer, &part(count, size, place.before(steps % size)));
+    let slice = |buffer: BufferId, steps: u32| piece(buffer, &part(count, size, place.before(steps % size)));
     let (next, last) = (place.after(1 % size), place.before(1 % size));
     if size == 1 {
-        return Accumulator::new(data.input(), Buffer::Recv).settle(s, &(0..count));
+        return Accumulator::new(data.input(), BufferId::Recv).move_to_result(s, &(0..count));
     }
     let tmp = data.in_place.then(|| s.scratch_elements(part(count, size, 0).end));
     for step in 0..size - 1 {
-        s.send(next, slice(if step == 0 { data.input() } else { Buffer::Recv }, step));
-        let into = slice(Buffer::Recv, step + 1);
+        s.send(next, slice(if step == 0 { data.input() } else { BufferId::Recv }, step));
+        let into = slice(BufferId::Recv, step + 1);
         // Both forms compute own op received: in place the own operand is where the result goes.
         if let Some(tmp) = tmp {
             let tmp = Span { buffer: tmp, at: 0, ..into };
             s.recv(last, tmp);
-            s.reduce(tmp, into, Order::IntoFirst);
+            s.reduce(tmp, into, OperandOrder::IntoFirst);
         } else {
             s.recv(last, into);
-            s.reduce(slice(Buffer::Send, step + 1), into, Order::FromFirst);
+            s.reduce(slice(BufferId::Send, step + 1), into, OperandOrder::FromFirst);
         }
         s.end_round();
     }
     for step in 0..size - 1 {
-        s.send(next, slice(Buffer::Recv, (step + size - 1) % size));
-        s.recv(last, slice(Buffer::Recv, step));
+        s.send(next, slice(BufferId::Recv, (step + size - 1) % size));
+        s.recv(last, slice(BufferId::Recv, step));
         s.end_round();
     }
 }
 
-fn two_level(data: &Reduction, place: Place, t: &Tuning, s: &mut Schedule) {
+fn two_level(data: &ReductionArgs, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));
     let leader = leaders[hosts.host_of(place.rank) as usize];
     // Each leader is its host's root: its host's sum is where the whole will be.
-    let args = reduce::Args { root: leader, data: *data, input: data.input(), output: Buffer::Recv };
+    let args = reduce::Args { root: leader, data: *data, input: data.input(), output: BufferId::Recv };
     let sum = reduce::reduce_to(leader, &args, place, t, s);
-    if let Some(between) = Team::of(&leaders, place.rank) {
-        let part = Reduction { in_place: sum == Buffer::Recv, ..*data };
-        between.run(ALGORITHMS, &part, &part.shape(between.place, &t.between()), &t.between(), s);
+    if let Some(leader_group) = Subgroup::of(&leaders, place.rank) {
+        let part = ReductionArgs { in_place: sum == BufferId::Recv, ..*data };
+        leader_group.append_collective(
+            ALGORITHMS,
+            &part,
+            &part.shape(leader_group.place, &t.between_hosts()),
+            &t.between_hosts(),
+            s,
+        );
     }
-    let data = Data { count: data.elements(), type_size: data.type_size, dense: data.dense };
+    let data = BlockBuffer { count: data.elements(), type_size: data.type_size, dense: data.dense };
     let part = bcast::Args { root: local.index(leader), data };
-    local.run(bcast::ALGORITHMS, &part, &part.shape(local.place, &t.within()), &t.within(), s);
+    local.append_collective(bcast::ALGORITHMS, &part, &part.shape(local.place, &t.on_host()), &t.on_host(), s);
 }
 
-fn host(data: &Reduction, _: Place, t: &Tuning, s: &mut Schedule) {
-    for range in host_ranges(data, t) {
-        s.host(HostStep::Allreduce { from: piece(data.input(), &range), into: piece(Buffer::Recv, &range) });
+fn shm(data: &ReductionArgs, _: RankAndSize, t: &Tuning, s: &mut Schedule) {
+    for range in shm_ranges(data, t) {
+        s.shm_step(ShmStep::Allreduce { from: piece(data.input(), &range), into: piece(BufferId::Recv, &range) });
     }
 }

@@ -16,23 +16,23 @@
 
 use crate::algorithm::Algorithm;
 use crate::bruck;
-use crate::call::{Blocks, Place};
-use crate::cut::{Cut, bring_home};
-use crate::edges::{self, Edge, Edges, Ends};
-use crate::hosts::Team;
-use crate::model::{CACHED, Shape};
-use crate::schedule::{Buffer, Giver, Ranks, Schedule, Span};
+use crate::call::{BlockArray, RankAndSize};
+use crate::cost_model::{CACHE_BYTES, CallShape};
+use crate::host_map::Subgroup;
+use crate::schedule::{BufferId, MemberSet, RankSlot, Schedule, Span};
+use crate::slot_split::{SlotSplit, unpack_blocks};
 use crate::tuning::{Tuning, fits_slot};
+use crate::two_level_v::{self, BlockTransfer, BlockTransfers, RankSet};
 
 pub(crate) struct Args<'a> {
-    pub send: Blocks<'a>,
-    pub recv: Blocks<'a>,
+    pub send: BlockArray<'a>,
+    pub recv: BlockArray<'a>,
     pub in_place: bool,
     pub uniform: bool,
 }
 
-/// Several streams into one rank get in each other's way on a network; within a host it is the rounds of one message
-/// that hold all ranks up (measured, 8 ranks on two cores, blocks of 1 MiB: spread 5.7 ms, pairwise 8.9).
+/// Several streams into one rank disturb each other on a network; within a host the rounds of one message delay all
+/// ranks (measured, 8 ranks on two cores, blocks of 1 MiB: spread 5.7 ms, pairwise 8.9).
 fn contention(t: &Tuning) -> f64 {
     if t.one_host { 1.0 } else { 1.25 }
 }
@@ -45,12 +45,12 @@ impl<'a> Args<'a> {
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
         Algorithm {
             name: "host",
-            fits: |s, _| s.host && (s.uniform || s.size == 2) && s.p() * s.p() * s.n() <= CACHED,
+            fits: |s, _| s.has_shm_steps && (s.uniform || s.size == 2) && s.p() * s.p() * s.n() <= CACHE_BYTES,
             cost: |s, t| {
                 let moved = (s.p() - 1.0) * s.n();
-                t.model.steps_ahead(s, t.limits.host_steps(moved as u64)) + 2.0 * t.model.slots(moved)
+                t.model.pipelined_steps_us(s, t.limits.shm_steps(moved as u64)) + 2.0 * t.model.slot_copy_us(moved)
             },
-            build: host,
+            build: shm,
         },
         Algorithm {
             name: "bruck",
@@ -58,13 +58,13 @@ impl<'a> Args<'a> {
             cost: |s, t| {
                 let (moved, packed) = (s.p() / 2.0 * s.n(), 2.0 * s.p() * s.n());
                 let rounds = if s.uniform { s.levels() } else { 2.0 * s.levels() };
-                rounds * (t.model.message(moved) + 2.0 * moved * t.model.copy_us + s.p() * COPY_STEP_US)
+                rounds * (t.model.message_cost_us(moved) + 2.0 * moved * t.model.copy_us + s.p() * COPY_STEP_US)
                     + packed * t.model.copy_us
                     + 2.0 * s.p() * COPY_STEP_US
             },
             build: |args, place, t, s| match args.uniform {
-                true => bruck::of_equal(args, place, s),
-                false => bruck::of_any(args, place, t, s),
+                true => bruck::equal_blocks(args, place, s),
+                false => bruck::any_blocks(args, place, t, s),
             },
         },
         Algorithm {
@@ -72,9 +72,10 @@ impl<'a> Args<'a> {
             fits: |s, t| (s.uniform || !s.in_place) && t.hosts.is_some(),
             cost: |s, t| {
                 if !s.uniform {
-                    return edges::cost(s, t, true) + 2.0 * f64::from(t.known_hosts().largest()) * s.p() * COPY_STEP_US;
+                    return two_level_v::cost(s, t, true)
+                        + 2.0 * f64::from(t.known_hosts().largest()) * s.p() * COPY_STEP_US;
                 }
-                let (hosts, within) = (t.known_hosts(), t.within().model);
+                let (hosts, within) = (t.known_hosts(), t.on_host().model);
                 let (count, local) = (f64::from(hosts.count()), f64::from(hosts.largest()));
                 let (own, away) = (local * s.p() * s.n(), local * (s.p() - local).max(0.0) * s.n());
                 2.0 * (within.message_us + (local - 1.0) * within.overhead_us + own * within.byte_us)
@@ -86,7 +87,7 @@ impl<'a> Args<'a> {
             },
             build: |args, place, t, s| match args.uniform {
                 true => two_level(args, place, t, s),
-                false => edges::two_level(args.edges(place, t), place, t, s),
+                false => two_level_v::two_level(args.transfers(place, t), place, t, s),
             },
         },
         Algorithm {
@@ -102,137 +103,138 @@ impl<'a> Args<'a> {
         Algorithm {
             name: "pairwise",
             fits: |s, _| !s.in_place,
-            cost: |s, t| (s.p() - 1.0) * t.model.message(s.n()),
+            cost: |s, t| (s.p() - 1.0) * t.model.message_cost_us(s.n()),
             build: pairwise,
         },
         Algorithm {
             name: "exchange",
             fits: |s, _| s.in_place,
-            cost: |s, t| s.p() * (t.model.message(s.n()) + s.n() * t.model.copy_us),
+            cost: |s, t| s.p() * (t.model.message_cost_us(s.n()) + s.n() * t.model.copy_us),
             build: exchange,
         },
     ];
 }
 
 impl Args<'_> {
-    pub fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
-        Shape {
+    pub fn shape(&self, place: RankAndSize, tuning: &Tuning) -> CallShape {
+        CallShape {
             size: place.size,
             bytes: self.known_bytes(place),
             uniform: self.uniform,
             commutative: true,
             in_place: self.in_place,
-            host: tuning.one_host && place.size > 1,
+            has_shm_steps: tuning.one_host && place.size > 1,
         }
     }
 
     /// The longest block, as far as all ranks know it.
-    fn known_bytes(&self, place: Place) -> u64 {
+    fn known_bytes(&self, place: RankAndSize) -> u64 {
         match place.size {
             _ if self.uniform => self.recv.bytes(0),
-            2 => self.recv.bytes(1 - place.rank).max(self.given(1 - place.rank).1),
+            2 => self.recv.bytes(1 - place.rank).max(self.send_block(1 - place.rank).1),
             _ => 0,
         }
     }
 
     /// The block for a rank, and its bytes.
-    fn given(&self, rank: u32) -> (Span, u64) {
+    fn send_block(&self, rank: u32) -> (Span, u64) {
         match self.in_place {
-            true => (self.recv.span(Buffer::Recv, rank), self.recv.bytes(rank)),
-            false => (self.send.span(Buffer::Send, rank), self.send.bytes(rank)),
+            true => (self.recv.span(BufferId::Recv, rank), self.recv.bytes(rank)),
+            false => (self.send.span(BufferId::Send, rank), self.send.bytes(rank)),
         }
     }
 
-    pub(crate) fn edges(&self, place: Place, t: &Tuning) -> Edges {
-        let leaving = |to| Edge::block(to, &self.send, Buffer::Send, to);
-        let arriving = |from| Edge::block(from, &self.recv, Buffer::Recv, from);
-        Edges {
-            leaving: (1..place.size).map(|i| leaving(place.after(i))).collect(),
-            arriving: (1..place.size).map(|i| arriving(place.before(i))).collect(),
-            loops: vec![(self.send.span(Buffer::Send, place.rank), self.recv.span(Buffer::Recv, place.rank))],
-            givers: Ends::All,
-            takers: Ends::All,
-            window: t.limits.outstanding.max(1),
+    pub(crate) fn transfers(&self, place: RankAndSize, t: &Tuning) -> BlockTransfers {
+        let leaving = |to| BlockTransfer::block(to, &self.send, BufferId::Send, to);
+        let arriving = |from| BlockTransfer::block(from, &self.recv, BufferId::Recv, from);
+        BlockTransfers {
+            sends: (1..place.size).map(|i| leaving(place.after(i))).collect(),
+            receives: (1..place.size).map(|i| arriving(place.before(i))).collect(),
+            self_copies: vec![(self.send.span(BufferId::Send, place.rank), self.recv.span(BufferId::Recv, place.rank))],
+            sources: RankSet::All,
+            destinations: RankSet::All,
+            max_in_flight: t.limits.outstanding.max(1),
         }
     }
 
-    fn own_block(&self, place: Place, s: &mut Schedule) {
-        s.copy(self.send.span(Buffer::Send, place.rank), self.recv.span(Buffer::Recv, place.rank));
+    fn copy_own_block(&self, place: RankAndSize, s: &mut Schedule) {
+        s.copy(self.send.span(BufferId::Send, place.rank), self.recv.span(BufferId::Recv, place.rank));
     }
 }
 
 /// A slot has the blocks of the ranks after its own, in their order; between two ranks they may differ in length.
-fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+fn shm(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let shape = args.shape(place, t);
     if !fits_slot(&shape, t) {
-        return host_cut(args, place, shape.bytes, t, s);
+        return shm_split(args, place, shape.bytes, t, s);
     }
     let others = u64::from(place.size - 1);
-    let (_, given) = args.given(place.after(1));
-    s.exchange(given * others, Ranks::All, Ranks::All);
+    let (_, sent) = args.send_block(place.after(1));
+    s.begin_exchange(sent * others, MemberSet::All, MemberSet::All);
     for i in 1..place.size {
-        s.put(u64::from(i - 1) * given, args.given(place.after(i)).0);
+        s.write_slot(u64::from(i - 1) * sent, args.send_block(place.after(i)).0);
     }
     for i in 1..place.size {
         let rank = place.after(i);
         let bytes = args.recv.bytes(rank);
-        let slot = Giver { rank, bytes: bytes * others };
-        s.take(slot, u64::from(place.size - i - 1) * bytes, args.recv.span(Buffer::Recv, rank));
+        let slot = RankSlot { rank, bytes: bytes * others };
+        s.read_slot(slot, u64::from(place.size - i - 1) * bytes, args.recv.span(BufferId::Recv, rank));
     }
     if !args.in_place {
-        args.own_block(place, s);
+        args.copy_own_block(place, s);
     }
 }
 
 /// The same for longer blocks, a piece of each an exchange. In place, too, a piece is sent before another one
 /// overwrites it.
-fn host_cut(args: &Args, place: Place, longest: u64, t: &Tuning, s: &mut Schedule) {
-    let (cut, others) = (Cut::new(place.size - 1, t), u64::from(place.size - 1));
+fn shm_split(args: &Args, place: RankAndSize, longest: u64, t: &Tuning, s: &mut Schedule) {
+    let (split, others) = (SlotSplit::new(place.size - 1, t), u64::from(place.size - 1));
     let peers = (1..place.size).map(|i| place.after(i));
     let from = if args.in_place { &args.recv } else { &args.send };
-    let given = cut.given(peers.clone().map(|rank| (args.given(rank).0, from.type_size.at(rank) as u64)), s);
-    let into = |rank| (args.recv.span(Buffer::Recv, rank), args.recv.type_size.at(rank) as u64);
-    let taken = cut.taken(peers.clone().map(into), s);
-    for step in 0..cut.steps(longest) {
-        let each = given[0].len(step);
-        s.exchange(each * others, Ranks::All, Ranks::All);
-        for (i, block) in (0..).zip(&given) {
-            s.put(i * each, block.piece(step));
+    let sent =
+        split.send_blocks(peers.clone().map(|rank| (args.send_block(rank).0, from.type_size.at(rank) as u64)), s);
+    let into = |rank| (args.recv.span(BufferId::Recv, rank), args.recv.type_size.at(rank) as u64);
+    let received = split.receive_blocks(peers.clone().map(into), s);
+    for step in 0..split.steps(longest) {
+        let each = sent[0].len(step);
+        s.begin_exchange(each * others, MemberSet::All, MemberSet::All);
+        for (i, block) in (0..).zip(&sent) {
+            s.write_slot(i * each, block.piece(step));
         }
-        for ((i, rank), block) in (0..).zip(peers.clone()).zip(&taken) {
+        for ((i, rank), block) in (0..).zip(peers.clone()).zip(&received) {
             let each = block.len(step);
-            s.take(Giver { rank, bytes: each * others }, (others - 1 - i) * each, block.piece(step));
+            s.read_slot(RankSlot { rank, bytes: each * others }, (others - 1 - i) * each, block.piece(step));
         }
     }
-    bring_home(&taken, s);
+    unpack_blocks(&received, s);
     if !args.in_place {
-        args.own_block(place, s);
+        args.copy_own_block(place, s);
     }
 }
 
-fn pairwise(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
-    windowed(args, place, 1, s);
+fn pairwise(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
+    pairwise_rounds(args, place, 1, s);
 }
 
-fn spread(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
-    windowed(args, place, t.limits.outstanding.max(1), s);
+fn spread(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
+    pairwise_rounds(args, place, t.limits.outstanding.max(1), s);
 }
 
-/// Step i sends i ranks ahead and receives from i ranks behind; `window` steps make a round.
-fn windowed(args: &Args, place: Place, window: u32, s: &mut Schedule) {
+/// Step i sends i ranks ahead and receives from i ranks behind; `steps_per_round` steps make a round.
+fn pairwise_rounds(args: &Args, place: RankAndSize, steps_per_round: u32, s: &mut Schedule) {
     for step in 1..place.size {
         let (to, from) = (place.after(step), place.before(step));
-        s.recv(from, args.recv.span(Buffer::Recv, from));
-        s.send(to, args.send.span(Buffer::Send, to));
-        if step % window == 0 {
+        s.recv(from, args.recv.span(BufferId::Recv, from));
+        s.send(to, args.send.span(BufferId::Send, to));
+        if step % steps_per_round == 0 {
             s.end_round();
         }
     }
-    args.own_block(place, s);
+    args.copy_own_block(place, s);
 }
 
 /// In place: in round k ranks whose sum is k modulo p swap blocks, through scratch memory.
-fn exchange(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+fn exchange(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let size = place.size;
     let largest = (0..size).filter(|&r| r != place.rank).map(|r| args.recv.bytes(r)).max().unwrap_or(0);
     let scratch = s.scratch_bytes(largest);
@@ -241,33 +243,33 @@ fn exchange(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
         if peer == place.rank {
             continue;
         }
-        let (block, taken) = (args.recv.span(Buffer::Recv, peer), Span::bytes(scratch, 0, args.recv.bytes(peer)));
+        let (block, received) = (args.recv.span(BufferId::Recv, peer), Span::bytes(scratch, 0, args.recv.bytes(peer)));
         s.send(peer, block);
-        s.recv(peer, taken);
-        s.copy(taken, block);
+        s.recv(peer, received);
+        s.copy(received, block);
         s.end_round();
     }
 }
 
-fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
-    let (from, input) = if args.in_place { (args.recv, Buffer::Recv) } else { (args.send, Buffer::Send) };
-    let (given, taken) = (from.run(input, 0, place.size), args.recv.run(Buffer::Recv, 0, place.size));
+fn two_level(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
+    let (from, input) = if args.in_place { (args.recv, BufferId::Recv) } else { (args.send, BufferId::Send) };
+    let (sent, received) = (from.range_span(input, 0, place.size), args.recv.range_span(BufferId::Recv, 0, place.size));
     let hosts = t.known_hosts();
     let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));
-    let Some(between) = Team::of(&leaders, place.rank) else {
-        s.send(local.ranks[0], given);
+    let Some(leader_group) = Subgroup::of(&leaders, place.rank) else {
+        s.send(local.ranks[0], sent);
         s.end_round();
-        return s.recv(local.ranks[0], taken);
+        return s.recv(local.ranks[0], received);
     };
     let each = args.recv.bytes(0);
-    let table = |buffer: Buffer, columns: u32| Table { buffer, at: 0, each, columns };
+    let table = |buffer: BufferId, columns: u32| BlockTable { buffer, at: 0, each, columns };
     let bytes = each * u64::from(place.size) * u64::from(local.place.size);
     // A row for each rank of this host: its blocks for all.
     let rows = table(s.scratch_bytes(bytes), place.size);
-    s.copy(given, rows.row(local.place.rank));
-    local.others().for_each(|(at, rank)| s.recv(rank, rows.row(at)));
+    s.copy(sent, rows.row(local.place.rank));
+    local.other_ranks().for_each(|(at, rank)| s.recv(rank, rows.row(at)));
     s.end_round();
-    let arrived = exchange_hosts(&rows, &between, &local, t, s);
+    let arrived = exchange_hosts(&rows, &leader_group, &local, t, s);
     // A row for each rank of this host: the blocks that it receives from all.
     let columns = table(s.scratch_bytes(bytes), place.size);
     for (to, &rank) in (0..).zip(local.ranks) {
@@ -278,20 +280,20 @@ fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
             }
         }
     }
-    local.others().for_each(|(at, rank)| s.send(rank, columns.row(at)));
-    s.copy(columns.row(local.place.rank), taken);
+    local.other_ranks().for_each(|(at, rank)| s.send(rank, columns.row(at)));
+    s.copy(columns.row(local.place.rank), received);
 }
 
 /// Blocks of equal size in scratch memory, row by row.
-struct Table {
-    buffer: Buffer,
+struct BlockTable {
+    buffer: BufferId,
     /// The offset at which it begins.
     at: u64,
     each: u64,
     columns: u32,
 }
 
-impl Table {
+impl BlockTable {
     fn row(&self, row: u32) -> Span {
         let bytes = self.each * u64::from(self.columns);
         Span::bytes(self.buffer, self.at + bytes * u64::from(row), bytes)
@@ -308,33 +310,39 @@ impl Table {
 }
 
 /// Exchanges blocks between hosts: returns, for each other host, the blocks of its ranks for those of this one.
-fn exchange_hosts(rows: &Table, between: &Team, local: &Team, t: &Tuning, s: &mut Schedule) -> Vec<Option<Table>> {
+fn exchange_hosts(
+    rows: &BlockTable,
+    leader_group: &Subgroup,
+    local: &Subgroup,
+    t: &Tuning,
+    s: &mut Schedule,
+) -> Vec<Option<BlockTable>> {
     let members: Vec<&[u32]> = t.known_hosts().members().collect();
     let (own, each) = (local.place.size, rows.each);
     let away = members.iter().map(|ranks| ranks.len() as u64).sum::<u64>() - u64::from(own);
     let (leave, arrive) =
         (s.scratch_bytes(each * u64::from(own) * away), s.scratch_bytes(each * u64::from(own) * away));
     let mut at = 0;
-    let mut arrived: Vec<Option<Table>> = members.iter().map(|_| None).collect();
-    let mut leaving: Vec<Option<Table>> = members.iter().map(|_| None).collect();
-    for (host, ranks) in members.iter().enumerate().filter(|&(host, _)| host as u32 != between.place.rank) {
-        let table = Table { buffer: leave, at, each, columns: ranks.len() as u32 };
+    let mut arrived: Vec<Option<BlockTable>> = members.iter().map(|_| None).collect();
+    let mut leaving: Vec<Option<BlockTable>> = members.iter().map(|_| None).collect();
+    for (host, ranks) in members.iter().enumerate().filter(|&(host, _)| host as u32 != leader_group.place.rank) {
+        let table = BlockTable { buffer: leave, at, each, columns: ranks.len() as u32 };
         for i in 0..own {
             (0..).zip(*ranks).for_each(|(column, &rank)| s.copy(rows.block(i, rank), table.block(i, column)));
         }
         leaving[host] = Some(table);
-        arrived[host] = Some(Table { buffer: arrive, at, each, columns: own });
+        arrived[host] = Some(BlockTable { buffer: arrive, at, each, columns: own });
         at += each * u64::from(own) * ranks.len() as u64;
     }
     s.end_round();
     // Around the ring, so that not all send to one host at once.
-    for step in 1..between.place.size {
-        let (to, from) = (between.place.after(step), between.place.before(step));
+    for step in 1..leader_group.place.size {
+        let (to, from) = (leader_group.place.after(step), leader_group.place.before(step));
         if let (Some(leaving), Some(arriving)) = (&leaving[to as usize], &arrived[from as usize]) {
-            s.recv(between.ranks[from as usize], arriving.rows(members[from as usize].len() as u32));
-            s.send(between.ranks[to as usize], leaving.rows(own));
+            s.recv(leader_group.ranks[from as usize], arriving.rows(members[from as usize].len() as u32));
+            s.send(leader_group.ranks[to as usize], leaving.rows(own));
         }
-        s.end_window(step, &t.limits);
+        s.end_round_if_full(step, &t.limits);
     }
     s.end_round();
     arrived

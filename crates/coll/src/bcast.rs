@@ -12,27 +12,28 @@
 //! is not dense is packed into scratch memory first and unpacked at the end.
 
 use crate::algorithm::Algorithm;
-use crate::call::{Data, Place};
-use crate::hosts::Team;
-use crate::model::Shape;
-use crate::schedule::{Buffer, HostStep, Schedule, Span};
-use crate::tree::Tree;
+use crate::binomial_tree::BinomialTree;
+use crate::call::{BlockBuffer, RankAndSize};
+use crate::cost_model::CallShape;
+use crate::host_map::Subgroup;
+use crate::schedule::{BufferId, Schedule, ShmStep, Span};
 use crate::tuning::Tuning;
 use crate::two_level::cost_of_both;
 
 pub(crate) struct Args {
     pub root: u32,
-    pub data: Data,
+    pub data: BlockBuffer,
 }
 
 pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
     Algorithm {
         name: "host",
-        fits: |s, _| s.host,
+        fits: |s, _| s.has_shm_steps,
         cost: |s, t| {
-            t.model.steps_ahead(s, t.limits.host_steps(s.bytes)) + s.n() * (1.0 + 1.0 / t.model.load) * t.model.copy_us
+            t.model.pipelined_steps_us(s, t.limits.shm_steps(s.bytes))
+                + s.n() * (1.0 + 1.0 / t.model.load) * t.model.copy_us
         },
-        build: host,
+        build: shm,
     },
     Algorithm {
         name: "scatter_ring",
@@ -48,7 +49,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
         cost: |s, t| {
             let segment = segment_bytes(s.bytes, s.size, t);
             let rounds = s.p() - 2.0 + s.bytes.div_ceil(segment) as f64;
-            rounds * t.model.message(segment as f64)
+            rounds * t.model.message_cost_us(segment as f64)
         },
         build: chain,
     },
@@ -61,20 +62,20 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
     Algorithm {
         name: "binomial",
         fits: |_, _| true,
-        cost: |s, t| s.levels() * t.model.message(s.n()),
+        cost: |s, t| s.levels() * t.model.message_cost_us(s.n()),
         build: binomial,
     },
 ];
 
 impl Args {
-    pub fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
-        Shape {
+    pub fn shape(&self, place: RankAndSize, tuning: &Tuning) -> CallShape {
+        CallShape {
             size: place.size,
             bytes: self.data.bytes(),
             uniform: true,
             commutative: true,
             in_place: true,
-            host: tuning.one_host && place.size > 1,
+            has_shm_steps: tuning.one_host && place.size > 1,
         }
     }
 }
@@ -89,9 +90,9 @@ fn segment_bytes(bytes: u64, size: u32, t: &Tuning) -> u64 {
     (best as u64).max(SEGMENT_MIN)
 }
 
-fn binomial(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
-    let tree = Tree::new(place, args.root);
-    let data = args.data.span(Buffer::Recv);
+fn binomial(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
+    let tree = BinomialTree::new(place, args.root);
+    let data = args.data.span(BufferId::Recv);
     if let Some(parent) = tree.parent() {
         s.recv(parent, data);
         s.end_round();
@@ -102,63 +103,66 @@ fn binomial(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
 }
 
 /// The data as one piece of bytes: the user's buffer, or scratch memory that holds them packed.
-fn open(args: &Args, place: Place, s: &mut Schedule) -> Buffer {
+fn contiguous_buffer(args: &Args, place: RankAndSize, s: &mut Schedule) -> BufferId {
     if args.data.dense {
-        return Buffer::Recv;
+        return BufferId::Recv;
     }
     let packed = s.scratch_bytes(args.data.bytes());
     if place.rank == args.root {
-        s.copy(args.data.span(Buffer::Recv), Span::bytes(packed, 0, args.data.bytes()));
+        s.copy(args.data.span(BufferId::Recv), Span::bytes(packed, 0, args.data.bytes()));
     }
     packed
 }
 
-fn close(args: &Args, place: Place, buffer: Buffer, s: &mut Schedule) {
-    if buffer != Buffer::Recv && place.rank != args.root {
-        s.copy(Span::bytes(buffer, 0, args.data.bytes()), args.data.span(Buffer::Recv));
+fn unpack_contiguous(args: &Args, place: RankAndSize, buffer: BufferId, s: &mut Schedule) {
+    if buffer != BufferId::Recv && place.rank != args.root {
+        s.copy(Span::bytes(buffer, 0, args.data.bytes()), args.data.span(BufferId::Recv));
     }
 }
 
 /// Relative rank v gets chunk v down a binomial tree; then chunks go round the ring, except to ranks that have them
 /// from the tree already.
-fn scatter_ring(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
-    let tree = Tree::new(place, args.root);
+fn scatter_ring(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
+    let tree = BinomialTree::new(place, args.root);
     let (size, bytes) = (place.size, args.data.bytes());
-    let buffer = open(args, place, s);
+    let buffer = contiguous_buffer(args, place, s);
     let each = bytes.div_ceil(size.into());
     let chunks = |first: u32, count: u32| {
         let start = (u64::from(first) * each).min(bytes);
         Span::bytes(buffer, start, (u64::from(first + count) * each).min(bytes) - start)
     };
     if let Some(parent) = tree.parent() {
-        s.recv(parent, chunks(tree.v, tree.span()));
+        s.recv(parent, chunks(tree.relative_rank, tree.subtree_size()));
         s.end_round();
     }
     for child in tree.children().rev() {
-        s.send(child.rank, chunks(tree.v + child.offset, child.span));
+        s.send(child.rank, chunks(tree.relative_rank + child.offset, child.subtree_size));
     }
     s.end_round();
 
-    let next = Tree::new(Place { rank: place.after(1 % size), size }, args.root);
-    let has = |tree: &Tree, chunk: u32| (tree.v..tree.v + tree.span()).contains(&chunk);
+    let next = BinomialTree::new(RankAndSize { rank: place.after(1 % size), size }, args.root);
+    let has = |tree: &BinomialTree, chunk: u32| {
+        (tree.relative_rank..tree.relative_rank + tree.subtree_size()).contains(&chunk)
+    };
     for step in 0..size - 1 {
-        let (give, take) = ((tree.v + size - step) % size, (tree.v + size - step - 1) % size);
-        if !has(&next, give) {
-            s.send(place.after(1), chunks(give, 1));
+        let (send_chunk, recv_chunk) =
+            ((tree.relative_rank + size - step) % size, (tree.relative_rank + size - step - 1) % size);
+        if !has(&next, send_chunk) {
+            s.send(place.after(1), chunks(send_chunk, 1));
         }
-        if !has(&tree, take) {
-            s.recv(place.before(1), chunks(take, 1));
+        if !has(&tree, recv_chunk) {
+            s.recv(place.before(1), chunks(recv_chunk, 1));
         }
         s.end_round();
     }
-    close(args, place, buffer, s);
+    unpack_contiguous(args, place, buffer, s);
 }
 
 /// Each rank passes a segment on while it receives the next.
-fn chain(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+fn chain(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let v = place.before(args.root);
     let bytes = args.data.bytes();
-    let buffer = open(args, place, s);
+    let buffer = contiguous_buffer(args, place, s);
     let each = segment_bytes(bytes, place.size, t);
     let segment = |i: u64| Span::bytes(buffer, i * each, each.min(bytes - i * each));
     let segments = bytes.div_ceil(each);
@@ -171,33 +175,33 @@ fn chain(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
         }
         s.end_round();
     }
-    close(args, place, buffer, s);
+    unpack_contiguous(args, place, buffer, s);
 }
 
-fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+fn two_level(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let (leaders, local) = (hosts.leaders(Some(args.root)), hosts.local(place.rank));
-    let mut part = |team: &Team, root: u32, tuning: &Tuning| {
-        let args = Args { root: team.index(root), data: args.data };
-        team.run(ALGORITHMS, &args, &args.shape(team.place, tuning), tuning, s);
+    let mut part = |subgroup: &Subgroup, root: u32, tuning: &Tuning| {
+        let args = Args { root: subgroup.index(root), data: args.data };
+        subgroup.append_collective(ALGORITHMS, &args, &args.shape(subgroup.place, tuning), tuning, s);
     };
-    if let Some(between) = Team::of(&leaders, place.rank) {
-        part(&between, args.root, &t.between());
+    if let Some(leader_group) = Subgroup::of(&leaders, place.rank) {
+        part(&leader_group, args.root, &t.between_hosts());
     }
-    part(&local, leaders[hosts.host_of(place.rank) as usize], &t.within());
+    part(&local, leaders[hosts.host_of(place.rank) as usize], &t.on_host());
 }
 
-fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
-    let (root, bytes, limit) = (args.root, args.data.bytes(), t.limits.host_bytes);
+fn shm(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
+    let (root, bytes, limit) = (args.root, args.data.bytes(), t.limits.shm_step_bytes);
     if bytes == 0 {
         return;
     }
     if bytes <= limit {
-        return s.host(HostStep::Bcast { root, span: args.data.span(Buffer::Recv) });
+        return s.shm_step(ShmStep::Bcast { root, span: args.data.span(BufferId::Recv) });
     }
-    let buffer = open(args, place, s);
+    let buffer = contiguous_buffer(args, place, s);
     for at in (0..bytes).step_by(limit as usize) {
-        s.host(HostStep::Bcast { root, span: Span::bytes(buffer, at, limit.min(bytes - at)) });
+        s.shm_step(ShmStep::Bcast { root, span: Span::bytes(buffer, at, limit.min(bytes - at)) });
     }
-    close(args, place, buffer, s);
+    unpack_contiguous(args, place, buffer, s);
 }

@@ -4,16 +4,16 @@
 //! are checked already; one that is not significant on a rank is never read (any value will do). Used by `mpi`, `plan`
 //! and the algorithms.
 
-use crate::schedule::{Buffer, Span, Unit};
+use crate::schedule::{BufferId, Span, SpanUnit};
 
 /// The calling rank: rank and size in the communicator (the local group).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RankAndSize {
     pub rank: u32,
     pub size: u32,
 }
 
-impl Place {
+impl RankAndSize {
     /// The rank `steps` after this one on the ring of ranks; `steps` is below the size.
     #[inline]
     pub const fn after(self, steps: u32) -> u32 {
@@ -30,7 +30,7 @@ impl Place {
 
 /// An array argument of MPI, in the integer type that the binding has, or its rule.
 #[derive(Clone, Copy, Debug)]
-pub enum Ints<'a> {
+pub enum IntArray<'a> {
     /// `int[]`.
     Int(&'a [i32]),
     /// `MPI_Count[]` or `MPI_Aint[]`.
@@ -41,21 +41,21 @@ pub enum Ints<'a> {
     Stride(i64),
 }
 
-impl Ints<'_> {
+impl IntArray<'_> {
     #[inline]
     pub fn at(&self, rank: u32) -> i64 {
         match *self {
-            Ints::Int(all) => all[rank as usize].into(),
-            Ints::Count(all) => all[rank as usize],
-            Ints::Same(n) => n,
-            Ints::Stride(n) => n * i64::from(rank),
+            IntArray::Int(all) => all[rank as usize].into(),
+            IntArray::Count(all) => all[rank as usize],
+            IntArray::Same(n) => n,
+            IntArray::Stride(n) => n * i64::from(rank),
         }
     }
 }
 
 /// A user buffer of one block.
 #[derive(Clone, Copy, Debug)]
-pub struct Data {
+pub struct BlockBuffer {
     pub count: u64,
     /// Bytes of data in one element (MPI_Type_size).
     pub type_size: u64,
@@ -63,7 +63,7 @@ pub struct Data {
     pub dense: bool,
 }
 
-impl Data {
+impl BlockBuffer {
     #[inline]
     pub const fn bytes(&self) -> u64 {
         self.count * self.type_size
@@ -71,41 +71,41 @@ impl Data {
 
     /// All of it; empty when it has no bytes, as it is at the other end.
     #[inline]
-    pub const fn span(&self, buffer: Buffer) -> Span {
+    pub const fn span(&self, buffer: BufferId) -> Span {
         Span::elements(buffer, 0, if self.type_size == 0 { 0 } else { self.count })
     }
 }
 
 /// A user buffer of one block a rank; in neighbourhood collectives, of one a neighbour.
 #[derive(Clone, Copy, Debug)]
-pub struct Blocks<'a> {
-    pub counts: Ints<'a>,
+pub struct BlockArray<'a> {
+    pub counts: IntArray<'a>,
     /// In extents of the type; in bytes where `typed`.
-    pub displs: Ints<'a>,
-    pub type_size: Ints<'a>,
+    pub displs: IntArray<'a>,
+    pub type_size: IntArray<'a>,
     /// MPI_Alltoallw: each block has its own type.
     pub typed: bool,
 }
 
-impl<'a> Blocks<'a> {
+impl<'a> BlockArray<'a> {
     /// Equal blocks one after the other: MPI_Gather, MPI_Alltoall, …
-    pub const fn regular(count: u64, type_size: u64) -> Blocks<'static> {
-        Blocks {
-            counts: Ints::Same(count as i64),
-            displs: Ints::Stride(count as i64),
-            type_size: Ints::Same(type_size as i64),
+    pub const fn regular(count: u64, type_size: u64) -> BlockArray<'static> {
+        BlockArray {
+            counts: IntArray::Same(count as i64),
+            displs: IntArray::Stride(count as i64),
+            type_size: IntArray::Same(type_size as i64),
             typed: false,
         }
     }
 
     /// The v-variants.
-    pub const fn vector(counts: Ints<'a>, displs: Ints<'a>, type_size: u64) -> Blocks<'a> {
-        Blocks { counts, displs, type_size: Ints::Same(type_size as i64), typed: false }
+    pub const fn vector(counts: IntArray<'a>, displs: IntArray<'a>, type_size: u64) -> BlockArray<'a> {
+        BlockArray { counts, displs, type_size: IntArray::Same(type_size as i64), typed: false }
     }
 
     /// MPI_Alltoallw; `type_sizes` holds MPI_Type_size of each type.
-    pub const fn typed(counts: Ints<'a>, displs: Ints<'a>, type_sizes: Ints<'a>) -> Blocks<'a> {
-        Blocks { counts, displs, type_size: type_sizes, typed: true }
+    pub const fn typed(counts: IntArray<'a>, displs: IntArray<'a>, type_sizes: IntArray<'a>) -> BlockArray<'a> {
+        BlockArray { counts, displs, type_size: type_sizes, typed: true }
     }
 
     #[inline]
@@ -115,15 +115,15 @@ impl<'a> Blocks<'a> {
 
     /// The block of `rank`; empty when it has no bytes, as it is at the other end.
     #[inline]
-    pub fn span(&self, buffer: Buffer, rank: u32) -> Span {
-        let unit = if self.typed { Unit::Typed(rank) } else { Unit::Element };
+    pub fn span(&self, buffer: BufferId, rank: u32) -> Span {
+        let unit = if self.typed { SpanUnit::Typed(rank) } else { SpanUnit::Element };
         let count = if self.type_size.at(rank) == 0 { 0 } else { self.counts.at(rank) as u64 };
         Span { buffer, unit, at: self.displs.at(rank), count }
     }
 
     /// The blocks of `ranks` ranks from `first` on, in a buffer of equal adjoining blocks.
     #[inline]
-    pub fn run(&self, buffer: Buffer, first: u32, ranks: u32) -> Span {
+    pub fn range_span(&self, buffer: BufferId, first: u32, ranks: u32) -> Span {
         let one = self.span(buffer, first);
         Span { count: one.count * u64::from(ranks), ..one }
     }
@@ -153,7 +153,7 @@ impl<'a> Neighbors<'a> {
     }
 
     /// The block of `rank` for itself: the one that leaves, and the one that arrives.
-    pub fn loops(self, rank: u32) -> impl Iterator<Item = (u32, u32)> + 'a {
+    pub fn self_loops(self, rank: u32) -> impl Iterator<Item = (u32, u32)> + 'a {
         let own = move |&(_, peer): &(u32, u32)| peer == rank;
         self.outgoing().filter(own).zip(self.incoming().filter(own)).map(|((out, _), (into, _))| (out, into))
     }
@@ -161,16 +161,16 @@ impl<'a> Neighbors<'a> {
 
 /// The properties that all reductions have. Count, type and operation are the same on every rank (MPI-5.0 §6.9).
 #[derive(Clone, Copy, Debug)]
-pub struct Reduction {
+pub struct ReductionArgs {
     pub count: u64,
     pub type_size: u64,
-    /// As in `Data`. Without it no shm step is used.
+    /// As in `BlockBuffer`. Without it no shm step is used.
     pub dense: bool,
     pub commutative: bool,
     pub in_place: bool,
 }
 
-impl Reduction {
+impl ReductionArgs {
     pub const fn bytes(&self) -> u64 {
         self.count * self.type_size
     }
@@ -181,21 +181,21 @@ impl Reduction {
     }
 
     /// The place of this rank's own data.
-    pub(crate) const fn input(&self) -> Buffer {
-        if self.in_place { Buffer::Recv } else { Buffer::Send }
+    pub(crate) const fn input(&self) -> BufferId {
+        if self.in_place { BufferId::Recv } else { BufferId::Send }
     }
 }
 
-impl Call<'_> {
+impl CollectiveCall<'_> {
     /// The root of a call that has one.
     pub const fn root(&self) -> Option<u32> {
         match *self {
-            Call::Bcast { root, .. }
-            | Call::Reduce { root, .. }
-            | Call::Gather { root, .. }
-            | Call::Gatherv { root, .. }
-            | Call::Scatter { root, .. }
-            | Call::Scatterv { root, .. } => Some(root),
+            CollectiveCall::Bcast { root, .. }
+            | CollectiveCall::Reduce { root, .. }
+            | CollectiveCall::Gather { root, .. }
+            | CollectiveCall::Gatherv { root, .. }
+            | CollectiveCall::Scatter { root, .. }
+            | CollectiveCall::Scatterv { root, .. } => Some(root),
             _ => None,
         }
     }
@@ -203,90 +203,90 @@ impl Call<'_> {
 
 /// A collective with its arguments on one rank.
 #[derive(Clone, Copy, Debug)]
-pub enum Call<'a> {
+pub enum CollectiveCall<'a> {
     Barrier,
-    /// `data` is the one buffer, which is `Buffer::Recv`.
+    /// `data` is the one buffer, which is `BufferId::Recv`.
     Bcast {
         root: u32,
-        data: Data,
+        data: BlockBuffer,
     },
     /// `in_place` matters at the root alone.
     Reduce {
         root: u32,
-        data: Reduction,
+        data: ReductionArgs,
     },
-    Allreduce(Reduction),
+    Allreduce(ReductionArgs),
     /// `counts` replaces `data.count`, which is ignored. In place: the input is all of `Recv`.
     ReduceScatter {
-        counts: Ints<'a>,
-        data: Reduction,
+        counts: IntArray<'a>,
+        data: ReductionArgs,
     },
     /// `data.count` is the count of one block.
-    ReduceScatterBlock(Reduction),
-    Scan(Reduction),
-    Exscan(Reduction),
+    ReduceScatterBlock(ReductionArgs),
+    Scan(ReductionArgs),
+    Exscan(ReductionArgs),
     /// At the root `recv` is significant, and `send` unless `in_place`; elsewhere `send` is.
     Gather {
         root: u32,
-        send: Data,
-        recv: Blocks<'a>,
+        send: BlockBuffer,
+        recv: BlockArray<'a>,
         in_place: bool,
     },
     Gatherv {
         root: u32,
-        send: Data,
-        recv: Blocks<'a>,
+        send: BlockBuffer,
+        recv: BlockArray<'a>,
         in_place: bool,
     },
     /// At the root `send` is significant, and `recv` unless `in_place`; elsewhere `recv` is.
     Scatter {
         root: u32,
-        send: Blocks<'a>,
-        recv: Data,
+        send: BlockArray<'a>,
+        recv: BlockBuffer,
         in_place: bool,
     },
     Scatterv {
         root: u32,
-        send: Blocks<'a>,
-        recv: Data,
+        send: BlockArray<'a>,
+        recv: BlockBuffer,
         in_place: bool,
     },
     Allgather {
-        send: Data,
-        recv: Blocks<'a>,
+        send: BlockBuffer,
+        recv: BlockArray<'a>,
         in_place: bool,
     },
     Allgatherv {
-        send: Data,
-        recv: Blocks<'a>,
+        send: BlockBuffer,
+        recv: BlockArray<'a>,
         in_place: bool,
     },
     /// In place `send` is not significant.
     Alltoall {
-        send: Blocks<'a>,
-        recv: Blocks<'a>,
+        send: BlockArray<'a>,
+        recv: BlockArray<'a>,
         in_place: bool,
     },
     Alltoallv {
-        send: Blocks<'a>,
-        recv: Blocks<'a>,
+        send: BlockArray<'a>,
+        recv: BlockArray<'a>,
         in_place: bool,
     },
     Alltoallw {
-        send: Blocks<'a>,
-        recv: Blocks<'a>,
+        send: BlockArray<'a>,
+        recv: BlockArray<'a>,
         in_place: bool,
     },
     /// One block to all destinations and one from each source.
     NeighborAllgather {
-        near: Neighbors<'a>,
-        send: Data,
-        recv: Blocks<'a>,
+        neighbors: Neighbors<'a>,
+        send: BlockBuffer,
+        recv: BlockArray<'a>,
     },
     /// A block to each destination and one from each source; the w-variant's blocks are typed.
     NeighborAlltoall {
-        near: Neighbors<'a>,
-        send: Blocks<'a>,
-        recv: Blocks<'a>,
+        neighbors: Neighbors<'a>,
+        send: BlockArray<'a>,
+        recv: BlockArray<'a>,
     },
 }

@@ -8,13 +8,13 @@
 //!
 //! Used by tests, which `plan` the schedules.
 
+mod expressions;
 mod memory;
-mod pairs;
+mod message_queues;
+mod recycled;
 mod run;
-mod spare;
-mod terms;
 
-pub use memory::{Cell, GAP, Layout, Memory, UNWRITTEN};
-pub use run::{Member, Rules, run};
-pub use spare::schedule as spare_schedule;
-pub use terms::Terms;
+pub use expressions::ExprTable;
+pub use memory::{CellLayout, GAP, SymbolicCell, SymbolicMemory, UNWRITTEN};
+pub use recycled::schedule as recycled_schedule;
+pub use run::{CheckedRank, Rules, run};

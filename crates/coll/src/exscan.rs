@@ -11,20 +11,20 @@
 
 use crate::accumulate::piece;
 use crate::algorithm::Algorithm;
-use crate::call::{Place, Reduction};
+use crate::call::{RankAndSize, ReductionArgs};
 use crate::scan;
-use crate::schedule::{Buffer, Giver, Order, Ranks, Schedule, Span};
-use crate::tuning::{Tuning, is_one_step};
+use crate::schedule::{BufferId, MemberSet, OperandOrder, RankSlot, Schedule, Span};
+use crate::tuning::{Tuning, fits_one_shm_step};
 
 pub(crate) struct Args {
-    pub data: Reduction,
+    pub data: ReductionArgs,
     /// The buffers of this rank's operand and of the result.
-    pub input: Buffer,
-    pub output: Buffer,
+    pub input: BufferId,
+    pub output: BufferId,
 }
 
 pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
-    Algorithm { name: "host", fits: is_one_step, cost: scan::cost_of_host, build: host },
+    Algorithm { name: "host", fits: fits_one_shm_step, cost: scan::cost_of_shm, build: shm },
     Algorithm {
         name: "two_level",
         fits: |_, t| t.has_hosts_in_order(),
@@ -40,34 +40,34 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
     Algorithm {
         name: "recursive_doubling",
         fits: |_, _| true,
-        cost: |s, t| s.levels() * (t.model.message(s.n()) + 2.0 * s.n() * t.model.reduce_us),
+        cost: |s, t| s.levels() * (t.model.message_cost_us(s.n()) + 2.0 * s.n() * t.model.reduce_us),
         build: recursive_doubling,
     },
 ];
 
 impl Args {
-    pub fn new(data: Reduction) -> Args {
-        Args { data, input: data.input(), output: Buffer::Recv }
+    pub fn new(data: ReductionArgs) -> Args {
+        Args { data, input: data.input(), output: BufferId::Recv }
     }
 }
 
-fn host(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+fn shm(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let (all, bytes) = (0..args.data.elements(), args.data.bytes());
     if all.is_empty() {
         return;
     }
-    let (slot, result) = (|rank| Giver { rank, bytes }, piece(args.output, &all));
-    s.exchange(bytes, Ranks::Above, Ranks::Below);
-    s.put(0, piece(args.input, &all));
+    let (slot, result) = (|rank| RankSlot { rank, bytes }, piece(args.output, &all));
+    s.begin_exchange(bytes, MemberSet::Above, MemberSet::Below);
+    s.write_slot(0, piece(args.input, &all));
     if let Some(nearest) = place.rank.checked_sub(1) {
-        s.take(slot(nearest), 0, result);
-        (0..nearest).rev().for_each(|rank| s.fold(slot(rank), 0, result));
+        s.read_slot(slot(nearest), 0, result);
+        (0..nearest).rev().for_each(|rank| s.reduce_slot(slot(rank), 0, result));
     }
 }
 
 /// `partial` is the reduction of the 2^k ranks up to this one, as a scan has it; `Recv` is the same
 /// without this rank.
-fn recursive_doubling(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+fn recursive_doubling(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let count = args.data.elements();
     if count == 0 || place.size == 1 {
         return;
@@ -92,10 +92,10 @@ fn recursive_doubling(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
             if distance == 1 {
                 s.copy(tmp, result);
             } else {
-                s.reduce(tmp, result, Order::FromFirst);
+                s.reduce(tmp, result, OperandOrder::FromFirst);
             }
             if !last {
-                s.reduce(tmp, partial, Order::FromFirst);
+                s.reduce(tmp, partial, OperandOrder::FromFirst);
             }
         }
         s.end_round();
@@ -103,8 +103,8 @@ fn recursive_doubling(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     }
 }
 
-fn chain(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
-    let all = |buffer: Buffer| Span::elements(buffer, 0, args.data.elements());
+fn chain(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
+    let all = |buffer: BufferId| Span::elements(buffer, 0, args.data.elements());
     let (is_first, is_last) = (place.rank == 0, place.rank + 1 == place.size);
     // In place the own operand is where the result goes.
     let sum = (!is_first && !is_last).then(|| s.scratch_elements(args.data.elements()));
@@ -115,7 +115,7 @@ fn chain(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
         s.recv(place.rank - 1, all(args.output));
     }
     if let Some(sum) = sum {
-        s.reduce(all(args.output), all(sum), Order::FromFirst);
+        s.reduce(all(args.output), all(sum), OperandOrder::FromFirst);
     }
     if !is_last {
         s.end_round();
@@ -124,10 +124,10 @@ fn chain(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
 }
 
 /// The result of a rank: its own host's part, after the reduction of all hosts before.
-fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+fn two_level(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let (local, lasts) = (hosts.local(place.rank), hosts.last_ranks());
-    let all = |buffer: Buffer| Span::elements(buffer, 0, args.data.elements());
+    let all = |buffer: BufferId| Span::elements(buffer, 0, args.data.elements());
     let is_last = local.place.rank + 1 == local.place.size;
     let total = match is_last && local.place.size > 1 {
         true => s.scratch_elements(args.data.elements()),
@@ -137,13 +137,13 @@ fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
         s.copy(all(args.input), all(total));
     }
     let shape = args.data.shape(local.place, t);
-    local.run(ALGORITHMS, args, &shape, &t.within(), s);
+    local.append_collective(ALGORITHMS, args, &shape, &t.on_host(), s);
     if total != args.input {
-        s.reduce(all(args.output), all(total), Order::FromFirst);
+        s.reduce(all(args.output), all(total), OperandOrder::FromFirst);
     }
-    let Some(before) = scan::before_host(&args.data, total, place, t, &lasts, s) else { return };
+    let Some(before) = scan::reduce_hosts_before(&args.data, total, place, t, &lasts, s) else { return };
     match local.place.rank {
         0 => s.copy(all(before), all(args.output)),
-        _ => s.reduce(all(before), all(args.output), Order::FromFirst),
+        _ => s.reduce(all(before), all(args.output), OperandOrder::FromFirst),
     }
 }

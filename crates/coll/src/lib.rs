@@ -1,11 +1,11 @@
 //! Collectives as data: a pure function turns a call's arguments into one rank's `Schedule` of steps.
 //!
 //! Nothing here sends, waits, allocates user memory or looks at a clock. Used by `mpi`, which checks the arguments,
-//! fills in a `Call` and calls `plan`; its one engine runs the schedules for blocking, nonblocking and persistent calls
-//! alike. In tests `check` runs them.
+//! fills in a `CollectiveCall` and calls `plan`; its one engine runs the schedules for blocking, nonblocking and
+//! persistent calls alike. In tests `check` runs them.
 //!
 //! An algorithm is one function in the file of its collective and one row of that file's table. From below: `schedule`
-//! and `call`; `model` and `hosts`, and `tuning` of both; `algorithm`, the row of a table, and `two_level`; the
+//! and `call`; `cost_model` and `host_map`, and `tuning` of both; `algorithm`, the row of a table, and `two_level`; the
 //! collectives' files; `select`, which has all their tables.
 
 #![forbid(unsafe_code)]
@@ -13,7 +13,7 @@
 mod algorithm;
 pub mod call;
 mod collective;
-mod model;
+mod cost_model;
 pub mod schedule;
 pub mod select;
 mod tuning;
@@ -24,12 +24,12 @@ pub mod check;
 mod tests;
 
 mod accumulate;
-mod cube;
-mod cut;
-mod edges;
-mod hosts;
-mod tree;
+mod binomial_tree;
+mod host_map;
+mod hypercube;
+mod slot_split;
 mod two_level;
+mod two_level_v;
 
 mod allgather;
 mod allreduce;
@@ -45,16 +45,17 @@ mod reduce;
 mod reduce_scatter;
 mod scan;
 mod scatter;
-mod survey;
+mod selection_table;
 
-pub use call::{Blocks, Call, Data, Ints, Neighbors, Place, Reduction};
+pub use call::{BlockArray, BlockBuffer, CollectiveCall, IntArray, Neighbors, RankAndSize, ReductionArgs};
 pub use collective::Collective;
-pub use hosts::{Hosts, by_host};
-pub use inter::{NOBODY, Sides, plan_between};
-pub use model::{Limits, Model, Shape};
+pub use cost_model::{CallShape, CostModel, ScheduleLimits};
+pub use host_map::{HostMap, ranks_by_host};
+pub use inter::{InterPlace, NO_ROOT, plan_between};
 pub use schedule::{
-    Buffer, Comm, Giver, HostStep, Local, Misfit, Order, Ranks, Round, Schedule, Scratch, Sequel, Span, Unit, WORD,
+    BufferId, CommStep, Continuation, LengthMismatch, LocalStep, MemberSet, OperandOrder, RankSlot, Round, Schedule,
+    ScratchSpec, ShmStep, Span, SpanUnit, VALUE_BYTES,
 };
 pub use select::{PARAMS, plan};
-pub use survey::choices;
-pub use tuning::{Forced, Tuning};
+pub use selection_table::algorithms_by_length;
+pub use tuning::{ForcedAlgorithms, Tuning};

@@ -3,7 +3,7 @@
 //! | algorithm | source | rounds | bytes that a rank sends |
 //! |---|---|---|---|
 //! | direct | MPICH "linear" | 1 | n for each neighbour that it sends to |
-//! | two_level | `edges`: through one rank a host | 4, and hosts | n for each of the host's edges to other hosts |
+//! | two_level | `two_level_v`: through one rank a host | 4, and hosts | n for each edge of the host to others |
 //!
 //! n is one block. In direct everything is one round: a rank knows its own neighbours alone, so that in rounds of a few
 //! messages two ranks could each wait for a message of the other's next round. Between two ranks that are neighbours
@@ -11,23 +11,23 @@
 //! grid a block that leaves in one direction of a dimension arrives from the other.
 
 use crate::algorithm::Algorithm;
-use crate::call::{Blocks, Data, Neighbors, Place};
-use crate::edges::{self, Edge, Edges, Ends};
-use crate::model::Shape;
-use crate::schedule::{Buffer, Schedule, Span};
+use crate::call::{BlockArray, BlockBuffer, Neighbors, RankAndSize};
+use crate::cost_model::CallShape;
+use crate::schedule::{BufferId, Schedule, Span};
 use crate::tuning::Tuning;
+use crate::two_level_v::{self, BlockTransfer, BlockTransfers, RankSet};
 
 /// The data for each neighbour.
-pub(crate) enum Outgoing<'a> {
+pub(crate) enum SendBlocks<'a> {
     /// The same to all: MPI_Neighbor_allgather.
-    Same(Data),
-    Each(Blocks<'a>),
+    Same(BlockBuffer),
+    Each(BlockArray<'a>),
 }
 
 pub(crate) struct Args<'a> {
-    pub near: Neighbors<'a>,
-    pub send: Outgoing<'a>,
-    pub recv: Blocks<'a>,
+    pub neighbors: Neighbors<'a>,
+    pub send: SendBlocks<'a>,
+    pub recv: BlockArray<'a>,
 }
 
 impl<'a> Args<'a> {
@@ -37,58 +37,69 @@ impl<'a> Args<'a> {
         Algorithm {
             name: "two_level",
             fits: |_, t| t.hosts.is_some(),
-            cost: |s, t| edges::cost(s, t, true),
-            build: |args, place, t, s| edges::two_level(args.edges(place), place, t, s),
+            cost: |s, t| two_level_v::cost(s, t, true),
+            build: |args, place, t, s| two_level_v::two_level(args.transfers(place), place, t, s),
         },
     ];
 
     /// The shape of the call; no two ranks know the same neighbours.
-    pub fn shape(&self, place: Place) -> Shape {
-        Shape { size: place.size, bytes: 0, uniform: false, commutative: true, in_place: false, host: false }
+    pub fn shape(&self, place: RankAndSize) -> CallShape {
+        CallShape {
+            size: place.size,
+            bytes: 0,
+            uniform: false,
+            commutative: true,
+            in_place: false,
+            has_shm_steps: false,
+        }
     }
 
-    fn leaving(&self, block: u32) -> Span {
+    fn send_span(&self, block: u32) -> Span {
         match &self.send {
-            Outgoing::Same(data) => data.span(Buffer::Send),
-            Outgoing::Each(blocks) => blocks.span(Buffer::Send, block),
+            SendBlocks::Same(data) => data.span(BufferId::Send),
+            SendBlocks::Each(blocks) => blocks.span(BufferId::Send, block),
         }
     }
 
     fn bytes(&self, block: u32) -> u64 {
         match &self.send {
-            Outgoing::Same(data) => data.bytes(),
-            Outgoing::Each(blocks) => blocks.bytes(block),
+            SendBlocks::Same(data) => data.bytes(),
+            SendBlocks::Each(blocks) => blocks.bytes(block),
         }
     }
 
-    fn edges(&self, place: Place) -> Edges {
-        let away = |&(_, peer): &(u32, u32)| peer != place.rank;
-        let leaving = |(block, peer)| Edge { peer, span: self.leaving(block), bytes: self.bytes(block) };
-        let into = |block| self.recv.span(Buffer::Recv, block);
-        let arriving = |(block, peer)| Edge::block(peer, &self.recv, Buffer::Recv, block);
-        Edges {
-            leaving: self.near.outgoing().filter(away).map(leaving).collect(),
-            arriving: self.near.incoming().filter(away).map(arriving).collect(),
-            loops: self.near.loops(place.rank).map(|(out, block)| (self.leaving(out), into(block))).collect(),
-            givers: Ends::All,
-            takers: Ends::All,
-            window: u32::MAX,
+    fn transfers(&self, place: RankAndSize) -> BlockTransfers {
+        let is_other = |&(_, peer): &(u32, u32)| peer != place.rank;
+        let outgoing = |(block, peer)| BlockTransfer { peer, span: self.send_span(block), bytes: self.bytes(block) };
+        let into = |block| self.recv.span(BufferId::Recv, block);
+        let incoming = |(block, peer)| BlockTransfer::block(peer, &self.recv, BufferId::Recv, block);
+        BlockTransfers {
+            sends: self.neighbors.outgoing().filter(is_other).map(outgoing).collect(),
+            receives: self.neighbors.incoming().filter(is_other).map(incoming).collect(),
+            self_copies: self
+                .neighbors
+                .self_loops(place.rank)
+                .map(|(out, block)| (self.send_span(out), into(block)))
+                .collect(),
+            sources: RankSet::All,
+            destinations: RankSet::All,
+            max_in_flight: u32::MAX,
         }
     }
 }
 
-fn direct(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
-    for (block, from) in args.near.incoming() {
+fn direct(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
+    for (block, from) in args.neighbors.incoming() {
         if from != place.rank {
-            s.recv(from, args.recv.span(Buffer::Recv, block));
+            s.recv(from, args.recv.span(BufferId::Recv, block));
         }
     }
-    for (block, to) in args.near.outgoing() {
+    for (block, to) in args.neighbors.outgoing() {
         if to != place.rank {
-            s.send(to, args.leaving(block));
+            s.send(to, args.send_span(block));
         }
     }
-    for (out, into) in args.near.loops(place.rank) {
-        s.copy(args.leaving(out), args.recv.span(Buffer::Recv, into));
+    for (out, into) in args.neighbors.self_loops(place.rank) {
+        s.copy(args.send_span(out), args.recv.span(BufferId::Recv, into));
     }
 }

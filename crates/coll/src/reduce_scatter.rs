@@ -13,39 +13,39 @@
 //! n is the whole vector. Only recursive_halving needs an operation that commutes: it halves over the largest distance
 //! first, so that every rank ends at its own block.
 
-use crate::accumulate::{Accumulator, Side, piece};
+use crate::accumulate::{Accumulator, OperandSide, piece};
 use crate::algorithm::Algorithm;
 use crate::allreduce;
-use crate::call::{Ints, Place, Reduction};
-use crate::cube::{Cube, Role};
-use crate::hosts::Team;
-use crate::model::Shape;
-use crate::reduce::{self, host_ranges};
-use crate::schedule::{Buffer, Giver, HostStep, Order, Ranks, Schedule, Span};
-use crate::tuning::{Tuning, is_one_step};
+use crate::call::{IntArray, RankAndSize, ReductionArgs};
+use crate::cost_model::CallShape;
+use crate::host_map::Subgroup;
+use crate::hypercube::{Hypercube, Role};
+use crate::reduce::{self, shm_ranges};
+use crate::schedule::{BufferId, MemberSet, OperandOrder, RankSlot, Schedule, ShmStep, Span};
+use crate::tuning::{Tuning, fits_one_shm_step};
 use crate::two_level::cost_among;
 use std::ops::Range;
 
 pub(crate) struct Args {
     /// The whole vector.
-    data: Reduction,
-    blocks: Edges,
+    data: ReductionArgs,
+    blocks: BlockBoundaries,
     /// The buffers of this rank's operand and of the result.
-    input: Buffer,
-    output: Buffer,
+    input: BufferId,
+    output: BufferId,
 }
 
 /// The begins of blocks: by a rule, or by sums of the counts.
-enum Edges {
+enum BlockBoundaries {
     Equal(u64),
     Each(Vec<u64>),
 }
 
-impl Edges {
+impl BlockBoundaries {
     fn at(&self, rank: u32) -> u64 {
         match self {
-            Edges::Equal(count) => count * u64::from(rank),
-            Edges::Each(sums) => sums[rank as usize],
+            BlockBoundaries::Equal(count) => count * u64::from(rank),
+            BlockBoundaries::Each(sums) => sums[rank as usize],
         }
     }
 }
@@ -53,39 +53,39 @@ impl Edges {
 pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
     Algorithm {
         name: "host_parts",
-        fits: is_one_step,
+        fits: fits_one_shm_step,
         cost: |s, t| {
             let share = s.n() / s.p();
-            t.model.steps(s, 1.0) + (s.n() + share) * t.model.copy_us + (s.p() - 1.0) * share * t.model.reduce_us
+            t.model.shm_steps_us(s, 1.0) + (s.n() + share) * t.model.copy_us + (s.p() - 1.0) * share * t.model.reduce_us
         },
-        build: host_parts,
+        build: shm_parts,
     },
-    Algorithm { name: "host", fits: |s, _| s.host, cost: allreduce::cost_of_host, build: host },
+    Algorithm { name: "host", fits: |s, _| s.has_shm_steps, cost: allreduce::cost_of_shm, build: shm },
     Algorithm {
         name: "host_blocks",
-        fits: |s, _| s.host,
+        fits: |s, _| s.has_shm_steps,
         cost: |s, t| {
             // As many ranks fold blocks at a time as there are cores.
-            let steps = s.p() * t.limits.host_steps(s.bytes.div_ceil(s.size.into()));
-            t.model.steps_ahead(s, steps) + s.n() * (t.model.copy_us + (s.p() - 1.0) / s.p() * t.model.reduce_us)
+            let steps = s.p() * t.limits.shm_steps(s.bytes.div_ceil(s.size.into()));
+            t.model.pipelined_steps_us(s, steps) + s.n() * (t.model.copy_us + (s.p() - 1.0) / s.p() * t.model.reduce_us)
         },
-        build: host_blocks,
+        build: shm_blocks,
     },
     Algorithm {
         name: "two_level",
         fits: |_, t| t.has_hosts_in_order(),
         cost: |s, t| {
-            let (hosts, within) = (t.known_hosts(), t.within());
+            let (hosts, within) = (t.known_hosts(), t.on_host());
             cost_among(reduce::ALGORITHMS, s, hosts.largest(), &within)
-                + cost_among(ALGORITHMS, s, hosts.count(), &t.between())
-                + within.model.message(s.n() / f64::from(hosts.count()))
+                + cost_among(ALGORITHMS, s, hosts.count(), &t.between_hosts())
+                + within.model.message_cost_us(s.n() / f64::from(hosts.count()))
         },
         build: two_level,
     },
     Algorithm {
         name: "recursive_doubling",
         fits: |_, _| true,
-        cost: |s, t| (s.levels() + s.fold()) * (t.model.message(s.n()) + s.n() * t.model.reduce_us),
+        cost: |s, t| (s.levels() + s.fold()) * (t.model.message_cost_us(s.n()) + s.n() * t.model.reduce_us),
         build: recursive_doubling,
     },
     Algorithm {
@@ -110,9 +110,9 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
 ];
 
 impl Args {
-    pub fn new(counts: Ints, data: Reduction, place: Place) -> Args {
-        if let Ints::Same(count) = counts {
-            return Args::block(Reduction { count: count as u64, ..data }, place);
+    pub fn new(counts: IntArray, data: ReductionArgs, place: RankAndSize) -> Args {
+        if let IntArray::Same(count) = counts {
+            return Args::block(ReductionArgs { count: count as u64, ..data }, place);
         }
         let mut sums = Vec::with_capacity(place.size as usize + 1);
         let mut sum = 0;
@@ -121,19 +121,19 @@ impl Args {
             sum += counts.at(rank) as u64;
             sums.push(sum);
         }
-        Args::of(Reduction { count: sum, ..data }, Edges::Each(sums))
+        Args::of(ReductionArgs { count: sum, ..data }, BlockBoundaries::Each(sums))
     }
 
-    pub fn block(data: Reduction, place: Place) -> Args {
+    pub fn block(data: ReductionArgs, place: RankAndSize) -> Args {
         let count = data.count * u64::from(place.size);
-        Args::of(Reduction { count, ..data }, Edges::Equal(data.count))
+        Args::of(ReductionArgs { count, ..data }, BlockBoundaries::Equal(data.count))
     }
 
-    fn of(data: Reduction, blocks: Edges) -> Args {
-        Args { data, blocks, input: data.input(), output: Buffer::Recv }
+    fn of(data: ReductionArgs, blocks: BlockBoundaries) -> Args {
+        Args { data, blocks, input: data.input(), output: BufferId::Recv }
     }
 
-    pub fn shape(&self, place: Place, tuning: &Tuning) -> Shape {
+    pub fn shape(&self, place: RankAndSize, tuning: &Tuning) -> CallShape {
         self.data.shape(place, tuning)
     }
 
@@ -147,7 +147,7 @@ impl Args {
     }
 
     /// The place of this rank's result: the front of its buffer.
-    fn result(&self, place: Place) -> Span {
+    fn result(&self, place: RankAndSize) -> Span {
         let own = self.block_of(place.rank);
         Span::elements(self.output, 0, own.end - own.start)
     }
@@ -155,7 +155,7 @@ impl Args {
 
 /// Operands of the own block come from the ranks below in descending order, around the ring, and from
 /// those above in descending order: two accumulators keep rank order.
-fn pairwise(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+fn pairwise(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let input = args.input;
     let own = args.block_of(place.rank);
     let result = args.result(place);
@@ -172,42 +172,49 @@ fn pairwise(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
             Some(above) if from + 1 == place.size => s.recv(from, above),
             Some(above) if from > place.rank => {
                 s.recv(from, tmp);
-                s.reduce(tmp, above, Order::FromFirst);
+                s.reduce(tmp, above, OperandOrder::FromFirst);
             }
             _ => {
                 s.recv(from, tmp);
-                s.reduce(tmp, acc, Order::FromFirst);
+                s.reduce(tmp, acc, OperandOrder::FromFirst);
             }
         }
         s.end_round();
     }
     if let Some(above) = above {
-        s.reduce(above, acc, Order::IntoFirst);
+        s.reduce(above, acc, OperandOrder::IntoFirst);
     }
     if acc != result {
         s.copy(acc, result);
     }
 }
 
-fn recursive_halving(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
-    let cube = Cube::new(place, 0);
+fn recursive_halving(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
+    let hypercube = Hypercube::new(place, 0);
     let mut acc = Accumulator::new(args.input, s.scratch_elements(args.data.elements()));
     let all = args.blocks(0, place.size);
-    match cube.role(place.rank) {
-        Role::Folded { speaker } => {
-            s.send(speaker, acc.value(&all));
+    match hypercube.role(place.rank) {
+        Role::Folded { proxy } => {
+            s.send(proxy, acc.value(&all));
             s.end_round();
-            s.recv(speaker, args.result(place));
+            s.recv(proxy, args.result(place));
         }
         Role::Member { number, partner } => {
             if let Some(partner) = partner {
-                acc.exchange(s, partner, Side::of(partner, place.rank), all, None);
+                acc.exchange(s, partner, OperandSide::of(partner, place.rank), all, None);
             }
-            let corners = |first: u32, count: u32| args.blocks(cube.first_rank(first), cube.first_rank(first + count));
-            for mask in cube.masks().rev() {
-                let (keep, give) = (number & !(mask - 1), (number ^ mask) & !(mask - 1));
-                let side = Side::of(give, keep);
-                acc.exchange(s, cube.rank(number ^ mask), side, corners(keep, mask), Some(corners(give, mask)));
+            let corners =
+                |first: u32, count: u32| args.blocks(hypercube.first_rank(first), hypercube.first_rank(first + count));
+            for mask in hypercube.masks().rev() {
+                let (keep_corner, send_corner) = (number & !(mask - 1), (number ^ mask) & !(mask - 1));
+                let side = OperandSide::of(send_corner, keep_corner);
+                acc.exchange(
+                    s,
+                    hypercube.rank(number ^ mask),
+                    side,
+                    corners(keep_corner, mask),
+                    Some(corners(send_corner, mask)),
+                );
             }
             if let Some(partner) = partner {
                 s.send(partner, acc.value(&args.block_of(partner)));
@@ -217,49 +224,49 @@ fn recursive_halving(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
     }
 }
 
-fn recursive_doubling(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+fn recursive_doubling(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let whole = s.scratch_elements(args.data.elements());
-    allreduce::double(Accumulator::new(args.input, whole), args.data.elements(), place, s);
+    allreduce::double_recursively(Accumulator::new(args.input, whole), args.data.elements(), place, s);
     s.copy(piece(whole, &args.block_of(place.rank)), args.result(place));
 }
 
-fn host(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+fn shm(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let whole = s.scratch_elements(args.data.elements());
-    for range in host_ranges(&args.data, t) {
-        s.host(HostStep::Allreduce { from: piece(args.input, &range), into: piece(whole, &range) });
+    for range in shm_ranges(&args.data, t) {
+        s.shm_step(ShmStep::Allreduce { from: piece(args.input, &range), into: piece(whole, &range) });
     }
     s.copy(piece(whole, &args.block_of(place.rank)), args.result(place));
 }
 
 /// All blocks in one slot: in place, the input is copied into the slot before a result overwrites it. From the last
 /// rank down to the first, so that their order is kept.
-fn host_parts(args: &Args, place: Place, _: &Tuning, s: &mut Schedule) {
+fn shm_parts(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     if args.data.elements() == 0 {
         return;
     }
     let (own, result) = (args.block_of(place.rank), args.result(place));
-    let (slot, at) = (|rank| Giver { rank, bytes: args.data.bytes() }, own.start * args.data.type_size);
+    let (slot, at) = (|rank| RankSlot { rank, bytes: args.data.bytes() }, own.start * args.data.type_size);
     // A rank that has no block need not wait.
-    let sources = if own.is_empty() { Ranks::Nobody } else { Ranks::All };
-    s.exchange(args.data.bytes(), Ranks::All, sources);
-    s.put(0, piece(args.input, &(0..args.data.elements())));
+    let sources = if own.is_empty() { MemberSet::Empty } else { MemberSet::All };
+    s.begin_exchange(args.data.bytes(), MemberSet::All, sources);
+    s.write_slot(0, piece(args.input, &(0..args.data.elements())));
     if !own.is_empty() {
-        s.take(slot(place.size - 1), at, result);
-        (0..place.size - 1).rev().for_each(|rank| s.fold(slot(rank), at, result));
+        s.read_slot(slot(place.size - 1), at, result);
+        (0..place.size - 1).rev().for_each(|rank| s.reduce_slot(slot(rank), at, result));
     }
 }
 
 /// A rank that has contributed to a block goes on to the next; only its own block holds it up.
-fn host_blocks(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+fn shm_blocks(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let result = args.result(place);
     // In place the receive buffer is still being read.
     let own = if args.input == args.output { s.scratch_elements(result.count) } else { args.output };
     for root in 0..place.size {
         let block = args.block_of(root);
-        for range in host_ranges(&Reduction { count: block.end - block.start, ..args.data }, t) {
+        for range in shm_ranges(&ReductionArgs { count: block.end - block.start, ..args.data }, t) {
             let from = piece(args.input, &(block.start + range.start..block.start + range.end));
             let into = if root == place.rank { piece(own, &range) } else { Span::EMPTY };
-            s.host(HostStep::Reduce { root, from, into });
+            s.shm_step(ShmStep::Reduce { root, from, into });
         }
     }
     if own != args.output {
@@ -268,11 +275,11 @@ fn host_blocks(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
 }
 
 /// A host's blocks adjoin, for its ranks do.
-fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
+fn two_level(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));
     let leader = leaders[hosts.host_of(place.rank) as usize];
-    let Some(between) = Team::of(&leaders, place.rank) else {
+    let Some(leader_group) = Subgroup::of(&leaders, place.rank) else {
         let part = reduce::Args { root: leader, data: args.data, input: args.input, output: args.output };
         reduce::reduce_to(leader, &part, place, t, s);
         return s.recv(leader, args.result(place));
@@ -281,11 +288,17 @@ fn two_level(args: &Args, place: Place, t: &Tuning, s: &mut Schedule) {
     let part = reduce::Args { root: leader, data: args.data, input: args.input, output: whole };
     let sum = reduce::reduce_to(leader, &part, place, t, s);
     let firsts = leaders.iter().copied().chain([place.size]);
-    let blocks = Edges::Each(firsts.map(|rank| args.blocks.at(rank)).collect());
+    let blocks = BlockBoundaries::Each(firsts.map(|rank| args.blocks.at(rank)).collect());
     let own = args.blocks(place.rank, place.rank + local.place.size);
     let result = s.scratch_elements(own.end - own.start);
     let part = Args { data: args.data, blocks, input: sum, output: result };
-    between.run(ALGORITHMS, &part, &part.shape(between.place, &t.between()), &t.between(), s);
+    leader_group.append_collective(
+        ALGORITHMS,
+        &part,
+        &part.shape(leader_group.place, &t.between_hosts()),
+        &t.between_hosts(),
+        s,
+    );
     for rank in local.ranks {
         let block = args.block_of(*rank);
         let from = Span::elements(result, block.start - own.start, block.end - block.start);

@@ -10,29 +10,29 @@
 //!
 //! All keep rank order.
 
-use crate::accumulate::{Accumulator, Side, piece};
+use crate::accumulate::{Accumulator, OperandSide, piece};
 use crate::algorithm::Algorithm;
-use crate::call::{Place, Reduction};
+use crate::call::{RankAndSize, ReductionArgs};
+use crate::cost_model::CallShape;
 use crate::exscan;
-use crate::hosts::Team;
-use crate::model::Shape;
-use crate::reduce::host_ranges;
-use crate::schedule::{Buffer, Giver, Order, Ranks, Schedule, Span};
-use crate::tuning::{Tuning, is_one_step};
+use crate::host_map::Subgroup;
+use crate::reduce::shm_ranges;
+use crate::schedule::{BufferId, MemberSet, OperandOrder, RankSlot, Schedule, Span};
+use crate::tuning::{Tuning, fits_one_shm_step};
 use crate::two_level::cost_among;
 
-pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
+pub(crate) const ALGORITHMS: &[Algorithm<ReductionArgs>] = &[
     // More steps than one gain nothing on a chain.
-    Algorithm { name: "host", fits: is_one_step, cost: cost_of_host, build: host },
+    Algorithm { name: "host", fits: fits_one_shm_step, cost: cost_of_shm, build: shm },
     Algorithm {
         name: "host_chain",
-        fits: |s, _| s.host,
+        fits: |s, _| s.has_shm_steps,
         cost: |s, t| {
-            let (steps, passed) = (t.limits.host_steps(s.bytes), s.p() - 1.0);
+            let (steps, passed) = (t.limits.shm_steps(s.bytes), s.p() - 1.0);
             let each = s.n() * (1.0 + passed / steps / t.model.load) * (2.0 * t.model.copy_us + t.model.reduce_us);
-            t.model.steps(s, steps + passed) + each
+            t.model.shm_steps_us(s, steps + passed) + each
         },
-        build: host_chain,
+        build: shm_chain,
     },
     Algorithm {
         name: "two_level",
@@ -44,137 +44,143 @@ pub(crate) const ALGORITHMS: &[Algorithm<Reduction>] = &[
     Algorithm {
         name: "recursive_doubling",
         fits: |_, _| true,
-        cost: |s, t| s.levels() * (t.model.message(s.n()) + s.n() * t.model.reduce_us),
+        cost: |s, t| s.levels() * (t.model.message_cost_us(s.n()) + s.n() * t.model.reduce_us),
         build: recursive_doubling,
     },
 ];
 
 /// The cost when the last rank folds all slots; on average a rank folds half of them.
-pub(crate) fn cost_of_host(s: &Shape, t: &Tuning) -> f64 {
+pub(crate) fn cost_of_shm(s: &CallShape, t: &Tuning) -> f64 {
     let folds = (s.p() - 1.0) * if t.model.load > 1.0 { 0.5 } else { 1.0 };
-    t.model.steps(s, 1.0) + s.n() * (2.0 * t.model.copy_us + folds * t.model.reduce_us)
+    t.model.shm_steps_us(s, 1.0) + s.n() * (2.0 * t.model.copy_us + folds * t.model.reduce_us)
 }
 
 /// The cost of rank after rank: each has its core for itself.
-pub(crate) fn cost_of_chain(s: &Shape, t: &Tuning) -> f64 {
+pub(crate) fn cost_of_chain(s: &CallShape, t: &Tuning) -> f64 {
     (s.p() - 1.0) * (t.model.message_us + s.n() * (t.model.byte_us + t.model.reduce_us) / t.model.load)
 }
 
 /// All ranks contribute, also the last one, which reads its own operand from its slot.
-fn host(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
+fn shm(data: &ReductionArgs, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let all = 0..data.elements();
     if all.is_empty() {
         return;
     }
-    let (slot, result) = (|rank| Giver { rank, bytes: data.bytes() }, piece(Buffer::Recv, &all));
-    s.exchange(data.bytes(), Ranks::Above, Ranks::Below);
-    s.put(0, piece(data.input(), &all));
+    let (slot, result) = (|rank| RankSlot { rank, bytes: data.bytes() }, piece(BufferId::Recv, &all));
+    s.begin_exchange(data.bytes(), MemberSet::Above, MemberSet::Below);
+    s.write_slot(0, piece(data.input(), &all));
     if !data.in_place {
-        s.take(slot(place.rank), 0, result);
+        s.read_slot(slot(place.rank), 0, result);
     }
-    (0..place.rank).rev().for_each(|rank| s.fold(slot(rank), 0, result));
+    (0..place.rank).rev().for_each(|rank| s.reduce_slot(slot(rank), 0, result));
 }
 
 /// In each step a rank contributes the piece that it has just folded and folds its own with the contribution of the
 /// rank below: the piece after it.
-fn host_chain(data: &Reduction, place: Place, t: &Tuning, s: &mut Schedule) {
-    let ranges: Vec<_> = host_ranges(data, t).collect();
+fn shm_chain(data: &ReductionArgs, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
+    let ranges: Vec<_> = shm_ranges(data, t).collect();
     if ranges.is_empty() {
         return;
     }
     let (rank, last) = (place.rank as usize, place.size as usize - 1);
-    let mut acc = Accumulator::new(data.input(), Buffer::Recv);
-    acc.settle(s, &(0..data.elements()));
+    let mut acc = Accumulator::new(data.input(), BufferId::Recv);
+    acc.move_to_result(s, &(0..data.elements()));
     for step in 0..ranges.len() + last {
         let bytes = |piece: usize| (ranges[piece].end - ranges[piece].start) * data.type_size;
-        let gives = step.checked_sub(rank).filter(|&piece| piece < ranges.len() && rank < last);
-        let takes = (step + 1).checked_sub(rank).filter(|&piece| piece < ranges.len() && rank > 0);
-        let readers = gives.map_or(Ranks::Nobody, |_| Ranks::One(place.rank + 1));
-        let sources = takes.map_or(Ranks::Nobody, |_| Ranks::One(place.rank - 1));
-        s.exchange(gives.map_or(0, bytes), readers, sources);
-        if let Some(given) = gives {
-            s.put(0, piece(Buffer::Recv, &ranges[given]));
+        let write_piece = step.checked_sub(rank).filter(|&piece| piece < ranges.len() && rank < last);
+        let read_piece = (step + 1).checked_sub(rank).filter(|&piece| piece < ranges.len() && rank > 0);
+        let readers = write_piece.map_or(MemberSet::Empty, |_| MemberSet::One(place.rank + 1));
+        let sources = read_piece.map_or(MemberSet::Empty, |_| MemberSet::One(place.rank - 1));
+        s.begin_exchange(write_piece.map_or(0, bytes), readers, sources);
+        if let Some(write_index) = write_piece {
+            s.write_slot(0, piece(BufferId::Recv, &ranges[write_index]));
         }
-        if let Some(taken) = takes {
-            let slot = Giver { rank: place.rank - 1, bytes: bytes(taken) };
-            s.fold(slot, 0, piece(Buffer::Recv, &ranges[taken]));
+        if let Some(read_index) = read_piece {
+            let slot = RankSlot { rank: place.rank - 1, bytes: bytes(read_index) };
+            s.reduce_slot(slot, 0, piece(BufferId::Recv, &ranges[read_index]));
         }
     }
 }
 
 /// After round k a rank has the reduction of the 2^(k+1) ranks up to itself, or of all up to itself.
-fn recursive_doubling(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
+fn recursive_doubling(data: &ReductionArgs, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let all = 0..data.elements();
-    let mut acc = Accumulator::new(data.input(), Buffer::Recv);
-    acc.settle(s, &all);
+    let mut acc = Accumulator::new(data.input(), BufferId::Recv);
+    acc.move_to_result(s, &all);
     let mut distance = 1;
     while distance < place.size {
         if place.rank + distance < place.size {
             s.send(place.rank + distance, acc.value(&all));
         }
         if place.rank >= distance {
-            acc.exchange(s, place.rank - distance, Side::Lower, all.clone(), None);
+            acc.exchange(s, place.rank - distance, OperandSide::Lower, all.clone(), None);
         }
         s.end_round();
         distance *= 2;
     }
 }
 
-fn chain(data: &Reduction, place: Place, _: &Tuning, s: &mut Schedule) {
+fn chain(data: &ReductionArgs, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let all = 0..data.elements();
-    let mut acc = Accumulator::new(data.input(), Buffer::Recv);
+    let mut acc = Accumulator::new(data.input(), BufferId::Recv);
     if place.rank > 0 {
-        acc.exchange(s, place.rank - 1, Side::Lower, all.clone(), None);
+        acc.exchange(s, place.rank - 1, OperandSide::Lower, all.clone(), None);
     }
     if place.rank + 1 < place.size {
         s.send(place.rank + 1, acc.value(&all));
     }
-    acc.settle(s, &all);
+    acc.move_to_result(s, &all);
 }
 
-fn two_level(data: &Reduction, place: Place, t: &Tuning, s: &mut Schedule) {
+fn two_level(data: &ReductionArgs, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let (local, lasts) = (hosts.local(place.rank), hosts.last_ranks());
-    let all = |buffer: Buffer| Span::elements(buffer, 0, data.elements());
+    let all = |buffer: BufferId| Span::elements(buffer, 0, data.elements());
     if local.place.size == 1 {
-        s.copy(all(data.input()), all(Buffer::Recv));
+        s.copy(all(data.input()), all(BufferId::Recv));
     }
-    local.run(ALGORITHMS, data, &data.shape(local.place, t), &t.within(), s);
-    if let Some(before) = before_host(data, Buffer::Recv, place, t, &lasts, s) {
-        s.reduce(all(before), all(Buffer::Recv), Order::FromFirst);
+    local.append_collective(ALGORITHMS, data, &data.shape(local.place, t), &t.on_host(), s);
+    if let Some(before) = reduce_hosts_before(data, BufferId::Recv, place, t, &lasts, s) {
+        s.reduce(all(before), all(BufferId::Recv), OperandOrder::FromFirst);
     }
 }
 
 /// The reduction of all hosts before this one, in memory of the schedule; `total` is this host's, on its last rank.
 /// None on the first.
-pub(crate) fn before_host(
-    data: &Reduction,
-    total: Buffer,
-    place: Place,
+pub(crate) fn reduce_hosts_before(
+    data: &ReductionArgs,
+    total: BufferId,
+    place: RankAndSize,
     t: &Tuning,
     lasts: &[u32],
     s: &mut Schedule,
-) -> Option<Buffer> {
+) -> Option<BufferId> {
     let hosts = t.known_hosts();
     let is_first = hosts.host_of(place.rank) == 0;
     let before = (!is_first).then(|| s.scratch_elements(data.elements()));
-    if let Some(between) = Team::of(lasts, place.rank) {
+    if let Some(leader_group) = Subgroup::of(lasts, place.rank) {
         // The first one has no result.
         let args = exscan::Args { data: *data, input: total, output: before.unwrap_or(total) };
-        between.run(exscan::ALGORITHMS, &args, &data.shape(between.place, t), &t.between(), s);
+        leader_group.append_collective(
+            exscan::ALGORITHMS,
+            &args,
+            &data.shape(leader_group.place, t),
+            &t.between_hosts(),
+            s,
+        );
     }
     let (before, local) = (before?, hosts.local(place.rank));
     let all = Span::elements(before, 0, data.elements());
-    local.hand_down(local.place.size - 1, &[all], s);
+    local.bcast_spans(local.place.size - 1, &[all], s);
     Some(before)
 }
 
 /// The cost of a scan on each host, an exscan between hosts, and a tree on each host.
-pub(crate) fn cost_of_levels<A>(rows: &[Algorithm<A>], s: &Shape, t: &Tuning) -> f64 {
-    let (hosts, within) = (t.known_hosts(), t.within());
-    let levels = Shape { size: hosts.largest(), ..*s }.levels();
+pub(crate) fn cost_of_levels<A>(rows: &[Algorithm<A>], s: &CallShape, t: &Tuning) -> f64 {
+    let (hosts, within) = (t.known_hosts(), t.on_host());
+    let levels = CallShape { size: hosts.largest(), ..*s }.levels();
     cost_among(rows, s, hosts.largest(), &within)
-        + cost_among(exscan::ALGORITHMS, s, hosts.count(), &t.between())
-        + levels * within.model.message(s.n())
+        + cost_among(exscan::ALGORITHMS, s, hosts.count(), &t.between_hosts())
+        + levels * within.model.message_cost_us(s.n())
         + s.n() * within.model.reduce_us
 }

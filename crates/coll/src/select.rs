@@ -1,24 +1,24 @@
 //! Selection of the algorithm for a call.
 //!
 //! Every rank must make the same choice from what every rank knows: the shape of the call, the model and the limits,
-//! which a job agrees on once. Costs are plain IEEE arithmetic in a fixed order, so equal inputs give equal choices on
-//! every machine. It never measures anything itself. An algorithm can be forced by name through its collective's
-//! parameter; where a forced one does not fit a call (a host algorithm across hosts, one that needs a commutative
-//! operation) the model chooses as if nothing was set.
+//! which a job agrees on once. Costs are plain IEEE arithmetic in a fixed order, so equal inputs give equal choices
+//! on every machine. It never measures anything itself. An algorithm can be forced by name through its collective's
+//! parameter; where a forced one does not fit a call (an algorithm of shm steps across hosts, one that needs a
+//! commutative operation) the model chooses as if nothing was set.
 //!
 //! Used by `mpi`, and by `node`, which measures the figures; uses the algorithms' build functions.
 
-pub use crate::algorithm::ALWAYS_BY_FLAGS;
-use crate::algorithm::{Algorithm, choose, words};
-use crate::call::{Call, Place};
+pub use crate::algorithm::ALWAYS_SHM_BYTES;
+use crate::algorithm::{Algorithm, choose, parameter_values};
+use crate::call::{CollectiveCall, RankAndSize};
 use crate::collective::Collective;
-use crate::model::Shape;
+use crate::cost_model::CallShape;
 use crate::schedule::Schedule;
-use crate::tuning::{Forced, Tuning};
+use crate::tuning::{ForcedAlgorithms, Tuning};
 use crate::{
     allgather, allreduce, alltoall, barrier, bcast, exscan, gather, neighbor, reduce, reduce_scatter, scan, scatter,
 };
-use hawser_base::param::{Kind, Param, Read};
+use hawser_base::param::{Param, ParamKind, ReadTime};
 use hawser_base::value::{T_SCOPE_ALL_EQ, T_VERBOSITY_TUNER_BASIC};
 use hawser_base::{Class, Error, Result};
 
@@ -28,7 +28,7 @@ macro_rules! collectives {
             /// The values of its parameter: "auto", then its algorithms.
             pub const fn algorithms(self) -> &'static [&'static str] {
                 match self {
-                    $(Collective::$name => const { &words::<_, { $table.len() + 1 }>($table) }),*
+                    $(Collective::$name => const { &parameter_values::<_, { $table.len() + 1 }>($table) }),*
                 }
             }
         }
@@ -36,12 +36,12 @@ macro_rules! collectives {
         /// Forced algorithms, one row a collective.
         pub static PARAMS: &[Param] = &[$(Param {
             name: $param,
-            kind: Kind::Choice(Collective::$name.algorithms()),
+            kind: ParamKind::Choice(Collective::$name.algorithms()),
             default: "auto",
             help: concat!("algorithm of ", $functions, ", used wherever it fits the call"),
             scope: T_SCOPE_ALL_EQ,
             verbosity: T_VERBOSITY_TUNER_BASIC,
-            read: Read::AtUse,
+            read: ReadTime::AtUse,
         }),*];
 
         // The rows are in the order of the enumeration: a parameter is found by its collective's place.
@@ -72,10 +72,10 @@ collectives! {
     Neighbor, neighbor::Args::ALGORITHMS, "HAWSER_COLL_NEIGHBOR", "MPI_Neighbor_allgather and the other neighbourhood collectives";
 }
 
-impl Forced {
+impl ForcedAlgorithms {
     /// The algorithms that the environment forces; a wrong name is an error that lists the right ones.
-    pub fn from_params() -> Result<Forced> {
-        let mut forced = Forced::NONE;
+    pub fn from_params() -> Result<ForcedAlgorithms> {
+        let mut forced = ForcedAlgorithms::NONE;
         for (&collective, param) in Collective::ALL.iter().zip(PARAMS) {
             forced = forced.with(collective, param.choice()?)?;
         }
@@ -83,16 +83,16 @@ impl Forced {
     }
 
     /// Tells whether no algorithm but `name` is forced on `collective`.
-    pub fn leaves(&self, collective: Collective, name: &str) -> bool {
+    pub fn allows_only(&self, collective: Collective, name: &str) -> bool {
         let forced = usize::from(self.of(collective));
         forced == 0 || collective.algorithms()[forced] == name
     }
 
     /// The same with `collective` set to `name`, one of its `algorithms()`.
-    pub fn with(self, collective: Collective, name: &str) -> Result<Forced> {
-        let words = collective.algorithms();
-        let index = words.iter().position(|w| *w == name).ok_or_else(|| {
-            let known = words.join(", ");
+    pub fn with(self, collective: Collective, name: &str) -> Result<ForcedAlgorithms> {
+        let names = collective.algorithms();
+        let index = names.iter().position(|w| *w == name).ok_or_else(|| {
+            let known = names.join(", ");
             Error::new(Class::Arg, format!("{collective:?} has no algorithm {name}; take one of {known}"))
         })?;
         Ok(self.with_number(collective, index as u8))
@@ -100,7 +100,7 @@ impl Forced {
 }
 
 /// Writes this rank's schedule for `call` into `schedule` (cleared first); returns the name of the algorithm.
-pub fn plan(call: &Call, place: Place, tuning: &Tuning, schedule: &mut Schedule) -> &'static str {
+pub fn plan(call: &CollectiveCall, place: RankAndSize, tuning: &Tuning, schedule: &mut Schedule) -> &'static str {
     schedule.clear();
     let name = dispatch(call, place, tuning, schedule);
     schedule.end_round();
@@ -108,58 +108,64 @@ pub fn plan(call: &Call, place: Place, tuning: &Tuning, schedule: &mut Schedule)
 }
 
 /// Appends the schedule: `plan` without its beginning and its end.
-pub(crate) fn dispatch(call: &Call, place: Place, t: &Tuning, s: &mut Schedule) -> &'static str {
+pub(crate) fn dispatch(call: &CollectiveCall, place: RankAndSize, t: &Tuning, s: &mut Schedule) -> &'static str {
     use Collective as C;
     match *call {
-        Call::Barrier => run(C::Barrier, barrier::ALGORITHMS, &(), &barrier::shape(place, t), place, t, s),
-        Call::Bcast { root, data } => {
+        CollectiveCall::Barrier => run(C::Barrier, barrier::ALGORITHMS, &(), &barrier::shape(place, t), place, t, s),
+        CollectiveCall::Bcast { root, data } => {
             let args = bcast::Args { root, data };
             run(C::Bcast, bcast::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
-        Call::Reduce { root, data } => {
+        CollectiveCall::Reduce { root, data } => {
             let args = reduce::Args::new(root, data, place);
             run(C::Reduce, reduce::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
-        Call::Allreduce(data) => run(C::Allreduce, allreduce::ALGORITHMS, &data, &data.shape(place, t), place, t, s),
-        Call::ReduceScatter { counts, data } => {
+        CollectiveCall::Allreduce(data) => {
+            run(C::Allreduce, allreduce::ALGORITHMS, &data, &data.shape(place, t), place, t, s)
+        }
+        CollectiveCall::ReduceScatter { counts, data } => {
             let args = reduce_scatter::Args::new(counts, data, place);
             run(C::ReduceScatter, reduce_scatter::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
-        Call::ReduceScatterBlock(data) => {
+        CollectiveCall::ReduceScatterBlock(data) => {
             let args = reduce_scatter::Args::block(data, place);
             run(C::ReduceScatter, reduce_scatter::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
-        Call::Scan(data) => run(C::Scan, scan::ALGORITHMS, &data, &data.shape(place, t), place, t, s),
-        Call::Exscan(data) => {
+        CollectiveCall::Scan(data) => run(C::Scan, scan::ALGORITHMS, &data, &data.shape(place, t), place, t, s),
+        CollectiveCall::Exscan(data) => {
             let args = exscan::Args::new(data);
             run(C::Exscan, exscan::ALGORITHMS, &args, &data.shape(place, t), place, t, s)
         }
-        Call::Gather { root, send, recv, in_place } | Call::Gatherv { root, send, recv, in_place } => {
-            let args = gather::Args { root, send, recv, in_place, uniform: matches!(call, Call::Gather { .. }) };
+        CollectiveCall::Gather { root, send, recv, in_place }
+        | CollectiveCall::Gatherv { root, send, recv, in_place } => {
+            let args =
+                gather::Args { root, send, recv, in_place, uniform: matches!(call, CollectiveCall::Gather { .. }) };
             run(C::Gather, gather::Args::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
-        Call::Scatter { root, send, recv, in_place } | Call::Scatterv { root, send, recv, in_place } => {
-            let args = scatter::Args { root, send, recv, in_place, uniform: matches!(call, Call::Scatter { .. }) };
+        CollectiveCall::Scatter { root, send, recv, in_place }
+        | CollectiveCall::Scatterv { root, send, recv, in_place } => {
+            let args =
+                scatter::Args { root, send, recv, in_place, uniform: matches!(call, CollectiveCall::Scatter { .. }) };
             run(C::Scatter, scatter::Args::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
-        Call::Allgather { send, recv, in_place } | Call::Allgatherv { send, recv, in_place } => {
-            let uniform = matches!(call, Call::Allgather { .. });
+        CollectiveCall::Allgather { send, recv, in_place } | CollectiveCall::Allgatherv { send, recv, in_place } => {
+            let uniform = matches!(call, CollectiveCall::Allgather { .. });
             let args = allgather::Args { send, recv, in_place, uniform };
             run(C::Allgather, allgather::Args::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
-        Call::Alltoall { send, recv, in_place }
-        | Call::Alltoallv { send, recv, in_place }
-        | Call::Alltoallw { send, recv, in_place } => {
-            let uniform = matches!(call, Call::Alltoall { .. });
+        CollectiveCall::Alltoall { send, recv, in_place }
+        | CollectiveCall::Alltoallv { send, recv, in_place }
+        | CollectiveCall::Alltoallw { send, recv, in_place } => {
+            let uniform = matches!(call, CollectiveCall::Alltoall { .. });
             let args = alltoall::Args { send, recv, in_place, uniform };
             run(C::Alltoall, alltoall::Args::ALGORITHMS, &args, &args.shape(place, t), place, t, s)
         }
-        Call::NeighborAllgather { near, send, recv } => {
-            let args = neighbor::Args { near, send: neighbor::Outgoing::Same(send), recv };
+        CollectiveCall::NeighborAllgather { neighbors, send, recv } => {
+            let args = neighbor::Args { neighbors, send: neighbor::SendBlocks::Same(send), recv };
             run(C::Neighbor, neighbor::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
         }
-        Call::NeighborAlltoall { near, send, recv } => {
-            let args = neighbor::Args { near, send: neighbor::Outgoing::Each(send), recv };
+        CollectiveCall::NeighborAlltoall { neighbors, send, recv } => {
+            let args = neighbor::Args { neighbors, send: neighbor::SendBlocks::Each(send), recv };
             run(C::Neighbor, neighbor::Args::ALGORITHMS, &args, &args.shape(place), place, t, s)
         }
     }
@@ -169,8 +175,8 @@ fn run<A>(
     collective: Collective,
     rows: &[Algorithm<A>],
     args: &A,
-    shape: &Shape,
-    place: Place,
+    shape: &CallShape,
+    place: RankAndSize,
     tuning: &Tuning,
     schedule: &mut Schedule,
 ) -> &'static str {

@@ -1,6 +1,6 @@
 //! Every collective, by every algorithm, for every size from 1 to 64 and every root, against plain oracles.
 //!
-//! `movement` and `neighbor` judge bytes, `reductions` judges expressions, `inter` both between two groups, `rules`
+//! `movement` and `neighbor` check bytes, `reductions` checks expressions, `inter` both between two groups, `rules`
 //! shows that the checker finds what it is for, `selection` that choices are right and that wrong names are refused.
 
 mod inter;
@@ -10,13 +10,13 @@ mod reductions;
 mod rules;
 mod selection;
 
-use crate::Hosts;
-use crate::call::{Call, Place};
-use crate::check::{Member, Memory, Rules, Terms, run, spare_schedule};
+use crate::HostMap;
+use crate::call::{CollectiveCall, RankAndSize};
+use crate::check::{CheckedRank, ExprTable, Rules, SymbolicMemory, recycled_schedule, run};
 use crate::collective::Collective;
-use crate::model::{Limits, Model};
+use crate::cost_model::{CostModel, ScheduleLimits};
 use crate::select::plan;
-use crate::tuning::{Forced, Tuning};
+use crate::tuning::{ForcedAlgorithms, Tuning};
 
 const LARGEST: u32 = 64;
 const COUNTS: [u64; 5] = [0, 1, 3, 7, 1000];
@@ -29,23 +29,23 @@ fn counts(size: u32) -> Vec<u64> {
     all
 }
 
-/// A shm step that takes few elements and a window of few messages, so that both are cut; blocks of unlike lengths of
-/// which some are passed on and some are not.
-const LIMITS: Limits = Limits { host_bytes: 1024, outstanding: 3, via_bytes: 5 };
+/// A shm step of few elements, and few messages in flight, so that both are cut; of blocks of unlike lengths some
+/// are forwarded and some are not.
+const LIMITS: ScheduleLimits = ScheduleLimits { shm_step_bytes: 1024, outstanding: 3, max_forwarded_bytes: 5 };
 
 /// Algorithms of shm steps.
-fn is_by_flags(name: &str) -> bool {
+fn is_shm(name: &str) -> bool {
     name.starts_with("host")
 }
 
 fn forced(collective: Collective, name: &str) -> Tuning<'static> {
-    let forced = Forced::NONE.with(collective, name).unwrap();
-    Tuning { one_host: is_by_flags(name), hosts: None, model: Model::SHARED_MEMORY, limits: LIMITS, forced }
+    let forced = ForcedAlgorithms::NONE.with(collective, name).unwrap();
+    Tuning { one_host: is_shm(name), hosts: None, model: CostModel::SHARED_MEMORY, limits: LIMITS, forced }
 }
 
 /// The hosts of `size` ranks, in one of several layouts: runs of three, runs of growing length, round robin, unknown.
-fn hosts(size: u32) -> Option<Hosts> {
-    Hosts::new((0..size).map(|rank| match size % 4 {
+fn hosts(size: u32) -> Option<HostMap> {
+    HostMap::new((0..size).map(|rank| match size % 4 {
         0 => rank / 3,
         1 => (f64::from(rank) * 2.0).sqrt() as u32,
         2 => rank % 3,
@@ -56,7 +56,7 @@ fn hosts(size: u32) -> Option<Hosts> {
 /// Tells whether two levels fit, or what a host's flags are for.
 fn fits(name: &str, size: u32, needs_order: bool) -> bool {
     match name {
-        _ if is_by_flags(name) => size > 1,
+        _ if is_shm(name) => size > 1,
         "two_level" => hosts(size).is_some_and(|hosts| hosts.is_in_order() || !needs_order),
         _ => true,
     }
@@ -67,39 +67,40 @@ fn algorithms(collective: Collective) -> &'static [&'static str] {
 }
 
 /// The memory that one rank brings to a run.
-struct Part<'a> {
-    call: Call<'a>,
-    send: Memory,
-    recv: Memory,
+struct RankInput<'a> {
+    call: CollectiveCall<'a>,
+    send: SymbolicMemory,
+    recv: SymbolicMemory,
 }
 
 /// Plans and runs a call on `size` ranks. None where the forced algorithm does not fit the call.
-fn play<'a>(
+fn plan_and_run<'a>(
     size: u32,
     tuning: &Tuning,
     name: &str,
     cell_bytes: u64,
     seed: u64,
-    terms: &mut Terms,
-    part: impl Fn(u32) -> Part<'a>,
-) -> Option<Vec<Member>> {
+    expressions: &mut ExprTable,
+    input: impl Fn(u32) -> RankInput<'a>,
+) -> Option<Vec<CheckedRank>> {
     let hosts = hosts(size);
     let tuning = &Tuning { hosts: hosts.as_ref().filter(|_| name == "two_level"), ..*tuning };
     let mut members = Vec::with_capacity(size as usize);
     let mut calls = Vec::new();
     for rank in 0..size {
-        let Part { call, send, recv } = part(rank);
-        let mut schedule = spare_schedule();
-        let got = plan(&call, Place { rank, size }, tuning, &mut schedule);
+        let RankInput { call, send, recv } = input(rank);
+        let mut schedule = recycled_schedule();
+        let got = plan(&call, RankAndSize { rank, size }, tuning, &mut schedule);
         if got != name {
             assert!(rank == 0, "rank {rank} of {size} chose {got}, others {name}");
             return None;
         }
         calls.push(call);
-        members.push(Member { send, recv, schedule });
+        members.push(CheckedRank { send, recv, schedule });
     }
-    let host_bytes = if tuning.one_host { tuning.limits.host_bytes } else { 0 };
-    let rules = Rules { seed, host_bytes, cell_bytes };
-    run(&mut members, rules, terms).unwrap_or_else(|why| panic!("{name}, {size} ranks: {why}\n{:?}", calls[0]));
+    let host_bytes = if tuning.one_host { tuning.limits.shm_step_bytes } else { 0 };
+    let rules = Rules { seed, shm_step_bytes: host_bytes, cell_bytes };
+    run(&mut members, rules, expressions)
+        .unwrap_or_else(|reason| panic!("{name}, {size} ranks: {reason}\n{:?}", calls[0]));
     Some(members)
 }

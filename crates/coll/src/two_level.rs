@@ -4,30 +4,37 @@
 //! Used by the rows "two_level" of the tables; uses the tables' other rows, for the parts.
 
 use crate::algorithm::{Algorithm, choose};
-use crate::hosts::Team;
-use crate::model::Shape;
+use crate::cost_model::CallShape;
+use crate::host_map::Subgroup;
 use crate::schedule::Schedule;
 use crate::tuning::Tuning;
 
-impl Team<'_> {
+impl Subgroup<'_> {
     /// Appends a collective of these alone, by the algorithm that is cheapest there.
-    pub fn run<A>(&self, rows: &[Algorithm<A>], args: &A, shape: &Shape, tuning: &Tuning, s: &mut Schedule) {
+    pub fn append_collective<A>(
+        &self,
+        rows: &[Algorithm<A>],
+        args: &A,
+        shape: &CallShape,
+        tuning: &Tuning,
+        s: &mut Schedule,
+    ) {
         if self.place.size > 1 {
-            self.build(s, |place, s| (choose(rows, 0, shape, tuning).build)(args, place, tuning, s));
+            self.append(s, |place, s| (choose(rows, 0, shape, tuning).build)(args, place, tuning, s));
         }
     }
 }
 
 /// The cost of both levels of a tree, down or up: between leaders, and on the largest host.
-pub(crate) fn cost_of_both<A>(rows: &[Algorithm<A>], shape: &Shape, tuning: &Tuning) -> f64 {
+pub(crate) fn cost_of_both<A>(rows: &[Algorithm<A>], shape: &CallShape, tuning: &Tuning) -> f64 {
     let hosts = tuning.known_hosts();
-    cost_among(rows, shape, hosts.count(), &tuning.between())
-        + cost_among(rows, shape, hosts.largest(), &tuning.within())
+    cost_among(rows, shape, hosts.count(), &tuning.between_hosts())
+        + cost_among(rows, shape, hosts.largest(), &tuning.on_host())
 }
 
 /// The same for a block of each rank that is sent to one rank or from it: `shape.bytes` is one block.
-pub(crate) fn cost_of_blocks(shape: &Shape, tuning: &Tuning) -> f64 {
-    let (hosts, within, between) = (tuning.known_hosts(), tuning.within().model, &tuning.model);
+pub(crate) fn cost_of_blocks(shape: &CallShape, tuning: &Tuning) -> f64 {
+    let (hosts, within, between) = (tuning.known_hosts(), tuning.on_host().model, &tuning.model);
     let (count, largest) = (f64::from(hosts.count()), f64::from(hosts.largest()));
     within.message_us
         + (largest - 1.0) * (within.overhead_us + shape.n() * within.byte_us)
@@ -38,7 +45,7 @@ pub(crate) fn cost_of_blocks(shape: &Shape, tuning: &Tuning) -> f64 {
 }
 
 /// The cost of a part of a call, among `size` ranks.
-pub(crate) fn cost_among<A>(rows: &[Algorithm<A>], shape: &Shape, size: u32, tuning: &Tuning) -> f64 {
-    let shape = Shape { size, host: false, ..*shape };
+pub(crate) fn cost_among<A>(rows: &[Algorithm<A>], shape: &CallShape, size: u32, tuning: &Tuning) -> f64 {
+    let shape = CallShape { size, has_shm_steps: false, ..*shape };
     if size > 1 { (choose(rows, 0, &shape, tuning).cost)(&shape, tuning) } else { 0.0 }
 }

@@ -4,7 +4,7 @@
 //! stays in the second-level cache.
 
 use hawser_base::UserMem;
-use hawser_datatype::{Basic, Datatype, Form, Op, Reduction, UserPtr};
+use hawser_datatype::{Basic, CountForm, Datatype, PredefinedOp, ReduceKernel, UserPtr};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -43,9 +43,9 @@ fn layouts(source: &mut [u8], packed: &mut [u8]) {
     for block in [1, 2, 4, 8, 12, 16, 32, 48, 64, 100, 128, 256, 1024, 4096] {
         let n = (ROUND_BYTES / block) as i64;
         let block = block as i64;
-        let vector = build(Datatype::vector(n, block, 2 * block, byte, Form::Int));
+        let vector = build(Datatype::vector(n, block, 2 * block, byte, CountForm::Int));
         let jumps: Vec<i64> = (0..n).map(|i| 2 * block * i + if i % 2 == 0 { 0 } else { block / 2 }).collect();
-        let listed = build(Datatype::hindexed_block(block, &jumps, byte, Form::Int));
+        let listed = build(Datatype::hindexed_block(block, &jumps, byte, CountForm::Int));
         let at = user(source);
         let pack = time_ns(|| _ = black_box(vector.pack(at, 1, 0, &mut packed[..])));
         let unpack = time_ns(|| _ = black_box(vector.unpack(at, 1, 0, &packed[..])));
@@ -59,8 +59,8 @@ fn layouts(source: &mut [u8], packed: &mut [u8]) {
 fn records(source: &mut [u8], packed: &mut [u8]) {
     let (c, i, d) = (Basic::Char, Basic::Int, Basic::Double);
     let of = |basic| Datatype::basic(basic).clone();
-    let record = build(Datatype::structure(&[1, 1, 3], &[0, 4, 16], &[of(c), of(i), of(d)], Form::Int));
-    let mixed = build(Datatype::structure(&[1, 5, 1], &[0, 8, 56], &[of(d), of(c), of(d)], Form::Int));
+    let record = build(Datatype::structure(&[1, 1, 3], &[0, 4, 16], &[of(c), of(i), of(d)], CountForm::Int));
+    let mixed = build(Datatype::structure(&[1, 5, 1], &[0, 8, 56], &[of(d), of(c), of(d)], CountForm::Int));
     let rows = [
         ("MPI_SHORT_INT", of(Basic::ShortInt)),
         ("MPI_DOUBLE_INT", of(Basic::DoubleInt)),
@@ -87,7 +87,7 @@ fn records(source: &mut [u8], packed: &mut [u8]) {
     }
     let lengths: Vec<i64> = (0..8192).map(|i| 1 + i % 7).collect();
     let disps: Vec<i64> = (0..8192).map(|i| 10 * i).collect();
-    let listed = build(Datatype::indexed(&lengths, &disps, Datatype::basic(Basic::Double), Form::Int));
+    let listed = build(Datatype::indexed(&lengths, &disps, Datatype::basic(Basic::Double), CountForm::Int));
     let pack = time_ns(|| _ = black_box(listed.pack(user(source), 1, 0, &mut packed[..])));
     let cut = time_ns(|| in_fragments(&listed, user(source), 1, packed));
     let [pack, cut] = [pack, cut].map(|ns| gb_per_s(listed.size() as usize, ns));
@@ -113,9 +113,9 @@ fn fragments(source: &mut [u8], packed: &mut [u8]) {
     let disps: Vec<i64> = (0..n / 3).map(|i| 6 * i).collect();
     let lengths: Vec<i64> = (0..n / 3).map(|i| 1 + i % 3).collect();
     let types = [
-        ("contiguous", build(Datatype::contiguous(n, double, Form::Int))),
-        ("vector", build(Datatype::vector(n, 1, 2, double, Form::Int))),
-        ("indexed, 10923 blocks", build(Datatype::indexed(&lengths, &disps, double, Form::Int))),
+        ("contiguous", build(Datatype::contiguous(n, double, CountForm::Int))),
+        ("vector", build(Datatype::vector(n, 1, 2, double, CountForm::Int))),
+        ("indexed, 10923 blocks", build(Datatype::indexed(&lengths, &disps, double, CountForm::Int))),
         ("3-D subarray, innermost cut", subarray(double, 4)),
     ];
     println!("\n{:<28} {:>10}", "fragment of 64 bytes", "ns each");
@@ -134,26 +134,26 @@ fn fragments(source: &mut [u8], packed: &mut [u8]) {
 }
 
 fn subarray(double: &Arc<Datatype>, inner: i64) -> Arc<Datatype> {
-    let order = hawser_datatype::Order::C;
-    build(Datatype::subarray(&[32, 32, 32], &[30, 30, inner], &[1, 1, 0], order, double, Form::Int))
+    let order = hawser_datatype::ArrayOrder::C;
+    build(Datatype::subarray(&[32, 32, 32], &[30, 30, inner], &[1, 1, 0], order, double, CountForm::Int))
 }
 
 fn reductions(source: &mut [u8], packed: &mut [u8]) {
     println!("\n{:<28} {:>10}", "reduction", "GB/s of in");
     let rows = [
-        (Op::Sum, Basic::Double),
-        (Op::Sum, Basic::Float),
-        (Op::Sum, Basic::Int),
-        (Op::Max, Basic::Double),
-        (Op::Max, Basic::Int),
-        (Op::Max, Basic::Int64),
-        (Op::Prod, Basic::CDoubleComplex),
-        (Op::Bxor, Basic::Uint8),
-        (Op::Land, Basic::Int),
-        (Op::Maxloc, Basic::DoubleInt),
-        (Op::Sum, Basic::LongDouble),
-        (Op::Sum, Basic::CFloat16),
-        (Op::Sum, Basic::Bfloat16),
+        (PredefinedOp::Sum, Basic::Double),
+        (PredefinedOp::Sum, Basic::Float),
+        (PredefinedOp::Sum, Basic::Int),
+        (PredefinedOp::Max, Basic::Double),
+        (PredefinedOp::Max, Basic::Int),
+        (PredefinedOp::Max, Basic::Int64),
+        (PredefinedOp::Prod, Basic::CDoubleComplex),
+        (PredefinedOp::Bxor, Basic::Uint8),
+        (PredefinedOp::Land, Basic::Int),
+        (PredefinedOp::Maxloc, Basic::DoubleInt),
+        (PredefinedOp::Sum, Basic::LongDouble),
+        (PredefinedOp::Sum, Basic::CFloat16),
+        (PredefinedOp::Sum, Basic::Bfloat16),
     ];
     source.fill(0);
     packed.fill(0);
@@ -161,7 +161,7 @@ fn reductions(source: &mut [u8], packed: &mut [u8]) {
     let (inout, input) =
         unsafe { (UserMem::new(packed.as_mut_ptr(), ROUND_BYTES), UserMem::new(source.as_mut_ptr(), ROUND_BYTES)) };
     for (op, basic) in rows {
-        let reduction = Reduction::of(op, Datatype::basic(basic)).unwrap_or_else(|e| panic!("{e}"));
+        let reduction = ReduceKernel::of(op, Datatype::basic(basic)).unwrap_or_else(|e| panic!("{e}"));
         let n = ROUND_BYTES as u64 / reduction.element_bytes();
         let ns = time_ns(|| reduction.apply(inout, input, n));
         let name = format!("{} {}", op.name(), basic.name());

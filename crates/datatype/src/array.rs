@@ -1,27 +1,27 @@
 //! Types for parts of multidimensional arrays: MPI_Type_create_subarray and _darray (MPI-5.0 §5.1.3-4).
 //!
-//! Both are nested repetitions with the bounds of the whole array. Used by `abi`; uses `shape`.
+//! Both are nested repetitions with the bounds of the whole array. Used by `abi`; uses `bounded_layout`.
 
+use crate::bounded_layout::BoundedLayout;
 use crate::bounds::{add, mul};
-use crate::contents::{Form, Recipe};
+use crate::contents::{Constructor, CountForm};
 use crate::datatype::Datatype;
-use crate::shape::Shape;
 use hawser_base::{Class, Error, Result};
 use std::sync::Arc;
 
-/// Which index runs fastest in memory: the last (C) or the first (Fortran).
+/// The index that runs fastest in memory: the last (C) or the first (Fortran).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
+pub enum ArrayOrder {
     C,
     Fortran,
 }
 
-impl Order {
+impl ArrayOrder {
     /// Dimensions from the one that runs fastest.
     fn innermost_first(self, ndims: usize) -> impl Iterator<Item = usize> {
         (0..ndims).map(move |i| match self {
-            Order::C => ndims - 1 - i,
-            Order::Fortran => i,
+            ArrayOrder::C => ndims - 1 - i,
+            ArrayOrder::Fortran => i,
         })
     }
 }
@@ -35,7 +35,7 @@ pub enum Distribution {
 
 /// A distribution argument: the size of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Darg {
+pub enum DistributionArg {
     /// MPI_DISTRIBUTE_DFLT_DARG.
     Default,
     Size(i64),
@@ -48,13 +48,13 @@ pub struct Darray {
     pub rank: i64,
     pub gsizes: Vec<i64>,
     pub distribs: Vec<Distribution>,
-    pub dargs: Vec<Darg>,
+    pub dargs: Vec<DistributionArg>,
     pub psizes: Vec<i64>,
-    pub order: Order,
+    pub order: ArrayOrder,
 }
 
 #[cold]
-fn wrong(text: String) -> Error {
+fn invalid_argument(text: String) -> Error {
     Error::new(Class::Arg, text)
 }
 
@@ -64,51 +64,61 @@ impl Datatype {
         sizes: &[i64],
         subsizes: &[i64],
         starts: &[i64],
-        order: Order,
+        order: ArrayOrder,
         old: &Arc<Datatype>,
-        form: Form,
+        form: CountForm,
     ) -> Result<Arc<Datatype>> {
         assert!(sizes.len() == subsizes.len() && sizes.len() == starts.len(), "one entry a dimension");
         check_subarray(sizes, subsizes, starts)?;
-        let (mut shape, mut extent, mut offset) = (old.shape.clone(), old.extent(), 0);
+        let (mut bounded, mut extent, mut offset) = (old.bounded.clone(), old.extent(), 0);
         for i in order.innermost_first(sizes.len()) {
-            shape = shape.repeat(subsizes[i] as u64, extent)?;
+            bounded = bounded.repeat(subsizes[i] as u64, extent)?;
             offset = add(offset, mul(starts[i], extent, "displacement")?, "displacement")?;
             extent = mul(extent, sizes[i], "extent")?;
         }
-        let shape = shape.moved(offset)?.resized(0, extent)?;
+        let bounded = bounded.moved(offset)?.resized(0, extent)?;
         let (sizes, subsizes, starts) = (sizes.into(), subsizes.into(), starts.into());
-        Datatype::derived(shape, old, Recipe::Subarray { sizes, subsizes, starts, order, old: old.clone() }, form)
+        Datatype::derived(
+            bounded,
+            old,
+            Constructor::Subarray { sizes, subsizes, starts, order, old: old.clone() },
+            form,
+        )
     }
 
-    pub fn darray(grid: Darray, old: &Arc<Datatype>, form: Form) -> Result<Arc<Datatype>> {
+    pub fn darray(grid: Darray, old: &Arc<Datatype>, form: CountForm) -> Result<Arc<Datatype>> {
         let coords = check_darray(&grid)?;
-        let mut shape = old.shape.clone();
+        let mut bounded = old.bounded.clone();
         let mut extent = old.extent();
         for i in grid.order.innermost_first(grid.gsizes.len()) {
-            let (block, procs) = dealt(&grid, i)?;
-            shape = cyclic(&shape, extent, block, grid.gsizes[i], coords[i], procs)?;
+            let (block, procs) = block_and_procs(&grid, i)?;
+            bounded = cyclic(&bounded, extent, block, grid.gsizes[i], coords[i], procs)?;
             extent = mul(extent, grid.gsizes[i], "extent")?;
         }
         // Markers are set once, around everything: those of the inner dimensions would only be erased.
-        let shape = shape.resized(0, extent)?;
-        Datatype::derived(shape, old, Recipe::Darray { grid: Box::new(grid), old: old.clone() }, form)
+        let bounded = bounded.resized(0, extent)?;
+        Datatype::derived(bounded, old, Constructor::Darray { grid: Box::new(grid), old: old.clone() }, form)
     }
 }
 
 fn check_subarray(sizes: &[i64], subsizes: &[i64], starts: &[i64]) -> Result<()> {
     if sizes.is_empty() {
-        return Err(wrong("an array has at least one dimension".into()));
+        return Err(invalid_argument("an array has at least one dimension".into()));
     }
     for (i, ((&size, &part), &start)) in sizes.iter().zip(subsizes).zip(starts).enumerate() {
         if size < 1 {
-            return Err(wrong(format!("the size of dimension {i} is {size}; it must be positive")));
+            return Err(invalid_argument(format!("the size of dimension {i} is {size}; it must be positive")));
         }
         if part < 1 || part > size {
-            return Err(wrong(format!("the subsize of dimension {i} is {part}; it must lie in 1 to {size}")));
+            return Err(invalid_argument(format!(
+                "the subsize of dimension {i} is {part}; it must lie in 1 to {size}"
+            )));
         }
         if start < 0 || start > size - part {
-            return Err(wrong(format!("the start in dimension {i} is {start}; it must lie in 0 to {}", size - part)));
+            return Err(invalid_argument(format!(
+                "the start in dimension {i} is {start}; it must lie in 0 to {}",
+                size - part
+            )));
         }
     }
     Ok(())
@@ -120,22 +130,24 @@ fn check_darray(grid: &Darray) -> Result<Vec<i64>> {
     let same = grid.distribs.len() == ndims && grid.dargs.len() == ndims && grid.psizes.len() == ndims;
     assert!(same, "one entry a dimension");
     if ndims == 0 {
-        return Err(wrong("an array has at least one dimension".into()));
+        return Err(invalid_argument("an array has at least one dimension".into()));
     }
     if grid.size < 1 || !(0..grid.size).contains(&grid.rank) {
-        return Err(wrong(format!("rank {} is not one of {} processes", grid.rank, grid.size)));
+        return Err(invalid_argument(format!("rank {} is not one of {} processes", grid.rank, grid.size)));
     }
     for i in 0..ndims {
         if grid.gsizes[i] < 1 || grid.psizes[i] < 1 {
             let (g, p) = (grid.gsizes[i], grid.psizes[i]);
-            return Err(wrong(format!("dimension {i} has {g} elements on {p} processes; both must be positive")));
+            return Err(invalid_argument(format!(
+                "dimension {i} has {g} elements on {p} processes; both must be positive"
+            )));
         }
     }
     let procs = grid.psizes.iter().try_fold(1i64, |product, &p| product.checked_mul(p));
     if procs != Some(grid.size) {
         let text =
             format!("the process grid {:?} does not have the {} processes that were given", grid.psizes, grid.size);
-        return Err(wrong(text));
+        return Err(invalid_argument(text));
     }
     let mut rest = (grid.rank, grid.size);
     let coordinate = |&p: &i64| {
@@ -149,37 +161,46 @@ fn check_darray(grid: &Darray) -> Result<Vec<i64>> {
 
 /// The distribution of dimension `i`: elements in a block, and processes that take turns. BLOCK is one turn of large
 /// blocks, NONE is one process alone.
-fn dealt(grid: &Darray, i: usize) -> Result<(i64, i64)> {
+fn block_and_procs(grid: &Darray, i: usize) -> Result<(i64, i64)> {
     let (gsize, procs) = (grid.gsizes[i], grid.psizes[i]);
-    if let Darg::Size(size) = grid.dargs[i]
+    if let DistributionArg::Size(size) = grid.dargs[i]
         && size < 1
         && grid.distribs[i] != Distribution::None
     {
-        return Err(wrong(format!("the distribution argument of dimension {i} is {size}; it must be positive")));
+        return Err(invalid_argument(format!(
+            "the distribution argument of dimension {i} is {size}; it must be positive"
+        )));
     }
     match (grid.distribs[i], grid.dargs[i]) {
-        (Distribution::None, _) if procs != 1 => {
-            Err(wrong(format!("dimension {i} is not distributed but has {procs} processes; it must have one")))
-        }
+        (Distribution::None, _) if procs != 1 => Err(invalid_argument(format!(
+            "dimension {i} is not distributed but has {procs} processes; it must have one"
+        ))),
         (Distribution::None, _) => Ok((gsize, 1)),
-        (Distribution::Block, Darg::Default) => Ok((gsize / procs + i64::from(gsize % procs > 0), procs)),
-        (Distribution::Block, Darg::Size(size)) if size.saturating_mul(procs) < gsize => {
-            Err(wrong(format!("{procs} blocks of {size} do not hold the {gsize} elements of dimension {i}")))
+        (Distribution::Block, DistributionArg::Default) => Ok((gsize / procs + i64::from(gsize % procs > 0), procs)),
+        (Distribution::Block, DistributionArg::Size(size)) if size.saturating_mul(procs) < gsize => {
+            Err(invalid_argument(format!("{procs} blocks of {size} do not hold the {gsize} elements of dimension {i}")))
         }
-        (Distribution::Cyclic, Darg::Default) => Ok((1, procs)),
-        (Distribution::Block | Distribution::Cyclic, Darg::Size(size)) => Ok((size, procs)),
+        (Distribution::Cyclic, DistributionArg::Default) => Ok((1, procs)),
+        (Distribution::Block | Distribution::Cyclic, DistributionArg::Size(size)) => Ok((size, procs)),
     }
 }
 
 /// The blocks of process `coord` of one dimension (MPI-5.0 §5.1.4, function cyclic): whole blocks taken in
 /// turns, and what is left of the last one.
-fn cyclic(element: &Shape, extent: i64, block: i64, gsize: i64, coord: i64, procs: i64) -> Result<Shape> {
+fn cyclic(
+    element: &BoundedLayout,
+    extent: i64,
+    block: i64,
+    gsize: i64,
+    coord: i64,
+    procs: i64,
+) -> Result<BoundedLayout> {
     let (whole, rest) = (gsize / block, gsize % block);
-    let mine = if whole > coord { (whole - coord - 1) / procs + 1 } else { 0 };
+    let own_blocks = if whole > coord { (whole - coord - 1) / procs + 1 } else { 0 };
     let block_bytes = |n: i64| mul(n, mul(block.min(gsize), extent, "extent")?, "extent");
-    let full = if mine > 0 {
-        let turn = if mine > 1 { block_bytes(procs)? } else { 0 };
-        let blocks = element.repeat(block as u64, extent)?.repeat(mine as u64, turn)?;
+    let full = if own_blocks > 0 {
+        let turn = if own_blocks > 1 { block_bytes(procs)? } else { 0 };
+        let blocks = element.repeat(block as u64, extent)?.repeat(own_blocks as u64, turn)?;
         Some((block_bytes(coord)?, blocks))
     } else {
         None
@@ -189,5 +210,5 @@ fn cyclic(element: &Shape, extent: i64, block: i64, gsize: i64, coord: i64, proc
     } else {
         None
     };
-    Shape::join([&full, &last].into_iter().flatten().map(|(disp, shape)| (*disp, 1, shape)))
+    BoundedLayout::join([&full, &last].into_iter().flatten().map(|(disp, bounded)| (*disp, 1, bounded)))
 }

@@ -74,7 +74,7 @@ impl Repr {
 
 /// The groups of types that the predefined operations are defined on (MPI-5.0 §6.9.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Group {
+pub enum TypeGroup {
     CInteger,
     FortranInteger,
     FloatingPoint,
@@ -110,8 +110,8 @@ macro_rules! basics {
                 match self { $(Basic::$variant => $repr),* }
             }
 
-            pub const fn group(self) -> Group {
-                match self { $(Basic::$variant => Group::$group),* }
+            pub const fn group(self) -> TypeGroup {
+                match self { $(Basic::$variant => TypeGroup::$group),* }
             }
 
             /// Bytes in the external32 representation (MPI-5.0 table 14.2).

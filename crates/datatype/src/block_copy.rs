@@ -6,19 +6,19 @@
 use crate::user::UserPtr;
 use std::ptr;
 
-/// Which way bytes go.
-pub(crate) trait Direction {
+/// The direction in which bytes are copied.
+pub(crate) trait CopyDirection {
     /// # Safety
     /// `len` bytes are valid at both addresses for this direction, and do not overlap.
     unsafe fn copy(user: *mut u8, packed: *mut u8, len: usize);
 }
 
 /// From the user's layout to packed bytes.
-pub(crate) struct Gather;
+pub(crate) struct PackBlocks;
 /// From packed bytes to the user's layout.
-pub(crate) struct Scatter;
+pub(crate) struct UnpackBlocks;
 
-impl Direction for Gather {
+impl CopyDirection for PackBlocks {
     #[inline(always)]
     unsafe fn copy(user: *mut u8, packed: *mut u8, len: usize) {
         // SAFETY: the caller's promise.
@@ -26,7 +26,7 @@ impl Direction for Gather {
     }
 }
 
-impl Direction for Scatter {
+impl CopyDirection for UnpackBlocks {
     #[inline(always)]
     unsafe fn copy(user: *mut u8, packed: *mut u8, len: usize) {
         // SAFETY: the caller's promise.
@@ -49,7 +49,7 @@ macro_rules! with_constant_len {
 
 /// # Safety
 /// `packed` is valid for `count * len` bytes, `user` for each of its blocks at `disp + i * stride`.
-pub(crate) unsafe fn strided<D: Direction>(
+pub(crate) unsafe fn strided<D: CopyDirection>(
     user: UserPtr,
     disp: i64,
     packed: *mut u8,
@@ -72,7 +72,7 @@ pub(crate) unsafe fn strided<D: Direction>(
 ///
 /// # Safety
 /// `packed` is valid for `count` blocks `step` apart, `user` for each of them at `disp + i * stride`.
-pub(crate) unsafe fn members<D: Direction>(
+pub(crate) unsafe fn members<D: CopyDirection>(
     (user, disp, stride): (UserPtr, i64, i64),
     (packed, step): (*mut u8, usize),
     count: usize,
@@ -91,7 +91,13 @@ pub(crate) unsafe fn members<D: Direction>(
 
 /// # Safety
 /// `packed` is valid for `disps.len() * len` bytes, `user` for a block at `disp` plus each of `disps`.
-pub(crate) unsafe fn listed<D: Direction>(user: UserPtr, disp: i64, packed: *mut u8, disps: &[i64], len: usize) {
+pub(crate) unsafe fn indexed_block<D: CopyDirection>(
+    user: UserPtr,
+    disp: i64,
+    packed: *mut u8,
+    disps: &[i64],
+    len: usize,
+) {
     with_constant_len!(len, {
         let base = user.at(disp);
         let mut to = packed;

@@ -34,15 +34,15 @@ pub(crate) fn add_size(a: u64, b: u64) -> Result<u64> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Edge {
-    at: i64,
-    marked: bool,
+struct BoundValue {
+    value: i64,
+    is_marker: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Bounds {
     /// Lower and upper bound; none in an empty typemap.
-    edges: Option<(Edge, Edge)>,
+    lb_ub: Option<(BoundValue, BoundValue)>,
     /// First byte of data and the one behind the last; none without data.
     data: Option<(i64, i64)>,
     /// The largest alignment of its basic types.
@@ -50,14 +50,14 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    pub const EMPTY: Bounds = Bounds { edges: None, data: None, align: 1 };
+    pub const EMPTY: Bounds = Bounds { lb_ub: None, data: None, align: 1 };
 
     pub const fn of_basic(basic: Basic) -> Bounds {
         let extent = basic.extent() as i64;
         let marker = matches!(basic.repr(), Repr::Marker);
-        let low = Edge { at: 0, marked: marker && matches!(basic, Basic::Lb) };
-        let high = Edge { at: extent, marked: marker && matches!(basic, Basic::Ub) };
-        Bounds { edges: Some((low, high)), data: None, align: basic.align() }.with_data(basic)
+        let low = BoundValue { value: 0, is_marker: marker && matches!(basic, Basic::Lb) };
+        let high = BoundValue { value: extent, is_marker: marker && matches!(basic, Basic::Ub) };
+        Bounds { lb_ub: Some((low, high)), data: None, align: basic.align() }.with_data(basic)
     }
 
     const fn with_data(mut self, basic: Basic) -> Bounds {
@@ -71,11 +71,11 @@ impl Bounds {
     }
 
     pub fn lb(&self) -> i64 {
-        self.edges.map_or(0, |(low, _)| low.at)
+        self.lb_ub.map_or(0, |(low, _)| low.value)
     }
 
     pub fn ub(&self) -> i64 {
-        self.edges.map_or(0, |(_, high)| high.at)
+        self.lb_ub.map_or(0, |(_, high)| high.value)
     }
 
     pub fn extent(&self) -> i64 {
@@ -99,9 +99,9 @@ impl Bounds {
     pub fn spread(&self, a: i64, b: i64) -> Result<Bounds> {
         let (least, most) = (a.min(b), a.max(b));
         let mut new = *self;
-        if let Some((low, high)) = &mut new.edges {
-            low.at = add(low.at, least, "lower bound")?;
-            high.at = add(high.at, most, "upper bound")?;
+        if let Some((low, high)) = &mut new.lb_ub {
+            low.value = add(low.value, least, "lower bound")?;
+            high.value = add(high.value, most, "upper bound")?;
         }
         if let Some((first, end)) = &mut new.data {
             *first = add(*first, least, "true lower bound")?;
@@ -113,7 +113,7 @@ impl Bounds {
     /// `count` copies (at least one), each `stride` behind the one before.
     pub fn repeat(&self, count: u64, stride: i64) -> Result<Bounds> {
         debug_assert!(count > 0);
-        if self.edges.is_none() {
+        if self.lb_ub.is_none() {
             return Ok(*self);
         }
         let steps = i64::try_from(count - 1).map_err(|_| too_large("count"))?;
@@ -122,27 +122,27 @@ impl Bounds {
 
     /// Both typemaps, one behind the other.
     pub fn join(self, other: Bounds) -> Result<Bounds> {
-        let edges = match (self.edges, other.edges) {
+        let lb_ub = match (self.lb_ub, other.lb_ub) {
             (Some((l1, h1)), Some((l2, h2))) => Some((lower(l1, l2), higher(h1, h2))),
-            (edges, None) | (None, edges) => edges,
+            (lb_ub, None) | (None, lb_ub) => lb_ub,
         };
         let data = match (self.data, other.data) {
             (Some((f1, e1)), Some((f2, e2))) => Some((f1.min(f2), e1.max(e2))),
             (data, None) | (None, data) => data,
         };
-        Bounds { edges, data, align: self.align.max(other.align) }.checked()
+        Bounds { lb_ub, data, align: self.align.max(other.align) }.checked()
     }
 
     /// The upper bound of a struct moves up until its extent is a multiple of its alignment, unless a
     /// marker set it (MPI-5.0 §5.1, ε).
     pub fn padded(mut self) -> Result<Bounds> {
         let extent = self.extent();
-        if let Some((_, high)) = &mut self.edges
-            && !high.marked
+        if let Some((_, high)) = &mut self.lb_ub
+            && !high.is_marker
         {
             let over = extent.rem_euclid(self.align as i64);
             let gap = if over == 0 { 0 } else { self.align as i64 - over };
-            high.at = add(high.at, gap, "upper bound")?;
+            high.value = add(high.value, gap, "upper bound")?;
         }
         self.checked()
     }
@@ -150,7 +150,7 @@ impl Bounds {
     /// New markers in the place of all bounds.
     pub fn resized(mut self, lb: i64, extent: i64) -> Result<Bounds> {
         let ub = add(lb, extent, "upper bound")?;
-        self.edges = Some((Edge { at: lb, marked: true }, Edge { at: ub, marked: true }));
+        self.lb_ub = Some((BoundValue { value: lb, is_marker: true }, BoundValue { value: ub, is_marker: true }));
         self.checked()
     }
 
@@ -164,20 +164,20 @@ impl Bounds {
     }
 }
 
-fn lower(a: Edge, b: Edge) -> Edge {
-    if a.marked == b.marked {
-        if a.at <= b.at { a } else { b }
-    } else if a.marked {
+fn lower(a: BoundValue, b: BoundValue) -> BoundValue {
+    if a.is_marker == b.is_marker {
+        if a.value <= b.value { a } else { b }
+    } else if a.is_marker {
         a
     } else {
         b
     }
 }
 
-fn higher(a: Edge, b: Edge) -> Edge {
-    if a.marked == b.marked {
-        if a.at >= b.at { a } else { b }
-    } else if a.marked {
+fn higher(a: BoundValue, b: BoundValue) -> BoundValue {
+    if a.is_marker == b.is_marker {
+        if a.value >= b.value { a } else { b }
+    } else if a.is_marker {
         a
     } else {
         b

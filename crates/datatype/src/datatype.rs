@@ -1,12 +1,13 @@
-//! A datatype: its shape, its size and how it was made. Immutable but for the commit flag, shared by `Arc`.
+//! A datatype: its bounds and layout, its size and its constructor. Immutable but for the commit flag, shared by
+//! `Arc`.
 //!
 //! Names, attributes and reference counts seen by the application are `mpi`'s. `construct` and its neighbours make
 //! types; `pack`, `elements`, `contents`, `reduce` use them.
 
 use crate::basic::{Basic, Repr};
-use crate::contents::{Form, Recipe};
-use crate::shape::Shape;
-use crate::walk::{self, Sink};
+use crate::bounded_layout::BoundedLayout;
+use crate::contents::{Constructor, CountForm};
+use crate::walk::{self, RunVisitor};
 use hawser_base::{Class, Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock};
@@ -17,7 +18,7 @@ const MAX_NESTING: u32 = 512;
 
 pub struct Datatype {
     size: u64,
-    pub(crate) shape: Shape,
+    pub(crate) bounded: BoundedLayout,
     /// All data of any number of elements is one run.
     dense: bool,
     /// Basic elements in one (MPI_Get_elements).
@@ -26,8 +27,8 @@ pub struct Datatype {
     external_size: u64,
     /// The predefined type that this is a row of, and how many in one: what a reduction computes with.
     unit: Option<(Basic, u64)>,
-    pub(crate) recipe: Recipe,
-    pub(crate) form: Form,
+    pub(crate) constructor: Constructor,
+    pub(crate) form: CountForm,
     nesting: u32,
     committed: AtomicBool,
 }
@@ -44,71 +45,98 @@ impl Datatype {
 
     fn named(basic: Basic) -> Datatype {
         let unit = (!matches!(basic.repr(), Repr::Marker)).then_some((basic, 1));
-        Datatype::scalar(Shape::of_basic(basic), (basic.elements(), basic.external_size()), unit, Recipe::Named(basic))
+        Datatype::scalar(
+            BoundedLayout::of_basic(basic),
+            (basic.elements(), basic.external_size()),
+            unit,
+            Constructor::Named(basic),
+        )
     }
 
     /// A type with no type under it, of so many basic elements and external bytes; it needs no commit.
     pub(crate) fn scalar(
-        shape: Shape,
+        bounded: BoundedLayout,
         (elements, external_size): (u64, u64),
         unit: Option<(Basic, u64)>,
-        recipe: Recipe,
+        constructor: Constructor,
     ) -> Datatype {
-        let (size, dense) = (shape.layout.size(), is_dense(&shape));
+        let (size, dense) = (bounded.layout.size(), is_dense(&bounded));
         let committed = AtomicBool::new(true);
-        Datatype { size, shape, dense, elements, external_size, unit, recipe, form: Form::Int, nesting: 0, committed }
+        Datatype {
+            size,
+            bounded,
+            dense,
+            elements,
+            external_size,
+            unit,
+            constructor,
+            form: CountForm::Int,
+            nesting: 0,
+            committed,
+        }
     }
 
     /// A type of copies of `old`.
-    pub(crate) fn derived(shape: Shape, old: &Datatype, recipe: Recipe, form: Form) -> Result<Arc<Datatype>> {
-        let copies = shape.layout.size().checked_div(old.size).unwrap_or(0);
-        let packed_row = is_dense(&shape) && old.dense && shape.bounds.lb() == 0 && shape.bounds.true_lb() == 0;
+    pub(crate) fn derived(
+        bounded: BoundedLayout,
+        old: &Datatype,
+        constructor: Constructor,
+        form: CountForm,
+    ) -> Result<Arc<Datatype>> {
+        let copies = bounded.layout.size().checked_div(old.size).unwrap_or(0);
+        let packed_row = is_dense(&bounded) && old.dense && bounded.bounds.lb() == 0 && bounded.bounds.true_lb() == 0;
         let unit = old.unit.filter(|_| packed_row && copies > 0).map(|(unit, n)| (unit, n * copies));
-        Datatype::build(shape, copies_of(copies, old), unit, recipe, form, old.nesting)
+        Datatype::build(bounded, copies_of(copies, old), unit, constructor, form, old.nesting)
     }
 
     /// `copies` of `old` one behind the other at its own extent.
-    pub(crate) fn row(shape: Shape, copies: u64, old: &Datatype, recipe: Recipe, form: Form) -> Result<Arc<Datatype>> {
+    pub(crate) fn repeated(
+        bounded: BoundedLayout,
+        copies: u64,
+        old: &Datatype,
+        constructor: Constructor,
+        form: CountForm,
+    ) -> Result<Arc<Datatype>> {
         let unit = old.unit.filter(|_| copies > 0).map(|(unit, n)| (unit, n * copies));
-        Datatype::build(shape, copies_of(copies, old), unit, recipe, form, old.nesting)
+        Datatype::build(bounded, copies_of(copies, old), unit, constructor, form, old.nesting)
     }
 
     /// A struct: `blocks` are its members with their numbers of copies.
     pub(crate) fn record(
-        shape: Shape,
+        bounded: BoundedLayout,
         blocks: &[(u64, &Datatype)],
-        recipe: Recipe,
-        form: Form,
+        constructor: Constructor,
+        form: CountForm,
     ) -> Result<Arc<Datatype>> {
         // Neither sum exceeds the struct's size, which was checked.
         let counted = blocks.iter().map(|(copies, member)| copies_of(*copies, member));
         let counted = counted.fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1));
         let nesting = blocks.iter().map(|(_, member)| member.nesting).max().unwrap_or(0);
-        Datatype::build(shape, counted, None, recipe, form, nesting)
+        Datatype::build(bounded, counted, None, constructor, form, nesting)
     }
 
     fn build(
-        shape: Shape,
+        bounded: BoundedLayout,
         (elements, external_size): (u64, u64),
         unit: Option<(Basic, u64)>,
-        recipe: Recipe,
-        form: Form,
+        constructor: Constructor,
+        form: CountForm,
         nesting: u32,
     ) -> Result<Arc<Datatype>> {
         if nesting >= MAX_NESTING {
             let text = format!("datatypes are nested more than {MAX_NESTING} deep; build this type from flatter ones");
             return Err(Error::new(Class::Type, text));
         }
-        let (size, dense) = (shape.layout.size(), is_dense(&shape));
+        let (size, dense) = (bounded.layout.size(), is_dense(&bounded));
         let committed = AtomicBool::new(false);
         Ok(Arc::new(Datatype {
             size,
-            shape,
+            bounded,
             dense,
             elements,
             external_size,
             unit,
-            recipe,
+            constructor,
             form,
             nesting: nesting + 1,
             committed,
@@ -129,30 +157,30 @@ impl Datatype {
 
     #[inline]
     pub fn lb(&self) -> i64 {
-        self.shape.bounds.lb()
+        self.bounded.bounds.lb()
     }
 
     #[inline]
     pub fn ub(&self) -> i64 {
-        self.shape.bounds.ub()
+        self.bounded.bounds.ub()
     }
 
     #[inline]
     pub fn extent(&self) -> i64 {
-        self.shape.extent()
+        self.bounded.extent()
     }
 
     pub fn true_lb(&self) -> i64 {
-        self.shape.bounds.true_lb()
+        self.bounded.bounds.true_lb()
     }
 
     pub fn true_extent(&self) -> i64 {
-        self.shape.bounds.true_extent()
+        self.bounded.bounds.true_extent()
     }
 
     /// The largest alignment of its basic types.
     pub fn align(&self) -> u64 {
-        self.shape.bounds.align()
+        self.bounded.bounds.align()
     }
 
     /// Basic elements in one element (MPI_Get_elements).
@@ -169,12 +197,12 @@ impl Datatype {
     #[inline]
     pub fn is_contiguous(&self, count: u64) -> Option<(i64, u64)> {
         if self.dense {
-            return Some((self.shape.bounds.true_lb(), self.packed_size(count)));
+            return Some((self.bounded.bounds.true_lb(), self.packed_size(count)));
         }
         if self.size == 0 || count == 0 {
             return Some((0, 0));
         }
-        let (disp, node) = self.shape.layout.0.as_ref()?;
+        let (disp, node) = self.bounded.layout.0.as_ref()?;
         node.run_len().filter(|_| count == 1).map(|len| (*disp, len))
     }
 
@@ -194,15 +222,18 @@ impl Datatype {
     /// One that the application did not construct: it may not be freed (MPI-5.0 §5.1.9).
     pub fn is_predefined(&self) -> bool {
         matches!(
-            self.recipe,
-            Recipe::Named(_) | Recipe::F90Real { .. } | Recipe::F90Complex { .. } | Recipe::F90Integer { .. }
+            self.constructor,
+            Constructor::Named(_)
+                | Constructor::F90Real { .. }
+                | Constructor::F90Complex { .. }
+                | Constructor::F90Integer { .. }
         )
     }
 
     /// The predefined type that this is, itself and not as part of another.
     pub fn as_basic(&self) -> Option<Basic> {
-        match self.recipe {
-            Recipe::Named(basic) => Some(basic),
+        match self.constructor {
+            Constructor::Named(basic) => Some(basic),
             _ => None,
         }
     }
@@ -214,21 +245,21 @@ impl Datatype {
 
     /// Goes over the packed bytes `from .. to` (not empty, inside the message) of `count` elements.
     #[inline]
-    pub(crate) fn walk<S: Sink>(&self, count: u64, from: u64, to: u64, sink: &mut S) {
-        let Some((disp, node)) = &self.shape.layout.0 else { return };
+    pub(crate) fn walk<S: RunVisitor>(&self, count: u64, from: u64, to: u64, visitor: &mut S) {
+        let Some((disp, node)) = &self.bounded.layout.0 else { return };
         if self.dense {
-            return sink.run(disp.wrapping_add(from as i64), to - from);
+            return visitor.run(disp.wrapping_add(from as i64), to - from);
         }
         match node.run_len() {
-            _ if count == 1 => walk::walk(node, *disp, from, to, sink),
-            Some(len) => walk::strided(len, self.extent(), *disp, from, to, sink),
-            None => walk::repeated(node, self.size, self.extent(), *disp, from, to, sink),
+            _ if count == 1 => walk::walk(node, *disp, from, to, visitor),
+            Some(len) => walk::strided(len, self.extent(), *disp, from, to, visitor),
+            None => walk::repeated(node, self.size, self.extent(), *disp, from, to, visitor),
         }
     }
 
     /// The run that holds the packed byte `offset` (inside the message): its place from that byte on.
     pub(crate) fn run_at(&self, count: u64, offset: u64) -> (i64, u64) {
-        let Some((disp, node)) = &self.shape.layout.0 else { return (0, 0) };
+        let Some((disp, node)) = &self.bounded.layout.0 else { return (0, 0) };
         if self.dense {
             return (disp.wrapping_add(offset as i64), self.packed_size(count) - offset);
         }
@@ -238,7 +269,7 @@ impl Datatype {
 
     /// Runs in one element.
     pub(crate) fn runs_in_one(&self) -> u64 {
-        self.shape.layout.0.as_ref().map_or(0, |(_, node)| node.runs())
+        self.bounded.layout.0.as_ref().map_or(0, |(_, node)| node.runs())
     }
 
     /// Tells whether any number of elements is one run.
@@ -249,7 +280,14 @@ impl Datatype {
 
 impl std::fmt::Debug for Datatype {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?} of {} bytes, lb {}, extent {}", self.recipe.combiner(), self.size, self.lb(), self.extent())
+        write!(
+            f,
+            "{:?} of {} bytes, lb {}, extent {}",
+            self.constructor.combiner(),
+            self.size,
+            self.lb(),
+            self.extent()
+        )
     }
 }
 
@@ -259,7 +297,7 @@ fn copies_of(copies: u64, of: &Datatype) -> (u64, u64) {
     if of.size == 0 { (0, 0) } else { (copies * of.elements, copies * of.external_size) }
 }
 
-fn is_dense(shape: &Shape) -> bool {
-    let run = shape.layout.0.as_ref().and_then(|(_, node)| node.run_len());
-    run.is_some_and(|len| len as i64 == shape.extent())
+fn is_dense(bounded: &BoundedLayout) -> bool {
+    let run = bounded.layout.0.as_ref().and_then(|(_, node)| node.run_len());
+    run.is_some_and(|len| len as i64 == bounded.extent())
 }

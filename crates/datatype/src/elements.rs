@@ -1,11 +1,11 @@
 //! Counting what arrived: MPI_Get_count, MPI_Get_elements and MPI_Status_set_elements (MPI-5.0 §3.2.5,
 //! §5.1.11), which also see part of an element.
 //!
-//! `None` is MPI_UNDEFINED. The order of basic types is read from the recipe: a type of one old type is
-//! that type repeated, a struct is its members in turn.
+//! `None` is MPI_UNDEFINED. The order of basic types is read from the constructor: a type of one old type is that
+//! type repeated, a struct is its members in turn.
 
 use crate::basic::{Basic, Repr};
-use crate::contents::Recipe;
+use crate::contents::Constructor;
 use crate::datatype::Datatype;
 
 /// A type as a sequence of types below it.
@@ -24,26 +24,26 @@ impl Datatype {
             let old: &Datatype = old;
             Signature::Repeat(self.size().checked_div(old.size()).unwrap_or(0), old)
         };
-        match &self.recipe {
-            Recipe::Named(basic)
-            | Recipe::F90Real { basic, .. }
-            | Recipe::F90Complex { basic, .. }
-            | Recipe::F90Integer { basic, .. } => match basic.repr() {
+        match &self.constructor {
+            Constructor::Named(basic)
+            | Constructor::F90Real { basic, .. }
+            | Constructor::F90Complex { basic, .. }
+            | Constructor::F90Integer { basic, .. } => match basic.repr() {
                 Repr::Pair(value, index) => Signature::Pair(value, index),
                 _ => Signature::Basic(*basic),
             },
-            Recipe::Struct { blocklengths, types, .. } => Signature::Record(blocklengths, types),
-            Recipe::Dup(old)
-            | Recipe::Contiguous { old, .. }
-            | Recipe::Vector { old, .. }
-            | Recipe::Hvector { old, .. }
-            | Recipe::Indexed { old, .. }
-            | Recipe::Hindexed { old, .. }
-            | Recipe::IndexedBlock { old, .. }
-            | Recipe::HindexedBlock { old, .. }
-            | Recipe::Subarray { old, .. }
-            | Recipe::Darray { old, .. }
-            | Recipe::Resized { old, .. } => repeat(old),
+            Constructor::Struct { blocklengths, types, .. } => Signature::Record(blocklengths, types),
+            Constructor::Dup(old)
+            | Constructor::Contiguous { old, .. }
+            | Constructor::Vector { old, .. }
+            | Constructor::Hvector { old, .. }
+            | Constructor::Indexed { old, .. }
+            | Constructor::Hindexed { old, .. }
+            | Constructor::IndexedBlock { old, .. }
+            | Constructor::HindexedBlock { old, .. }
+            | Constructor::Subarray { old, .. }
+            | Constructor::Darray { old, .. }
+            | Constructor::Resized { old, .. } => repeat(old),
         }
     }
 

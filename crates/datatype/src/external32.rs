@@ -7,7 +7,7 @@
 use crate::basic::{Basic, Repr};
 use crate::datatype::Datatype;
 use crate::elements::Signature;
-use crate::pack::{Cursor, room};
+use crate::pack::{PackCursor, memory_from};
 use crate::user::UserPtr;
 use hawser_base::{Class, Error, Result, UserMem};
 use std::sync::Arc;
@@ -18,9 +18,9 @@ const CHUNK_BYTES: usize = 4 << 10;
 impl Datatype {
     /// MPI_Pack_external: appends `count` elements at `position` of `out`; returns the new position.
     pub fn pack_external(self: &Arc<Self>, user: UserPtr, count: u64, out: UserMem, position: usize) -> Result<usize> {
-        let room = room(out, position)?;
-        self.fits(count, room)?;
-        let (mut cursor, mut at) = (Cursor::new(self.clone(), user, count), 0);
+        let remaining = memory_from(out, position)?;
+        self.fits(count, remaining)?;
+        let (mut cursor, mut at) = (PackCursor::new(self.clone(), user, count), 0);
         self.each_scalar(count, &mut |basic, n| {
             let (narrow, wide) = (basic.external_size() as usize, basic.size() as usize);
             let mut native = [0u8; CHUNK_BYTES];
@@ -31,7 +31,7 @@ impl Datatype {
                 let values = native[..got].chunks_exact(wide).zip(external.chunks_exact_mut(narrow));
                 values.into_iter().try_for_each(|(from, to)| to_external(basic, from, to))?;
                 let bytes = got / wide * narrow;
-                room.slice(at, bytes).write(&external[..bytes]);
+                remaining.slice(at, bytes).write(&external[..bytes]);
                 at += bytes;
                 left -= got;
             }
@@ -48,9 +48,9 @@ impl Datatype {
         user: UserPtr,
         count: u64,
     ) -> Result<usize> {
-        let rest = room(packed, position)?;
+        let rest = memory_from(packed, position)?;
         self.fits(count, rest)?;
-        let (mut cursor, mut at) = (Cursor::new(self.clone(), user, count), 0);
+        let (mut cursor, mut at) = (PackCursor::new(self.clone(), user, count), 0);
         self.each_scalar(count, &mut |basic, n| {
             let (narrow, wide) = (basic.external_size() as usize, basic.size() as usize);
             let mut left = n as usize;
@@ -69,10 +69,10 @@ impl Datatype {
         Ok(position + at)
     }
 
-    fn fits(&self, count: u64, room: UserMem) -> Result<()> {
+    fn fits(&self, count: u64, remaining: UserMem) -> Result<()> {
         let size = self.external_size().saturating_mul(count);
-        if size > room.len() as u64 {
-            let text = format!("{size} bytes of external32 are more than the {} of the pack buffer", room.len());
+        if size > remaining.len() as u64 {
+            let text = format!("{size} bytes of external32 are more than the {} of the pack buffer", remaining.len());
             return Err(Error::new(Class::Truncate, text));
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! The layout of a type's data, compiled: loops stay loops, neighbours are merged, dense data is one run.
 //!
-//! Trees are immutable and share their subtrees, so that a type built on others costs only what is new. Offsets count
-//! packed bytes, displacements count from the buffer's address. Built by `shape`; used by `walk`, which goes over a
-//! clipped part.
+//! Trees are immutable and share their subtrees, so that a type built on others costs only what is new. Offsets
+//! count packed bytes, displacements count from the buffer's address. Built by `bounded_layout`; used by `walk`,
+//! which goes over a clipped part.
 
 use crate::bounds::{add, add_size, mul, mul_size, too_large};
 use hawser_base::Result;
@@ -10,44 +10,44 @@ use std::sync::Arc;
 
 /// A pattern of runs, in packed order, relative to a displacement that its user keeps.
 #[derive(Debug)]
-pub(crate) enum Node {
+pub(crate) enum LayoutNode {
     /// `count` runs of `len` bytes, `stride` apart. One run of any length is the usual case.
     Strided { count: u64, len: u64, stride: i64 },
     /// Runs of `len` bytes at listed displacements.
-    Listed { len: u64, disps: Box<[i64]> },
+    IndexedBlock { len: u64, disps: Box<[i64]> },
     /// Runs of unlike lengths: run `i` holds the packed bytes `starts[i] .. starts[i + 1]`.
-    Ragged { starts: Box<[u64]>, disps: Box<[i64]> },
+    Indexed { starts: Box<[u64]>, disps: Box<[i64]> },
     /// `count` copies of a pattern of `size` bytes, `stride` apart.
-    Loop { count: u64, stride: i64, size: u64, runs: u64, child: Arc<Node> },
+    Loop { count: u64, stride: i64, size: u64, runs: u64, child: Arc<LayoutNode> },
     /// Unlike patterns one behind the other.
-    Sequence { size: u64, runs: u64, parts: Box<[Part]> },
+    Sequence { size: u64, runs: u64, parts: Box<[SequencePart]> },
 }
 
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct SequencePart {
     /// Packed offset of its first byte in the sequence.
     pub start: u64,
     pub disp: i64,
-    pub node: Arc<Node>,
+    pub node: Arc<LayoutNode>,
 }
 
-impl Node {
+impl LayoutNode {
     pub fn size(&self) -> u64 {
         match self {
-            Node::Strided { count, len, .. } => count * len,
-            Node::Listed { len, disps } => len * disps.len() as u64,
-            Node::Ragged { starts, .. } => starts[starts.len() - 1],
-            Node::Loop { count, size, .. } => count * size,
-            Node::Sequence { size, .. } => *size,
+            LayoutNode::Strided { count, len, .. } => count * len,
+            LayoutNode::IndexedBlock { len, disps } => len * disps.len() as u64,
+            LayoutNode::Indexed { starts, .. } => starts[starts.len() - 1],
+            LayoutNode::Loop { count, size, .. } => count * size,
+            LayoutNode::Sequence { size, .. } => *size,
         }
     }
 
     /// The number of runs. Each has a byte at least, so this never exceeds the size.
     pub fn runs(&self) -> u64 {
         match self {
-            Node::Strided { count, .. } => *count,
-            Node::Listed { disps, .. } | Node::Ragged { disps, .. } => disps.len() as u64,
-            Node::Loop { runs, .. } | Node::Sequence { runs, .. } => *runs,
+            LayoutNode::Strided { count, .. } => *count,
+            LayoutNode::IndexedBlock { disps, .. } | LayoutNode::Indexed { disps, .. } => disps.len() as u64,
+            LayoutNode::Loop { runs, .. } | LayoutNode::Sequence { runs, .. } => *runs,
         }
     }
 
@@ -55,7 +55,7 @@ impl Node {
     #[inline]
     pub fn run_len(&self) -> Option<u64> {
         match self {
-            Node::Strided { count: 1, len, .. } => Some(*len),
+            LayoutNode::Strided { count: 1, len, .. } => Some(*len),
             _ => None,
         }
     }
@@ -63,34 +63,34 @@ impl Node {
     /// Tells whether it is a list of runs, with no patterns below it.
     #[inline]
     pub fn is_flat(&self) -> bool {
-        matches!(self, Node::Strided { .. } | Node::Listed { .. } | Node::Ragged { .. })
+        matches!(self, LayoutNode::Strided { .. } | LayoutNode::IndexedBlock { .. } | LayoutNode::Indexed { .. })
     }
 
     /// Packed offset, displacement and length of run `i` of a flat pattern; none of another.
     #[inline]
     pub fn flat_run(&self, i: usize) -> Option<(u64, i64, u64)> {
         match self {
-            Node::Strided { len, stride, .. } => Some((len * i as u64, stride.wrapping_mul(i as i64), *len)),
-            Node::Listed { len, disps } => Some((len * i as u64, disps[i], *len)),
-            Node::Ragged { starts, disps } => Some((starts[i], disps[i], starts[i + 1] - starts[i])),
-            Node::Loop { .. } | Node::Sequence { .. } => None,
+            LayoutNode::Strided { len, stride, .. } => Some((len * i as u64, stride.wrapping_mul(i as i64), *len)),
+            LayoutNode::IndexedBlock { len, disps } => Some((len * i as u64, disps[i], *len)),
+            LayoutNode::Indexed { starts, disps } => Some((starts[i], disps[i], starts[i + 1] - starts[i])),
+            LayoutNode::Loop { .. } | LayoutNode::Sequence { .. } => None,
         }
     }
 
-    fn run(len: u64) -> Node {
-        Node::Strided { count: 1, len, stride: len as i64 }
+    fn run(len: u64) -> LayoutNode {
+        LayoutNode::Strided { count: 1, len, stride: len as i64 }
     }
 }
 
 /// A pattern and the displacement of its origin; none where there is no data.
 #[derive(Clone, Debug)]
-pub(crate) struct Layout(pub Option<(i64, Arc<Node>)>);
+pub(crate) struct Layout(pub Option<(i64, Arc<LayoutNode>)>);
 
 impl Layout {
     pub const EMPTY: Layout = Layout(None);
 
     pub fn run(disp: i64, len: u64) -> Layout {
-        Layout((len > 0).then(|| (disp, Arc::new(Node::run(len)))))
+        Layout((len > 0).then(|| (disp, Arc::new(LayoutNode::run(len)))))
     }
 
     pub fn size(&self) -> u64 {
@@ -110,14 +110,16 @@ impl Layout {
         }
         let total = mul_size(count, child.size())?;
         let node = match **child {
-            Node::Strided { count: 1, len, .. } if stride == len as i64 => Node::run(total),
-            Node::Strided { count: 1, len, .. } => Node::Strided { count, len, stride },
-            Node::Strided { count: inner, len, stride: step } if step.checked_mul(inner as i64) == Some(stride) => {
-                Node::Strided { count: count * inner, len, stride: step }
+            LayoutNode::Strided { count: 1, len, .. } if stride == len as i64 => LayoutNode::run(total),
+            LayoutNode::Strided { count: 1, len, .. } => LayoutNode::Strided { count, len, stride },
+            LayoutNode::Strided { count: inner, len, stride: step }
+                if step.checked_mul(inner as i64) == Some(stride) =>
+            {
+                LayoutNode::Strided { count: count * inner, len, stride: step }
             }
             _ => {
                 let runs = count * child.runs();
-                Node::Loop { count, stride, size: child.size(), runs, child: child.clone() }
+                LayoutNode::Loop { count, stride, size: child.size(), runs, child: child.clone() }
             }
         };
         Ok(Layout(Some((*disp, Arc::new(node)))))
@@ -125,45 +127,45 @@ impl Layout {
 }
 
 /// A part from which a sequence is built.
-enum Piece {
+enum LayoutPiece {
     Run { disp: i64, len: u64 },
-    Pattern { disp: i64, node: Arc<Node> },
+    Pattern { disp: i64, node: Arc<LayoutNode> },
 }
 
-impl Piece {
+impl LayoutPiece {
     fn disp(&self) -> i64 {
         match self {
-            Piece::Run { disp, .. } | Piece::Pattern { disp, .. } => *disp,
+            LayoutPiece::Run { disp, .. } | LayoutPiece::Pattern { disp, .. } => *disp,
         }
     }
 
     fn size(&self) -> u64 {
         match self {
-            Piece::Run { len, .. } => *len,
-            Piece::Pattern { node, .. } => node.size(),
+            LayoutPiece::Run { len, .. } => *len,
+            LayoutPiece::Pattern { node, .. } => node.size(),
         }
     }
 }
 
 /// Joins blocks of layouts in packed order and finds the simplest pattern for them.
 #[derive(Default)]
-pub(crate) struct Joiner {
-    pieces: Vec<Piece>,
+pub(crate) struct LayoutBuilder {
+    pieces: Vec<LayoutPiece>,
     size: u64,
     /// The last repeated pattern: indexed types repeat few different ones.
-    last: Option<Repeated>,
+    last: Option<RepeatedLayout>,
 }
 
 /// A repetition with all that it was made from. The extent is no property of the node: types that were resized
 /// share the node of the type that they were made of.
-struct Repeated {
-    of: Arc<Node>,
+struct RepeatedLayout {
+    of: Arc<LayoutNode>,
     count: u64,
     extent: i64,
-    node: Arc<Node>,
+    node: Arc<LayoutNode>,
 }
 
-impl Joiner {
+impl LayoutBuilder {
     /// Appends `count` copies of `child`, `extent` apart, the first at `disp`.
     pub fn push(&mut self, disp: i64, count: u64, child: &Layout, extent: i64) -> Result<()> {
         let Some((inner, node)) = &child.0 else { return Ok(()) };
@@ -179,46 +181,46 @@ impl Joiner {
             return Ok(());
         }
         let node = self.repeated(node, count, extent)?;
-        self.pieces.push(Piece::Pattern { disp, node });
+        self.pieces.push(LayoutPiece::Pattern { disp, node });
         Ok(())
     }
 
     fn push_run(&mut self, disp: i64, len: u64) {
-        if let Some(Piece::Run { disp: before, len: held }) = self.pieces.last_mut()
-            && before.checked_add(*held as i64) == Some(disp)
+        if let Some(LayoutPiece::Run { disp: before, len: last_len }) = self.pieces.last_mut()
+            && before.checked_add(*last_len as i64) == Some(disp)
         {
-            *held += len;
+            *last_len += len;
         } else {
-            self.pieces.push(Piece::Run { disp, len });
+            self.pieces.push(LayoutPiece::Run { disp, len });
         }
     }
 
-    /// `count` copies of `node`, `extent` apart. Equal ones are one node, by which `alike` knows them.
-    fn repeated(&mut self, node: &Arc<Node>, count: u64, extent: i64) -> Result<Arc<Node>> {
-        let same = |last: &&Repeated| Arc::ptr_eq(&last.of, node) && (last.count, last.extent) == (count, extent);
+    /// `count` copies of `node`, `extent` apart. Equal ones are one node, by which `common_node` knows them.
+    fn repeated(&mut self, node: &Arc<LayoutNode>, count: u64, extent: i64) -> Result<Arc<LayoutNode>> {
+        let same = |last: &&RepeatedLayout| Arc::ptr_eq(&last.of, node) && (last.count, last.extent) == (count, extent);
         if let Some(last) = self.last.as_ref().filter(same) {
             return Ok(last.node.clone());
         }
         let (_, new) = Layout(Some((0, node.clone()))).repeat(count, extent)?.0.ok_or_else(|| too_large("size"))?;
-        self.last = Some(Repeated { of: node.clone(), count, extent, node: new.clone() });
+        self.last = Some(RepeatedLayout { of: node.clone(), count, extent, node: new.clone() });
         Ok(new)
     }
 
     pub fn finish(self) -> Result<Layout> {
         let Some(first) = self.pieces.first() else { return Ok(Layout::EMPTY) };
         let (origin, stride) = (first.disp(), self.stride());
-        if let Some(child) = self.alike() {
+        if let Some(child) = self.common_node() {
             let count = self.pieces.len() as u64;
             if let Some(stride) = stride {
                 return Layout(Some((origin, child))).repeat(count, stride);
             }
             if let Some(len) = child.run_len() {
-                let disps = self.pieces.iter().map(Piece::disp).collect();
-                return Ok(Layout(Some((0, Arc::new(Node::Listed { len, disps })))));
+                let disps = self.pieces.iter().map(LayoutPiece::disp).collect();
+                return Ok(Layout(Some((0, Arc::new(LayoutNode::IndexedBlock { len, disps })))));
             }
         }
-        let node = if self.pieces.iter().all(|p| matches!(p, Piece::Run { .. })) {
-            self.into_ragged()
+        let node = if self.pieces.iter().all(|p| matches!(p, LayoutPiece::Run { .. })) {
+            self.into_indexed()
         } else {
             self.into_sequence()
         };
@@ -226,17 +228,17 @@ impl Joiner {
     }
 
     /// The one pattern that all pieces are copies of.
-    fn alike(&self) -> Option<Arc<Node>> {
+    fn common_node(&self) -> Option<Arc<LayoutNode>> {
         match self.pieces.first()? {
-            Piece::Run { len: first, .. } => self
+            LayoutPiece::Run { len: first, .. } => self
                 .pieces
                 .iter()
-                .all(|p| matches!(p, Piece::Run { len, .. } if len == first))
-                .then(|| Arc::new(Node::run(*first))),
-            Piece::Pattern { node: first, .. } => self
+                .all(|p| matches!(p, LayoutPiece::Run { len, .. } if len == first))
+                .then(|| Arc::new(LayoutNode::run(*first))),
+            LayoutPiece::Pattern { node: first, .. } => self
                 .pieces
                 .iter()
-                .all(|p| matches!(p, Piece::Pattern { node, .. } if Arc::ptr_eq(node, first)))
+                .all(|p| matches!(p, LayoutPiece::Pattern { node, .. } if Arc::ptr_eq(node, first)))
                 .then(|| first.clone()),
         }
     }
@@ -248,7 +250,7 @@ impl Joiner {
         first.filter(|_| pairs.all(|d| d == first))
     }
 
-    fn into_ragged(self) -> Node {
+    fn into_indexed(self) -> LayoutNode {
         let mut starts = Vec::with_capacity(self.pieces.len() + 1);
         let mut at = 0;
         for piece in &self.pieces {
@@ -256,23 +258,23 @@ impl Joiner {
             at += piece.size();
         }
         starts.push(at);
-        Node::Ragged { starts: starts.into(), disps: self.pieces.iter().map(Piece::disp).collect() }
+        LayoutNode::Indexed { starts: starts.into(), disps: self.pieces.iter().map(LayoutPiece::disp).collect() }
     }
 
-    fn into_sequence(self) -> Node {
+    fn into_sequence(self) -> LayoutNode {
         let mut parts = Vec::with_capacity(self.pieces.len());
         let (mut start, mut runs) = (0, 0);
         for piece in self.pieces {
             let (disp, size) = (piece.disp(), piece.size());
             let node = match piece {
-                Piece::Run { len, .. } => Arc::new(Node::run(len)),
-                Piece::Pattern { node, .. } => node,
+                LayoutPiece::Run { len, .. } => Arc::new(LayoutNode::run(len)),
+                LayoutPiece::Pattern { node, .. } => node,
             };
             runs += node.runs();
-            parts.push(Part { start, disp, node });
+            parts.push(SequencePart { start, disp, node });
             start += size;
         }
-        Node::Sequence { size: start, runs, parts: parts.into() }
+        LayoutNode::Sequence { size: start, runs, parts: parts.into() }
     }
 }
 

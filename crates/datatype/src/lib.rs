@@ -5,13 +5,14 @@
 //! either: `mpi` and `transport` bring the buffers. Used by `abi`, which decodes the arguments, `mpi` and `transport`;
 //! devices carry the packed bytes.
 //!
-//! The stages of a type: `construct`, `array` and `parameterised` check arguments and compute a [`shape`] (bounds and
-//! layout); `walk` runs over a clipped part of a layout; `pack`, `runs`, `typed_copy` and `external32` are the entry
-//! points for other crates. `reduce` is the arithmetic.
+//! The stages of a type: `construct`, `array` and `parameterised` check arguments and compute a [`bounded_layout`]
+//! (bounds and layout); `walk` runs over a clipped part of a layout; `pack`, `runs`, `typed_copy` and `external32`
+//! are the entry points for other crates. `reduce` is the arithmetic.
 
 mod array;
 mod basic;
 mod block_copy;
+mod bounded_layout;
 mod bounds;
 mod construct;
 mod contents;
@@ -25,19 +26,18 @@ mod parameterised;
 pub mod reduce;
 mod runs;
 mod scratch;
-mod shape;
 mod typed_copy;
 mod user;
 mod walk;
 
-pub use array::{Darg, Darray, Distribution, Order};
-pub use basic::{Basic, Group, Repr};
-pub use contents::{Argument, Combiner, Contents, Envelope, Form};
+pub use array::{ArrayOrder, Darray, Distribution, DistributionArg};
+pub use basic::{Basic, Repr, TypeGroup};
+pub use contents::{Combiner, Contents, ContentsInteger, CountForm, Envelope};
 pub use datatype::Datatype;
-pub use pack::Cursor;
+pub use pack::PackCursor;
 pub use parameterised::TypeClass;
-pub use reduce::{Op, Reduction, booleans};
-pub use runs::{Run, Runs};
-pub use scratch::{Scratch, trust_owners};
-pub use typed_copy::{Copied, copy_typed};
+pub use reduce::{PredefinedOp, ReduceKernel, booleans};
+pub use runs::{DataRun, DataRuns};
+pub use scratch::{ScratchBuffer, allow_freeing_views};
+pub use typed_copy::{CopyOutcome, copy_typed};
 pub use user::{PackedSource, PackedTarget, UserPtr};

@@ -4,17 +4,17 @@
 //! Nothing is kept between fragments but a position (see `walk`). Used by `mpi` and `transport`, which cut messages
 //! into fragments; uses `block_copy`.
 
-use crate::block_copy::{Direction, Gather, Scatter, listed, members, strided};
+use crate::block_copy::{CopyDirection, PackBlocks, UnpackBlocks, indexed_block, members, strided};
 use crate::datatype::Datatype;
-use crate::layout::Node;
+use crate::layout::LayoutNode;
 use crate::user::{PackedSource, PackedTarget, UserPtr};
-use crate::walk::Sink;
+use crate::walk::RunVisitor;
 use hawser_base::{Class, Error, Result, UserMem};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Copies runs between the user's memory and packed bytes, front to back.
-struct Copier<'a, D> {
+struct RunCopier<'a, D> {
     user: UserPtr<'a>,
     packed: *mut u8,
     direction: PhantomData<D>,
@@ -22,7 +22,7 @@ struct Copier<'a, D> {
 
 // Every copy below is inside its buffers: `transfer` requests from `walk` exactly as many bytes as the packed side
 // holds, and the maker of the UserPtr vouched for the user's side.
-impl<D: Direction> Sink for Copier<'_, D> {
+impl<D: CopyDirection> RunVisitor for RunCopier<'_, D> {
     #[inline(always)]
     fn run(&mut self, disp: i64, len: u64) {
         // SAFETY: see above.
@@ -38,13 +38,13 @@ impl<D: Direction> Sink for Copier<'_, D> {
     }
 
     #[inline]
-    fn listed(&mut self, disp: i64, disps: &[i64], len: u64) {
+    fn indexed_block(&mut self, disp: i64, disps: &[i64], len: u64) {
         // SAFETY: see above.
-        unsafe { listed::<D>(self.user, disp, self.packed, disps, len as usize) };
+        unsafe { indexed_block::<D>(self.user, disp, self.packed, disps, len as usize) };
         self.packed = self.packed.wrapping_add(disps.len() * len as usize);
     }
 
-    fn records(&mut self, disp: i64, count: u64, stride: i64, record: &Node) {
+    fn records(&mut self, disp: i64, count: u64, stride: i64, record: &LayoutNode) {
         let (size, runs) = (record.size(), record.runs() as usize);
         let rows = (RECORDS_BYTES / size.max(stride.unsigned_abs())).max(1);
         let mut done = 0;
@@ -73,21 +73,21 @@ impl Datatype {
     #[inline]
     pub fn pack(&self, user: UserPtr, count: u64, offset: u64, mut to: impl PackedTarget) -> usize {
         let (packed, len) = (to.addr(), to.len());
-        self.transfer::<Gather>(user, count, offset, packed, len)
+        self.transfer::<PackBlocks>(user, count, offset, packed, len)
     }
 
     /// Copies `from` to the places of the packed bytes from `offset` on, as many as it holds and the
     /// message has, and returns how many these were.
     #[inline]
     pub fn unpack(&self, user: UserPtr, count: u64, offset: u64, from: impl PackedSource) -> usize {
-        self.transfer::<Scatter>(user, count, offset, from.addr().cast_mut(), from.len())
+        self.transfer::<UnpackBlocks>(user, count, offset, from.addr().cast_mut(), from.len())
     }
 
     #[inline]
-    fn transfer<D: Direction>(&self, user: UserPtr, count: u64, offset: u64, packed: *mut u8, len: usize) -> usize {
+    fn transfer<D: CopyDirection>(&self, user: UserPtr, count: u64, offset: u64, packed: *mut u8, len: usize) -> usize {
         let len = (len as u64).min(self.packed_size(count).saturating_sub(offset));
         if len > 0 {
-            let mut copier = Copier::<D> { user, packed, direction: PhantomData };
+            let mut copier = RunCopier::<D> { user, packed, direction: PhantomData };
             self.walk(count, offset, offset + len, &mut copier);
         }
         len as usize
@@ -95,23 +95,23 @@ impl Datatype {
 
     /// MPI_Pack: appends `count` elements at `position` of `out` and returns the new position.
     pub fn pack_at(&self, user: UserPtr, count: u64, out: UserMem, position: usize) -> Result<usize> {
-        let room = room(out, position)?;
+        let remaining = memory_from(out, position)?;
         let size = self.packed_size(count);
-        if size > room.len() as u64 {
+        if size > remaining.len() as u64 {
             return Err(Error::new(
                 Class::Truncate,
                 format!(
                     "{size} bytes do not fit into the {} left in the pack buffer; MPI_Pack_size tells how many are needed",
-                    room.len()
+                    remaining.len()
                 ),
             ));
         }
-        Ok(position + self.pack(user, count, 0, room))
+        Ok(position + self.pack(user, count, 0, remaining))
     }
 
     /// MPI_Unpack: takes `count` elements from `position` of `packed` and returns the new position.
     pub fn unpack_at(&self, packed: UserMem, position: usize, user: UserPtr, count: u64) -> Result<usize> {
-        let rest = room(packed, position)?;
+        let rest = memory_from(packed, position)?;
         let size = self.packed_size(count);
         if size > rest.len() as u64 {
             return Err(Error::new(
@@ -124,7 +124,7 @@ impl Datatype {
 }
 
 /// The memory behind `position`.
-pub(crate) fn room(buffer: UserMem<'_>, position: usize) -> Result<UserMem<'_>> {
+pub(crate) fn memory_from(buffer: UserMem<'_>, position: usize) -> Result<UserMem<'_>> {
     if position > buffer.len() {
         let text = format!("position {position} lies behind the end of the pack buffer of {} bytes", buffer.len());
         return Err(Error::new(Class::Arg, text));
@@ -136,16 +136,16 @@ pub(crate) fn room(buffer: UserMem<'_>, position: usize) -> Result<UserMem<'_>> 
 /// is kept: finding its place in the layout again costs some 30 to 100 ns a fragment, and a place that is kept would
 /// have to be updated for every fragment that takes another path.
 #[derive(Clone)]
-pub struct Cursor<'a> {
+pub struct PackCursor<'a> {
     datatype: Arc<Datatype>,
     user: UserPtr<'a>,
     count: u64,
     position: u64,
 }
 
-impl<'a> Cursor<'a> {
-    pub fn new(datatype: Arc<Datatype>, user: UserPtr<'a>, count: u64) -> Cursor<'a> {
-        Cursor { datatype, user, count, position: 0 }
+impl<'a> PackCursor<'a> {
+    pub fn new(datatype: Arc<Datatype>, user: UserPtr<'a>, count: u64) -> PackCursor<'a> {
+        PackCursor { datatype, user, count, position: 0 }
     }
 
     /// Packed bytes of the whole message.

@@ -4,10 +4,10 @@
 //!
 //! The kinds are gfortran's on x86-64. Equal arguments must give equal handles: `mpi` keeps that table.
 
-use crate::basic::{Basic, Group, Repr};
-use crate::contents::Recipe;
+use crate::basic::{Basic, Repr, TypeGroup};
+use crate::bounded_layout::BoundedLayout;
+use crate::contents::Constructor;
 use crate::datatype::Datatype;
-use crate::shape::Shape;
 use hawser_base::{Class, Error, Result};
 use std::sync::Arc;
 
@@ -49,13 +49,13 @@ impl Datatype {
     /// MPI_Type_create_f90_real; `None` is MPI_UNDEFINED.
     pub fn f90_real(precision: Option<i64>, range: Option<i64>) -> Result<Arc<Datatype>> {
         let basic = real_kind(precision, range)?.0;
-        Ok(single(basic, Recipe::F90Real { basic, precision, range }))
+        Ok(single(basic, Constructor::F90Real { basic, precision, range }))
     }
 
     /// MPI_Type_create_f90_complex; `None` is MPI_UNDEFINED.
     pub fn f90_complex(precision: Option<i64>, range: Option<i64>) -> Result<Arc<Datatype>> {
         let basic = real_kind(precision, range)?.1;
-        Ok(single(basic, Recipe::F90Complex { basic, precision, range }))
+        Ok(single(basic, Constructor::F90Complex { basic, precision, range }))
     }
 
     /// MPI_Type_create_f90_integer.
@@ -63,7 +63,7 @@ impl Datatype {
         let kind = INTEGERS.iter().find(|(most, _)| range <= *most);
         let basic =
             kind.ok_or_else(|| Error::new(Class::Arg, format!("no integer kind has a range of {range} digits")))?.1;
-        Ok(single(basic, Recipe::F90Integer { basic, range }))
+        Ok(single(basic, Constructor::F90Integer { basic, range }))
     }
 
     /// MPI_Type_match_size: the Fortran type of that class and size in bytes.
@@ -89,9 +89,14 @@ impl Datatype {
 }
 
 /// A type of its own that is one `basic`; it needs no commit (§19.1.5).
-fn single(basic: Basic, recipe: Recipe) -> Arc<Datatype> {
-    debug_assert!(!matches!(basic.group(), Group::Pair | Group::None));
-    Arc::new(Datatype::scalar(Shape::of_basic(basic), (1, basic.external_size()), Some((basic, 1)), recipe))
+fn single(basic: Basic, constructor: Constructor) -> Arc<Datatype> {
+    debug_assert!(!matches!(basic.group(), TypeGroup::Pair | TypeGroup::None));
+    Arc::new(Datatype::scalar(
+        BoundedLayout::of_basic(basic),
+        (1, basic.external_size()),
+        Some((basic, 1)),
+        constructor,
+    ))
 }
 
 fn real_kind(precision: Option<i64>, range: Option<i64>) -> Result<(Basic, Basic)> {

@@ -4,18 +4,18 @@
 //! (process_vm_readv) and `abi`.
 
 use crate::datatype::Datatype;
-use crate::layout::Node;
+use crate::layout::LayoutNode;
 
 /// `len` bytes at displacement `disp` from the buffer's address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Run {
+pub struct DataRun {
     pub disp: i64,
     pub len: u64,
 }
 
 /// Iterates over the runs of a message from a packed offset on.
 #[derive(Clone)]
-pub struct Runs<'a> {
+pub struct DataRuns<'a> {
     datatype: &'a Datatype,
     count: u64,
     offset: u64,
@@ -24,8 +24,8 @@ pub struct Runs<'a> {
 
 impl Datatype {
     /// The runs of `count` elements from the packed byte `offset` on.
-    pub fn runs(&self, count: u64, offset: u64) -> Runs<'_> {
-        Runs { datatype: self, count, offset, total: self.packed_size(count) }
+    pub fn runs(&self, count: u64, offset: u64) -> DataRuns<'_> {
+        DataRuns { datatype: self, count, offset, total: self.packed_size(count) }
     }
 
     /// The number of runs that [`Datatype::runs`] gives from offset 0 on; capped where no memory could hold them.
@@ -35,7 +35,7 @@ impl Datatype {
 
     /// The packed offset at which run `index` of `count` elements starts; the end where there is none.
     pub fn run_start(&self, count: u64, index: u64) -> u64 {
-        let Some((_, node)) = self.shape.layout.0.as_ref().filter(|_| index < self.run_count(count)) else {
+        let Some((_, node)) = self.bounded.layout.0.as_ref().filter(|_| index < self.run_count(count)) else {
             return self.packed_size(count);
         };
         if self.is_dense() {
@@ -58,16 +58,16 @@ impl Datatype {
 }
 
 /// The packed offset at which run `index` of a pattern starts.
-fn start_of(mut node: &Node, mut index: u64) -> u64 {
+fn start_of(mut node: &LayoutNode, mut index: u64) -> u64 {
     let mut start = 0;
     loop {
         match node {
-            Node::Loop { size, child, .. } => {
+            LayoutNode::Loop { size, child, .. } => {
                 start += index / child.runs() * size;
                 index %= child.runs();
                 node = child;
             }
-            Node::Sequence { parts, .. } => {
+            LayoutNode::Sequence { parts, .. } => {
                 let (mut before, mut rest) = (0, &parts[..]);
                 while let [part, more @ ..] = rest
                     && !more.is_empty()
@@ -85,23 +85,23 @@ fn start_of(mut node: &Node, mut index: u64) -> u64 {
     }
 }
 
-impl Runs<'_> {
+impl DataRuns<'_> {
     /// The packed offset of the next run.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 }
 
-impl Iterator for Runs<'_> {
-    type Item = Run;
+impl Iterator for DataRuns<'_> {
+    type Item = DataRun;
 
     #[inline]
-    fn next(&mut self) -> Option<Run> {
+    fn next(&mut self) -> Option<DataRun> {
         if self.offset >= self.total {
             return None;
         }
         let (disp, len) = self.datatype.run_at(self.count, self.offset);
         self.offset += len;
-        Some(Run { disp, len })
+        Some(DataRun { disp, len })
     }
 }

@@ -3,11 +3,11 @@
 //! It belongs to the library, but is laid out and used like an application's buffer, gaps included, since the
 //! application's reduction functions work on it. Zero until written. It only grows.
 //!
-//! A view either borrows it ([`Scratch::bytes`]) or is lent to an operation that ends later ([`Scratch::lend`]). The
-//! type of a lent view does not tell when its memory may be freed. So memory that was lent is never freed, unless its
-//! owner, `mpi`, has declared that all these operations are over ([`Scratch::returned`]), and a caller of
-//! [`trust_owners`] has vouched that owners declare so only when it is true. A scratch that grows or is dropped before
-//! leaves its memory to the operations for good.
+//! A view either borrows it ([`ScratchBuffer::bytes`]) or is for an operation that ends later
+//! ([`ScratchBuffer::view`]). The type of the latter does not tell when its memory may be freed. So memory with such
+//! views is never freed, unless its owner, `mpi`, has declared that all these operations are over
+//! ([`ScratchBuffer::release_views`]), and a caller of [`allow_freeing_views`] has vouched that owners declare so
+//! only when it is true. A buffer that grows or is dropped before leaves its memory to the operations for good.
 
 use crate::datatype::Datatype;
 use crate::user::UserPtr;
@@ -17,77 +17,79 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// A cache line, and no less than what any basic type is aligned to.
 #[repr(align(64))]
 #[derive(Clone, Copy)]
-struct Line(#[allow(dead_code)] [u8; LINE]);
+struct CacheLine(#[allow(dead_code)] [u8; CACHE_LINE_BYTES]);
 
-const LINE: usize = 64;
+const CACHE_LINE_BYTES: usize = 64;
 
-/// The owners were vouched for ([`trust_owners`]). Its partner is itself: nothing else depends on the order of its
-/// store.
-static TRUSTED: AtomicBool = AtomicBool::new(false);
+/// The owners were vouched for ([`allow_freeing_views`]). Its partner is itself: nothing else depends on the order
+/// of its store.
+static FREEING_ALLOWED: AtomicBool = AtomicBool::new(false);
 
-/// Lets [`Scratch::returned`] free what was lent: until this is called, such memory is kept for good.
+/// Lets [`ScratchBuffer::release_views`] free memory that had views: until this is called, such memory is kept for
+/// good.
 ///
 /// # Safety
-/// From now on all code of this process calls [`Scratch::returned`] only when no view is used any more that the same
-/// scratch has lent before.
-pub unsafe fn trust_owners() {
-    TRUSTED.store(true, Relaxed);
+/// From now on all code of this process calls [`ScratchBuffer::release_views`] only when no view is used any more
+/// that the same buffer has given before.
+pub unsafe fn allow_freeing_views() {
+    FREEING_ALLOWED.store(true, Relaxed);
 }
 
 /// Temporary memory for typed data.
 #[derive(Default)]
-pub struct Scratch {
-    lines: Box<[Line]>,
-    /// An operation may still use the lines.
-    lent: bool,
+pub struct ScratchBuffer {
+    lines: Box<[CacheLine]>,
+    /// An operation may still use the memory.
+    has_views: bool,
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchBuffer {
     fn drop(&mut self) {
         self.replace(Box::default());
     }
 }
 
-impl Scratch {
+impl ScratchBuffer {
     /// Makes it at least `bytes` long. Its contents may be lost.
     pub fn reserve(&mut self, bytes: usize) {
-        let lines = bytes.div_ceil(LINE);
+        let lines = bytes.div_ceil(CACHE_LINE_BYTES);
         if lines > self.lines.len() {
             // SAFETY: a line of zeros is a value of its type, which is an array of bytes.
             self.replace(unsafe { Box::new_zeroed_slice(lines).assume_init() });
         }
     }
 
-    /// Takes other memory. Memory that was lent is not freed: it is lost to us, and no operation writes to memory of
-    /// others.
-    fn replace(&mut self, lines: Box<[Line]>) {
+    /// Takes other memory. Memory that operations may still use is not freed: it is lost to us, and no operation
+    /// writes to memory of others.
+    fn replace(&mut self, lines: Box<[CacheLine]>) {
         let old = std::mem::replace(&mut self.lines, lines);
-        if std::mem::take(&mut self.lent) {
+        if std::mem::take(&mut self.has_views) {
             std::mem::forget(old);
         }
     }
 
-    /// All operations that memory was lent to are over. It is freed with the scratch if [`trust_owners`] was called:
+    /// Records that no operation uses a view any more. The memory is freed with the buffer if
+    /// [`allow_freeing_views`] was called:
     ///
     /// ```
-    /// let mut scratch = hawser_datatype::Scratch::default();
+    /// let mut scratch = hawser_datatype::ScratchBuffer::default();
     /// scratch.reserve(64);
-    /// let view = scratch.lend(0, 8);
-    /// scratch.returned();
+    /// let view = scratch.view(0, 8);
+    /// scratch.release_views();
     /// drop(scratch);
     /// view.write(b"in bound"); // nobody has vouched for the owner, who was wrong: the memory is still there
     /// ```
-    pub fn returned(&mut self) {
-        self.return_if(TRUSTED.load(Relaxed)); // partner: `trust_owners`
+    pub fn release_views(&mut self) {
+        self.release_views_if(FREEING_ALLOWED.load(Relaxed)); // partner: `allow_freeing_views`
     }
 
-    fn return_if(&mut self, trusted: bool) {
-        self.lent &= !trusted;
+    fn release_views_if(&mut self, freeing_allowed: bool) {
+        self.has_views &= !freeing_allowed;
     }
 
     /// Its length, in bytes.
     pub fn len(&self) -> usize {
-        self.lines.len() * LINE
+        self.lines.len() * CACHE_LINE_BYTES
     }
 
     pub fn is_empty(&self) -> bool {
@@ -102,47 +104,47 @@ impl Scratch {
     }
 
     /// The same for an operation that may end later.
-    pub fn lend(&mut self, at: usize, len: usize) -> UserMem<'static> {
-        self.lent = true;
+    pub fn view(&mut self, at: usize, len: usize) -> UserMem<'static> {
+        self.has_views = true;
         let mem = self.bytes(at, len);
-        // SAFETY: as in `bytes`; lines that were lent are not freed before `trust_owners`' caller vouches that the
-        // view is used no more.
+        // SAFETY: as in `bytes`; memory with views is not freed before `allow_freeing_views`' caller vouches that
+        // the view is used no more.
         unsafe { UserMem::new(mem.as_ptr(), mem.len()) }
     }
 
     /// The number of bytes that `elements` needs, and the number of bytes by which element 0 lies before their start,
     /// as a multiple of a line so that every member keeps its alignment.
-    fn room(datatype: &Datatype, count: u64) -> (usize, i64) {
+    fn space_for(datatype: &Datatype, count: u64) -> (usize, i64) {
         if count == 0 {
             return (0, 0);
         }
         let last = ((count - 1) as i64).wrapping_mul(datatype.extent());
         let lower = datatype.true_lb().wrapping_add(last.min(0));
         let upper = datatype.true_lb().wrapping_add(datatype.true_extent()).wrapping_add(last.max(0));
-        let front = lower.div_euclid(LINE as i64) * LINE as i64;
-        (((upper - front).max(0) as usize).next_multiple_of(LINE), front)
+        let front = lower.div_euclid(CACHE_LINE_BYTES as i64) * CACHE_LINE_BYTES as i64;
+        (((upper - front).max(0) as usize).next_multiple_of(CACHE_LINE_BYTES), front)
     }
 
     /// Bytes to set aside for `count` elements, a multiple of a line; none if no memory could hold them.
     pub fn bytes_for(datatype: &Datatype, count: u64) -> Option<usize> {
         let widest = (datatype.extent().unsigned_abs() as u128).max(datatype.true_extent().unsigned_abs().into());
         let fits = widest.saturating_mul(u128::from(count) + 1) < 1 << 62;
-        (fits && datatype.true_lb().unsigned_abs() < 1 << 62).then(|| Self::room(datatype, count).0)
+        (fits && datatype.true_lb().unsigned_abs() < 1 << 62).then(|| Self::space_for(datatype, count).0)
     }
 
     /// The buffer of `count` elements that begins `at` bytes (a multiple of a line) from the start, where
     /// `bytes_for` bytes were set aside.
     pub fn elements(&mut self, at: usize, datatype: &Datatype, count: u64) -> UserPtr<'_> {
-        let (bytes, front) = Self::room(datatype, count);
+        let (bytes, front) = Self::space_for(datatype, count);
         let mem = self.bytes(at, bytes);
-        // SAFETY: all data of the elements is in the bytes that `room` counted, which are ours (see `bytes`).
+        // SAFETY: all data of the elements is in the bytes that `space_for` counted, which are ours (see `bytes`).
         unsafe { UserPtr::new(mem.as_ptr()) }.moved(front.wrapping_neg())
     }
 
     /// The same for an operation that may end later.
-    pub fn lend_elements(&mut self, at: usize, datatype: &Datatype, count: u64) -> UserPtr<'static> {
-        let (bytes, front) = Self::room(datatype, count);
-        let mem = self.lend(at, bytes);
+    pub fn view_elements(&mut self, at: usize, datatype: &Datatype, count: u64) -> UserPtr<'static> {
+        let (bytes, front) = Self::space_for(datatype, count);
+        let mem = self.view(at, bytes);
         // SAFETY: as in `elements`.
         unsafe { UserPtr::new(mem.as_ptr()) }.moved(front.wrapping_neg())
     }
@@ -164,16 +166,16 @@ impl<'a> UserPtr<'a> {
 mod tests {
     use super::*;
     use crate::typed_copy::copy_typed;
-    use crate::{Basic, Form};
+    use crate::{Basic, CountForm};
 
     fn round_trip(datatype: &Datatype, count: u64) {
-        let mut scratch = Scratch::default();
-        let bytes = Scratch::bytes_for(datatype, count).unwrap();
-        scratch.reserve(bytes + LINE);
-        let user = scratch.elements(LINE, datatype, count);
+        let mut scratch = ScratchBuffer::default();
+        let bytes = ScratchBuffer::bytes_for(datatype, count).unwrap();
+        scratch.reserve(bytes + CACHE_LINE_BYTES);
+        let user = scratch.elements(CACHE_LINE_BYTES, datatype, count);
         let packed: Vec<u8> = (0..datatype.packed_size(count)).map(|i| i as u8).collect();
         assert_eq!(datatype.unpack(user, count, 0, &packed[..]), packed.len());
-        let mut other = Scratch::default();
+        let mut other = ScratchBuffer::default();
         other.reserve(packed.len());
         let bytes = Datatype::basic(Basic::Byte);
         let flat = other.elements(0, bytes, packed.len() as u64);
@@ -186,26 +188,26 @@ mod tests {
     /// Memory that an operation may still write to is not reused.
     #[test]
     fn what_was_lent_is_kept_until_it_is_returned() {
-        let mut scratch = Scratch::default();
+        let mut scratch = ScratchBuffer::default();
         scratch.reserve(64);
-        let lent = scratch.lend(0, 8);
+        let view = scratch.view(0, 8);
         scratch.reserve(1 << 20);
-        lent.write(b"grown ok");
-        let again = scratch.lend_elements(0, Datatype::basic(Basic::Byte), 8);
+        view.write(b"grown ok");
+        let elements = scratch.view_elements(0, Datatype::basic(Basic::Byte), 8);
         drop(scratch);
         let mut out = [0; 8];
-        assert_eq!(Datatype::basic(Basic::Byte).unpack(again, 8, 0, &b"gone too"[..]), 8);
-        lent.read(&mut out);
+        assert_eq!(Datatype::basic(Basic::Byte).unpack(elements, 8, 0, &b"gone too"[..]), 8);
+        view.read(&mut out);
         assert_eq!(&out, b"grown ok");
-        let mut scratch = Scratch::default();
+        let mut scratch = ScratchBuffer::default();
         scratch.reserve(64);
-        assert!(!scratch.lent, "memory of its own is freed");
-        scratch.lend(0, 8);
-        assert!(scratch.lent);
-        scratch.return_if(false);
-        assert!(scratch.lent, "nobody has vouched for the owner");
-        scratch.return_if(true);
-        assert!(!scratch.lent);
+        assert!(!scratch.has_views, "memory of its own is freed");
+        scratch.view(0, 8);
+        assert!(scratch.has_views);
+        scratch.release_views_if(false);
+        assert!(scratch.has_views, "nobody has vouched for the owner");
+        scratch.release_views_if(true);
+        assert!(!scratch.has_views);
     }
 
     #[test]
@@ -213,7 +215,7 @@ mod tests {
         let mut bytes = [0; 24];
         let mem = SharedMem::of_slice(&mut bytes);
         let int = Datatype::basic(Basic::Int);
-        let shifted = Datatype::hindexed(&[2], &[8], int, Form::Int).unwrap();
+        let shifted = Datatype::hindexed(&[2], &[8], int, CountForm::Int).unwrap();
         for (datatype, count) in [(&**int, 6), (&*shifted, 3), (&*shifted, 1)] {
             let user = UserPtr::over(mem, datatype, count);
             assert_eq!(datatype.memory(user, count).map(|run| run.as_ptr()), Some(mem.as_ptr()));
@@ -229,7 +231,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "2 elements over 64 bytes")]
     fn elements_with_gaps_are_refused() {
-        let spread = Datatype::vector(2, 1, 2, Datatype::basic(Basic::Int), Form::Int).unwrap();
+        let spread = Datatype::vector(2, 1, 2, Datatype::basic(Basic::Int), CountForm::Int).unwrap();
         UserPtr::over(SharedMem::of_slice(&mut [0; 64]), &spread, 2);
     }
 
@@ -238,12 +240,12 @@ mod tests {
         let int = Datatype::basic(Basic::Int);
         round_trip(int, 100);
         round_trip(int, 0);
-        let shifted = Datatype::hindexed(&[1, 2], &[-12, 8], int, Form::Int).unwrap();
+        let shifted = Datatype::hindexed(&[1, 2], &[-12, 8], int, CountForm::Int).unwrap();
         round_trip(&shifted, 7);
-        let backward = Datatype::resized(0, -8, int, Form::Int).unwrap();
+        let backward = Datatype::resized(0, -8, int, CountForm::Int).unwrap();
         round_trip(&backward, 9);
-        let mut scratch = Scratch::default();
-        scratch.reserve(Scratch::bytes_for(&shifted, 3).unwrap());
+        let mut scratch = ScratchBuffer::default();
+        scratch.reserve(ScratchBuffer::bytes_for(&shifted, 3).unwrap());
         assert_eq!(scratch.elements(0, &shifted, 3).addr() % 64, 0);
     }
 }

@@ -1,8 +1,8 @@
 //! Copies a message from one buffer and type to another buffer and type of this process: a message to oneself, and the
 //! local parts of collectives.
 //!
-//! If one side is one run, the other side is packed or unpacked straight from it; otherwise bytes pass through a buffer
-//! that stays in the first-level cache. Truncation is reported, not judged: `mpi` raises it.
+//! If one side is one run, the other side is packed or unpacked straight from it; otherwise bytes pass through a
+//! buffer that stays in the first-level cache. Truncation is only reported: `mpi` raises it.
 
 use crate::datatype::Datatype;
 use crate::user::UserPtr;
@@ -13,36 +13,36 @@ const CHUNK_BYTES: usize = 8 << 10;
 
 /// The bytes that a copy moved, and whether the source had more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Copied {
+pub struct CopyOutcome {
     pub bytes: u64,
     pub truncated: bool,
 }
 
 /// One side of a copy: `count` elements of a type at an address.
-pub type Side<'a> = (UserPtr<'a>, u64, &'a Datatype);
+pub type TypedBuffer<'a> = (UserPtr<'a>, u64, &'a Datatype);
 
 /// Copies as many bytes as both sides have. The two must not overlap, unless both are one run.
-pub fn copy_typed(source: Side<'_>, target: Side<'_>) -> Copied {
-    let (has, room) = (source.2.packed_size(source.1), target.2.packed_size(target.1));
-    let bytes = has.min(room);
-    match (one_run(source, bytes), one_run(target, bytes)) {
+pub fn copy_typed(source: TypedBuffer<'_>, target: TypedBuffer<'_>) -> CopyOutcome {
+    let (available, capacity) = (source.2.packed_size(source.1), target.2.packed_size(target.1));
+    let bytes = available.min(capacity);
+    match (contiguous_part(source, bytes), contiguous_part(target, bytes)) {
         (Some(from), Some(to)) => to.copy_from(from),
         (Some(from), None) => drop(target.2.unpack(target.0, target.1, 0, from)),
         (None, Some(to)) => drop(source.2.pack(source.0, source.1, 0, to)),
         (None, None) => copy_chunks(source, target, bytes),
     }
-    Copied { bytes, truncated: has > room }
+    CopyOutcome { bytes, truncated: available > capacity }
 }
 
 /// The first `bytes` of a side that is one run.
-fn one_run((user, count, datatype): Side<'_>, bytes: u64) -> Option<UserMem<'_>> {
+fn contiguous_part((user, count, datatype): TypedBuffer<'_>, bytes: u64) -> Option<UserMem<'_>> {
     let (disp, len) = datatype.is_contiguous(count)?;
     debug_assert!(bytes <= len);
     // SAFETY: the run of this very type and count, which the maker of `user` vouched for.
     Some(unsafe { user.view(disp, bytes as usize) })
 }
 
-fn copy_chunks(source: Side<'_>, target: Side<'_>, bytes: u64) {
+fn copy_chunks(source: TypedBuffer<'_>, target: TypedBuffer<'_>, bytes: u64) {
     let mut chunk = std::mem::MaybeUninit::<[u8; CHUNK_BYTES]>::uninit();
     // SAFETY: the chunk lives on this frame, is reached through this view alone and is written by `pack`
     // before `unpack` reads the same bytes.

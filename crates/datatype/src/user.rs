@@ -2,10 +2,10 @@
 //! directions, and the packed bytes, which are in one piece.
 //!
 //! A [`UserPtr`] is an address without an end: only the application knows how far its memory goes, and no check here
-//! could find out. So its maker's promise is a wide one, and `unsafe`: it covers whatever the safe code between (`mpi`)
-//! does with the address, and that code in turn names no more than the call's own arguments do, for no longer than the
-//! operation lasts. Where the memory is ours (`Scratch`, [`UserPtr::over`]) its end is known, and checked. Used by
-//! `abi` and `pack`.
+//! could find out. So its maker's promise is a wide one, and `unsafe`: it covers whatever the safe code between
+//! (`mpi`) does with the address, and that code in turn names no more than the call's own arguments do, for no
+//! longer than the operation lasts. Where the memory is ours (`ScratchBuffer`, [`UserPtr::over`]) its end is known,
+//! and checked. Used by `abi` and `pack`.
 
 use hawser_base::{SharedMem, UserMem};
 use std::marker::PhantomData;

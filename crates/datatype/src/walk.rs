@@ -4,20 +4,20 @@
 //! requested at any time without state. Displacements wrap like addresses: the application vouched for its buffer
 //! (`UserPtr`), and a layout's own bounds are checked when it is built.
 
-use crate::layout::Node;
+use crate::layout::LayoutNode;
 
 /// An action on the runs.
-pub(crate) trait Sink {
+pub(crate) trait RunVisitor {
     fn run(&mut self, disp: i64, len: u64);
 
     /// `count` whole runs of `len` bytes, `stride` apart.
     fn strided(&mut self, disp: i64, count: u64, len: u64, stride: i64);
 
     /// Whole runs of `len` bytes at `disp` plus each of `disps`.
-    fn listed(&mut self, disp: i64, disps: &[i64], len: u64);
+    fn indexed_block(&mut self, disp: i64, disps: &[i64], len: u64);
 
     /// `count` whole copies of `record`, which has few runs, `stride` apart.
-    fn records(&mut self, disp: i64, count: u64, stride: i64, record: &Node);
+    fn records(&mut self, disp: i64, count: u64, stride: i64, record: &LayoutNode);
 }
 
 /// A pattern of so many runs at most, that recurs within so many bytes, is a record: an array of them is
@@ -26,7 +26,7 @@ pub(crate) trait Sink {
 const RECORD_RUNS: u64 = 32;
 const RECORD_STRIDE_BYTES: u64 = 2048;
 
-fn is_record(node: &Node, stride: i64) -> bool {
+fn is_record(node: &LayoutNode, stride: i64) -> bool {
     node.is_flat() && node.runs() <= RECORD_RUNS && stride.unsigned_abs() <= RECORD_STRIDE_BYTES
 }
 
@@ -36,22 +36,22 @@ fn step(disp: i64, index: u64, stride: i64) -> i64 {
 }
 
 /// The packed bytes `from .. to` of `node` at `disp`; `from < to <= node.size()`.
-pub(crate) fn walk<S: Sink>(node: &Node, disp: i64, from: u64, to: u64, sink: &mut S) {
+pub(crate) fn walk<S: RunVisitor>(node: &LayoutNode, disp: i64, from: u64, to: u64, visitor: &mut S) {
     debug_assert!(from < to && to <= node.size());
     match node {
-        Node::Strided { count: 1, .. } => sink.run(disp.wrapping_add(from as i64), to - from),
-        Node::Strided { len, stride, .. } => strided(*len, *stride, disp, from, to, sink),
-        Node::Listed { len, disps } => listed(*len, disps, disp, from, to, sink),
-        Node::Ragged { starts, disps } => ragged(starts, disps, disp, from, to, sink),
-        Node::Loop { stride, size, child, .. } => repeated(child, *size, *stride, disp, from, to, sink),
-        Node::Sequence { parts, .. } => {
+        LayoutNode::Strided { count: 1, .. } => visitor.run(disp.wrapping_add(from as i64), to - from),
+        LayoutNode::Strided { len, stride, .. } => strided(*len, *stride, disp, from, to, visitor),
+        LayoutNode::IndexedBlock { len, disps } => indexed_block(*len, disps, disp, from, to, visitor),
+        LayoutNode::Indexed { starts, disps } => indexed(starts, disps, disp, from, to, visitor),
+        LayoutNode::Loop { stride, size, child, .. } => repeated(child, *size, *stride, disp, from, to, visitor),
+        LayoutNode::Sequence { parts, .. } => {
             let mut at = from;
             for part in &parts[first_at(from, parts.len(), |i| parts[i].start)..] {
                 if at >= to {
                     break;
                 }
                 let end = (part.start + part.node.size()).min(to);
-                walk(&part.node, disp.wrapping_add(part.disp), at - part.start, end - part.start, sink);
+                walk(&part.node, disp.wrapping_add(part.disp), at - part.start, end - part.start, visitor);
                 at = end;
             }
         }
@@ -72,107 +72,115 @@ fn first_at(offset: u64, n: usize, start: impl Fn(usize) -> u64) -> usize {
 }
 
 /// Runs of `len` bytes, `stride` apart, as many as `to` needs.
-pub(crate) fn strided<S: Sink>(len: u64, stride: i64, disp: i64, from: u64, to: u64, sink: &mut S) {
+pub(crate) fn strided<S: RunVisitor>(len: u64, stride: i64, disp: i64, from: u64, to: u64, visitor: &mut S) {
     let (mut index, inside) = if from == 0 { (0, 0) } else { (from / len, from % len) };
     let mut left = to - from;
     if inside > 0 {
         let head = (len - inside).min(left);
-        sink.run(step(disp, index, stride).wrapping_add(inside as i64), head);
+        visitor.run(step(disp, index, stride).wrapping_add(inside as i64), head);
         left -= head;
         index += 1;
     }
     let whole = left / len;
     if whole > 0 {
-        sink.strided(step(disp, index, stride), whole, len, stride);
+        visitor.strided(step(disp, index, stride), whole, len, stride);
         left -= whole * len;
         index += whole;
     }
     if left > 0 {
-        sink.run(step(disp, index, stride), left);
+        visitor.run(step(disp, index, stride), left);
     }
 }
 
-fn listed<S: Sink>(len: u64, disps: &[i64], disp: i64, from: u64, to: u64, sink: &mut S) {
+fn indexed_block<S: RunVisitor>(len: u64, disps: &[i64], disp: i64, from: u64, to: u64, visitor: &mut S) {
     let (mut index, inside) = ((from / len) as usize, from % len);
     let mut left = to - from;
     if inside > 0 {
         let head = (len - inside).min(left);
-        sink.run(disp.wrapping_add(disps[index]).wrapping_add(inside as i64), head);
+        visitor.run(disp.wrapping_add(disps[index]).wrapping_add(inside as i64), head);
         left -= head;
         index += 1;
     }
     let whole = (left / len) as usize;
     if whole > 0 {
-        sink.listed(disp, &disps[index..index + whole], len);
+        visitor.indexed_block(disp, &disps[index..index + whole], len);
         left -= whole as u64 * len;
         index += whole;
     }
     if left > 0 {
-        sink.run(disp.wrapping_add(disps[index]), left);
+        visitor.run(disp.wrapping_add(disps[index]), left);
     }
 }
 
-fn ragged<S: Sink>(starts: &[u64], disps: &[i64], disp: i64, from: u64, to: u64, sink: &mut S) {
+fn indexed<S: RunVisitor>(starts: &[u64], disps: &[i64], disp: i64, from: u64, to: u64, visitor: &mut S) {
     let mut index = first_at(from, disps.len(), |i| starts[i]);
     let mut at = from;
     while at < to {
         let end = starts[index + 1].min(to);
-        sink.run(disp.wrapping_add(disps[index]).wrapping_add((at - starts[index]) as i64), end - at);
+        visitor.run(disp.wrapping_add(disps[index]).wrapping_add((at - starts[index]) as i64), end - at);
         at = end;
         index += 1;
     }
 }
 
 /// Copies of `child` (of `size` bytes), `stride` apart, as many as `to` needs.
-pub(crate) fn repeated<S: Sink>(child: &Node, size: u64, stride: i64, disp: i64, from: u64, to: u64, sink: &mut S) {
+pub(crate) fn repeated<S: RunVisitor>(
+    child: &LayoutNode,
+    size: u64,
+    stride: i64,
+    disp: i64,
+    from: u64,
+    to: u64,
+    visitor: &mut S,
+) {
     let (mut index, inside) = if from == 0 { (0, 0) } else { (from / size, from % size) };
     let mut left = to - from;
     if inside > 0 {
         let head = (size - inside).min(left);
-        walk(child, step(disp, index, stride), inside, inside + head, sink);
+        walk(child, step(disp, index, stride), inside, inside + head, visitor);
         left -= head;
         index += 1;
     }
     let whole = left / size;
     if whole > 1 && is_record(child, stride) {
-        sink.records(step(disp, index, stride), whole, stride, child);
+        visitor.records(step(disp, index, stride), whole, stride, child);
     } else {
         for i in index..index + whole {
-            walk(child, step(disp, i, stride), 0, size, sink);
+            walk(child, step(disp, i, stride), 0, size, visitor);
         }
     }
     left -= whole * size;
     if left > 0 {
-        walk(child, step(disp, index + whole, stride), 0, left, sink);
+        walk(child, step(disp, index + whole, stride), 0, left, visitor);
     }
 }
 
 /// The run that holds the packed byte `offset` of `node` at `disp`: the displacement of that byte, and the number of
 /// bytes of the run from there on.
-pub(crate) fn run_at(mut node: &Node, mut disp: i64, mut offset: u64) -> (i64, u64) {
+pub(crate) fn run_at(mut node: &LayoutNode, mut disp: i64, mut offset: u64) -> (i64, u64) {
     loop {
         match node {
-            Node::Strided { len, stride, .. } => {
+            LayoutNode::Strided { len, stride, .. } => {
                 let inside = offset % len;
                 return (step(disp, offset / len, *stride).wrapping_add(inside as i64), len - inside);
             }
-            Node::Listed { len, disps } => {
+            LayoutNode::IndexedBlock { len, disps } => {
                 let inside = offset % len;
                 let at = disp.wrapping_add(disps[(offset / len) as usize]);
                 return (at.wrapping_add(inside as i64), len - inside);
             }
-            Node::Ragged { starts, disps } => {
+            LayoutNode::Indexed { starts, disps } => {
                 let index = first_at(offset, disps.len(), |i| starts[i]);
                 let inside = offset - starts[index];
                 let at = disp.wrapping_add(disps[index]);
                 return (at.wrapping_add(inside as i64), starts[index + 1] - offset);
             }
-            Node::Loop { stride, size, child, .. } => {
+            LayoutNode::Loop { stride, size, child, .. } => {
                 disp = step(disp, offset / size, *stride);
                 offset %= size;
                 node = child;
             }
-            Node::Sequence { parts, .. } => {
+            LayoutNode::Sequence { parts, .. } => {
                 let part = &parts[first_at(offset, parts.len(), |i| parts[i].start)];
                 disp = disp.wrapping_add(part.disp);
                 offset -= part.start;

@@ -4,12 +4,13 @@ mod typemap;
 
 use hawser_base::UserMem;
 use hawser_datatype::{
-    Basic, Copied, Cursor, Darg, Darray, Datatype, Distribution, Op, Order, Reduction, Scratch, UserPtr, copy_typed,
+    ArrayOrder, Basic, CopyOutcome, Darray, Datatype, Distribution, DistributionArg, PackCursor, PredefinedOp,
+    ReduceKernel, ScratchBuffer, UserPtr, copy_typed,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::sync::Arc;
-use typemap::{Spec, Typemap};
+use typemap::{TypeSpec, Typemap};
 
 const BASICS: [Basic; 11] = [
     Basic::Char,
@@ -25,8 +26,8 @@ const BASICS: [Basic; 11] = [
     Basic::Ub,
 ];
 
-fn order() -> impl Strategy<Value = Order> {
-    prop_oneof![Just(Order::C), Just(Order::Fortran)]
+fn order() -> impl Strategy<Value = ArrayOrder> {
+    prop_oneof![Just(ArrayOrder::C), Just(ArrayOrder::Fortran)]
 }
 
 /// Size, subsize, start.
@@ -35,18 +36,18 @@ fn dimension() -> impl Strategy<Value = (i64, i64, i64)> {
 }
 
 /// Elements, processes, distribution and its argument.
-fn dealt() -> impl Strategy<Value = (i64, i64, Distribution, Darg)> {
+fn distribution() -> impl Strategy<Value = (i64, i64, Distribution, DistributionArg)> {
     (1i64..7, 1i64..4, 0..3, 0i64..4).prop_map(|(n, procs, kind, darg)| match kind {
-        0 => (n, 1, Distribution::None, Darg::Default),
-        1 if darg > 0 && darg * procs >= n => (n, procs, Distribution::Block, Darg::Size(darg)),
-        1 => (n, procs, Distribution::Block, Darg::Default),
-        _ if darg > 0 => (n, procs, Distribution::Cyclic, Darg::Size(darg)),
-        _ => (n, procs, Distribution::Cyclic, Darg::Default),
+        0 => (n, 1, Distribution::None, DistributionArg::Default),
+        1 if darg > 0 && darg * procs >= n => (n, procs, Distribution::Block, DistributionArg::Size(darg)),
+        1 => (n, procs, Distribution::Block, DistributionArg::Default),
+        _ if darg > 0 => (n, procs, Distribution::Cyclic, DistributionArg::Size(darg)),
+        _ => (n, procs, Distribution::Cyclic, DistributionArg::Default),
     })
 }
 
 fn grid() -> impl Strategy<Value = Darray> {
-    (vec(dealt(), 1..4), any::<prop::sample::Index>(), order()).prop_map(|(dims, rank, order)| {
+    (vec(distribution(), 1..4), any::<prop::sample::Index>(), order()).prop_map(|(dims, rank, order)| {
         let size: i64 = dims.iter().map(|d| d.1).product();
         Darray {
             size,
@@ -77,52 +78,52 @@ fn bounds() -> impl Strategy<Value = (i64, i64)> {
 
 /// A struct of one or two types in turn, some of them with bounds of their own and half of them with block lengths
 /// alike: neighbours are then made of one type and differ in nothing but their extents.
-fn relatives(inner: impl Strategy<Value = Spec>) -> impl Strategy<Value = Spec> {
+fn relatives(inner: impl Strategy<Value = TypeSpec>) -> impl Strategy<Value = TypeSpec> {
     let member = (small(), disp(), any::<prop::sample::Index>(), prop::option::of(bounds()));
     (vec(inner, 1..3), prop::option::of(small()), vec(member, 0..6)).prop_map(|(family, alike, members)| {
         let spec = |(length, disp, which, bounds): (i64, i64, prop::sample::Index, Option<(i64, i64)>)| {
             let old = which.get(&family).clone();
-            let bounded = bounds.map(|(lb, extent)| Spec::Resized(lb, extent, Box::new(old.clone())));
+            let bounded = bounds.map(|(lb, extent)| TypeSpec::Resized(lb, extent, Box::new(old.clone())));
             (alike.unwrap_or(length), disp, bounded.unwrap_or(old))
         };
-        Spec::Struct(members.into_iter().map(spec).collect())
+        TypeSpec::Struct(members.into_iter().map(spec).collect())
     })
 }
 
 /// A struct of nothing but MPI-1's markers: bounds without data.
-fn markers() -> impl Strategy<Value = Spec> {
-    let marker = prop::sample::select(&[Basic::Lb, Basic::Ub][..]).prop_map(Spec::Basic);
-    vec((small(), disp(), marker), 1..4).prop_map(Spec::Struct)
+fn markers() -> impl Strategy<Value = TypeSpec> {
+    let marker = prop::sample::select(&[Basic::Lb, Basic::Ub][..]).prop_map(TypeSpec::Basic);
+    vec((small(), disp(), marker), 1..4).prop_map(TypeSpec::Struct)
 }
 
-fn spec() -> impl Strategy<Value = Spec> {
+fn spec() -> impl Strategy<Value = TypeSpec> {
     let leaf = prop_oneof![
-        9 => prop::sample::select(&BASICS[..]).prop_map(Spec::Basic),
+        9 => prop::sample::select(&BASICS[..]).prop_map(TypeSpec::Basic),
         1 => markers(),
     ];
     leaf.prop_recursive(4, 24, 3, |inner| {
         let old = inner.clone().prop_map(Box::new).boxed();
         prop_oneof![
-            1 => old.clone().prop_map(Spec::Dup),
-            1 => (small(), old.clone()).prop_map(|(n, o)| Spec::Contiguous(n, o)),
-            1 => (small(), small(), -4i64..5, old.clone()).prop_map(|(n, b, s, o)| Spec::Vector(n, b, s, o)),
-            1 => (small(), small(), disp(), old.clone()).prop_map(|(n, b, s, o)| Spec::Hvector(n, b, s, o)),
-            1 => (vec((small(), -5i64..6), 0..4), old.clone()).prop_map(|(b, o)| Spec::Indexed(b, o)),
-            1 => (vec((small(), disp()), 0..4), old.clone()).prop_map(|(b, o)| Spec::Hindexed(b, o)),
-            1 => (small(), vec(-5i64..6, 0..4), old.clone()).prop_map(|(b, d, o)| Spec::IndexedBlock(b, d, o)),
-            1 => (small(), vec(disp(), 0..4), old.clone()).prop_map(|(b, d, o)| Spec::HindexedBlock(b, d, o)),
-            1 => vec((small(), disp(), inner.clone()), 0..4).prop_map(Spec::Struct),
+            1 => old.clone().prop_map(TypeSpec::Dup),
+            1 => (small(), old.clone()).prop_map(|(n, o)| TypeSpec::Contiguous(n, o)),
+            1 => (small(), small(), -4i64..5, old.clone()).prop_map(|(n, b, s, o)| TypeSpec::Vector(n, b, s, o)),
+            1 => (small(), small(), disp(), old.clone()).prop_map(|(n, b, s, o)| TypeSpec::Hvector(n, b, s, o)),
+            1 => (vec((small(), -5i64..6), 0..4), old.clone()).prop_map(|(b, o)| TypeSpec::Indexed(b, o)),
+            1 => (vec((small(), disp()), 0..4), old.clone()).prop_map(|(b, o)| TypeSpec::Hindexed(b, o)),
+            1 => (small(), vec(-5i64..6, 0..4), old.clone()).prop_map(|(b, d, o)| TypeSpec::IndexedBlock(b, d, o)),
+            1 => (small(), vec(disp(), 0..4), old.clone()).prop_map(|(b, d, o)| TypeSpec::HindexedBlock(b, d, o)),
+            1 => vec((small(), disp(), inner.clone()), 0..4).prop_map(TypeSpec::Struct),
             3 => relatives(inner),
-            1 => (bounds(), old.clone()).prop_map(|((lb, e), o)| Spec::Resized(lb, e, o)),
-            1 => (vec(dimension(), 1..4), order(), old.clone()).prop_map(|(d, order, o)| Spec::Subarray(d, order, o)),
-            1 => (grid(), old).prop_map(|(g, o)| Spec::Darray(g, o)),
+            1 => (bounds(), old.clone()).prop_map(|((lb, e), o)| TypeSpec::Resized(lb, e, o)),
+            1 => (vec(dimension(), 1..4), order(), old.clone()).prop_map(|(d, order, o)| TypeSpec::Subarray(d, order, o)),
+            1 => (grid(), old).prop_map(|(g, o)| TypeSpec::Darray(g, o)),
         ]
     })
 }
 
 /// Memory around a message, with the address that displacements count from.
 #[derive(Clone, Debug, PartialEq)]
-struct Buffer {
+struct TestBuffer {
     bytes: Vec<u8>,
     first: i64,
 }
@@ -131,11 +132,11 @@ struct Buffer {
 /// that what a wrong one writes is seen here.
 const MARGIN: i64 = 2048;
 
-impl Buffer {
-    fn new(places: &[i64], fill: impl Fn(usize) -> u8) -> Buffer {
+impl TestBuffer {
+    fn new(places: &[i64], fill: impl Fn(usize) -> u8) -> TestBuffer {
         let first = places.iter().copied().min().unwrap_or(0) - MARGIN;
         let last = places.iter().copied().max().unwrap_or(0) + MARGIN;
-        Buffer { bytes: (0..(last - first) as usize).map(fill).collect(), first }
+        TestBuffer { bytes: (0..(last - first) as usize).map(fill).collect(), first }
     }
 
     fn ptr(&mut self) -> UserPtr<'static> {
@@ -159,9 +160,9 @@ impl Buffer {
         let mut rest = &named[..];
         self.bytes.iter().zip(self.first..).all(|(&byte, disp)| {
             let here = rest.iter().take_while(|(place, _)| *place == disp).count();
-            let (mine, behind) = rest.split_at(here);
+            let (candidates, behind) = rest.split_at(here);
             rest = behind;
-            if mine.is_empty() { byte == 0 } else { mine.iter().any(|(_, wanted)| *wanted == byte) }
+            if candidates.is_empty() { byte == 0 } else { candidates.iter().any(|(_, wanted)| *wanted == byte) }
         })
     }
 }
@@ -201,7 +202,7 @@ fn check_elements(datatype: &Datatype, map: &Typemap) {
 }
 
 fn check_pack(datatype: &Datatype, places: &[i64], count: u64, cuts: &[(usize, usize)]) {
-    let mut buffer = Buffer::new(places, mark);
+    let mut buffer = TestBuffer::new(places, mark);
     let expected = buffer.packed(places);
     let total = expected.len();
     assert_eq!(datatype.packed_size(count), total as u64);
@@ -240,8 +241,8 @@ fn check_runs(datatype: &Datatype, places: &[i64], count: u64, cuts: &[(usize, u
 fn check_unpack(datatype: &Arc<Datatype>, places: &[i64], count: u64, cuts: &[(usize, usize)]) {
     let packed: Vec<u8> = (0..places.len()).map(mark).collect();
     // One behind the other, in uneven pieces.
-    let mut buffer = Buffer::new(places, |_| 0);
-    let mut cursor = Cursor::new(datatype.clone(), buffer.ptr(), count);
+    let mut buffer = TestBuffer::new(places, |_| 0);
+    let mut cursor = PackCursor::new(datatype.clone(), buffer.ptr(), count);
     let mut sizes = cuts.iter().map(|c| c.1.max(1)).cycle();
     while cursor.remaining() > 0 {
         let at = cursor.position() as usize;
@@ -249,7 +250,7 @@ fn check_unpack(datatype: &Arc<Datatype>, places: &[i64], count: u64, cuts: &[(u
         assert_eq!(cursor.unpack(&packed[at..at + n]), n);
     }
     assert!(buffer.received(places, &packed), "unpacked in order");
-    let mut buffer = Buffer::new(places, |_| 0);
+    let mut buffer = TestBuffer::new(places, |_| 0);
     for at in (0..packed.len()).step_by(7).collect::<Vec<_>>().into_iter().rev() {
         let piece = &packed[at..(at + 7).min(packed.len())];
         assert_eq!(datatype.unpack(buffer.ptr(), count, at as u64, piece), piece.len());
@@ -259,7 +260,7 @@ fn check_unpack(datatype: &Arc<Datatype>, places: &[i64], count: u64, cuts: &[(u
 
 /// A collective's blocks: each element by itself is an extent behind the one before.
 fn check_blocks(datatype: &Datatype, places: &[i64], count: u64) {
-    let mut buffer = Buffer::new(places, mark);
+    let mut buffer = TestBuffer::new(places, mark);
     let (expected, size) = (buffer.packed(places), datatype.size() as usize);
     for i in 0..count as usize {
         let mut packed = vec![0; size];
@@ -272,8 +273,8 @@ fn check_blocks(datatype: &Datatype, places: &[i64], count: u64) {
 /// The temporary memory of collectives, on which user operations work: two buffers side by side, of which the second
 /// is filled last and leaves the first as it is.
 fn check_scratch(datatype: &Datatype, places: &[i64], count: u64) {
-    let bytes = Scratch::bytes_for(datatype, count).unwrap();
-    let mut scratch = Scratch::default();
+    let bytes = ScratchBuffer::bytes_for(datatype, count).unwrap();
+    let mut scratch = ScratchBuffer::default();
     scratch.reserve(2 * bytes);
     let mut packs = [0, bytes].map(|at| {
         let marks: Vec<u8> = (0..places.len()).map(|i| mark(i + at)).collect();
@@ -291,17 +292,17 @@ fn check_scratch(datatype: &Datatype, places: &[i64], count: u64) {
 
 /// Predefined operations take a type only where it is a row of a predefined one: then they do to each value what they
 /// do to it alone.
-fn check_reductions(spec: &Spec, datatype: &Datatype, map: &Typemap, count: u64) {
+fn check_reductions(spec: &TypeSpec, datatype: &Datatype, map: &Typemap, count: u64) {
     let places = map.bytes(count);
     // Not every 16 bytes are a long double; the kernels' own tests have their values.
     let plain = map.data().all(|(basic, _)| basic != Basic::LongDouble);
     // No byte makes a NaN: which of two survives does not matter here.
     let fill = |seed: usize| move |i: usize| if plain { mark(i + seed) & 0x3f } else { 0 };
-    for op in Op::ALL.into_iter().filter(|op| op.is_elementwise()) {
-        let Ok(reduction) = Reduction::of(op, datatype) else { continue };
+    for op in PredefinedOp::ALL.into_iter().filter(|op| op.is_elementwise()) {
+        let Ok(reduction) = ReduceKernel::of(op, datatype) else { continue };
         let basic = spec.basic().unwrap_or_else(|| panic!("{} of a struct", op.name()));
-        let alone = Reduction::of(op, Datatype::basic(basic)).unwrap();
-        let (mut input, mut whole) = (Buffer::new(&places, fill(1)), Buffer::new(&places, fill(2)));
+        let alone = ReduceKernel::of(op, Datatype::basic(basic)).unwrap();
+        let (mut input, mut whole) = (TestBuffer::new(&places, fill(1)), TestBuffer::new(&places, fill(2)));
         let mut one_by_one = whole.clone();
         let step = if matches!(basic.repr(), hawser_datatype::Repr::Pair(..)) { 2 } else { 1 };
         for i in 0..count as i64 {
@@ -326,7 +327,7 @@ fn overlap(places: &[i64]) -> bool {
 fn check_external(datatype: &Arc<Datatype>, map: &Typemap, places: &[i64], count: u64) {
     // Not every 16 bytes are a long double; `packing` tests their values.
     let plain = map.data().all(|(basic, _)| basic != Basic::LongDouble);
-    let mut buffer = Buffer::new(places, |i| if plain { mark(i) } else { 0 });
+    let mut buffer = TestBuffer::new(places, |i| if plain { mark(i) } else { 0 });
     let before = buffer.packed(places);
     let mut external = vec![0u8; (datatype.external_size() * count) as usize + 3];
     // SAFETY: `external` outlives the view.
@@ -362,10 +363,10 @@ proptest! {
         let (from, to) = (a.build(), b.build());
         prop_assume!(from.size() < 20_000 && to.size() < 20_000);
         let (source, target) = (a.typemap().bytes(counts.0), b.typemap().bytes(counts.1));
-        let (mut input, mut output) = (Buffer::new(&source, mark), Buffer::new(&target, |_| 0));
+        let (mut input, mut output) = (TestBuffer::new(&source, mark), TestBuffer::new(&target, |_| 0));
         let copied = copy_typed((input.ptr(), counts.0, &from), (output.ptr(), counts.1, &to));
         let bytes = source.len().min(target.len()) as u64;
-        prop_assert_eq!(copied, Copied { bytes, truncated: source.len() > target.len() });
+        prop_assert_eq!(copied, CopyOutcome { bytes, truncated: source.len() > target.len() });
         let moved = bytes as usize;
         prop_assert!(output.received(&target[..moved], &input.packed(&source[..moved])));
     }

@@ -2,11 +2,12 @@
 
 use hawser_base::{Class, Result};
 use hawser_datatype::{
-    Argument, Basic, Combiner, Darg, Darray, Datatype, Distribution, Form, Op, Order, Reduction, TypeClass,
+    ArrayOrder, Basic, Combiner, ContentsInteger, CountForm, Darray, Datatype, Distribution, DistributionArg,
+    PredefinedOp, ReduceKernel, TypeClass,
 };
 use std::sync::Arc;
 
-const INT: Form = Form::Int;
+const INT: CountForm = CountForm::Int;
 const HUGE: i64 = i64::MAX;
 
 fn basic(b: Basic) -> &'static Arc<Datatype> {
@@ -49,7 +50,7 @@ fn sizes_and_bounds_that_do_not_fit_are_errors() {
         "bound",
     );
     let dims = [1 << 31, 1 << 31, 1 << 31];
-    fails(Datatype::subarray(&dims, &[1, 1, 1], &[0, 0, 0], Order::C, int, INT), big, "extent");
+    fails(Datatype::subarray(&dims, &[1, 1, 1], &[0, 0, 0], ArrayOrder::C, int, INT), big, "extent");
     // Copies at one place have a large size and a small extent.
     let row = Datatype::contiguous(1 << 31, basic(Basic::Byte), INT).unwrap();
     let heap = Datatype::hvector(1 << 31, 1, 0, &row, INT).unwrap();
@@ -63,7 +64,7 @@ fn sizes_and_bounds_that_do_not_fit_are_errors() {
 
 #[test]
 fn the_largest_row_of_bytes_is_a_type() {
-    let row = Datatype::contiguous(HUGE, basic(Basic::Byte), Form::Count).unwrap();
+    let row = Datatype::contiguous(HUGE, basic(Basic::Byte), CountForm::Count).unwrap();
     assert_eq!((row.size(), row.extent(), row.true_extent()), (HUGE as u64, HUGE, HUGE));
     assert_eq!(row.elements(), HUGE as u64);
     assert_eq!(row.is_contiguous(1), Some((0, HUGE as u64)));
@@ -74,7 +75,7 @@ fn a_million_blocks_stay_one_loop() {
     let vector = Datatype::vector(1_000_000, 3, 7, basic(Basic::Double), INT).unwrap();
     assert_eq!(vector.run_count(1), 1_000_000);
     assert!(format!("{vector:?}").len() < 100);
-    // The far end is reached without the way there.
+    // The far end is reached without a walk to it.
     let last = vector.runs(1, vector.size() - 24).next().unwrap();
     assert_eq!((last.disp, last.len), (999_999 * 56, 24));
     let nested = Datatype::hvector(1_000_000_000, 1, 1 << 30, &vector, INT).unwrap();
@@ -142,7 +143,7 @@ fn markers_alone_are_where_they_were_put() {
 
 #[test]
 fn a_type_above_two_gigabytes_keeps_its_markers() {
-    let resized = Datatype::resized(-(1 << 40), 1 << 41, basic(Basic::Int), Form::Count).unwrap();
+    let resized = Datatype::resized(-(1 << 40), 1 << 41, basic(Basic::Int), CountForm::Count).unwrap();
     let row = Datatype::contiguous(4, &resized, INT).unwrap();
     assert_eq!((row.lb(), row.extent(), row.size()), (-(1 << 40), 4 << 41, 16));
 }
@@ -160,18 +161,18 @@ fn dups_are_committed_as_their_originals() {
 #[test]
 fn contents_are_the_arguments_as_given() {
     let int = basic(Basic::Int);
-    let numbers = |list: &[i64]| list.iter().map(|&n| Argument::Number(n)).collect::<Vec<_>>();
+    let numbers = |list: &[i64]| list.iter().map(|&n| ContentsInteger::Number(n)).collect::<Vec<_>>();
     let indexed = Datatype::hindexed(&[2, 0, 1], &[0, 99, 64], int, INT).unwrap();
     let contents = indexed.contents().unwrap();
     assert_eq!(contents.integers, numbers(&[3, 2, 0, 1]));
     assert_eq!((contents.addresses, contents.counts), (vec![0, 99, 64], vec![]));
     assert!(Arc::ptr_eq(&contents.types[0], int), "the very type that was given");
-    let large = Datatype::hindexed(&[2, 0, 1], &[0, 99, 64], int, Form::Count).unwrap();
+    let large = Datatype::hindexed(&[2, 0, 1], &[0, 99, 64], int, CountForm::Count).unwrap();
     let contents = large.contents().unwrap();
     assert_eq!((contents.integers, contents.addresses), (vec![], vec![]));
     assert_eq!(contents.counts, [3, 2, 0, 1, 0, 99, 64]);
     let envelope = large.envelope();
-    assert_eq!((envelope.combiner, envelope.form), (Combiner::Hindexed, Form::Count));
+    assert_eq!((envelope.combiner, envelope.form), (Combiner::Hindexed, CountForm::Count));
     assert_eq!((envelope.integers, envelope.addresses, envelope.counts, envelope.types), (0, 0, 7, 1));
 }
 
@@ -179,8 +180,8 @@ fn contents_are_the_arguments_as_given() {
 #[test]
 fn envelopes_count_as_the_standard_says() {
     let int = basic(Basic::Int);
-    let check = |make: &dyn Fn(Form) -> Result<Arc<Datatype>>, combiner, short, long| {
-        for (form, (ni, na, nc, nd)) in [(Form::Int, short), (Form::Count, long)] {
+    let check = |make: &dyn Fn(CountForm) -> Result<Arc<Datatype>>, combiner, short, long| {
+        for (form, (ni, na, nc, nd)) in [(CountForm::Int, short), (CountForm::Count, long)] {
             let e = make(form).unwrap().envelope();
             assert_eq!((e.combiner, e.form), (combiner, form));
             assert_eq!((e.integers, e.addresses, e.counts, e.types), (ni, na, nc, nd), "{combiner:?} {form:?}");
@@ -197,7 +198,7 @@ fn envelopes_count_as_the_standard_says() {
     check(&|f| Datatype::hindexed_block(1, d, int, f), Combiner::HindexedBlock, (2, 2, 0, 1), (0, 0, 4, 1));
     check(&|f| Datatype::structure(l, d, &types, f), Combiner::Struct, (3, 2, 0, 2), (0, 0, 5, 2));
     check(&|f| Datatype::resized(0, 8, int, f), Combiner::Resized, (0, 2, 0, 1), (0, 0, 2, 1));
-    let subarray = |f| Datatype::subarray(&[4, 4], &[2, 2], &[0, 1], Order::C, int, f);
+    let subarray = |f| Datatype::subarray(&[4, 4], &[2, 2], &[0, 1], ArrayOrder::C, int, f);
     check(&subarray, Combiner::Subarray, (8, 0, 0, 1), (2, 0, 6, 1));
     check(&|f| Datatype::darray(grid(1), int, f), Combiner::Darray, (12, 0, 0, 1), (10, 0, 2, 1));
     let dup = Datatype::dup(int).unwrap().envelope();
@@ -212,20 +213,20 @@ fn grid(rank: i64) -> Darray {
         rank,
         gsizes: vec![7, 5],
         distribs: vec![Distribution::Cyclic, Distribution::Block],
-        dargs: vec![Darg::Size(2), Darg::Default],
+        dargs: vec![DistributionArg::Size(2), DistributionArg::Default],
         psizes: vec![3, 2],
-        order: Order::C,
+        order: ArrayOrder::C,
     }
 }
 
 #[test]
 fn darrays_tell_their_symbols_and_share_out_everything() {
     let contents = Datatype::darray(grid(4), basic(Basic::Int), INT).unwrap().contents().unwrap();
-    use Argument::{Distribution as Dist, Number as N};
+    use ContentsInteger::{Distribution as Dist, Number as N};
     let expected = [
         [N(6), N(4), N(2), N(7), N(5)].to_vec(),
-        [Dist(Distribution::Cyclic), Dist(Distribution::Block), N(2), Argument::DefaultDarg].to_vec(),
-        [N(3), N(2), Argument::Order(Order::C)].to_vec(),
+        [Dist(Distribution::Cyclic), Dist(Distribution::Block), N(2), ContentsInteger::DefaultDarg].to_vec(),
+        [N(3), N(2), ContentsInteger::Order(ArrayOrder::C)].to_vec(),
     ];
     assert_eq!(contents.integers, expected.concat());
     let mut seen = [0; 35];
@@ -242,8 +243,9 @@ fn darrays_tell_their_symbols_and_share_out_everything() {
 #[test]
 fn array_arguments_are_checked() {
     let int = basic(Basic::Int);
-    let sub =
-        |sizes: &[i64], parts: &[i64], starts: &[i64]| Datatype::subarray(sizes, parts, starts, Order::C, int, INT);
+    let sub = |sizes: &[i64], parts: &[i64], starts: &[i64]| {
+        Datatype::subarray(sizes, parts, starts, ArrayOrder::C, int, INT)
+    };
     fails(sub(&[], &[], &[]), Class::Arg, "at least one dimension");
     fails(sub(&[0], &[1], &[0]), Class::Arg, "size of dimension 0 is 0");
     fails(sub(&[4, 4], &[4, 5], &[0, 0]), Class::Arg, "subsize of dimension 1 is 5");
@@ -257,8 +259,8 @@ fn array_arguments_are_checked() {
     fails(change(&|g| g.size = 5), Class::Arg, "does not have the 5 processes");
     fails(change(&|g| g.psizes = vec![i64::MAX, 6]), Class::Arg, "process grid");
     fails(change(&|g| g.gsizes[1] = 0), Class::Arg, "dimension 1");
-    fails(change(&|g| g.dargs[0] = Darg::Size(0)), Class::Arg, "distribution argument");
-    fails(change(&|g| g.dargs[1] = Darg::Size(2)), Class::Arg, "do not hold the 5 elements");
+    fails(change(&|g| g.dargs[0] = DistributionArg::Size(0)), Class::Arg, "distribution argument");
+    fails(change(&|g| g.dargs[1] = DistributionArg::Size(2)), Class::Arg, "do not hold the 5 elements");
     fails(change(&|g| g.distribs[0] = Distribution::None), Class::Arg, "not distributed");
 }
 
@@ -326,9 +328,9 @@ fn fortran_kinds_are_gfortrans() {
     assert!(integer.is_predefined() && integer.is_committed() && integer.as_basic().is_none());
     assert_eq!(Datatype::f90_integer(39).unwrap_err().class(), Class::Arg);
     let complex = Datatype::f90_complex(Some(7), None).unwrap();
-    assert_eq!(complex.contents().unwrap().integers, [Argument::Number(7), Argument::Undefined]);
+    assert_eq!(complex.contents().unwrap().integers, [ContentsInteger::Number(7), ContentsInteger::Undefined]);
     assert_eq!(complex.size(), 16);
-    assert!(Reduction::of(Op::Sum, &complex).is_ok());
+    assert!(ReduceKernel::of(PredefinedOp::Sum, &complex).is_ok());
 }
 
 #[test]

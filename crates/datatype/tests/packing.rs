@@ -1,10 +1,10 @@
 //! Packing by case: MPI_Pack and MPI_Unpack, MPI_BOTTOM, external32 values, copies, shared memory.
 
 use hawser_base::{Class, Region, UserMem};
-use hawser_datatype::{Basic, Copied, Datatype, Form, UserPtr, copy_typed};
+use hawser_datatype::{Basic, CopyOutcome, CountForm, Datatype, UserPtr, copy_typed};
 use std::sync::Arc;
 
-const INT: Form = Form::Int;
+const INT: CountForm = CountForm::Int;
 
 fn ptr<T>(values: &mut [T]) -> UserPtr<'static> {
     // SAFETY: the tests use types that stay inside `values`, and `values` outlive the calls.
@@ -102,7 +102,7 @@ fn a_short_receive_truncates_the_copy() {
     let mut to = [0i32; 12];
     let int = Datatype::basic(Basic::Int);
     let copied = copy_typed((ptr(&mut from), 5, int), (ptr(&mut to), 1, &column()));
-    assert_eq!(copied, Copied { bytes: 12, truncated: true });
+    assert_eq!(copied, CopyOutcome { bytes: 12, truncated: true });
     assert_eq!(to, [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]);
 }
 

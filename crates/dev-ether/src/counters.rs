@@ -1,21 +1,21 @@
 //! The counters of the protocol and the ports, in the rank's page (`job::counters`), behind those of `mpi`.
 //!
 //! Protocol and ports count privately, and their totals are copied into the page now and then, so that no frame pays
-//! for it. Used by `device`; reads `direct` and `ends`.
+//! for it. Used by `device`; reads `direct` and `ports`.
 
-use crate::direct::Direct;
-use crate::ends::{Ends, RAILS};
-use crate::port::Missed;
-use hawser_job::counters::{Counters, Entry, Unit};
+use crate::direct::DirectConnections;
+use crate::port::PortDrops;
+use crate::ports::{COUNTED_RAILS, PortSet};
+use hawser_job::counters::{CounterInfo, CounterUnit, Counters};
 use hawser_link::Endpoint;
-use hawser_link::frame::Dropped;
+use hawser_link::frame::DropReason;
 
 /// Maximum age of the page while the rank is active: reading the ports' counts takes system calls.
-const LATE_NS: u64 = 10_000_000;
+const PAGE_AGE_MAX_NS: u64 = 10_000_000;
 
-/// Counters of the protocol and of missed frames, in the order of the slots. Behind them come the reasons for dropping
-/// a frame, then the bytes of each rail, and the bytes sent by further flows.
-const FRONT: [(&str, &str); 11] = [
+/// Counters of the protocol and of dropped frames, in the order of the slots. Behind them come the reasons for
+/// dropping a frame, then the bytes of each rail, and the bytes sent by further flows.
+const FIXED_COUNTERS: [(&str, &str); 11] = [
     ("frames sent", "frames with payload, those that went again included"),
     ("frames lost and sent again", "lost, or so late that they counted as lost"),
     ("runs of frames sent", "frames that were handed to the kernel at once"),
@@ -28,37 +28,38 @@ const FRONT: [(&str, &str); 11] = [
         "TCP callers that said what no rank of the job says, said again what one had said, or said nothing for 10 s",
     ),
     (
-        CHANGED_CONNECTIONS,
+        CORRUPTED_CONNECTIONS,
         "TCP connections of peers that were ended, since a length or a front in them was changed on the way",
     ),
     ("connections put off", "TCP callers had to wait, since this process had no descriptors left (ulimit -n)"),
     ("messages that are no packets", "from a rank of this job that keeps to other rules"),
 ];
 
-const CHANGED_CONNECTIONS: &str = "connections with changed bytes";
+const CORRUPTED_CONNECTIONS: &str = "connections with changed bytes";
 
 /// Returns the slots, among `entries`, of the counters that rise where a network changes frames, or somebody forges
 /// them.
-pub fn changed() -> impl Iterator<Item = usize> {
-    let connections = FRONT.iter().position(|&(name, _)| name == CHANGED_CONNECTIONS);
-    let reasons = [Dropped::Tag, Dropped::Crc].map(|reason| FRONT.len() + reason as usize);
+pub fn corruption_slots() -> impl Iterator<Item = usize> {
+    let connections = FIXED_COUNTERS.iter().position(|&(name, _)| name == CORRUPTED_CONNECTIONS);
+    let reasons = [DropReason::Tag, DropReason::Crc].map(|reason| FIXED_COUNTERS.len() + reason as usize);
     connections.into_iter().chain(reasons)
 }
 
 /// Returns all entries, in the order of their slots, for programs that show them.
-pub fn entries() -> impl Iterator<Item = Entry> {
-    let events = |name: &str, about: &str| Entry { name: name.into(), unit: Unit::Events, about: about.into() };
-    let front = FRONT.iter().map(move |(name, about)| events(name, about));
-    let dropped = Dropped::ALL.iter().map(move |reason| {
+pub fn entries() -> impl Iterator<Item = CounterInfo> {
+    let events =
+        |name: &str, about: &str| CounterInfo { name: name.into(), unit: CounterUnit::Events, about: about.into() };
+    let fixed = FIXED_COUNTERS.iter().map(move |(name, about)| events(name, about));
+    let dropped = DropReason::ALL.iter().map(move |reason| {
         events(
             &format!("frames dropped {}", reason.text()),
             "frames that were refused on arrival, for this reason (P3)",
         )
     });
-    let bytes = ["sent", "received"].into_iter().flat_map(|way| {
-        (0..RAILS).map(move |rail| Entry {
-            name: format!("bytes {way} on rail {rail}"),
-            unit: Unit::Bytes,
+    let bytes = ["sent", "received"].into_iter().flat_map(|direction| {
+        (0..COUNTED_RAILS).map(move |rail| CounterInfo {
+            name: format!("bytes {direction} on rail {rail}"),
+            unit: CounterUnit::Bytes,
             // TCP traffic to a rail's address may arrive by another NIC, where a host answers for all its addresses on
             // each (ARP).
             about: "in frames and direct connections, headers and what went again included; rails in the order of hawser-info, of what is \
@@ -66,54 +67,61 @@ pub fn entries() -> impl Iterator<Item = Entry> {
                 .into(),
         })
     });
-    let by_flows = Entry {
+    let by_flows = CounterInfo {
         name: "bytes sent by further flows".into(),
-        unit: Unit::Bytes,
+        unit: CounterUnit::Bytes,
         about: "of the bytes sent on rails those that left from a second or later source port of UDP, where that carried clearly more (P39)"
             .into(),
     };
-    front.chain(dropped).chain(bytes).chain([by_flows])
+    fixed.chain(dropped).chain(bytes).chain([by_flows])
 }
 
-/// The place of the counters in the rank's page.
-pub struct Page {
+/// This device's counters in the rank's page.
+pub struct CounterPage {
     counters: Counters,
     /// The first slot.
-    at: usize,
+    first_slot: usize,
     written_ns: u64,
 }
 
-impl Page {
-    pub fn new(counters: Counters, at: usize) -> Page {
-        Page { counters, at, written_ns: 0 }
+impl CounterPage {
+    pub fn new(counters: Counters, at: usize) -> CounterPage {
+        CounterPage { counters, first_slot: at, written_ns: 0 }
     }
 
     /// Returns whether the page must be written again.
     pub fn is_old(&self, now_ns: u64) -> bool {
-        now_ns >= self.written_ns + LATE_NS
+        now_ns >= self.written_ns + PAGE_AGE_MAX_NS
     }
 
-    /// Writes the totals into the page. `unread`: messages that were no packets.
-    pub fn write(&mut self, now_ns: u64, endpoint: &Endpoint, ends: &mut Ends, direct: &Direct, unread: u64) {
+    /// Writes the totals into the page. `malformed_messages`: messages that were no packets.
+    pub fn write(
+        &mut self,
+        now_ns: u64,
+        endpoint: &Endpoint,
+        port_set: &mut PortSet,
+        direct: &DirectConnections,
+        malformed_messages: u64,
+    ) {
         self.written_ns = now_ns;
-        let direct = Missed { connections: direct.refused, changed: direct.changed, ..Missed::default() };
-        let missed = ends.missed().and(direct);
-        let counts = endpoint.counts();
-        let front: [u64; FRONT.len()] = [
+        let direct = PortDrops { connections: direct.refused, corrupted: direct.corrupted, ..PortDrops::default() };
+        let drops = port_set.drops().and(direct);
+        let counts = endpoint.counters();
+        let fixed: [u64; FIXED_COUNTERS.len()] = [
             counts.frames,
             counts.lost,
             counts.runs,
             counts.acks,
-            counts.asked,
+            counts.probes,
             counts.timeouts,
-            missed.frames,
-            missed.connections,
-            missed.changed,
-            missed.put_off,
-            unread,
+            drops.frames,
+            drops.connections,
+            drops.corrupted,
+            drops.deferred,
+            malformed_messages,
         ];
-        let bytes = ends.bytes_sent.iter().chain(&ends.bytes_received);
-        let all = front.iter().chain(endpoint.drops()).chain(bytes).chain([&ends.bytes_by_flows]);
-        all.enumerate().for_each(|(nth, &count)| self.counters.raise(self.at + nth, count));
+        let bytes = port_set.bytes_sent.iter().chain(&port_set.bytes_received);
+        let all = fixed.iter().chain(endpoint.drop_counts()).chain(bytes).chain([&port_set.bytes_by_flows]);
+        all.enumerate().for_each(|(nth, &count)| self.counters.raise(self.first_slot + nth, count));
     }
 }

@@ -1,167 +1,182 @@
 //! The device: it carries packets of the lanes as messages of `link`, over the ports of this rank.
 //!
-//! It must never wait, nor send from inside a delivery. A NIC is shared, so all lanes of all users share one endpoint
-//! and its lock; a packet for a lane that is not polled waits in that lane's inbox. This file has the ports of the
-//! first user (MPI), whose own credits bound its inboxes; those of further users (`user_port`) are bounded by a credit
-//! for each peer. Used by `transport`; uses `link::Endpoint` and `ends`.
+//! It must never wait, nor send from inside a delivery. A NIC is shared, so all lanes of all users share one
+//! endpoint and its lock; a packet for a lane that is not polled waits in that lane's inbox. This file has the
+//! ports of the first user (MPI), whose own credit bounds its inboxes; those of further users (`user_port`) are
+//! bounded by a credit for each peer. Used by `transport`; uses `link::Endpoint` and `ports`.
 
-use crate::answers::{self, Answers};
-use crate::by_lane::{ByLane, is_first};
-use crate::card::NAME;
-use crate::counters::Page;
-use crate::direct::{self, Direct, Lent};
-use crate::endpoint::{self, RUN_BYTES, Rank};
-use crate::ends::Ends;
+use crate::counters::CounterPage;
+use crate::direct::{self, DirectConnections, ZeroCopySend};
+use crate::endpoint::{self, RUN_BYTES, RankConfig};
 use crate::inbox::Inbox;
-use crate::message::{HEADER, Incoming, Outgoing, class_of, refusal};
-use crate::open::Opened;
-use crate::parting::Parting;
-use crate::remote::{self, Order, Remote};
-use crate::unanswered::{Openings, Tell};
+use crate::message::{HEADER, MessagePayload, PacketMessage, class_of, send_error};
+use crate::open::OpenPort;
+use crate::peer_drain::PeerDrain;
+use crate::per_lane::{PerLane, is_first};
+use crate::port_list::NAME;
+use crate::ports::PortSet;
+use crate::reachability_report::{self, ReachabilityReport};
+use crate::remote::{self, EtherRma, OpRequest};
+use crate::unreachable::{StatusReportFn, UnreachablePeers};
 use crate::user_port::UserPort;
-use crate::users::{self, Users};
+use crate::user_table::{self, UserTable};
 use hawser_base::{Class as ErrorClass, Error, Lane, Peer, Result as Outcome, UserMem};
-use hawser_device::cards::{Card, Resolve};
+use hawser_device::business_card::{CardEntry, CardLookup};
 use hawser_device::{
-    Bytes, Capabilities, Delivery, Device, Fault, Header, Limits, PREFIX_MAX, Payload, Pieces, Port, Refusal,
-    Registration, Registry, RemoteKey, Source, Taken, Ticket, User,
+    Capabilities, CompletionToken, Delivery, Device, DeviceLimits, DevicePort, Fragmentation, Header, PREFIX_MAX,
+    Payload, PayloadSource, Registration, RegistrationTable, RemoteError, RemoteKey, SendError, Submitted,
+    TransportUser, WriteSource,
 };
-use hawser_job::Lives;
+use hawser_job::ExitLog;
 use hawser_job::counters::Counters;
-use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
-use hawser_link::record::RECORD;
-use hawser_link::{Class, Endpoint, Kept, Message};
+use hawser_link::fragment::FRAGMENT_HEADER_BYTES;
+use hawser_link::frame::{HEADER_BYTES as FRAME_HEADER, JobKey};
+use hawser_link::{Endpoint, Message, MessageClass, SendReservation};
 use hawser_os::clock;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Longest packet, prefix included, in bytes: with the shortest frames (548 bytes) still within link's fragments.
-pub const PACKET: usize = (16 << 10) + PREFIX_MAX;
+pub const PACKET_MAX_BYTES: usize = (16 << 10) + PREFIX_MAX;
 
 /// Longest eager message, in bytes.
-const EAGER: usize = 64 << 10;
+const EAGER_MAX_BYTES: usize = 64 << 10;
 
 /// Calls of `receive` between two updates of the page of counters: some milliseconds.
-const PAGE_TURNS: u32 = 4096;
+const RECEIVES_PER_PAGE: u32 = 4096;
 
 /// The parameters of a rank's device.
-pub struct Setup {
+pub struct EtherDeviceSetup {
     /// The rank's process number (`Peer`), and the count of numbers in the job's universe.
     pub me: u32,
     pub ranks: u32,
-    pub key: Key,
+    pub key: JobKey,
     /// Seed of numbers that others must not guess.
     pub seed: u64,
-    pub ports: Vec<Opened>,
-    /// Looks up the cards of other ranks.
-    pub cards: Resolve,
+    pub ports: Vec<OpenPort>,
+    /// Looks up the business cards of other ranks.
+    pub card_lookup: CardLookup,
     /// Called whenever all ports were polled: a rank that polls them answers HELLO.
-    pub looked: Box<dyn Fn() + Send>,
+    pub on_all_polled: Box<dyn Fn() + Send>,
     /// Receives the reports of peers that do not answer.
-    pub tell: Tell,
+    pub report_status: StatusReportFn,
     /// Receives, now and then, the ports by which peers have answered.
-    pub answers: answers::Tell,
+    pub report_reachability: reachability_report::ReachabilityReportFn,
     /// The rank's counters, and the first slot of this device's.
     pub counters: (Counters, usize),
     /// The process numbers that have ended.
-    pub lives: Lives,
+    pub exit_log: ExitLog,
     /// Returns whether a rank is reached by this device and no better one.
-    pub serves: Box<dyn Fn(Peer) -> bool + Send + Sync>,
+    pub reaches: Box<dyn Fn(Peer) -> bool + Send + Sync>,
 }
 
-pub struct State {
+pub struct DeviceState {
     pub endpoint: Endpoint,
-    ends: Ends,
-    direct: Direct,
-    remote: Remote,
+    port_set: PortSet,
+    direct: DirectConnections,
+    rma: EtherRma,
     /// Memory that each lane has reserved.
-    pub kept: ByLane<Option<Kept>>,
-    openings: Openings,
-    looked: Box<dyn Fn() + Send>,
-    pub inboxes: ByLane<Inbox>,
+    pub reservations: PerLane<Option<SendReservation>>,
+    unreachable_peers: UnreachablePeers,
+    on_all_polled: Box<dyn Fn() + Send>,
+    pub inboxes: PerLane<Inbox>,
     /// Further users, and the progress of each with its peers.
-    pub users: Users,
+    pub users: UserTable,
     /// Whether something was put into the inboxes since the rank last prepared to sleep: no descriptor or doorbell
     /// signals it.
-    set_aside: bool,
+    has_inbox_news: bool,
     /// Peers that have ended.
-    pub parting: Parting,
+    pub peer_drain: PeerDrain,
     /// Buffer for a packet's bytes that a delivery takes piece by piece.
     scratch: Vec<u8>,
     /// Bytes of pieces that were accepted and not yet sent.
-    pub kept_back: usize,
-    answers: Answers,
-    page: Page,
+    pub unsent_bytes: usize,
+    reachability_report: ReachabilityReport,
+    counter_page: CounterPage,
     /// Messages that were no packets; and calls of `receive`, which decide when the page is updated.
-    unread: u64,
-    turns: u32,
+    malformed_messages: u64,
+    receive_calls: u32,
 }
 
 /// The device of a rank, as the module describes it.
 pub struct EtherDevice {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<DeviceState>>,
     /// Longest payload of a frame on the ports that short messages use.
-    short: usize,
+    short_max_bytes: usize,
     /// Registered memory. It has a lock of its own, so that a registration may end inside a delivery.
-    registry: Arc<Registry>,
-    serves: Arc<dyn Fn(Peer) -> bool + Send + Sync>,
+    registry: Arc<RegistrationTable>,
+    reaches_peer: Arc<dyn Fn(Peer) -> bool + Send + Sync>,
 }
 
 impl EtherDevice {
     pub const NAME: &'static str = NAME;
 
     /// Makes a device with at least one port.
-    pub fn new(setup: Setup) -> EtherDevice {
-        let Setup { me, ranks, key, seed, ports, cards, looked, tell, answers, counters, lives, serves } = setup;
-        let serves: Arc<dyn Fn(Peer) -> bool + Send + Sync> = serves.into();
-        let short = short(&ports);
-        let direct = Direct::new(key.clone(), me);
-        let remote = Remote::new(&key, me);
-        let registry = remote.registry();
-        let cards = Box::new(move |peer| cards(Peer(peer), NAME));
-        let (endpoint, ends) = endpoint::over(ports, cards, Rank { me, ranks, key, seed });
-        let openings = Openings::new(tell, &ends);
-        let state = State {
+    pub fn new(setup: EtherDeviceSetup) -> EtherDevice {
+        let EtherDeviceSetup {
+            me,
+            ranks,
+            key,
+            seed,
+            ports,
+            card_lookup,
+            on_all_polled,
+            report_status,
+            report_reachability,
+            counters,
+            exit_log,
+            reaches,
+        } = setup;
+        let reaches_peer: Arc<dyn Fn(Peer) -> bool + Send + Sync> = reaches.into();
+        let short_max_bytes = short_max_bytes(&ports);
+        let direct = DirectConnections::new(key.clone(), me);
+        let rma = EtherRma::new(&key, me);
+        let registry = rma.registry();
+        let card_lookup = Box::new(move |peer| card_lookup(Peer(peer), NAME));
+        let (endpoint, port_set) = endpoint::with_ports(ports, card_lookup, RankConfig { me, ranks, key, seed });
+        let unreachable_peers = UnreachablePeers::new(report_status, &port_set);
+        let state = DeviceState {
             endpoint,
-            ends,
+            port_set,
             direct,
-            remote,
-            kept: ByLane::default(),
-            openings,
-            looked,
-            inboxes: ByLane::default(),
-            users: Users::default(),
-            set_aside: false,
-            parting: Parting::new(&lives, serves.clone()),
+            rma,
+            reservations: PerLane::default(),
+            unreachable_peers,
+            on_all_polled,
+            inboxes: PerLane::default(),
+            users: UserTable::default(),
+            has_inbox_news: false,
+            peer_drain: PeerDrain::new(&exit_log, reaches_peer.clone()),
             scratch: Vec::new(),
-            kept_back: 0,
-            answers: Answers::new(answers),
-            page: Page::new(counters.0, counters.1),
-            unread: 0,
-            turns: 0,
+            unsent_bytes: 0,
+            reachability_report: ReachabilityReport::new(report_reachability),
+            counter_page: CounterPage::new(counters.0, counters.1),
+            malformed_messages: 0,
+            receive_calls: 0,
         };
-        EtherDevice { state: Arc::new(Mutex::new(state)), short, registry, serves }
+        EtherDevice { state: Arc::new(Mutex::new(state)), short_max_bytes, registry, reaches_peer }
     }
 
-    /// Returns this rank's card, for its peers.
-    pub fn card(&self) -> Vec<u8> {
-        lock(&self.state).ends.card().encode()
+    /// Returns the bytes of this rank's port list, for its business card.
+    pub fn encoded_port_list(&self) -> Vec<u8> {
+        lock(&self.state).port_set.own_port_list().encode()
     }
 }
 
-/// Returns the longest payload of a frame on ports of the latency class that short messages take.
-fn short(ports: &[Opened]) -> usize {
-    let first = ports.iter().map(|opened| opened.traits.grade).min().expect("a port");
-    let frames = ports.iter().filter(|opened| opened.traits.grade == first).map(|opened| opened.port.frame_max());
-    room_in(frames.max().expect("a port").min(PACKET))
+/// Returns the longest payload of a frame on ports of the latency class that short messages use.
+fn short_max_bytes(ports: &[OpenPort]) -> usize {
+    let first = ports.iter().map(|opened| opened.traits.latency_class).min().expect("a port");
+    let frames =
+        ports.iter().filter(|opened| opened.traits.latency_class == first).map(|opened| opened.port.frame_max());
+    payload_capacity(frames.max().expect("a port").min(PACKET_MAX_BYTES))
 }
 
 /// Returns the bytes of payload that fit into a frame of `frame` bytes.
-fn room_in(frame: usize) -> usize {
-    frame - FRAME_HEADER - RECORD - HEADER
+fn payload_capacity(frame: usize) -> usize {
+    frame - FRAME_HEADER - FRAGMENT_HEADER_BYTES - HEADER
 }
 
-pub fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+pub fn lock(state: &Mutex<DeviceState>) -> MutexGuard<'_, DeviceState> {
     state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
@@ -171,19 +186,25 @@ impl Device for EtherDevice {
     }
 
     fn reaches(&self, peer: Peer) -> bool {
-        (self.serves)(peer)
+        (self.reaches_peer)(peer)
     }
 
-    fn limits(&self) -> Limits {
-        Limits { short: self.short, packet: PACKET, pieces: Pieces::Frames(self.short), eager: EAGER, read_from: None }
+    fn limits(&self) -> DeviceLimits {
+        DeviceLimits {
+            short: self.short_max_bytes,
+            packet: PACKET_MAX_BYTES,
+            fragmentation: Fragmentation::Frames(self.short_max_bytes),
+            eager: EAGER_MAX_BYTES,
+            remote_read_from: None,
+        }
     }
 
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
-        lock(&self.state).ends.descriptors(each);
+        lock(&self.state).port_set.descriptors(each);
     }
 
-    fn cards(&self) -> Vec<Card> {
-        vec![Card { name: NAME.to_owned(), bytes: self.card() }]
+    fn card_entries(&self) -> Vec<CardEntry> {
+        vec![CardEntry { name: NAME.to_owned(), bytes: self.encoded_port_list() }]
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -197,48 +218,49 @@ impl Device for EtherDevice {
     fn before_sleep(&self) -> Option<u64> {
         let mut state = lock(&self.state);
         // Otherwise the peer would wait for its acknowledgement as long as this rank sleeps.
-        state.endpoint.acknowledge();
+        state.endpoint.expedite_acks();
         state.transmit();
-        state.endpoint.sleep();
-        state.ends.look_anew();
+        state.endpoint.record_sleep();
+        state.port_set.poll_all_next();
         // An interface that goes down leaves an error, which would end this sleep and every later one at once.
-        state.ends.take_errors();
+        state.port_set.take_errors();
         let now_ns = clock::now_ns();
-        if state.page.is_old(now_ns) {
+        if state.counter_page.is_old(now_ns) {
             state.write_page(now_ns);
         }
-        if std::mem::take(&mut state.set_aside) || !state.parting.is_through() {
+        if std::mem::take(&mut state.has_inbox_news) || !state.peer_drain.is_drained() {
             return Some(0);
         }
-        let State { endpoint, direct, openings, ends, .. } = &mut *state;
-        let all = [ends.deadline_ns(), endpoint.deadline_ns(), direct.deadline_ns(), openings.deadline_ns()];
+        let DeviceState { endpoint, direct, unreachable_peers, port_set, .. } = &mut *state;
+        let all =
+            [port_set.deadline_ns(), endpoint.deadline_ns(), direct.deadline_ns(), unreachable_peers.deadline_ns()];
         let deadline_ns = all.into_iter().flatten().min();
         deadline_ns.map(|at_ns| at_ns.saturating_sub(now_ns))
     }
 
     fn flush(&self) -> bool {
         let mut state = lock(&self.state);
-        state.receive(None, &mut Nobody);
+        state.receive(None, &mut NoDelivery);
         let now_ns = clock::now_ns();
-        if state.page.is_old(now_ns) {
+        if state.counter_page.is_old(now_ns) {
             state.write_page(now_ns);
         }
-        state.endpoint.is_quiet() && state.direct.is_quiet() && state.remote.is_quiet()
+        state.endpoint.is_all_acked() && state.direct.is_idle() && state.rma.is_idle()
     }
 
-    fn rest(&self) {
+    fn on_idle(&self) {
         let mut state = lock(&self.state);
         state.write_page(clock::now_ns());
-        let State { answers, endpoint, ends, .. } = &mut *state;
-        answers.tell(endpoint, ends);
+        let DeviceState { reachability_report, endpoint, port_set, .. } = &mut *state;
+        reachability_report.report(endpoint, port_set);
     }
 
-    fn admit(&self, user: &User) -> Outcome<()> {
+    fn admit(&self, user: &TransportUser) -> Outcome<()> {
         lock(&self.state).admit(user)
     }
 
-    fn port(&self, lane: Lane) -> Box<dyn Port> {
-        let port = LanePort { state: self.state.clone(), lane };
+    fn port(&self, lane: Lane) -> Box<dyn DevicePort> {
+        let port = EtherPort { state: self.state.clone(), lane };
         match is_first(lane) {
             true => Box::new(port),
             false => Box::new(UserPort::new(port).unwrap_or_else(|| panic!("nobody has opened {lane:?}"))),
@@ -246,12 +268,15 @@ impl Device for EtherDevice {
     }
 }
 
-impl State {
+impl DeviceState {
     /// Opens the lanes of a further user.
-    fn admit(&mut self, user: &User) -> Outcome<()> {
-        let (lanes, last) = (user.lanes(), usize::from(users::CHANNEL));
-        assert!(!is_first(user.first) && lanes.end <= last, "{user:?} has lanes of the first, or none that there are");
-        let party = self.endpoint.admit(lanes.start as u8..lanes.end as u8).ok_or_else(|| {
+    fn admit(&mut self, user: &TransportUser) -> Outcome<()> {
+        let (lanes, last) = (user.lanes(), usize::from(user_table::CHANNEL));
+        assert!(
+            !is_first(user.first_lane) && lanes.end <= last,
+            "{user:?} has lanes of the first user, or lanes that do not exist"
+        );
+        let share = self.endpoint.add_user(lanes.start as u8..lanes.end as u8).ok_or_else(|| {
             let text = format!(
                 "user {} would be one too many of Ethernet in this process: MPI needs half of the memory for frames, \
                  and four others have an eighth each; open it in another process",
@@ -259,198 +284,230 @@ impl State {
             );
             Error::new(ErrorClass::Other, text)
         })?;
-        self.kept.grow(lanes.end);
+        self.reservations.grow(lanes.end);
         self.inboxes.grow(lanes.end);
-        self.parting.grow(lanes.end);
-        self.users.open(user.clone(), party);
-        // Answer peers that have asked for this user.
-        self.users.work(&mut self.endpoint);
+        self.peer_drain.grow(lanes.end);
+        self.users.open(user.clone(), share);
+        // Answer peers that have requested this user.
+        self.users.send_due(&mut self.endpoint);
         self.transmit();
         Ok(())
     }
 
-    /// Begins to connect, if the peer's card is known by now.
-    fn connect(&mut self, peer: Peer) -> Result<(), Refusal> {
-        if self.parting.has_ended(peer) {
-            return Err(Refusal::Lost);
+    /// Begins to connect, if the peer's business card is known by now.
+    fn connect(&mut self, peer: Peer) -> Result<(), SendError> {
+        if self.peer_drain.has_ended(peer) {
+            return Err(SendError::PeerFailed);
         }
-        let routes = self.ends.routes_to(peer.0).ok_or(Refusal::Full)?;
-        if routes.is_empty() {
-            self.openings.give_up(peer.0, &mut self.ends);
-            return Err(Refusal::Full);
+        let paths = self.port_set.paths_to(peer.0).ok_or(SendError::Full)?;
+        if paths.is_empty() {
+            self.unreachable_peers.report_no_port_pair(peer.0, &mut self.port_set);
+            return Err(SendError::Full);
         }
-        for (route, far) in routes {
-            self.endpoint.open(peer.0, route, far);
+        for (path_id, remote_port) in paths {
+            self.endpoint.open_path(peer.0, path_id, remote_port);
         }
         if !self.endpoint.is_connected(peer.0) {
-            return Err(Refusal::Full); // there are too many paths (P40): the packet waits until another peer has gone
+            return Err(SendError::Full); // there are too many paths (P40): the packet waits until another peer ends
         }
-        self.openings.begin(peer.0);
+        self.unreachable_peers.note_connecting(peer.0);
         Ok(())
     }
 
-    fn send(&mut self, lane: Lane, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
-        self.take(lane, to, header, prefix, source, false)?;
-        self.transmit();
-        Ok(())
-    }
-
-    /// Sends the packets that were held back.
-    pub fn push(&mut self) {
-        if std::mem::take(&mut self.kept_back) > 0 {
-            self.transmit();
-        }
-    }
-
-    /// Accepts a packet, which `transmit` sends.
-    fn take(
+    fn send(
         &mut self,
         lane: Lane,
         to: Peer,
         header: Header,
         prefix: &[u8],
-        source: Source<'_>,
-        placed: bool,
-    ) -> Result<(), Refusal> {
+        source: PayloadSource<'_>,
+    ) -> Result<(), SendError> {
+        self.accept_packet(lane, to, header, prefix, source, false)?;
+        self.transmit();
+        Ok(())
+    }
+
+    /// Sends the pieces that were accepted and not yet sent.
+    pub fn flush_pieces(&mut self) {
+        if std::mem::take(&mut self.unsent_bytes) > 0 {
+            self.transmit();
+        }
+    }
+
+    /// Accepts a packet, which `transmit` sends.
+    fn accept_packet(
+        &mut self,
+        lane: Lane,
+        to: Peer,
+        header: Header,
+        prefix: &[u8],
+        source: PayloadSource<'_>,
+        order_free: bool,
+    ) -> Result<(), SendError> {
         if !self.endpoint.is_connected(to.0) {
             self.connect(to)?;
         }
-        let class = class_of(&source, placed);
-        let mut writer = Outgoing::new(header, prefix, source);
+        let class = class_of(&source, order_free);
+        let mut writer = PacketMessage::new(header, prefix, source);
         let total = writer.total();
-        let kept = self.kept[lane].take();
-        let taken = match kept {
-            Some(kept) if class != Class::Control && kept.is_for(to.0, total) => {
-                self.endpoint.send_kept(kept, lane.0, total, class, |at, into| writer.write(at, into))
+        let reservation = self.reservations[lane].take();
+        let result = match reservation {
+            Some(reservation) if class != MessageClass::Control && reservation.is_for(to.0, total) => {
+                self.endpoint.send_reserved(reservation, lane.0, total, class, |at, into| writer.write(at, into))
             }
-            kept => {
-                kept.into_iter().for_each(|kept| self.endpoint.give_back(kept));
+            reservation => {
+                reservation.into_iter().for_each(|reservation| self.endpoint.release(reservation));
                 self.endpoint.send(to.0, lane.0, total, class, |at, into| writer.write(at, into))
             }
         };
-        taken.map_err(refusal)
+        result.map_err(send_error)
     }
 
     /// Releases memory that a lane has reserved and not used.
     #[inline]
-    pub fn give_back(&mut self, lane: Lane) {
-        if let Some(kept) = self.kept[lane].take() {
-            self.endpoint.give_back(kept);
+    pub fn release_reservation(&mut self, lane: Lane) {
+        if let Some(reservation) = self.reservations[lane].take() {
+            self.endpoint.release(reservation);
         }
     }
 
     /// Sends the messages that operations on memory have to send.
-    fn work_remote(&mut self) {
+    fn send_rma(&mut self) {
         // Keep the rank awake for an operation that could continue at once.
-        self.set_aside |= self.remote.work(&mut self.endpoint);
+        self.has_inbox_news |= self.rma.send_pending(&mut self.endpoint);
     }
 
-    /// Puts completed operations into their lanes' inboxes; those of lane `to` are delivered at once.
-    fn set_ended_aside(&mut self, to: Option<Lane>) {
-        for ended in self.remote.ended.drain(..) {
-            self.set_aside |= to != Some(ended.lane);
-            self.inboxes[ended.lane].end(ended);
+    /// Puts completed operations into their lanes' inboxes; those of lane `polling_lane` are delivered at once.
+    fn store_completed_ops(&mut self, polling_lane: Option<Lane>) {
+        for completed in self.rma.completed_ops.drain(..) {
+            self.has_inbox_news |= polling_lane != Some(completed.lane);
+            self.inboxes[completed.lane].push_completed_op(completed);
         }
     }
 
     /// Checks that a peer can be reached, before memory is reserved for it or an operation with it begins.
-    pub fn reach(&mut self, peer: Peer) -> Result<(), Refusal> {
+    pub fn ensure_connected(&mut self, peer: Peer) -> Result<(), SendError> {
         match self.endpoint.is_connected(peer.0) {
-            true if self.parting.has_ended(peer) => Err(Refusal::Lost),
+            true if self.peer_drain.has_ended(peer) => Err(SendError::PeerFailed),
             true => Ok(()),
             false => self.connect(peer),
         }
     }
 
     fn write_page(&mut self, now_ns: u64) {
-        self.page.write(now_ns, &self.endpoint, &mut self.ends, &self.direct, self.unread);
-        self.answers.look(now_ns, &self.endpoint, &self.ends);
-        self.openings.look_again(now_ns, &self.endpoint, &mut self.ends);
+        self.counter_page.write(now_ns, &self.endpoint, &mut self.port_set, &self.direct, self.malformed_messages);
+        self.reachability_report.report_if_due(now_ns, &self.endpoint, &self.port_set);
+        self.unreachable_peers.check(now_ns, &self.endpoint, &mut self.port_set);
     }
 
     pub fn transmit(&mut self) {
         if self.endpoint.is_active() {
-            self.endpoint.transmit(clock::now_ns(), &mut self.ends);
+            self.endpoint.transmit(clock::now_ns(), &mut self.port_set);
         }
-        self.openings.look(&self.endpoint, &mut self.ends);
+        self.unreachable_peers.check_if_needed(&self.endpoint, &mut self.port_set);
     }
 
     /// Receives from all ports: packets of one lane are delivered, all others go to their inboxes. Returns the number
     /// delivered.
-    pub fn receive(&mut self, to: Option<Lane>, delivery: &mut dyn Delivery) -> usize {
-        self.turns = self.turns.wrapping_add(1);
-        if self.turns.is_multiple_of(PAGE_TURNS) {
+    pub fn receive(&mut self, polling_lane: Option<Lane>, delivery: &mut dyn Delivery) -> usize {
+        self.receive_calls = self.receive_calls.wrapping_add(1);
+        if self.receive_calls.is_multiple_of(RECEIVES_PER_PAGE) {
             self.write_page(clock::now_ns());
         }
-        if self.parting.begin() {
-            self.ends.look_anew();
+        if self.peer_drain.begin_poll() {
+            self.port_set.poll_all_next();
         }
-        let State { endpoint, ends, direct, remote, inboxes, users, set_aside, scratch, unread, .. } = self;
-        let (mut now_ns, mut has_come) = (0, false);
-        let mut desk = Desk { to, delivery, inboxes, users, set_aside, unread, count: 0 };
-        for at in 0..ends.ports.len() {
+        let (mut count, has_received) = self.receive_frames(polling_lane, delivery);
+        while let Some(peer) = self.peer_drain.next_drained(has_received) {
+            self.forget(peer);
+        }
+        if self.rma.has_work() {
+            self.send_rma();
+        }
+        if self.users.has_work() {
+            self.users.send_due(&mut self.endpoint);
+        }
+        if !self.rma.completed_ops.is_empty() {
+            self.store_completed_ops(polling_lane);
+            count += polling_lane.map_or(0, |lane| self.inboxes[lane].report_completed_ops(delivery));
+        }
+        if self.port_set.has_polled_all() {
+            (self.on_all_polled)();
+        }
+        self.transmit();
+        count
+    }
+
+    /// Receives the frames that have arrived at all ports, and reads the direct connections. Returns the number of
+    /// packets delivered, and whether any frame has arrived.
+    fn receive_frames(&mut self, polling_lane: Option<Lane>, delivery: &mut dyn Delivery) -> (usize, bool) {
+        let DeviceState {
+            endpoint,
+            port_set,
+            direct,
+            rma,
+            inboxes,
+            users,
+            has_inbox_news,
+            scratch,
+            malformed_messages,
+            ..
+        } = self;
+        let (mut now_ns, mut has_received) = (0, false);
+        let mut dispatcher =
+            Dispatcher { polling_lane, delivery, inboxes, users, has_inbox_news, malformed_messages, count: 0 };
+        for at in 0..port_set.ports.len() {
             let mut bytes = 0;
-            let came = ends.receive(at, &mut |frame| {
+            let received = port_set.receive(at, &mut |frame| {
                 bytes += frame.len() as u64;
                 if now_ns == 0 {
                     now_ns = clock::now_ns();
                 }
                 let mut deliver = |from: u32, channel: u8, mut message: Message<'_>| {
                     if channel == remote::CHANNEL {
-                        *desk.unread += u64::from(!remote.hear(from, &mut message));
+                        *dispatcher.malformed_messages += u64::from(!rma.handle_message(from, &mut message));
                         return;
                     }
-                    if channel == users::CHANNEL {
+                    if channel == user_table::CHANNEL {
                         // A lane may wait for credit that arrives while another one is polled.
-                        *desk.set_aside = true;
-                        *desk.unread += u64::from(!desk.users.hear(from, &mut message));
+                        *dispatcher.has_inbox_news = true;
+                        *dispatcher.malformed_messages +=
+                            u64::from(!dispatcher.users.handle_message(from, &mut message));
                         return;
                     }
-                    let Some((header, mut packet)) = Incoming::of(message, scratch) else {
-                        *desk.unread += 1;
+                    let Some((header, mut packet)) = MessagePayload::parse(message, scratch) else {
+                        *dispatcher.malformed_messages += 1;
                         return;
                     };
                     if channel != direct::CHANNEL {
-                        return desk.take(Peer(from), channel, header, &mut packet, Incoming::keep);
+                        return dispatcher.dispatch(
+                            Peer(from),
+                            channel,
+                            header,
+                            &mut packet,
+                            MessagePayload::copy_payload,
+                        );
                     }
                     let mut count = [0; 8];
-                    let is_said =
-                        packet.read(&mut count) && direct.hear(from, &header, u64::from_le_bytes(count), now_ns);
-                    *desk.unread += u64::from(!is_said);
+                    let is_valid = packet.read(&mut count)
+                        && direct.handle_message(from, &header, u64::from_le_bytes(count), now_ns);
+                    *dispatcher.malformed_messages += u64::from(!is_valid);
                 };
                 // The endpoint counts faulty frames.
                 let _ = endpoint.handle_frame(at as u8, frame, now_ns, &mut deliver);
             });
-            if !came {
+            if !received {
                 continue;
             }
-            has_come = true;
-            ends.count_received(at, bytes);
-            direct.receive(at, clock::now_ns(), (&mut *endpoint, &mut *ends), &mut desk.taker());
+            has_received = true;
+            port_set.count_received(at, bytes);
+            direct.receive(at, clock::now_ns(), (&mut *endpoint, &mut *port_set), &mut dispatcher.dispatch_fn());
         }
-        if !direct.is_quiet() {
-            direct.work(clock::now_ns(), (&mut *endpoint, &mut *ends), &mut desk.taker());
-            desk.return_all(direct);
+        if !direct.is_idle() {
+            direct.progress(clock::now_ns(), (&mut *endpoint, &mut *port_set), &mut dispatcher.dispatch_fn());
+            dispatcher.store_zero_copy_done(direct);
         }
-        let mut count = desk.count;
-        while let Some(peer) = self.parting.next(has_come) {
-            self.forget(peer);
-        }
-        if self.remote.has_work() {
-            self.work_remote();
-        }
-        if self.users.has_work() {
-            self.users.work(&mut self.endpoint);
-        }
-        if !self.remote.ended.is_empty() {
-            self.set_ended_aside(to);
-            count += to.map_or(0, |to| self.inboxes[to].end_all(delivery));
-        }
-        if self.ends.has_looked() {
-            (self.looked)();
-        }
-        self.transmit();
-        count
+        (dispatcher.count, has_received)
     }
 
     /// Forgets a peer that has ended, once all that it sent was received: nothing is sent to it or accepted from it any
@@ -458,121 +515,125 @@ impl State {
     #[cold]
     fn forget(&mut self, peer: Peer) {
         self.endpoint.forget(peer.0);
-        self.openings.forget(peer.0);
-        self.direct.forget(peer.0, &mut self.ends);
-        self.ends.forget(peer.0);
-        self.remote.forget(peer.0);
+        self.unreachable_peers.forget(peer.0);
+        self.direct.forget(peer.0, &mut self.port_set);
+        self.port_set.forget(peer.0);
+        self.rma.forget(peer.0);
         self.users.forget(peer.0);
         // Other lanes report it when they are polled.
-        self.set_aside = true;
+        self.has_inbox_news = true;
     }
 }
 
 /// The destination of received packets: the lane that polls, or the inbox of another one.
-struct Desk<'a> {
-    to: Option<Lane>,
+struct Dispatcher<'a> {
+    polling_lane: Option<Lane>,
     delivery: &'a mut dyn Delivery,
-    inboxes: &'a mut ByLane<Inbox>,
-    users: &'a mut Users,
-    set_aside: &'a mut bool,
-    unread: &'a mut u64,
+    inboxes: &'a mut PerLane<Inbox>,
+    users: &'a mut UserTable,
+    has_inbox_news: &'a mut bool,
+    malformed_messages: &'a mut u64,
     count: usize,
 }
 
-impl Desk<'_> {
-    /// Delivers a packet for a lane, or puts it into its inbox; `keep` copies its payload into memory.
-    fn take<P: Payload>(
+impl Dispatcher<'_> {
+    /// Delivers a packet for a lane, or puts it into its inbox; `copy_payload` copies its payload into memory.
+    fn dispatch<P: Payload>(
         &mut self,
         from: Peer,
         lane: u8,
         header: Header,
         packet: &mut P,
-        keep: fn(&mut P, Vec<u8>) -> Vec<u8>,
+        copy_payload: fn(&mut P, Vec<u8>) -> Vec<u8>,
     ) {
         let Some(inbox) = self.inboxes.get_first(lane) else {
-            return self.take_of_user(from, lane, header, packet, keep);
+            return self.dispatch_to_user(from, lane, header, packet, copy_payload);
         };
-        if self.to.is_some_and(|to| to.0 == lane) {
+        if self.polling_lane.is_some_and(|to| to.0 == lane) {
             self.delivery.deliver(from, header, packet);
             self.count += 1;
         } else {
-            inbox.push(from, header, |memory| keep(packet, memory));
-            *self.set_aside = true;
+            inbox.push(from, header, |memory| copy_payload(packet, memory));
+            *self.has_inbox_news = true;
         }
     }
 
     /// Takes a packet of a further user, for the lane that its sender calls `channel`.
     #[cold]
     #[inline(never)]
-    fn take_of_user<P: Payload>(
+    fn dispatch_to_user<P: Payload>(
         &mut self,
         from: Peer,
         channel: u8,
         header: Header,
         packet: &mut P,
-        keep: fn(&mut P, Vec<u8>) -> Vec<u8>,
+        copy_payload: fn(&mut P, Vec<u8>) -> Vec<u8>,
     ) {
         // Drop a longer packet: the bound on an inbox counts packets of at most this length.
-        let lane = if packet.len() <= PACKET { self.users.came(from.0, channel) } else { None };
+        let lane = if packet.len() <= PACKET_MAX_BYTES { self.users.admit_packet(from.0, channel) } else { None };
         let Some(lane) = lane else {
-            *self.unread += 1;
+            *self.malformed_messages += 1;
             return;
         };
-        if self.to == Some(lane) {
-            self.users.took(from.0, lane);
+        if self.polling_lane == Some(lane) {
+            self.users.count_taken(from.0, lane);
             self.delivery.deliver(from, header, packet);
             self.count += 1;
         } else {
-            self.inboxes[lane].push(from, header, |memory| keep(packet, memory));
-            *self.set_aside = true;
+            self.inboxes[lane].push(from, header, |memory| copy_payload(packet, memory));
+            *self.has_inbox_news = true;
         }
     }
 
-    /// Returns `take` for packets that arrive by direct connections.
-    fn taker(&mut self) -> impl FnMut(Peer, u8, Header, &mut direct::Arriving<'_>) {
-        |from, lane, header, packet| self.take(from, lane, header, packet, direct::Arriving::keep)
+    /// Returns the function that dispatches packets that arrive by direct connections.
+    fn dispatch_fn(&mut self) -> impl FnMut(Peer, u8, Header, &mut direct::SocketPayload<'_>) {
+        |from, lane, header, packet| self.dispatch(from, lane, header, packet, direct::SocketPayload::copy_payload)
     }
 
-    /// Puts returned zero-copy sends, whose memory belongs to the program again, into their lanes' inboxes.
-    fn return_all(&mut self, direct: &mut Direct) {
-        for returned in direct.returned.drain(..) {
-            self.inboxes[returned.lane].give_back(returned);
-            *self.set_aside |= self.to != Some(returned.lane);
+    /// Puts completed zero-copy sends, whose memory belongs to the program again, into their lanes' inboxes.
+    fn store_zero_copy_done(&mut self, direct: &mut DirectConnections) {
+        for done in direct.zero_copy_done.drain(..) {
+            self.inboxes[done.lane].push_zero_copy_done(done);
+            *self.has_inbox_news |= self.polling_lane != Some(done.lane);
         }
-        if let Some(to) = self.to {
-            self.count += self.inboxes[to].return_all(self.delivery);
+        if let Some(lane) = self.polling_lane {
+            self.count += self.inboxes[lane].report_zero_copy_done(self.delivery);
         }
     }
 }
 
 /// A delivery that is never called.
-struct Nobody;
+struct NoDelivery;
 
-impl Delivery for Nobody {
+impl Delivery for NoDelivery {
     fn deliver(&mut self, _: Peer, _: Header, _: &mut dyn hawser_device::Payload) {
         unreachable!("all wait in their inboxes")
     }
 
-    fn lost(&mut self, _: Peer) {
-        unreachable!("a lane is told when it is polled")
+    fn peer_failed(&mut self, _: Peer) {
+        unreachable!("a lane is notified when it is polled")
     }
 }
 
 /// A lane's port.
-pub struct LanePort {
-    pub state: Arc<Mutex<State>>,
+pub struct EtherPort {
+    pub state: Arc<Mutex<DeviceState>>,
     pub lane: Lane,
 }
 
-impl Port for LanePort {
-    fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
+impl DevicePort for EtherPort {
+    fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: PayloadSource<'_>) -> Result<(), SendError> {
         lock(&self.state).send(self.lane, to, header, prefix, source)
     }
 
-    fn piece(&mut self, to: Peer, total: usize) -> Option<usize> {
+    fn piece_len(&mut self, to: Peer, total: usize) -> Option<usize> {
         let state = lock(&self.state);
-        let least = || state.ends.ports.iter().map(|port| port.frame_max()).min();
-        state.endpoint.frame(to.0, total).or_else(least).map(|frame| room_in(frame.min(PACKET)))
+        let least = || state.port_set.ports.iter().map(|port| port.frame_max()).min();
+        state
+            .endpoint
+            .frame_for_message(to.0, total)
+            .or_else(least)
+            .map(|frame| payload_capacity(frame.min(PACKET_MAX_BYTES)))
     }
 
     fn send_piece(
@@ -580,58 +641,65 @@ impl Port for LanePort {
         to: Peer,
         header: Header,
         prefix: &[u8],
-        source: Source<'_>,
-        placed: bool,
-    ) -> Result<(), Refusal> {
+        source: PayloadSource<'_>,
+        order_free: bool,
+    ) -> Result<(), SendError> {
         let mut state = lock(&self.state);
         let bytes = source.len();
-        let taken = state.take(self.lane, to, header, prefix, source, placed);
-        state.kept_back += bytes;
-        if taken.is_err() || state.kept_back >= RUN_BYTES {
-            state.push();
+        let result = state.accept_packet(self.lane, to, header, prefix, source, order_free);
+        state.unsent_bytes += bytes;
+        if result.is_err() || state.unsent_bytes >= RUN_BYTES {
+            state.flush_pieces();
         }
-        taken
+        result
     }
 
-    fn push(&mut self) {
-        lock(&self.state).push();
+    fn flush_pieces(&mut self) {
+        lock(&self.state).flush_pieces();
     }
 
-    fn lend(&mut self, to: Peer, header: Header, mem: UserMem<'static>, placed: bool, ticket: u32) -> bool {
+    fn send_zero_copy(
+        &mut self,
+        to: Peer,
+        header: Header,
+        mem: UserMem<'static>,
+        order_free: bool,
+        ticket: u32,
+    ) -> bool {
         let mut state = lock(&self.state);
         // Shorter messages are eager, and complete before they are received.
-        if mem.len() <= EAGER {
+        if mem.len() <= EAGER_MAX_BYTES {
             return false;
         }
-        state.give_back(self.lane);
-        state.push();
-        let State { direct, endpoint, ends, .. } = &mut *state;
-        let lent = Lent { lane: self.lane, ticket, mem };
-        direct.lend(to.0, lent, header, !placed, clock::now_ns(), (endpoint, ends))
+        state.release_reservation(self.lane);
+        state.flush_pieces();
+        let DeviceState { direct, endpoint, port_set, .. } = &mut *state;
+        let send = ZeroCopySend { lane: self.lane, ticket, mem };
+        direct.send_zero_copy(to.0, send, header, !order_free, clock::now_ns(), (endpoint, port_set))
     }
 
     fn reserve(&mut self, to: Peer, len: usize) -> bool {
         let mut state = lock(&self.state);
-        state.give_back(self.lane);
-        if state.reach(to).is_err() {
+        state.release_reservation(self.lane);
+        if state.ensure_connected(to).is_err() {
             return false;
         }
-        if len > PACKET {
-            return state.endpoint.has_room(to.0, HEADER + len, Class::Payload).is_ok();
+        if len > PACKET_MAX_BYTES {
+            return state.endpoint.check_send(to.0, HEADER + len, MessageClass::Payload).is_ok();
         }
-        let kept = state.endpoint.keep(to.0, HEADER + len).ok();
-        let is_kept = kept.is_some();
-        state.kept[self.lane] = kept;
-        is_kept
+        let reservation = state.endpoint.reserve(to.0, HEADER + len).ok();
+        let is_reserved = reservation.is_some();
+        state.reservations[self.lane] = reservation;
+        is_reserved
     }
 
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
         let mut state = lock(&self.state);
-        state.give_back(self.lane);
-        let waited = state.inboxes[self.lane].deliver_all(delivery);
-        let count = waited + state.receive(Some(self.lane), delivery);
+        state.release_reservation(self.lane);
+        let queued = state.inboxes[self.lane].deliver_all(delivery);
+        let count = queued + state.receive(Some(self.lane), delivery);
         // The inbox is empty now: all packets of a peer are delivered before its end is reported.
-        state.parting.tell(self.lane, delivery);
+        state.peer_drain.report(self.lane, delivery);
         count
     }
 
@@ -640,9 +708,16 @@ impl Port for LanePort {
         self.poll(delivery) > 0
     }
 
-    fn write(&mut self, to: Peer, key: &RemoteKey, at: u64, source: Bytes<'_>, ticket: Ticket) -> Result<Taken, Fault> {
-        let order = Order { lane: self.lane, ticket, key: *key, at };
-        self.begin(to, |remote, endpoint| remote.write(to, order, source, endpoint))
+    fn write(
+        &mut self,
+        to: Peer,
+        key: &RemoteKey,
+        at: u64,
+        source: WriteSource<'_>,
+        ticket: CompletionToken,
+    ) -> Result<Submitted, RemoteError> {
+        let request = OpRequest { lane: self.lane, ticket, key: *key, at };
+        self.begin_op(to, |rma, endpoint| rma.write(to, request, source, endpoint))
     }
 
     fn read(
@@ -651,31 +726,31 @@ impl Port for LanePort {
         key: &RemoteKey,
         at: u64,
         into: UserMem<'static>,
-        ticket: Ticket,
-    ) -> Result<Taken, Fault> {
-        let order = Order { lane: self.lane, ticket, key: *key, at };
-        self.begin(from, |remote, _| remote.read(from, order, into))
+        ticket: CompletionToken,
+    ) -> Result<Submitted, RemoteError> {
+        let request = OpRequest { lane: self.lane, ticket, key: *key, at };
+        self.begin_op(from, |rma, _| rma.read(from, request, into))
     }
 
-    fn flush(&mut self, to: Peer, ticket: Ticket) -> Result<Taken, Fault> {
-        let waits = lock(&self.state).remote.flush(to, self.lane, ticket)?;
-        Ok(if waits { Taken::InFlight } else { Taken::Done(0) })
+    fn flush(&mut self, to: Peer, ticket: CompletionToken) -> Result<Submitted, RemoteError> {
+        let must_wait = lock(&self.state).rma.flush(to, self.lane, ticket)?;
+        Ok(if must_wait { Submitted::InFlight } else { Submitted::Done(0) })
     }
 }
 
-impl LanePort {
+impl EtherPort {
     /// Begins an operation with a peer, and sends as much as there is credit for.
-    fn begin(
+    fn begin_op(
         &self,
         peer: Peer,
-        begin: impl FnOnce(&mut Remote, &mut Endpoint) -> Result<(), Fault>,
-    ) -> Result<Taken, Fault> {
+        begin: impl FnOnce(&mut EtherRma, &mut Endpoint) -> Result<(), RemoteError>,
+    ) -> Result<Submitted, RemoteError> {
         let mut state = lock(&self.state);
-        state.reach(peer)?;
-        let State { remote, endpoint, .. } = &mut *state;
-        begin(remote, endpoint)?;
-        state.work_remote();
+        state.ensure_connected(peer)?;
+        let DeviceState { rma, endpoint, .. } = &mut *state;
+        begin(rma, endpoint)?;
+        state.send_rma();
         state.transmit();
-        Ok(Taken::InFlight)
+        Ok(Submitted::InFlight)
     }
 }

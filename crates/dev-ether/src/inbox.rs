@@ -1,56 +1,56 @@
-//! Inboxes: the packets that arrived while another lane was polled.
+//! Inboxes keep the packets that arrived while another lane was polled.
 //!
 //! Used by `device`; uses `device::Delivery`.
 
-use crate::direct::Returned;
-use crate::remote::Ended;
+use crate::direct::ZeroCopyDone;
+use crate::remote::CompletedOp;
 use hawser_base::Peer;
-use hawser_device::{Delivery, Header, View};
+use hawser_device::{Delivery, Header, PayloadView};
 use std::collections::VecDeque;
 
 /// Emptied buffers that are kept, in packets.
-const SPARE: usize = 16;
+const FREE_BUFFERS_MAX: usize = 16;
 
 /// A packet of a peer's, with its payload.
-pub type Waiting = (Peer, Header, Vec<u8>);
+pub type QueuedPacket = (Peer, Header, Vec<u8>);
 
 /// The inbox of one lane.
 #[derive(Default)]
 pub struct Inbox {
     /// Packets with their payload.
-    queue: VecDeque<Waiting>,
-    spare: Vec<Vec<u8>>,
-    /// Zero-copy sends that are returned to the program.
-    returned: Vec<Returned>,
+    queue: VecDeque<QueuedPacket>,
+    free_buffers: Vec<Vec<u8>>,
+    /// Zero-copy sends that are complete, to be reported to the program.
+    zero_copy_done: Vec<ZeroCopyDone>,
     /// Operations of this lane that have ended.
-    ended: Vec<Ended>,
+    completed_ops: Vec<CompletedOp>,
 }
 
 impl Inbox {
     /// Takes back a buffer.
-    fn spare(&mut self, mut bytes: Vec<u8>) {
-        if self.spare.len() < SPARE {
+    fn recycle(&mut self, mut bytes: Vec<u8>) {
+        if self.free_buffers.len() < FREE_BUFFERS_MAX {
             bytes.clear();
-            self.spare.push(bytes);
+            self.free_buffers.push(bytes);
         }
     }
 
-    /// Appends a packet; `keep` copies its payload into memory.
-    pub fn push(&mut self, from: Peer, header: Header, keep: impl FnOnce(Vec<u8>) -> Vec<u8>) {
-        let bytes = keep(self.spare.pop().unwrap_or_default());
+    /// Appends a packet; `copy_payload` copies its payload into memory.
+    pub fn push(&mut self, from: Peer, header: Header, copy_payload: impl FnOnce(Vec<u8>) -> Vec<u8>) {
+        let bytes = copy_payload(self.free_buffers.pop().unwrap_or_default());
         self.queue.push_back((from, header, bytes));
     }
 
-    pub fn give_back(&mut self, returned: Returned) {
-        self.returned.push(returned);
+    pub fn push_zero_copy_done(&mut self, done: ZeroCopyDone) {
+        self.zero_copy_done.push(done);
     }
 
-    pub fn end(&mut self, ended: Ended) {
-        self.ended.push(ended);
+    pub fn push_completed_op(&mut self, completed: CompletedOp) {
+        self.completed_ops.push(completed);
     }
 
-    /// Takes the next packet, whose memory `deliver` gives back.
-    pub fn pop(&mut self) -> Option<Waiting> {
+    /// Takes the next packet, whose memory `deliver` recycles.
+    pub fn pop(&mut self) -> Option<QueuedPacket> {
         self.queue.pop_front()
     }
 
@@ -61,23 +61,23 @@ impl Inbox {
             self.deliver(packet, delivery);
             count += 1;
         }
-        count + self.return_all(delivery) + self.end_all(delivery)
+        count + self.report_zero_copy_done(delivery) + self.report_completed_ops(delivery)
     }
 
-    /// Reports returned zero-copy sends. Returns their number.
-    pub fn return_all(&mut self, delivery: &mut dyn Delivery) -> usize {
-        let each = self.returned.drain(..);
-        each.map(|Returned { ticket, taken, .. }| delivery.returned(ticket, taken)).count()
+    /// Reports completed zero-copy sends. Returns their number.
+    pub fn report_zero_copy_done(&mut self, delivery: &mut dyn Delivery) -> usize {
+        let each = self.zero_copy_done.drain(..);
+        each.map(|ZeroCopyDone { ticket, delivered, .. }| delivery.zero_copy_done(ticket, delivered)).count()
     }
 
     /// Reports operations that have ended. Returns their number.
-    pub fn end_all(&mut self, delivery: &mut dyn Delivery) -> usize {
-        let each = self.ended.drain(..);
-        each.map(|Ended { ticket, outcome, .. }| delivery.done(ticket, outcome)).count()
+    pub fn report_completed_ops(&mut self, delivery: &mut dyn Delivery) -> usize {
+        let each = self.completed_ops.drain(..);
+        each.map(|CompletedOp { ticket, outcome, .. }| delivery.op_completed(ticket, outcome)).count()
     }
 
-    pub fn deliver(&mut self, (from, header, mut bytes): Waiting, delivery: &mut dyn Delivery) {
-        delivery.deliver(from, header, &mut View { bytes: &mut bytes, at: 0 });
-        self.spare(bytes);
+    pub fn deliver(&mut self, (from, header, mut bytes): QueuedPacket, delivery: &mut dyn Delivery) {
+        delivery.deliver(from, header, &mut PayloadView { bytes: &mut bytes, at: 0 });
+        self.recycle(bytes);
     }
 }

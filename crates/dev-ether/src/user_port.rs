@@ -1,76 +1,82 @@
 //! The port of one lane of a further user: what its packets need beyond those of the first user.
 //!
-//! It requests permission before it sends (`users`), uses its user's share of link's memory, and reports the packets
-//! that it has taken. The first user's ports (`device`) know nothing of it. Used by `transport`; uses the state of
-//! `device`, and `users`.
+//! It requests permission before it sends (`user_table`), uses its user's share of link's memory, and reports the
+//! packets that it has taken. The first user's ports (`device`) know nothing of it. Used by `transport`; uses the
+//! state of `device`, and `user_table`.
 
-use crate::device::{LanePort, PACKET, State, lock};
+use crate::device::{DeviceState, EtherPort, PACKET_MAX_BYTES, lock};
 use crate::endpoint::RUN_BYTES;
-use crate::message::{HEADER, Outgoing, class_of, refusal};
+use crate::message::{HEADER, PacketMessage, class_of, send_error};
 use hawser_base::{Peer, UserMem};
-use hawser_device::{Atomic, Bytes, Delivery, Fault, Header, Port, Refusal, RemoteKey, Source, Taken, Ticket};
-use hawser_link::{Class, Party};
+use hawser_device::{
+    AtomicRequest, CompletionToken, Delivery, DevicePort, Header, PayloadSource, RemoteError, RemoteKey, SendError,
+    Submitted, WriteSource,
+};
+use hawser_link::{MessageClass, ShareId};
 
 /// The port of one lane.
 pub struct UserPort {
-    port: LanePort,
+    port: EtherPort,
     /// The index of its user, and the user's share of memory.
-    place: usize,
-    party: Party,
+    user_index: usize,
+    share: ShareId,
 }
 
 impl UserPort {
     /// Opens it. None: no user has opened the lane.
-    pub fn new(port: LanePort) -> Option<UserPort> {
-        let (place, party) = lock(&port.state).users.of(port.lane)?;
-        Some(UserPort { port, place, party })
+    pub fn new(port: EtherPort) -> Option<UserPort> {
+        let (user_index, share) = lock(&port.state).users.user_of_lane(port.lane)?;
+        Some(UserPort { port, user_index, share })
     }
 
     /// Accepts a packet, which `transmit` sends.
-    fn take(
+    fn accept_packet(
         &self,
-        state: &mut State,
+        state: &mut DeviceState,
         to: Peer,
         header: Header,
         prefix: &[u8],
-        source: Source<'_>,
-        placed: bool,
-    ) -> Result<(), Refusal> {
-        state.reach(to)?;
+        source: PayloadSource<'_>,
+        order_free: bool,
+    ) -> Result<(), SendError> {
+        state.ensure_connected(to)?;
         let lane = self.port.lane;
-        let class = class_of(&source, placed);
-        let mut writer = Outgoing::new(header, prefix, source);
+        let class = class_of(&source, order_free);
+        let mut writer = PacketMessage::new(header, prefix, source);
         let total = writer.total();
-        let kept = state.kept[lane].take();
-        let is_kept = class != Class::Control && kept.as_ref().is_some_and(|kept| kept.is_for(to.0, total));
-        let State { users, endpoint, .. } = state;
-        let may = users.may_send(self.place, to.0, class == Class::Control, is_kept, endpoint);
+        let reservation = state.reservations[lane].take();
+        let is_reserved =
+            class != MessageClass::Control && reservation.as_ref().is_some_and(|kept| kept.is_for(to.0, total));
+        let DeviceState { users, endpoint, .. } = state;
+        let permission = users.may_send(self.user_index, to.0, class == MessageClass::Control, is_reserved, endpoint);
         let write = |at: usize, into: &mut [u8]| writer.write(at, into);
-        let taken = match kept {
-            Some(kept) if is_kept && may.is_ok() => endpoint.send_kept(kept, lane.0, total, class, write),
-            kept => {
-                kept.into_iter().for_each(|kept| endpoint.give_back(kept));
-                may?;
-                endpoint.send_of(self.party, (to.0, lane.0), total, class, write)
+        let result = match reservation {
+            Some(reservation) if is_reserved && permission.is_ok() => {
+                endpoint.send_reserved(reservation, lane.0, total, class, write)
+            }
+            reservation => {
+                reservation.into_iter().for_each(|reservation| endpoint.release(reservation));
+                permission?;
+                endpoint.send_of(self.share, (to.0, lane.0), total, class, write)
             }
         };
-        taken.map_err(refusal)?;
-        users.sent(self.place, to.0);
+        result.map_err(send_error)?;
+        users.count_sent(self.user_index, to.0);
         Ok(())
     }
 }
 
-impl Port for UserPort {
-    fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
+impl DevicePort for UserPort {
+    fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: PayloadSource<'_>) -> Result<(), SendError> {
         let mut state = lock(&self.port.state);
-        let taken = self.take(&mut state, to, header, prefix, source, false);
+        let result = self.accept_packet(&mut state, to, header, prefix, source, false);
         // Send also the request to the peer, if the packet was refused for that.
         state.transmit();
-        taken
+        result
     }
 
-    fn piece(&mut self, to: Peer, total: usize) -> Option<usize> {
-        self.port.piece(to, total)
+    fn piece_len(&mut self, to: Peer, total: usize) -> Option<usize> {
+        self.port.piece_len(to, total)
     }
 
     fn send_piece(
@@ -78,57 +84,59 @@ impl Port for UserPort {
         to: Peer,
         header: Header,
         prefix: &[u8],
-        source: Source<'_>,
-        placed: bool,
-    ) -> Result<(), Refusal> {
+        source: PayloadSource<'_>,
+        order_free: bool,
+    ) -> Result<(), SendError> {
         let mut state = lock(&self.port.state);
         let bytes = source.len();
-        let taken = self.take(&mut state, to, header, prefix, source, placed);
-        state.kept_back += bytes;
-        if taken.is_err() || state.kept_back >= RUN_BYTES {
-            state.push();
+        let result = self.accept_packet(&mut state, to, header, prefix, source, order_free);
+        state.unsent_bytes += bytes;
+        if result.is_err() || state.unsent_bytes >= RUN_BYTES {
+            state.flush_pieces();
         }
-        taken
+        result
     }
 
-    fn push(&mut self) {
-        self.port.push();
+    fn flush_pieces(&mut self) {
+        self.port.flush_pieces();
     }
 
     fn reserve(&mut self, to: Peer, len: usize) -> bool {
         let mut state = lock(&self.port.state);
-        let (lane, party) = (self.port.lane, self.party);
-        state.give_back(lane);
-        if state.reach(to).is_err() {
+        let (lane, share) = (self.port.lane, self.share);
+        state.release_reservation(lane);
+        if state.ensure_connected(to).is_err() {
             return false;
         }
-        let State { users, endpoint, .. } = &mut *state;
-        let may = users.may_send(self.place, to.0, false, false, endpoint).is_ok();
-        let kept = match may {
-            true if len > PACKET => return endpoint.has_room_of(party, to.0, HEADER + len, Class::Payload).is_ok(),
-            true => endpoint.keep_of(party, to.0, HEADER + len).ok(),
+        let DeviceState { users, endpoint, .. } = &mut *state;
+        let may_send = users.may_send(self.user_index, to.0, false, false, endpoint).is_ok();
+        let reservation = match may_send {
+            true if len > PACKET_MAX_BYTES => {
+                return endpoint.check_send_of(share, to.0, HEADER + len, MessageClass::Payload).is_ok();
+            }
+            true => endpoint.reserve_of(share, to.0, HEADER + len).ok(),
             false => None,
         };
-        let is_kept = kept.is_some();
-        state.kept[lane] = kept;
+        let is_reserved = reservation.is_some();
+        state.reservations[lane] = reservation;
         state.transmit();
-        is_kept
+        is_reserved
     }
 
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
         let lane = self.port.lane;
         let mut state = lock(&self.port.state);
-        state.give_back(lane);
+        state.release_reservation(lane);
         let mut count = 0;
         while let Some((from, header, bytes)) = state.inboxes[lane].pop() {
-            state.users.took(from.0, lane);
+            state.users.count_taken(from.0, lane);
             state.inboxes[lane].deliver((from, header, bytes), delivery);
             count += 1;
         }
         count += state.inboxes[lane].deliver_all(delivery);
         count += state.receive(Some(lane), delivery);
         // The inbox is empty now: all packets of a peer are delivered before its end is reported.
-        state.parting.tell(lane, delivery);
+        state.peer_drain.report(lane, delivery);
         count
     }
 
@@ -137,7 +145,14 @@ impl Port for UserPort {
         self.poll(delivery) > 0
     }
 
-    fn write(&mut self, to: Peer, key: &RemoteKey, at: u64, source: Bytes<'_>, ticket: Ticket) -> Result<Taken, Fault> {
+    fn write(
+        &mut self,
+        to: Peer,
+        key: &RemoteKey,
+        at: u64,
+        source: WriteSource<'_>,
+        ticket: CompletionToken,
+    ) -> Result<Submitted, RemoteError> {
         self.port.write(to, key, at, source, ticket)
     }
 
@@ -147,16 +162,23 @@ impl Port for UserPort {
         key: &RemoteKey,
         at: u64,
         into: UserMem<'static>,
-        ticket: Ticket,
-    ) -> Result<Taken, Fault> {
+        ticket: CompletionToken,
+    ) -> Result<Submitted, RemoteError> {
         self.port.read(from, key, at, into, ticket)
     }
 
-    fn atomic(&mut self, to: Peer, key: &RemoteKey, at: u64, atomic: Atomic, ticket: Ticket) -> Result<Taken, Fault> {
+    fn atomic(
+        &mut self,
+        to: Peer,
+        key: &RemoteKey,
+        at: u64,
+        atomic: AtomicRequest,
+        ticket: CompletionToken,
+    ) -> Result<Submitted, RemoteError> {
         self.port.atomic(to, key, at, atomic, ticket)
     }
 
-    fn flush(&mut self, to: Peer, ticket: Ticket) -> Result<Taken, Fault> {
+    fn flush(&mut self, to: Peer, ticket: CompletionToken) -> Result<Submitted, RemoteError> {
         self.port.flush(to, ticket)
     }
 }

@@ -5,12 +5,12 @@
 //! because they enter namespaces, and a user namespace requires a single thread. Without the privilege the test prints
 //! that and tests nothing.
 
-use hawser_dev_ether::port::{FramePort, PacketPort, PacketUdpPort, PortRange, Seal, StreamPort, UdpPort};
-use hawser_device::conformance::{self, Memory, Net};
-use hawser_link::frame::Key;
-use hawser_os::cable::{Cable, Host};
+use hawser_dev_ether::port::{FramePort, PacketPort, PacketUdpPort, PortRange, RankCredentials, StreamPort, UdpPort};
+use hawser_device::conformance::{self, MakeMemory, TestNet};
+use hawser_link::frame::JobKey;
+use hawser_os::veth_pair::{NetnsHost, VethPair};
 use nets::SECRET;
-use resident::resident;
+use resident::on_host;
 use std::sync::Arc;
 
 mod nets;
@@ -31,10 +31,10 @@ const ALL: &[Kind] = &[Kind::Packet, Kind::PacketUdp, Kind::Udp, Kind::Stream];
 const TWO: &[Kind] = &[Kind::Packet, Kind::Stream];
 
 /// A promise of a device, the ports by which it is tried, and the function that tries it over a cable.
-type Case = (&'static str, &'static [Kind], fn(&Cable, Kind));
+type Case = (&'static str, &'static [Kind], fn(&VethPair, Kind));
 
 fn main() {
-    let cable = match hawser_os::netns::become_root().and_then(|()| Cable::new(1500)) {
+    let cable = match hawser_os::netns::become_root().and_then(|()| VethPair::new(1500)) {
         Ok(cable) => cable,
         Err(error) => return println!("devices: NOT TESTED, namespaces are refused here: {error}"),
     };
@@ -58,34 +58,34 @@ fn main() {
     }
 }
 
-fn a_peer_dies(cable: &Cable, kind: Kind) {
+fn a_peer_dies(cable: &VethPair, kind: Kind) {
     conformance::a_peer_dies(|| net(cable, kind, 3));
     conformance::a_peer_dies_while_it_is_polled(|| net(cable, kind, 3));
     conformance::a_peer_that_nobody_spoke_to_dies(|| net(cable, kind, 3));
 }
 
-fn ground(cable: &Cable, kind: Kind, ranks: usize) -> (Net, Memory) {
+fn ground(cable: &VethPair, kind: Kind, ranks: usize) -> (TestNet, MakeMemory) {
     (net(cable, kind, ranks), Box::new(|_, len| conformance::words(len)))
 }
 
 /// Opens a port of this kind on a host, as that of `rank`.
-fn open(kind: Kind, host: &Host, rank: usize, ranks: usize) -> Box<dyn FramePort> {
+fn open(kind: Kind, host: &NetnsHost, rank: usize, ranks: usize) -> Box<dyn FramePort> {
     host.within(|| {
         let interface = host.interface();
         let local = interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("a cable has addresses");
         match kind {
             Kind::Packet => Box::new(PacketPort::open(&interface, JOB, rank as u16).unwrap()) as Box<dyn FramePort>,
-            Kind::PacketUdp => resident(host, PacketUdpPort::open(&interface, local, PortRange::ANY, rank).unwrap()),
-            Kind::Udp => resident(host, UdpPort::open(&interface, local, PortRange::ANY, rank).unwrap()),
+            Kind::PacketUdp => on_host(host, PacketUdpPort::open(&interface, local, PortRange::ANY, rank).unwrap()),
+            Kind::Udp => on_host(host, UdpPort::open(&interface, local, PortRange::ANY, rank).unwrap()),
             Kind::Stream => {
-                let seal = Seal { key: Key::new(SECRET), me: rank as u32, ranks: ranks as u32 };
-                resident(host, StreamPort::open(&interface, local, PortRange::ANY, rank, seal).unwrap())
+                let credentials = RankCredentials { key: JobKey::new(SECRET), me: rank as u32, ranks: ranks as u32 };
+                on_host(host, StreamPort::open(&interface, local, PortRange::ANY, rank, credentials).unwrap())
             }
         }
     })
 }
 
-fn net(cable: &Cable, kind: Kind, ranks: usize) -> Net {
+fn net(cable: &VethPair, kind: Kind, ranks: usize) -> TestNet {
     let host = |rank: usize| if rank == 0 { &cable.a } else { &cable.b };
     let ports = (0..ranks).map(|rank| open(kind, host(rank), rank, ranks)).collect();
     nets::net(ports, "e0", &Arc::default())

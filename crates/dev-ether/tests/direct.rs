@@ -3,16 +3,18 @@
 //! happens to them (P32, P36, P37).
 
 use hawser_base::{Lane, Peer, UserMem};
-use hawser_dev_ether::card::{Card, End};
-use hawser_dev_ether::port::{Address, Carries, GREETING, Greeting, PortOf, PortRange, Seal, StreamPort};
-use hawser_dev_ether::{EtherDevice, Opened, Setup};
-use hawser_device::{Delivery, Device, Header, Payload, Port, Source};
+use hawser_dev_ether::port::{
+    ConnectionKind, GREETING_BYTES, Greeting, PortAddress, PortId, PortRange, RankCredentials, StreamPort,
+};
+use hawser_dev_ether::port_list::{CardPort, PortList};
+use hawser_dev_ether::{EtherDevice, EtherDeviceSetup, OpenPort};
+use hawser_device::{Delivery, Device, DevicePort, Header, Payload, PayloadSource};
 use hawser_job::counters::Counters;
-use hawser_job::{Ending, Lives};
-use hawser_link::frame::Key;
-use hawser_link::{Grade, Rail};
+use hawser_job::{ExitKind, ExitLog};
+use hawser_link::frame::JobKey;
+use hawser_link::{LatencyClass, PortTraits};
 use hawser_os::interfaces;
-use hawser_sim::Dice;
+use hawser_sim::Rng;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -33,7 +35,7 @@ enum Fate {
         after: usize,
     },
     /// The bytes are taken, so that TCP acknowledges them, and never passed on.
-    Kept {
+    Withheld {
         after: usize,
     },
     /// One bit differs there.
@@ -44,45 +46,45 @@ enum Fate {
 
 /// The proxy: the fates of the direct connections still to come, and how many connections have ended by theirs.
 #[derive(Default)]
-struct Between {
+struct Proxy {
     fates: Mutex<Vec<Fate>>,
-    met: Mutex<usize>,
+    applied_fates: Mutex<usize>,
     /// One bit in this many bytes of connections for frames is changed; none if it is 0. And the number of those
     /// connections.
-    spoils: AtomicU64,
-    called: AtomicUsize,
+    corrupts_one_in: AtomicU64,
+    frame_connections: AtomicUsize,
 }
 
-impl Between {
+impl Proxy {
     /// Returns an address at which the proxy accepts callers of `to`.
-    fn before(self: &Arc<Between>, to: SocketAddr) -> SocketAddr {
+    fn address_before(self: &Arc<Proxy>, to: SocketAddr) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let this = self.clone();
         thread::spawn(move || {
             for caller in listener.incoming().map_while(Result::ok) {
-                let (this, heard) = (this.clone(), TcpStream::connect(to));
-                thread::spawn(move || heard.map(|heard| this.pass(caller, heard)));
+                let (this, called) = (this.clone(), TcpStream::connect(to));
+                thread::spawn(move || called.map(|heard| this.relay(caller, heard)));
             }
         });
         address
     }
 
-    fn pass(&self, mut caller: TcpStream, mut heard: TcpStream) {
+    fn relay(&self, mut caller: TcpStream, mut called: TcpStream) {
         // The called end sends nothing: if it ends the connection, it ends for the caller too.
-        let (mut back, ended) = (heard.try_clone().unwrap(), caller.try_clone().unwrap());
+        let (mut back, ended) = (called.try_clone().unwrap(), caller.try_clone().unwrap());
         thread::spawn(move || {
             let _ = back.read(&mut [0]);
             let _ = ended.shutdown(Shutdown::Both);
         });
-        let mut front = [0; GREETING];
-        if caller.read_exact(&mut front).is_err() || heard.write_all(&front).is_err() {
+        let mut greeting_bytes = [0; GREETING_BYTES];
+        if caller.read_exact(&mut greeting_bytes).is_err() || called.write_all(&greeting_bytes).is_err() {
             return;
         }
-        let is_direct = front[0] == Carries::Messages as u8;
+        let is_direct = greeting_bytes[0] == ConnectionKind::Messages as u8;
         let fate = if is_direct { self.fates.lock().unwrap().pop() } else { None };
-        let call = self.called.fetch_add(usize::from(!is_direct), Relaxed);
-        let mut dice = Dice::new(call as u64);
+        let call = self.frame_connections.fetch_add(usize::from(!is_direct), Relaxed);
+        let mut dice = Rng::new(call as u64);
         let (mut at, mut bytes) = (0, vec![0; 30_000]);
         while let Ok(got) = caller.read(&mut bytes)
             && got > 0
@@ -91,7 +93,7 @@ impl Between {
             at = behind;
             let here = |place: usize| place.checked_sub(from).filter(|&place| place < got);
             let mut passed = got;
-            let spoils = self.spoils.load(Relaxed);
+            let spoils = self.corrupts_one_in.load(Relaxed);
             if !is_direct && spoils > 0 {
                 let whole = got as u64 / spoils;
                 let count = whole + u64::from(dice.below(spoils) < got as u64 % spoils);
@@ -102,97 +104,102 @@ impl Between {
             }
             match fate.unwrap_or(Fate::Passes) {
                 Fate::Passes => {}
-                Fate::Cut { after } | Fate::Kept { after } if after < from => passed = 0,
-                Fate::Cut { after } | Fate::Kept { after } => passed = here(after).unwrap_or(got),
+                Fate::Cut { after } | Fate::Withheld { after } if after < from => passed = 0,
+                Fate::Cut { after } | Fate::Withheld { after } => passed = here(after).unwrap_or(got),
                 Fate::Forged { at } => {
                     if let Some(place) = here(at) {
                         bytes[place] ^= 4;
-                        *self.met.lock().unwrap() += 1;
+                        *self.applied_fates.lock().unwrap() += 1;
                     }
                 }
             }
-            if heard.write_all(&bytes[..passed]).is_err() {
+            if called.write_all(&bytes[..passed]).is_err() {
                 return;
             }
             if passed < got {
-                *self.met.lock().unwrap() += 1;
+                *self.applied_fates.lock().unwrap() += 1;
                 if let Some(Fate::Cut { .. }) = fate {
-                    let _ = (caller.shutdown(Shutdown::Both), heard.shutdown(Shutdown::Both));
+                    let _ = (caller.shutdown(Shutdown::Both), called.shutdown(Shutdown::Both));
                     return;
                 }
             }
         }
-        let _ = heard.shutdown(Shutdown::Both);
+        let _ = called.shutdown(Shutdown::Both);
     }
 }
 
-/// Makes two devices that reach each other only past `between`. `checked`: all payload between them has a CRC.
-fn pair(between: &Arc<Between>, checked: bool) -> Vec<EtherDevice> {
-    mortal(between, checked, &Lives::private(2))
+/// Makes two devices that reach each other only past `proxy`. `checked`: all payload between them has a CRC.
+fn pair(proxy: &Arc<Proxy>, checked: bool) -> Vec<EtherDevice> {
+    devices_with_exits(proxy, checked, &ExitLog::private(2))
 }
 
-/// Makes the same; `lives` holds whether they live.
-fn mortal(between: &Arc<Between>, checked: bool, lives: &Lives) -> Vec<EtherDevice> {
+/// Makes the same; `exit_log` records which of them have ended.
+fn devices_with_exits(proxy: &Arc<Proxy>, checked: bool, exit_log: &ExitLog) -> Vec<EtherDevice> {
     let all = interfaces::all().unwrap();
     let interface = all.into_iter().find(|interface| interface.flags.loopback).expect("there is a loopback interface");
     let local = *interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("127.0.0.1");
     let cards = Arc::new(Mutex::new(vec![None; 2]));
     let device = |rank: usize| {
-        let seal = Seal { key: Key::new(SECRET), me: rank as u32, ranks: 2 };
-        let port = StreamPort::open(&interface, &local, PortRange::ANY, rank, seal).unwrap();
-        let (theirs, key) = (cards.clone(), Key::new(SECRET));
-        let traits = Rail { grade: Grade::BulkAlone, checked, lossless: true, ..Rail::default() };
-        let device = EtherDevice::new(Setup {
+        let credentials = RankCredentials { key: JobKey::new(SECRET), me: rank as u32, ranks: 2 };
+        let port = StreamPort::open(&interface, &local, PortRange::ANY, rank, credentials).unwrap();
+        let (theirs, key) = (cards.clone(), JobKey::new(SECRET));
+        let traits = PortTraits {
+            latency_class: LatencyClass::BulkOnly,
+            has_full_crc: checked,
+            is_lossless: true,
+            ..PortTraits::default()
+        };
+        let device = EtherDevice::new(EtherDeviceSetup {
             me: rank as u32,
             ranks: 2,
             key,
             seed: rank as u64,
-            ports: vec![Opened { port: Box::new(port), rail: 0, interface: "lo".into(), traits }],
-            cards: Box::new(move |peer: Peer, _| theirs.lock().unwrap()[peer.index()].clone()),
-            looked: Box::new(|| ()),
-            tell: Box::new(|_| true),
-            answers: Box::new(|_| ()),
+            ports: vec![OpenPort { port: Box::new(port), rail: 0, interface: "lo".into(), traits }],
+            card_lookup: Box::new(move |peer: Peer, _| theirs.lock().unwrap()[peer.index()].clone()),
+            on_all_polled: Box::new(|| ()),
+            report_status: Box::new(|_| true),
+            report_reachability: Box::new(|_| ()),
             counters: (Counters::private(), 0),
-            lives: lives.clone(),
-            serves: Box::new(move |peer: Peer| peer != Peer(rank as u32)),
+            exit_log: exit_log.clone(),
+            reaches: Box::new(move |peer: Peer| peer != Peer(rank as u32)),
         });
-        let card = Card::decode(&device.card()).unwrap();
-        let met = card.ends().iter().map(|end| match end.address {
-            Address::Tcp(to) => End { address: Address::Tcp(between.before(to)), ..*end },
+        let port_list = PortList::decode(&device.encoded_port_list()).unwrap();
+        let listed = port_list.ports().iter().map(|port| match port.address {
+            PortAddress::Tcp(to) => CardPort { address: PortAddress::Tcp(proxy.address_before(to)), ..*port },
             _ => unreachable!("there is TCP alone"),
         });
-        cards.lock().unwrap()[rank] = Some(Card::new(met.collect()).encode());
+        cards.lock().unwrap()[rank] = Some(PortList::new(listed.collect()).encode());
         device
     };
     (0..2).map(device).collect()
 }
 
-/// A message that is sent: its bytes, how many were handed over, and whether its memory is lent.
+/// A message that is sent: its bytes, how many were handed over, and whether its memory is borrowed.
 struct Sending {
     bytes: Vec<u8>,
     at: usize,
-    lent: bool,
+    is_borrowed: bool,
 }
 
 /// A rank: the messages that it sends, and those that it got.
 struct Rank {
     device: EtherDevice,
-    port: Box<dyn Port>,
+    port: Box<dyn DevicePort>,
     to: Peer,
     lane: u8,
     sending: Vec<Sending>,
-    got: Got,
+    received: TestDelivery,
 }
 
 #[derive(Default)]
-struct Got {
+struct TestDelivery {
     /// For each message the bytes that came, each with the number of times.
     messages: Vec<Vec<(u8, u8)>>,
     returned: Vec<(u32, u64)>,
     lost: bool,
 }
 
-impl Delivery for Got {
+impl Delivery for TestDelivery {
     fn deliver(&mut self, _: Peer, header: Header, payload: &mut dyn Payload) {
         if header.kind != DATA {
             return;
@@ -203,16 +210,16 @@ impl Delivery for Got {
         if self.messages.len() <= message {
             self.messages.resize_with(message + 1, Vec::new);
         }
-        let place = &mut self.messages[message];
-        place.resize(place.len().max(at + bytes.len()), (0, 0));
-        place[at..].iter_mut().zip(bytes).for_each(|(to, byte)| *to = (byte, to.1 + 1));
+        let received = &mut self.messages[message];
+        received.resize(received.len().max(at + bytes.len()), (0, 0));
+        received[at..].iter_mut().zip(bytes).for_each(|(to, byte)| *to = (byte, to.1 + 1));
     }
 
-    fn lost(&mut self, _: Peer) {
+    fn peer_failed(&mut self, _: Peer) {
         self.lost = true;
     }
 
-    fn returned(&mut self, ticket: u32, taken: u64) {
+    fn zero_copy_done(&mut self, ticket: u32, taken: u64) {
         self.returned.push((ticket, taken));
     }
 }
@@ -226,30 +233,31 @@ fn header(message: usize, at: usize) -> Header {
 }
 
 impl Rank {
-    /// Begins to send a message. Returns whether its memory was lent.
+    /// Begins to send a message. Returns whether its memory was borrowed.
     fn send(&mut self, len: usize) -> bool {
         let message = self.sending.len();
         let bytes = content(message, len);
-        // Lent memory is never freed.
+        // Borrowed memory is never freed.
         let mem = UserMem::of_slice(bytes.clone().leak());
-        let lent = self.port.lend(self.to, header(message, 0), mem, message.is_multiple_of(2), message as u32);
-        self.sending.push(Sending { bytes, at: 0, lent });
-        lent
+        let is_borrowed =
+            self.port.send_zero_copy(self.to, header(message, 0), mem, message.is_multiple_of(2), message as u32);
+        self.sending.push(Sending { bytes, at: 0, is_borrowed });
+        is_borrowed
     }
 
     /// Continues the messages that are sent in pieces, and receives.
-    fn turn(&mut self) {
-        self.port.poll(&mut self.got);
-        for (ticket, taken) in self.got.returned.drain(..) {
+    fn step(&mut self) {
+        self.port.poll(&mut self.received);
+        for (ticket, taken) in self.received.returned.drain(..) {
             let sending = &mut self.sending[ticket as usize];
-            assert!(std::mem::replace(&mut sending.lent, false), "message {ticket} came back twice");
+            assert!(std::mem::replace(&mut sending.is_borrowed, false), "message {ticket} came back twice");
             sending.at = taken as usize;
         }
-        for (message, sending) in self.sending.iter_mut().enumerate().filter(|(_, sending)| !sending.lent) {
-            let piece = self.port.piece(self.to, sending.bytes.len()).unwrap_or(1_000);
+        for (message, sending) in self.sending.iter_mut().enumerate().filter(|(_, sending)| !sending.is_borrowed) {
+            let piece = self.port.piece_len(self.to, sending.bytes.len()).unwrap_or(1_000);
             while sending.at < sending.bytes.len() {
                 let len = piece.min(sending.bytes.len() - sending.at);
-                let source = Source::Mem(UserMem::of_slice(&mut sending.bytes[sending.at..][..len]));
+                let source = PayloadSource::Mem(UserMem::of_slice(&mut sending.bytes[sending.at..][..len]));
                 let head = header(message, sending.at);
                 if self.port.send_piece(self.to, head, &[], source, message.is_multiple_of(2)).is_err() {
                     break;
@@ -257,33 +265,33 @@ impl Rank {
                 sending.at += len;
             }
         }
-        self.port.push();
+        self.port.flush_pieces();
     }
 
     fn has_sent(&self) -> bool {
-        self.sending.iter().all(|sending| !sending.lent && sending.at == sending.bytes.len())
+        self.sending.iter().all(|sending| !sending.is_borrowed && sending.at == sending.bytes.len())
     }
 
     /// Returns whether all of the other's messages have arrived.
     fn has_all_of(&self, other: &Rank) -> bool {
         let whole = |(message, sent): (usize, &Sending)| {
-            let came = self.got.messages.get(message);
-            came.is_some_and(|came| came.len() == sent.bytes.len() && came.iter().all(|&(_, times)| times > 0))
+            let arrived = self.received.messages.get(message);
+            arrived.is_some_and(|came| came.len() == sent.bytes.len() && came.iter().all(|&(_, times)| times > 0))
         };
         other.sending.iter().enumerate().all(whole)
     }
 
     fn check(&self, other: &Rank) {
-        for (message, (came, sent)) in self.got.messages.iter().zip(&other.sending).enumerate() {
-            assert!(came.iter().all(|&(_, times)| times == 1), "bytes of message {message} came twice");
-            assert!(came.iter().map(|&(byte, _)| byte).eq(sent.bytes.iter().copied()), "message {message} differs");
+        for (message, (arrived, sent)) in self.received.messages.iter().zip(&other.sending).enumerate() {
+            assert!(arrived.iter().all(|&(_, times)| times == 1), "bytes of message {message} came twice");
+            assert!(arrived.iter().map(|&(byte, _)| byte).eq(sent.bytes.iter().copied()), "message {message} differs");
         }
     }
 }
 
 /// Makes two ranks, on a lane.
-fn ranks(between: &Arc<Between>, lane: u8) -> [Rank; 2] {
-    ranks_of(pair(between, false), lane)
+fn ranks(proxy: &Arc<Proxy>, lane: u8) -> [Rank; 2] {
+    ranks_of(pair(proxy, false), lane)
 }
 
 fn ranks_of(devices: Vec<EtherDevice>, lane: u8) -> [Rank; 2] {
@@ -291,24 +299,24 @@ fn ranks_of(devices: Vec<EtherDevice>, lane: u8) -> [Rank; 2] {
     [0, 1].map(|rank| {
         let device = devices.next().unwrap();
         let port = device.port(Lane(lane));
-        Rank { device, port, to: Peer(1 - rank), lane, sending: Vec::new(), got: Got::default() }
+        Rank { device, port, to: Peer(1 - rank), lane, sending: Vec::new(), received: TestDelivery::default() }
     })
 }
 
-/// Sends messages until one is lent: paths for bulk are tried first, and a connection is opened.
-fn warm_up(ranks: &mut [Rank; 2], from: usize) {
+/// Sends messages until one is sent zero-copy: paths for bulk are tried first, and a connection is opened.
+fn send_until_zero_copy(ranks: &mut [Rank; 2], from: usize) {
     for _ in 0..200 {
         if ranks[from].send(LONG) {
             return finish(ranks);
         }
         finish(ranks);
     }
-    panic!("nothing was lent");
+    panic!("nothing was sent zero-copy");
 }
 
 fn finish(ranks: &mut [Rank; 2]) {
     loop {
-        ranks.iter_mut().for_each(Rank::turn);
+        ranks.iter_mut().for_each(Rank::step);
         let [one, two] = &*ranks;
         if one.has_sent() && two.has_sent() && one.has_all_of(two) && two.has_all_of(one) {
             one.check(two);
@@ -317,24 +325,24 @@ fn finish(ranks: &mut [Rank; 2]) {
     }
 }
 
-/// Sends messages of these lengths. Returns how many were lent.
-fn lend(rank: &mut Rank, lengths: impl Iterator<Item = usize>) -> usize {
+/// Sends messages of these lengths. Returns how many were sent zero-copy.
+fn count_zero_copy(rank: &mut Rank, lengths: impl Iterator<Item = usize>) -> usize {
     lengths.filter(|&len| rank.send(len)).count()
 }
 
 #[test]
 fn long_messages_pass_both_ways_at_once() {
     let mut ranks = ranks(&Arc::default(), 0);
-    warm_up(&mut ranks, 0);
-    warm_up(&mut ranks, 1);
-    let mut lent = 0;
+    send_until_zero_copy(&mut ranks, 0);
+    send_until_zero_copy(&mut ranks, 1);
+    let mut count = 0;
     for round in 0..20 {
         for rank in &mut ranks {
-            lent += lend(rank, (0..5).map(|nth| 65_537 + 70_001 * (nth * nth * round % 17)));
+            count += count_zero_copy(rank, (0..5).map(|nth| 65_537 + 70_001 * (nth * nth * round % 17)));
         }
         finish(&mut ranks);
     }
-    assert!(lent > 100, "only {lent} of 200 were lent");
+    assert!(count > 100, "only {count} of 200 were zero-copy");
     // Flush each rank, even if it is quiet.
     while ranks.iter().filter(|rank| !rank.device.flush()).count() > 0 {}
 }
@@ -342,64 +350,64 @@ fn long_messages_pass_both_ways_at_once() {
 /// P37
 #[test]
 fn a_connection_that_is_cut_anywhere_loses_and_doubles_nothing() {
-    let between = Arc::<Between>::default();
+    let proxy = Arc::<Proxy>::default();
     for after in [0, 1, 39, 40, 41, 70_000, LONG + 39, LONG + 40, LONG + 41, 2 * LONG + 17] {
-        let mut ranks = ranks(&between, 0);
-        between.fates.lock().unwrap().push(Fate::Cut { after: LONG + 40 + after });
-        let met = *between.met.lock().unwrap();
-        warm_up(&mut ranks, 0);
-        let lent = lend(&mut ranks[0], [LONG; 4].into_iter());
+        let mut ranks = ranks(&proxy, 0);
+        proxy.fates.lock().unwrap().push(Fate::Cut { after: LONG + 40 + after });
+        let met = *proxy.applied_fates.lock().unwrap();
+        send_until_zero_copy(&mut ranks, 0);
+        let count = count_zero_copy(&mut ranks[0], [LONG; 4].into_iter());
         finish(&mut ranks);
-        assert!(lent > 0 && *between.met.lock().unwrap() == met + 1, "after {after}: {lent} were lent");
+        assert!(count > 0 && *proxy.applied_fates.lock().unwrap() == met + 1, "after {after}: {count} were zero-copy");
     }
 }
 
 /// P37: bytes that TCP has acknowledged need not have reached the peer.
 #[test]
 fn a_connection_that_keeps_what_it_took_is_given_up() {
-    let between = Arc::<Between>::default();
-    between.fates.lock().unwrap().push(Fate::Kept { after: LONG + 40 + 100_000 });
-    let mut ranks = ranks(&between, 0);
-    warm_up(&mut ranks, 0);
-    assert!(lend(&mut ranks[0], [LONG; 3].into_iter()) > 0);
+    let proxy = Arc::<Proxy>::default();
+    proxy.fates.lock().unwrap().push(Fate::Withheld { after: LONG + 40 + 100_000 });
+    let mut ranks = ranks(&proxy, 0);
+    send_until_zero_copy(&mut ranks, 0);
+    assert!(count_zero_copy(&mut ranks[0], [LONG; 3].into_iter()) > 0);
     finish(&mut ranks);
-    assert!(*between.met.lock().unwrap() > 0);
+    assert!(*proxy.applied_fates.lock().unwrap() > 0);
 }
 
-/// P37: a front that is not the peer's ends the connection, and is counted by its receiver.
+/// P37: a part header that is not the peer's ends the connection, and is counted by its receiver.
 #[test]
 fn a_forged_front_is_refused() {
-    let between = Arc::<Between>::default();
+    let proxy = Arc::<Proxy>::default();
     for at in [0, 3, 17, 39] {
-        between.fates.lock().unwrap().push(Fate::Forged { at: LONG + 40 + at });
-        let mut ranks = ranks(&between, 0);
-        warm_up(&mut ranks, 0);
-        assert!(lend(&mut ranks[0], [LONG; 2].into_iter()) > 0);
+        proxy.fates.lock().unwrap().push(Fate::Forged { at: LONG + 40 + at });
+        let mut ranks = ranks(&proxy, 0);
+        send_until_zero_copy(&mut ranks, 0);
+        assert!(count_zero_copy(&mut ranks[0], [LONG; 2].into_iter()) > 0);
         finish(&mut ranks);
     }
-    assert_eq!(*between.met.lock().unwrap(), 4);
+    assert_eq!(*proxy.applied_fates.lock().unwrap(), 4);
 }
 
 /// P32, P6: a length that was changed ends its connection, and the next one continues; all other changed frames are
 /// dropped and retransmitted.
 #[test]
 fn streams_of_frames_in_which_any_bit_may_differ_carry_all() {
-    let between = Arc::<Between>::default();
-    let mut ranks = ranks_of(pair(&between, true), 0);
+    let proxy = Arc::<Proxy>::default();
+    let mut ranks = ranks_of(pair(&proxy, true), 0);
     ranks[0].send(LONG);
     finish(&mut ranks);
-    let opened = between.called.load(Relaxed);
-    between.spoils.store(20_000, Relaxed);
+    let opened = proxy.frame_connections.load(Relaxed);
+    proxy.corrupts_one_in.store(20_000, Relaxed);
     let mut sent = 0;
     // Short messages: lengths are a greater part of their bytes.
-    while between.called.load(Relaxed) < opened + 3 {
+    while proxy.frame_connections.load(Relaxed) < opened + 3 {
         for _ in 0..50 {
             ranks[0].send(1 + sent % 300);
             sent += 1;
         }
         finish(&mut ranks);
     }
-    between.spoils.store(0, Relaxed);
+    proxy.corrupts_one_in.store(0, Relaxed);
     ranks[1].send(LONG);
     finish(&mut ranks);
 }
@@ -409,22 +417,22 @@ fn streams_of_frames_in_which_any_bit_may_differ_carry_all() {
 fn payload_that_is_to_be_checked_goes_by_no_direct_connection() {
     let mut ranks = ranks_of(pair(&Arc::default(), true), 0);
     for _ in 0..60 {
-        assert!(!ranks[0].send(LONG), "it was lent");
+        assert!(!ranks[0].send(LONG), "it was zero-copy");
         finish(&mut ranks);
     }
 }
 
 /// Returns the address of a rank's own port, past the proxy.
 fn listener(rank: &EtherDevice) -> SocketAddr {
-    let card = Card::decode(&rank.card()).unwrap();
-    let Address::Tcp(to) = card.ends()[0].address else { unreachable!("there is TCP alone") };
+    let port_list = PortList::decode(&rank.encoded_port_list()).unwrap();
+    let PortAddress::Tcp(to) = port_list.ports()[0].address else { unreachable!("there is TCP alone") };
     to
 }
 
 /// Returns the greeting of rank 0 to rank 1 for its direct connection `number`.
-fn greeting(number: u32) -> [u8; GREETING] {
-    let from = PortOf { rank: 0, place: 0 };
-    Greeting { carries: Carries::Messages, from, number }.written(PortOf { rank: 1, place: 0 }, &Key::new(SECRET))
+fn greeting(number: u32) -> [u8; GREETING_BYTES] {
+    let from = PortId { rank: 0, index: 0 };
+    Greeting { kind: ConnectionKind::Messages, from, number }.encode(PortId { rank: 1, index: 0 }, &JobKey::new(SECRET))
 }
 
 /// P36
@@ -432,11 +440,11 @@ fn greeting(number: u32) -> [u8; GREETING] {
 fn a_forged_greeting_is_refused() {
     let ranks = pair(&Arc::default(), false);
     let mut forged = greeting(1);
-    forged[GREETING - 1] ^= 1;
+    forged[GREETING_BYTES - 1] ^= 1;
     let mut caller = TcpStream::connect(listener(&ranks[1])).unwrap();
     caller.write_all(&forged).unwrap();
     for _ in 0..1_000 {
-        ranks[1].port(Lane(0)).poll(&mut Got::default());
+        ranks[1].port(Lane(0)).poll(&mut TestDelivery::default());
     }
     caller.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let ended = caller.read(&mut [0]);
@@ -448,18 +456,18 @@ fn a_forged_greeting_is_refused() {
 #[test]
 fn a_greeting_that_was_recorded_does_not_end_the_connection() {
     let mut ranks = ranks(&Arc::default(), 0);
-    warm_up(&mut ranks, 0);
+    send_until_zero_copy(&mut ranks, 0);
     let to = listener(&ranks[1].device);
     let open_files = || std::fs::read_dir("/proc/self/fd").unwrap().count();
     let before = open_files();
-    let mut lent = 0;
+    let mut count = 0;
     for _ in 0..25 {
-        let mut again: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(to).unwrap()).collect();
-        again.iter_mut().for_each(|caller| caller.write_all(&greeting(1)).unwrap());
-        lent += lend(&mut ranks[0], [LONG].into_iter());
+        let mut replays: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(to).unwrap()).collect();
+        replays.iter_mut().for_each(|caller| caller.write_all(&greeting(1)).unwrap());
+        count += count_zero_copy(&mut ranks[0], [LONG].into_iter());
         finish(&mut ranks);
     }
-    assert_eq!(lent, 25, "the connection was ended by what was recorded");
+    assert_eq!(count, 25, "the connection was ended by what was recorded");
     // Other tests of this program have connections too.
     assert!(open_files() < before + 200, "{} descriptors", open_files());
 }
@@ -468,31 +476,31 @@ fn a_greeting_that_was_recorded_does_not_end_the_connection() {
 #[test]
 fn messages_of_a_lane_that_is_not_polled_wait_for_it() {
     let mut ranks = ranks(&Arc::default(), 1);
-    warm_up(&mut ranks, 0);
-    assert_eq!(lend(&mut ranks[0], [LONG; 3].into_iter()), 3);
+    send_until_zero_copy(&mut ranks, 0);
+    assert_eq!(count_zero_copy(&mut ranks[0], [LONG; 3].into_iter()), 3);
     let mut other = ranks[1].device.port(Lane(0));
-    let mut none = Got::default();
+    let mut none = TestDelivery::default();
     while !ranks[0].has_sent() {
-        ranks[0].turn();
+        ranks[0].step();
         other.poll(&mut none);
     }
     assert!(none.messages.is_empty() && ranks[1].lane == 1);
     finish(&mut ranks);
 }
 
-/// A peer that has ended gets nothing, and memory lent for it is returned by the report of its end alone.
+/// A peer that has ended gets nothing, and memory borrowed for it is returned by the report of its end alone.
 #[test]
 fn a_peer_that_is_gone_takes_nothing_back() {
-    let lives = Lives::private(2);
-    let mut ranks = ranks_of(mortal(&Arc::default(), false, &lives), 0);
-    warm_up(&mut ranks, 0);
-    assert_eq!(lend(&mut ranks[0], [20 * LONG].into_iter()), 1);
-    lives.note(Peer(1), Ending::Failed);
-    while !ranks[0].got.lost {
-        let Rank { port, got, .. } = &mut ranks[0];
+    let exit_log = ExitLog::private(2);
+    let mut ranks = ranks_of(devices_with_exits(&Arc::default(), false, &exit_log), 0);
+    send_until_zero_copy(&mut ranks, 0);
+    assert_eq!(count_zero_copy(&mut ranks[0], [20 * LONG].into_iter()), 1);
+    exit_log.record(Peer(1), ExitKind::Failed);
+    while !ranks[0].received.lost {
+        let Rank { port, received: got, .. } = &mut ranks[0];
         port.poll(got);
     }
-    assert!(ranks[0].got.returned.is_empty() && ranks[0].device.flush());
+    assert!(ranks[0].received.returned.is_empty() && ranks[0].device.flush());
     let bytes = UserMem::of_slice(content(0, LONG).leak());
-    assert!(!ranks[0].port.lend(Peer(1), header(0, 0), bytes, true, 0));
+    assert!(!ranks[0].port.send_zero_copy(Peer(1), header(0, 0), bytes, true, 0));
 }

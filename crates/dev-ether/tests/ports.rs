@@ -5,21 +5,22 @@
 //! is a failure.
 
 use hawser_dev_ether::port::{
-    Address, Carries, FramePort, GREETING, Greeting, Member, Missed, PacketPort, PacketUdpPort, PortOf, PortRange,
-    Queues, Refused, Seal, StreamPort, UdpPort, XdpPort, XdpUdpPort,
+    ConnectionKind, FanoutSocket, FramePort, FrameSendError, GREETING_BYTES, Greeting, NicQueues, PacketPort,
+    PacketUdpPort, PortAddress, PortDrops, PortId, PortRange, RankCredentials, StreamPort, UdpPort, XdpPort,
+    XdpUdpPort,
 };
-use hawser_dev_ether::rails::{self, Verdict, Wanted};
-use hawser_link::frame::Key;
-use hawser_os::bpf::Field;
-use hawser_os::cable::{Cable, Host};
-use hawser_os::ebpf::{Pattern, redirect_if};
+use hawser_dev_ether::rails::{self, InterfaceFilter, InterfaceStatus};
+use hawser_link::frame::JobKey;
+use hawser_os::bpf::LoadField;
+use hawser_os::ebpf::{FrameMatch, redirect_matching};
 use hawser_os::epoll::{Epoll, Interest};
 use hawser_os::interfaces::Interface;
 use hawser_os::limits::{self, Limit, Resource};
-use hawser_os::packet::Socket;
-use hawser_os::xdp::{Program, Sockets};
-use hawser_os::xsk::{Shape, Socket as Queue};
-use resident::resident;
+use hawser_os::packet::PacketSocket;
+use hawser_os::veth_pair::{NetnsHost, VethPair};
+use hawser_os::xdp::{XdpProgram, XskMap};
+use hawser_os::xsk::{UmemConfig, XskSocket as Queue};
+use resident::on_host;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{IoSlice, Read, Write};
@@ -97,7 +98,7 @@ type Port = Box<dyn FramePort>;
 type Case = (&'static str, &'static [Kind], fn(Kind));
 
 fn main() {
-    if let Err(error) = hawser_os::netns::become_root().and_then(|()| Cable::new(1500).map(drop)) {
+    if let Err(error) = hawser_os::netns::become_root().and_then(|()| VethPair::new(1500).map(drop)) {
         return println!("ports: NOT TESTED, namespaces are refused here: {error}");
     }
     let no_xdp = without_xdp();
@@ -155,8 +156,8 @@ fn main() {
 
 /// Returns why no program may be attached here: in a user namespace, or without CAP_BPF.
 fn without_xdp() -> Option<std::io::Error> {
-    let cable = Cable::new(1500).unwrap();
-    let refused = cable.a.within(|| Queues::open(&cable.a.interface())).err()?;
+    let cable = VethPair::new(1500).unwrap();
+    let refused = cable.a.within(|| NicQueues::open(&cable.a.interface())).err()?;
     let is_privilege = refused.kind() == std::io::ErrorKind::PermissionDenied;
     if is_privilege { Some(refused) } else { panic!("{refused}") }
 }
@@ -175,14 +176,14 @@ fn end_in_time(case: &'static str) {
 }
 
 /// Opens a port of this kind on a host, as its `nth`.
-fn open(kind: Kind, host: &Host, nth: u16) -> Port {
+fn open(kind: Kind, host: &NetnsHost, nth: u16) -> Port {
     host.within(|| {
         let interface = host.interface();
         match kind {
             Packet => Box::new(PacketPort::open(&interface, JOB, nth).unwrap()) as Port,
             PacketGroup => {
-                let member = Member::group(&interface, JOB, nth + 1).unwrap().pop().unwrap();
-                Box::new(PacketPort::over(member, &interface, JOB, nth).unwrap())
+                let member = FanoutSocket::group(&interface, JOB, nth + 1).unwrap().pop().unwrap();
+                Box::new(PacketPort::with_socket(member, &interface, JOB, nth).unwrap())
             }
             Xdp => Box::new(xdp(&interface, nth).unwrap()),
             over_ip => at_address(over_ip, host, PortRange::ANY, 0),
@@ -191,7 +192,7 @@ fn open(kind: Kind, host: &Host, nth: u16) -> Port {
 }
 
 /// Opens a port of this kind at the host's address for it, as the `nth` of a range.
-fn at_address(kind: Kind, host: &Host, range: PortRange, nth: usize) -> Port {
+fn at_address(kind: Kind, host: &NetnsHost, range: PortRange, nth: usize) -> Port {
     let interface = host.interface();
     let is_wanted = |ip: &IpAddr| match (kind, ip) {
         (PacketUdpLinkLocal | XdpUdpLinkLocal | UdpLinkLocal, IpAddr::V6(ip)) => ip.is_unicast_link_local(),
@@ -203,59 +204,59 @@ fn at_address(kind: Kind, host: &Host, range: PortRange, nth: usize) -> Port {
     match kind {
         Udp4 | Udp6 | UdpLinkLocal => Box::new(UdpPort::open(&interface, local, range, nth).unwrap()),
         Stream4 | Stream6 => {
-            let mut port = StreamPort::open(&interface, local, range, nth, seal(host)).unwrap();
-            port.turn_to(PortOf { rank: 1 - rank(host), place: 0 });
-            resident(host, port)
+            let mut port = StreamPort::open(&interface, local, range, nth, credentials(host)).unwrap();
+            port.set_peer(PortId { rank: 1 - rank(host), index: 0 });
+            on_host(host, port)
         }
         PacketUdp4 | PacketUdp6 | PacketUdpLinkLocal => {
-            resident(host, PacketUdpPort::open(&interface, local, range, nth).unwrap())
+            on_host(host, PacketUdpPort::open(&interface, local, range, nth).unwrap())
         }
         XdpUdp4 | XdpUdp6 | XdpUdpLinkLocal => {
-            let queues = Queues::open(&interface).unwrap();
-            resident(host, XdpUdpPort::open(&queues, &interface, local, range, nth).unwrap())
+            let queues = NicQueues::open(&interface).unwrap();
+            on_host(host, XdpUdpPort::open(&queues, &interface, local, range, nth).unwrap())
         }
         Packet | PacketGroup | Xdp => unreachable!("a port of raw Ethernet"),
     }
 }
 
 /// Returns which of the two ranks lives on a host of the cable.
-fn rank(host: &Host) -> u32 {
+fn rank(host: &NetnsHost) -> u32 {
     u32::from(host.interface().addresses.iter().all(|address| address.ip.to_string() != "10.77.0.1"))
 }
 
-fn seal(host: &Host) -> Seal {
-    Seal { key: Key::new(SECRET), me: rank(host), ranks: 2 }
+fn credentials(host: &NetnsHost) -> RankCredentials {
+    RankCredentials { key: JobKey::new(SECRET), me: rank(host), ranks: 2 }
 }
 
-/// Returns the greeting of the port of rank 0 at `place` to the port of rank 1.
-fn greeting(place: u8, number: u32) -> [u8; GREETING] {
-    let from = PortOf { rank: 0, place };
-    Greeting { carries: Carries::Frames, from, number }.written(PortOf { rank: 1, place: 0 }, &Key::new(SECRET))
+/// Returns the greeting of the port of rank 0 at `index` to the port of rank 1.
+fn greeting(index: u8, number: u32) -> [u8; GREETING_BYTES] {
+    let from = PortId { rank: 0, index };
+    Greeting { kind: ConnectionKind::Frames, from, number }.encode(PortId { rank: 1, index: 0 }, &JobKey::new(SECRET))
 }
 
 /// Opens a port of raw Ethernet that owns the NIC's queues.
 fn xdp(interface: &Interface, selector: u16) -> std::io::Result<XdpPort> {
-    XdpPort::open(&Queues::open(interface)?, interface, JOB, selector)
+    XdpPort::open(&NicQueues::open(interface)?, interface, JOB, selector)
 }
 
 struct Pair {
-    cable: Cable,
+    cable: VethPair,
     a: Port,
     b: Port,
 }
 
 fn pair(kind: Kind, mtu: usize) -> Pair {
-    thread_local!(static CABLES: RefCell<HashMap<usize, Cable>> = RefCell::default());
-    let shared = CABLES.with_borrow_mut(|all| all.entry(mtu).or_insert_with(|| Cable::new(mtu).unwrap()).clone());
-    over(shared, kind)
+    thread_local!(static CABLES: RefCell<HashMap<usize, VethPair>> = RefCell::default());
+    let shared = CABLES.with_borrow_mut(|all| all.entry(mtu).or_insert_with(|| VethPair::new(mtu).unwrap()).clone());
+    pair_over(shared, kind)
 }
 
 /// Makes a pair with a cable of its own, for a case that changes the cable.
 fn pair_apart(kind: Kind) -> Pair {
-    over(Cable::new(1500).unwrap(), kind)
+    pair_over(VethPair::new(1500).unwrap(), kind)
 }
 
-fn over(cable: Cable, kind: Kind) -> Pair {
+fn pair_over(cable: VethPair, kind: Kind) -> Pair {
     let (a, b) = (open(kind, &cable.a, 0), open(kind, &cable.b, 0));
     Pair { cable, a, b }
 }
@@ -282,7 +283,7 @@ fn insist(from: &mut Port, to: &mut Port, bytes: &[u8], got: &mut Vec<Vec<u8>>) 
     loop {
         match from.send(&address, bytes) {
             Ok(()) => return,
-            Err(Refused::Full) => drop(receive(from, to, got)),
+            Err(FrameSendError::Full) => drop(receive(from, to, got)),
             Err(refused) => panic!("{} to {address}: {refused:?}", from.name()),
         }
     }
@@ -343,9 +344,9 @@ fn runs_pass(kind: Kind) {
         let (mut done, mut got) = (0, Vec::new());
         while done < count as usize {
             let (a, to) = (&mut pair.a, pair.b.address());
-            match pair.cable.a.within(|| a.send_by(flow, &to, &frames[done..])) {
+            match pair.cable.a.within(|| a.send_by_flow(flow, &to, &frames[done..])) {
                 Ok(sent) => done += sent,
-                Err(refused) => assert_eq!(refused, Refused::Full),
+                Err(refused) => assert_eq!(refused, FrameSendError::Full),
             }
             receive(&mut pair.a, &mut pair.b, &mut got);
         }
@@ -357,14 +358,14 @@ fn runs_pass(kind: Kind) {
     }
     // P39: either all requested sockets are there, or the port has none of them.
     let flows = if matches!(kind, Udp4 | Udp6 | UdpLinkLocal) { runs.len() } else { 1 };
-    assert_eq!(pair.a.flows(), flows);
+    assert_eq!(pair.a.flow_count(), flows);
 }
 
 fn too_long_is_refused(kind: Kind) {
     let mut pair = pair(kind, 1500);
     let (to, len) = (pair.b.address(), pair.a.frame_max() + 1);
-    assert_eq!(pair.a.send(&to, &frame(len, 0)), Err(Refused::TooLong));
-    assert_eq!(pair.a.send_run(&to, &[IoSlice::new(&vec![0; len]); 3]), Err(Refused::TooLong));
+    assert_eq!(pair.a.send(&to, &frame(len, 0)), Err(FrameSendError::TooLong));
+    assert_eq!(pair.a.send_run(&to, &[IoSlice::new(&vec![0; len]); 3]), Err(FrameSendError::TooLong));
     works(&mut pair);
 }
 
@@ -372,8 +373,8 @@ fn a_shorter_mtu(kind: Kind) {
     let mut pair = pair_apart(kind);
     pair.cable.a.ip("link set e0 mtu 1300").unwrap();
     let (to, len) = (pair.b.address(), pair.a.frame_max());
-    assert_eq!(pair.a.send(&to, &frame(len, 0)), Err(Refused::TooLong));
-    assert_eq!(pair.a.send_run(&to, &[IoSlice::new(&vec![0; len]); 3]), Err(Refused::TooLong));
+    assert_eq!(pair.a.send(&to, &frame(len, 0)), Err(FrameSendError::TooLong));
+    assert_eq!(pair.a.send_run(&to, &[IoSlice::new(&vec![0; len]); 3]), Err(FrameSendError::TooLong));
     works(&mut pair);
 }
 
@@ -383,29 +384,29 @@ fn a_full_buffer(kind: Kind) {
     let (mut sent, mut got) = (0, Vec::new());
     // Establish a connection first: the promise is for one.
     works(&mut pair);
-    while sent * len < 4 * pair.b.room() {
+    while sent * len < 4 * pair.b.receive_buffer_bytes() {
         match pair.a.send(&to, &frame(len, sent as u32)) {
             Ok(()) => sent += 1,
             Err(refused) => {
-                assert_eq!(refused, Refused::Full);
+                assert_eq!(refused, FrameSendError::Full);
                 break;
             }
         }
     }
     let loses_nothing = matches!(kind, Stream4 | Stream6);
-    let promised = if loses_nothing { sent } else { pair.b.room() / len };
+    let promised = if loses_nothing { sent } else { pair.b.receive_buffer_bytes() / len };
     while got.len() < promised || receive(&mut pair.a, &mut pair.b, &mut got) > 0 {
         receive(&mut pair.a, &mut pair.b, &mut got);
     }
     assert!(got.len() <= sent && got.iter().all(|bytes| is_whole(bytes)), "{} of {sent}", got.len());
-    let (lost, Missed { frames, .. }) = (sent - got.len(), pair.b.missed());
+    let (lost, PortDrops { frames, .. }) = (sent - got.len(), pair.b.drops());
     println!("     {kind:?}: {promised} promised, {} of {sent} kept, {frames} counted as dropped", got.len());
     assert_eq!((frames > 0, frames <= lost as u64), (lost > 0, true), "{lost} lost");
     works(&mut pair);
 }
 
 /// Returns whether the port's descriptor becomes readable within `wait_ms`.
-fn reports(port: &Port, wait_ms: u64) -> bool {
+fn is_readable_within(port: &Port, wait_ms: u64) -> bool {
     let mut epoll = Epoll::new().unwrap();
     let mut events = Vec::new();
     port.descriptors(&mut |fd| epoll.add(fd, 1, Interest::Read).unwrap());
@@ -414,8 +415,8 @@ fn reports(port: &Port, wait_ms: u64) -> bool {
 }
 
 /// Empties the port and its errors, as a rank does before it sleeps, until nothing is reported.
-fn hush(port: &mut Port) {
-    while reports(port, 0) {
+fn drain(port: &mut Port) {
+    while is_readable_within(port, 0) {
         if port.receive(&mut |_| {}) == 0 {
             port.take_error();
         }
@@ -425,14 +426,14 @@ fn hush(port: &mut Port) {
 fn a_sleeper_wakes(kind: Kind) {
     let mut pair = pair(kind, 1500);
     works(&mut pair);
-    hush(&mut pair.a);
-    hush(&mut pair.b);
+    drain(&mut pair.a);
+    drain(&mut pair.b);
     for number in 0..300 {
-        assert!(!reports(&pair.b, 0));
+        assert!(!is_readable_within(&pair.b, 0));
         pair.a.send(&pair.b.address(), &frame(100, number)).unwrap();
         let mut got = Vec::new();
         while got.is_empty() {
-            assert!(reports(&pair.b, 10_000), "nobody woke for frame {number}");
+            assert!(is_readable_within(&pair.b, 10_000), "nobody woke for frame {number}");
             pair.b.receive(&mut |bytes| got.push(bytes.to_vec()));
         }
         assert_eq!(got, [frame(100, number)]);
@@ -447,9 +448,10 @@ fn down_and_up(kind: Kind) {
     let down = (0..3).map(|number| pair.a.send(&to, &frame(64, number)));
     let down: Vec<_> = down.collect();
     // TCP keeps it for later, and a queue keeps the first one; an unreachable network is reported.
-    let expected = |result: &Result<(), Refused>| matches!(result, Err(Refused::Unreachable(number)) if *number > 0);
+    let expected =
+        |result: &Result<(), FrameSendError>| matches!(result, Err(FrameSendError::Unreachable(number)) if *number > 0);
     assert!(kind == Stream4 || down[usize::from(kind.is_xdp())..].iter().all(expected), "{down:?}");
-    hush(&mut pair.a);
+    drain(&mut pair.a);
     pair.cable.a.ip("link set e0 up").unwrap();
     // It takes the kernel a moment to see the carrier; frames may be lost meanwhile, and old ones arrive.
     for (from, to) in [(0, 1), (1, 0)] {
@@ -466,7 +468,10 @@ fn down_and_up(kind: Kind) {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    while pair.a.receive(&mut |_| {}) + pair.b.receive(&mut |_| {}) > 0 || reports(&pair.a, 5) || reports(&pair.b, 5) {}
+    while pair.a.receive(&mut |_| {}) + pair.b.receive(&mut |_| {}) > 0
+        || is_readable_within(&pair.a, 5)
+        || is_readable_within(&pair.b, 5)
+    {}
     works(&mut pair);
 }
 
@@ -476,9 +481,9 @@ fn rubbish(kind: Kind) {
     works(&mut pair);
     let mut delivered = Vec::new();
     match pair.b.address() {
-        Address::Ether { mac, selector } => {
+        PortAddress::Ether { mac, selector } => {
             let stranger = pair.cable.a.within(|| {
-                let socket = Socket::deaf().unwrap();
+                let socket = PacketSocket::unbound().unwrap();
                 socket.bind(pair.cable.a.interface().index, 0).unwrap();
                 socket
             });
@@ -509,7 +514,7 @@ fn rubbish(kind: Kind) {
                 }
                 stranger.send(&whole).unwrap();
             }
-            // A stranger's frame with the right addresses arrives, and its padding too: link detects it by its tag.
+            // A forged frame with the right addresses arrives, and its padding too: link detects it by its tag.
             let forged = [good(0x88b5, JOB, selector, mac), b"forged".to_vec()].concat();
             stranger.send(&forged).unwrap();
             while delivered.is_empty() {
@@ -517,9 +522,9 @@ fn rubbish(kind: Kind) {
             }
             assert_eq!(delivered, [b"forged"]);
         }
-        Address::PacketUdp(to) => packet_udp_rubbish(&mut pair, to),
-        Address::Udp(to) => {
-            let to = near(to, &pair.cable.a);
+        PortAddress::PacketUdp(to) => packet_udp_rubbish(&mut pair, to),
+        PortAddress::Udp(to) => {
+            let to = with_scope_of(to, &pair.cable.a);
             let local = match kind {
                 Udp4 => "0.0.0.0:0",
                 _ => "[::]:0",
@@ -534,12 +539,12 @@ fn rubbish(kind: Kind) {
             }
             assert_eq!(delivered, all[1..]);
         }
-        Address::Tcp(to) => {
+        PortAddress::Tcp(to) => {
             let call = || pair.cable.a.within(|| TcpStream::connect(to).unwrap());
-            let whole = |bytes: &[u8]| [&front(bytes.len() as u16)[..], bytes].concat();
+            let whole = |bytes: &[u8]| [&length_prefix(bytes.len() as u16)[..], bytes].concat();
             // As another port of the peer's rank would.
             let mut number = 0;
-            let mut said = |rest: &[u8]| {
+            let mut greeted = |rest: &[u8]| {
                 number += 1;
                 [&greeting(7, number)[..], rest].concat()
             };
@@ -554,20 +559,20 @@ fn rubbish(kind: Kind) {
             };
             for (words, comes) in [
                 (b"GET / HTTP/1.1\r\nHost: you\r\n\r\n".to_vec(), 0),
-                (said(&[0, 0, 0xff, 0xff, 3]), 0),
-                (said(&front(u16::MAX - 1)), 0),
-                (said(&[0xff; 60]), 0),
+                (greeted(&[0, 0, 0xff, 0xff, 3]), 0),
+                (greeted(&length_prefix(u16::MAX - 1)), 0),
+                (greeted(&[0xff; 60]), 0),
                 ([&greeting(7, 1)[..], &whole(b"what was taken before")].concat(), 0),
-                (said(&[whole(b"a"), whole(b"frame"), vec![0xff; 70_000]].concat()), 2),
+                (greeted(&[whole(b"a"), whole(b"frame"), vec![0xff; 70_000]].concat()), 2),
             ] {
                 let mut stranger = call();
                 let _ = stranger.write_all(&words);
                 assert_eq!(hung_up(stranger, &mut pair.b).len(), comes);
             }
-            assert_eq!(pair.b.missed(), Missed { connections: 2, changed: 4, ..Missed::default() });
+            assert_eq!(pair.b.drops(), PortDrops { connections: 2, corrupted: 4, ..PortDrops::default() });
             // One caller with a right greeting that stops within a frame, one that sends half a greeting: they are
             // kept, and leave again.
-            let stay: Vec<TcpStream> = [said(&[9, 0, 0xf6, 0xff, 1]), greeting(7, 99)[..9].to_vec()]
+            let stay: Vec<TcpStream> = [greeted(&[9, 0, 0xf6, 0xff, 1]), greeting(7, 99)[..9].to_vec()]
                 .map(|words| {
                     let mut stranger = call();
                     stranger.write_all(&words).unwrap();
@@ -576,7 +581,7 @@ fn rubbish(kind: Kind) {
                 .into();
             works(&mut pair);
             drop(stay);
-            hush(&mut pair.b);
+            drain(&mut pair.b);
         }
     }
     works(&mut pair);
@@ -586,7 +591,7 @@ fn rubbish(kind: Kind) {
 /// sent them.
 fn packet_udp_rubbish(pair: &mut Pair, to: SocketAddr) {
     let stranger = pair.cable.a.within(|| {
-        let socket = Socket::deaf().unwrap();
+        let socket = PacketSocket::unbound().unwrap();
         socket.bind(pair.cable.a.interface().index, 0).unwrap();
         socket
     });
@@ -632,7 +637,7 @@ fn packet_udp_rubbish(pair: &mut Pair, to: SocketAddr) {
 }
 
 /// Returns how many datagrams a host's own UDP has sent, how many arrived that it refused, and how many it handed over.
-fn kernels_own(host: &Host) -> [u64; 3] {
+fn kernel_udp_counts(host: &NetnsHost) -> [u64; 3] {
     let count = |file: &str, name: &str| -> u64 {
         let text = host.within(|| std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap());
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
@@ -653,20 +658,20 @@ fn kernels_own(host: &Host) -> [u64; 3] {
 fn as_the_kernel(kind: Kind) {
     let mut pair = pair(kind, 1500);
     works(&mut pair);
-    let Address::PacketUdp(there) = pair.b.address() else { panic!("an address of IP") };
-    let there = near(there, &pair.cable.b);
-    let ears = pair.cable.b.within(|| {
+    let PortAddress::PacketUdp(there) = pair.b.address() else { panic!("an address of IP") };
+    let there = with_scope_of(there, &pair.cable.b);
+    let kernel_socket = pair.cable.b.within(|| {
         UdpSocket::bind(SocketAddr::new(there.ip(), 0)).or_else(|_| {
             let SocketAddr::V6(v6) = there else { panic!("an address of one link") };
             UdpSocket::bind(std::net::SocketAddrV6::new(*v6.ip(), 0, 0, v6.scope_id()))
         })
     });
-    let ears = ears.unwrap();
+    let ears = kernel_socket.unwrap();
     ears.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     let mut to = there;
     to.set_port(ears.local_addr().unwrap().port());
-    let to = Address::PacketUdp(to);
-    let [sent_before, refused_before] = [kernels_own(&pair.cable.a)[0], kernels_own(&pair.cable.b)[1]];
+    let to = PortAddress::PacketUdp(to);
+    let [sent_before, refused_before] = [kernel_udp_counts(&pair.cable.a)[0], kernel_udp_counts(&pair.cable.b)[1]];
     let longest = pair.a.frame_max();
     let mut buffer = [0; 2000];
     for len in 8..=longest {
@@ -681,13 +686,13 @@ fn as_the_kernel(kind: Kind) {
         let got = ears.recv(&mut buffer).unwrap();
         assert_eq!(buffer[..got], **bytes);
     }
-    let by_kernel = kernels_own(&pair.cable.a)[0] - sent_before;
+    let by_kernel = kernel_udp_counts(&pair.cable.a)[0] - sent_before;
     assert!(by_kernel < longest as u64 / 4, "{by_kernel} of {longest} went by the kernel's UDP");
-    assert_eq!(kernels_own(&pair.cable.b)[1], refused_before);
+    assert_eq!(kernel_udp_counts(&pair.cable.b)[1], refused_before);
 }
 
 /// Returns the number of a host's packet sockets that serve a protocol: those of rings.
-fn rings(host: &Host) -> usize {
+fn rings(host: &NetnsHost) -> usize {
     let text = host.within(|| std::fs::read_to_string("/proc/thread-self/net/packet").unwrap());
     text.lines().skip(1).filter(|line| line.split_whitespace().nth(3) != Some("0000")).count()
 }
@@ -696,7 +701,7 @@ fn no_ring_for_nobody(kind: Kind) {
     let mut pair = pair_apart(kind);
     let (a, b) = (pair.cable.a.clone(), pair.cable.b.clone());
     for _ in 0..3 {
-        let _ = pair.a.send(&Address::PacketUdp("10.77.0.2:9".parse().unwrap()), &frame(64, 0));
+        let _ = pair.a.send(&PortAddress::PacketUdp("10.77.0.2:9".parse().unwrap()), &frame(64, 0));
         pair.a.receive(&mut |_| {});
     }
     assert_eq!((rings(&a), rings(&b)), (0, 0));
@@ -723,12 +728,12 @@ fn another_neighbour(kind: Kind) {
             pair.b.receive(&mut |bytes| back |= is_whole(bytes));
             std::thread::sleep(Duration::from_millis(1));
         }
-        while pair.b.receive(&mut |_| {}) > 0 || reports(&pair.b, 5) {}
+        while pair.b.receive(&mut |_| {}) > 0 || is_readable_within(&pair.b, 5) {}
     }
 }
 
 /// Returns the address as host `from` has to write it.
-fn near(to: SocketAddr, from: &Host) -> SocketAddr {
+fn with_scope_of(to: SocketAddr, from: &NetnsHost) -> SocketAddr {
     let SocketAddr::V6(mut v6) = to else { return to };
     if v6.ip().is_unicast_link_local() {
         v6.set_scope_id(from.interface().index);
@@ -739,13 +744,13 @@ fn near(to: SocketAddr, from: &Host) -> SocketAddr {
 fn foreign_address(kind: Kind) {
     let mut pair = pair(kind, 1500);
     let foreign = match pair.a.address() {
-        Address::Ether { .. } => Address::Udp("10.77.0.2:9".parse().unwrap()),
-        Address::Udp(address) => Address::Tcp(address),
-        Address::PacketUdp(address) => Address::Udp(address),
-        Address::Tcp(_) => Address::Ether { mac: [2; 6], selector: 0 },
+        PortAddress::Ether { .. } => PortAddress::Udp("10.77.0.2:9".parse().unwrap()),
+        PortAddress::Udp(address) => PortAddress::Tcp(address),
+        PortAddress::PacketUdp(address) => PortAddress::Udp(address),
+        PortAddress::Tcp(_) => PortAddress::Ether { mac: [2; 6], selector: 0 },
     };
-    assert!(matches!(pair.a.send(&foreign, &frame(64, 0)), Err(Refused::Unreachable(_))));
-    assert!(matches!(pair.a.send_run(&foreign, &[IoSlice::new(&frame(64, 0))]), Err(Refused::Unreachable(_))));
+    assert!(matches!(pair.a.send(&foreign, &frame(64, 0)), Err(FrameSendError::Unreachable(_))));
+    assert!(matches!(pair.a.send_run(&foreign, &[IoSlice::new(&frame(64, 0))]), Err(FrameSendError::Unreachable(_))));
     works(&mut pair);
 }
 
@@ -761,39 +766,39 @@ fn nobody_there(kind: Kind) {
     for number in 0..20 {
         // There is no answer, or an ICMP error, or a reset: the port may report it, and lives.
         let result = pair.a.send(&gone, &frame(64, number));
-        assert!(!matches!(result, Err(Refused::TooLong)), "{result:?}");
+        assert!(!matches!(result, Err(FrameSendError::TooLong)), "{result:?}");
         works(&mut pair);
-        hush(&mut pair.a);
+        drain(&mut pair.a);
     }
     let unknown = match gone {
-        Address::Ether { selector, .. } => Address::Ether { mac: [2, 9, 9, 9, 9, 9], selector },
-        Address::Udp(address) => Address::Udp(unknown(address)),
-        Address::PacketUdp(address) => Address::PacketUdp(unknown(address)),
-        Address::Tcp(address) => Address::Tcp(unknown(address)),
+        PortAddress::Ether { selector, .. } => PortAddress::Ether { mac: [2, 9, 9, 9, 9, 9], selector },
+        PortAddress::Udp(address) => PortAddress::Udp(unknown(address)),
+        PortAddress::PacketUdp(address) => PortAddress::PacketUdp(unknown(address)),
+        PortAddress::Tcp(address) => PortAddress::Tcp(unknown(address)),
     };
     let result = pair.a.send(&unknown, &frame(64, 0));
     // A socket that is bound to its interface takes every address for a neighbour's, or has no route.
-    assert!(matches!(result, Ok(()) | Err(Refused::Unreachable(_))), "{result:?}");
+    assert!(matches!(result, Ok(()) | Err(FrameSendError::Unreachable(_))), "{result:?}");
     works(&mut pair);
 }
 
 fn a_peer_comes_again(kind: Kind) {
     let Pair { cable, mut a, b } = pair(kind, 1500);
-    let (Address::Udp(address) | Address::Tcp(address) | Address::PacketUdp(address)) = b.address() else {
+    let (PortAddress::Udp(address) | PortAddress::Tcp(address) | PortAddress::PacketUdp(address)) = b.address() else {
         panic!("an address of IP")
     };
     let there = b.address();
     let mut pair = Pair { cable, a, b };
-    for life in 1..6 {
+    for incarnation in 1..6 {
         works(&mut pair);
         drop(std::mem::replace(&mut pair.b, open(kind.without_xdp(), &pair.cable.a, 9)));
         for number in 0..3 {
             let _ = pair.a.send(&there, &frame(64, number));
-            hush(&mut pair.a);
+            drain(&mut pair.a);
         }
-        pair.b = reopen(kind, &pair.cable.b, address.port(), life);
-        // No rank rejoins a job: here its port does, at another place of its card.
-        pair.a.turn_to(PortOf { rank: 1, place: life });
+        pair.b = reopen(kind, &pair.cable.b, address.port(), incarnation);
+        // No rank rejoins a job: here its port does, at another index of its business card.
+        pair.a.set_peer(PortId { rank: 1, index: incarnation });
         assert_eq!(pair.b.address(), there);
         a = pair.a;
         let mut back = false;
@@ -804,22 +809,22 @@ fn a_peer_comes_again(kind: Kind) {
             pair.b.receive(&mut |bytes| back |= is_whole(bytes));
         }
         pair.a = a;
-        while pair.b.receive(&mut |_| {}) > 0 || reports(&pair.b, 5) {}
+        while pair.b.receive(&mut |_| {}) > 0 || is_readable_within(&pair.b, 5) {}
     }
 }
 
-/// Opens a port of this kind at this very port number, and at `place` of its rank's card.
-fn reopen(kind: Kind, host: &Host, port: u16, place: u8) -> Port {
+/// Opens a port of this kind at this very port number, and at `index` of its rank's business card.
+fn reopen(kind: Kind, host: &NetnsHost, port: u16, index: u8) -> Port {
     let mut reopened = host.within(|| at_address(kind, host, PortRange::between(port, port).unwrap(), 3));
     if let Some(stream) = reopened.as_stream() {
-        stream.set_place(place);
+        stream.set_port_index(index);
     }
     reopened
 }
 
 fn many_selectors(kind: Kind) {
     const RANKS: u16 = 9;
-    let cable = Cable::new(1500).unwrap();
+    let cable = VethPair::new(1500).unwrap();
     let mut a = open(Packet, &cable.a, 0);
     let mut all: Vec<Port> = cable.b.within(|| {
         let interface = cable.b.interface();
@@ -827,10 +832,11 @@ fn many_selectors(kind: Kind) {
         if kind == Packet {
             return (0..RANKS).map(alone).collect();
         }
-        let members = Member::group(&interface, JOB, RANKS).unwrap();
+        let members = FanoutSocket::group(&interface, JOB, RANKS).unwrap();
         // Another job has a group of its own on the same NIC.
-        let others = Member::group(&interface, JOB + 1, RANKS).unwrap();
-        let over = |(member, selector)| Box::new(PacketPort::over(member, &interface, JOB, selector).unwrap()) as Port;
+        let others = FanoutSocket::group(&interface, JOB + 1, RANKS).unwrap();
+        let over =
+            |(member, selector)| Box::new(PacketPort::with_socket(member, &interface, JOB, selector).unwrap()) as Port;
         let ports = members.into_iter().zip(0..).map(over).collect();
         drop(others);
         ports
@@ -844,12 +850,12 @@ fn many_selectors(kind: Kind) {
             port.receive(&mut |bytes| got.push(bytes.to_vec()));
             assert_eq!(got, [frame(100 + at, round)], "selector {at}");
         }
-        // After down and up the places in the group are the same.
+        // After down and up the indices in the group are the same.
         cable.b.ip("link set e0 down").unwrap();
         cable.b.ip("link set e0 up").unwrap();
         while a.send(&all[0].address(), &frame(40, 0)).is_err() || all[0].receive(&mut |_| {}) == 0 {}
         for port in &mut all {
-            hush(port);
+            drain(port);
         }
     }
 }
@@ -857,7 +863,7 @@ fn many_selectors(kind: Kind) {
 fn packet_meets_xdp(kind: Kind) {
     // Frames of one short chunk, of one long one, of several.
     for mtu in [1500, 3800, 9000] {
-        let cable = Cable::new(mtu).unwrap();
+        let cable = VethPair::new(mtu).unwrap();
         let (a, b) = (open(kind.without_xdp(), &cable.a, 0), open(kind, &cable.b, 0));
         let mut pair = Pair { cable, a, b };
         assert_eq!(pair.a.frame_max(), pair.b.frame_max());
@@ -873,10 +879,10 @@ fn packet_meets_xdp(kind: Kind) {
 /// P38: datagrams with a checksum that only a NIC would have finished, and without any, arrive.
 fn kernel_meets_xdp(kind: Kind) {
     let mut pair = pair(kind, 1500);
-    let Address::PacketUdp(to) = pair.b.address() else { panic!("an address of IP") };
-    let to = near(to, &pair.cable.a);
+    let PortAddress::PacketUdp(to) = pair.b.address() else { panic!("an address of IP") };
+    let to = with_scope_of(to, &pair.cable.a);
     let stranger = pair.cable.a.within(|| UdpSocket::bind(if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" }).unwrap());
-    let before = kernels_own(&pair.cable.b)[2];
+    let before = kernel_udp_counts(&pair.cable.b)[2];
     for len in SHORTEST..=pair.b.frame_max() {
         let sent = frame(len, 5);
         stranger.send_to(&sent, to).unwrap();
@@ -886,7 +892,11 @@ fn kernel_meets_xdp(kind: Kind) {
         }
         assert_eq!(got, [sent]);
     }
-    assert_eq!((kernels_own(&pair.cable.b)[2], rings(&pair.cable.b)), (before, 0), "some came by the kernel's UDP");
+    assert_eq!(
+        (kernel_udp_counts(&pair.cable.b)[2], rings(&pair.cable.b)),
+        (before, 0),
+        "some came by the kernel's UDP"
+    );
     works(&mut pair);
 }
 
@@ -898,12 +908,12 @@ fn kind_of(port: &Port) -> Option<bool> {
 /// A frame for one port stays there while the others are polled, in whatever order; a port that closes takes nothing
 /// from the others.
 fn shared_queues(_: Kind) {
-    let cable = Cable::new(1500).unwrap();
-    let all = |host: &Host| -> Vec<Port> {
+    let cable = VethPair::new(1500).unwrap();
+    let all = |host: &NetnsHost| -> Vec<Port> {
         host.within(|| {
             let (interface, any) = (host.interface(), PortRange::ANY);
-            let queues = Queues::open(&interface).unwrap();
-            let udp = |local| resident(host, XdpUdpPort::open(&queues, &interface, local, any, 0).unwrap());
+            let queues = NicQueues::open(&interface).unwrap();
+            let udp = |local| on_host(host, XdpUdpPort::open(&queues, &interface, local, any, 0).unwrap());
             let raw = Box::new(XdpPort::open(&queues, &interface, JOB, 0).unwrap()) as Port;
             assert!(XdpPort::open(&queues, &interface, JOB, 1).is_err(), "a second one of raw Ethernet");
             let global = interface.addresses.iter().filter(|address| address.scope == 0);
@@ -921,7 +931,7 @@ fn shared_queues(_: Kind) {
     descriptors.dedup();
     assert_eq!((count, descriptors.len()), (5, 5));
     let meet = |near: &mut Vec<Port>, far: &mut Vec<Port>, count: u32| {
-        let pairs = |far: &Vec<Port>, near: &Vec<Port>| -> Vec<(usize, Address)> {
+        let pairs = |far: &Vec<Port>, near: &Vec<Port>| -> Vec<(usize, PortAddress)> {
             let place = |port: &Port| near.iter().position(|other| kind_of(other) == kind_of(port)).unwrap();
             far.iter().map(|port| (place(port), port.address())).collect()
         };
@@ -966,14 +976,14 @@ fn one_for_a_nic(_: Kind) {
     let host = pair.cable.b.clone();
     let interface = host.interface();
     let again = |selector| host.within(|| xdp(&interface, selector));
-    let id = host.within(|| Queues::owner(&interface)).unwrap().expect("a program is attached");
+    let id = host.within(|| NicQueues::attached_program(&interface)).unwrap().expect("a program is attached");
     let refused = again(1).err().unwrap();
     assert!(refused.to_string().contains(&format!("the NIC has another program of XDP (id {id};")), "{refused}");
     works(&mut pair);
     // The kernel takes its time to free a queue.
     for _ in 0..30 {
         drop(pair.b);
-        assert_eq!(host.within(|| Queues::owner(&interface)).unwrap(), None);
+        assert_eq!(host.within(|| NicQueues::attached_program(&interface)).unwrap(), None);
         pair.b = Box::new(again(0).unwrap());
     }
     works(&mut pair);
@@ -981,15 +991,15 @@ fn one_for_a_nic(_: Kind) {
 
 fn further_queues(kind: Kind) {
     const QUEUES: u32 = 10;
-    let cable = Cable::with_queues(1500, QUEUES).unwrap();
-    let mut pair = over(cable, kind);
+    let cable = VethPair::with_queues(1500, QUEUES).unwrap();
+    let mut pair = pair_over(cable, kind);
     works(&mut pair);
     let mac = pair.cable.b.interface().mac.unwrap();
     let head = match pair.b.address() {
-        Address::Ether { selector, .. } => {
+        PortAddress::Ether { selector, .. } => {
             [&mac[..], &[2, 0, 0, 0, 0, 7, 0x88, 0xb5], &JOB.to_be_bytes(), &selector.to_be_bytes()].concat()
         }
-        Address::PacketUdp(to) => {
+        PortAddress::PacketUdp(to) => {
             // From port 7, with a checksum over IP's header and none of UDP's.
             let ip = [0x45, 0, 0, 128, 0, 0, 0x40, 0, 64, 17, 0x25, 0xd1, 10, 77, 0, 1, 10, 77, 0, 2];
             [&mac[..], &[2, 0, 0, 0, 0, 7, 8, 0], &ip, &[0, 7], &to.port().to_be_bytes(), &[0, 108, 0, 0]].concat()
@@ -998,12 +1008,12 @@ fn further_queues(kind: Kind) {
     };
     // Frames that leave a veth by a queue arrive by the same one. The first eight are those of the port at this end.
     let interface = pair.cable.a.interface();
-    let shape = Shape { chunk_bytes: 2048, receive: 4, spare: 0, send: 4 };
+    let shape = UmemConfig { chunk_bytes: 2048, receive: 4, reserve: 0, send: 4 };
     for queue in 8..QUEUES {
         let mut stranger = pair.cable.a.within(|| Queue::open(interface.index, queue, shape, false, false)).unwrap();
         for number in 0..3 {
-            assert!(stranger.put(&head, &frame(100, number)));
-            stranger.push().unwrap();
+            assert!(stranger.enqueue(&head, &frame(100, number)));
+            stranger.flush().unwrap();
             let mut got = Vec::new();
             while got.is_empty() {
                 pair.b.receive(&mut |bytes| got.push(bytes.to_vec()));
@@ -1017,7 +1027,7 @@ fn further_queues(kind: Kind) {
 }
 
 fn no_xdp_in_driver(_: Kind) {
-    let cable = Cable::new(1500).unwrap();
+    let cable = VethPair::new(1500).unwrap();
     let host = cable.b.clone();
     for command in ["link add br0 type bridge", "link set e0 master br0", "link set br0 up"] {
         host.ip(command).unwrap();
@@ -1030,7 +1040,7 @@ fn no_xdp_in_driver(_: Kind) {
     let a = open(Xdp, &cable.a, 0);
     for (port, queues) in [(&a, 2), (&b, 1)] {
         let expected = format!("a program run by the kernel, with copies, on the first {queues} of its queues");
-        assert_eq!(port.manner(), Some(expected));
+        assert_eq!(port.details(), Some(expected));
     }
     let mut pair = Pair { cable, a, b };
     // A bridge learns where others are from the frames that it forwards.
@@ -1039,7 +1049,7 @@ fn no_xdp_in_driver(_: Kind) {
         pair.a.send(&to, &frame(40, 0)).unwrap();
         pair.b.receive(&mut |_| came = true);
     }
-    hush(&mut pair.b);
+    drain(&mut pair.b);
     works(&mut pair);
     pass(&mut pair.a, &mut pair.b, (SHORTEST..=1494).step_by(11));
     pass(&mut pair.b, &mut pair.a, (SHORTEST..=1494).step_by(11));
@@ -1048,22 +1058,23 @@ fn no_xdp_in_driver(_: Kind) {
 /// The program runs as it would for zero-copy, which no veth has.
 fn xdp_by_driver(_: Kind) {
     for mtu in [1500, 9000] {
-        let cable = Cable::new(mtu).unwrap();
+        let cable = VethPair::new(mtu).unwrap();
         let (mut a, host) = (open(Packet, &cable.a, 0), cable.b.clone());
         let interface = host.interface();
-        let shape = |queue| Shape { chunk_bytes: 4096, receive: 16, spare: 0, send: if queue == 0 { 16 } else { 0 } };
+        let shape =
+            |queue| UmemConfig { chunk_bytes: 4096, receive: 16, reserve: 0, send: if queue == 0 { 16 } else { 0 } };
         let (_link, mut queues) = host.within(|| {
-            let sockets = Sockets::new(2).unwrap();
-            let raw = Pattern { least: 14, fields: vec![(Field::Half(12), 0x88b5)] };
-            let program = Program::load(&redirect_if(&[raw], sockets.as_fd())).unwrap();
+            let sockets = XskMap::new(2).unwrap();
+            let raw = FrameMatch { min_bytes: 14, fields: vec![(LoadField::Half(12), 0x88b5)] };
+            let program = XdpProgram::load(&redirect_matching(&[raw], sockets.as_fd())).unwrap();
             let link = program.attach(interface.index, true).unwrap();
             assert!(Queue::open(interface.index, 0, shape(0), true, false).is_err(), "a veth has no zero-copy");
             let queues = [0, 1].map(|queue| Queue::open(interface.index, queue, shape(queue), false, true).unwrap());
             queues.iter().zip(0..).for_each(|(queue, nth)| sockets.set(nth, queue.as_fd()).unwrap());
             (link, queues)
         });
-        let Address::Ether { mac, selector } = a.address() else { panic!("an address of raw Ethernet") };
-        let to = Address::Ether { mac: interface.mac.unwrap(), selector: 0 };
+        let PortAddress::Ether { mac, selector } = a.address() else { panic!("an address of raw Ethernet") };
+        let to = PortAddress::Ether { mac: interface.mac.unwrap(), selector: 0 };
         let head =
             [&mac[..], &interface.mac.unwrap(), &[0x88, 0xb5], &JOB.to_be_bytes(), &selector.to_be_bytes()].concat();
         for len in (SHORTEST..=a.frame_max()).step_by(61) {
@@ -1074,17 +1085,17 @@ fn xdp_by_driver(_: Kind) {
                 queues.iter_mut().for_each(|queue| _ = queue.receive(16, |bytes| got.push(bytes[20..].to_vec())));
             }
             assert_eq!(got, std::slice::from_ref(&sent));
-            assert!(queues[0].put(&head, &sent));
-            queues[0].push().unwrap();
+            assert!(queues[0].enqueue(&head, &sent));
+            queues[0].flush().unwrap();
             while a.receive(&mut |bytes| assert_eq!(bytes, sent)) == 0 {}
         }
     }
 }
 
 fn others_pass(kind: Kind) {
-    let cable = Cable::new(1500).unwrap();
-    let mut raw = over(cable.clone(), Xdp);
-    let mut pair = over(cable, kind);
+    let cable = VethPair::new(1500).unwrap();
+    let mut raw = pair_over(cable.clone(), Xdp);
+    let mut pair = pair_over(cable, kind);
     for _ in 0..3 {
         works(&mut pair);
         works(&mut raw);
@@ -1105,7 +1116,7 @@ fn first_frames_wait(kind: Kind) {
         assert!(sent <= 6, "{sent} frames wait");
     }
     assert!(sent > 0);
-    assert_eq!(pair.a.send_run(&to, &[IoSlice::new(&frame(1000, sent))]), Err(Refused::Full));
+    assert_eq!(pair.a.send_run(&to, &[IoSlice::new(&frame(1000, sent))]), Err(FrameSendError::Full));
     pair.cable.b.ip("link set e0 up").unwrap();
     let mut got = Vec::new();
     while got.len() < sent as usize {
@@ -1120,14 +1131,14 @@ fn open_files() -> usize {
 }
 
 /// Returns the length in front of a frame, and its complement (P32).
-fn front(len: u16) -> [u8; 4] {
+fn length_prefix(len: u16) -> [u8; 4] {
     let [low, high] = len.to_le_bytes();
     [low, high, !low, !high]
 }
 
 /// Calls the port of rank 1 from the host of rank 0.
-fn call(pair: &Pair) -> TcpStream {
-    let Address::Tcp(to) = pair.b.address() else { panic!("an address of TCP") };
+fn connect_stranger(pair: &Pair) -> TcpStream {
+    let PortAddress::Tcp(to) = pair.b.address() else { panic!("an address of TCP") };
     pair.cable.a.within(|| TcpStream::connect(to).unwrap())
 }
 
@@ -1138,35 +1149,35 @@ fn strangers_are_bounded(kind: Kind) {
     let before = open_files();
     let mut strangers = Vec::new();
     for _ in 0..200 {
-        strangers.push(call(&pair));
-        hush(&mut pair.b);
+        strangers.push(connect_stranger(&pair));
+        drain(&mut pair.b);
     }
     let held = open_files() - before - strangers.len();
-    assert!((1..=64).contains(&held), "{held} strangers are kept");
-    assert_eq!(pair.b.missed().connections, 200 - held as u64);
+    assert!((1..=64).contains(&held), "{held} unauthenticated connections are kept");
+    assert_eq!(pair.b.drops().connections, 200 - held as u64);
     works(&mut pair);
     // The time of the others ends too, and a sleeper knows when.
-    while pair.b.missed().connections < 200 {
+    while pair.b.drops().connections < 200 {
         assert!(pair.b.deadline_ns().is_some());
         std::thread::sleep(Duration::from_millis(20));
-        hush(&mut pair.b);
+        drain(&mut pair.b);
         pair.b.receive(&mut |_| {});
     }
     assert_eq!((open_files() - before, pair.b.deadline_ns()), (strangers.len(), None));
     works(&mut pair);
 }
 
-/// P32: all that rank 0 sent was recorded, and a stranger replays it, whole and in parts.
+/// P32: all that rank 0 sent was recorded, and others replay it, whole and in parts.
 fn replays_are_refused(kind: Kind) {
     let mut pair = pair(kind, 1500);
     works(&mut pair);
     let before = open_files();
-    let recorded = [&greeting(0, 1)[..], &front(500), &frame(500, 1)].concat();
+    let recorded = [&greeting(0, 1)[..], &length_prefix(500), &frame(500, 1)].concat();
     for time in 1..=1_000_u64 {
-        let mut replayed = call(&pair);
-        let said = if time % 3 == 0 { GREETING } else { recorded.len() };
-        let _ = replayed.write_all(&recorded[..said]);
-        while pair.b.missed().connections < time {
+        let mut replayed = connect_stranger(&pair);
+        let sent_bytes = if time % 3 == 0 { GREETING_BYTES } else { recorded.len() };
+        let _ = replayed.write_all(&recorded[..sent_bytes]);
+        while pair.b.drops().connections < time {
             pair.b.receive(&mut |_| panic!("a frame that was recorded came"));
         }
         assert!(matches!(replayed.read(&mut [0]), Ok(0) | Err(_)), "it was kept");
@@ -1177,10 +1188,10 @@ fn replays_are_refused(kind: Kind) {
     }
     assert_eq!(open_files(), before);
     // The recording was for that port alone.
-    let Address::Tcp(to) = pair.a.address() else { panic!("an address of TCP") };
+    let PortAddress::Tcp(to) = pair.a.address() else { panic!("an address of TCP") };
     let mut elsewhere = pair.cable.b.within(|| TcpStream::connect(to).unwrap());
     elsewhere.write_all(&recorded).unwrap();
-    while pair.a.missed().connections == 0 {
+    while pair.a.drops().connections == 0 {
         pair.a.receive(&mut |_| panic!("a frame that was recorded came"));
     }
     works(&mut pair);
@@ -1193,27 +1204,27 @@ fn a_later_one_takes_its_place(kind: Kind) {
     let before = open_files();
     let mut earlier: Option<TcpStream> = None;
     for number in 1..100 {
-        let mut caller = call(&pair);
-        let said = [&greeting(9, number)[..], &front(64), &frame(64, number)].concat();
-        caller.write_all(&said).unwrap();
+        let mut caller = connect_stranger(&pair);
+        let bytes = [&greeting(9, number)[..], &length_prefix(64), &frame(64, number)].concat();
+        caller.write_all(&bytes).unwrap();
         while pair.b.receive(&mut |bytes| assert_eq!(bytes, frame(64, number))) == 0 {}
         let ended = earlier.replace(caller).map(|mut earlier| earlier.read(&mut [0]));
         assert!(ended.is_none_or(|ended| matches!(ended, Ok(0) | Err(_))), "both were kept");
         assert_eq!(open_files(), before + 2, "one of each side");
     }
     drop(earlier);
-    hush(&mut pair.b);
-    assert_eq!((open_files(), pair.b.missed().connections), (before, 0));
+    drain(&mut pair.b);
+    assert_eq!((open_files(), pair.b.drops().connections), (before, 0));
     works(&mut pair);
 }
 
 /// P32: a proxy between two ports cuts connections; the caller's next greeting is accepted.
 fn a_cut_one_is_called_again(kind: Kind) {
     let mut pair = pair_apart(kind);
-    let Address::Tcp(to) = pair.b.address() else { panic!("an address of TCP") };
+    let PortAddress::Tcp(to) = pair.b.address() else { panic!("an address of TCP") };
     let between = pair.cable.b.within(|| TcpListener::bind((to.ip(), 0)).unwrap());
     between.set_nonblocking(true).unwrap();
-    let there = Address::Tcp(between.local_addr().unwrap());
+    let there = PortAddress::Tcp(between.local_addr().unwrap());
     for number in 0..10 {
         let (mut ends, mut came) = (None, false);
         while !came {
@@ -1224,57 +1235,58 @@ fn a_cut_one_is_called_again(kind: Kind) {
                 caller.set_nonblocking(true).unwrap();
                 ends = Some((caller, pair.cable.a.within(|| TcpStream::connect(to).unwrap())));
             }
-            if let Some((caller, heard)) = &mut ends {
+            if let Some((caller, called)) = &mut ends {
                 let mut bytes = [0; 4096];
                 let got = caller.read(&mut bytes).unwrap_or(0);
-                heard.write_all(&bytes[..got]).unwrap();
+                called.write_all(&bytes[..got]).unwrap();
             }
             pair.b.receive(&mut |bytes| came |= bytes == frame(64, number));
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    assert_eq!(pair.b.missed().connections, 0);
+    assert_eq!(pair.b.drops().connections, 0);
     works(&mut pair);
 }
 
-/// Silent strangers, halves of greetings, foreign ones: a peer that calls meanwhile is accepted.
+/// Unauthenticated connections with no greeting, with halves of one, with foreign ones: a peer that connects
+/// meanwhile is accepted.
 fn peers_pass_strangers(kind: Kind) {
     let mut pair = pair_apart(kind);
     let before = open_files();
     let mut strangers = Vec::new();
-    let foreign = Greeting { carries: Carries::Frames, from: PortOf { rank: 0, place: 0 }, number: 77 };
-    let foreign = foreign.written(PortOf { rank: 1, place: 0 }, &Key::new(*b"of another job.."));
+    let foreign = Greeting { kind: ConnectionKind::Frames, from: PortId { rank: 0, index: 0 }, number: 77 };
+    let foreign = foreign.encode(PortId { rank: 1, index: 0 }, &JobKey::new(*b"of another job.."));
     for round in 0..300 {
-        let mut stranger = call(&pair);
+        let mut stranger = connect_stranger(&pair);
         let words: [&[u8]; 4] = [&[], &greeting(0, 77)[..13], &foreign, &greeting(3, 1)[..1]];
         stranger.write_all(words[round % 4]).unwrap();
         strangers.push(stranger);
-        pair.b.receive(&mut |_| panic!("a stranger was heard"));
+        pair.b.receive(&mut |_| panic!("a frame of an unauthenticated connection came"));
         if round % 60 == 30 {
             works(&mut pair);
         }
     }
     // A connection in each direction has two ends.
     let held = open_files() - before - strangers.len() - 4;
-    assert!(held <= 64, "{held} strangers are kept");
+    assert!(held <= 64, "{held} unauthenticated connections are kept");
     works(&mut pair);
 }
 
 /// The process has no descriptor left: a caller waits in the kernel, and nothing spins.
 fn without_descriptors(kind: Kind) {
     let mut pair = pair_apart(kind);
-    let mut ears = Epoll::new().unwrap();
+    let mut epoll = Epoll::new().unwrap();
     let mut events = Vec::new();
-    pair.b.descriptors(&mut |fd| ears.add(fd, 1, Interest::Read).unwrap());
+    pair.b.descriptors(&mut |fd| epoll.add(fd, 1, Interest::Read).unwrap());
     let to = pair.b.address();
     pair.a.send(&to, &frame(64, 1)).unwrap();
-    ears.wait(&mut events, Some(10_000)).unwrap();
-    assert!(!events.is_empty(), "nobody has called");
+    epoll.wait(&mut events, Some(10_000)).unwrap();
+    assert!(!events.is_empty(), "nobody has connected");
     let usual = limits::get(Resource::Descriptors);
     limits::set(Resource::Descriptors, Limit { soft: 3, ..usual }).unwrap();
     assert_eq!(pair.b.receive(&mut |_| {}), 0);
-    ears.wait(&mut events, Some(0)).unwrap();
-    let (waits, is_awake) = (pair.b.missed().put_off, !events.is_empty());
+    epoll.wait(&mut events, Some(0)).unwrap();
+    let (waits, is_awake) = (pair.b.drops().deferred, !events.is_empty());
     let deadline_ns = pair.b.deadline_ns();
     limits::set(Resource::Descriptors, usual).unwrap();
     assert_eq!((waits, is_awake, deadline_ns.is_some()), (1, false, true));
@@ -1283,13 +1295,13 @@ fn without_descriptors(kind: Kind) {
         receive(&mut pair.a, &mut pair.b, &mut got);
     }
     assert_eq!(got, [frame(64, 1)]);
-    // A stranger leaves its descriptor to the next caller.
-    let strangers = [call(&pair), call(&pair)];
-    hush(&mut pair.b);
-    let refused = pair.b.missed().connections;
-    let later = call(&pair);
+    // An unauthenticated connection leaves its descriptor to the next caller.
+    let strangers = [connect_stranger(&pair), connect_stranger(&pair)];
+    drain(&mut pair.b);
+    let refused = pair.b.drops().connections;
+    let later = connect_stranger(&pair);
     limits::set(Resource::Descriptors, Limit { soft: 3, ..usual }).unwrap();
-    while pair.b.missed().connections == refused {
+    while pair.b.drops().connections == refused {
         pair.b.receive(&mut |_| {});
     }
     limits::set(Resource::Descriptors, usual).unwrap();
@@ -1298,7 +1310,7 @@ fn without_descriptors(kind: Kind) {
 }
 
 fn decoys(_: Kind) {
-    let cable = Cable::new(1500).unwrap();
+    let cable = VethPair::new(1500).unwrap();
     let host = &cable.a;
     for command in [
         "link set lo up",
@@ -1315,17 +1327,17 @@ fn decoys(_: Kind) {
     ] {
         host.ip(command).unwrap();
     }
-    let verdicts = |wanted: &Wanted| -> Vec<(String, Verdict)> {
+    let verdicts = |wanted: &InterfaceFilter| -> Vec<(String, InterfaceStatus)> {
         let all = host.within(|| hawser_os::interfaces::all().unwrap());
-        rails::judge(all, wanted).into_iter().map(|rail| (rail.interface.name, rail.verdict)).collect()
+        rails::classify(all, wanted).into_iter().map(|rail| (rail.interface.name, rail.status)).collect()
     };
-    let of = |name: &str| verdicts(&Wanted::default()).into_iter().find(|(n, _)| n == name).map(|(_, v)| v);
-    assert_eq!(of("e0"), Some(Verdict::Rail));
-    assert_eq!(of("lo"), Some(Verdict::Loopback));
-    assert_eq!(of("docker0"), Some(Verdict::NoCarrier));
-    assert_eq!(of("off0"), Some(Verdict::Down));
+    let of = |name: &str| verdicts(&InterfaceFilter::default()).into_iter().find(|(n, _)| n == name).map(|(_, v)| v);
+    assert_eq!(of("e0"), Some(InterfaceStatus::Rail));
+    assert_eq!(of("lo"), Some(InterfaceStatus::Loopback));
+    assert_eq!(of("docker0"), Some(InterfaceStatus::NoCarrier));
+    assert_eq!(of("off0"), Some(InterfaceStatus::Down));
     // It takes the kernel a moment to see the carrier.
-    while of("br0") != Some(Verdict::Rail) || of("part0") != Some(Verdict::Enslaved) {}
+    while of("br0") != Some(InterfaceStatus::Rail) || of("part0") != Some(InterfaceStatus::Enslaved) {}
     let e0 = host.interface();
     assert_eq!((e0.mtu, e0.driver.as_deref(), e0.mac.is_some()), (1500, Some("veth"), true));
     assert!(e0.addresses.iter().any(|a| a.ip.to_string() == "10.77.0.1" && a.prefix == 24 && a.scope == 0));

@@ -1,13 +1,14 @@
-//! Half round trips between two pinned processes through the device's contract, beside the raw floor.
+//! Half round trips between two pinned processes through the device's contract, beside the lower bound of the
+//! hardware.
 //!
 //! `cargo run --release -p hawser-dev-shm --example pingpong [-- repetitions [longest]]`. Prints medians in
-//! microseconds. The floor (one cache line there and back, halved) is printed before and after: hosts move virtual
-//! cores about, and figures of runs with different floors cannot be compared.
+//! microseconds. That bound (one cache line there and back, halved; "floor") is printed before and after: hosts
+//! move virtual cores about, and figures of runs with different floors cannot be compared.
 
 use hawser_base::{Lane, Peer, UserMem};
 use hawser_dev_shm::ShmDevice;
-use hawser_device::{Delivery, Device, Header, Limits, Payload, Port, Source};
-use hawser_job::{Facts, Segment, Spec};
+use hawser_device::{Delivery, Device, DeviceLimits, DevicePort, Header, Payload, PayloadSource};
+use hawser_job::{HostFacts, Segment, SegmentSpec};
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::Instant;
 
@@ -47,15 +48,15 @@ impl Delivery for Sink<'_> {
         self.left -= len;
     }
 
-    fn lost(&mut self, peer: Peer) {
+    fn peer_failed(&mut self, peer: Peer) {
         panic!("rank {peer} is lost");
     }
 }
 
 struct Player {
     me: u32,
-    port: Box<dyn Port>,
-    limits: Limits,
+    port: Box<dyn DevicePort>,
+    limits: DeviceLimits,
     segment: Segment,
     rounds: u64,
 }
@@ -73,12 +74,12 @@ impl Player {
             }
             return;
         }
-        let piece = self.limits.pieces.best(from.len());
+        let piece = self.limits.fragmentation.piece_len(from.len());
         let mut at = 0;
         while at < from.len() {
             let part = piece.min(from.len() - at);
             let header = Header { a: at as u32, ..Header::default() };
-            while self.port.send(to, header, &[], Source::Mem(from.slice(at, part))).is_err() {
+            while self.port.send(to, header, &[], PayloadSource::Mem(from.slice(at, part))).is_err() {
                 std::hint::spin_loop();
             }
             at += part;
@@ -176,15 +177,15 @@ fn pin(core: usize) {
 fn main() {
     let argument = |n: usize| std::env::args().nth(n).and_then(|arg| arg.parse::<usize>().ok());
     let (repetitions, most) = (argument(1).unwrap_or(7), argument(2).unwrap_or(4 << 20));
-    let facts = Facts { membarrier: hawser_os::membarrier::offered(), ..Facts::default() };
-    let spec = Spec { facts, ..Spec::of("pp", "here", 2, vec![0, 1]) };
+    let facts = HostFacts { membarrier: hawser_os::membarrier::is_supported(), ..HostFacts::default() };
+    let spec = SegmentSpec { facts, ..SegmentSpec::without_spares("pp", "here", 2, vec![0, 1]) };
     let segment = Segment::create(&spec).expect("a segment");
     // SAFETY: one thread.
     let child = unsafe { libc::fork() };
     let me = u32::from(child == 0);
     pin(me as usize);
     if facts.membarrier {
-        hawser_os::membarrier::register().expect("membarrier is offered");
+        hawser_os::membarrier::register().expect("membarrier is supported");
     }
     let device = ShmDevice::new(segment.clone(), me as usize);
     let limits = device.limits();

@@ -20,7 +20,7 @@ pub unsafe fn short(to: *mut u8, from: *const u8, len: usize) {
     macro_rules! pair {
         ($class:ty) => {{
             let last = len - size_of::<$class>();
-            // SAFETY: both pieces lie within `len` bytes, as vouched for by the caller.
+            // SAFETY: both pieces lie within `len` bytes, as the caller ensures.
             unsafe {
                 let front = from.cast::<$class>().read_unaligned();
                 let back = from.add(last).cast::<$class>().read_unaligned();
@@ -32,7 +32,7 @@ pub unsafe fn short(to: *mut u8, from: *const u8, len: usize) {
     match len {
         32.. => {
             let last = len - 16;
-            // SAFETY: all four pieces lie within `len` bytes, as vouched for by the caller.
+            // SAFETY: all four pieces lie within `len` bytes, as the caller ensures.
             unsafe {
                 let front = (from.cast::<Wide>().read_unaligned(), from.add(16).cast::<Wide>().read_unaligned());
                 let back = (
@@ -49,7 +49,7 @@ pub unsafe fn short(to: *mut u8, from: *const u8, len: usize) {
         8.. => pair!(u64),
         4.. => pair!(u32),
         2.. => pair!(u16),
-        // SAFETY: one byte, as vouched for by the caller.
+        // SAFETY: one byte, as the caller ensures.
         1 => unsafe { *to = *from },
         0 => {}
     }
@@ -61,7 +61,7 @@ pub unsafe fn short(to: *mut u8, from: *const u8, len: usize) {
 /// As `short`, for `LEN` bytes.
 #[inline(always)]
 pub unsafe fn exactly<const LEN: usize>(to: *mut u8, from: *const u8) {
-    // SAFETY: vouched for by the caller.
+    // SAFETY: the caller ensures it.
     unsafe { std::ptr::copy_nonoverlapping(from, to, LEN) }
 }
 
@@ -84,7 +84,7 @@ pub fn fetch(at: *const u8) {
 /// As `short`.
 #[inline]
 pub unsafe fn long(to: *mut u8, from: *const u8, len: usize) {
-    // SAFETY: the caller vouches for the ranges, and `is_x86_feature_detected` for the instructions.
+    // SAFETY: the caller ensures the ranges, and `is_x86_feature_detected` the instructions.
     unsafe {
         if len <= 64 {
             return short(to, from, len);
@@ -107,7 +107,7 @@ pub unsafe fn long(to: *mut u8, from: *const u8, len: usize) {
 /// # Safety
 /// As `short`.
 pub unsafe fn past_caches(to: *mut u8, from: *const u8, len: usize) {
-    // SAFETY: the caller vouches for the ranges, and `is_x86_feature_detected` for the instructions.
+    // SAFETY: the caller ensures the ranges, and `is_x86_feature_detected` the instructions.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx") {

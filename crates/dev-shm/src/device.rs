@@ -2,16 +2,19 @@
 //!
 //! Used by `node`, which makes a device from the job's segment. Uses `port`, `exposure` and `remote`.
 
-use crate::exposure::{EAGER, Exposure};
-use crate::layout::Layout;
-use crate::line::CHUNKS;
+use crate::exposure::{EAGER, ExposedMemory};
+use crate::layout::DeviceLayout;
 use crate::pool::{self, CHUNK};
 use crate::port::{SHORT, ShmPort};
-use crate::remote::{self, Remote};
-use hawser_base::param::{Kind, Param, Read};
+use crate::remote::{self, ShmRegistrations};
+use crate::ring_slot::CHUNKS;
+use hawser_base::param::{Param, ParamKind, ReadTime};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_DETAIL};
 use hawser_base::{Lane, Peer, Region, Result, UserMem};
-use hawser_device::{Capabilities, Device, ExposedKey, Limits, PREFIX_MAX, Pieces, Port, Registration, Source, User};
+use hawser_device::{
+    Capabilities, Device, DeviceLimits, DevicePort, ExposedKey, Fragmentation, PREFIX_MAX, PayloadSource, Registration,
+    TransportUser,
+};
 use hawser_job::Segment;
 use std::sync::Arc;
 
@@ -24,21 +27,21 @@ const PIECE_MIN: usize = 2 << 10;
 
 pub static PIECE: Param = Param {
     name: "HAWSER_PIECE",
-    kind: Kind::Bytes { min: PIECE_MIN as u64, max: PIECE_MAX as u64 },
+    kind: ParamKind::Bytes { min: PIECE_MIN as u64, max: PIECE_MAX as u64 },
     default: "",
     help: "bytes of a long message that are copied at a time through shared memory, cut to a power of two and to what a pool has; \
            empty: by the message's length, as measured best",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_TUNER_DETAIL,
-    read: Read::AtStart,
+    read: ReadTime::AtStart,
 };
 
 /// The shared-memory device of one process.
 pub struct ShmDevice {
     segment: Segment,
     me: usize,
-    exposure: Arc<Exposure>,
-    remote: Arc<Remote>,
+    exposed_memory: Arc<ExposedMemory>,
+    registrations: Arc<ShmRegistrations>,
     lengths: Lengths,
 }
 
@@ -48,23 +51,23 @@ impl ShmDevice {
     /// Clears what an earlier process has left in local slot `me` of the host. A process that joins late calls it
     /// before it is announced.
     pub fn clean(segment: &Segment, me: usize) -> Result<()> {
-        Remote::clean(segment, me);
-        let layout = Layout { ranks: segment.rooms() };
-        let parts = (0..segment.plan().lanes).flat_map(|lane| layout.parts_of(me, lane));
+        ShmRegistrations::clean(segment, me);
+        let layout = DeviceLayout { ranks: segment.local_slots() };
+        let parts = (0..segment.layout().lanes).flat_map(|lane| layout.parts_of(me, lane));
         parts.into_iter().try_for_each(|(at, len)| segment.clean_device_area(at, len))
     }
 
     /// Makes the device of the process in local slot `me` of the host of `segment`.
     pub fn new(segment: Segment, me: usize) -> ShmDevice {
-        let layout = Layout { ranks: segment.rooms() };
-        assert!(me < layout.ranks && layout.bytes(segment.plan().lanes) <= segment.device_area().len());
-        let exposure = Arc::new(Exposure::new(segment.clone(), me));
-        let remote = Arc::new(Remote::new(&segment, me, exposure.clone()));
-        ShmDevice { exposure, remote, lengths: lengths(layout.ranks), segment, me }
+        let layout = DeviceLayout { ranks: segment.local_slots() };
+        assert!(me < layout.ranks && layout.bytes(segment.layout().lanes) <= segment.device_area().len());
+        let exposure = Arc::new(ExposedMemory::new(segment.clone(), me));
+        let remote = Arc::new(ShmRegistrations::new(&segment, me, exposure.clone()));
+        ShmDevice { exposed_memory: exposure, registrations: remote, lengths: lengths(layout.ranks), segment, me }
     }
 
     fn local(&self, peer: Peer) -> Option<usize> {
-        self.segment.room_of(peer)
+        self.segment.local_slot_of(peer)
     }
 }
 
@@ -115,17 +118,17 @@ fn always(bytes: usize) -> fn(usize) -> usize {
 
 /// Returns the limits of this device among `ranks` ranks of a host, without those of reads from exposed memory. With
 /// more ranks no limit grows.
-pub fn limits(ranks: usize) -> Limits {
+pub fn limits(ranks: usize) -> DeviceLimits {
     among(ranks, lengths(ranks))
 }
 
-fn among(ranks: usize, (longest, piece): Lengths) -> Limits {
-    Limits {
+fn among(ranks: usize, (longest, piece): Lengths) -> DeviceLimits {
+    DeviceLimits {
         short: SHORT,
         packet: longest + PREFIX_MAX,
-        pieces: Pieces::Pages(piece),
+        fragmentation: Fragmentation::Pages(piece),
         eager: (pool::chunks(ranks) * CHUNK / EAGER_PART).clamp(CHUNK, EAGER),
-        read_from: None,
+        remote_read_from: None,
     }
 }
 
@@ -138,28 +141,28 @@ impl Device for ShmDevice {
         self.local(peer).is_some_and(|local| local != self.me)
     }
 
-    fn limits(&self) -> Limits {
-        let read_from = Some(self.exposure.read_from());
-        Limits { read_from, ..among(self.segment.rooms(), self.lengths) }
+    fn limits(&self) -> DeviceLimits {
+        let read_from = Some(self.exposed_memory.read_from());
+        DeviceLimits { remote_read_from: read_from, ..among(self.segment.local_slots(), self.lengths) }
     }
 
-    fn admit(&self, user: &User) -> Result<()> {
-        let (end, lanes) = (user.lanes().end, self.segment.plan().lanes);
+    fn admit(&self, user: &TransportUser) -> Result<()> {
+        let (end, lanes) = (user.lanes().end, self.segment.layout().lanes);
         assert!(end <= lanes, "{user:?} ends at lane {end} of {lanes}");
         Ok(())
     }
 
-    fn port(&self, lane: Lane) -> Box<dyn Port> {
-        assert!(lane.index() < self.segment.plan().lanes, "no {lane:?} in this job");
-        Box::new(ShmPort::new(&self.segment, self.me, lane, self.remote.clone()))
+    fn port(&self, lane: Lane) -> Box<dyn DevicePort> {
+        assert!(lane.index() < self.segment.layout().lanes, "no {lane:?} in this job");
+        Box::new(ShmPort::new(&self.segment, self.me, lane, self.registrations.clone()))
     }
 
     fn share(&self, at: u64, memory: &Region) {
-        self.exposure.add(at, memory);
+        self.exposed_memory.add(at, memory);
     }
 
     fn unshare(&self, memory: &Region) {
-        self.exposure.remove(memory);
+        self.exposed_memory.remove(memory);
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -167,23 +170,23 @@ impl Device for ShmDevice {
     }
 
     fn register(&self, mem: UserMem<'static>) -> Option<Registration> {
-        self.remote.register(mem)
+        self.registrations.register(mem)
     }
 
     fn expose(&self, mem: UserMem) -> Option<ExposedKey> {
-        self.exposure.expose(mem)
+        self.exposed_memory.expose(mem)
     }
 
     fn read(&self, peer: Peer, key: &ExposedKey, at: u64, into: UserMem) -> bool {
-        self.local(peer).is_some_and(|local| self.exposure.read(local, key, at, into))
+        self.local(peer).is_some_and(|local| self.exposed_memory.read(local, key, at, into))
     }
 
     fn expose_to_write(&self, mem: UserMem) -> Option<ExposedKey> {
-        self.exposure.expose_shared(mem)
+        self.exposed_memory.expose_shared(mem)
     }
 
-    fn write(&self, peer: Peer, key: &ExposedKey, at: u64, source: Source<'_>) -> bool {
-        self.local(peer).is_some_and(|local| self.exposure.write(local, key, at, source))
+    fn write(&self, peer: Peer, key: &ExposedKey, at: u64, source: PayloadSource<'_>) -> bool {
+        self.local(peer).is_some_and(|local| self.exposed_memory.write(local, key, at, source))
     }
 }
 
@@ -207,7 +210,7 @@ mod tests {
     #[test]
     fn among_more_ranks_no_figure_is_larger() {
         let figures = |ranks| (limits(ranks).packet, limits(ranks).eager);
-        for ranks in 3..=hawser_job::plan::MAX_LOCAL {
+        for ranks in 3..=hawser_job::layout::MAX_LOCAL {
             let ((packet, eager), fewer) = (figures(ranks), figures(ranks - 1));
             assert!(packet <= fewer.0 && eager <= fewer.1, "{ranks} ranks: {packet}, {eager}, before {fewer:?}");
         }

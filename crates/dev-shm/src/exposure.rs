@@ -5,13 +5,13 @@
 //! bytes are sent instead. Used by `device`; uses `job::arena` and `os::process_vm`.
 
 use crate::copy;
-use hawser_base::param::{Kind, Param, Read};
+use hawser_base::param::{Param, ParamKind, ReadTime};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_DETAIL};
 use hawser_base::{Region, SharedMem, UserMem};
-use hawser_device::{ExposedKey, Source};
+use hawser_device::{ExposedKey, PayloadSource};
 use hawser_job::arena::Span;
-use hawser_job::plan::ARENA_STEP;
-use hawser_job::{Facts, ProcessVm, Segment};
+use hawser_job::layout::ARENA_STEP;
+use hawser_job::{HostFacts, ProcessVm, Segment};
 use hawser_os::{host, process_vm};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -40,37 +40,37 @@ const _: () = assert!(ARENA_STEP.is_multiple_of(WINDOW));
 
 pub static PROCESS_VM_FROM: Param = Param {
     name: "HAWSER_PROCESS_VM_FROM",
-    kind: Kind::Bytes { min: 0, max: 1 << 40 },
+    kind: ParamKind::Bytes { min: 0, max: 1 << 40 },
     default: "",
     help: "shortest private buffer that its receiver reads by process_vm_readv where that is allowed, in bytes; empty: as measured",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_TUNER_DETAIL,
-    read: Read::AtStart,
+    read: ReadTime::AtStart,
 };
 
 /// Returns the length from which private buffers are read in place, if any are.
-fn process_vm_from(facts: &Facts, ranks: usize) -> Option<usize> {
+fn process_vm_from(facts: &HostFacts, ranks: usize) -> Option<usize> {
     // `node` has refused an invalid value at the start.
     let chosen = PROCESS_VM_FROM.number_set().ok().flatten();
     let tuned = || PROCESS_VM_FROM.number_tuned().ok().flatten().or_else(|| faster_from(facts));
-    let measured = || if is_crowd(facts, ranks) { Some(CROWD_FROM) } else { tuned() };
+    let measured = || if is_heavily_oversubscribed(facts, ranks) { Some(OVERSUBSCRIBED_FROM) } else { tuned() };
     let from = chosen.or_else(measured).filter(|_| facts.process_vm == ProcessVm::Allowed)?;
     Some((from as usize).max(ARENA_FROM))
 }
 
-/// Ranks per core from which a host is crowded. On such a host no other rank copies meanwhile, and each filling of a
-/// pair's pool costs a time slice of every rank: one slower copy is faster than two with their time slices, whatever
-/// was measured on an idle host (docs/measurements/2026-11-23-collectives.md).
-const CROWD: usize = 4;
-const CROWD_FROM: u64 = 64 << 10;
+/// Ranks per core from which a host counts as heavily oversubscribed. On such a host no other rank copies
+/// meanwhile, and each filling of a pair's pool costs a time slice of every rank: one slower copy is faster than
+/// two with their time slices, whatever was measured on an idle host (docs/measurements/2026-11-23-collectives.md).
+const OVERSUBSCRIBED_RANKS: usize = 4;
+const OVERSUBSCRIBED_FROM: u64 = 64 << 10;
 
-fn is_crowd(facts: &Facts, ranks: usize) -> bool {
-    ranks >= CROWD * facts.cores as usize
+fn is_heavily_oversubscribed(facts: &HostFacts, ranks: usize) -> bool {
+    ranks >= OVERSUBSCRIBED_RANKS * facts.cores as usize
 }
 
 /// Returns the length from which process_vm_readv beats copying through chunks and a rendezvous is worth it, if any:
 /// through chunks the receiver's copy and the sender's run at once, so that both together take about as long as one.
-fn faster_from(facts: &Facts) -> Option<u64> {
+fn faster_from(facts: &HostFacts) -> Option<u64> {
     let (memcpy, process_vm) = (u64::from(facts.memcpy_mb_s), u64::from(facts.process_vm_mb_s));
     if memcpy == 0 || process_vm <= memcpy {
         return None;
@@ -85,7 +85,7 @@ fn faster_from(facts: &Facts) -> Option<u64> {
 /// # Safety
 /// `from` is valid for reading `len` bytes, `to` for writing them.
 unsafe fn copy_once(to: *mut u8, from: *const u8, len: usize) {
-    // SAFETY: the caller vouches for the ranges; `long` is used where they do not overlap.
+    // SAFETY: the caller ensures the ranges; `long` is used where they do not overlap.
     unsafe {
         if to.addr().abs_diff(from.addr()) < len {
             std::ptr::copy(from, to, len);
@@ -102,7 +102,7 @@ fn place(key: &ExposedKey, at: u64, len: usize) -> Option<u64> {
     start.checked_add(at)
 }
 
-pub struct Exposure {
+pub struct ExposedMemory {
     segment: Segment,
     /// The mapped spans of our own arena, by address: length and offset in the arena.
     shared: RwLock<BTreeMap<usize, (usize, u64)>>,
@@ -110,26 +110,26 @@ pub struct Exposure {
     windows: Mutex<BTreeMap<(usize, u64), Region>>,
     process_vm_from: Option<usize>,
     /// Whether peers may reach private memory at all, fast or slow, as far as the host's agent found.
-    is_open: bool,
+    is_private_reachable: bool,
     /// Set when process_vm_readv has failed, or would read another process: the agent's measurement does not hold for
     /// this process.
     refused: AtomicBool,
 }
 
-impl Exposure {
+impl ExposedMemory {
     /// Makes the exposure of local rank `me`.
-    pub fn new(segment: Segment, me: usize) -> Exposure {
+    pub fn new(segment: Segment, me: usize) -> ExposedMemory {
         let facts = segment.facts();
-        let process_vm_from = process_vm_from(&facts, segment.rooms());
+        let process_vm_from = process_vm_from(&facts, segment.local_slots());
         // In its own PID namespace this process knows its peers by other numbers than the agent does, and they know it
         // by others.
         let is_apart = segment.rank(me).pid() != host::pid();
-        Exposure {
+        ExposedMemory {
             segment,
             shared: RwLock::default(),
             windows: Mutex::default(),
             process_vm_from,
-            is_open: facts.process_vm == ProcessVm::Allowed,
+            is_private_reachable: facts.process_vm == ProcessVm::Allowed,
             refused: AtomicBool::new(is_apart),
         }
     }
@@ -175,7 +175,7 @@ impl Exposure {
 
     /// Returns whether private memory can be read between this process and its peers, in both directions.
     pub fn reaches_private(&self) -> bool {
-        self.is_open && !self.refused.load(Relaxed)
+        self.is_private_reachable && !self.refused.load(Relaxed)
     }
 
     /// Copies from byte `at` of the memory that `key` names, which belongs to local rank `owner`. False if it failed.
@@ -188,18 +188,18 @@ impl Exposure {
     }
 
     /// Copies to byte `at` of the memory that `key` names, which belongs to local rank `owner`. False if it failed.
-    pub fn write(&self, owner: usize, key: &ExposedKey, at: u64, source: Source<'_>) -> bool {
+    pub fn write(&self, owner: usize, key: &ExposedKey, at: u64, source: PayloadSource<'_>) -> bool {
         let Some(to) = place(key, at, source.len()).filter(|_| key[0] == IN_ARENA) else { return false };
         match source {
-            Source::None => true,
-            Source::Mem(mem) => self.write_arena(owner, to, mem),
-            Source::Pack { len, pack } => self.each_piece(owner, to, len, |_, piece| pack(piece)),
+            PayloadSource::None => true,
+            PayloadSource::Mem(mem) => self.write_arena(owner, to, mem),
+            PayloadSource::Pack { len, pack } => self.for_each_piece(owner, to, len, |_, piece| pack(piece)),
         }
     }
 
     /// Copies to all of `into` from byte `from` of `owner`'s arena. False if the arena has no such bytes.
     pub fn read_arena(&self, owner: usize, from: u64, into: UserMem) -> bool {
-        self.each_piece(owner, from, into.len(), |done, piece| {
+        self.for_each_piece(owner, from, into.len(), |done, piece| {
             let to = into.slice(done, piece.len());
             // SAFETY: both views have as many bytes.
             unsafe { copy_once(to.as_ptr(), piece.as_ptr(), piece.len()) }
@@ -208,7 +208,7 @@ impl Exposure {
 
     /// Copies all of `mem` to byte `to` of `owner`'s arena. False if the arena has no such bytes.
     pub fn write_arena(&self, owner: usize, to: u64, mem: UserMem) -> bool {
-        self.each_piece(owner, to, mem.len(), |done, piece| {
+        self.for_each_piece(owner, to, mem.len(), |done, piece| {
             let from = mem.slice(done, piece.len());
             // SAFETY: both views have as many bytes.
             unsafe { copy_once(piece.as_ptr(), from.as_ptr(), piece.len()) }
@@ -216,7 +216,7 @@ impl Exposure {
     }
 
     /// Calls `f` with each mapped piece of `len` bytes of `owner`'s arena, and the number of bytes before that piece.
-    pub fn each_piece(&self, owner: usize, from: u64, len: usize, mut f: impl FnMut(usize, SharedMem)) -> bool {
+    pub fn for_each_piece(&self, owner: usize, from: u64, len: usize, mut f: impl FnMut(usize, SharedMem)) -> bool {
         let mut done = 0;
         while done < len {
             let (number, within) = ((from + done as u64) / WINDOW, (from + done as u64) % WINDOW);
@@ -238,7 +238,7 @@ impl Exposure {
         if let Some(window) = windows.get(&(owner, number)) {
             return Some(window.clone());
         }
-        let offset = number.checked_mul(WINDOW).filter(|&offset| offset < self.segment.plan().arena)?;
+        let offset = number.checked_mul(WINDOW).filter(|&offset| offset < self.segment.layout().arena)?;
         let window = self.segment.map_span(Span { local: owner as u32, offset, len: WINDOW }).ok()?;
         if windows.len() >= WINDOWS {
             windows.clear();

@@ -6,37 +6,38 @@
 //!   rings:  for each receiver, sender: a ring
 //!   pools:  for each rank: chunks                        (what the rank sends)
 //!   words:  for each rank, whole pages:
-//!           a line for each peer: how far that peer has read the ring from this rank
-//!           lines of bits: whose rings this rank looks at by itself (`attention`)
-//!           lines of bits: who has written into a ring that it does not
-//!           a line of which one word is used: in which words of those some are set
+//!           a cache line for each peer: how far that peer has read the ring from this rank
+//!           cache lines of poll bits: whose rings this rank polls by itself (`poll_set`)
+//!           cache lines of notify bits: who has written into a ring that it does not poll
+//!           a cache line of which one word is used, the overview: in which words of those some are set
 //! ```
 //! All of a lane lies together, so that only the lane's offset depends on the number of lanes, and a user of the
 //! transport touches no memory of other users' lanes. The area is sparse: pages that are never touched cost nothing.
 //! Used by `device` and `port` alone.
 
-use crate::line::LINE;
-use crate::memory::RING;
 use crate::pool::{CHUNK, POOL_CHUNKS};
-use hawser_job::plan::{DEVICE_BYTES_PER_LANE, DEVICE_BYTES_PER_PAIR, DEVICE_BYTES_PER_RANK, LANES_MOST, MAX_LOCAL};
+use crate::ring_mapping::RING_BYTES;
+use crate::ring_slot::SLOT_BYTES;
+use hawser_job::layout::{DEVICE_BYTES_PER_LANE, DEVICE_BYTES_PER_PAIR, DEVICE_BYTES_PER_RANK, LANES_MAX, MAX_LOCAL};
 
 /// Bytes of one pool; most of it is never touched where there are many ranks.
-const POOL: usize = CHUNK * POOL_CHUNKS;
+const POOL_BYTES: usize = CHUNK * POOL_CHUNKS;
 
 const PAGE: usize = 4096;
 
-/// Bits of a line.
-const BITS: usize = LINE * 8;
+/// Bits of a cache line.
+const SLOT_BITS: usize = SLOT_BYTES * 8;
 
 /// Bits of a word.
-pub const WORD: usize = u64::BITS as usize;
+pub const WORD_BITS: usize = u64::BITS as usize;
 
 // The overview has a bit for each word.
-const _: () = assert!(MAX_LOCAL <= WORD * WORD);
+const _: () = assert!(MAX_LOCAL <= WORD_BITS * WORD_BITS);
 
-const _: () = assert!(RING + LINE <= DEVICE_BYTES_PER_PAIR && REGISTERED <= DEVICE_BYTES_PER_RANK);
-// The parts that do not depend on the number of peers: the lines of bits, the overview, the rest of the last page.
-const _: () = assert!(POOL + words_bytes(MAX_LOCAL) - MAX_LOCAL * LINE <= DEVICE_BYTES_PER_LANE);
+const _: () = assert!(RING_BYTES + SLOT_BYTES <= DEVICE_BYTES_PER_PAIR && REGISTERED <= DEVICE_BYTES_PER_RANK);
+// The parts that do not depend on the number of peers: the cache lines of bits, the overview, the rest of the last
+// page.
+const _: () = assert!(POOL_BYTES + words_bytes(MAX_LOCAL) - MAX_LOCAL * SLOT_BYTES <= DEVICE_BYTES_PER_LANE);
 const _: () = assert!(words_bytes(1) <= 2 * PAGE);
 
 /// Maximum registrations of a rank at a time: as many as a key can name. Eight pages, of which few are touched.
@@ -44,7 +45,7 @@ pub const REGISTRATIONS: usize = 4096;
 const REGISTERED: usize = REGISTRATIONS * 8;
 
 const fn words_bytes(ranks: usize) -> usize {
-    (ranks * LINE + 2 * ranks.div_ceil(BITS) * LINE + LINE).next_multiple_of(PAGE)
+    (ranks * SLOT_BYTES + 2 * ranks.div_ceil(SLOT_BITS) * SLOT_BYTES + SLOT_BYTES).next_multiple_of(PAGE)
 }
 
 /// The offsets of the parts of one lane, on a host with local slots for `ranks` ranks.
@@ -62,13 +63,13 @@ impl LaneLayout {
     /// Returns the offset of the ring that `sender` writes and `receiver` reads.
     pub fn ring(&self, receiver: usize, sender: usize) -> usize {
         debug_assert!(receiver < self.ranks && sender < self.ranks);
-        self.rings + (receiver * self.ranks + sender) * RING
+        self.rings + (receiver * self.ranks + sender) * RING_BYTES
     }
 
     /// Returns the offset of the chunks that `sender` fills.
     #[inline(always)]
     pub fn pool(&self, sender: usize) -> usize {
-        self.pools + sender * POOL
+        self.pools + sender * POOL_BYTES
     }
 
     #[inline(always)]
@@ -79,49 +80,49 @@ impl LaneLayout {
     /// Returns the offset of the credit line, which holds how far `receiver` has read the ring from `sender`; written
     /// by `receiver`.
     pub fn credit(&self, sender: usize, receiver: usize) -> usize {
-        self.words(sender) + receiver * LINE
+        self.words(sender) + receiver * SLOT_BYTES
     }
 
-    /// Returns the offset of the 64-bit word that holds the watched bit of `sender`: set if `rank` polls that ring by
+    /// Returns the offset of the 64-bit word that holds the poll bit of `sender`: set if `rank` polls that ring by
     /// itself.
     #[inline(always)]
-    pub fn watched(&self, rank: usize, sender: usize) -> usize {
-        self.words(rank) + self.ranks * LINE + sender / 64 * 8
+    pub fn poll_bits(&self, rank: usize, sender: usize) -> usize {
+        self.words(rank) + self.ranks * SLOT_BYTES + sender / 64 * 8
     }
 
-    /// Returns the offset of the 64-bit word that holds the calling bit of `sender`: set if it calls for the attention
-    /// of `rank`.
+    /// Returns the offset of the 64-bit word that holds the notify bit of `sender`: set if it notifies `rank`.
     #[inline(always)]
-    pub fn calling(&self, rank: usize, sender: usize) -> usize {
-        self.watched(rank, sender) + self.ranks.div_ceil(BITS) * LINE
+    pub fn notify_bits(&self, rank: usize, sender: usize) -> usize {
+        self.poll_bits(rank, sender) + self.ranks.div_ceil(SLOT_BITS) * SLOT_BYTES
     }
 
-    /// Returns the offset of the overview: it has a bit for each word of calling bits of `rank` in which some are set.
+    /// Returns the offset of the overview: it has a bit for each word of notify bits of `rank` in which some are
+    /// set.
     #[inline(always)]
     pub fn overview(&self, rank: usize) -> usize {
-        self.calling(rank, 0) + self.ranks.div_ceil(BITS) * LINE
+        self.notify_bits(rank, 0) + self.ranks.div_ceil(SLOT_BITS) * SLOT_BYTES
     }
 }
 
 /// The layout for a host with local slots for `ranks` ranks.
 #[derive(Clone, Copy, Debug)]
-pub struct Layout {
+pub struct DeviceLayout {
     pub ranks: usize,
 }
 
-impl Layout {
+impl DeviceLayout {
     /// Returns the bytes of a lane.
     const fn lane_bytes(&self) -> usize {
-        self.ranks * (self.ranks * RING + POOL + words_bytes(self.ranks))
+        self.ranks * (self.ranks * RING_BYTES + POOL_BYTES + words_bytes(self.ranks))
     }
 
     /// Returns the offsets of all parts of a lane.
     pub fn lane(&self, lane: usize) -> LaneLayout {
-        debug_assert!(lane <= LANES_MOST);
+        debug_assert!(lane <= LANES_MAX);
         let ranks = self.ranks;
         let rings = ranks * REGISTERED + lane * self.lane_bytes();
-        let pools = rings + ranks * ranks * RING;
-        LaneLayout { ranks, rings, pools, words: pools + ranks * POOL, words_bytes: words_bytes(ranks) }
+        let pools = rings + ranks * ranks * RING_BYTES;
+        LaneLayout { ranks, rings, pools, words: pools + ranks * POOL_BYTES, words_bytes: words_bytes(ranks) }
     }
 
     /// See `LaneLayout`; so for the next five.
@@ -137,12 +138,12 @@ impl Layout {
         self.lane(lane).credit(sender, receiver)
     }
 
-    pub fn watched(&self, rank: usize, lane: usize, sender: usize) -> usize {
-        self.lane(lane).watched(rank, sender)
+    pub fn poll_bits(&self, rank: usize, lane: usize, sender: usize) -> usize {
+        self.lane(lane).poll_bits(rank, sender)
     }
 
-    pub fn calling(&self, rank: usize, lane: usize, sender: usize) -> usize {
-        self.lane(lane).calling(rank, sender)
+    pub fn notify_bits(&self, rank: usize, lane: usize, sender: usize) -> usize {
+        self.lane(lane).notify_bits(rank, sender)
     }
 
     pub fn overview(&self, rank: usize, lane: usize) -> usize {
@@ -154,8 +155,13 @@ impl Layout {
     pub fn parts_of(self, me: usize, lane: usize) -> impl Iterator<Item = (usize, usize)> {
         let at = self.lane(lane);
         let others = (0..self.ranks).filter(move |&other| other != me);
-        let own = [(at.ring(me, 0), self.ranks * RING), (at.pool(me), POOL), (at.words(me), words_bytes(self.ranks))];
-        own.into_iter().chain(others.flat_map(move |other| [(at.ring(other, me), RING), (at.credit(other, me), LINE)]))
+        let own = [
+            (at.ring(me, 0), self.ranks * RING_BYTES),
+            (at.pool(me), POOL_BYTES),
+            (at.words(me), words_bytes(self.ranks)),
+        ];
+        own.into_iter()
+            .chain(others.flat_map(move |other| [(at.ring(other, me), RING_BYTES), (at.credit(other, me), SLOT_BYTES)]))
     }
 
     /// Returns the offset of the word of a rank's registration `number`.
@@ -174,22 +180,22 @@ impl Layout {
 mod tests {
     use super::*;
     use hawser_base::LANES;
-    use hawser_job::plan::device_bytes;
+    use hawser_job::layout::device_bytes;
 
     #[test]
     fn nothing_overlaps_and_all_of_it_fits() {
         for (ranks, lanes) in [1, 2, 3, 64, 65, 513, 1000].into_iter().flat_map(|ranks| [(ranks, LANES), (ranks, 11)]) {
-            let layout = Layout { ranks };
+            let layout = DeviceLayout { ranks };
             let last = ranks - 1;
             assert!(layout.registered(last, REGISTRATIONS - 1) + 8 <= layout.ring(0, 0, 0));
             for lane in [0, 1, lanes - 1] {
-                assert!(layout.ring(last, lane, last) + RING <= layout.pool(0, lane));
-                assert!(layout.pool(last, lane) + POOL <= layout.credit(0, lane, 0));
-                assert!(layout.credit(0, lane, last) + LINE <= layout.watched(0, lane, 0));
-                assert!(layout.watched(0, lane, last) + 8 <= layout.calling(0, lane, 0));
-                assert!(layout.calling(0, lane, 0).is_multiple_of(LINE));
-                assert!(layout.calling(0, lane, last) + 8 <= layout.overview(0, lane));
-                assert!(layout.overview(last, lane) + LINE <= layout.ring(0, lane + 1, 0));
+                assert!(layout.ring(last, lane, last) + RING_BYTES <= layout.pool(0, lane));
+                assert!(layout.pool(last, lane) + POOL_BYTES <= layout.credit(0, lane, 0));
+                assert!(layout.credit(0, lane, last) + SLOT_BYTES <= layout.poll_bits(0, lane, 0));
+                assert!(layout.poll_bits(0, lane, last) + 8 <= layout.notify_bits(0, lane, 0));
+                assert!(layout.notify_bits(0, lane, 0).is_multiple_of(SLOT_BYTES));
+                assert!(layout.notify_bits(0, lane, last) + 8 <= layout.overview(0, lane));
+                assert!(layout.overview(last, lane) + SLOT_BYTES <= layout.ring(0, lane + 1, 0));
                 assert_eq!(layout.credit(last, lane, 0) % PAGE, 0);
                 for me in [0, last] {
                     let parts: Vec<_> = layout.parts_of(me, lane).collect();
@@ -198,7 +204,7 @@ mod tests {
                     let has = |at: usize| parts.iter().filter(|&&(from, len)| (from..from + len).contains(&at)).count();
                     let other = (me + 1) % ranks;
                     assert_eq!((has(layout.ring(me, lane, other)), has(layout.pool(me, lane))), (1, 1));
-                    assert_eq!((has(layout.watched(me, lane, other)), has(layout.credit(other, lane, me))), (1, 1));
+                    assert_eq!((has(layout.poll_bits(me, lane, other)), has(layout.credit(other, lane, me))), (1, 1));
                     let of_other = (has(layout.ring(other, lane, me)), has(layout.pool(other, lane)));
                     assert_eq!(of_other, (1, usize::from(ranks == 1)));
                 }

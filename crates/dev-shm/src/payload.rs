@@ -1,42 +1,42 @@
 //! A packet's payload in place: in ring slots that may still be arriving, or in its sender's chunks.
 //!
-//! Nothing outside the peer's ring and pool is touched, whatever a peer wrote. Lines are copied as they arrive; this is
-//! the only place where a port waits for a peer, and only for one that is in the middle of writing. Chunks are complete
-//! before their line is written. Used by `port`; called by the transport's delivery.
+//! Nothing outside the peer's ring and pool is touched, whatever a peer wrote. Ring slots are copied as they
+//! arrive; this is the only place where a port waits for a peer, and only for one that is in the middle of writing.
+//! Chunks are complete before their slot is written. Used by `port`; called by the transport's delivery.
 
 use crate::copy;
-use crate::life::Life;
-use crate::line::{self, BODY, CHUNKS, CHUNKS_AT, FRONT_AT};
-use crate::memory::Memory;
+use crate::peer_liveness::PeerLiveness;
 use crate::pool::{self, CHUNK};
 use crate::ring::Cursor;
+use crate::ring_mapping::RingMapping;
+use crate::ring_slot::{self, BODY, CHUNKS, CHUNKS_AT, FIRST_PAYLOAD_AT};
 use hawser_base::{Peer, SharedMem, UserMem};
 use hawser_device::Payload;
 use hawser_os::host;
 
-/// Iterations of waiting for a line with the core's pause instruction: a microsecond or two, longer than a line takes
-/// to be written.
+/// Iterations of waiting for a slot with the core's pause instruction: a microsecond or two, longer than a slot
+/// takes to be written.
 const SPINS: u32 = 64;
 
 /// Payload in ring slots.
-pub struct InLines<'a> {
-    cursor: Cursor<Memory>,
-    /// The next byte in the body of the cursor's line.
+pub struct InlinePayload<'a> {
+    cursor: Cursor<RingMapping>,
+    /// The next byte in the body of the cursor's slot.
     at: usize,
     /// Bytes of the payload that are left.
     left: usize,
-    life: &'a Life,
+    liveness: &'a PeerLiveness,
     writer: Peer,
 }
 
-impl<'a> InLines<'a> {
-    /// Makes the payload of a packet whose first line, which has arrived, is at `cursor`.
+impl<'a> InlinePayload<'a> {
+    /// Makes the payload of a packet whose first slot, which has arrived, is at `cursor`.
     #[inline(always)]
-    pub fn new(cursor: Cursor<Memory>, len: usize, life: &'a Life, writer: Peer) -> InLines<'a> {
-        InLines { cursor, at: FRONT_AT, left: len, life, writer }
+    pub fn new(cursor: Cursor<RingMapping>, len: usize, liveness: &'a PeerLiveness, writer: Peer) -> InlinePayload<'a> {
+        InlinePayload { cursor, at: FIRST_PAYLOAD_AT, left: len, liveness, writer }
     }
 
-    /// Makes the cursor's line one that holds the next byte. False if the writer ended before it wrote it.
+    /// Makes the cursor's slot one that holds the next byte. False if the writer ended before it wrote it.
     #[inline(always)]
     fn ready(&mut self) -> bool {
         if self.at < BODY {
@@ -51,9 +51,9 @@ impl<'a> InLines<'a> {
         false
     }
 
-    /// Waits for the line at `cursor`. False if it never comes.
+    /// Waits for the slot at `cursor`. False if it never comes.
     #[inline(never)]
-    fn wait(&self, cursor: Cursor<Memory>) -> bool {
+    fn wait(&self, cursor: Cursor<RingMapping>) -> bool {
         for _ in 0..SPINS {
             std::hint::spin_loop();
             if cursor.word().is_some() {
@@ -61,8 +61,8 @@ impl<'a> InLines<'a> {
             }
         }
         loop {
-            // Load the end before the line: everything that the writer wrote before its end is then visible.
-            let ended = self.life.has_ended(self.writer);
+            // Load the end before the slot: everything that the writer wrote before its end is then visible.
+            let ended = self.liveness.has_ended(self.writer);
             if cursor.word().is_some() {
                 return true;
             }
@@ -108,7 +108,7 @@ impl<'a> InLines<'a> {
     }
 }
 
-impl Payload for InLines<'_> {
+impl Payload for InlinePayload<'_> {
     fn len(&self) -> usize {
         self.left
     }
@@ -136,8 +136,8 @@ impl Payload for InLines<'_> {
     }
 }
 
-/// Payload with its prefix in a line and the rest in chunks.
-pub struct InChunks<'a> {
+/// Payload with its prefix in a slot and the rest in chunks.
+pub struct ChunkedPayload<'a> {
     prefix: SharedMem<'a>,
     /// A mapping that is long enough for every chunk number that a byte can name.
     pool: *mut u8,
@@ -147,23 +147,23 @@ pub struct InChunks<'a> {
     end: usize,
 }
 
-impl<'a> InChunks<'a> {
-    /// Makes the payload of a packet whose line is at `cursor`; the line's first word is `word`, the pool that it names
-    /// lies at `pool`.
+impl<'a> ChunkedPayload<'a> {
+    /// Makes the payload of a packet whose slot is at `cursor`; the slot's first word is `word`, the pool that it
+    /// names lies at `pool`.
     ///
     /// # Safety
     /// POOL_CHUNKS chunks are mapped at `pool`, as long as the value is used.
     #[inline]
-    pub unsafe fn new(cursor: Cursor<Memory>, word: u64, pool: *mut u8) -> InChunks<'a> {
+    pub unsafe fn new(cursor: Cursor<RingMapping>, word: u64, pool: *mut u8) -> ChunkedPayload<'a> {
         cursor.read(|body| {
             // SAFETY: prefix and numbers lie in the body: at most PREFIX_MAX bytes, then CHUNKS.
             unsafe {
-                InChunks {
-                    prefix: SharedMem::new(body.add(FRONT_AT), line::prefix_len(word)),
+                ChunkedPayload {
+                    prefix: SharedMem::new(body.add(FIRST_PAYLOAD_AT), ring_slot::prefix_len(word)),
                     pool,
                     chunks: body.add(CHUNKS_AT).cast::<[u8; CHUNKS]>().read(),
                     at: 0,
-                    end: line::len(word).min(CHUNKS * CHUNK),
+                    end: ring_slot::len(word).min(CHUNKS * CHUNK),
                 }
             }
         })
@@ -181,14 +181,15 @@ impl<'a> InChunks<'a> {
         let left = (self.end - self.at).min(max);
         let (first, within) = (self.at / CHUNK, self.at % CHUNK);
         let number = usize::from(self.chunks[first]);
-        let len = (pool::run(&self.chunks, first, CHUNKS) * CHUNK - within).min(left);
+        let len = (pool::contiguous(&self.chunks, first, CHUNKS) * CHUNK - within).min(left);
         self.at += len;
-        // SAFETY: chunk numbers are bytes and the pool has room for as many; the piece ends in the last of its chunks.
+        // SAFETY: chunk numbers are bytes and the pool has space for as many; the piece ends in the last of its
+        // chunks.
         unsafe { SharedMem::new(self.pool.add(number * CHUNK + within), len) }
     }
 }
 
-impl Payload for InChunks<'_> {
+impl Payload for ChunkedPayload<'_> {
     fn len(&self) -> usize {
         self.prefix.len() + self.end - self.at
     }

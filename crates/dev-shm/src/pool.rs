@@ -1,18 +1,18 @@
 //! The chunks of one rank in one lane: which peer holds them, and which are used next.
 //!
-//! A pool is private to the sender, the lender in `loan`: chunks are returned by a bit that the borrower flips, or
-//! filled with its reply.
+//! A pool is private to the sender, which owns its chunks: a receiver returns them by a bit that it flips, or
+//! filled with its reply (`retained`).
 //!
-//! Chunks that returned with a reply are used first, in their order: both sides have them in their caches, and the peer
-//! wrote them last. (Using the latest one first made 256 KiB between far cores 15 % slower.) The others are used in
-//! turn, the least recently used first: a chunk that is rewritten at once must be fetched back from the receiver's
-//! cache line by line, which measured four times as slow. All of a pool is touched in time, hence its size depends on
-//! the number of ranks. Used by `port`.
+//! Chunks that returned with a reply are used first, in their order: both sides have them in their caches, and the
+//! peer wrote them last. (Using the latest one first made 256 KiB between far cores 15 % slower.) The others are
+//! used in turn, the least recently used first: a chunk that is rewritten at once must be fetched back from the
+//! receiver's cache one cache line after the other, which measured four times as slow. All of a pool is touched in
+//! time, hence its size depends on the number of ranks. Used by `port`.
 
-use crate::line::CHUNKS;
-use crate::loan::{Bits, Returns, WORDS};
+use crate::retained::{ChunkSet, ReturnBits, WORDS};
+use crate::ring_slot::CHUNKS;
 use hawser_base::Peer;
-use hawser_base::paged::Paged;
+use hawser_base::peer_table::PeerTable;
 
 /// Bytes of a chunk: a page. Larger ones gained nothing and would be touched in part.
 pub const CHUNK: usize = 4096;
@@ -24,22 +24,22 @@ const _: () = assert!(POOL_CHUNKS == 1 << u8::BITS);
 /// Maximum ranks of a host at which each has a pool of all chunks. A sender that cycles through less than a MiB writes
 /// lines that its readers' caches still hold, at a quarter of the speed (docs/measurements/2026-11-23-collectives.md).
 /// Eight ranks gained nothing.
-const FEW: usize = 4;
+const FEW_RANKS: usize = 4;
 /// Pages of all pools and rings of one lane that a rank may touch when more ranks exchange long messages with one
 /// another: 2.5 of the 4 MiB that a rank may touch of all shared memory in a job of 64.
 const PAGES: usize = 640;
 /// Pages of those for each peer: two rings, and shares of the pages of words.
 const PAGES_PER_PEER: usize = 6;
 /// Minimum chunks of a pool for chunks to be of use: two packets in flight to two peers.
-const LEAST: usize = 4;
+const CHUNKS_MIN: usize = 4;
 
 /// Returns the chunks of each pool on a host with `ranks` ranks.
 pub const fn chunks(ranks: usize) -> usize {
     let fit = (PAGES / ranks).saturating_sub(PAGES_PER_PEER);
-    if fit > POOL_CHUNKS || ranks <= FEW {
+    if fit > POOL_CHUNKS || ranks <= FEW_RANKS {
         POOL_CHUNKS
-    } else if fit < LEAST {
-        LEAST
+    } else if fit < CHUNKS_MIN {
+        CHUNKS_MIN
     } else {
         fit
     }
@@ -58,24 +58,24 @@ pub const fn piece_chunks(ranks: usize) -> usize {
     if most == 0 { 1 } else { 1 << most.ilog2() }
 }
 
-const _: () = assert!(chunks(2) == POOL_CHUNKS && piece_chunks(8) == CHUNKS && chunks(64) == LEAST);
+const _: () = assert!(chunks(2) == POOL_CHUNKS && piece_chunks(8) == CHUNKS && chunks(64) == CHUNKS_MIN);
 
-/// Returns the maximum chunks that a borrower may keep for its reply: never those that the lender needs to continue
+/// Returns the maximum chunks that a receiver may keep for its reply: never those that the owner needs to continue
 /// sending, and not more than half of its guaranteed share, or bursts in one direction would run out of chunks.
-pub const fn keep(ranks: usize) -> usize {
+pub const fn retained_max(ranks: usize) -> usize {
     let spare = guaranteed(ranks).saturating_sub(piece_chunks(ranks));
     let half = guaranteed(ranks) / 2;
     if spare > half { half } else { spare }
 }
 
-const _: () = assert!(keep(2) == 128 && keep(64) == 0);
+const _: () = assert!(retained_max(2) == 128 && retained_max(64) == 0);
 
 /// Chunk numbers of one packet, a byte each, in the order of its payload.
-pub type Numbers = [u8; CHUNKS];
+pub type ChunkNumbers = [u8; CHUNKS];
 
 /// Returns how many of the `count` chunks of a packet are contiguous from `first` on: those with consecutive numbers.
 #[inline(always)]
-pub fn run(numbers: &Numbers, first: usize, count: usize) -> usize {
+pub fn contiguous(numbers: &ChunkNumbers, first: usize, count: usize) -> usize {
     // All in one comparison: each byte against the first one plus its distance. The last chunk of a pool has no
     // successor, but a byte wraps around.
     const EACH: u64 = u64::from_le_bytes([1; CHUNKS]);
@@ -88,27 +88,27 @@ pub fn run(numbers: &Numbers, first: usize, count: usize) -> usize {
 
 /// The chunks that one peer holds.
 #[derive(Clone, Default, PartialEq, Eq)]
-struct Held {
-    chunks: Bits,
+struct OutstandingChunks {
+    chunks: ChunkSet,
     count: usize,
-    /// The bits by which the peer gives back, as last read.
+    /// The bits by which the peer returns chunks, as last read.
     returns: [u64; WORDS],
     /// Whether the peer is in the list of holders.
     is_listed: bool,
 }
 
-/// Free chunks in the order in which they will be used. No chunk is in two places, so that the queue has room for all;
-/// its positions wrap as bytes do.
-struct Row {
+/// Free chunks in the order in which they will be used. No chunk is in it twice, so that the queue has space for
+/// all; its positions wrap as bytes do.
+struct ChunkFifo {
     numbers: [u8; POOL_CHUNKS],
     first: u8,
     len: u16,
 }
 
-impl Row {
+impl ChunkFifo {
     /// Makes a queue of the chunks below `count`.
-    fn below(count: usize) -> Row {
-        Row { numbers: std::array::from_fn(|place| place as u8), first: 0, len: count as u16 }
+    fn below(count: usize) -> ChunkFifo {
+        ChunkFifo { numbers: std::array::from_fn(|place| place as u8), first: 0, len: count as u16 }
     }
 
     #[inline(always)]
@@ -123,7 +123,7 @@ impl Row {
         self.len += 1;
     }
 
-    /// Takes as many as `into` has room for. The caller has checked that there are as many.
+    /// Takes as many as `into` has space for. The caller has checked that there are as many.
     #[inline(always)]
     fn take(&mut self, into: &mut [u8]) {
         debug_assert!(into.len() <= self.len());
@@ -135,131 +135,132 @@ impl Row {
     }
 }
 
-pub struct Pool {
+pub struct ChunkPool {
     /// Free chunks that returned with a reply, in the order of their return.
-    home: Row,
+    warm: ChunkFifo,
     /// The other free chunks, the least recently used first.
-    free: Row,
-    held: Paged<Held>,
+    free: ChunkFifo,
+    outstanding: PeerTable<OutstandingChunks>,
     /// Peers that hold chunks, and some that held some before.
     holders: Vec<Peer>,
     /// Chunks that a peer may have whatever the others hold.
     guaranteed: usize,
     /// The maximum that one peer may hold where nothing can be guaranteed.
-    most: usize,
+    max_per_peer: usize,
     /// Chunks reserved for peers that hold less than guaranteed.
-    owed: usize,
+    reserved_for_others: usize,
 }
 
-impl Pool {
-    pub fn new(ranks: usize) -> Pool {
+impl ChunkPool {
+    pub fn new(ranks: usize) -> ChunkPool {
         let (chunks, guaranteed) = (chunks(ranks), guaranteed(ranks));
-        Pool {
-            home: Row::below(0),
-            free: Row::below(chunks),
-            held: Paged::new(Held::default()),
+        ChunkPool {
+            warm: ChunkFifo::below(0),
+            free: ChunkFifo::below(chunks),
+            outstanding: PeerTable::new(OutstandingChunks::default()),
             holders: Vec::new(),
             guaranteed,
-            most: if ranks > 2 { chunks / 2 } else { chunks },
-            owed: guaranteed * ranks.saturating_sub(1),
+            max_per_peer: if ranks > 2 { chunks / 2 } else { chunks },
+            reserved_for_others: guaranteed * ranks.saturating_sub(1),
         }
     }
 
-    fn owed_to(&self, peer: Peer) -> usize {
-        self.guaranteed.saturating_sub(self.held[peer].count)
+    fn reserved_for(&self, peer: Peer) -> usize {
+        self.guaranteed.saturating_sub(self.outstanding[peer].count)
     }
 
     fn free(&self) -> usize {
-        self.home.len() + self.free.len()
+        self.warm.len() + self.free.len()
     }
 
     /// Returns whether `peer` may have `count` more: within its guaranteed share, or of those that are reserved for no
     /// peer.
     #[inline]
     pub fn may_take(&self, peer: Peer, count: usize) -> bool {
-        let held = self.held[peer].count;
-        let fair = held + count <= self.guaranteed
-            || (held + count <= self.most && self.free() + self.owed_to(peer) >= count + self.owed);
+        let outstanding = self.outstanding[peer].count;
+        let fair = outstanding + count <= self.guaranteed
+            || (outstanding + count <= self.max_per_peer
+                && self.free() + self.reserved_for(peer) >= count + self.reserved_for_others);
         fair && count <= self.free()
     }
 
     /// Returns whether the next `count` chunks returned with a reply.
     #[inline(always)]
     pub fn is_warm(&self, count: usize) -> bool {
-        self.home.len() >= count
+        self.warm.len() >= count
     }
 
     /// Takes `count` chunks for a packet to `peer`. `may_take` has allowed it.
     #[inline]
-    pub fn take(&mut self, peer: Peer, count: usize) -> Numbers {
-        self.owed -= self.owed_to(peer);
-        let mut numbers = Numbers::default();
-        let held = &mut self.held[peer];
-        let at_home = count.min(self.home.len());
+    pub fn take(&mut self, peer: Peer, count: usize) -> ChunkNumbers {
+        self.reserved_for_others -= self.reserved_for(peer);
+        let mut numbers = ChunkNumbers::default();
+        let outstanding = &mut self.outstanding[peer];
+        let at_home = count.min(self.warm.len());
         let (from_home, from_free) = numbers[..count].split_at_mut(at_home);
-        self.home.take(from_home);
+        self.warm.take(from_home);
         self.free.take(from_free);
-        numbers[..count].iter().for_each(|&number| held.chunks.insert(number));
-        held.count += count;
-        if !held.is_listed {
-            held.is_listed = true;
+        numbers[..count].iter().for_each(|&number| outstanding.chunks.insert(number));
+        outstanding.count += count;
+        if !outstanding.is_listed {
+            outstanding.is_listed = true;
             self.holders.push(peer);
         }
-        self.owed += self.owed_to(peer);
+        self.reserved_for_others += self.reserved_for(peer);
         numbers
     }
 
-    /// Takes back the chunks that `peer` has given back.
+    /// Takes back the chunks that `peer` has returned.
     #[inline]
-    pub fn reclaim(&mut self, peer: Peer, returns: impl Returns) {
-        self.owed -= self.owed_to(peer);
-        let held = &mut self.held[peer];
+    pub fn reclaim(&mut self, peer: Peer, returns: impl ReturnBits) {
+        self.reserved_for_others -= self.reserved_for(peer);
+        let outstanding = &mut self.outstanding[peer];
         for word in 0..WORDS {
             let now = returns.load(word);
-            let changed = now ^ std::mem::replace(&mut held.returns[word], now);
-            for number in held.chunks.remove_in(word, changed) {
-                held.count -= 1;
+            let changed = now ^ std::mem::replace(&mut outstanding.returns[word], now);
+            for number in outstanding.chunks.remove_in(word, changed) {
+                outstanding.count -= 1;
                 self.free.push(number);
             }
         }
-        self.owed += self.owed_to(peer);
+        self.reserved_for_others += self.reserved_for(peer);
     }
 
     /// Takes back chunks in which `peer` has sent its reply, once that is read. Chunks that it did not have are
     /// ignored.
     #[inline]
-    pub fn come_home(&mut self, peer: Peer, numbers: &[u8]) {
-        self.owed -= self.owed_to(peer);
-        let held = &mut self.held[peer];
+    pub fn reclaim_with_reply(&mut self, peer: Peer, numbers: &[u8]) {
+        self.reserved_for_others -= self.reserved_for(peer);
+        let outstanding = &mut self.outstanding[peer];
         for &number in numbers {
-            if held.chunks.remove(number) {
-                held.count -= 1;
-                self.home.push(number);
+            if outstanding.chunks.remove(number) {
+                outstanding.count -= 1;
+                self.warm.push(number);
             }
         }
-        self.owed += self.owed_to(peer);
+        self.reserved_for_others += self.reserved_for(peer);
     }
 
     /// Takes back everything from a peer that has ended.
     pub fn reclaim_all(&mut self, peer: Peer) {
-        self.owed -= self.owed_to(peer);
-        if let Some(held) = self.held.get_mut(peer) {
+        self.reserved_for_others -= self.reserved_for(peer);
+        if let Some(outstanding) = self.outstanding.get_mut(peer) {
             for word in 0..WORDS {
-                held.chunks.remove_in(word, u64::MAX).for_each(|number| self.free.push(number));
+                outstanding.chunks.remove_in(word, u64::MAX).for_each(|number| self.free.push(number));
             }
         }
-        self.held.give_back(peer);
+        self.outstanding.reset(peer);
         self.holders.retain(|&holder| holder != peer);
-        // The guaranteed share is owed to it again, or to the next process of its local slot.
-        self.owed += self.owed_to(peer);
+        // The guaranteed share is reserved for it again, or to the next process of its local slot.
+        self.reserved_for_others += self.reserved_for(peer);
     }
 
     /// Returns the peers that hold chunks: never more than there are chunks.
     pub fn holders(&mut self) -> Vec<Peer> {
-        let held = &mut self.held;
+        let outstanding = &mut self.outstanding;
         self.holders.retain(|&peer| {
-            held[peer].is_listed = held[peer].count > 0;
-            held[peer].is_listed
+            outstanding[peer].is_listed = outstanding[peer].count > 0;
+            outstanding[peer].is_listed
         });
         self.holders.clone()
     }
@@ -268,15 +269,15 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loan::Borrower;
-    use crate::loan::tests::Words;
+    use crate::retained::RetainedChunks;
+    use crate::retained::tests::TestReturnBits;
 
     #[test]
     fn a_run_ends_where_numbers_do_not_follow_and_at_the_last_chunk_of_a_pool() {
-        let mut dice = hawser_sim::Dice::new(1);
+        let mut dice = hawser_sim::Rng::new(1);
         for _ in 0..20_000 {
             let mut next = [0, 1, 100, 249, 252, 255][dice.index(6)];
-            let numbers: Numbers = std::array::from_fn(|_| {
+            let numbers: ChunkNumbers = std::array::from_fn(|_| {
                 let number = next;
                 next = if dice.below(6) == 0 { dice.below(256) as u8 } else { next.wrapping_add(1) };
                 number
@@ -285,18 +286,18 @@ mod tests {
             let first = dice.index(count);
             let follows = |at: &usize| usize::from(numbers[first]) + (at - first) == usize::from(numbers[*at]);
             let expected = (first..count).take_while(follows).count();
-            assert_eq!(run(&numbers, first, count), expected, "{numbers:?} from {first} of {count}");
+            assert_eq!(contiguous(&numbers, first, count), expected, "{numbers:?} from {first} of {count}");
         }
     }
 
     #[test]
     fn chunks_are_used_in_turn() {
-        let (mut pool, words, mut borrower) = (Pool::new(2), Words::default(), Borrower::new(0));
+        let (mut pool, words, mut borrower) = (ChunkPool::new(2), TestReturnBits::default(), RetainedChunks::new(0));
         let first = pool.take(Peer(1), 8);
         assert_eq!(first, [0, 1, 2, 3, 4, 5, 6, 7]);
         pool.reclaim(Peer(1), &words);
         assert_eq!(pool.take(Peer(1), 2)[..2], [8, 9]);
-        borrower.keep(&first, &words);
+        borrower.retain(&first, &words);
         pool.reclaim(Peer(1), &words);
         assert_eq!(pool.take(Peer(1), 1)[0], 10);
         for _ in 0..30 {
@@ -307,26 +308,26 @@ mod tests {
 
     #[test]
     fn what_comes_home_is_used_first_and_counts_once() {
-        let (mut pool, words) = (Pool::new(2), Words::default());
+        let (mut pool, words) = (ChunkPool::new(2), TestReturnBits::default());
         let numbers = pool.take(Peer(1), 4);
-        pool.come_home(Peer(1), &numbers[..2]);
-        pool.come_home(Peer(1), &numbers[..2]);
+        pool.reclaim_with_reply(Peer(1), &numbers[..2]);
+        pool.reclaim_with_reply(Peer(1), &numbers[..2]);
         assert!(pool.is_warm(2) && !pool.is_warm(3));
-        assert_eq!((pool.held[Peer(1)].count, pool.free()), (2, chunks(2) - 2));
+        assert_eq!((pool.outstanding[Peer(1)].count, pool.free()), (2, chunks(2) - 2));
         assert_eq!(pool.take(Peer(1), 3)[..3], [0, 1, 4]);
-        pool.come_home(Peer(1), &[4]);
-        pool.come_home(Peer(1), &[1, 0]);
+        pool.reclaim_with_reply(Peer(1), &[4]);
+        pool.reclaim_with_reply(Peer(1), &[1, 0]);
         assert_eq!(pool.take(Peer(1), 3)[..3], [4, 1, 0], "in the order in which they came");
         // Arbitrary words free the chunks that the peer holds, and nothing twice.
         words.scribble();
         pool.reclaim(Peer(1), &words);
         pool.reclaim(Peer(1), &words);
-        assert_eq!((pool.held[Peer(1)].count, pool.free()), (0, chunks(2)));
+        assert_eq!((pool.outstanding[Peer(1)].count, pool.free()), (0, chunks(2)));
     }
 
     #[test]
     fn one_peer_may_have_all_where_there_is_no_other() {
-        let mut pool = Pool::new(2);
+        let mut pool = ChunkPool::new(2);
         for _ in 0..32 {
             assert!(pool.may_take(Peer(1), 8));
             pool.take(Peer(1), 8);
@@ -338,18 +339,18 @@ mod tests {
     fn peers_that_do_not_drain_leave_every_other_its_share() {
         for ranks in [3, 4, 8, 12, 16, 20] {
             let piece = piece_chunks(ranks);
-            let mut pool = Pool::new(ranks);
+            let mut pool = ChunkPool::new(ranks);
             for hog in (1..ranks as u32 - 1).map(Peer) {
                 while pool.may_take(hog, 1) {
                     pool.take(hog, 1);
                 }
             }
             let last_peer = Peer(ranks as u32 - 1);
-            let (words, mut last) = (Words::default(), Borrower::new(keep(ranks)));
+            let (words, mut last) = (TestReturnBits::default(), RetainedChunks::new(retained_max(ranks)));
             for _ in 0..100 {
                 assert!(pool.may_take(last_peer, piece), "{ranks} ranks");
                 let numbers = pool.take(last_peer, piece);
-                last.keep(&numbers[..piece], &words);
+                last.retain(&numbers[..piece], &words);
                 pool.reclaim(last_peer, &words);
             }
         }
@@ -357,33 +358,33 @@ mod tests {
 
     #[test]
     fn the_lost_leave_everything() {
-        let mut pool = Pool::new(3);
+        let mut pool = ChunkPool::new(3);
         pool.take(Peer(1), 3);
         pool.take(Peer(1), 2);
-        assert_eq!(pool.held[Peer(1)].count, 5);
+        assert_eq!(pool.outstanding[Peer(1)].count, 5);
         pool.reclaim_all(Peer(1));
         assert_eq!((pool.free(), pool.holders().len()), (chunks(3), 0));
-        assert_eq!(pool.owed, 2 * guaranteed(3));
+        assert_eq!(pool.reserved_for_others, 2 * guaranteed(3));
     }
 
     #[test]
     fn who_gets_the_room_of_one_that_is_lost_is_owed_as_much() {
-        let mut pool = Pool::new(3);
+        let mut pool = ChunkPool::new(3);
         pool.take(Peer(1), 3);
         pool.reclaim_all(Peer(1));
         for peer in [Peer(1).successor().unwrap(), Peer(7)] {
-            let owed = pool.owed;
+            let owed = pool.reserved_for_others;
             pool.take(peer, 3);
-            assert_eq!((pool.owed, pool.owed_to(peer)), (owed - 3, guaranteed(3) - 3));
+            assert_eq!((pool.reserved_for_others, pool.reserved_for(peer)), (owed - 3, guaranteed(3) - 3));
             pool.reclaim_all(peer);
-            assert_eq!((pool.free(), pool.owed), (chunks(3), 2 * guaranteed(3)));
+            assert_eq!((pool.free(), pool.reserved_for_others), (chunks(3), 2 * guaranteed(3)));
         }
     }
 
     #[test]
     fn what_all_ranks_touch_stays_within_bounds() {
         for ranks in 2..=64 {
-            let most = if ranks <= FEW { FEW * (POOL_CHUNKS + PAGES_PER_PEER) } else { PAGES + 4 };
+            let most = if ranks <= FEW_RANKS { FEW_RANKS * (POOL_CHUNKS + PAGES_PER_PEER) } else { PAGES + 4 };
             assert!(ranks * (chunks(ranks) + PAGES_PER_PEER) <= most, "{ranks} ranks");
         }
     }

@@ -1,82 +1,82 @@
-//! The ring of one ordered pair in one lane: slots (lines) with a generation in each, and lazy credit.
+//! The ring of one ordered pair in one lane: slots with a generation in each, and lazy credit.
 //!
-//! One process writes lines, one reads them. A line's first word is written last and holds the line's generation, so
-//! that a line can be read as soon as it has arrived, whether or not those after it have. The reader publishes how far
-//! it has read only every quarter of a ring, and when it gives chunks back in the same line (`loan`).
+//! One process writes slots, one reads them. A slot's first word is written last and holds the slot's generation,
+//! so that a slot can be read as soon as it has arrived, whether or not those after it have. The reader publishes
+//! how far it has read only every quarter of a ring, and when it returns chunks in the same slot (`retained`).
 //!
-//! Generic over the storage of lines (`Lines`): `memory` in production, loom's atomics in `tests/loom.rs`. Used by
-//! `port` and `payload`.
+//! Generic over the storage of slots (`RingMemory`): `ring_mapping` in production, loom's atomics in
+//! `tests/loom.rs`. Used by `port` and `payload`.
 
-/// Lines of a ring: 8 KiB a pair, two pages, of which the second is touched only by pairs that exchange many packets.
-/// 64 to 1024 lines measured equal in latency and in rate.
-pub const LINES: u32 = 128;
+/// Slots of a ring: 8 KiB a pair, two pages, of which the second is touched only by pairs that exchange many
+/// packets. 64 to 1024 slots measured equal in latency and in rate.
+pub const SLOTS: u32 = 128;
 
-/// The storage of a ring's lines and of its credit word.
-pub trait Lines: Copy {
-    /// Number of lines: a power of two.
-    const LINES: u32;
-    /// Loads the first word of a line. Acquire: pairs with `publish`.
+/// The storage of a ring's slots and of its credit word.
+pub trait RingMemory: Copy {
+    /// Number of slots: a power of two.
+    const SLOTS: u32;
+    /// Loads the first word of a slot. Acquire: pairs with `publish`.
     fn load(self, slot: u32) -> u64;
-    /// Writes the first word of a line. Release: pairs with `load`.
+    /// Writes the first word of a slot. Release: pairs with `load`.
     fn publish(self, slot: u32, word: u64);
-    /// Lets `f` write the body of a line that is the caller's alone.
+    /// Lets `f` write the body of a slot that the caller alone uses.
     fn write<R>(self, slot: u32, f: impl FnOnce(*mut u8) -> R) -> R;
-    /// Lets `f` read the body of a line whose first word has shown that it has arrived.
+    /// Lets `f` read the body of a slot whose first word has shown that it has arrived.
     fn read<R>(self, slot: u32, f: impl FnOnce(*mut u8) -> R) -> R;
-    /// Returns the number of lines read. Acquire: pairs with `set_consumed`.
+    /// Returns the number of slots read. Acquire: pairs with `set_consumed`.
     fn consumed(self) -> u32;
-    /// Publishes the number of lines read. Release: pairs with `consumed`.
+    /// Publishes the number of slots read. Release: pairs with `consumed`.
     fn set_consumed(self, count: u32);
 }
 
-/// Returns the maximum lines after which the reader publishes its count.
-pub const fn lazy<S: Lines>() -> u32 {
-    S::LINES / 4
+/// Returns the maximum slots after which the reader publishes its count.
+pub const fn publish_interval<S: RingMemory>() -> u32 {
+    S::SLOTS / 4
 }
 
 #[inline(always)]
-fn slot<S: Lines>(position: u32) -> u32 {
-    position & (S::LINES - 1)
+fn slot<S: RingMemory>(position: u32) -> u32 {
+    position & (S::SLOTS - 1)
 }
 
-/// Returns the generation of the line at a position: one more in each round, never that of the round before. Zeroed
-/// memory is generation 0, the first round is 1. Positions may wrap: 2^32 / LINES is a multiple of 256.
+/// Returns the generation of the slot at a position: one more in each round, never that of the round before. Zeroed
+/// memory is generation 0, the first round is 1. Positions may wrap: 2^32 / SLOTS is a multiple of 256.
 #[inline(always)]
-fn generation<S: Lines>(position: u32) -> u8 {
-    (position / S::LINES).wrapping_add(1) as u8
+fn generation<S: RingMemory>(position: u32) -> u8 {
+    (position / S::SLOTS).wrapping_add(1) as u8
 }
 
 /// The writing end.
 #[derive(Clone)]
-pub struct Tx<S> {
-    lines: S,
-    /// Lines written.
+pub struct Producer<S> {
+    memory: S,
+    /// Slots written.
     head: u32,
-    /// Lines read, as of our last load of the credit.
+    /// Slots read, as of our last load of the credit.
     seen: u32,
 }
 
-impl<S: Lines> Tx<S> {
-    pub fn new(lines: S) -> Tx<S> {
-        Tx { lines, head: 0, seen: 0 }
+impl<S: RingMemory> Producer<S> {
+    pub fn new(memory: S) -> Producer<S> {
+        Producer { memory, head: 0, seen: 0 }
     }
 
-    /// Returns the storage of its lines and its credit.
+    /// Returns the storage of its slots and its credit.
     #[inline(always)]
-    pub fn lines(&self) -> S {
-        self.lines
+    pub fn memory(&self) -> S {
+        self.memory
     }
 
-    /// Returns whether `lines` more fit if at most `limit` may be unread, by the last known credit.
+    /// Returns whether `slots` more fit if at most `limit` may be unread, by the last known credit.
     #[inline(always)]
-    pub fn has_room(&self, lines: u32, limit: u32) -> bool {
-        self.head.wrapping_sub(self.seen) + lines <= limit
+    pub fn has_space(&self, slots: u32, limit: u32) -> bool {
+        self.head.wrapping_sub(self.seen) + slots <= limit
     }
 
     /// Reads the peer's credit. Returns whether it has changed.
     #[inline]
     pub fn refresh(&mut self) -> bool {
-        let consumed = self.lines.consumed();
+        let consumed = self.memory.consumed();
         // Ignore a count that is not between the last known one and what we wrote: no reader wrote it.
         let sane = consumed.wrapping_sub(self.seen) <= self.head.wrapping_sub(self.seen);
         let changed = sane && consumed != self.seen;
@@ -88,105 +88,106 @@ impl<S: Lines> Tx<S> {
 
     /// Makes the ring look full for good, because no peer uses it.
     pub fn close(&mut self) {
-        self.seen = self.head.wrapping_sub(S::LINES);
+        self.seen = self.head.wrapping_sub(S::SLOTS);
     }
 
-    /// Begins a packet, for whose lines there is space; `Packet::end` records how far it went.
+    /// Begins a packet, for whose slots there is space; `PacketWriter::finish` records how far it went.
     #[inline(always)]
-    pub fn packet(&self) -> Packet<S> {
-        Packet { lines: self.lines, head: self.head }
+    pub fn packet(&self) -> PacketWriter<S> {
+        PacketWriter { memory: self.memory, head: self.head }
     }
 }
 
-/// A packet that is being written. A value of its own so that it stays in registers from line to line.
-#[must_use = "without `end` the lines are written over"]
-pub struct Packet<S> {
-    lines: S,
+/// A packet that is being written. A value of its own so that it stays in registers from slot to slot.
+#[must_use = "without `finish` the slots are written over"]
+pub struct PacketWriter<S> {
+    memory: S,
     head: u32,
 }
 
-impl<S: Lines> Packet<S> {
-    /// Writes a line: `fill` writes its body, `word` is its first word without the generation.
+impl<S: RingMemory> PacketWriter<S> {
+    /// Writes a slot: `fill` writes its body, `word` is its first word without the generation.
     #[inline(always)]
     pub fn put(&mut self, word: u64, fill: impl FnOnce(*mut u8)) {
         let slot = slot::<S>(self.head);
-        self.lines.write(slot, fill);
-        self.lines.publish(slot, word | u64::from(generation::<S>(self.head)));
+        self.memory.write(slot, fill);
+        self.memory.publish(slot, word | u64::from(generation::<S>(self.head)));
         self.head = self.head.wrapping_add(1);
     }
 
     #[inline(always)]
-    pub fn end(self, tx: &mut Tx<S>) {
+    pub fn finish(self, tx: &mut Producer<S>) {
         tx.head = self.head;
     }
 }
 
 /// The reading end.
 #[derive(Clone)]
-pub struct Rx<S> {
-    lines: S,
-    /// Lines read.
+pub struct Consumer<S> {
+    memory: S,
+    /// Slots read.
     tail: u32,
     /// The count that was published to the writer.
-    told: u32,
+    published: u32,
 }
 
-impl<S: Lines> Rx<S> {
-    pub fn new(lines: S) -> Rx<S> {
-        Rx { lines, tail: 0, told: 0 }
+impl<S: RingMemory> Consumer<S> {
+    pub fn new(memory: S) -> Consumer<S> {
+        Consumer { memory, tail: 0, published: 0 }
     }
 
-    /// Returns the first word of the next line, if it has arrived.
+    /// Returns the first word of the next slot, if it has arrived.
     #[inline(always)]
     pub fn peek(&self) -> Option<u64> {
         self.cursor().word()
     }
 
-    /// Returns the storage of its lines and its credit.
+    /// Returns the storage of its slots and its credit.
     #[inline(always)]
-    pub fn lines(&self) -> S {
-        self.lines
+    pub fn memory(&self) -> S {
+        self.memory
     }
 
-    /// Returns a cursor that reads the next line and those after it; `advance` takes them.
+    /// Returns a cursor that reads the next slot and those after it; `advance` takes them.
     #[inline(always)]
     pub fn cursor(&self) -> Cursor<S> {
-        Cursor { lines: self.lines, at: self.tail }
+        Cursor { memory: self.memory, at: self.tail }
     }
 
-    /// Takes `lines` lines, read or not: those that are not written yet are skipped once they are. Publishes the count
-    /// every quarter of a ring, or `at_once`. Returns whether it did: a writer that waits for space may sleep.
+    /// Takes `slots` slots, read or not: those that are not written yet are skipped once they are. Publishes the
+    /// count every quarter of a ring, or `at_once`. Returns whether it did: a writer that waits for space may
+    /// sleep.
     #[inline(always)]
-    pub fn advance(&mut self, lines: u32, at_once: bool) -> bool {
-        self.tail = self.tail.wrapping_add(lines);
-        let tells = at_once || self.tail.wrapping_sub(self.told) >= lazy::<S>();
+    pub fn advance(&mut self, slots: u32, at_once: bool) -> bool {
+        self.tail = self.tail.wrapping_add(slots);
+        let tells = at_once || self.tail.wrapping_sub(self.published) >= publish_interval::<S>();
         if tells {
-            self.told = self.tail;
-            self.lines.set_consumed(self.tail);
+            self.published = self.tail;
+            self.memory.set_consumed(self.tail);
         }
         tells
     }
 }
 
-/// A place in a ring, to read from.
+/// A position in a ring, to read from.
 #[derive(Clone, Copy)]
 pub struct Cursor<S> {
-    lines: S,
+    memory: S,
     at: u32,
 }
 
-impl<S: Lines> Cursor<S> {
-    /// Returns the line's first word, if the line has arrived.
+impl<S: RingMemory> Cursor<S> {
+    /// Returns the slot's first word, if the slot has arrived.
     #[inline(always)]
     pub fn word(&self) -> Option<u64> {
-        let word = self.lines.load(slot::<S>(self.at));
+        let word = self.memory.load(slot::<S>(self.at));
         (word as u8 == generation::<S>(self.at)).then_some(word)
     }
 
-    /// Reads the body of the line, which `word` has shown to be there.
+    /// Reads the body of the slot, which `word` has shown to be there.
     #[inline(always)]
     pub fn read<R>(&self, f: impl FnOnce(*mut u8) -> R) -> R {
-        self.lines.read(slot::<S>(self.at), f)
+        self.memory.read(slot::<S>(self.at), f)
     }
 
     #[inline(always)]

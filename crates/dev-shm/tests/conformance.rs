@@ -2,28 +2,28 @@
 
 use hawser_base::{Lane, Peer, UserMem};
 use hawser_dev_shm::ShmDevice;
-use hawser_device::conformance::{self, Memory, Net};
-use hawser_device::{Device, Fault, Protocol, RemoteKey, Taken, Ticket};
+use hawser_device::conformance::{self, MakeMemory, TestNet};
+use hawser_device::{CompletionToken, Device, Protocol, RemoteError, RemoteKey, Submitted};
 use hawser_job::arena::Arena;
-use hawser_job::{Ending, Facts, ProcessVm, Segment, Spec};
+use hawser_job::{ExitKind, HostFacts, ProcessVm, Segment, SegmentSpec};
 use hawser_os::{host, process_vm};
 use std::sync::Arc;
 
-fn net(ranks: usize) -> Net {
-    net_of(&segment(ranks, Facts::default()))
+fn net(ranks: usize) -> TestNet {
+    net_of(&segment(ranks, HostFacts::default()))
 }
 
-fn segment(ranks: usize, facts: Facts) -> Segment {
-    let membarrier = hawser_os::membarrier::offered() && hawser_os::membarrier::register().is_ok();
-    let spec = Spec::of("test", "here", ranks, (0..ranks as u32).collect());
-    Segment::create(&Spec { facts: Facts { membarrier, ..facts }, ..spec }).unwrap()
+fn segment(ranks: usize, facts: HostFacts) -> Segment {
+    let membarrier = hawser_os::membarrier::is_supported() && hawser_os::membarrier::register().is_ok();
+    let spec = SegmentSpec::without_spares("test", "here", ranks, (0..ranks as u32).collect());
+    Segment::create(&SegmentSpec { facts: HostFacts { membarrier, ..facts }, ..spec }).unwrap()
 }
 
-fn net_of(segment: &Segment) -> Net {
-    let (ranks, segment) = (segment.rooms(), segment.clone());
+fn net_of(segment: &Segment) -> TestNet {
+    let (ranks, segment) = (segment.local_slots(), segment.clone());
     let device = |rank| Arc::new(ShmDevice::new(segment.clone(), rank)) as Arc<dyn Device>;
     let devices = (0..ranks).map(device).collect();
-    Net { devices, kill: Box::new(move |rank| segment.set_ended(Peer(rank as u32), Ending::Failed)) }
+    TestNet { devices, kill: Box::new(move |rank| segment.record_exit(Peer(rank as u32), ExitKind::Failed)) }
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn ranks_among_sixty_four_keep_the_promises_of_a_wire() {
 #[test]
 fn many_send_to_one() {
     conformance::many_to_one(&net(64), 300);
-    // With this many ranks the calling bits need several words, and an overview.
+    // With this many ranks the notify bits need several words, and an overview.
     conformance::many_to_one(&net(140), 60);
     conformance::many_to_one(&net(3), 20_000);
 }
@@ -72,8 +72,8 @@ fn a_death_is_reported_once_and_after_the_last_packet() {
 }
 
 /// Makes a net in which each rank's memory lies in its arena.
-fn arenas(ranks: usize) -> (Net, Memory) {
-    let segment = segment(ranks, Facts::default());
+fn arenas(ranks: usize) -> (TestNet, MakeMemory) {
+    let segment = segment(ranks, HostFacts::default());
     let net = net_of(&segment);
     let (devices, arenas) =
         (net.devices.clone(), (0..ranks).map(|rank| Arena::new(&segment, rank)).collect::<Vec<_>>());
@@ -89,8 +89,8 @@ fn arenas(ranks: usize) -> (Net, Memory) {
 }
 
 /// Makes a net in which each rank's memory is private, and may be reached by all.
-fn private(ranks: usize) -> (Net, Memory) {
-    let segment = segment(ranks, Facts { process_vm: ProcessVm::Allowed, ..Facts::default() });
+fn private(ranks: usize) -> (TestNet, MakeMemory) {
+    let segment = segment(ranks, HostFacts { process_vm: ProcessVm::Allowed, ..HostFacts::default() });
     (0..ranks).for_each(|rank| segment.rank(rank).set_pid(host::pid()));
     (net_of(&segment), Box::new(|_, len| conformance::words(len)))
 }
@@ -132,16 +132,17 @@ fn nothing_is_worked_on_with_a_peer_that_has_ended() {
 fn a_rank_has_so_many_registrations_and_gets_each_place_back() {
     let (net, memory) = arenas(2);
     let mem = memory(1, 64);
-    let mut kept: Vec<_> = (0..4096).map(|number| net.devices[1].register(mem).ok_or(number).unwrap()).collect();
-    assert!(net.devices[1].register(mem).is_none(), "a key has room for no more");
-    let old = kept.remove(77).key();
-    let new = net.devices[1].register(mem).expect("a place has come back");
-    assert!(new.key() != old && kept.iter().all(|kept| kept.key() != new.key()));
+    let mut registrations: Vec<_> =
+        (0..4096).map(|number| net.devices[1].register(mem).ok_or(number).unwrap()).collect();
+    assert!(net.devices[1].register(mem).is_none(), "a key has space for no more");
+    let old = registrations.remove(77).key();
+    let new = net.devices[1].register(mem).expect("a slot has been returned");
+    assert!(new.key() != old && registrations.iter().all(|kept| kept.key() != new.key()));
 }
 
 #[test]
 fn a_key_of_one_process_names_nothing_of_the_next_in_its_room() {
-    let segment = segment(2, Facts::default());
+    let segment = segment(2, HostFacts::default());
     let arena = Arena::new(&segment, 1);
     let (span, region) = arena.allocate(4096).unwrap();
     // SAFETY: mapped as long as `region` lives, which is longer than all devices here.
@@ -152,15 +153,15 @@ fn a_key_of_one_process_names_nothing_of_the_next_in_its_room() {
         device
     };
     let mut port = ShmDevice::new(segment.clone(), 0).port(Lane(0));
-    let ticket = Ticket { protocol: Protocol::MESSAGES, number: 0 };
+    let ticket = CompletionToken { protocol: Protocol::MESSAGES, number: 0 };
     let mut read = |key: &RemoteKey| port.read(Peer(1), key, 0, conformance::words(8), ticket);
     // The process ends without dropping its registration.
     let old = live().register(mem).unwrap();
     let key = old.key();
     std::mem::forget(old);
-    assert_eq!(read(&key), Ok(Taken::Done(0)));
+    assert_eq!(read(&key), Ok(Submitted::Done(0)));
     ShmDevice::clean(&segment, 1).unwrap();
-    assert_eq!(read(&key), Err(Fault::Stale));
+    assert_eq!(read(&key), Err(RemoteError::InvalidKey));
     let new = live().register(mem).unwrap();
-    assert_eq!((read(&new.key()), read(&key)), (Ok(Taken::Done(0)), Err(Fault::Stale)));
+    assert_eq!((read(&new.key()), read(&key)), (Ok(Submitted::Done(0)), Err(RemoteError::InvalidKey)));
 }

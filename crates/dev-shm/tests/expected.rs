@@ -3,8 +3,8 @@
 
 use hawser_base::{Lane, Peer, UserMem};
 use hawser_dev_shm::ShmDevice;
-use hawser_device::{Delivery, Device, Header, Payload, Source};
-use hawser_job::{Facts, Segment, Spec};
+use hawser_device::{Delivery, Device, Header, Payload, PayloadSource};
+use hawser_job::{HostFacts, Segment, SegmentSpec};
 
 /// A delivery that takes everything, and expects `wanted` packets.
 struct Waits {
@@ -21,22 +21,22 @@ impl Delivery for Waits {
         self.got.len() < self.wanted
     }
 
-    fn lost(&mut self, peer: Peer) {
+    fn peer_failed(&mut self, peer: Peer) {
         panic!("rank {peer} is lost");
     }
 }
 
 #[test]
 fn a_poll_ends_with_the_packet_that_was_waited_for() {
-    let facts = Facts { cores: 1, ..Facts::default() };
-    let spec = Spec { facts, ..Spec::of("expected", "here", 2, vec![0, 1]) };
+    let facts = HostFacts { cores: 1, ..HostFacts::default() };
+    let spec = SegmentSpec { facts, ..SegmentSpec::without_spares("expected", "here", 2, vec![0, 1]) };
     let segment = Segment::create(&spec).unwrap();
     let [mut sender, mut receiver] = [0, 1].map(|me| ShmDevice::new(segment.clone(), me).port(Lane(0)));
     let mut bytes = [7; 5000];
     let mem = UserMem::of_slice(&mut bytes);
-    // The first packet goes in chunks, so that a look ahead follows; the rest in lines.
+    // The first packet goes in chunks, so that a prefetch follows; the rest in slots.
     for (a, len) in [(1, 5000), (2, 8), (3, 8), (4, 8)] {
-        sender.send(Peer(1), Header { a, ..Header::default() }, &[], Source::Mem(mem.slice(0, len))).unwrap();
+        sender.send(Peer(1), Header { a, ..Header::default() }, &[], PayloadSource::Mem(mem.slice(0, len))).unwrap();
     }
     let mut waits = Waits { wanted: 2, got: Vec::new() };
     assert_eq!((receiver.poll(&mut waits), &waits.got[..]), (2, &[1, 2][..]), "the third was not waited for");

@@ -1,30 +1,30 @@
 //! Fuzzes the contents of shared memory: peers write packets, and overwrite anything.
 //!
 //! Three ranks in one process; rank 0 reads. Rank 1 sends as it should, rank 2 is the fuzzer, and any word of the
-//! rings, pools and words that rank 0 looks at may be overwritten at any time. The port is compared with a plain
-//! reading of the same bytes in the format that `line.rs` describes. Invariants:
+//! rings, pools and words that rank 0 reads may be overwritten at any time. The port is compared with a plain
+//! reading of the same bytes in the format that `ring_slot.rs` describes. Invariants:
 //! - nothing panics, and the reader does not wait for a writer that has ended;
 //! - header, length and bytes are those of the plain reading; bytes that a packet lacks are missing, never made up;
-//! - pieces lie in the sender's ring or in a pool of the two, whatever the line says;
+//! - pieces lie in the sender's ring or in a pool of the two, whatever the slot says;
 //! - `poll` delivers a bounded number; a peer's end is reported once, and none of its packets is delivered afterwards.
 
 use bolero::{TypeGenerator, check};
 use hawser_base::{Lane, Peer, Region, UserMem};
 use hawser_dev_shm::ShmDevice;
-use hawser_dev_shm::layout::Layout;
+use hawser_dev_shm::layout::DeviceLayout;
 use hawser_device::{
-    Atomic, Bytes, Delivery, Device, Fault, Header, Payload, Port, Protocol, Refusal, RemoteKey, Source, Taken, Ticket,
-    Update, Width, conformance,
+    AtomicOp, AtomicRequest, CompletionToken, Delivery, Device, DevicePort, Header, Payload, PayloadSource, Protocol,
+    RemoteError, RemoteKey, SendError, Submitted, Width, WriteSource, conformance,
 };
-use hawser_job::plan::ARENA_BYTES;
-use hawser_job::{Ending, Facts, ProcessVm, Segment, Spec};
+use hawser_job::layout::ARENA_BYTES;
+use hawser_job::{ExitKind, HostFacts, ProcessVm, Segment, SegmentSpec};
 use std::sync::atomic::Ordering::Relaxed;
 
 const RANKS: usize = 3;
-const LAYOUT: Layout = Layout { ranks: RANKS };
+const LAYOUT: DeviceLayout = DeviceLayout { ranks: RANKS };
 const READER: usize = 0;
 
-/// The format, as `line.rs` draws it.
+/// The format, as `ring_slot.rs` describes it.
 const LINE: usize = 64;
 const LINES: usize = 128;
 const PREFIX_AT: usize = 16;
@@ -32,12 +32,12 @@ const CHUNKS_AT: usize = 56;
 const CHUNK: usize = 4096;
 const CHUNKS: usize = 8;
 const POOL: usize = 256 * CHUNK;
-/// 48 bytes in the first line, 56 in 79 more: the longest packet that a port reads from lines.
+/// 48 bytes in the first slot, 56 in 79 more: the longest packet that a port reads from slots.
 const LONGEST_IN_LINES: usize = 48 + 79 * 56;
 
 #[derive(Clone, Debug, TypeGenerator)]
 enum Event {
-    /// Writes a packet at the place that rank 0 reads next.
+    /// Writes a packet at the position that rank 0 reads next.
     Forge {
         from: bool,
         kind: u8,
@@ -50,13 +50,13 @@ enum Event {
         lines: u8,
     },
     /// Writes a word of a ring to rank 0.
-    Line {
+    Slot {
         from: bool,
         line: u8,
         word: u8,
         value: u64,
     },
-    /// Writes a word that both sides use: ring credit, returned chunks, watched bits or calling bits.
+    /// Writes a word that both sides use: ring credit, returned chunks, poll bits or notify bits.
     Word {
         which: u8,
         value: Value,
@@ -103,7 +103,7 @@ enum Form {
     Lines,
     Chunks(u8),
     /// Chunks of rank 0's own pool.
-    Home(u8),
+    ReplyInPlace(u8),
     Any(u16),
 }
 
@@ -143,9 +143,9 @@ impl Value {
 
 /// A packet as the plain reading finds it.
 #[derive(Debug)]
-struct Plain {
+struct ReferencePacket {
     header: Header,
-    /// The length in the line.
+    /// The length in the slot.
     len: usize,
     /// The bytes that are there.
     bytes: Vec<u8>,
@@ -162,7 +162,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
-/// Returns the line at `position` of the ring from `sender`, if it has arrived.
+/// Returns the slot at `position` of the ring from `sender`, if it has arrived.
 fn line(area: &Region, sender: usize, position: u32) -> Option<Vec<u8>> {
     let line = peek(area, LAYOUT.ring(READER, 0, sender) + position as usize % LINES * LINE, LINE);
     (line[0] == generation(position)).then_some(line)
@@ -172,7 +172,7 @@ fn generation(position: u32) -> u8 {
     (position / LINES as u32).wrapping_add(1) as u8
 }
 
-fn plain(area: &Region, sender: usize, tail: u32) -> Option<Plain> {
+fn reference_packet(area: &Region, sender: usize, tail: u32) -> Option<ReferencePacket> {
     let first = line(area, sender, tail)?;
     let (one, two) = (word(&first, 0), word(&first, 8));
     let header = Header { kind: first[1], aux: (one >> 16) as u16, a: two as u32, b: (two >> 32) as u32 };
@@ -186,7 +186,7 @@ fn plain(area: &Region, sender: usize, tail: u32) -> Option<Plain> {
             let chunk = LAYOUT.pool(owner, 0) + usize::from(*number) * CHUNK;
             bytes.extend(peek(area, chunk, CHUNK.min(len - at)));
         }
-        return Some(Plain { header, len: bytes.len(), bytes, lines: 1 });
+        return Some(ReferencePacket { header, len: bytes.len(), bytes, lines: 1 });
     }
     let len = len.min(LONGEST_IN_LINES);
     let lines = 1 + len.saturating_sub(48).div_ceil(56) as u32;
@@ -195,7 +195,7 @@ fn plain(area: &Region, sender: usize, tail: u32) -> Option<Plain> {
         bytes.extend(&further[8..]);
     }
     bytes.truncate(len);
-    Some(Plain { header, len, bytes, lines })
+    Some(ReferencePacket { header, len, bytes, lines })
 }
 
 /// Takes packets as `takes` lists and compares them with the plain reading.
@@ -225,7 +225,7 @@ impl Delivery for Checker<'_> {
         self.count += 1;
         let sender = from.index();
         assert!(!self.lost[sender], "a packet of {from}, who is lost");
-        let plain = plain(self.area, sender, self.tails[sender]).expect("a packet that is not there");
+        let plain = reference_packet(self.area, sender, self.tails[sender]).expect("a packet that is not there");
         self.tails[sender] = self.tails[sender].wrapping_add(plain.lines);
         assert_eq!((header, payload.len()), (plain.header, plain.len));
         let mut rest = &plain.bytes[..];
@@ -265,7 +265,7 @@ impl Delivery for Checker<'_> {
         }
     }
 
-    fn lost(&mut self, peer: Peer) {
+    fn peer_failed(&mut self, peer: Peer) {
         assert!(!self.lost[peer.index()], "{peer} is lost twice");
         self.lost[peer.index()] = true;
     }
@@ -278,15 +278,15 @@ impl Delivery for Sink {
     fn deliver(&mut self, _from: Peer, _header: Header, payload: &mut dyn Payload) {
         while payload.next(1 << 20).is_some() {}
     }
-    fn lost(&mut self, _peer: Peer) {}
+    fn peer_failed(&mut self, _peer: Peer) {}
 }
 
-struct World {
+struct Harness {
     segment: Segment,
     area: Region,
     device: ShmDevice,
-    reader: Box<dyn Port>,
-    sender: Box<dyn Port>,
+    reader: Box<dyn DevicePort>,
+    sender: Box<dyn DevicePort>,
     tails: [u32; RANKS],
     lost: [bool; RANKS],
     ended: bool,
@@ -297,7 +297,7 @@ struct World {
 /// A segment of living ranks, and the port of one that works on their memory.
 struct Living {
     area: Region,
-    reader: Box<dyn Port>,
+    reader: Box<dyn DevicePort>,
 }
 
 fn other(second: bool) -> usize {
@@ -305,28 +305,28 @@ fn other(second: bool) -> usize {
 }
 
 fn segment() -> Segment {
-    let facts = Facts {
+    let facts = HostFacts {
         process_vm: ProcessVm::Allowed,
         memcpy_mb_s: 1000,
         process_vm_mb_s: 2000,
         process_vm_fixed_ns: 1,
-        ..Facts::default()
+        ..HostFacts::default()
     };
-    let spec = Spec { facts, ..Spec::of("fuzz", "here", RANKS, (0..RANKS as u32).collect()) };
+    let spec = SegmentSpec { facts, ..SegmentSpec::without_spares("fuzz", "here", RANKS, (0..RANKS as u32).collect()) };
     let segment = Segment::create(&spec).unwrap();
     (0..RANKS).for_each(|rank| segment.rank(rank).set_pid(std::process::id() as i32));
     segment
 }
 
-impl World {
-    fn new() -> World {
+impl Harness {
+    fn new() -> Harness {
         let (segment, living) = (segment(), segment());
         let living = Living { area: living.device_area(), reader: ShmDevice::new(living, READER).port(Lane(0)) };
-        // Note their ends, so that the reader never waits for a line that is never written. They are not reported yet
-        // (`end`).
-        (1..RANKS).for_each(|rank| segment.lives().note_half(Peer(rank as u32), Ending::Failed));
+        // Record their ends halfway, so that the reader never waits for a slot that is never written. They are not
+        // reported yet (`end`).
+        (1..RANKS).for_each(|rank| segment.exit_log().record_half(Peer(rank as u32), ExitKind::Failed));
         let device = ShmDevice::new(segment.clone(), READER);
-        World {
+        Harness {
             area: segment.device_area(),
             reader: device.port(Lane(0)),
             sender: ShmDevice::new(segment.clone(), 1).port(Lane(0)),
@@ -345,14 +345,14 @@ impl World {
                 let form = match *form {
                     Form::Lines => 0,
                     Form::Chunks(prefix) => 1 << 15 | u16::from(prefix),
-                    Form::Home(prefix) => 3 << 14 | u16::from(prefix),
+                    Form::ReplyInPlace(prefix) => 3 << 14 | u16::from(prefix),
                     Form::Any(form) => form,
                 };
                 let one = u64::from(kind) << 8 | u64::from(aux) << 16 | (len.bytes() as u64 & 0xffff) << 32;
                 let two = u64::from(a) | u64::from(b) << 32;
                 self.forge(other(from), one | u64::from(form) << 48, two, chunks, lines);
             }
-            Event::Line { from, line, word, value } => {
+            Event::Slot { from, line, word, value } => {
                 let line = usize::from(line) % LINES * LINE;
                 let at = LAYOUT.ring(READER, 0, other(from)) + line + usize::from(word % 8) * 8;
                 self.area.u64(at).store(value, Relaxed);
@@ -361,7 +361,7 @@ impl World {
             Event::Send { prefix, ref len } => drop(send(&mut self.sender, READER, prefix, len.bytes())),
             Event::Reply { to, prefix, ref len } => {
                 let sent = send(&mut self.reader, other(to), prefix, len.bytes());
-                assert!(sent != Err(Refusal::Lost) || self.lost[other(to)]);
+                assert!(sent != Err(SendError::PeerFailed) || self.lost[other(to)]);
             }
             Event::Drain => drop(self.sender.poll(&mut Sink)),
             Event::Poll(ref takes) => self.poll(takes),
@@ -375,7 +375,7 @@ impl World {
         }
     }
 
-    /// Writes a first line at the place that rank 0 reads next, and `lines` lines behind it.
+    /// Writes a first slot at the position that rank 0 reads next, and `lines` slots behind it.
     fn forge(&mut self, sender: usize, one: u64, two: u64, chunks: [u8; CHUNKS], lines: u8) {
         let tail = self.tails[sender];
         for (i, position) in (0..=u32::from(lines)).map(|i| (i, tail.wrapping_add(i))) {
@@ -392,12 +392,12 @@ impl World {
             let chunk = self.area.u64(LAYOUT.pool(owner, 0) + usize::from(number) * CHUNK);
             chunk.store(256 * owner as u64 + u64::from(number) + 1, Relaxed);
         }
-        let calls = self.area.u64(LAYOUT.calling(READER, 0, sender));
+        let calls = self.area.u64(LAYOUT.notify_bits(READER, 0, sender));
         calls.fetch_or(1 << sender, Relaxed);
     }
 
-    fn checker<'a>(&'a mut self, takes: &'a [Take]) -> (Checker<'a>, &'a mut dyn Port) {
-        let World { area, reader, tails, lost, .. } = self;
+    fn checker<'a>(&'a mut self, takes: &'a [Take]) -> (Checker<'a>, &'a mut dyn DevicePort) {
+        let Harness { area, reader, tails, lost, .. } = self;
         (Checker { area, tails, lost, takes, count: 0 }, &mut **reader)
     }
 
@@ -405,12 +405,13 @@ impl World {
         let (mut checker, port) = self.checker(takes);
         let count = port.poll(&mut checker);
         assert_eq!(count, checker.count);
-        // At most 16 per peer that is watched, 16 per peer that calls, and the rest of its ring when it has ended.
+        // At most 16 per peer that is polled, 16 per peer that notifies, and the rest of its ring when it has
+        // ended.
         assert!(count <= (RANKS - 1) * (16 + 16 + LINES));
     }
 
     fn poll_from(&mut self, sender: usize, takes: &[Take]) {
-        let there = !self.lost[sender] && plain(&self.area, sender, self.tails[sender]).is_some();
+        let there = !self.lost[sender] && reference_packet(&self.area, sender, self.tails[sender]).is_some();
         let (mut checker, port) = self.checker(takes);
         let found = port.poll_from(Peer(sender as u32), &mut checker);
         assert_eq!((found, checker.count), (there, usize::from(there)));
@@ -420,7 +421,7 @@ impl World {
         let (mut bytes, mut zeroes) = (vec![7; len], vec![0; len]);
         let peer = Peer(owner as u32);
         let read = self.device.read(peer, &key, at, UserMem::of_slice(&mut bytes));
-        let written = self.device.write(peer, &key, at, Source::Mem(UserMem::of_slice(&mut zeroes)));
+        let written = self.device.write(peer, &key, at, PayloadSource::Mem(UserMem::of_slice(&mut zeroes)));
         let [kind, start, room] = key;
         let inside = at.checked_add(len as u64).is_some_and(|end| end <= room);
         let end = start.checked_add(at).and_then(|from| from.checked_add(len as u64));
@@ -436,46 +437,49 @@ impl World {
         }
     }
 
-    /// Tests operations by a key whose kind is registered memory in an arena (3), or none (5), on a peer that lives, or
-    /// has ended. Its place 0 holds a registration that still exists, or is over.
+    /// Tests operations by a key whose kind is registered memory in an arena (3), or none (5), on a peer that
+    /// lives, or has ended. Its slot 0 holds a registration that still exists, or is over.
     fn work(&mut self, owner: usize, kind: u8, [start, room]: [u64; 2], at: u64, len: usize) {
         let (is_kept, has_ended) = (kind & 2 != 0, kind & 12 == 0);
         let kind = 3 + 2 * u64::from(kind & 1);
-        let World { living, area, reader, .. } = self;
+        let Harness { living, area, reader, .. } = self;
         let (area, reader) = if has_ended { (&*area, reader) } else { (&living.area, &mut living.reader) };
         area.u64(LAYOUT.registered(owner, 0)).store(2 | u64::from(is_kept), Relaxed);
         let key = RemoteKey([kind | (owner as u64) << 20 | 1 << 32, start, room]);
-        let (peer, ticket) = (Peer(owner as u32), Ticket { protocol: Protocol::MESSAGES, number: 0 });
-        let add = Atomic { update: Update::Add, width: Width::Eight, operand: 0 };
+        let (peer, ticket) = (Peer(owner as u32), CompletionToken { protocol: Protocol::MESSAGES, number: 0 });
+        let add = AtomicRequest { op: AtomicOp::Add, width: Width::Eight, operand: 0 };
         let mem = conformance::words(len);
         let read = reader.read(peer, &key, at, mem, ticket);
-        let written = reader.write(peer, &key, at, Bytes::Lent(mem), ticket);
+        let written = reader.write(peer, &key, at, WriteSource::InPlace(mem), ticket);
         let added = reader.atomic(peer, &key, at, add, ticket);
         let expected = |len: u64| {
             let is_inside = at.checked_add(len).is_some_and(|end| end <= room);
             let place = start.checked_add(at).filter(|_| is_inside);
             let is_there = |place: u64| len == 0 || place.checked_add(len).is_some_and(|end| end <= ARENA_BYTES);
             match place {
-                _ if has_ended => Err(Fault::Lost),
-                _ if kind == 5 || !is_kept => Err(Fault::Stale),
-                None => Err(Fault::Range),
-                Some(place) if !is_there(place) => Err(Fault::Stale),
+                _ if has_ended => Err(RemoteError::PeerFailed),
+                _ if kind == 5 || !is_kept => Err(RemoteError::InvalidKey),
+                None => Err(RemoteError::OutOfBounds),
+                Some(place) if !is_there(place) => Err(RemoteError::InvalidKey),
                 Some(place) => Ok(place),
             }
         };
-        let copied = expected(len as u64).map(|_| Taken::Done(0));
+        let copied = expected(len as u64).map(|_| Submitted::Done(0));
         assert_eq!((read, written), (copied, copied), "{key:?} {at} {len}");
         match expected(8) {
-            Err(fault @ (Fault::Lost | Fault::Range)) => assert_eq!(added, Err(fault)),
-            Ok(place) if place % 8 == 0 => assert_eq!(added, Ok(Taken::Done(0))),
-            _ => assert!(matches!(added, Err(Fault::Stale | Fault::Unsupported)), "{key:?} {at}: {added:?}"),
+            Err(fault @ (RemoteError::PeerFailed | RemoteError::OutOfBounds)) => assert_eq!(added, Err(fault)),
+            Ok(place) if place % 8 == 0 => assert_eq!(added, Ok(Submitted::Done(0))),
+            _ => assert!(
+                matches!(added, Err(RemoteError::InvalidKey | RemoteError::Unsupported)),
+                "{key:?} {at}: {added:?}"
+            ),
         }
     }
 
     fn end(&mut self) {
         if !self.ended {
             self.ended = true;
-            (1..RANKS).for_each(|rank| self.segment.set_ended(Peer(rank as u32), Ending::Failed));
+            (1..RANKS).for_each(|rank| self.segment.record_exit(Peer(rank as u32), ExitKind::Failed));
         }
     }
 
@@ -488,7 +492,7 @@ impl World {
         for rank in 1..RANKS {
             self.forge(rank, 0, 0, [0; CHUNKS], 0);
             self.poll_from(rank, &[]);
-            assert_eq!(send_until_refused(&mut self.reader, rank), Refusal::Lost);
+            assert_eq!(send_until_refused(&mut self.reader, rank), SendError::PeerFailed);
         }
         self.poll(&[]);
     }
@@ -497,32 +501,32 @@ impl World {
 /// Returns the offset of a word of rank 0's pages or of those that it reads, as a multiple of eight.
 fn shared_word(which: u8) -> usize {
     let peer = usize::from(which / 8) % RANKS;
-    // A count of lines, and a bit for each chunk.
+    // A count of slots, and a bit for each chunk.
     let word = usize::from(which / 32) % 5 * 8;
     match which % 5 {
         0 => LAYOUT.credit(READER, 0, peer) + word,
         1 => LAYOUT.credit(peer, 0, READER) + word,
-        2 => LAYOUT.watched(READER, 0, peer),
-        3 => LAYOUT.watched(peer, 0, READER),
-        _ => LAYOUT.calling(READER, 0, peer),
+        2 => LAYOUT.poll_bits(READER, 0, peer),
+        3 => LAYOUT.poll_bits(peer, 0, READER),
+        _ => LAYOUT.notify_bits(READER, 0, peer),
     }
 }
 
-fn send(port: &mut Box<dyn Port>, to: usize, prefix: u8, len: usize) -> Result<(), Refusal> {
+fn send(port: &mut Box<dyn DevicePort>, to: usize, prefix: u8, len: usize) -> Result<(), SendError> {
     let prefix: Vec<u8> = (0..prefix % 41).collect();
     let mut bytes: Vec<u8> = (0..len.min(CHUNKS * CHUNK)).map(|at| (at % 251) as u8).collect();
-    let source = if bytes.is_empty() { Source::None } else { Source::Mem(UserMem::of_slice(&mut bytes)) };
+    let source = if bytes.is_empty() { PayloadSource::None } else { PayloadSource::Mem(UserMem::of_slice(&mut bytes)) };
     port.send(Peer(to as u32), Header { kind: 9, aux: 1, a: 2, b: 3 }, &prefix, source)
 }
 
-fn send_until_refused(port: &mut Box<dyn Port>, to: usize) -> Refusal {
+fn send_until_refused(port: &mut Box<dyn DevicePort>, to: usize) -> SendError {
     (0..=LINES).find_map(|_| send(port, to, 0, 0).err()).expect("a ring is full at last")
 }
 
 #[test]
 fn memory_of_peers() {
     check!().with_type::<Vec<Event>>().with_iterations(1000).for_each(|events| {
-        let mut world = World::new();
+        let mut world = Harness::new();
         events.iter().for_each(|event| world.act(event));
         world.finish();
     });

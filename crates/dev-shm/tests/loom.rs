@@ -1,13 +1,13 @@
-//! The protocols of rings, chunks and calling bits over all interleavings and reorderings.
+//! The protocols of rings, chunks and notify bits over all interleavings and reorderings.
 //!
-//! The code that runs is the device's own (`ring`, `pool`, `watch`) on the model's atomics; bodies and chunks are
+//! The code that runs is the device's own (`ring`, `pool`, `notify`) on the model's atomics; bodies and chunks are
 //! cells in which the model sees every unordered access. The last test takes a barrier away and must see a loss.
 
 use hawser_base::Peer;
-use hawser_dev_shm::loan::{Borrower, Returns, WORDS};
-use hawser_dev_shm::pool::Pool;
-use hawser_dev_shm::ring::{Lines, Rx, Tx};
-use hawser_dev_shm::watch::{self, Bits, Calling};
+use hawser_dev_shm::notify::{self, BitWord, NotifyBits};
+use hawser_dev_shm::pool::ChunkPool;
+use hawser_dev_shm::retained::{RetainedChunks, ReturnBits, WORDS};
+use hawser_dev_shm::ring::{Consumer, Producer, RingMemory};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -37,8 +37,8 @@ impl Storage {
 #[derive(Clone, Copy)]
 struct Model<'a>(&'a Storage);
 
-impl Lines for Model<'_> {
-    const LINES: u32 = LINES;
+impl RingMemory for Model<'_> {
+    const SLOTS: u32 = LINES;
 
     fn load(self, slot: u32) -> u64 {
         self.0.words[slot as usize].load(Acquire)
@@ -65,7 +65,7 @@ impl Lines for Model<'_> {
     }
 }
 
-impl Returns for Model<'_> {
+impl ReturnBits for Model<'_> {
     fn load(self, word: usize) -> u64 {
         self.0.returns[word].load(Acquire)
     }
@@ -82,22 +82,22 @@ fn model(check: impl Fn() + Sync + Send + 'static) {
     builder.check(check);
 }
 
-/// Writes a packet of `lines` lines, each with the numbers of its packet and line. Waits for space for all of it.
-fn put(tx: &mut Tx<Model>, packet: u8, lines: u8) {
-    while !tx.has_room(lines.into(), LINES) {
+/// Writes a packet of `lines` slots, each with the numbers of its packet and slot. Waits for space for all of it.
+fn put(tx: &mut Producer<Model>, packet: u8, lines: u8) {
+    while !tx.has_space(lines.into(), LINES) {
         thread::yield_now();
         tx.refresh();
     }
     let mut writer = tx.packet();
     for line in 0..lines {
-        // SAFETY: the body of a line that is the writer's alone, of 56 bytes; the model sees it otherwise.
+        // SAFETY: the body of a slot that is the writer's alone, of 56 bytes; the model sees it otherwise.
         writer.put(u64::from(lines) << 8, |body| unsafe { body.cast::<[u8; 2]>().write([packet, line]) });
     }
-    writer.end(tx);
+    writer.finish(tx);
 }
 
-/// Reads the packet line by line as its lines arrive, the first `read` of them.
-fn get(rx: &mut Rx<Model>, packet: u8, read: u8) {
+/// Reads the packet slot by slot as its slots arrive, the first `read` of them.
+fn get(rx: &mut Consumer<Model>, packet: u8, read: u8) {
     let mut cursor = rx.cursor();
     let mut lines = 1;
     let mut line = 0;
@@ -109,7 +109,7 @@ fn get(rx: &mut Rx<Model>, packet: u8, read: u8) {
         if line == 0 {
             lines = (word >> 8) as u8;
         }
-        // SAFETY: the body of a line that has been written and is not given back; the model sees it otherwise.
+        // SAFETY: the body of a slot that has been written and is not returned; the model sees it otherwise.
         assert_eq!(cursor.read(|body| unsafe { body.cast::<[u8; 2]>().read() }), [packet, line]);
         cursor.step();
         line += 1;
@@ -117,14 +117,14 @@ fn get(rx: &mut Rx<Model>, packet: u8, read: u8) {
     rx.advance(lines.into(), false);
 }
 
-/// Passes packets through a ring. `before` packets of two lines pass first, in one thread, to bring the ends near the
-/// ring's end.
+/// Passes packets through a ring. `before` packets of two slots pass first, in one thread, to bring both positions
+/// near the ring's end.
 fn ring(before: u8, packets: &'static [u8], read: u8) {
     model(move || {
         let storage = Arc::new(Storage::new());
-        // SAFETY: both threads hold the storage until they have done with its ends.
+        // SAFETY: both threads keep the storage until they no longer use the ring.
         let place: &'static Storage = unsafe { &*Arc::as_ptr(&storage) };
-        let (mut tx, mut rx) = (Tx::new(Model(place)), Rx::new(Model(place)));
+        let (mut tx, mut rx) = (Producer::new(Model(place)), Consumer::new(Model(place)));
         for packet in 0..before {
             put(&mut tx, packet, 2);
             get(&mut rx, packet, 2);
@@ -153,7 +153,7 @@ fn packets_of_several_lines_arrive_whole_over_the_end_of_the_ring() {
 
 #[test]
 fn a_full_ring_is_written_again_only_where_it_was_read() {
-    // Credit is published every two lines: the second and third packet wait for it.
+    // Credit is published every two slots: the second and third packet wait for it.
     ring(2, &[6, 3, 4], 9);
 }
 
@@ -177,33 +177,33 @@ impl WithChunks {
     }
 
     /// Sends a packet in one chunk, one of four, of which one peer of many may hold two.
-    fn send(&self, tx: &mut Tx<Model>, pool: &mut Pool, packet: u32) {
-        while !pool.may_take(Peer(1), 1) || !tx.has_room(1, LINES) {
+    fn send(&self, tx: &mut Producer<Model>, pool: &mut ChunkPool, packet: u32) {
+        while !pool.may_take(Peer(1), 1) || !tx.has_space(1, LINES) {
             thread::yield_now();
             tx.refresh();
-            pool.reclaim(Peer(1), tx.lines());
+            pool.reclaim(Peer(1), tx.memory());
         }
         let numbers = pool.take(Peer(1), 1);
         self.write(tx, numbers, packet);
     }
 
-    fn write(&self, tx: &mut Tx<Model>, numbers: [u8; 8], packet: u32) {
-        // SAFETY: the pool has given this chunk to nobody else; the model sees it otherwise.
+    fn write(&self, tx: &mut Producer<Model>, numbers: [u8; 8], packet: u32) {
+        // SAFETY: the pool has assigned this chunk to no other packet; the model sees it otherwise.
         self.chunks[usize::from(numbers[0])].with_mut(|chunk| unsafe { *chunk = packet });
         let mut writer = tx.packet();
         // SAFETY: as in `put`.
         writer.put(0, |body| unsafe { body.cast::<[u8; 8]>().write(numbers) });
-        writer.end(tx);
+        writer.finish(tx);
     }
 
-    /// Reads a packet; the chunk is still its sender's or ours to give back.
-    fn read(&self, rx: &mut Rx<Model>, packet: u32) -> [u8; 8] {
+    /// Reads a packet; the chunk is still its sender's or ours to return.
+    fn read(&self, rx: &mut Consumer<Model>, packet: u32) -> [u8; 8] {
         while rx.peek().is_none() {
             thread::yield_now();
         }
         // SAFETY: as in `get`.
         let numbers = rx.cursor().read(|body| unsafe { body.cast::<[u8; 8]>().read() });
-        // SAFETY: its sender fills it again only when it has come back; the model sees it otherwise.
+        // SAFETY: its sender fills it again only when it was returned; the model sees it otherwise.
         self.chunks[usize::from(numbers[0])].with(|chunk| assert_eq!(unsafe { *chunk }, packet));
         rx.advance(1, false);
         numbers
@@ -214,13 +214,13 @@ impl WithChunks {
 fn a_chunk_is_filled_again_only_after_it_was_read() {
     model(|| {
         let shared = Arc::new(WithChunks::new());
-        // SAFETY: both threads hold it until they have done with it.
+        // SAFETY: both threads keep it until they have done with it.
         let place: &'static WithChunks = unsafe { &*Arc::as_ptr(&shared) };
-        let (mut tx, mut rx) = (Tx::new(Model(&place.storage)), Rx::new(Model(&place.storage)));
-        let (mut pool, mut borrower) = (Pool::new(64), Borrower::new(0));
+        let (mut tx, mut rx) = (Producer::new(Model(&place.storage)), Consumer::new(Model(&place.storage)));
+        let (mut pool, mut borrower) = (ChunkPool::new(64), RetainedChunks::new(0));
         let mut receive = move |packet| {
             let numbers = place.read(&mut rx, packet);
-            borrower.keep(&numbers[..1], rx.lines());
+            borrower.retain(&numbers[..1], rx.memory());
         };
         for packet in 0..2 {
             place.send(&mut tx, &mut pool, packet);
@@ -243,27 +243,27 @@ fn a_chunk_is_filled_again_only_after_it_was_read() {
 fn a_chunk_comes_home_with_an_answer_or_by_its_bit_and_never_twice() {
     model(|| {
         let shared = Arc::new(WithChunks::new());
-        // SAFETY: both threads hold it until they have done with it.
+        // SAFETY: both threads keep it until they have done with it.
         let place: &'static WithChunks = unsafe { &*Arc::as_ptr(&shared) };
         let peer = {
             let shared = shared.clone();
             thread::spawn(move || {
-                let (mut rx, mut tx) = (Rx::new(Model(&place.storage)), Tx::new(Model(&place.back)));
-                let mut borrower = Borrower::new(1);
+                let (mut rx, mut tx) = (Consumer::new(Model(&place.storage)), Producer::new(Model(&place.back)));
+                let mut borrower = RetainedChunks::new(1);
                 // Three arrive; two go back by their bits, the third is retained and returns with the reply.
                 for packet in 0..3 {
                     let numbers = place.read(&mut rx, packet);
-                    borrower.keep(&numbers[..1], rx.lines());
+                    borrower.retain(&numbers[..1], rx.memory());
                 }
                 place.write(&mut tx, borrower.take(1).unwrap(), 100);
                 drop(shared);
             })
         };
-        let (mut tx, mut rx) = (Tx::new(Model(&place.storage)), Rx::new(Model(&place.back)));
-        let mut pool = Pool::new(64);
+        let (mut tx, mut rx) = (Producer::new(Model(&place.storage)), Consumer::new(Model(&place.back)));
+        let mut pool = ChunkPool::new(64);
         (0..3).for_each(|packet| place.send(&mut tx, &mut pool, packet));
         let home = place.read(&mut rx, 100);
-        pool.come_home(Peer(1), &home[..1]);
+        pool.reclaim_with_reply(Peer(1), &home[..1]);
         // A chunk that returned may be written at once; no other that the peer may still read is.
         place.send(&mut tx, &mut pool, 3);
         peer.join().unwrap();
@@ -272,7 +272,7 @@ fn a_chunk_comes_home_with_an_answer_or_by_its_bit_and_never_twice() {
 
 struct Word(AtomicU64);
 
-impl Bits for Word {
+impl BitWord for Word {
     fn load(&self) -> u64 {
         self.0.load(Relaxed)
     }
@@ -290,7 +290,7 @@ impl Bits for Word {
     }
 }
 
-/// Lets two senders write a line each while the receiver, which watches the first of them, stops watching.
+/// Lets two senders write a slot each while the receiver, which polls the first of them, stops polling.
 fn unwatching(barriers: bool) {
     struct Shared {
         rings: [Storage; 2],
@@ -306,21 +306,21 @@ fn unwatching(barriers: bool) {
         let sender = |me: usize| {
             let shared = shared.clone();
             thread::spawn(move || {
-                put(&mut Tx::new(Model(&shared.rings[me])), me as u8, 1);
+                put(&mut Producer::new(Model(&shared.rings[me])), me as u8, 1);
                 if barriers {
                     fence(SeqCst);
                 }
-                let calling = || Calling { word: &shared.calling, overview: None };
-                watch::call_unless_watched(&shared.watched, calling, 1 << me);
+                let calling = || NotifyBits { word: &shared.calling, overview: None };
+                notify::notify_unless_polled(&shared.watched, calling, 1 << me);
             })
         };
         let senders = [sender(0), sender(1)];
-        let mut rings: Vec<_> = shared.rings.iter().map(|ring| Rx::new(Model(ring))).collect();
+        let mut rings: Vec<_> = shared.rings.iter().map(|ring| Consumer::new(Model(ring))).collect();
         let mut heard = [false; 2];
-        watch::unwatch(&shared.watched, 1, || fence(SeqCst));
+        notify::stop_polling(&shared.watched, 1, || fence(SeqCst));
         heard[0] = rings[0].peek().is_some();
         let mut answer = || {
-            let callers = watch::callers(&shared.calling);
+            let callers = notify::take_notified(&shared.calling);
             for me in (0..2).filter(|me| callers & 1 << me != 0) {
                 assert!(rings[me].peek().is_some(), "who calls has written");
                 heard[me] = true;
@@ -334,7 +334,7 @@ fn unwatching(barriers: bool) {
     });
 }
 
-/// Two senders with a word each call the receiver, which polls the overview alone.
+/// Two senders with a word each notify the receiver, which polls the overview alone.
 #[test]
 fn whoever_calls_in_any_word_is_found_by_the_overview() {
     struct Shared {
@@ -350,18 +350,22 @@ fn whoever_calls_in_any_word_is_found_by_the_overview() {
         let sender = |me: usize| {
             let shared = shared.clone();
             thread::spawn(move || {
-                put(&mut Tx::new(Model(&shared.rings[me])), me as u8, 1);
+                put(&mut Producer::new(Model(&shared.rings[me])), me as u8, 1);
                 let overview = Some((&shared.overview, 1 << me));
-                watch::call_unless_watched(&shared.watched, || Calling { word: &shared.calling[me], overview }, 1 << 5);
+                notify::notify_unless_polled(
+                    &shared.watched,
+                    || NotifyBits { word: &shared.calling[me], overview },
+                    1 << 5,
+                );
             })
         };
         let senders = [sender(0), sender(1)];
-        let rings: Vec<_> = shared.rings.iter().map(|ring| Rx::new(Model(ring))).collect();
+        let rings: Vec<_> = shared.rings.iter().map(|ring| Consumer::new(Model(ring))).collect();
         let mut heard = [false; 2];
         let mut answer = || {
-            let words = watch::callers(&shared.overview);
+            let words = notify::take_notified(&shared.overview);
             for me in (0..2).filter(|me| words & 1 << me != 0) {
-                assert_eq!(watch::callers(&shared.calling[me]), 1 << 5, "a word that is named has a caller");
+                assert_eq!(notify::take_notified(&shared.calling[me]), 1 << 5, "a word that is named has a caller");
                 assert!(rings[me].peek().is_some(), "who calls has written");
                 heard[me] = true;
             }

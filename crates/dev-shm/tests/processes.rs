@@ -4,12 +4,12 @@
 
 use hawser_base::{Lane, Peer, SharedMem, UserMem};
 use hawser_dev_shm::ShmDevice;
-use hawser_device::conformance::{Endpoint, Form, Net, Record, converse};
+use hawser_device::conformance::{PayloadForm, ReceivedLog, TestEndpoint, TestNet, converse};
 use hawser_device::{
-    Atomic, Atomics, Bytes, Delivery, Device, ExposedKey, Fault, Header, Payload, Port, Protocol, RemoteKey, Source,
-    Taken, Ticket, Update, Width,
+    AtomicOp, AtomicOps, AtomicRequest, CompletionToken, Delivery, Device, DevicePort, ExposedKey, Header, Payload,
+    PayloadSource, Protocol, RemoteError, RemoteKey, Submitted, Width, WriteSource,
 };
-use hawser_job::{Ending, Facts, ProcessVm, Segment, Spec};
+use hawser_job::{ExitKind, HostFacts, ProcessVm, Segment, SegmentSpec};
 use hawser_os::process_vm;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -35,13 +35,13 @@ fn main() {
 }
 
 fn segment(ranks: usize, membarrier: bool) -> Segment {
-    let membarrier = membarrier && hawser_os::membarrier::offered();
-    segment_with(ranks, Facts { membarrier, ..Facts::default() })
+    let membarrier = membarrier && hawser_os::membarrier::is_supported();
+    segment_with(ranks, HostFacts { membarrier, ..HostFacts::default() })
 }
 
-fn segment_with(ranks: usize, facts: Facts) -> Segment {
+fn segment_with(ranks: usize, facts: HostFacts) -> Segment {
     let world_ranks = (0..ranks as u32).collect();
-    Segment::create(&Spec { facts, ..Spec::of("t", "h", ranks, world_ranks) }).unwrap()
+    Segment::create(&SegmentSpec { facts, ..SegmentSpec::without_spares("t", "h", ranks, world_ranks) }).unwrap()
 }
 
 /// Fails a test that hangs. The alarm is not inherited by children.
@@ -83,9 +83,9 @@ fn reap(child: i32) -> i32 {
     status
 }
 
-fn net(segment: &Segment) -> Net {
+fn net(segment: &Segment) -> TestNet {
     let device = |rank| Arc::new(ShmDevice::new(segment.clone(), rank)) as Arc<dyn Device>;
-    Net { devices: (0..segment.local_size()).map(device).collect(), kill: Box::new(|_| ()) }
+    TestNet { devices: (0..segment.local_size()).map(device).collect(), kill: Box::new(|_| ()) }
 }
 
 fn two_processes_converse() {
@@ -108,7 +108,7 @@ fn sixteen_send_to_one() {
                 let mut end = net.endpoint(rank, 0);
                 for seed in 0..packets {
                     let len = [0, 30, 500, 4000][seed as usize % 4];
-                    while end.send(0, seed, len, 0, Form::Mem).is_err() {
+                    while end.send(0, seed, len, 0, PayloadForm::Mem).is_err() {
                         hawser_os::host::yield_core();
                     }
                 }
@@ -116,13 +116,13 @@ fn sixteen_send_to_one() {
         })
         .collect();
     attach(&segment, 0);
-    let mut record = Record::default();
+    let mut record = ReceivedLog::default();
     net.endpoint(0, 0).poll_until(&mut record, |r| r.arrived.len() >= 16 * packets as usize, "sixteen to one");
     (1..17).for_each(|rank| record.expect_seeds(rank, 0..packets, "in order"));
     children.into_iter().for_each(|child| assert_eq!(reap(child), 0));
 }
 
-/// Passes a ball to and fro; the waiting side sleeps without a timeout, so that a lost wake-up hangs.
+/// Passes a packet to and fro; the waiting side sleeps without a timeout, so that a lost wake-up hangs.
 fn a_sleeper_is_woken() {
     for membarrier in [false, true] {
         let segment = segment(2, membarrier);
@@ -130,11 +130,11 @@ fn a_sleeper_is_woken() {
         let play = |me: usize| {
             let mut end = net.endpoint(me, 0);
             let bell = segment.rank(me).doorbell();
-            let mut record = Record::default();
+            let mut record = ReceivedLog::default();
             for turn in 0..10_000 {
                 let len = [1, 300, 3000][turn as usize % 3];
                 if me == 0 {
-                    end.send(1, turn, len, 0, Form::Mem).unwrap();
+                    end.send(1, turn, len, 0, PayloadForm::Mem).unwrap();
                 }
                 while record.arrived.len() <= turn as usize {
                     let armed = bell.arm();
@@ -145,7 +145,7 @@ fn a_sleeper_is_woken() {
                     }
                 }
                 if me == 1 {
-                    end.send(0, turn, len, 0, Form::Mem).unwrap();
+                    end.send(0, turn, len, 0, PayloadForm::Mem).unwrap();
                 }
             }
         };
@@ -168,12 +168,12 @@ fn a_shared_buffer_is_read() {
         region.bytes(0, len).write(&bytes);
         // SAFETY: mapped as long as `region` lives.
         let mem = unsafe { UserMem::new(region.as_ptr(), len) };
-        assert_eq!(device.expose(mem), None, "nobody has said that this memory is shared");
+        assert_eq!(device.expose(mem), None, "this memory was not registered as shared");
         device.share(span.offset, &region);
         assert_eq!(device.expose(mem.slice(0, 100)), None, "short messages are sent");
         let key = device.expose(mem.slice(1000, len - 1000)).unwrap();
         let mut port = device.port(Lane(0));
-        tell_key(&mut *port, &key);
+        send_key(&mut *port, &key);
         await_packet(&mut *port);
         device.unshare(&region);
         assert_eq!(device.expose(mem), None);
@@ -187,31 +187,31 @@ fn a_shared_buffer_is_read() {
     assert!(!device.read(Peer(1), &key, at, UserMem::of_slice(&mut into)), "nothing beyond the buffer");
     assert!(!device.read(Peer(1), &[1, u64::MAX, 8], 0, UserMem::of_slice(&mut into[..8])), "nor outside the arena");
     assert!(!device.read(Peer(1), &[9, 0, 8], 0, UserMem::of_slice(&mut into[..8])), "nor by a key of no kind");
-    port.send(Peer(1), Header::default(), b"done", Source::None).unwrap();
+    port.send(Peer(1), Header::default(), b"done", PayloadSource::None).unwrap();
     assert_eq!(reap(child), 0);
 }
 
 /// Reads by process_vm_readv, as the host's facts allow; a read that fails is the last that is tried.
 fn a_private_buffer_is_read() {
-    let speeds = Facts { memcpy_mb_s: 1000, process_vm_mb_s: 2000, ..Facts::default() };
-    let faster = Facts { process_vm: ProcessVm::Allowed, cores: 2, ..speeds };
+    let speeds = HostFacts { memcpy_mb_s: 1000, process_vm_mb_s: 2000, ..HostFacts::default() };
+    let faster = HostFacts { process_vm: ProcessVm::Allowed, cores: 2, ..speeds };
     let bytes: Vec<u8> = (0..300_000).map(|i| ((i * 13) >> 3) as u8).collect();
     // Memory that a peer may read is never freed.
     let mem = UserMem::of_slice(bytes.clone().leak());
-    let key_among = |ranks, facts: Facts| {
+    let key_among = |ranks, facts: HostFacts| {
         let segment = segment_with(ranks, facts);
         attach(&segment, 0);
         ShmDevice::new(segment, 0).expose(mem)
     };
-    let key_by = |facts: Facts| key_among(2, facts);
+    let key_by = |facts: HostFacts| key_among(2, facts);
     assert!(key_by(faster).is_some());
-    assert_eq!(key_by(Facts { process_vm: ProcessVm::Forbidden, ..faster }), None);
-    assert_eq!(key_by(Facts { process_vm_mb_s: 1000, ..faster }), None, "copying is as fast");
-    assert!(key_among(8, Facts { process_vm_mb_s: 1000, ..faster }).is_some(), "four ranks share a core");
-    assert_eq!(key_among(7, Facts { process_vm_mb_s: 1000, ..faster }), None, "not as many do");
+    assert_eq!(key_by(HostFacts { process_vm: ProcessVm::Forbidden, ..faster }), None);
+    assert_eq!(key_by(HostFacts { process_vm_mb_s: 1000, ..faster }), None, "copying is as fast");
+    assert!(key_among(8, HostFacts { process_vm_mb_s: 1000, ..faster }).is_some(), "four ranks share a core");
+    assert_eq!(key_among(7, HostFacts { process_vm_mb_s: 1000, ..faster }), None, "not as many do");
     // 100 us + n / 2 GB/s = n / 1 GB/s from 200 000 bytes on.
-    assert!(key_by(Facts { process_vm_fixed_ns: 100_000, ..faster }).is_some());
-    assert_eq!(key_by(Facts { process_vm_fixed_ns: 151_000, ..faster }), None, "too short for what a call costs");
+    assert!(key_by(HostFacts { process_vm_fixed_ns: 100_000, ..faster }).is_some());
+    assert_eq!(key_by(HostFacts { process_vm_fixed_ns: 151_000, ..faster }), None, "too short for what a call costs");
 
     if !hawser_os::process_vm::allowed_between_children() {
         println!("     process_vm_readv is forbidden here");
@@ -228,15 +228,15 @@ fn a_private_buffer_is_read() {
         let device = ShmDevice::new(segment.clone(), 1);
         let mut port = device.port(Lane(0));
         let words = device.expose(mem).unwrap().map(u64::to_ne_bytes).concat();
-        port.send(Peer(0), Header::default(), &words, Source::None).unwrap();
-        let mut done = Answer(None);
+        port.send(Peer(0), Header::default(), &words, PayloadSource::None).unwrap();
+        let mut done = Reply(None);
         while done.0.is_none() {
             port.poll(&mut done);
         }
     });
     let device = ShmDevice::new(segment.clone(), 0);
     let mut port = device.port(Lane(0));
-    let mut answer = Answer(None);
+    let mut answer = Reply(None);
     while answer.0.is_none() {
         port.poll(&mut answer);
     }
@@ -246,7 +246,7 @@ fn a_private_buffer_is_read() {
     assert!(device.read(Peer(1), &key, 100_000, UserMem::of_slice(&mut into)));
     assert!(into == bytes[100_000..]);
     assert!(!device.read(Peer(1), &key, 100_001, UserMem::of_slice(&mut into)), "nothing beyond the buffer");
-    port.send(Peer(1), Header::default(), b"done", Source::None).unwrap();
+    port.send(Peer(1), Header::default(), b"done", PayloadSource::None).unwrap();
     assert_eq!(reap(child), 0);
     assert!(!device.read(Peer(1), &key, 0, UserMem::of_slice(&mut into)), "its owner is gone");
     assert_eq!(device.expose(mem), None, "what failed once is not tried again");
@@ -264,13 +264,13 @@ fn a_shared_buffer_is_written() {
         let (span, region) = hawser_job::arena::Arena::new(&segment, 1).allocate(len).unwrap();
         // SAFETY: mapped as long as `region` lives.
         let mem = unsafe { UserMem::new(region.as_ptr(), len) }.slice(front, len - front);
-        assert_eq!(device.expose_to_write(mem), None, "nobody has said that this memory is shared");
+        assert_eq!(device.expose_to_write(mem), None, "this memory was not registered as shared");
         device.share(span.offset, &region);
         assert_eq!(device.expose_to_write(mem.slice(0, 100)), None, "short messages are sent");
         let private = UserMem::of_slice(vec![0; 1 << 20].leak());
         assert_eq!(device.expose_to_write(private), None, "private memory");
         let mut port = device.port(Lane(0));
-        tell_key(&mut *port, &device.expose_to_write(mem).unwrap());
+        send_key(&mut *port, &device.expose_to_write(mem).unwrap());
         await_packet(&mut *port);
         let mut bytes = vec![0; len];
         region.bytes(0, len).read(&mut bytes);
@@ -282,28 +282,31 @@ fn a_shared_buffer_is_written() {
     let mut port = device.port(Lane(0));
     let key = await_key(&mut *port);
     let mut bytes: Vec<u8> = (0..count).map(byte).collect();
-    let write = |key: ExposedKey, at: u64, source: Source<'_>| device.write(Peer(1), &key, at, source);
-    assert!(!write(key, (len - front - 7) as u64, Source::Mem(UserMem::of_slice(&mut bytes[..8]))), "beyond its end");
-    assert!(!write(key, u64::MAX, Source::Mem(UserMem::of_slice(&mut bytes[..8]))));
-    assert!(!write([1, u64::MAX, 8], 0, Source::Mem(UserMem::of_slice(&mut bytes[..8]))), "outside the arena");
-    assert!(!write([2, key[1], key[2]], 0, Source::Mem(UserMem::of_slice(&mut bytes[..8]))), "private memory");
-    assert!(write(key, spots[0] as u64, Source::Mem(UserMem::of_slice(&mut bytes))));
+    let write = |key: ExposedKey, at: u64, source: PayloadSource<'_>| device.write(Peer(1), &key, at, source);
+    assert!(
+        !write(key, (len - front - 7) as u64, PayloadSource::Mem(UserMem::of_slice(&mut bytes[..8]))),
+        "beyond its end"
+    );
+    assert!(!write(key, u64::MAX, PayloadSource::Mem(UserMem::of_slice(&mut bytes[..8]))));
+    assert!(!write([1, u64::MAX, 8], 0, PayloadSource::Mem(UserMem::of_slice(&mut bytes[..8]))), "outside the arena");
+    assert!(!write([2, key[1], key[2]], 0, PayloadSource::Mem(UserMem::of_slice(&mut bytes[..8]))), "private memory");
+    assert!(write(key, spots[0] as u64, PayloadSource::Mem(UserMem::of_slice(&mut bytes))));
     let mut packed = 0;
     let mut pack = |piece: SharedMem| {
         piece.write(&bytes[packed..packed + piece.len()]);
         packed += piece.len();
     };
-    assert!(write(key, spots[1] as u64, Source::Pack { len: count, pack: &mut pack }));
+    assert!(write(key, spots[1] as u64, PayloadSource::Pack { len: count, pack: &mut pack }));
     assert_eq!(packed, count);
-    port.send(Peer(1), Header::default(), b"done", Source::None).unwrap();
+    port.send(Peer(1), Header::default(), b"done", PayloadSource::None).unwrap();
     assert_eq!(reap(child), 0);
-    assert!(write(key, 0, Source::Mem(UserMem::of_slice(&mut bytes))), "to write to the dead harms nobody");
+    assert!(write(key, 0, PayloadSource::Mem(UserMem::of_slice(&mut bytes))), "to write to the dead harms nobody");
 }
 
 /// Works on registered memory in an arena, and in private memory where that is allowed; then its owner ends.
 fn registered_memory_is_worked_on() {
-    let facts = Facts { process_vm: ProcessVm::Allowed, ..Facts::default() };
-    let ticket = Ticket { protocol: Protocol::MESSAGES, number: 1 };
+    let facts = HostFacts { process_vm: ProcessVm::Allowed, ..HostFacts::default() };
+    let ticket = CompletionToken { protocol: Protocol::MESSAGES, number: 1 };
     let len = 100_000;
     for is_private in [false, true] {
         if is_private && !process_vm::allowed_between_children() {
@@ -321,9 +324,9 @@ fn registered_memory_is_worked_on() {
             // SAFETY: mapped as long as `region` lives.
             let mem = if is_private { private } else { unsafe { UserMem::new(region.as_ptr(), len) } };
             let registration = device.register(mem).unwrap();
-            assert_eq!(registration.capabilities().atomics_8 == Atomics::NONE, is_private);
+            assert_eq!(registration.capabilities().atomics_8 == AtomicOps::NONE, is_private);
             let mut port = device.port(Lane(0));
-            port.send(Peer(0), Header::default(), &registration.key().to_bytes(), Source::None).unwrap();
+            port.send(Peer(0), Header::default(), &registration.key().to_bytes(), PayloadSource::None).unwrap();
             await_packet(&mut *port);
             let mut bytes = vec![0; len];
             mem.read(&mut bytes);
@@ -331,7 +334,7 @@ fn registered_memory_is_worked_on() {
             let counter = if is_private { [0; 8] } else { 7_u64.to_ne_bytes() };
             assert!(bytes[8..16] == counter && bytes[16..].iter().enumerate().all(|(i, &byte)| byte == due(i + 16)));
             drop(registration);
-            port.send(Peer(0), Header::default(), b"dropped", Source::None).unwrap();
+            port.send(Peer(0), Header::default(), b"dropped", PayloadSource::None).unwrap();
             await_packet(&mut *port);
         });
         let device = ShmDevice::new(segment.clone(), 0);
@@ -340,37 +343,37 @@ fn registered_memory_is_worked_on() {
         let key = RemoteKey::from_bytes(words[..].try_into().unwrap());
         let bytes: Vec<u8> = (1000..61_000).map(|i| (i % 251) as u8).collect();
         let from = UserMem::of_slice(bytes.clone().leak());
-        assert_eq!(port.write(Peer(1), &key, 1000, Bytes::Lent(from), ticket), Ok(Taken::Done(0)));
+        assert_eq!(port.write(Peer(1), &key, 1000, WriteSource::InPlace(from), ticket), Ok(Submitted::Done(0)));
         let into = hawser_device::conformance::words(60_000);
-        assert_eq!(port.read(Peer(1), &key, 1000, into, ticket), Ok(Taken::Done(0)));
+        assert_eq!(port.read(Peer(1), &key, 1000, into, ticket), Ok(Submitted::Done(0)));
         let mut read = vec![0; 60_000];
         into.read(&mut read);
         assert!(read == bytes);
-        let add = Atomic { update: Update::Add, width: Width::Eight, operand: 7 };
-        let found = if is_private { Err(Fault::Unsupported) } else { Ok(Taken::Done(0)) };
+        let add = AtomicRequest { op: AtomicOp::Add, width: Width::Eight, operand: 7 };
+        let found = if is_private { Err(RemoteError::Unsupported) } else { Ok(Submitted::Done(0)) };
         assert_eq!(port.atomic(Peer(1), &key, 8, add, ticket), found);
-        port.send(Peer(1), Header::default(), b"look", Source::None).unwrap();
+        port.send(Peer(1), Header::default(), b"look", PayloadSource::None).unwrap();
         await_packet(&mut *port);
-        assert_eq!(port.read(Peer(1), &key, 0, into, ticket), Err(Fault::Stale));
-        port.send(Peer(1), Header::default(), b"done", Source::None).unwrap();
+        assert_eq!(port.read(Peer(1), &key, 0, into, ticket), Err(RemoteError::InvalidKey));
+        port.send(Peer(1), Header::default(), b"done", PayloadSource::None).unwrap();
         assert_eq!(reap(child), 0);
-        segment.set_ended(Peer(1), Ending::Failed);
-        assert_eq!(port.read(Peer(1), &key, 0, into, ticket), Err(Fault::Lost));
+        segment.record_exit(Peer(1), ExitKind::Failed);
+        assert_eq!(port.read(Peer(1), &key, 0, into, ticket), Err(RemoteError::PeerFailed));
     }
 }
 
-fn tell_key(port: &mut dyn Port, key: &ExposedKey) {
+fn send_key(port: &mut dyn DevicePort, key: &ExposedKey) {
     let words = key.map(u64::to_ne_bytes).concat();
-    port.send(Peer(0), Header::default(), &words, Source::None).unwrap();
+    port.send(Peer(0), Header::default(), &words, PayloadSource::None).unwrap();
 }
 
-fn await_key(port: &mut dyn Port) -> ExposedKey {
+fn await_key(port: &mut dyn DevicePort) -> ExposedKey {
     let words = await_packet(port);
     [0, 8, 16].map(|i| u64::from_ne_bytes(words[i..i + 8].try_into().unwrap()))
 }
 
-fn await_packet(port: &mut dyn Port) -> Vec<u8> {
-    let mut answer = Answer(None);
+fn await_packet(port: &mut dyn DevicePort) -> Vec<u8> {
+    let mut answer = Reply(None);
     loop {
         port.poll(&mut answer);
         if let Some(bytes) = answer.0 {
@@ -379,22 +382,22 @@ fn await_packet(port: &mut dyn Port) -> Vec<u8> {
     }
 }
 
-struct Answer(Option<Vec<u8>>);
+struct Reply(Option<Vec<u8>>);
 
-impl Delivery for Answer {
+impl Delivery for Reply {
     fn deliver(&mut self, _from: Peer, _header: Header, payload: &mut dyn Payload) {
         let mut bytes = vec![0; payload.len()];
         assert!(payload.read(&mut bytes));
         self.0 = Some(bytes);
     }
 
-    fn lost(&mut self, _peer: Peer) {}
+    fn peer_failed(&mut self, _peer: Peer) {}
 }
 
 /// Counts bytes by sender.
-struct Counting(Vec<usize>);
+struct ByteCounts(Vec<usize>);
 
-impl Delivery for Counting {
+impl Delivery for ByteCounts {
     fn deliver(&mut self, from: Peer, _header: Header, payload: &mut dyn Payload) {
         while let Some(piece) = payload.next(usize::MAX) {
             let mut bytes = [0];
@@ -404,12 +407,12 @@ impl Delivery for Counting {
         }
     }
 
-    fn lost(&mut self, _peer: Peer) {}
+    fn peer_failed(&mut self, _peer: Peer) {}
 }
 
 /// Sends `len` bytes from every rank to every other, in pieces, to all at once: the worst case for the pools.
 /// `counting` continues from one exchange to the next: fast ranks are ahead of slow ones.
-fn alltoall(end: &mut Endpoint, counting: &mut Counting, me: usize, len: usize, at_once: bool) {
+fn alltoall(end: &mut TestEndpoint, counting: &mut ByteCounts, me: usize, len: usize, at_once: bool) {
     let (ranks, limits) = (counting.0.len(), end.limits((me + 1) % counting.0.len()));
     let port = &mut end.port;
     let mut bytes = vec![me as u8 + 1; len];
@@ -421,9 +424,9 @@ fn alltoall(end: &mut Endpoint, counting: &mut Counting, me: usize, len: usize, 
         let mut moved = port.poll(counting);
         for peer in (1..ranks).map(|i| (me + i) % ranks) {
             while sent[peer] < len {
-                let part = limits.pieces.best(len).min(len - sent[peer]);
+                let part = limits.fragmentation.piece_len(len).min(len - sent[peer]);
                 let piece = UserMem::of_slice(&mut bytes[..part]);
-                if port.send(Peer(peer as u32), Header::default(), &[], Source::Mem(piece)).is_err() {
+                if port.send(Peer(peer as u32), Header::default(), &[], PayloadSource::Mem(piece)).is_err() {
                     break;
                 }
                 sent[peer] += part;
@@ -466,7 +469,7 @@ fn alltoall_among_64_touches_little() {
                 fork(&segment, rank, || {
                     let (_, before) = touched_kib();
                     let mut end = net(&segment).endpoint(rank, 0);
-                    let mut counting = Counting(vec![0; RANKS]);
+                    let mut counting = ByteCounts(vec![0; RANKS]);
                     alltoall(&mut end, &mut counting, rank, 1, at_once);
                     alltoall(&mut end, &mut counting, rank, 64 << 10, at_once);
                     let (shared, private) = touched_kib();
@@ -506,7 +509,7 @@ impl Delivery for Last {
         self.cut = left > 0;
     }
 
-    fn lost(&mut self, peer: Peer) {
+    fn peer_failed(&mut self, peer: Peer) {
         assert_eq!(peer, Peer(1));
         self.lost += 1;
     }
@@ -524,7 +527,9 @@ fn killed_at_random() {
                 let len = [700, 0, 776, 3000, 60, 32_000][if round % 3 == 0 { 2 } else { seed as usize % 6 }];
                 bytes[..len].fill(seed as u8);
                 let header = Header { a: seed, ..Header::default() };
-                while port.send(Peer(0), header, &[], Source::Mem(UserMem::of_slice(&mut bytes[..len]))).is_err() {}
+                while port.send(Peer(0), header, &[], PayloadSource::Mem(UserMem::of_slice(&mut bytes[..len]))).is_err()
+                {
+                }
             }
         });
         let mut last = Last::default();
@@ -534,7 +539,7 @@ fn killed_at_random() {
                 // SAFETY: our own child.
                 unsafe { libc::kill(child, libc::SIGKILL) };
                 assert_eq!(reap(child), libc::SIGKILL);
-                segment.set_ended(Peer(1), Ending::Failed);
+                segment.record_exit(Peer(1), ExitKind::Failed);
             });
             let mut port = ShmDevice::new(segment.clone(), 0).port(Lane(0));
             while last.lost == 0 {

@@ -1,21 +1,21 @@
 //! The conformance suite: tests of every device's promises to the transport, as functions that a device's own tests
 //! call.
 //!
-//! `wire` has one end to send from and one to receive at (the same one, for the self device); `many` and `mortal` need
-//! devices with several peers, and peers that can die (the self device has only itself; there `memory` stands for it).
-//! `remote` tests a device's operations on memory of peers, if it has any. A broken promise panics with its name. Used
-//! by `loopback`'s tests and those of each device crate.
+//! `wire` has one end to send from and one to receive at (the same one, for the self device); `many` and `peer_death`
+//! need devices with several peers, and peers that can die (the self device has only itself; there `memory` stands
+//! for it). `remote` tests a device's operations on memory of peers, if it has any. A broken promise panics with its
+//! name. Used by `loopback`'s tests and those of each device crate.
 
 mod endpoints;
 mod many;
 #[cfg(test)]
 mod memory;
-mod mortal;
+mod peer_death;
 mod remote;
 mod wire;
 
-pub use endpoints::{Endpoint, Form, Net, Record, payload};
+pub use endpoints::{PayloadForm, ReceivedLog, TestEndpoint, TestNet, payload};
 pub use many::{converse, lanes_are_independent, many_to_one, soak, talkers_take_turns};
-pub use mortal::{a_peer_dies, a_peer_dies_while_it_is_polled, a_peer_that_nobody_spoke_to_dies};
-pub use remote::{Memory, a_peer_dies_with_operations_in_flight, all as remote, words};
+pub use peer_death::{a_peer_dies, a_peer_dies_while_it_is_polled, a_peer_that_nobody_spoke_to_dies};
+pub use remote::{MakeMemory, a_peer_dies_with_operations_in_flight, all as remote, words};
 pub use wire::{all as wire, what_a_lane_has_reserved_no_other_takes};

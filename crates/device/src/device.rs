@@ -1,13 +1,13 @@
 //! The device interface: the peers that it reaches, its abilities, its ports, and its registered memory.
 //!
-//! Used by `transport` and `node`; uses `port`, `limits`, `remote` and `cards`.
+//! Used by `transport` and `node`; uses `port`, `limits`, `remote` and `business_card`.
 
-use crate::cards::Card;
-use crate::limits::Limits;
-use crate::packet::Source;
-use crate::port::Port;
+use crate::business_card::CardEntry;
+use crate::limits::DeviceLimits;
+use crate::packet::PayloadSource;
+use crate::port::DevicePort;
 use crate::remote::{Capabilities, Registration};
-use crate::user::User;
+use crate::user::TransportUser;
 use hawser_base::{Lane, Peer, Region, Result, UserMem};
 use std::os::fd::BorrowedFd;
 
@@ -18,111 +18,118 @@ pub type ExposedKey = [u64; 3];
 ///
 /// # A complete small device
 ///
-/// `Table` is a device between two ranks of one process: the sender puts a packet on a table, the receiver takes it
-/// from there when it polls. It shows the order in which to write a device: report whom it reaches and its limits, then
-/// take packets or refuse them, then deliver; run the suite at every step, as it names the broken promise. The defaults
-/// of `Device` and `Port` are right for such a device: it has no cards, no memory of peers (`Capabilities::NONE`, and
-/// each operation refused), and no descriptor to sleep on but the rank's doorbell.
+/// `QueueDevice` is a device between two ranks of one process: the sender appends a packet to a queue, from which the
+/// receiver takes it when it polls. It shows the order in which to write a device: report whom it reaches and its
+/// limits, then take packets or refuse them, then deliver; run the suite at every step, as it names the broken promise.
+/// The defaults of `Device` and `DevicePort` are right for such a device: it has no business cards, no memory of peers
+/// (`Capabilities::NONE`, and each operation refused), and no descriptor to sleep on but the rank's doorbell.
 ///
 /// ```
 /// use hawser_base::{Lane, Peer, SharedMem};
-/// use hawser_device::conformance::{self, Net};
-/// use hawser_device::{Delivery, Device, Header, Limits, Pieces, Port, Refusal, Source, View};
+/// use hawser_device::conformance::{self, TestNet};
+/// use hawser_device::{Delivery, Device, DeviceLimits, DevicePort, Fragmentation, Header, PayloadSource, PayloadView};
+/// use hawser_device::SendError;
 /// use std::collections::{HashMap, VecDeque};
 /// use std::sync::{Arc, Mutex};
 ///
 /// /// The longest packet, in bytes.
 /// const PACKET: usize = 4096;
-/// /// Packets with payload that lie on the table of one way at most. Control may use as many more places, so that
-/// /// envelopes travel where payload is refused.
-/// const PLACES: usize = 32;
+/// /// The maximum number of packets with payload in one queue. Control may use as much space again, so that envelopes
+/// /// travel where payload is refused.
+/// const QUEUE_MAX: usize = 32;
 ///
-/// /// Packets in the order in which they came, by lane, sender and receiver.
-/// type Ways = HashMap<(Lane, Peer, Peer), VecDeque<(Header, Vec<u8>)>>;
+/// /// Packets in the order in which they were sent, by lane, sender and receiver.
+/// type Queues = HashMap<(Lane, Peer, Peer), VecDeque<(Header, Vec<u8>)>>;
 ///
 /// #[derive(Clone)]
-/// struct Table {
+/// struct QueueDevice {
 ///     me: Peer,
-///     ways: Arc<Mutex<Ways>>,
+///     queues: Arc<Mutex<Queues>>,
 /// }
 ///
-/// impl Device for Table {
+/// impl Device for QueueDevice {
 ///     fn name(&self) -> &'static str {
-///         "table"
+///         "queue"
 ///     }
 ///     fn reaches(&self, peer: Peer) -> bool {
 ///         peer.0 < 2 && peer != self.me
 ///     }
-///     fn limits(&self) -> Limits {
-///         let pieces = Pieces::Pages(|_| PACKET);
-///         Limits { short: PACKET, packet: PACKET, pieces, eager: PACKET, read_from: None }
+///     fn limits(&self) -> DeviceLimits {
+///         let fragmentation = Fragmentation::Pages(|_| PACKET);
+///         DeviceLimits { short: PACKET, packet: PACKET, fragmentation, eager: PACKET, remote_read_from: None }
 ///     }
-///     fn port(&self, lane: Lane) -> Box<dyn Port> {
-///         Box::new(TablePort { table: self.clone(), lane })
+///     fn port(&self, lane: Lane) -> Box<dyn DevicePort> {
+///         Box::new(QueuePort { device: self.clone(), lane })
 ///     }
 /// }
 ///
-/// struct TablePort {
-///     table: Table,
+/// struct QueuePort {
+///     device: QueueDevice,
 ///     lane: Lane,
 /// }
 ///
-/// impl Port for TablePort {
-///     fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
-///         let mut ways = self.table.ways.lock().unwrap();
-///         let way = ways.entry((self.lane, self.table.me, to)).or_default();
+/// impl DevicePort for QueuePort {
+///     fn send(
+///         &mut self,
+///         to: Peer,
+///         header: Header,
+///         prefix: &[u8],
+///         source: PayloadSource<'_>,
+///     ) -> Result<(), SendError> {
+///         let mut queues = self.device.queues.lock().unwrap();
+///         let queue = queues.entry((self.lane, self.device.me, to)).or_default();
 ///         // A refusal leaves nothing behind: it comes before anything is packed.
-///         if way.len() >= if let Source::None = source { 2 * PLACES } else { PLACES } {
-///             return Err(Refusal::Full);
+///         if queue.len() >= if let PayloadSource::None = source { 2 * QUEUE_MAX } else { QUEUE_MAX } {
+///             return Err(SendError::Full);
 ///         }
 ///         let mut bytes = prefix.to_vec();
 ///         bytes.resize(prefix.len() + source.len(), 0);
 ///         match source {
-///             Source::None => {}
-///             Source::Mem(mem) => mem.read(&mut bytes[prefix.len()..]),
-///             Source::Pack { pack, .. } => pack(SharedMem::of_slice(&mut bytes[prefix.len()..])),
+///             PayloadSource::None => {}
+///             PayloadSource::Mem(mem) => mem.read(&mut bytes[prefix.len()..]),
+///             PayloadSource::Pack { pack, .. } => pack(SharedMem::of_slice(&mut bytes[prefix.len()..])),
 ///         }
-///         way.push_back((header, bytes));
+///         queue.push_back((header, bytes));
 ///         Ok(())
 ///     }
-///     /// Nobody else fills this way, so that what is free now stays free until this port sends.
+///     /// No other port fills this queue, so that what is free now stays free until this port sends.
 ///     fn reserve(&mut self, to: Peer, _len: usize) -> bool {
-///         let ways = self.table.ways.lock().unwrap();
-///         ways.get(&(self.lane, self.table.me, to)).is_none_or(|way| way.len() < PLACES)
+///         let queues = self.device.queues.lock().unwrap();
+///         queues.get(&(self.lane, self.device.me, to)).is_none_or(|queue| queue.len() < QUEUE_MAX)
 ///     }
-///     /// As many as lie there at most: packets that come meanwhile have the next turn.
+///     /// Delivers at most as many packets as a queue can hold: the next poll delivers those that arrive meanwhile.
 ///     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
-///         let from = Peer(1 - self.table.me.0);
-///         (0..2 * PLACES).take_while(|_| self.poll_from(from, delivery)).count()
+///         let from = Peer(1 - self.device.me.0);
+///         (0..2 * QUEUE_MAX).take_while(|_| self.poll_from(from, delivery)).count()
 ///     }
 ///     fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
 ///         // The lock is not held while the packet is delivered.
-///         let way = (self.lane, from, self.table.me);
-///         let taken = self.table.ways.lock().unwrap().get_mut(&way).and_then(VecDeque::pop_front);
-///         let Some((header, mut bytes)) = taken else { return false };
-///         delivery.deliver(from, header, &mut View { bytes: &mut bytes, at: 0 });
+///         let key = (self.lane, from, self.device.me);
+///         let first = self.device.queues.lock().unwrap().get_mut(&key).and_then(VecDeque::pop_front);
+///         let Some((header, mut bytes)) = first else { return false };
+///         delivery.deliver(from, header, &mut PayloadView { bytes: &mut bytes, at: 0 });
 ///         true
 ///     }
 /// }
 ///
 /// let net = || {
-///     let ways = Arc::default();
-///     let table = |me| Arc::new(Table { me: Peer(me), ways: Arc::clone(&ways) }) as Arc<dyn Device>;
-///     Net { devices: vec![table(0), table(1)], kill: Box::new(|_| ()) }
+///     let queues = Arc::default();
+///     let device = |me| Arc::new(QueueDevice { me: Peer(me), queues: Arc::clone(&queues) }) as Arc<dyn Device>;
+///     TestNet { devices: vec![device(0), device(1)], kill: Box::new(|_| ()) }
 /// };
 /// // Between two ends: lengths, order, refusals, room.
 /// conformance::wire(net);
 /// // Random traffic both ways, and of two lanes that do not meet.
 /// conformance::soak(&net(), 2_000, 1);
 /// conformance::lanes_are_independent(&net(), 500);
-/// // What it does not have it refuses.
+/// // Operations that it lacks are refused.
 /// conformance::remote(|| (net(), Box::new(|_, len| conformance::words(len))));
 /// ```
 ///
 /// A device for memory of peers adds `capabilities` and `register` here and `write`, `read`, `atomic` and `flush` to
-/// its port: where the owner carries operations out, [`Registry`](crate::Registry) keeps the memory and its keys
-/// (`loopback.rs` does it in its calls, `dev-ether` by messages); a device whose peers can die calls `Delivery::lost`
-/// and runs [`conformance::a_peer_dies`](crate::conformance::a_peer_dies) too.
+/// its port: where the owner carries operations out, [`RegistrationTable`](crate::RegistrationTable) keeps the memory
+/// and its keys (`loopback.rs` does it in its calls, `dev-ether` by messages); a device whose peers can die calls
+/// `Delivery::peer_failed` and runs [`conformance::a_peer_dies`](crate::conformance::a_peer_dies) too.
 pub trait Device: Send + Sync {
     /// The name, as in `mpiexec --info`.
     fn name(&self) -> &'static str;
@@ -131,19 +138,19 @@ pub trait Device: Send + Sync {
     fn reaches(&self, peer: Peer) -> bool;
 
     /// The limits, which apply to every peer that it reaches.
-    fn limits(&self) -> Limits;
+    fn limits(&self) -> DeviceLimits;
 
     /// Admits a user other than the first (MPI), which has these lanes of this process; called once for each, before
     /// its ports are requested. Packets that the user leaves unread must not delay others: a packet for a lane of its
     /// own that the peer has not opened, or does not poll, waits or is refused for this user alone. A device whose
     /// lanes share nothing has nothing to do.
-    fn admit(&self, user: &User) -> Result<()> {
+    fn admit(&self, user: &TransportUser) -> Result<()> {
         let _ = user;
         Ok(())
     }
 
     /// Returns the port of lane `lane`; called once for each lane.
-    fn port(&self, lane: Lane) -> Box<dyn Port>;
+    fn port(&self, lane: Lane) -> Box<dyn DevicePort>;
 
     /// Calls `each` with each descriptor that becomes readable when a packet arrives; none if a shared flag is set
     /// instead.
@@ -164,12 +171,12 @@ pub trait Device: Send + Sync {
     }
 
     /// Called when no thread sends or polls any more for now: the device publishes its counters as they are.
-    fn rest(&self) {}
+    fn on_idle(&self) {}
 
-    /// Returns the business cards by which peers reach this device, each under a name of its own. The owner of the
-    /// device publishes them to all peers, and gives the device a `cards::Resolve` that finds theirs. None for a device
-    /// that finds its peers without cards.
-    fn cards(&self) -> Vec<Card> {
+    /// Returns this device's entries of the business card, by which peers reach it, each under a name of its own. The
+    /// owner of the device publishes them to all peers, and gives the device a `business_card::CardLookup` that finds
+    /// theirs. A device that finds its peers without a card has none.
+    fn card_entries(&self) -> Vec<CardEntry> {
         Vec::new()
     }
 
@@ -218,7 +225,7 @@ pub trait Device: Send + Sync {
 
     /// Copies all of `source` to byte `at` of the peer's exposed buffer. False if it could not: then no byte outside
     /// that range was written, and the bytes are sent.
-    fn write(&self, peer: Peer, key: &ExposedKey, at: u64, source: Source<'_>) -> bool {
+    fn write(&self, peer: Peer, key: &ExposedKey, at: u64, source: PayloadSource<'_>) -> bool {
         let _ = (peer, key, at, source);
         false
     }

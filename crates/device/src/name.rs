@@ -10,7 +10,7 @@ use std::fmt;
 
 /// The name and the methods of a device.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct DeviceKind {
     pub name: &'static str,
     /// The methods that the device has on an adapter; none if it has no adapters.
     pub methods: &'static [&'static str],
@@ -18,7 +18,7 @@ pub struct Kind {
 
 /// One device, or a part of one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Name {
+pub struct DeviceName {
     pub device: String,
     /// None: all adapters.
     pub adapter: Option<String>,
@@ -26,32 +26,32 @@ pub struct Name {
     pub method: Option<String>,
 }
 
-impl Name {
+impl DeviceName {
     /// The name of a whole device.
-    pub fn of(device: &str) -> Name {
-        Name { device: device.into(), adapter: None, method: None }
+    pub fn new(device: &str) -> DeviceName {
+        DeviceName { device: device.into(), adapter: None, method: None }
     }
 
     /// Parses one name of an existing device. The error tells what is wrong, and which names exist.
-    pub fn parse(text: &str, kinds: &[Kind]) -> Result<Name> {
+    pub fn parse(text: &str, kinds: &[DeviceKind]) -> Result<DeviceName> {
         let text = text.trim();
-        read(text, kinds).map_err(|cause| {
+        parse_name(text, kinds).map_err(|cause| {
             let cause = if text.is_empty() { cause } else { format!("{text}: {cause}") };
             Error::new(Class::Arg, cause)
         })
     }
 
     /// Parses names separated by commas; empty text has none.
-    pub fn list(text: &str, kinds: &[Kind]) -> Result<Vec<Name>> {
+    pub fn parse_list(text: &str, kinds: &[DeviceKind]) -> Result<Vec<DeviceName>> {
         if text.trim().is_empty() {
             return Ok(Vec::new());
         }
-        text.split(',').map(|name| Name::parse(name, kinds)).collect()
+        text.split(',').map(|name| DeviceName::parse(name, kinds)).collect()
     }
 }
 
 /// Formats a name as `parse` reads it.
-impl fmt::Display for Name {
+impl fmt::Display for DeviceName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.device)?;
         match &self.adapter {
@@ -65,7 +65,7 @@ impl fmt::Display for Name {
 }
 
 /// Joins words: "a", "a and b", "a, b and c".
-fn and(words: &[&str]) -> String {
+fn join_words(words: &[&str]) -> String {
     match words {
         [] => "none".into(),
         [one] => (*one).into(),
@@ -73,15 +73,15 @@ fn and(words: &[&str]) -> String {
     }
 }
 
-fn read(text: &str, kinds: &[Kind]) -> std::result::Result<Name, String> {
+fn parse_name(text: &str, kinds: &[DeviceKind]) -> std::result::Result<DeviceName, String> {
     let (device, rest) = text.split_once(':').map_or((text, None), |(device, rest)| (device, Some(rest)));
     let Some(kind) = kinds.iter().find(|kind| kind.name == device) else {
         let names: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
         let missing =
             if device.is_empty() { "a device's name is missing".into() } else { format!("no device {device}") };
-        return Err(format!("{missing}; there are {}", and(&names)));
+        return Err(format!("{missing}; there are {}", join_words(&names)));
     };
-    let Some(rest) = rest else { return Ok(Name::of(device)) };
+    let Some(rest) = rest else { return Ok(DeviceName::new(device)) };
     if kind.methods.is_empty() {
         return Err(format!("{device} has no adapters; write {device} alone"));
     }
@@ -89,15 +89,15 @@ fn read(text: &str, kinds: &[Kind]) -> std::result::Result<Name, String> {
     let Some(method) = method else {
         return match adapter {
             "" => Err(format!("an adapter is missing behind the colon; write {device} for all of them")),
-            _ => Ok(Name { adapter: Some(adapter.into()), ..Name::of(device) }),
+            _ => Ok(DeviceName { adapter: Some(adapter.into()), ..DeviceName::new(device) }),
         };
     };
     if !kind.methods.contains(&method) {
         let missing = if method.is_empty() { "a method is missing".into() } else { format!("no method {method}") };
-        return Err(format!("{missing}; {device} has {}", and(kind.methods)));
+        return Err(format!("{missing}; {device} has {}", join_words(kind.methods)));
     }
     let adapter = (!adapter.is_empty()).then(|| adapter.to_owned());
-    Ok(Name { device: device.into(), adapter, method: Some(method.into()) })
+    Ok(DeviceName { device: device.into(), adapter, method: Some(method.into()) })
 }
 
 /// Returns the adapter, and the text behind the colon after it.
@@ -105,12 +105,12 @@ fn split_adapter(text: &str) -> std::result::Result<(&str, Option<&str>), String
     let Some(inner) = text.strip_prefix('[') else {
         return Ok(text.split_once(':').map_or((text, None), |(adapter, method)| (adapter, Some(method))));
     };
-    let (adapter, behind) = inner.split_once(']').ok_or("a bracket is not closed; write ] behind the adapter")?;
-    match behind.strip_prefix(':') {
+    let (adapter, suffix) = inner.split_once(']').ok_or("a bracket is not closed; write ] behind the adapter")?;
+    match suffix.strip_prefix(':') {
         _ if adapter.is_empty() => Err("nothing stands in the brackets; write the adapter there".into()),
         Some(method) => Ok((adapter, Some(method))),
-        None if behind.is_empty() => Ok((adapter, None)),
-        None => Err(format!("{behind} stands behind the bracket; write a colon and a method there, or nothing")),
+        None if suffix.is_empty() => Ok((adapter, None)),
+        None => Err(format!("{suffix} stands behind the bracket; write a colon and a method there, or nothing")),
     }
 }
 
@@ -118,11 +118,11 @@ fn split_adapter(text: &str) -> std::result::Result<(&str, Option<&str>), String
 mod tests {
     use super::*;
 
-    const KINDS: [Kind; 2] =
-        [Kind { name: "shm", methods: &[] }, Kind { name: "ether", methods: &["packet", "udp", "stream"] }];
+    const KINDS: [DeviceKind; 2] =
+        [DeviceKind { name: "shm", methods: &[] }, DeviceKind { name: "ether", methods: &["packet", "udp", "stream"] }];
 
-    fn name(device: &str, adapter: Option<&str>, method: Option<&str>) -> Name {
-        Name { device: device.into(), adapter: adapter.map(Into::into), method: method.map(Into::into) }
+    fn name(device: &str, adapter: Option<&str>, method: Option<&str>) -> DeviceName {
+        DeviceName { device: device.into(), adapter: adapter.map(Into::into), method: method.map(Into::into) }
     }
 
     #[test]
@@ -138,14 +138,18 @@ mod tests {
             ("ether:[fd00::/16]:udp", name("ether", Some("fd00::/16"), Some("udp"))),
         ];
         for (text, expected) in &table {
-            assert_eq!(&Name::parse(&format!(" {text} "), &KINDS).unwrap(), expected, "{text}");
+            assert_eq!(&DeviceName::parse(&format!(" {text} "), &KINDS).unwrap(), expected, "{text}");
             assert_eq!(expected.to_string(), *text);
         }
         let all = table.map(|(text, _)| text).join(",");
-        let read = Name::list(&all, &KINDS).unwrap();
-        assert_eq!(read.iter().map(Name::to_string).collect::<Vec<_>>().join(","), all);
-        assert!(Name::list(" ", &KINDS).unwrap().is_empty());
-        assert_eq!(Name::parse("ether:[eth0]", &KINDS).unwrap().to_string(), "ether:eth0", "brackets are for colons");
+        let read = DeviceName::parse_list(&all, &KINDS).unwrap();
+        assert_eq!(read.iter().map(DeviceName::to_string).collect::<Vec<_>>().join(","), all);
+        assert!(DeviceName::parse_list(" ", &KINDS).unwrap().is_empty());
+        assert_eq!(
+            DeviceName::parse("ether:[eth0]", &KINDS).unwrap().to_string(),
+            "ether:eth0",
+            "brackets are for colons"
+        );
     }
 
     #[test]
@@ -172,10 +176,12 @@ mod tests {
             ),
         ];
         for (text, expected) in table {
-            let told = Name::parse(text, &KINDS).unwrap_err();
-            assert_eq!((told.class(), told.cause()), (Class::Arg, expected), "{text}");
+            let error = DeviceName::parse(text, &KINDS).unwrap_err();
+            assert_eq!((error.class(), error.cause()), (Class::Arg, expected), "{text}");
         }
-        assert!(Name::list("shm,,ether", &KINDS).is_err() && Name::list("shm,", &KINDS).is_err());
-        assert!(Name::parse("shm", &[]).unwrap_err().cause().ends_with("there are none"));
+        assert!(
+            DeviceName::parse_list("shm,,ether", &KINDS).is_err() && DeviceName::parse_list("shm,", &KINDS).is_err()
+        );
+        assert!(DeviceName::parse("shm", &[]).unwrap_err().cause().ends_with("there are none"));
     }
 }

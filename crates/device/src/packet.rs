@@ -7,7 +7,7 @@
 use hawser_base::{SharedMem, UserMem};
 
 /// The source of a payload; it is copied (or packed) while `send` runs and not read later.
-pub enum Source<'a> {
+pub enum PayloadSource<'a> {
     None,
     /// Contiguous memory of the application, or of ours.
     Mem(UserMem<'a>),
@@ -18,13 +18,13 @@ pub enum Source<'a> {
     },
 }
 
-impl Source<'_> {
+impl PayloadSource<'_> {
     #[inline]
     pub fn len(&self) -> usize {
         match self {
-            Source::None => 0,
-            Source::Mem(mem) => mem.len(),
-            Source::Pack { len, .. } => *len,
+            PayloadSource::None => 0,
+            PayloadSource::Mem(mem) => mem.len(),
+            PayloadSource::Pack { len, .. } => *len,
         }
     }
 
@@ -36,11 +36,11 @@ impl Source<'_> {
 
 /// The reason for which a packet was not taken. The packet has had no effect; the caller may try it again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refusal {
-    /// No room now; `poll` makes room as the peer takes packets.
+pub enum SendError {
+    /// There is no room now; `poll` makes room as the peer takes packets.
     Full,
-    /// The peer is gone.
-    Lost,
+    /// The peer has failed or ended.
+    PeerFailed,
 }
 
 /// A payload at the receiver. It must be consumed before `deliver` returns, front to back; unconsumed bytes are

@@ -4,8 +4,8 @@
 //! waits for a peer. Used by `transport`; implemented by the devices.
 
 use crate::header::Header;
-use crate::packet::{Payload, Refusal, Source};
-use crate::remote::{Atomic, Bytes, Fault, RemoteKey, Taken, Ticket};
+use crate::packet::{Payload, PayloadSource, SendError};
+use crate::remote::{AtomicRequest, CompletionToken, RemoteError, RemoteKey, Submitted, WriteSource};
 use hawser_base::{Peer, UserMem};
 
 /// Receives the deliveries of a port.
@@ -18,70 +18,77 @@ pub trait Delivery {
         let _ = from;
         true
     }
-    /// Called once when a peer is lost: no packet will come from `peer`, and none will reach it.
-    fn lost(&mut self, peer: Peer);
-    /// Called when memory of a zero-copy send (`Port::lend`) is the program's again: the receiver has its first `taken`
-    /// bytes, the caller must send the rest otherwise.
-    fn returned(&mut self, ticket: u32, taken: u64) {
-        unreachable!("{taken} bytes of {ticket} come back, and nothing was lent")
+    /// Called once when a peer has failed or ended: no packet will come from `peer`, and none will reach it.
+    fn peer_failed(&mut self, peer: Peer);
+    /// Called when memory of a zero-copy send (`DevicePort::send_zero_copy`) is the application's again: the receiver
+    /// has its first `delivered` bytes, and the caller must send the rest otherwise.
+    fn zero_copy_done(&mut self, token: u32, delivered: u64) {
+        unreachable!("{delivered} bytes of {token} are released, and no zero-copy send is open")
     }
-    /// Called when an operation of this port that was in flight (`Taken::InFlight`) has ended: with the value that an
-    /// atomic found, else 0, or with the reason of its failure. Called once, and then the memory lent to it is the
-    /// program's again. As in `deliver` no packet may be sent, and no operation begun.
-    fn done(&mut self, ticket: Ticket, outcome: Result<u64, Fault>) {
-        unreachable!("{ticket:?} ends with {outcome:?}, and nothing was in flight")
+    /// Called when an operation of this port that was in flight (`Submitted::InFlight`) has ended: with the value
+    /// that an atomic found, else 0, or with the reason of its failure. Called once, and then the memory that it has
+    /// borrowed is the application's again. As in `deliver` no packet may be sent, and no operation begun.
+    fn op_completed(&mut self, token: CompletionToken, outcome: Result<u64, RemoteError>) {
+        unreachable!("{token:?} ends with {outcome:?}, and nothing was in flight")
     }
 }
 
 /// One lane's port of a device.
-pub trait Port: Send {
+pub trait DevicePort: Send {
     /// Sends a packet: `prefix`, at most PREFIX_MAX bytes, and then `source`. A packet without a source is control: it
     /// may use room that payload may not, so that envelopes can be sent when payload is refused.
-    fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal>;
+    fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: PayloadSource<'_>) -> Result<(), SendError>;
 
-    /// The fast path of sends: contiguous bytes, at most `Limits::short`, no prefix.
-    fn send_short(&mut self, to: Peer, header: Header, bytes: UserMem) -> Result<(), Refusal> {
-        self.send(to, header, &[], Source::Mem(bytes))
+    /// The fast path of sends: contiguous bytes, at most `DeviceLimits::short`, no prefix.
+    fn send_short(&mut self, to: Peer, header: Header, bytes: UserMem) -> Result<(), SendError> {
+        self.send(to, header, &[], PayloadSource::Mem(bytes))
     }
 
     /// Returns the best length of the pieces of a stream of `total` bytes to the peer, in bytes, if it is sent in
     /// frames.
-    fn piece(&mut self, to: Peer, total: usize) -> Option<usize> {
+    fn piece_len(&mut self, to: Peer, total: usize) -> Option<usize> {
         let _ = (to, total);
         None
     }
 
-    /// Sends a piece of a stream, which the port may delay until `push`, so that several leave together. `placed`:
-    /// order-free, the peer knows where it belongs, so it may be delivered before earlier packets.
+    /// Sends a piece of a stream, which the port may delay until `flush_pieces`, so that several leave together.
+    /// `order_free`: the peer knows where the piece belongs, so it may be delivered before earlier packets.
     fn send_piece(
         &mut self,
         to: Peer,
         header: Header,
         prefix: &[u8],
-        source: Source<'_>,
-        placed: bool,
-    ) -> Result<(), Refusal> {
-        let _ = placed;
+        source: PayloadSource<'_>,
+        order_free: bool,
+    ) -> Result<(), SendError> {
+        let _ = order_free;
         self.send(to, header, prefix, source)
     }
 
     /// Sends the pieces that `send_piece` has delayed.
-    fn push(&mut self) {}
+    fn flush_pieces(&mut self) {}
 
     /// Starts a zero-copy send: takes a stream of `mem` to be transmitted from the application's memory, until
-    /// `Delivery::returned` reports `ticket`, or `lost` its peer. It arrives as packets of any length, with `header`
-    /// moved (`Header::moved`) to where each begins. `placed` as in `send_piece`. False: nothing was taken, and pieces
-    /// are better.
-    fn lend(&mut self, to: Peer, header: Header, mem: UserMem<'static>, placed: bool, ticket: u32) -> bool {
-        let _ = (to, header, mem, placed, ticket);
+    /// `Delivery::zero_copy_done` reports `token`, or `peer_failed` its peer. It arrives as packets of any length,
+    /// with `header` moved (`Header::moved`) to where each begins. `order_free` as in `send_piece`. False: nothing
+    /// was taken, and pieces are better.
+    fn send_zero_copy(
+        &mut self,
+        to: Peer,
+        header: Header,
+        mem: UserMem<'static>,
+        order_free: bool,
+        token: u32,
+    ) -> bool {
+        let _ = (to, header, mem, order_free, token);
         false
     }
 
-    /// Reserves room for one packet to the peer with a payload of at most `len` bytes, prefix included. It is reserved
-    /// until the next call of this port that sends, reserves or polls: if that call sends such a packet it is taken,
-    /// whatever other lanes do meanwhile, unless the peer is lost. False: there is no room now. If `len` is more than a
-    /// packet (`Limits::packet`), the result tells whether so many bytes would be taken now in several packets, and
-    /// nothing is reserved.
+    /// Reserves room for one packet to the peer with a payload of at most `len` bytes, prefix included. It is
+    /// reserved until the next call of this port that sends, reserves or polls: if that call sends such a packet it
+    /// is taken, whatever other lanes do meanwhile, unless the peer has failed or ended. False: there is no room now.
+    /// If `len` is more than a packet (`DeviceLimits::packet`), the result is whether so many bytes would be taken
+    /// now in several packets, and nothing is reserved.
     fn reserve(&mut self, to: Peer, len: usize) -> bool;
 
     /// Delivers arrived packets of any peer, a bounded number. Returns their number.
@@ -92,37 +99,51 @@ pub trait Port: Send {
     fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool;
 
     /// Writes `source` to byte `at` of the peer's memory that `key` names. For this and the next three calls, `remote`
-    /// defines how they end and what has an order. A device without them refuses them with `Fault::Unsupported`.
-    fn write(&mut self, to: Peer, key: &RemoteKey, at: u64, source: Bytes<'_>, ticket: Ticket) -> Result<Taken, Fault> {
-        let _ = (to, key, at, source, ticket);
-        Err(Fault::Unsupported)
+    /// defines how they end and what has an order. A device without them refuses them with `RemoteError::Unsupported`.
+    fn write(
+        &mut self,
+        to: Peer,
+        key: &RemoteKey,
+        at: u64,
+        source: WriteSource<'_>,
+        token: CompletionToken,
+    ) -> Result<Submitted, RemoteError> {
+        let _ = (to, key, at, source, token);
+        Err(RemoteError::Unsupported)
     }
 
-    /// Reads all of `into`, which is lent until the read has ended, from byte `at` of the peer's memory that `key`
-    /// names.
+    /// Reads all of `into`, which is borrowed until the read has ended, from byte `at` of the peer's memory that
+    /// `key` names.
     fn read(
         &mut self,
         from: Peer,
         key: &RemoteKey,
         at: u64,
         into: UserMem<'static>,
-        ticket: Ticket,
-    ) -> Result<Taken, Fault> {
-        let _ = (from, key, at, into, ticket);
-        Err(Fault::Unsupported)
+        token: CompletionToken,
+    ) -> Result<Submitted, RemoteError> {
+        let _ = (from, key, at, into, token);
+        Err(RemoteError::Unsupported)
     }
 
     /// Carries out `atomic` on the word at byte `at` of the peer's memory that `key` names. The value found is reported
     /// with its end.
-    fn atomic(&mut self, to: Peer, key: &RemoteKey, at: u64, atomic: Atomic, ticket: Ticket) -> Result<Taken, Fault> {
-        let _ = (to, key, at, atomic, ticket);
-        Err(Fault::Unsupported)
+    fn atomic(
+        &mut self,
+        to: Peer,
+        key: &RemoteKey,
+        at: u64,
+        atomic: AtomicRequest,
+        token: CompletionToken,
+    ) -> Result<Submitted, RemoteError> {
+        let _ = (to, key, at, atomic, token);
+        Err(RemoteError::Unsupported)
     }
 
     /// Ends successfully when all operations of this port to the peer that were begun before it have ended,
     /// successfully or not.
-    fn flush(&mut self, to: Peer, ticket: Ticket) -> Result<Taken, Fault> {
-        let _ = (to, ticket);
-        Ok(Taken::Done(0))
+    fn flush(&mut self, to: Peer, token: CompletionToken) -> Result<Submitted, RemoteError> {
+        let _ = (to, token);
+        Ok(Submitted::Done(0))
     }
 }

@@ -1,42 +1,44 @@
 //! Operations on memory of a peer: a device's abilities, the names of memory, and the ends of operations.
 //!
-//! # The life of a registration
+//! # The lifetime of a registration
 //!
 //! A process registers memory of its own with a device ([`Device::register`]) and gets a [`Registration`]. Its
-//! [`RemoteKey`] is 24 bytes that may be sent to any process; a process that has it may access that memory, as long as
-//! the registration exists and no longer. The memory remains the owner's: it must stay mapped, and peers read and write
-//! it at any moment between `register` and the drop. To drop a registration ends it: operations that begin later end
-//! with [`Fault::Stale`], whatever is registered there by then. The drop waits for no peer. A device whose operations
-//! the owner carries out (`Capabilities::needs_peer`) touches nothing once the drop has returned; where a peer accesses
-//! the memory by itself, an operation in progress finishes. So before the owner uses the memory for something else
-//! after a drop, it must make sure, by a message, that its peers have flushed.
+//! [`RemoteKey`] is 24 bytes that may be sent to any process; a process that has it may access that memory, as long
+//! as the registration exists and no longer. The memory remains the owner's: it must stay mapped, and peers read and
+//! write it at any moment between `register` and the drop. To drop a registration ends it: operations that begin
+//! later end with [`RemoteError::InvalidKey`], whatever is registered there by then. The drop waits for no peer. A
+//! device whose operations the owner carries out (`Capabilities::needs_peer`) touches nothing once the drop has
+//! returned; where a peer accesses the memory by itself, an operation in progress finishes. So before the owner uses
+//! the memory for something else after a drop, it must make sure, by a message, that its peers have flushed.
 //!
 //! # How an operation ends
 //!
-//! The call returns [`Taken::Done`], and everything is done, or [`Taken::InFlight`], and [`Delivery::done`] reports the
-//! ticket once, at a later poll of the same port; or it is refused with a [`Fault`], nothing was done and the ticket is
-//! not reported. Memory that is lent to an operation (the source of a write, the destination of a read) belongs to the
-//! device until that end. An operation that ends with a fault has done all, a part or nothing; a read has written
-//! nothing outside `into`, a write nothing outside its range. If a peer is lost, its operations end with
-//! [`Fault::Lost`] before `Delivery::lost` is called.
+//! The call returns [`Submitted::Done`], and everything is done, or [`Submitted::InFlight`], and
+//! [`Delivery::op_completed`] reports the token once, at a later poll of the same port; or it is refused with a
+//! [`RemoteError`], nothing was done and the token is not reported. Memory that an operation has borrowed (the source
+//! of a write, the destination of a read) belongs to the device until that end. An operation that ends with an error
+//! has done all, a part or nothing; a read has written nothing outside `into`, a write nothing outside its range. If
+//! a peer fails or ends, its operations end with [`RemoteError::PeerFailed`] before `Delivery::peer_failed` is
+//! called.
 //!
 //! # Order and visibility
 //!
 //! Operations have no order among each other, nor with packets: neither two writes to one place nor a write and a
-//! packet behind it. Their ends have an order: when a write or an atomic has ended successfully, or a [`Port::flush`]
-//! that was begun after it, its bytes are visible to every process that learns of that by a later packet, and to every
-//! operation that is begun later. Atomics are atomic among each other, through any device, and with atomic instructions
-//! of the owner; a write is not, and a process that reads a place while it is written gets any mixture.
+//! packet behind it. Their ends have an order: when a write or an atomic has ended successfully, or a
+//! [`DevicePort::flush`] that was begun after it, its bytes are visible to every process that learns of that by a
+//! later packet, and to every operation that is begun later. Atomics are atomic among each other, through any device,
+//! and with atomic instructions of the owner; a write is not, and a process that reads a place while it is written
+//! gets any mixture.
 //!
 //! Used by `port` and `device`; uses `registry`, for devices whose owners carry operations out. (UCX's uct has the same
 //! parts: interface capabilities, packed remote keys, completions, flush.)
 //!
 //! [`Device::register`]: crate::Device::register
-//! [`Delivery::done`]: crate::Delivery::done
-//! [`Port::flush`]: crate::Port::flush
+//! [`Delivery::op_completed`]: crate::Delivery::op_completed
+//! [`DevicePort::flush`]: crate::DevicePort::flush
 
 use crate::header::Protocol;
-use crate::packet::Refusal;
+use crate::packet::SendError;
 use hawser_base::{SharedMem, UserMem};
 use std::any::Any;
 use std::fmt;
@@ -46,7 +48,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// The abilities of a device, or of one registration, for remote memory, in numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Capabilities {
-    /// Longest write of lent memory, in bytes; 0 if there is none.
+    /// Longest write of borrowed memory, in bytes; 0 if there is none.
     pub write: usize,
     /// Longest write whose bytes are packed while the call runs, in bytes; 0 if there is none.
     pub packed: usize,
@@ -56,8 +58,8 @@ pub struct Capabilities {
     /// in the owner's memory and in the registered memory.
     pub alignment: usize,
     /// The atomics on words of four bytes, and of eight.
-    pub atomics_4: Atomics,
-    pub atomics_8: Atomics,
+    pub atomics_4: AtomicOps,
+    pub atomics_8: AtomicOps,
     /// Operations that may be in flight to one peer; 0 if all end before their calls return.
     pub in_flight: usize,
     /// Whether an operation progresses only while the peer polls, on any lane, or flushes its device.
@@ -71,8 +73,8 @@ impl Capabilities {
         packed: 0,
         read: 0,
         alignment: 1,
-        atomics_4: Atomics::NONE,
-        atomics_8: Atomics::NONE,
+        atomics_4: AtomicOps::NONE,
+        atomics_8: AtomicOps::NONE,
         in_flight: 0,
         needs_peer: false,
     };
@@ -83,13 +85,13 @@ impl Capabilities {
         write: usize::MAX,
         packed: usize::MAX,
         read: usize::MAX,
-        atomics_4: Atomics::ALL,
-        atomics_8: Atomics::ALL,
+        atomics_4: AtomicOps::ALL,
+        atomics_8: AtomicOps::ALL,
         ..Capabilities::NONE
     };
 
     /// The atomics on words of `width`.
-    pub fn atomics(&self, width: Width) -> Atomics {
+    pub fn atomics(&self, width: Width) -> AtomicOps {
         match width {
             Width::Four => self.atomics_4,
             Width::Eight => self.atomics_8,
@@ -115,7 +117,7 @@ impl Width {
 
 /// The function by which an atomic computes the new value from the value found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Update {
+pub enum AtomicOp {
     /// The sum, modulo the word's size.
     Add,
     And,
@@ -128,33 +130,33 @@ pub enum Update {
     },
 }
 
-impl Update {
+impl AtomicOp {
     const fn bit(self) -> u8 {
         match self {
-            Update::Add => 1,
-            Update::And => 1 << 1,
-            Update::Or => 1 << 2,
-            Update::Xor => 1 << 3,
-            Update::Swap => 1 << 4,
-            Update::CompareSwap { .. } => 1 << 5,
+            AtomicOp::Add => 1,
+            AtomicOp::And => 1 << 1,
+            AtomicOp::Or => 1 << 2,
+            AtomicOp::Xor => 1 << 3,
+            AtomicOp::Swap => 1 << 4,
+            AtomicOp::CompareSwap { .. } => 1 << 5,
         }
     }
 }
 
-/// A set of updates.
+/// A set of atomic functions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Atomics(u8);
+pub struct AtomicOps(u8);
 
-impl Atomics {
-    pub const NONE: Atomics = Atomics(0);
-    pub const ALL: Atomics = Atomics((1 << 6) - 1);
+impl AtomicOps {
+    pub const NONE: AtomicOps = AtomicOps(0);
+    pub const ALL: AtomicOps = AtomicOps((1 << 6) - 1);
 
-    pub const fn has(self, update: Update) -> bool {
-        self.0 & update.bit() != 0
+    pub const fn has(self, op: AtomicOp) -> bool {
+        self.0 & op.bit() != 0
     }
 
     /// Whether all of these are in `others`.
-    pub const fn is_within(self, others: Atomics) -> bool {
+    pub const fn is_within(self, others: AtomicOps) -> bool {
         self.0 & !others.0 == 0
     }
 }
@@ -162,68 +164,68 @@ impl Atomics {
 /// One atomic operation on a word of a peer's memory. Only the low bytes of `operand` and of the expected value count,
 /// as many as the word has; the value found is returned in the same way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Atomic {
-    pub update: Update,
+pub struct AtomicRequest {
+    pub op: AtomicOp,
     pub width: Width,
     pub operand: u64,
 }
 
-impl Atomic {
-    /// Carries it out on a word of four bytes. Returns the value found.
-    pub fn update_u32(&self, word: &AtomicU32) -> u64 {
+impl AtomicRequest {
+    /// Carries the operation out on a word of four bytes. Returns the value found.
+    pub fn apply_u32(&self, word: &AtomicU32) -> u64 {
         let operand = self.operand as u32;
-        let found = match self.update {
-            Update::Add => word.fetch_add(operand, AcqRel),
-            Update::And => word.fetch_and(operand, AcqRel),
-            Update::Or => word.fetch_or(operand, AcqRel),
-            Update::Xor => word.fetch_xor(operand, AcqRel),
-            Update::Swap => word.swap(operand, AcqRel),
-            Update::CompareSwap { expected } => {
+        let found = match self.op {
+            AtomicOp::Add => word.fetch_add(operand, AcqRel),
+            AtomicOp::And => word.fetch_and(operand, AcqRel),
+            AtomicOp::Or => word.fetch_or(operand, AcqRel),
+            AtomicOp::Xor => word.fetch_xor(operand, AcqRel),
+            AtomicOp::Swap => word.swap(operand, AcqRel),
+            AtomicOp::CompareSwap { expected } => {
                 word.compare_exchange(expected as u32, operand, AcqRel, Acquire).unwrap_or_else(|found| found)
             }
         };
         u64::from(found)
     }
 
-    /// Carries it out on a word of eight bytes. Returns the value found.
-    pub fn update_u64(&self, word: &AtomicU64) -> u64 {
-        match self.update {
-            Update::Add => word.fetch_add(self.operand, AcqRel),
-            Update::And => word.fetch_and(self.operand, AcqRel),
-            Update::Or => word.fetch_or(self.operand, AcqRel),
-            Update::Xor => word.fetch_xor(self.operand, AcqRel),
-            Update::Swap => word.swap(self.operand, AcqRel),
-            Update::CompareSwap { expected } => {
+    /// Carries the operation out on a word of eight bytes. Returns the value found.
+    pub fn apply_u64(&self, word: &AtomicU64) -> u64 {
+        match self.op {
+            AtomicOp::Add => word.fetch_add(self.operand, AcqRel),
+            AtomicOp::And => word.fetch_and(self.operand, AcqRel),
+            AtomicOp::Or => word.fetch_or(self.operand, AcqRel),
+            AtomicOp::Xor => word.fetch_xor(self.operand, AcqRel),
+            AtomicOp::Swap => word.swap(self.operand, AcqRel),
+            AtomicOp::CompareSwap { expected } => {
                 word.compare_exchange(expected, self.operand, AcqRel, Acquire).unwrap_or_else(|found| found)
             }
         }
     }
 
-    /// Carries it out on a word that the owner's process accesses itself. None if `word` has another length, or is not
-    /// aligned.
-    pub fn update(&self, word: UserMem<'_>) -> Option<u64> {
+    /// Carries the operation out on a word that the owner's process accesses itself. None if `word` has another
+    /// length, or is not aligned.
+    pub fn apply(&self, word: UserMem<'_>) -> Option<u64> {
         match self.width {
             _ if word.len() != self.width.bytes() => None,
-            Width::Four => word.u32(0).map(|word| self.update_u32(word)),
-            Width::Eight => word.u64(0).map(|word| self.update_u64(word)),
+            Width::Four => word.u32(0).map(|word| self.apply_u32(word)),
+            Width::Eight => word.u64(0).map(|word| self.apply_u64(word)),
         }
     }
 }
 
 /// The source of a write.
-pub enum Bytes<'a> {
-    /// Memory that is lent until the write has ended.
-    Lent(UserMem<'static>),
+pub enum WriteSource<'a> {
+    /// Memory that is borrowed until the write has ended.
+    InPlace(UserMem<'static>),
     /// `len` bytes that `pack` writes piece by piece, front to back, to where the device needs them while the call
     /// runs. It is called for all bytes of a write that is taken, and never for one that is refused.
     Pack { len: usize, pack: &'a mut dyn FnMut(SharedMem) },
 }
 
-impl Bytes<'_> {
+impl WriteSource<'_> {
     pub fn len(&self) -> usize {
         match self {
-            Bytes::Lent(mem) => mem.len(),
-            Bytes::Pack { len, .. } => *len,
+            WriteSource::InPlace(mem) => mem.len(),
+            WriteSource::Pack { len, .. } => *len,
         }
     }
 
@@ -258,14 +260,14 @@ pub struct Registration {
     key: RemoteKey,
     capabilities: Capabilities,
     /// The device's state, whose drop ends the registration.
-    _life: Box<dyn Any + Send + Sync>,
+    _guard: Box<dyn Any + Send + Sync>,
 }
 
 impl Registration {
-    /// Constructor for devices. `capabilities`: the operations that peers may use on this memory; the drop of `life`
+    /// Constructor for devices. `capabilities`: the operations that peers may use on this memory; the drop of `guard`
     /// must end the registration.
-    pub fn new(key: RemoteKey, capabilities: Capabilities, life: impl Any + Send + Sync) -> Registration {
-        Registration { key, capabilities, _life: Box::new(life) }
+    pub fn new(key: RemoteKey, capabilities: Capabilities, guard: impl Any + Send + Sync) -> Registration {
+        Registration { key, capabilities, _guard: Box::new(guard) }
     }
 
     /// The rkey by which peers name this memory.
@@ -287,7 +289,7 @@ impl fmt::Debug for Registration {
 
 /// Identifies an operation to its user: the device interprets neither half.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Ticket {
+pub struct CompletionToken {
     /// The user of the port that owns the operation.
     pub protocol: Protocol,
     pub number: u32,
@@ -295,34 +297,34 @@ pub struct Ticket {
 
 /// The state of a taken operation when its call returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Taken {
-    /// The operation has ended, and its ticket is not reported. The number is the value that an atomic found, else 0.
+pub enum Submitted {
+    /// The operation has ended, and its token is not reported. The number is the value that an atomic found, else 0.
     Done(u64),
-    /// `Delivery::done` will report its ticket.
+    /// `Delivery::op_completed` will report its token.
     InFlight,
 }
 
 /// The reason for which an operation was not taken, or failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fault {
+pub enum RemoteError {
     /// There is no room for it now; polls make some. Returned by calls alone.
     Full,
-    /// The peer is gone.
-    Lost,
+    /// The peer has failed or ended.
+    PeerFailed,
     /// The key names no memory of the peer: its registration has ended, or another process made it.
-    Stale,
+    InvalidKey,
     /// The bytes are not all within the registered memory.
-    Range,
+    OutOfBounds,
     /// The device or the registration does not support the operation, its length, or its alignment.
     Unsupported,
 }
 
 /// A peer to which packets are refused is refused operations for the same reason.
-impl From<Refusal> for Fault {
-    fn from(refusal: Refusal) -> Fault {
-        match refusal {
-            Refusal::Full => Fault::Full,
-            Refusal::Lost => Fault::Lost,
+impl From<SendError> for RemoteError {
+    fn from(error: SendError) -> RemoteError {
+        match error {
+            SendError::Full => RemoteError::Full,
+            SendError::PeerFailed => RemoteError::PeerFailed,
         }
     }
 }
@@ -342,31 +344,31 @@ mod tests {
     fn updates_find_and_leave_what_they_say() {
         let high = 1 << 63 | 1 << 31;
         for (update, before, operand, after) in [
-            (Update::Add, 7, 5, 12),
-            (Update::And, 0b1100, 0b1010, 0b1000),
-            (Update::Or, 0b1100, 0b1010, 0b1110),
-            (Update::Xor, 0b1100, 0b1010, 0b0110),
-            (Update::Swap, 7, high, high),
-            (Update::CompareSwap { expected: 7 }, 7, 9, 9),
-            (Update::CompareSwap { expected: 8 }, 7, 9, 7),
+            (AtomicOp::Add, 7, 5, 12),
+            (AtomicOp::And, 0b1100, 0b1010, 0b1000),
+            (AtomicOp::Or, 0b1100, 0b1010, 0b1110),
+            (AtomicOp::Xor, 0b1100, 0b1010, 0b0110),
+            (AtomicOp::Swap, 7, high, high),
+            (AtomicOp::CompareSwap { expected: 7 }, 7, 9, 9),
+            (AtomicOp::CompareSwap { expected: 8 }, 7, 9, 7),
         ] {
             let (four, eight) = (AtomicU32::new(before as u32), AtomicU64::new(before));
-            let of = |width| Atomic { update, width, operand };
-            assert_eq!(of(Width::Four).update_u32(&four), before, "{update:?}");
-            assert_eq!(of(Width::Eight).update_u64(&eight), before, "{update:?}");
+            let of = |width| AtomicRequest { op: update, width, operand };
+            assert_eq!(of(Width::Four).apply_u32(&four), before, "{update:?}");
+            assert_eq!(of(Width::Eight).apply_u64(&eight), before, "{update:?}");
             assert_eq!((four.into_inner(), eight.into_inner()), (after as u32, after), "{update:?}");
         }
     }
 
     #[test]
     fn a_word_of_another_length_or_place_is_left_alone() {
-        let add = |width| Atomic { update: Update::Add, width, operand: 1 };
+        let add = |width| AtomicRequest { op: AtomicOp::Add, width, operand: 1 };
         let mut words = [0u64; 2];
         let mem = UserMem::of_words(&mut words);
-        assert_eq!(add(Width::Eight).update(mem.slice(8, 8)), Some(0));
-        assert_eq!(add(Width::Four).update(mem.slice(4, 4)), Some(0));
-        assert_eq!(add(Width::Eight).update(mem.slice(4, 8)), None, "across two words");
-        assert_eq!(add(Width::Four).update(mem.slice(0, 8)), None);
+        assert_eq!(add(Width::Eight).apply(mem.slice(8, 8)), Some(0));
+        assert_eq!(add(Width::Four).apply(mem.slice(4, 4)), Some(0));
+        assert_eq!(add(Width::Eight).apply(mem.slice(4, 8)), None, "across two words");
+        assert_eq!(add(Width::Four).apply(mem.slice(0, 8)), None);
         assert_eq!(words, [1 << 32, 1]);
     }
 }

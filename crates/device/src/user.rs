@@ -8,23 +8,23 @@ use std::ops::Range;
 
 /// A user of the transport. See the module.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct User {
+pub struct TransportUser {
     /// The same in all processes of the job, where the user may have other lanes.
     pub name: String,
     /// The first of its lanes here, and their number.
-    pub first: Lane,
-    pub count: usize,
+    pub first_lane: Lane,
+    pub lane_count: usize,
 }
 
-impl User {
+impl TransportUser {
     /// The numbers of its lanes.
     pub fn lanes(&self) -> Range<usize> {
-        self.first.index()..self.first.index() + self.count
+        self.first_lane.index()..self.first_lane.index() + self.lane_count
     }
 
     /// Returns the device's number of the user's lane `lane`, which is counted from 0.
     pub fn lane(&self, lane: Lane) -> Lane {
-        assert!(lane.index() < self.count, "user {} has {} lanes, and no {lane:?}", self.name, self.count);
-        Lane(self.first.0 + lane.0)
+        assert!(lane.index() < self.lane_count, "user {} has {} lanes, and no {lane:?}", self.name, self.lane_count);
+        Lane(self.first_lane.0 + lane.0)
     }
 }

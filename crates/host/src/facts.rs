@@ -1,7 +1,7 @@
-//! Measurements of the host by the first process before ranks come. They take about two milliseconds. Uses `os`; used
-//! by `segment`, which publishes the figures.
+//! Measurements of the host by the first process before ranks join. They take about two milliseconds. Uses `os`;
+//! used by `segment`, which publishes the figures.
 
-use hawser_job::{Facts, ProcessVm};
+use hawser_job::{HostFacts, ProcessVm};
 use hawser_os::{clock, cpus, membarrier, process_vm};
 use std::hint::black_box;
 
@@ -10,11 +10,11 @@ const PROBE_BYTES: usize = 1 << 20;
 const TRIES: u32 = 3;
 
 /// Measures for `local` ranks; a single rank has no other to copy from. `may_membarrier`: the user permits it.
-pub fn measure(local: usize, may_membarrier: bool) -> Facts {
+pub fn measure(local: usize, may_membarrier: bool) -> HostFacts {
     let cores = cpus::available() as u32;
     // With fewer cores than ranks these sleep often, and the sleeper's barrier would cost more than the wakers' fences.
-    let membarrier = may_membarrier && local > 1 && local <= cores as usize && membarrier::offered();
-    let mut facts = Facts { cores, membarrier, ..Facts::default() };
+    let membarrier = may_membarrier && local > 1 && local <= cores as usize && membarrier::is_supported();
+    let mut facts = HostFacts { cores, membarrier, ..HostFacts::default() };
     if local > 1 {
         let from = vec![1u8; PROBE_BYTES];
         facts.memcpy_mb_s = mb_per_s(PROBE_BYTES, memcpy_ns(&from));
@@ -29,8 +29,8 @@ pub fn measure(local: usize, may_membarrier: bool) -> Facts {
 
 /// The same for ranks of which one is the first process: it may have threads, so that it must not fork; whether ranks
 /// may copy from each other's memory stays unknown.
-pub fn without_fork(local: usize) -> Facts {
-    let mut facts = Facts { cores: cpus::available() as u32, ..Facts::default() };
+pub fn without_fork(local: usize) -> HostFacts {
+    let mut facts = HostFacts { cores: cpus::available() as u32, ..HostFacts::default() };
     if local > 1 {
         facts.memcpy_mb_s = mb_per_s(PROBE_BYTES, memcpy_ns(&[1; PROBE_BYTES]));
     }

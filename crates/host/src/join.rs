@@ -1,39 +1,41 @@
 //! The entry of a process into its job as a rank, through its launcher or without one. Used by `node`; uses `launched`,
-//! `plain`.
+//! `manual_start`.
 
-use crate::launched::Launched;
-use crate::plain::{self, Wish};
+use crate::launched::LaunchedProcess;
+use crate::manual_start::{self, ManualStart};
 use hawser_base::Result;
-use hawser_boot::terms::JobTerms;
-use hawser_boot::{Boot, World};
+use hawser_boot::job_settings::JobSettings;
+use hawser_boot::{AgentConnection, Bootstrap};
 use hawser_job::Segment;
 use std::sync::Arc;
 
 /// A process that has become a rank.
 pub struct Joined {
-    pub boot: Arc<dyn Boot>,
+    pub bootstrap: Arc<dyn Bootstrap>,
     /// The job's part on this host.
     pub segment: Segment,
 }
 
 /// Determines this process's identity, and opens the host's segment. To be called once, by MPI_Init or the first
-/// session. A job whose ranks have unlike `terms` is ended.
-pub fn join(terms: &JobTerms) -> Result<Joined> {
-    if let Some(wish) = Wish::of(|variable| std::env::var(variable).ok())? {
-        return plain::join(&wish, terms);
+/// session. A job whose ranks have different `settings` is ended.
+pub fn join(settings: &JobSettings) -> Result<Joined> {
+    if let Some(manual) = ManualStart::from_environment(|variable| std::env::var(variable).ok())? {
+        return manual_start::join(&manual, settings);
     }
-    let mut world = hawser_boot::attach_on(terms)?;
+    let mut world = hawser_boot::attach_with_settings(settings)?;
     match segment(&mut world) {
-        Ok(segment) => Ok(Joined { boot: Arc::new(Launched { world, segment: segment.clone() }), segment }),
+        Ok(segment) => {
+            Ok(Joined { bootstrap: Arc::new(LaunchedProcess { connection: world, segment: segment.clone() }), segment })
+        }
         Err(error) => {
-            world.keep();
+            world.keep_for_abort();
             Err(error)
         }
     }
 }
 
 /// The agent's segment, or one of our own without a launcher.
-fn segment(world: &mut World) -> Result<Segment> {
+fn segment(world: &mut AgentConnection) -> Result<Segment> {
     match world.take_segment() {
         Some(fd) => Segment::open(fd),
         None => Segment::alone(),

@@ -1,43 +1,43 @@
-//! A process below our launcher, or alone: `Boot` through the connection to the agent and the segment, which the agent
-//! writes. Uses `boot::World`; used by `join`.
+//! A process below our launcher, or alone: `Bootstrap` through the connection to the agent and the segment, which
+//! the agent writes. Uses `boot::AgentConnection`; used by `join`.
 
 use hawser_base::{Peer, Result};
-use hawser_boot::{Boot, Identity, Key, Word, World};
+use hawser_boot::{AgentConnection, Bootstrap, Identity, KvsKey, Notification};
 use hawser_job::Segment;
 
 /// A process below our launcher, or alone.
-pub struct Launched {
-    pub world: World,
+pub struct LaunchedProcess {
+    pub connection: AgentConnection,
     pub segment: Segment,
 }
 
-impl Boot for Launched {
+impl Bootstrap for LaunchedProcess {
     fn identity(&self) -> &Identity {
-        self.world.identity()
+        self.connection.identity()
     }
 
-    fn publish(&self, key: Key, bytes: &[u8]) -> Result<()> {
+    fn publish(&self, key: KvsKey, bytes: &[u8]) -> Result<()> {
         match key {
-            Key::Card => self.world.publish(bytes),
+            KvsKey::BusinessCard => self.connection.publish(bytes),
         }
     }
 
-    fn look_up(&self, peer: Peer, key: Key) -> Option<Vec<u8>> {
+    fn look_up(&self, peer: Peer, key: KvsKey) -> Option<Vec<u8>> {
         match key {
-            Key::Card => self.segment.card(peer),
+            KvsKey::BusinessCard => self.segment.business_card(peer),
         }
     }
 
-    /// The agent rings for each card that comes.
+    /// The agent rings the doorbell for each business card that arrives.
     fn fence(&self) -> Result<()> {
         Ok(())
     }
 
-    fn tell(&self, word: Word) -> bool {
-        self.world.tell(word)
+    fn notify(&self, notification: Notification) -> bool {
+        self.connection.notify(notification)
     }
 
     fn abort(&self, code: i32, text: &str) -> ! {
-        self.world.abort(code, text)
+        self.connection.abort(code, text)
     }
 }

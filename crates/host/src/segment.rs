@@ -1,11 +1,11 @@
-//! The segment of a host as its first process makes it. Uses `facts`; used by `gate`. The ranks open it.
+//! The segment of a host as its first process makes it. Uses `facts`; used by `rank_server`. The ranks open it.
 
-use hawser_job::{Facts, Segment, Spec};
+use hawser_job::{HostFacts, Segment, SegmentSpec};
 use std::io;
 
 /// The ranks of a job on one host.
 #[derive(Debug)]
-pub struct Part<'a> {
+pub struct LocalRanks<'a> {
     pub job_id: &'a str,
     pub host: &'a str,
     /// Ranks of the whole job.
@@ -16,16 +16,16 @@ pub struct Part<'a> {
     pub hosts: &'a [u32],
 }
 
-impl Part<'_> {
+impl LocalRanks<'_> {
     /// Makes the segment of these ranks.
-    pub fn segment(&self, facts: Facts) -> io::Result<Segment> {
-        let segment = Segment::create(&Spec {
+    pub fn segment(&self, facts: HostFacts) -> io::Result<Segment> {
+        let segment = Segment::create(&SegmentSpec {
             job_id: self.job_id.into(),
             host: self.host.into(),
             world: self.size as usize,
             world_ranks: self.ranks.clone(),
             facts,
-            spare_rooms: 0,
+            spare_local_slots: 0,
             spare_numbers: 0,
         })?;
         if self.hosts.len() == self.size as usize {
@@ -49,11 +49,11 @@ mod tests {
 
     #[test]
     fn a_segment_knows_its_ranks_and_the_hosts_of_all() {
-        let part = Part { job_id: "j", host: "a", size: 5, ranks: vec![1, 4], hosts: &[0, 1, 0, 0, 1] };
-        let segment = part.segment(Facts::default()).unwrap();
+        let local_ranks = LocalRanks { job_id: "j", host: "a", size: 5, ranks: vec![1, 4], hosts: &[0, 1, 0, 0, 1] };
+        let segment = local_ranks.segment(HostFacts::default()).unwrap();
         assert_eq!((segment.local_size(), segment.world_size(), segment.process_in(1)), (2, 5, Some(Peer(4))));
-        assert_eq!((segment.host_of(Peer(3)), segment.host_of(Peer(4)), part.widest_host()), (0, 1, 3));
-        let unknown = Part { hosts: &[], ..part };
+        assert_eq!((segment.host_of(Peer(3)), segment.host_of(Peer(4)), local_ranks.widest_host()), (0, 1, 3));
+        let unknown = LocalRanks { hosts: &[], ..local_ranks };
         assert_eq!(unknown.widest_host(), 2);
     }
 }

@@ -1,7 +1,7 @@
 //! Draws a graph as SVG: boxes in rows, those that use others above those that they use, and arrows between them.
 //!
-//! An arrow that goes down is grey; one that does not is red, and so are the boxes of a cycle. The text of a picture is
-//! made here; files are written by the program (`main`).
+//! An arrow that goes down is grey; one that does not is red, and so are the boxes of a cycle. The text of a
+//! diagram is made here; files are written by the program (`main`).
 
 use std::collections::BTreeSet;
 
@@ -17,9 +17,9 @@ const CHARACTER: usize = 8;
 /// The number of passes that move the boxes of a row near the boxes to which arrows join them.
 const SWEEPS: usize = 8;
 
-/// The boxes and arrows of one picture; a row's number grows downward.
+/// The boxes and arrows of one diagram; a row's number grows downward.
 #[derive(Debug, Default)]
-pub struct Picture {
+pub struct Diagram {
     pub title: String,
     pub boxes: Vec<String>,
     pub row_of: Vec<usize>,
@@ -28,21 +28,21 @@ pub struct Picture {
     pub marked: BTreeSet<usize>,
 }
 
-/// The place of a box.
-struct Place {
+/// The position of a box.
+struct BoxRect {
     left: usize,
     top: usize,
     width: usize,
 }
 
-impl Picture {
-    /// Makes a picture with the row of `row_of` for each box.
-    pub fn in_rows(title: String, boxes: Vec<String>, row_of: Vec<usize>, arrows: BTreeSet<(usize, usize)>) -> Picture {
-        Picture { title, boxes, row_of, arrows, marked: BTreeSet::new() }
+impl Diagram {
+    /// Makes a diagram with the row of `row_of` for each box.
+    pub fn in_rows(title: String, boxes: Vec<String>, row_of: Vec<usize>, arrows: BTreeSet<(usize, usize)>) -> Diagram {
+        Diagram { title, boxes, row_of, arrows, marked: BTreeSet::new() }
     }
 
-    /// Makes a picture with each box above all that it uses; those of a cycle share a row.
-    pub fn by_use(title: String, boxes: Vec<String>, arrows: BTreeSet<(usize, usize)>) -> Picture {
+    /// Makes a diagram with each box above all that it uses; those of a cycle share a row.
+    pub fn by_use(title: String, boxes: Vec<String>, arrows: BTreeSet<(usize, usize)>) -> Diagram {
         let mut drawn: DiGraph<(), ()> = DiGraph::new();
         boxes.iter().for_each(|_| _ = drawn.add_node(()));
         drawn.extend_with_edges(arrows.iter().map(|&(from, to)| (from as u32, to as u32)));
@@ -60,11 +60,11 @@ impl Picture {
         }
         let highest = height_of.iter().copied().max().unwrap_or(0);
         let row_of = height_of.into_iter().map(|height| highest - height).collect();
-        Picture { title, boxes, row_of, arrows, marked }
+        Diagram { title, boxes, row_of, arrows, marked }
     }
 
     /// The arrows that do not go down.
-    pub fn not_down(&self) -> Vec<(&str, &str)> {
+    pub fn upward_arrows(&self) -> Vec<(&str, &str)> {
         let wrong = self.arrows.iter().filter(|&&(from, to)| !self.goes_down(from, to));
         wrong.map(|&(from, to)| (self.boxes[from].as_str(), self.boxes[to].as_str())).collect()
     }
@@ -99,33 +99,33 @@ impl Picture {
         self.boxes[at].len() * CHARACTER + GAP
     }
 
-    /// The place of each box, and the width and height of the picture; `top` is its upper edge.
-    fn places(&self, top: usize) -> (Vec<Place>, usize, usize) {
+    /// The position of each box, and the width and height of the diagram; `top` is its upper edge.
+    fn layout(&self, top: usize) -> (Vec<BoxRect>, usize, usize) {
         let rows = self.rows();
         let wide = |row: &Vec<usize>| row.iter().map(|&at| self.width_of(at) + GAP).sum::<usize>() + GAP;
         let width = rows.iter().map(wide).max().unwrap_or(0).max(self.title.len() * CHARACTER + 2 * GAP);
-        let mut places: Vec<Place> = self.boxes.iter().map(|_| Place { left: 0, top: 0, width: 0 }).collect();
+        let mut rects: Vec<BoxRect> = self.boxes.iter().map(|_| BoxRect { left: 0, top: 0, width: 0 }).collect();
         for (number, row) in rows.iter().enumerate() {
             let mut left = GAP + (width - wide(row)) / 2;
             for &at in row {
-                places[at] = Place { left, top: top + 2 * GAP + number * STEP, width: self.width_of(at) };
+                rects[at] = BoxRect { left, top: top + 2 * GAP + number * STEP, width: self.width_of(at) };
                 left += self.width_of(at) + GAP;
             }
         }
-        (places, width, 2 * GAP + rows.len() * STEP)
+        (rects, width, 2 * GAP + rows.len() * STEP)
     }
 }
 
-/// Draws several pictures, one under the other.
-pub fn svg(pictures: &[Picture]) -> String {
+/// Draws several diagrams, one under the other.
+pub fn svg(pictures: &[Diagram]) -> String {
     let mut text = String::new();
     let (mut width, mut top) = (0, 0);
     for picture in pictures {
-        let (places, wide, high) = picture.places(top);
+        let (rects, wide, high) = picture.layout(top);
         let (x, y) = (GAP, top + GAP + 4);
         text += &format!("<text x=\"{x}\" y=\"{y}\" font-weight=\"bold\">{}</text>\n", picture.title);
-        picture.arrows.iter().for_each(|&(from, to)| text += &arrow(picture, &places, from, to));
-        (0..picture.boxes.len()).for_each(|at| text += &one_box(picture, &places[at], at));
+        picture.arrows.iter().for_each(|&(from, to)| text += &arrow(picture, &rects, from, to));
+        (0..picture.boxes.len()).for_each(|at| text += &one_box(picture, &rects[at], at));
         width = width.max(wide);
         top += high;
     }
@@ -147,10 +147,10 @@ fn head(width: usize, height: usize) -> String {
     )
 }
 
-fn arrow(picture: &Picture, places: &[Place], from: usize, to: usize) -> String {
+fn arrow(picture: &Diagram, rects: &[BoxRect], from: usize, to: usize) -> String {
     let down = picture.goes_down(from, to);
     let level = picture.row_of[from] == picture.row_of[to];
-    let (begin, end) = (&places[from], &places[to]);
+    let (begin, end) = (&rects[from], &rects[to]);
     let (x1, x2) = (begin.left + begin.width / 2, end.left + end.width / 2);
     // A sideways arrow bows out above its row.
     let (y1, y2, bow) = match (down, level) {
@@ -164,8 +164,8 @@ fn arrow(picture: &Picture, places: &[Place], from: usize, to: usize) -> String 
     format!("<path d=\"M{x1},{y1} C{x1},{c1} {x2},{c2} {x2},{y2}\" fill=\"none\" {look}/>\n")
 }
 
-fn one_box(picture: &Picture, place: &Place, at: usize) -> String {
-    let Place { left, top, width } = place;
+fn one_box(picture: &Diagram, rect: &BoxRect, at: usize) -> String {
+    let BoxRect { left, top, width } = rect;
     let (edge, fill) = if picture.marked.contains(&at) { ("#c00", "#fdd") } else { ("#333", "#eef3fa") };
     let (x, y) = (left + GAP / 2, top + 16);
     let look = format!("rx=\"4\" fill=\"{fill}\" stroke=\"{edge}\"");

@@ -8,15 +8,15 @@
 //! yet, `x::encode()` is a use of the file that defines `encode`). `#[cfg(test)]` is left out. A call of a method is
 //! not seen, because it names no module: the result is the graph of the names, as a reader of the file sees it.
 //!
-//! `read` finds the modules and the names in them, `tokens` the names in macros, `resolve` their definitions, `graph`
-//! the cycles, `floors` the crates and their order; `drawing` makes pictures of both. Nothing here runs or changes the
+//! `read` finds the modules and the names in them, `tokens` the names in macros, `resolve` their definitions,
+//! `graph` the cycles, `layers` the crates and their order; `drawing` draws both. Nothing here runs or changes the
 //! code that it reads. Used by `tests/cycles.rs` and `make drawing`.
 
 #![forbid(unsafe_code)]
 
 pub mod drawing;
-pub mod floors;
 pub mod graph;
+pub mod layers;
 mod read;
 mod resolve;
 mod tokens;
@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 /// The graph of the crate in this folder: of its library, or where it has none of its program. Programs beside a
 /// library have no modules: only the crates that they name are included.
 pub fn of_crate(folder: &Path) -> Graph {
-    let mut graphs = roots(&folder.join("src")).into_iter().map(|root| resolve::graph(&read::Source::read(&root)));
+    let mut graphs = roots(&folder.join("src")).into_iter().map(|root| resolve::graph(&read::CrateSource::read(&root)));
     let mut graph = graphs.next().unwrap_or_else(|| panic!("{} has no sources", folder.display()));
     graphs.for_each(|program| graph.crates.extend(program.crates));
     graph

@@ -1,5 +1,5 @@
-//! `make drawing`: draws the imports of the workspace, its layers in one picture and the modules of each crate in one
-//! more; the lines that make its cycles are written to a `.txt` beside it.
+//! `make drawing`: draws the imports of the workspace, its layers in one diagram and the modules of each crate in
+//! one more; the lines that make its cycles are written to a `.txt` beside it.
 //!
 //! The command line is `hawser-imports [crates [folder]]`; without arguments it reads `crates` and writes to
 //! `build/drawing`.
@@ -9,21 +9,21 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use hawser_imports::drawing::{Picture, svg};
-use hawser_imports::{Graph, floors, of_crate};
+use hawser_imports::drawing::{Diagram, svg};
+use hawser_imports::{Graph, layers, of_crate};
 
 fn main() -> std::io::Result<()> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let crates = arguments.next().unwrap_or_else(|| "crates".into());
     let folder = arguments.next().unwrap_or_else(|| "build/drawing".into());
     std::fs::create_dir_all(&folder)?;
-    let table = floors::table(&crates);
+    let table = layers::table(&crates);
     let graphs: BTreeMap<&str, Graph> = table.iter().map(|(name, _)| (&**name, of_crate(&crates.join(name)))).collect();
-    draw_floors(&folder, &table, &graphs)?;
+    draw_layers(&folder, &table, &graphs)?;
     graphs.iter().try_for_each(|(name, graph)| draw_crate(&folder, name, graph))
 }
 
-fn draw_floors(folder: &Path, table: &[(String, u32)], graphs: &BTreeMap<&str, Graph>) -> std::io::Result<()> {
+fn draw_layers(folder: &Path, table: &[(String, u32)], graphs: &BTreeMap<&str, Graph>) -> std::io::Result<()> {
     let names: Vec<String> = table.iter().map(|(name, _)| name.clone()).collect();
     let highest = table.iter().map(|(_, floor)| *floor).max().unwrap_or(0);
     let rows = table.iter().map(|(_, floor)| (highest - floor) as usize).collect();
@@ -34,12 +34,16 @@ fn draw_floors(folder: &Path, table: &[(String, u32)], graphs: &BTreeMap<&str, G
     }
     // A program may name its own library.
     arrows.retain(|(from, to)| from != to);
-    let picture = Picture::in_rows("the crates by floors".to_owned(), names, rows, arrows);
+    let picture = Diagram::in_rows("the crates by floors".to_owned(), names, rows, arrows);
     let path = folder.join("floors.svg");
     std::fs::write(&path, svg(std::slice::from_ref(&picture)))?;
     let (crates, arrows) = (picture.boxes.len(), picture.arrows.len());
-    println!("{}: {crates} crates, {arrows} arrows, {} of them not downward", path.display(), picture.not_down().len());
-    picture.not_down().iter().for_each(|(from, to)| println!("  {from} -> {to}"));
+    println!(
+        "{}: {crates} crates, {arrows} arrows, {} of them not downward",
+        path.display(),
+        picture.upward_arrows().len()
+    );
+    picture.upward_arrows().iter().for_each(|(from, to)| println!("  {from} -> {to}"));
     Ok(())
 }
 
@@ -52,7 +56,7 @@ fn draw_crate(folder: &Path, name: &str, graph: &Graph) -> std::io::Result<()> {
     let picture = |level: &hawser_imports::Level| {
         let title = if level.of.is_empty() { name.to_owned() } else { format!("{name}::{}", level.of) };
         let boxes = level.graph.names.iter().map(|module| shown(module, &level.of)).collect();
-        Picture::by_use(title, boxes, level.graph.edges.iter().map(|edge| (edge.from, edge.to)).collect())
+        Diagram::by_use(title, boxes, level.graph.edges.iter().map(|edge| (edge.from, edge.to)).collect())
     };
     let levels = graph.levels();
     let path = folder.join(format!("{name}.svg"));

@@ -9,7 +9,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, UseTree, Visibility};
 
-use crate::tokens::{self, Named};
+use crate::tokens::{self, PathUse};
 
 #[derive(Debug, Default)]
 pub struct Module {
@@ -24,20 +24,20 @@ pub struct Module {
     /// The name that a `use` introduces, and the path for which it stands.
     pub imports: Vec<(String, Vec<String>)>,
     pub globs: Vec<Vec<String>>,
-    pub named: Vec<Named>,
+    pub uses: Vec<PathUse>,
 }
 
 /// All modules of a crate; the root is the first.
 #[derive(Debug, Default)]
-pub struct Source {
+pub struct CrateSource {
     pub modules: Vec<Module>,
     /// The macros by name: `macro_rules!` ignores modules.
     pub macros: BTreeMap<String, usize>,
 }
 
-impl Source {
-    pub fn read(root: &Path) -> Source {
-        let mut all = Source::default();
+impl CrateSource {
+    pub fn read(root: &Path) -> CrateSource {
+        let mut all = CrateSource::default();
         let folder = root.parent().expect("a source file stands in a folder").to_owned();
         all.modules.push(Module { source: root.to_owned(), ..Module::default() });
         all.read_file(0, root, folder);
@@ -48,7 +48,7 @@ impl Source {
     fn read_file(&mut self, module: usize, path: &Path, folder: PathBuf) {
         let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let file = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        Reader { all: self, module, folder }.visit_file(&file);
+        ModuleReader { all: self, module, folder }.visit_file(&file);
     }
 
     fn add_child(&mut self, parent: usize, name: &str, source: Option<PathBuf>) -> usize {
@@ -64,13 +64,13 @@ impl Source {
 }
 
 /// Walks through one module's items.
-struct Reader<'a> {
-    all: &'a mut Source,
+struct ModuleReader<'a> {
+    all: &'a mut CrateSource,
     module: usize,
     folder: PathBuf,
 }
 
-impl Reader<'_> {
+impl ModuleReader<'_> {
     fn module(&mut self) -> &mut Module {
         &mut self.all.modules[self.module]
     }
@@ -90,7 +90,7 @@ impl Reader<'_> {
             return self.all.read_file(child, &path, inner);
         };
         let child = self.all.add_child(self.module, &name, None);
-        let mut reader = Reader { all: self.all, module: child, folder: inner };
+        let mut reader = ModuleReader { all: self.all, module: child, folder: inner };
         items.iter().for_each(|item| reader.visit_item(item));
     }
 
@@ -130,7 +130,7 @@ impl Reader<'_> {
 
     fn name(&mut self, path: Vec<String>, names: bool, span: proc_macro2::Span) {
         if names {
-            self.module().named.push(Named { path, line: span.start().line });
+            self.module().uses.push(PathUse { path, line: span.start().line });
         }
     }
 
@@ -142,9 +142,9 @@ impl Reader<'_> {
     }
 }
 
-impl<'ast> Visit<'ast> for Reader<'_> {
+impl<'ast> Visit<'ast> for ModuleReader<'_> {
     fn visit_item(&mut self, item: &'ast Item) {
-        if attributes(item).iter().any(of_tests) {
+        if attributes(item).iter().any(is_test_only) {
             return;
         }
         match item {
@@ -168,7 +168,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        if !item.attrs.iter().any(of_tests) {
+        if !item.attrs.iter().any(is_test_only) {
             visit::visit_impl_item_fn(self, item);
         }
     }
@@ -182,7 +182,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
         let mut found = Vec::new();
         tokens::paths(call.tokens.clone(), &mut found);
-        self.module().named.append(&mut found);
+        self.module().uses.append(&mut found);
         visit::visit_macro(self, call);
     }
 
@@ -211,7 +211,7 @@ fn attributes(item: &Item) -> &[Attribute] {
 }
 
 /// Whether it is `cfg(test)` or `cfg(all(test, …))`: no build that is used contains it.
-fn of_tests(attribute: &Attribute) -> bool {
+fn is_test_only(attribute: &Attribute) -> bool {
     let syn::Meta::List(list) = &attribute.meta else { return false };
     let text = list.tokens.to_string();
     list.path.is_ident("cfg") && (text == "test" || text.starts_with("all (test ,"))

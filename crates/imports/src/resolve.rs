@@ -7,33 +7,33 @@
 use std::collections::BTreeSet;
 
 use crate::graph::{Edge, Graph};
-use crate::read::Source;
-use crate::tokens::Named;
+use crate::read::CrateSource;
+use crate::tokens::PathUse;
 
 /// The target of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Found {
+enum Target {
     Module(usize),
     /// An item that this module defines.
     Item(usize),
 }
 
 /// The names that are being looked up: an import may lead back to itself.
-type Asked = BTreeSet<(usize, String)>;
+type VisitedNames = BTreeSet<(usize, String)>;
 
 /// The graph of the files of one crate.
-pub fn graph(source: &Source) -> Graph {
+pub fn graph(source: &CrateSource) -> Graph {
     let files: Vec<usize> = (0..source.modules.len()).filter(|&number| source.modules[number].file == number).collect();
     let number_of = |module: usize| files.binary_search(&source.modules[module].file).expect("each module has a file");
     let mut graph = Graph::default();
     graph.names.extend(files.iter().map(|&number| source.modules[number].name.clone()));
     for (number, module) in source.modules.iter().enumerate() {
         let brought = module.imports.iter().map(|(_, path)| path).chain(&module.globs);
-        for path in brought.chain(module.named.iter().map(|named| &named.path)) {
+        for path in brought.chain(module.uses.iter().map(|named| &named.path)) {
             graph.crates.extend(path[0].strip_prefix("hawser_").map(|name| name.replace('_', "-")));
         }
-        for named in &module.named {
-            for target in source.definers(number, named) {
+        for named in &module.uses {
+            for target in source.defining_modules(number, named) {
                 let (from, to) = (number_of(number), number_of(target));
                 if from != to {
                     let source = module.source.clone();
@@ -45,11 +45,11 @@ pub fn graph(source: &Source) -> Graph {
     graph
 }
 
-impl Source {
+impl CrateSource {
     /// The modules that define this name.
-    fn definers(&self, module: usize, named: &Named) -> Vec<usize> {
-        let found = self.resolve(module, &named.path, &mut Asked::new());
-        let item = |found: &Found| if let Found::Item(at) = found { Some(*at) } else { None };
+    fn defining_modules(&self, module: usize, named: &PathUse) -> Vec<usize> {
+        let found = self.resolve(module, &named.path, &mut VisitedNames::new());
+        let item = |found: &Target| if let Target::Item(at) = found { Some(*at) } else { None };
         let items: Vec<usize> = found.iter().filter_map(item).collect();
         if !items.is_empty() {
             return items;
@@ -60,30 +60,30 @@ impl Source {
         self.macros.get(last).copied().filter(|_| callable && found.is_empty()).into_iter().collect()
     }
 
-    fn resolve(&self, module: usize, path: &[String], asked: &mut Asked) -> BTreeSet<Found> {
-        let Some((first, rest)) = path.split_first() else { return BTreeSet::from([Found::Module(module)]) };
+    fn resolve(&self, module: usize, path: &[String], visited: &mut VisitedNames) -> BTreeSet<Target> {
+        let Some((first, rest)) = path.split_first() else { return BTreeSet::from([Target::Module(module)]) };
         let start = match first.as_str() {
-            "crate" => BTreeSet::from([Found::Module(0)]),
-            "self" => BTreeSet::from([Found::Module(module)]),
-            "super" => self.modules[module].parent.map(Found::Module).into_iter().collect(),
-            name => self.look_up(module, name, asked),
+            "crate" => BTreeSet::from([Target::Module(0)]),
+            "self" => BTreeSet::from([Target::Module(module)]),
+            "super" => self.modules[module].parent.map(Target::Module).into_iter().collect(),
+            name => self.look_up(module, name, visited),
         };
-        start.into_iter().flat_map(|found| self.follow(found, rest, asked)).collect()
+        start.into_iter().flat_map(|found| self.follow(found, rest, visited)).collect()
     }
 
-    fn follow(&self, found: Found, rest: &[String], asked: &mut Asked) -> BTreeSet<Found> {
-        match (found, rest.split_first()) {
+    fn follow(&self, target: Target, rest: &[String], visited: &mut VisitedNames) -> BTreeSet<Target> {
+        match (target, rest.split_first()) {
             // The rest of the path, behind an item, is the item's own: a variant, an associated function.
-            (Found::Item(_), _) | (_, None) => BTreeSet::from([found]),
-            (Found::Module(at), Some((first, _))) if first == "super" || first == "self" => {
-                self.resolve(at, rest, asked)
+            (Target::Item(_), _) | (_, None) => BTreeSet::from([target]),
+            (Target::Module(at), Some((first, _))) if first == "super" || first == "self" => {
+                self.resolve(at, rest, visited)
             }
-            (Found::Module(at), Some((first, rest))) => {
-                let mut next = self.look_up(at, first, asked);
+            (Target::Module(at), Some((first, rest))) => {
+                let mut next = self.look_up(at, first, visited);
                 if next.is_empty() && self.may_be_made_by_a_macro(at, first) {
-                    next.insert(Found::Item(at));
+                    next.insert(Target::Item(at));
                 }
-                next.into_iter().flat_map(|found| self.follow(found, rest, asked)).collect()
+                next.into_iter().flat_map(|found| self.follow(found, rest, visited)).collect()
             }
         }
     }
@@ -93,33 +93,33 @@ impl Source {
     fn may_be_made_by_a_macro(&self, module: usize, name: &str) -> bool {
         let here = &self.modules[module];
         let imported = here.imports.iter().any(|(given, _)| given == name);
-        let foreign = |glob: &Vec<String>| self.resolve(module, glob, &mut Asked::new()).is_empty();
+        let foreign = |glob: &Vec<String>| self.resolve(module, glob, &mut VisitedNames::new()).is_empty();
         !imported && !self.macros.contains_key(name) && !here.globs.iter().any(foreign)
     }
 
     /// The targets of `name` in this module.
-    fn look_up(&self, module: usize, name: &str, asked: &mut Asked) -> BTreeSet<Found> {
-        if !asked.insert((module, name.to_owned())) {
+    fn look_up(&self, module: usize, name: &str, visited: &mut VisitedNames) -> BTreeSet<Target> {
+        if !visited.insert((module, name.to_owned())) {
             return BTreeSet::new();
         }
         let here = &self.modules[module];
-        let mut found: BTreeSet<Found> = here.children.get(name).copied().map(Found::Module).into_iter().collect();
+        let mut found: BTreeSet<Target> = here.children.get(name).copied().map(Target::Module).into_iter().collect();
         if here.items.contains(name) {
-            found.insert(Found::Item(module));
+            found.insert(Target::Item(module));
         }
         for (_, path) in here.imports.iter().filter(|(given, _)| given == name) {
-            found.extend(self.resolve(module, path, asked));
+            found.extend(self.resolve(module, path, visited));
         }
         if found.is_empty() {
             for glob in &here.globs {
-                for base in self.resolve(module, glob, asked) {
-                    if let Found::Module(at) = base {
-                        found.extend(self.look_up(at, name, asked));
+                for base in self.resolve(module, glob, visited) {
+                    if let Target::Module(at) = base {
+                        found.extend(self.look_up(at, name, visited));
                     }
                 }
             }
         }
-        asked.remove(&(module, name.to_owned()));
+        visited.remove(&(module, name.to_owned()));
         found
     }
 }

@@ -5,15 +5,15 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 
-/// A path as it was written, and its place.
+/// A path as it was written, and its line.
 #[derive(Debug, Clone)]
-pub struct Named {
+pub struct PathUse {
     pub path: Vec<String>,
     pub line: usize,
 }
 
 /// Adds the paths in `tokens` to `found`.
-pub fn paths(tokens: TokenStream, found: &mut Vec<Named>) {
+pub fn paths(tokens: TokenStream, found: &mut Vec<PathUse>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut at = 0;
     while at < tokens.len() {
@@ -22,9 +22,9 @@ pub fn paths(tokens: TokenStream, found: &mut Vec<Named>) {
             TokenTree::Ident(word) => {
                 let (path, after) = path_from(&tokens, at);
                 let label = path.len() == 1 && is(&tokens, after, ':');
-                let known = path[0] == "crate" || !before(&tokens, at);
+                let known = path[0] == "crate" || !is_excluded_by_previous(&tokens, at);
                 if known && !label {
-                    found.push(Named { path, line: word.span().start().line });
+                    found.push(PathUse { path, line: word.span().start().line });
                 }
                 at = after;
                 continue;
@@ -59,7 +59,7 @@ fn is(tokens: &[TokenTree], at: usize, mark: char) -> bool {
 }
 
 /// Whether the token before makes this word a field, a macro's variable, a lifetime, or the rest of a path.
-fn before(tokens: &[TokenTree], at: usize) -> bool {
+fn is_excluded_by_previous(tokens: &[TokenTree], at: usize) -> bool {
     let mark = |back: usize, mark| at >= back && is(tokens, at - back, mark);
     let field = mark(1, '.') && !mark(2, '.');
     field || mark(1, '$') || mark(1, '\'') || (mark(1, ':') && mark(2, ':'))

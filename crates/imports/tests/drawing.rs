@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use hawser_imports::drawing::{Picture, svg};
-use hawser_imports::{floors, of_crate};
+use hawser_imports::drawing::{Diagram, svg};
+use hawser_imports::{layers, of_crate};
 
 fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
@@ -15,8 +15,8 @@ fn names(names: &[&str]) -> Vec<String> {
 fn an_arrow_upward_is_told_and_red() {
     let arrows = BTreeSet::from([(0, 1), (1, 2), (2, 0), (3, 2)]);
     let picture =
-        Picture::in_rows("house".to_owned(), names(&["top", "middle", "ground", "beside"]), vec![0, 1, 2, 2], arrows);
-    assert_eq!(picture.not_down(), [("ground", "top"), ("beside", "ground")]);
+        Diagram::in_rows("house".to_owned(), names(&["top", "middle", "ground", "beside"]), vec![0, 1, 2, 2], arrows);
+    assert_eq!(picture.upward_arrows(), [("ground", "top"), ("beside", "ground")]);
     let text = svg(&[picture]);
     assert_eq!(text.matches("url(#wrong)").count(), 2, "{text}");
     assert_eq!(text.matches("url(#down)").count(), 2, "{text}");
@@ -25,7 +25,7 @@ fn an_arrow_upward_is_told_and_red() {
 #[test]
 fn a_cycle_shares_a_row_above_what_it_uses() {
     let arrows = BTreeSet::from([(0, 1), (1, 2), (2, 1), (2, 3)]);
-    let picture = Picture::by_use("modules".to_owned(), names(&["user", "a", "b", "used"]), arrows);
+    let picture = Diagram::by_use("modules".to_owned(), names(&["user", "a", "b", "used"]), arrows);
     assert_eq!(picture.row_of, [0, 1, 1, 2]);
     assert_eq!(picture.marked, BTreeSet::from([1, 2]));
 }
@@ -34,7 +34,7 @@ fn a_cycle_shares_a_row_above_what_it_uses() {
 #[test]
 fn no_source_names_a_crate_of_its_own_floor_or_above() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let table = floors::table(&crates);
+    let table = layers::table(&crates);
     assert!(table.len() > 10, "{table:?}");
     let floor_of = |name: &str| table.iter().find(|row| row.0 == name).map(|row| row.1);
     for (name, floor) in &table {

@@ -4,7 +4,7 @@
 //! length). Freed pages are returned to the system at once. The bookkeeping is the owner's private memory: no lock is
 //! shared.
 
-use crate::plan::ARENA_BYTES;
+use crate::layout::ARENA_BYTES;
 use crate::segment::Segment;
 use hawser_base::{Class, Error, Region, Result};
 use hawser_os::map::PAGE;
@@ -32,26 +32,26 @@ pub struct Arena {
 impl Arena {
     /// Makes the arena of local rank `local`. Make only one, in the process that is that rank.
     pub fn new(segment: &Segment, local: usize) -> Arena {
-        Arena { segment: segment.clone(), local, free: Mutex::new(BTreeMap::from([(0, segment.plan().arena)])) }
+        Arena { segment: segment.clone(), local, free: Mutex::new(BTreeMap::from([(0, segment.layout().arena)])) }
     }
 
     /// Allocates at least `len` bytes of zeroes, aligned to a page, and maps them here. Memory is used once touched.
     pub fn allocate(&self, len: usize) -> Result<(Span, Region)> {
-        let room = (len.max(1) as u64).checked_next_multiple_of(PAGE as u64).unwrap_or(u64::MAX);
-        let offset = self.take(room).ok_or_else(|| {
+        let rounded_len = (len.max(1) as u64).checked_next_multiple_of(PAGE as u64).unwrap_or(u64::MAX);
+        let offset = self.take(rounded_len).ok_or_else(|| {
             Error::new(
                 Class::NoMem,
                 format!(
                     "{len} bytes do not fit into this rank's {} MiB of shared memory",
-                    self.segment.plan().arena >> 20
+                    self.segment.layout().arena >> 20
                 ),
             )
         })?;
-        let span = Span { local: self.local as u32, offset, len: room };
+        let span = Span { local: self.local as u32, offset, len: rounded_len };
         match self.segment.map_span(span) {
             Ok(region) => Ok((span, region)),
             Err(error) => {
-                self.give(offset, room);
+                self.give(offset, rounded_len);
                 Err(error)
             }
         }
@@ -59,7 +59,7 @@ impl Arena {
 
     /// Returns whether the limit on file sizes has left it less than ARENA_BYTES.
     pub fn is_short(&self) -> bool {
-        self.segment.plan().arena < ARENA_BYTES
+        self.segment.layout().arena < ARENA_BYTES
     }
 
     /// Frees a span of this arena. Others may still have it mapped; they then read zeroes. Once the program has closed
@@ -67,7 +67,7 @@ impl Arena {
     /// be zeroes.
     pub fn free(&self, span: Span) -> Result<()> {
         assert_eq!(span.local as usize, self.local, "a span of another rank's arena");
-        let at = self.segment.plan().arena(self.local) + span.offset;
+        let at = self.segment.layout().arena(self.local) + span.offset;
         let Ok(fd) = self.segment.live_fd() else { return Ok(()) };
         memfd::punch_hole(fd, at, span.len).map_err(|e| Error::new(Class::Other, e.to_string()))?;
         self.give(span.offset, span.len);
@@ -76,10 +76,10 @@ impl Arena {
 
     fn take(&self, len: u64) -> Option<u64> {
         let mut free = self.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let (offset, room) = free.iter().map(|(&o, &r)| (o, r)).find(|&(_, room)| room >= len)?;
+        let (offset, range_len) = free.iter().map(|(&o, &r)| (o, r)).find(|&(_, room)| room >= len)?;
         free.remove(&offset);
-        if room > len {
-            free.insert(offset + len, room - len);
+        if range_len > len {
+            free.insert(offset + len, range_len - len);
         }
         Some(offset)
     }
@@ -89,10 +89,10 @@ impl Arena {
         if let Some(after) = free.remove(&(offset + len)) {
             len += after;
         }
-        if let Some((&before, &room)) = free.range(..offset).next_back()
-            && before + room == offset
+        if let Some((&before, &range_len)) = free.range(..offset).next_back()
+            && before + range_len == offset
         {
-            (offset, len) = (before, room + len);
+            (offset, len) = (before, range_len + len);
         }
         free.insert(offset, len);
     }
@@ -101,11 +101,11 @@ impl Arena {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::Spec;
+    use crate::segment::SegmentSpec;
 
     #[test]
     fn a_span_is_seen_by_others_and_its_room_comes_back() {
-        let segment = Segment::create(&Spec::alone("host", "job")).unwrap();
+        let segment = Segment::create(&SegmentSpec::alone("host", "job")).unwrap();
         let arena = Arena::new(&segment, 0);
         let (first, mine) = arena.allocate(5000).unwrap();
         let (second, _) = arena.allocate(1).unwrap();
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn too_much_is_an_error_that_leaves_the_arena_whole() {
-        let segment = Segment::create(&Spec::alone("host", "job")).unwrap();
+        let segment = Segment::create(&SegmentSpec::alone("host", "job")).unwrap();
         let arena = Arena::new(&segment, 0);
         assert_eq!(arena.allocate(usize::MAX - 5).err().unwrap().class(), Class::NoMem);
         assert_eq!(arena.allocate(65 << 30).err().unwrap().class(), Class::NoMem);
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_span_outside_the_arenas_is_refused() {
-        let segment = Segment::create(&Spec::alone("host", "job")).unwrap();
+        let segment = Segment::create(&SegmentSpec::alone("host", "job")).unwrap();
         for span in [
             Span { local: 1, offset: 0, len: 4096 },
             Span { local: 0, offset: ARENA_BYTES, len: 4096 },

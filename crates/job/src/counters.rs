@@ -10,9 +10,9 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 /// Slots in a rank's page.
 pub const COUNTERS: usize = 96;
 /// Longest name of a counter.
-pub const NAME_ROOM: usize = 40;
+pub const NAME_BYTES: usize = 40;
 
-const _: () = assert!(COUNTERS * NAME_ROOM + 8 <= hawser_os::map::PAGE);
+const _: () = assert!(COUNTERS * NAME_BYTES + 8 <= hawser_os::map::PAGE);
 
 /// Offsets in the names page: a count, then the names.
 const COUNT: usize = 0;
@@ -22,7 +22,7 @@ const NAMES: usize = 8;
 pub(crate) fn write_names(page: &Region, names: &[impl AsRef<str>]) {
     assert!(names.len() <= COUNTERS, "{} counters for {COUNTERS} slots", names.len());
     for (i, name) in names.iter().enumerate() {
-        text::write(page, NAMES + i * NAME_ROOM, NAME_ROOM, name.as_ref());
+        text::write(page, NAMES + i * NAME_BYTES, NAME_BYTES, name.as_ref());
     }
     // Pairs with the Acquire in `read_names`.
     page.u32(COUNT).store(names.len() as u32, Release);
@@ -31,12 +31,12 @@ pub(crate) fn write_names(page: &Region, names: &[impl AsRef<str>]) {
 pub(crate) fn read_names(page: &Region) -> Vec<String> {
     // Pairs with the Release in `write_names`.
     let count = (page.u32(COUNT).load(Acquire) as usize).min(COUNTERS);
-    (0..count).map(|i| text::read(page, NAMES + i * NAME_ROOM, NAME_ROOM)).collect()
+    (0..count).map(|i| text::read(page, NAMES + i * NAME_BYTES, NAME_BYTES)).collect()
 }
 
 /// The unit of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum CounterUnit {
     Events,
     Bytes,
     Nanoseconds,
@@ -44,9 +44,9 @@ pub enum Unit {
 
 /// A description of a counter for programs that show it: its name, its unit and its meaning.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct CounterInfo {
     pub name: String,
-    pub unit: Unit,
+    pub unit: CounterUnit,
     pub about: String,
 }
 

@@ -3,29 +3,30 @@
 //! The word is a count of rings; its lowest bit is set while a thread sleeps or is about to.
 //! ```text
 //! The sleeper:                              The waker:
-//! S1  set the bit, keep the word  (arm)     W1  write into a ring the sleeper watches
+//! S1  set the bit, keep the word  (arm)     W1  write into a ring that the sleeper polls
 //! S2  full barrier                (arm)     W2  full barrier                       (ring)
-//! S3  look at every source once more        W3  is the bit set?                    (ring)
+//! S3  poll every source once more       W3  is the bit set?                    (ring)
 //! S4  futex wait while the word is as kept  W4  count up, bit off, futex wake      (ring)
 //! ```
-//! S1 before S3 and W1 before W3 are store-load pairs: with both barriers at least one side sees the other (Dekker).
-//! Either S3 finds the message, or W3 finds the sleeper. Between W4's store and its wake the futex refuses to sleep,
-//! since the word has changed; the count makes that true even if another thread of the rank has set the bit again
-//! meanwhile. With `Fencing::Membarrier` the sleeper runs W2 on the waker's core by membarrier(2): the interrupt falls
-//! before W1, then W3 sees S1, or after it, then S3 sees W1; so a waker on the data path pays only a compiler fence.
-//! `tests/doorbell_loom.rs` checks the protocol over all interleavings, and that it fails without the barrier.
+//! S1 before S3 and W1 before W3 are store-load pairs: with both barriers at least one side sees the other
+//! (Dekker). Either S3 finds the message, or W3 finds the sleeper. Between W4's store and its wake the futex
+//! refuses to sleep, since the word has changed; the count makes that true even if another thread of the rank has
+//! set the bit again meanwhile. With `BarrierMode::Membarrier` the sleeper runs W2 on the waker's core by
+//! membarrier(2): the interrupt falls before W1, then W3 sees S1, or after it, then S3 sees W1; so a waker on the
+//! data path pays only a compiler fence. `tests/doorbell_loom.rs` checks the protocol over all interleavings, and
+//! that it fails without the barrier.
 //!
-//! Several threads of a rank may sleep on one word: a ring wakes them all. If the rank has a progress thread on standby
-//! (`standby`), it is called too.
+//! Several threads of a rank may sleep on one word: a ring wakes them all. If the rank has a progress thread to
+//! which its operations are handed over (`progress_handoff`), that is woken too.
 //!
-//! A rank that waits for descriptors too (`Sources`) sleeps in epoll instead, with a wake socket (`Bell`) of its own
-//! among them: S4 is then to load the word once more and wait for any descriptor, and W4 writes to that socket. A ring
-//! between the two steps stays in the socket.
+//! A rank that waits for descriptors too (`WakeSources`) sleeps in epoll instead, with a wake socket (`WakeSocket`)
+//! of its own among them: S4 is then to load the word once more and wait for any descriptor, and W4 writes to that
+//! socket. A ring between the two steps stays in the socket.
 
-use crate::standby;
+use crate::progress_handoff;
 use hawser_base::Region;
-use hawser_os::bell::{self, Bell};
 use hawser_os::epoll::{Epoll, Interest};
+use hawser_os::wake_socket::{self, WakeSocket};
 use hawser_os::{futex, membarrier};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -33,18 +34,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{compiler_fence, fence};
 
-pub use hawser_os::futex::Woken;
+pub use hawser_os::futex::WakeReason;
 
 /// The bit of the word that is set while a thread sleeps or is about to.
 pub const SLEEPING: u32 = 1;
 
 /// The word as `arm` left it: the value to sleep on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "an armed bell costs the next waker a system call: sleep, or disarm"]
+#[must_use = "an armed doorbell costs the next waker a system call: sleep, or disarm"]
 pub struct Armed(u32);
 
 /// The operations that the protocol is built on; the model checker has its own.
-pub trait Word {
+pub trait DoorbellWord {
     fn load(&self) -> u32;
     /// Sets bits. Returns the word before.
     fn set(&self, bits: u32) -> u32;
@@ -56,34 +57,34 @@ pub trait Word {
     fn sleeper_barrier(&self);
     /// Runs step W2.
     fn waker_barrier(&self);
-    fn futex_wait(&self, expected: u32, timeout_ns: Option<u64>) -> Woken;
+    fn futex_wait(&self, expected: u32, timeout_ns: Option<u64>) -> WakeReason;
     fn futex_wake_all(&self);
 }
 
-/// Runs steps S1 and S2. Then look at every source once more, and sleep or leave.
+/// Runs steps S1 and S2. Then poll every source once more, and sleep or leave.
 #[inline]
-pub fn arm(word: &impl Word) -> Armed {
+pub fn arm(word: &impl DoorbellWord) -> Armed {
     let armed = Armed(word.set(SLEEPING) | SLEEPING);
     word.sleeper_barrier();
     armed
 }
 
-/// Runs step S4. Returns at once if the bell rang since `arm`.
+/// Runs step S4. Returns at once if the doorbell rang since `arm`.
 #[inline]
-pub fn sleep(word: &impl Word, armed: Armed, timeout_ns: Option<u64>) -> Woken {
+pub fn sleep(word: &impl DoorbellWord, armed: Armed, timeout_ns: Option<u64>) -> WakeReason {
     word.futex_wait(armed.0, timeout_ns)
 }
 
 /// Runs steps W2 to W4, after W1.
 #[inline(always)]
-pub fn ring(word: &impl Word) {
+pub fn ring(word: &impl DoorbellWord) {
     word.waker_barrier();
     ring_after_barrier(word);
 }
 
-/// Runs steps W3 and W4, for a waker that has run one barrier for several bells.
+/// Runs steps W3 and W4, for a waker that has run one barrier for several doorbells.
 #[inline(always)]
-pub fn ring_after_barrier(word: &impl Word) {
+pub fn ring_after_barrier(word: &impl DoorbellWord) {
     let seen = word.load();
     if seen & SLEEPING != 0 {
         wake(word, seen);
@@ -92,9 +93,9 @@ pub fn ring_after_barrier(word: &impl Word) {
 
 #[cold]
 #[inline(never)]
-fn wake(word: &impl Word, seen: u32) {
+fn wake(word: &impl DoorbellWord, seen: u32) {
     // Adding one to an odd word increments the count and clears the bit. If it fails, another waker came first and
-    // wakes the same sleepers; a thread that has armed since looks at its sources after our W1.
+    // wakes the same sleepers; a thread that has armed since polls its sources after our W1.
     if word.replace(seen, seen.wrapping_add(1)) {
         word.futex_wake_all();
     }
@@ -102,7 +103,7 @@ fn wake(word: &impl Word, seen: u32) {
 
 /// The side that runs the waker's barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fencing {
+pub enum BarrierMode {
     /// The waker, each time.
     Full,
     /// The sleeper, for all wakers; every process of the job on this host has registered (`host facts`).
@@ -110,23 +111,23 @@ pub enum Fencing {
 }
 
 /// Offset behind the word of the name of a sleeper's own wake socket, 0 without one.
-const BELL: usize = 8;
+const WAKE_SOCKET: usize = 8;
 
-/// Offsets of the progress thread's post, and of the name of its own wake socket, likewise.
-const POST: usize = 16;
-const POST_BELL: usize = 24;
+/// Offsets of the state of the progress thread's hand-off, and of the name of its own wake socket, likewise.
+const PROGRESS_STATE: usize = 16;
+const PROGRESS_WAKE_SOCKET: usize = 24;
 
 /// The descriptors that a rank waits for, and the wake socket by which others ring then.
-pub struct Sources {
+pub struct WakeSources {
     epoll: Epoll,
-    bell: Arc<Bell>,
+    wake_socket: Arc<WakeSocket>,
 }
 
-impl Sources {
-    fn new(bell: Arc<Bell>) -> io::Result<Sources> {
+impl WakeSources {
+    fn new(wake_socket: Arc<WakeSocket>) -> io::Result<WakeSources> {
         let mut epoll = Epoll::new()?;
-        epoll.add(bell.as_fd(), 0, Interest::Read)?;
-        Ok(Sources { epoll, bell })
+        epoll.add(wake_socket.as_fd(), 0, Interest::Read)?;
+        Ok(WakeSources { epoll, wake_socket })
     }
 
     /// Adds a descriptor to wait for.
@@ -139,20 +140,20 @@ impl Sources {
 #[derive(Clone)]
 pub struct Doorbell {
     region: Region,
-    fencing: Fencing,
+    barrier_mode: BarrierMode,
 }
 
 impl Doorbell {
-    /// Bytes in a rank page: a line that holds nothing else.
+    /// Bytes in a rank page: a cache line that holds nothing else.
     pub(crate) const BYTES: usize = 64;
 
-    pub(crate) fn new(region: Region, fencing: Fencing) -> Doorbell {
-        Doorbell { region, fencing }
+    pub(crate) fn new(region: Region, barrier_mode: BarrierMode) -> Doorbell {
+        Doorbell { region, barrier_mode }
     }
 
-    /// Makes a bell that no other process can ring: for tests.
+    /// Makes a doorbell that no other process can ring: for tests.
     pub fn private() -> Doorbell {
-        Doorbell::new(Region::private(Doorbell::BYTES), Fencing::Full)
+        Doorbell::new(Region::private(Doorbell::BYTES), BarrierMode::Full)
     }
 
     /// Announces that this rank is about to sleep; a full barrier.
@@ -161,53 +162,54 @@ impl Doorbell {
         arm(self)
     }
 
-    /// Sleeps until the bell rings, at most `timeout_ns`. `arm` first, then look at every source.
+    /// Sleeps until the doorbell rings, at most `timeout_ns`. `arm` first, then poll every source.
     #[inline]
-    pub fn sleep(&self, armed: Armed, timeout_ns: Option<u64>) -> Woken {
+    pub fn sleep(&self, armed: Armed, timeout_ns: Option<u64>) -> WakeReason {
         sleep(self, armed, timeout_ns)
     }
 
-    /// Makes this rank, whose bell it is, sleep by `sleep_for` from now on, so that others write to its wake socket.
-    pub fn wait_for_descriptors(&self) -> io::Result<Sources> {
-        let (own, name) = Bell::new()?;
-        let sources = Sources::new(Arc::new(own))?;
+    /// Makes the rank of this doorbell sleep by `sleep_with_descriptors` from now on, so that others write to its
+    /// wake socket.
+    pub fn wait_for_descriptors(&self) -> io::Result<WakeSources> {
+        let (own, name) = WakeSocket::new()?;
+        let sources = WakeSources::new(Arc::new(own))?;
         // Pairs with the Acquire in `futex_wake_all`.
-        self.region.u64(BELL).store(name.number(), Release);
+        self.region.u64(WAKE_SOCKET).store(name.number(), Release);
         Ok(sources)
     }
 
-    /// Makes the progress thread of this rank, whose bell it is, sleep by `wait_at_post` from now on, so that others
-    /// wake it there. Returns its sources without the descriptors that are added, and with them.
-    pub fn post_descriptors(&self) -> io::Result<[Sources; 2]> {
-        let (own, name) = Bell::new()?;
+    /// Makes the progress thread of this doorbell's rank sleep by `wait_as_progress_thread` from now on, so that
+    /// others wake it there. Returns its sources without the descriptors that are added, and with them.
+    pub fn progress_descriptors(&self) -> io::Result<[WakeSources; 2]> {
+        let (own, name) = WakeSocket::new()?;
         let bell = Arc::new(own);
-        let both = [Sources::new(bell.clone())?, Sources::new(bell)?];
-        // Pairs with the Acquire in `Post::wake`.
-        self.region.u64(POST_BELL).store(name.number(), Release);
+        let both = [WakeSources::new(bell.clone())?, WakeSources::new(bell)?];
+        // Pairs with the Acquire in `ProgressHandoff::wake`.
+        self.region.u64(PROGRESS_WAKE_SOCKET).store(name.number(), Release);
         Ok(both)
     }
 
     /// Makes the progress thread sleep until it is woken or any of the descriptors is ready.
-    pub fn wait_at_post(&self, sources: &Sources, seen: u32, timeout_ns: Option<u64>) {
-        if standby::Post::load(self) == seen {
+    pub fn wait_as_progress_thread(&self, sources: &WakeSources, seen: u32, timeout_ns: Option<u64>) {
+        if progress_handoff::ProgressHandoff::load(self) == seen {
             sources.epoll.sleep(timeout_ns);
         }
-        sources.bell.quiet();
+        sources.wake_socket.drain();
     }
 
     /// Sleeps as `sleep` does, or until any of the descriptors is ready.
-    pub fn sleep_for(&self, sources: &Sources, armed: Armed, timeout_ns: Option<u64>) {
+    pub fn sleep_with_descriptors(&self, sources: &WakeSources, armed: Armed, timeout_ns: Option<u64>) {
         if self.load() == armed.0 {
             sources.epoll.sleep(timeout_ns);
         }
-        sources.bell.quiet();
+        sources.wake_socket.drain();
     }
 
-    /// Takes the announcement back, which saves the next waker a system call. Call it only if this thread is the rank's
+    /// Clears the announcement, which saves the next waker a system call. Call it only if this thread is the rank's
     /// only sleeper: it would hide another one.
     #[inline]
     pub fn disarm(&self) {
-        Word::clear(self, SLEEPING);
+        DoorbellWord::clear(self, SLEEPING);
     }
 
     /// Wakes the rank if it sleeps. Call it after writing the data that the rank must see.
@@ -216,8 +218,8 @@ impl Doorbell {
         ring(self);
     }
 
-    /// Rings as `ring` does, for a caller that has run `waker_barrier` of any bell after writing: one barrier, many
-    /// bells.
+    /// Rings as `ring` does, for a caller that has run `waker_barrier` of any doorbell after writing: one barrier,
+    /// many doorbells.
     #[inline(always)]
     pub fn ring_after_barrier(&self) {
         ring_after_barrier(self);
@@ -226,7 +228,7 @@ impl Doorbell {
     /// Runs the barrier between writing and `ring_after_barrier`.
     #[inline(always)]
     pub fn waker_barrier(&self) {
-        Word::waker_barrier(self);
+        DoorbellWord::waker_barrier(self);
     }
 
     /// Returns whether the rank has announced to sleep, for reports.
@@ -237,34 +239,34 @@ impl Doorbell {
 
 /// The doorbells of some ranks of one host: four bytes for each, because many are kept and few are rung.
 #[derive(Clone)]
-pub struct Bells {
+pub struct Doorbells {
     /// The memory that all of them lie in.
     region: Region,
     /// Offset of each of them, in cache lines.
-    places: Box<[u32]>,
-    fencing: Fencing,
+    offsets: Box<[u32]>,
+    barrier_mode: BarrierMode,
 }
 
-impl Bells {
-    /// Makes them. `places`: their offsets in `region`, in bytes.
-    pub(crate) fn new(region: Region, places: impl Iterator<Item = usize>, fencing: Fencing) -> Bells {
+impl Doorbells {
+    /// Makes them. `offsets`: their offsets in `region`, in bytes.
+    pub(crate) fn new(region: Region, offsets: impl Iterator<Item = usize>, barrier_mode: BarrierMode) -> Doorbells {
         let line = |at: usize| u32::try_from(at / Doorbell::BYTES).expect("pages of ranks are at the front");
-        Bells { region, places: places.map(line).collect(), fencing }
+        Doorbells { region, offsets: offsets.map(line).collect(), barrier_mode }
     }
 
     /// Makes doorbells of `count` ranks that no other process can ring: for tests.
-    pub fn private(count: usize) -> Bells {
+    pub fn private(count: usize) -> Doorbells {
         let places = (0..count).map(|bell| bell * Doorbell::BYTES);
-        Bells::new(Region::private(count * Doorbell::BYTES), places, Fencing::Full)
+        Doorbells::new(Region::private(count * Doorbell::BYTES), places, BarrierMode::Full)
     }
 
     pub fn count(&self) -> usize {
-        self.places.len()
+        self.offsets.len()
     }
 
     #[inline(always)]
-    fn place(&self, bell: usize) -> usize {
-        self.places[bell] as usize * Doorbell::BYTES
+    fn offset_of(&self, bell: usize) -> usize {
+        self.offsets[bell] as usize * Doorbell::BYTES
     }
 
     /// Wakes rank `bell` of the list if it sleeps. Call it after writing the data that the rank must see.
@@ -274,10 +276,10 @@ impl Bells {
         self.ring_after_barrier(bell);
     }
 
-    /// Rings as `ring` does, for a caller that has run `waker_barrier` after writing: one barrier, many bells.
+    /// Rings as `ring` does, for a caller that has run `waker_barrier` after writing: one barrier, many doorbells.
     #[inline(always)]
     pub fn ring_after_barrier(&self, bell: usize) {
-        if self.region.u32(self.place(bell)).load(Relaxed) & SLEEPING != 0 {
+        if self.region.u32(self.offset_of(bell)).load(Relaxed) & SLEEPING != 0 {
             self.wake(bell);
         }
     }
@@ -285,27 +287,27 @@ impl Bells {
     #[cold]
     #[inline(never)]
     fn wake(&self, bell: usize) {
-        let place = self.place(bell);
-        Doorbell::new(self.region.part(place, Doorbell::BYTES), self.fencing).ring_after_barrier();
+        let place = self.offset_of(bell);
+        Doorbell::new(self.region.part(place, Doorbell::BYTES), self.barrier_mode).ring_after_barrier();
     }
 
     /// Runs the barrier between writing and `ring_after_barrier`.
     #[inline(always)]
     pub fn waker_barrier(&self) {
-        waker_barrier(self.fencing);
+        waker_barrier(self.barrier_mode);
     }
 }
 
 /// Runs step W2.
 #[inline(always)]
-fn waker_barrier(fencing: Fencing) {
-    match fencing {
-        Fencing::Full => fence(SeqCst),
-        Fencing::Membarrier => compiler_fence(SeqCst),
+fn waker_barrier(barrier_mode: BarrierMode) {
+    match barrier_mode {
+        BarrierMode::Full => fence(SeqCst),
+        BarrierMode::Membarrier => compiler_fence(SeqCst),
     }
 }
 
-impl Word for Doorbell {
+impl DoorbellWord for Doorbell {
     #[inline(always)]
     fn load(&self) -> u32 {
         self.region.u32(0).load(Relaxed)
@@ -313,8 +315,8 @@ impl Word for Doorbell {
 
     #[inline]
     fn set(&self, bits: u32) -> u32 {
-        // Release: a thread that clears the bit (`replace`) sees the value of the progress thread's post before it
-        // (`standby`).
+        // Release: a thread that clears the bit (`replace`) sees the state of the hand-off before it
+        // (`progress_handoff`).
         self.region.u32(0).fetch_or(bits, Release)
     }
 
@@ -331,54 +333,54 @@ impl Word for Doorbell {
     #[inline]
     fn sleeper_barrier(&self) {
         fence(SeqCst);
-        if self.fencing == Fencing::Membarrier {
-            // Cannot fail once registered (`boot` did), unless a sandbox was installed since: then a wake can be missed
-            // until the sleeper's timeout, which sleepers on a Membarrier bell therefore have.
+        if self.barrier_mode == BarrierMode::Membarrier {
+            // Cannot fail once registered (`boot` did), unless a sandbox was installed since: then a wake can be
+            // missed until the sleeper's timeout, which sleepers on a Membarrier doorbell therefore have.
             let _ = membarrier::barrier();
         }
     }
 
     #[inline(always)]
     fn waker_barrier(&self) {
-        waker_barrier(self.fencing);
+        waker_barrier(self.barrier_mode);
     }
 
-    fn futex_wait(&self, expected: u32, timeout_ns: Option<u64>) -> Woken {
+    fn futex_wait(&self, expected: u32, timeout_ns: Option<u64>) -> WakeReason {
         futex::wait(self.region.u32(0), expected, timeout_ns)
     }
 
     fn futex_wake_all(&self) {
         // Pairs with the Release in `wait_for_descriptors`.
-        match bell::Name::of(self.region.u64(BELL).load(Acquire)) {
-            Some(name) => bell::ring(name),
+        match wake_socket::WakeSocketName::from_number(self.region.u64(WAKE_SOCKET).load(Acquire)) {
+            Some(name) => wake_socket::ring(name),
             None => drop(futex::wake(self.region.u32(0), u32::MAX)),
         }
-        standby::call(self);
+        progress_handoff::wake_progress_thread(self);
     }
 }
 
-impl standby::Post for Doorbell {
+impl progress_handoff::ProgressHandoff for Doorbell {
     fn load(&self) -> u32 {
-        self.region.u32(POST).load(Acquire)
+        self.region.u32(PROGRESS_STATE).load(Acquire)
     }
 
     fn store(&self, state: u32) {
-        self.region.u32(POST).swap(state, AcqRel);
+        self.region.u32(PROGRESS_STATE).swap(state, AcqRel);
     }
 
     fn replace(&self, from: u32, to: u32) -> bool {
-        self.region.u32(POST).compare_exchange(from, to, AcqRel, Acquire).is_ok()
+        self.region.u32(PROGRESS_STATE).compare_exchange(from, to, AcqRel, Acquire).is_ok()
     }
 
     fn wait(&self, seen: u32, timeout_ns: Option<u64>) {
-        futex::wait(self.region.u32(POST), seen, timeout_ns);
+        futex::wait(self.region.u32(PROGRESS_STATE), seen, timeout_ns);
     }
 
     fn wake(&self) {
-        // Pairs with the Release in `post_descriptors`.
-        match bell::Name::of(self.region.u64(POST_BELL).load(Acquire)) {
-            Some(name) => bell::ring(name),
-            None => drop(futex::wake(self.region.u32(POST), 1)),
+        // Pairs with the Release in `progress_descriptors`.
+        match wake_socket::WakeSocketName::from_number(self.region.u64(PROGRESS_WAKE_SOCKET).load(Acquire)) {
+            Some(name) => wake_socket::ring(name),
+            None => drop(futex::wake(self.region.u32(PROGRESS_STATE), 1)),
         }
     }
 }
@@ -395,11 +397,11 @@ mod tests {
         assert!(bell.is_armed());
         bell.ring();
         assert!(!bell.is_armed());
-        assert_eq!(bell.sleep(armed, None), Woken::Changed);
+        assert_eq!(bell.sleep(armed, None), WakeReason::Changed);
         // Nor if another thread of the rank has armed it again.
         let again = bell.arm();
-        assert_eq!(bell.sleep(armed, None), Woken::Changed);
-        assert_eq!(bell.sleep(again, Some(1000)), Woken::TimedOut);
+        assert_eq!(bell.sleep(armed, None), WakeReason::Changed);
+        assert_eq!(bell.sleep(again, Some(1000)), WakeReason::TimedOut);
     }
 
     #[test]
@@ -407,7 +409,7 @@ mod tests {
         let bell = Doorbell::private();
         bell.ring();
         let armed = bell.arm();
-        assert_eq!(bell.sleep(armed, Some(1_000_000)), Woken::TimedOut);
+        assert_eq!(bell.sleep(armed, Some(1_000_000)), WakeReason::TimedOut);
         bell.disarm();
         assert!(!bell.is_armed());
     }
@@ -416,33 +418,33 @@ mod tests {
     fn a_rank_that_waits_for_descriptors_is_woken_by_them_and_by_its_bell() {
         let bell = Doorbell::private();
         let mut sources = bell.wait_for_descriptors().unwrap();
-        let (other, name) = hawser_os::bell::Bell::new().unwrap();
+        let (other, name) = hawser_os::wake_socket::WakeSocket::new().unwrap();
         sources.add(other.as_fd()).unwrap();
         let armed = bell.arm();
         bell.ring();
-        bell.sleep_for(&sources, armed, None);
+        bell.sleep_with_descriptors(&sources, armed, None);
         std::thread::scope(|scope| {
             let armed = bell.arm();
             scope.spawn(|| bell.ring());
-            bell.sleep_for(&sources, armed, None);
+            bell.sleep_with_descriptors(&sources, armed, None);
         });
         bell.disarm();
-        bell::ring(name);
+        wake_socket::ring(name);
         let armed = bell.arm();
-        bell.sleep_for(&sources, armed, None);
+        bell.sleep_with_descriptors(&sources, armed, None);
     }
 
     #[test]
     fn a_bell_of_many_wakes_its_rank_and_no_other() {
-        let bells = Bells::private(3);
+        let bells = Doorbells::private(3);
         let each: Vec<_> =
-            (0..3).map(|bell| Doorbell::new(bells.region.part(bells.place(bell), 64), Fencing::Full)).collect();
+            (0..3).map(|bell| Doorbell::new(bells.region.part(bells.offset_of(bell), 64), BarrierMode::Full)).collect();
         bells.ring(1);
         let armed = [0, 1, 2].map(|bell: usize| each[bell].arm());
         bells.ring(1);
         assert_eq!((each[0].is_armed(), each[1].is_armed(), each[2].is_armed()), (true, false, true));
-        assert_eq!(each[1].sleep(armed[1], None), Woken::Changed);
-        assert_eq!(each[2].sleep(armed[2], Some(1000)), Woken::TimedOut);
+        assert_eq!(each[1].sleep(armed[1], None), WakeReason::Changed);
+        assert_eq!(each[2].sleep(armed[2], Some(1000)), WakeReason::TimedOut);
         std::thread::scope(|scope| {
             let armed = each[2].arm();
             scope.spawn(|| bells.ring(2));
@@ -451,8 +453,8 @@ mod tests {
         assert_eq!(bells.count(), 3);
     }
 
-    /// Passes a ball to and fro between two threads, each asleep without a timeout while the other has it.
-    fn ping_pong(fencing: Fencing) {
+    /// Passes a value to and fro between two threads, each asleep without a timeout while the other has it.
+    fn ping_pong(fencing: BarrierMode) {
         let bells = [0, 1].map(|_| Doorbell::new(Region::private(64), fencing));
         let balls = [AtomicU32::new(0), AtomicU32::new(0)];
         let play = |me: usize| {
@@ -481,13 +483,13 @@ mod tests {
 
     #[test]
     fn no_wake_is_lost_with_full_fences() {
-        ping_pong(Fencing::Full);
+        ping_pong(BarrierMode::Full);
     }
 
     #[test]
     fn no_wake_is_lost_with_membarrier() {
-        if membarrier::offered() && membarrier::register().is_ok() {
-            ping_pong(Fencing::Membarrier);
+        if membarrier::is_supported() && membarrier::register().is_ok() {
+            ping_pong(BarrierMode::Membarrier);
         }
     }
 }

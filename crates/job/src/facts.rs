@@ -16,7 +16,7 @@ pub enum ProcessVm {
 
 /// The facts of one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Facts {
+pub struct HostFacts {
     /// Cores that the job can use at once: affinity, cut to the cgroup's quota.
     pub cores: u32,
     pub process_vm: ProcessVm,
@@ -32,7 +32,7 @@ pub struct Facts {
 /// Offset of the facts in the header page.
 const AT: usize = 512;
 
-impl Facts {
+impl HostFacts {
     pub(crate) fn write(&self, header: &Region) {
         let process_vm = u32::from(self.process_vm == ProcessVm::Allowed);
         let words = [
@@ -48,9 +48,9 @@ impl Facts {
         }
     }
 
-    pub(crate) fn read(header: &Region) -> Facts {
+    pub(crate) fn read(header: &Region) -> HostFacts {
         let word = |i: usize| header.u32(AT + 4 * i).load(Relaxed);
-        Facts {
+        HostFacts {
             cores: word(0).max(1),
             process_vm: if word(1) == 1 { ProcessVm::Allowed } else { ProcessVm::Forbidden },
             memcpy_mb_s: word(2),
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn facts_come_back_as_written() {
-        let facts = Facts {
+        let facts = HostFacts {
             cores: 2,
             process_vm: ProcessVm::Allowed,
             memcpy_mb_s: 26_000,
@@ -77,6 +77,6 @@ mod tests {
         };
         let header = Region::private(4096);
         facts.write(&header);
-        assert_eq!(Facts::read(&header), facts);
+        assert_eq!(HostFacts::read(&header), facts);
     }
 }

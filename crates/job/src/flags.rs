@@ -1,11 +1,11 @@
 //! The area of collective flags: a block for each communicator whose members are all on this host.
 //!
-//! Layout and allocation only; the algorithms on flags are `mpi`'s. One member allocates a block and sends its number
-//! to the others in the exchange that creates the communicator; the last to leave releases it. Block 0 is
-//! MPI_COMM_WORLD's on every host, so that no message is needed to agree on it. The algorithm decides which lines and
-//! which payload a member writes: lines are separate, so that writers never share one.
+//! Layout and allocation only; the algorithms on flags are `mpi`'s. One member allocates a block and sends its
+//! number to the others in the exchange that creates the communicator; the last to leave releases it. Block 0 is
+//! MPI_COMM_WORLD's on every host, so that no message is needed to agree on it. The algorithm decides which cache
+//! lines and which payload a member writes: the lines are separate, so that writers never share one.
 
-use crate::plan::{FLAG_BLOCKS, FLAG_LINES, LINE, Plan, flag_payload};
+use crate::layout::{FLAG_BLOCKS, FLAG_LINES, LINE, SegmentLayout, flag_payload};
 use hawser_base::{Region, SharedMem};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -23,13 +23,14 @@ const WORDS: usize = FLAG_BLOCKS / 32;
 const _: () = assert!(FLAG_BLOCKS.is_multiple_of(32) && BITMAP + WORDS * 4 <= hawser_os::map::PAGE);
 
 /// Marks the blocks from number `first` on as taken for good: a short segment does not have them.
-pub(crate) fn withhold(header: &Region, first: usize) {
+pub(crate) fn mark_taken(header: &Region, first: usize) {
     for number in first..FLAG_BLOCKS {
         header.u32(BITMAP + 4 * (number / 32)).fetch_or(1 << (number % 32), Relaxed);
     }
 }
 
-/// Takes a free block's number; none when all are taken, and then the communicator does without one.
+/// Allocates a free block and returns its number; none when all are taken, and then the communicator does without
+/// one.
 pub(crate) fn allocate(header: &Region) -> Option<u32> {
     for index in 0..WORDS {
         let word = header.u32(BITMAP + 4 * index);
@@ -47,7 +48,7 @@ pub(crate) fn allocate(header: &Region) -> Option<u32> {
     None
 }
 
-/// Gives block `number` back; no member may use it any more.
+/// Releases block `number`; no member may use it any more.
 pub(crate) fn release(header: &Region, number: u32) {
     let before = header.u32(BITMAP + 4 * (number as usize / 32)).fetch_and(!(1 << (number % 32)), Release);
     debug_assert!(before >> (number % 32) & 1 == 1, "block {number} was free");
@@ -60,24 +61,24 @@ pub struct FlagBlock {
     region: Region,
     members: usize,
     /// Bytes of payload for each member.
-    room: usize,
+    payload_bytes: usize,
 }
 
 impl FlagBlock {
-    pub(crate) fn new(segment: &Region, plan: &Plan, number: u32) -> FlagBlock {
-        assert!((number as usize) < plan.blocks, "no block {number} among {}", plan.blocks);
+    pub(crate) fn new(segment: &Region, layout: &SegmentLayout, number: u32) -> FlagBlock {
+        assert!((number as usize) < layout.blocks, "no block {number} among {}", layout.blocks);
         let number = number as usize;
         FlagBlock {
-            region: segment.part(plan.flag_block(number), plan.flag_block_bytes(number)),
-            members: plan.local,
-            room: flag_payload(plan.local, number),
+            region: segment.part(layout.flag_block(number), layout.flag_block_bytes(number)),
+            members: layout.local,
+            payload_bytes: flag_payload(layout.local, number),
         }
     }
 
     /// Makes a block that no other process sees, for tests and for communicators of one.
     pub fn private(members: usize) -> FlagBlock {
-        let bytes = Plan::whole(members, members).flag_block_bytes(0);
-        FlagBlock { region: Region::private(bytes), members, room: flag_payload(members, 0) }
+        let bytes = SegmentLayout::full(members, members).flag_block_bytes(0);
+        FlagBlock { region: Region::private(bytes), members, payload_bytes: flag_payload(members, 0) }
     }
 
     /// Returns word `word` (0..16) of line `line` (0..FLAG_LINES) of `member`.
@@ -103,14 +104,14 @@ impl FlagBlock {
 
     /// Returns the bytes of payload for each member.
     #[inline]
-    pub fn room(&self) -> usize {
-        self.room
+    pub fn payload_bytes(&self) -> usize {
+        self.payload_bytes
     }
 
     /// Returns the payload of `member`.
     #[inline]
     pub fn payload(&self, member: usize) -> SharedMem<'_> {
-        self.region.bytes(self.members * FLAG_LINES * LINE + member * self.room, self.room)
+        self.region.bytes(self.members * FLAG_LINES * LINE + member * self.payload_bytes, self.payload_bytes)
     }
 
     /// Returns the memory of the block, for crates that copy by other methods.
@@ -145,7 +146,7 @@ mod tests {
         release(&header, 77);
         assert_eq!((allocate(&header), allocate(&header)), (Some(77), None));
         let short = Region::private(4096);
-        withhold(&short, 3);
+        mark_taken(&short, 3);
         assert_eq!([allocate(&short), allocate(&short), allocate(&short)], [Some(1), Some(2), None]);
     }
 
@@ -155,12 +156,12 @@ mod tests {
         for member in 0..3 {
             block.word(member, FLAG_LINES - 1, 0).store(member as u32 + 1, Relaxed);
             block.line_payload(member, FLAG_LINES - 1).write(&[9; LINE - 8]);
-            block.payload(member).write(&vec![member as u8 + 1; block.room()]);
+            block.payload(member).write(&vec![member as u8 + 1; block.payload_bytes()]);
         }
         for member in 0..3 {
-            let mut out = vec![0; block.room()];
+            let mut out = vec![0; block.payload_bytes()];
             block.payload(member).read(&mut out);
-            assert_eq!(out, vec![member as u8 + 1; block.room()]);
+            assert_eq!(out, vec![member as u8 + 1; block.payload_bytes()]);
             assert_eq!(block.word(member, FLAG_LINES - 1, 0).load(Relaxed), member as u32 + 1);
         }
         block.clear();

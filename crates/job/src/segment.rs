@@ -4,18 +4,18 @@
 
 use crate::arena::Span;
 use crate::counters;
-use crate::doorbell::{Bells, Fencing};
-use crate::facts::Facts;
+use crate::doorbell::{BarrierMode, Doorbells};
+use crate::exit_log::{self, ExitKind, ExitLog};
+use crate::facts::HostFacts;
 use crate::flags::{self, FlagBlock};
-use crate::lives::{self, Ending, Lives};
+use crate::layout::{BUSINESS_CARD_MAX, COUNTER_NAMES, LAYOUT_VERSION, LINE, MAX_LOCAL, MAX_WORLD, SegmentLayout};
 use crate::page::{DOORBELL, RankPage};
-use crate::plan::{CARD_MAX, COUNTER_NAMES, LAYOUT_VERSION, LINE, MAX_LOCAL, MAX_WORLD, Plan};
+use crate::processes::ON_OTHER_HOST;
 use crate::text;
-use crate::universe::ELSEWHERE;
 use hawser_base::{Class, Error, Peer, Region, Result};
-use hawser_os::held::Owned;
+use hawser_os::fd_identity::CheckedFd;
 use hawser_os::map::{self, PAGE};
-use hawser_os::{During, host, memfd};
+use hawser_os::{ErrorContext, host, memfd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -31,28 +31,28 @@ const VERSION: usize = 8;
 const LOCAL: usize = 12;
 const WORLD: usize = 16;
 const BLOCKS: usize = 20;
-const ROOMS: usize = 24;
+const LOCAL_SLOTS: usize = 24;
 const NUMBERS: usize = 28;
 const LANES_AT: usize = 32;
 const ARENA: usize = 48;
 const JOB_ID: usize = 64;
-const JOB_ID_ROOM: usize = 64;
+const JOB_ID_BYTES: usize = 64;
 const HOST: usize = 128;
-const HOST_ROOM: usize = 64;
-/// Offset of the abort word, in a line of its own: spinning ranks read it.
+const HOST_BYTES: usize = 64;
+/// Offset of the abort word, in a cache line of its own: spinning ranks read it.
 const ABORT: usize = 256;
 /// Flag in the abort word beside the low bits of the code, so that code 0 is visible too.
 const ABORTED: u32 = 1 << 31;
 /// Offset in the same line: set when every rank of the job has come to the end of MPI_Finalize.
 const ALL_FINALIZED: usize = 264;
 /// The same line holds the number of processes that have ended, for the same readers.
-const _: () = assert!(ABORT.is_multiple_of(LINE) && ABORT + lives::COUNT + 4 <= ALL_FINALIZED);
-/// Offset of the name of the process that all must release (`universe`).
-const ASKED_BACK: usize = 320;
+const _: () = assert!(ABORT.is_multiple_of(LINE) && ABORT + exit_log::COUNT + 4 <= ALL_FINALIZED);
+/// Offset of the name of the process that all must release (`processes`).
+const RELEASE_REQUEST: usize = 320;
 
 /// The parameters of a new segment.
 #[derive(Clone, Debug)]
-pub struct Spec {
+pub struct SegmentSpec {
     pub job_id: String,
     pub host: String,
     /// The number of processes with which the job begins: their numbers from 0 on are their ranks.
@@ -60,22 +60,22 @@ pub struct Spec {
     /// The world rank of each local rank, in order.
     pub world_ranks: Vec<u32>,
     /// Additional local slots of this host, and numbers of the job, for processes that join later.
-    pub spare_rooms: usize,
+    pub spare_local_slots: usize,
     pub spare_numbers: usize,
-    pub facts: Facts,
+    pub facts: HostFacts,
 }
 
-impl Spec {
+impl SegmentSpec {
     /// Makes the parameters for a job of a single process. Nothing is measured: it has no peer to copy from.
-    pub fn alone(host: &str, job_id: &str) -> Spec {
-        let facts = Facts { cores: hawser_os::cpus::available() as u32, ..Facts::default() };
-        Spec { facts, ..Spec::of(job_id, host, 1, vec![0]) }
+    pub fn alone(host: &str, job_id: &str) -> SegmentSpec {
+        let facts = HostFacts { cores: hawser_os::cpus::available() as u32, ..HostFacts::default() };
+        SegmentSpec { facts, ..SegmentSpec::without_spares(job_id, host, 1, vec![0]) }
     }
 
     /// Makes the parameters for a job to which no processes are added.
-    pub fn of(job_id: &str, host: &str, world: usize, world_ranks: Vec<u32>) -> Spec {
-        let (job_id, host, facts) = (job_id.into(), host.into(), Facts::default());
-        Spec { job_id, host, world, world_ranks, spare_rooms: 0, spare_numbers: 0, facts }
+    pub fn without_spares(job_id: &str, host: &str, world: usize, world_ranks: Vec<u32>) -> SegmentSpec {
+        let (job_id, host, facts) = (job_id.into(), host.into(), HostFacts::default());
+        SegmentSpec { job_id, host, world, world_ranks, spare_local_slots: 0, spare_numbers: 0, facts }
     }
 }
 
@@ -83,89 +83,92 @@ impl Spec {
 #[derive(Clone)]
 pub struct Segment {
     region: Region,
-    fd: Arc<Owned>,
-    plan: Plan,
-    facts: Facts,
-    lives: Lives,
+    fd: Arc<CheckedFd>,
+    layout: SegmentLayout,
+    facts: HostFacts,
+    exit_log: ExitLog,
 }
 
 impl Segment {
     /// Creates a segment and maps it.
-    pub fn create(spec: &Spec) -> io::Result<Segment> {
+    pub fn create(spec: &SegmentSpec) -> io::Result<Segment> {
         let (local, world, limit) = (spec.world_ranks.len(), spec.world, memfd::longest());
         assert!((1..=MAX_LOCAL).contains(&local) && (local..=MAX_WORLD).contains(&world));
-        let wanted = Plan::whole(local, world).with_spare(spec.spare_rooms, spec.spare_numbers);
-        assert!(wanted.rooms <= MAX_LOCAL && wanted.numbers <= MAX_WORLD);
-        let plan = wanted.within(limit).ok_or_else(|| too_long(wanted.least_bytes(), limit))?;
-        let fd = memfd::create(c"hawser", plan.file_bytes())?;
-        let region = map::shared(fd.as_fd(), 0, plan.mapped_bytes()).during(|| "mapping the job's segment".into())?;
+        let wanted = SegmentLayout::full(local, world).with_spare(spec.spare_local_slots, spec.spare_numbers);
+        assert!(wanted.local_slots <= MAX_LOCAL && wanted.numbers <= MAX_WORLD);
+        let layout = wanted.fit_to(limit).ok_or_else(|| too_long(wanted.min_bytes(), limit))?;
+        let fd = memfd::create(c"hawser", layout.file_bytes())?;
+        let region =
+            map::shared(fd.as_fd(), 0, layout.mapped_bytes()).context(|| "mapping the job's segment".into())?;
         let header = region.part(0, PAGE);
         header.u32(VERSION).store(LAYOUT_VERSION, Relaxed);
-        header.u32(LOCAL).store(plan.local as u32, Relaxed);
-        header.u32(WORLD).store(plan.world as u32, Relaxed);
-        header.u32(ROOMS).store(plan.rooms as u32, Relaxed);
-        header.u32(NUMBERS).store(plan.numbers as u32, Relaxed);
-        header.u32(LANES_AT).store(plan.lanes as u32, Relaxed);
-        header.u32(BLOCKS).store(plan.blocks as u32, Relaxed);
-        header.u64(ARENA).store(plan.arena, Relaxed);
-        flags::withhold(&header, plan.blocks);
-        text::write(&header, JOB_ID, JOB_ID_ROOM, &spec.job_id);
-        text::write(&header, HOST, HOST_ROOM, &spec.host);
+        header.u32(LOCAL).store(layout.local as u32, Relaxed);
+        header.u32(WORLD).store(layout.world as u32, Relaxed);
+        header.u32(LOCAL_SLOTS).store(layout.local_slots as u32, Relaxed);
+        header.u32(NUMBERS).store(layout.numbers as u32, Relaxed);
+        header.u32(LANES_AT).store(layout.lanes as u32, Relaxed);
+        header.u32(BLOCKS).store(layout.blocks as u32, Relaxed);
+        header.u64(ARENA).store(layout.arena, Relaxed);
+        flags::mark_taken(&header, layout.blocks);
+        text::write(&header, JOB_ID, JOB_ID_BYTES, &spec.job_id);
+        text::write(&header, HOST, HOST_BYTES, &spec.host);
         spec.facts.write(&header);
-        for rank in 0..plan.world {
-            region.u32(plan.local_indices() + 4 * rank).store(ELSEWHERE, Relaxed);
+        for rank in 0..layout.world {
+            region.u32(layout.local_slot_indices() + 4 * rank).store(ON_OTHER_HOST, Relaxed);
         }
-        for room in plan.local..plan.rooms {
-            region.u32(plan.names() + 4 * room).store(Peer::NOBODY.0, Relaxed);
+        for room in layout.local..layout.local_slots {
+            region.u32(layout.process_names() + 4 * room).store(Peer::NONE.0, Relaxed);
         }
         for (local, &rank) in spec.world_ranks.iter().enumerate() {
-            region.u32(plan.names() + 4 * local).store(rank, Relaxed);
-            region.u32(plan.local_indices() + 4 * rank as usize).store(local as u32, Relaxed);
+            region.u32(layout.process_names() + 4 * local).store(rank, Relaxed);
+            region.u32(layout.local_slot_indices() + 4 * rank as usize).store(local as u32, Relaxed);
         }
         // Pairs with the Acquire in `check`: a process that sees the word sees the header.
         header.u64(MAGIC_AT).store(MAGIC, Release);
-        let lives = lives_in(&region, &plan);
-        Ok(Segment { region, fd: Arc::new(Owned::new(fd)), plan, facts: spec.facts, lives })
+        let lives = exit_log_in(&region, &layout);
+        Ok(Segment { region, fd: Arc::new(CheckedFd::new(fd)), layout, facts: spec.facts, exit_log: lives })
     }
 
     /// Makes the private segment of a process without a launcher.
     pub fn alone() -> Result<Segment> {
         let (host, job_id) = (host::name(), format!("alone-{}", host::pid()));
-        Segment::create(&Spec::alone(&host, &job_id)).map_err(|e| Error::new(Class::NoMem, e.to_string()))
+        Segment::create(&SegmentSpec::alone(&host, &job_id)).map_err(|e| Error::new(Class::NoMem, e.to_string()))
     }
 
-    /// Maps the segment that the agent handed over. Its size must be sealed, so that nobody can change it under the
-    /// mapping, unless it is a file that cannot be sealed: the system had no memfd for the agent.
+    /// Maps the segment that the agent handed over. Its size must be sealed, so that no process can change it under
+    /// the mapping, unless it is a file that cannot be sealed: the system had no memfd for the agent.
     pub fn open(fd: OwnedFd) -> Result<Segment> {
         let no_mem = |e: io::Error| Error::new(Class::NoMem, e.to_string());
         if memfd::is_sealed(fd.as_fd()) == Some(false) {
-            return Err(foreign(0));
+            return Err(wrong_version(0));
         }
         let len = memfd::len(fd.as_fd()).map_err(no_mem)?;
-        let plan = if len >= PAGE as u64 {
+        let layout = if len >= PAGE as u64 {
             check(&map::shared(fd.as_fd(), 0, PAGE).map_err(no_mem)?)?
         } else {
-            return Err(foreign(0));
+            return Err(wrong_version(0));
         };
-        if plan.file_bytes() != len {
-            return Err(foreign(LAYOUT_VERSION));
+        if layout.file_bytes() != len {
+            return Err(wrong_version(LAYOUT_VERSION));
         }
-        let region = map::shared(fd.as_fd(), 0, plan.mapped_bytes())
-            .during(|| "mapping the job's shared segment".into())
+        let region = map::shared(fd.as_fd(), 0, layout.mapped_bytes())
+            .context(|| "mapping the job's shared segment".into())
             .map_err(no_mem)?;
-        let facts = Facts::read(&region.part(0, PAGE));
-        let lives = lives_in(&region, &plan);
-        let segment = Segment { region, fd: Arc::new(Owned::new(fd)), plan, facts, lives };
-        if segment.tables_agree() { Ok(segment) } else { Err(foreign(LAYOUT_VERSION)) }
+        let facts = HostFacts::read(&region.part(0, PAGE));
+        let lives = exit_log_in(&region, &layout);
+        let segment = Segment { region, fd: Arc::new(CheckedFd::new(fd)), layout, facts, exit_log: lives };
+        if segment.tables_agree() { Ok(segment) } else { Err(wrong_version(LAYOUT_VERSION)) }
     }
 
     /// Checks that each process here is one of the job's, and is found by its name once it is announced.
     fn tables_agree(&self) -> bool {
-        let agrees = |room: usize| match self.process_in(room) {
-            Some(peer) => peer.index() < self.plan.numbers && self.room_of(peer).is_none_or(|found| found == room),
+        let agrees = |slot: usize| match self.process_in(slot) {
+            Some(peer) => {
+                peer.index() < self.layout.numbers && self.local_slot_of(peer).is_none_or(|found| found == slot)
+            }
             None => true,
         };
-        (0..self.plan.rooms).all(agrees)
+        (0..self.layout.local_slots).all(agrees)
     }
 
     /// Returns a word of the tables.
@@ -179,8 +182,8 @@ impl Segment {
     }
 
     /// Returns the word that names the process that all must release.
-    pub(crate) fn asked_word(&self) -> &AtomicU32 {
-        self.region.u32(ASKED_BACK)
+    pub(crate) fn release_word(&self) -> &AtomicU32 {
+        self.region.u32(RELEASE_REQUEST)
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {
@@ -189,73 +192,73 @@ impl Segment {
 
     /// Returns the descriptor, unless the program has closed it: its number may name a file of the program's by now.
     pub(crate) fn live_fd(&self) -> Result<BorrowedFd<'_>> {
-        self.fd.live().map_err(|_| closed())
+        self.fd.live().map_err(|_| closed_error())
     }
 
-    pub fn plan(&self) -> Plan {
-        self.plan
+    pub fn layout(&self) -> SegmentLayout {
+        self.layout
     }
 
-    pub fn facts(&self) -> Facts {
+    pub fn facts(&self) -> HostFacts {
         self.facts
     }
 
     /// Returns the number of ranks with which the job began on this host.
     pub fn local_size(&self) -> usize {
-        self.plan.local
+        self.layout.local
     }
 
     /// Returns how many processes may be on this host at the same time: its local slots.
-    pub fn rooms(&self) -> usize {
-        self.plan.rooms
+    pub fn local_slots(&self) -> usize {
+        self.layout.local_slots
     }
 
     /// Returns whether processes of the job are on other hosts, or may join there.
-    pub fn is_spread(&self) -> bool {
-        self.plan.has_cards()
+    pub fn spans_hosts(&self) -> bool {
+        self.layout.has_business_cards()
     }
 
     /// Returns the number of processes with which the job began.
     pub fn world_size(&self) -> usize {
-        self.plan.world
+        self.layout.world
     }
 
     pub fn job_id(&self) -> String {
-        text::read(&self.region, JOB_ID, JOB_ID_ROOM)
+        text::read(&self.region, JOB_ID, JOB_ID_BYTES)
     }
 
     pub fn host(&self) -> String {
-        text::read(&self.region, HOST, HOST_ROOM)
+        text::read(&self.region, HOST, HOST_BYTES)
     }
 
     /// Returns the page of the process in a local slot.
     pub fn rank(&self, local: usize) -> RankPage {
-        RankPage::new(self.region.part(self.plan.rank_page(local), RankPage::BYTES), self.fencing())
+        RankPage::new(self.region.part(self.layout.rank_page(local), RankPage::BYTES), self.barrier_mode())
     }
 
-    fn fencing(&self) -> Fencing {
-        if self.facts.membarrier { Fencing::Membarrier } else { Fencing::Full }
+    fn barrier_mode(&self) -> BarrierMode {
+        if self.facts.membarrier { BarrierMode::Membarrier } else { BarrierMode::Full }
     }
 
     /// Returns the doorbells of the processes in these local slots, in their order.
-    pub fn bells(&self, rooms: impl Iterator<Item = usize>) -> Bells {
-        let places = rooms.map(|room| self.plan.rank_page(room) + DOORBELL);
-        Bells::new(self.region.clone(), places, self.fencing())
+    pub fn doorbells(&self, slots: impl Iterator<Item = usize>) -> Doorbells {
+        let places = slots.map(|slot| self.layout.rank_page(slot) + DOORBELL);
+        Doorbells::new(self.region.clone(), places, self.barrier_mode())
     }
 
     /// Returns the area whose layout the devices define.
     pub fn device_area(&self) -> Region {
-        self.region.part(self.plan.device(), self.plan.device_bytes())
+        self.region.part(self.layout.device(), self.layout.device_bytes())
     }
 
     /// Zeroes a part of that area, which no other process may be using.
     pub fn clean_device_area(&self, at: usize, len: usize) -> Result<()> {
-        assert!(at.checked_add(len).is_some_and(|end| end <= self.plan.device_bytes()));
-        memfd::punch_hole(self.live_fd()?, (self.plan.device() + at) as u64, len as u64)
+        assert!(at.checked_add(len).is_some_and(|end| end <= self.layout.device_bytes()));
+        memfd::punch_hole(self.live_fd()?, (self.layout.device() + at) as u64, len as u64)
             .map_err(|error| Error::new(Class::Other, error.to_string()))
     }
 
-    /// Takes a block of collective flags, all zero; none when all are in use.
+    /// Allocates a block of collective flags, all zero; none when all are in use.
     pub fn allocate_flags(&self) -> Option<u32> {
         let number = flags::allocate(&self.region)?;
         self.flags(number).clear();
@@ -264,21 +267,21 @@ impl Segment {
 
     /// Returns block `number`, which its allocator has sent.
     pub fn flags(&self, number: u32) -> FlagBlock {
-        FlagBlock::new(&self.region, &self.plan, number)
+        FlagBlock::new(&self.region, &self.layout, number)
     }
 
-    /// Gives block `number` back.
+    /// Releases block `number`.
     pub fn release_flags(&self, number: u32) {
         flags::release(&self.region, number);
     }
 
     /// Maps a piece of some rank's arena. The span may come from a message, and is checked.
     pub fn map_span(&self, span: Span) -> Result<Region> {
-        let inside = span.offset.checked_add(span.len).is_some_and(|end| end <= self.plan.arena) && span.len > 0;
-        if span.local as usize >= self.plan.rooms || !inside || !span.offset.is_multiple_of(PAGE as u64) {
+        let inside = span.offset.checked_add(span.len).is_some_and(|end| end <= self.layout.arena) && span.len > 0;
+        if span.local as usize >= self.layout.local_slots || !inside || !span.offset.is_multiple_of(PAGE as u64) {
             return Err(Error::new(Class::Intern, format!("{span:?} lies outside the arenas of this host")));
         }
-        map::shared(self.live_fd()?, self.plan.arena(span.local as usize) + span.offset, span.len as usize)
+        map::shared(self.live_fd()?, self.layout.arena(span.local as usize) + span.offset, span.len as usize)
             .map_err(|e| Error::new(Class::NoMem, e.to_string()))
     }
 
@@ -298,68 +301,69 @@ impl Segment {
 
     /// Returns the log of processes of the job that have ended, on this host and on all others.
     #[inline]
-    pub fn lives(&self) -> &Lives {
-        &self.lives
+    pub fn exit_log(&self) -> &ExitLog {
+        &self.exit_log
     }
 
-    /// Records that the process `peer` has ended, and wakes all that may wait for it. If several have ended together,
-    /// note each (`Lives::note`) and ring once.
-    pub fn set_ended(&self, peer: Peer, ending: Ending) {
-        if self.lives.note(peer, ending) {
+    /// Records that the process `peer` has ended, and wakes all that may wait for it. If several have ended
+    /// together, record each (`ExitLog::record`) and ring once.
+    pub fn record_exit(&self, peer: Peer, exit_kind: ExitKind) {
+        if self.exit_log.record(peer, exit_kind) {
             self.ring_all();
         }
     }
 
     /// Wakes every rank of the host. For the agent, after it has written the data that they must see.
     pub fn ring_all(&self) {
-        // The agent is not registered for membarrier(2), on which its bells may rely: it runs the waker's barrier.
+        // The agent is not registered for membarrier(2), on which its doorbells may rely: it runs the waker's
+        // barrier.
         fence(SeqCst);
-        (0..self.plan.rooms).for_each(|local| self.rank(local).doorbell().ring_after_barrier());
+        (0..self.layout.local_slots).for_each(|local| self.rank(local).doorbell().ring_after_barrier());
     }
 
     /// Writes the host of each rank of the job, hosts numbered as the launcher does. For the agent, before it starts
     /// ranks.
     pub fn set_hosts(&self, hosts: &[u32]) {
-        assert!(hosts.len() == self.plan.world);
+        assert!(hosts.len() == self.layout.world);
         for (rank, &host) in hosts.iter().enumerate() {
-            self.region.u32(self.plan.hosts() + 4 * rank).store(host, Relaxed);
+            self.region.u32(self.layout.hosts() + 4 * rank).store(host, Relaxed);
         }
     }
 
-    /// Publishes the card of a process to the processes of this host; once for each. For the agent, which must ring
-    /// afterwards. Returns whether there is space for it.
-    pub fn set_card(&self, peer: Peer, card: &[u8]) -> bool {
-        if !self.has_card(peer) || card.len() > CARD_MAX {
+    /// Publishes the business card of a process to the processes of this host; once for each. For the agent, which
+    /// must ring afterwards. Returns whether there is space for it.
+    pub fn set_business_card(&self, peer: Peer, business_card: &[u8]) -> bool {
+        if !self.has_business_card(peer) || business_card.len() > BUSINESS_CARD_MAX {
             return false;
         }
-        self.region.bytes(self.plan.card(peer.index()), card.len()).write(card);
-        // Pairs with the Acquire in `card`: a process that sees the length sees the card.
-        self.word(self.plan.cards() + 4 * peer.index()).store(card.len() as u32 + 1, Release);
+        self.region.bytes(self.layout.business_card(peer.index()), business_card.len()).write(business_card);
+        // Pairs with the Acquire in `business_card`: a process that sees the length sees the business card.
+        self.word(self.layout.business_cards() + 4 * peer.index()).store(business_card.len() as u32 + 1, Release);
         true
     }
 
-    /// Returns the card that a process has published (`boot::Boot::publish`), once it is known here. A process that
-    /// waits for it sleeps on the doorbell, which then rings.
-    pub fn card(&self, peer: Peer) -> Option<Vec<u8>> {
-        if !self.has_card(peer) || !self.knows(peer) {
+    /// Returns the business card that a process has published (`boot::Bootstrap::publish`), once it is known here.
+    /// A process that waits for it sleeps on the doorbell, which then rings.
+    pub fn business_card(&self, peer: Peer) -> Option<Vec<u8>> {
+        if !self.has_business_card(peer) || !self.is_known(peer) {
             return None;
         }
-        // Pairs with the Release in `set_card`.
-        let len = self.word(self.plan.cards() + 4 * peer.index()).load(Acquire).checked_sub(1)?;
-        let mut card = vec![0; (len as usize).min(CARD_MAX)];
-        self.region.bytes(self.plan.card(peer.index()), card.len()).read(&mut card);
+        // Pairs with the Release in `set_business_card`.
+        let len = self.word(self.layout.business_cards() + 4 * peer.index()).load(Acquire).checked_sub(1)?;
+        let mut card = vec![0; (len as usize).min(BUSINESS_CARD_MAX)];
+        self.region.bytes(self.layout.business_card(peer.index()), card.len()).read(&mut card);
         Some(card)
     }
 
-    /// Drops the card of a number, whose next process has not published any.
-    pub(crate) fn drop_card(&self, peer: Peer) {
-        if self.has_card(peer) {
-            self.word(self.plan.cards() + 4 * peer.index()).store(0, Relaxed);
+    /// Drops the business card of a number, whose next process has not published any.
+    pub(crate) fn drop_business_card(&self, peer: Peer) {
+        if self.has_business_card(peer) {
+            self.word(self.layout.business_cards() + 4 * peer.index()).store(0, Relaxed);
         }
     }
 
-    fn has_card(&self, peer: Peer) -> bool {
-        self.plan.has_cards() && peer.index() < self.plan.numbers
+    fn has_business_card(&self, peer: Peer) -> bool {
+        self.layout.has_business_cards() && peer.index() < self.layout.numbers
     }
 
     /// Records that every rank of the job has left MPI, for the agent, which must ring afterwards; or that this one has
@@ -386,22 +390,34 @@ impl Segment {
     }
 }
 
-fn lives_in(region: &Region, plan: &Plan) -> Lives {
-    Lives::new(region.part(ABORT, LINE), region.part(plan.ends(), Lives::bytes(plan.numbers)), plan.numbers)
+fn exit_log_in(region: &Region, layout: &SegmentLayout) -> ExitLog {
+    ExitLog::new(
+        region.part(ABORT, LINE),
+        region.part(layout.exit_log(), ExitLog::bytes(layout.numbers)),
+        layout.numbers,
+    )
 }
 
-fn check(header: &Region) -> Result<Plan> {
+fn check(header: &Region) -> Result<SegmentLayout> {
     // Pairs with the Release in `create`.
     let magic = header.u64(MAGIC_AT).load(Acquire);
     let version = header.u32(VERSION).load(Relaxed);
     if magic != MAGIC || version != LAYOUT_VERSION {
-        return Err(foreign(if magic == MAGIC { version } else { 0 }));
+        return Err(wrong_version(if magic == MAGIC { version } else { 0 }));
     }
     let number = |at| header.u32(at).load(Relaxed) as usize;
     let arena = header.u64(ARENA).load(Relaxed);
-    let (local, world, rooms, numbers) = (number(LOCAL), number(WORLD), number(ROOMS), number(NUMBERS));
-    let plan = Plan { local, world, rooms, numbers, lanes: number(LANES_AT), blocks: number(BLOCKS), arena };
-    if plan.is_sound() { Ok(plan) } else { Err(foreign(version)) }
+    let (local, world, rooms, numbers) = (number(LOCAL), number(WORLD), number(LOCAL_SLOTS), number(NUMBERS));
+    let layout = SegmentLayout {
+        local,
+        world,
+        local_slots: rooms,
+        numbers,
+        lanes: number(LANES_AT),
+        blocks: number(BLOCKS),
+        arena,
+    };
+    if layout.is_valid() { Ok(layout) } else { Err(wrong_version(version)) }
 }
 
 #[cold]
@@ -413,14 +429,14 @@ fn too_long(least: u64, limit: u64) -> io::Error {
 }
 
 #[cold]
-fn closed() -> Error {
+fn closed_error() -> Error {
     let text = "the program has closed the descriptor of the job's shared memory, of which no more can be mapped or \
                 given back; let it leave open what it has not opened itself, or close all that is open before MPI_Init";
     Error::new(Class::Other, text)
 }
 
 #[cold]
-fn foreign(version: u32) -> Error {
+fn wrong_version(version: u32) -> Error {
     let text = format!(
         "mpiexec handed over a segment of layout {version}, this library knows layout {LAYOUT_VERSION}; \
          use the mpiexec that was installed with the library"
@@ -432,9 +448,9 @@ fn foreign(version: u32) -> Error {
 mod tests {
     use super::*;
 
-    fn spec() -> Spec {
-        let facts = Facts { cores: 2, ..Facts::default() };
-        Spec { facts, ..Spec::of("j-1", "vm", 5, vec![0, 2, 4]) }
+    fn spec() -> SegmentSpec {
+        let facts = HostFacts { cores: 2, ..HostFacts::default() };
+        SegmentSpec { facts, ..SegmentSpec::without_spares("j-1", "vm", 5, vec![0, 2, 4]) }
     }
 
     /// Reads a name; none if it is negative.
@@ -449,7 +465,7 @@ mod tests {
         assert_eq!((open.job_id().as_str(), open.host().as_str(), open.facts().cores), ("j-1", "vm", 2));
         assert_eq!((open.local_size(), open.world_size()), (3, 5));
         assert_eq!((0..4).map(|l| open.process_in(l)).collect::<Vec<_>>(), [0, 2, 4, -1].map(name));
-        let rooms: Vec<_> = (0..6).map(|number| open.room_of(Peer(number))).collect();
+        let rooms: Vec<_> = (0..6).map(|number| open.local_slot_of(Peer(number))).collect();
         assert_eq!(rooms, [Some(0), None, Some(1), None, Some(2), None]);
         made.set_hosts(&[3, 0, 3, 1, 3]);
         assert_eq!((0..5).map(|rank| open.host_of(Peer(rank))).collect::<Vec<_>>(), [3, 0, 3, 1, 3]);
@@ -474,15 +490,15 @@ mod tests {
     fn cards_are_seen_on_the_host_and_none_are_kept_for_a_job_of_one() {
         let made = Segment::create(&spec()).unwrap();
         let open = Segment::open(made.fd().try_clone_to_owned().unwrap()).unwrap();
-        assert_eq!((0..6).filter_map(|rank| open.card(Peer(rank))).count(), 0);
-        let set = |segment: &Segment, number, card: &[u8]| segment.set_card(Peer(number), card);
-        assert!(set(&made, 4, &[7; CARD_MAX]) && set(&made, 0, b"") && set(&made, 1, b"rails"));
-        assert_eq!(open.card(Peer(4)), Some(vec![7; CARD_MAX]));
-        let cards = [0, 1, 2].map(|number| open.card(Peer(number)));
+        assert_eq!((0..6).filter_map(|rank| open.business_card(Peer(rank))).count(), 0);
+        let set = |segment: &Segment, number, card: &[u8]| segment.set_business_card(Peer(number), card);
+        assert!(set(&made, 4, &[7; BUSINESS_CARD_MAX]) && set(&made, 0, b"") && set(&made, 1, b"rails"));
+        assert_eq!(open.business_card(Peer(4)), Some(vec![7; BUSINESS_CARD_MAX]));
+        let cards = [0, 1, 2].map(|number| open.business_card(Peer(number)));
         assert_eq!(cards, [Some(vec![]), Some(b"rails".to_vec()), None]);
-        assert!(!set(&made, 5, b"x") && !set(&made, 2, &[0; CARD_MAX + 1]), "no such rank, no such room");
-        let host = Segment::create(&Spec { world: 3, world_ranks: vec![0, 1, 2], ..spec() }).unwrap();
-        assert!(!set(&host, 1, b"x") && host.card(Peer(1)).is_none());
+        assert!(!set(&made, 5, b"x") && !set(&made, 2, &[0; BUSINESS_CARD_MAX + 1]), "no such rank, no such room");
+        let host = Segment::create(&SegmentSpec { world: 3, world_ranks: vec![0, 1, 2], ..spec() }).unwrap();
+        assert!(!set(&host, 1, b"x") && host.business_card(Peer(1)).is_none());
     }
 
     #[test]
@@ -498,7 +514,7 @@ mod tests {
         made.region.u32(LOCAL).store(4, Relaxed);
         assert!(refused(made.fd().try_clone_to_owned().unwrap()).contains(&format!("layout {LAYOUT_VERSION}")));
         made.region.u32(LOCAL).store(3, Relaxed);
-        made.region.u32(made.plan.names() + 4).store(5, Relaxed);
+        made.region.u32(made.layout.process_names() + 4).store(5, Relaxed);
         assert!(
             refused(made.fd().try_clone_to_owned().unwrap()).contains(&format!("layout {LAYOUT_VERSION}")),
             "there is no rank 5"
@@ -506,11 +522,11 @@ mod tests {
     }
 
     /// Makes a copy of a segment that differs from it only in that its size can be changed.
-    fn unsealed(spec: &Spec) -> OwnedFd {
+    fn unsealed(spec: &SegmentSpec) -> OwnedFd {
         let made = Segment::create(spec).unwrap();
-        let fd = memfd::create_unsealed(c"test", made.plan.file_bytes()).unwrap();
-        let copy = map::shared(fd.as_fd(), 0, made.plan.device()).unwrap();
-        let mut bytes = vec![0; made.plan.device()];
+        let fd = memfd::create_unsealed(c"test", made.layout.file_bytes()).unwrap();
+        let copy = map::shared(fd.as_fd(), 0, made.layout.device()).unwrap();
+        let mut bytes = vec![0; made.layout.device()];
         made.region.bytes(0, bytes.len()).read(&mut bytes);
         copy.bytes(0, bytes.len()).write(&bytes);
         fd

@@ -4,10 +4,10 @@
 use hawser_base::Region;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Writes `text` into `room` bytes (a multiple of eight) at `at`, followed by zeroes.
-pub(crate) fn write(region: &Region, at: usize, room: usize, text: &str) {
+/// Writes `text` into `capacity` bytes (a multiple of eight) at `at`, followed by zeroes.
+pub(crate) fn write(region: &Region, at: usize, capacity: usize, text: &str) {
     let bytes = text.as_bytes();
-    for word in 0..room / 8 {
+    for word in 0..capacity / 8 {
         let mut part = [0; 8];
         let rest = bytes.get(word * 8..).unwrap_or(&[]);
         let len = rest.len().min(8);
@@ -17,9 +17,9 @@ pub(crate) fn write(region: &Region, at: usize, room: usize, text: &str) {
 }
 
 /// Reads the text back.
-pub(crate) fn read(region: &Region, at: usize, room: usize) -> String {
+pub(crate) fn read(region: &Region, at: usize, capacity: usize) -> String {
     let mut bytes: Vec<u8> =
-        (0..room / 8).flat_map(|word| region.u64(at + word * 8).load(Relaxed).to_ne_bytes()).collect();
+        (0..capacity / 8).flat_map(|word| region.u64(at + word * 8).load(Relaxed).to_ne_bytes()).collect();
     bytes.truncate(bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len()));
     // A cut may have split a character.
     String::from_utf8_lossy(&bytes).trim_end_matches('\u{fffd}').to_owned()

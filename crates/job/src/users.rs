@@ -6,7 +6,7 @@
 //! compare-and-swap: a process that dies meanwhile leaves a user or none. An entry is never removed. On other hosts a
 //! user may have other lanes; devices exchange them (`dev-ether`). Used by `transport`.
 
-use crate::plan::LANES_MOST;
+use crate::layout::LANES_MAX;
 use crate::segment::Segment;
 use crate::text;
 use hawser_base::{Class, Error, LANES, Lane, Region, Result};
@@ -20,12 +20,12 @@ pub const MPI: &str = "mpi";
 pub const NAME_MAX: usize = 16;
 
 /// Maximum users of a host beside MPI.
-const OTHERS: usize = LANES_MOST - LANES;
+const USERS_MAX: usize = LANES_MAX - LANES;
 
 /// Offset of their words in the header page, and of the names after them, for reports and for names with equal numbers.
 const AT: usize = 2048;
-const NAMES: usize = AT + OTHERS * 8;
-const _: () = assert!(NAMES + OTHERS * NAME_MAX <= PAGE && NAME_MAX.is_multiple_of(8));
+const NAMES: usize = AT + USERS_MAX * 8;
+const _: () = assert!(NAMES + USERS_MAX * NAME_MAX <= PAGE && NAME_MAX.is_multiple_of(8));
 
 /// Bits of a word that hold the number of the user's lanes; above them is the number of its name.
 const LANE_BITS: u32 = 8;
@@ -37,39 +37,39 @@ fn number(name: &str) -> u64 {
     (hash ^ hash >> (u64::BITS - LANE_BITS)) << LANE_BITS | 1 << LANE_BITS
 }
 
-fn refused(text: String) -> Error {
+fn refusal(text: String) -> Error {
     Error::new(Class::Arg, text)
 }
 
 /// Checks a name: printable ASCII without spaces, because it stands in messages and in lines for people.
 fn check(name: &str, lanes: usize) -> Result<()> {
     if name.is_empty() || name.len() > NAME_MAX || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(refused(format!(
+        return Err(refusal(format!(
             "a user of the transport cannot be called {name:?}; a name has 1 to {NAME_MAX} printable \
              characters of ASCII"
         )));
     }
     if lanes == 0 {
-        return Err(refused(format!("user {name} asks for no lanes; one is the least")));
+        return Err(refusal(format!("user {name} asks for no lanes; one is the least")));
     }
     Ok(())
 }
 
 impl Segment {
-    /// Returns the first of the `lanes` lanes of a user: those that another process of the host has given it, or new
-    /// ones.
+    /// Returns the first of the `lanes` lanes of a user: those that another process of the host has assigned to it,
+    /// or new ones.
     pub fn lanes_of(&self, name: &str, lanes: usize) -> Result<Lane> {
         check(name, lanes)?;
         if name == MPI {
             return match lanes {
                 LANES => Ok(Lane(0)),
-                _ => Err(refused(format!("user {MPI} has {LANES} lanes, and {lanes} are asked for"))),
+                _ => Err(refusal(format!("user {MPI} has {LANES} lanes, and {lanes} are asked for"))),
             };
         }
-        let (header, most) = (self.header(), self.plan().lanes);
+        let (header, most) = (self.header(), self.layout().lanes);
         let wanted = number(name) | lanes.min(u8::MAX.into()) as u64;
         let mut first = LANES;
-        for place in 0..OTHERS {
+        for place in 0..USERS_MAX {
             let word = header.u64(AT + place * 8);
             // Pairs with the AcqRel below: a process that sees a user sees those before it.
             let mut found = word.load(Acquire);
@@ -87,11 +87,11 @@ impl Segment {
             }
             let its = (found & ((1 << LANE_BITS) - 1)) as usize;
             if found >> LANE_BITS == wanted >> LANE_BITS && first + its <= most {
-                return agree(&header, place, (name, lanes), its).map(|()| Lane(first as u8));
+                return check_same_user(&header, place, (name, lanes), its).map(|()| Lane(first as u8));
             }
             first = (first + its).min(most);
         }
-        Err(refused(format!(
+        Err(refusal(format!(
             "user {name} asks for {lanes} lanes, and {} of the job's {most} are left; open it with fewer, or fewer \
              users",
             most.saturating_sub(first)
@@ -101,20 +101,20 @@ impl Segment {
     /// Returns the names of the users beside MPI, for reports.
     pub fn users(&self) -> Vec<String> {
         let header = self.header();
-        let places = (0..OTHERS).take_while(|place| header.u64(AT + place * 8).load(Acquire) != 0);
+        let places = (0..USERS_MAX).take_while(|place| header.u64(AT + place * 8).load(Acquire) != 0);
         places.map(|place| text::read(&header, NAMES + place * NAME_MAX, NAME_MAX)).collect()
     }
 }
 
-/// Checks that the user in a place is this one. The process that has written its word may not have written its name
-/// yet.
-fn agree(header: &Region, place: usize, (name, lanes): (&str, usize), its: usize) -> Result<()> {
+/// Checks that the user at index `place` is this one. The process that has written its word may not have written
+/// its name yet.
+fn check_same_user(header: &Region, place: usize, (name, lanes): (&str, usize), its: usize) -> Result<()> {
     let other = text::read(header, NAMES + place * NAME_MAX, NAME_MAX);
     if !other.is_empty() && !name.starts_with(&other) {
-        return Err(refused(format!("users {name} and {other} come to one number; give one of them another name")));
+        return Err(refusal(format!("users {name} and {other} come to one number; give one of them another name")));
     }
     if its != lanes {
-        return Err(refused(format!(
+        return Err(refusal(format!(
             "user {name} has {its} lanes in other processes of this host, and {lanes} are asked for here; ask for {its}"
         )));
     }
@@ -124,7 +124,7 @@ fn agree(header: &Region, place: usize, (name, lanes): (&str, usize), its: usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::LANES_OF_OTHERS;
+    use crate::layout::LANES_OF_OTHERS;
     use std::sync::atomic::Ordering::Release;
 
     /// Makes one segment as two processes have it.
@@ -199,7 +199,7 @@ mod tests {
         for word in [u64::MAX, 0xff, 1 << LANE_BITS, number("pm") | 0xff] {
             segment.header().u64(AT).store(word, Release);
             let found = ["pm", "other"].map(|name| segment.lanes_of(name, 1));
-            assert!(found.iter().flatten().all(|lane| lane.index() < segment.plan().lanes), "{found:?}");
+            assert!(found.iter().flatten().all(|lane| lane.index() < segment.layout().lanes), "{found:?}");
         }
     }
 }

@@ -12,22 +12,22 @@ use std::time::Duration;
 
 /// Longest name of a call or a communicator, in bytes: "MPI_Request_get_status_some of
 /// MPI_Reduce_scatter_block_init" has 60. A communicator's may be longer and is cut.
-pub const NAME_ROOM: usize = 64;
+pub const NAME_BYTES: usize = 64;
 
 /// Offsets in the record.
 const VERSION: usize = 0;
 const WAITING: usize = 4;
 const SINCE: usize = 8;
 const BYTES: usize = 16;
-/// The kind and the count of `Open`.
-const OPEN: usize = 24;
+/// The kind and the count of `PendingCount`.
+const PENDING: usize = 24;
 const CONTEXT: usize = 32;
 const PEER: usize = 36;
 const TAG: usize = 40;
 const TAG_KIND: usize = 44;
 const CALL: usize = 48;
-const COMMUNICATOR: usize = CALL + NAME_ROOM;
-const POLLED: usize = COMMUNICATOR + NAME_ROOM;
+const COMMUNICATOR: usize = CALL + NAME_BYTES;
+const POLLED: usize = COMMUNICATOR + NAME_BYTES;
 const REMOTE: usize = POLLED + 8;
 
 /// The peer that a rank waits for.
@@ -44,7 +44,7 @@ pub enum WaitPeer {
 
 /// The tag of the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Tag {
+pub enum WaitTag {
     /// The call has no tag.
     #[default]
     None,
@@ -55,7 +55,7 @@ pub enum Tag {
 
 /// The number of things that a call waits for, if it was given several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Open {
+pub enum PendingCount {
     /// The call waits for one thing, or they are not counted: a collective, a probe.
     #[default]
     One,
@@ -65,29 +65,29 @@ pub enum Open {
     Messages(u32),
 }
 
-/// The reason that a rank publishes before it sleeps. `Names` is `&str` for the writer.
+/// The reason that a rank publishes before it sleeps. `Name` is `&str` for the writer.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct WaitReason<Name> {
     /// The time at which this wait began without progress since: going to sleep again keeps it.
     pub since_ns: u64,
     /// The time of the latest empty poll of a rank that polls, which may do something else since; 0: it sleeps.
     pub polled_ns: u64,
-    /// The MPI function, at most `NAME_ROOM` bytes.
+    /// The MPI function, at most `NAME_BYTES` bytes.
     pub call: Name,
-    /// The communicator's name, at most `NAME_ROOM` bytes; empty if there is none.
+    /// The communicator's name, at most `NAME_BYTES` bytes; empty if there is none.
     pub communicator: Name,
     pub context: u32,
     pub peer: WaitPeer,
     /// On an intercommunicator, the rank of `peer` in the remote group, if it is there.
     pub remote: Option<u32>,
-    pub tag: Tag,
+    pub tag: WaitTag,
     /// The size of the awaited message; 0 if it is unknown.
     pub bytes: u64,
-    pub open: Open,
+    pub pending: PendingCount,
 }
 
 /// A reason as read from another process's page.
-pub type Waiting = WaitReason<String>;
+pub type OwnedWaitReason = WaitReason<String>;
 
 /// The record of one rank. Cloning is cheap.
 #[derive(Clone)]
@@ -114,10 +114,10 @@ impl WaitRecord {
         if even & 1 == 1 || version.compare_exchange(even, even.wrapping_add(1), AcqRel, Relaxed).is_err() {
             return;
         }
-        // Pairs with the Acquire fence in `look`: a reader that sees a store below sees the odd version too.
+        // Pairs with the Acquire fence in `try_read`: a reader that sees a store below sees the odd version too.
         fence(Release);
         self.store(reason);
-        // Pairs with the first Acquire load in `look`.
+        // Pairs with the first Acquire load in `try_read`.
         version.store(even.wrapping_add(2), Release);
     }
 
@@ -127,14 +127,14 @@ impl WaitRecord {
         self.0.u64(SINCE).store(reason.since_ns, Relaxed);
         self.0.u64(POLLED).store(reason.polled_ns, Relaxed);
         self.0.u64(BYTES).store(reason.bytes, Relaxed);
-        self.0.u64(OPEN).store(encode_open(reason.open), Relaxed);
+        self.0.u64(PENDING).store(encode_pending(reason.pending), Relaxed);
         self.0.u32(CONTEXT).store(reason.context, Relaxed);
         self.0.u32(PEER).store(peer, Relaxed);
         self.0.u32(REMOTE).store(reason.remote.unwrap_or(NOT_REMOTE), Relaxed);
         self.0.u32(TAG).store(tag.1, Relaxed);
         self.0.u32(TAG_KIND).store(tag.0, Relaxed);
-        text::write(&self.0, CALL, NAME_ROOM, reason.call);
-        text::write(&self.0, COMMUNICATOR, NAME_ROOM, reason.communicator);
+        text::write(&self.0, CALL, NAME_BYTES, reason.call);
+        text::write(&self.0, COMMUNICATOR, NAME_BYTES, reason.communicator);
     }
 
     /// Records that the rank waits no more.
@@ -144,23 +144,23 @@ impl WaitRecord {
     }
 
     /// Returns why the rank sleeps, if it does.
-    pub fn read(&self) -> Option<Waiting> {
-        // The writer may have lost its core to this reader. One that dies while it writes leaves the version odd: after
-        // some naps it counts as not waiting.
-        for _ in 0..NAPS {
+    pub fn read(&self) -> Option<OwnedWaitReason> {
+        // The writer may have lost its core to this reader. One that dies while it writes leaves the version odd:
+        // after SHORT_SLEEPS sleeps it counts as not waiting.
+        for _ in 0..SHORT_SLEEPS {
             for _ in 0..SPINS {
-                if let Some(reason) = self.look() {
+                if let Some(reason) = self.try_read() {
                     return reason;
                 }
                 std::hint::spin_loop();
             }
-            std::thread::sleep(NAP);
+            std::thread::sleep(SHORT_SLEEP);
         }
         None
     }
 
     /// Reads once. None: the record is being written.
-    fn look(&self) -> Option<Option<Waiting>> {
+    fn try_read(&self) -> Option<Option<OwnedWaitReason>> {
         // Pairs with the Release store at the end of `begin`.
         let before = self.0.u32(VERSION).load(Acquire);
         let waiting = self.0.u32(WAITING).load(Relaxed) == 1;
@@ -170,29 +170,29 @@ impl WaitRecord {
         (before & 1 == 0 && self.0.u32(VERSION).load(Relaxed) == before).then_some(reason)
     }
 
-    fn load(&self) -> Waiting {
-        Waiting {
+    fn load(&self) -> OwnedWaitReason {
+        OwnedWaitReason {
             since_ns: self.0.u64(SINCE).load(Relaxed),
             polled_ns: self.0.u64(POLLED).load(Relaxed),
             bytes: self.0.u64(BYTES).load(Relaxed),
-            open: decode_open(self.0.u64(OPEN).load(Relaxed)),
+            pending: decode_pending(self.0.u64(PENDING).load(Relaxed)),
             context: self.0.u32(CONTEXT).load(Relaxed),
             peer: decode_peer(self.0.u32(PEER).load(Relaxed)),
             remote: Some(self.0.u32(REMOTE).load(Relaxed)).filter(|&rank| rank != NOT_REMOTE),
             tag: decode_tag(self.0.u32(TAG_KIND).load(Relaxed), self.0.u32(TAG).load(Relaxed)),
-            call: text::read(&self.0, CALL, NAME_ROOM),
-            communicator: text::read(&self.0, COMMUNICATOR, NAME_ROOM),
+            call: text::read(&self.0, CALL, NAME_BYTES),
+            communicator: text::read(&self.0, COMMUNICATOR, NAME_BYTES),
         }
     }
 }
 
 const _: () = assert!(REMOTE + 4 <= WaitRecord::BYTES && POLLED.is_multiple_of(8));
 
-/// Writing takes less than this many reads; a writer that has lost its core has it again within a few naps, each at
-/// most a time slice of the scheduler.
+/// Writing takes less than this many reads; a writer that has lost its core has it again within a few short sleeps,
+/// each at most a time slice of the scheduler.
 const SPINS: u32 = 1000;
-const NAPS: u32 = 50;
-const NAP: Duration = Duration::from_millis(1);
+const SHORT_SLEEPS: u32 = 50;
+const SHORT_SLEEP: Duration = Duration::from_millis(1);
 
 const NOT_REMOTE: u32 = u32::MAX;
 
@@ -215,35 +215,35 @@ fn decode_peer(word: u32) -> WaitPeer {
     }
 }
 
-fn encode_open(open: Open) -> u64 {
-    match open {
-        Open::One => 0,
-        Open::Requests(count) => 1 << 32 | u64::from(count),
-        Open::Messages(count) => 2 << 32 | u64::from(count),
+fn encode_pending(pending: PendingCount) -> u64 {
+    match pending {
+        PendingCount::One => 0,
+        PendingCount::Requests(count) => 1 << 32 | u64::from(count),
+        PendingCount::Messages(count) => 2 << 32 | u64::from(count),
     }
 }
 
-fn decode_open(word: u64) -> Open {
+fn decode_pending(word: u64) -> PendingCount {
     match word >> 32 {
-        1 => Open::Requests(word as u32),
-        2 => Open::Messages(word as u32),
-        _ => Open::One,
+        1 => PendingCount::Requests(word as u32),
+        2 => PendingCount::Messages(word as u32),
+        _ => PendingCount::One,
     }
 }
 
-fn encode_tag(tag: Tag) -> (u32, u32) {
+fn encode_tag(tag: WaitTag) -> (u32, u32) {
     match tag {
-        Tag::None => (0, 0),
-        Tag::Any => (1, 0),
-        Tag::Is(tag) => (2, tag as u32),
+        WaitTag::None => (0, 0),
+        WaitTag::Any => (1, 0),
+        WaitTag::Is(tag) => (2, tag as u32),
     }
 }
 
-fn decode_tag(kind: u32, tag: u32) -> Tag {
+fn decode_tag(kind: u32, tag: u32) -> WaitTag {
     match kind {
-        1 => Tag::Any,
-        2 => Tag::Is(tag as i32),
-        _ => Tag::None,
+        1 => WaitTag::Any,
+        2 => WaitTag::Is(tag as i32),
+        _ => WaitTag::None,
     }
 }
 
@@ -262,9 +262,10 @@ mod tests {
             context: n as u32,
             peer: WaitPeer::Rank(n as u32),
             remote: n.is_multiple_of(3).then_some(n as u32),
-            tag: Tag::Is(-(n as i32)),
+            tag: WaitTag::Is(-(n as i32)),
             bytes: n,
-            open: [Open::One, Open::Requests(n as u32), Open::Messages(n as u32)][n as usize % 3],
+            pending: [PendingCount::One, PendingCount::Requests(n as u32), PendingCount::Messages(n as u32)]
+                [n as usize % 3],
         }
     }
 
@@ -272,10 +273,10 @@ mod tests {
     fn a_reason_is_there_from_begin_to_end() {
         let record = WaitRecord::private();
         assert_eq!(record.read(), None);
-        record.begin(&WaitReason { peer: WaitPeer::Any, tag: Tag::Any, ..reason(4) });
+        record.begin(&WaitReason { peer: WaitPeer::Any, tag: WaitTag::Any, ..reason(4) });
         let read = record.read().unwrap();
         assert_eq!((read.call.as_str(), read.communicator.as_str()), ("MPI_Recv", "MPI_COMM_WORLD"));
-        assert_eq!((read.peer, read.tag, read.since_ns), (WaitPeer::Any, Tag::Any, 4));
+        assert_eq!((read.peer, read.tag, read.since_ns), (WaitPeer::Any, WaitTag::Any, 4));
         record.end();
         assert_eq!(record.read(), None);
     }
@@ -288,7 +289,7 @@ mod tests {
         assert_eq!(record.read(), None);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                std::thread::sleep(5 * NAP);
+                std::thread::sleep(5 * SHORT_SLEEP);
                 record.0.u32(VERSION).store(even.wrapping_add(2), Release);
             });
             assert_eq!(record.read().map(|read| read.since_ns), Some(4));
@@ -309,8 +310,8 @@ mod tests {
                         (expected.call, expected.communicator)
                     );
                     assert_eq!(
-                        (read.peer, read.tag, read.bytes, read.open),
-                        (expected.peer, expected.tag, n, expected.open)
+                        (read.peer, read.tag, read.bytes, read.pending),
+                        (expected.peer, expected.tag, n, expected.pending)
                     );
                 }
             }

@@ -2,8 +2,8 @@
 //!
 //! A lost wake-up shows as a deadlock of the model. The last test takes a barrier away and must see one.
 
-use hawser_job::doorbell::{self, Woken, Word};
-use hawser_job::standby::{self, CALLED, LENT, OFF, Post};
+use hawser_job::doorbell::{self, DoorbellWord, WakeReason};
+use hawser_job::progress_handoff::{self, APPLICATION, ARMED, ProgressHandoff, RUNNING};
 use loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use loom::sync::atomic::{AtomicU32, fence};
 use loom::sync::{Arc, Condvar, Mutex};
@@ -28,13 +28,13 @@ struct ModelWord {
 
 impl ModelWord {
     fn new(barriers: bool) -> ModelWord {
-        let (word, post) = (AtomicU32::new(0), AtomicU32::new(OFF));
+        let (word, post) = (AtomicU32::new(0), AtomicU32::new(APPLICATION));
         let (bucket, sleepers, helper) = (Mutex::new(()), Condvar::new(), (Mutex::new(()), Condvar::new()));
         ModelWord { word, bucket, sleepers, barriers, post, helper }
     }
 }
 
-impl Word for ModelWord {
+impl DoorbellWord for ModelWord {
     fn load(&self) -> u32 {
         self.word.load(Relaxed)
     }
@@ -61,22 +61,22 @@ impl Word for ModelWord {
         }
     }
 
-    fn futex_wait(&self, expected: u32, _timeout_ns: Option<u64>) -> Woken {
+    fn futex_wait(&self, expected: u32, _timeout_ns: Option<u64>) -> WakeReason {
         let bucket = self.bucket.lock().unwrap();
         if self.word.load(Relaxed) != expected {
-            return Woken::Changed;
+            return WakeReason::Changed;
         }
         drop(self.sleepers.wait(bucket).unwrap());
-        Woken::Called
+        WakeReason::Woken
     }
 
     fn futex_wake_all(&self) {
         wake_all(&self.bucket, &self.sleepers);
-        standby::call(self);
+        progress_handoff::wake_progress_thread(self);
     }
 }
 
-impl Post for ModelWord {
+impl ProgressHandoff for ModelWord {
     fn load(&self) -> u32 {
         self.post.load(Acquire)
     }
@@ -158,11 +158,11 @@ fn without_the_wakers_barrier_a_wake_is_lost() {
     model(1, 1, false);
 }
 
-/// A rank with a progress thread (the helper), and one message for it.
+/// A rank with a progress thread, and one message for it.
 struct Rank {
     bell: ModelWord,
     message: AtomicU32,
-    /// The lane: its holder polls for the message. True once that was taken.
+    /// The lane: the thread that has locked it polls for the message. True once that was taken.
     lane: Mutex<bool>,
     ends: AtomicU32,
 }
@@ -182,7 +182,7 @@ impl Rank {
         found
     }
 
-    /// Polls as the helper does, and rings for its rank's threads if it found something.
+    /// Polls as the progress thread does, and rings for its rank's threads if it found something.
     fn help(&self) -> bool {
         let found = self.look(&mut self.lane.lock().unwrap());
         if found {
@@ -191,15 +191,15 @@ impl Rank {
         found
     }
 
-    /// Does what `mpi::helper` does. `rings`: for a thread that found the lane occupied.
+    /// Does what `p2p::progress_thread` does. `rings`: for a thread that found the lane occupied.
     fn run_helper(&self, rings: bool) {
         loop {
-            // Before the sleep too: the last call may have been passed over by `stand_by`.
+            // Before the sleep too: the last wake may have been passed over by `rearm`.
             let mut rung = !rings;
             while self.ends.load(Acquire) == 0 {
-                match Post::load(&self.bell) {
-                    CALLED => break,
-                    OFF if !rung => {
+                match ProgressHandoff::load(&self.bell) {
+                    RUNNING => break,
+                    APPLICATION if !rung => {
                         rung = true;
                         doorbell::ring(&self.bell);
                     }
@@ -210,21 +210,21 @@ impl Rank {
                 return;
             }
             self.help();
-            if standby::stand_by(&self.bell) && self.help() {
-                Post::replace(&self.bell, LENT, CALLED);
+            if progress_handoff::rearm(&self.bell) && self.help() {
+                ProgressHandoff::replace(&self.bell, ARMED, RUNNING);
             }
         }
     }
 
     fn end_helper(&self) {
         self.ends.store(1, Release);
-        self.bell.store(CALLED);
+        self.bell.store(RUNNING);
         self.bell.wake();
     }
 }
 
-/// Runs the application, a helper and a peer that sends the message. A message that is not found shows as a deadlock,
-/// or as a loop without an end.
+/// Runs the application, a progress thread and a peer that sends the message. A message that is not found shows as
+/// a deadlock, or as a loop without an end.
 fn with_helper(post: u32, rings: bool, application: impl Fn(&Rank) + Sync + Send + 'static) {
     let mut checker = loom::model::Builder::new();
     checker.preemption_bound = Some(2);
@@ -252,7 +252,7 @@ fn with_helper(post: u32, rings: bool, application: impl Fn(&Rank) + Sync + Send
 
 /// Hands pending operations over, and computes until the message was taken.
 fn lend_and_compute(rank: &Rank, looks: bool) {
-    if standby::lend(&rank.bell) && looks {
+    if progress_handoff::hand_over(&rank.bell) && looks {
         rank.look(&mut rank.lane.lock().unwrap());
     }
     while !*rank.lane.lock().unwrap() {
@@ -262,7 +262,7 @@ fn lend_and_compute(rank: &Rank, looks: bool) {
 
 /// Takes back, and waits as a rank does: it passes over a lane that is occupied.
 fn take_back_and_wait(rank: &Rank) {
-    standby::take_back(&rank.bell);
+    progress_handoff::take_back(&rank.bell);
     let found = || rank.lane.try_lock().is_ok_and(|mut taken| rank.look(&mut taken) || *taken);
     while !found() {
         let armed = doorbell::arm(&rank.bell);
@@ -275,30 +275,30 @@ fn take_back_and_wait(rank: &Rank) {
 
 #[test]
 fn what_comes_while_the_application_computes_is_found() {
-    with_helper(OFF, true, |rank| lend_and_compute(rank, true));
+    with_helper(APPLICATION, true, |rank| lend_and_compute(rank, true));
 }
 
 #[test]
 #[should_panic]
 fn who_lends_without_a_look_loses_what_came_before() {
-    with_helper(OFF, true, |rank| lend_and_compute(rank, false));
+    with_helper(APPLICATION, true, |rank| lend_and_compute(rank, false));
 }
 
 #[test]
 fn what_comes_while_the_application_takes_back_is_found() {
-    with_helper(CALLED, true, take_back_and_wait);
+    with_helper(RUNNING, true, take_back_and_wait);
 }
 
 #[test]
 #[should_panic]
 fn a_helper_that_leaves_without_a_ring_has_held_up_a_sleeper() {
-    with_helper(CALLED, false, take_back_and_wait);
+    with_helper(RUNNING, false, take_back_and_wait);
 }
 
 #[test]
 fn what_is_taken_back_and_lent_again_at_once_is_found() {
-    with_helper(CALLED, true, |rank| {
-        standby::take_back(&rank.bell);
+    with_helper(RUNNING, true, |rank| {
+        progress_handoff::take_back(&rank.bell);
         lend_and_compute(rank, true);
     });
 }

@@ -1,17 +1,17 @@
 //! Fuzzes the memory that an agent hands over, and the pages that ranks write.
 //!
-//! A segment opens only if its header is true of the file, and of the tables behind it: then every query about ranks
-//! has an answer within them. Ranks that overwrite it later change answers, but nothing panics and nothing is waited
-//! for.
+//! A segment opens only if its header is true of the file, and of the tables behind it: then every query about
+//! ranks has a result within them. Ranks that overwrite it later change results, but nothing panics and nothing is
+//! waited for.
 
 use bolero::{TypeGenerator, check};
 use hawser_base::Region;
 use hawser_job::arena::Span;
 use hawser_job::counters::COUNTERS;
-use hawser_job::events::EVENTS;
-use hawser_job::plan::{ARENA_BYTES, Plan};
-use hawser_job::wait::NAME_ROOM;
-use hawser_job::{RankPage, Segment, Spec};
+use hawser_job::flight_recorder::EVENTS;
+use hawser_job::layout::{ARENA_BYTES, SegmentLayout};
+use hawser_job::wait::NAME_BYTES;
+use hawser_job::{RankPage, Segment, SegmentSpec};
 use hawser_os::map::{self, PAGE};
 use hawser_os::memfd;
 use std::os::fd::AsFd;
@@ -47,9 +47,13 @@ impl Scribble {
 }
 
 fn made() -> Segment {
-    let spec = Spec { spare_rooms: 1, spare_numbers: 2, ..Spec::of("job", "host", 5, vec![1, 4]) };
+    let spec = SegmentSpec {
+        spare_local_slots: 1,
+        spare_numbers: 2,
+        ..SegmentSpec::without_spares("job", "host", 5, vec![1, 4])
+    };
     let segment = Segment::create(&spec).unwrap();
-    assert!(segment.plan().rank_page(1) + RankPage::BYTES <= PAGES * PAGE);
+    assert!(segment.layout().rank_page(1) + RankPage::BYTES <= PAGES * PAGE);
     segment
 }
 
@@ -64,21 +68,24 @@ fn open(segment: &Segment) -> Option<Segment> {
 
 /// Reads everything that any process reads.
 fn read_everything(segment: &Segment) {
-    for room in 0..segment.rooms() {
+    for room in 0..segment.local_slots() {
         let page = segment.rank(room);
         let _ = (page.pid(), page.phase(), page.doorbell().is_armed());
         if let Some(reason) = page.wait().read() {
-            assert!(reason.call.chars().count() <= NAME_ROOM && reason.communicator.chars().count() <= NAME_ROOM);
+            assert!(reason.call.chars().count() <= NAME_BYTES && reason.communicator.chars().count() <= NAME_BYTES);
         }
         assert!(page.events().latest().len() <= EVENTS);
         let _ = page.counters().get(COUNTERS - 1);
-        let _ = (page.ways().read(), page.given_back());
+        let _ = (page.network_status().read(), page.last_released());
         if let Some(peer) = segment.process_in(room) {
-            assert!(segment.room_of(peer).is_none_or(|found| found < segment.rooms()), "{peer} of room {room}");
-            let _ = (segment.knows(peer), segment.is_late(peer), segment.card(peer));
+            assert!(
+                segment.local_slot_of(peer).is_none_or(|found| found < segment.local_slots()),
+                "{peer} of room {room}"
+            );
+            let _ = (segment.is_known(peer), segment.joined_late(peer), segment.business_card(peer));
         }
     }
-    let _ = segment.asked_back().map(|peer| segment.is_given_back(peer));
+    let _ = segment.requested_release().map(|peer| segment.is_released(peer));
     assert!(segment.counter_names().len() <= COUNTERS);
     let _ = (segment.job_id(), segment.host(), segment.abort_code());
     if let Some(number) = segment.allocate_flags() {
@@ -93,10 +100,10 @@ fn headers() {
         let memory = view(&made);
         scribbles.iter().for_each(|scribble| scribble.write(&memory, PAGES * PAGE));
         let Some(segment) = open(&made) else { return };
-        assert_eq!(segment.plan().file_bytes(), made.plan().file_bytes());
-        for room in 0..segment.rooms() {
-            let found = segment.process_in(room).and_then(|peer| segment.room_of(peer));
-            assert!(found.is_none_or(|found| found == room), "the process of room {room} is found in {found:?}");
+        assert_eq!(segment.layout().file_bytes(), made.layout().file_bytes());
+        for room in 0..segment.local_slots() {
+            let found = segment.process_in(room).and_then(|peer| segment.local_slot_of(peer));
+            assert!(found.is_none_or(|found| found == room), "the process of slot {room} is found in {found:?}");
         }
         read_everything(&segment);
         // The same header on a file of another length.
@@ -141,14 +148,14 @@ fn spans() {
     });
 }
 
-/// Plans that a header may contain are whole.
+/// Layouts that a header may contain are whole.
 #[test]
 fn plans() {
     check!().with_type::<(u16, u32, u8)>().with_iterations(2000).for_each(|&(local, world, spare)| {
         let local = usize::from(local) % 4096 + 1;
         let world = (world as usize % (1 << 24)).max(local);
-        let plan = Plan::whole(local, world).with_spare(spare.into(), spare.into());
-        let local = plan.rooms;
+        let plan = SegmentLayout::full(local, world).with_spare(spare.into(), spare.into());
+        let local = plan.local_slots;
         assert!(plan.rank_page(local - 1) + RankPage::BYTES <= plan.flags() && plan.flags() <= plan.device());
         assert_eq!(plan.arena(local - 1) + ARENA_BYTES, plan.file_bytes());
     });

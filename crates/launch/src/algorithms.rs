@@ -1,40 +1,42 @@
 //! Lists the algorithms of collectives, and those that a job of a given size would get, for `hawser-info
 //! --collectives`.
 //!
-//! A rank of this host chooses the same: the model is the one that `mpi` would use (`Model::of`), the parameters are
-//! those of the environment. Used by `hawser-info`; uses `coll::survey`.
+//! A rank of this host chooses the same: the model is the one that `mpi` would use (`CostModel::of`), the parameters
+//! are those of the environment. Used by `hawser-info`; uses `coll::algorithms_by_length`.
 
 use hawser_base::Result;
-use hawser_coll::{Collective, Forced, Hosts, Limits, Model, PARAMS, Tuning, choices};
+use hawser_coll::{
+    Collective, CostModel, ForcedAlgorithms, HostMap, PARAMS, ScheduleLimits, Tuning, algorithms_by_length,
+};
 use hawser_job::flags::WORLD_BLOCK;
-use hawser_job::plan::{flag_payload, flag_step};
+use hawser_job::layout::{flag_payload, flag_step};
 use std::fmt::Write;
 
 /// The text for jobs of `ranks` ranks: on this host with `cores` usable at once, on hosts with as many ranks as that,
 /// and on as many hosts as ranks.
 pub fn text(ranks: u32, cores: u32) -> Result<String> {
-    let forced = Forced::from_params()?;
-    let many = Hosts::new((0..ranks).map(|rank| rank / cores.max(1)));
+    let forced = ForcedAlgorithms::from_params()?;
+    let many = HostMap::new((0..ranks).map(|rank| rank / cores.max(1)));
     let tuning = |one_host, hosts| Tuning {
         one_host,
         hosts,
-        model: Model::of(one_host, ranks, cores),
-        limits: Limits {
-            host_bytes: flag_step(flag_payload(ranks as usize, WORLD_BLOCK as usize)) as u64,
-            ..Limits::DEFAULT
+        model: CostModel::of(one_host, ranks, cores),
+        limits: ScheduleLimits {
+            shm_step_bytes: flag_step(flag_payload(ranks as usize, WORLD_BLOCK as usize)) as u64,
+            ..ScheduleLimits::DEFAULT
         },
         forced,
     };
-    let mut places = vec![("all on this host".to_owned(), tuning(true, None))];
-    places.extend(many.as_ref().map(|hosts| (format!("{cores} ranks a host"), tuning(false, Some(hosts)))));
-    places.push(("1 rank a host".to_owned(), tuning(false, None)));
+    let mut layouts = vec![("all on this host".to_owned(), tuning(true, None))];
+    layouts.extend(many.as_ref().map(|hosts| (format!("{cores} ranks a host"), tuning(false, Some(hosts)))));
+    layouts.push(("1 rank a host".to_owned(), tuning(false, None)));
 
     let mut text = format!("{ranks} ranks: by the length of the vector, or of the block of one rank\n");
     for (&collective, param) in Collective::ALL.iter().zip(PARAMS) {
         let names = collective.algorithms()[1..].join(", ");
         let _ = writeln!(text, "{}={} ({names})", param.name, param.text());
-        for (place, tuning) in &places {
-            let _ = writeln!(text, "  {place:16}  {}", line(&choices(collective, ranks, tuning)));
+        for (layout, tuning) in &layouts {
+            let _ = writeln!(text, "  {layout:16}  {}", line(&algorithms_by_length(collective, ranks, tuning)));
         }
     }
     Ok(text)

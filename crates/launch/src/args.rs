@@ -5,11 +5,11 @@
 
 use crate::args_file;
 use crate::binding::{self, Binding};
-use crate::hosts::{self, Entry, Kind, Launcher};
-use crate::pattern::{Outputs, Pattern};
+use crate::hosts::{self, HostEntry, Launcher, LauncherKind};
+use crate::pattern::{OutputOptions, OutputPattern};
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
-use hawser_job::plan::MAX_WORLD;
-use hawser_node::profile::Found;
+use hawser_job::layout::MAX_WORLD;
+use hawser_node::profile::ProfileStatus;
 use hawser_os::cpus;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -26,7 +26,7 @@ use std::time::Duration;
     after_help = "Long options may have one dash. Exit codes: the first failing rank's; 128 + N after signal N; 124 after \
                   --timeout; 127 or 126 if a program is not found or cannot be executed; 2 for a wrong command line."
 )]
-struct Raw {
+struct RawOptions {
     /// Number of ranks
     #[arg(short = 'n', short_alias = 'c', long = "np", alias = "n", value_name = "N")]
     ranks: Option<u32>,
@@ -140,7 +140,7 @@ struct Raw {
 }
 
 /// Options of other launchers that change nothing here, grouped by the number of values that they take.
-const SILENT: [&[&str]; 3] = [
+const IGNORED_OPTIONS: [&[&str]; 3] = [
     &[
         "oversubscribe",
         "nooversubscribe",
@@ -177,7 +177,7 @@ const SILENT: [&[&str]; 3] = [
 pub struct AppOptions {
     pub ranks: u32,
     /// The hosts of this program; empty for those of the job.
-    pub hosts: Vec<Entry>,
+    pub hosts: Vec<HostEntry>,
     pub directory: Option<PathBuf>,
     /// Folders in which the program is looked for first, separated by colons.
     pub path: OsString,
@@ -186,11 +186,11 @@ pub struct AppOptions {
     pub command: Vec<OsString>,
     /// Variables to set, later ones override earlier ones; one without a value is passed on unchanged.
     pub set: Vec<(OsString, Option<OsString>)>,
-    pub inherit: Inherit,
+    pub inherit: EnvInheritance,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub enum Inherit {
+pub enum EnvInheritance {
     #[default]
     All,
     None,
@@ -198,10 +198,10 @@ pub enum Inherit {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct JobOptions {
     pub apps: Vec<AppOptions>,
     /// The hosts of the job; empty for this host.
-    pub hosts: Vec<Entry>,
+    pub hosts: Vec<HostEntry>,
     /// The number of ranks placed on a host before the next host's turn, instead of its slots.
     pub per_host: Option<u32>,
     pub launcher: Launcher,
@@ -209,96 +209,100 @@ pub struct Options {
     pub binding: Binding,
     /// The ranks that read standard input.
     pub readers: Vec<u32>,
-    pub outputs: Outputs,
-    /// The job goes on when ranks end (`conduct::policy`).
-    pub keeps: bool,
+    pub outputs: OutputOptions,
+    /// The job goes on when ranks end (`job_control::failure_policy`).
+    pub continues_after_fault: bool,
     pub stats: bool,
     pub info: bool,
     pub verbose: bool,
     /// The machine's profile, which the ranks use; it is not from the command line.
-    pub profile: Found,
+    pub profile: ProfileStatus,
 }
 
 /// The reason why there is nothing to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum NothingToRun {
     /// Help or version, to be printed.
     Print(String),
     /// An error, in one line.
-    Wrong(String),
+    UsageError(String),
 }
 
 /// Options that are given once and hold for all programs.
 #[derive(Default)]
-struct General {
+struct GlobalOptions {
     set: Vec<(OsString, Option<OsString>)>,
-    inherit: Inherit,
+    inherit: EnvInheritance,
     stdin: Option<String>,
 }
 
 /// Reads the arguments after the program's own name.
-pub fn parse(arguments: &[OsString]) -> Result<Options, Stop> {
+pub fn parse(arguments: &[OsString]) -> Result<JobOptions, NothingToRun> {
     let mut command = command();
     command.build();
-    let mut options = Options::default();
-    let mut general = General::default();
+    let mut options = JobOptions::default();
+    let mut global = GlobalOptions::default();
     for (number, segment) in arguments.split(|argument| argument == ":").enumerate() {
-        let raw = raw(&command, segment)?;
-        take_options(&raw, &mut options, &mut general)?;
+        let raw = parse_segment(&command, segment)?;
+        take_options(&raw, &mut options, &mut global)?;
         if let Some(file) = &raw.config_file {
-            read_programs(&command, file, &raw, &mut options, &mut general)?;
+            read_programs(&command, file, &raw, &mut options, &mut global)?;
             continue;
         }
         match app(raw, &options)? {
             Some(app) => options.apps.push(app),
             None if number == 0 && options.info && segment.len() == arguments.len() => {}
-            None => return Err(Stop::Wrong("no program is given; mpiexec --help tells how".into())),
+            None => return Err(NothingToRun::UsageError("no program is given; mpiexec --help tells how".into())),
         }
     }
     for app in &mut options.apps {
         let own = std::mem::take(&mut app.set);
-        app.set = general.set.iter().cloned().chain(own).collect();
-        if app.inherit == Inherit::All {
-            app.inherit = general.inherit.clone();
+        app.set = global.set.iter().cloned().chain(own).collect();
+        if app.inherit == EnvInheritance::All {
+            app.inherit = global.inherit.clone();
         }
     }
-    // A larger job is refused later (`conduct::plan`).
+    // A larger job is refused later (`job_control::host_jobs`).
     let size = options.apps.iter().map(|app| u64::from(app.ranks)).sum::<u64>().min(MAX_WORLD as u64);
-    options.readers = readers(general.stdin.as_deref().unwrap_or("0"), size)?;
+    options.readers = readers(global.stdin.as_deref().unwrap_or("0"), size)?;
     Ok(options)
 }
 
-/// Reads the programs of a `-configfile`, which is named in the segment `of`.
+/// Reads the programs of a `-configfile`, which is named in the segment `file_options`.
 fn read_programs(
     command: &Command,
     file: &Path,
-    of: &Raw,
-    options: &mut Options,
-    general: &mut General,
-) -> Result<(), Stop> {
+    file_options: &RawOptions,
+    options: &mut JobOptions,
+    global: &mut GlobalOptions,
+) -> Result<(), NothingToRun> {
     let name = file.display();
-    if let Some(program) = of.command.first() {
+    if let Some(program) = file_options.command.first() {
         let program = program.to_string_lossy();
-        return Err(Stop::Wrong(format!("-configfile {name} names the programs: {program} cannot stand behind it")));
+        return Err(NothingToRun::UsageError(format!(
+            "-configfile {name} names the programs: {program} cannot stand behind it"
+        )));
     }
-    if of.ranks.is_some() {
-        return Err(Stop::Wrong(format!("-configfile {name} names the programs: -n belongs into its lines")));
+    if file_options.ranks.is_some() {
+        return Err(NothingToRun::UsageError(format!(
+            "-configfile {name} names the programs: -n belongs into its lines"
+        )));
     }
-    let lines = args_file::read(file).map_err(Stop::Wrong)?;
+    let lines = args_file::read(file).map_err(NothingToRun::UsageError)?;
     if lines.is_empty() {
-        return Err(Stop::Wrong(format!("-configfile {name} names no program")));
+        return Err(NothingToRun::UsageError(format!("-configfile {name} names no program")));
     }
     for (number, words) in lines {
-        let of_line = |stop| match stop {
-            Stop::Wrong(text) => Stop::Wrong(format!("line {number} of {name}: {text}")),
-            stop => stop,
+        let of_line = |reason| match reason {
+            NothingToRun::UsageError(text) => NothingToRun::UsageError(format!("line {number} of {name}: {text}")),
+            reason => reason,
         };
         for segment in words.split(|word| word == ":") {
-            let app = raw(command, segment).and_then(|raw| {
-                take_options(&raw, options, general)?;
+            let app = parse_segment(command, segment).and_then(|raw| {
+                take_options(&raw, options, global)?;
                 match raw.config_file {
-                    Some(_) => Err(Stop::Wrong("a file of programs cannot name another one".into())),
-                    None => app(raw, options)?.ok_or_else(|| Stop::Wrong("no program is given".into())),
+                    Some(_) => Err(NothingToRun::UsageError("a file of programs cannot name another one".into())),
+                    None => app(raw, options)?.ok_or_else(|| NothingToRun::UsageError("no program is given".into())),
                 }
             });
             options.apps.push(app.map_err(of_line)?);
@@ -308,8 +312,8 @@ fn read_programs(
 }
 
 fn command() -> Command {
-    let mut command = Raw::command();
-    for (values, names) in SILENT.iter().enumerate() {
+    let mut command = RawOptions::command();
+    for (values, names) in IGNORED_OPTIONS.iter().enumerate() {
         for name in *names {
             let arg = Arg::new(*name).hide(true);
             let mut letters = name.chars();
@@ -326,21 +330,26 @@ fn command() -> Command {
     command
 }
 
-fn raw(command: &Command, segment: &[OsString]) -> Result<Raw, Stop> {
+fn parse_segment(command: &Command, segment: &[OsString]) -> Result<RawOptions, NothingToRun> {
     let tokens = std::iter::once("mpiexec".into()).chain(normalise(command, segment)?);
     let matches: Result<ArgMatches, clap::Error> = command.clone().try_get_matches_from(tokens);
-    matches.and_then(|matches| Raw::from_arg_matches(&matches)).map_err(|error| match error.kind() {
-        clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion => Stop::Print(error.to_string()),
+    matches.and_then(|matches| RawOptions::from_arg_matches(&matches)).map_err(|error| match error.kind() {
+        clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion => {
+            NothingToRun::Print(error.to_string())
+        }
         _ => {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
-            Stop::Wrong(format!("{}; mpiexec --help lists the options", first.trim_start_matches("error: ")))
+            NothingToRun::UsageError(format!(
+                "{}; mpiexec --help lists the options",
+                first.trim_start_matches("error: ")
+            ))
         }
     })
 }
 
 /// Gives long options their second dash, and puts `--` before the program.
-fn normalise(command: &Command, segment: &[OsString]) -> Result<Vec<OsString>, Stop> {
+fn normalise(command: &Command, segment: &[OsString]) -> Result<Vec<OsString>, NothingToRun> {
     let mut tokens = Vec::new();
     let mut rest = segment.iter();
     while let Some(token) = rest.next() {
@@ -353,12 +362,12 @@ fn normalise(command: &Command, segment: &[OsString]) -> Result<Vec<OsString>, S
         }
         let name = text.trim_start_matches('-');
         let (name, has_value) = name.split_once('=').map_or((name, false), |(name, _)| (name, true));
-        if let Some((name, number)) = glued(name) {
+        if let Some((name, number)) = attached_value(name) {
             tokens.extend([format!("--{name}").into(), number.into()]);
             continue;
         }
         let Some((arg, long)) = find(command, name) else {
-            return Err(Stop::Wrong(format!("there is no option {text}; mpiexec --help lists them")));
+            return Err(NothingToRun::UsageError(format!("there is no option {text}; mpiexec --help lists them")));
         };
         let dashes = if long { "--" } else { "-" };
         let bare = token.as_bytes().iter().position(|&b| b != b'-').unwrap_or(0);
@@ -386,7 +395,7 @@ fn assignment(text: &OsStr) -> Option<(OsString, OsString)> {
 }
 
 /// Splits `-n4` and its like into the long name of the option and the number.
-fn glued(name: &str) -> Option<(&'static str, &str)> {
+fn attached_value(name: &str) -> Option<(&'static str, &str)> {
     let (letters, number) = name.split_at(name.find(|c: char| c.is_ascii_digit())?);
     let long = match letters {
         "n" | "np" | "c" => "np",
@@ -410,31 +419,32 @@ fn find<'a>(command: &'a Command, name: &str) -> Option<(&'a Arg, bool)> {
 }
 
 /// Takes the options that hold for the whole job, wherever they are written.
-fn take_options(raw: &Raw, options: &mut Options, general: &mut General) -> Result<(), Stop> {
+fn take_options(raw: &RawOptions, options: &mut JobOptions, global: &mut GlobalOptions) -> Result<(), NothingToRun> {
     take_outputs(raw, &mut options.outputs)?;
-    options.keeps |= raw.keeps;
+    options.continues_after_fault |= raw.keeps;
     options.stats |= raw.stats;
     options.info |= raw.info;
     options.verbose |= raw.verbose;
     if let Some(seconds) = raw.timeout_s {
         let timeout = Duration::try_from_secs_f64(seconds).ok().filter(|t| !t.is_zero());
-        options.timeout =
-            Some(timeout.ok_or_else(|| Stop::Wrong(format!("--timeout {seconds} is no time in seconds")))?);
+        options.timeout = Some(
+            timeout.ok_or_else(|| NothingToRun::UsageError(format!("--timeout {seconds} is no time in seconds")))?,
+        );
     }
     let old = [(raw.bind_to_core, "core"), (raw.bind_to_socket, "socket"), (raw.bind_to_none, "none")];
     let old = old.into_iter().find_map(|(is_given, what)| is_given.then_some(what));
-    if let Some(what) = raw.bind_to.as_deref().or(old) {
-        options.binding = binding::parse(what).map_err(Stop::Wrong)?;
+    if let Some(binding_text) = raw.bind_to.as_deref().or(old) {
+        options.binding = binding::parse(binding_text).map_err(NothingToRun::UsageError)?;
     }
     options.per_host = per_host(raw)?.or(options.per_host);
-    general.stdin = raw.stdin.clone().or(general.stdin.take());
+    global.stdin = raw.stdin.clone().or(global.stdin.take());
     take_launcher(raw, &mut options.launcher)?;
-    general.set.extend(pairs("-genv", &raw.genv)?);
+    global.set.extend(pairs("-genv", &raw.genv)?);
     if options.apps.is_empty() {
         // The first line of a file of programs comes after the options that stand before the file.
         let (inherit, hosts) = (inherit(raw), hosts(raw)?);
-        if inherit != Inherit::All {
-            general.inherit = inherit;
+        if inherit != EnvInheritance::All {
+            global.inherit = inherit;
         }
         if !hosts.is_empty() {
             options.hosts = hosts;
@@ -444,16 +454,16 @@ fn take_options(raw: &Raw, options: &mut Options, general: &mut General) -> Resu
 }
 
 /// Takes the destinations of the ranks' output, and the label of its lines.
-fn take_outputs(raw: &Raw, outputs: &mut Outputs) -> Result<(), Stop> {
+fn take_outputs(raw: &RawOptions, outputs: &mut OutputOptions) -> Result<(), NothingToRun> {
     let pattern = |option: &str, text: &Option<OsString>| {
-        let pattern = text.as_ref().map(|text| Pattern::parse(option, text));
-        pattern.transpose().map_err(Stop::Wrong)
+        let pattern = text.as_ref().map(|text| OutputPattern::parse(option, text));
+        pattern.transpose().map_err(NothingToRun::UsageError)
     };
     if raw.label {
-        outputs.label.get_or_insert_with(Pattern::rank_label);
+        outputs.label.get_or_insert_with(OutputPattern::rank_label);
     }
-    for how in &raw.output {
-        take_output(how, outputs)?;
+    for value in &raw.output {
+        take_output(value, outputs)?;
     }
     if let Some(folder) = &raw.output_folder {
         outputs.take_folder(folder);
@@ -462,7 +472,9 @@ fn take_outputs(raw: &Raw, outputs: &mut Outputs) -> Result<(), Stop> {
     let files = [pattern("-outfile-pattern", &raw.out_file)?, pattern("-errfile-pattern", &raw.err_file)?];
     if files.iter().any(Option::is_some) {
         if outputs.makes_folders {
-            return Err(Stop::Wrong("files for the output are named twice; use one option for them".into()));
+            return Err(NothingToRun::UsageError(
+                "files for the output are named twice; use one option for them".into(),
+            ));
         }
         let [out, err] = files;
         (outputs.out, outputs.err) = (out.or(outputs.out.take()), err.or(outputs.err.take()));
@@ -471,25 +483,25 @@ fn take_outputs(raw: &Raw, outputs: &mut Outputs) -> Result<(), Stop> {
 }
 
 /// Parses Open MPI 5's `--output`: labels, `dir=DIR` and `file=NAME`, with `nocopy` behind a colon.
-fn take_output(how: &str, outputs: &mut Outputs) -> Result<(), Stop> {
+fn take_output(value: &str, outputs: &mut OutputOptions) -> Result<(), NothingToRun> {
     // The words may stand in any order.
     let mut copies = true;
-    for word in how.split([',', ':']) {
+    for word in value.split([',', ':']) {
         match word.split_once('=').unwrap_or((word, "")) {
             ("tag" | "tag-detailed" | "tag-fullname" | "rank", "") => {
-                outputs.label.get_or_insert_with(Pattern::rank_label);
+                outputs.label.get_or_insert_with(OutputPattern::rank_label);
             }
             ("dir", folder) if !folder.is_empty() => outputs.take_folder(folder.as_ref()),
             ("file", name) if !name.is_empty() => {
                 let name = format!("{name}.");
-                outputs.out = Some(Pattern::around_rank(name.as_ref(), true, ".out"));
-                outputs.err = Some(Pattern::around_rank(name.as_ref(), true, ".err"));
+                outputs.out = Some(OutputPattern::around_rank(name.as_ref(), true, ".out"));
+                outputs.err = Some(OutputPattern::around_rank(name.as_ref(), true, ".err"));
                 (outputs.makes_folders, outputs.copies) = (true, true);
             }
             ("nocopy", "") => copies = false,
             _ => {
                 let text = format!("--output {word} is not offered here, only tag, dir=DIR, file=NAME and nocopy");
-                return Err(Stop::Wrong(text));
+                return Err(NothingToRun::UsageError(text));
             }
         }
     }
@@ -497,21 +509,21 @@ fn take_output(how: &str, outputs: &mut Outputs) -> Result<(), Stop> {
     Ok(())
 }
 
-fn take_launcher(raw: &Raw, launcher: &mut Launcher) -> Result<(), Stop> {
+fn take_launcher(raw: &RawOptions, launcher: &mut Launcher) -> Result<(), NothingToRun> {
     if let Some(name) = &raw.launcher {
         launcher.kind = match name.as_str() {
-            "ssh" => Kind::Ssh,
-            "rsh" => Kind::Rsh,
-            "fork" => Kind::Fork,
+            "ssh" => LauncherKind::Ssh,
+            "rsh" => LauncherKind::Rsh,
+            "fork" => LauncherKind::Fork,
             _ => {
                 let text = format!("--launcher {name} is not offered here: ssh, rsh and fork are");
-                return Err(Stop::Wrong(text));
+                return Err(NothingToRun::UsageError(text));
             }
         };
     }
     if let Some(exec) = &raw.launcher_exec {
         if exec.trim().is_empty() {
-            return Err(Stop::Wrong("--launcher-exec names no command".into()));
+            return Err(NothingToRun::UsageError("--launcher-exec names no command".into()));
         }
         launcher.exec = Some(exec.clone());
     }
@@ -520,25 +532,27 @@ fn take_launcher(raw: &Raw, launcher: &mut Launcher) -> Result<(), Stop> {
 }
 
 /// The hosts that a segment names.
-fn hosts(raw: &Raw) -> Result<Vec<Entry>, Stop> {
+fn hosts(raw: &RawOptions) -> Result<Vec<HostEntry>, NothingToRun> {
     match (&raw.hosts, &raw.host_file) {
-        (Some(_), Some(_)) => Err(Stop::Wrong("hosts are given twice; name them or their file, not both".into())),
-        (Some(list), None) => hosts::list(list).map_err(Stop::Wrong),
-        (None, Some(file)) => hosts::read(file).map_err(Stop::Wrong),
+        (Some(_), Some(_)) => {
+            Err(NothingToRun::UsageError("hosts are given twice; name them or their file, not both".into()))
+        }
+        (Some(list), None) => hosts::list(list).map_err(NothingToRun::UsageError),
+        (None, Some(file)) => hosts::read(file).map_err(NothingToRun::UsageError),
         (None, None) => Ok(Vec::new()),
     }
 }
 
 /// Makes the program of a segment; call it after `take_options` of the same segment.
-fn app(raw: Raw, options: &Options) -> Result<Option<AppOptions>, Stop> {
+fn app(raw: RawOptions, options: &JobOptions) -> Result<Option<AppOptions>, NothingToRun> {
     if raw.command.is_empty() {
         return Ok(None);
     }
     let own_hosts = if options.apps.is_empty() { Vec::new() } else { hosts(&raw)? };
     let hosts = if own_hosts.is_empty() { &options.hosts } else { &own_hosts };
-    let soft = raw.soft.as_deref().map(|soft| softly(soft, raw.ranks)).transpose()?;
+    let soft = raw.soft.as_deref().map(|soft| apply_soft(soft, raw.ranks)).transpose()?;
     let ranks = match (soft.or(raw.ranks), options.per_host) {
-        (Some(0), _) => return Err(Stop::Wrong("-n 0: a program needs at least one rank".into())),
+        (Some(0), _) => return Err(NothingToRun::UsageError("-n 0: a program needs at least one rank".into())),
         (Some(ranks), _) => ranks,
         (None, per_host) if hosts.is_empty() => per_host.unwrap_or(1),
         (None, per_host) => hosts::slots(hosts, per_host),
@@ -547,7 +561,7 @@ fn app(raw: Raw, options: &Options) -> Result<Option<AppOptions>, Stop> {
     let mut set = pairs("-env", &raw.env)?;
     for text in &raw.export {
         let (name, value) = assignment(text).map_or((text.clone(), None), |(name, value)| (name, Some(value)));
-        set.push((named("-x", name)?, value));
+        set.push((checked_name("-x", name)?, value));
     }
     Ok(Some(AppOptions {
         ranks,
@@ -562,14 +576,14 @@ fn app(raw: Raw, options: &Options) -> Result<Option<AppOptions>, Stop> {
 }
 
 /// The greatest number of a set that -soft names (MPI-5.0 §11.8.4), up to that of -n.
-fn softly(soft: &str, most: Option<u32>) -> Result<u32, Stop> {
-    let wrong = |why: &str| Stop::Wrong(format!("-soft {soft} {why}"));
+fn apply_soft(soft: &str, most: Option<u32>) -> Result<u32, NothingToRun> {
+    let usage_error = |problem: &str| NothingToRun::UsageError(format!("-soft {soft} {problem}"));
     let most = i64::from(most.unwrap_or(u32::MAX));
     let all: Option<Vec<i64>> = soft.split(',').map(|triplet| greatest(triplet, most)).collect();
-    let all = all.ok_or_else(|| wrong("is no set of numbers such as 2,4 or 1:16:2"))?;
+    let all = all.ok_or_else(|| usage_error("is no set of numbers such as 2,4 or 1:16:2"))?;
     match all.into_iter().max().filter(|&number| number > 0) {
         Some(number) => Ok(number as u32),
-        None => Err(wrong("has no number that -n allows")),
+        None => Err(usage_error("has no number that -n allows")),
     }
 }
 
@@ -596,33 +610,35 @@ fn greatest(triplet: &str, most: i64) -> Option<i64> {
 }
 
 /// The number of ranks for each host, in the spelling of either launcher.
-fn per_host(raw: &Raw) -> Result<Option<u32>, Stop> {
-    let of_unit = |number: u32, what: &str| match what {
+fn per_host(raw: &RawOptions) -> Result<Option<u32>, NothingToRun> {
+    let of_unit = |number: u32, unit_name: &str| match unit_name {
         "node" | "machine" | "board" => Some(number),
-        _ => Some(number.saturating_mul(cpus::units(binding::unit(what)?).map_or(1, |units| units.len() as u32))),
+        _ => {
+            Some(number.saturating_mul(cpus::domains(binding::unit(unit_name)?).map_or(1, |units| units.len() as u32)))
+        }
     };
     let mut ranks = raw.per_host.or(raw.one_per_host.then_some(1));
     ranks = ranks.or(raw.per_socket.and_then(|number| of_unit(number, "socket")));
-    for how in &raw.map_by {
-        let mut words = how.split(':');
+    for mapping in &raw.map_by {
+        let mut words = mapping.split(':');
         if words.next() == Some("ppr") {
             let number = words.next().and_then(|number| number.parse().ok());
-            ranks = number.zip(words.next()).and_then(|(number, what)| of_unit(number, what));
+            ranks = number.zip(words.next()).and_then(|(number, unit_name)| of_unit(number, unit_name));
             if ranks.is_none() {
-                return Err(Stop::Wrong(format!(
-                    "--map-by {how} is not ppr:N:node, ppr:N:socket, ppr:N:numa or ppr:N:core"
+                return Err(NothingToRun::UsageError(format!(
+                    "--map-by {mapping} is not ppr:N:node, ppr:N:socket, ppr:N:numa or ppr:N:core"
                 )));
             }
         }
     }
     match ranks {
-        Some(0) => Err(Stop::Wrong("0 ranks for each host: a program needs at least one rank".into())),
+        Some(0) => Err(NothingToRun::UsageError("0 ranks for each host: a program needs at least one rank".into())),
         ranks => Ok(ranks),
     }
 }
 
 /// `all`, `none`, or numbers and ranges of ranks.
-fn readers(stdin: &str, size: u64) -> Result<Vec<u32>, Stop> {
+fn readers(stdin: &str, size: u64) -> Result<Vec<u32>, NothingToRun> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         Some((first.parse::<u32>().ok()?, last.parse::<u32>().ok()?)).filter(|(first, last)| first <= last)
@@ -633,33 +649,35 @@ fn readers(stdin: &str, size: u64) -> Result<Vec<u32>, Stop> {
         _ => {}
     }
     let Some(ranges) = stdin.split(',').map(range).collect::<Option<Vec<_>>>() else {
-        return Err(Stop::Wrong(format!("--stdin {stdin} is neither all, none nor ranks such as 0 or 1,3-5")));
+        return Err(NothingToRun::UsageError(format!(
+            "--stdin {stdin} is neither all, none nor ranks such as 0 or 1,3-5"
+        )));
     };
     if let Some((_, last)) = ranges.iter().find(|(_, last)| size > 0 && u64::from(*last) >= size) {
-        return Err(Stop::Wrong(format!("--stdin {stdin}: there is no rank {last} in a job of {size}")));
+        return Err(NothingToRun::UsageError(format!("--stdin {stdin}: there is no rank {last} in a job of {size}")));
     }
     Ok(ranges.into_iter().flat_map(|(first, last)| (first..=last).take_while(|_| size > 0)).collect())
 }
 
-fn pairs(option: &str, flat: &[OsString]) -> Result<Vec<(OsString, Option<OsString>)>, Stop> {
-    flat.chunks_exact(2).map(|pair| Ok((named(option, pair[0].clone())?, Some(pair[1].clone())))).collect()
+fn pairs(option: &str, flat: &[OsString]) -> Result<Vec<(OsString, Option<OsString>)>, NothingToRun> {
+    flat.chunks_exact(2).map(|pair| Ok((checked_name(option, pair[0].clone())?, Some(pair[1].clone())))).collect()
 }
 
 /// Checks that a variable can have this name.
-fn named(option: &str, name: OsString) -> Result<OsString, Stop> {
+fn checked_name(option: &str, name: OsString) -> Result<OsString, NothingToRun> {
     match name.is_empty() || name.as_bytes().contains(&b'=') {
-        true => Err(Stop::Wrong(format!("{option}: a variable needs a name; write {option} NAME=VALUE"))),
+        true => Err(NothingToRun::UsageError(format!("{option}: a variable needs a name; write {option} NAME=VALUE"))),
         false => Ok(name),
     }
 }
 
-fn inherit(raw: &Raw) -> Inherit {
+fn inherit(raw: &RawOptions) -> EnvInheritance {
     match &raw.env_list {
-        Some(list) => {
-            Inherit::Only(list.as_bytes().split(|&b| b == b',').map(|name| OsStr::from_bytes(name).into()).collect())
-        }
-        None if raw.env_none && !raw.env_all => Inherit::None,
-        None => Inherit::All,
+        Some(list) => EnvInheritance::Only(
+            list.as_bytes().split(|&b| b == b',').map(|name| OsStr::from_bytes(name).into()).collect(),
+        ),
+        None if raw.env_none && !raw.env_all => EnvInheritance::None,
+        None => EnvInheritance::All,
     }
 }
 

@@ -2,13 +2,13 @@
 
 use super::*;
 
-fn parsed(line: &str) -> Options {
+fn parsed(line: &str) -> JobOptions {
     parse(&words(line)).unwrap_or_else(|stop| panic!("{line}: {stop:?}"))
 }
 
 fn refused(line: &str) -> String {
     match parse(&words(line)) {
-        Err(Stop::Wrong(text)) => text,
+        Err(NothingToRun::UsageError(text)) => text,
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -52,8 +52,8 @@ fn without_n_each_host_gets_what_is_asked_for_it() {
         assert_eq!(parsed(&format!("{spelling} -n 2 ./a")).apps[0].ranks, 2, "{spelling}");
     }
     assert_eq!(parsed("--pernode ./a").apps[0].ranks, 1);
-    let sockets = cpus::units(cpus::Unit::Socket).unwrap().len() as u32;
-    let cores = cpus::units(cpus::Unit::Core).unwrap().len() as u32;
+    let sockets = cpus::domains(cpus::TopologyLevel::Socket).unwrap().len() as u32;
+    let cores = cpus::domains(cpus::TopologyLevel::Core).unwrap().len() as u32;
     for (spelling, ranks) in
         [("-npersocket 2", 2 * sockets), ("--map-by ppr:2:package", 2 * sockets), ("--map-by ppr:1:core", cores)]
     {
@@ -95,18 +95,22 @@ fn variables_are_set_for_one_or_all_programs() {
     let options = parsed("-genv A=1=2 -n 1 --env B= ./a");
     assert_eq!(set(&options.apps[0]), [value("A", "1=2"), value("B", "")]);
     let nameless = ["-env", "", "5", "./a"].map(OsString::from);
-    assert!(matches!(parse(&nameless), Err(Stop::Wrong(text)) if text.contains("needs a name")));
-    assert_eq!(parsed("-genvnone ./a : ./b").apps[1].inherit, Inherit::None);
-    assert_eq!(parsed("-envlist PATH,HOME ./a").apps[0].inherit, Inherit::Only(words("PATH HOME")));
-    assert_eq!(parsed("-envall ./a").apps[0].inherit, Inherit::All);
+    assert!(matches!(parse(&nameless), Err(NothingToRun::UsageError(text)) if text.contains("needs a name")));
+    assert_eq!(parsed("-genvnone ./a : ./b").apps[1].inherit, EnvInheritance::None);
+    assert_eq!(parsed("-envlist PATH,HOME ./a").apps[0].inherit, EnvInheritance::Only(words("PATH HOME")));
+    assert_eq!(parsed("-envall ./a").apps[0].inherit, EnvInheritance::All);
 }
 
 #[test]
 fn both_launchers_options_are_understood() {
     let options = parsed("-l -v -t 2.5 --bind-to core:overload-allowed --stats -n 2 ./a");
-    assert!(options.outputs.label == Some(Pattern::rank_label()) && options.verbose && options.stats);
-    assert!(!options.keeps && parsed("-disable-auto-cleanup ./a").keeps && parsed("--enable-recovery ./a").keeps);
-    let parsed_binding = |what| binding::parse(what).unwrap();
+    assert!(options.outputs.label == Some(OutputPattern::rank_label()) && options.verbose && options.stats);
+    assert!(
+        !options.continues_after_fault
+            && parsed("-disable-auto-cleanup ./a").continues_after_fault
+            && parsed("--enable-recovery ./a").continues_after_fault
+    );
+    let parsed_binding = |text| binding::parse(text).unwrap();
     assert_eq!((options.timeout, options.binding), (Some(Duration::from_millis(2500)), parsed_binding("core")));
     for label in ["--tag-output", "-tag-output", "-prepend-rank", "--output tag", "--output tag-detailed", "-l"] {
         assert!(parsed(&format!("{label} ./a")).outputs.label.is_some(), "{label}");
@@ -136,7 +140,7 @@ fn options_without_meaning_here_are_taken_silently() {
 
 #[test]
 fn hosts_are_named_in_both_launchers_ways() {
-    let names = |options: &Options| {
+    let names = |options: &JobOptions| {
         options.hosts.iter().map(|host| format!("{}:{} ", host.name, host.slots)).collect::<String>()
     };
     for option in ["-hosts", "-host", "--host", "-H", "--hosts"] {
@@ -163,16 +167,17 @@ fn hosts_are_named_in_both_launchers_ways() {
 fn the_remote_shell_is_chosen_in_both_launchers_ways() {
     for line in ["-launcher rsh -launcher-exec lab-rsh", "-bootstrap rsh -bootstrap-exec lab-rsh"] {
         let launcher = parsed(&format!("{line} --prefix /opt/h ./a")).launcher;
-        let expected = Launcher { kind: Kind::Rsh, exec: Some("lab-rsh".into()), prefix: Some("/opt/h".into()) };
+        let expected =
+            Launcher { kind: LauncherKind::Rsh, exec: Some("lab-rsh".into()), prefix: Some("/opt/h".into()) };
         assert_eq!(launcher, expected);
     }
-    assert_eq!(parsed("-launcher fork ./a").launcher.kind, Kind::Fork);
+    assert_eq!(parsed("-launcher fork ./a").launcher.kind, LauncherKind::Fork);
     assert!(refused("-launcher slurm ./a").contains("ssh, rsh and fork"));
 }
 
 #[test]
 fn what_is_wrong_is_said_in_one_line() {
-    for (line, part) in [
+    for (line, expected) in [
         ("--frobnicate ./a", "there is no option --frobnicate"),
         ("-n x ./a", "invalid value 'x'"),
         ("-v=1 ./a", "unexpected argument"),
@@ -207,15 +212,17 @@ fn what_is_wrong_is_said_in_one_line() {
         ("-bootstrap moon ./a", "--launcher moon is not offered"),
     ] {
         let text = refused(line);
-        assert!(text.contains(part) && !text.contains('\n'), "{line}: {text}");
+        assert!(text.contains(expected) && !text.contains('\n'), "{line}: {text}");
     }
 }
 
 #[test]
 fn help_version_and_info_need_no_program() {
-    assert!(matches!(parse(&words("--help")), Err(Stop::Print(text)) if text.contains("--timeout")));
-    assert!(matches!(parse(&words("-help")), Err(Stop::Print(_))));
-    assert!(matches!(parse(&words("--version")), Err(Stop::Print(text)) if text.contains(env!("CARGO_PKG_VERSION"))));
+    assert!(matches!(parse(&words("--help")), Err(NothingToRun::Print(text)) if text.contains("--timeout")));
+    assert!(matches!(parse(&words("-help")), Err(NothingToRun::Print(_))));
+    assert!(
+        matches!(parse(&words("--version")), Err(NothingToRun::Print(text)) if text.contains(env!("CARGO_PKG_VERSION")))
+    );
     assert!(parsed("--info").apps.is_empty());
 }
 
@@ -224,13 +231,13 @@ fn the_manual_names_every_option_and_no_other() {
     let page = include_str!("../../../packaging/man/mpiexec.1").replace('\\', "");
     let mut command = command();
     command.build();
-    let told = |dashed: &str| {
+    let is_documented = |dashed: &str| {
         page.match_indices(dashed)
             .any(|(at, _)| !page[at + dashed.len()..].starts_with(|c: char| c.is_ascii_alphanumeric()))
     };
     for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
         let names = [arg.get_long().map(|long| format!("--{long}")), arg.get_short().map(|short| format!("-{short}"))];
-        names.into_iter().flatten().for_each(|name| assert!(told(&name), "{name} is not in mpiexec.1"));
+        names.into_iter().flatten().for_each(|name| assert!(is_documented(&name), "{name} is not in mpiexec.1"));
     }
     let words = page.split(|c: char| c.is_whitespace() || "\",;".contains(c));
     for word in words.filter(|word| word.starts_with('-') && word.len() > 1) {
@@ -255,7 +262,7 @@ fn a_soft_number_is_the_greatest_up_to_n() {
     }
     for soft in ["", "x", "1:2:3:4", "1:4:0", "1:4:-1", "4:1", "-1", "1,"] {
         let stop = parse(&["-soft", soft, "./a"].map(OsString::from));
-        assert!(matches!(stop, Err(Stop::Wrong(text)) if text.contains("is no set of numbers")), "{soft}");
+        assert!(matches!(stop, Err(NothingToRun::UsageError(text)) if text.contains("is no set of numbers")), "{soft}");
     }
     assert!(refused("-n 2 -soft 3:9 ./a").contains("has no number that -n allows"));
     assert!(refused("-soft 0 ./a").contains("has no number that -n allows"));
@@ -270,7 +277,7 @@ fn where_a_program_may_be_and_run_is_its_own() {
 
 #[test]
 fn output_goes_where_either_launcher_sends_it() {
-    let pattern = |text: &str| Some(Pattern::parse("", text.as_ref()).unwrap());
+    let pattern = |text: &str| Some(OutputPattern::parse("", text.as_ref()).unwrap());
     let outputs = parsed("-prepend-pattern %r: -outfile-pattern o.%r -errfile-pattern=e.%h ./a").outputs;
     assert_eq!((outputs.label, outputs.out, outputs.err), (pattern("%r:"), pattern("o.%r"), pattern("e.%h")));
     assert!(!outputs.copies && !outputs.makes_folders);
@@ -282,14 +289,14 @@ fn output_goes_where_either_launcher_sends_it() {
     assert_eq!(folder, parsed("--output nocopy,dir=d ./a").outputs);
     assert!(folder.makes_folders && !folder.copies && parsed("-output-filename d ./a").outputs.copies);
     let file = parsed("--output file=f,tag ./a").outputs;
-    assert!(file.label.is_some() && file.out == Some(Pattern::around_rank("f.".as_ref(), true, ".out")));
-    for (words, told) in [
+    assert!(file.label.is_some() && file.out == Some(OutputPattern::around_rank("f.".as_ref(), true, ".out")));
+    for (words, expected) in [
         ("-outfile-pattern %x ./a", "after % comes r"),
         ("--output nonsense ./a", "only tag, dir=DIR, file=NAME and nocopy"),
         ("--output dir= ./a", "--output dir="),
         ("--output-filename d -outfile-pattern o ./a", "named twice"),
     ] {
-        assert!(refused(words).contains(told), "{words}");
+        assert!(refused(words).contains(expected), "{words}");
     }
 }
 
@@ -301,17 +308,17 @@ fn a_file_of_programs_stands_for_those_behind_colons() {
     let options = parsed(&format!("-hosts a,b -l -genvnone -configfile {name}"));
     let apps: Vec<_> = options.apps.iter().map(|app| (app.ranks, app.command.len(), app.hosts.len())).collect();
     assert_eq!((apps, options.hosts.len()), (vec![(2, 2, 0), (3, 1, 1), (2, 1, 0)], 2));
-    assert!(options.outputs.label.is_some() && options.apps.iter().all(|app| app.inherit == Inherit::None));
+    assert!(options.outputs.label.is_some() && options.apps.iter().all(|app| app.inherit == EnvInheritance::None));
     let both = parsed(&format!("./z : -file {name}"));
     assert_eq!(both.apps.len(), 4);
-    for (words, told) in [
+    for (words, expected) in [
         (format!("-configfile {name} ./a"), "./a cannot stand behind it"),
         (format!("-n 2 -configfile {name}"), "-n belongs into its lines"),
         ("-configfile /no/such".into(), "/no/such: No such file"),
     ] {
-        assert!(refused(&words).contains(told), "{words}");
+        assert!(refused(&words).contains(expected), "{words}");
     }
-    for (text, told) in [
+    for (text, expected) in [
         ("", "names no program".to_owned()),
         ("./a\n\n-n 2\n", format!("line 3 of {name}: no program is given")),
         ("./a 'b\n", format!("line 1 of {name}: a quote is not closed")),
@@ -319,7 +326,7 @@ fn a_file_of_programs_stands_for_those_behind_colons() {
         ("-n x ./a", format!("line 1 of {name}: ")),
     ] {
         std::fs::write(&file, text).unwrap();
-        assert!(refused(&format!("-configfile {name}")).contains(&told), "{text}");
+        assert!(refused(&format!("-configfile {name}")).contains(&expected), "{text}");
     }
     std::fs::remove_file(file).unwrap();
 }

@@ -3,14 +3,14 @@
 //!
 //! Used by `args`, which parses it, and `agent::run`, which requests the cores; uses `os::cpus`.
 
-use hawser_os::cpus::{self, Unit};
+use hawser_os::cpus::{self, TopologyLevel};
 
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Binding {
     #[default]
     None,
     /// `count` of these units for each rank, in turn.
-    Units { unit: Unit, count: u32 },
+    Units { unit: TopologyLevel, count: u32 },
     /// Cores by their numbers, for the ranks in turn.
     User(Vec<Vec<u32>>),
 }
@@ -21,12 +21,12 @@ const DETAILS: [&str; 3] = ["overload-allowed", "no-overload", "if-supported"];
 const LIST_MAX: usize = 8192;
 
 /// `core`, `socket:2`, `core:overload-allowed`, `user:0+2,1-3x4`, `none`, …
-pub fn parse(what: &str) -> Result<Binding, String> {
-    let (name, details) = what.split_once(':').unwrap_or((what, ""));
+pub fn parse(text: &str) -> Result<Binding, String> {
+    let (name, details) = text.split_once(':').unwrap_or((text, ""));
     if name == "user" {
-        return user(details).map(Binding::User).ok_or_else(|| {
+        return parse_user_list(details).map(Binding::User).ok_or_else(|| {
             format!(
-                "--bind-to {what} lists no cores; write user:0,2+3,4-7 to give rank 0 core 0, rank 1 two, rank 2 four"
+                "--bind-to {text} lists no cores; write user:0,2+3,4-7 to give rank 0 core 0, rank 1 two, rank 2 four"
             )
         });
     }
@@ -35,44 +35,44 @@ pub fn parse(what: &str) -> Result<Binding, String> {
     }
     let Some(unit) = unit(name) else {
         return Err(format!(
-            "--bind-to {what} is not offered here: core, hwthread, l1cache to l3cache, numa, socket, user:LIST and none are"
+            "--bind-to {text} is not offered here: core, hwthread, l1cache to l3cache, numa, socket, user:LIST and none are"
         ));
     };
     let mut count = 1;
     for detail in details.split([':', ',']).filter(|detail| !detail.is_empty() && !DETAILS.contains(detail)) {
         count = detail.parse().ok().filter(|&count| count > 0).ok_or_else(|| {
-            format!("--bind-to {what}: {detail} is not a number of {name}s for each rank; write {name} or {name}:2")
+            format!("--bind-to {text}: {detail} is not a number of {name}s for each rank; write {name} or {name}:2")
         })?;
     }
     Ok(Binding::Units { unit, count })
 }
 
 /// A part of a host by the names that both launchers know.
-pub fn unit(name: &str) -> Option<Unit> {
+pub fn unit(name: &str) -> Option<TopologyLevel> {
     match name.to_ascii_lowercase().as_str() {
-        "hwthread" | "hwt" | "rr" => Some(Unit::Thread),
-        "core" | "cpu" => Some(Unit::Core),
-        "l1cache" | "l1dcache" | "l1ucache" => Some(Unit::Cache(1)),
-        "l2cache" | "l2dcache" | "l2ucache" => Some(Unit::Cache(2)),
-        "l3cache" | "l3dcache" | "l3ucache" => Some(Unit::Cache(3)),
-        "numa" | "numanode" => Some(Unit::Numa),
-        "socket" | "package" => Some(Unit::Socket),
+        "hwthread" | "hwt" | "rr" => Some(TopologyLevel::Thread),
+        "core" | "cpu" => Some(TopologyLevel::Core),
+        "l1cache" | "l1dcache" | "l1ucache" => Some(TopologyLevel::Cache(1)),
+        "l2cache" | "l2dcache" | "l2ucache" => Some(TopologyLevel::Cache(2)),
+        "l3cache" | "l3dcache" | "l3ucache" => Some(TopologyLevel::Cache(3)),
+        "numa" | "numanode" => Some(TopologyLevel::Numa),
+        "socket" | "package" => Some(TopologyLevel::Socket),
         _ => None,
     }
 }
 
-fn called(unit: Unit) -> &'static str {
+fn unit_plural(unit: TopologyLevel) -> &'static str {
     match unit {
-        Unit::Thread => "hardware threads",
-        Unit::Core => "cores",
-        Unit::Cache(_) => "caches",
-        Unit::Numa => "NUMA nodes",
-        Unit::Socket => "sockets",
+        TopologyLevel::Thread => "hardware threads",
+        TopologyLevel::Core => "cores",
+        TopologyLevel::Cache(_) => "caches",
+        TopologyLevel::Numa => "NUMA nodes",
+        TopologyLevel::Socket => "sockets",
     }
 }
 
 /// Parses MPICH's list: entries by commas, cores by +, ranges by -, repetition by x.
-fn user(list: &str) -> Option<Vec<Vec<u32>>> {
+fn parse_user_list(list: &str) -> Option<Vec<Vec<u32>>> {
     let mut entries = Vec::new();
     for entry in list.split(',') {
         let (entry, times) = entry.split_once('x').unwrap_or((entry, "1"));
@@ -95,19 +95,20 @@ impl Binding {
         let allowed = || cpus::allowed().unwrap_or_default();
         match self {
             Binding::None => Ok(Vec::new()),
-            Binding::User(entries) => of_list(entries, &allowed(), ranks),
-            Binding::Units { unit: unit @ (Unit::Core | Unit::Thread), count } => {
-                let cores = cpus::units(*unit).unwrap_or_default();
+            Binding::User(entries) => assign_listed(entries, &allowed(), ranks),
+            Binding::Units { unit: unit @ (TopologyLevel::Core | TopologyLevel::Thread), count } => {
+                let cores = cpus::domains(*unit).unwrap_or_default();
                 let threads: Vec<_> = allowed().into_iter().map(|thread| vec![thread]).collect();
-                alone(&cores, *count, ranks).or_else(|why| alone(&threads, *count, ranks).map_err(|_| why))
+                assign_exclusive(&cores, *count, ranks)
+                    .or_else(|reason| assign_exclusive(&threads, *count, ranks).map_err(|_| reason))
             }
             Binding::Units { unit, count } => {
-                let units = cpus::units(*unit).unwrap_or_default();
+                let units = cpus::domains(*unit).unwrap_or_default();
                 match units.len() {
                     few if few < *count as usize => {
-                        Err(format!("{count} {} were to be each rank's, and there are {few}", called(*unit)))
+                        Err(format!("{count} {} were to be each rank's, and there are {few}", unit_plural(*unit)))
                     }
-                    _ => Ok(deal(&units, *count, ranks)),
+                    _ => Ok(assign_round_robin(&units, *count, ranks)),
                 }
             }
         }
@@ -115,26 +116,26 @@ impl Binding {
 }
 
 /// Gives each rank cores of its own; a hardware thread is better than sharing one.
-fn alone(units: &[Vec<usize>], count: u32, ranks: usize) -> Result<Vec<Vec<usize>>, String> {
+fn assign_exclusive(units: &[Vec<usize>], count: u32, ranks: usize) -> Result<Vec<Vec<usize>>, String> {
     match ranks * count as usize <= units.len() {
-        true => Ok(deal(units, count, ranks)),
+        true => Ok(assign_round_robin(units, count, ranks)),
         false if count == 1 => Err(format!("{ranks} ranks on {} cores", units.len())),
         false => Err(format!("{ranks} ranks with {count} cores each on {} cores", units.len())),
     }
 }
 
 /// Deals the units out in turn, and starts over when they are used up.
-fn deal(units: &[Vec<usize>], count: u32, ranks: usize) -> Vec<Vec<usize>> {
+fn assign_round_robin(units: &[Vec<usize>], count: u32, ranks: usize) -> Vec<Vec<usize>> {
     let count = count as usize;
     let of_rank = |rank: usize| (rank * count..(rank + 1) * count).flat_map(|i| units[i % units.len()].clone());
     (0..ranks).map(|rank| of_rank(rank).collect()).collect()
 }
 
-fn of_list(entries: &[Vec<u32>], allowed: &[usize], ranks: usize) -> Result<Vec<Vec<usize>>, String> {
+fn assign_listed(entries: &[Vec<u32>], allowed: &[usize], ranks: usize) -> Result<Vec<Vec<usize>>, String> {
     let entries: Vec<Vec<usize>> = entries.iter().map(|cores| cores.iter().map(|&c| c as usize).collect()).collect();
     match entries.iter().flatten().find(|core| !allowed.contains(core)) {
         Some(core) => Err(format!("core {core} is not there or may not be used (cores {allowed:?} may)")),
-        None => Ok(deal(&entries, 1, ranks)),
+        None => Ok(assign_round_robin(&entries, 1, ranks)),
     }
 }
 
@@ -142,24 +143,24 @@ fn of_list(entries: &[Vec<u32>], allowed: &[usize], ranks: usize) -> Result<Vec<
 mod tests {
     use super::*;
 
-    fn units(unit: Unit, count: u32) -> Result<Binding, String> {
+    fn units(unit: TopologyLevel, count: u32) -> Result<Binding, String> {
         Ok(Binding::Units { unit, count })
     }
 
     #[test]
     fn both_launchers_words_are_understood() {
         for (word, unit) in [
-            ("core", Unit::Core),
-            ("core:overload-allowed", Unit::Core),
-            ("hwthread", Unit::Thread),
-            ("socket", Unit::Socket),
-            ("package:if-supported", Unit::Socket),
-            ("numa", Unit::Numa),
-            ("L3cache", Unit::Cache(3)),
+            ("core", TopologyLevel::Core),
+            ("core:overload-allowed", TopologyLevel::Core),
+            ("hwthread", TopologyLevel::Thread),
+            ("socket", TopologyLevel::Socket),
+            ("package:if-supported", TopologyLevel::Socket),
+            ("numa", TopologyLevel::Numa),
+            ("L3cache", TopologyLevel::Cache(3)),
         ] {
             assert_eq!(parse(word), units(unit, 1), "{word}");
         }
-        assert_eq!(parse("socket:2"), units(Unit::Socket, 2));
+        assert_eq!(parse("socket:2"), units(TopologyLevel::Socket, 2));
         assert_eq!(parse("none"), Ok(Binding::None));
         let lists = vec![vec![0, 2], vec![1, 2, 3], vec![1, 2, 3], vec![5]];
         assert_eq!(parse("user:0+2,1-3x2,5"), Ok(Binding::User(lists)));
@@ -173,15 +174,17 @@ mod tests {
     #[test]
     fn units_are_dealt_in_turn() {
         let sockets = [vec![0, 1], vec![2, 3]];
-        assert_eq!(deal(&sockets, 1, 3), [vec![0, 1], vec![2, 3], vec![0, 1]]);
-        assert_eq!(deal(&sockets, 2, 1), [vec![0, 1, 2, 3]]);
+        assert_eq!(assign_round_robin(&sockets, 1, 3), [vec![0, 1], vec![2, 3], vec![0, 1]]);
+        assert_eq!(assign_round_robin(&sockets, 2, 1), [vec![0, 1, 2, 3]]);
         assert!(
-            Binding::Units { unit: Unit::Socket, count: 9999 }.cores(1).is_err_and(|why| why.contains("9999 sockets"))
+            Binding::Units { unit: TopologyLevel::Socket, count: 9999 }
+                .cores(1)
+                .is_err_and(|why| why.contains("9999 sockets"))
         );
-        assert_eq!(alone(&sockets, 1, 2), Ok(vec![vec![0, 1], vec![2, 3]]));
-        assert!(alone(&sockets, 1, 3).is_err_and(|why| why == "3 ranks on 2 cores"));
-        assert!(alone(&sockets, 2, 2).is_err());
-        assert_eq!(of_list(&[vec![1], vec![0, 1]], &[0, 1], 3), Ok(vec![vec![1], vec![0, 1], vec![1]]));
-        assert!(of_list(&[vec![7]], &[0, 1], 1).is_err_and(|why| why.contains("core 7")));
+        assert_eq!(assign_exclusive(&sockets, 1, 2), Ok(vec![vec![0, 1], vec![2, 3]]));
+        assert!(assign_exclusive(&sockets, 1, 3).is_err_and(|why| why == "3 ranks on 2 cores"));
+        assert!(assign_exclusive(&sockets, 2, 2).is_err());
+        assert_eq!(assign_listed(&[vec![1], vec![0, 1]], &[0, 1], 3), Ok(vec![vec![1], vec![0, 1], vec![1]]));
+        assert!(assign_listed(&[vec![7]], &[0, 1], 1).is_err_and(|why| why.contains("core 7")));
     }
 }

@@ -4,9 +4,9 @@
 //! check `backlog` before it produces more.
 //!
 //! A frame travels in pieces, each behind a header of 32 bits: its length, and whether another piece follows. Where
-//! another process writes heartbeats into the same output (`pulse`), each piece is one write that the kernel does not
-//! divide. An agent's stream begins with `MARK`: what a remote shell or a login script has printed before is no part of
-//! it.
+//! another process writes heartbeats into the same output (`heartbeat`), each piece is one write that the kernel
+//! does not divide. An agent's stream begins with `MARK`: what a remote shell or a login script has printed before
+//! is no part of it.
 
 use hawser_os::pipe;
 use std::io;
@@ -15,34 +15,35 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// The longest frame. The longest that is sent is a job's description with its environments.
 const FRAME_MAX: usize = 64 << 20;
 /// The bytes that a pipe or a local socket takes whole or not at all (PIPE_BUF), without the header of the piece.
-const WHOLE: usize = 4096 - 4;
+const ATOMIC_WRITE_BYTES: usize = 4096 - 4;
 /// Flag in a piece's header: another piece of the frame follows.
-const MORE: u32 = 1 << 31;
+const MORE_PIECES: u32 = 1 << 31;
 /// A heartbeat: a value that is no piece's header.
-pub const BEAT: [u8; 4] = [0xff; 4];
+pub const HEARTBEAT: [u8; 4] = [0xff; 4];
 /// The bytes before an agent's first frame.
 pub const MARK: &[u8] = b"\n\x01Hawser's agent\x02\n";
 /// The number of bytes that are kept of what came before the mark.
-const CHATTER: usize = 4096;
+const PREAMBLE_MAX: usize = 4096;
 
-pub struct Channel {
+pub struct AgentChannel {
     input: OwnedFd,
     output: OwnedFd,
-    /// Received bytes, of which those from `at` on are not yet consumed.
+    /// Received bytes, of which those from `consumed` on are not yet consumed.
     received: Vec<u8>,
-    at: usize,
+    consumed: usize,
     /// The pieces of a frame whose last piece has not arrived.
     frame: Vec<u8>,
-    /// Bytes to write, of which those from `sent` on are not yet written; those up to `whole` are written in one piece.
+    /// Bytes to write, of which those from `sent` on are not yet written; those up to `piece_end` are written in one
+    /// piece.
     outgoing: Vec<u8>,
     sent: usize,
-    whole: usize,
-    piece: usize,
-    marked: bool,
-    heard: bool,
+    piece_end: usize,
+    piece_max: usize,
+    mark_found: bool,
+    has_received: bool,
 }
 
-/// The result of `Channel::receive`.
+/// The result of `AgentChannel::receive`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
     Frame(Vec<u8>),
@@ -51,35 +52,35 @@ pub enum Received {
     End,
 }
 
-impl Channel {
+impl AgentChannel {
     /// Takes ownership of both descriptors, which must be this process's own: they are made nonblocking.
-    pub fn new(input: OwnedFd, output: OwnedFd) -> io::Result<Channel> {
+    pub fn new(input: OwnedFd, output: OwnedFd) -> io::Result<AgentChannel> {
         pipe::set_nonblocking(input.as_fd())?;
         pipe::set_nonblocking(output.as_fd())?;
-        Ok(Channel {
+        Ok(AgentChannel {
             input,
             output,
             received: Vec::new(),
-            at: 0,
+            consumed: 0,
             frame: Vec::new(),
             outgoing: Vec::new(),
             sent: 0,
-            whole: 0,
-            piece: FRAME_MAX,
-            marked: true,
-            heard: false,
+            piece_end: 0,
+            piece_max: FRAME_MAX,
+            mark_found: true,
+            has_received: false,
         })
     }
 
     /// Expects an agent on the other side, whose first frame comes behind its mark.
-    pub fn awaiting_mark(mut self) -> Channel {
-        self.marked = false;
+    pub fn awaiting_mark(mut self) -> AgentChannel {
+        self.mark_found = false;
         self
     }
 
     /// Sends so that another process may write heartbeats into the same output.
-    pub fn with_pulse(mut self) -> Channel {
-        self.piece = WHOLE;
+    pub fn with_heartbeats(mut self) -> AgentChannel {
+        self.piece_max = ATOMIC_WRITE_BYTES;
         self
     }
 
@@ -97,20 +98,24 @@ impl Channel {
     }
 
     /// Whether anything was received since the last call.
-    pub fn heard(&mut self) -> bool {
-        std::mem::take(&mut self.heard)
+    pub fn take_activity(&mut self) -> bool {
+        std::mem::take(&mut self.has_received)
     }
 
     /// The last bytes that came before the mark, if the mark has not come.
-    pub fn chatter(&self) -> &[u8] {
-        if self.marked { &[] } else { &self.received }
+    pub fn preamble(&self) -> &[u8] {
+        if self.mark_found { &[] } else { &self.received }
     }
 
     /// Sends an agent's first frame.
-    pub fn announce(&mut self, body: &[u8]) -> io::Result<()> {
-        assert!(body.len() + MARK.len() <= WHOLE && self.backlog() == 0, "a first frame of {} bytes", body.len());
+    pub fn send_first_frame(&mut self, body: &[u8]) -> io::Result<()> {
+        assert!(
+            body.len() + MARK.len() <= ATOMIC_WRITE_BYTES && self.backlog() == 0,
+            "a first frame of {} bytes",
+            body.len()
+        );
         self.outgoing.extend(MARK);
-        self.whole = MARK.len() + 4 + body.len();
+        self.piece_end = MARK.len() + 4 + body.len();
         self.send(body)
     }
 
@@ -119,8 +124,8 @@ impl Channel {
         assert!(body.len() <= FRAME_MAX, "a frame of {} bytes", body.len());
         let mut rest = body;
         loop {
-            let (piece, after) = rest.split_at(rest.len().min(self.piece));
-            let more = if after.is_empty() { 0 } else { MORE };
+            let (piece, after) = rest.split_at(rest.len().min(self.piece_max));
+            let more = if after.is_empty() { 0 } else { MORE_PIECES };
             self.outgoing.extend((piece.len() as u32 | more).to_le_bytes());
             self.outgoing.extend(piece);
             rest = after;
@@ -133,10 +138,11 @@ impl Channel {
     /// Writes as much of the backlog as possible.
     pub fn flush(&mut self) -> io::Result<()> {
         while self.backlog() > 0 {
-            if self.sent >= self.whole {
-                self.whole = self.sent + 4 + (word(&self.outgoing[self.sent..]).unwrap_or(0) & !MORE) as usize;
+            if self.sent >= self.piece_end {
+                self.piece_end =
+                    self.sent + 4 + (length_prefix(&self.outgoing[self.sent..]).unwrap_or(0) & !MORE_PIECES) as usize;
             }
-            match pipe::write(self.output.as_fd(), &self.outgoing[self.sent..self.whole]) {
+            match pipe::write(self.output.as_fd(), &self.outgoing[self.sent..self.piece_end]) {
                 Ok(len) => self.sent += len,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
@@ -144,10 +150,10 @@ impl Channel {
         }
         if self.sent == self.outgoing.len() {
             self.outgoing.clear();
-            (self.sent, self.whole) = (0, 0);
+            (self.sent, self.piece_end) = (0, 0);
         } else if self.sent > 1 << 20 {
             self.outgoing.drain(..self.sent);
-            (self.sent, self.whole) = (0, self.whole - self.sent);
+            (self.sent, self.piece_end) = (0, self.piece_end - self.sent);
         }
         Ok(())
     }
@@ -158,13 +164,13 @@ impl Channel {
             if let Some(frame) = self.next_frame() {
                 return frame;
             }
-            self.received.drain(..std::mem::take(&mut self.at));
+            self.received.drain(..std::mem::take(&mut self.consumed));
             let mut bytes = [0; 64 << 10];
             match pipe::read(self.input.as_fd(), &mut bytes) {
                 Ok(0) => return Received::End,
                 Ok(len) => {
                     self.received.extend(&bytes[..len]);
-                    self.heard = true;
+                    self.has_received = true;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Received::Nothing,
                 Err(_) => return Received::End,
@@ -173,22 +179,22 @@ impl Channel {
     }
 
     fn next_frame(&mut self) -> Option<Received> {
-        if !self.marked {
+        if !self.mark_found {
             self.find_mark();
         }
-        while self.marked {
-            let head = word(&self.received[self.at..])?;
-            if head.to_le_bytes() == BEAT {
-                self.at += BEAT.len();
+        while self.mark_found {
+            let header = length_prefix(&self.received[self.consumed..])?;
+            if header.to_le_bytes() == HEARTBEAT {
+                self.consumed += HEARTBEAT.len();
                 continue;
             }
-            let len = (head & !MORE) as usize;
+            let len = (header & !MORE_PIECES) as usize;
             if len + self.frame.len() > FRAME_MAX {
                 return Some(Received::End);
             }
-            self.frame.extend(self.received.get(self.at + 4..self.at + 4 + len)?);
-            self.at += 4 + len;
-            if head & MORE == 0 {
+            self.frame.extend(self.received.get(self.consumed + 4..self.consumed + 4 + len)?);
+            self.consumed += 4 + len;
+            if header & MORE_PIECES == 0 {
                 return Some(Received::Frame(std::mem::take(&mut self.frame)));
             }
         }
@@ -197,13 +203,13 @@ impl Channel {
 
     fn find_mark(&mut self) {
         match self.received.windows(MARK.len()).position(|window| window == MARK) {
-            Some(before) => (self.at, self.marked) = (before + MARK.len(), true),
-            None => drop(self.received.drain(..self.received.len().saturating_sub(CHATTER))),
+            Some(before) => (self.consumed, self.mark_found) = (before + MARK.len(), true),
+            None => drop(self.received.drain(..self.received.len().saturating_sub(PREAMBLE_MAX))),
         }
     }
 }
 
-fn word(bytes: &[u8]) -> Option<u32> {
+fn length_prefix(bytes: &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?))
 }
 
@@ -212,15 +218,15 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixStream;
 
-    fn pair() -> (Channel, Channel) {
+    fn channel_pair() -> (AgentChannel, AgentChannel) {
         let (one, other) = UnixStream::pair().unwrap();
-        let channel = |s: UnixStream| Channel::new(s.try_clone().unwrap().into(), s.into()).unwrap();
+        let channel = |s: UnixStream| AgentChannel::new(s.try_clone().unwrap().into(), s.into()).unwrap();
         (channel(one), channel(other))
     }
 
     #[test]
     fn frames_arrive_whole_and_in_order_however_large() {
-        let (mut one, mut other) = pair();
+        let (mut one, mut other) = channel_pair();
         let large = vec![7; 3 << 20];
         one.send(b"small").unwrap();
         one.send(&large).unwrap();
@@ -241,13 +247,13 @@ mod tests {
 
     #[test]
     fn beside_a_pulse_pieces_stay_whole() {
-        let (one, mut other) = pair();
-        let mut one = one.with_pulse();
+        let (one, mut other) = channel_pair();
+        let mut one = one.with_heartbeats();
         let large: Vec<u8> = (0..200_000u32).flat_map(u32::to_le_bytes).collect();
         one.send(&large).unwrap();
         let frame = loop {
             // A heartbeat between any two writes.
-            let _ = pipe::write(one.output(), &BEAT);
+            let _ = pipe::write(one.output(), &HEARTBEAT);
             one.flush().unwrap();
             if let Received::Frame(frame) = other.receive() {
                 break frame;
@@ -258,26 +264,26 @@ mod tests {
 
     #[test]
     fn what_comes_before_the_mark_is_no_frame() {
-        for chatter in ["", "Welcome!\nYou have mail.\n", "\n\u{1}Hawser's agen", &"#".repeat(100_000)] {
-            let (mut one, other) = pair();
+        for preamble in ["", "Welcome!\nYou have mail.\n", "\n\u{1}Hawser's agen", &"#".repeat(100_000)] {
+            let (mut one, other) = channel_pair();
             let mut other = other.awaiting_mark();
-            let mut chatter_sent = chatter.as_bytes();
-            while !chatter_sent.is_empty() {
-                let len = pipe::write(one.output(), chatter_sent).unwrap();
-                chatter_sent = &chatter_sent[len..];
+            let mut unsent = preamble.as_bytes();
+            while !unsent.is_empty() {
+                let len = pipe::write(one.output(), unsent).unwrap();
+                unsent = &unsent[len..];
                 assert_eq!(other.receive(), Received::Nothing);
             }
-            assert!(other.chatter().len() <= CHATTER && chatter.as_bytes().ends_with(other.chatter()));
-            one.announce(b"hello").unwrap();
+            assert!(other.preamble().len() <= PREAMBLE_MAX && preamble.as_bytes().ends_with(other.preamble()));
+            one.send_first_frame(b"hello").unwrap();
             one.send(b"there").unwrap();
             assert_eq!(other.receive(), Received::Frame(b"hello".to_vec()));
-            assert_eq!((other.receive(), other.chatter()), (Received::Frame(b"there".to_vec()), &b""[..]));
+            assert_eq!((other.receive(), other.preamble()), (Received::Frame(b"there".to_vec()), &b""[..]));
         }
     }
 
     #[test]
     fn a_length_that_cannot_be_ends_the_connection() {
-        let (one, mut other) = pair();
+        let (one, mut other) = channel_pair();
         pipe::write(one.output(), &(FRAME_MAX as u32 + 1).to_le_bytes()).unwrap();
         assert_eq!(other.receive(), Received::End);
     }

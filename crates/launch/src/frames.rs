@@ -1,14 +1,17 @@
 //! The frames that mpiexec and an agent exchange.
 //!
-//! `Down` goes to the agent, `Up` comes from it; `channel` carries them. Both ends are of the same version, which the
-//! agent's first frame carries, so no other version is decoded; a frame that does not parse ends the connection.
+//! `ToAgent` goes to the agent, `FromAgent` comes from it; `channel` carries them. Both ends are of the same
+//! version, which the agent's first frame carries, so no other version is decoded; a frame that does not parse ends
+//! the connection.
 
 use crate::binding::Binding;
-use crate::trouble::Trouble;
-use crate::wire::{Reader, Writer};
-use hawser_boot::protocol::{Secret, Unanswered};
-use hawser_job::{Facts, Open, ProcessVm, Silent, Tag, WaitPeer, Waiting, Ways};
-use hawser_os::cpus::Unit;
+use crate::encoding::{FieldReader, FieldWriter};
+use crate::failure::RankFailure;
+use hawser_boot::protocol::{JobSecret, PeerReachability};
+use hawser_job::{
+    HostFacts, NetworkStatus, OwnedWaitReason, PendingCount, ProcessVm, UnreachablePeer, WaitPeer, WaitTag,
+};
+use hawser_os::cpus::TopologyLevel;
 
 /// The version of the frames; raise it with every change of a frame but the first, which all versions understand.
 const VERSION: u32 = 11;
@@ -42,7 +45,7 @@ pub struct HostJob {
     pub host: String,
     /// The proof that a frame on the network is of this job. The secret travels here, and to the ranks when they
     /// attach.
-    pub secret: Secret,
+    pub secret: JobSecret,
     pub size: u32,
     /// The world ranks of this host, with the index of each one's app.
     pub ranks: Vec<(u32, u32)>,
@@ -57,30 +60,30 @@ pub struct HostJob {
     /// The value of HAWSER_MEMBARRIER where mpiexec runs.
     pub membarrier: bool,
     /// The other ranks go on when a rank ends (-disable-auto-cleanup).
-    pub keeps: bool,
+    pub continues_after_fault: bool,
     /// The profile of the machine that mpiexec is on, in one line (`node::profile`); empty for none.
-    pub tuned: String,
+    pub profile_line: String,
 }
 
 /// A rank and the business card that it publishes to all others.
-pub type Card = (u32, Vec<u8>);
+pub type RankBusinessCard = (u32, Vec<u8>);
 
 /// A rank whose process is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RankEnd {
+pub struct RankExit {
     pub rank: u32,
-    /// The rank had not left MPI, nor done its work (`job::lives::Ending`).
+    /// The rank had not left MPI, nor done its work (`job::exit_log::ExitKind`).
     pub failed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Down {
+pub enum ToAgent {
     Start(Box<HostJob>),
     /// Input for the ranks that read it; empty at the end of the input.
     Input(Vec<u8>),
     /// A signal to be sent to every rank.
     Signal(i32),
-    /// Requests `Up::Snapshot`.
+    /// Requests `FromAgent::Snapshot`.
     Snapshot,
     /// Ends every rank, with this signal first; `code` is for ranks that poll the abort flag.
     End {
@@ -88,17 +91,18 @@ pub enum Down {
         code: i32,
     },
     /// Business cards that ranks of any host have published.
-    Cards(Vec<Card>),
-    /// Every rank has come to the end of MPI_Finalize: no rank needs an answer of another any more. `heard` is the
-    /// number of `Up::Finalized` of this host that had arrived before.
+    BusinessCards(Vec<RankBusinessCard>),
+    /// Every rank has come to the end of MPI_Finalize: no rank needs a reply of another any more. `finalized_seen`
+    /// is the number of `FromAgent::Finalized` of this host that had arrived before.
     AllFinalized {
-        heard: u32,
+        finalized_seen: u32,
     },
     /// Ranks, of other hosts as a rule, whose processes are gone.
-    Ended(Vec<RankEnd>),
-    /// Requests `Up::Counts`.
-    Counts,
-    /// Requests `Up::Info`, measured for `ranks` ranks; `settings` are the Hawser variables of their environment.
+    RanksExited(Vec<RankExit>),
+    /// Requests `FromAgent::Counters`.
+    Counters,
+    /// Requests `FromAgent::Info`, measured for `ranks` ranks; `settings` are the Hawser variables of their
+    /// environment.
     Info {
         ranks: u32,
         settings: Vec<(Vec<u8>, Vec<u8>)>,
@@ -106,14 +110,14 @@ pub enum Down {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Stream {
+pub enum OutputStream {
     Out,
     Err,
 }
 
 /// The activity of a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Doing {
+pub enum RankActivity {
     /// The program runs but has not called MPI_Init.
     NotInit,
     /// The rank is inside MPI_Init, or between MPI calls, or spinning in one.
@@ -121,41 +125,41 @@ pub enum Doing {
     Computing,
     /// The rank sleeps in a call, or polls. `since_ns` and `polled_ns` of the reason are ages here: clocks of hosts
     /// differ.
-    Waiting(Waiting),
+    Waiting(OwnedWaitReason),
     Finalized,
-    Ended,
+    Exited,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankState {
     pub rank: u32,
     pub pid: i32,
-    pub doing: Doing,
-    /// The number of times it has polled its network (`job::RankPage::looks`).
-    pub looks: u64,
+    pub activity: RankActivity,
+    /// The number of times it has polled its network (`job::RankPage::net_polls`).
+    pub net_polls: u64,
     /// The packets that it found changed in transit: the counters that are not 0.
-    pub changed: Vec<(String, u64)>,
+    pub corruption_counts: Vec<(String, u64)>,
     /// Its report of its paths to other hosts.
-    pub ways: Ways,
+    pub network_status: NetworkStatus,
 }
 
 /// The counters of a host's ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct HostCounters {
     pub names: Vec<String>,
-    pub ranks: Vec<Counted>,
+    pub ranks: Vec<RankCounters>,
 }
 
-/// The counters of one rank, and the ports by which its peers on other hosts answered.
+/// The counters of one rank, and the ports by which its peers on other hosts replied.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Counted {
+pub struct RankCounters {
     pub rank: u32,
     pub values: Vec<u64>,
-    pub answers: String,
+    pub reachability: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Up {
+pub enum FromAgent {
     /// The first frame of an agent, in every version.
     Ready {
         version: String,
@@ -164,182 +168,196 @@ pub enum Up {
     /// The ranks are being started; the texts are what was detected and chosen.
     Started {
         host: String,
-        facts: Facts,
+        facts: HostFacts,
         notes: Vec<String>,
     },
     Output {
         rank: u32,
-        stream: Stream,
+        stream: OutputStream,
         bytes: Vec<u8>,
     },
     /// The readers have taken this many bytes of input: as many more may be sent.
     InputTaken(u32),
-    Trouble(Trouble),
+    Failure(RankFailure),
     /// The process of a rank is gone; sent as soon as that is known, in a job of several hosts. `has_left`: it had left
-    /// MPI. `unclear`: its fault follows, at once or when it is known (`Up::Trouble`).
-    Ended {
-        end: RankEnd,
+    /// MPI. `is_fault_pending`: its fault follows, at once or when it is known (`FromAgent::Failure`).
+    RankExited {
+        exit: RankExit,
         has_left: bool,
-        unclear: bool,
+        is_fault_pending: bool,
     },
     /// The end of a rank, for -v.
-    RankEnded {
+    RankExitCode {
         rank: u32,
         pid: i32,
         code: i32,
     },
     Snapshot(Vec<RankState>),
-    Counts(Counts),
+    Counters(HostCounters),
     /// A message that mpiexec prints in a line.
     Note(String),
     /// Nothing of the job is left on the host, and all its output has been sent.
     Finished {
         clean: bool,
     },
-    Card(Card),
+    BusinessCard(RankBusinessCard),
     /// The first rank of this host has called MPI_Init. Sent in a job of several hosts.
     Attached,
-    /// The job-wide settings of this host's ranks, as its first one reported them (`boot::terms`). Sent in a job of
-    /// several hosts, before any business card of this host.
-    Terms {
+    /// The job-wide settings of this host's ranks, as its first one reported them (`boot::job_settings`). Sent in a
+    /// job of several hosts, before any business card of this host.
+    JobSettings {
         rank: u32,
         text: String,
     },
     /// A rank has come to the end of MPI_Finalize, or of its last session.
     Finalized,
     /// The rank has begun another session.
-    Back,
+    SessionReopened,
     /// A rank has ended well without MPI_Init. Sent in a job of several hosts.
-    Left {
+    ExitedWithoutInit {
         rank: u32,
         pid: i32,
     },
     /// The text of what was detected on this host.
     Info(String),
     /// A rank's report about its paths to another one.
-    Unanswered {
+    Reachability {
         rank: u32,
-        what: Unanswered,
+        report: PeerReachability,
     },
 }
 
-impl Down {
+impl ToAgent {
     pub fn encode(&self) -> Vec<u8> {
-        let mut to = Writer::default();
+        let mut to = FieldWriter::default();
         match self {
-            Down::Start(job) => put_job(to.u8(0), job),
-            Down::Input(bytes) => to.u8(1).bytes(bytes).done(),
-            Down::Signal(signal) => to.u8(2).u32(*signal as u32).done(),
-            Down::Snapshot => to.u8(3).done(),
-            Down::End { signal, code } => to.u8(4).u32(*signal as u32).u32(*code as u32).done(),
-            Down::Cards(cards) => to.u8(5).list(cards, put_card).done(),
-            Down::Counts => to.u8(6).done(),
-            Down::Info { ranks, settings } => {
+            ToAgent::Start(job) => put_job(to.u8(0), job),
+            ToAgent::Input(bytes) => to.u8(1).bytes(bytes).done(),
+            ToAgent::Signal(signal) => to.u8(2).u32(*signal as u32).done(),
+            ToAgent::Snapshot => to.u8(3).done(),
+            ToAgent::End { signal, code } => to.u8(4).u32(*signal as u32).u32(*code as u32).done(),
+            ToAgent::BusinessCards(cards) => to.u8(5).list(cards, put_business_card).done(),
+            ToAgent::Counters => to.u8(6).done(),
+            ToAgent::Info { ranks, settings } => {
                 to.u8(7).u32(*ranks).list(settings, |to, (name, value)| to.bytes(name).bytes(value).done()).done();
             }
-            Down::AllFinalized { heard } => to.u8(8).u32(*heard).done(),
-            Down::Ended(ends) => to.u8(9).list(ends, put_end).done(),
+            ToAgent::AllFinalized { finalized_seen } => to.u8(8).u32(*finalized_seen).done(),
+            ToAgent::RanksExited(ends) => to.u8(9).list(ends, put_exit).done(),
         }
         to.0
     }
 
-    pub fn decode(body: &[u8]) -> Option<Down> {
-        let from = &mut Reader(body);
+    pub fn decode(body: &[u8]) -> Option<ToAgent> {
+        let from = &mut FieldReader(body);
         Some(match from.u8()? {
-            0 => Down::Start(Box::new(get_job(from)?)),
-            1 => Down::Input(from.bytes()?),
-            2 => Down::Signal(from.u32()? as i32),
-            3 => Down::Snapshot,
-            4 => Down::End { signal: from.u32()? as i32, code: from.u32()? as i32 },
-            5 => Down::Cards(from.list(get_card)?),
-            6 => Down::Counts,
-            7 => Down::Info { ranks: from.u32()?, settings: from.list(|from| Some((from.bytes()?, from.bytes()?)))? },
-            8 => Down::AllFinalized { heard: from.u32()? },
-            9 => Down::Ended(from.list(get_end)?),
+            0 => ToAgent::Start(Box::new(get_job(from)?)),
+            1 => ToAgent::Input(from.bytes()?),
+            2 => ToAgent::Signal(from.u32()? as i32),
+            3 => ToAgent::Snapshot,
+            4 => ToAgent::End { signal: from.u32()? as i32, code: from.u32()? as i32 },
+            5 => ToAgent::BusinessCards(from.list(get_business_card)?),
+            6 => ToAgent::Counters,
+            7 => {
+                ToAgent::Info { ranks: from.u32()?, settings: from.list(|from| Some((from.bytes()?, from.bytes()?)))? }
+            }
+            8 => ToAgent::AllFinalized { finalized_seen: from.u32()? },
+            9 => ToAgent::RanksExited(from.list(get_exit)?),
             _ => return None,
         })
     }
 }
 
-impl Up {
+impl FromAgent {
     pub fn encode(&self) -> Vec<u8> {
-        let mut to = Writer::default();
+        let mut to = FieldWriter::default();
         match self {
-            Up::Started { host, facts, notes } => {
+            FromAgent::Started { host, facts, notes } => {
                 put_facts(to.u8(0).text(host), facts);
                 to.list(notes, |to, note| to.text(note).done());
             }
-            Up::Output { rank, stream, bytes } => to.u8(1).u32(*rank).u8(*stream as u8).bytes(bytes).done(),
-            Up::InputTaken(len) => to.u8(2).u32(*len).done(),
-            Up::Trouble(trouble) => trouble.put(to.u8(3)),
-            Up::RankEnded { rank, pid, code } => to.u8(4).u32(*rank).u32(*pid as u32).u32(*code as u32).done(),
-            Up::Snapshot(states) => to.u8(5).list(states, put_state).done(),
-            Up::Counts(counts) => {
-                to.u8(6).list(&counts.names, |to, name| to.text(name).done());
-                to.list(&counts.ranks, |to, Counted { rank, values, answers }| {
-                    to.u32(*rank).text(answers).list(values, |to, count| to.u64(*count).done()).done()
+            FromAgent::Output { rank, stream, bytes } => to.u8(1).u32(*rank).u8(*stream as u8).bytes(bytes).done(),
+            FromAgent::InputTaken(len) => to.u8(2).u32(*len).done(),
+            FromAgent::Failure(failure) => failure.put(to.u8(3)),
+            FromAgent::RankExitCode { rank, pid, code } => {
+                to.u8(4).u32(*rank).u32(*pid as u32).u32(*code as u32).done()
+            }
+            FromAgent::Snapshot(states) => to.u8(5).list(states, put_state).done(),
+            FromAgent::Counters(counters) => {
+                to.u8(6).list(&counters.names, |to, name| to.text(name).done());
+                to.list(&counters.ranks, |to, RankCounters { rank, values, reachability }| {
+                    to.u32(*rank).text(reachability).list(values, |to, count| to.u64(*count).done()).done()
                 });
             }
-            Up::Note(text) => to.u8(7).text(text).done(),
-            Up::Finished { clean } => to.u8(8).u8(u8::from(*clean)).done(),
-            Up::Ready { version, pid } => to.u8(9).text(version).u32(*pid as u32).done(),
-            Up::Card(card) => put_card(to.u8(10), card),
-            Up::Attached => to.u8(11).done(),
-            Up::Terms { rank, text } => to.u8(17).u32(*rank).text(text).done(),
-            Up::Finalized => to.u8(14).done(),
-            Up::Back => to.u8(16).done(),
-            Up::Ended { end, has_left, unclear } => {
-                put_end(to.u8(18), end);
-                to.u8(u8::from(*has_left)).u8(u8::from(*unclear)).done();
+            FromAgent::Note(text) => to.u8(7).text(text).done(),
+            FromAgent::Finished { clean } => to.u8(8).u8(u8::from(*clean)).done(),
+            FromAgent::Ready { version, pid } => to.u8(9).text(version).u32(*pid as u32).done(),
+            FromAgent::BusinessCard(business_card) => put_business_card(to.u8(10), business_card),
+            FromAgent::Attached => to.u8(11).done(),
+            FromAgent::JobSettings { rank, text } => to.u8(17).u32(*rank).text(text).done(),
+            FromAgent::Finalized => to.u8(14).done(),
+            FromAgent::SessionReopened => to.u8(16).done(),
+            FromAgent::RankExited { exit, has_left, is_fault_pending } => {
+                put_exit(to.u8(18), exit);
+                to.u8(u8::from(*has_left)).u8(u8::from(*is_fault_pending)).done();
             }
-            Up::Info(text) => to.u8(12).text(text).done(),
-            Up::Left { rank, pid } => to.u8(13).u32(*rank).u32(*pid as u32).done(),
-            Up::Unanswered { rank, what } => {
-                to.u8(15).u32(*rank).u32(what.peer).u8(u8::from(what.hopeless)).u8(u8::from(what.was_open));
-                to.u8(u8::from(what.answers)).text(&what.pairs).done();
+            FromAgent::Info(text) => to.u8(12).text(text).done(),
+            FromAgent::ExitedWithoutInit { rank, pid } => to.u8(13).u32(*rank).u32(*pid as u32).done(),
+            FromAgent::Reachability { rank, report } => {
+                to.u8(15)
+                    .u32(*rank)
+                    .u32(report.peer)
+                    .u8(u8::from(report.has_no_port_pair))
+                    .u8(u8::from(report.was_open));
+                to.u8(u8::from(report.is_reachable)).text(&report.pairs).done();
             }
         }
         to.0
     }
 
-    pub fn decode(body: &[u8]) -> Option<Up> {
-        let from = &mut Reader(body);
+    pub fn decode(body: &[u8]) -> Option<FromAgent> {
+        let from = &mut FieldReader(body);
         Some(match from.u8()? {
-            0 => Up::Started { host: from.text()?, facts: get_facts(from)?, notes: from.list(Reader::text)? },
-            1 => Up::Output {
+            0 => {
+                FromAgent::Started { host: from.text()?, facts: get_facts(from)?, notes: from.list(FieldReader::text)? }
+            }
+            1 => FromAgent::Output {
                 rank: from.u32()?,
-                stream: if from.u8()? == Stream::Out as u8 { Stream::Out } else { Stream::Err },
+                stream: if from.u8()? == OutputStream::Out as u8 { OutputStream::Out } else { OutputStream::Err },
                 bytes: from.bytes()?,
             },
-            2 => Up::InputTaken(from.u32()?),
-            3 => Up::Trouble(Trouble::get(from)?),
-            4 => Up::RankEnded { rank: from.u32()?, pid: from.u32()? as i32, code: from.u32()? as i32 },
-            5 => Up::Snapshot(from.list(get_state)?),
-            6 => Up::Counts(Counts {
-                names: from.list(Reader::text)?,
+            2 => FromAgent::InputTaken(from.u32()?),
+            3 => FromAgent::Failure(RankFailure::get(from)?),
+            4 => FromAgent::RankExitCode { rank: from.u32()?, pid: from.u32()? as i32, code: from.u32()? as i32 },
+            5 => FromAgent::Snapshot(from.list(get_state)?),
+            6 => FromAgent::Counters(HostCounters {
+                names: from.list(FieldReader::text)?,
                 ranks: from.list(|from| {
-                    let (rank, answers) = (from.u32()?, from.text()?);
-                    Some(Counted { rank, answers, values: from.list(Reader::u64)? })
+                    let (rank, reachability) = (from.u32()?, from.text()?);
+                    Some(RankCounters { rank, reachability, values: from.list(FieldReader::u64)? })
                 })?,
             }),
-            7 => Up::Note(from.text()?),
-            8 => Up::Finished { clean: from.u8()? == 1 },
-            9 => Up::Ready { version: from.text()?, pid: from.u32()? as i32 },
-            10 => Up::Card(get_card(from)?),
-            11 => Up::Attached,
-            17 => Up::Terms { rank: from.u32()?, text: from.text()? },
-            14 => Up::Finalized,
-            16 => Up::Back,
-            18 => Up::Ended { end: get_end(from)?, has_left: from.u8()? == 1, unclear: from.u8()? == 1 },
-            12 => Up::Info(from.text()?),
-            13 => Up::Left { rank: from.u32()?, pid: from.u32()? as i32 },
-            15 => Up::Unanswered {
+            7 => FromAgent::Note(from.text()?),
+            8 => FromAgent::Finished { clean: from.u8()? == 1 },
+            9 => FromAgent::Ready { version: from.text()?, pid: from.u32()? as i32 },
+            10 => FromAgent::BusinessCard(get_business_card(from)?),
+            11 => FromAgent::Attached,
+            17 => FromAgent::JobSettings { rank: from.u32()?, text: from.text()? },
+            14 => FromAgent::Finalized,
+            16 => FromAgent::SessionReopened,
+            18 => FromAgent::RankExited {
+                exit: get_exit(from)?,
+                has_left: from.u8()? == 1,
+                is_fault_pending: from.u8()? == 1,
+            },
+            12 => FromAgent::Info(from.text()?),
+            13 => FromAgent::ExitedWithoutInit { rank: from.u32()?, pid: from.u32()? as i32 },
+            15 => FromAgent::Reachability {
                 rank: from.u32()?,
-                what: Unanswered {
+                report: PeerReachability {
                     peer: from.u32()?,
-                    hopeless: from.u8()? == 1,
+                    has_no_port_pair: from.u8()? == 1,
                     was_open: from.u8()? == 1,
-                    answers: from.u8()? == 1,
+                    is_reachable: from.u8()? == 1,
                     pairs: from.text()?,
                 },
             },
@@ -348,23 +366,23 @@ impl Up {
     }
 }
 
-fn put_end(to: &mut Writer, end: &RankEnd) {
-    to.u32(end.rank).u8(u8::from(end.failed)).done();
+fn put_exit(to: &mut FieldWriter, exit: &RankExit) {
+    to.u32(exit.rank).u8(u8::from(exit.failed)).done();
 }
 
-fn get_end(from: &mut Reader) -> Option<RankEnd> {
-    Some(RankEnd { rank: from.u32()?, failed: from.u8()? == 1 })
+fn get_exit(from: &mut FieldReader) -> Option<RankExit> {
+    Some(RankExit { rank: from.u32()?, failed: from.u8()? == 1 })
 }
 
-fn put_card(to: &mut Writer, (rank, bytes): &Card) {
+fn put_business_card(to: &mut FieldWriter, (rank, bytes): &RankBusinessCard) {
     to.u32(*rank).bytes(bytes).done();
 }
 
-fn get_card(from: &mut Reader) -> Option<Card> {
+fn get_business_card(from: &mut FieldReader) -> Option<RankBusinessCard> {
     Some((from.u32()?, from.bytes()?))
 }
 
-fn put_job(to: &mut Writer, job: &HostJob) {
+fn put_job(to: &mut FieldWriter, job: &HostJob) {
     to.text(&job.id).text(&job.host).bytes(&job.secret.0).u32(job.size);
     to.list(&job.ranks, |to, (rank, app)| to.u32(*rank).u32(*app).done());
     to.list(&job.hosts, |to, host| to.u32(*host).done());
@@ -375,22 +393,22 @@ fn put_job(to: &mut Writer, job: &HostJob) {
     });
     put_binding(to.bytes(&job.directory), &job.binding);
     to.list(&job.readers, |to, rank| to.u32(*rank).done()).u8(u8::from(job.stats)).u8(u8::from(job.membarrier));
-    to.u8(u8::from(job.keeps)).text(&job.tuned);
+    to.u8(u8::from(job.continues_after_fault)).text(&job.profile_line);
 }
 
-fn get_job(from: &mut Reader) -> Option<HostJob> {
+fn get_job(from: &mut FieldReader) -> Option<HostJob> {
     Some(HostJob {
         id: from.text()?,
         host: from.text()?,
-        secret: Secret(from.bytes()?.try_into().ok()?),
+        secret: JobSecret(from.bytes()?.try_into().ok()?),
         size: from.u32()?,
         ranks: from.list(|from| Some((from.u32()?, from.u32()?)))?,
-        hosts: from.list(Reader::u32)?,
+        hosts: from.list(FieldReader::u32)?,
         apps: from.list(|from| {
             Some(App {
                 ranks: from.u32()?,
                 program: from.bytes()?,
-                args: from.list(Reader::bytes)?,
+                args: from.list(FieldReader::bytes)?,
                 directory: from.bytes()?,
                 path: from.bytes()?,
                 arch: from.text()?,
@@ -399,24 +417,24 @@ fn get_job(from: &mut Reader) -> Option<HostJob> {
         })?,
         directory: from.bytes()?,
         binding: get_binding(from)?,
-        readers: from.list(Reader::u32)?,
+        readers: from.list(FieldReader::u32)?,
         stats: from.u8()? == 1,
         membarrier: from.u8()? == 1,
-        keeps: from.u8()? == 1,
-        tuned: from.text()?,
+        continues_after_fault: from.u8()? == 1,
+        profile_line: from.text()?,
     })
 }
 
-fn put_binding(to: &mut Writer, binding: &Binding) {
+fn put_binding(to: &mut FieldWriter, binding: &Binding) {
     match binding {
         Binding::None => to.u8(0),
         Binding::Units { unit, count } => {
             let (kind, level) = match unit {
-                Unit::Thread => (0, 0),
-                Unit::Core => (1, 0),
-                Unit::Cache(level) => (2, *level),
-                Unit::Numa => (3, 0),
-                Unit::Socket => (4, 0),
+                TopologyLevel::Thread => (0, 0),
+                TopologyLevel::Core => (1, 0),
+                TopologyLevel::Cache(level) => (2, *level),
+                TopologyLevel::Numa => (3, 0),
+                TopologyLevel::Socket => (4, 0),
             };
             to.u8(1).u8(kind).u8(level).u32(*count)
         }
@@ -426,32 +444,32 @@ fn put_binding(to: &mut Writer, binding: &Binding) {
     };
 }
 
-fn get_binding(from: &mut Reader) -> Option<Binding> {
+fn get_binding(from: &mut FieldReader) -> Option<Binding> {
     Some(match from.u8()? {
         0 => Binding::None,
         1 => {
             let unit = match (from.u8()?, from.u8()?) {
-                (0, _) => Unit::Thread,
-                (1, _) => Unit::Core,
-                (2, level) => Unit::Cache(level),
-                (3, _) => Unit::Numa,
-                (4, _) => Unit::Socket,
+                (0, _) => TopologyLevel::Thread,
+                (1, _) => TopologyLevel::Core,
+                (2, level) => TopologyLevel::Cache(level),
+                (3, _) => TopologyLevel::Numa,
+                (4, _) => TopologyLevel::Socket,
                 _ => return None,
             };
             Binding::Units { unit, count: from.u32()? }
         }
-        2 => Binding::User(from.list(|from| from.list(Reader::u32))?),
+        2 => Binding::User(from.list(|from| from.list(FieldReader::u32))?),
         _ => return None,
     })
 }
 
-fn put_facts(to: &mut Writer, facts: &Facts) {
+fn put_facts(to: &mut FieldWriter, facts: &HostFacts) {
     to.u32(facts.cores).u8(u8::from(facts.process_vm == ProcessVm::Allowed)).u32(facts.memcpy_mb_s);
     to.u32(facts.process_vm_mb_s).u32(facts.process_vm_fixed_ns).u8(u8::from(facts.membarrier));
 }
 
-fn get_facts(from: &mut Reader) -> Option<Facts> {
-    Some(Facts {
+fn get_facts(from: &mut FieldReader) -> Option<HostFacts> {
+    Some(HostFacts {
         cores: from.u32()?,
         process_vm: if from.u8()? == 1 { ProcessVm::Allowed } else { ProcessVm::Forbidden },
         memcpy_mb_s: from.u32()?,
@@ -461,52 +479,52 @@ fn get_facts(from: &mut Reader) -> Option<Facts> {
     })
 }
 
-fn put_state(to: &mut Writer, state: &RankState) {
-    to.u32(state.rank).u32(state.pid as u32).u64(state.looks);
-    to.list(&state.changed, |to, (name, count)| to.text(name).u64(*count).done());
-    put_ways(to, &state.ways);
-    match &state.doing {
-        Doing::NotInit => to.u8(0).done(),
-        Doing::Initializing => to.u8(1).done(),
-        Doing::Computing => to.u8(2).done(),
-        Doing::Waiting(reason) => put_reason(to.u8(3), reason),
-        Doing::Finalized => to.u8(4).done(),
-        Doing::Ended => to.u8(5).done(),
+fn put_state(to: &mut FieldWriter, state: &RankState) {
+    to.u32(state.rank).u32(state.pid as u32).u64(state.net_polls);
+    to.list(&state.corruption_counts, |to, (name, count)| to.text(name).u64(*count).done());
+    put_network_status(to, &state.network_status);
+    match &state.activity {
+        RankActivity::NotInit => to.u8(0).done(),
+        RankActivity::Initializing => to.u8(1).done(),
+        RankActivity::Computing => to.u8(2).done(),
+        RankActivity::Waiting(reason) => put_reason(to.u8(3), reason),
+        RankActivity::Finalized => to.u8(4).done(),
+        RankActivity::Exited => to.u8(5).done(),
     }
 }
 
-fn get_state(from: &mut Reader) -> Option<RankState> {
-    let (rank, pid, looks) = (from.u32()?, from.u32()? as i32, from.u64()?);
-    let changed = from.list(|from| Some((from.text()?, from.u64()?)))?;
-    let ways = get_ways(from)?;
-    let doing = match from.u8()? {
-        0 => Doing::NotInit,
-        1 => Doing::Initializing,
-        2 => Doing::Computing,
-        3 => Doing::Waiting(get_reason(from)?),
-        4 => Doing::Finalized,
-        5 => Doing::Ended,
+fn get_state(from: &mut FieldReader) -> Option<RankState> {
+    let (rank, pid, net_polls) = (from.u32()?, from.u32()? as i32, from.u64()?);
+    let corruption_counts = from.list(|from| Some((from.text()?, from.u64()?)))?;
+    let network_status = get_network_status(from)?;
+    let activity = match from.u8()? {
+        0 => RankActivity::NotInit,
+        1 => RankActivity::Initializing,
+        2 => RankActivity::Computing,
+        3 => RankActivity::Waiting(get_reason(from)?),
+        4 => RankActivity::Finalized,
+        5 => RankActivity::Exited,
         _ => return None,
     };
-    Some(RankState { rank, pid, doing, looks, changed, ways })
+    Some(RankState { rank, pid, activity, net_polls, corruption_counts, network_status })
 }
 
-fn put_ways(to: &mut Writer, ways: &Ways) {
-    to.u8(u8::from(ways.gone)).text(&ways.faults);
-    to.list(&ways.silent, |to, it| to.u32(it.peer).u8(u8::from(it.was_open)).text(&it.pairs).done());
+fn put_network_status(to: &mut FieldWriter, network_status: &NetworkStatus) {
+    to.u8(u8::from(network_status.is_cut_off)).text(&network_status.port_faults);
+    to.list(&network_status.unreachable, |to, it| to.u32(it.peer).u8(u8::from(it.was_open)).text(&it.pairs).done());
 }
 
-fn get_ways(from: &mut Reader) -> Option<Ways> {
-    let (gone, faults) = (from.u8()? == 1, from.text()?);
+fn get_network_status(from: &mut FieldReader) -> Option<NetworkStatus> {
+    let (is_cut_off, faults) = (from.u8()? == 1, from.text()?);
     let silent =
-        from.list(|from| Some(Silent { peer: from.u32()?, was_open: from.u8()? == 1, pairs: from.text()? }))?;
-    Some(Ways { gone, faults, silent })
+        from.list(|from| Some(UnreachablePeer { peer: from.u32()?, was_open: from.u8()? == 1, pairs: from.text()? }))?;
+    Some(NetworkStatus { is_cut_off, port_faults: faults, unreachable: silent })
 }
 
 /// The code for no rank of a remote group.
 const NOT_REMOTE: u32 = u32::MAX;
 
-fn put_reason(to: &mut Writer, reason: &Waiting) {
+fn put_reason(to: &mut FieldWriter, reason: &OwnedWaitReason) {
     to.u64(reason.since_ns).u64(reason.polled_ns).text(&reason.call).text(&reason.communicator).u32(reason.context);
     match reason.peer {
         WaitPeer::None => to.u8(0).u32(0),
@@ -515,20 +533,20 @@ fn put_reason(to: &mut Writer, reason: &Waiting) {
     };
     to.u32(reason.remote.unwrap_or(NOT_REMOTE));
     match reason.tag {
-        Tag::None => to.u8(0).u32(0),
-        Tag::Any => to.u8(1).u32(0),
-        Tag::Is(tag) => to.u8(2).u32(tag as u32),
+        WaitTag::None => to.u8(0).u32(0),
+        WaitTag::Any => to.u8(1).u32(0),
+        WaitTag::Is(tag) => to.u8(2).u32(tag as u32),
     };
     to.u64(reason.bytes);
-    match reason.open {
-        Open::One => to.u8(0).u32(0),
-        Open::Requests(count) => to.u8(1).u32(count),
-        Open::Messages(count) => to.u8(2).u32(count),
+    match reason.pending {
+        PendingCount::One => to.u8(0).u32(0),
+        PendingCount::Requests(count) => to.u8(1).u32(count),
+        PendingCount::Messages(count) => to.u8(2).u32(count),
     };
 }
 
-fn get_reason(from: &mut Reader) -> Option<Waiting> {
-    Some(Waiting {
+fn get_reason(from: &mut FieldReader) -> Option<OwnedWaitReason> {
+    Some(OwnedWaitReason {
         since_ns: from.u64()?,
         polled_ns: from.u64()?,
         call: from.text()?,
@@ -541,15 +559,15 @@ fn get_reason(from: &mut Reader) -> Option<Waiting> {
         },
         remote: Some(from.u32()?).filter(|&rank| rank != NOT_REMOTE),
         tag: match (from.u8()?, from.u32()?) {
-            (0, _) => Tag::None,
-            (1, _) => Tag::Any,
-            (_, tag) => Tag::Is(tag as i32),
+            (0, _) => WaitTag::None,
+            (1, _) => WaitTag::Any,
+            (_, tag) => WaitTag::Is(tag as i32),
         },
         bytes: from.u64()?,
-        open: match (from.u8()?, from.u32()?) {
-            (0, _) => Open::One,
-            (1, count) => Open::Requests(count),
-            (_, count) => Open::Messages(count),
+        pending: match (from.u8()?, from.u32()?) {
+            (0, _) => PendingCount::One,
+            (1, count) => PendingCount::Requests(count),
+            (_, count) => PendingCount::Messages(count),
         },
     })
 }

@@ -1,55 +1,55 @@
 //! The hosts of a job: assigns ranks to hosts, and makes the command by which each host is reached.
 //!
-//! `boot` parses the names that users give to hosts, since `hawser-bench` takes the same ones. Names are passed to the
-//! remote shell as they are written: nothing here, and no rank, resolves a name. Used by `args`, by `conduct::plan`,
-//! which makes a job for each host, and by `conduct::host`, which starts its agent.
+//! `boot` parses the names that users give to hosts, since `hawser-bench` takes the same ones. Names are passed to
+//! the remote shell as they are written: nothing here, and no rank, resolves a name. Used by `args`, by
+//! `job_control::host_jobs`, which makes a job for each host, and by `job_control::host`, which starts its agent.
 
-pub use hawser_boot::hosts::{Entry, list, read};
+pub use hawser_boot::hosts::{HostEntry, list, read};
 use hawser_os::host;
 use std::path::PathBuf;
 
 /// Iterates over the host of each rank: each host takes as many ranks as it has slots (`per_host` where that is given),
 /// and when all are full the first host is next. None once every host has its maximum.
-pub struct Turns<'a> {
-    hosts: &'a [Entry],
+pub struct RankPlacer<'a> {
+    hosts: &'a [HostEntry],
     per_host: Option<u32>,
-    at: usize,
-    in_turn: u32,
+    host_index: usize,
+    placed_in_turn: u32,
     taken: Vec<u32>,
 }
 
-impl<'a> Turns<'a> {
-    pub fn new(hosts: &'a [Entry], per_host: Option<u32>) -> Turns<'a> {
-        Turns { hosts, per_host, at: 0, in_turn: 0, taken: vec![0; hosts.len()] }
+impl<'a> RankPlacer<'a> {
+    pub fn new(hosts: &'a [HostEntry], per_host: Option<u32>) -> RankPlacer<'a> {
+        RankPlacer { hosts, per_host, host_index: 0, placed_in_turn: 0, taken: vec![0; hosts.len()] }
     }
 }
 
-impl<'a> Iterator for Turns<'a> {
+impl<'a> Iterator for RankPlacer<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {
         for _ in 0..=self.hosts.len() {
-            let host = self.hosts.get(self.at)?;
-            if self.in_turn < self.per_host.unwrap_or(host.slots) && self.taken[self.at] < host.max {
-                self.in_turn += 1;
-                self.taken[self.at] += 1;
+            let host = self.hosts.get(self.host_index)?;
+            if self.placed_in_turn < self.per_host.unwrap_or(host.slots) && self.taken[self.host_index] < host.max {
+                self.placed_in_turn += 1;
+                self.taken[self.host_index] += 1;
                 return Some(&host.name);
             }
-            (self.at, self.in_turn) = ((self.at + 1) % self.hosts.len(), 0);
+            (self.host_index, self.placed_in_turn) = ((self.host_index + 1) % self.hosts.len(), 0);
         }
         None
     }
 }
 
 /// The ranks of a program for which no number is given: one for each slot.
-pub fn slots(hosts: &[Entry], per_host: Option<u32>) -> u32 {
+pub fn slots(hosts: &[HostEntry], per_host: Option<u32>) -> u32 {
     hosts.iter().fold(0, |sum, host| sum.saturating_add(per_host.unwrap_or(host.slots)))
 }
 
 /// The program that starts the agents of other hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Launcher {
-    pub kind: Kind,
+    pub kind: LauncherKind,
     /// The remote shell to use instead of the default of its kind, with its own options.
     pub exec: Option<String>,
     /// The directory in which Hawser is installed on the other hosts, if it is another one than here.
@@ -57,7 +57,7 @@ pub struct Launcher {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Kind {
+pub enum LauncherKind {
     #[default]
     Ssh,
     Rsh,
@@ -69,7 +69,7 @@ pub enum Kind {
 impl Launcher {
     pub fn shell(&self, name: &str) -> Option<Vec<String>> {
         let here = ["localhost", "127.0.0.1", "::1"];
-        if here.contains(&name) || self.kind == Kind::Fork {
+        if here.contains(&name) || self.kind == LauncherKind::Fork {
             return None;
         }
         if let Some(exec) = &self.exec {
@@ -81,13 +81,13 @@ impl Launcher {
         }
         let words: &[&str] = match self.kind {
             // A user who would have to enter a password gets an error at once.
-            Kind::Ssh => &["ssh", "-x", "-o", "BatchMode=yes"],
+            LauncherKind::Ssh => &["ssh", "-x", "-o", "BatchMode=yes"],
             _ => &["rsh"],
         };
         Some(words.iter().map(|&word| word.into()).collect())
     }
 
-    /// The command for a remote shell: the same mpiexec, as the guard of an agent.
+    /// The command for a remote shell: the same mpiexec, as the supervisor of an agent.
     pub fn command(&self, subcommand: &str) -> (PathBuf, String) {
         let own = std::env::current_exe().unwrap_or_else(|_| "mpiexec".into());
         let program = self.prefix.as_ref().map_or(own, |prefix| prefix.join("bin/mpiexec"));
@@ -110,12 +110,12 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    fn entry(name: &str, slots: u32) -> Entry {
-        Entry { name: name.into(), slots, max: u32::MAX }
+    fn entry(name: &str, slots: u32) -> HostEntry {
+        HostEntry { name: name.into(), slots, max: u32::MAX }
     }
 
     fn placed(hosts: &str, per_host: Option<u32>, ranks: usize) -> String {
-        Turns::new(&list(hosts).unwrap(), per_host).take(ranks).collect::<Vec<_>>().join("")
+        RankPlacer::new(&list(hosts).unwrap(), per_host).take(ranks).collect::<Vec<_>>().join("")
     }
 
     #[test]
@@ -124,8 +124,8 @@ mod tests {
         assert_eq!(placed("a:2,b:1", None, 7), "aabaaba");
         assert_eq!(placed("a:2,b:1", Some(2), 6), "aabbaa");
         assert_eq!(placed("a,a,b", None, 4), "aaba");
-        let full = [Entry { max: 1, ..entry("a", 1) }, Entry { max: 3, ..entry("b", 2) }];
-        assert_eq!(Turns::new(&full, None).collect::<Vec<_>>().join(""), "abbb");
+        let full = [HostEntry { max: 1, ..entry("a", 1) }, HostEntry { max: 3, ..entry("b", 2) }];
+        assert_eq!(RankPlacer::new(&full, None).collect::<Vec<_>>().join(""), "abbb");
         assert_eq!((slots(&full, None), slots(&full, Some(4)), slots(&[], None)), (3, 8, 0));
     }
 
@@ -134,11 +134,11 @@ mod tests {
         let words = |launcher: &Launcher, name: &str| launcher.shell(name).map(|words| words.join(" "));
         let ssh = Launcher::default();
         let exec = Launcher { exec: Some("lab-rsh -p 2".into()), ..Launcher::default() };
-        let fork = Launcher { kind: Kind::Fork, ..Launcher::default() };
+        let fork = Launcher { kind: LauncherKind::Fork, ..Launcher::default() };
         let own = host::name();
         assert_eq!((words(&ssh, "localhost"), words(&ssh, &own)), (None, None));
         assert!(words(&ssh, "far").is_some_and(|words| words.starts_with("ssh ")));
-        assert_eq!(words(&Launcher { kind: Kind::Rsh, ..ssh }, "far"), Some("rsh".into()));
+        assert_eq!(words(&Launcher { kind: LauncherKind::Rsh, ..ssh }, "far"), Some("rsh".into()));
         assert_eq!((words(&exec, "localhost"), words(&exec, &own)), (None, Some("lab-rsh -p 2".into())));
         assert_eq!(words(&fork, "far"), None);
     }

@@ -2,18 +2,18 @@
 
 use crate::agent::libraries;
 use crate::params;
-use hawser_base::param::{Kind, Param};
-use hawser_job::plan::LAYOUT_VERSION;
-use hawser_job::{Facts, ProcessVm};
-use hawser_node::profile::Found;
-use hawser_node::terms::LIBRARY;
+use hawser_base::param::{Param, ParamKind};
+use hawser_job::layout::LAYOUT_VERSION;
+use hawser_job::{HostFacts, ProcessVm};
+use hawser_node::job_settings::LIBRARY;
+use hawser_node::profile::ProfileStatus;
 use hawser_os::{cpus, host};
 use std::fmt::Write;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 /// The properties of a host in one line.
-pub fn facts(facts: &Facts) -> String {
+pub fn facts_text(facts: &HostFacts) -> String {
     let copy = match facts.memcpy_mb_s {
         0 => "copy speed not measured".into(),
         speed => format!("memcpy {speed} MB/s"),
@@ -25,16 +25,16 @@ pub fn facts(facts: &Facts) -> String {
             format!("process_vm_readv {} MB/s and {} ns at least", facts.process_vm_mb_s, facts.process_vm_fixed_ns)
         }
     };
-    let bells = if facts.membarrier { "membarrier" } else { "fences" };
-    format!("{} cores, {copy}, {process_vm}, doorbells by {bells}", facts.cores)
+    let doorbell_method = if facts.membarrier { "membarrier" } else { "fences" };
+    format!("{} cores, {copy}, {process_vm}, doorbells by {doorbell_method}", facts.cores)
 }
 
 /// The names and values of an environment.
 pub type Environment = [(Vec<u8>, Vec<u8>)];
 
 /// The whole text, as measured here for `ranks` ranks.
-pub fn text(ranks: usize, profile: &Found) -> String {
-    of_host(ranks, &own_settings()) + &parameters(profile)
+pub fn text(ranks: usize, profile: &ProfileStatus) -> String {
+    host_text(ranks, &own_settings()) + &parameters(profile)
 }
 
 /// The Hawser variables in this process's environment.
@@ -48,15 +48,18 @@ pub fn settings(environment: &Environment) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 /// The properties of this host, as measured for `ranks` ranks with these settings.
-pub fn of_host(ranks: usize, settings: &Environment) -> String {
+pub fn host_text(ranks: usize, settings: &Environment) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "Hawser {LIBRARY}, segment layout {LAYOUT_VERSION}");
     let _ = writeln!(text, "host        {}", host::name());
     let allowed = cpus::allowed().unwrap_or_default();
     let quota = cpus::quota().map_or_else(|| "no quota".into(), |quota| format!("quota {quota:.2}"));
     let _ = writeln!(text, "cores       {} allowed ({quota}), {} usable at once", allowed.len(), cpus::available());
-    let _ =
-        writeln!(text, "measured    {}", self::facts(&hawser_host::facts::measure(ranks, params::may_membarrier())));
+    let _ = writeln!(
+        text,
+        "measured    {}",
+        self::facts_text(&hawser_host::facts::measure(ranks, params::may_membarrier()))
+    );
     let _ = writeln!(text, "libraries   {}", libraries());
     let _ = writeln!(text, "devices     {}", hawser_node::devices().collect::<Vec<_>>().join(", "));
     let set = |param: &Param| settings.iter().find(|(name, _)| name == param.name.as_bytes());
@@ -70,7 +73,7 @@ pub fn of_host(ranks: usize, settings: &Environment) -> String {
 }
 
 /// The parameters in force, those of this process's environment and of its profile.
-pub fn parameters(profile: &Found) -> String {
+pub fn parameters(profile: &ProfileStatus) -> String {
     let mut text = format!("profile     {profile}\nparameters  (* set in the environment, + by the profile)\n");
     let known = params::all();
     for param in &known {
@@ -82,9 +85,9 @@ pub fn parameters(profile: &Found) -> String {
         let value = param.text();
         let value = if value.is_empty() { "(empty)" } else { &value };
         let words =
-            if let Kind::Choice(words) = param.kind { format!(": {}", words.join(", ")) } else { String::new() };
-        let alike = if param.must_be_alike() { "; all ranks alike" } else { "" };
-        let _ = writeln!(text, "  {mark} {}={value}  {}{words}{alike}", param.name, param.help);
+            if let ParamKind::Choice(words) = param.kind { format!(": {}", words.join(", ")) } else { String::new() };
+        let must_match = if param.must_match_on_all_ranks() { "; all ranks alike" } else { "" };
+        let _ = writeln!(text, "  {mark} {}={value}  {}{words}{must_match}", param.name, param.help);
     }
     let mut others: Vec<_> = std::env::vars().filter(|(name, _)| name.starts_with("HAWSER_")).collect();
     others.retain(|(name, _)| known.iter().all(|param| param.name != name));
@@ -101,8 +104,8 @@ fn libraries() -> String {
         return "none beside this binary (../lib): the program's own search path decides".into();
     };
     let abis = [("libmpi_abi.so.1", "the MPI 5.0 standard ABI"), ("libmpi.so.12", "the MPICH ABI")];
-    let there = abis.into_iter().filter(|(name, _)| directory.join(name).exists());
-    let names: Vec<String> = there.map(|(name, abi)| format!("{name} ({abi})")).collect();
+    let installed = abis.into_iter().filter(|(name, _)| directory.join(name).exists());
+    let names: Vec<String> = installed.map(|(name, abi)| format!("{name} ({abi})")).collect();
     format!("{}: {}", PathBuf::from(&directory).display(), names.join(", "))
 }
 
@@ -112,7 +115,7 @@ mod tests {
 
     #[test]
     fn facts_are_told_in_words() {
-        let told = facts(&Facts {
+        let line = facts_text(&HostFacts {
             cores: 2,
             memcpy_mb_s: 9,
             process_vm: ProcessVm::Allowed,
@@ -120,13 +123,15 @@ mod tests {
             process_vm_fixed_ns: 7,
             membarrier: true,
         });
-        assert_eq!(told, "2 cores, memcpy 9 MB/s, process_vm_readv 5 MB/s and 7 ns at least, doorbells by membarrier");
-        assert!(facts(&Facts { memcpy_mb_s: 9, ..Facts::default() }).contains("process_vm_readv forbidden"));
+        assert_eq!(line, "2 cores, memcpy 9 MB/s, process_vm_readv 5 MB/s and 7 ns at least, doorbells by membarrier");
+        assert!(
+            facts_text(&HostFacts { memcpy_mb_s: 9, ..HostFacts::default() }).contains("process_vm_readv forbidden")
+        );
     }
 
     #[test]
     fn the_whole_text_names_host_cores_and_parameters() {
-        let text = text(2, &Found::Nothing);
+        let text = text(2, &ProfileStatus::Nothing);
         for part in [host::name().as_str(), "cores ", "memcpy", "devices     self, shm, ether\n", "HAWSER_HANG_S=60"] {
             assert!(text.contains(part), "{part} in {text}");
         }

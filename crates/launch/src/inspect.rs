@@ -1,87 +1,88 @@
 //! Finds the running jobs of this user and queries their agents. Used by `hawser-info`.
 
-use hawser_boot::protocol::{Inspect, MESSAGE_MAX, Message, SOCKET_PREFIX};
-use hawser_os::unix::Packets;
+use hawser_boot::protocol::{AgentMessage, InspectRequest, MESSAGE_MAX, SOCKET_PREFIX};
+use hawser_os::unix::SeqpacketSocket;
 use hawser_os::{clock, host};
 use std::collections::BTreeSet;
 use std::io;
 
-/// An agent that answers for a job, or for this host's part of it: its socket and the job's name.
+/// An agent that replies for a job, or for this host's part of it: its socket and the job's name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Agent {
+pub struct AgentSocket {
     pub job: String,
     pub socket: String,
 }
 
 /// The name of a host's part of a job of several hosts; the whole has the job's name.
-pub fn part(job: &str, host: &str) -> String {
+pub fn host_part(job: &str, host: &str) -> String {
     // The name of a socket must be short.
     let short: String = host.chars().filter(char::is_ascii_alphanumeric).take(16).collect();
     format!("{job}@{short}")
 }
 
 /// The jobs on this host (in this network namespace) that `user` started.
-pub fn agents() -> Vec<Agent> {
+pub fn agents() -> Vec<AgentSocket> {
     let sockets = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
     agents_in(&sockets, host::user())
 }
 
 /// /proc/net/unix shows abstract names with an '@' at the end of a line; connections repeat the listener's name.
-fn agents_in(sockets: &str, user: u32) -> Vec<Agent> {
+fn agents_in(sockets: &str, user: u32) -> Vec<AgentSocket> {
     let prefix = format!("@{SOCKET_PREFIX}{user}-");
     let found = sockets.lines().filter_map(|line| {
         let name = line.split_whitespace().last()?.strip_prefix(&prefix)?;
         let (job, _secret) = name.rsplit_once('-')?;
-        Some(Agent { job: job.into(), socket: format!("{SOCKET_PREFIX}{user}-{name}") })
+        Some(AgentSocket { job: job.into(), socket: format!("{SOCKET_PREFIX}{user}-{name}") })
     });
     found.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Selects the agents that `wanted` names: a job, or the process of its mpiexec; all without one. A part of a job is
 /// left out where the whole can be queried.
-pub fn select(agents: Vec<Agent>, wanted: Option<&str>) -> Vec<Agent> {
-    let whole = |agent: &Agent| agent.job.split('@').next().unwrap_or_default().to_owned();
-    let named = |agent: &Agent, name: &str| {
-        agent.job == name || whole(agent) == name || agent.job.split('-').next() == Some(name)
+pub fn select(agents: Vec<AgentSocket>, wanted: Option<&str>) -> Vec<AgentSocket> {
+    let whole_job = |agent: &AgentSocket| agent.job.split('@').next().unwrap_or_default().to_owned();
+    let is_named = |agent: &AgentSocket, name: &str| {
+        agent.job == name || whole_job(agent) == name || agent.job.split('-').next() == Some(name)
     };
-    let is_best = |agent: &Agent| agent.job == whole(agent) || agents.iter().all(|other| other.job != whole(agent));
-    agents.iter().filter(|agent| is_best(agent) && wanted.is_none_or(|name| named(agent, name))).cloned().collect()
+    let is_best =
+        |agent: &AgentSocket| agent.job == whole_job(agent) || agents.iter().all(|other| other.job != whole_job(agent));
+    agents.iter().filter(|agent| is_best(agent) && wanted.is_none_or(|name| is_named(agent, name))).cloned().collect()
 }
 
 /// The time limit of a query: an agent that is stopped never replies, and its job must not keep others waiting.
-const ANSWER_NS: u64 = 5_000_000_000;
+const REPLY_TIMEOUT_NS: u64 = 5_000_000_000;
 
-/// Returns an agent's reply, within a time limit. The peer of the connection must be this user's, so that no other user
-/// can answer for it.
-pub fn ask(agent: &Agent, what: Inspect) -> io::Result<String> {
-    let deadline_ns = clock::now_ns() + ANSWER_NS;
-    ask_by(agent, what, deadline_ns).map_err(|error| match error.kind() {
+/// Returns an agent's reply, within a time limit. The peer of the connection must be this user's, so that no other
+/// user can reply for it.
+pub fn query(agent: &AgentSocket, request: InspectRequest) -> io::Result<String> {
+    let deadline_ns = clock::now_ns() + REPLY_TIMEOUT_NS;
+    query_until(agent, request, deadline_ns).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => io::Error::other(format!(
             "no answer within {} s; is its mpiexec stopped (kill -CONT), or its host too busy?",
-            ANSWER_NS / 1_000_000_000
+            REPLY_TIMEOUT_NS / 1_000_000_000
         )),
         _ => error,
     })
 }
 
-fn ask_by(agent: &Agent, what: Inspect, deadline_ns: u64) -> io::Result<String> {
+fn query_until(agent: &AgentSocket, request: InspectRequest, deadline_ns: u64) -> io::Result<String> {
     let left_ms = || match deadline_ns.saturating_sub(clock::now_ns()) / 1_000_000 {
         0 => Err(io::Error::from(io::ErrorKind::WouldBlock)),
         left_ms => Ok(left_ms),
     };
-    let line = Packets::connect_within(&agent.socket, left_ms()?)?;
-    if line.peer()?.user != host::user() {
+    let socket = SeqpacketSocket::connect_timeout(&agent.socket, left_ms()?)?;
+    if socket.peer()?.user != host::user() {
         return Err(io::Error::other(format!("job {} belongs to somebody else", agent.job)));
     }
-    line.send(&Message::Inspect(what).encode(), None)?;
+    socket.send(&AgentMessage::Inspect(request).encode(), None)?;
     let mut text = String::new();
     let mut bytes = vec![0; MESSAGE_MAX];
     loop {
-        line.limit_waits(left_ms()?)?;
-        match line.receive(&mut bytes)? {
+        socket.set_timeout(left_ms()?)?;
+        match socket.receive(&mut bytes)? {
             (0, _) => return Ok(text),
-            (len, _) => match Message::decode(&bytes[..len]) {
-                Some(Message::Text(part)) => text.push_str(&part),
+            (len, _) => match AgentMessage::decode(&bytes[..len]) {
+                Some(AgentMessage::Text(piece)) => text.push_str(&piece),
                 _ => return Err(io::Error::other(format!("the agent of job {} speaks another version", agent.job))),
             },
         }
@@ -89,19 +90,19 @@ fn ask_by(agent: &Agent, what: Inspect, deadline_ns: u64) -> io::Result<String> 
 }
 
 /// The most agents that are queried at once: another user may have made any number of sockets with names like theirs.
-const ASKED_AT_ONCE: usize = 256;
+const QUERIES_AT_ONCE: usize = 256;
 
 /// The replies of several agents, in their order; many are queried at once, so that those that never reply cost one
 /// wait.
-pub fn ask_all(agents: &[Agent], wanted: &[Inspect]) -> Vec<Vec<io::Result<String>>> {
-    let ask_some = |some: &[Agent]| {
+pub fn query_all(agents: &[AgentSocket], wanted: &[InspectRequest]) -> Vec<Vec<io::Result<String>>> {
+    let query_some = |some: &[AgentSocket]| {
         std::thread::scope(|scope| {
-            let ask_one = |agent| move || wanted.iter().map(|&what| ask(agent, what)).collect();
-            let asked: Vec<_> = some.iter().map(|agent| scope.spawn(ask_one(agent))).collect();
-            asked.into_iter().map(|answer| answer.join().unwrap_or_default()).collect::<Vec<_>>()
+            let query_one = |agent| move || wanted.iter().map(|&request| query(agent, request)).collect();
+            let threads: Vec<_> = some.iter().map(|agent| scope.spawn(query_one(agent))).collect();
+            threads.into_iter().map(|reply| reply.join().unwrap_or_default()).collect::<Vec<_>>()
         })
     };
-    agents.chunks(ASKED_AT_ONCE).flat_map(ask_some).collect()
+    agents.chunks(QUERIES_AT_ONCE).flat_map(query_some).collect()
 }
 
 #[cfg(test)]
@@ -127,8 +128,8 @@ mod tests {
 
     #[test]
     fn a_part_answers_where_the_whole_does_not() {
-        let agent = |job: &str| Agent { job: job.into(), socket: String::new() };
-        let parts = vec![agent(&part("7-aa", "node.0")), agent("7-aa@node1"), agent("8-bb@node0")];
+        let agent = |job: &str| AgentSocket { job: job.into(), socket: String::new() };
+        let parts = vec![agent(&host_part("7-aa", "node.0")), agent("7-aa@node1"), agent("8-bb@node0")];
         assert_eq!(parts[0].job, "7-aa@node0");
         assert_eq!(select(parts.clone(), Some("7")), parts[..2]);
         let with_whole = [parts.clone(), vec![agent("7-aa")]].concat();

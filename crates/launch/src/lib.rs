@@ -1,10 +1,10 @@
 //! Layer 8: `mpiexec`, the agent that it starts on a host, and `hawser-info`.
 //!
-//! mpiexec (`conduct`) reads the command line (`args`), starts an agent for each host (`hosts`), and exchanges frames
-//! with it (`frames`, `channel`) over the agent's standard input and output, through ssh too. The agent (`agent`)
-//! starts the ranks, accepts them by the host's rank server (`host::gate`), relays their output and reports how they
-//! end. Each of the two ends everything below it when the other is gone. Nothing here polls: every wait is for an event
-//! or a deadline.
+//! mpiexec (`job_control`) reads the command line (`args`), starts an agent for each host (`hosts`), and exchanges
+//! frames with it (`frames`, `channel`) over the agent's standard input and output, through ssh too. The agent
+//! (`agent`) starts the ranks, accepts them by the host's rank server (`host::rank_server`), relays their output and
+//! reports how they end. Each of the two ends everything below it when the other is gone. Nothing here polls: every
+//! wait is for an event or a deadline.
 #![forbid(unsafe_code)]
 
 pub mod agent;
@@ -13,15 +13,15 @@ pub mod args;
 mod args_file;
 pub mod binding;
 pub mod channel;
-pub mod conduct;
+pub mod encoding;
+pub mod failure;
 pub mod frames;
+pub mod heartbeat;
 pub mod hosts;
 pub mod info;
 pub mod inspect;
+pub mod job_control;
 pub mod params;
 pub mod pattern;
-pub mod pulse;
 pub mod report;
 pub mod stats;
-pub mod trouble;
-pub mod wire;

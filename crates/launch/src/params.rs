@@ -1,59 +1,59 @@
 //! The launcher's own parameters, and the table of all parameters that a job reads.
 
 use hawser_base::Result;
-use hawser_base::param::{Kind, Param, Read};
+use hawser_base::param::{Param, ParamKind, ReadTime};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_TUNER_DETAIL, T_VERBOSITY_USER_BASIC};
 
 pub static HANG: Param = Param {
     name: "HAWSER_HANG_S",
-    kind: Kind::Number { min: 0, max: 1_000_000 },
+    kind: ParamKind::Number { min: 0, max: 1_000_000 },
     default: "60",
     help: "seconds without progress of any rank after which mpiexec prints who waits for whom; 0 never does",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_BASIC,
-    read: Read::AtStart,
+    read: ReadTime::AtStart,
 };
 
 pub static UNREACHED: Param = Param {
     name: "HAWSER_UNREACHED_S",
-    kind: Kind::Number { min: 0, max: 1_000_000 },
+    kind: ParamKind::Number { min: 0, max: 1_000_000 },
     // A port of a spanning tree that comes up may forward nothing for 20 and twice 15 s (IEEE 802.1D-2004, table 17-1).
     default: "60",
     help: "seconds in which two ranks of different hosts are both in MPI and nothing is answered between them, after which mpiexec \
            lists what was tried and ends the job; 0 never does",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_BASIC,
-    read: Read::AtStart,
+    read: ReadTime::AtStart,
 };
 
 pub static STATS: Param = Param {
     name: "HAWSER_STATS",
-    kind: Kind::Flag,
+    kind: ParamKind::Flag,
     default: "0",
     help: "print every rank's counters when the job ends",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_BASIC,
-    read: Read::AtStart,
+    read: ReadTime::AtStart,
 };
 
 pub static MEMBARRIER: Param = Param {
     name: "HAWSER_MEMBARRIER",
-    kind: Kind::Flag,
+    kind: ParamKind::Flag,
     default: "1",
     help: "let ranks use membarrier(2) for their doorbells where there is a core for each",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_TUNER_DETAIL,
-    read: Read::AtStart,
+    read: ReadTime::AtStart,
 };
 
 pub static TIMEOUT: Param = Param {
     name: "MPIEXEC_TIMEOUT",
-    kind: Kind::Number { min: 0, max: 1_000_000_000 },
+    kind: ParamKind::Number { min: 0, max: 1_000_000_000 },
     default: "0",
     help: "seconds after which mpiexec reports and ends the job; 0 never does (--timeout)",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_BASIC,
-    read: Read::AtStart,
+    read: ReadTime::AtStart,
 };
 
 /// Whether ranks may use membarrier(2) where the kernel offers it.
@@ -78,10 +78,10 @@ pub fn check() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hawser_node::misspelt;
+    use hawser_node::unknown_variables;
 
     #[test]
     fn no_parameter_is_taken_for_a_misspelt_one() {
-        assert_eq!(misspelt::lines(all().into_iter().map(|param| param.name.into())), Vec::<String>::new());
+        assert_eq!(unknown_variables::warnings(all().into_iter().map(|param| param.name.into())), Vec::<String>::new());
     }
 }

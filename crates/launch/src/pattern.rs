@@ -1,7 +1,7 @@
 //! Patterns that contain a rank's place, for labels of lines and names of files, in the syntax of MPICH and Open MPI.
 //!
 //! `%r` is the rank, `%g` the process group's number (always 0 here), `%p` the number of the rank's host among the
-//! job's, `%h` its name and `%%` a percent sign. Nothing is opened here. Used by `args` and `conduct`.
+//! job's, `%h` its name and `%%` a percent sign. Nothing is opened here. Used by `args` and `job_control`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// The place of a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RankLocation {
     pub rank: u32,
     pub size: u32,
     /// The number of its host.
@@ -18,7 +18,7 @@ pub struct Place {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum PatternPart {
     Text(Vec<u8>),
     Rank,
     /// The rank with leading zeroes, so that names sort as ranks do.
@@ -30,20 +30,20 @@ enum Part {
 
 /// A text with placeholders for a rank's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern(Vec<Part>);
+pub struct OutputPattern(Vec<PatternPart>);
 
-impl Pattern {
+impl OutputPattern {
     /// Parses the value of `option`, or returns a line that names the error.
-    pub fn parse(option: &str, text: &OsStr) -> Result<Pattern, String> {
-        let mut parts = vec![Part::Text(Vec::new())];
+    pub fn parse(option: &str, text: &OsStr) -> Result<OutputPattern, String> {
+        let mut parts = vec![PatternPart::Text(Vec::new())];
         let mut bytes = text.as_bytes().iter().copied();
         while let Some(byte) = bytes.next() {
             let letter = if byte == b'%' { bytes.next() } else { None };
             match (byte, letter) {
-                (b'%', Some(b'r')) => parts.push(Part::Rank),
-                (b'%', Some(b'g')) => parts.push(Part::Group),
-                (b'%', Some(b'p')) => parts.push(Part::Proxy),
-                (b'%', Some(b'h')) => parts.push(Part::Host),
+                (b'%', Some(b'r')) => parts.push(PatternPart::Rank),
+                (b'%', Some(b'g')) => parts.push(PatternPart::Group),
+                (b'%', Some(b'p')) => parts.push(PatternPart::Proxy),
+                (b'%', Some(b'h')) => parts.push(PatternPart::Host),
                 (b'%', letter) if letter != Some(b'%') => {
                     let text = text.to_string_lossy();
                     return Err(format!(
@@ -51,34 +51,34 @@ impl Pattern {
                     ));
                 }
                 _ => match parts.last_mut() {
-                    Some(Part::Text(text)) => text.push(byte),
-                    _ => parts.push(Part::Text(vec![byte])),
+                    Some(PatternPart::Text(text)) => text.push(byte),
+                    _ => parts.push(PatternPart::Text(vec![byte])),
                 },
             }
         }
-        Ok(Pattern(parts))
+        Ok(OutputPattern(parts))
     }
 
     /// `[RANK] `, the label of `-l`.
-    pub fn rank_label() -> Pattern {
-        Pattern(vec![Part::Text(b"[".into()), Part::Rank, Part::Text(b"] ".into())])
+    pub fn rank_label() -> OutputPattern {
+        OutputPattern(vec![PatternPart::Text(b"[".into()), PatternPart::Rank, PatternPart::Text(b"] ".into())])
     }
 
     /// `text`, literally, then the rank, then `rest`.
-    pub fn around_rank(text: &OsStr, is_padded: bool, rest: &str) -> Pattern {
-        let rank = if is_padded { Part::PaddedRank } else { Part::Rank };
-        Pattern(vec![Part::Text(text.as_bytes().into()), rank, Part::Text(rest.into())])
+    pub fn around_rank(text: &OsStr, is_padded: bool, rest: &str) -> OutputPattern {
+        let rank = if is_padded { PatternPart::PaddedRank } else { PatternPart::Rank };
+        OutputPattern(vec![PatternPart::Text(text.as_bytes().into()), rank, PatternPart::Text(rest.into())])
     }
 
-    pub fn at(&self, place: &Place) -> Vec<u8> {
-        let digits = place.size.to_string().len();
-        let text = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Rank => place.rank.to_string().into(),
-            Part::PaddedRank => format!("{:0digits$}", place.rank).into(),
-            Part::Group => b"0".into(),
-            Part::Proxy => place.proxy.to_string().into(),
-            Part::Host => place.host.clone().into(),
+    pub fn expand(&self, location: &RankLocation) -> Vec<u8> {
+        let digits = location.size.to_string().len();
+        let text = |pattern_part: &PatternPart| match pattern_part {
+            PatternPart::Text(text) => text.clone(),
+            PatternPart::Rank => location.rank.to_string().into(),
+            PatternPart::PaddedRank => format!("{:0digits$}", location.rank).into(),
+            PatternPart::Group => b"0".into(),
+            PatternPart::Proxy => location.proxy.to_string().into(),
+            PatternPart::Host => location.host.clone().into(),
         };
         self.0.iter().flat_map(text).collect()
     }
@@ -86,23 +86,23 @@ impl Pattern {
 
 /// The destinations of the ranks' output.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Outputs {
+pub struct OutputOptions {
     /// The label of each line.
-    pub label: Option<Pattern>,
+    pub label: Option<OutputPattern>,
     /// The files that get the output instead of mpiexec's own output.
-    pub out: Option<Pattern>,
-    pub err: Option<Pattern>,
+    pub out: Option<OutputPattern>,
+    pub err: Option<OutputPattern>,
     /// The folders of the files are created.
     pub makes_folders: bool,
     /// Output to files goes to mpiexec's own output, too.
     pub copies: bool,
 }
 
-impl Outputs {
+impl OutputOptions {
     /// The files of a rank's two streams.
-    pub fn files(&self, place: &Place) -> [Option<PathBuf>; 2] {
-        let name = |pattern: &Option<Pattern>| {
-            pattern.as_ref().map(|pattern| PathBuf::from(OsString::from_vec(pattern.at(place))))
+    pub fn files(&self, location: &RankLocation) -> [Option<PathBuf>; 2] {
+        let name = |pattern: &Option<OutputPattern>| {
+            pattern.as_ref().map(|pattern| PathBuf::from(OsString::from_vec(pattern.expand(location))))
         };
         [name(&self.out), name(&self.err)]
     }
@@ -118,8 +118,8 @@ impl Outputs {
         let end = if options.is_some() { colon.unwrap_or(value.len()) } else { value.len() };
         let mut folder = OsStr::from_bytes(&value.as_bytes()[..end]).to_owned();
         folder.push(if has(b"nojobid") { "/rank." } else { "/1/rank." });
-        self.out = Some(Pattern::around_rank(&folder, true, "/stdout"));
-        self.err = Some(Pattern::around_rank(&folder, true, "/stderr"));
+        self.out = Some(OutputPattern::around_rank(&folder, true, "/stdout"));
+        self.err = Some(OutputPattern::around_rank(&folder, true, "/stderr"));
         (self.makes_folders, self.copies) = (true, !has(b"nocopy"));
     }
 }
@@ -128,29 +128,29 @@ impl Outputs {
 mod tests {
     use super::*;
 
-    fn place(rank: u32, size: u32) -> Place {
-        Place { rank, size, proxy: 1, host: "node7".into() }
+    fn location(rank: u32, size: u32) -> RankLocation {
+        RankLocation { rank, size, proxy: 1, host: "node7".into() }
     }
 
     #[test]
     fn places_are_put_into_patterns() {
         let text = |pattern: &str| {
-            let pattern = Pattern::parse("-o", pattern.as_ref()).unwrap();
-            String::from_utf8(pattern.at(&place(3, 12))).unwrap()
+            let pattern = OutputPattern::parse("-o", pattern.as_ref()).unwrap();
+            String::from_utf8(pattern.expand(&location(3, 12))).unwrap()
         };
         assert_eq!(text("[%r:%g:%p] %h 100%%r "), "[3:0:1] node7 100%r ");
         assert_eq!((text(""), text("%r%r")), (String::new(), "33".into()));
         for wrong in ["%", "a%x", "%%%"] {
-            assert!(Pattern::parse("-o", wrong.as_ref()).unwrap_err().starts_with(&format!("-o {wrong}: ")));
+            assert!(OutputPattern::parse("-o", wrong.as_ref()).unwrap_err().starts_with(&format!("-o {wrong}: ")));
         }
     }
 
     #[test]
     fn the_files_of_a_folder_are_those_of_open_mpi() {
         let files = |value: &str, size| {
-            let mut outputs = Outputs::default();
+            let mut outputs = OutputOptions::default();
             outputs.take_folder(value.as_ref());
-            let [out, err] = outputs.files(&place(3, size)).map(|name| name.unwrap().display().to_string());
+            let [out, err] = outputs.files(&location(3, size)).map(|name| name.unwrap().display().to_string());
             (out, err, outputs.copies)
         };
         assert_eq!(files("d", 4), ("d/1/rank.3/stdout".into(), "d/1/rank.3/stderr".into(), true));

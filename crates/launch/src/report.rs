@@ -2,24 +2,24 @@
 //! waiting rank cannot reach any more is named with the paths that were tried, and no cycle is reported that such a
 //! broken path causes.
 
-use crate::frames::{Doing, RankState};
-use hawser_job::{Open, Silent, Tag, WaitPeer, Waiting};
+use crate::frames::{RankActivity, RankState};
+use hawser_job::{OwnedWaitReason, PendingCount, UnreachablePeer, WaitPeer, WaitTag};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The state of a rank and the host that it is on.
-pub type Located<'a> = (&'a str, &'a RankState);
+pub type HostRankState<'a> = (&'a str, &'a RankState);
 
 /// The time in which no rank has made progress: every rank that has called MPI_Init and can still call MPI sleeps in a
 /// call or has empty polls only, and the latest of them has for so long. None where some rank computes, or none waits:
 /// programs need not be of MPI.
-pub fn stuck_ns<'a>(states: impl IntoIterator<Item = &'a RankState>) -> Option<u64> {
+pub fn no_progress_ns<'a>(states: impl IntoIterator<Item = &'a RankState>) -> Option<u64> {
     let mut least: Option<u64> = None;
     for state in states {
-        match &state.doing {
-            Doing::Waiting(reason) => least = Some(least.map_or(reason.since_ns, |l| l.min(reason.since_ns))),
-            Doing::NotInit | Doing::Finalized | Doing::Ended => {}
-            Doing::Initializing | Doing::Computing => return None,
+        match &state.activity {
+            RankActivity::Waiting(reason) => least = Some(least.map_or(reason.since_ns, |l| l.min(reason.since_ns))),
+            RankActivity::NotInit | RankActivity::Finalized | RankActivity::Exited => {}
+            RankActivity::Initializing | RankActivity::Computing => return None,
         }
     }
     least
@@ -27,9 +27,9 @@ pub fn stuck_ns<'a>(states: impl IntoIterator<Item = &'a RankState>) -> Option<u
 
 /// The headline of the report of a stop: a rank that has not called MPI_Init may compute, or its program does not
 /// start.
-pub fn stop<'a>(hang_s: u64, states: impl IntoIterator<Item = &'a RankState>) -> String {
+pub fn hang_summary<'a>(hang_s: u64, states: impl IntoIterator<Item = &'a RankState>) -> String {
     let absent: Vec<_> =
-        states.into_iter().filter(|state| state.doing == Doing::NotInit).map(|state| state.rank).collect();
+        states.into_iter().filter(|state| state.activity == RankActivity::NotInit).map(|state| state.rank).collect();
     match absent[..] {
         [] => format!("no rank has made progress for {hang_s} s"),
         [rank] => format!("all others have waited for {hang_s} s, and rank {rank} has not called MPI_Init"),
@@ -43,35 +43,35 @@ pub fn stop<'a>(hang_s: u64, states: impl IntoIterator<Item = &'a RankState>) ->
 }
 
 /// The report: a line for each rank, then one for each cycle of ranks that wait for each other.
-pub fn report(why: &str, states: &[Located]) -> String {
+pub fn report(headline: &str, states: &[HostRankState]) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "mpiexec: {why}; what each rank does:");
+    let _ = writeln!(text, "mpiexec: {headline}; what each rank does:");
     let by_rank: BTreeMap<u32, &RankState> = states.iter().map(|(_, state)| (state.rank, *state)).collect();
-    let mut sorted: Vec<&Located> = states.iter().collect();
+    let mut sorted: Vec<&HostRankState> = states.iter().collect();
     sorted.sort_by_key(|(_, state)| state.rank);
     for (host, state) in sorted {
         let pid = if state.pid == 0 { String::new() } else { format!(" (pid {})", state.pid) };
-        let _ = writeln!(text, "  rank {} on {host}{pid}: {}", state.rank, doing(&state.doing, &by_rank));
-        text += &ways(state, |rank| host_of(states, rank));
+        let _ = writeln!(text, "  rank {} on {host}{pid}: {}", state.rank, activity_text(&state.activity, &by_rank));
+        text += &network_text(state, |rank| host_of(states, rank));
     }
     for cycle in cycles(&by_rank) {
-        let call = |rank| match by_rank.get(rank).map(|state| &state.doing) {
-            Some(Doing::Waiting(reason)) => format!("{rank} ({})", reason.call),
+        let call = |rank| match by_rank.get(rank).map(|state| &state.activity) {
+            Some(RankActivity::Waiting(reason)) => format!("{rank} ({})", reason.call),
             _ => rank.to_string(),
         };
         let ranks: Vec<String> = cycle.iter().map(call).chain(cycle.first().map(u32::to_string)).collect();
         let _ = writeln!(text, "mpiexec: these ranks wait for each other in a cycle: {}", ranks.join(" -> "));
     }
-    text + &changes(states)
+    text + &corruption_text(states)
 }
 
 /// One line for all packets that the ranks found changed in transit, if there are any.
-fn changes(states: &[Located]) -> String {
+fn corruption_text(states: &[HostRankState]) -> String {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     let mut ranks: Vec<(u32, &str)> = Vec::new();
-    for (host, state) in states.iter().filter(|(_, state)| !state.changed.is_empty()) {
+    for (host, state) in states.iter().filter(|(_, state)| !state.corruption_counts.is_empty()) {
         ranks.push((state.rank, host));
-        state.changed.iter().for_each(|(name, count)| *sums.entry(name).or_default() += count);
+        state.corruption_counts.iter().for_each(|(name, count)| *sums.entry(name).or_default() += count);
     }
     ranks.sort_unstable();
     let Some((rank, host)) = ranks.first() else { return String::new() };
@@ -85,45 +85,45 @@ fn changes(states: &[Located]) -> String {
 }
 
 /// The name of the host of a rank.
-fn host_of<'a>(states: &[Located<'a>], rank: u32) -> &'a str {
+fn host_of<'a>(states: &[HostRankState<'a>], rank: u32) -> &'a str {
     states.iter().find(|(_, state)| state.rank == rank).map_or("another host", |(host, _)| host)
 }
 
 /// The report of a waiting rank about its paths to other hosts, to be put below its line.
-fn ways<'a>(state: &RankState, host: impl Fn(u32) -> &'a str) -> String {
+fn network_text<'a>(state: &RankState, host: impl Fn(u32) -> &'a str) -> String {
     let indented = |lines: &str| lines.lines().map(|line| format!("      {line}\n")).collect::<String>();
     let mut text = String::new();
-    for silent in silent(state) {
-        let peer = silent.peer;
-        let answers =
-            if silent.was_open { "does not acknowledge what was sent to it" } else { "has never answered it" };
-        let _ = writeln!(text, "    rank {peer} on {} {answers}:", host(peer));
-        text += &indented(&silent.pairs);
+    for silent_peer in silent_peers(state) {
+        let peer = silent_peer.peer;
+        let problem =
+            if silent_peer.was_open { "does not acknowledge what was sent to it" } else { "has never answered it" };
+        let _ = writeln!(text, "    rank {peer} on {} {problem}:", host(peer));
+        text += &indented(&silent_peer.pairs);
     }
-    if !state.ways.faults.is_empty() {
+    if !state.network_status.port_faults.is_empty() {
         let _ = writeln!(text, "    ports of rank {} that cannot be used:", state.rank);
-        text += &indented(&state.ways.faults);
+        text += &indented(&state.network_status.port_faults);
     }
     text
 }
 
 /// The peers that a waiting rank cannot reach. The report of one that computes may be out of date.
-fn silent(state: &RankState) -> &[Silent] {
-    if let Doing::Waiting(_) = state.doing { &state.ways.silent } else { &[] }
+fn silent_peers(state: &RankState) -> &[UnreachablePeer] {
+    if let RankActivity::Waiting(_) = state.activity { &state.network_status.unreachable } else { &[] }
 }
 
-fn doing(doing: &Doing, others: &BTreeMap<u32, &RankState>) -> String {
-    match doing {
-        Doing::NotInit => "has not called MPI_Init".into(),
-        Doing::Initializing => "in MPI_Init".into(),
-        Doing::Computing => "computing (not in MPI)".into(),
-        Doing::Waiting(reason) => waiting(reason, others),
-        Doing::Finalized => "has called MPI_Finalize".into(),
-        Doing::Ended => "has ended".into(),
+fn activity_text(activity: &RankActivity, others: &BTreeMap<u32, &RankState>) -> String {
+    match activity {
+        RankActivity::NotInit => "has not called MPI_Init".into(),
+        RankActivity::Initializing => "in MPI_Init".into(),
+        RankActivity::Computing => "computing (not in MPI)".into(),
+        RankActivity::Waiting(reason) => waiting_text(reason, others),
+        RankActivity::Finalized => "has called MPI_Finalize".into(),
+        RankActivity::Exited => "has ended".into(),
     }
 }
 
-fn waiting(reason: &Waiting, others: &BTreeMap<u32, &RankState>) -> String {
+fn waiting_text(reason: &OwnedWaitReason, others: &BTreeMap<u32, &RankState>) -> String {
     let mut text = if is_polling(reason) { "polling with ".to_owned() } else { String::new() };
     text.push_str(&reason.call);
     match reason.peer {
@@ -134,17 +134,17 @@ fn waiting(reason: &Waiting, others: &BTreeMap<u32, &RankState>) -> String {
             if let Some(rank) = reason.remote {
                 let _ = write!(text, " (rank {rank} of the remote group)");
             }
-            match others.get(&peer).map(|state| &state.doing) {
-                Some(Doing::Finalized) => text.push_str(" (which has called MPI_Finalize)"),
-                Some(Doing::Ended) => text.push_str(" (which has ended)"),
+            match others.get(&peer).map(|state| &state.activity) {
+                Some(RankActivity::Finalized) => text.push_str(" (which has called MPI_Finalize)"),
+                Some(RankActivity::Exited) => text.push_str(" (which has ended)"),
                 _ => {}
             }
         }
     }
     match reason.tag {
-        Tag::None => {}
-        Tag::Any => text.push_str(", any tag"),
-        Tag::Is(tag) => drop(write!(text, ", tag {tag}")),
+        WaitTag::None => {}
+        WaitTag::Any => text.push_str(", any tag"),
+        WaitTag::Is(tag) => drop(write!(text, ", tag {tag}")),
     }
     if !reason.communicator.is_empty() {
         let _ = write!(text, ", {}", reason.communicator);
@@ -152,34 +152,34 @@ fn waiting(reason: &Waiting, others: &BTreeMap<u32, &RankState>) -> String {
     if reason.bytes > 0 {
         let _ = write!(text, ", {} bytes", reason.bytes);
     }
-    match reason.open {
-        Open::One | Open::Requests(1) => {}
-        Open::Requests(count) => drop(write!(text, ", {count} requests open")),
-        Open::Messages(1) => text.push_str(", 1 message in the buffer"),
-        Open::Messages(count) => drop(write!(text, ", {count} messages in the buffer")),
+    match reason.pending {
+        PendingCount::One | PendingCount::Requests(1) => {}
+        PendingCount::Requests(count) => drop(write!(text, ", {count} requests open")),
+        PendingCount::Messages(1) => text.push_str(", 1 message in the buffer"),
+        PendingCount::Messages(count) => drop(write!(text, ", {count} messages in the buffer")),
     }
     let _ = write!(text, ", for {:.1} s", reason.since_ns as f64 * 1e-9);
     text
 }
 
-fn is_polling(reason: &Waiting) -> bool {
+fn is_polling(reason: &OwnedWaitReason) -> bool {
     reason.polled_ns != 0
 }
 
 /// Whether something is in flight between two ranks, and nothing of it is acknowledged.
-fn is_held_up(states: &BTreeMap<u32, &RankState>, rank: u32, peer: u32) -> bool {
-    let misses = |rank: u32, peer: u32| {
-        states.get(&rank).is_some_and(|state| silent(state).iter().any(|silent| silent.peer == peer))
+fn is_blocked_by_network(states: &BTreeMap<u32, &RankState>, rank: u32, peer: u32) -> bool {
+    let cannot_reach = |rank: u32, peer: u32| {
+        states.get(&rank).is_some_and(|state| silent_peers(state).iter().any(|silent| silent.peer == peer))
     };
-    misses(rank, peer) || misses(peer, rank)
+    cannot_reach(rank, peer) || cannot_reach(peer, rank)
 }
 
 /// The cycles of ranks each of which waits for the next alone, the lowest rank first. A rank that polls may wait for
 /// another next, and a rank that waits for data on a silent path waits for no rank.
 fn cycles(states: &BTreeMap<u32, &RankState>) -> Vec<Vec<u32>> {
-    let next = |rank: u32| match &states.get(&rank)?.doing {
-        Doing::Waiting(reason @ Waiting { peer: WaitPeer::Rank(peer), .. })
-            if !is_polling(reason) && !is_held_up(states, rank, *peer) =>
+    let next = |rank: u32| match &states.get(&rank)?.activity {
+        RankActivity::Waiting(reason @ OwnedWaitReason { peer: WaitPeer::Rank(peer), .. })
+            if !is_polling(reason) && !is_blocked_by_network(states, rank, *peer) =>
         {
             Some(*peer)
         }
@@ -208,30 +208,30 @@ fn cycles(states: &BTreeMap<u32, &RankState>) -> Vec<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hawser_job::Ways;
+    use hawser_job::NetworkStatus;
 
     fn receiving(rank: u32, peer: WaitPeer, age_s: f64) -> RankState {
-        let reason = Waiting {
+        let reason = OwnedWaitReason {
             since_ns: (age_s * 1e9) as u64,
             call: "MPI_Recv".into(),
             communicator: "MPI_COMM_WORLD".into(),
             peer,
-            tag: Tag::Is(7),
-            ..Waiting::default()
+            tag: WaitTag::Is(7),
+            ..OwnedWaitReason::default()
         };
         RankState {
             rank,
             pid: 100 + rank as i32,
-            doing: Doing::Waiting(reason),
-            looks: 0,
-            changed: vec![],
-            ways: Ways::default(),
+            activity: RankActivity::Waiting(reason),
+            net_polls: 0,
+            corruption_counts: vec![],
+            network_status: NetworkStatus::default(),
         }
     }
 
     fn polling(rank: u32, peer: u32, age_s: f64) -> RankState {
         let mut state = receiving(rank, WaitPeer::Rank(peer), age_s);
-        let Doing::Waiting(reason) = &mut state.doing else { unreachable!() };
+        let RankActivity::Waiting(reason) = &mut state.activity else { unreachable!() };
         (reason.call, reason.polled_ns) = ("MPI_Test".into(), 1);
         state
     }
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn a_rank_of_a_remote_group_is_named_in_both_ways() {
         let mut state = receiving(0, WaitPeer::Rank(5), 61.0);
-        let Doing::Waiting(reason) = &mut state.doing else { unreachable!() };
+        let RankActivity::Waiting(reason) = &mut state.activity else { unreachable!() };
         reason.remote = Some(2);
         assert!(text(&[state]).contains("MPI_Recv, waiting for rank 5 (rank 2 of the remote group), tag 7"));
     }
@@ -263,30 +263,37 @@ mod tests {
              \x20 rank 2 on vm (pid 102): MPI_Recv, waiting for rank 0, tag 7, MPI_COMM_WORLD, for 61.2 s\n\
              mpiexec: these ranks wait for each other in a cycle: 0 (MPI_Recv) -> 1 (MPI_Recv) -> 2 (MPI_Recv) -> 0\n"
         );
-        assert_eq!(stuck_ns(&states), Some(60_500_000_000));
+        assert_eq!(no_progress_ns(&states), Some(60_500_000_000));
     }
 
     #[test]
     fn every_state_has_its_words() {
         let mut waitall = receiving(5, WaitPeer::None, 1.0);
-        let Doing::Waiting(reason) = &mut waitall.doing else { unreachable!() };
-        *reason = Waiting {
+        let RankActivity::Waiting(reason) = &mut waitall.activity else { unreachable!() };
+        *reason = OwnedWaitReason {
             since_ns: 1,
             call: "MPI_Waitall".into(),
-            open: Open::Requests(3),
+            pending: PendingCount::Requests(3),
             bytes: 4096,
-            ..Waiting::default()
+            ..OwnedWaitReason::default()
         };
-        let state = |rank, doing| RankState { rank, pid: 0, doing, looks: 0, changed: vec![], ways: Ways::default() };
+        let state = |rank, activity| RankState {
+            rank,
+            pid: 0,
+            activity,
+            net_polls: 0,
+            corruption_counts: vec![],
+            network_status: NetworkStatus::default(),
+        };
         let text = text(&[
-            state(0, Doing::NotInit),
-            state(1, Doing::Initializing),
-            state(2, Doing::Computing),
-            state(3, Doing::Finalized),
+            state(0, RankActivity::NotInit),
+            state(1, RankActivity::Initializing),
+            state(2, RankActivity::Computing),
+            state(3, RankActivity::Finalized),
             receiving(4, WaitPeer::Rank(3), 2.0),
             waitall,
             receiving(6, WaitPeer::Any, 2.0),
-            state(7, Doing::Ended),
+            state(7, RankActivity::Exited),
             polling(8, 0, 3.0),
         ]);
         for part in [
@@ -308,48 +315,59 @@ mod tests {
     #[test]
     fn a_job_is_stuck_only_if_everybody_waits() {
         let waiting = |rank| receiving(rank, WaitPeer::Any, 5.0);
-        let other = |doing| RankState { rank: 9, pid: 1, doing, looks: 0, changed: vec![], ways: Ways::default() };
-        assert_eq!(stuck_ns(&[waiting(0), other(Doing::Computing)]), None);
-        assert_eq!(stuck_ns(&[waiting(0), other(Doing::NotInit)]), Some(5_000_000_000));
-        assert_eq!(stuck_ns(&[other(Doing::NotInit)]), None, "no programs of MPI");
-        assert_eq!(stuck_ns(&[waiting(0), other(Doing::Finalized), other(Doing::Ended)]), Some(5_000_000_000));
-        assert_eq!(stuck_ns(&[other(Doing::Ended)]), None);
-        assert_eq!(stuck_ns(&[waiting(0), polling(1, 0, 4.0)]), Some(4_000_000_000));
+        let other = |activity| RankState {
+            rank: 9,
+            pid: 1,
+            activity,
+            net_polls: 0,
+            corruption_counts: vec![],
+            network_status: NetworkStatus::default(),
+        };
+        assert_eq!(no_progress_ns(&[waiting(0), other(RankActivity::Computing)]), None);
+        assert_eq!(no_progress_ns(&[waiting(0), other(RankActivity::NotInit)]), Some(5_000_000_000));
+        assert_eq!(no_progress_ns(&[other(RankActivity::NotInit)]), None, "no programs of MPI");
+        assert_eq!(
+            no_progress_ns(&[waiting(0), other(RankActivity::Finalized), other(RankActivity::Exited)]),
+            Some(5_000_000_000)
+        );
+        assert_eq!(no_progress_ns(&[other(RankActivity::Exited)]), None);
+        assert_eq!(no_progress_ns(&[waiting(0), polling(1, 0, 4.0)]), Some(4_000_000_000));
     }
 
     #[test]
     fn a_network_that_changes_what_it_carries_is_told_of() {
         let mut states = [0, 1, 2].map(|rank| receiving(rank, WaitPeer::Any, 61.0));
         assert!(!text(&states).contains("changed"));
-        states[1].changed = vec![("frames dropped with a wrong tag".into(), 7)];
-        states[2].changed = vec![("frames dropped with a wrong tag".into(), 5), ("connections".into(), 1)];
+        states[1].corruption_counts = vec![("frames dropped with a wrong tag".into(), 7)];
+        states[2].corruption_counts = vec![("frames dropped with a wrong tag".into(), 5), ("connections".into(), 1)];
         let (all, one) = (text(&states), text(&states[..2]));
         let counts = "connections 1, frames dropped with a wrong tag 12;";
-        let told = format!("to rank 1 on vm and 1 more had been changed on the way, or was forged: {counts}");
-        assert!(all.contains(&told), "{all}");
+        let expected = format!("to rank 1 on vm and 1 more had been changed on the way, or was forged: {counts}");
+        assert!(all.contains(&expected), "{all}");
         assert!(one.contains("to rank 1 on vm had been changed"), "{one}");
     }
 
     #[test]
     fn no_cycle_is_told_of_what_a_silent_link_holds_up() {
         let mut states = [0, 1].map(|rank| receiving(rank, WaitPeer::Rank(1 - rank), 9.0));
-        let silent = |peer, was_open| Silent { peer, was_open, pairs: "eth0 udp a -> b: no answer for 8 s".into() };
-        states[1].ways.silent = vec![silent(7, true), silent(0, true)];
-        states[0].ways.faults = "eth0 udp a: the interface is gone".into();
-        let said = text(&states);
+        let silent =
+            |peer, was_open| UnreachablePeer { peer, was_open, pairs: "eth0 udp a -> b: no answer for 8 s".into() };
+        states[1].network_status.unreachable = vec![silent(7, true), silent(0, true)];
+        states[0].network_status.port_faults = "eth0 udp a: the interface is gone".into();
+        let report_text = text(&states);
         let lines = "for 9.0 s\n    ports of rank 0 that cannot be used:\n      eth0 udp a: the interface is \
                      gone\n  rank 1 on vm";
-        assert!(said.contains(lines) && !said.contains("cycle"), "{said}");
+        assert!(report_text.contains(lines) && !report_text.contains("cycle"), "{report_text}");
         let lines =
             "    rank 0 on vm does not acknowledge what was sent to it:\n      eth0 udp a -> b: no answer for 8 s\n";
-        assert!(said.ends_with(lines), "{said}");
-        states[1].ways.silent = vec![silent(0, false)];
+        assert!(report_text.ends_with(lines), "{report_text}");
+        states[1].network_status.unreachable = vec![silent(0, false)];
         assert!(text(&states).contains("    rank 0 on vm has never answered it:\n"));
         // Data in flight to others does not concern these two.
-        states[1].ways.silent = vec![silent(7, true)];
+        states[1].network_status.unreachable = vec![silent(7, true)];
         assert!(text(&states).contains("    rank 7 on another host does not") && text(&states).contains("cycle"));
         // A page may be old.
-        states[1].doing = Doing::Computing;
+        states[1].activity = RankActivity::Computing;
         assert!(!text(&states).contains("rank 7"));
     }
 

@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-fn one_line(outcome: &Outcome, part: &str) {
-    assert!(outcome.err.lines().count() == 1 && outcome.err.contains(part), "{part:?} in {}", outcome.err);
+fn one_line(outcome: &Outcome, text: &str) {
+    assert!(outcome.err.lines().count() == 1 && outcome.err.contains(text), "{text:?} in {}", outcome.err);
 }
 
 #[test]
@@ -68,12 +68,12 @@ fn a_rank_that_exits_without_finalize_ends_the_job() {
 
 #[test]
 fn ranks_that_all_exit_without_finalize_end_the_job_well_with_a_word() {
-    for (line, who) in
+    for (line, expected) in
         [("-n 3 RANK leave 0", "all 3 ranks"), ("-n 1 RANK leave 0", "the rank"), ("-n 3 RANK leave 400", "all 3")]
     {
         let outcome = run(line);
         assert_eq!(outcome.code, 0, "{}", outcome.err);
-        one_line(&outcome, who);
+        one_line(&outcome, expected);
         one_line(&outcome, "exited with code 0 without calling MPI_Finalize");
     }
     // The ranks end in different ways.
@@ -121,7 +121,7 @@ fn a_second_program_of_a_rank_is_refused() {
 #[test]
 fn ranks_that_ignore_the_first_signal_are_killed() {
     let job = script_job("-n 2", "trap '' TERM INT HUP; while :; do sleep 1; done");
-    job.until("start", |processes| programs(processes).len() >= 4);
+    job.wait_until("start", |processes| programs(processes).len() >= 4);
     job.signal(SIGTERM);
     let outcome = job.finish();
     assert_eq!(outcome.code, 128 + SIGTERM);
@@ -132,7 +132,7 @@ fn ranks_that_ignore_the_first_signal_are_killed() {
 fn signals_to_mpiexec_end_the_job() {
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         let job = start("-n 3 RANK compute");
-        job.until("start", |processes| processes.len() == 5);
+        job.wait_until("start", |processes| processes.len() == 5);
         job.signal(signal);
         let outcome = job.finish();
         assert_eq!(outcome.code, 128 + signal);
@@ -151,7 +151,7 @@ fn a_hangup_that_mpiexec_was_told_to_ignore_is_ignored() {
 fn user_signals_are_forwarded() {
     for (signal, name) in [(SIGUSR1, "USR1"), (SIGUSR2, "USR2")] {
         let job = script_job("-n 2", &format!("trap 'echo got; exit 0' {name}; while :; do sleep 0.05; done"));
-        job.until("start", |processes| programs(processes).len() >= 4);
+        job.wait_until("start", |processes| programs(processes).len() >= 4);
         std::thread::sleep(Duration::from_millis(200));
         job.signal(signal);
         let outcome = job.finish();
@@ -165,11 +165,11 @@ fn a_job_stops_and_continues() {
     let ranks = |processes: &[i32], state: &str| {
         programs(processes).iter().filter(|&&pid| status(pid, "State") == state).count()
     };
-    job.until("start", |processes| ranks(processes, "S") == 2);
+    job.wait_until("start", |processes| ranks(processes, "S") == 2);
     job.signal(SIGTSTP);
-    job.until("stop", |processes| ranks(processes, "T") == 2 && status(job.pid(), "State") == "T");
+    job.wait_until("stop", |processes| ranks(processes, "T") == 2 && status(job.pid(), "State") == "T");
     job.signal(SIGCONT);
-    job.until("continuation", |processes| ranks(processes, "T") == 0);
+    job.wait_until("continuation", |processes| ranks(processes, "T") == 0);
     assert_eq!(job.finish().code, 0);
 }
 
@@ -177,7 +177,7 @@ fn a_job_stops_and_continues() {
 fn children_that_hide_are_ended_with_the_job() {
     for ending in [SIGTERM, SIGKILL] {
         let job = start("-n 2 RANK daemons");
-        job.until("daemons", |processes| {
+        job.wait_until("daemons", |processes| {
             processes.iter().filter(|&&pid| command_line(pid).starts_with("sleep 100")).count() == 8
         });
         job.signal(ending);
@@ -195,7 +195,7 @@ fn children_that_stay_behind_are_ended_in_good_order_too() {
 #[test]
 fn an_agent_that_is_killed_is_named_and_nothing_is_left() {
     let job = start("-n 2 RANK daemons");
-    job.until("daemons", |processes| {
+    job.wait_until("daemons", |processes| {
         processes.iter().filter(|&&pid| command_line(pid).starts_with("sleep 100")).count() == 8
     });
     signals::send(agent_of(&job.processes()).unwrap(), SIGKILL).unwrap();
@@ -217,7 +217,7 @@ fn ranks_that_scripts_started_die_with_mpiexec_and_agent_at_once() {
                 let line = command_line(**pid);
                 line.starts_with("sleep ") || line.starts_with(&format!("{RANK} ")) && is_attached(**pid)
             };
-            job.until("start", |processes| processes.iter().filter(waits).count() >= 2);
+            job.wait_until("start", |processes| processes.iter().filter(waits).count() >= 2);
             let victims = [job.pid(), agent_of(&job.processes()).unwrap()];
             for signal in [first, SIGKILL] {
                 victims.iter().for_each(|&pid| drop(signals::send(pid, signal)));
@@ -244,17 +244,17 @@ fn two_hundred_kills_at_random_moments_leave_nothing() {
     let temporary = std::env::temp_dir().join(format!("hawser-kills-{}", hawser_os::host::pid()));
     fs::create_dir_all(&temporary).unwrap();
     let before = files(&temporary);
-    let (seed, mut dice) = Dice::seeded();
-    for turn in 0..200 {
-        let act = ["ring", "daemons", "hello", "compute"][dice.roll(4) as usize];
+    let (seed, mut rng) = TestRng::from_env();
+    for round in 0..200 {
+        let act = ["ring", "daemons", "hello", "compute"][rng.next_below(4) as usize];
         let job = start_words(&["-n", "3", RANK, act, "1"], |command| command.env("TMPDIR", &temporary));
-        std::thread::sleep(Duration::from_micros(dice.roll(60_000)));
-        let signal = [SIGKILL, SIGHUP, SIGTERM][dice.roll(3) as usize];
+        std::thread::sleep(Duration::from_micros(rng.next_below(60_000)));
+        let signal = [SIGKILL, SIGHUP, SIGTERM][rng.next_below(3) as usize];
         let processes = job.processes();
-        let victim = match turn % 3 {
+        let victim = match round % 3 {
             0 => job.pid(),
             1 => agent_of(&processes).unwrap_or(job.pid()),
-            _ => programs(&processes).get(dice.roll(3) as usize).copied().unwrap_or(job.pid()),
+            _ => programs(&processes).get(rng.next_below(3) as usize).copied().unwrap_or(job.pid()),
         };
         let _ = signals::send(victim, signal);
         // A job that was not hit (its rank was still to start, or had left) is ended.

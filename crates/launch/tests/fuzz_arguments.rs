@@ -4,7 +4,7 @@
 //! one line that names the error. Files of hosts and the parameters of the environment follow the same rule.
 
 use bolero::{TypeGenerator, check};
-use hawser_launch::args::{Options, Stop, parse};
+use hawser_launch::args::{JobOptions, NothingToRun, parse};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
@@ -78,31 +78,31 @@ const WORDS: [&str; 65] = [
 ];
 
 #[derive(Clone, Debug, TypeGenerator)]
-enum Word {
+enum CommandWord {
     Known(u8),
     Joined(u8, u8),
     Any(Vec<u8>),
 }
 
-impl Word {
+impl CommandWord {
     fn text(&self) -> OsString {
         let known = |number: u8| WORDS[usize::from(number) % WORDS.len()];
         match self {
-            Word::Known(number) => known(*number).into(),
-            Word::Joined(one, other) => format!("{}{}", known(*one), known(*other)).into(),
-            Word::Any(bytes) => OsString::from_vec(bytes.clone()),
+            CommandWord::Known(number) => known(*number).into(),
+            CommandWord::Joined(one, other) => format!("{}{}", known(*one), known(*other)).into(),
+            CommandWord::Any(bytes) => OsString::from_vec(bytes.clone()),
         }
     }
 }
 
 #[test]
 fn command_lines() {
-    check!().with_type::<Vec<Word>>().with_iterations(1500).for_each(|words| {
-        let words: Vec<OsString> = words.iter().take(24).map(Word::text).collect();
+    check!().with_type::<Vec<CommandWord>>().with_iterations(1500).for_each(|words| {
+        let words: Vec<OsString> = words.iter().take(24).map(CommandWord::text).collect();
         match parse(&words) {
             Ok(options) => check_options(&options, &words),
-            Err(Stop::Print(text)) => assert!(!text.is_empty()),
-            Err(Stop::Wrong(text)) => {
+            Err(NothingToRun::Print(text)) => assert!(!text.is_empty()),
+            Err(NothingToRun::UsageError(text)) => {
                 let newlines = words.iter().any(|word| word.to_string_lossy().contains('\n'));
                 assert!(!text.is_empty() && (newlines || !text.contains('\n')), "{text}");
             }
@@ -110,7 +110,7 @@ fn command_lines() {
     });
 }
 
-fn check_options(options: &Options, words: &[OsString]) {
+fn check_options(options: &JobOptions, words: &[OsString]) {
     let segments: Vec<&[OsString]> = words.split(|word| word == ":").collect();
     if options.apps.is_empty() {
         return assert!(options.info && segments.len() == 1);
@@ -132,8 +132,8 @@ fn files_of_hosts() {
         let words: Vec<OsString> = vec!["-f".into(), path.clone().into(), "./a".into()];
         match parse(&words) {
             Ok(options) => assert_eq!(options.apps.len(), 1),
-            Err(Stop::Wrong(text)) => assert!(text.lines().count() == 1, "{text}"),
-            Err(Stop::Print(text)) => panic!("{text}"),
+            Err(NothingToRun::UsageError(text)) => assert!(text.lines().count() == 1, "{text}"),
+            Err(NothingToRun::Print(text)) => panic!("{text}"),
         }
     });
     let _ = std::fs::remove_file(&path);
@@ -148,9 +148,9 @@ fn files_of_programs() {
         std::fs::write(&path, bytes).unwrap();
         match parse(&["-configfile".into(), path.clone().into()]) {
             Ok(options) => assert!(options.apps.iter().all(|app| !app.command.is_empty()) && !options.apps.is_empty()),
-            Err(Stop::Wrong(text)) => assert!(text.contains(&path.display().to_string()), "{text}"),
+            Err(NothingToRun::UsageError(text)) => assert!(text.contains(&path.display().to_string()), "{text}"),
             // Some line requests help.
-            Err(Stop::Print(text)) => assert!(!text.is_empty()),
+            Err(NothingToRun::Print(text)) => assert!(!text.is_empty()),
         }
     });
     let _ = std::fs::remove_file(&path);

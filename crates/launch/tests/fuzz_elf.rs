@@ -4,7 +4,7 @@
 //! than its bounds on tables and names allow, whatever lengths the file claims.
 
 use bolero::{TypeGenerator, check};
-use hawser_launch::agent::needs::{Other, other_mpi};
+use hawser_launch::agent::mpi_library::{ForeignMpi, foreign_mpi};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -57,14 +57,14 @@ enum Change {
 fn changed(changes: &[Change]) -> Vec<u8> {
     let mut file = program();
     for change in changes {
-        let place = |at: u16, room: usize| usize::from(at) % (file.len().max(room) - room + 1);
+        let offset = |at: u16, size: usize| usize::from(at) % (file.len().max(size) - size + 1);
         match *change {
             Change::Byte { at, value } => {
-                let at = place(at, 1);
+                let at = offset(at, 1);
                 file[at..].first_mut().into_iter().for_each(|byte| *byte = value);
             }
             Change::Word { at, value } => {
-                let at = place(at, 8) & !7;
+                let at = offset(at, 8) & !7;
                 file.get_mut(at..at + 8).into_iter().for_each(|word| word.copy_from_slice(&value.to_le_bytes()));
             }
             Change::Cut(len) => file.truncate(len.into()),
@@ -76,29 +76,29 @@ fn changed(changes: &[Change]) -> Vec<u8> {
 }
 
 /// A directory for one file and our libraries, removed with the test.
-struct Place(PathBuf);
+struct TestDirectory(PathBuf);
 
-impl Place {
-    fn new(name: &str) -> Place {
+impl TestDirectory {
+    fn new(name: &str) -> TestDirectory {
         let path = std::env::temp_dir().join(format!("hawser-fuzz-{name}-{}", std::process::id()));
         fs::create_dir_all(path.join("ours")).unwrap();
         fs::write(path.join("ours/libmpi.so.12"), "").unwrap();
-        Place(path)
+        TestDirectory(path)
     }
 
-    fn ask(&self, file: &[u8]) -> Option<String> {
+    fn find_foreign_mpi(&self, file: &[u8]) -> Option<String> {
         let program = self.0.join("program");
         // A new file each time: overwriting one waits for the disk.
         let _ = fs::remove_file(&program);
         fs::write(&program, file).unwrap();
         let mut other = None;
-        let memory = allocation_counter::measure(|| other = other_mpi(&program, &self.0.join("ours")));
+        let memory = allocation_counter::measure(|| other = foreign_mpi(&program, &self.0.join("ours")));
         assert!(memory.bytes_max <= MEMORY_MAX, "{} bytes", memory.bytes_max);
-        other.map(|(Other::Name(file) | Other::ByRpath(file))| file)
+        other.map(|(ForeignMpi::Name(file) | ForeignMpi::ByRpath(file))| file)
     }
 }
 
-impl Drop for Place {
+impl Drop for TestDirectory {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -106,16 +106,16 @@ impl Drop for Place {
 
 #[test]
 fn the_small_program_is_read() {
-    let place = Place::new("small");
-    assert_eq!(place.ask(&program()).as_deref(), Some(NEEDED));
+    let directory = TestDirectory::new("small");
+    assert_eq!(directory.find_foreign_mpi(&program()).as_deref(), Some(NEEDED));
 }
 
 #[test]
 fn programs_with_changes() {
-    let place = Place::new("changed");
+    let directory = TestDirectory::new("changed");
     check!().with_type::<Vec<Change>>().with_iterations(5000).for_each(|changes| {
         let file = changed(changes);
-        if let Some(other) = place.ask(&file) {
+        if let Some(other) = directory.find_foreign_mpi(&file) {
             // The name is in the file, or belongs to a file that was found by such a name.
             let name = Path::new(&other).file_name().unwrap().to_string_lossy().into_owned();
             assert!(String::from_utf8_lossy(&file).contains(&name), "{other}");
@@ -125,6 +125,6 @@ fn programs_with_changes() {
 
 #[test]
 fn files_of_any_bytes() {
-    let place = Place::new("any");
-    check!().with_iterations(2000).for_each(|file| _ = place.ask(file));
+    let directory = TestDirectory::new("any");
+    check!().with_iterations(2000).for_each(|file| _ = directory.find_foreign_mpi(file));
 }

@@ -4,14 +4,14 @@
 //! memory than its bytes warrant. A stream is cut into the same frames wherever the kernel cuts it.
 
 use bolero::check;
-use hawser_launch::channel::{BEAT, Channel, Received};
-use hawser_launch::frames::{Down, Up};
+use hawser_launch::channel::{AgentChannel, HEARTBEAT, Received};
+use hawser_launch::frames::{FromAgent, ToAgent};
 use hawser_launch::{report, stats};
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 
-/// The item that takes the most memory for its bytes is a rank's state: 17 bytes of a frame, some 130 in memory, and a
-/// list that grows holds its items twice, in room for twice as many.
+/// The item that takes the most memory for its bytes is a rank's state: 17 bytes of a frame, some 130 in memory, and
+/// a list that grows holds its items twice, with a capacity for twice as many.
 const MEMORY_PER_BYTE: u64 = 64;
 
 /// The same value as in `channel`.
@@ -27,8 +27,8 @@ fn decoded<T>(bytes: &[u8], decode: fn(&[u8]) -> Option<T>) -> Option<T> {
 #[test]
 fn to_the_agent() {
     check!().with_iterations(5000).for_each(|bytes| {
-        if let Some(down) = decoded(bytes, Down::decode) {
-            assert_eq!(Down::decode(&down.encode()), Some(down));
+        if let Some(frame) = decoded(bytes, ToAgent::decode) {
+            assert_eq!(ToAgent::decode(&frame.encode()), Some(frame));
         }
     });
 }
@@ -36,24 +36,24 @@ fn to_the_agent() {
 #[test]
 fn from_the_agent() {
     check!().with_iterations(5000).for_each(|bytes| {
-        let Some(up) = decoded(bytes, Up::decode) else { return };
-        assert_eq!(Up::decode(&up.encode()).as_ref(), Some(&up));
-        tell(&up);
+        let Some(frame) = decoded(bytes, FromAgent::decode) else { return };
+        assert_eq!(FromAgent::decode(&frame.encode()).as_ref(), Some(&frame));
+        handle_frame(&frame);
     });
 }
 
 /// Handles a frame as mpiexec does.
-fn tell(up: &Up) {
-    match up {
-        Up::Trouble(trouble) => {
-            assert!(!trouble.line("host").is_empty());
-            let _ = trouble.exit_code();
+fn handle_frame(frame: &FromAgent) {
+    match frame {
+        FromAgent::Failure(failure) => {
+            assert!(!failure.line("host").is_empty());
+            let _ = failure.exit_code();
         }
-        Up::Snapshot(states) => {
+        FromAgent::Snapshot(states) => {
             let located: Vec<_> = states.iter().map(|state| ("host", state)).collect();
             assert!(report::report("job", &located).lines().count() > states.len());
         }
-        Up::Counts(counts) => drop(stats::text(counts)),
+        FromAgent::Counters(counters) => drop(stats::text(counters)),
         _ => {}
     }
 }
@@ -62,18 +62,18 @@ fn tell(up: &Up) {
 fn streams_of_frames() {
     check!().with_type::<(Vec<u8>, Vec<u8>)>().with_iterations(2000).for_each(|(lengths, cuts)| {
         let stream = stream(lengths);
-        let (near, far) = UnixStream::pair().unwrap();
-        let mut far = Some(far);
-        let input = near.try_clone().unwrap().into();
-        let mut channel = Channel::new(input, near.into()).unwrap();
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let mut theirs = Some(theirs);
+        let input = ours.try_clone().unwrap().into();
+        let mut channel = AgentChannel::new(input, ours.into()).unwrap();
         let mut frames = Vec::new();
         let mut rest = &stream[..];
         for cut in cuts.iter().map(|&cut| usize::from(cut)).chain([stream.len()]) {
             let (now, later) = rest.split_at(cut.min(rest.len()));
-            far.as_mut().unwrap().write_all(now).unwrap();
+            theirs.as_mut().unwrap().write_all(now).unwrap();
             rest = later;
             if rest.is_empty() {
-                far = None;
+                theirs = None;
             }
             let ended = loop {
                 match channel.receive() {
@@ -95,17 +95,17 @@ fn streams_of_frames() {
 fn stream(lengths: &[u8]) -> Vec<u8> {
     let mut stream = Vec::new();
     for &byte in lengths {
-        let said = match byte {
+        let header = match byte {
             0xff => FRAME_MAX + 1,
             0xfe => {
-                stream.extend(BEAT);
+                stream.extend(HEARTBEAT);
                 continue;
             }
             0xf0.. => usize::from(byte) * 16,
             0xe0.. => usize::from(byte % 16) | 1 << 31,
             _ => usize::from(byte % 16),
         };
-        stream.extend((said as u32).to_le_bytes());
+        stream.extend((header as u32).to_le_bytes());
         stream.extend(vec![byte; usize::from(byte % 16)]);
     }
     stream
@@ -115,9 +115,9 @@ fn stream(lengths: &[u8]) -> Vec<u8> {
 fn cut(mut stream: &[u8]) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     let mut frame = Vec::new();
-    while let Some((word, rest)) = stream.split_first_chunk() {
-        let len = (u32::from_le_bytes(*word) & !(1 << 31)) as usize;
-        if *word == BEAT {
+    while let Some((header, rest)) = stream.split_first_chunk() {
+        let len = (u32::from_le_bytes(*header) & !(1 << 31)) as usize;
+        if *header == HEARTBEAT {
             stream = rest;
             continue;
         }
@@ -127,7 +127,7 @@ fn cut(mut stream: &[u8]) -> Vec<Vec<u8>> {
         let (piece, rest) = rest.split_at(len);
         frame.extend(piece);
         stream = rest;
-        if u32::from_le_bytes(*word) >> 31 == 0 {
+        if u32::from_le_bytes(*header) >> 31 == 0 {
             frames.push(std::mem::take(&mut frame));
         }
     }

@@ -51,8 +51,8 @@ fn sorted(text: &str) -> Vec<&str> {
 }
 
 fn one_line(outcome: &Outcome, parts: &[&str]) {
-    let whole = outcome.err.lines().count() == 1 && parts.iter().all(|part| outcome.err.contains(part));
-    assert!(whole, "{parts:?} in {}", outcome.err);
+    let is_one_line = outcome.err.lines().count() == 1 && parts.iter().all(|part| outcome.err.contains(part));
+    assert!(is_one_line, "{parts:?} in {}", outcome.err);
 }
 
 /// The processes of ranks that run a program.
@@ -104,14 +104,14 @@ fn the_secret_is_in_no_argument_and_no_variable() {
             .collect::<Vec<_>>()
     };
     let mut seen = Vec::new();
-    job.until("start", |processes| {
+    job.wait_until("start", |processes| {
         seen.extend(secret(processes));
         processes.iter().any(|&pid| command_line(pid).starts_with("sleep 2"))
     });
     let outcome = job.finish();
     let number: u128 = outcome.out.lines().next().unwrap().rsplit(' ').next().unwrap().parse().unwrap();
     let (bytes, hex) = (number.to_ne_bytes(), format!("{number:x}"));
-    let holds = |text: &Vec<u8>, what: &[u8]| text.windows(what.len()).any(|window| window == what);
+    let holds = |text: &Vec<u8>, pattern: &[u8]| text.windows(pattern.len()).any(|window| window == pattern);
     assert!(seen.len() > 5 && seen.iter().flatten().all(|text| !holds(text, &bytes) && !holds(text, hex.as_bytes())));
 }
 
@@ -161,8 +161,8 @@ fn what_a_shell_prints_is_no_part_of_the_channel() {
     let shell = Shell::new("motd", "echo Welcome to $host; printf 'no newline'; echo 'on the other stream' >&2");
     let outcome = shell.run("-hosts a,b RANK hello");
     assert_eq!((outcome.code, outcome.out.lines().count()), (0, 2), "{}", outcome.err);
-    let told = sorted(&outcome.err);
-    assert_eq!(told, ["mpiexec: host a: on the other stream", "mpiexec: host b: on the other stream"]);
+    let lines = sorted(&outcome.err);
+    assert_eq!(lines, ["mpiexec: host a: on the other stream", "mpiexec: host b: on the other stream"]);
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn another_version_is_refused() {
         .unwrap()
         .replace('\u{1}', "\\001")
         .replace('\u{2}', "\\002");
-    let ready = hawser_launch::frames::Up::Ready { version: "0.0.1".into(), pid: 1 }.encode();
+    let ready = hawser_launch::frames::FromAgent::Ready { version: "0.0.1".into(), pid: 1 }.encode();
     let octal: String =
         (ready.len() as u32).to_le_bytes().iter().chain(&ready).map(|byte| format!("\\{byte:03o}")).collect();
     let mark = mark.replace('\n', "\\n").replace('\'', "'\\''");
@@ -219,14 +219,14 @@ fn another_version_is_refused() {
 #[test]
 fn a_rank_that_ends_badly_ends_all_hosts() {
     let shell = Shell::new("ranks", "");
-    for (act, code, told) in [
+    for (act, code, expected) in [
         ("signal 11", 139, "was killed by signal 11"),
         ("exit 0", 1, "without calling MPI_Finalize"),
         ("abort 42", 42, "aborted the job with code 42"),
     ] {
         let outcome = shell.run(&format!("-hosts a,b -ppn 2 RANK one 2 {act}"));
         assert_eq!(outcome.code, code);
-        one_line(&outcome, &["rank 2 on host b (pid ", told]);
+        one_line(&outcome, &["rank 2 on host b (pid ", expected]);
         outcome.ended_by_itself();
     }
     let outcome = shell.run("-hosts a,b -ppn 2 RANK leave 100");
@@ -239,7 +239,7 @@ fn a_rank_that_ends_badly_ends_all_hosts() {
 #[test]
 fn agents_and_guards_that_are_killed_are_named_and_nothing_is_left() {
     let shell = Shell::new("killed-parts", "sh -c \"$*\"; code=$?; exit $code");
-    for (part, told) in [
+    for (subcommand, expected) in [
         ("__agent", "the agent (pid "),
         // The text of the shell.
         ("__guard", "Killed ("),
@@ -247,20 +247,21 @@ fn agents_and_guards_that_are_killed_are_named_and_nothing_is_left() {
         let job = shell.start("-hosts a,b -ppn 2 RANK daemons");
         let sleeps =
             |processes: &[i32]| processes.iter().filter(|&&pid| command_line(pid).starts_with("sleep 100")).count();
-        job.until("daemons", |processes| sleeps(processes) == 16);
-        let victims: Vec<i32> = parts(&job.processes(), part).into_iter().filter(|&pid| pid != job.pid()).collect();
-        let victim = match part {
-            // The shell that runs the guard has the guard's name in its command, too.
+        job.wait_until("daemons", |processes| sleeps(processes) == 16);
+        let victims: Vec<i32> =
+            subcommand_processes(&job.processes(), subcommand).into_iter().filter(|&pid| pid != job.pid()).collect();
+        let victim = match subcommand {
+            // The shell that runs the supervisor has its subcommand in its own command, too.
             "__guard" => victims.iter().copied().find(|&pid| command_line(pid).starts_with(MPIEXEC)),
             _ => victims.first().copied(),
         };
         signals::send(victim.unwrap(), SIGKILL).unwrap();
         let outcome = job.finish();
-        assert_eq!(outcome.code, 1, "{part}");
-        one_line(&outcome, &["host ", " is lost: ", told, "the job is ended"]);
+        assert_eq!(outcome.code, 1, "{subcommand}");
+        one_line(&outcome, &["host ", " is lost: ", expected, "the job is ended"]);
     }
     let job = start("-launcher fork -hosts a,b -ppn 2 RANK daemons");
-    job.until("daemons", |processes| {
+    job.wait_until("daemons", |processes| {
         processes.iter().filter(|&&pid| command_line(pid).starts_with("sleep 100")).count() == 16
     });
     signals::send(agent_of(&job.processes()).unwrap(), SIGKILL).unwrap();
@@ -272,7 +273,7 @@ fn mpiexec_killed_leaves_nothing_on_any_host() {
     let shell = Shell::new("mpiexec", "");
     for signal in [SIGKILL, SIGTERM, SIGHUP] {
         let job = shell.start("-hosts a,b -ppn 2 RANK daemons");
-        job.until("daemons", |processes| {
+        job.wait_until("daemons", |processes| {
             processes.iter().filter(|&&pid| command_line(pid).starts_with("sleep 100")).count() == 16
         });
         job.signal(signal);
@@ -284,19 +285,19 @@ fn mpiexec_killed_leaves_nothing_on_any_host() {
 fn an_agent_that_is_stopped_does_not_outlive_mpiexec() {
     let shell = Shell::new("outlived", "");
     let job = shell.start("-hosts a,b RANK compute");
-    job.until("start", |processes| ranks(processes, "compute").len() == 2);
-    parts(&job.processes(), "__agent").iter().for_each(|&pid| signals::send(pid, SIGSTOP).unwrap());
+    job.wait_until("start", |processes| ranks(processes, "compute").len() == 2);
+    subcommand_processes(&job.processes(), "__agent").iter().for_each(|&pid| signals::send(pid, SIGSTOP).unwrap());
     job.signal(SIGKILL);
-    job.until("the guards' part", |processes| processes.is_empty());
+    job.wait_until("the guards' part", |processes| processes.is_empty());
     job.finish();
 }
 
 #[test]
 fn who_is_back_does_not_hear_that_all_have_left() {
     let shell = Shell::new("back", "");
-    for how in ["once", "twice"] {
-        let outcome = shell.run(&format!("-hosts a,b RANK back {how}"));
-        assert_eq!((outcome.code, outcome.out.as_str()), (0, "all are away: false\n"), "{how}: {}", outcome.err);
+    for mode in ["once", "twice"] {
+        let outcome = shell.run(&format!("-hosts a,b RANK back {mode}"));
+        assert_eq!((outcome.code, outcome.out.as_str()), (0, "all are away: false\n"), "{mode}: {}", outcome.err);
     }
 }
 
@@ -304,7 +305,7 @@ fn who_is_back_does_not_hear_that_all_have_left() {
 fn signals_reach_the_ranks_of_all_hosts() {
     let shell = Shell::new("signals", "");
     let job = shell.script("-hosts a,b -ppn 2", "trap 'echo got; exit 0' USR1; echo up; while :; do sleep 0.05; done");
-    job.until("start", |processes| programs(processes).len() >= 8);
+    job.wait_until("start", |processes| programs(processes).len() >= 8);
     std::thread::sleep(Duration::from_millis(200));
     job.signal(SIGUSR1);
     let outcome = job.finish();
@@ -312,11 +313,11 @@ fn signals_reach_the_ranks_of_all_hosts() {
     let job = shell.start("-hosts a,b RANK compute");
     let stopped =
         |processes: &[i32]| ranks(processes, "compute").iter().filter(|&&pid| status(pid, "State") == "T").count();
-    job.until("start", |processes| ranks(processes, "compute").len() == 2);
+    job.wait_until("start", |processes| ranks(processes, "compute").len() == 2);
     job.signal(SIGTSTP);
-    job.until("stop", |processes| stopped(processes) == 2 && status(job.pid(), "State") == "T");
+    job.wait_until("stop", |processes| stopped(processes) == 2 && status(job.pid(), "State") == "T");
     job.signal(SIGCONT);
-    job.until("continuation", |processes| stopped(processes) == 0);
+    job.wait_until("continuation", |processes| stopped(processes) == 0);
     job.signal(SIGTERM);
     assert_eq!(job.finish().code, 128 + SIGTERM);
 }
@@ -326,35 +327,36 @@ fn signals_reach_the_ranks_of_all_hosts() {
 fn no_signal_is_lost_while_forty_hosts_are_being_called() {
     let shell = Shell::new("start", "");
     let hosts: Vec<String> = (0..40).map(|host| format!("h{host}")).collect();
-    let (seed, mut dice) = Dice::seeded();
-    for turn in 0..12 {
-        let signal = [SIGINT, SIGHUP, SIGTSTP][turn % 3];
+    let (seed, mut rng) = TestRng::from_env();
+    for round in 0..12 {
+        let signal = [SIGINT, SIGHUP, SIGTSTP][round % 3];
         let job = shell.start(&format!("-hosts {} sleep 100", hosts.join(",")));
         // mpiexec takes signals over before it starts any agent.
-        job.until("start", |processes| processes.len() > 1);
-        std::thread::sleep(Duration::from_micros(dice.roll(300_000)));
+        job.wait_until("start", |processes| processes.len() > 1);
+        std::thread::sleep(Duration::from_micros(rng.next_below(300_000)));
         job.signal(signal);
         let mut ends_by = signal;
         if signal == SIGTSTP {
-            job.until("stop", |_| status(job.pid(), "State") == "T");
+            job.wait_until("stop", |_| status(job.pid(), "State") == "T");
             job.signal(SIGCONT);
             job.signal(SIGTERM);
             ends_by = SIGTERM;
         }
-        assert_eq!(job.finish().code, 128 + ends_by, "signal {signal}, turn {turn}, seed {seed}");
+        assert_eq!(job.finish().code, 128 + ends_by, "signal {signal}, turn {round}, seed {seed}");
     }
 }
 
-/// No guard, agent or mpiexec is left to end the ranks: the kernel ends them.
+/// No supervisor, agent or mpiexec is left to end the ranks: the kernel ends them.
 #[test]
 fn ranks_die_with_their_agent_when_nobody_is_left_to_end_them() {
     let shell = Shell::new("all", "");
     let job = shell.script("-hosts a,b -ppn 2", &format!("{RANK} ring 1; true"));
-    job.until("start", |processes| ranks(processes, "ring").len() == 4);
+    job.wait_until("start", |processes| ranks(processes, "ring").len() == 4);
     let processes = job.processes();
-    let ours: Vec<i32> = processes.iter().copied().filter(|pid| !programs(&[*pid]).contains(pid)).collect();
+    let launcher_processes: Vec<i32> =
+        processes.iter().copied().filter(|pid| !programs(&[*pid]).contains(pid)).collect();
     for signal in [SIGSTOP, SIGKILL] {
-        ours.iter().for_each(|&pid| drop(signals::send(pid, signal)));
+        launcher_processes.iter().for_each(|&pid| drop(signals::send(pid, signal)));
     }
     assert_eq!(job.finish().code, -SIGKILL);
 }
@@ -363,10 +365,10 @@ fn ranks_die_with_their_agent_when_nobody_is_left_to_end_them() {
 fn a_stopped_mpiexec_and_a_stopped_agent_are_waited_for_and_a_host_that_stands_still_is_not() {
     let shell = Shell::new("stopped", "");
     // This is longer than the silence that a host may keep.
-    let stop_s = u64::from(hawser_launch::pulse::SILENCE_S) + 2;
+    let stop_s = u64::from(hawser_launch::heartbeat::SILENCE_S) + 2;
     let script = format!("sleep {}; echo done", stop_s + 1);
     let job = shell.script("-hosts a,b", &script);
-    job.until("start", |processes| programs(processes).len() >= 4);
+    job.wait_until("start", |processes| programs(processes).len() >= 4);
     let agent = agent_of(&job.processes()).unwrap();
     [job.pid(), agent].iter().for_each(|&pid| signals::send(pid, SIGSTOP).unwrap());
     std::thread::sleep(Duration::from_secs(stop_s));
@@ -375,10 +377,11 @@ fn a_stopped_mpiexec_and_a_stopped_agent_are_waited_for_and_a_host_that_stands_s
     assert_eq!((outcome.code, outcome.out.as_str(), outcome.err.as_str()), (0, "done\ndone\n", ""));
 
     let job = shell.start("-hosts a,b RANK compute");
-    job.until("start", |processes| ranks(processes, "compute").len() == 2);
-    let guard = parts(&job.processes(), "__guard").into_iter().find(|&pid| pid != job.pid()).unwrap();
-    let agent = parts(&job.processes(), &format!("__agent {guard}"))[0];
-    [guard, agent].iter().for_each(|&pid| signals::send(pid, SIGSTOP).unwrap());
+    job.wait_until("start", |processes| ranks(processes, "compute").len() == 2);
+    let supervisor =
+        subcommand_processes(&job.processes(), "__guard").into_iter().find(|&pid| pid != job.pid()).unwrap();
+    let agent = subcommand_processes(&job.processes(), &format!("__agent {supervisor}"))[0];
+    [supervisor, agent].iter().for_each(|&pid| signals::send(pid, SIGSTOP).unwrap());
     let err = job.finish().err;
     assert_eq!(err.lines().count(), 1, "{err}");
     assert!(err.contains("has been silent for 7 s"), "{err}");
@@ -389,9 +392,9 @@ fn a_stopped_mpiexec_and_a_stopped_agent_are_waited_for_and_a_host_that_stands_s
 fn an_agent_that_hears_nothing_of_mpiexec_ends_the_job_and_says_why() {
     let shell = Shell::new("unheard", "");
     let job = shell.start("-hosts a,b RANK compute");
-    job.until("start", |processes| ranks(processes, "compute").len() == 2);
-    let [pulse] = parts(&job.processes(), "__pulse")[..] else { panic!("{:?}", job.processes()) };
-    signals::send(pulse, SIGSTOP).unwrap();
+    job.wait_until("start", |processes| ranks(processes, "compute").len() == 2);
+    let [heartbeat] = subcommand_processes(&job.processes(), "__pulse")[..] else { panic!("{:?}", job.processes()) };
+    signals::send(heartbeat, SIGSTOP).unwrap();
     let outcome = job.finish();
     assert_eq!(outcome.code, 1);
     one_line(
@@ -404,17 +407,17 @@ fn an_agent_that_hears_nothing_of_mpiexec_ends_the_job_and_says_why() {
 fn reports_and_counts_are_of_all_hosts() {
     let shell = Shell::new("reports", "");
     let job = shell.start("--stats -hosts a,b:2 RANK ring 7");
-    let ask = |what: &str| {
-        let output = Command::new(INFO).args([what, &job.pid().to_string()]).output().unwrap();
+    let query = |option: &str| {
+        let output = Command::new(INFO).args([option, &job.pid().to_string()]).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     let expected = "  rank 0 on a (pid N): MPI_Recv, waiting for rank 1, tag 7, MPI_COMM_WORLD, for N s\n  \
         rank 1 on b (pid N): MPI_Recv, waiting for rank 2, tag 7, MPI_COMM_WORLD, for N s\n  \
         rank 2 on b (pid N): MPI_Recv, waiting for rank 0, tag 7, MPI_COMM_WORLD, for N s\n\
         mpiexec: these ranks wait for each other in a cycle: 0 (MPI_Recv) -> 1 (MPI_Recv) -> 2 (MPI_Recv) -> 0\n";
-    job.until("the deadlock", |_| mask(&ask("--report")).ends_with(expected));
-    assert_eq!(ask("--report").matches("job ").count(), 2, "the whole answers, not its parts");
-    assert!(ask("--stats").ends_with("  all ranks: bells rung 5, barriers 3\n"), "{}", ask("--stats"));
+    job.wait_until("the deadlock", |_| mask(&query("--report")).ends_with(expected));
+    assert_eq!(query("--report").matches("job ").count(), 2, "the whole answers, not its parts");
+    assert!(query("--stats").ends_with("  all ranks: bells rung 5, barriers 3\n"), "{}", query("--stats"));
     job.signal(SIGQUIT);
     std::thread::sleep(Duration::from_millis(300));
     job.signal(SIGTERM);
@@ -427,7 +430,7 @@ fn reports_and_counts_are_of_all_hosts() {
 fn one_host_elsewhere_is_asked_where_mpiexec_runs() {
     let shell = Shell::new("elsewhere", "");
     let job = shell.start("-hosts b -n 2 RANK ring 7");
-    job.until("the deadlock", |_| {
+    job.wait_until("the deadlock", |_| {
         let output = Command::new(INFO).args(["--report", &job.pid().to_string()]).output().unwrap();
         let out = String::from_utf8(output.stdout).unwrap();
         out.contains("0 (MPI_Recv) -> 1 (MPI_Recv) -> 0") && out.matches("rank 1 on b").count() == 1
@@ -462,20 +465,20 @@ fn info_is_of_each_host() {
 #[test]
 fn kills_at_random_moments_leave_nothing_of_two_hosts() {
     let shell = Shell::new("random", "");
-    let (seed, mut dice) = Dice::seeded();
-    for turn in 0..40 {
-        let act = ["ring 1", "daemons", "cards", "compute"][dice.roll(4) as usize];
+    let (seed, mut rng) = TestRng::from_env();
+    for round in 0..40 {
+        let act = ["ring 1", "daemons", "cards", "compute"][rng.next_below(4) as usize];
         let job = shell.start(&format!("-hosts a,b -ppn 2 RANK {act}"));
-        std::thread::sleep(Duration::from_micros(dice.roll(80_000)));
+        std::thread::sleep(Duration::from_micros(rng.next_below(80_000)));
         let processes = job.processes();
-        let victims = match turn % 5 {
+        let victims = match round % 5 {
             0 => vec![job.pid()],
-            1 => parts(&processes, "__agent"),
-            2 => parts(&processes, "__guard"),
-            3 => parts(&processes, "__pulse"),
+            1 => subcommand_processes(&processes, "__agent"),
+            2 => subcommand_processes(&processes, "__guard"),
+            3 => subcommand_processes(&processes, "__pulse"),
             _ => programs(&processes),
         };
-        let victim = victims.get(dice.roll(victims.len().max(1) as u64) as usize).copied().unwrap_or(job.pid());
+        let victim = victims.get(rng.next_below(victims.len().max(1) as u64) as usize).copied().unwrap_or(job.pid());
         let _ = signals::send(victim, SIGKILL);
         let limit = Instant::now() + Duration::from_secs(2);
         while job.processes().len() > 1 && Instant::now() < limit {
@@ -483,6 +486,6 @@ fn kills_at_random_moments_leave_nothing_of_two_hosts() {
         }
         let _ = signals::send(job.pid(), SIGTERM);
         let outcome = job.finish();
-        assert!(outcome.err.lines().count() <= 2, "turn {turn}, seed {seed}: {}", outcome.err);
+        assert!(outcome.err.lines().count() <= 2, "turn {round}, seed {seed}: {}", outcome.err);
     }
 }

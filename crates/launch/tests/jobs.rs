@@ -231,14 +231,14 @@ fn ranks_share_sockets_and_take_the_cores_of_a_list() {
     let outcome = run_script(&format!("--bind-to user:{last},{first} -n 3"), script);
     assert_eq!(lines(&outcome.out), [format!("0 {last}"), format!("1 {first}"), format!("2 {last}")]);
     assert_eq!(outcome.err, "");
-    for what in ["socket", "numa", "l3cache"] {
-        let outcome = run_script(&format!("--bind-to {what} -n 5"), script);
-        assert_eq!((outcome.code, lines(&outcome.out).len(), outcome.err.as_str()), (0, 5, ""), "{what}");
+    for unit in ["socket", "numa", "l3cache"] {
+        let outcome = run_script(&format!("--bind-to {unit} -n 5"), script);
+        assert_eq!((outcome.code, lines(&outcome.out).len(), outcome.err.as_str()), (0, 5, ""), "{unit}");
     }
-    for what in ["user:8000", "socket:9000", "core:9000"] {
-        let outcome = run_script(&format!("--bind-to {what} -n 2"), script);
-        assert!(outcome.code == 0 && outcome.err.lines().count() == 1, "{what}: {}", outcome.err);
-        assert!(outcome.err.contains("no rank is bound on host"), "{what}: {}", outcome.err);
+    for binding in ["user:8000", "socket:9000", "core:9000"] {
+        let outcome = run_script(&format!("--bind-to {binding} -n 2"), script);
+        assert!(outcome.code == 0 && outcome.err.lines().count() == 1, "{binding}: {}", outcome.err);
+        assert!(outcome.err.contains("no rank is bound on host"), "{binding}: {}", outcome.err);
     }
 }
 
@@ -309,8 +309,8 @@ fn output_that_cannot_be_written_is_told_and_is_no_good_end() {
     // A program that ends by itself before the output is written, one that would go on, and one that fails on its own.
     for (script, code) in [("echo y", 1), ("while :; do echo y; done", 1), ("echo y; exit 7", 7)] {
         let outcome = start_words(&["-n", "2", "sh", "-c", script], |command| command.stdout(full())).finish();
-        let told = "mpiexec: standard output cannot be written: No space left on device";
-        let lines = outcome.err.lines().filter(|line| line.starts_with(told) && line.contains("make room")).count();
+        let expected = "mpiexec: standard output cannot be written: No space left on device";
+        let lines = outcome.err.lines().filter(|line| line.starts_with(expected) && line.contains("make room")).count();
         // Either of two failures may come first.
         assert!(outcome.code == code || code == 7 && outcome.code == 1, "{script}: {} {}", outcome.code, outcome.err);
         assert_eq!(lines, 1, "{script}: {}", outcome.err);

@@ -28,8 +28,8 @@ fn proc_is_walked_once_for_all_ranks_that_have_not_called_mpi_init() {
     fs::remove_file(file).unwrap();
     let walks = calls.lines().filter(|call| call.contains("(AT_FDCWD, \"/proc\", ")).count();
     assert!((1..=WALKS_MAX).contains(&walks), "{walks} walks");
-    let looks = calls.lines().filter(|call| call.contains("/maps\", ")).count();
-    assert!(looks >= RANKS, "each program was looked at: {looks} times");
+    let maps_reads = calls.lines().filter(|call| call.contains("/maps\", ")).count();
+    assert!(maps_reads >= RANKS, "each program was checked: {maps_reads} times");
 }
 
 #[test]

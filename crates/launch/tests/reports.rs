@@ -10,10 +10,10 @@ use std::process::Command;
 use std::time::Duration;
 
 /// The three-rank deadlock, with times and process numbers masked.
-fn deadlock(why: &str) -> String {
+fn deadlock(headline: &str) -> String {
     let vm = host::name();
     format!(
-        "mpiexec: {why}; what each rank does:\n\
+        "mpiexec: {headline}; what each rank does:\n\
          \x20 rank 0 on {vm} (pid N): MPI_Recv, waiting for rank 1, tag 7, MPI_COMM_WORLD, for N s\n\
          \x20 rank 1 on {vm} (pid N): MPI_Recv, waiting for rank 2, tag 7, MPI_COMM_WORLD, for N s\n\
          \x20 rank 2 on {vm} (pid N): MPI_Recv, waiting for rank 0, tag 7, MPI_COMM_WORLD, for N s\n\
@@ -61,7 +61,7 @@ fn a_job_that_computes_is_not_reported() {
 #[test]
 fn a_signal_asks_for_a_report_and_hawser_info_for_another() {
     let job = start("--stats -n 3 RANK ring 7");
-    job.until("the deadlock", |processes| {
+    job.wait_until("the deadlock", |processes| {
         let out = Command::new(INFO).args(["--report", &job.pid().to_string()]).output().unwrap();
         processes.len() == 5 && String::from_utf8_lossy(&out.stdout).contains("cycle")
     });

@@ -14,9 +14,9 @@ use std::process::{Child, Command, Stdio};
 const NOBODY: u32 = 65534;
 
 /// Processes that are ended with the test.
-struct Strangers(Vec<Child>);
+struct ClientProcesses(Vec<Child>);
 
-impl Drop for Strangers {
+impl Drop for ClientProcesses {
     fn drop(&mut self) {
         for child in &mut self.0 {
             let _ = child.kill();
@@ -26,7 +26,7 @@ impl Drop for Strangers {
 }
 
 /// `count` processes that run a Python script with these arguments.
-fn strangers(count: usize, user: u32, script: &str, arguments: &[&str]) -> Strangers {
+fn start_clients(count: usize, user: u32, script: &str, arguments: &[&str]) -> ClientProcesses {
     let start = |_| {
         let mut command = Command::new("python3");
         command.args(["-c", script]).args(arguments).current_dir("/").stdout(Stdio::piped());
@@ -35,21 +35,21 @@ fn strangers(count: usize, user: u32, script: &str, arguments: &[&str]) -> Stran
         }
         command.spawn().unwrap()
     };
-    Strangers((0..count).map(start).collect())
+    ClientProcesses((0..count).map(start).collect())
 }
 
-fn is_root(what: &str) -> bool {
+fn is_root(purpose: &str) -> bool {
     if host::user() != 0 {
-        eprintln!("skipped: {what} needs root");
+        eprintln!("skipped: {purpose} needs root");
     }
     host::user() == 0
 }
 
 /// The names of the sockets of a job's agents, and of mpiexec where it has several.
-fn doors(job: &Job, count: usize) -> Vec<String> {
+fn listener_names(job: &Job, count: usize) -> Vec<String> {
     let mut names = BTreeSet::new();
     let begin = format!("@hawser-{}-{}-", host::user(), job.pid());
-    job.until("the agents' sockets", |_| {
+    job.wait_until("the agents' sockets", |_| {
         let sockets = fs::read_to_string("/proc/net/unix").unwrap();
         names = sockets.lines().filter_map(|line| Some(line[line.find(&begin)? + 1..].to_owned())).collect();
         names.len() == count
@@ -84,22 +84,22 @@ while True:
 
 /// Asserts that the ranks of a job attach, their output arrives and a signal reaches them, whatever `script` does to
 /// the listeners.
-fn survives(script: &str, user: u32, each: usize, options: &[&str], doors_of_job: usize) {
-    let come = std::env::temp_dir().join(format!("hawser-come-{}-{user}-{doors_of_job}-{each}", host::pid()));
-    fs::create_dir_all(&come).unwrap();
+fn check_job_survives(script: &str, user: u32, each: usize, options: &[&str], listener_count: usize) {
+    let arrived = std::env::temp_dir().join(format!("hawser-come-{}-{user}-{listener_count}-{each}", host::pid()));
+    fs::create_dir_all(&arrived).unwrap();
     let body = format!(
         "trap 'echo got; exit 0' USR1; sleep 1; {RANK} hello; : > {}/$HAWSER_RANK; while :; do echo tick; sleep 0.05; done",
-        come.display()
+        arrived.display()
     );
     let words: Vec<&str> = options.iter().copied().chain(["-n", "2", "sh", "-c", &body]).collect();
     let job = start_words(&words, |command| command);
-    let names = doors(&job, doors_of_job);
-    let floods: Vec<Strangers> = names.iter().map(|name| strangers(each, user, script, &[name])).collect();
-    job.until("the ranks' coming", |_| fs::read_dir(&come).unwrap().count() == 2);
+    let names = listener_names(&job, listener_count);
+    let clients: Vec<ClientProcesses> = names.iter().map(|name| start_clients(each, user, script, &[name])).collect();
+    job.wait_until("the ranks' coming", |_| fs::read_dir(&arrived).unwrap().count() == 2);
     job.signal(SIGUSR1);
     let outcome = job.finish();
-    drop(floods);
-    fs::remove_dir_all(come).unwrap();
+    drop(clients);
+    fs::remove_dir_all(arrived).unwrap();
     let (hello, got) = (outcome.out.matches("rank ").count(), outcome.out.matches("got").count());
     assert_eq!((outcome.code, hello, got), (0, 2, 2), "user {user}: {} {}", outcome.out, outcome.err);
     assert!(!outcome.err.contains("mpiexec:"), "user {user}: {}", outcome.err);
@@ -107,9 +107,9 @@ fn survives(script: &str, user: u32, each: usize, options: &[&str], doors_of_job
 
 #[test]
 fn a_door_that_is_besieged_keeps_neither_output_nor_signals_nor_ranks_waiting() {
-    survives(FLOOD, host::user(), 8, &[], 1);
+    check_job_survives(FLOOD, host::user(), 8, &[], 1);
     if is_root("to be another user") {
-        survives(FLOOD, NOBODY, 8, &[], 1);
+        check_job_survives(FLOOD, NOBODY, 8, &[], 1);
     }
 }
 
@@ -117,13 +117,13 @@ fn a_door_that_is_besieged_keeps_neither_output_nor_signals_nor_ranks_waiting() 
 fn neither_do_the_doors_of_a_job_of_two_hosts() {
     let shell = remote_shell("besieged", "");
     let user = if is_root("to be another user") { NOBODY } else { host::user() };
-    survives(FLOOD, user, 4, &["-launcher-exec", shell.to_str().unwrap(), "-hosts", "a,b"], 3);
+    check_job_survives(FLOOD, user, 4, &["-launcher-exec", shell.to_str().unwrap(), "-hosts", "a,b"], 3);
     fs::remove_file(shell).unwrap();
 }
 
 #[test]
 fn callers_that_say_nothing_take_neither_descriptors_nor_places() {
-    survives(HOLD, host::user(), 3, &[], 1);
+    check_job_survives(HOLD, host::user(), 3, &[], 1);
     // The same with few descriptors; root can have as many as it wants, unless it lacks this capability.
     let few = if host::user() == 0 { "setpriv --bounding-set=-sys_resource" } else { "" };
     let script = format!("ulimit -n 64; exec {few} {MPIEXEC} -n 2 sh -c 'sleep 1; exec {RANK} hello'");
@@ -152,11 +152,11 @@ time.sleep(100)
 #[test]
 fn a_tool_names_the_jobs_that_do_not_answer_and_tells_of_the_others() {
     let [stopped, other] = [(); 2].map(|()| start("-n 2 RANK ring 7"));
-    [&stopped, &other].iter().for_each(|job| job.until("start", |processes| programs(processes).len() == 2));
-    doors(&stopped, 1);
+    [&stopped, &other].iter().for_each(|job| job.wait_until("start", |processes| programs(processes).len() == 2));
+    listener_names(&stopped, 1);
     let user = if is_root("to be another user") { NOBODY } else { host::user() };
     let foreign = format!("hawser-{}-{}-foreign-0123", host::user(), host::pid());
-    let mut impostor = strangers(1, user, FOREIGN, &[&foreign]);
+    let mut impostor = start_clients(1, user, FOREIGN, &[&foreign]);
     std::io::Read::read_exact(&mut impostor.0[0].stdout.as_mut().unwrap(), &mut [0; 3]).unwrap();
     let agent = agent_of(&stopped.processes()).unwrap();
     signals::send(agent, SIGSTOP).unwrap();
@@ -164,12 +164,12 @@ fn a_tool_names_the_jobs_that_do_not_answer_and_tells_of_the_others() {
     signals::send(agent, SIGCONT).unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     for silent in [format!("job {}-", stopped.pid()), format!("job {}-foreign", host::pid())] {
-        let told = err.lines().find(|line| line.contains(&silent)).unwrap_or_default();
-        assert!(told.contains("does not answer: no answer within 5 s"), "{silent}: {err}");
+        let message = err.lines().find(|line| line.contains(&silent)).unwrap_or_default();
+        assert!(message.contains("does not answer: no answer within 5 s"), "{silent}: {err}");
     }
     assert_eq!(output.status.code(), Some(0));
-    let answer = &out[out.find(&format!("job {}-", other.pid())).unwrap()..];
-    assert!(answer.lines().nth(1).unwrap().starts_with("  rank 0: bells rung"), "{out}");
+    let reply = &out[out.find(&format!("job {}-", other.pid())).unwrap()..];
+    assert!(reply.lines().nth(1).unwrap().starts_with("  rank 0: bells rung"), "{out}");
     for job in [stopped, other] {
         job.signal(SIGTERM);
         assert_eq!(job.finish().code, 128 + SIGTERM);
@@ -190,6 +190,7 @@ fn a_rank_of_another_user_than_mpiexec_is_told_so() {
     );
     let outcome = start_words(&["-n", "1", "python3", "-c", &script], |command| command).finish();
     fs::remove_file(copy).unwrap();
-    let told = format!("this program runs as user {NOBODY} and mpiexec as user 0, and the ranks of a job share memory");
-    assert!(outcome.code != 0 && outcome.err.matches(&told).count() == 1, "{}", outcome.err);
+    let expected =
+        format!("this program runs as user {NOBODY} and mpiexec as user 0, and the ranks of a job share memory");
+    assert!(outcome.code != 0 && outcome.err.matches(&expected).count() == 1, "{}", outcome.err);
 }

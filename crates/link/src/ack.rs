@@ -1,30 +1,30 @@
 //! The payload of an ACK: the words of bits beyond `expected`, which is in the header (P12).
 //!
-//! Used by `path`; uses `frame`.
+//! Used by `connection`; uses `frame` and `receive_window`.
 
-use crate::frame::Dropped;
+use crate::frame::DropReason;
 use crate::planted::{Bug, planted};
-use crate::received::Ack;
-use crate::seq::{Seq, WORDS};
+use crate::receive_window::Ack;
+use crate::seq::{BITMAP_WORDS, Seq};
 
 /// The payload of the longest ACK, in bytes.
-pub const ACK_MAX: usize = WORDS * 8;
+pub const ACK_BYTES_MAX: usize = BITMAP_WORDS * 8;
 
 /// Writes the words that must be sent to the front of `into`. Returns the number of bytes.
-pub fn write(ack: &Ack, into: &mut [u8; ACK_MAX]) -> usize {
+pub fn write(ack: &Ack, into: &mut [u8; ACK_BYTES_MAX]) -> usize {
     let words = ack.words();
-    for (place, word) in into.chunks_exact_mut(8).zip(words) {
-        place.copy_from_slice(&(word << u32::from(planted(Bug::BitsShifted))).to_le_bytes());
+    for (chunk, word) in into.chunks_exact_mut(8).zip(words) {
+        chunk.copy_from_slice(&(word << u32::from(planted(Bug::BitsShifted))).to_le_bytes());
     }
     words.len() * 8
 }
 
 /// Decodes the acknowledgement of a header and a payload.
-pub fn read(expected: Seq, payload: &[u8]) -> Result<Ack, Dropped> {
-    if payload.len() > ACK_MAX || !payload.len().is_multiple_of(8) {
-        return Err(Dropped::Ack);
+pub fn read(expected: Seq, payload: &[u8]) -> Result<Ack, DropReason> {
+    if payload.len() > ACK_BYTES_MAX || !payload.len().is_multiple_of(8) {
+        return Err(DropReason::Ack);
     }
-    let mut bits = [0; WORDS];
+    let mut bits = [0; BITMAP_WORDS];
     for (word, bytes) in bits.iter_mut().zip(payload.chunks_exact(8)) {
         *word = u64::from_le_bytes(bytes.try_into().expect("chunks of eight bytes"));
     }
@@ -39,18 +39,18 @@ mod tests {
     /// P3
     #[test]
     fn a_payload_of_no_whole_words_or_too_many_is_none() {
-        for len in [1, 7, 9, ACK_MAX + 8, ACK_MAX + 1] {
-            assert_eq!(read(Seq(0), &vec![0; len]), Err(Dropped::Ack), "{len}");
+        for len in [1, 7, 9, ACK_BYTES_MAX + 8, ACK_BYTES_MAX + 1] {
+            assert_eq!(read(Seq(0), &vec![0; len]), Err(DropReason::Ack), "{len}");
         }
     }
 
     proptest! {
         /// P12
         #[test]
-        fn an_acknowledgement_comes_back_as_it_was(expected: u32, bits: [u64; WORDS], used in 0..=WORDS) {
+        fn an_acknowledgement_comes_back_as_it_was(expected: u32, bits: [u64; BITMAP_WORDS], used in 0..=BITMAP_WORDS) {
             let mut ack = Ack { expected: Seq(expected), bits };
             ack.bits[used..].fill(0);
-            let mut payload = [0xee; ACK_MAX];
+            let mut payload = [0xee; ACK_BYTES_MAX];
             let len = write(&ack, &mut payload);
             prop_assert!(len <= used * 8);
             prop_assert_eq!(read(Seq(expected), &payload[..len]), Ok(ack));

@@ -1,68 +1,71 @@
 //! The connection with one peer: its paths, and the fragments that wait to be sent to it.
 //!
-//! A message is cut into fragments, each of which is sent on any path with room, and retransmitted on any if it is lost
-//! (P22). Used by `endpoint`; uses `ways`, which chooses the path of each frame, `strand`, `path`, `pool`, and
-//! `reassembly` for received fragments.
+//! A message is cut into fragments, each of which is sent on any path with credit, and retransmitted on any if it
+//! is lost (P22). Used by `endpoint`; uses `path_choice`, which chooses the path of each frame, `path`,
+//! `established`, `frame_pool`, and `reassembly` for received fragments.
 
-mod ways;
+mod path_choice;
 
-use crate::ack::{self, ACK_MAX};
-use crate::bulk::{Bulk, Way};
-use crate::frame::{Cover, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
+use crate::ack::{self, ACK_BYTES_MAX};
+use crate::bulk_path::{BulkPath, BulkPathSelector};
+use crate::established::{AckHeader, EstablishedPath, SequenceFields, TimerEvent};
+use crate::fragment::{FRAGMENT_HEADER_BYTES, FragmentHeader};
+use crate::frame::{
+    CrcCoverage, DropReason, Frame, FrameFlags, FrameHeader, FrameKind, HEADER_BYTES, JobKey, PeerPair,
+};
+use crate::frame_pool::{FramePool, FrameQueue, FrameSlot};
+use crate::goodput::LONG_BYTES;
 use crate::marks::{Mark, mark};
-use crate::meter::LONG_BYTES;
-use crate::pace::Arrival;
-use crate::parties::Parties;
-use crate::path::{Due, Numbers, Path, Word};
+use crate::path::{Hello, Path, PathId};
 use crate::planted::{Bug, planted};
-use crate::pool::{Pool, Queue, Slot};
-use crate::rail::Rail;
-use crate::reassembly::{Deliver, Holding, Reassembly};
-use crate::record::{RECORD, Record};
-use crate::room::Room;
-use crate::seq::{Seq, WINDOW};
-use crate::strand::{Hello, Route, Strand};
-use crate::survey::Survey;
+use crate::port_traits::PortTraits;
+use crate::reassembly::{DeliverFn, Reassembly, ReassemblyBuffer};
+use crate::receive_capacity::ReceiveCapacity;
+use crate::seq::{SEQ_WINDOW, Seq};
+use crate::shared_stats::SharedStats;
+use crate::slow_network::AckedBytes;
+use crate::user_shares::UserShares;
+use path_choice::{RUN_FRAMES_MAX, TransferSize};
 use std::io::IoSlice;
-use ways::{Load, RUN};
 
-/// The carrier of frames. Frames may be lost, duplicated and reordered.
-pub trait Wire {
+/// Puts frames on the wire, where they may be lost, duplicated and reordered.
+pub trait FrameSender {
     /// Sends frames of one length, of which the last may be shorter, in order. Returns how many were taken; if not all,
     /// try later.
-    fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize;
+    fn send(&mut self, peer: u32, path_id: PathId, frames: &[IoSlice<'_>]) -> usize;
 }
 
 /// Slots for sending that messages without payload leave free too: for HELLOs, and to cut frames for shorter paths.
 /// Otherwise memory full of frames that wait for a peer would keep its paths from being opened (found by the
 /// simulation, seed 16).
-pub(crate) const SPARE: usize = 16;
+pub(crate) const HELLO_RESERVED_SLOTS: usize = 16;
 
 /// The divisor of a receiver's memory for fragments: so much may overtake a frame that must be delivered in order. That
 /// is half of what the receiver keeps of one peer (`reassembly`).
-const AHEAD_PART: usize = 8;
+const OVERTAKE_DIVISOR: usize = 8;
 
 /// The state of the endpoint that every connection needs.
-pub struct Shared {
-    pub key: Key,
+pub struct EndpointShared {
+    pub key: JobKey,
     pub me: u32,
-    /// Frames that wait to be sent or are in flight; `holding`: fragments that wait for earlier ones.
-    pub sending: Pool,
-    /// Free slots of `sending` that are reserved for later messages (`Kept`), including those of parties' shares.
-    pub kept: usize,
-    pub parties: Parties,
-    pub holding: Holding,
-    /// The room of each of our ports (P21).
-    pub rooms: Box<[Room]>,
+    /// Frames that wait to be sent or are in flight; `reassembly_buffer`: fragments that wait for earlier ones.
+    pub send_pool: FramePool,
+    /// Free slots of `send_pool` that are reserved for later messages (`SendReservation`), including those of
+    /// users' shares.
+    pub reserved_slots: usize,
+    pub shares: UserShares,
+    pub reassembly_buffer: ReassemblyBuffer,
+    /// The receive capacity of each of our ports (P21).
+    pub receive_capacities: Box<[ReceiveCapacity]>,
     /// The properties of each of our ports.
-    pub rails: Box<[Rail]>,
-    pub survey: Survey,
-    pub counts: Counts,
+    pub ports: Box<[PortTraits]>,
+    pub stats: SharedStats,
+    pub counters: LinkCounters,
 }
 
 /// Counts of the protocol's events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
+pub struct LinkCounters {
     /// Frames with payload, including retransmissions.
     pub frames: u64,
     pub lost: u64,
@@ -71,71 +74,89 @@ pub struct Counts {
     /// Acknowledgements that were sent alone.
     pub acks: u64,
     /// Probes after a silence, and timeouts.
-    pub asked: u64,
+    pub probes: u64,
     pub timeouts: u64,
 }
 
 /// The connection with one peer. See the module.
 pub struct Connection {
     peer: u32,
-    strands: Vec<Strand>,
-    /// The choice of the path for bulk, for each pair of NICs.
-    bulk: Vec<Bulk>,
+    paths: Vec<Path>,
+    /// The selectors of the path for bulk, one for each pair of NICs.
+    selectors: Vec<BulkPathSelector>,
     bulk_bytes: u64,
     /// Whether there is more than one flow between two ports.
     has_flows: bool,
     /// Frames to be sent, in the order of their messages: those that the peer needs first come first.
-    waiting: Queue,
-    /// Slots of `sending` that hold frames for this peer.
-    slots: usize,
+    waiting: FrameQueue,
+    /// Slots of `send_pool` that hold frames for this peer.
+    used_slots: usize,
     /// The number of the next message to be sent.
-    next: Seq,
+    next_message: Seq,
     reassembly: Reassembly,
     /// Whether we have sent STOP.
-    stopping: bool,
-    /// The time until which `transmit` has nothing to do, unless a message or a frame comes before (`wake`): a poll
-    /// must not cost a check of each path, of which two hosts with several NICs have dozens.
-    rests_until_ns: u64,
-    listed: Listed,
+    has_sent_stop: bool,
+    /// The time until which `transmit` has nothing to do, unless a message or a frame comes before (`mark_ready`):
+    /// a poll must not cost a check of each path, of which two hosts with several NICs have dozens.
+    idle_until_ns: u64,
+    membership: ListMembership,
 }
 
 /// The lists of the endpoint that contain a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Listed {
+pub struct ListMembership {
     pub active: bool,
     pub ready: bool,
 }
 
-impl Shared {
-    fn room(&mut self, route: Route) -> &mut Room {
-        &mut self.rooms[usize::from(route.ours)]
+/// A run of frames of one length that was offered to the wire on one path.
+struct Run {
+    /// The index of the path.
+    at: usize,
+    /// The length of its frames, in bytes.
+    len: usize,
+    size: TransferSize,
+    /// The number of frames offered, and of those that the wire took.
+    count: usize,
+    taken: usize,
+    /// Bytes of the frames that the wire took.
+    bytes: usize,
+    /// The index of the bulk selector of its path.
+    selector_at: Option<usize>,
+    /// The index of the path that stands for several flows, of which this path is one.
+    multi_flow: Option<usize>,
+}
+
+impl EndpointShared {
+    fn receive_capacity(&mut self, path_id: PathId) -> &mut ReceiveCapacity {
+        &mut self.receive_capacities[usize::from(path_id.local_port)]
     }
 
     /// The properties of the port by which a path id leaves.
-    pub fn rail(&self, route: Route) -> Rail {
-        self.rails[usize::from(route.ours)]
+    pub fn port_traits(&self, path_id: PathId) -> PortTraits {
+        self.ports[usize::from(path_id.local_port)]
     }
 }
 
-fn ends(from: u32, to: u32) -> Ends {
-    Ends { from, to }
+fn peer_pair(from: u32, to: u32) -> PeerPair {
+    PeerPair { from, to }
 }
 
 impl Connection {
     pub fn new(peer: u32) -> Connection {
         Connection {
             peer,
-            strands: Vec::new(),
-            bulk: Vec::new(),
+            paths: Vec::new(),
+            selectors: Vec::new(),
             bulk_bytes: 0,
             has_flows: false,
-            waiting: Queue::default(),
-            slots: 0,
-            next: Seq(0),
+            waiting: FrameQueue::default(),
+            used_slots: 0,
+            next_message: Seq(0),
             reassembly: Reassembly::new(peer),
-            stopping: false,
-            rests_until_ns: 0,
-            listed: Listed::default(),
+            has_sent_stop: false,
+            idle_until_ns: 0,
+            membership: ListMembership::default(),
         }
     }
 
@@ -143,32 +164,32 @@ impl Connection {
         self.peer
     }
 
-    pub fn strand(&self, route: Route) -> Option<usize> {
-        self.strands.iter().position(|strand| strand.route == route)
+    pub fn path_index(&self, path_id: PathId) -> Option<usize> {
+        self.paths.iter().position(|path| path.id == path_id)
     }
 
-    pub fn add(&mut self, strand: Strand) -> usize {
+    pub fn add_path(&mut self, path: Path) -> usize {
         // Most hosts have one NIC with few paths; there may be very many peers.
-        if self.bulk.iter().all(|bulk| bulk.cable != strand.cable()) {
-            self.bulk.reserve_exact(1);
-            self.bulk.push(Bulk::new(self.peer, strand.cable()));
+        if self.selectors.iter().all(|selector| selector.nic_pair != path.nic_pair()) {
+            self.selectors.reserve_exact(1);
+            self.selectors.push(BulkPathSelector::new(self.peer, path.nic_pair()));
         }
-        self.has_flows |= strand.is_further();
-        self.strands.reserve_exact(1);
-        self.strands.push(strand);
-        self.strands.len() - 1
+        self.has_flows |= path.is_additional_flow();
+        self.paths.reserve_exact(1);
+        self.paths.push(path);
+        self.paths.len() - 1
     }
 
-    pub fn strands(&self) -> &[Strand] {
-        &self.strands
+    pub fn paths(&self) -> &[Path] {
+        &self.paths
     }
 
-    pub fn bulk(&self) -> &[Bulk] {
-        &self.bulk
+    pub fn selectors(&self) -> &[BulkPathSelector] {
+        &self.selectors
     }
 
     pub fn next_message(&self) -> Seq {
-        self.next
+        self.next_message
     }
 
     pub fn has_delivered(&self, before: Seq) -> bool {
@@ -176,106 +197,115 @@ impl Connection {
     }
 
     /// Slots that hold frames for the peer.
-    pub fn slots(&self) -> usize {
-        self.slots
+    pub fn used_slots(&self) -> usize {
+        self.used_slots
     }
 
     /// Whether there is something to send, to acknowledge or to wait for.
     pub fn is_active(&self) -> bool {
-        self.rests_until_ns != u64::MAX
+        self.idle_until_ns != u64::MAX
     }
 
     /// The time until which `transmit` has nothing to do.
-    pub fn rests_until_ns(&self) -> u64 {
-        self.rests_until_ns
+    pub fn idle_until_ns(&self) -> u64 {
+        self.idle_until_ns
     }
 
     /// Makes the connection ready, because a message was sent or a frame arrived: both lists contain it from now on.
     /// Returns those that did before.
-    pub fn wake(&mut self) -> Listed {
-        self.rests_until_ns = 0;
-        std::mem::replace(&mut self.listed, Listed { active: true, ready: true })
+    pub fn mark_ready(&mut self) -> ListMembership {
+        self.idle_until_ns = 0;
+        std::mem::replace(&mut self.membership, ListMembership { active: true, ready: true })
     }
 
     /// Whether it has something to do at once; the list of such connections contains it from now on, or not.
-    pub fn list_ready(&mut self) -> bool {
-        self.listed.ready = self.rests_until_ns == 0;
-        self.listed.ready
+    pub fn update_ready(&mut self) -> bool {
+        self.membership.ready = self.idle_until_ns == 0;
+        self.membership.ready
     }
 
-    /// Same as `list_ready`, for the connections that have something to do.
-    pub fn list_active(&mut self) -> bool {
-        self.listed.active = self.is_active();
-        self.listed.active
+    /// Same as `update_ready`, for the connections that have something to do.
+    pub fn update_active(&mut self) -> bool {
+        self.membership.active = self.is_active();
+        self.membership.active
     }
 
     /// Whether nothing of ours is left to be sent or acknowledged.
-    pub fn is_quiet(&self) -> bool {
-        self.slots == 0
+    pub fn is_all_acked(&self) -> bool {
+        self.used_slots == 0
     }
 
-    /// The time since which no path has answered, where one was open and something of ours is not acknowledged yet.
+    /// The time since which no path has responded, where one was established and something of ours is not
+    /// acknowledged yet.
     pub fn silent_since_ns(&self) -> Option<u64> {
-        if self.is_quiet() || self.strands.iter().any(Strand::answers) {
+        if self.is_all_acked() || self.paths.iter().any(Path::is_responding) {
             return None;
         }
-        self.strands.iter().filter_map(|strand| strand.path()?.silent_since_ns()).max()
+        self.paths.iter().filter_map(|path| path.established()?.silent_since_ns()).max()
     }
 
     /// Takes a message of `total` bytes: `fill` writes its bytes from an offset on. The caller has checked that there
     /// are slots enough.
     pub fn send(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut EndpointShared,
         channel: u8,
         total: usize,
-        placed: bool,
+        order_free: bool,
         mut fill: impl FnMut(usize, &mut [u8]),
     ) {
-        let most = self.frame(total) - HEADER - RECORD;
+        let most = self.frame_for_message(total) - HEADER_BYTES - FRAGMENT_HEADER_BYTES;
         let mut offset = 0;
         loop {
             let len = most.min(total - offset);
-            let slot = shared.sending.take(HEADER + RECORD + len).expect("there are slots enough");
-            let record = Record { message: self.next, offset: offset as u16, total: total as u16, channel, placed };
-            let bytes = shared.sending.frame_mut(slot);
-            record.write(&mut bytes[HEADER..HEADER + RECORD]);
-            fill(offset, &mut bytes[HEADER + RECORD..]);
-            shared.sending.push(&mut self.waiting, slot);
-            self.slots += 1;
+            let slot =
+                shared.send_pool.allocate(HEADER_BYTES + FRAGMENT_HEADER_BYTES + len).expect("there are slots enough");
+            let header = FragmentHeader {
+                message: self.next_message,
+                offset: offset as u16,
+                total: total as u16,
+                channel,
+                order_free,
+            };
+            let bytes = shared.send_pool.frame_mut(slot);
+            header.write(&mut bytes[HEADER_BYTES..HEADER_BYTES + FRAGMENT_HEADER_BYTES]);
+            fill(offset, &mut bytes[HEADER_BYTES + FRAGMENT_HEADER_BYTES..]);
+            shared.send_pool.push(&mut self.waiting, slot);
+            self.used_slots += 1;
             offset += len;
             if offset == total {
                 break;
             }
         }
-        self.next = self.next.next();
+        self.next_message = self.next_message.next();
     }
 
     /// Takes a HELLO or WELCOME for this path, `len` bytes long.
     pub fn handle_hello(
         &mut self,
-        survey: &mut Survey,
+        stats: &mut SharedStats,
         at: usize,
         hello: &Hello,
-        kind: Kind,
+        kind: FrameKind,
         len: usize,
-    ) -> Result<(), Dropped> {
-        let is_first = self.strands.iter().all(|strand| strand.path().is_none());
-        let strand = &mut self.strands[at];
-        let was = strand.path().is_some();
-        strand.handle_hello(hello, kind, len)?;
+    ) -> Result<(), DropReason> {
+        let is_first = self.paths.iter().all(|path| path.established().is_none());
+        let path = &mut self.paths[at];
+        let was = path.established().is_some();
+        path.handle_hello(hello, kind, len)?;
         if is_first {
-            self.strands.iter_mut().for_each(Strand::ask_anew);
+            self.paths.iter_mut().for_each(Path::restart_hello);
         }
         if !was {
-            self.look_at_flows();
-            let strand = &self.strands[at];
-            let (cable, is_further, is_spread) = (strand.cable(), strand.is_further(), strand.is_spread());
-            for bulk in self.bulk.iter_mut().filter(|bulk| bulk.cable == cable) {
-                if is_spread {
-                    bulk.spread(at, &mut self.strands);
-                } else if !is_further {
-                    bulk.widened(&mut self.strands, survey);
+            self.update_flows();
+            let path = &self.paths[at];
+            let (nic_pair, is_additional, is_multi_flow) =
+                (path.nic_pair(), path.is_additional_flow(), path.is_multi_flow());
+            for selector in self.selectors.iter_mut().filter(|selector| selector.nic_pair == nic_pair) {
+                if is_multi_flow {
+                    selector.try_multi_flow(at, &mut self.paths);
+                } else if !is_additional {
+                    selector.on_path_added(&mut self.paths, stats);
                 }
             }
         }
@@ -283,206 +313,217 @@ impl Connection {
     }
 
     /// Sends a HELLO or WELCOME. Returns whether the wire took it.
-    fn write_hello(&mut self, shared: &mut Shared, at: usize, kind: Kind, len: usize, wire: &mut dyn Wire) -> bool {
-        let slot = shared.sending.take(len).expect("one is always left");
-        let strand = &mut self.strands[at];
-        let hello = strand.hello(shared.room(strand.route));
-        let bytes = shared.sending.frame_mut(slot);
-        hello.write(&mut bytes[HEADER..]);
-        let head = Head {
+    fn write_hello(
+        &mut self,
+        shared: &mut EndpointShared,
+        at: usize,
+        kind: FrameKind,
+        len: usize,
+        wire: &mut dyn FrameSender,
+    ) -> bool {
+        let slot = shared.send_pool.allocate(len).expect("a slot is always left");
+        let path = &mut self.paths[at];
+        let hello = path.hello(shared.receive_capacity(path.id));
+        let bytes = shared.send_pool.frame_mut(slot);
+        hello.write(&mut bytes[HEADER_BYTES..]);
+        let head = FrameHeader {
             kind,
-            flags: Flags::default(),
-            path: shared.me,
+            flags: FrameFlags::default(),
+            path_number: shared.me,
             sequence: Seq(0),
             expected: Seq(0),
             credit: hello.credit,
             open: 0,
         };
-        let (front, payload) = bytes.split_at_mut(HEADER);
-        front.copy_from_slice(&head.write(&shared.key, ends(shared.me, self.peer), payload, Cover::All));
-        let taken = wire.send(self.peer, strand.route, &[IoSlice::new(shared.sending.frame(slot))]);
-        shared.sending.give(slot);
+        let (front, payload) = bytes.split_at_mut(HEADER_BYTES);
+        front.copy_from_slice(&head.write(&shared.key, peer_pair(shared.me, self.peer), payload, CrcCoverage::All));
+        let taken = wire.send(self.peer, path.id, &[IoSlice::new(shared.send_pool.frame(slot))]);
+        shared.send_pool.release(slot);
         taken > 0
     }
 
     /// Takes a numbered frame or an acknowledgement of path `at`.
     pub fn handle_frame(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut EndpointShared,
         at: usize,
         frame: &Frame<'_>,
         now_ns: u64,
-        deliver: &mut Deliver<'_>,
-    ) -> Result<(), Dropped> {
-        let (head, payload) = frame.check(&shared.key, ends(self.peer, shared.me))?;
-        let path = self.strands[at].path_mut().ok_or(Dropped::Path)?;
-        let word = Word { expected: head.expected, credit: head.credit, stop: head.flags.has(Flags::STOP) };
-        if head.kind == Kind::Ack {
+        deliver: &mut DeliverFn<'_>,
+    ) -> Result<(), DropReason> {
+        let (head, payload) = frame.check(&shared.key, peer_pair(self.peer, shared.me))?;
+        let established = self.paths[at].established_mut().ok_or(DropReason::Path)?;
+        let ack_header =
+            AckHeader { expected: head.expected, credit: head.credit, stop: head.flags.has(FrameFlags::STOP) };
+        if head.kind == FrameKind::Ack {
             let ack = ack::read(head.expected, payload)?;
-            let fates = path.handle_ack(&mut shared.sending, &ack, &word, now_ns)?;
-            let length = self.strands[at].length_mut();
+            let result = established.handle_ack(&mut shared.send_pool, &ack, &ack_header, now_ns)?;
+            let length = self.paths[at].mtu_mut();
             // A peer that has sent STOP drops long ones itself (P25).
-            if !word.stop && (!fates.lost.is_empty() || length.is_doubted()) {
-                let of = |queue| longest(&shared.sending, queue);
-                length.settled(of(&fates.came), of(&fates.lost), now_ns);
+            if !ack_header.stop && (!result.lost.is_empty() || length.is_suspect()) {
+                let of = |queue| longest_frame(&shared.send_pool, queue);
+                length.on_ack(of(&result.acked), of(&result.lost), now_ns);
             }
-            self.give(shared, at, fates.came, now_ns);
-            self.send_again(shared, fates.lost);
+            self.release_acked(shared, at, result.acked, now_ns);
+            self.queue_retransmits(shared, result.lost);
             return Ok(());
         }
-        let record = if payload.is_empty() { None } else { Some(Record::read(payload)?) };
-        let place =
-            record.as_ref().map(|(record, fragment)| self.reassembly.place(&shared.holding, record, fragment.len()));
+        let header = if payload.is_empty() { None } else { Some(FragmentHeader::read(payload)?) };
+        let placement = header.as_ref().map(|(header, fragment)| {
+            self.reassembly.find_placement(&shared.reassembly_buffer, header, fragment.len())
+        });
         // A frame that breaks a rule has no effect, nor has its header (P3).
-        if let Some(Err(Dropped::Record)) = place {
-            return Err(Dropped::Record);
+        if let Some(Err(DropReason::Fragment)) = placement {
+            return Err(DropReason::Fragment);
         }
-        if u32::from(head.open) >= WINDOW {
-            return Err(Dropped::Beyond);
+        if u32::from(head.open) >= SEQ_WINDOW {
+            return Err(DropReason::BeyondWindow);
         }
-        let path = self.strands[at].path_mut().expect("it is open");
-        let came = path.handle_word(&mut shared.sending, &word, now_ns)?;
-        let length = self.strands[at].length_mut();
-        if length.is_doubted() {
-            length.came(longest(&shared.sending, &came));
+        let established = self.paths[at].established_mut().expect("it is open");
+        let acked = established.handle_ack_header(&mut shared.send_pool, &ack_header, now_ns)?;
+        let length = self.paths[at].mtu_mut();
+        if length.is_suspect() {
+            length.on_header_ack(longest_frame(&shared.send_pool, &acked));
         }
-        self.give(shared, at, came, now_ns);
-        let route = self.strands[at].route;
-        let path = self.strands[at].path_mut().expect("it is open");
-        if let Some(Err(reason)) = place {
+        self.release_acked(shared, at, acked, now_ns);
+        let path_id = self.paths[at].id;
+        let established = self.paths[at].established_mut().expect("it is open");
+        if let Some(Err(reason)) = placement {
             // The frame is not taken, and will be retransmitted (P20).
-            if reason == Dropped::NoRoom {
-                mark(Mark::StopSaid);
-                self.stopping = true;
-                path.refuse();
+            if reason == DropReason::NoMemory {
+                mark(Mark::StopSent);
+                self.has_sent_stop = true;
+                established.on_frame_refused();
             }
             return Err(reason);
         }
-        path.handle_numbered(shared.room(route), head.sequence, head.open, head.flags, now_ns)?;
-        if let (Some((record, fragment)), Some(Ok(place))) = (record, place) {
-            self.reassembly.take(&mut shared.holding, &record, fragment, payload, place, deliver);
+        established.handle_numbered(shared.receive_capacity(path_id), head.sequence, head.open, head.flags, now_ns)?;
+        if let (Some((header, fragment)), Some(Ok(placement))) = (header, placement) {
+            self.reassembly.accept(&mut shared.reassembly_buffer, &header, fragment, payload, placement, deliver);
         }
         Ok(())
     }
 
     /// Releases frames of path `at` that were acknowledged.
-    fn give(&mut self, shared: &mut Shared, at: usize, came: Queue, now_ns: u64) {
-        if !came.is_empty() {
-            let bytes = shared.sending.each(&came).map(|slot| shared.sending.frame(slot).len()).sum();
-            if !shared.parties.is_empty() {
-                self.give_parties(shared, &came);
+    fn release_acked(&mut self, shared: &mut EndpointShared, at: usize, acked: FrameQueue, now_ns: u64) {
+        if !acked.is_empty() {
+            let bytes = shared.send_pool.iter(&acked).map(|slot| shared.send_pool.frame(slot).len()).sum();
+            if !shared.shares.is_empty() {
+                self.return_to_shares(shared, &acked);
             }
-            self.slots -= shared.sending.give_all(came);
-            let moves = |strand: &Strand| strand.path().is_some_and(|path| path.under_way() > 0);
-            let more = moves(&self.strands[at]);
-            let under_way = self.strands[at].path().map_or(0, Path::bytes_under_way);
-            self.strands[at].meter_mut().came(bytes, more, now_ns);
-            let more = shared.sending.left() < shared.sending.slots();
-            let was_full = bytes as u64 + under_way >= u64::from(LONG_BYTES) || !self.waiting.is_empty();
-            let arrival = Arrival { peer: self.peer, bytes, was_full, more };
-            shared.survey.nic_mut(self.strands[at].cable()).pace.came(arrival, now_ns);
-            if let Some(spread) = self.spread_of(at) {
-                let more = self.beside(at).any(moves);
-                self.strands[spread].meter_mut().came(bytes, more, now_ns);
+            self.used_slots -= shared.send_pool.release_all(acked);
+            let has_in_flight =
+                |path: &Path| path.established().is_some_and(|established| established.frames_in_flight() > 0);
+            let more = has_in_flight(&self.paths[at]);
+            let in_flight = self.paths[at].established().map_or(0, EstablishedPath::bytes_in_flight);
+            self.paths[at].goodput_mut().on_acked(bytes, more, now_ns);
+            let more = shared.send_pool.free_slots() < shared.send_pool.slots();
+            let was_full = bytes as u64 + in_flight >= u64::from(LONG_BYTES) || !self.waiting.is_empty();
+            let acked_bytes = AckedBytes { peer: self.peer, bytes, was_full, has_more: more };
+            shared.stats.nic_mut(self.paths[at].nic_pair()).slow_network.on_acked(acked_bytes, now_ns);
+            if let Some(multi_flow) = self.multi_flow_of(at) {
+                let more = self.flows_beside(at).any(has_in_flight);
+                self.paths[multi_flow].goodput_mut().on_acked(bytes, more, now_ns);
             }
         }
     }
 
-    /// Reserves those of the slots for parties again that belong to their shares.
+    /// Reserves those of the slots again that belong to users' shares.
     #[cold]
     #[inline(never)]
-    fn give_parties(&self, shared: &mut Shared, came: &Queue) {
-        let Shared { sending, parties, kept, .. } = shared;
-        let each = sending.each(came);
-        *kept += each.filter(|&slot| parties.came(self.peer, frame_record(sending.frame(slot)).channel)).count();
+    fn return_to_shares(&self, shared: &mut EndpointShared, acked: &FrameQueue) {
+        let EndpointShared { send_pool, shares, reserved_slots, .. } = shared;
+        let each = send_pool.iter(acked);
+        *reserved_slots +=
+            each.filter(|&slot| shares.on_acked(self.peer, fragment_header(send_pool.frame(slot)).channel)).count();
     }
 
     /// Sends what may be sent now, if there may be anything.
     #[inline]
-    pub fn transmit(&mut self, shared: &mut Shared, now_ns: u64, wire: &mut dyn Wire) {
-        if now_ns < self.rests_until_ns {
+    pub fn transmit(&mut self, shared: &mut EndpointShared, now_ns: u64, wire: &mut dyn FrameSender) {
+        if now_ns < self.idle_until_ns {
             return;
         }
         self.transmit_all(shared, now_ns, wire);
-        let waits = self.stopping || !self.waiting.is_empty();
-        self.rests_until_ns = if waits { 0 } else { self.deadline_ns().unwrap_or(u64::MAX) };
+        let waits = self.has_sent_stop || !self.waiting.is_empty();
+        self.idle_until_ns = if waits { 0 } else { self.deadline_ns().unwrap_or(u64::MAX) };
     }
 
     /// Sends HELLOs, probes, fragments and acknowledgements.
-    fn transmit_all(&mut self, shared: &mut Shared, now_ns: u64, wire: &mut dyn Wire) {
-        if self.stopping && self.reassembly.has_room_again(&shared.holding) {
-            mark(Mark::GoSaid);
-            self.stopping = false;
-            self.strands.iter_mut().filter_map(Strand::path_mut).for_each(Path::tell);
+    fn transmit_all(&mut self, shared: &mut EndpointShared, now_ns: u64, wire: &mut dyn FrameSender) {
+        if self.has_sent_stop && self.reassembly.can_resume(&shared.reassembly_buffer) {
+            mark(Mark::GoSent);
+            self.has_sent_stop = false;
+            self.paths.iter_mut().filter_map(Path::established_mut).for_each(EstablishedPath::ack_now);
         }
-        let in_use = self.slots > 0;
-        for at in 0..self.strands.len() {
-            if let Some(len) = self.strands[at].poll_hello(now_ns, in_use) {
-                self.write_hello(shared, at, Kind::Hello, len, wire);
+        let in_use = self.used_slots > 0;
+        for at in 0..self.paths.len() {
+            if let Some(len) = self.paths[at].poll_hello(now_ns, in_use) {
+                self.write_hello(shared, at, FrameKind::Hello, len, wire);
             }
-            if let Some(len) = self.strands[at].poll_welcome()
-                && !self.write_hello(shared, at, Kind::Welcome, len, wire)
+            if let Some(len) = self.paths[at].poll_welcome()
+                && !self.write_hello(shared, at, FrameKind::Welcome, len, wire)
             {
-                self.strands[at].owe_welcome(len);
+                self.paths[at].retry_welcome(len);
             }
             self.handle_timeout(shared, at, now_ns, wire);
         }
         // After the HELLOs, one of which was the last attempt of a path that was never answered.
-        self.call_reserve(&shared.survey);
+        self.open_on_demand_paths(&shared.stats);
         if !self.waiting.is_empty() {
-            self.look_at_flows();
+            self.update_flows();
         }
         while !self.waiting.is_empty() && self.send_run(shared, now_ns, wire) {}
-        self.strands.iter_mut().filter(|strand| strand.is_full).for_each(|strand| strand.is_full = false);
-        for at in 0..self.strands.len() {
-            self.reply(shared, at, now_ns, wire);
+        self.paths.iter_mut().filter(|path| path.is_full).for_each(|path| path.is_full = false);
+        for at in 0..self.paths.len() {
+            self.send_ack(shared, at, now_ns, wire);
         }
-        let stuck = !self.waiting.is_empty() && self.nothing_moves();
-        let paths = self.strands.iter_mut().filter_map(Strand::path_mut);
-        paths
-            .filter(|path| stuck || path.is_silent() && !planted(Bug::SilentForever))
-            .for_each(|path| path.ask_later(now_ns));
+        let stuck = !self.waiting.is_empty() && self.has_nothing_in_flight();
+        let open_paths = self.paths.iter_mut().filter_map(Path::established_mut);
+        open_paths
+            .filter(|established| stuck || established.is_silent() && !planted(Bug::SilentForever))
+            .for_each(|established| established.schedule_probe(now_ns));
     }
 
-    fn nothing_moves(&self) -> bool {
-        self.paths().all(|(_, _, path)| path.under_way() == 0)
+    fn has_nothing_in_flight(&self) -> bool {
+        self.usable_paths().all(|(_, _, established)| established.frames_in_flight() == 0)
     }
 
-    fn handle_timeout(&mut self, shared: &mut Shared, at: usize, now_ns: u64, wire: &mut dyn Wire) {
-        let Some(path) = self.strands[at].path_mut() else { return };
-        match path.handle_timeout(&shared.sending, now_ns) {
-            Due::Nothing => {}
-            Due::Probe => {
-                shared.counts.asked += 1;
-                self.ask(shared, at, now_ns, wire);
+    fn handle_timeout(&mut self, shared: &mut EndpointShared, at: usize, now_ns: u64, wire: &mut dyn FrameSender) {
+        let Some(established) = self.paths[at].established_mut() else { return };
+        match established.handle_timeout(&shared.send_pool, now_ns) {
+            TimerEvent::Nothing => {}
+            TimerEvent::Probe => {
+                shared.counters.probes += 1;
+                self.send_probe(shared, at, now_ns, wire);
             }
-            Due::Timeout(lost) => {
-                shared.counts.timeouts += 1;
-                self.send_again(shared, lost);
+            TimerEvent::Timeout(lost) => {
+                shared.counters.timeouts += 1;
+                self.queue_retransmits(shared, lost);
             }
         }
     }
 
     /// Puts lost frames back in their places among the waiting ones. Both queues are nearly in order.
-    fn send_again(&mut self, shared: &mut Shared, mut lost: Queue) {
-        let sending = &mut shared.sending;
-        let number = |sending: &Pool, slot: Slot| frame_record(sending.frame(slot)).message;
+    fn queue_retransmits(&mut self, shared: &mut EndpointShared, mut lost: FrameQueue) {
+        let send_pool = &mut shared.send_pool;
+        let number = |send_pool: &FramePool, slot: FrameSlot| fragment_header(send_pool.frame(slot)).message;
         let mut last = None;
-        while let Some(slot) = sending.pop(&mut lost) {
-            shared.counts.lost += 1;
-            let message = number(sending, slot);
+        while let Some(slot) = send_pool.pop(&mut lost) {
+            shared.counters.lost += 1;
+            let message = number(send_pool, slot);
             // Behind the previous lost frame, if it belongs there, or else searched from the front.
-            let mut behind = last.filter(|&last| number(sending, last).is_by(message));
-            let mut next = behind.map_or(self.waiting.first(), |last| sending.after(last));
+            let mut behind = last.filter(|&last| number(send_pool, last).is_at_or_before(message));
+            let mut next = behind.map_or(self.waiting.first(), |last| send_pool.after(last));
             while let Some(at) = next
-                && !message.is_by(number(sending, at))
+                && !message.is_at_or_before(number(send_pool, at))
             {
                 behind = Some(at);
-                next = sending.after(at);
+                next = send_pool.after(at);
             }
             match behind {
-                Some(before) => sending.insert_after(&mut self.waiting, before, slot),
-                None => sending.push_front(&mut self.waiting, slot),
+                Some(before) => send_pool.insert_after(&mut self.waiting, before, slot),
+                None => send_pool.push_front(&mut self.waiting, slot),
             }
             mark(if behind.is_some() { Mark::LostBehind } else { Mark::LostInFront });
             last = Some(slot);
@@ -490,208 +531,225 @@ impl Connection {
     }
 
     /// P17
-    fn ask(&mut self, shared: &mut Shared, at: usize, now_ns: u64, wire: &mut dyn Wire) {
-        let (peer, stop, strand) = (self.peer, self.stop(), &mut self.strands[at]);
-        let route = strand.route;
-        let Some((theirs, path)) = strand.open_mut().filter(|(_, path)| path.may_ask()) else { return };
-        let numbers = path.numbers(0);
-        let credit = path.credit(shared.room(route), numbers.expected);
-        let head = data(credit, theirs, &numbers, Flags::ASK | stop);
-        let header = head.write(&shared.key, ends(shared.me, peer), &[], Cover::All);
-        match wire.send(peer, route, &[IoSlice::new(&header)]) {
-            0 => mark(Mark::QuestionRefused),
-            _ => path.asked(&shared.sending, now_ns),
+    fn send_probe(&mut self, shared: &mut EndpointShared, at: usize, now_ns: u64, wire: &mut dyn FrameSender) {
+        let (peer, stop, path) = (self.peer, self.stop_flag(), &mut self.paths[at]);
+        let path_id = path.id;
+        let Some((remote_number, established)) = path.numbered_mut().filter(|(_, established)| established.can_probe())
+        else {
+            return;
+        };
+        let fields = established.sequence_fields(0);
+        let credit = established.advertised_credit(shared.receive_capacity(path_id), fields.expected);
+        let head = data_header(credit, remote_number, &fields, FrameFlags::ACK_NOW | stop);
+        let header = head.write(&shared.key, peer_pair(shared.me, peer), &[], CrcCoverage::All);
+        match wire.send(peer, path_id, &[IoSlice::new(&header)]) {
+            0 => mark(Mark::ProbeRefused),
+            _ => established.on_probe_sent(&shared.send_pool, now_ns),
         }
     }
 
     /// P20
-    fn stop(&self) -> Flags {
-        if self.stopping { Flags::STOP } else { Flags::default() }
+    fn stop_flag(&self) -> FrameFlags {
+        if self.has_sent_stop { FrameFlags::STOP } else { FrameFlags::default() }
     }
 
     /// Sends waiting frames of one length on one path. Returns whether there may be more to send.
-    fn send_run(&mut self, shared: &mut Shared, now_ns: u64, wire: &mut dyn Wire) -> bool {
+    fn send_run(&mut self, shared: &mut EndpointShared, now_ns: u64, wire: &mut dyn FrameSender) -> bool {
         let first = self.waiting.first().expect("something waits");
-        let len = shared.sending.frame(first).len();
-        let load = self.waiting_load(&shared.sending);
-        if load == Load::Long {
-            self.bulk.iter_mut().for_each(|bulk| bulk.look(&mut self.strands, &mut shared.survey));
+        let len = shared.send_pool.frame(first).len();
+        let size = self.waiting_size(&shared.send_pool);
+        if size == TransferSize::Long {
+            self.selectors.iter_mut().for_each(|selector| selector.update(&mut self.paths, &mut shared.stats));
         }
-        let Some(longest) = self.paths().map(|(_, strand, _)| strand.frame()).max() else { return false };
+        let Some(longest) = self.usable_paths().map(|(_, path, _)| path.mtu()).max() else { return false };
         if longest < len {
-            return self.cut(shared, first, longest);
+            return self.split_frame(shared, first, longest);
         }
         // A receiver keeps frames that must be delivered in order until those on slower ports are there.
-        let is_placed = frame_record(shared.sending.frame(first)).placed;
-        let ahead = if is_placed { usize::MAX } else { shared.holding.slots() / AHEAD_PART };
-        let Some((at, most)) = self.pick(len, load, self.waiting.len().min(ahead)) else { return false };
-        let (stop, peer) = (self.stop(), self.peer);
-        let taker = if load == Load::Long { self.taker(at) } else { None };
-        let is_tried = taker.is_some_and(|taker| self.bulk[taker].is_tried());
-        let spread = self.spread_of(at);
-        let strand = &mut self.strands[at];
-        let route = strand.route;
-        let cover = if shared.rail(route).checked { Cover::All } else { Cover::Front };
-        let (theirs, path) = strand.open_mut().expect("it was picked");
-        let credit = path.credit(shared.room(route), path.numbers(0).expected);
-        let room = most.min(path.room() as usize);
-        let (mut run, mut count, mut bytes) = ([first; RUN], 0, 0);
+        let is_order_free = fragment_header(shared.send_pool.frame(first)).order_free;
+        let ahead = if is_order_free { usize::MAX } else { shared.reassembly_buffer.slots() / OVERTAKE_DIVISOR };
+        let Some((at, most)) = self.pick_path(len, size, self.waiting.len().min(ahead)) else { return false };
+        let (stop, peer) = (self.stop_flag(), self.peer);
+        let selector_at = if size == TransferSize::Long { self.selector_of(at) } else { None };
+        let is_tried = selector_at.is_some_and(|selector_at| self.selectors[selector_at].has_trial());
+        let multi_flow = self.multi_flow_of(at);
+        let path = &mut self.paths[at];
+        let path_id = path.id;
+        let coverage = if shared.port_traits(path_id).has_full_crc { CrcCoverage::All } else { CrcCoverage::Front };
+        let (remote_number, established) = path.numbered_mut().expect("it was picked");
+        let credit =
+            established.advertised_credit(shared.receive_capacity(path_id), established.sequence_fields(0).expected);
+        let frames_max = most.min(established.sendable_frames() as usize);
+        let (mut run, mut count, mut bytes) = ([first; RUN_FRAMES_MAX], 0, 0);
         let mut next = Some(first);
-        while count < room
+        while count < frames_max
             && let Some(slot) = next
-            && let this = shared.sending.frame(slot).len()
+            && let this = shared.send_pool.frame(slot).len()
             && this <= len
         {
             // A path in a trial must not look slow because an acknowledgement waits for data (P13).
-            let after = shared.sending.after(slot);
-            let flags = if is_tried && after.is_none() { stop | Flags::ASK } else { stop };
-            let head = data(credit, theirs, &path.numbers(count as u32), flags);
-            write_data(shared, slot, &head, ends(shared.me, peer), cover);
+            let after = shared.send_pool.after(slot);
+            let flags = if is_tried && after.is_none() { stop | FrameFlags::ACK_NOW } else { stop };
+            let head = data_header(credit, remote_number, &established.sequence_fields(count as u32), flags);
+            write_data_header(shared, slot, &head, peer_pair(shared.me, peer), coverage);
             run[count] = slot;
             count += 1;
             // Segmentation offload takes a shorter frame at the end alone.
             next = after.filter(|_| this == len);
         }
-        let mut frames = [IoSlice::new(&[]); RUN];
+        let mut frames = [IoSlice::new(&[]); RUN_FRAMES_MAX];
         for (frame, &slot) in frames.iter_mut().zip(&run[..count]) {
-            *frame = IoSlice::new(shared.sending.frame(slot));
+            *frame = IoSlice::new(shared.send_pool.frame(slot));
         }
-        let taken = wire.send(peer, route, &frames[..count]);
+        let taken = wire.send(peer, path_id, &frames[..count]);
         for &slot in &run[..taken] {
-            bytes += shared.sending.frame(slot).len();
-            shared.sending.pop(&mut self.waiting);
-            path.sent(&mut shared.sending, slot, now_ns);
+            bytes += shared.send_pool.frame(slot).len();
+            shared.send_pool.pop(&mut self.waiting);
+            established.on_sent(&mut shared.send_pool, slot, now_ns);
         }
+        self.record_run(shared, now_ns, &Run { at, len, size, count, taken, bytes, selector_at, multi_flow });
+        // Frames that the wire refuses go by another path.
+        taken > 0 || self.paths.len() > 1
+    }
+
+    /// Records for the path, its bulk selector and the statistics what the wire took of a run.
+    fn record_run(&mut self, shared: &mut EndpointShared, now_ns: u64, run: &Run) {
+        let &Run { at, len, size, count, taken, bytes, selector_at, multi_flow } = run;
+        let path = &mut self.paths[at];
         if taken < count {
             mark(Mark::WireFull);
             // The path of a port that is down must fall silent, or it would be tried for ever (P24).
-            path.ask_later(now_ns);
-            strand.is_full = true;
-            strand.length_mut().refused(len);
+            path.numbered_mut().expect("it was picked").1.schedule_probe(now_ns);
+            path.is_full = true;
+            path.mtu_mut().on_refused(len);
         }
         if taken > 0 {
-            strand.meter_mut().sent(bytes, now_ns);
-            shared.survey.nic_mut(strand.cable()).pace.sent(now_ns);
-            if load == Load::Long && strand.is_further() {
+            path.goodput_mut().on_sent(bytes, now_ns);
+            shared.stats.nic_mut(path.nic_pair()).slow_network.on_sent(now_ns);
+            if size == TransferSize::Long && path.is_additional_flow() {
                 mark(Mark::FlowsUsed);
             }
-            if let Some(spread) = spread {
-                self.strands[spread].meter_mut().sent(bytes, now_ns);
+            if let Some(multi_flow) = multi_flow {
+                self.paths[multi_flow].goodput_mut().on_sent(bytes, now_ns);
             }
         }
-        if load == Load::Long {
-            self.pass_over(at, bytes);
+        if size == TransferSize::Long {
+            self.record_bypassed(at, bytes);
             self.bulk_bytes += bytes as u64;
-            if let Some(taker) = taker {
+            if let Some(selector_at) = selector_at {
                 let is_of_other = taken > 0 && self.was_cut_for_other(at, len);
-                let bulk = &mut self.bulk[taker];
-                let sent = if is_of_other { Bulk::sent_of_other } else { Bulk::sent };
-                sent(bulk, bytes, &mut self.strands, &mut shared.survey);
+                let selector = &mut self.selectors[selector_at];
+                let sent = if is_of_other { BulkPathSelector::on_sent_of_other_mtu } else { BulkPathSelector::on_sent };
+                sent(selector, bytes, &mut self.paths, &mut shared.stats);
             }
         }
-        shared.counts.frames += taken as u64;
-        shared.counts.runs += u64::from(taken > 0);
-        // Frames that the wire refuses go by another path.
-        taken > 0 || self.strands.len() > 1
+        shared.counters.frames += taken as u64;
+        shared.counters.runs += u64::from(taken > 0);
     }
 
-    /// Cuts the first waiting frame in two, as it is longer than any path takes that answers. Returns whether it did.
-    fn cut(&mut self, shared: &mut Shared, slot: Slot, longest: usize) -> bool {
-        let len = shared.sending.frame(slot).len();
-        let keep = longest - HEADER - RECORD;
+    /// Cuts the first waiting frame in two, as it is longer than any responding path takes. Returns whether it did.
+    fn split_frame(&mut self, shared: &mut EndpointShared, slot: FrameSlot, longest: usize) -> bool {
+        let len = shared.send_pool.frame(slot).len();
+        let keep = longest - HEADER_BYTES - FRAGMENT_HEADER_BYTES;
         // One slot is left for HELLO. While a peer has frames in flight it does not take the last slots: pieces that
         // are lost may have to be cut again for a path that is shorter still (found by the simulation, seed 173124).
-        let left = shared.sending.left().saturating_sub(shared.kept);
-        let is_short = left <= SPARE && !self.nothing_moves() || left <= 1;
-        let Some(rest) = (!is_short).then(|| shared.sending.take(len - keep)).flatten() else {
-            mark(Mark::NotCut);
+        let left = shared.send_pool.free_slots().saturating_sub(shared.reserved_slots);
+        let is_short = left <= HELLO_RESERVED_SLOTS && !self.has_nothing_in_flight() || left <= 1;
+        let Some(rest) = (!is_short).then(|| shared.send_pool.allocate(len - keep)).flatten() else {
+            mark(Mark::FrameNotSplit);
             return false;
         };
-        mark(Mark::Cut);
-        let (record, _) = Record::read(&shared.sending.frame(slot)[HEADER..]).expect("we wrote it");
-        let tail = Record { offset: record.offset + keep as u16, ..record };
-        shared.sending.move_end(slot, longest, rest, HEADER + RECORD);
-        tail.write(&mut shared.sending.frame_mut(rest)[HEADER..HEADER + RECORD]);
-        shared.sending.insert_after(&mut self.waiting, slot, rest);
-        self.slots += 1;
+        mark(Mark::FrameSplit);
+        let (header, _) = FragmentHeader::read(&shared.send_pool.frame(slot)[HEADER_BYTES..]).expect("we wrote it");
+        let tail = FragmentHeader { offset: header.offset + keep as u16, ..header };
+        shared.send_pool.move_tail(slot, longest, rest, HEADER_BYTES + FRAGMENT_HEADER_BYTES);
+        tail.write(&mut shared.send_pool.frame_mut(rest)[HEADER_BYTES..HEADER_BYTES + FRAGMENT_HEADER_BYTES]);
+        shared.send_pool.insert_after(&mut self.waiting, slot, rest);
+        self.used_slots += 1;
         true
     }
 
     /// Sends the acknowledgement that is to go alone.
-    fn reply(&mut self, shared: &mut Shared, at: usize, now_ns: u64, wire: &mut dyn Wire) {
-        let (peer, stop, strand) = (self.peer, self.stop(), &mut self.strands[at]);
-        let route = strand.route;
-        let Some((theirs, path)) = strand.open_mut() else { return };
-        let Some(reply) = path.poll_reply(now_ns) else { return };
-        shared.counts.acks += 1;
-        let mut payload = [0; ACK_MAX];
-        let len = ack::write(&reply.ack, &mut payload);
-        let head = Head {
-            kind: Kind::Ack,
-            flags: reply.flags | stop,
-            path: theirs,
+    fn send_ack(&mut self, shared: &mut EndpointShared, at: usize, now_ns: u64, wire: &mut dyn FrameSender) {
+        let (peer, stop, path) = (self.peer, self.stop_flag(), &mut self.paths[at]);
+        let path_id = path.id;
+        let Some((remote_number, established)) = path.numbered_mut() else { return };
+        let Some(pending) = established.poll_ack(now_ns) else { return };
+        shared.counters.acks += 1;
+        let mut payload = [0; ACK_BYTES_MAX];
+        let len = ack::write(&pending.ack, &mut payload);
+        let head = FrameHeader {
+            kind: FrameKind::Ack,
+            flags: pending.flags | stop,
+            path_number: remote_number,
             sequence: Seq(0),
-            expected: reply.ack.expected,
-            credit: path.credit(shared.room(route), reply.ack.end()),
+            expected: pending.ack.expected,
+            credit: established.advertised_credit(shared.receive_capacity(path_id), pending.ack.end()),
             open: 0,
         };
-        let header = head.write(&shared.key, ends(shared.me, peer), &payload[..len], Cover::All);
-        let mut bytes = [0; HEADER + ACK_MAX];
-        bytes[..HEADER].copy_from_slice(&header);
-        bytes[HEADER..HEADER + len].copy_from_slice(&payload[..len]);
-        if wire.send(peer, route, &[IoSlice::new(&bytes[..HEADER + len])]) == 0 {
+        let header = head.write(&shared.key, peer_pair(shared.me, peer), &payload[..len], CrcCoverage::All);
+        let mut bytes = [0; HEADER_BYTES + ACK_BYTES_MAX];
+        bytes[..HEADER_BYTES].copy_from_slice(&header);
+        bytes[HEADER_BYTES..HEADER_BYTES + len].copy_from_slice(&payload[..len]);
+        if wire.send(peer, path_id, &[IoSlice::new(&bytes[..HEADER_BYTES + len])]) == 0 {
             mark(Mark::AckRefused);
-            path.tell_soon(now_ns);
+            established.retry_ack(now_ns);
         }
     }
 
-    /// Makes owed acknowledgements due at once.
-    pub fn acknowledge(&mut self) {
-        self.strands.iter_mut().filter_map(Strand::path_mut).for_each(Path::acknowledge);
+    /// Makes pending acknowledgements due at once.
+    pub fn expedite_acks(&mut self) {
+        self.paths.iter_mut().filter_map(Path::established_mut).for_each(EstablishedPath::expedite_ack);
     }
 
     /// The time at which `transmit` has something to do, if nothing arrives before.
     pub fn deadline_ns(&self) -> Option<u64> {
-        self.strands.iter().filter_map(Strand::deadline_ns).min()
+        self.paths.iter().filter_map(Path::deadline_ns).min()
     }
 
     /// Releases all memory of a peer that is gone.
-    pub fn forget(self, shared: &mut Shared) {
-        if self.slots > 0 || !self.reassembly.is_empty() {
+    pub fn release(self, shared: &mut EndpointShared) {
+        if self.used_slots > 0 || !self.reassembly.is_empty() {
             mark(Mark::Forgotten);
         }
-        for strand in self.strands {
-            let room = &mut shared.rooms[usize::from(strand.route.ours)];
-            let under_way = strand.give_up(&shared.sending, room);
-            shared.sending.give_all(under_way);
+        for path in self.paths {
+            let capacity = &mut shared.receive_capacities[usize::from(path.id.local_port)];
+            let in_flight = path.close(&shared.send_pool, capacity);
+            shared.send_pool.release_all(in_flight);
         }
-        shared.sending.give_all(self.waiting);
-        shared.kept += shared.parties.forget(self.peer);
-        if shared.sending.left() == shared.sending.slots() {
-            shared.survey.rest();
+        shared.send_pool.release_all(self.waiting);
+        shared.reserved_slots += shared.shares.forget(self.peer);
+        if shared.send_pool.free_slots() == shared.send_pool.slots() {
+            shared.stats.on_idle();
         }
-        self.reassembly.forget(&mut shared.holding);
+        self.reassembly.release(&mut shared.reassembly_buffer);
     }
 }
 
 /// The length of the longest frame in a queue, in bytes; 0 if there is none.
-fn longest(sending: &Pool, queue: &Queue) -> usize {
-    sending.each(queue).map(|slot| sending.frame(slot).len()).max().unwrap_or(0)
+fn longest_frame(send_pool: &FramePool, queue: &FrameQueue) -> usize {
+    send_pool.iter(queue).map(|slot| send_pool.frame(slot).len()).max().unwrap_or(0)
 }
 
-/// The record of a frame that we wrote.
-fn frame_record(frame: &[u8]) -> Record {
-    Record::read(&frame[HEADER..]).expect("we wrote it").0
+/// The fragment header of a frame that we wrote.
+fn fragment_header(frame: &[u8]) -> FragmentHeader {
+    FragmentHeader::read(&frame[HEADER_BYTES..]).expect("we wrote it").0
 }
 
-fn data(credit: u16, path: u32, numbers: &Numbers, flags: Flags) -> Head {
-    let &Numbers { sequence, open, expected } = numbers;
-    Head { kind: Kind::Data, flags, path, sequence, expected, credit, open }
+fn data_header(credit: u16, path_number: u32, fields: &SequenceFields, flags: FrameFlags) -> FrameHeader {
+    let &SequenceFields { sequence, open, expected } = fields;
+    FrameHeader { kind: FrameKind::Data, flags, path_number, sequence, expected, credit, open }
 }
 
 /// Writes the header of a frame whose payload lies in its slot.
-fn write_data(shared: &mut Shared, slot: Slot, head: &Head, ends: Ends, cover: Cover) {
-    let bytes = shared.sending.frame_mut(slot);
-    let (front, payload) = bytes.split_at_mut(HEADER);
-    front.copy_from_slice(&head.write(&shared.key, ends, payload, cover));
+fn write_data_header(
+    shared: &mut EndpointShared,
+    slot: FrameSlot,
+    head: &FrameHeader,
+    peers: PeerPair,
+    coverage: CrcCoverage,
+) {
+    let bytes = shared.send_pool.frame_mut(slot);
+    let (front, payload) = bytes.split_at_mut(HEADER_BYTES);
+    front.copy_from_slice(&head.write(&shared.key, peers, payload, coverage));
 }

@@ -4,23 +4,23 @@
 //! Time is an argument. A peer is given up by `forget` alone, never for its silence (P18). Used by `dev-ether`; uses
 //! `connection`.
 
-use crate::connection::{Connection, Counts, SPARE, Shared, Wire};
-use crate::frame::{Dropped, Ends, Frame, HEADER, Key, Kind};
-use crate::length::SHORTEST;
+use crate::connection::{Connection, EndpointShared, FrameSender, HELLO_RESERVED_SLOTS, LinkCounters};
+use crate::connections::Connections;
+use crate::fragment::{FRAGMENT_HEADER_BYTES, FRAGMENTS_MAX};
+use crate::frame::{DropReason, Frame, FrameKind, HEADER_BYTES, JobKey, PeerPair};
+use crate::frame_pool::FramePool;
 use crate::marks::{Mark, mark};
-use crate::numbers::{Numbers, Owner, PLACES};
-use crate::parties::{Parties, Party};
-use crate::peers::Peers;
+use crate::path::{HELLO_BYTES, Hello, Path, PathId, RemotePort};
+use crate::path_mtu::MTU_MIN;
+use crate::path_numbers::{PATHS_MAX, PathNumberTable, PathOwner};
 use crate::planted::{Bug, planted};
-use crate::pool::Pool;
-use crate::rail::Rail;
-use crate::reach::{Reach, Standing};
-use crate::reassembly::{Deliver, Holding, RESERVE};
-use crate::record::{FRAGMENTS, RECORD};
-use crate::room::Room;
+use crate::port_traits::PortTraits;
+use crate::reachability::{PathStatus, PortReachability};
+use crate::reassembly::{DeliverFn, RESERVED_SLOTS, ReassemblyBuffer};
+use crate::receive_capacity::ReceiveCapacity;
 use crate::seq::Seq;
-use crate::strand::{Far, HELLO, Hello, Route, Strand};
-use crate::survey::Survey;
+use crate::shared_stats::SharedStats;
+use crate::user_shares::{ShareId, UserShares};
 use hawser_base::Peer;
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
@@ -28,230 +28,233 @@ use std::ops::Range;
 
 /// Slots for sending that payload leaves free for messages without payload: envelopes can always be sent, so that legal
 /// programs cannot wait for each other's credits for ever (docs/adr/0005-credits.md).
-const CONTROL: usize = 64;
+const CONTROL_RESERVED_SLOTS: usize = 64;
 
-/// The divisor of the memory for sending for a party's share: with half of all for the first user, four parties may
-/// have one. Of 1024 frames 128 are 180 KiB of Ethernet's, in flight at once.
-const SHARES: usize = 8;
+/// The divisor of the memory for sending for a further user's share: with half of all for the first user, four
+/// further users may have one. Of 1024 frames 128 are 180 KiB of Ethernet's, in flight at once.
+const SHARE_DIVISOR: usize = 8;
 
 /// Paths that a peer may open: all pairs of eight rails with four ports each. The limit keeps a peer from taking all
 /// memory with HELLOs.
-const PATHS: usize = 256;
+const PATHS_PER_PEER_MAX: usize = 256;
 
 /// The configuration of an endpoint.
 pub struct Config {
     /// This process (`Peer`), and the number of process numbers in its universe.
     pub me: u32,
     pub ranks: u32,
-    pub key: Key,
+    pub key: JobKey,
     /// The longest frame of any of our ports, in bytes.
     pub frame_max: usize,
     /// Frames that may wait or be in flight, and fragments that may wait for earlier ones; for all peers together.
-    pub sending: usize,
-    pub holding: usize,
+    pub send_slots: usize,
+    pub reassembly_slots: usize,
     /// The properties of each of our ports.
-    pub rails: Vec<Rail>,
+    pub ports: Vec<PortTraits>,
 }
 
 /// The kind of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Class {
+pub enum MessageClass {
     /// Without payload: it may use memory that payload may not.
     Control,
     Payload,
     /// Order-free payload: it is delivered regardless of earlier messages, as the receiver knows where it belongs.
-    Placed,
+    OrderFree,
 }
 
 /// The reason for which a message was not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refused {
+pub enum LinkSendError {
     /// There is no memory for it now; acknowledgements free some.
     Full,
     /// There is no connection: none was begun, or the peer was forgotten.
     NotConnected,
 }
 
-/// Memory that is reserved for one message to a peer: it is used by `send_kept`, or given back.
+/// Memory that is reserved for one message to a peer: it is used by `send_reserved`, or released by `release`.
 #[derive(Debug)]
 #[must_use = "the memory is kept until it is given back"]
-pub struct Kept {
+pub struct SendReservation {
     peer: u32,
     /// The longest message for which it suffices, in bytes.
     total: usize,
     slots: usize,
-    /// The party whose share it is of; None: of no party's.
-    party: Option<Party>,
+    /// The share to which the slots belong; None: no further user's.
+    share: Option<ShareId>,
 }
 
 /// Returns the slots of a message of `total` bytes in frames of `frame` bytes.
 fn slots_in(frame: usize, total: usize) -> usize {
-    total.div_ceil(frame - HEADER - RECORD).max(1)
+    total.div_ceil(frame - HEADER_BYTES - FRAGMENT_HEADER_BYTES).max(1)
 }
 
-impl Kept {
+impl SendReservation {
     pub fn is_for(&self, peer: u32, total: usize) -> bool {
         self.peer == peer && total <= self.total
     }
 }
 
 /// The number of dropped frames for each reason.
-pub type Drops = [u64; Dropped::ALL.len()];
+pub type DropCounts = [u64; DropReason::ALL.len()];
 
 /// The endpoint of a rank. See the module.
 pub struct Endpoint {
-    shared: Shared,
+    shared: EndpointShared,
     ranks: u32,
-    peers: Peers,
-    numbers: Numbers,
+    connections: Connections,
+    path_numbers: PathNumberTable,
     /// Peers with something to do, and those of them with something to do at once; each is listed once.
     active: Vec<u32>,
     ready: Vec<u32>,
     /// The time before which the others have nothing to do.
-    rests_until_ns: u64,
-    drops: Drops,
+    idle_until_ns: u64,
+    drop_counts: DropCounts,
     /// The source of path numbers and first frame numbers.
     random: SipHasher24,
     /// Paths that were ever begun, each of which has random numbers of its own.
-    begun: u64,
+    paths_begun: u64,
 }
 
 impl Endpoint {
     pub fn new(config: Config, seed: u64) -> Endpoint {
-        let Config { me, ranks, key, frame_max, sending, holding, rails } = config;
+        let Config { me, ranks, key, frame_max, send_slots, reassembly_slots, ports } = config;
         assert!(
-            !rails.is_empty()
-                && sending > 2 * CONTROL
-                && holding > 4 * RESERVE
-                && frame_max > HEADER + RECORD.max(HELLO)
+            !ports.is_empty()
+                && send_slots > 2 * CONTROL_RESERVED_SLOTS
+                && reassembly_slots > 4 * RESERVED_SLOTS
+                && frame_max > HEADER_BYTES + FRAGMENT_HEADER_BYTES.max(HELLO_BYTES)
         );
-        let shared = Shared {
+        let shared = EndpointShared {
             key,
             me,
-            sending: Pool::new(sending, frame_max),
-            kept: 0,
-            parties: Parties::default(),
-            holding: Holding::new(holding, frame_max - HEADER),
-            rooms: vec![Room::new(0); rails.len()].into_boxed_slice(),
-            survey: Survey::new(&rails),
-            rails: rails.into_boxed_slice(),
-            counts: Counts::default(),
+            send_pool: FramePool::new(send_slots, frame_max),
+            reserved_slots: 0,
+            shares: UserShares::default(),
+            reassembly_buffer: ReassemblyBuffer::new(reassembly_slots, frame_max - HEADER_BYTES),
+            receive_capacities: vec![ReceiveCapacity::new(0); ports.len()].into_boxed_slice(),
+            stats: SharedStats::new(&ports),
+            ports: ports.into_boxed_slice(),
+            counters: LinkCounters::default(),
         };
         Endpoint {
             shared,
             ranks,
-            peers: Peers::new(),
-            numbers: Numbers::new(PLACES),
+            connections: Connections::new(),
+            path_numbers: PathNumberTable::new(PATHS_MAX),
             active: Vec::new(),
             ready: Vec::new(),
-            rests_until_ns: u64::MAX,
-            drops: Drops::default(),
+            idle_until_ns: u64::MAX,
+            drop_counts: DropCounts::default(),
             random: SipHasher24::new_with_keys(seed, u64::from(me)),
-            begun: 0,
+            paths_begun: 0,
         }
     }
 
-    /// Sets how many frames our port `rail` buffers: its paths share them (P21).
-    pub fn set_room(&mut self, rail: usize, frames: u32) {
-        self.shared.rooms[rail].set(frames);
+    /// Sets how many frames our port `port` buffers: its paths share them (P21).
+    pub fn set_receive_capacity(&mut self, port: usize, frames: u32) {
+        self.shared.receive_capacities[port].set_frames(frames);
     }
 
     pub fn is_connected(&self, peer: u32) -> bool {
-        self.peers.get(peer).is_some()
+        self.connections.get(peer).is_some()
     }
 
-    /// Returns a connection's path ids if none was ever answered, and how often each was tried. Such a peer is waited
-    /// for like any other (P18); a caller that knows that the peer listens may report that nothing reaches it.
-    pub fn unanswered(&self, peer: u32) -> Option<impl Iterator<Item = (Route, u32)> + '_> {
-        let strands = self.peers.get(peer)?.strands();
-        let tries = || strands.iter().filter_map(|strand| Some((strand.route, strand.tries()?)));
-        (tries().count() == strands.len()).then(tries)
+    /// Returns a connection's path ids if none ever had a reply, and how often each was tried. Such a peer is
+    /// waited for like any other (P18); a caller that knows that the peer is ready may report that nothing reaches
+    /// it.
+    pub fn unreachable_paths(&self, peer: u32) -> Option<impl Iterator<Item = (PathId, u32)> + '_> {
+        let paths = self.connections.get(peer)?.paths();
+        let tries = || paths.iter().filter_map(|path| Some((path.id, path.hello_tries()?)));
+        (tries().count() == paths.len()).then(tries)
     }
 
-    /// Returns the peers that had an open path and have none that answers now, though something of ours is not
-    /// acknowledged yet, with the time since when. They are waited for (P18), as with `unanswered`.
-    pub fn silent(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+    /// Returns the peers that had an open path and have none that responds now, though something of ours is not
+    /// acknowledged yet, with the time since when. They are waited for (P18), as with `unreachable_paths`.
+    pub fn silent_peers(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         let since_ns = |&peer: &u32| Some((peer, self.silent_since_ns(peer)?));
         self.active.iter().filter_map(since_ns)
     }
 
-    /// Same as `silent`, for one peer.
+    /// Same as `silent_peers`, for one peer.
     pub fn silent_since_ns(&self, peer: u32) -> Option<u64> {
-        self.peers.get(peer)?.silent_since_ns()
+        self.connections.get(peer)?.silent_since_ns()
     }
 
     /// Returns the paths to a peer, further flows left out, and the state of each.
-    pub fn ways(&self, peer: u32) -> impl Iterator<Item = (Route, Standing)> + '_ {
-        let strands = self.peers.get(peer).into_iter().flat_map(|connection| connection.strands());
-        strands.filter(|strand| !strand.is_further()).map(|strand| (strand.route, Standing::of(strand)))
+    pub fn path_statuses(&self, peer: u32) -> impl Iterator<Item = (PathId, PathStatus)> + '_ {
+        let paths = self.connections.get(peer).into_iter().flat_map(|connection| connection.paths());
+        paths.filter(|path| !path.is_additional_flow()).map(|path| (path.id, PathStatus::of(path)))
     }
 
     /// Whether the path with this path id is open and not silent (P24).
-    pub fn answers(&self, peer: u32, route: Route) -> bool {
-        let connection = self.peers.get(peer);
-        connection.is_some_and(|peer| peer.strand(route).is_some_and(|at| peer.strands()[at].answers()))
+    pub fn is_path_responding(&self, peer: u32, path_id: PathId) -> bool {
+        let connection = self.connections.get(peer);
+        connection.is_some_and(|peer| peer.path_index(path_id).is_some_and(|at| peer.paths()[at].is_responding()))
     }
 
-    /// Returns the statistics of the paths from our port `rail`.
-    pub fn reach(&self, rail: u8) -> Reach {
-        self.peers.all().fold(Reach::default(), |reach, peer| reach.and(rail, peer.strands(), peer.bulk()))
+    /// Returns the statistics of the paths from our port `port`.
+    pub fn port_reachability(&self, port: u8) -> PortReachability {
+        self.connections
+            .iter()
+            .fold(PortReachability::default(), |total, peer| total.add_peer(port, peer.paths(), peer.selectors()))
     }
 
     /// Returns the longest frame, in bytes, for a message of `total` bytes to a peer, if there is a connection.
-    pub fn frame(&self, peer: u32, total: usize) -> Option<usize> {
-        Some(self.peers.get(peer)?.frame(total))
+    pub fn frame_for_message(&self, peer: u32, total: usize) -> Option<usize> {
+        Some(self.connections.get(peer)?.frame_for_message(total))
     }
 
     /// Returns the path that carries bulk to a peer best, if there is only one, it loses nothing while it stands (TCP),
     /// and payload on it needs no CRC; none during a trial. Bytes that are sent there past link must be reported
-    /// (`count_direct`).
-    pub fn direct(&mut self, peer: u32) -> Option<Route> {
-        self.peers.get_mut(peer)?.direct(&mut self.shared.survey)
+    /// (`record_direct`).
+    pub fn direct_path(&mut self, peer: u32) -> Option<PathId> {
+        self.connections.get_mut(peer)?.direct_path(&mut self.shared.stats)
     }
 
     /// Records that `bytes` bytes of bulk were sent by that path.
-    pub fn count_direct(&mut self, peer: u32, bytes: usize) {
-        if let Some(connection) = self.peers.get_mut(peer) {
-            connection.count_direct(&mut self.shared.survey, bytes);
+    pub fn record_direct(&mut self, peer: u32, bytes: usize) {
+        if let Some(connection) = self.connections.get_mut(peer) {
+            connection.record_direct(&mut self.shared.stats, bytes);
         }
     }
 
     /// The number of the next message to a peer.
     pub fn next_message(&self, peer: u32) -> Option<Seq> {
-        Some(self.peers.get(peer)?.next_message())
+        Some(self.connections.get(peer)?.next_message())
     }
 
     /// Whether all messages of a peer before this one were delivered.
     pub fn has_delivered(&self, peer: u32, before: Seq) -> bool {
-        self.peers.get(peer).is_some_and(|connection| connection.has_delivered(before))
+        self.connections.get(peer).is_some_and(|connection| connection.has_delivered(before))
     }
 
     /// Begins to open a path, once for each path id; if this rank has too many paths none is opened (P40).
-    pub fn open(&mut self, peer: u32, route: Route, far: Far) {
-        assert!(!self.peers.is_forgotten(peer), "rank {peer} was forgotten");
-        if self.numbers.left() == 0 {
+    pub fn open_path(&mut self, peer: u32, path_id: PathId, remote: RemotePort) {
+        assert!(!self.connections.is_forgotten(peer), "rank {peer} was forgotten");
+        if self.path_numbers.available() == 0 {
             return;
         }
-        let random = self.random(self.begun);
-        let connection = self.peers.connect(peer);
-        if connection.strand(route).is_some() {
+        let random = self.random(self.paths_begun);
+        let connection = self.connections.connect(peer);
+        if connection.path_index(path_id).is_some() {
             return;
         }
-        self.begun += 1;
-        let owner = Owner { peer, at: connection.strands().len() as u8 };
-        let number = self.numbers.take(owner, random as u8).expect("one is left");
+        self.paths_begun += 1;
+        let owner = PathOwner { peer, path_index: connection.paths().len() as u8 };
+        let number = self.path_numbers.assign(owner, random as u8).expect("one is left");
         // 31 bits, so that no path begins near the end of all numbers by design.
         let first = Seq((random >> 33) as u32);
-        connection.add(Strand::new(route, self.shared.rail(route), number, first, far));
+        connection.add_path(Path::new(path_id, self.shared.port_traits(path_id), number, first, remote));
         // Reserved here, so that nothing is allocated once paths are open.
-        self.active.reserve(self.peers.places() - self.active.len());
-        self.ready.reserve(self.peers.places() - self.ready.len());
-        self.activate(peer);
+        self.active.reserve(self.connections.capacity() - self.active.len());
+        self.ready.reserve(self.connections.capacity() - self.ready.len());
+        self.mark_ready(peer);
     }
 
     /// The number of paths of this rank with all its peers.
-    pub fn paths(&self) -> usize {
-        PLACES - self.numbers.left()
+    pub fn path_count(&self) -> usize {
+        PATHS_MAX - self.path_numbers.available()
     }
 
     fn random(&self, number: u64) -> u64 {
@@ -261,8 +264,8 @@ impl Endpoint {
     }
 
     /// Lists a peer after a message to it or a frame from it.
-    fn activate(&mut self, peer: u32) {
-        let was_listed = self.peers.get_mut(peer).expect("it was opened").wake();
+    fn mark_ready(&mut self, peer: u32) {
+        let was_listed = self.connections.get_mut(peer).expect("it was opened").mark_ready();
         if !was_listed.active {
             self.active.push(peer);
         }
@@ -272,31 +275,32 @@ impl Endpoint {
     }
 
     /// Whether a message of `total` bytes would be taken.
-    pub fn has_room(&self, peer: u32, total: usize, class: Class) -> Result<(), Refused> {
-        let connection = self.peers.get(peer).ok_or(Refused::NotConnected)?;
-        self.has_slots(connection, slots_in(connection.frame(total), total), class)
+    pub fn check_send(&self, peer: u32, total: usize, class: MessageClass) -> Result<(), LinkSendError> {
+        let connection = self.connections.get(peer).ok_or(LinkSendError::NotConnected)?;
+        self.check_slots(connection, slots_in(connection.frame_for_message(total), total), class)
     }
 
-    fn has_slots(&self, connection: &Connection, needed: usize, class: Class) -> Result<(), Refused> {
-        let control = class == Class::Control;
-        let kept = if control { SPARE } else { CONTROL };
+    fn check_slots(&self, connection: &Connection, needed: usize, class: MessageClass) -> Result<(), LinkSendError> {
+        let control = class == MessageClass::Control;
+        let reserved = if control { HELLO_RESERVED_SLOTS } else { CONTROL_RESERVED_SLOTS };
         // No peer takes all: another peer's messages pass one that does not answer.
-        let fair = connection.slots() == 0 || connection.slots() + needed <= self.shared.sending.slots() / 2;
-        let left = self.shared.sending.left().saturating_sub(self.shared.kept);
-        let fits = needed + kept <= left && (fair || control);
-        if fits && control && (!fair || needed + CONTROL > left) {
+        let fair =
+            connection.used_slots() == 0 || connection.used_slots() + needed <= self.shared.send_pool.slots() / 2;
+        let left = self.shared.send_pool.free_slots().saturating_sub(self.shared.reserved_slots);
+        let fits = needed + reserved <= left && (fair || control);
+        if fits && control && (!fair || needed + CONTROL_RESERVED_SLOTS > left) {
             mark(Mark::ControlPassed);
         }
         if fits {
             return Ok(());
         }
-        mark(if needed + kept > left { Mark::SendingFull } else { Mark::SendingUnfair });
-        Err(Refused::Full)
+        mark(if needed + reserved > left { Mark::SendingFull } else { Mark::SendingUnfair });
+        Err(LinkSendError::Full)
     }
 
-    /// The longest message, in bytes: every path passes it in at most FRAGMENTS fragments.
+    /// The longest message, in bytes: every path passes it in at most FRAGMENTS_MAX fragments.
     pub fn message_max(frame_min: usize) -> usize {
-        (FRAGMENTS * (frame_min - HEADER - RECORD)).min(u16::MAX as usize)
+        (FRAGMENTS_MAX * (frame_min - HEADER_BYTES - FRAGMENT_HEADER_BYTES)).min(u16::MAX as usize)
     }
 
     /// Takes a message; `fill` writes its bytes from an offset on, front to back.
@@ -305,298 +309,321 @@ impl Endpoint {
         peer: u32,
         channel: u8,
         total: usize,
-        class: Class,
+        class: MessageClass,
         fill: impl FnMut(usize, &mut [u8]),
-    ) -> Result<(), Refused> {
-        self.has_room(peer, total, class)?;
-        self.take(None, (peer, channel), total, class, fill)
+    ) -> Result<(), LinkSendError> {
+        self.check_send(peer, total, class)?;
+        self.enqueue(None, (peer, channel), total, class, fill)
     }
 
-    /// Takes a message for which there are slots, of a party's share or of no party's.
+    /// Takes a message for which there are slots, in a further user's share or outside the shares.
     #[inline]
-    fn take(
+    fn enqueue(
         &mut self,
-        party: Option<Party>,
+        share_id: Option<ShareId>,
         (peer, channel): (u32, u8),
         total: usize,
-        class: Class,
+        class: MessageClass,
         fill: impl FnMut(usize, &mut [u8]),
-    ) -> Result<(), Refused> {
-        let connection = self.peers.get_mut(peer).ok_or(Refused::NotConnected)?;
-        let before = connection.slots();
-        connection.send(&mut self.shared, channel, total, class == Class::Placed, fill);
-        if let Some(party) = party {
-            let slots = connection.slots() - before;
-            self.shared.parties.took(party, peer, slots);
-            self.shared.kept -= slots;
+    ) -> Result<(), LinkSendError> {
+        let connection = self.connections.get_mut(peer).ok_or(LinkSendError::NotConnected)?;
+        let before = connection.used_slots();
+        connection.send(&mut self.shared, channel, total, class == MessageClass::OrderFree, fill);
+        if let Some(share_id) = share_id {
+            let slots = connection.used_slots() - before;
+            self.shared.shares.record_used(share_id, peer, slots);
+            self.shared.reserved_slots -= slots;
         }
-        self.activate(peer);
+        self.mark_ready(peer);
         Ok(())
     }
 
     /// Returns the most slots that a message of `total` bytes takes, in frames of any length.
-    fn most_slots(&self, total: usize) -> usize {
-        slots_in(SHORTEST.min(self.shared.sending.stride()), total)
+    fn slots_max(&self, total: usize) -> usize {
+        slots_in(MTU_MIN.min(self.shared.send_pool.stride()), total)
     }
 
     /// Reserves memory for a message of at most `total` bytes with payload, in frames of any length.
-    pub fn keep(&mut self, peer: u32, total: usize) -> Result<Kept, Refused> {
-        let connection = self.peers.get(peer).ok_or(Refused::NotConnected)?;
-        let slots = self.most_slots(total);
-        self.has_slots(connection, slots, Class::Payload)?;
-        self.shared.kept += slots;
-        Ok(Kept { peer, total, slots, party: None })
+    pub fn reserve(&mut self, peer: u32, total: usize) -> Result<SendReservation, LinkSendError> {
+        let connection = self.connections.get(peer).ok_or(LinkSendError::NotConnected)?;
+        let slots = self.slots_max(total);
+        self.check_slots(connection, slots, MessageClass::Payload)?;
+        self.shared.reserved_slots += slots;
+        Ok(SendReservation { peer, total, slots, share: None })
     }
 
-    /// Gives back reserved memory that was not used.
-    pub fn give_back(&mut self, kept: Kept) {
-        match kept.party {
-            None => self.shared.kept -= kept.slots,
-            Some(party) => self.shared.parties.give_back(party, kept.slots),
+    /// Releases reserved memory that was not used.
+    pub fn release(&mut self, reservation: SendReservation) {
+        match reservation.share {
+            None => self.shared.reserved_slots -= reservation.slots,
+            Some(share_id) => self.shared.shares.release(share_id, reservation.slots),
         }
     }
 
     /// Same as `send`, for a message for which memory was reserved: it is taken unless the peer was forgotten.
-    pub fn send_kept(
+    pub fn send_reserved(
         &mut self,
-        kept: Kept,
+        reservation: SendReservation,
         channel: u8,
         total: usize,
-        class: Class,
+        class: MessageClass,
         fill: impl FnMut(usize, &mut [u8]),
-    ) -> Result<(), Refused> {
-        assert!(total <= kept.total, "{total} bytes, and memory was kept for {}", kept.total);
-        let (peer, party) = (kept.peer, kept.party);
-        self.give_back(kept);
-        self.take(party, (peer, channel), total, class, fill)
+    ) -> Result<(), LinkSendError> {
+        assert!(total <= reservation.total, "{total} bytes, and memory was reserved for {}", reservation.total);
+        let (peer, share_id) = (reservation.peer, reservation.share);
+        self.release(reservation);
+        self.enqueue(share_id, (peer, channel), total, class, fill)
     }
 
-    /// Admits a further user, whose messages use these channels, with a share of the memory for sending. None: there
+    /// Adds a further user, whose messages use these channels, with a share of the memory for sending. None: there
     /// are so many users that the first one would have less than half.
-    pub fn admit(&mut self, channels: Range<u8>) -> Option<Party> {
-        let Shared { sending, parties, kept, .. } = &mut self.shared;
-        let share = sending.slots() / SHARES;
-        if parties.slots() + share > sending.slots() / 2 {
+    pub fn add_user(&mut self, channels: Range<u8>) -> Option<ShareId> {
+        let EndpointShared { send_pool, shares, reserved_slots, .. } = &mut self.shared;
+        let share = send_pool.slots() / SHARE_DIVISOR;
+        if shares.slots() + share > send_pool.slots() / 2 {
             return None;
         }
         // Slots of the share that others use at the moment return to it before any other message gets them.
-        *kept += share;
-        Some(parties.add(channels, share))
+        *reserved_slots += share;
+        Some(shares.add(channels, share))
     }
 
-    /// Whether a message of `total` bytes of a party would be taken.
-    pub fn has_room_of(&self, party: Party, peer: u32, total: usize, class: Class) -> Result<(), Refused> {
-        let connection = self.peers.get(peer).ok_or(Refused::NotConnected)?;
-        self.has_slots_of(party, peer, slots_in(connection.frame(total), total), class)
+    /// Whether a message of `total` bytes of a further user would be taken.
+    pub fn check_send_of(
+        &self,
+        share_id: ShareId,
+        peer: u32,
+        total: usize,
+        class: MessageClass,
+    ) -> Result<(), LinkSendError> {
+        let connection = self.connections.get(peer).ok_or(LinkSendError::NotConnected)?;
+        self.check_slots_of(share_id, peer, slots_in(connection.frame_for_message(total), total), class)
     }
 
-    fn has_slots_of(&self, party: Party, peer: u32, needed: usize, class: Class) -> Result<(), Refused> {
-        let Shared { sending, parties, .. } = &self.shared;
-        let has_room = parties.has_room(party, peer, needed, class == Class::Control);
-        if has_room && needed + SPARE <= sending.left() { Ok(()) } else { Err(Refused::Full) }
+    fn check_slots_of(
+        &self,
+        share_id: ShareId,
+        peer: u32,
+        needed: usize,
+        class: MessageClass,
+    ) -> Result<(), LinkSendError> {
+        let EndpointShared { send_pool, shares, .. } = &self.shared;
+        let can_send = shares.can_send(share_id, peer, needed, class == MessageClass::Control);
+        if can_send && needed + HELLO_RESERVED_SLOTS <= send_pool.free_slots() {
+            Ok(())
+        } else {
+            Err(LinkSendError::Full)
+        }
     }
 
-    /// Same as `send`, for a party.
+    /// Same as `send`, for a further user.
     pub fn send_of(
         &mut self,
-        party: Party,
+        share_id: ShareId,
         (peer, channel): (u32, u8),
         total: usize,
-        class: Class,
+        class: MessageClass,
         fill: impl FnMut(usize, &mut [u8]),
-    ) -> Result<(), Refused> {
-        self.has_room_of(party, peer, total, class)?;
-        self.take(Some(party), (peer, channel), total, class, fill)
+    ) -> Result<(), LinkSendError> {
+        self.check_send_of(share_id, peer, total, class)?;
+        self.enqueue(Some(share_id), (peer, channel), total, class, fill)
     }
 
-    /// Same as `keep`, of a party's share; `send_kept` uses it.
-    pub fn keep_of(&mut self, party: Party, peer: u32, total: usize) -> Result<Kept, Refused> {
-        self.peers.get(peer).ok_or(Refused::NotConnected)?;
-        let slots = self.most_slots(total);
-        self.has_slots_of(party, peer, slots, Class::Payload)?;
-        if self.shared.sending.left() < self.shared.kept {
-            return Err(Refused::Full); // others used all slots when the share was made, and not all have returned
+    /// Same as `reserve`, from a further user's share; `send_reserved` uses the memory.
+    pub fn reserve_of(&mut self, share_id: ShareId, peer: u32, total: usize) -> Result<SendReservation, LinkSendError> {
+        self.connections.get(peer).ok_or(LinkSendError::NotConnected)?;
+        let slots = self.slots_max(total);
+        self.check_slots_of(share_id, peer, slots, MessageClass::Payload)?;
+        if self.shared.send_pool.free_slots() < self.shared.reserved_slots {
+            return Err(LinkSendError::Full); // others used all slots when the share was made, and not all have returned
         }
-        self.shared.parties.keep(party, slots);
-        Ok(Kept { peer, total, slots, party: Some(party) })
+        self.shared.shares.reserve(share_id, slots);
+        Ok(SendReservation { peer, total, slots, share: Some(share_id) })
     }
 
-    /// Takes a frame that arrived by our port `rail`. Its replies are sent by `transmit`.
+    /// Takes a frame that arrived by our port `port`. Its replies are sent by `transmit`.
     pub fn handle_frame(
         &mut self,
-        rail: u8,
+        port: u8,
         bytes: &[u8],
         now_ns: u64,
-        deliver: &mut Deliver<'_>,
-    ) -> Result<(), Dropped> {
-        self.shared.survey.look(now_ns);
-        let handled = self.try_handle(rail, bytes, now_ns, deliver);
+        deliver: &mut DeliverFn<'_>,
+    ) -> Result<(), DropReason> {
+        self.shared.stats.record_poll(now_ns);
+        let handled = self.try_handle(port, bytes, now_ns, deliver);
         if let Err(reason) = handled {
-            self.drops[reason as usize] += 1;
+            self.drop_counts[reason as usize] += 1;
         }
         handled
     }
 
-    fn try_handle(&mut self, rail: u8, bytes: &[u8], now_ns: u64, deliver: &mut Deliver<'_>) -> Result<(), Dropped> {
-        let frame = Frame::of(bytes)?;
-        if matches!(frame.kind(), Kind::Hello | Kind::Welcome) {
-            return self.handle_hello(rail, &frame);
+    fn try_handle(
+        &mut self,
+        port: u8,
+        bytes: &[u8],
+        now_ns: u64,
+        deliver: &mut DeliverFn<'_>,
+    ) -> Result<(), DropReason> {
+        let frame = Frame::parse(bytes)?;
+        if matches!(frame.kind(), FrameKind::Hello | FrameKind::Welcome) {
+            return self.handle_hello(port, &frame);
         }
-        let Owner { peer, at } = self.numbers.owner(frame.path()).ok_or(Dropped::Path)?;
-        let connection = self.peers.get_mut(peer).ok_or(Dropped::Path)?;
-        // P40: the path's current number, not an earlier one of its place.
-        if connection.strands()[usize::from(at)].ours != frame.path() && !planted(Bug::StalePath) {
-            return Err(Dropped::Path);
+        let PathOwner { peer, path_index: at } =
+            self.path_numbers.owner(frame.path_number()).ok_or(DropReason::Path)?;
+        let connection = self.connections.get_mut(peer).ok_or(DropReason::Path)?;
+        // P40: the path's current number, not an earlier one of its index.
+        if connection.paths()[usize::from(at)].local_number != frame.path_number() && !planted(Bug::StalePath) {
+            return Err(DropReason::Path);
         }
         let handled = connection.handle_frame(&mut self.shared, usize::from(at), &frame, now_ns, deliver);
-        self.activate(peer);
+        self.mark_ready(peer);
         handled
     }
 
-    fn handle_hello(&mut self, rail: u8, frame: &Frame<'_>) -> Result<(), Dropped> {
-        let (peer, me) = (frame.path(), self.shared.me);
-        if Peer(peer).index() >= self.ranks as usize || peer == me || self.peers.is_forgotten(peer) {
-            return Err(Dropped::Path);
+    fn handle_hello(&mut self, port: u8, frame: &Frame<'_>) -> Result<(), DropReason> {
+        let (peer, me) = (frame.path_number(), self.shared.me);
+        if Peer(peer).index() >= self.ranks as usize || peer == me || self.connections.is_forgotten(peer) {
+            return Err(DropReason::Path);
         }
-        let (head, payload) = frame.check(&self.shared.key, Ends { from: peer, to: me })?;
+        let (head, payload) = frame.check(&self.shared.key, PeerPair { from: peer, to: me })?;
         // A number is assigned again when all have forgotten its former owner
         // (docs/adr/0053-a-name-is-a-number-and-a-life.md): a connection that still exists here was opened by a late
         // HELLO.
-        if let Some(other) = self.peers.namesake(peer) {
-            if Peer(other).life() > Peer(peer).life() {
-                return Err(Dropped::Path);
+        if let Some(other) = self.connections.other_incarnation(peer) {
+            if Peer(other).incarnation() > Peer(peer).incarnation() {
+                return Err(DropReason::Path);
             }
             self.forget(other);
         }
         let hello = Hello::read(payload, head.credit)?;
-        let len = HEADER + payload.len();
-        let route = hello.route.reversed();
-        let longest = self.shared.sending.stride();
-        if route.ours != rail || len < SHORTEST.min(longest) || len > longest {
-            return Err(Dropped::Hello);
+        let len = HEADER_BYTES + payload.len();
+        let path_id = hello.path_id.reversed();
+        let longest = self.shared.send_pool.stride();
+        if path_id.local_port != port || len < MTU_MIN.min(longest) || len > longest {
+            return Err(DropReason::Hello);
         }
-        let connection = self.peers.get(peer);
-        if connection.is_none_or(|connection| connection.strand(route).is_none()) {
-            if head.kind == Kind::Welcome {
-                return Err(Dropped::Path);
+        let connection = self.connections.get(peer);
+        if connection.is_none_or(|connection| connection.path_index(path_id).is_none()) {
+            if head.kind == FrameKind::Welcome {
+                return Err(DropReason::Path);
             }
-            let count = connection.map_or(0, |connection| connection.strands().len());
-            if count >= PATHS || self.numbers.left() == 0 {
-                return Err(Dropped::Hello);
+            let count = connection.map_or(0, |connection| connection.paths().len());
+            if count >= PATHS_PER_PEER_MAX || self.path_numbers.available() == 0 {
+                return Err(DropReason::Hello);
             }
             mark(Mark::OpenedByPeer);
-            self.open(peer, route, Far { nic: hello.nic, frame: len });
+            self.open_path(peer, path_id, RemotePort { nic: hello.nic, frame_max: len });
         }
-        let connection = self.peers.get_mut(peer).expect("it was opened");
-        let at = connection.strand(route).expect("it was opened");
-        connection.handle_hello(&mut self.shared.survey, at, &hello, head.kind, len)?;
-        self.activate(peer);
+        let connection = self.connections.get_mut(peer).expect("it was opened");
+        let at = connection.path_index(path_id).expect("it was opened");
+        connection.handle_hello(&mut self.shared.stats, at, &hello, head.kind, len)?;
+        self.mark_ready(peer);
         Ok(())
     }
 
     /// Sends all that may be sent now.
-    pub fn transmit(&mut self, now_ns: u64, wire: &mut dyn Wire) {
-        self.shared.survey.look(now_ns);
-        let wants_flows = if now_ns < self.rests_until_ns {
+    pub fn transmit(&mut self, now_ns: u64, wire: &mut dyn FrameSender) {
+        self.shared.stats.record_poll(now_ns);
+        let wants_flows = if now_ns < self.idle_until_ns {
             self.transmit_ready(now_ns, wire)
         } else {
             self.transmit_active(now_ns, wire)
         };
         if let Some(peer) = wants_flows {
-            self.open_flows(peer);
+            self.open_additional_flows(peer);
         }
     }
 
-    /// Transmits to the peers that have something to do at once. Returns a peer that wants further flows.
-    fn transmit_ready(&mut self, now_ns: u64, wire: &mut dyn Wire) -> Option<u32> {
-        let Endpoint { shared, peers, ready, rests_until_ns, .. } = self;
+    /// Transmits to the peers that have something to do at once. Returns a peer to which further flows are needed.
+    fn transmit_ready(&mut self, now_ns: u64, wire: &mut dyn FrameSender) -> Option<u32> {
+        let Endpoint { shared, connections, ready, idle_until_ns, .. } = self;
         let mut wants_flows = None;
         ready.retain(|&peer| {
-            let Some(connection) = peers.get_mut(peer) else { return false };
+            let Some(connection) = connections.get_mut(peer) else { return false };
             connection.transmit(shared, now_ns, wire);
-            wants_flows = wants_flows.or(connection.wants_flows().then_some(peer));
-            let is_ready = connection.list_ready();
+            wants_flows = wants_flows.or(connection.needs_flows().then_some(peer));
+            let is_ready = connection.update_ready();
             if !is_ready {
-                *rests_until_ns = connection.rests_until_ns().min(*rests_until_ns);
+                *idle_until_ns = connection.idle_until_ns().min(*idle_until_ns);
             }
             is_ready
         });
         wants_flows
     }
 
-    /// Transmits to all peers that have something to do, as the time of one may have come. Returns a peer that wants
-    /// further flows.
-    fn transmit_active(&mut self, now_ns: u64, wire: &mut dyn Wire) -> Option<u32> {
-        let Endpoint { shared, peers, active, ready, rests_until_ns, .. } = self;
+    /// Transmits to all peers that have something to do, as the time of one may have come. Returns a peer to which
+    /// further flows are needed.
+    fn transmit_active(&mut self, now_ns: u64, wire: &mut dyn FrameSender) -> Option<u32> {
+        let Endpoint { shared, connections, active, ready, idle_until_ns, .. } = self;
         let mut wants_flows = None;
-        *rests_until_ns = u64::MAX;
+        *idle_until_ns = u64::MAX;
         ready.clear();
         active.retain(|&peer| {
-            let Some(connection) = peers.get_mut(peer) else { return false };
+            let Some(connection) = connections.get_mut(peer) else { return false };
             connection.transmit(shared, now_ns, wire);
-            wants_flows = wants_flows.or(connection.wants_flows().then_some(peer));
-            if connection.list_ready() {
+            wants_flows = wants_flows.or(connection.needs_flows().then_some(peer));
+            if connection.update_ready() {
                 ready.push(peer);
             } else {
-                *rests_until_ns = connection.rests_until_ns().min(*rests_until_ns);
+                *idle_until_ns = connection.idle_until_ns().min(*idle_until_ns);
             }
-            connection.list_active()
+            connection.update_active()
         });
         wants_flows
     }
 
     /// P39: begins to open further flows to a peer, unless there are too many paths.
     #[cold]
-    fn open_flows(&mut self, peer: u32) {
-        let Some(connection) = self.peers.get_mut(peer) else { return };
-        let (flows, count) = (connection.flows_wanted(), connection.strands().len());
-        if count + flows.len() > PATHS || flows.len() > self.numbers.left() {
+    fn open_additional_flows(&mut self, peer: u32) {
+        let Some(connection) = self.connections.get_mut(peer) else { return };
+        let (flows, count) = (connection.missing_flows(), connection.paths().len());
+        if count + flows.len() > PATHS_PER_PEER_MAX || flows.len() > self.path_numbers.available() {
             return;
         }
-        for (route, far) in flows {
-            mark(Mark::FlowsCalled);
-            self.open(peer, route, far);
+        for (path_id, remote) in flows {
+            mark(Mark::FlowsOpened);
+            self.open_path(peer, path_id, remote);
         }
     }
 
     /// Whether there is anything to send, to acknowledge or to wait for.
     #[inline]
     pub fn is_active(&self) -> bool {
-        !self.ready.is_empty() || self.rests_until_ns != u64::MAX
+        !self.ready.is_empty() || self.idle_until_ns != u64::MAX
     }
 
-    /// Makes owed acknowledgements due: they go with the next `transmit`, without waiting for data.
-    pub fn acknowledge(&mut self) {
+    /// Makes pending acknowledgements due: they go with the next `transmit`, without waiting for data.
+    pub fn expedite_acks(&mut self) {
         for at in 0..self.active.len() {
             let peer = self.active[at];
-            if let Some(connection) = self.peers.get_mut(peer).filter(|connection| connection.is_active()) {
-                connection.acknowledge();
-                self.activate(peer);
+            if let Some(connection) = self.connections.get_mut(peer).filter(|connection| connection.is_active()) {
+                connection.expedite_acks();
+                self.mark_ready(peer);
             }
         }
     }
 
     /// Records that this rank is going to sleep until a frame arrives, so that the gap does not count as a late poll.
-    pub fn sleep(&mut self) {
-        self.shared.survey.sleep();
+    pub fn record_sleep(&mut self) {
+        self.shared.stats.record_sleep();
     }
 
     /// The time at which `transmit` has something to do, if no frame arrives and no message is sent before.
     pub fn deadline_ns(&self) -> Option<u64> {
-        let connections = self.active.iter().filter_map(|&peer| self.peers.get(peer));
+        let connections = self.active.iter().filter_map(|&peer| self.connections.get(peer));
         connections.filter_map(|connection| connection.deadline_ns()).min()
     }
 
     /// Whether everything that was sent has been acknowledged.
-    pub fn is_quiet(&self) -> bool {
-        self.peers.all().all(Connection::is_quiet)
+    pub fn is_all_acked(&self) -> bool {
+        self.connections.iter().all(Connection::is_all_acked)
     }
 
     /// Forgets a peer that is gone: nothing is sent to it or taken from it any more.
     pub fn forget(&mut self, peer: u32) {
-        if let Some(connection) = self.peers.forget(peer) {
-            connection.strands().iter().for_each(|strand| self.numbers.give_back(strand.ours));
-            connection.forget(&mut self.shared);
+        if let Some(connection) = self.connections.forget(peer) {
+            connection.paths().iter().for_each(|path| self.path_numbers.release(path.local_number));
+            connection.release(&mut self.shared);
             self.active.retain(|&other| other != peer);
             self.ready.retain(|&other| other != peer);
         }
@@ -604,20 +631,20 @@ impl Endpoint {
 
     /// The longest frame of our ports, in bytes.
     pub fn frame_max(&self) -> usize {
-        self.shared.sending.stride()
+        self.shared.send_pool.stride()
     }
 
-    /// The free slots of the memory for sending and for holding.
-    pub fn left(&self) -> (usize, usize) {
-        (self.shared.sending.left(), self.shared.holding.left())
+    /// The free slots of the memory for sending, and of the reassembly buffer.
+    pub fn free_slots(&self) -> (usize, usize) {
+        (self.shared.send_pool.free_slots(), self.shared.reassembly_buffer.free_slots())
     }
 
     /// The counts of the protocol's events so far.
-    pub fn counts(&self) -> &Counts {
-        &self.shared.counts
+    pub fn counters(&self) -> &LinkCounters {
+        &self.shared.counters
     }
 
-    pub fn drops(&self) -> &Drops {
-        &self.drops
+    pub fn drop_counts(&self) -> &DropCounts {
+        &self.drop_counts
     }
 }

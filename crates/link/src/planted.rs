@@ -32,15 +32,15 @@ bugs! {
     TakenTwice,
     /// STOP is ignored (P20).
     StopIgnored,
-    /// A frame of a closed path is accepted for the path that has its place now (P7).
+    /// A frame of a closed path is accepted for the path that has its index now (P7).
     StalePath,
     /// Fragments that overlap are both kept (P22).
-    OverlapHeld,
+    OverlapBuffered,
     /// A message that was delivered before earlier ones is delivered again when a duplicate arrives (P22).
     EarlyTwice,
     /// The timer does not run on when a part of the frames in flight has arrived (P16).
     TimerStopped,
-    /// No probe is sent for a lost tail, or for credit at the peer (P17).
+    /// No probe is sent for a lost tail, or for credit of the peer (P17).
     ProbeNotSent,
     /// The round trip is that of the oldest acknowledged frame, whose acknowledgement waited for another one's.
     RoundTripOfOldest,
@@ -49,7 +49,7 @@ bugs! {
     /// The peer is declared dead after a number of timeouts: its last acknowledgement may have been lost (P18).
     SilenceIsDeath,
     /// Each path is granted credit as if there were no other (P21).
-    RoomForEach,
+    CreditForEach,
     /// A silent path is not probed (P24).
     SilentForever,
     /// Frames that wait are bound to the path that lost some, as long as that is silent (P24).

@@ -1,35 +1,35 @@
-//! Reassembly of one peer's messages: fragments are kept until their message is whole, and messages are delivered once,
-//! in the order of their numbers; an order-free message is delivered as soon as it is whole (P22).
+//! Reassembly of one peer's messages: fragments are kept until their message is whole, and messages are delivered
+//! once, in the order of their numbers; an order-free message is delivered as soon as it is whole (P22).
 //!
-//! It sends nothing and knows no paths; it reports a lack of room to its caller, which sends STOP (P20). Used by
-//! `connection`; uses `pool` and `record`.
+//! It sends nothing and knows no paths; it reports a lack of memory to its caller, which sends STOP (P20). Used by
+//! `connection`; uses `frame_pool` and `fragment`.
 
-use crate::frame::Dropped;
+use crate::fragment::{FRAGMENT_HEADER_BYTES, FRAGMENTS_MAX, FragmentHeader};
+use crate::frame::DropReason;
+use crate::frame_pool::{FramePool, FrameQueue, FrameSlot};
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
-use crate::pool::{Pool, Queue, Slot};
-use crate::record::{FRAGMENTS, RECORD, Record};
 use crate::seq::Seq;
 
-/// Slots that are reserved for the next message of one peer, so that held messages can always be completed.
-pub const RESERVE: usize = FRAGMENTS;
+/// Slots that are reserved for the next message of one peer, so that buffered messages can always be completed.
+pub const RESERVED_SLOTS: usize = FRAGMENTS_MAX;
 
 /// The reassembly buffer: memory for fragments that wait for earlier ones, of all peers together.
-pub struct Holding {
-    pool: Pool,
+pub struct ReassemblyBuffer {
+    pool: FramePool,
     /// The peer whose next message may take the last slots.
-    urgent: Option<u32>,
+    reserve_peer: Option<u32>,
 }
 
-impl Holding {
+impl ReassemblyBuffer {
     /// A buffer of `slots` fragments of at most `stride` bytes.
-    pub fn new(slots: usize, stride: usize) -> Holding {
-        Holding { pool: Pool::new(slots, stride), urgent: None }
+    pub fn new(slots: usize, stride: usize) -> ReassemblyBuffer {
+        ReassemblyBuffer { pool: FramePool::new(slots, stride), reserve_peer: None }
     }
 
     /// The number of free slots.
-    pub fn left(&self) -> usize {
-        self.pool.left()
+    pub fn free_slots(&self) -> usize {
+        self.pool.free_slots()
     }
 
     pub fn slots(&self) -> usize {
@@ -40,7 +40,7 @@ impl Holding {
 /// A message that has arrived whole: fragments in the frame that just arrived, or in the pool.
 pub struct Message<'a> {
     piece: &'a [u8],
-    rest: Option<(&'a Pool, Slot)>,
+    rest: Option<(&'a FramePool, FrameSlot)>,
     left: usize,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Message<'a> {
     pub fn next(&mut self, max: usize) -> Option<&'a [u8]> {
         while self.piece.is_empty() && self.left > 0 {
             let (pool, slot) = self.rest?;
-            self.piece = &pool.frame(slot)[RECORD..];
+            self.piece = &pool.frame(slot)[FRAGMENT_HEADER_BYTES..];
             self.rest = pool.after(slot).map(|slot| (pool, slot));
         }
         let (now, later) = self.piece.split_at(self.piece.len().min(max).min(self.left));
@@ -69,28 +69,28 @@ impl<'a> Message<'a> {
 }
 
 /// The receiver of messages: called with the peer, the channel and the message.
-pub type Deliver<'a> = dyn FnMut(u32, u8, Message<'_>) + 'a;
+pub type DeliverFn<'a> = dyn FnMut(u32, u8, Message<'_>) + 'a;
 
 /// Messages beyond the next one for which early delivery is recorded. A peer has at most as many frames in flight as
 /// half of its memory, 512; while a lost one waits behind those of its port, other ports continue: 3 MB of bulk in
 /// frames of 1500 bytes.
-const EARLY: u32 = 2048;
+const EARLY_MESSAGES: u32 = 2048;
 
-/// The place of a fragment.
-pub enum Place {
+/// The placement of a fragment.
+pub enum FragmentPlacement {
     /// The fragment is the whole next message.
-    Now,
+    DeliverNow,
     /// The fragment is a whole later message that need not wait.
-    Early,
-    /// The fragment is to be kept, behind this slot.
-    Hold(Option<Slot>),
+    DeliverEarly,
+    /// The fragment is to be buffered, behind this slot.
+    Buffer(Option<FrameSlot>),
     /// The fragment is a duplicate.
-    Known,
+    Duplicate,
 }
 
 /// Returns the word and the bit of a message in the bitmap.
-fn early(message: Seq) -> (usize, u64) {
-    let at = message.0 % EARLY;
+fn early_bit(message: Seq) -> (usize, u64) {
+    let at = message.0 % EARLY_MESSAGES;
     (at as usize / 64, 1 << (at % 64))
 }
 
@@ -99,220 +99,235 @@ pub struct Reassembly {
     peer: u32,
     /// The number of the next message to be delivered.
     expected: Seq,
-    /// Held fragments of the next and of later messages, in order; and how many bytes of the next one are among them.
-    held: Queue,
-    have: usize,
+    /// Buffered fragments of the next and of later messages, in order; and how many bytes of the next one are among
+    /// them.
+    buffered: FrameQueue,
+    next_bytes: usize,
     /// A bitmap of later messages that were delivered early. It is allocated with the first one, as most peers are sent
     /// no bulk.
-    early: Option<Box<[u64; EARLY as usize / 64]>>,
+    early: Option<Box<[u64; EARLY_MESSAGES as usize / 64]>>,
 }
 
 impl Reassembly {
     pub fn new(peer: u32) -> Reassembly {
-        Reassembly { peer, expected: Seq(0), held: Queue::default(), have: 0, early: None }
+        Reassembly { peer, expected: Seq(0), buffered: FrameQueue::default(), next_bytes: 0, early: None }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.held.is_empty()
+        self.buffered.is_empty()
     }
 
     /// Whether all messages before this one were delivered.
     pub fn has_delivered(&self, before: Seq) -> bool {
-        before.is_by(self.expected)
+        before.is_at_or_before(self.expected)
     }
 
-    /// Whether there is enough room for a peer that received STOP to go on (P20).
-    pub fn has_room_again(&self, holding: &Holding) -> bool {
-        holding.pool.left() > 2 * RESERVE && self.held.len() <= holding.pool.slots() / 8
+    /// Whether there is enough memory for a peer that received STOP to continue (P20).
+    pub fn can_resume(&self, buffer: &ReassemblyBuffer) -> bool {
+        buffer.pool.free_slots() > 2 * RESERVED_SLOTS && self.buffered.len() <= buffer.pool.slots() / 8
     }
 
-    /// Returns the place of a fragment of `len` bytes, if there is room for it.
-    pub fn place(&self, holding: &Holding, record: &Record, len: usize) -> Result<Place, Dropped> {
-        if !self.expected.is_by(record.message) {
-            mark(Mark::KnownMessage);
-            return Ok(Place::Known);
+    /// Returns the placement of a fragment of `len` bytes, if there is memory for it.
+    pub fn find_placement(
+        &self,
+        buffer: &ReassemblyBuffer,
+        header: &FragmentHeader,
+        len: usize,
+    ) -> Result<FragmentPlacement, DropReason> {
+        if !self.expected.is_at_or_before(header.message) {
+            mark(Mark::DuplicateMessage);
+            return Ok(FragmentPlacement::Duplicate);
         }
-        let is_next = record.message == self.expected;
-        let is_whole = len == usize::from(record.total);
+        let is_next = header.message == self.expected;
+        let is_whole = len == usize::from(header.total);
         if is_next && is_whole {
-            return Ok(Place::Now);
+            return Ok(FragmentPlacement::DeliverNow);
         }
-        if self.expected.until(record.message) < EARLY {
-            let (word, bit) = early(record.message);
+        if self.expected.distance_to(header.message) < EARLY_MESSAGES {
+            let (word, bit) = early_bit(header.message);
             if self.early.as_ref().is_some_and(|early| early[word] & bit != 0) && !planted(Bug::EarlyTwice) {
-                mark(Mark::KnownEarly);
-                return Ok(Place::Known);
+                mark(Mark::DuplicateEarly);
+                return Ok(FragmentPlacement::Duplicate);
             }
-            if record.placed && is_whole {
-                return Ok(Place::Early);
+            if header.order_free && is_whole {
+                return Ok(FragmentPlacement::DeliverEarly);
             }
         }
-        let behind = self.find(&holding.pool, record, len)?;
-        if let Place::Known = behind {
-            mark(Mark::KnownFragment);
-            return Ok(Place::Known);
+        let behind = self.find_position(&buffer.pool, header, len)?;
+        if let FragmentPlacement::Duplicate = behind {
+            mark(Mark::DuplicateFragment);
+            return Ok(FragmentPlacement::Duplicate);
         }
         // No peer's later messages may take all slots, or those that the next messages of others need.
-        let left = holding.pool.left();
-        if is_next && left <= RESERVE {
-            mark(if holding.urgent == Some(self.peer) { Mark::UrgentRoom } else { Mark::UrgentOther });
+        let left = buffer.pool.free_slots();
+        if is_next && left <= RESERVED_SLOTS {
+            mark(if buffer.reserve_peer == Some(self.peer) { Mark::ReserveUsed } else { Mark::ReserveOfOther });
         }
-        let has_room = match is_next {
-            true if holding.urgent.is_none_or(|peer| peer == self.peer) => left > 0,
-            true => left > RESERVE,
-            false => left > RESERVE && self.held.len() < holding.pool.slots() / 4,
+        let has_capacity = match is_next {
+            true if buffer.reserve_peer.is_none_or(|peer| peer == self.peer) => left > 0,
+            true => left > RESERVED_SLOTS,
+            false => left > RESERVED_SLOTS && self.buffered.len() < buffer.pool.slots() / 4,
         };
-        if has_room { Ok(behind) } else { Err(Dropped::NoRoom) }
+        if has_capacity { Ok(behind) } else { Err(DropReason::NoMemory) }
     }
 
-    /// Returns the held fragment behind which a fragment belongs. One that overlaps others is no fragment of an honest
-    /// peer, unless it was cut out of one that arrived whole.
-    fn find(&self, pool: &Pool, record: &Record, len: usize) -> Result<Place, Dropped> {
-        let of = |slot: Slot| Record::read(pool.frame(slot)).expect("it was looked at when it came");
-        let end = usize::from(record.offset) + len;
-        // Most fragments arrive in order: behind all held ones.
-        let is_before = |(other, bytes): &(Record, &[u8])| {
+    /// Returns the buffered fragment behind which a fragment belongs. One that overlaps others is no fragment of an
+    /// honest peer, unless it was cut out of one that arrived whole.
+    fn find_position(
+        &self,
+        pool: &FramePool,
+        header: &FragmentHeader,
+        len: usize,
+    ) -> Result<FragmentPlacement, DropReason> {
+        let of = |slot: FrameSlot| FragmentHeader::read(pool.frame(slot)).expect("it was checked when it arrived");
+        let end = usize::from(header.offset) + len;
+        // Most fragments arrive in order: behind all buffered ones.
+        let is_before = |(other, bytes): &(FragmentHeader, &[u8])| {
             let other_end = usize::from(other.offset) + bytes.len();
-            match other.message == record.message {
-                true => other_end <= usize::from(record.offset) && len > 0,
-                false => other.message.is_by(record.message),
+            match other.message == header.message {
+                true => other_end <= usize::from(header.offset) && len > 0,
+                false => other.message.is_at_or_before(header.message),
             }
         };
-        let disagrees = |other: &Record| other.message == record.message && other.total != record.total;
-        if let Some(last) = self.held.last()
+        let disagrees = |other: &FragmentHeader| other.message == header.message && other.total != header.total;
+        if let Some(last) = self.buffered.last()
             && let found = of(last)
             && is_before(&found)
         {
             if disagrees(&found.0) {
-                return Err(Dropped::Record);
+                return Err(DropReason::Fragment);
             }
-            mark(Mark::HeldLast);
-            return Ok(Place::Hold(Some(last)));
+            mark(Mark::BufferedLast);
+            return Ok(FragmentPlacement::Buffer(Some(last)));
         }
         let mut behind = None;
-        for slot in pool.each(&self.held) {
+        for slot in pool.iter(&self.buffered) {
             let found = of(slot);
             if disagrees(&found.0) {
-                return Err(Dropped::Record);
+                return Err(DropReason::Fragment);
             }
             if is_before(&found) {
                 behind = Some(slot);
                 continue;
             }
-            mark(if behind.is_some() { Mark::HeldBetween } else { Mark::HeldFirst });
+            mark(if behind.is_some() { Mark::BufferedBetween } else { Mark::BufferedFirst });
             let (other, bytes) = found;
             let other_end = usize::from(other.offset) + bytes.len();
-            if other.message == record.message && usize::from(other.offset) < end.max(1) && !planted(Bug::OverlapHeld) {
-                let inside = other.offset <= record.offset && end <= other_end;
-                return if inside { Ok(Place::Known) } else { Err(Dropped::Record) };
+            if other.message == header.message
+                && usize::from(other.offset) < end.max(1)
+                && !planted(Bug::OverlapBuffered)
+            {
+                let inside = other.offset <= header.offset && end <= other_end;
+                return if inside { Ok(FragmentPlacement::Duplicate) } else { Err(DropReason::Fragment) };
             }
             break;
         }
-        Ok(Place::Hold(behind))
+        Ok(FragmentPlacement::Buffer(behind))
     }
 
-    /// Takes an arrived fragment to the place that `place` found, and delivers the messages that it completes.
-    pub fn take(
+    /// Puts an arrived fragment where `find_placement` decided, and delivers the messages that it completes.
+    pub fn accept(
         &mut self,
-        holding: &mut Holding,
-        record: &Record,
+        buffer: &mut ReassemblyBuffer,
+        header: &FragmentHeader,
         fragment: &[u8],
         payload: &[u8],
-        place: Place,
-        deliver: &mut Deliver<'_>,
+        placement: FragmentPlacement,
+        deliver: &mut DeliverFn<'_>,
     ) {
-        match place {
-            Place::Known => {}
-            Place::Now => {
+        match placement {
+            FragmentPlacement::Duplicate => {}
+            FragmentPlacement::DeliverNow => {
                 mark(Mark::DeliveredAtOnce);
-                // Pieces of it may be held, if it was cut for a shorter path.
-                self.drop_next(holding);
-                deliver(self.peer, record.channel, Message { piece: fragment, rest: None, left: fragment.len() });
-                self.pass(holding);
-                self.deliver_held(holding, deliver);
+                // Pieces of it may be buffered, if it was cut for a shorter path.
+                self.drop_next_buffered(buffer);
+                deliver(self.peer, header.channel, Message { piece: fragment, rest: None, left: fragment.len() });
+                self.advance(buffer);
+                self.deliver_buffered(buffer, deliver);
             }
-            Place::Early => {
+            FragmentPlacement::DeliverEarly => {
                 mark(Mark::DeliveredEarly);
-                let (word, bit) = early(record.message);
+                let (word, bit) = early_bit(header.message);
                 self.early.get_or_insert_default()[word] |= bit;
-                deliver(self.peer, record.channel, Message { piece: fragment, rest: None, left: fragment.len() });
+                deliver(self.peer, header.channel, Message { piece: fragment, rest: None, left: fragment.len() });
             }
-            Place::Hold(behind) => {
-                let slot = holding.pool.take(payload.len()).expect("there is room");
-                holding.pool.frame_mut(slot).copy_from_slice(payload);
+            FragmentPlacement::Buffer(behind) => {
+                let slot = buffer.pool.allocate(payload.len()).expect("there is memory");
+                buffer.pool.frame_mut(slot).copy_from_slice(payload);
                 match behind {
-                    Some(before) => holding.pool.insert_after(&mut self.held, before, slot),
-                    None => holding.pool.push_front(&mut self.held, slot),
+                    Some(before) => buffer.pool.insert_after(&mut self.buffered, before, slot),
+                    None => buffer.pool.push_front(&mut self.buffered, slot),
                 }
-                if record.message == self.expected {
-                    holding.urgent.get_or_insert(self.peer);
-                    self.have += fragment.len();
-                    self.deliver_held(holding, deliver);
+                if header.message == self.expected {
+                    buffer.reserve_peer.get_or_insert(self.peer);
+                    self.next_bytes += fragment.len();
+                    self.deliver_buffered(buffer, deliver);
                 }
             }
         }
     }
 
     /// Returns whether the next message was delivered early, and clears its bit, which the message 2048 later will use.
-    fn take_early(&mut self) -> bool {
-        let (word, bit) = early(self.expected);
+    fn take_early_bit(&mut self) -> bool {
+        let (word, bit) = early_bit(self.expected);
         let word = self.early.as_mut().map(|early| &mut early[word]).filter(|word| **word & bit != 0);
         word.map(|word| *word &= !bit).is_some()
     }
 
     /// Advances over the next message, which is delivered, to the first one that was not delivered early.
-    fn pass(&mut self, holding: &mut Holding) {
+    fn advance(&mut self, buffer: &mut ReassemblyBuffer) {
         self.expected = self.expected.next();
-        while self.take_early() {
-            // Pieces of it may be held, if it was cut for a shorter path.
-            self.drop_next(holding);
+        while self.take_early_bit() {
+            // Pieces of it may be buffered, if it was cut for a shorter path.
+            self.drop_next_buffered(buffer);
             self.expected = self.expected.next();
         }
-        self.have = 0;
-        if holding.urgent == Some(self.peer) {
-            holding.urgent = None;
+        self.next_bytes = 0;
+        if buffer.reserve_peer == Some(self.peer) {
+            buffer.reserve_peer = None;
         }
-        for slot in holding.pool.each(&self.held) {
-            let (record, fragment) = Record::read(holding.pool.frame(slot)).expect("it was looked at when it came");
-            if record.message != self.expected {
+        for slot in buffer.pool.iter(&self.buffered) {
+            let (header, fragment) =
+                FragmentHeader::read(buffer.pool.frame(slot)).expect("it was checked when it arrived");
+            if header.message != self.expected {
                 break;
             }
-            self.have += fragment.len();
+            self.next_bytes += fragment.len();
         }
     }
 
-    /// Delivers messages for as long as the next one is held whole.
-    fn deliver_held(&mut self, holding: &mut Holding, deliver: &mut Deliver<'_>) {
-        while let Some(first) = self.held.first() {
-            let (record, _) = Record::read(holding.pool.frame(first)).expect("it was looked at when it came");
-            if record.message != self.expected || self.have < usize::from(record.total) {
+    /// Delivers messages for as long as the next one is buffered whole.
+    fn deliver_buffered(&mut self, buffer: &mut ReassemblyBuffer, deliver: &mut DeliverFn<'_>) {
+        while let Some(first) = self.buffered.first() {
+            let (header, _) = FragmentHeader::read(buffer.pool.frame(first)).expect("it was checked when it arrived");
+            if header.message != self.expected || self.next_bytes < usize::from(header.total) {
                 return;
             }
-            mark(Mark::DeliveredHeld);
-            let message = Message { piece: &[], rest: Some((&holding.pool, first)), left: self.have };
-            deliver(self.peer, record.channel, message);
-            self.drop_next(holding);
-            self.pass(holding);
+            mark(Mark::DeliveredBuffered);
+            let message = Message { piece: &[], rest: Some((&buffer.pool, first)), left: self.next_bytes };
+            deliver(self.peer, header.channel, message);
+            self.drop_next_buffered(buffer);
+            self.advance(buffer);
         }
     }
 
-    /// Releases the held fragments of the next message.
-    fn drop_next(&mut self, holding: &mut Holding) {
-        while let Some(first) = self.held.first() {
-            let (record, _) = Record::read(holding.pool.frame(first)).expect("it was looked at when it came");
-            if record.message != self.expected {
+    /// Releases the buffered fragments of the next message.
+    fn drop_next_buffered(&mut self, buffer: &mut ReassemblyBuffer) {
+        while let Some(first) = self.buffered.first() {
+            let (header, _) = FragmentHeader::read(buffer.pool.frame(first)).expect("it was checked when it arrived");
+            if header.message != self.expected {
                 return;
             }
-            let slot = holding.pool.pop(&mut self.held).expect("it is there");
-            holding.pool.give(slot);
+            let slot = buffer.pool.pop(&mut self.buffered).expect("it is there");
+            buffer.pool.release(slot);
         }
     }
 
     /// Releases all memory of a peer that is gone.
-    pub fn forget(self, holding: &mut Holding) {
-        holding.pool.give_all(self.held);
-        if holding.urgent == Some(self.peer) {
-            holding.urgent = None;
+    pub fn release(self, buffer: &mut ReassemblyBuffer) {
+        buffer.pool.release_all(self.buffered);
+        if buffer.reserve_peer == Some(self.peer) {
+            buffer.reserve_peer = None;
         }
     }
 }

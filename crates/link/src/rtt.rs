@@ -1,6 +1,6 @@
 //! The round-trip time of one path: the estimate, and the timeouts (RFC 6298, with a floor for clusters).
 //!
-//! It never looks at frames and reads no clock. Used by `path`.
+//! It never looks at frames and reads no clock. Used by `established`.
 
 use crate::marks::{Mark, mark};
 
@@ -24,39 +24,39 @@ const _: () = assert!(TIMEOUT_LOSSLESS_NS < TIMEOUT_MAX_NS);
 
 /// The round-trip estimator of one path. See the module.
 #[derive(Clone, Copy, Debug)]
-pub struct Rtt {
+pub struct RttEstimator {
     /// The shortest timeout.
     floor_ns: u64,
     /// The smoothed round trip and its mean deviation; 0 before the first sample.
     smoothed_ns: u64,
     deviation_ns: u64,
     /// The shortest sample; 0 before the first one.
-    least_ns: u64,
+    min_ns: u64,
     /// Timeouts since the last frame of the peer: the exponent of the back-off.
-    silent: u32,
+    timeouts: u32,
 }
 
-impl Default for Rtt {
-    fn default() -> Rtt {
-        Rtt { floor_ns: TIMEOUT_MIN_NS, smoothed_ns: 0, deviation_ns: 0, least_ns: 0, silent: 0 }
+impl Default for RttEstimator {
+    fn default() -> RttEstimator {
+        RttEstimator { floor_ns: TIMEOUT_MIN_NS, smoothed_ns: 0, deviation_ns: 0, min_ns: 0, timeouts: 0 }
     }
 }
 
-impl Rtt {
+impl RttEstimator {
     /// The estimator of a path on which nothing is lost.
-    pub fn lossless() -> Rtt {
-        Rtt { floor_ns: TIMEOUT_LOSSLESS_NS, ..Rtt::default() }
+    pub fn lossless() -> RttEstimator {
+        RttEstimator { floor_ns: TIMEOUT_LOSSLESS_NS, ..RttEstimator::default() }
     }
 
     /// Records a frame that was acknowledged `ns` after it was sent. Each number is used once, so every sample is valid
     /// (P10).
-    pub fn sample(&mut self, ns: u64) {
+    pub fn add_sample(&mut self, ns: u64) {
         let ns = ns.clamp(1, TIMEOUT_MAX_NS);
         if self.smoothed_ns == 0 {
-            (self.smoothed_ns, self.deviation_ns, self.least_ns) = (ns, ns / 2, ns);
+            (self.smoothed_ns, self.deviation_ns, self.min_ns) = (ns, ns / 2, ns);
             return;
         }
-        self.least_ns = self.least_ns.min(ns);
+        self.min_ns = self.min_ns.min(ns);
         self.deviation_ns = (3 * self.deviation_ns + ns.abs_diff(self.smoothed_ns)) / 4;
         self.smoothed_ns = (7 * self.smoothed_ns + ns) / 8;
     }
@@ -67,26 +67,26 @@ impl Rtt {
     }
 
     /// The round trip with empty queues; 0 before the first sample.
-    pub fn least_ns(&self) -> u64 {
-        self.least_ns
+    pub fn min_ns(&self) -> u64 {
+        self.min_ns
     }
 
     /// Resets the back-off: a frame of the peer arrived, so it is there (P18).
-    pub fn heard(&mut self) {
-        self.silent = 0;
+    pub fn on_received(&mut self) {
+        self.timeouts = 0;
     }
 
     /// Records a timeout.
-    pub fn unanswered(&mut self) {
-        self.silent = self.silent.saturating_add(1);
-        if self.silent == 5 {
+    pub fn on_timeout(&mut self) {
+        self.timeouts = self.timeouts.saturating_add(1);
+        if self.timeouts == 5 {
             mark(Mark::BackedOff);
         }
     }
 
     /// Timeouts since the last frame of the peer.
-    pub fn silent(&self) -> u32 {
-        self.silent
+    pub fn timeouts(&self) -> u32 {
+        self.timeouts
     }
 
     /// Returns the time without an acknowledgement after which all frames in flight count as lost, in ns (P16, P18).
@@ -95,7 +95,7 @@ impl Rtt {
             0 => TIMEOUT_FIRST_NS.max(self.floor_ns),
             smoothed => (smoothed + 4 * self.deviation_ns + ACK_DELAY_NS).max(self.floor_ns),
         };
-        base.saturating_mul(1 << self.silent.min(20)).min(TIMEOUT_MAX_NS)
+        base.saturating_mul(1 << self.timeouts.min(20)).min(TIMEOUT_MAX_NS)
     }
 
     /// Returns the lead, in ns, that a frame must have had over an acknowledged one to count as lost (P15).
@@ -118,30 +118,30 @@ mod tests {
 
     #[test]
     fn the_timeout_follows_the_samples_above_its_floor() {
-        let mut rtt = Rtt::default();
+        let mut rtt = RttEstimator::default();
         assert_eq!(rtt.timeout_ns(), TIMEOUT_FIRST_NS);
-        (0..100).for_each(|_| rtt.sample(20_000));
+        (0..100).for_each(|_| rtt.add_sample(20_000));
         assert_eq!(rtt.timeout_ns(), TIMEOUT_MIN_NS);
-        (0..100).for_each(|i| rtt.sample(if i % 2 == 0 { 2_000_000 } else { 4_000_000 }));
+        (0..100).for_each(|i| rtt.add_sample(if i % 2 == 0 { 2_000_000 } else { 4_000_000 }));
         assert!((5_000_000..9_000_000).contains(&rtt.timeout_ns()), "{}", rtt.timeout_ns());
-        let mut rtt = Rtt::lossless();
-        (0..100).for_each(|_| rtt.sample(20_000));
+        let mut rtt = RttEstimator::lossless();
+        (0..100).for_each(|_| rtt.add_sample(20_000));
         assert_eq!(rtt.timeout_ns(), TIMEOUT_LOSSLESS_NS);
     }
 
     /// P18
     #[test]
     fn silence_backs_off_and_one_word_ends_it() {
-        let mut rtt = Rtt::default();
-        rtt.sample(50_000);
+        let mut rtt = RttEstimator::default();
+        rtt.add_sample(50_000);
         let mut last = rtt.timeout_ns();
         for _ in 0..100 {
-            rtt.unanswered();
+            rtt.on_timeout();
             assert!(rtt.timeout_ns() >= last && rtt.timeout_ns() <= TIMEOUT_MAX_NS);
             last = rtt.timeout_ns();
         }
         assert_eq!(last, TIMEOUT_MAX_NS);
-        rtt.heard();
+        rtt.on_received();
         assert_eq!(rtt.timeout_ns(), TIMEOUT_MIN_NS);
     }
 
@@ -149,13 +149,13 @@ mod tests {
     #[test]
     fn a_probe_comes_before_the_timeout() {
         for sample in [0, 1, 20_000, 900_000, 5_000_000, u64::MAX] {
-            let mut rtt = Rtt::default();
+            let mut rtt = RttEstimator::default();
             if sample > 0 {
-                rtt.sample(sample);
+                rtt.add_sample(sample);
             }
             for _ in 0..30 {
                 assert!(rtt.probe_ns() > 0 && rtt.probe_ns() < rtt.timeout_ns(), "{sample}");
-                rtt.unanswered();
+                rtt.on_timeout();
             }
         }
     }

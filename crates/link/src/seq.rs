@@ -3,12 +3,12 @@
 use std::ops::Add;
 
 /// Frames that may be in flight on a path: a bandwidth-delay product of 10 Gbit/s and 1 ms is 830 frames of 1500 bytes.
-pub const WINDOW: u32 = 1024;
+pub const SEQ_WINDOW: u32 = 1024;
 
 /// The number of words that hold one bit for each frame of a window.
-pub const WORDS: usize = (WINDOW / u64::BITS) as usize;
+pub const BITMAP_WORDS: usize = (SEQ_WINDOW / u64::BITS) as usize;
 
-const _: () = assert!(WINDOW.is_power_of_two() && WORDS * u64::BITS as usize == WINDOW as usize);
+const _: () = assert!(SEQ_WINDOW.is_power_of_two() && BITMAP_WORDS * u64::BITS as usize == SEQ_WINDOW as usize);
 
 /// The number of a frame. Each number is used once (P10).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -17,14 +17,14 @@ pub struct Seq(pub u32);
 impl Seq {
     /// The distance from `self` to `other`: 0 if they are equal. More than a window if `self` is not before `other`.
     #[inline]
-    pub fn until(self, other: Seq) -> u32 {
+    pub fn distance_to(self, other: Seq) -> u32 {
         other.0.wrapping_sub(self.0)
     }
 
     /// Whether `self` is no later than `other`: compared numbers are less than half of all numbers apart.
     #[inline]
-    pub fn is_by(self, other: Seq) -> bool {
-        self.until(other) <= u32::MAX / 2
+    pub fn is_at_or_before(self, other: Seq) -> bool {
+        self.distance_to(other) <= u32::MAX / 2
     }
 
     #[inline]
@@ -34,8 +34,8 @@ impl Seq {
 
     /// The index of the number in a ring of a window.
     #[inline]
-    pub(crate) fn slot(self) -> usize {
-        (self.0 % WINDOW) as usize
+    pub(crate) fn ring_index(self) -> usize {
+        (self.0 % SEQ_WINDOW) as usize
     }
 }
 

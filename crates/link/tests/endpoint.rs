@@ -1,12 +1,15 @@
 //! Tests one endpoint against a peer that is written by hand, frame by frame: cases that seeds of the simulator reach
 //! too seldom, and cases that they have found.
 
-use hawser_link::frame::{Cover, Dropped, Ends, Flags, Frame, Head, Key, Kind};
-use hawser_link::record::{RECORD, Record};
-use hawser_link::{Class, Config, Endpoint, Far, Grade, Message, Rail, Refused, Route, Seq, Wire};
+use hawser_link::fragment::{FRAGMENT_HEADER_BYTES, FragmentHeader};
+use hawser_link::frame::{CrcCoverage, DropReason, Frame, FrameFlags, FrameHeader, FrameKind, JobKey, PeerPair};
+use hawser_link::{
+    Config, Endpoint, FrameSender, LatencyClass, LinkSendError, Message, MessageClass, PathId, PortTraits, RemotePort,
+    Seq,
+};
 use std::io::IoSlice;
 
-const ROUTE: Route = Route { ours: 0, theirs: 0, flow: 0 };
+const PATH_ID: PathId = PathId { local_port: 0, remote_port: 0, flow: 0 };
 const FRAME: usize = 1472;
 const SLOTS: usize = 300;
 
@@ -17,21 +20,21 @@ struct Tape(Vec<Vec<u8>>);
 /// A wire that takes nothing.
 struct Full;
 
-impl Wire for Full {
-    fn send(&mut self, _peer: u32, _route: Route, _frames: &[IoSlice<'_>]) -> usize {
+impl FrameSender for Full {
+    fn send(&mut self, _peer: u32, _route: PathId, _frames: &[IoSlice<'_>]) -> usize {
         0
     }
 }
 
-impl Wire for Tape {
-    fn send(&mut self, _peer: u32, _route: Route, frames: &[IoSlice<'_>]) -> usize {
+impl FrameSender for Tape {
+    fn send(&mut self, _peer: u32, _route: PathId, frames: &[IoSlice<'_>]) -> usize {
         self.0.extend(frames.iter().map(|frame| frame.to_vec()));
         frames.len()
     }
 }
 
-fn key() -> Key {
-    Key::new(*b"the job's secret")
+fn key() -> JobKey {
+    JobKey::new(*b"the job's secret")
 }
 
 /// Rank 0, and rank 1 by hand.
@@ -39,76 +42,82 @@ struct Two {
     endpoint: Endpoint,
     now_ns: u64,
     /// Rank 0's number of the path, its next number and rank 1's.
-    path: u32,
+    path_number: u32,
     first: Seq,
     sequence: Seq,
-    came: Vec<Vec<u8>>,
+    received: Vec<Vec<u8>>,
 }
 
 impl Two {
     fn new() -> Two {
-        Two::over(vec![Rail::default(); 2])
+        Two::with_ports(vec![PortTraits::default(); 2])
     }
 
-    fn over(rails: Vec<Rail>) -> Two {
-        let config = Config { me: 0, ranks: 2, key: key(), frame_max: FRAME, sending: SLOTS, holding: SLOTS, rails };
+    fn with_ports(ports: Vec<PortTraits>) -> Two {
+        let config =
+            Config { me: 0, ranks: 2, key: key(), frame_max: FRAME, send_slots: SLOTS, reassembly_slots: SLOTS, ports };
         let mut endpoint = Endpoint::new(config, 1);
-        endpoint.open(1, ROUTE, Far { nic: 0, frame: FRAME });
-        Two { endpoint, now_ns: 1, path: 0, first: Seq(0), sequence: Seq(0), came: vec![] }
+        endpoint.open_path(1, PATH_ID, RemotePort { nic: 0, frame_max: FRAME });
+        Two { endpoint, now_ns: 1, path_number: 0, first: Seq(0), sequence: Seq(0), received: vec![] }
     }
 
     /// Returns the frames that rank 0 sends now.
-    fn transmit(&mut self) -> Vec<(Head, Vec<u8>)> {
+    fn transmit(&mut self) -> Vec<(FrameHeader, Vec<u8>)> {
         let mut tape = Tape::default();
         self.endpoint.transmit(self.now_ns, &mut tape);
         let check = |bytes: &Vec<u8>| {
-            let (head, payload) = Frame::of(bytes).unwrap().check(&key(), Ends { from: 0, to: 1 }).unwrap();
+            let (head, payload) = Frame::parse(bytes).unwrap().check(&key(), PeerPair { from: 0, to: 1 }).unwrap();
             (head, payload.to_vec())
         };
         tape.0.iter().map(check).collect()
     }
 
-    fn receive(&mut self, head: Head, payload: &[u8]) -> Result<(), Dropped> {
-        let header = head.write(&key(), Ends { from: 1, to: 0 }, payload, Cover::All);
-        let came = &mut self.came;
+    fn receive(&mut self, head: FrameHeader, payload: &[u8]) -> Result<(), DropReason> {
+        let header = head.write(&key(), PeerPair { from: 1, to: 0 }, payload, CrcCoverage::All);
+        let received = &mut self.received;
         let mut deliver = |_: u32, _: u8, mut message: Message<'_>| {
             let mut whole = vec![];
             while let Some(piece) = message.next(usize::MAX) {
                 whole.extend(piece);
             }
-            came.push(whole);
+            received.push(whole);
         };
         self.endpoint.handle_frame(0, &[&header, payload].concat(), self.now_ns, &mut deliver)
     }
 
-    fn head(&self, kind: Kind, credit: u16) -> Head {
-        let (path, sequence) = (self.path, self.sequence);
-        Head { kind, flags: Flags::default(), path, sequence, expected: self.first, credit, open: 0 }
+    fn head(&self, kind: FrameKind, credit: u16) -> FrameHeader {
+        let (path_number, sequence) = (self.path_number, self.sequence);
+        FrameHeader { kind, flags: FrameFlags::default(), path_number, sequence, expected: self.first, credit, open: 0 }
     }
 
-    /// Opens the path in reply to its HELLO. Rank 1 has room for `credit` frames.
+    /// Opens the path in reply to its HELLO. Rank 1 grants credit for `credit` frames.
     fn open(&mut self, credit: u16) {
-        let (head, hello) = self.transmit().into_iter().find(|(head, _)| head.kind == Kind::Hello).expect("HELLO");
+        let (head, hello) = self.transmit().into_iter().find(|(head, _)| head.kind == FrameKind::Hello).expect("HELLO");
         assert_eq!(hello.len() + 32, FRAME);
-        self.path = u32::from_le_bytes(hello[..4].try_into().unwrap());
+        self.path_number = u32::from_le_bytes(hello[..4].try_into().unwrap());
         self.first = Seq(u32::from_le_bytes(hello[4..8].try_into().unwrap()));
         // Rank 1 knows the path by 77, and begins with 0.
-        self.greet(Head { kind: Kind::Welcome, path: 1, credit, ..head }, FRAME);
+        self.receive_hello(FrameHeader { kind: FrameKind::Welcome, path_number: 1, credit, ..head }, FRAME);
     }
 
     /// Delivers a HELLO or WELCOME of `len` bytes.
-    fn greet(&mut self, head: Head, len: usize) {
+    fn receive_hello(&mut self, head: FrameHeader, len: usize) {
         let hello = [&77_u32.to_le_bytes()[..], &[0; 8], &vec![0; len - 44]].concat();
         self.receive(head, &hello).unwrap();
     }
 
-    /// Delivers a fragment of rank 1; `said` changes its header.
-    fn fragment(&mut self, record: &Record, bytes: &[u8], said: impl FnOnce(&mut Head)) -> Result<(), Dropped> {
-        let mut payload = [0; RECORD].to_vec();
-        record.write(&mut payload);
+    /// Delivers a fragment of rank 1; `change` changes its header.
+    fn fragment(
+        &mut self,
+        header: &FragmentHeader,
+        bytes: &[u8],
+        change: impl FnOnce(&mut FrameHeader),
+    ) -> Result<(), DropReason> {
+        let mut payload = [0; FRAGMENT_HEADER_BYTES].to_vec();
+        header.write(&mut payload);
         payload.extend(bytes);
-        let mut head = self.head(Kind::Data, 1);
-        said(&mut head);
+        let mut head = self.head(FrameKind::Data, 1);
+        change(&mut head);
         let result = self.receive(head, &payload);
         if result.is_ok() {
             self.sequence = self.sequence.next();
@@ -116,13 +125,13 @@ impl Two {
         result
     }
 
-    fn send(&mut self, bytes: &[u8]) -> Result<(), Refused> {
+    fn send(&mut self, bytes: &[u8]) -> Result<(), LinkSendError> {
         let fill = |at: usize, into: &mut [u8]| into.copy_from_slice(&bytes[at..at + into.len()]);
-        self.endpoint.send(1, 0, bytes.len(), Class::Control, fill)
+        self.endpoint.send(1, 0, bytes.len(), MessageClass::Control, fill)
     }
 }
 
-const PART: Record = Record { message: Seq(0), offset: 0, total: 8, channel: 0, placed: false };
+const PART: FragmentHeader = FragmentHeader { message: Seq(0), offset: 0, total: 8, channel: 0, order_free: false };
 
 /// P7: messages that wait for a path cannot keep it from being opened, however many they are.
 #[test]
@@ -131,59 +140,66 @@ fn a_path_is_opened_though_all_memory_is_taken() {
     while two.send(b"envelope").is_ok() {}
     two.open(1000);
     two.now_ns += 1;
-    assert!(two.transmit().iter().any(|(head, _)| head.kind == Kind::Data));
+    assert!(two.transmit().iter().any(|(head, _)| head.kind == FrameKind::Data));
 }
 
 #[test]
 fn of_each_rail_is_told_who_was_tried_and_who_answered() {
     let mut two = Two::new();
-    two.endpoint.open(1, Route { ours: 1, ..ROUTE }, Far { nic: 0, frame: FRAME });
-    let reach = |two: &Two| [0, 1].map(|rail| two.endpoint.reach(rail)).map(|reach| (reach.tried, reach.answered));
-    assert_eq!(reach(&two), [(0, 0); 2]);
+    two.endpoint.open_path(1, PathId { local_port: 1, ..PATH_ID }, RemotePort { nic: 0, frame_max: FRAME });
+    let reachability = |two: &Two| {
+        [0, 1]
+            .map(|port| two.endpoint.port_reachability(port))
+            .map(|reachability| (reachability.tried, reachability.replied))
+    };
+    assert_eq!(reachability(&two), [(0, 0); 2]);
     two.open(1);
-    assert_eq!(reach(&two), [(1, 1), (1, 0)]);
+    assert_eq!(reachability(&two), [(1, 1), (1, 0)]);
 }
 
-/// P7: a WELCOME that the wire does not take goes out when it does; the peer's next HELLO may be a second away.
-/// P34: a peer that computes does not reply, and must be reached by the best path once it does; if that path is dead
-/// the next one is called.
+/// P34: a peer that computes does not reply, and must be reached by the best path once it does; if that path is
+/// dead the next one is opened.
 #[test]
 fn a_way_for_single_frames_is_called_where_no_better_one_is_answered_though_the_peer_is_there() {
     const MS: u64 = 1_000_000;
-    let rail = |grade, reserved| Rail { grade, reserved, ..Rail::default() };
+    let port = |latency_class, is_on_demand| PortTraits { latency_class, is_on_demand, ..PortTraits::default() };
     for answers in [true, false] {
-        let rails = vec![rail(Grade::Bulk, false), rail(Grade::Quick, false), rail(Grade::QuickEnough, true)];
-        let mut two = Two::over(rails);
-        (1..3).for_each(|ours| two.endpoint.open(1, Route { ours, ..ROUTE }, Far { nic: 0, frame: FRAME }));
-        let called = |two: &mut Two, until_ms: u64| {
+        let ports =
+            vec![port(LatencyClass::Bulk, false), port(LatencyClass::Lowest, false), port(LatencyClass::Low, true)];
+        let mut two = Two::with_ports(ports);
+        (1..3).for_each(|ours| {
+            two.endpoint.open_path(1, PathId { local_port: ours, ..PATH_ID }, RemotePort { nic: 0, frame_max: FRAME })
+        });
+        let is_opened = |two: &mut Two, until_ms: u64| {
             while two.now_ns < until_ms * MS {
                 two.transmit();
                 two.now_ns += MS;
             }
-            two.endpoint.reach(2).tried > 0
+            two.endpoint.port_reachability(2).tried > 0
         };
         let (head, _) = two.transmit().into_iter().next().expect("HELLO");
-        assert!(!called(&mut two, 500), "for a peer that computes");
-        two.greet(Head { kind: Kind::Welcome, path: 1, credit: 9, ..head }, FRAME);
-        assert!(!called(&mut two, 550), "the better one was not yet asked");
+        assert!(!is_opened(&mut two, 500), "for a peer that computes");
+        two.receive_hello(FrameHeader { kind: FrameKind::Welcome, path_number: 1, credit: 9, ..head }, FRAME);
+        assert!(!is_opened(&mut two, 550), "the better one was not yet tried");
         if answers {
-            // Route 1 of ours, 0 of theirs, as rank 1 sees it.
+            // Our port 1 and port 0 of rank 1, as rank 1 sees them.
             let hello = [&77_u32.to_le_bytes()[..], &[0; 4], &[0, 1, 0, 0], &[0; FRAME - 44]].concat();
-            let head = Head { kind: Kind::Welcome, path: 1, credit: 9, ..head };
-            let header = head.write(&key(), Ends { from: 1, to: 0 }, &hello, Cover::All);
+            let head = FrameHeader { kind: FrameKind::Welcome, path_number: 1, credit: 9, ..head };
+            let header = head.write(&key(), PeerPair { from: 1, to: 0 }, &hello, CrcCoverage::All);
             two.endpoint.handle_frame(1, &[&header[..], &hello].concat(), two.now_ns, &mut |_, _, _| {}).unwrap();
         }
-        assert_eq!(called(&mut two, 5000), !answers);
+        assert_eq!(is_opened(&mut two, 5000), !answers);
     }
 }
 
+/// P7: a WELCOME that the wire does not take is sent when it does; the peer's next HELLO may be a second away.
 #[test]
 fn a_refused_welcome_is_sent_later() {
     let mut two = Two::new();
-    two.greet(Head { path: 1, ..two.head(Kind::Hello, 1) }, FRAME);
+    two.receive_hello(FrameHeader { path_number: 1, ..two.head(FrameKind::Hello, 1) }, FRAME);
     two.endpoint.transmit(two.now_ns, &mut Full);
     assert_eq!(two.endpoint.deadline_ns(), Some(0));
-    assert!(two.transmit().iter().any(|(head, _)| head.kind == Kind::Welcome));
+    assert!(two.transmit().iter().any(|(head, _)| head.kind == FrameKind::Welcome));
 }
 
 /// P25: pieces that were cut for a path are cut again when it passes still less, with any memory that is left; no other
@@ -194,20 +210,21 @@ fn frames_are_cut_again_and_again_though_all_memory_is_taken() {
     (0..3).for_each(|_| two.send(&[7; 17_000]).unwrap());
     while two.send(b"envelope").is_ok() {}
     two.open(1000);
-    let longest = |sent: &[(Head, Vec<u8>)]| sent.iter().map(|(_, payload)| payload.len() + 32).max().unwrap_or(0);
+    let longest =
+        |sent: &[(FrameHeader, Vec<u8>)]| sent.iter().map(|(_, payload)| payload.len() + 32).max().unwrap_or(0);
     let mut lengths = vec![];
     let known = [FRAME, 1452, 1232, 548];
     for answers in [false, true] {
         for _ in 0..600 {
             let mut sent = two.transmit();
-            sent.retain(|(head, _)| head.kind == Kind::Data);
-            let question = sent.iter().rfind(|(_, payload)| answers && payload.is_empty()).map(|(head, _)| *head);
-            if let Some(Head { sequence, open: open @ 1.., .. }) = question {
+            sent.retain(|(head, _)| head.kind == FrameKind::Data);
+            let probe = sent.iter().rfind(|(_, payload)| answers && payload.is_empty()).map(|(head, _)| *head);
+            if let Some(FrameHeader { sequence, open: open @ 1.., .. }) = probe {
                 // The probe alone has arrived, of all open numbers.
                 let expected = Seq(sequence.0.wrapping_sub(u32::from(open)));
                 let mut bits = [0; 128];
                 bits[usize::from(open - 1) / 8] = 1 << ((open - 1) % 8);
-                let head = Head { sequence: Seq(0), expected, ..two.head(Kind::Ack, 1000) };
+                let head = FrameHeader { sequence: Seq(0), expected, ..two.head(FrameKind::Ack, 1000) };
                 two.receive(head, &bits).unwrap();
             }
             lengths.push(longest(&sent));
@@ -227,13 +244,13 @@ fn hellos_do_not_take_all_memory() {
     let hello = |theirs: u8, flow: u8, len: usize| {
         [&9_u32.to_le_bytes()[..], &[0; 4], &[theirs, 0, flow, 0], &vec![0; len - 44]].concat()
     };
-    let head = Head { path: 1, ..two.head(Kind::Hello, 1) };
-    assert_eq!(two.receive(head, &hello(1, 0, 44)), Err(Dropped::Hello));
+    let head = FrameHeader { path_number: 1, ..two.head(FrameKind::Hello, 1) };
+    assert_eq!(two.receive(head, &hello(1, 0, 44)), Err(DropReason::Hello));
     let mut taken = 0;
     for (theirs, flow) in (0..4).flat_map(|theirs| (0..=255).map(move |flow| (theirs, flow))) {
         taken += usize::from(two.receive(head, &hello(theirs, flow, FRAME)).is_ok());
     }
-    assert_eq!((taken, two.endpoint.drops()[Dropped::Hello as usize]), (255, 4 * 256 - 255 + 1));
+    assert_eq!((taken, two.endpoint.drop_counts()[DropReason::Hello as usize]), (255, 4 * 256 - 255 + 1));
 }
 
 /// P3: a frame that breaks a rule has no effect by its other contents: here by its credit.
@@ -243,15 +260,15 @@ fn what_breaks_a_rule_has_no_effect_at_all() {
     two.open(1);
     two.send(b"first").unwrap();
     two.send(b"second").unwrap();
-    let data = |sent: Vec<(Head, Vec<u8>)>| sent.iter().filter(|(head, _)| head.kind == Kind::Data).count();
-    assert_eq!(data(two.transmit()), 1, "there is room for one");
-    let more = |head: &mut Head| head.credit = 9;
-    assert_eq!(two.fragment(&Record { total: 3, ..PART }, b"long", more), Err(Dropped::Record));
-    let open = |head: &mut Head| (head.credit, head.open) = (9, 1024);
-    assert_eq!(two.fragment(&PART, b"whole...", open), Err(Dropped::Beyond));
-    assert_eq!((data(two.transmit()), two.came.len()), (0, 0));
+    let data = |sent: Vec<(FrameHeader, Vec<u8>)>| sent.iter().filter(|(head, _)| head.kind == FrameKind::Data).count();
+    assert_eq!(data(two.transmit()), 1, "there is credit for one");
+    let more = |head: &mut FrameHeader| head.credit = 9;
+    assert_eq!(two.fragment(&FragmentHeader { total: 3, ..PART }, b"long", more), Err(DropReason::Fragment));
+    let open = |head: &mut FrameHeader| (head.credit, head.open) = (9, 1024);
+    assert_eq!(two.fragment(&PART, b"whole...", open), Err(DropReason::BeyondWindow));
+    assert_eq!((data(two.transmit()), two.received.len()), (0, 0));
     two.fragment(&PART, b"whole...", more).unwrap();
-    assert_eq!((data(two.transmit()), two.came.len()), (1, 1));
+    assert_eq!((data(two.transmit()), two.received.len()), (1, 1));
 }
 
 /// P22: a message has one length.
@@ -260,10 +277,13 @@ fn fragments_that_disagree_about_their_message_are_dropped() {
     let mut two = Two::new();
     two.open(1);
     two.fragment(&PART, b"1234", |_| {}).unwrap();
-    assert_eq!(two.fragment(&Record { offset: 8, total: 12, ..PART }, b"9abc", |_| {}), Err(Dropped::Record));
-    two.fragment(&Record { offset: 4, ..PART }, b"5678", |_| {}).unwrap();
-    assert_eq!(two.came, [b"12345678"]);
-    assert_eq!(two.endpoint.left(), (SLOTS, SLOTS));
+    assert_eq!(
+        two.fragment(&FragmentHeader { offset: 8, total: 12, ..PART }, b"9abc", |_| {}),
+        Err(DropReason::Fragment)
+    );
+    two.fragment(&FragmentHeader { offset: 4, ..PART }, b"5678", |_| {}).unwrap();
+    assert_eq!(two.received, [b"12345678"]);
+    assert_eq!(two.endpoint.free_slots(), (SLOTS, SLOTS));
 }
 
 /// P22: the message was cut again for a shorter path, and arrives whole by a longer one.
@@ -273,9 +293,9 @@ fn a_whole_message_takes_the_place_of_its_pieces() {
     two.open(1);
     two.fragment(&PART, b"1234", |_| {}).unwrap();
     two.fragment(&PART, b"12345678", |_| {}).unwrap();
-    two.fragment(&Record { offset: 4, ..PART }, b"5678", |_| {}).unwrap();
-    assert_eq!(two.came, [b"12345678"]);
-    assert_eq!(two.endpoint.left(), (SLOTS, SLOTS));
+    two.fragment(&FragmentHeader { offset: 4, ..PART }, b"5678", |_| {}).unwrap();
+    assert_eq!(two.received, [b"12345678"]);
+    assert_eq!(two.endpoint.free_slots(), (SLOTS, SLOTS));
 }
 
 /// A further user has an eighth of all slots, and a peer half of that.
@@ -283,9 +303,9 @@ fn a_whole_message_takes_the_place_of_its_pieces() {
 fn a_further_user_has_its_share_whatever_the_first_has_filled_and_no_more() {
     let mut two = Two::new();
     two.open(1000);
-    let party = two.endpoint.admit(8..10).unwrap();
+    let share_id = two.endpoint.add_user(8..10).unwrap();
     let mut others = 0;
-    while two.endpoint.admit(10 + others..11 + others).is_some() {
+    while two.endpoint.add_user(10 + others..11 + others).is_some() {
         others += 1;
     }
     assert_eq!(others, 3, "the first user has half of all");
@@ -295,23 +315,23 @@ fn a_further_user_has_its_share_whatever_the_first_has_filled_and_no_more() {
             filled += 1;
         }
         let mut sent = 0;
-        let way = (1, 9);
-        while two.endpoint.send_of(party, way, 1, Class::Payload, |_, into| into.fill(2)).is_ok() {
+        let to = (1, 9);
+        while two.endpoint.send_of(share_id, to, 1, MessageClass::Payload, |_, into| into.fill(2)).is_ok() {
             sent += 1;
         }
-        let control = two.endpoint.send_of(party, way, 1, Class::Control, |_, into| into.fill(3));
+        let control = two.endpoint.send_of(share_id, to, 1, MessageClass::Control, |_, into| into.fill(3));
         (filled, sent, control)
     };
     let first = all(&mut two);
     let share = SLOTS / 8;
-    // `send` is of control, which leaves 16 to HELLOs.
+    // `send` sends control messages, which leave 16 slots to HELLOs.
     assert_eq!(first, (SLOTS - 4 * share - 16, share / 2, Ok(())));
-    // All of it arrives, in turns of what may be in flight.
+    // All of it arrives, in portions of what may be in flight.
     let mut next = two.first;
-    while !two.endpoint.is_quiet() {
-        let frames = two.transmit().into_iter().filter(|(head, _)| head.kind == Kind::Data).count() as u32;
+    while !two.endpoint.is_all_acked() {
+        let frames = two.transmit().into_iter().filter(|(head, _)| head.kind == FrameKind::Data).count() as u32;
         next = next + frames;
-        let head = Head { kind: Kind::Ack, expected: next, ..two.head(Kind::Ack, 1000) };
+        let head = FrameHeader { kind: FrameKind::Ack, expected: next, ..two.head(FrameKind::Ack, 1000) };
         two.now_ns += 1000;
         two.receive(head, &[]).unwrap();
         two.first = next;

@@ -9,16 +9,20 @@
 
 use allocation_counter::measure;
 use bolero::{TypeGenerator, check};
-use hawser_link::frame::{Cover, Dropped, Ends, Flags, Frame, HEADER, Head, Key, Kind};
-use hawser_link::record::{RECORD, Record};
-use hawser_link::{Class, Config, Endpoint, Far, Grade, Message, Rail, Route, Seq, Wire};
+use hawser_link::fragment::{FRAGMENT_HEADER_BYTES, FragmentHeader};
+use hawser_link::frame::{
+    CrcCoverage, DropReason, Frame, FrameFlags, FrameHeader, FrameKind, HEADER_BYTES, JobKey, PeerPair,
+};
+use hawser_link::{
+    Config, Endpoint, FrameSender, LatencyClass, Message, MessageClass, PathId, PortTraits, RemotePort, Seq,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IoSlice;
 
 /// This rank, two ranks that the fuzzer plays, and one that keeps to the protocol.
 const RANKS: u32 = 4;
 const HONEST: u32 = 3;
-const RAILS: u8 = 2;
+const PORTS: u8 = 2;
 /// The longest frame and the shortest HELLO, in bytes.
 const FRAME: usize = 1300;
 const SHORT: usize = 548;
@@ -153,7 +157,7 @@ enum Call {
 /// The frames that an endpoint sends, recorded without an allocation during the test.
 struct Tape {
     bytes: Vec<u8>,
-    frames: Vec<(u32, Route, usize)>,
+    frames: Vec<(u32, PathId, usize)>,
     taken: usize,
 }
 
@@ -168,30 +172,30 @@ impl Tape {
     }
 
     /// Returns the frames by peer and path, each in order.
-    fn by_path(&self) -> BTreeMap<(u32, Route), Vec<Vec<u8>>> {
+    fn by_path(&self) -> BTreeMap<(u32, PathId), Vec<Vec<u8>>> {
         let mut all = BTreeMap::<_, Vec<_>>::new();
         let mut at = 0;
-        for &(peer, route, len) in &self.frames {
-            all.entry((peer, route)).or_default().push(self.bytes[at..at + len].to_vec());
+        for &(peer, path_id, len) in &self.frames {
+            all.entry((peer, path_id)).or_default().push(self.bytes[at..at + len].to_vec());
             at += len;
         }
         all
     }
 }
 
-impl Wire for Tape {
-    fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize {
+impl FrameSender for Tape {
+    fn send(&mut self, peer: u32, path_id: PathId, frames: &[IoSlice<'_>]) -> usize {
         for frame in frames.iter().take(self.taken) {
             assert!(frame.len() <= FRAME);
             self.bytes.extend_from_slice(frame);
-            self.frames.push((peer, route, frame.len()));
+            self.frames.push((peer, path_id, frame.len()));
         }
         frames.len().min(self.taken)
     }
 }
 
-fn key() -> Key {
-    Key::new(*b"the job's secret")
+fn key() -> JobKey {
+    JobKey::new(*b"the job's secret")
 }
 
 fn endpoint(me: u32) -> Endpoint {
@@ -200,14 +204,18 @@ fn endpoint(me: u32) -> Endpoint {
         ranks: RANKS,
         key: key(),
         frame_max: FRAME,
-        sending: SLOTS,
-        holding: SLOTS,
-        rails: [Grade::Quick, Grade::Bulk]
-            .map(|grade| Rail { grade, checked: grade == Grade::Quick, ..Rail::default() })
+        send_slots: SLOTS,
+        reassembly_slots: SLOTS,
+        ports: [LatencyClass::Lowest, LatencyClass::Bulk]
+            .map(|latency_class| PortTraits {
+                latency_class,
+                has_full_crc: latency_class == LatencyClass::Lowest,
+                ..PortTraits::default()
+            })
             .into(),
     };
     let mut endpoint = Endpoint::new(config, 5);
-    (0..usize::from(RAILS)).for_each(|rail| endpoint.set_room(rail, 100));
+    (0..usize::from(PORTS)).for_each(|port| endpoint.set_receive_capacity(port, 100));
     endpoint
 }
 
@@ -229,11 +237,11 @@ struct Test {
     twin: Endpoint,
     now_ns: u64,
     tape: Tape,
-    twins: Tape,
-    known: BTreeMap<(u32, Route), Known>,
+    twin_tape: Tape,
+    known: BTreeMap<(u32, PathId), Known>,
     /// Our numbers of paths that had a gap.
     gaps: BTreeSet<u32>,
-    came: Vec<Vec<u8>>,
+    received: Vec<Vec<u8>>,
     /// Messages that were delivered before earlier ones.
     early: BTreeSet<(u32, u32)>,
     sent: Vec<Vec<u8>>,
@@ -245,7 +253,7 @@ struct Test {
     delivered: Vec<u8>,
 }
 
-fn who(which: bool) -> u32 {
+fn rank_of(which: bool) -> u32 {
     1 + u32::from(which)
 }
 
@@ -257,10 +265,10 @@ impl Test {
             twin: endpoint(0),
             now_ns: 1,
             tape: Tape::new(),
-            twins: Tape::new(),
+            twin_tape: Tape::new(),
             known: BTreeMap::new(),
             gaps: BTreeSet::new(),
-            came: Vec::new(),
+            received: Vec::new(),
             early: BTreeSet::new(),
             sent: Vec::new(),
             messages: [0; RANKS as usize],
@@ -268,9 +276,9 @@ impl Test {
             forgotten: [false; RANKS as usize],
             delivered: Vec::with_capacity(1 << 18),
         };
-        for (from, rail) in [(false, 0), (true, 1)] {
+        for (from, port) in [(false, 0), (true, 1)] {
             let body = Body::Hello { number: 3, first: 0, flow: 0, long: true };
-            test.act(&Event::Shaped(Shaped { from, rail, kind: 0, body, ..PLAIN }));
+            test.act(&Event::Shaped(Shaped { from, rail: port, kind: 0, body, ..PLAIN }));
         }
         test.transmit(usize::MAX);
         test
@@ -278,26 +286,26 @@ impl Test {
 
     fn act(&mut self, event: &Event) {
         match event {
-            Event::Raw { rail, bytes } => self.receive(*rail % RAILS, bytes),
+            Event::Raw { rail, bytes } => self.receive(*rail % PORTS, bytes),
             Event::Shaped(shaped) => {
                 let bytes = self.write(shaped);
                 // Any bits may be a fragment too, with any bytes in it.
                 self.garbled |= matches!(shaped.body, Body::Bits(_) | Body::Any(_)) && shaped.kind % 5 != 4;
-                self.receive(shaped.rail % RAILS, &bytes);
+                self.receive(shaped.rail % PORTS, &bytes);
             }
             Event::Run { from, rail, count, skip, part } => {
                 for n in 0..i8::try_from(*count % 100).expect("it is small") {
                     let (message, total) = (n.wrapping_add((*skip % 8) as i8), if *part { 20 } else { 10 });
                     let body = Body::Record { message, offset: 0, len: 10, total, reserved: 0 };
-                    let (from, rail) = (*from, *rail);
-                    let frame = Shaped { from, rail, body, ..PLAIN };
+                    let (from, port) = (*from, *rail);
+                    let frame = Shaped { from, rail: port, body, ..PLAIN };
                     self.act(&Event::Shaped(frame));
                 }
             }
             Event::Acked { from, rail, behind, bits } => {
-                let (from, rail, expected) = (*from, *rail, -((*behind % 20) as i8));
+                let (from, port, expected) = (*from, *rail, -((*behind % 20) as i8));
                 let bits = Body::Bits(vec![u64::from(*bits) & (((1 << (behind % 20)) - 1) >> 1)]);
-                self.act(&Event::Shaped(Shaped { from, rail, kind: 4, expected, body: bits, ..PLAIN }));
+                self.act(&Event::Shaped(Shaped { from, rail: port, kind: 4, expected, body: bits, ..PLAIN }));
             }
             Event::Again { rail, number } => self.repeat(*rail, *number, false),
             Event::Back { rail, number } => self.repeat(*rail, *number, true),
@@ -305,39 +313,40 @@ impl Test {
         }
     }
 
-    fn repeat(&mut self, rail: u8, number: u8, ours: bool) {
-        let tape = if ours { &self.sent } else { &self.came };
+    fn repeat(&mut self, port: u8, number: u8, ours: bool) {
+        let tape = if ours { &self.sent } else { &self.received };
         if let Some(at) = tape.len().checked_sub(1 + usize::from(number)) {
             let bytes = tape[at].clone();
-            self.receive(rail % RAILS, &bytes);
+            self.receive(port % PORTS, &bytes);
         }
     }
 
     /// Encodes a frame of a hostile rank.
     fn write(&mut self, shaped: &Shaped) -> Vec<u8> {
-        let (from, rail) = (who(shaped.from), shaped.rail % RAILS);
-        let route = Route { ours: rail, theirs: rail, flow: 0 };
+        let (from, port) = (rank_of(shaped.from), shaped.rail % PORTS);
+        let path_id = PathId { local_port: port, remote_port: port, flow: 0 };
         let unknown = Known { number: 0, ours: Seq(0), theirs: Seq(FIRST) };
-        let known = self.known.get(&(from, route)).copied().unwrap_or(unknown);
-        let kind = [Kind::Hello, Kind::Welcome, Kind::Data, Kind::Data, Kind::Ack][usize::from(shaped.kind) % 5];
+        let known = self.known.get(&(from, path_id)).copied().unwrap_or(unknown);
+        let kind = [FrameKind::Hello, FrameKind::Welcome, FrameKind::Data, FrameKind::Data, FrameKind::Ack]
+            [usize::from(shaped.kind) % 5];
         let near = |seq: Seq, by: i8| seq + i32::from(by) as u32;
-        let is_hello = matches!(kind, Kind::Hello | Kind::Welcome);
-        let flag = |bit: u8, flag: Flags| if shaped.flags & bit != 0 { flag } else { Flags::default() };
-        let head = Head {
+        let is_hello = matches!(kind, FrameKind::Hello | FrameKind::Welcome);
+        let flag = |bit: u8, flag: FrameFlags| if shaped.flags & bit != 0 { flag } else { FrameFlags::default() };
+        let head = FrameHeader {
             kind,
-            flags: flag(1, Flags::LOSE) | flag(2, Flags::STOP) | flag(4, Flags::ASK),
-            path: if is_hello { from } else { known.number } ^ u32::from(shaped.path),
+            flags: flag(1, FrameFlags::LOSE) | flag(2, FrameFlags::STOP) | flag(4, FrameFlags::ACK_NOW),
+            path_number: if is_hello { from } else { known.number } ^ u32::from(shaped.path),
             sequence: near(known.theirs, shaped.sequence),
             expected: near(known.ours, shaped.expected),
             credit: u16::from(shaped.credit),
             open: u16::from(shaped.open) * if shaped.far { 8 } else { 1 },
         };
-        let payload = self.payload(shaped, from, rail);
-        let cover = if shaped.flags & 8 != 0 { Cover::Front } else { Cover::All };
-        self.seal(&head, payload, cover, shaped.wrong, from)
+        let payload = self.payload(shaped, from, port);
+        let coverage = if shaped.flags & 8 != 0 { CrcCoverage::Front } else { CrcCoverage::All };
+        self.encode(&head, payload, coverage, shaped.wrong, from)
     }
 
-    fn payload(&self, shaped: &Shaped, from: u32, rail: u8) -> Vec<u8> {
+    fn payload(&self, shaped: &Shaped, from: u32, port: u8) -> Vec<u8> {
         match shaped.body {
             Body::Nothing => vec![],
             Body::Bits(ref words) => words.iter().flat_map(|word| word.to_le_bytes()).collect(),
@@ -345,34 +354,42 @@ impl Test {
             Body::Hello { number, first, flow, long } => {
                 let first = FIRST.wrapping_add(u32::from(first));
                 let head =
-                    [&u32::from(number).to_le_bytes()[..], &first.to_le_bytes(), &[rail, rail, flow, 0]].concat();
-                let rest = if long { FRAME } else { SHORT } - HEADER - head.len();
+                    [&u32::from(number).to_le_bytes()[..], &first.to_le_bytes(), &[port, port, flow, 0]].concat();
+                let rest = if long { FRAME } else { SHORT } - HEADER_BYTES - head.len();
                 [head, vec![0; rest]].concat()
             }
             Body::Record { message, offset, len, total, reserved } => {
                 let message = Seq(self.messages[from as usize]) + i32::from(message) as u32;
                 let (offset, total) = (u16::from(offset), u16::from(total));
-                let mut payload = vec![0; RECORD];
-                Record { message, offset, total, channel: 3, placed: reserved & 2 != 0 }.write(&mut payload);
-                payload[RECORD - 1] = reserved & 1;
+                let mut payload = vec![0; FRAGMENT_HEADER_BYTES];
+                FragmentHeader { message, offset, total, channel: 3, order_free: reserved & 2 != 0 }
+                    .write(&mut payload);
+                payload[FRAGMENT_HEADER_BYTES - 1] = reserved & 1;
                 payload.extend((0..usize::from(len)).map(|at| byte(message.0, usize::from(offset) + at)));
                 payload
             }
         }
     }
 
-    fn seal(&self, head: &Head, payload: Vec<u8>, cover: Cover, wrong: Option<Wrong>, from: u32) -> Vec<u8> {
+    fn encode(
+        &self,
+        head: &FrameHeader,
+        payload: Vec<u8>,
+        coverage: CrcCoverage,
+        wrong: Option<Wrong>,
+        from: u32,
+    ) -> Vec<u8> {
         let mut key = key();
-        let mut ends = Ends { from, to: 0 };
-        let mut said = payload.clone();
+        let mut peers = PeerPair { from, to: 0 };
+        let mut covered = payload.clone();
         match wrong {
-            Some(Wrong::Key) => key = Key::new([9; 16]),
-            Some(Wrong::Ends) => ends = Ends { from: 0, to: from },
-            Some(Wrong::Crc) => said.iter_mut().for_each(|byte| *byte = !*byte),
-            Some(Wrong::Longer) => said.push(0),
+            Some(Wrong::Key) => key = JobKey::new([9; 16]),
+            Some(Wrong::Ends) => peers = PeerPair { from: 0, to: from },
+            Some(Wrong::Crc) => covered.iter_mut().for_each(|byte| *byte = !*byte),
+            Some(Wrong::Longer) => covered.push(0),
             _ => {}
         }
-        let header = head.write(&key, ends, &said, cover);
+        let header = head.write(&key, peers, &covered, coverage);
         let mut bytes = [&header[..], &payload].concat();
         if let Some(Wrong::Bit(bit)) = wrong {
             let bit = usize::from(bit) % (8 * bytes.len());
@@ -382,14 +399,14 @@ impl Test {
     }
 
     /// Delivers a frame; to the twin only if it was taken, or has an effect although it is dropped.
-    fn receive(&mut self, rail: u8, bytes: &[u8]) {
+    fn receive(&mut self, port: u8, bytes: &[u8]) {
         let Test { it, delivered, now_ns, .. } = self;
         delivered.clear();
         let mut messages = [(0, 0); 300];
         let mut count = 0;
         let mut result = Ok(());
         let memory = measure(|| {
-            result = it.handle_frame(rail, bytes, *now_ns, &mut |from, _, mut message: Message<'_>| {
+            result = it.handle_frame(port, bytes, *now_ns, &mut |from, _, mut message: Message<'_>| {
                 messages[count] = (from, message.len());
                 count += 1;
                 while let Some(piece) = message.next(usize::MAX) {
@@ -397,28 +414,29 @@ impl Test {
                 }
             });
         });
-        let opens = Frame::of(bytes).is_ok_and(|frame| matches!(frame.kind(), Kind::Hello | Kind::Welcome));
-        let gap = Frame::of(bytes).ok().filter(|frame| frame.kind() == Kind::Data && memory.bytes_total > 0);
-        let is_gap = result.is_ok() && gap.is_some_and(|frame| self.gaps.insert(frame.path()));
+        let opens =
+            Frame::parse(bytes).is_ok_and(|frame| matches!(frame.kind(), FrameKind::Hello | FrameKind::Welcome));
+        let gap = Frame::parse(bytes).ok().filter(|frame| frame.kind() == FrameKind::Data && memory.bytes_total > 0);
+        let is_gap = result.is_ok() && gap.is_some_and(|frame| self.gaps.insert(frame.path_number()));
         let warranted = if opens && result.is_ok() { PATH } else { u64::from(is_gap) * GAP };
         assert!(memory.bytes_total <= warranted, "{} bytes for {bytes:?}", memory.bytes_total);
         assert!(result.is_ok() || count == 0, "{bytes:?} was dropped and delivered");
-        if matches!(result, Ok(()) | Err(Dropped::Again | Dropped::NoRoom)) {
-            let also = self.twin.handle_frame(rail, bytes, *now_ns, &mut |_, _, _| {});
+        if matches!(result, Ok(()) | Err(DropReason::Duplicate | DropReason::NoMemory)) {
+            let also = self.twin.handle_frame(port, bytes, *now_ns, &mut |_, _, _| {});
             assert_eq!(also, result);
-            self.learn(rail, bytes, result.is_ok());
+            self.record_received(port, bytes, result.is_ok());
         }
-        self.check_messages(&messages[..count], placed(bytes));
-        self.came.push(bytes.to_vec());
+        self.check_messages(&messages[..count], order_free_message(bytes));
+        self.received.push(bytes.to_vec());
     }
 
     /// Advances the state of the rank that sent the frame.
-    fn learn(&mut self, rail: u8, bytes: &[u8], taken: bool) {
-        let said = Frame::of(bytes).expect("it was taken");
+    fn record_received(&mut self, port: u8, bytes: &[u8], taken: bool) {
+        let frame = Frame::parse(bytes).expect("it was taken");
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        if said.kind() == Kind::Data && taken {
-            for ((_, route), known) in &mut self.known {
-                if known.number == said.path() && route.ours == rail {
+        if frame.kind() == FrameKind::Data && taken {
+            for ((_, path_id), known) in &mut self.known {
+                if known.number == frame.path_number() && path_id.local_port == port {
                     known.theirs = Seq(word(8)).next();
                 }
             }
@@ -432,7 +450,7 @@ impl Test {
             let next = self.messages[from as usize];
             let n = placed.filter(|_| messages.len() == 1).unwrap_or(next);
             let right = (0..len).all(|i| self.delivered[at + i] == byte(n, i));
-            assert!(right || self.garbled, "{n} of {from} is not what its fragments said");
+            assert!(right || self.garbled, "{n} of {from} is not what its fragments contained");
             assert!(self.early.insert((from, n)), "{n} of {from} came twice");
             while self.early.remove(&(from, self.messages[from as usize])) {
                 self.messages[from as usize] = self.messages[from as usize].wrapping_add(1);
@@ -450,10 +468,10 @@ impl Test {
                 let mut sent = vec![];
                 for it in [&mut self.it, &mut self.twin] {
                     sent.push(it.send(
-                        who(to),
+                        rank_of(to),
                         1,
                         total,
-                        if control { Class::Control } else { Class::Placed },
+                        if control { MessageClass::Control } else { MessageClass::OrderFree },
                         |_, into| into.fill(7),
                     ));
                 }
@@ -461,18 +479,20 @@ impl Test {
             }
             Call::Transmit { taken } => self.transmit(usize::from(taken)),
             Call::Pass { us } => self.now_ns += 1000 * u64::from(us),
-            Call::Open { to, rail } if !self.forgotten[who(to) as usize] => {
-                let route = Route { ours: rail % RAILS, theirs: rail % RAILS, flow: 0 };
-                self.each(|it| it.open(who(to), route, Far { nic: 0, frame: FRAME }));
+            Call::Open { to, rail } if !self.forgotten[rank_of(to) as usize] => {
+                let path_id = PathId { local_port: rail % PORTS, remote_port: rail % PORTS, flow: 0 };
+                self.each(|it| it.open_path(rank_of(to), path_id, RemotePort { nic: 0, frame_max: FRAME }));
             }
             Call::Open { .. } => {}
             Call::Forget { who: which, never } => {
                 if never == 0 {
-                    self.forget(who(which));
+                    self.forget(rank_of(which));
                 }
             }
-            Call::Acknowledge => self.each(Endpoint::acknowledge),
-            Call::Credit { rail, frames } => self.each(|it| it.set_room(usize::from(rail % RAILS), u32::from(frames))),
+            Call::Acknowledge => self.each(Endpoint::expedite_acks),
+            Call::Credit { rail, frames } => {
+                self.each(|it| it.set_receive_capacity(usize::from(rail % PORTS), u32::from(frames)))
+            }
         }
         assert_eq!(self.it.deadline_ns(), self.twin.deadline_ns(), "at {now_ns}");
     }
@@ -488,53 +508,54 @@ impl Test {
     }
 
     fn transmit(&mut self, taken: usize) {
-        let Test { it, twin, tape, twins, now_ns, .. } = self;
+        let Test { it, twin, tape, twin_tape: twins, now_ns, .. } = self;
         (tape.taken, twins.taken) = (taken, taken);
         tape.clear();
         twins.clear();
         let memory = measure(|| it.transmit(*now_ns, tape));
-        assert_eq!(memory.bytes_total, 0, "sending asks for no memory");
+        assert_eq!(memory.bytes_total, 0, "sending allocates no memory");
         twin.transmit(*now_ns, twins);
         let sent = tape.by_path();
         assert_eq!(sent, twins.by_path(), "what was dropped had an effect");
-        assert_eq!(it.left(), twin.left());
-        for ((peer, route), frames) in sent {
+        assert_eq!(it.free_slots(), twin.free_slots());
+        for ((peer, path_id), frames) in sent {
             for bytes in frames {
-                self.overhear(peer, route, &bytes);
+                self.record_sent(peer, path_id, &bytes);
                 self.sent.push(bytes);
             }
         }
     }
 
     /// Records what our frames show to the fuzzer.
-    fn overhear(&mut self, peer: u32, route: Route, bytes: &[u8]) {
-        let (head, payload) = Frame::of(bytes).unwrap().check(&key(), Ends { from: 0, to: peer }).expect("it is ours");
+    fn record_sent(&mut self, peer: u32, path_id: PathId, bytes: &[u8]) {
+        let (head, payload) =
+            Frame::parse(bytes).unwrap().check(&key(), PeerPair { from: 0, to: peer }).expect("it is ours");
         let word = |at: usize| u32::from_le_bytes(payload[at..at + 4].try_into().unwrap());
         match head.kind {
-            Kind::Hello | Kind::Welcome => {
+            FrameKind::Hello | FrameKind::Welcome => {
                 let known = Known { number: word(0), ours: Seq(word(4)), theirs: Seq(FIRST) };
-                self.known.entry((peer, route)).or_insert(known);
+                self.known.entry((peer, path_id)).or_insert(known);
             }
-            Kind::Data => {
-                if let Some(known) = self.known.get_mut(&(peer, route)) {
+            FrameKind::Data => {
+                if let Some(known) = self.known.get_mut(&(peer, path_id)) {
                     known.ours = head.sequence.next();
                 }
             }
-            Kind::Ack => {}
+            FrameKind::Ack => {}
         }
     }
 
     /// Checks that a rank that keeps to the protocol is served.
     fn check_service(&mut self) {
         (1..HONEST).for_each(|peer| self.forget(peer));
-        assert_eq!(self.it.left(), (SLOTS, SLOTS));
+        assert_eq!(self.it.free_slots(), (SLOTS, SLOTS));
         let mut honest = endpoint(HONEST);
-        let route = Route { ours: 1, theirs: 1, flow: 0 };
-        self.it.open(HONEST, route, Far { nic: 0, frame: FRAME });
+        let path_id = PathId { local_port: 1, remote_port: 1, flow: 0 };
+        self.it.open_path(HONEST, path_id, RemotePort { nic: 0, frame_max: FRAME });
         let lengths = [0, 5, 1000, 40];
         let (mut here, mut there) = (vec![], vec![]);
         for len in lengths {
-            self.it.send(HONEST, 1, len, Class::Payload, |at, into| into.fill(at as u8)).expect("there is room");
+            self.it.send(HONEST, 1, len, MessageClass::Payload, |at, into| into.fill(at as u8)).expect("it is taken");
         }
         for _ in 0..100 {
             self.now_ns += 200_000;
@@ -544,7 +565,8 @@ impl Test {
                 let mut deliver = |_: u32, _: u8, message: Message<'_>| there.push(message.len());
                 honest.handle_frame(1, &bytes, self.now_ns, &mut deliver).expect("an honest frame");
             }
-            while there.len() > here.len() && honest.send(0, 1, lengths[here.len()], Class::Payload, |_, _| {}).is_ok()
+            while there.len() > here.len()
+                && honest.send(0, 1, lengths[here.len()], MessageClass::Payload, |_, _| {}).is_ok()
             {
                 here.push(());
             }
@@ -556,8 +578,8 @@ impl Test {
             }
         }
         assert_eq!((&there[..], self.messages[HONEST as usize]), (&lengths[..], lengths.len() as u32));
-        assert!(self.it.is_quiet() && honest.is_quiet());
-        assert_eq!((self.it.left(), honest.left()), ((SLOTS, SLOTS), (SLOTS, SLOTS)));
+        assert!(self.it.is_all_acked() && honest.is_all_acked());
+        assert_eq!((self.it.free_slots(), honest.free_slots()), ((SLOTS, SLOTS), (SLOTS, SLOTS)));
     }
 }
 
@@ -572,8 +594,8 @@ fn frames_of_peers() {
 }
 
 /// The number of the order-free message that a frame carries whole.
-fn placed(bytes: &[u8]) -> Option<u32> {
+fn order_free_message(bytes: &[u8]) -> Option<u32> {
     let length = usize::from(u16::from_le_bytes([*bytes.get(2)?, *bytes.get(3)?]));
-    let (record, fragment) = Record::read(bytes.get(HEADER..HEADER + length)?).ok()?;
-    (record.placed && fragment.len() == usize::from(record.total)).then_some(record.message.0)
+    let (header, fragment) = FragmentHeader::read(bytes.get(HEADER_BYTES..HEADER_BYTES + length)?).ok()?;
+    (header.order_free && fragment.len() == usize::from(header.total)).then_some(header.message.0)
 }

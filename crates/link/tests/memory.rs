@@ -2,9 +2,9 @@
 //! allocation of the thread is counted.
 
 use allocation_counter::measure;
-use hawser_link::frame::Key;
-use hawser_link::{Class, Config, Endpoint, Far, Message, Rail, Route, Wire};
-use hawser_sim::Dice;
+use hawser_link::frame::JobKey;
+use hawser_link::{Config, Endpoint, FrameSender, Message, MessageClass, PathId, PortTraits, RemotePort};
+use hawser_sim::Rng;
 use std::io::IoSlice;
 use std::time::Instant;
 
@@ -17,53 +17,53 @@ const MANY_SLOTS: usize = 400;
 /// Bytes that an open and idle path may have (docs/performance.md, Targets).
 const PATH: i64 = 1 << 10;
 
-/// Frames that wait in memory of their own, one in `lose` of which is lost.
-struct Line {
+/// Frames that wait in memory of their own; `lose` of a thousand are lost.
+struct LossyQueue {
     bytes: Vec<u8>,
     /// The receiver, port and length of each frame.
     frames: Vec<(u32, u8, usize)>,
-    dice: Dice,
+    rng: Rng,
     lose: u32,
 }
 
-impl Wire for Line {
-    fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize {
+impl FrameSender for LossyQueue {
+    fn send(&mut self, peer: u32, path_id: PathId, frames: &[IoSlice<'_>]) -> usize {
         for frame in frames {
-            if !self.dice.per_mille(self.lose) {
+            if !self.rng.per_mille(self.lose) {
                 self.bytes.extend_from_slice(frame);
-                self.frames.push((peer, route.theirs, frame.len()));
+                self.frames.push((peer, path_id.remote_port, frame.len()));
             }
         }
         frames.len()
     }
 }
 
-fn config(me: u32, ranks: u32, slots: usize, rails: usize) -> Config {
+fn config(me: u32, ranks: u32, slots: usize, ports: usize) -> Config {
     Config {
         me,
         ranks,
-        key: Key::new([3; 16]),
+        key: JobKey::new([3; 16]),
         frame_max: FRAME,
-        sending: slots,
-        holding: slots,
-        rails: vec![Rail::default(); rails],
+        send_slots: slots,
+        reassembly_slots: slots,
+        ports: vec![PortTraits::default(); ports],
     }
 }
 
 fn endpoint(config: Config) -> Endpoint {
-    let rails = config.rails.len();
+    let ports = config.ports.len();
     let mut endpoint = Endpoint::new(config, 9);
-    (0..rails).for_each(|rail| endpoint.set_room(rail, 1000));
+    (0..ports).for_each(|port| endpoint.set_receive_capacity(port, 1000));
     endpoint
 }
 
 /// Rank 0, and the others.
 struct World {
     ranks: Vec<Endpoint>,
-    rails: usize,
-    line: Line,
+    ports: usize,
+    queue: LossyQueue,
     now_ns: u64,
-    came: usize,
+    received: usize,
 }
 
 impl World {
@@ -71,15 +71,19 @@ impl World {
         World::of(lose, RANKS, SLOTS, 1)
     }
 
-    fn of(lose: u32, ranks: u32, slots: usize, rails: usize) -> World {
-        let line =
-            Line { bytes: Vec::with_capacity(1 << 24), frames: Vec::with_capacity(1 << 16), dice: Dice::new(1), lose };
+    fn of(lose: u32, ranks: u32, slots: usize, ports: usize) -> World {
+        let queue = LossyQueue {
+            bytes: Vec::with_capacity(1 << 24),
+            frames: Vec::with_capacity(1 << 16),
+            rng: Rng::new(1),
+            lose,
+        };
         World {
-            ranks: (0..ranks).map(|me| endpoint(config(me, ranks, slots, rails))).collect(),
-            rails,
-            line,
+            ranks: (0..ranks).map(|me| endpoint(config(me, ranks, slots, ports))).collect(),
+            ports,
+            queue,
             now_ns: 1,
-            came: 0,
+            received: 0,
         }
     }
 
@@ -87,52 +91,60 @@ impl World {
     fn step(&mut self) {
         self.now_ns += 50_000;
         for me in 0..self.ranks.len() {
-            self.line.bytes.clear();
-            self.line.frames.clear();
-            self.ranks[me].transmit(self.now_ns, &mut self.line);
+            self.queue.bytes.clear();
+            self.queue.frames.clear();
+            self.ranks[me].transmit(self.now_ns, &mut self.queue);
             let mut at = 0;
-            for &(to, rail, len) in &self.line.frames {
-                let came = &mut self.came;
-                let mut deliver = |_: u32, _: u8, message: Message<'_>| *came += message.len();
-                let frame = &self.line.bytes[at..at + len];
-                _ = self.ranks[to as usize].handle_frame(rail, frame, self.now_ns, &mut deliver);
+            for &(to, port, len) in &self.queue.frames {
+                let received = &mut self.received;
+                let mut deliver = |_: u32, _: u8, message: Message<'_>| *received += message.len();
+                let frame = &self.queue.bytes[at..at + len];
+                _ = self.ranks[to as usize].handle_frame(port, frame, self.now_ns, &mut deliver);
                 at += len;
             }
         }
     }
 
-    fn settle(&mut self) {
+    fn run_until_idle(&mut self) {
         for _ in 0..100_000 {
             self.step();
-            if self.ranks.iter().all(Endpoint::is_quiet) && self.ranks.iter().all(|rank| rank.deadline_ns().is_none()) {
+            if self.ranks.iter().all(Endpoint::is_all_acked)
+                && self.ranks.iter().all(|rank| rank.deadline_ns().is_none())
+            {
                 return;
             }
         }
-        panic!("it does not come to rest");
+        panic!("it does not become idle");
     }
 
     fn connect(&mut self, peers: u32) {
         for peer in 1..=peers {
-            for rail in 0..self.rails as u8 {
-                self.ranks[0].open(peer, Route { ours: rail, theirs: rail, flow: 0 }, Far { nic: rail, frame: FRAME });
+            for port in 0..self.ports as u8 {
+                self.ranks[0].open_path(
+                    peer,
+                    PathId { local_port: port, remote_port: port, flow: 0 },
+                    RemotePort { nic: port, frame_max: FRAME },
+                );
             }
         }
-        self.settle();
+        self.run_until_idle();
     }
 
     /// 2000 messages of all lengths to each of some peers.
-    fn talk(&mut self, peers: u32) {
+    fn send_messages(&mut self, peers: u32) {
         let mut left: Vec<usize> = vec![2000; peers as usize];
         while left.iter().any(|&left| left > 0) {
             for (peer, left) in (1..).zip(&mut left) {
-                let total = self.line.dice.index(17_000);
-                if *left > 0 && self.ranks[0].send(peer, 0, total, Class::Payload, |_, into| into.fill(1)).is_ok() {
+                let total = self.queue.rng.index(17_000);
+                if *left > 0
+                    && self.ranks[0].send(peer, 0, total, MessageClass::Payload, |_, into| into.fill(1)).is_ok()
+                {
                     *left -= 1;
                 }
             }
             self.step();
         }
-        self.settle();
+        self.run_until_idle();
     }
 }
 
@@ -141,11 +153,11 @@ fn nothing_is_asked_for_once_paths_are_open() {
     let mut world = World::new(20);
     world.connect(3);
     // Each path has its first gap.
-    world.talk(3);
-    world.came = 0;
-    let memory = measure(|| world.talk(3));
-    assert!(world.came > 3 * 2000 * 8000 && world.ranks[0].counts().lost > 100);
-    // The vector of `talk` alone.
+    world.send_messages(3);
+    world.received = 0;
+    let memory = measure(|| world.send_messages(3));
+    assert!(world.received > 3 * 2000 * 8000 && world.ranks[0].counters().lost > 100);
+    // The vector of `send_messages` alone.
     assert_eq!(memory.count_total, 1, "{memory:?}");
 }
 
@@ -169,16 +181,16 @@ fn a_quiet_path_has_little() {
 /// State of a thousand peers (docs/performance.md, Targets): connecting them takes no time either.
 #[test]
 fn a_thousand_peers_have_little_and_are_connected_at_once() {
-    for rails in [1, 4] {
-        let mut world = World::of(0, MANY, MANY_SLOTS, rails);
+    for ports in [1, 4] {
+        let mut world = World::of(0, MANY, MANY_SLOTS, ports);
         let (begin_ns, begin) = (world.now_ns, Instant::now());
         let memory = measure(|| world.connect(MANY - 1));
         let (took_ns, took) = (world.now_ns - begin_ns, begin.elapsed());
-        let paths = i64::from(MANY - 1) * rails as i64;
+        let paths = i64::from(MANY - 1) * ports as i64;
         let path = memory.bytes_current / (2 * paths);
         println!("{paths} paths to {} peers: {path} bytes each, {took_ns} ns simulated, {took:?} real", MANY - 1);
-        assert!(path <= PATH, "{path} bytes for a path, of {rails} to each peer");
+        assert!(path <= PATH, "{path} bytes for a path, of {ports} to each peer");
         assert!(took_ns < 1_000_000_000, "{took_ns} ns until all are connected");
-        assert!((1..MANY).all(|peer| world.ranks[0].unanswered(peer).is_none()));
+        assert!((1..MANY).all(|peer| world.ranks[0].unreachable_paths(peer).is_none()));
     }
 }

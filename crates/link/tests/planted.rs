@@ -16,7 +16,7 @@ mod strangers;
 mod world;
 
 use hawser_link::planted::{Bug, plant};
-use hawser_sim::failure;
+use hawser_sim::try_seed;
 
 /// Fewer seeds than a run of the simulation tries.
 const SEEDS: u64 = 2_000;
@@ -25,7 +25,7 @@ const SEEDS: u64 = 2_000;
 type Worlds = &'static [(&'static str, fn(u64))];
 
 const FAULTS: Worlds = &[("paths", |seed| _ = paths::run(seed)), ("ranks", |seed| _ = ranks::run(seed))];
-/// Bugs that only show where there are further ports, or ports that change.
+/// Bugs that only show where there are further rails, or rails that change.
 const RAILS: Worlds = &[("rails", rails::run)];
 
 /// Returns the first seed that finds the bug, and the failure.
@@ -33,7 +33,7 @@ fn find(bug: Bug, worlds: Worlds) -> Option<(u64, String)> {
     plant(Some(bug));
     let mut tries = (1..=SEEDS).flat_map(|seed| worlds.iter().map(move |&(world, run)| (seed, world, run)));
     let found = tries.find_map(|(seed, world, run)| {
-        let why = failure(seed, run).err()?;
+        let why = try_seed(seed, run).err()?;
         let text = why.downcast_ref::<String>().cloned().unwrap_or_default();
         Some((seed, format!("{world}: {}", text.lines().next().unwrap_or_default())))
     });
@@ -59,14 +59,14 @@ bugs! {
     a_number_taken_twice: TakenTwice in FAULTS;
     stop_ignored: StopIgnored in FAULTS;
     a_frame_of_a_stale_path_taken: StalePath in FAULTS;
-    overlapping_fragments_held: OverlapHeld in FAULTS;
+    overlapping_fragments_held: OverlapBuffered in FAULTS;
     what_came_early_delivered_again: EarlyTwice in FAULTS;
     a_timer_not_started_again: TimerStopped in FAULTS;
     a_question_not_sent: ProbeNotSent in FAULTS;
     the_round_trip_of_the_oldest: RoundTripOfOldest in FAULTS;
     tags_unchecked: TagUnchecked in FAULTS;
     silence_taken_for_death: SilenceIsDeath in FAULTS;
-    room_granted_twice: RoomForEach in FAULTS;
+    room_granted_twice: CreditForEach in FAULTS;
     a_silent_path_never_asked: SilentForever in RAILS;
     what_is_lost_bound_to_its_path: BoundToPath in RAILS;
     one_way_taken_for_both: OneWayAlive in RAILS;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The crates that implement the rules.
-const ROOMS: [&str; 2] = ["link", "dev-ether"];
+const CRATES: [&str; 2] = ["link", "dev-ether"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -45,16 +45,16 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// called so.
 fn cited() -> (BTreeSet<u32>, BTreeSet<u32>) {
     let (mut code, mut tests) = (BTreeSet::new(), BTreeSet::new());
-    for room in ROOMS {
-        let room = root().join("crates").join(room);
-        for path in files(&room.join("src")) {
+    for name in CRATES {
+        let crate_dir = root().join("crates").join(name);
+        for path in files(&crate_dir.join("src")) {
             let text = std::fs::read_to_string(&path).unwrap();
             let all = if path.ends_with("tests.rs") { ("", &text[..]) } else { (&text[..], "") };
             let (front, back) = text.split_once("\nmod tests {").unwrap_or(all);
             code.extend(numbers(front));
             tests.extend(numbers(back));
         }
-        let texts = files(&room.join("tests")).into_iter().filter(|path| !path.ends_with("protocol.rs"));
+        let texts = files(&crate_dir.join("tests")).into_iter().filter(|path| !path.ends_with("protocol.rs"));
         texts.for_each(|path| tests.extend(numbers(&std::fs::read_to_string(path).unwrap())));
     }
     (code, tests)

@@ -14,12 +14,12 @@ pub fn alloc(size: i64, info: Handle) -> Result<*mut u8> {
     let align = hints.get(b"mpi_minimum_memory_alignment").map_or(Ok(ALIGN), alignment)?;
     let size = usize::try_from(size)
         .map_err(|_| Error::new(Class::Arg, format!("the size is {size}; it must not be negative")))?;
-    process.memory().alloc(size, align)
+    process.allocator().alloc(size, align)
 }
 
 /// MPI_Free_mem (MPI_ERR_BASE).
 pub fn free(base: *mut u8) -> Result<()> {
-    process::get()?.memory().free(base)
+    process::get()?.allocator().free(base)
 }
 
 /// The value of mpi_minimum_memory_alignment: a power of two, in bytes.

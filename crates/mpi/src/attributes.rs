@@ -8,75 +8,76 @@
 //! Used by `comm_attr`, `comm`, `types`; uses `registry`.
 
 use crate::errors;
-use crate::registry::Registry;
-use hawser_base::handle::{Kind, keyval};
+use crate::registry::ObjectRegistry;
+use hawser_base::handle::{ObjectKind, keyval};
 use hawser_base::{Class, Error, Handle, Result};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The error code of a callback of the application that fails: a code of the ABI-neutral numbering (`errors`).
-pub type Code = i32;
+pub type ErrorCode = i32;
 
 /// Copies an attribute: the old object, the key, the value. `None`: the new object does not get it.
-pub type CopyFunction = Box<dyn Fn(Handle, Handle, usize) -> std::result::Result<Option<usize>, Code> + Send + Sync>;
+pub type CopyCallback =
+    Box<dyn Fn(Handle, Handle, usize) -> std::result::Result<Option<usize>, ErrorCode> + Send + Sync>;
 /// Deletes an attribute: the object, the key, the value.
-pub type DeleteFunction = Box<dyn Fn(Handle, Handle, usize) -> std::result::Result<(), Code> + Send + Sync>;
+pub type DeleteCallback = Box<dyn Fn(Handle, Handle, usize) -> std::result::Result<(), ErrorCode> + Send + Sync>;
 
-pub enum Copy {
+pub enum CopyRule {
     /// MPI_COMM_NULL_COPY_FN and its like: not copied.
     Null,
     /// MPI_COMM_DUP_FN and its like: the same value.
     Dup,
-    Call(CopyFunction),
+    Call(CopyCallback),
 }
 
-pub enum Delete {
+pub enum DeleteRule {
     /// MPI_COMM_NULL_DELETE_FN and its like.
     Null,
-    Call(DeleteFunction),
+    Call(DeleteCallback),
 }
 
 /// A key. Its handle lives until it is freed and no attribute uses it (MPI-5.0 §7.7.2).
 struct Keyval {
     /// The kind of objects that have it.
-    kind: Kind,
-    copy: Copy,
-    delete: Delete,
-    held: Mutex<Held>,
+    kind: ObjectKind,
+    copy: CopyRule,
+    delete: DeleteRule,
+    usage: Mutex<KeyvalUsage>,
 }
 
-struct Held {
+struct KeyvalUsage {
     freed: bool,
     attributes: usize,
 }
 
-static KEYVALS: Registry<Arc<Keyval>> = Registry::new("attribute keys");
+static KEYVALS: ObjectRegistry<Arc<Keyval>> = ObjectRegistry::new("attribute keys");
 
 impl Keyval {
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn lock_usage(&self) -> MutexGuard<'_, KeyvalUsage> {
+        self.usage.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
 /// Makes a key for objects of `kind`.
-pub(crate) fn new_keyval(kind: Kind, copy: Copy, delete: Delete) -> Result<Handle> {
-    let held = Mutex::new(Held { freed: false, attributes: 0 });
-    KEYVALS.insert(Arc::new(Keyval { kind, copy, delete, held }))
+pub(crate) fn new_keyval(kind: ObjectKind, copy: CopyRule, delete: DeleteRule) -> Result<Handle> {
+    let usage = Mutex::new(KeyvalUsage { freed: false, attributes: 0 });
+    KEYVALS.insert(Arc::new(Keyval { kind, copy, delete, usage }))
 }
 
 /// MPI_Comm_free_keyval and its like. While attributes use a freed key it exists and may be named, also here once more:
 /// delete functions free the key of their own attribute (PETSc's do), as MPICH and Open MPI let them.
-pub fn free_keyval(kind: Kind, handle: Handle) -> Result<()> {
+pub fn free_keyval(kind: ObjectKind, handle: Handle) -> Result<()> {
     let keyval = find(kind, handle)?;
-    let mut held = keyval.held();
-    held.freed = true;
-    let removed = (held.attributes == 0).then(|| KEYVALS.remove(handle));
-    drop(held);
+    let mut usage = keyval.lock_usage();
+    usage.freed = true;
+    let removed = (usage.attributes == 0).then(|| KEYVALS.remove(handle));
+    drop(usage);
     drop(removed);
     Ok(())
 }
 
 /// The key of a handle, for objects of a kind (MPI_ERR_KEYVAL).
-fn find(kind: Kind, handle: Handle) -> Result<Arc<Keyval>> {
+fn find(kind: ObjectKind, handle: Handle) -> Result<Arc<Keyval>> {
     if handle.is_predefined() {
         let text = match keyval::name(handle).filter(|_| !handle.is_null()) {
             Some(name) => format!("{name} is predefined; it can only be asked for"),
@@ -98,37 +99,37 @@ fn no_keyval(handle: Handle) -> Error {
 }
 
 /// A key in use by an attribute, or about to be.
-struct Use {
+struct KeyvalRef {
     handle: Handle,
     keyval: Arc<Keyval>,
 }
 
-impl Use {
-    fn new(handle: Handle, keyval: Arc<Keyval>) -> Use {
-        keyval.held().attributes += 1;
-        Use { handle, keyval }
+impl KeyvalRef {
+    fn new(handle: Handle, keyval: Arc<Keyval>) -> KeyvalRef {
+        keyval.lock_usage().attributes += 1;
+        KeyvalRef { handle, keyval }
     }
 }
 
-impl Clone for Use {
-    fn clone(&self) -> Use {
-        Use::new(self.handle, self.keyval.clone())
+impl Clone for KeyvalRef {
+    fn clone(&self) -> KeyvalRef {
+        KeyvalRef::new(self.handle, self.keyval.clone())
     }
 }
 
-impl Drop for Use {
+impl Drop for KeyvalRef {
     fn drop(&mut self) {
-        let mut held = self.keyval.held();
-        held.attributes -= 1;
-        let removed = (held.freed && held.attributes == 0).then(|| KEYVALS.remove(self.handle));
-        drop(held);
+        let mut usage = self.keyval.lock_usage();
+        usage.attributes -= 1;
+        let removed = (usage.freed && usage.attributes == 0).then(|| KEYVALS.remove(self.handle));
+        drop(usage);
         drop(removed);
     }
 }
 
 #[derive(Clone)]
 struct Attribute {
-    key: Use,
+    key: KeyvalRef,
     value: usize,
 }
 
@@ -144,27 +145,27 @@ impl Attributes {
     }
 
     /// MPI_Comm_set_attr: a value that was set before is deleted first.
-    pub fn set(&self, kind: Kind, object: Handle, keyval: Handle, value: usize) -> Result<()> {
-        let key = Use::new(keyval, find(kind, keyval)?);
+    pub fn set(&self, kind: ObjectKind, object: Handle, keyval: Handle, value: usize) -> Result<()> {
+        let key = KeyvalRef::new(keyval, find(kind, keyval)?);
         self.delete(kind, object, keyval)?;
         self.list().push(Attribute { key, value });
         Ok(())
     }
 
     /// MPI_Comm_get_attr.
-    pub fn get(&self, kind: Kind, keyval: Handle) -> Result<Option<usize>> {
+    pub fn get(&self, kind: ObjectKind, keyval: Handle) -> Result<Option<usize>> {
         find(kind, keyval)?;
         Ok(self.list().iter().find(|a| a.key.handle == keyval).map(|a| a.value))
     }
 
     /// MPI_Comm_delete_attr. Nothing happens if it is not set.
-    pub fn delete(&self, kind: Kind, object: Handle, keyval: Handle) -> Result<()> {
+    pub fn delete(&self, kind: ObjectKind, object: Handle, keyval: Handle) -> Result<()> {
         find(kind, keyval)?;
         let mut list = self.list();
         let Some(at) = list.iter().position(|a| a.key.handle == keyval) else { return Ok(()) };
         let attribute = list.remove(at);
         drop(list);
-        self.bury(object, attribute, at)
+        self.call_delete_callback(object, attribute, at)
     }
 
     /// Deletes all attributes, the last one set first. An attribute whose function fails stays, and so do earlier ones.
@@ -174,13 +175,13 @@ impl Attributes {
             let Some(attribute) = list.pop() else { return Ok(()) };
             let at = list.len();
             drop(list);
-            self.bury(object, attribute, at)?;
+            self.call_delete_callback(object, attribute, at)?;
         }
     }
 
     /// Calls the delete function of an attribute that was taken out at `at`; restores the attribute if that fails.
-    fn bury(&self, object: Handle, attribute: Attribute, at: usize) -> Result<()> {
-        let Delete::Call(function) = &attribute.key.keyval.delete else { return Ok(()) };
+    fn call_delete_callback(&self, object: Handle, attribute: Attribute, at: usize) -> Result<()> {
+        let DeleteRule::Call(function) = &attribute.key.keyval.delete else { return Ok(()) };
         let handle = attribute.key.handle;
         let Err(code) = function(object, handle, attribute.value) else { return Ok(()) };
         let mut list = self.list();
@@ -198,9 +199,9 @@ impl Attributes {
         let snapshot = old.list().clone();
         for Attribute { key, value } in snapshot {
             let copied = match &key.keyval.copy {
-                Copy::Null => Ok(None),
-                Copy::Dup => Ok(Some(value)),
-                Copy::Call(function) => function(old_object, key.handle, value),
+                CopyRule::Null => Ok(None),
+                CopyRule::Dup => Ok(Some(value)),
+                CopyRule::Call(function) => function(old_object, key.handle, value),
             };
             match copied {
                 Ok(Some(value)) => self.list().push(Attribute { key, value }),

@@ -1,4 +1,4 @@
-//! The buffer arguments of a call: looks up their datatype and checks them for errors.
+//! The buffer arguments of a call: their datatype is found, and they are checked for errors.
 //!
 //! Used by `abi` (an address, a count and a handle); uses `types` and `p2p::buffer`.
 
@@ -9,16 +9,16 @@ use hawser_p2p::buffer::Buffer;
 
 /// The buffer arguments of a call, as they come from the ABI.
 #[derive(Clone, Copy, Debug)]
-pub struct Buf {
+pub struct BufferArg {
     pub at: UserPtr<'static>,
     pub count: i64,
     pub datatype: Handle,
 }
 
-impl Buf {
+impl BufferArg {
     /// The memory of a buffer of a predefined type; `None` where more must be checked.
     #[inline(always)]
-    pub fn lean_memory(&self) -> Option<UserMem<'static>> {
+    pub fn contiguous_memory(&self) -> Option<UserMem<'static>> {
         if self.count <= 0 {
             return None;
         }
@@ -28,21 +28,21 @@ impl Buf {
 
 /// The memory that a call names; checks count, datatype and address (MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER).
 #[inline(always)]
-pub fn of(buf: &Buf) -> Result<Buffer> {
-    match buf.lean_memory() {
+pub fn of(buf: &BufferArg) -> Result<Buffer> {
+    match buf.contiguous_memory() {
         Some(mem) => Ok(Buffer::Dense(mem)),
         None => checked(buf),
     }
 }
 
 #[inline(never)]
-fn checked(buf: &Buf) -> Result<Buffer> {
+fn checked(buf: &BufferArg) -> Result<Buffer> {
     if buf.count < 0 {
         return Err(Error::new(Class::Count, format!("count is {}; it must not be negative", buf.count)));
     }
-    // A null datatype with count 0 is not looked at, as in MPICH: programs pass none to MPI_PROC_NULL.
+    // A null datatype with count 0 is not checked, as in MPICH: programs pass none to MPI_PROC_NULL.
     if buf.count == 0 && buf.datatype.is_null() {
         return Ok(Buffer::EMPTY);
     }
-    types::with(buf.datatype, |datatype| Buffer::of(buf.at, buf.count as u64, datatype))?
+    types::with(buf.datatype, |datatype| Buffer::new(buf.at, buf.count as u64, datatype))?
 }

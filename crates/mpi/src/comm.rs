@@ -2,14 +2,14 @@
 //!
 //! The agreement on new ones is in `comm_create`. Used by `abi::comm`; uses `group`.
 
-use crate::attached::Attached;
+use crate::attached::AttachedBuffer;
 use crate::attributes::Attributes;
-use crate::desk;
+use crate::engine;
 use crate::errhandler::ErrhandlerCell;
 use crate::group::Group;
 use crate::hints::Hints;
 use crate::shape::Topology;
-use hawser_base::table::Ref;
+use hawser_base::handle_table::Ref;
 use hawser_base::{Class, Context, Error, Handle, Lane, Peer, Result};
 use hawser_job::FlagBlock;
 use std::ops::Deref;
@@ -25,9 +25,9 @@ pub struct Comm {
     /// The local group.
     group: Arc<Group>,
     /// The processes that ranks in calls name: on an intercommunicator the remote group.
-    counterparts: Arc<Group>,
+    addressed_group: Arc<Group>,
     /// All members: on an intercommunicator of one group, then of the other, in the same order on both sides.
-    everybody: Arc<Group>,
+    all_members: Arc<Group>,
     /// Its own handle, known once it has one.
     handle: AtomicU32,
     name: Mutex<Vec<u8>>,
@@ -35,19 +35,19 @@ pub struct Comm {
     pub errhandler: ErrhandlerCell,
     pub hints: Hints,
     /// Its buffer for buffered sends.
-    pub attached: Attached,
+    pub attached_buffer: AttachedBuffer,
     /// Flags in the job's segment, if all members are on this host and a block was free.
-    flags: OnceLock<Flags>,
+    flags: OnceLock<FlagBlockRef>,
     /// Its virtual topology, if it was made with one.
     topology: OnceLock<Arc<Topology>>,
     /// The state that its collectives keep from call to call.
-    pub(crate) collective: desk::State,
+    pub(crate) engine: engine::CollectiveEngineCell,
     /// Partitions for which this rank has taken numbers.
     pub(crate) partitions_begun: AtomicU64,
 }
 
 /// A block of collective flags and its number, which the member that allocated it releases.
-pub struct Flags {
+pub struct FlagBlockRef {
     pub block: FlagBlock,
     pub number: u32,
 }
@@ -59,10 +59,10 @@ impl Comm {
 
     /// An intercommunicator: `group` is the local group, `remote` the other, which shares no process with it.
     pub fn between(context: Context, group: Arc<Group>, remote: Arc<Group>) -> Comm {
-        let (first, second) = if comes_first(&group, &remote) { (&group, &remote) } else { (&remote, &group) };
+        let (first, second) = if is_group_first(&group, &remote) { (&group, &remote) } else { (&remote, &group) };
         let me = group.rank().and_then(|rank| group.peer(rank)).expect("a communicator is made on its members alone");
-        let everybody = Arc::new(Group::of(first.peers().chain(second.peers()).collect(), me));
-        Comm::of(context, group, remote, everybody)
+        let all_members = Arc::new(Group::of(first.peers().chain(second.peers()).collect(), me));
+        Comm::of(context, group, remote, all_members)
     }
 
     /// Makes a communicator with a remote group or without.
@@ -74,36 +74,36 @@ impl Comm {
     }
 
     /// Makes one with the same groups.
-    pub fn again(&self, context: Context) -> Comm {
-        Comm::of(context, self.group.clone(), self.counterparts.clone(), self.everybody.clone())
+    pub fn with_context(&self, context: Context) -> Comm {
+        Comm::of(context, self.group.clone(), self.addressed_group.clone(), self.all_members.clone())
     }
 
-    fn of(context: Context, group: Arc<Group>, counterparts: Arc<Group>, everybody: Arc<Group>) -> Comm {
+    fn of(context: Context, group: Arc<Group>, addressed_group: Arc<Group>, all_members: Arc<Group>) -> Comm {
         Comm {
             context: AtomicU32::new(context.0),
             rank: group.rank().expect("a communicator is made on its members alone"),
             group,
-            counterparts,
-            everybody,
+            addressed_group,
+            all_members,
             handle: AtomicU32::new(0),
             name: Mutex::new(Vec::new()),
             attributes: Attributes::default(),
             errhandler: ErrhandlerCell::default(),
             hints: Hints::default(),
-            attached: Attached::default(),
+            attached_buffer: AttachedBuffer::default(),
             flags: OnceLock::new(),
             topology: OnceLock::new(),
-            collective: desk::State::default(),
+            engine: engine::CollectiveEngineCell::default(),
             partitions_begun: AtomicU64::new(0),
         }
     }
 
     #[inline(always)]
     pub fn context(&self) -> Context {
-        Context(self.context.load(Relaxed)) // partner: `agreed`; the handle is looked up by those who may ask
+        Context(self.context.load(Relaxed)) // partner: `set_context`; callers have looked up its handle before
     }
     /// Sets the context, once the members have agreed on its number.
-    pub fn agreed(&self, context: Context) {
+    pub fn set_context(&self, context: Context) {
         self.context.store(context.0, Relaxed); // partner: `context`
     }
 
@@ -135,23 +135,23 @@ impl Comm {
 
     /// The processes that ranks in calls name: on an intercommunicator the remote group.
     #[inline(always)]
-    pub fn counterparts(&self) -> &Arc<Group> {
-        &self.counterparts
+    pub fn addressed_group(&self) -> &Arc<Group> {
+        &self.addressed_group
     }
 
     /// All members: on an intercommunicator of one group, then of the other, in the same order on both sides.
-    pub fn everybody(&self) -> &Arc<Group> {
-        &self.everybody
+    pub fn all_members(&self) -> &Arc<Group> {
+        &self.all_members
     }
 
     #[inline(always)]
     pub fn is_inter(&self) -> bool {
-        !Arc::ptr_eq(&self.group, &self.counterparts)
+        !Arc::ptr_eq(&self.group, &self.addressed_group)
     }
 
-    /// Tells, on an intercommunicator, whether the local group is the first of the two in `everybody`.
+    /// Tells, on an intercommunicator, whether the local group is the first of the two in `all_members`.
     pub fn is_first(&self) -> bool {
-        comes_first(&self.group, &self.counterparts)
+        is_group_first(&self.group, &self.addressed_group)
     }
 
     pub fn handle(&self) -> Handle {
@@ -167,7 +167,7 @@ impl Comm {
     #[inline]
     pub fn peer(&self, rank: i32) -> Result<Peer> {
         if rank >= 0
-            && let Some(peer) = self.counterparts.peer(rank as u32)
+            && let Some(peer) = self.addressed_group.peer(rank as u32)
         {
             return Ok(peer);
         }
@@ -191,18 +191,19 @@ impl Comm {
 
     /// The ranks that a call may name, for error messages.
     pub fn ranks(&self) -> String {
-        let (last, remote) = (self.counterparts.size() - 1, if self.is_inter() { "the remote group of " } else { "" });
+        let (last, remote) =
+            (self.addressed_group.size() - 1, if self.is_inter() { "the remote group of " } else { "" });
         format!("0..={last} of {remote}{}", self.display_name())
     }
 
     /// The rank of a process that sent on this communicator.
     pub fn rank_of(&self, peer: Peer) -> i32 {
-        self.counterparts.rank_of(peer).map_or(hawser_base::value::ANY_SOURCE, |rank| rank as i32)
+        self.addressed_group.rank_of(peer).map_or(hawser_base::value::ANY_SOURCE, |rank| rank as i32)
     }
 
     /// The rank of a process in the remote group, for error messages.
     pub fn remote_rank(&self, peer: Option<Peer>) -> Option<u32> {
-        peer.filter(|_| self.is_inter()).and_then(|peer| self.counterparts.rank_of(peer))
+        peer.filter(|_| self.is_inter()).and_then(|peer| self.addressed_group.rank_of(peer))
     }
 
     /// MPI_Comm_get_name: empty until set, but for the predefined ones.
@@ -215,7 +216,7 @@ impl Comm {
     }
 
     /// Resets what a program has set on a predefined communicator, all but its attributes and its buffer.
-    pub(crate) fn renew(&self, name: &[u8]) {
+    pub(crate) fn reset(&self, name: &[u8]) {
         self.set_name(name);
         self.errhandler.clear();
         self.hints.clear();
@@ -230,11 +231,11 @@ impl Comm {
         }
     }
 
-    pub fn flags(&self) -> Option<&Flags> {
+    pub fn flags(&self) -> Option<&FlagBlockRef> {
         self.flags.get()
     }
 
-    pub fn set_flags(&self, flags: Flags) {
+    pub fn set_flags(&self, flags: FlagBlockRef) {
         let _ = self.flags.set(flags);
     }
 
@@ -267,7 +268,7 @@ impl Comm {
 }
 
 /// The order of the groups of an intercommunicator, for all members alike.
-fn comes_first(group: &Group, other: &Group) -> bool {
+fn is_group_first(group: &Group, other: &Group) -> bool {
     group.peer(0) < other.peer(0)
 }
 

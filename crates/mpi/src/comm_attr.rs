@@ -2,25 +2,25 @@
 //!
 //! Used by `abi::attributes`; uses `attributes`, `process`.
 
-use crate::attributes::{Copy, Delete, new_keyval};
+use crate::attributes::{CopyRule, DeleteRule, new_keyval};
 use crate::errors;
+use crate::init_state;
 use crate::process::{self, Process};
 use crate::pt2pt::TAG_UB;
-use crate::stage;
-use hawser_base::handle::{Kind, keyval};
+use hawser_base::handle::{ObjectKind, keyval};
 use hawser_base::value::{ANY_SOURCE, PROC_NULL};
 use hawser_base::{Handle, Result};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 /// MPI_Comm_create_keyval and its like, for objects of `kind`.
-pub fn create_keyval(kind: Kind, copy: Copy, delete: Delete) -> Result<Handle> {
-    stage::check()?;
+pub fn create_keyval(kind: ObjectKind, copy: CopyRule, delete: DeleteRule) -> Result<Handle> {
+    init_state::check()?;
     new_keyval(kind, copy, delete)
 }
 
 /// A predefined attribute's value; the ABI maps each kind of number to its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Predefined {
+pub enum PredefinedAttribute {
     Number(i32),
     Rank(i32),
     Code(i32),
@@ -28,7 +28,7 @@ pub enum Predefined {
 
 /// The result of MPI_Comm_get_attr.
 #[derive(Clone, Copy, Debug)]
-pub enum Found {
+pub enum AttributeValue {
     /// The value that the application set.
     Value(usize),
     /// A predefined integer; the application gets its address.
@@ -43,43 +43,47 @@ const _: () = assert!((keyval::UNIVERSE_SIZE.bits() as usize) < INTEGERS.len());
 /// MPI_Comm_set_attr.
 pub fn comm_set(comm: Handle, keyval: Handle, value: usize) -> Result<()> {
     let found = process::get()?.comm(comm)?;
-    found.attributes.set(Kind::Comm, comm, keyval, value)
+    found.attributes.set(ObjectKind::Comm, comm, keyval, value)
 }
 
 /// MPI_Comm_get_attr. The predefined attributes are seen on every communicator. `number` writes a
 /// predefined value as the ABI does.
-pub fn comm_get(comm: Handle, keyval: Handle, number: impl FnOnce(Predefined) -> i32) -> Result<Option<Found>> {
+pub fn comm_get(
+    comm: Handle,
+    keyval: Handle,
+    number: impl FnOnce(PredefinedAttribute) -> i32,
+) -> Result<Option<AttributeValue>> {
     let process = process::get()?;
     let found = process.comm(comm)?;
     if !(keyval::TAG_UB.bits()..=keyval::UNIVERSE_SIZE.bits()).contains(&keyval.bits()) {
-        return Ok(found.attributes.get(Kind::Comm, keyval)?.map(Found::Value));
+        return Ok(found.attributes.get(ObjectKind::Comm, keyval)?.map(AttributeValue::Value));
     }
-    Ok(predefined(process, keyval).map(|value| {
+    Ok(predefined_attribute(process, keyval).map(|value| {
         let integer = &INTEGERS[keyval.bits() as usize];
         // Read by the application, in this thread or after a synchronisation of its own.
         integer.store(number(value), Relaxed);
-        Found::Integer(integer)
+        AttributeValue::Integer(integer)
     }))
 }
 
 /// MPI_Comm_delete_attr.
 pub fn comm_delete(comm: Handle, keyval: Handle) -> Result<()> {
     let found = process::get()?.comm(comm)?;
-    found.attributes.delete(Kind::Comm, comm, keyval)
+    found.attributes.delete(ObjectKind::Comm, comm, keyval)
 }
 
-fn predefined(process: &Process, keyval: Handle) -> Option<Predefined> {
-    let job = process.job().identity();
+fn predefined_attribute(process: &Process, keyval: Handle) -> Option<PredefinedAttribute> {
+    let identity = process.job().identity();
     match keyval {
-        keyval::TAG_UB => Some(Predefined::Number(TAG_UB)),
+        keyval::TAG_UB => Some(PredefinedAttribute::Number(TAG_UB)),
         // No process is the host, and every one can do the language's input and output (MPI-5.0 §9.1.2).
-        keyval::HOST => Some(Predefined::Rank(PROC_NULL)),
-        keyval::IO => Some(Predefined::Rank(ANY_SOURCE)),
+        keyval::HOST => Some(PredefinedAttribute::Rank(PROC_NULL)),
+        keyval::IO => Some(PredefinedAttribute::Rank(ANY_SOURCE)),
         // All clocks are the same one if all processes are on one host.
-        keyval::WTIME_IS_GLOBAL => Some(Predefined::Number(i32::from(!job.is_spread()))),
-        keyval::APPNUM => job.appnum.map(|number| Predefined::Number(number as i32)),
-        keyval::LASTUSEDCODE => Some(Predefined::Code(errors::last_used())),
-        keyval::UNIVERSE_SIZE => Some(Predefined::Number(job.universe_size as i32)),
+        keyval::WTIME_IS_GLOBAL => Some(PredefinedAttribute::Number(i32::from(!identity.spans_hosts()))),
+        keyval::APPNUM => identity.appnum.map(|number| PredefinedAttribute::Number(number as i32)),
+        keyval::LASTUSEDCODE => Some(PredefinedAttribute::Code(errors::last_used())),
+        keyval::UNIVERSE_SIZE => Some(PredefinedAttribute::Number(identity.universe_size as i32)),
         _ => None,
     }
 }

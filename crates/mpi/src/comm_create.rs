@@ -5,11 +5,11 @@
 //! attributes by `attributes`, the error handler by `errhandler`; duplicates share the topology. Names and hints are
 //! not copied.
 //!
-//! Used by `abi::comm`; uses `collective::team`.
+//! Used by `abi::comm`; uses `collective::internal`.
 
-use crate::collective::team::Venue;
-use crate::comm::{Comm, CommRef, Flags};
-use crate::context_ids::{self, Rounds, Seeker};
+use crate::collective::internal::CollectiveScope;
+use crate::comm::{Comm, CommRef, FlagBlockRef};
+use crate::context_ids::{self, AgreementRounds, ContextIdAllocation};
 use crate::group::Group;
 use crate::hardware::{self, DIRECTORY, HOST};
 use crate::process::{self, Process};
@@ -20,9 +20,9 @@ use hawser_base::value::{
     COMM_TYPE_HW_GUIDED, COMM_TYPE_HW_UNGUIDED, COMM_TYPE_NEIGHBORHOOD, COMM_TYPE_RESOURCE_GUIDED, COMM_TYPE_SHARED,
     CONGRUENT, IDENT, SIMILAR, UNDEFINED, UNEQUAL,
 };
-use hawser_base::{Class, Context, Error, Handle, Peer, Result, threads};
-use hawser_job::Waiting;
-use hawser_job::plan::FLAG_BLOCKS;
+use hawser_base::{Class, Context, Error, Handle, Peer, Result, lane_lock};
+use hawser_job::OwnedWaitReason;
+use hawser_job::layout::FLAG_BLOCKS;
 use std::sync::Arc;
 
 /// MPI_Comm_dup.
@@ -41,14 +41,14 @@ pub fn dup_with_info(comm: Handle, info: Handle) -> Result<Handle> {
 fn duplicate(name: &'static str, comm: Handle) -> Result<Handle> {
     let process = process::get()?;
     let old = process.comm(comm)?;
-    let context = agree(process, name, &Venue::Comm(&old), &old, true)?;
-    let handle = make(process, name, &old, old.again(context))?;
+    let context = agree(process, name, &CollectiveScope::Comm(&old), &old, true)?;
+    let handle = make(process, name, &old, old.with_context(context))?;
     let new = process.comm(handle)?;
     new.inherit_topology(&old);
     if let Err(error) = new.attributes.copy_from(&old.attributes, comm) {
         // A failure here follows an earlier one: the first error is the call's.
         let _ = new.attributes.delete_all(handle);
-        discard(process, &new);
+        remove_comm(process, &new);
         return Err(error);
     }
     Ok(handle)
@@ -61,9 +61,9 @@ pub fn create(comm: Handle, group: Handle) -> Result<Handle> {
     let old = process.comm(comm)?;
     let group = subgroup(process, &old, group)?;
     let remote = if old.is_inter() { Some(remote_subgroup(process, NAME, &old, &group)?) } else { None };
-    let member = group.rank().is_some() && remote.as_ref().is_none_or(|remote| remote.size() > 0);
-    let context = agree(process, NAME, &Venue::Comm(&old), &old, member)?;
-    if member { make(process, NAME, &old, Comm::with(context, group, remote)) } else { Ok(Handle::NULL) }
+    let is_member = group.rank().is_some() && remote.as_ref().is_none_or(|remote| remote.size() > 0);
+    let context = agree(process, NAME, &CollectiveScope::Comm(&old), &old, is_member)?;
+    if is_member { make(process, NAME, &old, Comm::with(context, group, remote)) } else { Ok(Handle::NULL) }
 }
 
 /// MPI_Comm_create_group: collective over the group alone; `tag` distinguishes creations that threads begin at once.
@@ -80,17 +80,18 @@ pub fn create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle> {
         return Ok(Handle::NULL);
     }
     // The application's collectives on this context have the tags from 0 up.
-    let venue = Venue::Some { comm: &old, group: group.clone(), context: old.collective_context(), tag: !tag };
-    let context = agree(process, NAME, &venue, &old, true)?;
+    let scope =
+        CollectiveScope::Group { comm: &old, group: group.clone(), context: old.collective_context(), tag: !tag };
+    let context = agree(process, NAME, &scope, &old, true)?;
     make(process, NAME, &old, Comm::new(context, group))
 }
 
 /// A group whose processes are all members of the communicator (MPI_ERR_GROUP).
 fn subgroup(process: &'static Process, comm: &Comm, group: Handle) -> Result<Arc<Group>> {
     let group = group_of(process, group)?;
-    let stranger = group.peers().find(|&peer| comm.group().rank_of(peer).is_none());
-    if let Some(peer) = stranger {
-        let text = format!("the group has {}, which is no member of {}", process.told(peer), comm.display_name());
+    let non_member = group.peers().find(|&peer| comm.group().rank_of(peer).is_none());
+    if let Some(peer) = non_member {
+        let text = format!("the group has {}, which is no member of {}", process.peer_name(peer), comm.display_name());
         return Err(Error::new(Class::Group, text));
     }
     Ok(group)
@@ -101,10 +102,10 @@ const OUTSIDE: u64 = u64::MAX;
 
 /// The part of the remote group that its members name in MPI_Comm_create, as they order it.
 fn remote_subgroup(process: &'static Process, name: &'static str, old: &CommRef, group: &Group) -> Result<Arc<Group>> {
-    let places = Venue::Comm(old).gather_all(process, name, &[group.rank().map_or(OUTSIDE, u64::from)])?;
-    let place = |peer: Peer| old.everybody().rank_of(peer).map_or(OUTSIDE, |rank| places[rank as usize]);
-    let mut members: Vec<Peer> = old.counterparts().peers().filter(|&peer| place(peer) != OUTSIDE).collect();
-    members.sort_by_key(|&peer| place(peer));
+    let ranks = CollectiveScope::Comm(old).allgather(process, name, &[group.rank().map_or(OUTSIDE, u64::from)])?;
+    let rank_in_group = |peer: Peer| old.all_members().rank_of(peer).map_or(OUTSIDE, |rank| ranks[rank as usize]);
+    let mut members: Vec<Peer> = old.addressed_group().peers().filter(|&peer| rank_in_group(peer) != OUTSIDE).collect();
+    members.sort_by_key(|&peer| rank_in_group(peer));
     Ok(Arc::new(Group::of(members, process.me()).in_session(old.group().session())))
 }
 
@@ -124,12 +125,12 @@ pub(crate) fn group_of(process: &'static Process, handle: Handle) -> Result<Arc<
 
 /// A communicator of the members that `ranks` names, in that order: its members pass the same `ranks`, and lists that
 /// differ share no member. MPI_COMM_NULL if this process is not among them.
-pub fn of_ranks(process: &'static Process, name: &'static str, old: &CommRef, ranks: &[u32]) -> Result<Handle> {
+pub fn create_of_ranks(process: &'static Process, name: &'static str, old: &CommRef, ranks: &[u32]) -> Result<Handle> {
     let members = ranks.iter().filter_map(|&rank| old.group().peer(rank)).collect();
     let group = Arc::new(Group::of(members, process.me()).in_session(old.group().session()));
-    let member = group.rank().is_some();
-    let context = agree(process, name, &Venue::Comm(old), old, member)?;
-    if member { make(process, name, old, Comm::new(context, group)) } else { Ok(Handle::NULL) }
+    let is_member = group.rank().is_some();
+    let context = agree(process, name, &CollectiveScope::Comm(old), old, is_member)?;
+    if is_member { make(process, name, old, Comm::new(context, group)) } else { Ok(Handle::NULL) }
 }
 
 /// MPI_Comm_split. `color` may be MPI_UNDEFINED.
@@ -141,33 +142,33 @@ pub fn split(comm: Handle, color: i32, key: i32) -> Result<Handle> {
     let process = process::get()?;
     let old = process.comm(comm)?;
     let color = (color != UNDEFINED).then_some(color as u64);
-    split_by(process, "MPI_Comm_split", &old, color, key)
+    split_by_color(process, "MPI_Comm_split", &old, color, key)
 }
 
 /// Members of one colour, by key and then by old rank.
-fn split_by(
+fn split_by_color(
     process: &'static Process,
     name: &'static str,
     old: &CommRef,
     color: Option<u64>,
     key: i32,
 ) -> Result<Handle> {
-    let venue = Venue::Comm(old);
-    let all = venue.gather_all(process, name, &encode(color, key))?;
-    let chosen = |group: &Group| {
-        let places = group.peers().filter_map(|peer| old.everybody().rank_of(peer));
-        let words: Vec<u64> = places.flat_map(|at| all[2 * at as usize..][..2].to_vec()).collect();
+    let scope = CollectiveScope::Comm(old);
+    let all = scope.allgather(process, name, &encode(color, key))?;
+    let members_of_color = |group: &Group| {
+        let ranks = group.peers().filter_map(|peer| old.all_members().rank_of(peer));
+        let words: Vec<u64> = ranks.flat_map(|at| all[2 * at as usize..][..2].to_vec()).collect();
         let peers = sorted(&words, color).into_iter().filter_map(|rank| group.peer(rank)).collect();
         Arc::new(Group::of(peers, process.me()).in_session(group.session()))
     };
-    let remote = old.is_inter().then(|| chosen(old.counterparts()));
+    let remote = old.is_inter().then(|| members_of_color(old.addressed_group()));
     // An intercommunicator has members on both sides (MPI-5.0 §7.6).
-    let member = color.is_some() && remote.as_ref().is_none_or(|remote| remote.size() > 0);
-    let context = agree(process, name, &venue, old, member)?;
-    if !member {
+    let is_member = color.is_some() && remote.as_ref().is_none_or(|remote| remote.size() > 0);
+    let context = agree(process, name, &scope, old, is_member)?;
+    if !is_member {
         return Ok(Handle::NULL);
     }
-    make(process, name, old, Comm::with(context, chosen(old.group()), remote))
+    make(process, name, old, Comm::with(context, members_of_color(old.group()), remote))
 }
 
 /// A colour above all real ones.
@@ -179,8 +180,8 @@ fn encode(color: Option<u64>, key: i32) -> [u64; 2] {
 
 /// The ranks whose words have this colour, by key.
 fn sorted(all: &[u64], color: Option<u64>) -> Vec<u32> {
-    let wanted = color.unwrap_or(NO_COLOR);
-    let ranked = (0u32..).zip(all.as_chunks().0).filter(|&(_, &[color, _])| color == wanted);
+    let color_word = color.unwrap_or(NO_COLOR);
+    let ranked = (0u32..).zip(all.as_chunks().0).filter(|&(_, &[color, _])| color == color_word);
     let mut members: Vec<(i32, u32)> = ranked.map(|(rank, &[_, key])| (key as i32, rank)).collect();
     members.sort_unstable();
     members.into_iter().map(|(_, rank)| rank).collect()
@@ -191,25 +192,25 @@ pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Resu
     let process = process::get()?;
     let old = process.comm(comm)?;
     let hints = info::hints(info)?;
-    let piece = |kind: &[u8]| hardware::piece(process, kind);
+    let resource_color = |kind: &[u8]| hardware::resource_color(process, kind);
     let color = match split_type {
         UNDEFINED => None,
-        COMM_TYPE_SHARED => piece(HOST),
+        COMM_TYPE_SHARED => resource_color(HOST),
         // The next level below several hosts is the host; below a host no levels are distinguished (§7.4.2).
         COMM_TYPE_HW_UNGUIDED => {
             if old.is_on_one_host(process) {
                 None
             } else {
-                piece(HOST)
+                resource_color(HOST)
             }
         }
-        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hints.get(hardware::TYPE).and_then(piece),
-        COMM_TYPE_NEIGHBORHOOD => hints.get(DIRECTORY).and_then(|path| hardware::file_system(process, path)),
+        COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hints.get(hardware::TYPE).and_then(resource_color),
+        COMM_TYPE_NEIGHBORHOOD => hints.get(DIRECTORY).and_then(|path| hardware::file_system_color(process, path)),
         _ => return Err(Error::new(Class::Arg, format!("split_type {split_type} is none of MPI_COMM_TYPE_*"))),
     };
-    let new = split_by(process, "MPI_Comm_split_type", &old, color, key)?;
+    let new = split_by_color(process, "MPI_Comm_split_type", &old, color, key)?;
     if split_type == COMM_TYPE_HW_UNGUIDED && !new.is_null() {
-        info::answer(info, hardware::TYPE, HOST)?;
+        info::store_result(info, hardware::TYPE, HOST)?;
     }
     Ok(new)
 }
@@ -220,8 +221,8 @@ pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Resu
 /// generation (`context_ids`), and its flags go with the last member.
 pub fn free(handle: Handle) -> Result<()> {
     let process = process::get()?;
-    let found = ending(process, handle, "freed")?;
-    free_found(process, "MPI_Comm_free", &found)
+    let found = check_freeable(process, handle, "freed")?;
+    remove_freed(process, "MPI_Comm_free", &found)
 }
 
 /// MPI_Comm_disconnect: operations pending on the communicator end first (MPI-5.0 §11.10.4), also those whose requests
@@ -229,40 +230,41 @@ pub fn free(handle: Handle) -> Result<()> {
 pub fn disconnect(handle: Handle) -> Result<()> {
     const NAME: &str = "MPI_Comm_disconnect";
     let process = process::get()?;
-    let found = ending(process, handle, "disconnected")?;
-    let reason = || Waiting { call: NAME.to_owned(), communicator: found.display_name(), ..Waiting::default() };
+    let found = check_freeable(process, handle, "disconnected")?;
+    let reason =
+        || OwnedWaitReason { call: NAME.to_owned(), communicator: found.display_name(), ..OwnedWaitReason::default() };
     process.lanes().wait_until(found.lane(), reason, |lane| {
         (!request::has_active(&lane.core.requests, found.context())).then_some(())
     });
-    free_found(process, NAME, &found)
+    remove_freed(process, NAME, &found)
 }
 
-/// A communicator that a call may end (`done`): no predefined one.
-fn ending(process: &'static Process, handle: Handle, done: &str) -> Result<CommRef> {
+/// A communicator that a call may end (`action`): no predefined one.
+fn check_freeable(process: &'static Process, handle: Handle, action: &str) -> Result<CommRef> {
     let found = process.comm(handle)?;
     if let Some(name) = comm::name(handle) {
-        return Err(Error::new(Class::Comm, format!("{name} is predefined and cannot be {done}")));
+        return Err(Error::new(Class::Comm, format!("{name} is predefined and cannot be {action}")));
     }
     Ok(found)
 }
 
 /// The buffer that is attached to the communicator is removed with it, when all messages in it have left (MPI-5.0
 /// §3.6.1).
-fn free_found(process: &'static Process, name: &'static str, found: &CommRef) -> Result<()> {
+fn remove_freed(process: &'static Process, name: &'static str, found: &CommRef) -> Result<()> {
     found.attributes.delete_all(found.handle())?;
-    bsend::flush(process, name, &found.attached);
-    discard(process, found);
+    bsend::flush(process, name, &found.attached_buffer);
+    remove_comm(process, found);
     Ok(())
 }
 
 /// Ends this member's use of a communicator: its handle becomes invalid, its flags are freed with the last member's.
-fn discard(process: &'static Process, found: &CommRef) {
-    depart(process, found);
+fn remove_comm(process: &'static Process, found: &CommRef) {
+    leave_flag_block(process, found);
     process.comms().remove(found.handle());
 }
 
 /// Gives up the flags of a communicator that this member does not use any more.
-pub(crate) fn depart(process: &'static Process, comm: &Comm) {
+pub(crate) fn leave_flag_block(process: &'static Process, comm: &Comm) {
     if comm.depart_from_flags()
         && let Some(flags) = comm.flags()
     {
@@ -281,72 +283,74 @@ pub fn compare(a: Handle, b: Handle) -> Result<i32> {
         return Ok(UNEQUAL);
     }
     let local = one.group().compare(other.group());
-    Ok(match (local, one.counterparts().compare(other.counterparts())) {
+    Ok(match (local, one.addressed_group().compare(other.addressed_group())) {
         (IDENT, IDENT) => CONGRUENT,
         (UNEQUAL, _) | (_, UNEQUAL) => UNEQUAL,
         _ => SIMILAR,
     })
 }
 
-/// The rounds of an agreement, by collectives in a scope (`Venue`).
-struct At<'a>(&'static Process, &'static str, &'a Venue<'a>);
+/// The rounds of an agreement, by collectives in a scope (`CollectiveScope`).
+struct ScopeAgreement<'a>(&'static Process, &'static str, &'a CollectiveScope<'a>);
 
-impl Rounds for At<'_> {
-    fn and(&mut self, words: &mut [u64]) -> Result<()> {
-        self.2.and(self.0, self.1, words)
+impl AgreementRounds for ScopeAgreement<'_> {
+    fn allreduce_and(&mut self, words: &mut [u64]) -> Result<()> {
+        self.2.allreduce_and(self.0, self.1, words)
     }
 
-    fn max(&mut self, word: u64) -> Result<u64> {
-        self.2.max(self.0, self.1, word)
+    fn allreduce_max(&mut self, word: u64) -> Result<u64> {
+        self.2.allreduce_max(self.0, self.1, word)
     }
 }
 
 pub(crate) fn agree(
     process: &'static Process,
     name: &'static str,
-    venue: &Venue<'_>,
+    scope: &CollectiveScope<'_>,
     parent: &Comm,
-    member: bool,
+    is_member: bool,
 ) -> Result<Context> {
-    let which = match venue {
-        Venue::Comm(_) => 0,
-        Venue::Some { tag, .. } => *tag as u32,
+    let tag_part = match scope {
+        CollectiveScope::Comm(_) => 0,
+        CollectiveScope::Group { tag, .. } => *tag as u32,
     };
-    agree_by(process, &mut At(process, name, venue), salt(parent, which), member)
+    agree_in(process, &mut ScopeAgreement(process, name, scope), agreement_salt(parent, tag_part), is_member)
 }
 
-/// The salt of an agreement among members of `parent`; `which` distinguishes those that may be in progress at once.
-pub(crate) fn salt(parent: &Comm, which: u32) -> u32 {
-    parent.context().number() ^ which.wrapping_mul(Context::NUMBERS)
+/// The salt of an agreement among members of `parent`; `tag_part` distinguishes those that may be in progress at
+/// once.
+pub(crate) fn agreement_salt(parent: &Comm, tag_part: u32) -> u32 {
+    parent.context().number() ^ tag_part.wrapping_mul(Context::NUMBERS)
 }
 
-/// The same by any rounds; for `salt` see `Seeker`.
-pub(crate) fn agree_by(
+/// The same agreement by any rounds; for `salt` see `ContextIdAllocation`.
+pub(crate) fn agree_in(
     process: &'static Process,
-    rounds: &mut impl Rounds,
+    rounds: &mut impl AgreementRounds,
     salt: u32,
-    member: bool,
+    is_member: bool,
 ) -> Result<Context> {
-    reap(process);
-    Seeker { numbers: context_ids::shared(), member, threads: threads::multiple(), salt }.agree(rounds)
+    free_retired_contexts(process);
+    ContextIdAllocation { pool: context_ids::pool(), is_member, multithreaded: lane_lock::is_multithreaded(), salt }
+        .agree(rounds)
 }
 
 /// Gives back the numbers of communicators that are gone, once no queue holds anything of theirs, and releases the
 /// state of processes that are gone if that was requested.
-pub(crate) fn reap(process: &'static Process) {
-    process.give_back();
-    let retired = context_ids::here().take_retired();
+pub(crate) fn free_retired_contexts(process: &'static Process) {
+    process.release_ended_peers();
+    let retired = context_ids::lock_pool().take_retired();
     for context in retired {
         let mut lane = process.lane(context.lane()).enter();
-        (0..Context::KINDS).for_each(|kind| lane.close(Context(context.0 + kind)));
+        (0..Context::KINDS).for_each(|kind| lane.close_context(Context(context.0 + kind)));
         drop(lane);
-        context_ids::here().release(context.number());
+        context_ids::lock_pool().release(context.number());
     }
 }
 
 impl Drop for Comm {
     fn drop(&mut self) {
-        context_ids::here().retire(self.context());
+        context_ids::lock_pool().retire(self.context());
     }
 }
 
@@ -358,7 +362,7 @@ pub(crate) fn make(process: &'static Process, name: &'static str, parent: &Comm,
     if new.may_share_flags(process) {
         let number = share_flags(process, name, &new)?;
         if let Some(number) = number {
-            new.set_flags(Flags { block: process.segment().flags(number), number });
+            new.set_flags(FlagBlockRef { block: process.segment().flags(number), number });
         }
     }
     Ok(handle)
@@ -371,18 +375,19 @@ const NO_BLOCK: u64 = u64::MAX;
 /// Returns the block of flags that rank 0 allocated, if one was free.
 fn share_flags(process: &'static Process, name: &'static str, new: &CommRef) -> Result<Option<u32>> {
     let context = new.collective_context();
-    let venue = Venue::Some { comm: new, group: new.group().clone(), context, tag: FLAGS_TAG };
-    block_of(venue.spread(process, name, word_of(process, new.rank()))?)
+    let scope = CollectiveScope::Group { comm: new, group: new.group().clone(), context, tag: FLAGS_TAG };
+    flag_block_of_word(scope.bcast(process, name, flag_block_word(process, new.rank()))?)
 }
 
-/// This member's word about the block of flags: rank 0 allocates one, and its number is the word.
-pub(crate) fn word_of(process: &Process, rank: u32) -> u64 {
-    let mine = if rank == 0 { process.segment().allocate_flags() } else { None };
-    mine.map_or(NO_BLOCK, u64::from)
+/// This member's word in the broadcast of the block of flags: rank 0 allocates one, and its word is the block's
+/// number.
+pub(crate) fn flag_block_word(process: &Process, rank: u32) -> u64 {
+    let block = if rank == 0 { process.segment().allocate_flags() } else { None };
+    block.map_or(NO_BLOCK, u64::from)
 }
 
 /// The block that rank 0 named.
-pub(crate) fn block_of(word: u64) -> Result<Option<u32>> {
+pub(crate) fn flag_block_of_word(word: u64) -> Result<Option<u32>> {
     if word != NO_BLOCK && word >= FLAG_BLOCKS as u64 {
         return Err(Error::new(Class::Intern, format!("rank 0 named block {word} of {FLAG_BLOCKS} blocks of flags")));
     }
@@ -395,9 +400,9 @@ mod tests {
 
     #[test]
     fn a_block_that_is_none_is_an_error() {
-        assert_eq!(block_of(NO_BLOCK).ok(), Some(None));
-        assert_eq!(block_of(FLAG_BLOCKS as u64 - 1).ok(), Some(Some(FLAG_BLOCKS as u32 - 1)));
-        assert!(block_of(FLAG_BLOCKS as u64).is_err() && block_of(1 << 32 | 5).is_err());
+        assert_eq!(flag_block_of_word(NO_BLOCK).ok(), Some(None));
+        assert_eq!(flag_block_of_word(FLAG_BLOCKS as u64 - 1).ok(), Some(Some(FLAG_BLOCKS as u32 - 1)));
+        assert!(flag_block_of_word(FLAG_BLOCKS as u64).is_err() && flag_block_of_word(1 << 32 | 5).is_err());
     }
 
     #[test]

@@ -4,42 +4,44 @@
 //! application's functions. The handle is returned at the call too, so that nothing is written to the application's
 //! memory later, and the communicator is ready when the task has ended.
 //!
-//! Used by `abi::comm`; uses `context_ids`, `collective::team`, `task`.
+//! Used by `abi::comm`; uses `context_ids`, `collective::internal`, `task`.
 
-use crate::collective::team::Meeting;
-use crate::comm::{Comm, CommRef, Flags};
-use crate::comm_create::{block_of, depart, reap, salt, word_of};
-use crate::context_ids::{self, Choice, Search, Seeker};
+use crate::collective::internal::AsyncCollectives;
+use crate::comm::{Comm, CommRef, FlagBlockRef};
+use crate::comm_create::{
+    agreement_salt, flag_block_of_word, flag_block_word, free_retired_contexts, leave_flag_block,
+};
+use crate::context_ids::{self, Candidate, ContextIdAllocation, SearchPosition};
 use crate::info::{self, Info};
 use crate::process::{self, Process};
-use crate::request::Kind;
-use crate::task::{self, End, Id, Step, Task};
-use hawser_base::table::Reserved;
+use crate::request::RequestKind;
+use crate::task::{self, Task, TaskId, TaskResult, TaskStep};
+use hawser_base::handle_table::PendingHandle;
 use hawser_base::{Context, Error, Handle, Result};
-use hawser_job::Waiting;
+use hawser_job::OwnedWaitReason;
 
 /// The step that the members are doing.
-enum Stage {
-    Offering,
-    Choosing(Choice),
+enum IdupState {
+    ReducingFreeIds,
+    ReducingGeneration(Candidate),
     /// Receiving the number of the block of flags that rank 0 allocated.
-    Sharing,
+    SharingFlags,
     /// Reporting to the others that the first round has failed here.
     Failing,
 }
 
-struct Idup {
+struct IdupTask {
     process: &'static Process,
     name: &'static str,
     old: CommRef,
     /// The new communicator, until it is ready.
-    new: Option<Reserved<'static, Comm>>,
+    new: Option<PendingHandle<'static, Comm>>,
     /// The error because of which there will be no communicator here; this rank still helps the others to theirs.
-    refused: Option<Error>,
-    meeting: Meeting,
-    seeker: Seeker<'static>,
-    search: Search,
-    stage: Stage,
+    error: Option<Error>,
+    collectives: AsyncCollectives,
+    allocation: ContextIdAllocation<'static>,
+    position: SearchPosition,
+    state: IdupState,
 }
 
 /// MPI_Comm_idup: the new communicator's handle and the request's.
@@ -56,94 +58,100 @@ pub fn idup_with_info(comm: Handle, info: Handle) -> Result<(Handle, Handle)> {
 fn begin(name: &'static str, comm: Handle, hints: Option<Info>) -> Result<(Handle, Handle)> {
     let process = process::get()?;
     let old = process.comm(comm)?;
-    let new = process.reserve_comm(old.again(Context(0)))?;
+    let new = process.reserve_comm(old.with_context(Context(0)))?;
     let handle = new.handle();
-    reap(process);
-    let mut meeting = Meeting::new(process, &old)?;
+    free_retired_contexts(process);
+    let mut collectives = AsyncCollectives::new(process, &old)?;
     // Several may be in progress at once, also on one communicator and beside a blocking one: each searches in an order
     // of its own.
-    let salt = salt(&old, meeting.number().wrapping_add(1));
-    let seeker = Seeker { numbers: context_ids::shared(), member: true, threads: true, salt };
-    let search = Search::default();
-    meeting.and(&seeker.offer(search))?;
+    let salt = agreement_salt(&old, collectives.sequence_number().wrapping_add(1));
+    let allocation = ContextIdAllocation { pool: context_ids::pool(), is_member: true, multithreaded: true, salt };
+    let position = SearchPosition::default();
+    collectives.allreduce_and(&allocation.free_ids(position))?;
     new.errhandler.inherit(&old.errhandler);
     new.inherit_topology(&old);
     if let Some(hints) = hints {
         new.hints.set(&hints);
     }
     let refused = new.attributes.copy_from(&old.attributes, comm).err();
-    let idup = Idup {
+    let idup = IdupTask {
         process,
         name,
         old: old.clone(),
         new: Some(new),
-        refused,
-        meeting,
-        seeker,
-        search,
-        stage: Stage::Offering,
+        error: refused,
+        collectives,
+        allocation,
+        position,
+        state: IdupState::ReducingFreeIds,
     };
-    Ok((handle, task::request(process, old, Kind::Collective, Box::new(idup))?))
+    Ok((handle, task::request(process, old, RequestKind::Collective, Box::new(idup))?))
 }
 
-impl Task<End> for Idup {
-    fn advance(&mut self, me: Id) -> Step {
+impl Task<TaskResult> for IdupTask {
+    fn advance(&mut self, me: TaskId) -> TaskStep {
         let process = self.process;
         loop {
-            let Some(words) = self.meeting.advance(process, me) else { return Step::Waits };
-            match words.and_then(|words| self.go_on(process, &words)) {
+            let Some(words) = self.collectives.advance(process, me) else { return TaskStep::Waits };
+            match words.and_then(|words| self.run_round(process, &words)) {
                 Ok(false) => {}
-                Ok(true) => return Step::Ended(End::of(self.finish(process))),
+                Ok(true) => return TaskStep::Ended(TaskResult::of(self.finish(process))),
                 Err(error) => {
-                    self.give_up();
-                    self.refused.get_or_insert(error);
+                    self.release_candidate();
+                    self.error.get_or_insert(error);
                     // Others may have completed the first round, and wait for this rank in the second one.
-                    let was_first = matches!(std::mem::replace(&mut self.stage, Stage::Failing), Stage::Offering);
-                    if !was_first || self.meeting.max(context_ids::FAILED).is_err() {
-                        return Step::Ended(End::of(self.finish(process)));
+                    let was_first =
+                        matches!(std::mem::replace(&mut self.state, IdupState::Failing), IdupState::ReducingFreeIds);
+                    if !was_first || self.collectives.allreduce_max(context_ids::FAILED).is_err() {
+                        return TaskStep::Ended(TaskResult::of(self.finish(process)));
                     }
                 }
             }
         }
     }
 
-    fn reason(&self) -> Waiting {
-        self.meeting.reason(self.name)
+    fn reason(&self) -> OwnedWaitReason {
+        self.collectives.reason(self.name)
     }
 }
 
-impl Idup {
-    /// The members have completed a round with the result `words`. Returns true if that was the last one.
-    fn go_on(&mut self, process: &'static Process, words: &[u64]) -> Result<bool> {
-        match self.stage {
-            Stage::Offering => {
-                let all = words.try_into().expect("as many words as were offered");
-                let Some(choice) = self.seeker.choose(all, &mut self.search)? else {
-                    self.meeting.and(&self.seeker.offer(self.search))?;
+impl IdupTask {
+    /// Continues after a round that all members have completed, with the result `words`. Returns true if that was
+    /// the last one.
+    fn run_round(&mut self, process: &'static Process, words: &[u64]) -> Result<bool> {
+        match self.state {
+            IdupState::ReducingFreeIds => {
+                let all = words.try_into().expect("as many words as were contributed");
+                let Some(candidate) = self.allocation.choose_candidate(all, &mut self.position)? else {
+                    self.collectives.allreduce_and(&self.allocation.free_ids(self.position))?;
                     return Ok(false);
                 };
-                self.stage = Stage::Choosing(choice);
-                self.meeting.max(choice.generation)?;
+                self.state = IdupState::ReducingGeneration(candidate);
+                self.collectives.allreduce_max(candidate.generation)?;
             }
-            Stage::Choosing(_) if words[0] == context_ids::FAILED => return Err(context_ids::failed()),
-            Stage::Failing => return Ok(true),
-            Stage::Choosing(choice) => match self.seeker.settle(choice, words[0], &mut self.search) {
-                None => {
-                    self.stage = Stage::Offering;
-                    self.meeting.and(&self.seeker.offer(self.search))?;
-                }
-                Some(context) => {
-                    self.coming().agreed(context);
-                    if !self.old.may_share_flags(process) {
-                        return Ok(true);
+            IdupState::ReducingGeneration(_) if words[0] == context_ids::FAILED => {
+                return Err(context_ids::member_failed());
+            }
+            IdupState::Failing => return Ok(true),
+            IdupState::ReducingGeneration(candidate) => {
+                match self.allocation.finish_attempt(candidate, words[0], &mut self.position) {
+                    None => {
+                        self.state = IdupState::ReducingFreeIds;
+                        self.collectives.allreduce_and(&self.allocation.free_ids(self.position))?;
                     }
-                    self.stage = Stage::Sharing;
-                    self.meeting.spread(word_of(process, self.old.rank()))?;
+                    Some(context) => {
+                        self.new_comm().set_context(context);
+                        if !self.old.may_share_flags(process) {
+                            return Ok(true);
+                        }
+                        self.state = IdupState::SharingFlags;
+                        self.collectives.bcast(flag_block_word(process, self.old.rank()))?;
+                    }
                 }
-            },
-            Stage::Sharing => {
-                if let Some(number) = block_of(words[0])? {
-                    self.coming().set_flags(Flags { block: process.segment().flags(number), number });
+            }
+            IdupState::SharingFlags => {
+                if let Some(number) = flag_block_of_word(words[0])? {
+                    self.new_comm().set_flags(FlagBlockRef { block: process.segment().flags(number), number });
                 }
                 return Ok(true);
             }
@@ -151,27 +159,27 @@ impl Idup {
         Ok(false)
     }
 
-    /// Ends the search: a number that is reserved and not settled is freed.
-    fn give_up(&mut self) {
-        if let Stage::Choosing(choice) = self.stage {
-            self.seeker.give_up(choice);
+    /// Ends the search: a number that is reserved and not agreed on is freed.
+    fn release_candidate(&mut self) {
+        if let IdupState::ReducingGeneration(candidate) = self.state {
+            self.allocation.release_candidate(candidate);
         }
     }
 
-    fn coming(&self) -> &Comm {
+    fn new_comm(&self) -> &Comm {
         self.new.as_ref().expect("it is not ready")
     }
 
     /// Completes the communicator, or removes it.
     fn finish(&mut self, process: &'static Process) -> Result<()> {
         let new = self.new.take().expect("a task ends once");
-        let Some(error) = self.refused.take() else {
-            process.give_comm(new);
+        let Some(error) = self.error.take() else {
+            process.publish_comm(new);
             return Ok(());
         };
         // A failure here follows an earlier one: the first error is the call's.
         let _ = new.attributes.delete_all(new.handle());
-        depart(process, &new);
+        leave_flag_block(process, &new);
         Err(error)
     }
 }

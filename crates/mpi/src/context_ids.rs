@@ -9,77 +9,78 @@
 //! skips every second attempt or so, chosen by its salt; otherwise two agreements that two processes complete in
 //! opposite orders could take the last number from each other for ever.
 //!
-//! An offer covers one window of the numbers: few programs need a second one. It also carries a word that lists the
-//! windows with any free number: if the members have no number in common in one, they go on to the next of those.
+//! A contribution to round 1 (`FreeIds`) covers one range of the numbers: few programs need a second one. It also
+//! has a word that lists the ranges with any free number: if the members have no number in common in one range,
+//! they continue with the next of those.
 //!
-//! Used by `comm_create`, `comm_idup`, `inter`, `meeting` and `process`. It never communicates itself: the caller
-//! brings the rounds (`Rounds`).
+//! Used by `comm_create`, `comm_idup`, `inter`, `group_bootstrap` and `process`. It never communicates itself: the
+//! caller brings the rounds (`AgreementRounds`).
 
 use hawser_base::{Class, Context, Error, LANES, Result};
 use std::sync::{Mutex, MutexGuard};
 
-/// The context on which groups without a communicator meet (`meeting`): it has number 2, after MPI_COMM_WORLD and
-/// MPI_COMM_SELF.
-pub const MEETING: Context = Context::new(2, 0);
+/// The context of group bootstrap, for groups without a communicator (`group_bootstrap`): it has number 2, after
+/// MPI_COMM_WORLD and MPI_COMM_SELF.
+pub const BOOTSTRAP: Context = Context::new(2, 0);
 
-pub const NUMBERS: usize = Context::NUMBERS as usize;
-/// Numbers in one offer, 512 bytes of them: an exchange of so many takes as long as any short message.
-const WINDOW: usize = 4096;
-const WINDOWS: usize = NUMBERS / WINDOW;
-pub const WORDS: usize = WINDOW / 64;
+pub const CONTEXT_IDS: usize = Context::NUMBERS as usize;
+/// The numbers in one contribution, as 512 bytes: a message of so many takes as long as any short one.
+const RANGE_IDS: usize = 4096;
+const RANGES: usize = CONTEXT_IDS / RANGE_IDS;
+pub const RANGE_WORDS: usize = RANGE_IDS / 64;
 
-/// MPI_COMM_WORLD's number, MPI_COMM_SELF's and that of meetings (`meeting`).
+/// The predefined numbers: MPI_COMM_WORLD's, MPI_COMM_SELF's and that of group bootstrap (`group_bootstrap`).
 const PREDEFINED: usize = 3;
 
-const _: () = assert!(NUMBERS.is_multiple_of(WINDOW) && WINDOW.is_multiple_of(64 * LANES) && LANES <= 64);
+const _: () = assert!(CONTEXT_IDS.is_multiple_of(RANGE_IDS) && RANGE_IDS.is_multiple_of(64 * LANES) && LANES <= 64);
 
 /// The numbers of one process.
-pub struct Numbers {
-    free: [u64; NUMBERS / 64],
+pub struct ContextIdPool {
+    free: [u64; CONTEXT_IDS / 64],
     /// For each number its least generation that is new here; beyond the end it is the first.
-    next: Vec<u32>,
+    next_generations: Vec<u32>,
     /// Contexts whose communicator is gone, but whose lane may still hold messages for them.
     retired: Vec<Context>,
 }
 
-static NUMBERS_HERE: Mutex<Numbers> = Mutex::new(Numbers::new());
+static POOL: Mutex<ContextIdPool> = Mutex::new(ContextIdPool::new());
 
 /// Returns this process's numbers.
-pub fn shared() -> &'static Mutex<Numbers> {
-    &NUMBERS_HERE
+pub fn pool() -> &'static Mutex<ContextIdPool> {
+    &POOL
 }
 
 /// Returns this process's numbers, locked.
-pub fn here() -> MutexGuard<'static, Numbers> {
-    NUMBERS_HERE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+pub fn lock_pool() -> MutexGuard<'static, ContextIdPool> {
+    POOL.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-impl Numbers {
-    pub const fn new() -> Numbers {
-        let mut free = [u64::MAX; NUMBERS / 64];
+impl ContextIdPool {
+    pub const fn new() -> ContextIdPool {
+        let mut free = [u64::MAX; CONTEXT_IDS / 64];
         free[0] = !((1 << PREDEFINED) - 1);
-        Numbers { free, next: Vec::new(), retired: Vec::new() }
+        ContextIdPool { free, next_generations: Vec::new(), retired: Vec::new() }
     }
 
-    fn window(&self, window: usize) -> &[u64] {
-        &self.free[window * WORDS..][..WORDS]
+    fn range_words(&self, range: usize) -> &[u64] {
+        &self.free[range * RANGE_WORDS..][..RANGE_WORDS]
     }
 
-    /// A bit for each window that has a free number.
-    fn windows(&self) -> u64 {
-        let has_any = |&window: &usize| self.window(window).iter().any(|&word| word != 0);
-        (0..WINDOWS).filter(has_any).fold(0, |bits, window| bits | 1 << window)
+    /// A bit for each range that has a free number.
+    fn ranges_with_free(&self) -> u64 {
+        let has_any = |&range: &usize| self.range_words(range).iter().any(|&word| word != 0);
+        (0..RANGES).filter(has_any).fold(0, |bits, range| bits | 1 << range)
     }
 
-    fn next(&self, number: usize) -> u32 {
-        self.next.get(number).copied().unwrap_or(0)
+    fn next_generation(&self, number: usize) -> u32 {
+        self.next_generations.get(number).copied().unwrap_or(0)
     }
 
-    fn set_next(&mut self, number: usize, generation: u32) {
-        if number >= self.next.len() {
-            self.next.resize(number + 1, 0);
+    fn set_next_generation(&mut self, number: usize, generation: u32) {
+        if number >= self.next_generations.len() {
+            self.next_generations.resize(number + 1, 0);
         }
-        self.next[number] = generation;
+        self.next_generations[number] = generation;
     }
 
     fn reserve(&mut self, number: usize) -> bool {
@@ -93,7 +94,7 @@ impl Numbers {
     pub fn release(&mut self, number: u32) {
         let number = number as usize;
         debug_assert!(number >= PREDEFINED && self.free[number / 64] >> (number % 64) & 1 == 0);
-        if self.next(number) < Context::GENERATIONS {
+        if self.next_generation(number) < Context::GENERATIONS {
             self.free[number / 64] |= 1 << (number % 64);
         }
     }
@@ -110,18 +111,18 @@ impl Numbers {
     }
 }
 
-impl Default for Numbers {
-    fn default() -> Numbers {
-        Numbers::new()
+impl Default for ContextIdPool {
+    fn default() -> ContextIdPool {
+        ContextIdPool::new()
     }
 }
 
 /// The two reductions among the members.
-pub trait Rounds {
+pub trait AgreementRounds {
     /// Computes the bitwise AND of all members' words.
-    fn and(&mut self, words: &mut [u64]) -> Result<()>;
+    fn allreduce_and(&mut self, words: &mut [u64]) -> Result<()>;
     /// Computes the maximum of all members' words.
-    fn max(&mut self, word: u64) -> Result<u64>;
+    fn allreduce_max(&mut self, word: u64) -> Result<u64>;
 }
 
 /// The word that a member contributes instead of a generation if another thread has taken the number.
@@ -131,24 +132,25 @@ const TAKEN: u64 = Context::GENERATIONS as u64;
 pub const FAILED: u64 = u64::MAX;
 const _: () = assert!(FAILED > TAKEN);
 
-/// A member's contribution to the first round: its free numbers of a window; the windows that have any, and `ALONE`.
-pub type Offer = [u64; WORDS + 1];
+/// A member's contribution to the first round: its free numbers of a range; the ranges that have any, and
+/// `SINGLE_THREADED`.
+pub type FreeIds = [u64; RANGE_WORDS + 1];
 
 /// Flag of a member with one thread.
-const ALONE: u64 = 1 << 63;
-const _: () = assert!(WINDOWS < 63);
+const SINGLE_THREADED: u64 = 1 << 63;
+const _: () = assert!(RANGES < 63);
 
 /// The progress of a search, the same on all members.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Search {
+pub struct SearchPosition {
     /// The number of context ids that were chosen and lost.
     attempt: u32,
-    window: usize,
+    range: usize,
 }
 
 /// The number that all have picked.
 #[derive(Clone, Copy, Debug)]
-pub struct Choice {
+pub struct Candidate {
     number: usize,
     reserved: bool,
     /// This process's contribution to the second round, a maximum.
@@ -156,45 +158,45 @@ pub struct Choice {
 }
 
 /// One member's part in the agreement on a number.
-pub struct Seeker<'a> {
-    pub numbers: &'a Mutex<Numbers>,
+pub struct ContextIdAllocation<'a> {
+    pub pool: &'a Mutex<ContextIdPool>,
     /// False for processes that take part because MPI requires it, but are no members of the new communicator.
-    pub member: bool,
+    pub is_member: bool,
     /// This process may have several threads inside the library, or several agreements in progress.
-    pub threads: bool,
+    pub multithreaded: bool,
     /// A value that all members know, and that differs between agreements in progress at the same time.
     pub salt: u32,
 }
 
-impl Seeker<'_> {
-    fn numbers(&self) -> MutexGuard<'_, Numbers> {
-        self.numbers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+impl ContextIdAllocation<'_> {
+    fn lock_pool(&self) -> MutexGuard<'_, ContextIdPool> {
+        self.pool.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Agrees on a context whose number is then reserved on the members. MPI_ERR_OTHER if all are in use.
-    pub fn agree(&self, rounds: &mut impl Rounds) -> Result<Context> {
-        let mut search = Search::default();
+    pub fn agree(&self, rounds: &mut impl AgreementRounds) -> Result<Context> {
+        let mut position = SearchPosition::default();
         loop {
-            let mut words = self.offer(search);
-            if let Err(error) = rounds.and(&mut words) {
+            let mut words = self.free_ids(position);
+            if let Err(error) = rounds.allreduce_and(&mut words) {
                 // Other members may have completed the round and go on to the second one: this keeps them from waiting
                 // there.
-                let _ = rounds.max(FAILED);
+                let _ = rounds.allreduce_max(FAILED);
                 return Err(error);
             }
-            let Some(choice) = self.choose(&words, &mut search)? else { continue };
-            match rounds.max(choice.generation) {
+            let Some(candidate) = self.choose_candidate(&words, &mut position)? else { continue };
+            match rounds.allreduce_max(candidate.generation) {
                 Ok(FAILED) => {
-                    self.give_up(choice);
-                    return Err(failed());
+                    self.release_candidate(candidate);
+                    return Err(member_failed());
                 }
                 Ok(generation) => {
-                    if let Some(context) = self.settle(choice, generation, &mut search) {
+                    if let Some(context) = self.finish_attempt(candidate, generation, &mut position) {
                         return Ok(context);
                     }
                 }
                 Err(error) => {
-                    self.give_up(choice);
+                    self.release_candidate(candidate);
                     return Err(error);
                 }
             }
@@ -202,79 +204,84 @@ impl Seeker<'_> {
     }
 
     /// This process's contribution to the first round, a bitwise AND.
-    pub fn offer(&self, search: Search) -> Offer {
-        let mut words = [u64::MAX; WORDS + 1];
-        if self.member {
-            let numbers = self.numbers();
-            words[..WORDS].copy_from_slice(numbers.window(search.window));
-            words[WORDS] = ALONE | numbers.windows();
+    pub fn free_ids(&self, position: SearchPosition) -> FreeIds {
+        let mut words = [u64::MAX; RANGE_WORDS + 1];
+        if self.is_member {
+            let pool = self.lock_pool();
+            words[..RANGE_WORDS].copy_from_slice(pool.range_words(position.range));
+            words[RANGE_WORDS] = SINGLE_THREADED | pool.ranges_with_free();
         }
-        if self.threads {
-            words[WORDS] &= !ALONE;
+        if self.multithreaded {
+            words[RANGE_WORDS] &= !SINGLE_THREADED;
         }
         words
     }
 
-    /// Picks a number that is free on all members, and reserves it. None: no number of this window is, and all go on to
-    /// another one. MPI_ERR_OTHER if there is none.
-    pub fn choose(&self, all: &Offer, search: &mut Search) -> Result<Option<Choice>> {
-        let (common, alone) = (&all[..WORDS], all[WORDS] & ALONE != 0);
-        let start = if alone { 0 } else { self.salt.wrapping_add(search.attempt.wrapping_mul(17)) };
+    /// Picks a number that is free on all members, and reserves it. None: no number of this range is, and all
+    /// continue with another one. MPI_ERR_OTHER if there is none.
+    pub fn choose_candidate(&self, all: &FreeIds, position: &mut SearchPosition) -> Result<Option<Candidate>> {
+        let (common, single_threaded) = (&all[..RANGE_WORDS], all[RANGE_WORDS] & SINGLE_THREADED != 0);
+        let start = if single_threaded { 0 } else { self.salt.wrapping_add(position.attempt.wrapping_mul(17)) };
         let Some(at) = pick(common, start) else {
-            let next = (search.window + 1..WINDOWS).find(|window| all[WORDS] >> window & 1 == 1);
-            search.window = next.ok_or_else(exhausted)?;
+            let next = (position.range + 1..RANGES).find(|range| all[RANGE_WORDS] >> range & 1 == 1);
+            position.range = next.ok_or_else(no_id_left)?;
             return Ok(None);
         };
-        let number = search.window * WINDOW + at;
-        let reserved = self.member && !self.sits_out(search.attempt) && self.numbers().reserve(number);
-        Ok(Some(Choice { number, reserved, generation: self.generation(number, reserved) }))
+        let number = position.range * RANGE_IDS + at;
+        let reserved = self.is_member && !self.skips_attempt(position.attempt) && self.lock_pool().reserve(number);
+        Ok(Some(Candidate { number, reserved, generation: self.generation(number, reserved) }))
     }
 
     /// Returns the context, if the maximum of all generations shows that all members have it; otherwise the search
     /// continues.
-    pub fn settle(&self, choice: Choice, generation: u64, search: &mut Search) -> Option<Context> {
+    pub fn finish_attempt(
+        &self,
+        candidate: Candidate,
+        generation: u64,
+        position: &mut SearchPosition,
+    ) -> Option<Context> {
         if generation >= TAKEN {
-            self.give_up(choice);
-            search.attempt = search.attempt.wrapping_add(1);
+            self.release_candidate(candidate);
+            position.attempt = position.attempt.wrapping_add(1);
             return None;
         }
-        if choice.reserved {
-            self.numbers().set_next(choice.number, generation as u32 + 1);
+        if candidate.reserved {
+            self.lock_pool().set_next_generation(candidate.number, generation as u32 + 1);
         }
-        Some(Context::new(choice.number as u32, generation as u32))
+        Some(Context::new(candidate.number as u32, generation as u32))
     }
 
     /// Ends the search without this number.
-    pub fn give_up(&self, choice: Choice) {
-        if choice.reserved {
-            self.numbers().release(choice.number as u32);
+    pub fn release_candidate(&self, candidate: Candidate) {
+        if candidate.reserved {
+            self.lock_pool().release(candidate.number as u32);
         }
     }
 
     /// Tells whether the agreement skips this attempt; all members compute the same.
-    fn sits_out(&self, attempt: u32) -> bool {
-        attempt > 0 && mixed(self.salt ^ mixed(attempt)) % 2 == 1
+    fn skips_attempt(&self, attempt: u32) -> bool {
+        attempt > 0 && hash(self.salt ^ hash(attempt)) % 2 == 1
     }
 
     /// This process's contribution to the second round.
     fn generation(&self, number: usize, reserved: bool) -> u64 {
-        match (self.member, reserved) {
+        match (self.is_member, reserved) {
             (false, _) => 0,
             (true, false) => TAKEN,
-            (true, true) => self.numbers().next(number).into(),
+            (true, true) => self.lock_pool().next_generation(number).into(),
         }
     }
 }
 
 /// The error of members that receive FAILED.
 #[cold]
-pub fn failed() -> Error {
+pub fn member_failed() -> Error {
     Error::new(Class::ProcAborted, "a member has ended while the members agreed on the new communicator's number")
 }
 
 #[cold]
-fn exhausted() -> Error {
-    let most = NUMBERS - PREDEFINED;
+fn no_id_left() -> Error {
+    let most = CONTEXT_IDS - PREDEFINED;
     let text = format!(
         "all {most} communicators that a process can have are in use on some member; free those that are not needed \
          (MPI_Comm_free)"
@@ -283,7 +290,7 @@ fn exhausted() -> Error {
 }
 
 /// Every bit of the result depends on all of `word`: the finalizer of MurmurHash3, the same on every machine.
-const fn mixed(word: u32) -> u32 {
+const fn hash(word: u32) -> u32 {
     let word = (word ^ word >> 16).wrapping_mul(0x85eb_ca6b);
     let word = (word ^ word >> 13).wrapping_mul(0xc2b2_ae35);
     word ^ word >> 16
@@ -307,9 +314,8 @@ fn pick(common: &[u64], start: u32) -> Option<usize> {
     let lanes = (0..LANES).map(|i| (start as usize + i) % LANES);
     let (lane, free) = lanes.map(|lane| (lane, free_on(lane))).reduce(|a, b| if b.1 > a.1 { b } else { a })?;
     let nth = (start as usize / LANES) % (free.max(1) as usize);
-    let numbers =
-        common.iter().enumerate().flat_map(|(i, &word)| bits_of(word & lane_bits(lane)).map(move |b| i * 64 + b));
-    numbers.into_iter().nth(nth)
+    let ids = common.iter().enumerate().flat_map(|(i, &word)| bits_of(word & lane_bits(lane)).map(move |b| i * 64 + b));
+    ids.into_iter().nth(nth)
 }
 
 fn bits_of(mut word: u64) -> impl Iterator<Item = usize> {
@@ -327,38 +333,38 @@ mod tests {
     use std::sync::{Arc, Barrier};
 
     /// Members that are threads of this test: a round is two barriers.
-    struct Meeting {
+    struct TestRounds {
         words: Mutex<Vec<u64>>,
         barrier: Barrier,
     }
 
-    struct Member<'a>(&'a Meeting);
+    struct TestMember<'a>(&'a TestRounds);
 
-    impl Member<'_> {
+    impl TestMember<'_> {
         /// Folds all members' words, one by one.
         fn fold(&mut self, words: &mut [u64], start: u64, op: impl Fn(u64, u64) -> u64) {
-            let meeting = self.0;
+            let rounds = self.0;
             {
-                let mut all = meeting.words.lock().unwrap();
+                let mut all = rounds.words.lock().unwrap();
                 all.resize(words.len(), start);
                 all.iter_mut().zip(&*words).for_each(|(a, w)| *a = op(*a, *w));
             }
-            meeting.barrier.wait();
-            words.copy_from_slice(&meeting.words.lock().unwrap());
-            if meeting.barrier.wait().is_leader() {
-                meeting.words.lock().unwrap().clear();
+            rounds.barrier.wait();
+            words.copy_from_slice(&rounds.words.lock().unwrap());
+            if rounds.barrier.wait().is_leader() {
+                rounds.words.lock().unwrap().clear();
             }
-            meeting.barrier.wait();
+            rounds.barrier.wait();
         }
     }
 
-    impl Rounds for Member<'_> {
-        fn and(&mut self, words: &mut [u64]) -> Result<()> {
+    impl AgreementRounds for TestMember<'_> {
+        fn allreduce_and(&mut self, words: &mut [u64]) -> Result<()> {
             self.fold(words, u64::MAX, |a, b| a & b);
             Ok(())
         }
 
-        fn max(&mut self, word: u64) -> Result<u64> {
+        fn allreduce_max(&mut self, word: u64) -> Result<u64> {
             let mut words = [word];
             self.fold(&mut words, 0, u64::max);
             Ok(words[0])
@@ -368,19 +374,20 @@ mod tests {
     /// `comms` communicators with all processes as members, created `times` times at once by a thread each;
     /// every number a process gets must be new on it.
     fn create(processes: usize, comms: usize, times: usize) {
-        let numbers: Vec<_> = (0..processes).map(|_| Mutex::new(Numbers::new())).collect();
-        let meetings: Vec<_> = (0..comms)
-            .map(|_| Arc::new(Meeting { words: Mutex::default(), barrier: Barrier::new(processes) }))
+        let pool: Vec<_> = (0..processes).map(|_| Mutex::new(ContextIdPool::new())).collect();
+        let all_rounds: Vec<_> = (0..comms)
+            .map(|_| Arc::new(TestRounds { words: Mutex::default(), barrier: Barrier::new(processes) }))
             .collect();
         let seen: Vec<_> = (0..processes).map(|_| Mutex::new(HashSet::new())).collect();
         std::thread::scope(|scope| {
-            for (process, numbers) in numbers.iter().enumerate() {
-                for (comm, meeting) in meetings.iter().enumerate() {
+            for (process, pool) in pool.iter().enumerate() {
+                for (comm, rounds) in all_rounds.iter().enumerate() {
                     let seen = &seen[process];
                     scope.spawn(move || {
-                        let seeker = Seeker { numbers, member: true, threads: comms > 1, salt: comm as u32 };
+                        let allocation =
+                            ContextIdAllocation { pool, is_member: true, multithreaded: comms > 1, salt: comm as u32 };
                         for _ in 0..times {
-                            let context = seeker.agree(&mut Member(meeting)).unwrap();
+                            let context = allocation.agree(&mut TestMember(rounds)).unwrap();
                             assert!(seen.lock().unwrap().insert(context), "{context:?} was given twice");
                         }
                     });
@@ -394,45 +401,47 @@ mod tests {
 
     #[test]
     fn one_thread_gets_dense_numbers_on_all_lanes_in_turn() {
-        let numbers = Mutex::new(Numbers::new());
-        let meeting = Meeting { words: Mutex::default(), barrier: Barrier::new(1) };
-        let seeker = Seeker { numbers: &numbers, member: true, threads: false, salt: 5 };
+        let pool = Mutex::new(ContextIdPool::new());
+        let rounds = TestRounds { words: Mutex::default(), barrier: Barrier::new(1) };
+        let allocation = ContextIdAllocation { pool: &pool, is_member: true, multithreaded: false, salt: 5 };
         let first = PREDEFINED as u32;
-        let given: Vec<_> = (0..2 * LANES).map(|_| seeker.agree(&mut Member(&meeting)).unwrap()).collect();
-        assert_eq!(
-            given.iter().map(|c| c.number()).collect::<HashSet<_>>(),
-            (first..first + 2 * LANES as u32).collect()
-        );
-        let lanes: HashSet<_> = given[..LANES - PREDEFINED].iter().map(|c| c.lane()).collect();
+        let ids: Vec<_> = (0..2 * LANES).map(|_| allocation.agree(&mut TestMember(&rounds)).unwrap()).collect();
+        assert_eq!(ids.iter().map(|c| c.number()).collect::<HashSet<_>>(), (first..first + 2 * LANES as u32).collect());
+        let lanes: HashSet<_> = ids[..LANES - PREDEFINED].iter().map(|c| c.lane()).collect();
         assert_eq!(lanes.len(), LANES - PREDEFINED, "the first communicators share no lane");
         assert!(!lanes.contains(&Context(0).lane()));
     }
 
     /// A member for which a round fails, as a process has ended in it.
-    struct Bereft<'a>(Member<'a>);
+    struct FailingMember<'a>(TestMember<'a>);
 
-    impl Rounds for Bereft<'_> {
-        fn and(&mut self, words: &mut [u64]) -> Result<()> {
-            self.0.and(words)?;
+    impl AgreementRounds for FailingMember<'_> {
+        fn allreduce_and(&mut self, words: &mut [u64]) -> Result<()> {
+            self.0.allreduce_and(words)?;
             Err(Error::new(Class::ProcAborted, "alone"))
         }
 
-        fn max(&mut self, word: u64) -> Result<u64> {
-            self.0.max(word)
+        fn allreduce_max(&mut self, word: u64) -> Result<u64> {
+            self.0.allreduce_max(word)
         }
     }
 
     /// The others are not left waiting for it, and keep no number.
     #[test]
     fn a_member_that_a_round_fails_is_heard_by_all() {
-        let numbers = [(); 3].map(|()| Mutex::new(Numbers::new()));
-        let meeting = Meeting { words: Mutex::default(), barrier: Barrier::new(3) };
-        let seeker = |process: usize| Seeker { numbers: &numbers[process], member: true, threads: false, salt: 0 };
+        let pool = [(); 3].map(|()| Mutex::new(ContextIdPool::new()));
+        let rounds = TestRounds { words: Mutex::default(), barrier: Barrier::new(3) };
+        let allocation = |process: usize| ContextIdAllocation {
+            pool: &pool[process],
+            is_member: true,
+            multithreaded: false,
+            salt: 0,
+        };
         std::thread::scope(|scope| {
-            let bereft = scope.spawn(|| seeker(0).agree(&mut Bereft(Member(&meeting))));
+            let bereft = scope.spawn(|| allocation(0).agree(&mut FailingMember(TestMember(&rounds))));
             let others = [1, 2].map(|process| {
-                let (seeker, meeting) = (seeker(process), &meeting);
-                scope.spawn(move || seeker.agree(&mut Member(meeting)))
+                let (allocation, rounds) = (allocation(process), &rounds);
+                scope.spawn(move || allocation.agree(&mut TestMember(rounds)))
             });
             assert_eq!(bereft.join().unwrap().unwrap_err().cause(), "alone");
             for other in others {
@@ -440,8 +449,8 @@ mod tests {
             }
         });
         let first = PREDEFINED as u32;
-        let is_free = |numbers: &Mutex<Numbers>| numbers.lock().unwrap().free[0] >> first & 1 == 1;
-        assert!(numbers.iter().all(is_free));
+        let is_free = |pool: &Mutex<ContextIdPool>| pool.lock().unwrap().free[0] >> first & 1 == 1;
+        assert!(pool.iter().all(is_free));
     }
 
     #[test]
@@ -457,11 +466,12 @@ mod tests {
     #[test]
     fn threads_in_opposite_orders_do_not_wait_for_each_other() {
         // Process 0 has a thread for each communicator, process 1 creates on Y first and then on X.
-        let numbers = [Mutex::new(Numbers::new()), Mutex::new(Numbers::new())];
-        let meetings = [(); 2].map(|()| Meeting { words: Mutex::default(), barrier: Barrier::new(2) });
+        let pool = [Mutex::new(ContextIdPool::new()), Mutex::new(ContextIdPool::new())];
+        let all_rounds = [(); 2].map(|()| TestRounds { words: Mutex::default(), barrier: Barrier::new(2) });
         let agree = |process: usize, comm: usize| {
-            let seeker = Seeker { numbers: &numbers[process], member: true, threads: true, salt: comm as u32 };
-            seeker.agree(&mut Member(&meetings[comm])).unwrap()
+            let allocation =
+                ContextIdAllocation { pool: &pool[process], is_member: true, multithreaded: true, salt: comm as u32 };
+            allocation.agree(&mut TestMember(&all_rounds[comm])).unwrap()
         };
         std::thread::scope(|scope| {
             let x = scope.spawn(|| agree(0, 0));
@@ -477,117 +487,125 @@ mod tests {
         // helps.
         const ORDERS: [[usize; 2]; 2] = [[0, 1], [1, 0]];
         for salt in 0..100 {
-            let numbers = [(); 2].map(|()| {
-                let mut numbers = Numbers::new();
-                numbers.free.fill(0);
-                numbers.free[0] = 1 << PREDEFINED;
-                Mutex::new(numbers)
+            let pool = [(); 2].map(|()| {
+                let mut pool = ContextIdPool::new();
+                pool.free.fill(0);
+                pool.free[0] = 1 << PREDEFINED;
+                Mutex::new(pool)
             });
-            let seeker = |process: usize, agreement: usize| Seeker {
-                numbers: &numbers[process],
-                member: true,
-                threads: true,
+            let allocation = |process: usize, agreement: usize| ContextIdAllocation {
+                pool: &pool[process],
+                is_member: true,
+                multithreaded: true,
                 salt: salt + agreement as u32,
             };
-            let mut under_way = vec![0, 1];
-            let mut given = 0;
+            let mut pending = vec![0, 1];
+            let mut ids = 0;
             for attempt in 0.. {
                 assert!(attempt < 64, "no end with salt {salt}");
-                let mut search = Search { attempt, window: 0 };
-                let offers = [0, 1].map(|agreement| {
-                    let (mut all, other) = (seeker(0, agreement).offer(search), seeker(1, agreement).offer(search));
+                let mut position = SearchPosition { attempt, range: 0 };
+                let reduced = [0, 1].map(|agreement| {
+                    let (mut all, other) =
+                        (allocation(0, agreement).free_ids(position), allocation(1, agreement).free_ids(position));
                     all.iter_mut().zip(other).for_each(|(word, other)| *word &= other);
                     all
                 });
                 let mut choices = [[None; 2]; 2];
                 for (process, order) in ORDERS.iter().enumerate() {
-                    for &agreement in order.iter().filter(|agreement| under_way.contains(agreement)) {
-                        let choice = seeker(process, agreement).choose(&offers[agreement], &mut search);
-                        choices[process][agreement] = choice.ok().flatten();
+                    for &agreement in order.iter().filter(|agreement| pending.contains(agreement)) {
+                        let candidate =
+                            allocation(process, agreement).choose_candidate(&reduced[agreement], &mut position);
+                        choices[process][agreement] = candidate.ok().flatten();
                     }
                 }
                 let both = |agreement: usize| choices[0][agreement].zip(choices[1][agreement]);
-                under_way.retain(|&agreement| {
+                pending.retain(|&agreement| {
                     // Otherwise there was nothing to choose from, and that is an end too.
                     let Some((one, other)) = both(agreement) else { return false };
                     let generation = one.generation.max(other.generation);
-                    let mut settle = |at: usize, choice| seeker(at, agreement).settle(choice, generation, &mut search);
-                    let settled = [settle(0, one), settle(1, other)];
-                    assert_eq!(settled[0], settled[1]);
-                    given += usize::from(settled[0].is_some());
-                    settled[0].is_none()
+                    let mut finish_attempt = |at: usize, candidate| {
+                        allocation(at, agreement).finish_attempt(candidate, generation, &mut position)
+                    };
+                    let finished = [finish_attempt(0, one), finish_attempt(1, other)];
+                    assert_eq!(finished[0], finished[1]);
+                    ids += usize::from(finished[0].is_some());
+                    finished[0].is_none()
                 });
-                if under_way.is_empty() {
+                if pending.is_empty() {
                     break;
                 }
             }
-            assert_eq!(given, 1, "with salt {salt}");
+            assert_eq!(ids, 1, "with salt {salt}");
         }
     }
 
     #[test]
     fn the_last_number_is_given_and_then_none_until_one_is_released() {
-        let numbers = Mutex::new(Numbers::new());
-        let meeting = Meeting { words: Mutex::default(), barrier: Barrier::new(1) };
-        let seeker = Seeker { numbers: &numbers, member: true, threads: false, salt: 0 };
-        let all: HashSet<_> = (0..NUMBERS - PREDEFINED).map(|_| seeker.agree(&mut Member(&meeting)).unwrap()).collect();
-        assert_eq!(all.len(), NUMBERS - PREDEFINED);
-        assert!(seeker.agree(&mut Member(&meeting)).unwrap_err().cause().contains("in use"));
-        numbers.lock().unwrap().release(100);
-        assert_eq!(seeker.agree(&mut Member(&meeting)).unwrap(), Context::new(100, 1));
+        let pool = Mutex::new(ContextIdPool::new());
+        let rounds = TestRounds { words: Mutex::default(), barrier: Barrier::new(1) };
+        let allocation = ContextIdAllocation { pool: &pool, is_member: true, multithreaded: false, salt: 0 };
+        let all: HashSet<_> =
+            (0..CONTEXT_IDS - PREDEFINED).map(|_| allocation.agree(&mut TestMember(&rounds)).unwrap()).collect();
+        assert_eq!(all.len(), CONTEXT_IDS - PREDEFINED);
+        assert!(allocation.agree(&mut TestMember(&rounds)).unwrap_err().cause().contains("in use"));
+        pool.lock().unwrap().release(100);
+        assert_eq!(allocation.agree(&mut TestMember(&rounds)).unwrap(), Context::new(100, 1));
     }
 
     #[test]
     fn members_whose_free_numbers_lie_apart_find_the_window_that_they_have_in_common() {
-        let numbers = [(); 3].map(|()| Mutex::new(Numbers::new()));
-        // Window 0 is full on one, in window 1 no two have the same, window 2 is full on another one, 3 has one number.
-        for (process, numbers) in numbers.iter().enumerate() {
-            let mut numbers = numbers.lock().unwrap();
-            numbers.free.fill(0);
+        let pool = [(); 3].map(|()| Mutex::new(ContextIdPool::new()));
+        // Range 0 is full on one, in range 1 no two have the same, range 2 is full on another one, 3 has one
+        // number.
+        for (process, pool) in pool.iter().enumerate() {
+            let mut pool = pool.lock().unwrap();
+            pool.free.fill(0);
             if process != 0 {
-                numbers.free[5] = 1;
+                pool.free[5] = 1;
             }
-            numbers.free[WORDS + process] = u64::MAX;
+            pool.free[RANGE_WORDS + process] = u64::MAX;
             if process != 1 {
-                numbers.free[2 * WORDS + 7] = u64::MAX;
+                pool.free[2 * RANGE_WORDS + 7] = u64::MAX;
             }
-            numbers.free[3 * WORDS + 9] = 1 << 11;
+            pool.free[3 * RANGE_WORDS + 9] = 1 << 11;
         }
-        let meeting = Meeting { words: Mutex::default(), barrier: Barrier::new(3) };
+        let rounds = TestRounds { words: Mutex::default(), barrier: Barrier::new(3) };
         let agree = |process: usize, threads: bool| {
-            let seeker = Seeker { numbers: &numbers[process], member: true, threads, salt: 77 };
-            let found = seeker.agree(&mut Member(&meeting)).map_err(|error| error.cause().to_owned());
-            meeting.barrier.wait();
-            (found, seeker.agree(&mut Member(&meeting)).map_err(|error| error.cause().to_owned()))
+            let allocation =
+                ContextIdAllocation { pool: &pool[process], is_member: true, multithreaded: threads, salt: 77 };
+            let found = allocation.agree(&mut TestMember(&rounds)).map_err(|error| error.cause().to_owned());
+            rounds.barrier.wait();
+            (found, allocation.agree(&mut TestMember(&rounds)).map_err(|error| error.cause().to_owned()))
         };
         for threads in [false, true] {
             let all: Vec<_> = std::thread::scope(|scope| {
                 let members: Vec<_> = (0..3).map(|process| scope.spawn(move || agree(process, threads))).collect();
                 members.into_iter().map(|member| member.join().unwrap()).collect()
             });
-            let number = (3 * WINDOW + 9 * 64 + 11) as u32;
+            let number = (3 * RANGE_IDS + 9 * 64 + 11) as u32;
             for (first, second) in all {
                 assert_eq!(first.unwrap().number(), number);
                 assert!(second.unwrap_err().contains("are in use on some member"));
             }
-            numbers.iter().for_each(|numbers| numbers.lock().unwrap().release(number));
+            pool.iter().for_each(|pool| pool.lock().unwrap().release(number));
         }
     }
 
     #[test]
     fn a_number_comes_back_in_a_generation_that_is_new_to_all_members() {
-        let numbers = [(); 3].map(|()| Mutex::new(Numbers::new()));
+        let pool = [(); 3].map(|()| Mutex::new(ContextIdPool::new()));
         let agree = |members: &[usize]| {
-            let meeting = Meeting { words: Mutex::default(), barrier: Barrier::new(members.len()) };
+            let rounds = TestRounds { words: Mutex::default(), barrier: Barrier::new(members.len()) };
             let one = |process: usize| {
-                let seeker = Seeker { numbers: &numbers[process], member: true, threads: false, salt: 0 };
-                seeker.agree(&mut Member(&meeting)).unwrap()
+                let allocation =
+                    ContextIdAllocation { pool: &pool[process], is_member: true, multithreaded: false, salt: 0 };
+                allocation.agree(&mut TestMember(&rounds)).unwrap()
             };
             let contexts: Vec<_> = std::thread::scope(|scope| {
                 let threads: Vec<_> = members.iter().map(|&process| scope.spawn(move || one(process))).collect();
                 threads.into_iter().map(|thread| thread.join().unwrap()).collect()
             });
-            members.iter().for_each(|&process| numbers[process].lock().unwrap().release(contexts[0].number()));
+            members.iter().for_each(|&process| pool[process].lock().unwrap().release(contexts[0].number()));
             assert!(contexts.iter().all(|&context| context == contexts[0]));
             contexts[0]
         };
@@ -603,16 +621,16 @@ mod tests {
 
     #[test]
     fn a_number_that_had_all_generations_is_not_given_again() {
-        let numbers = Mutex::new(Numbers::new());
-        let meeting = Meeting { words: Mutex::default(), barrier: Barrier::new(1) };
-        let seeker = Seeker { numbers: &numbers, member: true, threads: false, salt: 0 };
+        let pool = Mutex::new(ContextIdPool::new());
+        let rounds = TestRounds { words: Mutex::default(), barrier: Barrier::new(1) };
+        let allocation = ContextIdAllocation { pool: &pool, is_member: true, multithreaded: false, salt: 0 };
         let create = || {
-            let context = seeker.agree(&mut Member(&meeting)).unwrap();
-            numbers.lock().unwrap().release(context.number());
+            let context = allocation.agree(&mut TestMember(&rounds)).unwrap();
+            pool.lock().unwrap().release(context.number());
             context
         };
         let first = create();
-        numbers.lock().unwrap().set_next(first.number() as usize, Context::GENERATIONS - 1);
+        pool.lock().unwrap().set_next_generation(first.number() as usize, Context::GENERATIONS - 1);
         assert_eq!(create(), Context::new(first.number(), Context::GENERATIONS - 1));
         assert_ne!(create().number(), first.number());
     }

@@ -4,13 +4,13 @@
 //! They may be created and freed at any time by any thread (§11.4.1). Used by `raise`, `comm`, `session`; uses
 //! `registry`.
 
-use crate::registry::Registry;
-use hawser_base::handle::{Kind, errhandler};
+use crate::registry::ObjectRegistry;
+use hawser_base::handle::{ObjectKind, errhandler};
 use hawser_base::{Class, Error, Handle, Result};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A function of the application: the object's handle (dead or null if it has none) and the error code.
-pub type Function = Box<dyn Fn(Handle, i32) + Send + Sync>;
+pub type ErrhandlerCallback = Box<dyn Fn(Handle, i32) + Send + Sync>;
 
 /// The action of an error handler.
 #[derive(Clone, Default)]
@@ -24,59 +24,59 @@ pub enum Errhandler {
     /// MPI_ERRORS_RETURN: the code is returned.
     Return,
     /// The application's function.
-    Call(Arc<Created>),
+    Call(Arc<UserErrhandler>),
 }
 
 /// An error handler that the application created. It lives while an object uses it or a handle names it.
-pub struct Created {
-    kind: Kind,
-    pub(crate) function: Function,
-    named: Mutex<Named>,
+pub struct UserErrhandler {
+    kind: ObjectKind,
+    pub(crate) function: ErrhandlerCallback,
+    handle: Mutex<ErrhandlerHandle>,
 }
 
 /// Each handle given out is to be freed (§9.3.1: MPI_Comm_get_errhandler gives one out); all of them are equal.
-struct Named {
+struct ErrhandlerHandle {
     handle: Handle,
     uses: u32,
 }
 
-static CREATED: Registry<Arc<Created>> = Registry::new("error handlers");
+static USER_ERRHANDLERS: ObjectRegistry<Arc<UserErrhandler>> = ObjectRegistry::new("error handlers");
 
 /// The error handler of one object; none until one is set.
 #[derive(Default)]
 pub struct ErrhandlerCell(Mutex<Option<Errhandler>>);
 
 impl ErrhandlerCell {
-    pub(crate) const fn holding(handler: Errhandler) -> ErrhandlerCell {
+    pub(crate) const fn with_handler(handler: Errhandler) -> ErrhandlerCell {
         ErrhandlerCell(Mutex::new(Some(handler)))
     }
 
     pub fn get(&self) -> Errhandler {
-        self.held().clone().unwrap_or_default()
+        self.lock().clone().unwrap_or_default()
     }
 
     pub(crate) fn is_set(&self) -> bool {
-        self.held().is_some()
+        self.lock().is_some()
     }
 
-    fn held(&self) -> MutexGuard<'_, Option<Errhandler>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Errhandler>> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     pub fn set(&self, handler: Errhandler) {
-        self.put(Some(handler));
+        self.replace(Some(handler));
     }
 
     /// Removes the handler.
     pub fn clear(&self) {
-        self.put(None);
+        self.replace(None);
     }
 
-    fn put(&self, handler: Option<Errhandler>) {
-        let mut held = self.held();
-        let before = std::mem::replace(&mut *held, handler);
+    fn replace(&self, handler: Option<Errhandler>) {
+        let mut guard = self.lock();
+        let before = std::mem::replace(&mut *guard, handler);
         // Its destructor may be the application's function: it must not run under the lock.
-        drop(held);
+        drop(guard);
         drop(before);
     }
 
@@ -86,9 +86,9 @@ impl ErrhandlerCell {
     }
 }
 
-impl Created {
-    fn named(&self) -> MutexGuard<'_, Named> {
-        self.named.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+impl UserErrhandler {
+    fn lock_handle(&self) -> MutexGuard<'_, ErrhandlerHandle> {
+        self.handle.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
@@ -99,30 +99,30 @@ impl Errhandler {
             errhandler::ERRORS_ARE_FATAL => Ok(Errhandler::Fatal),
             errhandler::ERRORS_ABORT => Ok(Errhandler::Abort),
             errhandler::ERRORS_RETURN => Ok(Errhandler::Return),
-            _ => CREATED.get(handle).map(Errhandler::Call).ok_or_else(|| no_errhandler(handle)),
+            _ => USER_ERRHANDLERS.get(handle).map(Errhandler::Call).ok_or_else(|| no_errhandler(handle)),
         }
     }
 
     /// A handle for it, which the application frees.
-    pub(crate) fn name(&self) -> Result<Handle> {
-        let created = match self {
+    pub(crate) fn to_handle(&self) -> Result<Handle> {
+        let user = match self {
             Errhandler::Fatal => return Ok(errhandler::ERRORS_ARE_FATAL),
             Errhandler::Abort => return Ok(errhandler::ERRORS_ABORT),
             Errhandler::Return => return Ok(errhandler::ERRORS_RETURN),
-            Errhandler::Call(created) => created,
+            Errhandler::Call(user) => user,
         };
-        let mut named = created.named();
-        if named.uses == 0 {
-            named.handle = CREATED.insert(created.clone())?;
+        let mut user_handle = user.lock_handle();
+        if user_handle.uses == 0 {
+            user_handle.handle = USER_ERRHANDLERS.insert(user.clone())?;
         }
-        named.uses += 1;
-        Ok(named.handle)
+        user_handle.uses += 1;
+        Ok(user_handle.handle)
     }
 
     /// The error handler of a handle, for objects of `kind` (MPI_ERR_ERRHANDLER).
-    pub fn of_kind(handle: Handle, kind: Kind) -> Result<Errhandler> {
+    pub fn of_kind(handle: Handle, kind: ObjectKind) -> Result<Errhandler> {
         match Errhandler::of(handle)? {
-            Errhandler::Call(created) if created.kind != kind => {
+            Errhandler::Call(user) if user.kind != kind => {
                 let text = format!("error handler {handle:?} was created for another kind of object than {kind:?}");
                 Err(Error::new(Class::Errhandler, text))
             }
@@ -132,26 +132,26 @@ impl Errhandler {
 }
 
 /// MPI_Comm_create_errhandler and its like for windows, files and sessions (`kind`).
-pub fn create(kind: Kind, function: Function) -> Result<Handle> {
-    let named = Mutex::new(Named { handle: Handle::NULL, uses: 0 });
-    Errhandler::Call(Arc::new(Created { kind, function, named })).name()
+pub fn create(kind: ObjectKind, function: ErrhandlerCallback) -> Result<Handle> {
+    let user_handle = Mutex::new(ErrhandlerHandle { handle: Handle::NULL, uses: 0 });
+    Errhandler::Call(Arc::new(UserErrhandler { kind, function, handle: user_handle })).to_handle()
 }
 
 /// The number of error handlers that the program has not freed.
-pub fn left() -> usize {
-    CREATED.len()
+pub fn live_count() -> usize {
+    USER_ERRHANDLERS.len()
 }
 
 /// MPI_Errhandler_free. Freeing a predefined one does nothing: MPI_Comm_get_errhandler may have given it out.
 pub fn free(handle: Handle) -> Result<()> {
-    let Errhandler::Call(created) = Errhandler::of(handle)? else { return Ok(()) };
-    let mut named = created.named();
-    if named.uses == 0 || named.handle != handle {
+    let Errhandler::Call(user) = Errhandler::of(handle)? else { return Ok(()) };
+    let mut user_handle = user.lock_handle();
+    if user_handle.uses == 0 || user_handle.handle != handle {
         return Err(no_errhandler(handle));
     }
-    named.uses -= 1;
-    let removed = (named.uses == 0).then(|| CREATED.remove(handle));
-    drop(named);
+    user_handle.uses -= 1;
+    let removed = (user_handle.uses == 0).then(|| USER_ERRHANDLERS.remove(handle));
+    drop(user_handle);
     drop(removed);
     Ok(())
 }

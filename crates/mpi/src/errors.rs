@@ -1,9 +1,9 @@
 //! Error classes, codes and strings, those of the application included (MPI-5.0 §9.4-5).
 //!
-//! A code inside the library is a class's value in the standard ABI, or from FIRST_ADDED on a class or a code that the
-//! application added; an ABI moves those to where its own numbers end. Usable at any time by any thread. Numbers are
-//! given out in ascending order and again once nothing above them is in use, so that processes which add the same in
-//! the same order get the same numbers.
+//! A code inside the library is a class's value in the standard ABI, or from FIRST_USER_CODE on a class or a code
+//! that the application added; an ABI moves those to where its own numbers end. Usable at any time by any thread.
+//! Numbers are given out in ascending order and again once nothing above them is in use, so that processes which
+//! add the same in the same order get the same numbers.
 //!
 //! Used by `abi::errors`, `errhandler`; uses `base::error`.
 
@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard};
 
 /// MPI_ERR_LASTCODE of the standard ABI (abi_constants.tsv): no class of ours is above it.
 pub const LAST: i32 = 16383;
-pub const FIRST_ADDED: i32 = LAST + 1;
+pub const FIRST_USER_CODE: i32 = LAST + 1;
 
 const _: () = {
     let mut i = 0;
@@ -23,18 +23,18 @@ const _: () = {
     }
 };
 
-static ADDED: Mutex<Added> = Mutex::new(Added { entries: Vec::new() });
+static USER_ERRORS: Mutex<UserErrors> = Mutex::new(UserErrors { entries: Vec::new() });
 
-fn added() -> MutexGuard<'static, Added> {
-    ADDED.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+fn user_errors() -> MutexGuard<'static, UserErrors> {
+    USER_ERRORS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The classes and codes that the application added, from FIRST_ADDED on; removed ones leave a gap.
-struct Added {
-    entries: Vec<Option<Entry>>,
+/// The classes and codes that the application added, from FIRST_USER_CODE on; removed ones leave a gap.
+struct UserErrors {
+    entries: Vec<Option<UserError>>,
 }
 
-struct Entry {
+struct UserError {
     /// For a code: its class, ours or an added one. For a class: itself.
     class: i32,
     text: Option<Vec<u8>>,
@@ -42,33 +42,33 @@ struct Entry {
 
 /// MPI_Add_error_class.
 pub fn add_class() -> Result<i32> {
-    added().add(None)
+    user_errors().add(None)
 }
 
 /// MPI_Add_error_code.
 pub fn add_code(class: i32) -> Result<i32> {
-    added().add(Some(class))
+    user_errors().add(Some(class))
 }
 
 /// MPI_Add_error_string; a string that was there before is replaced.
 pub fn add_string(code: i32, text: &[u8]) -> Result<()> {
-    added().entry(code)?.text = Some(text.to_vec());
+    user_errors().entry(code)?.text = Some(text.to_vec());
     Ok(())
 }
 
 /// MPI_Remove_error_class. Its codes and its string have to be removed before.
 pub fn remove_class(class: i32) -> Result<()> {
-    added().remove_class(class)
+    user_errors().remove_class(class)
 }
 
 /// MPI_Remove_error_code. Its string has to be removed before.
 pub fn remove_code(code: i32) -> Result<()> {
-    added().remove_code(code)
+    user_errors().remove_code(code)
 }
 
 /// MPI_Remove_error_string.
 pub fn remove_string(code: i32) -> Result<()> {
-    match added().entry(code)?.text.take() {
+    match user_errors().entry(code)?.text.take() {
         Some(_) => Ok(()),
         None => {
             Err(Error::new(Class::Arg, format!("error code {code} has no string; MPI_Add_error_string gives it one")))
@@ -78,55 +78,55 @@ pub fn remove_string(code: i32) -> Result<()> {
 
 /// MPI_Error_class.
 pub fn class(code: i32) -> Result<i32> {
-    added().class(code)
+    user_errors().class(code)
 }
 
 /// Classes for which the standard's text gives no cause: that text alone would not help a program or its user.
-const SAYS_NOTHING: [Class; 3] = [Class::Other, Class::Intern, Class::Unknown];
+const GENERIC_CLASSES: [Class; 3] = [Class::Other, Class::Intern, Class::Unknown];
 
-type Causes = [Option<String>; SAYS_NOTHING.len()];
+type LastCauses = [Option<String>; GENERIC_CLASSES.len()];
 
 thread_local! {
     /// The cause of this thread's last error of each of these classes.
-    static UNTOLD: RefCell<Causes> = const { RefCell::new([const { None }; SAYS_NOTHING.len()]) };
+    static LAST_CAUSES: RefCell<LastCauses> = const { RefCell::new([const { None }; GENERIC_CLASSES.len()]) };
 }
 
 /// Records the error of a failed call of this thread: `string` gives its cause if the class has none of its own.
-pub fn remember(function: &str, error: &Error) {
-    keep(error, || format!("{function}: {}", error.cause()));
+pub fn store_last_error(function: &str, error: &Error) {
+    store_cause(error, || format!("{function}: {}", error.cause()));
 }
 
 /// Records the error of one of several operations that a call completes; its code is in the operation's status.
-pub fn remember_operation(error: &Error) {
-    keep(error, || error.cause().to_owned());
+pub fn store_operation_error(error: &Error) {
+    store_cause(error, || error.cause().to_owned());
 }
 
-fn keep(error: &Error, told: impl FnOnce() -> String) {
-    if let Some(at) = SAYS_NOTHING.iter().position(|&class| class as i32 == error.code()) {
+fn store_cause(error: &Error, cause: impl FnOnce() -> String) {
+    if let Some(at) = GENERIC_CLASSES.iter().position(|&class| class as i32 == error.code()) {
         // In a destructor of another thread-local value there may be none any more.
-        let _ = UNTOLD.try_with(|untold| untold.borrow_mut()[at].replace(told()));
+        let _ = LAST_CAUSES.try_with(|causes| causes.borrow_mut()[at].replace(cause()));
     }
 }
 
 /// The cause of this thread's last error with this code.
-fn remembered(code: i32) -> Option<String> {
-    let at = SAYS_NOTHING.iter().position(|&class| class as i32 == code)?;
-    UNTOLD.try_with(|untold| untold.borrow()[at].clone()).ok().flatten()
+fn last_cause(code: i32) -> Option<String> {
+    let at = GENERIC_CLASSES.iter().position(|&class| class as i32 == code)?;
+    LAST_CAUSES.try_with(|causes| causes.borrow()[at].clone()).ok().flatten()
 }
 
 /// MPI_Error_string. Empty for a code of the application that has none. For a class whose text gives no cause, the text
 /// is that of the last error of this code in the calling thread.
 pub fn string(code: i32) -> Result<Vec<u8>> {
     if let Some(class) = Class::from_value(code) {
-        let cause = remembered(code).unwrap_or_else(|| class.text().to_owned());
+        let cause = last_cause(code).unwrap_or_else(|| class.text().to_owned());
         return Ok(format!("{}: {cause}", class.name()).into_bytes());
     }
-    Ok(added().entry(code)?.text.clone().unwrap_or_default())
+    Ok(user_errors().entry(code)?.text.clone().unwrap_or_default())
 }
 
 /// The attribute MPI_LASTUSEDCODE: the largest code in use.
 pub fn last_used() -> i32 {
-    LAST + added().entries.len() as i32
+    LAST + user_errors().entries.len() as i32
 }
 
 /// The error of a call that failed because a function of the application returned `code`, which need not
@@ -141,8 +141,8 @@ pub fn describe(code: i32) -> String {
     let name = match (Class::from_value(code), class(code)) {
         (Some(class), _) => return class.name().to_owned(),
         (None, Err(_)) => return format!("error code {code}"),
-        (None, Ok(own)) if own == code => format!("error class {code}"),
-        (None, Ok(own)) => format!("error code {code} of {}", describe(own)),
+        (None, Ok(class_of_code)) if class_of_code == code => format!("error class {code}"),
+        (None, Ok(class_of_code)) => format!("error code {code} of {}", describe(class_of_code)),
     };
     match string(code) {
         Ok(text) if !text.is_empty() => format!("{name}: {}", String::from_utf8_lossy(&text)),
@@ -150,27 +150,27 @@ pub fn describe(code: i32) -> String {
     }
 }
 
-impl Added {
+impl UserErrors {
     fn add(&mut self, class: Option<i32>) -> Result<i32> {
-        let code = FIRST_ADDED + self.entries.len() as i32;
+        let code = FIRST_USER_CODE + self.entries.len() as i32;
         let class = match class {
             None => code,
-            Some(class) if self.class(class).is_ok_and(|own| own == class) => class,
+            Some(class) if self.class(class).is_ok_and(|class_of_code| class_of_code == class) => class,
             Some(class) => return Err(Error::new(Class::Arg, format!("{class} is no error class"))),
         };
-        self.entries.push(Some(Entry { class, text: None }));
+        self.entries.push(Some(UserError { class, text: None }));
         Ok(code)
     }
 
-    fn get(&self, code: i32) -> Option<&Entry> {
-        self.entries.get(code.checked_sub(FIRST_ADDED)? as usize)?.as_ref()
+    fn get(&self, code: i32) -> Option<&UserError> {
+        self.entries.get(code.checked_sub(FIRST_USER_CODE)? as usize)?.as_ref()
     }
 
     /// Returns the entry of a code that the application added (MPI_ERR_ARG).
-    fn entry(&mut self, code: i32) -> Result<&mut Entry> {
-        let index = i64::from(code) - i64::from(FIRST_ADDED);
+    fn entry(&mut self, code: i32) -> Result<&mut UserError> {
+        let index = i64::from(code) - i64::from(FIRST_USER_CODE);
         let found = usize::try_from(index).ok().and_then(|index| self.entries.get_mut(index)?.as_mut());
-        found.ok_or_else(|| not_added(code))
+        found.ok_or_else(|| no_user_error(code))
     }
 
     fn class(&self, code: i32) -> Result<i32> {
@@ -207,7 +207,7 @@ impl Added {
             let text = format!("{code} still has a string; call MPI_Remove_error_string for it first");
             return Err(Error::new(Class::Arg, text));
         }
-        self.entries[(code - FIRST_ADDED) as usize] = None;
+        self.entries[(code - FIRST_USER_CODE) as usize] = None;
         while let Some(None) = self.entries.last() {
             self.entries.pop();
         }
@@ -216,7 +216,7 @@ impl Added {
 }
 
 #[cold]
-fn not_added(code: i32) -> Error {
+fn no_user_error(code: i32) -> Error {
     Error::new(Class::Arg, format!("{code} is no error class or code that the application added"))
 }
 
@@ -224,8 +224,8 @@ fn not_added(code: i32) -> Error {
 mod tests {
     use super::*;
 
-    fn empty() -> Added {
-        Added { entries: Vec::new() }
+    fn empty() -> UserErrors {
+        UserErrors { entries: Vec::new() }
     }
 
     fn refused<T>(result: Result<T>) -> Class {
@@ -237,12 +237,12 @@ mod tests {
         let other = Class::Other as i32;
         let text = |code| String::from_utf8(string(code).unwrap()).unwrap();
         let before = text(other);
-        remember("MPI_Comm_dup", &Error::new(Class::Other, "all are in use; free some"));
+        store_last_error("MPI_Comm_dup", &Error::new(Class::Other, "all are in use; free some"));
         assert_eq!(text(other), "MPI_ERR_OTHER: MPI_Comm_dup: all are in use; free some");
-        remember("MPI_Send", &Error::new(Class::Rank, "rank 7 is outside"));
+        store_last_error("MPI_Send", &Error::new(Class::Rank, "rank 7 is outside"));
         assert!(text(Class::Rank as i32).ends_with(Class::Rank.text()), "this class has a text of its own");
         assert_eq!(text(Class::Intern as i32), format!("MPI_ERR_INTERN: {}", Class::Intern.text()));
-        remember_operation(&Error::new(Class::Intern, "rank 3 sent nonsense"));
+        store_operation_error(&Error::new(Class::Intern, "rank 3 sent nonsense"));
         assert_eq!(text(Class::Intern as i32), "MPI_ERR_INTERN: rank 3 sent nonsense");
         assert!(text(other).ends_with("free some"), "each class has its own");
         assert_eq!(std::thread::spawn(move || text(other)).join().unwrap(), before, "another thread's");
@@ -254,7 +254,7 @@ mod tests {
         let class = added.add(None).unwrap();
         let code = added.add(Some(class)).unwrap();
         let of_ours = added.add(Some(Class::Tag as i32)).unwrap();
-        assert_eq!([class, code, of_ours], [FIRST_ADDED, FIRST_ADDED + 1, FIRST_ADDED + 2]);
+        assert_eq!([class, code, of_ours], [FIRST_USER_CODE, FIRST_USER_CODE + 1, FIRST_USER_CODE + 2]);
         assert_eq!(added.class(class).unwrap(), class);
         assert_eq!(added.class(code).unwrap(), class);
         assert_eq!(added.class(of_ours).unwrap(), Class::Tag as i32);

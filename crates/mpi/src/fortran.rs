@@ -7,7 +7,7 @@ use hawser_base::{Class, Error, Handle, Result};
 use hawser_datatype::{Basic, booleans};
 use std::sync::OnceLock;
 
-static TOLD: OnceLock<Info> = OnceLock::new();
+static FORTRAN_INFO: OnceLock<Info> = OnceLock::new();
 
 /// The keys that give sizes, in bytes, and the types that have them here.
 const SIZES: [(&[u8], Basic); 4] = [
@@ -22,20 +22,20 @@ pub fn set_info(handle: Handle) -> Result<()> {
     let info = info::copy(handle)?;
     for (key, basic) in SIZES {
         let (here, name) = (basic.size().to_string(), String::from_utf8_lossy(key));
-        if let Some(told) = info.get(key)
-            && told != here.as_bytes()
+        if let Some(value) = info.get(key)
+            && value != here.as_bytes()
         {
-            let told = String::from_utf8_lossy(told);
-            let text = format!("{name} is {told}, and {} has {here} bytes here", basic.name());
+            let value = String::from_utf8_lossy(value);
+            let text = format!("{name} is {value}, and {} has {here} bytes here", basic.name());
             return Err(Error::new(Class::Abi, text));
         }
     }
-    TOLD.set(info).map_err(|_| twice("MPI_Abi_set_fortran_info"))
+    FORTRAN_INFO.set(info).map_err(|_| twice("MPI_Abi_set_fortran_info"))
 }
 
 /// MPI_Abi_get_fortran_info: null as long as nothing was set.
 pub fn info() -> Result<Handle> {
-    TOLD.get().cloned().map_or(Ok(Handle::NULL), info::insert)
+    FORTRAN_INFO.get().cloned().map_or(Ok(Handle::NULL), info::insert)
 }
 
 /// MPI_Abi_set_fortran_booleans.

@@ -27,7 +27,7 @@ impl Group {
 
     /// The same of a list.
     pub fn of(members: Vec<Peer>, me: Peer) -> Group {
-        Group::new(Peers::of(members), me)
+        Group::new(Peers::from_list(members), me)
     }
 
     /// The same of a session.
@@ -59,7 +59,7 @@ impl Group {
     /// The rank of a process.
     pub fn rank_of(&self, peer: Peer) -> Option<u32> {
         match &self.members {
-            Peers::Listed(members) if members.len() > 8 => self.ranks().get(&peer).copied(),
+            Peers::List(members) if members.len() > 8 => self.ranks().get(&peer).copied(),
             members => members.rank_of(peer),
         }
     }
@@ -174,7 +174,7 @@ mod tests {
 
     /// The first processes of a job.
     fn world(size: u32, me: Peer) -> Group {
-        Group::new(Peers::Run { first: Peer(0), len: size }, me)
+        Group::new(Peers::Consecutive { first: Peer(0), len: size }, me)
     }
 
     fn members(group: &Group) -> Vec<u32> {

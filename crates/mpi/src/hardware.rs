@@ -6,7 +6,7 @@
 
 use crate::info::Info;
 use crate::process::Process;
-use hawser_os::cpus::{self, Unit};
+use hawser_os::cpus::{self, TopologyLevel};
 use hawser_os::filesystem;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -17,14 +17,14 @@ pub const TYPE: &[u8] = b"mpi_hw_resource_type";
 /// The host: processes that can share memory.
 pub const HOST: &[u8] = b"mpi_shared_memory";
 
-const UNITS: [(&[u8], Unit); 7] = [
-    (b"hwloc://Package", Unit::Socket),
-    (b"hwloc://NUMANode", Unit::Numa),
-    (b"hwloc://L3Cache", Unit::Cache(3)),
-    (b"hwloc://L2Cache", Unit::Cache(2)),
-    (b"hwloc://L1Cache", Unit::Cache(1)),
-    (b"hwloc://Core", Unit::Core),
-    (b"hwloc://PU", Unit::Thread),
+const UNITS: [(&[u8], TopologyLevel); 7] = [
+    (b"hwloc://Package", TopologyLevel::Socket),
+    (b"hwloc://NUMANode", TopologyLevel::Numa),
+    (b"hwloc://L3Cache", TopologyLevel::Cache(3)),
+    (b"hwloc://L2Cache", TopologyLevel::Cache(2)),
+    (b"hwloc://L1Cache", TopologyLevel::Cache(1)),
+    (b"hwloc://Core", TopologyLevel::Core),
+    (b"hwloc://PU", TopologyLevel::Thread),
 ];
 
 /// MPI_Get_hw_resource_info: for each kind whether this process is restricted to one piece of it.
@@ -32,7 +32,7 @@ pub fn info() -> Info {
     let mut info = Info::default();
     info.set(HOST, b"true");
     for (name, unit) in UNITS {
-        info.set(name, if cpus::only_unit(unit).is_some() { b"true" } else { b"false" });
+        info.set(name, if cpus::only_domain(unit).is_some() { b"true" } else { b"false" });
     }
     info
 }
@@ -43,20 +43,20 @@ pub const DIRECTORY: &[u8] = b"nbhd_common_dirname";
 /// A number that identifies the file system with this directory among all others of the job; none if there is no such
 /// directory. File systems of different hosts count as different ones, those of a network too: their device number does
 /// not identify them.
-pub fn file_system(process: &Process, directory: &[u8]) -> Option<u64> {
-    filesystem::of_directory(OsStr::from_bytes(directory)).map(|number| host(process) | u64::from(number))
+pub fn file_system_color(process: &Process, directory: &[u8]) -> Option<u64> {
+    filesystem::of_directory(OsStr::from_bytes(directory)).map(|number| host_color(process) | u64::from(number))
 }
 
 /// The host in the upper half, as a part of a piece's identifier.
-fn host(process: &Process) -> u64 {
+fn host_color(process: &Process) -> u64 {
     u64::from(process.segment().host_of(process.me())) << 32
 }
 
 /// The identifier, among all of the job, of the piece of this kind that this process is restricted to.
-pub fn piece(process: &Process, kind: &[u8]) -> Option<u64> {
+pub fn resource_color(process: &Process, kind: &[u8]) -> Option<u64> {
     if kind == HOST {
-        return Some(host(process));
+        return Some(host_color(process));
     }
     let (_, unit) = UNITS.into_iter().find(|(name, _)| *name == kind)?;
-    cpus::only_unit(unit).map(|number| host(process) | u64::from(number))
+    cpus::only_domain(unit).map(|number| host_color(process) | u64::from(number))
 }

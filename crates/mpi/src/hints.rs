@@ -43,10 +43,10 @@ impl Hints {
 
     /// All known hints with their current values.
     pub fn info(&self) -> Info {
-        let held = self.0.load(Relaxed);
+        let bits = self.0.load(Relaxed);
         let mut info = Info::default();
         for (i, key) in ASSERTIONS.iter().enumerate() {
-            info.set(key, if held >> i & 1 == 1 { b"true" } else { b"false" });
+            info.set(key, if bits >> i & 1 == 1 { b"true" } else { b"false" });
         }
         let [key, kinds] = MEMORY_KINDS;
         info.set(key, kinds);

@@ -3,17 +3,17 @@
 //! Keys and values are bytes as the application gave them. Their longest lengths are the ABI's and come as arguments.
 //! Used by `abi::info`, and modules that read hints; uses `registry`.
 
-use crate::registry::Registry;
+use crate::registry::ObjectRegistry;
 use hawser_base::handle::info;
 use hawser_base::{Class, Error, Handle, Result};
-use hawser_boot::world::program_size_before;
+use hawser_boot::agent_connection::program_size_before;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// The longest key and the longest value in bytes, without a terminating zero.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct InfoLimits {
     pub key: usize,
     pub value: usize,
 }
@@ -30,7 +30,7 @@ static START_DIRECTORY: OnceLock<Option<PathBuf>> = OnceLock::new();
 /// The number of processes of this program, once the launcher has reported it.
 static PROGRAM_SIZE: OnceLock<u32> = OnceLock::new();
 
-static INFOS: Registry<Arc<Mutex<Info>>> = Registry::new("info objects");
+static INFOS: ObjectRegistry<Arc<Mutex<Info>>> = ObjectRegistry::new("info objects");
 
 impl Info {
     pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
@@ -83,7 +83,7 @@ pub fn hints(handle: Handle) -> Result<Info> {
 }
 
 /// The number of info objects that the program has not freed.
-pub fn left() -> usize {
+pub fn live_count() -> usize {
     INFOS.len()
 }
 
@@ -96,29 +96,29 @@ pub fn free(handle: Handle) -> Result<()> {
 }
 
 /// MPI_Info_set (MPI_ERR_INFO_KEY, MPI_ERR_INFO_VALUE).
-pub fn set(handle: Handle, key: &[u8], value: &[u8], limits: Limits) -> Result<()> {
+pub fn set(handle: Handle, key: &[u8], value: &[u8], limits: InfoLimits) -> Result<()> {
     check_key(key, limits)?;
     if value.len() > limits.value {
-        let text = format!("the value of key {} has {} bytes; at most {} fit", show(key), value.len(), limits.value);
+        let text = format!("the value of key {} has {} bytes; at most {} fit", quoted(key), value.len(), limits.value);
         return Err(Error::new(Class::InfoValue, text));
     }
     change(handle, |info| info.set(key, value))
 }
 
 /// Stores a call's result in its `info` argument, if that is an object that can be changed.
-pub fn answer(handle: Handle, key: &[u8], value: &[u8]) -> Result<()> {
+pub fn store_result(handle: Handle, key: &[u8], value: &[u8]) -> Result<()> {
     if handle.is_null() || handle == info::ENV { Ok(()) } else { change(handle, |info| info.set(key, value)) }
 }
 
 /// MPI_Info_delete (MPI_ERR_INFO_NOKEY).
-pub fn delete(handle: Handle, key: &[u8], limits: Limits) -> Result<()> {
+pub fn delete(handle: Handle, key: &[u8], limits: InfoLimits) -> Result<()> {
     check_key(key, limits)?;
-    let no_key = || Error::new(Class::InfoNokey, format!("the info object has no key {}", show(key)));
+    let no_key = || Error::new(Class::InfoNokey, format!("the info object has no key {}", quoted(key)));
     if change(handle, |info| info.delete(key))? { Ok(()) } else { Err(no_key()) }
 }
 
 /// MPI_Info_get, _get_string and _get_valuelen: `None` where the key is not set.
-pub fn get(handle: Handle, key: &[u8], limits: Limits) -> Result<Option<Vec<u8>>> {
+pub fn get(handle: Handle, key: &[u8], limits: InfoLimits) -> Result<Option<Vec<u8>>> {
     check_key(key, limits)?;
     with(handle, |info| info.get(key).map(<[u8]>::to_vec))
 }
@@ -156,19 +156,19 @@ fn change<R>(handle: Handle, f: impl FnOnce(&mut Info) -> R) -> Result<R> {
     Ok(f(&mut info))
 }
 
-fn check_key(key: &[u8], limits: Limits) -> Result<()> {
+fn check_key(key: &[u8], limits: InfoLimits) -> Result<()> {
     if key.is_empty() {
         return Err(Error::new(Class::InfoKey, "the key is empty"));
     }
     if key.len() > limits.key {
-        let text = format!("key {} has {} bytes; at most {} fit", show(key), key.len(), limits.key);
+        let text = format!("key {} has {} bytes; at most {} fit", quoted(key), key.len(), limits.key);
         return Err(Error::new(Class::InfoKey, text));
     }
     Ok(())
 }
 
 /// A key for error messages, cut.
-fn show(key: &[u8]) -> String {
+fn quoted(key: &[u8]) -> String {
     let text = String::from_utf8_lossy(&key[..key.len().min(40)]).into_owned();
     if key.len() > 40 { format!("\"{text}...\"") } else { format!("\"{text}\"") }
 }
@@ -211,13 +211,13 @@ fn environment(argv: &[Vec<u8>]) -> Info {
     info
 }
 
-/// Remembers how many processes the program has.
-pub fn note_program_size(processes: u32) {
+/// Records the number of the program's processes.
+pub fn record_program_size(processes: u32) {
     let _ = PROGRAM_SIZE.set(processes);
 }
 
-/// Remembers the directory that the program was started in, before it changes that.
-pub fn note_start() {
+/// Records the directory that the program was started in, before it changes that.
+pub fn record_start_directory() {
     START_DIRECTORY.get_or_init(|| std::env::current_dir().ok());
 }
 
@@ -225,7 +225,7 @@ pub fn note_start() {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { key: 8, value: 16 };
+    const LIMITS: InfoLimits = InfoLimits { key: 8, value: 16 };
 
     fn refused<T>(result: Result<T>) -> Class {
         result.err().expect("it should have been refused").class()

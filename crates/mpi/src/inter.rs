@@ -4,17 +4,17 @@
 //! round is one in the local group, one between the leaders, and the result spread in the local group. An error at a
 //! leader that does not reach the other side is sent to the local group, which would otherwise wait for ever.
 //!
-//! Used by `abi::comm`, `comm_create`; uses `comm`, `collective::team`.
+//! Used by `abi::comm`, `comm_create`; uses `comm`, `collective::internal`.
 
-use crate::collective::team::Venue;
+use crate::collective::internal::CollectiveScope;
 use crate::comm::{Comm, CommRef};
-use crate::comm_create::{agree, agree_by, group_of, make};
-use crate::context_ids::Rounds;
+use crate::comm_create::{agree, agree_in, group_of, make};
+use crate::context_ids::AgreementRounds;
 use crate::errhandler::Errhandler;
 use crate::group::Group;
 use crate::process::{self, Process};
 use crate::session_table;
-use crate::{info, meeting};
+use crate::{group_bootstrap, info};
 use hawser_base::{Class, Context, Error, Handle, Peer, Result};
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub fn test_inter(comm: Handle) -> Result<bool> {
 
 /// MPI_Comm_remote_group, and for MPI_Comm_remote_size.
 pub fn remote_group(comm: Handle) -> Result<Arc<Group>> {
-    Ok(intercomm(process::get()?, comm)?.counterparts().clone())
+    Ok(intercomm(process::get()?, comm)?.addressed_group().clone())
 }
 
 fn intercomm(process: &'static Process, comm: Handle) -> Result<CommRef> {
@@ -51,51 +51,58 @@ pub fn create(
     local.refuse_inter("pass an intracommunicator as local_comm")?;
     local.peer(local_leader).map_err(|error| Error::new(error.class(), format!("local_leader: {}", error.cause())))?;
     let leads = local.rank() == local_leader as u32;
-    let met = leads.then(|| leaders(process, peer_comm, remote_leader, tag)?.meet(process, NAME, local.group()));
-    let remote = told(process, NAME, &local, local_leader as u32, met.as_ref());
-    let leaders = met.transpose()?.map(|(leaders, _)| leaders);
+    let exchanged = leads
+        .then(|| find_leaders(process, peer_comm, remote_leader, tag)?.exchange_groups(process, NAME, local.group()));
+    let remote = bcast_remote_group(process, NAME, &local, local_leader as u32, exchanged.as_ref());
+    let leaders = exchanged.transpose()?.map(|(leaders, _)| leaders);
     let remote = remote?;
-    let mut bridge = Bridge { process, name: NAME, local: Venue::Comm(&local), leader: local_leader as u32, leaders };
-    let salt = bridge.max(local.context().number().into())? as u32;
-    let context = agree_by(process, &mut bridge, salt, true)?;
+    let mut agreement = InterAgreement {
+        process,
+        name: NAME,
+        local: CollectiveScope::Comm(&local),
+        leader: local_leader as u32,
+        leaders,
+    };
+    let salt = agreement.allreduce_max(local.context().number().into())? as u32;
+    let context = agree_in(process, &mut agreement, salt, true)?;
     make(process, NAME, &local, Comm::between(context, local.group().clone(), remote))
 }
 
 /// The remote group, as the leader sends it to the local group, or the class of its error.
-fn told(
+fn bcast_remote_group(
     process: &'static Process,
     name: &'static str,
     local: &CommRef,
     leader: u32,
-    met: Option<&Result<(Leaders, Vec<u64>)>>,
+    exchanged: Option<&Result<(InterLeaders, Vec<u64>)>>,
 ) -> Result<Arc<Group>> {
-    let (mut members, class) = match met {
+    let (mut members, class) = match exchanged {
         Some(Ok((_, members))) => (members.clone(), Class::Success),
         Some(Err(error)) => (Vec::new(), error.class()),
         None => (Vec::new(), Class::Success),
     };
-    let venue = Venue::Comm(local);
+    let scope = CollectiveScope::Comm(local);
     let mut words = [members.len() as u64, class as u64];
-    venue.spread_from(process, name, leader, &mut words)?;
+    scope.bcast_from(process, name, leader, &mut words)?;
     if words[0] == 0 {
         let class = i32::try_from(words[1]).ok().and_then(Class::from_value).unwrap_or(Class::Intern);
         let text = format!("the local leader, rank {leader} of {}, reports an error", local.display_name());
         return Err(Error::new(class, text));
     }
     members.resize(words[0] as usize, 0);
-    venue.spread_from(process, name, leader, &mut members)?;
+    scope.bcast_from(process, name, leader, &mut members)?;
     let peers = members.into_iter().map(|member| Peer(member as u32)).collect();
     Ok(Arc::new(Group::of(peers, process.me()).in_session(local.group().session())))
 }
 
 /// The two leaders, with the communicator and the tag of their messages.
-struct Leaders {
+struct InterLeaders {
     comm: CommRef,
     group: Arc<Group>,
     tag: i32,
 }
 
-fn leaders(process: &'static Process, peer_comm: Handle, remote_leader: i32, tag: i32) -> Result<Leaders> {
+fn find_leaders(process: &'static Process, peer_comm: Handle, remote_leader: i32, tag: i32) -> Result<InterLeaders> {
     let comm = process.comm(peer_comm).map_err(|error| in_argument("peer_comm", &error))?;
     let other = comm.peer(remote_leader).map_err(|error| in_argument("remote_leader", &error))?;
     if tag < 0 {
@@ -108,30 +115,35 @@ fn leaders(process: &'static Process, peer_comm: Handle, remote_leader: i32, tag
     }
     // Sorted, so that both sides have the same order.
     let group = Arc::new(Group::of(vec![me.min(other), me.max(other)], me));
-    Ok(Leaders { comm, group, tag: !tag })
+    Ok(InterLeaders { comm, group, tag: !tag })
 }
 
 fn in_argument(argument: &str, error: &Error) -> Error {
     Error::new(error.class(), format!("{argument}: {}", error.cause()))
 }
 
-impl Leaders {
+impl InterLeaders {
     /// The application's collectives on this context have the tags from 0 up.
-    fn venue(&self) -> Venue<'_> {
+    fn scope(&self) -> CollectiveScope<'_> {
         let context = self.comm.collective_context();
-        Venue::Some { comm: &self.comm, group: self.group.clone(), context, tag: self.tag }
+        CollectiveScope::Group { comm: &self.comm, group: self.group.clone(), context, tag: self.tag }
     }
 
     /// The members of the remote group. MPI_ERR_COMM where the groups overlap.
-    fn meet(self, process: &'static Process, name: &'static str, local: &Group) -> Result<(Leaders, Vec<u64>)> {
-        let venue = self.venue();
-        let sizes = venue.gather_all(process, name, &[local.size().into()])?;
-        let most = sizes[0].max(sizes[1]) as usize;
+    fn exchange_groups(
+        self,
+        process: &'static Process,
+        name: &'static str,
+        local: &Group,
+    ) -> Result<(InterLeaders, Vec<u64>)> {
+        let scope = self.scope();
+        let sizes = scope.allgather(process, name, &[local.size().into()])?;
+        let longest = sizes[0].max(sizes[1]) as usize;
         let mut mine: Vec<u64> = local.peers().map(|peer| peer.0.into()).collect();
-        mine.resize(most, 0);
-        let both = venue.gather_all(process, name, &mine)?;
+        mine.resize(longest, 0);
+        let both = scope.allgather(process, name, &mine)?;
         let other = 1 - self.group.rank().expect("a leader is one of the two") as usize;
-        let remote = both[other * most..][..sizes[other] as usize].to_vec();
+        let remote = both[other * longest..][..sizes[other] as usize].to_vec();
         if let Some(&peer) = remote.iter().find(|&&peer| local.rank_of(Peer(peer as u32)).is_some()) {
             return Err(Error::new(Class::Comm, in_both(process, Peer(peer as u32))));
         }
@@ -140,44 +152,49 @@ impl Leaders {
 }
 
 /// Both groups in one agreement.
-struct Bridge<'a> {
+struct InterAgreement<'a> {
     process: &'static Process,
     name: &'static str,
-    local: Venue<'a>,
+    local: CollectiveScope<'a>,
     /// The local leader's rank.
     leader: u32,
     /// On the leader.
-    leaders: Option<Leaders>,
+    leaders: Option<InterLeaders>,
 }
 
-impl Bridge<'_> {
-    fn across(&mut self, words: &mut [u64], fold: impl Fn(&Venue<'_>, &mut [u64]) -> Result<()>) -> Result<()> {
-        fold(&self.local, words)?;
+impl InterAgreement<'_> {
+    fn reduce_both(
+        &mut self,
+        words: &mut [u64],
+        reduce: impl Fn(&CollectiveScope<'_>, &mut [u64]) -> Result<()>,
+    ) -> Result<()> {
+        reduce(&self.local, words)?;
         if let Some(leaders) = &self.leaders {
-            fold(&leaders.venue(), words)?;
+            reduce(&leaders.scope(), words)?;
         }
-        self.local.spread_from(self.process, self.name, self.leader, words)
+        self.local.bcast_from(self.process, self.name, self.leader, words)
     }
 }
 
-impl Rounds for Bridge<'_> {
-    fn and(&mut self, words: &mut [u64]) -> Result<()> {
+impl AgreementRounds for InterAgreement<'_> {
+    fn allreduce_and(&mut self, words: &mut [u64]) -> Result<()> {
         let (process, name) = (self.process, self.name);
-        self.across(words, |venue, words| venue.and(process, name, words))
+        self.reduce_both(words, |scope, words| scope.allreduce_and(process, name, words))
     }
 
-    fn max(&mut self, word: u64) -> Result<u64> {
+    fn allreduce_max(&mut self, word: u64) -> Result<u64> {
         let (process, name, mut words) = (self.process, self.name, [word]);
-        self.across(&mut words, |venue, words| {
-            words[0] = venue.max(process, name, words[0])?;
+        self.reduce_both(&mut words, |scope, words| {
+            words[0] = scope.allreduce_max(process, name, words[0])?;
             Ok(())
         })?;
         Ok(words[0])
     }
 }
 
-/// MPI_Intercomm_create_from_groups: all of both groups meet (`meeting`); the leaders have nothing to do that others
-/// have not. MPI_COMM_NULL where one of the groups is empty (MPI-5.0 §7.6.2); no leader is looked for there.
+/// MPI_Intercomm_create_from_groups: all members of both groups take part in one group bootstrap
+/// (`group_bootstrap`); the leaders do nothing that others do not. MPI_COMM_NULL where one of the groups is empty
+/// (MPI-5.0 §7.6.2); no leader is checked there.
 pub fn create_from_groups(
     local: (Handle, i32),
     remote: (Handle, i32),
@@ -195,10 +212,10 @@ pub fn create_from_groups(
     }
     check_leader(&group, local.1, "local")?;
     check_leader(&other, remote.1, "remote")?;
-    check_apart(process, &group, &other)?;
+    check_disjoint(process, &group, &other)?;
     let new = Comm::between(Context(0), group, other);
-    new.agreed(meeting::agree(process, NAME, new.everybody(), stringtag)?);
-    let handle = make(process, NAME, &process.meeting(), new)?;
+    new.set_context(group_bootstrap::agree(process, NAME, new.all_members(), stringtag)?);
+    let handle = make(process, NAME, &process.bootstrap_comm(), new)?;
     let new = process.comm(handle)?;
     new.errhandler.set(errhandler);
     new.hints.set(&hints);
@@ -219,7 +236,7 @@ fn check_leader(group: &Group, leader: i32, which: &str) -> Result<()> {
 }
 
 /// This process is in its own group (MPI_ERR_GROUP), and no process is in both (MPI_ERR_COMM).
-fn check_apart(process: &Process, group: &Group, other: &Group) -> Result<()> {
+fn check_disjoint(process: &Process, group: &Group, other: &Group) -> Result<()> {
     if group.rank().is_none() {
         let text = "this process is not in local_group; only members of the two groups call this function";
         return Err(Error::new(Class::Group, text));
@@ -231,7 +248,7 @@ fn check_apart(process: &Process, group: &Group, other: &Group) -> Result<()> {
 }
 
 fn in_both(process: &Process, peer: Peer) -> String {
-    format!("{} is in both groups; they must have no process in common", process.told(peer))
+    format!("{} is in both groups; they must have no process in common", process.peer_name(peer))
 }
 
 /// MPI_Intercomm_merge. If both groups give the same `high`, the group of the lower process comes first.
@@ -239,19 +256,19 @@ pub fn merge(comm: Handle, high: bool) -> Result<Handle> {
     const NAME: &str = "MPI_Intercomm_merge";
     let process = process::get()?;
     let old = intercomm(process, comm)?;
-    let venue = Venue::Comm(&old);
-    let highs = venue.gather_all(process, NAME, &[high.into()])?;
-    let firsts = if old.is_first() { old.size() } else { old.counterparts().size() } as usize;
+    let scope = CollectiveScope::Comm(&old);
+    let highs = scope.allgather(process, NAME, &[high.into()])?;
+    let firsts = if old.is_first() { old.size() } else { old.addressed_group().size() } as usize;
     let (first, second) = highs.split_at(firsts);
     if [first, second].iter().any(|group| group.iter().any(|&high| high != group[0])) {
         let text = "high is true on some ranks of a group and false on others; all ranks of a group pass the same";
         return Err(Error::new(Class::Arg, text));
     }
-    let mut peers: Vec<Peer> = old.everybody().peers().collect();
+    let mut peers: Vec<Peer> = old.all_members().peers().collect();
     if first[0] > second[0] {
         peers.rotate_left(firsts);
     }
-    let context = agree(process, NAME, &venue, &old, true)?;
+    let context = agree(process, NAME, &scope, &old, true)?;
     make(
         process,
         NAME,

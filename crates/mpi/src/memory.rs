@@ -23,40 +23,40 @@ const SHORT: usize = SLAB / 8;
 const _: () = assert!(SLAB.is_multiple_of(PAGE) && SHORT.is_multiple_of(ALIGN) && PAGE.is_multiple_of(ALIGN));
 
 /// All memory that MPI_Alloc_mem gave out in this process.
-pub struct Memory {
+pub struct SharedAllocator {
     arena: Arena,
     fabric: &'static Fabric,
-    pieces: Mutex<Pieces>,
+    allocations: Mutex<Allocations>,
 }
 
 #[derive(Default)]
-struct Pieces {
+struct Allocations {
     /// Spans of one piece each, by the address that was given out.
-    long: BTreeMap<usize, Mapped>,
+    long: BTreeMap<usize, MappedSpan>,
     /// The slabs by the address of their first byte.
     slabs: BTreeMap<usize, Slab>,
 }
 
 /// A mapped span of the arena, or memory that no peer can map, if the segment has a short arena or none.
-struct Mapped {
+struct MappedSpan {
     span: Option<Span>,
     region: Region,
 }
 
 struct Slab {
-    mapped: Mapped,
+    mapped: MappedSpan,
     /// Offsets and lengths of pieces in use.
     used: BTreeMap<usize, usize>,
 }
 
-impl Memory {
+impl SharedAllocator {
     /// The memory of local rank `local`: made once, in its process.
-    pub fn new(segment: &Segment, local: usize, fabric: &'static Fabric) -> Memory {
-        Memory { arena: Arena::new(segment, local), fabric, pieces: Mutex::default() }
+    pub fn new(segment: &Segment, local: usize, fabric: &'static Fabric) -> SharedAllocator {
+        SharedAllocator { arena: Arena::new(segment, local), fabric, allocations: Mutex::default() }
     }
 
-    fn pieces(&self) -> MutexGuard<'_, Pieces> {
-        self.pieces.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn lock_allocations(&self) -> MutexGuard<'_, Allocations> {
+        self.allocations.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     pub fn alloc(&self, size: usize, align: usize) -> Result<*mut u8> {
@@ -69,54 +69,54 @@ impl Memory {
 
     fn alloc_short(&self, size: usize, align: usize) -> Result<*mut u8> {
         let len = size.max(1).next_multiple_of(ALIGN);
-        let mut pieces = self.pieces();
-        if let Some(at) = pieces.slabs.values_mut().find_map(|slab| slab.take(len, align)) {
+        let mut allocations = self.lock_allocations();
+        if let Some(at) = allocations.slabs.values_mut().find_map(|slab| slab.take(len, align)) {
             return Ok(at);
         }
         let mut slab = Slab { mapped: self.map(SLAB)?, used: BTreeMap::new() };
         let at = slab.take(len, align).expect("a short piece fits into an empty slab");
-        pieces.slabs.insert(slab.mapped.region.as_ptr().addr(), slab);
+        allocations.slabs.insert(slab.mapped.region.as_ptr().addr(), slab);
         Ok(at)
     }
 
     fn alloc_long(&self, size: usize, align: usize) -> Result<*mut u8> {
         // Spans begin at a page; a wider alignment is found inside a longer one.
-        let room = size.max(1).saturating_add(align.saturating_sub(PAGE));
-        let mapped = self.map(room)?;
+        let mapped_bytes = size.max(1).saturating_add(align.saturating_sub(PAGE));
+        let mapped = self.map(mapped_bytes)?;
         let base = mapped.region.as_ptr();
         let at = base.wrapping_add(base.addr().next_multiple_of(align) - base.addr());
-        self.pieces().long.insert(at.addr(), mapped);
+        self.lock_allocations().long.insert(at.addr(), mapped);
         Ok(at)
     }
 
     pub fn free(&self, base: *mut u8) -> Result<()> {
-        let mut pieces = self.pieces();
-        let mapped = match pieces.long.remove(&base.addr()) {
+        let mut allocations = self.lock_allocations();
+        let mapped = match allocations.long.remove(&base.addr()) {
             Some(mapped) => mapped,
-            None => match pieces.free_short(base.addr()).ok_or_else(|| not_ours(base))? {
+            None => match allocations.free_short(base.addr()).ok_or_else(|| not_allocated(base))? {
                 Some(slab) => slab.mapped,
                 None => return Ok(()),
             },
         };
-        drop(pieces);
+        drop(allocations);
         self.unmap(mapped)
     }
 
-    fn map(&self, len: usize) -> Result<Mapped> {
+    fn map(&self, len: usize) -> Result<MappedSpan> {
         match self.arena.allocate(len) {
             Ok((span, region)) => {
                 self.fabric.share(span.offset, &region);
-                Ok(Mapped { span: Some(span), region })
+                Ok(MappedSpan { span: Some(span), region })
             }
             Err(_) if self.arena.is_short() => {
                 let region = map::private(len).map_err(|error| Error::new(Class::NoMem, error.to_string()))?;
-                Ok(Mapped { span: None, region })
+                Ok(MappedSpan { span: None, region })
             }
             Err(error) => Err(error),
         }
     }
 
-    fn unmap(&self, mapped: Mapped) -> Result<()> {
+    fn unmap(&self, mapped: MappedSpan) -> Result<()> {
         let Some(span) = mapped.span else { return Ok(()) };
         self.fabric.unshare(&mapped.region);
         drop(mapped.region);
@@ -124,14 +124,14 @@ impl Memory {
     }
 }
 
-impl Pieces {
+impl Allocations {
     /// Frees a short piece. `None`: there is no such piece. A slab that is no longer needed is returned.
     fn free_short(&mut self, addr: usize) -> Option<Option<Slab>> {
         let (&start, slab) = self.slabs.range_mut(..=addr).next_back()?;
         slab.used.remove(&(addr - start))?;
         // One empty slab is kept for the next short piece.
-        let spare = slab.used.is_empty() && self.slabs.len() > 1;
-        Some(if spare { self.slabs.remove(&start) } else { None })
+        let is_spare = slab.used.is_empty() && self.slabs.len() > 1;
+        Some(if is_spare { self.slabs.remove(&start) } else { None })
     }
 }
 
@@ -154,7 +154,7 @@ impl Slab {
 }
 
 #[cold]
-fn not_ours(base: *mut u8) -> Error {
+fn not_allocated(base: *mut u8) -> Error {
     Error::new(Class::Base, format!("{base:?} was not given out by MPI_Alloc_mem, or was freed before"))
 }
 
@@ -162,8 +162,8 @@ fn not_ours(base: *mut u8) -> Error {
 mod tests {
     use super::*;
     use hawser_base::{Lane, Peer, Peers};
-    use hawser_device::{Device, Limits, Loopback, Port};
-    use hawser_job::Spec;
+    use hawser_device::{Device, DeviceLimits, DevicePort, Loopback};
+    use hawser_job::SegmentSpec;
     use std::sync::{Arc, Mutex as Lock};
 
     /// The shared memory that a device knows of: address to (offset in the arena, length).
@@ -179,10 +179,10 @@ mod tests {
         fn reaches(&self, peer: Peer) -> bool {
             self.0.reaches(peer)
         }
-        fn limits(&self) -> Limits {
+        fn limits(&self) -> DeviceLimits {
             self.0.limits()
         }
-        fn port(&self, lane: Lane) -> Box<dyn Port> {
+        fn port(&self, lane: Lane) -> Box<dyn DevicePort> {
             self.0.port(lane)
         }
         fn share(&self, at: u64, memory: &Region) {
@@ -195,28 +195,29 @@ mod tests {
 
     struct Bench {
         segment: Segment,
-        memory: Memory,
+        memory: SharedAllocator,
         known: Known,
     }
 
     fn bench() -> Bench {
-        let (segment, known) = (Segment::create(&Spec::alone("host", "job")).unwrap(), Known::default());
+        let (segment, known) = (Segment::create(&SegmentSpec::alone("host", "job")).unwrap(), Known::default());
         let device = Noting(Loopback::new(Peer(0)), known.clone());
-        let fabric = Box::leak(Box::new(Fabric::new(vec![Box::new(device)], &Peers::of(vec![Peer(0)])).unwrap()));
-        Bench { memory: Memory::new(&segment, 0, fabric), segment, known }
+        let fabric =
+            Box::leak(Box::new(Fabric::new(vec![Box::new(device)], &Peers::from_list(vec![Peer(0)])).unwrap()));
+        Bench { memory: SharedAllocator::new(&segment, 0, fabric), segment, known }
     }
 
     impl Bench {
         /// Writes through the address that was given out and reads where a peer would map it.
         fn check_shared(&self, at: *mut u8, len: usize) {
             let known = self.known.lock().unwrap();
-            let (&start, &(offset, room)) = known.range(..=at.addr()).next_back().expect("not shared");
-            assert!(at.addr() - start + len <= room);
-            let pieces = self.memory.pieces();
-            let mut regions = pieces.long.values().chain(pieces.slabs.values().map(|slab| &slab.mapped));
+            let (&start, &(offset, mapped_bytes)) = known.range(..=at.addr()).next_back().expect("not shared");
+            assert!(at.addr() - start + len <= mapped_bytes);
+            let allocations = self.memory.lock_allocations();
+            let mut regions = allocations.long.values().chain(allocations.slabs.values().map(|slab| &slab.mapped));
             let region = &regions.find(|mapped| mapped.region.as_ptr().addr() == start).unwrap().region;
             region.bytes(at.addr() - start, 1).write(b"!");
-            let theirs = self.segment.map_span(Span { local: 0, offset, len: room as u64 }).unwrap();
+            let theirs = self.segment.map_span(Span { local: 0, offset, len: mapped_bytes as u64 }).unwrap();
             let mut seen = [0];
             theirs.bytes(at.addr() - start, 1).read(&mut seen);
             assert_eq!(&seen, b"!");
@@ -227,16 +228,16 @@ mod tests {
     fn pieces_of_every_length_are_shared_aligned_and_apart() {
         let bench = bench();
         let sizes = [0, 1, 63, 64, 65, 4096, SHORT, SHORT + 1, SLAB, 5 << 20];
-        let pieces: Vec<_> = sizes.iter().map(|&size| (bench.memory.alloc(size, ALIGN).unwrap(), size)).collect();
-        for (i, &(at, size)) in pieces.iter().enumerate() {
+        let allocations: Vec<_> = sizes.iter().map(|&size| (bench.memory.alloc(size, ALIGN).unwrap(), size)).collect();
+        for (i, &(at, size)) in allocations.iter().enumerate() {
             assert!(at.addr().is_multiple_of(ALIGN));
             bench.check_shared(at, size);
             let apart = |&(other, len): &(*mut u8, usize)| {
                 other.addr() >= at.addr() + size.max(1) || at.addr() >= other.addr() + len.max(1)
             };
-            assert!(pieces.iter().enumerate().all(|(j, piece)| i == j || apart(piece)), "piece {i} overlaps");
+            assert!(allocations.iter().enumerate().all(|(j, piece)| i == j || apart(piece)), "piece {i} overlaps");
         }
-        pieces.iter().for_each(|&(at, _)| bench.memory.free(at).unwrap());
+        allocations.iter().for_each(|&(at, _)| bench.memory.free(at).unwrap());
         assert_eq!(bench.known.lock().unwrap().len(), 1, "one empty slab stays");
     }
 

@@ -2,43 +2,43 @@
 //!
 //! The transfer of the parts is in `partitioned`. Used by `partitioned`, `request`; uses `p2p`.
 
-use crate::request::{Recipe, Request, Requests, State};
+use crate::request::{PersistentOp, Request, RequestState, Requests};
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Class, Context, Error, Peer, Result};
-use hawser_datatype::Scratch;
+use hawser_datatype::ScratchBuffer;
 use hawser_p2p::buffer::Buffer;
-use hawser_p2p::matching::{Envelope, Outcome, Want};
-use hawser_p2p::message::Target;
+use hawser_p2p::matching::{Envelope, MatchSpec, OpOutcome};
+use hawser_p2p::message::Destination;
 use std::ops::Range;
 
 /// The state that a partitioned request keeps from start to start.
-pub struct Partitioned {
+pub struct PartitionedRequest {
     /// All partitions.
-    pub whole: Buffer,
+    pub buffer: Buffer,
     pub partitions: u32,
-    pub end: End,
+    pub role: PartitionedRole,
     /// For each of the sender's partitions: it is ready, or it has arrived, in this round.
     pub done: Vec<bool>,
     /// Messages of this round that have not ended, or were not begun.
-    pub open: u32,
+    pub pending: u32,
     /// The bytes that arrived in this round.
     pub bytes: u64,
     pub error: Option<Class>,
     /// The introduction is in progress.
-    pub introducing: bool,
+    pub introduction_pending: bool,
 }
 
-pub enum End {
-    Sender(Plan, Target),
+pub enum PartitionedRole {
+    Sender(PartitionPlan, Destination),
     /// The sender's plan, once it is known, and the memory for it.
-    Receiver(Option<Plan>, Want, Scratch),
+    Receiver(Option<PartitionPlan>, MatchSpec, ScratchBuffer),
     /// The other side is MPI_PROC_NULL.
-    Nobody,
+    ProcNull,
 }
 
 /// The cut of a sender's message into partitions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Plan {
+pub struct PartitionPlan {
     pub partitions: u32,
     /// Length of each, in bytes.
     pub bytes: u64,
@@ -47,9 +47,9 @@ pub struct Plan {
 }
 
 /// Numbers of messages: as many as there are negative tags.
-pub const NUMBERS: u64 = 1 << 31;
+pub const PARTITION_NUMBERS: u64 = 1 << 31;
 
-impl Plan {
+impl PartitionPlan {
     pub const BYTES: usize = 24;
 
     pub fn encode(&self) -> Vec<u8> {
@@ -60,11 +60,11 @@ impl Plan {
     }
 
     /// Decodes a plan. None: no sender sends this.
-    pub fn decode(bytes: &[u8; Plan::BYTES]) -> Option<Plan> {
+    pub fn decode(bytes: &[u8; PartitionPlan::BYTES]) -> Option<PartitionPlan> {
         let word = |i: usize| u64::from_le_bytes(bytes[8 * i..8 * i + 8].try_into().expect("a word has eight bytes"));
         let (partitions, first) = (u32::try_from(word(0)).ok()?, u32::try_from(word(2)).ok()?);
-        let plan = Plan { partitions, bytes: word(1), first };
-        let fits = u64::from(first) + u64::from(partitions) <= NUMBERS && plan.total() <= i64::MAX as u128;
+        let plan = PartitionPlan { partitions, bytes: word(1), first };
+        let fits = u64::from(first) + u64::from(partitions) <= PARTITION_NUMBERS && plan.total() <= i64::MAX as u128;
         fits.then_some(plan)
     }
 
@@ -82,7 +82,7 @@ impl Plan {
 
     /// The sender's partitions that have bytes of the receiver's `partition`, of `partitions` with `bytes` in all.
     /// Bytes that no sender fills have arrived with the whole message.
-    pub fn covering(&self, partition: u32, partitions: u32, bytes: u64) -> Range<u32> {
+    pub fn covering_partitions(&self, partition: u32, partitions: u32, bytes: u64) -> Range<u32> {
         let (all, at) = (u128::from(self.partitions), u128::from(partition));
         // `theirs` of a partition are as long as `ours` of the sender's; where both sides have as many bytes, zero too,
         // the numbers of partitions decide.
@@ -97,13 +97,13 @@ impl Plan {
 
 /// The first of `count` consecutive numbers that no live plan has, searched from `next` on with wrap-around.
 pub fn free_numbers(next: u64, count: u64, live: impl Iterator<Item = Range<u64>> + Clone) -> Option<u64> {
-    let mut at = next % NUMBERS;
+    let mut at = next % PARTITION_NUMBERS;
     let mut rounds = 0;
     loop {
-        if at + count > NUMBERS {
+        if at + count > PARTITION_NUMBERS {
             rounds += 1;
             at = 0;
-            if rounds == 2 || count > NUMBERS {
+            if rounds == 2 || count > PARTITION_NUMBERS {
                 return None;
             }
         }
@@ -114,69 +114,78 @@ pub fn free_numbers(next: u64, count: u64, live: impl Iterator<Item = Range<u64>
     }
 }
 
-impl Partitioned {
-    pub fn recipe(whole: Buffer, partitions: u32, end: End) -> Recipe {
-        let introducing = !matches!(end, End::Nobody);
+impl PartitionedRequest {
+    pub fn persistent_op(buffer: Buffer, partitions: u32, role: PartitionedRole) -> PersistentOp {
+        let introduction_pending = !matches!(role, PartitionedRole::ProcNull);
         let done = Vec::new();
-        let this = Partitioned { whole, partitions, end, done, open: 0, bytes: 0, error: None, introducing };
-        Recipe::Partitioned(this)
+        let this = PartitionedRequest {
+            buffer,
+            partitions,
+            role,
+            done,
+            pending: 0,
+            bytes: 0,
+            error: None,
+            introduction_pending,
+        };
+        PersistentOp::Partitioned(this)
     }
 
     /// The cut of the sender's message, if that is known.
-    pub fn plan(&self) -> Option<Plan> {
-        match &self.end {
-            End::Sender(plan, _) => Some(*plan),
-            End::Receiver(plan, ..) => *plan,
-            End::Nobody => None,
+    pub fn plan(&self) -> Option<PartitionPlan> {
+        match &self.role {
+            PartitionedRole::Sender(plan, _) => Some(*plan),
+            PartitionedRole::Receiver(plan, ..) => *plan,
+            PartitionedRole::ProcNull => None,
         }
     }
 
     /// Tells whether the request must stay until its introduction has ended.
-    pub fn is_introducing(&self) -> bool {
-        self.introducing
+    pub fn is_introduction_pending(&self) -> bool {
+        self.introduction_pending
     }
 
     /// Begins a round.
-    pub fn begin(&mut self) {
+    pub fn start_round(&mut self) {
         let messages = self.plan().map_or(0, |plan| plan.partitions);
-        let partitions = if matches!(self.end, End::Nobody) { self.partitions } else { messages };
+        let partitions = if matches!(self.role, PartitionedRole::ProcNull) { self.partitions } else { messages };
         self.done.clear();
         self.done.resize(partitions as usize, false);
-        (self.open, self.bytes) = (messages, 0);
+        (self.pending, self.bytes) = (messages, 0);
         // An error of the introduction stays: without one no round can succeed.
-        self.error = self.error.filter(|_| matches!(self.end, End::Receiver(None, ..)));
+        self.error = self.error.filter(|_| matches!(self.role, PartitionedRole::Receiver(None, ..)));
     }
 
     /// Tells whether no more messages will come in this round.
-    pub fn is_over(&self) -> bool {
-        let waits = matches!(self.end, End::Receiver(None, ..)) && self.error.is_none();
-        self.open == 0 && !waits
+    pub fn is_round_complete(&self) -> bool {
+        let waits = matches!(self.role, PartitionedRole::Receiver(None, ..)) && self.error.is_none();
+        self.pending == 0 && !waits
     }
 
     /// Records the end of a message.
-    pub fn ended(&mut self, outcome: &Outcome) {
+    pub fn on_message_ended(&mut self, outcome: &OpOutcome) {
         let tag = outcome.envelope.tag;
         if tag >= 0 {
-            return self.introduced(outcome);
+            return self.on_introduction_ended(outcome);
         }
-        self.open -= 1;
+        self.pending -= 1;
         self.error = self.error.or(outcome.error);
-        if let End::Receiver(Some(plan), ..) = &self.end {
+        if let PartitionedRole::Receiver(Some(plan), ..) = &self.role {
             self.done[(!tag as u32 - plan.first) as usize] = true;
             self.bytes += outcome.envelope.bytes;
         }
     }
 
-    pub fn introduced(&mut self, outcome: &Outcome) {
-        self.introducing = false;
+    pub fn on_introduction_ended(&mut self, outcome: &OpOutcome) {
+        self.introduction_pending = false;
         self.error = self.error.or(outcome.error);
-        if let End::Receiver(plan, _, room) = &mut self.end
+        if let PartitionedRole::Receiver(plan, _, scratch) = &mut self.role
             && outcome.error.is_none()
         {
-            let mut words = [0; Plan::BYTES];
-            room.bytes(0, Plan::BYTES).read(&mut words);
-            room.returned();
-            *plan = Plan::decode(&words);
+            let mut words = [0; PartitionPlan::BYTES];
+            scratch.bytes(0, PartitionPlan::BYTES).read(&mut words);
+            scratch.release_views();
+            *plan = PartitionPlan::decode(&words);
             if plan.is_none() {
                 self.error = Some(Class::Intern);
             }
@@ -184,16 +193,18 @@ impl Partitioned {
     }
 
     /// The outcome of the request when all messages have ended.
-    pub fn outcome(&self, tag: i32) -> Outcome {
+    pub fn outcome(&self, tag: i32) -> OpOutcome {
         let envelope = Envelope { context: Context(0), source: Peer(u32::MAX), tag, bytes: self.bytes };
-        Outcome { envelope, error: self.error, cancelled: false }
+        OpOutcome { envelope, error: self.error, cancelled: false }
     }
 }
 
 /// The numbers of a sender's messages in `context`.
-pub fn plan_of(request: &Request, context: Context) -> Option<Range<u64>> {
-    match request.note.recipe.as_deref() {
-        Some(Recipe::Partitioned(Partitioned { end: End::Sender(plan, to), .. })) if to.context == context => {
+pub fn numbers_in_use(request: &Request, context: Context) -> Option<Range<u64>> {
+    match request.data.persistent_op.as_deref() {
+        Some(PersistentOp::Partitioned(PartitionedRequest { role: PartitionedRole::Sender(plan, to), .. }))
+            if to.context == context =>
+        {
             Some(plan.numbers())
         }
         _ => None,
@@ -202,53 +213,56 @@ pub fn plan_of(request: &Request, context: Context) -> Option<Range<u64>> {
 
 /// Ends the round, if it is over.
 pub fn end_round(request: &mut Request) {
-    if !matches!(request.state, State::Active(_)) {
+    if !matches!(request.state, RequestState::Active(_)) {
         return;
     }
-    let tag = request.note.tag;
-    if let Some(partitioned) = request.note.partitioned()
-        && partitioned.is_over()
+    let tag = request.data.tag;
+    if let Some(partitioned) = request.data.partitioned()
+        && partitioned.is_round_complete()
     {
-        let outcome = partitioned.outcome(if matches!(partitioned.end, End::Nobody) { ANY_TAG } else { tag });
-        request.state = State::Ended(outcome);
+        let outcome =
+            partitioned.outcome(if matches!(partitioned.role, PartitionedRole::ProcNull) { ANY_TAG } else { tag });
+        request.state = RequestState::OpEnded(outcome);
     }
 }
 
 /// Records the end of a message of a partitioned request.
 #[cold]
-pub fn one_ended(requests: &mut Requests, index: u32, outcome: &Outcome) {
+pub fn on_operation_ended(requests: &mut Requests, index: u32, outcome: &OpOutcome) {
     let request = requests.get(index);
-    let partitioned = request.note.partitioned().expect("the caller has seen that it is one");
-    let knew = partitioned.plan().is_some();
-    partitioned.ended(outcome);
-    let learns = !knew && partitioned.plan().is_some();
-    let introducing = partitioned.introducing;
-    if learns && matches!(request.state, State::Active(_)) {
-        partitioned.begin();
-        return requests.next.push(index);
+    let partitioned = request.data.partitioned().expect("the caller has seen that it is one");
+    let had_plan = partitioned.plan().is_some();
+    partitioned.on_message_ended(outcome);
+    let learned_plan = !had_plan && partitioned.plan().is_some();
+    let introduction_pending = partitioned.introduction_pending;
+    if learned_plan && matches!(request.state, RequestState::Active(_)) {
+        partitioned.start_round();
+        return requests.to_continue.push(index);
     }
     end_round(request);
-    let gone = request.orphan && !introducing;
-    if gone {
+    let is_removed = request.freed && !introduction_pending;
+    if is_removed {
         requests.remove(index);
     }
 }
 
 /// The receives of a round that has begun, one for each partition of the sender.
-pub fn receives(request: &mut Request) -> Vec<(Want, Buffer)> {
-    let Some(Partitioned { end: End::Receiver(Some(plan), want, _), whole, .. }) = request.note.partitioned() else {
+pub fn receives_to_post(request: &mut Request) -> Vec<(MatchSpec, Buffer)> {
+    let Some(PartitionedRequest { role: PartitionedRole::Receiver(Some(plan), match_spec, _), buffer, .. }) =
+        request.data.partitioned()
+    else {
         return Vec::new();
     };
-    let (plan, want) = (*plan, *want);
+    let (plan, match_spec) = (*plan, *match_spec);
     let receive = |partition: u32| {
-        let at = (u128::from(partition) * u128::from(plan.bytes)).min(whole.len().into()) as u64;
-        let room = whole.part(at, plan.bytes.min(whole.len() - at));
-        (Want { tag: Some(plan.tag(partition)), ..want }, room)
+        let at = (u128::from(partition) * u128::from(plan.bytes)).min(buffer.len().into()) as u64;
+        let part_buffer = buffer.part(at, plan.bytes.min(buffer.len() - at));
+        (MatchSpec { tag: Some(plan.tag(partition)), ..match_spec }, part_buffer)
     };
     (0..plan.partitions).map(receive).collect()
 }
 
-impl Partitioned {
+impl PartitionedRequest {
     /// MPI_ERR_ARG.
     pub fn check(&self, partition: i32) -> Result<u32> {
         u32::try_from(partition).ok().filter(|&number| number < self.partitions).ok_or_else(|| {
@@ -259,7 +273,7 @@ impl Partitioned {
 
     pub fn has_arrived(&self, partition: u32) -> bool {
         let Some(plan) = self.plan() else { return false };
-        let covering = plan.covering(partition, self.partitions, self.whole.len());
+        let covering = plan.covering_partitions(partition, self.partitions, self.buffer.len());
         self.done.len() == plan.partitions as usize
             && self.done[covering.start as usize..covering.end as usize].iter().all(|&done| done)
     }

@@ -7,126 +7,128 @@
 //! others; it has a negative tag that the sender gave to no other one. A receive that is started before its
 //! introduction has come posts its messages when it comes. Rounds need no number: messages with one tag stay in order.
 //!
-//! Used by `abi::partitioned`, `persistent`; uses `request`, `p2p::outgoing`, `p2p::incoming`.
+//! Used by `abi::partitioned`, `persistent`; uses `request`, `p2p::send`, `p2p::recv`.
 
-use crate::buffer::{self, Buf};
+use crate::buffer::{self, BufferArg};
 use crate::comm::Comm;
 use crate::info;
-use crate::partition::{End, NUMBERS, Partitioned, Plan, free_numbers, plan_of};
+use crate::partition::{
+    PARTITION_NUMBERS, PartitionPlan, PartitionedRequest, PartitionedRole, free_numbers, numbers_in_use,
+};
 use crate::process::{self, Process};
 use crate::pt2pt;
-use crate::request::{self, Kind, Lane, Request, Requests, State, lane_of};
+use crate::request::{self, Lane, Request, RequestKind, RequestState, Requests, lane_of};
 use crate::wait;
 use hawser_base::value::{ANY_SOURCE, ANY_TAG};
 use hawser_base::{Class, Error, Handle, Result};
-use hawser_datatype::Scratch;
+use hawser_datatype::ScratchBuffer;
 use hawser_p2p::buffer::Buffer;
-use hawser_p2p::matching::Want;
-use hawser_p2p::message::{Body, Outgoing, Target};
+use hawser_p2p::matching::MatchSpec;
+use hawser_p2p::message::{Destination, MessageMemory, PendingSend};
 use hawser_p2p::wait::NO_LANE;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Partitions of a message and the arguments of its initialization.
 #[derive(Clone, Copy)]
-pub struct Shape {
+pub struct PartitionArgs {
     pub partitions: i32,
     /// The first partition's buffer, and so the length of each.
-    pub first: Buf,
+    pub first_partition: BufferArg,
 }
 
 /// MPI_Psend_init.
-pub fn send_init(shape: &Shape, dest: i32, tag: i32, comm: Handle, hints: Handle) -> Result<Handle> {
+pub fn send_init(args: &PartitionArgs, dest: i32, tag: i32, comm: Handle, hints: Handle) -> Result<Handle> {
     let process = process::get()?;
     let comm = process.comm(comm)?;
     info::hints(hints)?;
-    let (whole, partitions, bytes) = shape.check()?;
+    let (buffer, partitions, bytes) = args.check()?;
     let to = pt2pt::target(&comm, dest, tag)?;
     let mut lane = process.lane(comm.lane()).enter();
-    let end = match to {
-        None => End::Nobody,
+    let role = match to {
+        None => PartitionedRole::ProcNull,
         Some(to) => {
             let first = take_numbers(&mut lane.core.requests, &comm, partitions)?;
-            let to = Target { context: comm.context().partitioned(), ..to };
-            End::Sender(Plan { partitions, bytes, first }, to)
+            let to = Destination { context: comm.context().partitioned(), ..to };
+            PartitionedRole::Sender(PartitionPlan { partitions, bytes, first }, to)
         }
     };
-    let introduction = if let End::Sender(plan, to) = &end { Some((plan.encode(), *to)) } else { None };
-    let recipe = Partitioned::recipe(whole, partitions, end);
-    let request = request::persistent(Kind::Send, comm, dest, tag, recipe);
+    let introduction = if let PartitionedRole::Sender(plan, to) = &role { Some((plan.encode(), *to)) } else { None };
+    let persistent_op = PartitionedRequest::persistent_op(buffer, partitions, role);
+    let request = request::persistent(RequestKind::Send, comm, dest, tag, persistent_op);
     let request = lane.core.requests.insert(request)?;
     if let Some((words, to)) = introduction {
-        lane.start(Outgoing { to, body: Body::Held(words), sync: false, request });
+        lane.start(PendingSend { to, body: MessageMemory::Owned(words), sync: false, request });
     }
     Ok(lane.core.requests.handle(request))
 }
 
 /// MPI_Precv_init.
-pub fn recv_init(shape: &Shape, source: i32, tag: i32, comm: Handle, hints: Handle) -> Result<Handle> {
+pub fn recv_init(args: &PartitionArgs, source: i32, tag: i32, comm: Handle, hints: Handle) -> Result<Handle> {
     let process = process::get()?;
     let comm = process.comm(comm)?;
     info::hints(hints)?;
-    let (whole, partitions, _) = shape.check()?;
+    let (buffer, partitions, _) = args.check()?;
     if source == ANY_SOURCE || tag == ANY_TAG {
         let (class, what) =
             if source == ANY_SOURCE { (Class::Rank, "MPI_ANY_SOURCE") } else { (Class::Tag, "MPI_ANY_TAG") };
         let text = format!("a partitioned receive has one source and one tag (MPI-5.0 §4.2.1); {what} is neither");
         return Err(Error::new(class, text));
     }
-    let want = pt2pt::want(&comm, source, tag)?;
+    let match_spec = pt2pt::match_spec(&comm, source, tag)?;
     let mut lane = process.lane(comm.lane()).enter();
-    let (end, introduction) = match want {
-        None => (End::Nobody, None),
-        Some(want) => {
-            let want = Want { context: comm.context().partitioned(), ..want };
-            let mut room = Scratch::default();
-            room.reserve(Plan::BYTES);
-            let words = room.lend(0, Plan::BYTES);
-            (End::Receiver(None, want, room), Some((want, Buffer::Dense(words))))
+    let (role, introduction) = match match_spec {
+        None => (PartitionedRole::ProcNull, None),
+        Some(match_spec) => {
+            let match_spec = MatchSpec { context: comm.context().partitioned(), ..match_spec };
+            let mut scratch = ScratchBuffer::default();
+            scratch.reserve(PartitionPlan::BYTES);
+            let words = scratch.view(0, PartitionPlan::BYTES);
+            (PartitionedRole::Receiver(None, match_spec, scratch), Some((match_spec, Buffer::Dense(words))))
         }
     };
-    let recipe = Partitioned::recipe(whole, partitions, end);
-    let request = request::persistent(Kind::Recv, comm, source, tag, recipe);
+    let persistent_op = PartitionedRequest::persistent_op(buffer, partitions, role);
+    let request = request::persistent(RequestKind::Recv, comm, source, tag, persistent_op);
     let request = lane.core.requests.insert(request)?;
-    if let Some((want, words)) = introduction {
-        lane.post(want, words, request);
+    if let Some((match_spec, words)) = introduction {
+        lane.post(match_spec, words, request);
     }
     Ok(lane.core.requests.handle(request))
 }
 
-impl Shape {
+impl PartitionArgs {
     /// All partitions, their number, and the length of each in bytes.
     fn check(&self) -> Result<(Buffer, u32, u64)> {
-        let Shape { partitions, first } = *self;
+        let PartitionArgs { partitions, first_partition: first } = *self;
         let Ok(number) = u32::try_from(partitions) else {
             return Err(Error::new(Class::Arg, format!("partitions is {partitions}; it must not be negative")));
         };
-        let one = Buf { count: if number == 0 { 0 } else { first.count }, ..first };
+        let one = BufferArg { count: if number == 0 { 0 } else { first.count }, ..first };
         let bytes = buffer::of(&one)?.len();
         let Some(count) = first.count.checked_mul(number.into()) else {
             let text = format!("{number} partitions of {} elements are more than memory can hold", first.count);
             return Err(Error::new(Class::Count, text));
         };
-        let whole = if count == 0 { Buffer::EMPTY } else { buffer::of(&Buf { count, ..first })? };
-        Ok((whole, number, bytes))
+        let buffer = if count == 0 { Buffer::EMPTY } else { buffer::of(&BufferArg { count, ..first })? };
+        Ok((buffer, number, bytes))
     }
 }
 
 /// Numbers for `count` messages that no other one has.
 fn take_numbers(requests: &mut Requests, comm: &Comm, count: u32) -> Result<u32> {
-    let taken = comm.partitions_begun.load(Relaxed); // under the lane's lock, as the store below
+    let next_number = comm.partitions_begun.load(Relaxed); // under the lane's lock, as the store below
     let context = comm.context().partitioned();
-    let plans = || requests.iter().filter_map(|request| plan_of(request, context));
-    let fits = taken + u64::from(count) <= NUMBERS;
-    // No number has been used twice yet: no need to look.
-    let first = if fits { Some(taken) } else { free_numbers(taken, count.into(), plans()) };
+    let plans = || requests.iter().filter_map(|request| numbers_in_use(request, context));
+    let fits = next_number + u64::from(count) <= PARTITION_NUMBERS;
+    // No number has been used twice yet: no need to search.
+    let first = if fits { Some(next_number) } else { free_numbers(next_number, count.into(), plans()) };
     let Some(first) = first else {
         let text = format!(
-            "there are {NUMBERS} partitions in the requests of {}; free some, or use a communicator of MPI_Comm_dup",
+            "there are {PARTITION_NUMBERS} partitions in the requests of {}; free some, or use a communicator of MPI_Comm_dup",
             comm.display_name()
         );
         return Err(Error::new(Class::Other, text));
     };
-    let next = if fits { taken } else { NUMBERS + first } + u64::from(count);
+    let next = if fits { next_number } else { PARTITION_NUMBERS + first } + u64::from(count);
     comm.partitions_begun.store(next, Relaxed);
     Ok(first as u32)
 }
@@ -134,8 +136,8 @@ fn take_numbers(requests: &mut Requests, comm: &Comm, count: u32) -> Result<u32>
 /// MPI_Start.
 pub fn start(lane: &mut Lane, index: u32) {
     let request = lane.core.requests.get(index);
-    request.state = State::Active(None);
-    request.note.partitioned().expect("the caller has seen that it is one").begin();
+    request.state = RequestState::Active(None);
+    request.data.partitioned().expect("the caller has seen that it is one").start_round();
     lane.post_next(index);
 }
 
@@ -146,21 +148,21 @@ pub fn ready(handle: Handle, partitions: impl Iterator<Item = i32>) -> Result<()
     let index = lane.core.requests.find(handle)?;
     for partition in partitions {
         let request = lane.core.requests.get(index);
-        if let Some((to, message)) = make_ready(request, partition)? {
-            lane.start(Outgoing { to, body: Body::Buffer(message), sync: false, request: index });
+        if let Some((to, message)) = take_ready_message(request, partition)? {
+            lane.start(PendingSend { to, body: MessageMemory::Buffer(message), sync: false, request: index });
         }
     }
     drop(lane);
-    process.lend();
+    process.notify_progress_thread();
     Ok(())
 }
 
 /// Makes the message of a partition that is ready.
-fn make_ready(request: &mut Request, partition: i32) -> Result<Option<(Target, Buffer)>> {
-    let is_send = request.note.kind == Kind::Send;
-    let is_inactive = matches!(request.state, State::Inactive);
-    let partitioned = request.note.partitioned().filter(|_| is_send);
-    let Some(partitioned) = partitioned else { return Err(no_partitions("MPI_Psend_init")) };
+fn take_ready_message(request: &mut Request, partition: i32) -> Result<Option<(Destination, Buffer)>> {
+    let is_send = request.data.kind == RequestKind::Send;
+    let is_inactive = matches!(request.state, RequestState::Inactive);
+    let partitioned = request.data.partitioned().filter(|_| is_send);
+    let Some(partitioned) = partitioned else { return Err(wrong_request("MPI_Psend_init")) };
     if is_inactive {
         let text = "the request is not active: MPI_Start comes before its partitions are ready";
         return Err(Error::new(Class::Request, text));
@@ -170,13 +172,13 @@ fn make_ready(request: &mut Request, partition: i32) -> Result<Option<(Target, B
         let text = format!("partition {partition} is ready already; each is said to be once after MPI_Start");
         return Err(Error::new(Class::Arg, text));
     }
-    let End::Sender(plan, to) = &partitioned.end else { return Ok(None) };
-    let message = partitioned.whole.part(u64::from(number) * plan.bytes, plan.bytes);
-    Ok(Some((Target { tag: plan.tag(number), ..*to }, message)))
+    let PartitionedRole::Sender(plan, to) = &partitioned.role else { return Ok(None) };
+    let message = partitioned.buffer.part(u64::from(number) * plan.bytes, plan.bytes);
+    Ok(Some((Destination { tag: plan.tag(number), ..*to }, message)))
 }
 
 #[cold]
-fn no_partitions(by: &str) -> Error {
+fn wrong_request(by: &str) -> Error {
     Error::new(Class::Request, format!("the request is not one of {by}"))
 }
 
@@ -186,26 +188,26 @@ pub fn arrived(handle: Handle, partition: i32) -> Result<bool> {
         return Ok(true);
     }
     let process = process::get()?;
-    let mut arrived = look(process, handle, partition)?;
+    let mut arrived = poll_arrived(process, handle, partition)?;
     if !arrived {
-        process.lanes().glance(NO_LANE);
-        arrived = look(process, handle, partition)?;
+        process.lanes().poll_others(NO_LANE);
+        arrived = poll_arrived(process, handle, partition)?;
     }
-    wait::polled(process, arrived, "MPI_Parrived", &[handle]);
+    wait::count_poll(process, arrived, "MPI_Parrived", &[handle]);
     Ok(arrived)
 }
 
-fn look(process: &'static Process, handle: Handle, partition: i32) -> Result<bool> {
+fn poll_arrived(process: &'static Process, handle: Handle, partition: i32) -> Result<bool> {
     let mut lane = process.lane(lane_of(handle)?).enter();
     let index = lane.core.requests.find(handle)?;
     let request = lane.core.requests.get(index);
-    let is_under_way = matches!(request.state, State::Active(_));
-    let is_recv = request.note.kind == Kind::Recv;
-    let Some(partitioned) = request.note.partitioned().filter(|_| is_recv) else {
-        return Err(no_partitions("MPI_Precv_init"));
+    let is_active = matches!(request.state, RequestState::Active(_));
+    let is_recv = request.data.kind == RequestKind::Recv;
+    let Some(partitioned) = request.data.partitioned().filter(|_| is_recv) else {
+        return Err(wrong_request("MPI_Precv_init"));
     };
     let number = partitioned.check(partition)?;
-    Ok(!is_under_way || partitioned.has_arrived(number))
+    Ok(!is_active || partitioned.has_arrived(number))
 }
 
 #[cfg(test)]

@@ -1,45 +1,45 @@
 //! This process as MPI sees it: its identity, its lanes, its tables of objects (MPI-5.0 §11.2).
 //!
-//! There is one, made by `node` and kept for good; every call of the application begins with `get`. The users of MPI,
-//! the World Model and sessions, are recorded here and managed by `env`. Made by `node` (which brings world, devices
-//! and parameters together); used by every module here.
+//! There is one, made by `node` and kept for good; every call of the application begins with `get`. The users of
+//! MPI, the World Model and sessions, are recorded in `init_state` and managed by `env`. Made by `node` (which
+//! brings world, devices and parameters together); used by every module here.
 
-use crate::attached::Attached;
-use crate::comm::{Comm, CommRef, Flags};
+use crate::attached::AttachedBuffer;
+use crate::comm::{Comm, CommRef, FlagBlockRef};
 use crate::context_ids;
 use crate::group::Group;
-use crate::memory::Memory;
+use crate::memory::SharedAllocator;
 use crate::registry::full;
-use crate::request::{Lane, Note};
-use crate::{info, lives, stage};
-use hawser_base::table::{Reserved, Table};
-use hawser_base::threads::LaneCell;
+use crate::request::{Lane, RequestMeta};
+use crate::{failures, info, init_state};
+use hawser_base::handle_table::{HandleTable, PendingHandle};
+use hawser_base::lane_lock::LaneCell;
 use hawser_base::{Class, Context, Error, Handle, Lane as LaneId, Peer, Result, handle};
-use hawser_boot::{Boot, Identity};
+use hawser_boot::{Bootstrap, Identity};
 use hawser_job::Segment;
 use hawser_job::counters::Counters;
 use hawser_job::flags::WORLD_BLOCK;
 use hawser_os::fork;
 use hawser_p2p::lanes::{self, Lanes};
-use hawser_p2p::matching::{Limits, Op};
-use hawser_transport::{Fabric, Patience, Standby};
+use hawser_p2p::matching::{OpId, ProtocolLimits};
+use hawser_transport::{Fabric, ProgressSleep, WaitPolicy};
 use std::sync::{Arc, OnceLock};
 
 static PROCESS: OnceLock<Process> = OnceLock::new();
 
 /// This process: its identity, its lanes and its tables of objects.
 pub struct Process {
-    lanes: Lanes<Note>,
+    lanes: Lanes<RequestMeta>,
     world_comm: Comm,
     self_comm: Comm,
-    meeting: Comm,
-    comms: Table<Comm>,
-    groups: Table<Arc<Group>>,
-    messages: Table<Message>,
-    attached: Attached,
-    memory: Memory,
+    bootstrap_comm: Comm,
+    comms: HandleTable<Comm>,
+    groups: HandleTable<Arc<Group>>,
+    messages: HandleTable<MatchedMessage>,
+    attached_buffer: AttachedBuffer,
+    allocator: SharedAllocator,
     segment: Segment,
-    boot: Arc<dyn Boot>,
+    boot: Arc<dyn Bootstrap>,
     /// Its process number in the job, which is no rank.
     me: Peer,
 }
@@ -49,43 +49,44 @@ pub const WORLD_NAME: &[u8] = b"MPI_COMM_WORLD";
 pub const SELF_NAME: &[u8] = b"MPI_COMM_SELF";
 
 /// The parts that `node` brings.
-pub struct Parts {
-    pub boot: Arc<dyn Boot>,
+pub struct ProcessParts {
+    pub boot: Arc<dyn Bootstrap>,
     pub segment: Segment,
     pub fabric: &'static Fabric,
-    pub limits: Limits,
-    pub patience: Patience,
-    /// The progress thread (helper), if the process is to have one.
-    pub standby: Option<Standby>,
+    pub limits: ProtocolLimits,
+    pub wait_policy: WaitPolicy,
+    /// The progress thread's sleep, if the process is to have one.
+    pub standby: Option<ProgressSleep>,
 }
 
 /// A message that a matched probe took; it is kept in its communicator's lane.
-pub struct Message {
+pub struct MatchedMessage {
     pub comm: CommRef,
-    pub held: Op,
+    pub op: OpId,
 }
 
 /// MPI_COMM_WORLD's flags, if it is that of the processes with which the job began, and all of them are on this host.
-fn world_flags(segment: &Segment, world: &Group) -> Option<Flags> {
+fn world_flags(segment: &Segment, world: &Group) -> Option<FlagBlockRef> {
     let size = segment.world_size();
     let is_first = world.peers().eq((0..size as u32).map(Peer));
-    let here = is_first && segment.local_size() == size && size > 1;
-    here.then(|| Flags { block: segment.flags(WORLD_BLOCK), number: WORLD_BLOCK })
+    let on_one_host = is_first && segment.local_size() == size && size > 1;
+    on_one_host.then(|| FlagBlockRef { block: segment.flags(WORLD_BLOCK), number: WORLD_BLOCK })
 }
 
 /// Makes the process, which is not in use yet; called once, by `node`, under its lock.
-pub fn start(parts: Parts) -> Result<&'static Process> {
-    let Parts { boot, segment, fabric, limits, patience, standby } = parts;
-    fork::tell_child(in_child).map_err(|error| Error::new(Class::Other, format!("pthread_atfork: {error}")))?;
-    info::note_start();
+pub fn start(parts: ProcessParts) -> Result<&'static Process> {
+    let ProcessParts { boot, segment, fabric, limits, wait_policy, standby } = parts;
+    fork::register_child_handler(after_fork_in_child)
+        .map_err(|error| Error::new(Class::Other, format!("pthread_atfork: {error}")))?;
+    info::record_start_directory();
     let Identity { peer: me, local_rank, program_size, .. } = *boot.identity();
-    info::note_program_size(program_size);
-    lives::read_from(segment.lives());
+    info::record_program_size(program_size);
+    failures::set_exit_log(segment.exit_log());
     let counters = segment.rank(local_rank as usize).counters();
     let group = Arc::new(Group::new(boot.world(), me));
-    let alone = Arc::new(Group::of(vec![me], me));
-    let meeting = Comm::new(context_ids::MEETING, group.clone());
-    meeting.set_name(b"a group that has no communicator yet");
+    let self_group = Arc::new(Group::of(vec![me], me));
+    let bootstrap_comm = Comm::new(context_ids::BOOTSTRAP, group.clone());
+    bootstrap_comm.set_name(b"a group that has no communicator yet");
     let flags = world_flags(&segment, &group);
     let world_comm = Comm::new(Context(0), group);
     world_comm.set_handle(handle::comm::WORLD);
@@ -93,22 +94,29 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
     if let Some(flags) = flags {
         world_comm.set_flags(flags);
     }
-    let self_comm = Comm::new(Context::new(1, 0), alone);
+    let self_comm = Comm::new(Context::new(1, 0), self_group);
     self_comm.set_handle(handle::comm::SELF);
     self_comm.set_name(SELF_NAME);
-    let lanes = Lanes::new(lanes::Parts { fabric, limits, patience, counters, standby, give_up: no_memory });
+    let lanes = Lanes::new(lanes::LanesConfig {
+        fabric,
+        limits,
+        wait_policy,
+        counters,
+        progress_sleep: standby,
+        abort_out_of_memory: no_memory,
+    });
     lanes.activate(world_comm.lane());
     lanes.activate(self_comm.lane());
     let process = Process {
         lanes,
         world_comm,
         self_comm,
-        meeting,
-        comms: Table::new(),
-        groups: Table::new(),
-        messages: Table::new(),
-        attached: Attached::default(),
-        memory: Memory::new(&segment, local_rank as usize, fabric),
+        bootstrap_comm,
+        comms: HandleTable::new(),
+        groups: HandleTable::new(),
+        messages: HandleTable::new(),
+        attached_buffer: AttachedBuffer::default(),
+        allocator: SharedAllocator::new(&segment, local_rank as usize, fabric),
         segment,
         boot,
         me,
@@ -120,24 +128,24 @@ pub fn start(parts: Parts) -> Result<&'static Process> {
 #[inline(always)]
 pub fn get() -> Result<&'static Process> {
     match PROCESS.get() {
-        Some(process) if stage::is_running() => Ok(process),
-        _ => Err(stage::outside()),
+        Some(process) if init_state::is_running() => Ok(process),
+        _ => Err(init_state::not_running_error()),
     }
 }
 
 /// Returns the process, whether MPI is in use or not.
-pub fn any() -> Option<&'static Process> {
+pub fn started() -> Option<&'static Process> {
     PROCESS.get()
 }
 
-/// The process whose error handlers hold: also in a child of fork, where every call fails.
-pub fn of_handlers() -> Result<&'static Process> {
-    get().or_else(|error| PROCESS.get().filter(|_| stage::was_forked()).ok_or(error))
+/// The process whose error handlers apply: also in a child of fork, where every call fails.
+pub fn for_error_handlers() -> Result<&'static Process> {
+    get().or_else(|error| PROCESS.get().filter(|_| init_state::was_forked()).ok_or(error))
 }
 
-extern "C" fn in_child() {
+extern "C" fn after_fork_in_child() {
     if PROCESS.get().is_some() {
-        stage::enter_child();
+        init_state::mark_forked_child();
     }
 }
 
@@ -145,7 +153,7 @@ extern "C" fn in_child() {
 pub fn abort(code: i32, text: &str) -> ! {
     // The program's output before the abort shows what it was doing; the process ends without exit(3).
     hawser_os::host::flush_streams();
-    match any() {
+    match started() {
         Some(process) => process.job().abort(code, text),
         None => abort_outside(code, text),
     }
@@ -153,9 +161,9 @@ pub fn abort(code: i32, text: &str) -> ! {
 
 /// The same before MPI_Init: the launcher, if there is one, is notified even so, for one line with rank and host.
 fn abort_outside(code: i32, text: &str) -> ! {
-    hawser_boot::world::abort_outside(code, text);
+    hawser_boot::agent_connection::abort_job(code, text);
     eprintln!("hawser: {text}");
-    hawser_os::host::exit_now(hawser_boot::world::exit_code(code))
+    hawser_os::host::exit_now(hawser_boot::agent_connection::exit_code(code))
 }
 
 /// Ends the job: there is no memory for what this rank has promised to its peers.
@@ -174,7 +182,7 @@ impl Process {
     }
 
     /// The job that this process belongs to: it names the processes, and receives this rank's end.
-    pub fn job(&self) -> &dyn Boot {
+    pub fn job(&self) -> &dyn Bootstrap {
         &*self.boot
     }
 
@@ -187,34 +195,34 @@ impl Process {
         self.me
     }
 
-    /// Releases the state about a process that has ended, if the host's first process has requested that. No lane may
-    /// be held.
-    pub fn give_back(&self) {
+    /// Releases the state about a process that has ended, if the host's first process has requested that. No lane
+    /// may be locked.
+    pub fn release_ended_peers(&self) {
         let page = self.segment.rank(self.job().identity().local_rank as usize);
-        self.lanes.answer(&self.segment, &page);
+        self.lanes.handle_release_request(&self.segment, &page);
     }
 
     /// The name of a process in error messages: its rank of MPI_COMM_WORLD, or its process number if it is in another
     /// world.
-    pub fn told(&self, peer: Peer) -> String {
+    pub fn peer_name(&self, peer: Peer) -> String {
         match self.world_comm.group().rank_of(peer) {
             Some(rank) => format!("rank {rank} of MPI_COMM_WORLD"),
             None => format!("process {peer} of another MPI_COMM_WORLD"),
         }
     }
 
-    /// The communicator of all processes, on a context of its own, on which members of a group meet that have no
-    /// communicator yet.
-    pub fn meeting(&'static self) -> CommRef {
-        // The lane is activated at the first such meeting, since most programs have none and every lane costs time in
-        // waits.
-        self.lanes.activate(self.meeting.lane());
-        CommRef::Predefined(&self.meeting)
+    /// The communicator of all processes, on a context of its own, on which members of a group without a
+    /// communicator exchange their first messages.
+    pub fn bootstrap_comm(&'static self) -> CommRef {
+        // The lane is activated at the first group bootstrap, since most programs have none and every lane costs
+        // time in waits.
+        self.lanes.activate(self.bootstrap_comm.lane());
+        CommRef::Predefined(&self.bootstrap_comm)
     }
 
     /// MPI's lanes, with their waits.
     #[inline(always)]
-    pub fn lanes(&self) -> &Lanes<Note> {
+    pub fn lanes(&self) -> &Lanes<RequestMeta> {
         &self.lanes
     }
 
@@ -228,22 +236,22 @@ impl Process {
     }
 
     #[inline(always)]
-    pub fn patience(&self) -> &Patience {
-        self.lanes.patience()
+    pub fn wait_policy(&self) -> &WaitPolicy {
+        self.lanes.wait_policy()
     }
 
     pub fn counters(&self) -> &Counters {
         self.lanes.counters()
     }
 
-    /// Records that a call leaves an operation in progress: the progress thread (helper), if there is one, sees to it.
-    /// No lane may be held.
+    /// Records that a call leaves an operation in progress: the progress thread, if there is one, advances it. No
+    /// lane may be locked.
     #[inline]
-    pub fn lend(&'static self) {
-        self.lanes.lend();
+    pub fn notify_progress_thread(&'static self) {
+        self.lanes.hand_over();
     }
 
-    pub fn comms(&'static self) -> &'static Table<Comm> {
+    pub fn comms(&'static self) -> &'static HandleTable<Comm> {
         &self.comms
     }
 
@@ -256,19 +264,19 @@ impl Process {
     }
 
     /// A handle for a communicator that is not ready.
-    pub fn reserve_comm(&'static self, comm: Comm) -> Result<Reserved<'static, Comm>> {
+    pub fn reserve_comm(&'static self, comm: Comm) -> Result<PendingHandle<'static, Comm>> {
         let reserved = self.comms.reserve(comm).ok_or_else(|| full("communicators"))?;
         reserved.set_handle(reserved.handle());
         Ok(reserved)
     }
 
     /// Sets the number that the members have agreed on.
-    pub fn give_comm(&'static self, reserved: Reserved<'static, Comm>) {
+    pub fn publish_comm(&'static self, reserved: PendingHandle<'static, Comm>) {
         self.lanes.activate(reserved.lane());
-        reserved.come();
+        reserved.publish();
     }
 
-    pub fn groups(&'static self) -> &'static Table<Arc<Group>> {
+    pub fn groups(&'static self) -> &'static HandleTable<Arc<Group>> {
         &self.groups
     }
 
@@ -278,14 +286,14 @@ impl Process {
     }
 
     /// A handle for a message that a matched probe took.
-    pub fn new_message(&'static self, comm: &CommRef, held: Op) -> Result<Handle> {
-        let message = Message { comm: comm.clone(), held };
+    pub fn new_message(&'static self, comm: &CommRef, op: OpId) -> Result<Handle> {
+        let message = MatchedMessage { comm: comm.clone(), op };
         self.messages.insert(message).ok_or_else(|| full("probed messages"))
     }
 
     /// Takes the message of a handle, which becomes invalid.
-    pub fn take_message(&'static self, handle: Handle) -> Result<Message> {
-        let found = self.messages.get(handle).map(|m| Message { comm: m.comm.clone(), held: m.held });
+    pub fn take_message(&'static self, handle: Handle) -> Result<MatchedMessage> {
+        let found = self.messages.get(handle).map(|m| MatchedMessage { comm: m.comm.clone(), op: m.op });
         match found {
             Some(message) if self.messages.remove(handle) => Ok(message),
             _ => Err(Error::new(Class::Request, format!("message {handle:?} does not exist; it was received before"))),
@@ -293,12 +301,12 @@ impl Process {
     }
 
     /// The memory that MPI_Alloc_mem allocates.
-    pub fn memory(&self) -> &Memory {
-        &self.memory
+    pub fn allocator(&self) -> &SharedAllocator {
+        &self.allocator
     }
 
-    pub fn attached(&self) -> &Attached {
-        &self.attached
+    pub fn attached_buffer(&self) -> &AttachedBuffer {
+        &self.attached_buffer
     }
 
     /// Tells whether the request of a buffered send is still pending; removes an ended one.
@@ -306,7 +314,7 @@ impl Process {
         let Ok(id) = crate::request::lane_of(handle) else { return false };
         let Some(mut lane) = self.lane(id).try_enter() else { return true };
         let Ok(index) = lane.core.requests.find(handle) else { return false };
-        let ended = lane.core.requests.get(index).is_over();
+        let ended = lane.core.requests.get(index).is_complete();
         if ended {
             lane.core.requests.remove(index);
         }
@@ -318,14 +326,14 @@ impl Process {
     /// The communicator of a handle (MPI_ERR_COMM).
     #[inline]
     pub fn comm(&'static self, handle: Handle) -> Result<CommRef> {
-        if handle == handle::comm::WORLD && stage::has_world() {
+        if handle == handle::comm::WORLD && init_state::has_world() {
             return Ok(CommRef::Predefined(self.world()));
         }
         self.other_comm(handle)
     }
 
     fn other_comm(&'static self, handle: Handle) -> Result<CommRef> {
-        if handle == handle::comm::SELF && stage::has_world() {
+        if handle == handle::comm::SELF && init_state::has_world() {
             return Ok(CommRef::Predefined(self.self_comm()));
         }
         self.comms().get(handle).map(CommRef::Counted).ok_or_else(|| self.no_comm(handle))
@@ -333,8 +341,8 @@ impl Process {
 
     /// The same for a query of the object alone, which may be in the making: programs that use MPICH (mpi4py is one)
     /// set the error handler of a duplicate before MPI_Comm_idup has ended.
-    pub fn comm_or_coming(&'static self, handle: Handle) -> Result<CommRef> {
-        self.comm(handle).or_else(|error| self.comms().get_coming(handle).map(CommRef::Counted).ok_or(error))
+    pub fn comm_or_reserved(&'static self, handle: Handle) -> Result<CommRef> {
+        self.comm(handle).or_else(|error| self.comms().get_pending(handle).map(CommRef::Counted).ok_or(error))
     }
 
     #[cold]
@@ -345,7 +353,7 @@ impl Process {
             format!(
                 "{name} ended with MPI_Finalize; sessions make their own communicators (MPI_Comm_create_from_group)"
             )
-        } else if self.comms().get_coming(handle).is_some() {
+        } else if self.comms().get_pending(handle).is_some() {
             "the communicator is not ready; complete the request of its MPI_Comm_idup first".to_owned()
         } else {
             format!("communicator {handle:?} does not exist; it was freed before")

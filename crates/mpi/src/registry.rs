@@ -1,34 +1,34 @@
 //! Objects that exist before MPI_Init and after MPI_Finalize: a table of handles under a lock.
 //!
-//! Info objects, error handlers and error codes may be used at any time by any thread (MPI-5.0 §11.4.1), so
-//! they cannot rely on the thread level that a bare `Table` goes by. No function of the application runs
-//! under the lock, destructors included: `remove` gives the object out.
+//! Info objects, error handlers and error codes may be used at any time by any thread (MPI-5.0 §11.4.1), so they
+//! cannot rely on the thread level that a bare `HandleTable` relies on. No function of the application runs under
+//! the lock, destructors included: `remove` gives the object out.
 //!
-//! Used by `info`, `errhandler`, `attributes`; uses `base::table`.
+//! Used by `info`, `errhandler`, `attributes`; uses `base::handle_table`.
 
-use hawser_base::table::Table;
+use hawser_base::handle_table::HandleTable;
 use hawser_base::{Class, Error, Handle, Result};
 use std::sync::{Mutex, MutexGuard};
 
 /// A table of handles under a lock. Objects are cheap to clone (`Arc`).
-pub struct Registry<T> {
-    table: Mutex<Table<T>>,
-    what: &'static str,
+pub struct ObjectRegistry<T> {
+    table: Mutex<HandleTable<T>>,
+    plural_name: &'static str,
 }
 
-impl<T: Clone> Registry<T> {
+impl<T: Clone> ObjectRegistry<T> {
     /// `what` names the objects in the plural, for the error when there are too many.
-    pub const fn new(what: &'static str) -> Registry<T> {
-        Registry { table: Mutex::new(Table::new()), what }
+    pub const fn new(what: &'static str) -> ObjectRegistry<T> {
+        ObjectRegistry { table: Mutex::new(HandleTable::new()), plural_name: what }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table<T>> {
+    fn table(&self) -> MutexGuard<'_, HandleTable<T>> {
         self.table.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     pub fn insert(&self, object: T) -> Result<Handle> {
         let inserted = self.table().insert(object);
-        inserted.ok_or_else(|| full(self.what))
+        inserted.ok_or_else(|| full(self.plural_name))
     }
 
     pub fn get(&self, handle: Handle) -> Option<T> {
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_object_is_dropped_by_who_removed_it() {
-        let registry = Registry::new("test objects");
+        let registry = ObjectRegistry::new("test objects");
         let object = Arc::new(());
         let handle = registry.insert(object.clone()).unwrap();
         assert!(Arc::ptr_eq(&registry.get(handle).unwrap(), &object));

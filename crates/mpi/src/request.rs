@@ -1,28 +1,28 @@
 //! MPI's requests: MPI's part of a pending operation, and its status (MPI-5.0 §3.7).
 //!
-//! The requests themselves live in the lanes of `p2p`. Used by every call that begins or ends operations; uses `comm`,
-//! `partition`, `general`, `p2p::request`.
+//! The requests themselves live in the lanes of `p2p`. Used by every call that begins or ends operations; uses
+//! `comm`, `partition`, `grequest_callbacks`, `p2p::request`.
 
 use crate::comm::CommRef;
-use crate::general::General;
-use crate::lives;
-use crate::partition::{self, Partitioned};
-use crate::status::{End, Status};
+use crate::failures;
+use crate::grequest_callbacks::Grequest;
+use crate::partition::{self, PartitionedRequest};
+use crate::status::{Status, TaskResult};
 use hawser_base::value::ANY_SOURCE;
 use hawser_base::{Context, Error, Handle, Peer};
 use hawser_p2p::buffer::Buffer;
-use hawser_p2p::matching::{Outcome, Want};
-use hawser_p2p::message::Target;
-use hawser_p2p::task::Work;
+use hawser_p2p::matching::{MatchSpec, OpOutcome};
+use hawser_p2p::message::Destination;
+use hawser_p2p::task::TaskBody;
 use hawser_p2p::{lane, request};
 use std::sync::Arc;
 
 pub use hawser_p2p::request::lane_of;
 
-pub type Request = request::Request<Note>;
-pub type Requests = request::Requests<Note>;
-pub type State = request::State<End>;
-pub type Lane = lane::Lane<Note>;
+pub type Request = request::Request<RequestMeta>;
+pub type Requests = request::Requests<RequestMeta>;
+pub type RequestState = request::RequestState<TaskResult>;
+pub type Lane = lane::LaneState<RequestMeta>;
 
 /// A send that had ended when MPI_Isend returned. One handle for all of them: there is nothing to keep.
 pub const SENT: Handle = Handle::predefined(1);
@@ -32,7 +32,7 @@ pub const NOTHING_RECEIVED: Handle = Handle::predefined(2);
 
 /// The kind of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum RequestKind {
     Send,
     Recv,
     /// Several operations as one, which ends when all have.
@@ -40,12 +40,12 @@ pub enum Kind {
     /// A collective: it can be neither cancelled nor freed before it has ended.
     Collective,
     /// The application's own.
-    General,
+    Grequest,
 }
 
 /// The four send modes (MPI-5.0 §3.4). A ready send is a standard one: nothing is gained by its promise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
+pub enum SendMode {
     Standard,
     Buffered,
     Synchronous,
@@ -53,72 +53,72 @@ pub enum Mode {
 }
 
 /// The operation that a persistent request begins when it is started.
-pub enum Recipe {
+pub enum PersistentOp {
     Send {
         buffer: Buffer,
-        to: Target,
-        mode: Mode,
+        to: Destination,
+        mode: SendMode,
     },
     Recv {
         buffer: Buffer,
-        want: Want,
+        match_spec: MatchSpec,
     },
     /// An operation with MPI_PROC_NULL.
-    Nothing,
+    ProcNull,
     /// None while the task has it.
-    Task(Option<Box<dyn Work<End>>>),
-    Partitioned(Partitioned),
+    Task(Option<Box<dyn TaskBody<TaskResult>>>),
+    Partitioned(PartitionedRequest),
 }
 
 /// MPI's part of a request.
-pub struct Note {
-    pub kind: Kind,
+pub struct RequestMeta {
+    pub kind: RequestKind,
     pub comm: CommRef,
     /// The rank that the call named; for MPI_ANY_SOURCE the communicator supplies it.
     pub rank: i32,
     /// The tag that it named.
     pub tag: i32,
     /// The application's operation, if it is one.
-    pub general: Option<Arc<General>>,
+    pub grequest: Option<Arc<Grequest>>,
     /// The operation that MPI_Start begins again.
-    pub recipe: Option<Box<Recipe>>,
+    pub persistent_op: Option<Box<PersistentOp>>,
     /// MPI_Cancel was called.
-    pub cancel: bool,
+    pub cancel_requested: bool,
 }
 
 /// An operation of `comm` that is about to begin.
 #[inline]
-pub fn new(kind: Kind, comm: CommRef, rank: i32, tag: i32) -> Request {
-    Request::new(Note { kind, comm, rank, tag, general: None, recipe: None, cancel: false })
+pub fn new(kind: RequestKind, comm: CommRef, rank: i32, tag: i32) -> Request {
+    Request::new(RequestMeta { kind, comm, rank, tag, grequest: None, persistent_op: None, cancel_requested: false })
 }
 
 /// A persistent request, which waits to be started.
-pub fn persistent(kind: Kind, comm: CommRef, rank: i32, tag: i32, recipe: Recipe) -> Request {
+pub fn persistent(kind: RequestKind, comm: CommRef, rank: i32, tag: i32, persistent_op: PersistentOp) -> Request {
     let mut request = new(kind, comm, rank, tag);
-    request.note.recipe = Some(Box::new(recipe));
-    request.state = State::Inactive;
+    request.data.persistent_op = Some(Box::new(persistent_op));
+    request.state = RequestState::Inactive;
     request
 }
 
-impl Note {
+impl RequestMeta {
     /// Its state of partitioned communication, if it is of that.
-    pub fn partitioned(&mut self) -> Option<&mut Partitioned> {
-        match self.recipe.as_deref_mut() {
-            Some(Recipe::Partitioned(partitioned)) => Some(partitioned),
+    pub fn partitioned(&mut self) -> Option<&mut PartitionedRequest> {
+        match self.persistent_op.as_deref_mut() {
+            Some(PersistentOp::Partitioned(partitioned)) => Some(partitioned),
             _ => None,
         }
     }
 
     /// The status of an operation with this outcome.
     #[inline]
-    pub fn status(&self, outcome: &Outcome) -> Status {
+    pub fn status(&self, outcome: &OpOutcome) -> Status {
         let envelope = outcome.envelope;
         match self.kind {
-            Kind::Send | Kind::Compound | Kind::Collective | Kind::General => {
+            RequestKind::Send | RequestKind::Compound | RequestKind::Collective | RequestKind::Grequest => {
                 Status { error: outcome.error, cancelled: outcome.cancelled, ..Status::EMPTY }
             }
-            Kind::Recv if outcome.cancelled => Status { cancelled: true, error: outcome.error, ..Status::EMPTY },
-            Kind::Recv => Status {
+            RequestKind::Recv if outcome.cancelled => Status { cancelled: true, error: outcome.error, ..Status::EMPTY },
+            RequestKind::Recv => Status {
                 source: if self.rank == ANY_SOURCE { self.comm.rank_of(envelope.source) } else { self.rank },
                 tag: envelope.tag,
                 error: outcome.error,
@@ -129,44 +129,44 @@ impl Note {
     }
 }
 
-impl request::Note for Note {
-    type End = End;
+impl request::RequestData for RequestMeta {
+    type End = TaskResult;
 
     #[inline]
     fn peer(&self) -> Option<Peer> {
-        u32::try_from(self.rank).ok().and_then(|rank| self.comm.counterparts().peer(rank))
+        u32::try_from(self.rank).ok().and_then(|rank| self.comm.addressed_group().peer(rank))
     }
 
-    fn misses(&self, peer: Peer) -> bool {
-        lives::has_failed(peer) && self.comm.counterparts().rank_of(peer).is_some()
-    }
-
-    #[inline]
-    fn stays(&self) -> bool {
-        self.recipe.is_some() || self.general.is_some()
+    fn fails_with(&self, peer: Peer) -> bool {
+        failures::has_failed(peer) && self.comm.addressed_group().rank_of(peer).is_some()
     }
 
     #[inline]
-    fn has_several(&self) -> bool {
-        matches!(self.recipe.as_deref(), Some(Recipe::Partitioned(_)))
+    fn is_retained(&self) -> bool {
+        self.persistent_op.is_some() || self.grequest.is_some()
     }
 
-    fn one_ended(requests: &mut Requests, index: u32, outcome: &Outcome) {
-        partition::one_ended(requests, index, outcome);
+    #[inline]
+    fn has_several_ops(&self) -> bool {
+        matches!(self.persistent_op.as_deref(), Some(PersistentOp::Partitioned(_)))
     }
 
-    fn receives(request: &mut Request) -> Vec<(Want, Buffer)> {
-        partition::receives(request)
+    fn on_op_ended(requests: &mut Requests, index: u32, outcome: &OpOutcome) {
+        partition::on_operation_ended(requests, index, outcome);
     }
 
-    fn begun(request: &mut Request) {
+    fn next_receives(request: &mut Request) -> Vec<(MatchSpec, Buffer)> {
+        partition::receives_to_post(request)
+    }
+
+    fn on_receives_posted(request: &mut Request) {
         partition::end_round(request);
     }
 
-    fn keep(&mut self, work: Box<dyn Work<End>>) -> Option<Box<dyn Work<End>>> {
-        match self.recipe.as_deref_mut() {
-            Some(Recipe::Task(kept)) => {
-                *kept = Some(work);
+    fn keep_task(&mut self, work: Box<dyn TaskBody<TaskResult>>) -> Option<Box<dyn TaskBody<TaskResult>>> {
+        match self.persistent_op.as_deref_mut() {
+            Some(PersistentOp::Task(stored)) => {
+                *stored = Some(work);
                 None
             }
             _ => Some(work),
@@ -178,19 +178,19 @@ impl request::Note for Note {
 #[inline]
 pub fn status(request: &Request) -> Option<Status> {
     match &request.state {
-        State::Ended(outcome) => Some(request.note.status(outcome)),
-        State::Done(end) => Some(end.status),
+        RequestState::OpEnded(outcome) => Some(request.data.status(outcome)),
+        RequestState::UserEnded(end) => Some(end.status),
         _ => None,
     }
 }
 
 /// The error, with its text, of a request that did not end by the engine.
 pub fn failure(request: &Request) -> Option<&Error> {
-    if let State::Done(end) = &request.state { end.failure.as_ref() } else { None }
+    if let RequestState::UserEnded(end) = &request.state { end.failure.as_ref() } else { None }
 }
 
 /// Tells whether any operation is pending on the communicator of `context`.
 pub fn has_active(requests: &Requests, context: Context) -> bool {
-    let is_active = |request: &Request| !matches!(request.state, State::Inactive) && !request.is_over();
-    requests.iter().any(|request| is_active(request) && request.note.comm.context() == context)
+    let is_active = |request: &Request| !matches!(request.state, RequestState::Inactive) && !request.is_complete();
+    requests.iter().any(|request| is_active(request) && request.data.comm.context() == context)
 }

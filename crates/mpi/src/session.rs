@@ -6,16 +6,16 @@
 //!
 //! Used by `abi::session`; uses `env`, `session_table`.
 
-use crate::attached::Attached;
+use crate::attached::AttachedBuffer;
 use crate::bsend;
 use crate::env;
 use crate::errhandler::{Errhandler, ErrhandlerCell};
 use crate::group::Group;
 use crate::hints::MEMORY_KINDS;
 use crate::info::Info;
+use crate::init_state::SESSIONS;
 use crate::process::{self, Process};
-use crate::session_table::{ALL, Session, dead, get};
-use crate::stage::SESSIONS;
+use crate::session_table::{SESSION_TABLE, Session, get, no_session};
 use hawser_base::value::{THREAD_FUNNELED, THREAD_MULTIPLE, THREAD_SERIALIZED, THREAD_SINGLE};
 use hawser_base::{Class, Error, Handle, Peer, Result};
 use std::sync::Arc;
@@ -35,18 +35,22 @@ pub fn init(start: impl FnOnce() -> Result<&'static Process>, hints: &Info, errh
     let thread_level = THREAD_LEVELS.iter().find(|(name, _)| Some(*name) == wanted).unwrap_or(&THREAD_LEVELS[0]);
     let &(name, level) = thread_level;
     env::begin(start()?, SESSIONS, level)?;
-    let session = Session { errhandler: ErrhandlerCell::default(), attached: Attached::default(), thread_level: name };
+    let session = Session {
+        errhandler: ErrhandlerCell::default(),
+        attached_buffer: AttachedBuffer::default(),
+        thread_level: name,
+    };
     session.errhandler.set(errhandler);
-    ALL.insert(Arc::new(session))
+    SESSION_TABLE.insert(Arc::new(session))
 }
 
 /// MPI_Session_finalize. The buffer that is attached to the session is flushed first.
 pub fn finalize(handle: Handle) -> Result<()> {
     const NAME: &str = "MPI_Session_finalize";
     let process = process::get()?;
-    bsend::flush(process, NAME, &get(handle)?.attached);
+    bsend::flush(process, NAME, &get(handle)?.attached_buffer);
     // If two threads finalise the same session, one comes too late.
-    ALL.remove(handle).ok_or_else(|| dead(handle))?;
+    SESSION_TABLE.remove(handle).ok_or_else(|| no_session(handle))?;
     env::end(process, SESSIONS, NAME);
     Ok(())
 }
@@ -60,28 +64,28 @@ pub fn info(session: &Session) -> Info {
 }
 
 /// The processes of a set, in the order of MPI_COMM_WORLD.
-type Members = fn(&'static Process) -> Vec<Peer>;
+type PsetMembers = fn(&'static Process) -> Vec<Peer>;
 
 /// The sets of processes, by their names. The two of the standard come first; the third is Open MPI's name for the
 /// processes that share this host's memory.
-const PSETS: [(&str, Members); 3] = [
+const PROCESS_SETS: [(&str, PsetMembers); 3] = [
     ("mpi://WORLD", |process| process.world().group().peers().collect()),
     ("mpi://SELF", |process| vec![process.me()]),
     ("mpix://SHARED", |process| {
-        let is_here = |&peer: &Peer| process.segment().room_of(peer).is_some();
-        process.world().group().peers().filter(is_here).collect()
+        let is_on_this_host = |&peer: &Peer| process.segment().local_slot_of(peer).is_some();
+        process.world().group().peers().filter(is_on_this_host).collect()
     }),
 ];
 
 /// The names of all process sets, in order (MPI_Session_get_num_psets, MPI_Session_get_nth_pset).
-pub fn psets(handle: Handle) -> Result<impl ExactSizeIterator<Item = &'static str>> {
+pub fn process_sets(handle: Handle) -> Result<impl ExactSizeIterator<Item = &'static str>> {
     get(handle)?;
-    Ok(PSETS.iter().map(|(name, _)| *name))
+    Ok(PROCESS_SETS.iter().map(|(name, _)| *name))
 }
 
 /// MPI_Session_get_nth_pset.
-pub fn nth_pset(handle: Handle, n: i32) -> Result<&'static str> {
-    let mut names = psets(handle)?;
+pub fn nth_process_set(handle: Handle, n: i32) -> Result<&'static str> {
+    let mut names = process_sets(handle)?;
     let count = names.len();
     let out_of_range =
         || Error::new(Class::Arg, format!("there is no process set number {n}; the session has {count}"));
@@ -89,7 +93,7 @@ pub fn nth_pset(handle: Handle, n: i32) -> Result<&'static str> {
 }
 
 /// MPI_Session_get_pset_info.
-pub fn pset_info(handle: Handle, name: &[u8]) -> Result<Info> {
+pub fn process_set_info(handle: Handle, name: &[u8]) -> Result<Info> {
     let mut info = Info::default();
     info.set(b"mpi_size", group(handle, name)?.size().to_string().as_bytes());
     Ok(info)
@@ -99,9 +103,9 @@ pub fn pset_info(handle: Handle, name: &[u8]) -> Result<Info> {
 pub fn group(handle: Handle, name: &[u8]) -> Result<Group> {
     let process = process::get()?;
     get(handle)?;
-    let found = PSETS.iter().find(|(pset, _)| name.eq_ignore_ascii_case(pset.as_bytes()));
+    let found = PROCESS_SETS.iter().find(|(pset, _)| name.eq_ignore_ascii_case(pset.as_bytes()));
     let (_, members) = found.ok_or_else(|| {
-        let names: Vec<&str> = PSETS.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = PROCESS_SETS.iter().map(|(name, _)| *name).collect();
         let text =
             format!("there is no process set \"{}\"; there are {}", String::from_utf8_lossy(name), names.join(", "));
         Error::new(Class::Arg, text)

@@ -2,24 +2,24 @@
 //!
 //! Used by `session`, `raise`, `bsend`; uses `errhandler`, `attached`.
 
-use crate::attached::Attached;
+use crate::attached::AttachedBuffer;
 use crate::errhandler::ErrhandlerCell;
-use crate::registry::Registry;
+use crate::registry::ObjectRegistry;
 use hawser_base::{Class, Error, Handle, Result};
 use std::sync::Arc;
 
 /// A session.
 pub struct Session {
     pub errhandler: ErrhandlerCell,
-    pub attached: Attached,
+    pub attached_buffer: AttachedBuffer,
     pub thread_level: &'static [u8],
 }
 
-pub(crate) static ALL: Registry<Arc<Session>> = Registry::new("sessions");
+pub(crate) static SESSION_TABLE: ObjectRegistry<Arc<Session>> = ObjectRegistry::new("sessions");
 
 /// The session of a handle (MPI_ERR_SESSION).
 pub fn get(handle: Handle) -> Result<Arc<Session>> {
-    ALL.get(handle).ok_or_else(|| dead(handle))
+    SESSION_TABLE.get(handle).ok_or_else(|| no_session(handle))
 }
 
 /// Checks that an object derived from a session may still be used; a null handle: it is derived from none.
@@ -28,7 +28,7 @@ pub fn check_open(handle: Handle) -> Result<()> {
 }
 
 #[cold]
-pub(crate) fn dead(handle: Handle) -> Error {
+pub(crate) fn no_session(handle: Handle) -> Error {
     let text = if handle.is_null() {
         "the session is MPI_SESSION_NULL".to_owned()
     } else {

@@ -48,15 +48,15 @@ impl Status {
 
 /// The end of a task.
 #[derive(Clone, Debug)]
-pub struct End {
+pub struct TaskResult {
     pub status: Status,
     /// The error with its text: a status has only its class.
     pub failure: Option<Error>,
 }
 
-impl End {
+impl TaskResult {
     /// The end of a call that receives nothing.
-    pub fn of(result: Result<()>) -> End {
-        End { status: Status::EMPTY, failure: result.err() }
+    pub fn of(result: Result<()>) -> TaskResult {
+        TaskResult { status: Status::EMPTY, failure: result.err() }
     }
 }

@@ -1,22 +1,27 @@
 //! Tasks of MPI: requests that stand for more than one operation, as nonblocking collectives and MPI_Isendrecv do.
 //!
-//! `p2p` runs the tasks. Used by `collective::nonblocking`, `comm_idup`, `exchange`, `bsend`, `persistent`; uses
+//! `p2p` runs the tasks. Used by `collective::nonblocking`, `comm_idup`, `isendrecv`, `bsend`, `persistent`; uses
 //! `request` and `p2p::task`.
 
 use crate::comm::CommRef;
 use crate::process::Process;
-use crate::request::{self, Kind, Recipe};
+use crate::request::{self, PersistentOp, RequestKind};
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Handle, Result};
 use hawser_p2p::task;
 
-pub use crate::status::End;
-pub use hawser_p2p::task::{Id, Work as Task};
+pub use crate::status::TaskResult;
+pub use hawser_p2p::task::{TaskBody as Task, TaskId};
 
-pub type Step = task::Step<End>;
+pub type TaskStep = task::TaskStep<TaskResult>;
 
 /// Begins a task: the handle of its request.
-pub fn request(process: &'static Process, comm: CommRef, kind: Kind, mut work: Box<dyn Task<End>>) -> Result<Handle> {
+pub fn request(
+    process: &'static Process,
+    comm: CommRef,
+    kind: RequestKind,
+    mut work: Box<dyn Task<TaskResult>>,
+) -> Result<Handle> {
     work.begin()?;
     let lane_id = comm.lane();
     let mut lane = process.lane(lane_id).enter();
@@ -24,14 +29,19 @@ pub fn request(process: &'static Process, comm: CommRef, kind: Kind, mut work: B
     let handle = lane.core.requests.handle(request);
     drop(lane);
     process.lanes().run(lane_id, request, work);
-    process.lend();
+    process.notify_progress_thread();
     Ok(handle)
 }
 
 /// A persistent request that does `work` each time it is started.
-pub fn persistent(process: &'static Process, comm: CommRef, kind: Kind, work: Box<dyn Task<End>>) -> Result<Handle> {
+pub fn persistent(
+    process: &'static Process,
+    comm: CommRef,
+    kind: RequestKind,
+    work: Box<dyn Task<TaskResult>>,
+) -> Result<Handle> {
     let mut lane = process.lane(comm.lane()).enter();
-    let request = request::persistent(kind, comm, 0, ANY_TAG, Recipe::Task(Some(work)));
+    let request = request::persistent(kind, comm, 0, ANY_TAG, PersistentOp::Task(Some(work)));
     let request = lane.core.requests.insert(request)?;
     Ok(lane.core.requests.handle(request))
 }

@@ -4,45 +4,49 @@
 //! `abi::datatype`; uses the `datatype` crate.
 
 use crate::attributes::Attributes;
+use crate::init_state;
 use crate::registry::full;
-use crate::stage;
-use hawser_base::handle::{Kind, datatype, mpich_datatype};
-use hawser_base::table::Table;
+use hawser_base::handle::{ObjectKind, datatype, mpich_datatype};
+use hawser_base::handle_table::HandleTable;
 use hawser_base::{Class, Error, Handle, Result};
 use hawser_datatype::{Basic, Contents, Datatype};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 /// All datatypes that have a handle.
-pub struct Types {
-    made: Table<Made>,
+pub struct DatatypeTable {
+    entries: HandleTable<DatatypeEntry>,
     /// Names and attributes that the application gave to predefined types, by number.
-    predefined: [OnceLock<Box<Extras>>; Handle::FIRST_DYNAMIC as usize],
+    predefined: [OnceLock<Box<DatatypeExtras>>; Handle::FIRST_DYNAMIC as usize],
     /// Types that equal arguments return again (Fortran's kinds): their handles stay valid for good (§19.1.5).
-    kept: Mutex<Vec<(Arc<Datatype>, Handle)>>,
+    predefined_handles: Mutex<Vec<(Arc<Datatype>, Handle)>>,
 }
 
-static TYPES: Types = Types::new();
+static TYPES: DatatypeTable = DatatypeTable::new();
 
-impl Types {
-    const fn new() -> Types {
-        Types { made: Table::new(), predefined: [const { OnceLock::new() }; _], kept: Mutex::new(Vec::new()) }
+impl DatatypeTable {
+    const fn new() -> DatatypeTable {
+        DatatypeTable {
+            entries: HandleTable::new(),
+            predefined: [const { OnceLock::new() }; _],
+            predefined_handles: Mutex::new(Vec::new()),
+        }
     }
 }
 
 /// A type in the table.
-pub struct Made {
+pub struct DatatypeEntry {
     pub datatype: Arc<Datatype>,
-    extras: Extras,
+    extras: DatatypeExtras,
 }
 
 /// The name and attributes of a type.
 #[derive(Default)]
-struct Extras {
+struct DatatypeExtras {
     name: Mutex<Option<Vec<u8>>>,
     attributes: Attributes,
 }
 
-impl Extras {
+impl DatatypeExtras {
     fn name(&self) -> MutexGuard<'_, Option<Vec<u8>>> {
         self.name.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -73,7 +77,7 @@ const fn basics() -> [Option<Basic>; Handle::FIRST_DYNAMIC as usize] {
 }
 
 /// The number of each predefined type's handle.
-const NUMBERS: [u8; Basic::ALL.len()] = {
+const HANDLE_NUMBERS: [u8; Basic::ALL.len()] = {
     let mut numbers = [0; Basic::ALL.len()];
     let mut number = 0;
     while number < BASICS.len() {
@@ -113,12 +117,12 @@ pub fn basic(handle: Handle) -> Option<Basic> {
 
 /// The handle of a predefined type.
 pub const fn handle_of(basic: Basic) -> Handle {
-    Handle::predefined(NUMBERS[basic as usize])
+    Handle::predefined(HANDLE_NUMBERS[basic as usize])
 }
 
 /// All of them, while MPI may be used (MPI_ERR_OTHER otherwise).
-fn types() -> Result<&'static Types> {
-    stage::check().map(|()| &TYPES)
+fn types() -> Result<&'static DatatypeTable> {
+    init_state::check().map(|()| &TYPES)
 }
 
 /// Calls `f` with the datatype of a handle (MPI_ERR_TYPE).
@@ -126,8 +130,8 @@ fn types() -> Result<&'static Types> {
 pub fn with<R>(handle: Handle, f: impl FnOnce(&Arc<Datatype>) -> R) -> Result<R> {
     match basic(handle) {
         Some(basic) => Ok(f(Datatype::basic(basic))),
-        None => match TYPES.made.get(handle) {
-            Some(made) => Ok(f(&made.datatype)),
+        None => match TYPES.entries.get(handle) {
+            Some(entry) => Ok(f(&entry.datatype)),
             None => Err(no_type(handle)),
         },
     }
@@ -165,11 +169,11 @@ pub fn free(handle: Handle) -> Result<()> {
 }
 
 /// The names of those that the program has not freed; empty where it gave none.
-pub fn left() -> Vec<String> {
+pub fn live_names() -> Vec<String> {
     let types = &TYPES;
-    let kept: Vec<Handle> =
-        types.kept.lock().unwrap_or_else(|p| p.into_inner()).iter().map(|(_, handle)| *handle).collect();
-    let own = types.made.live().into_iter().filter(|handle| !kept.contains(handle));
+    let predefined_handles: Vec<Handle> =
+        types.predefined_handles.lock().unwrap_or_else(|p| p.into_inner()).iter().map(|(_, handle)| *handle).collect();
+    let own = types.entries.live().into_iter().filter(|handle| !predefined_handles.contains(handle));
     own.filter_map(|handle| types.name(handle).ok()).map(|name| String::from_utf8_lossy(&name).into_owned()).collect()
 }
 
@@ -191,17 +195,17 @@ pub fn set_name(handle: Handle, name: &[u8]) -> Result<()> {
 
 /// MPI_Type_set_attr.
 pub fn set_attr(handle: Handle, keyval: Handle, value: usize) -> Result<()> {
-    types()?.extras(handle, |extras| extras.attributes.set(Kind::Datatype, handle, keyval, value))?
+    types()?.extras(handle, |extras| extras.attributes.set(ObjectKind::Datatype, handle, keyval, value))?
 }
 
 /// MPI_Type_get_attr.
 pub fn get_attr(handle: Handle, keyval: Handle) -> Result<Option<usize>> {
-    types()?.extras(handle, |extras| extras.attributes.get(Kind::Datatype, keyval))?
+    types()?.extras(handle, |extras| extras.attributes.get(ObjectKind::Datatype, keyval))?
 }
 
 /// MPI_Type_delete_attr.
 pub fn delete_attr(handle: Handle, keyval: Handle) -> Result<()> {
-    types()?.extras(handle, |extras| extras.attributes.delete(Kind::Datatype, handle, keyval))?
+    types()?.extras(handle, |extras| extras.attributes.delete(ObjectKind::Datatype, handle, keyval))?
 }
 
 /// The results of MPI_Type_get_contents, and the handles of the types in it; the application frees those that are not
@@ -213,10 +217,10 @@ pub fn contents(handle: Handle) -> Result<(Contents, Vec<Handle>)> {
 /// Calls `f` with a handle of `datatype` that works until it returns: `handle`, or if the application has
 /// freed it, another one. For functions of the application that are called with a handle.
 pub fn with_live_handle<R>(handle: Handle, datatype: &Arc<Datatype>, f: impl FnOnce(Handle) -> R) -> R {
-    if TYPES.is_of(handle, datatype) { f(handle) } else { TYPES.with_other_handle(handle, datatype, f) }
+    if TYPES.is_handle_of(handle, datatype) { f(handle) } else { TYPES.with_temporary_handle(handle, datatype, f) }
 }
 
-impl Types {
+impl DatatypeTable {
     fn insert(&self, datatype: Arc<Datatype>) -> Result<Handle> {
         if let Some(basic) = datatype.as_basic() {
             return Ok(handle_of(basic));
@@ -224,46 +228,48 @@ impl Types {
         if !datatype.is_predefined() {
             return self.insert_new(datatype);
         }
-        let mut kept = self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some((_, handle)) = kept.iter().find(|(other, _)| same_arguments(other, &datatype)) {
+        let mut predefined_handles = self.predefined_handles.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some((_, handle)) = predefined_handles.iter().find(|(other, _)| same_arguments(other, &datatype)) {
             return Ok(*handle);
         }
         let handle = self.insert_new(datatype.clone())?;
-        kept.push((datatype, handle));
+        predefined_handles.push((datatype, handle));
         Ok(handle)
     }
 
     fn insert_new(&self, datatype: Arc<Datatype>) -> Result<Handle> {
-        self.made.insert(Made { datatype, extras: Extras::default() }).ok_or_else(|| full("datatypes"))
+        self.entries
+            .insert(DatatypeEntry { datatype, extras: DatatypeExtras::default() })
+            .ok_or_else(|| full("datatypes"))
     }
 
     /// The type of a handle.
     fn get(&self, handle: Handle) -> Result<Arc<Datatype>> {
         match basic(handle) {
             Some(basic) => Ok(Datatype::basic(basic).clone()),
-            None => self.made.get(handle).map(|made| made.datatype.clone()).ok_or_else(|| no_type(handle)),
+            None => self.entries.get(handle).map(|entry| entry.datatype.clone()).ok_or_else(|| no_type(handle)),
         }
     }
 
-    fn is_of(&self, handle: Handle, datatype: &Arc<Datatype>) -> bool {
-        basic(handle).is_some() || self.made.get(handle).is_some_and(|made| Arc::ptr_eq(&made.datatype, datatype))
+    fn is_handle_of(&self, handle: Handle, datatype: &Arc<Datatype>) -> bool {
+        basic(handle).is_some() || self.entries.get(handle).is_some_and(|entry| Arc::ptr_eq(&entry.datatype, datatype))
     }
 
     #[cold]
-    fn with_other_handle<R>(&self, dead: Handle, datatype: &Arc<Datatype>, f: impl FnOnce(Handle) -> R) -> R {
-        let Ok(handle) = self.insert_new(datatype.clone()) else { return f(dead) };
+    fn with_temporary_handle<R>(&self, freed: Handle, datatype: &Arc<Datatype>, f: impl FnOnce(Handle) -> R) -> R {
+        let Ok(handle) = self.insert_new(datatype.clone()) else { return f(freed) };
         let result = f(handle);
-        self.made.remove(handle);
+        self.entries.remove(handle);
         result
     }
 
     /// Calls `f` with the name and attributes of a type; no lock is held meanwhile.
-    fn extras<R>(&self, handle: Handle, f: impl FnOnce(&Extras) -> R) -> Result<R> {
+    fn extras<R>(&self, handle: Handle, f: impl FnOnce(&DatatypeExtras) -> R) -> Result<R> {
         if basic(handle).is_some() {
             return Ok(f(self.predefined[handle.bits() as usize].get_or_init(Box::default)));
         }
-        let made = self.made.get(handle).ok_or_else(|| no_type(handle))?;
-        Ok(f(&made.extras))
+        let entry = self.entries.get(handle).ok_or_else(|| no_type(handle))?;
+        Ok(f(&entry.extras))
     }
 
     fn name(&self, handle: Handle) -> Result<Vec<u8>> {
@@ -281,7 +287,7 @@ impl Types {
             return Err(Error::new(Class::Type, format!("{name} is predefined and cannot be freed")));
         }
         self.extras(handle, |extras| extras.attributes.delete_all(handle))??;
-        if self.made.remove(handle) { Ok(()) } else { Err(no_type(handle)) }
+        if self.entries.remove(handle) { Ok(()) } else { Err(no_type(handle)) }
     }
 
     fn dup(&self, handle: Handle) -> Result<Handle> {
@@ -291,7 +297,7 @@ impl Types {
         if let Err(error) = copied.and_then(|inner| inner?) {
             // The copy's error is reported; errors of the deletions, for a type that never was, are not.
             let _ = self.extras(new, |extras| extras.attributes.delete_all(new));
-            self.made.remove(new);
+            self.entries.remove(new);
             return Err(error);
         }
         Ok(new)

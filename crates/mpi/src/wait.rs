@@ -3,14 +3,14 @@
 //! Their wait loop is in `p2p`. Used by `pt2pt`, `abi::request`; uses `request` and `p2p::wait`.
 
 use crate::comm::CommRef;
-use crate::general::{self, Finish};
+use crate::grequest_callbacks::{self, FinishedGrequest};
 use crate::process::{self, Process};
-use crate::request::{self, Lane, NOTHING_RECEIVED, SENT, State, lane_of};
+use crate::request::{self, Lane, NOTHING_RECEIVED, RequestState, SENT, lane_of};
 use crate::status::Status;
 use hawser_base::value::ANY_TAG;
 use hawser_base::{Error, Handle, Lane as LaneId, Result};
-use hawser_job::{Open, Tag, WaitPeer, Waiting};
-use hawser_p2p::request::Note;
+use hawser_job::{OwnedWaitReason, PendingCount, WaitPeer, WaitTag};
+use hawser_p2p::request::RequestData;
 use hawser_p2p::wait::NO_LANE;
 use hawser_transport::wait_peer;
 
@@ -20,7 +20,7 @@ pub struct Completed {
     /// Its error with its text, where the status does not suffice.
     pub failure: Option<Error>,
     /// The application's functions that are still to be called, if it was its operation.
-    pub general: Option<Finish>,
+    pub grequest: Option<FinishedGrequest>,
     /// The communicator, which the application may have freed by now; none where there was no operation.
     pub comm: Option<CommRef>,
     /// There was no operation: the status is the empty one, of which MPI_ERROR is a part (MPI-5.0 §3.7.3).
@@ -29,10 +29,10 @@ pub struct Completed {
 
 impl Completed {
     const NOTHING: Completed =
-        Completed { status: Status::EMPTY, failure: None, general: None, comm: None, empty: true };
+        Completed { status: Status::EMPTY, failure: None, grequest: None, comm: None, empty: true };
 
     fn of(status: Status, comm: Option<CommRef>) -> Completed {
-        Completed { status, failure: None, general: None, comm, empty: false }
+        Completed { status, failure: None, grequest: None, comm, empty: false }
     }
 
     /// The operation's error, if it failed.
@@ -44,163 +44,165 @@ impl Completed {
 
 /// Waits for a request that a blocking call made, and forgets it.
 pub fn for_request(process: &'static Process, lane: LaneId, index: u32, call: &'static str) -> Status {
-    let reason = || open_reason(process, call, lane, index);
+    let reason = || pending_reason(process, call, lane, index);
     process.lanes().wait_until(lane, reason, |lane| {
-        lane.look_closely(index)
-            .then(|| take(lane, index, Then::End).expect("a request that is over is taken").0.status)
+        lane.poll_request(index)
+            .then(|| take_result(lane, index, Disposition::End).expect("a request that is over is taken").0.status)
     })
 }
 
 /// The description of a request, for reports of what a rank that sleeps waits for.
-fn open_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) -> Waiting {
+fn pending_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) -> OwnedWaitReason {
     let mut guard = process.lane(lane).enter();
-    if let State::Running(task) = guard.core.requests.get(index).state
+    if let RequestState::Running(task) = guard.core.requests.get(index).state
         && let Some(reason) = guard.core.requests.tasks.reason(task)
     {
-        return Waiting { call: format!("{call} of {}", reason.call), ..reason };
+        return OwnedWaitReason { call: format!("{call} of {}", reason.call), ..reason };
     }
-    let note = &guard.core.requests.get(index).note;
-    if note.general.is_some() {
-        let reason = general::reason();
-        return Waiting { call: format!("{call} of {}", reason.call), ..reason };
+    let meta = &guard.core.requests.get(index).data;
+    if meta.grequest.is_some() {
+        let reason = grequest_callbacks::reason();
+        return OwnedWaitReason { call: format!("{call} of {}", reason.call), ..reason };
     }
-    let comm = &note.comm;
-    let tag = if note.tag == ANY_TAG { Tag::Any } else { Tag::Is(note.tag) };
-    Waiting {
+    let comm = &meta.comm;
+    let tag = if meta.tag == ANY_TAG { WaitTag::Any } else { WaitTag::Is(meta.tag) };
+    OwnedWaitReason {
         call: call.to_owned(),
         communicator: comm.display_name(),
         context: comm.context().0,
-        peer: wait_peer(note.peer()),
-        remote: comm.remote_rank(note.peer()),
+        peer: wait_peer(meta.peer()),
+        remote: comm.remote_rank(meta.peer()),
         tag,
-        ..Waiting::default()
+        ..OwnedWaitReason::default()
     }
 }
 
 /// The same when it waits for any of several requests: their common properties.
-fn several(process: &'static Process, call: &str, handles: &[Handle]) -> Waiting {
-    let mut open = handles.iter().filter_map(|&handle| match find(process, handle) {
-        Ok(Found::Open(lane, index)) => Some(open_reason(process, call, lane, index)),
+fn common_wait_reason(process: &'static Process, call: &str, handles: &[Handle]) -> OwnedWaitReason {
+    let mut open = handles.iter().filter_map(|&handle| match handle_state(process, handle) {
+        Ok(HandleState::Pending(lane, index)) => Some(pending_reason(process, call, lane, index)),
         _ => None,
     });
-    let Some(mut all) = open.next() else { return Waiting { call: call.to_owned(), ..Waiting::default() } };
+    let Some(mut common) = open.next() else {
+        return OwnedWaitReason { call: call.to_owned(), ..OwnedWaitReason::default() };
+    };
     let mut count = 1;
-    for one in open {
+    for reason in open {
         count += 1;
-        if one.peer != all.peer {
-            (all.peer, all.remote) = (WaitPeer::Any, None);
+        if reason.peer != common.peer {
+            (common.peer, common.remote) = (WaitPeer::Any, None);
         }
-        if one.tag != all.tag {
-            all.tag = Tag::Any;
+        if reason.tag != common.tag {
+            common.tag = WaitTag::Any;
         }
-        if one.context != all.context {
-            (all.communicator, all.context, all.remote) = (String::new(), 0, None);
+        if reason.context != common.context {
+            (common.communicator, common.context, common.remote) = (String::new(), 0, None);
         }
     }
-    all.open = Open::Requests(count);
-    all
+    common.pending = PendingCount::Requests(count);
+    common
 }
 
 /// The treatment of a request whose operation has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Then {
+pub enum Disposition {
     /// It goes, or becomes inactive if it is persistent: MPI_Wait, MPI_Test and their kin.
     End,
     /// It stays as it is: MPI_Request_get_status and its kin.
-    Stay,
+    Keep,
 }
 
-impl Then {
+impl Disposition {
     /// The name of the MPI function that was called, of two that differ in this alone.
-    fn name(self, end: &'static str, stay: &'static str) -> &'static str {
-        if self == Then::End { end } else { stay }
+    fn name(self, end_name: &'static str, keep_name: &'static str) -> &'static str {
+        if self == Disposition::End { end_name } else { keep_name }
     }
 }
 
 /// The result of a request that has ended, and whether the request was removed.
 #[inline]
-fn take(lane: &mut Lane, index: u32, then: Then) -> Option<(Completed, bool)> {
+fn take_result(lane: &mut Lane, index: u32, disposition: Disposition) -> Option<(Completed, bool)> {
     let request = lane.core.requests.get(index);
     let status = request::status(request)?;
     let mut completed = Completed { failure: request::failure(request).cloned(), ..Completed::of(status, None) };
-    let gone = then == Then::End && request.note.recipe.is_none();
-    if let Some(general) = &request.note.general {
-        completed.general = Some(Finish::new(general.clone(), gone));
+    let removed = disposition == Disposition::End && request.data.persistent_op.is_none();
+    if let Some(general) = &request.data.grequest {
+        completed.grequest = Some(FinishedGrequest::new(general.clone(), removed));
     }
-    if gone {
-        completed.comm = Some(lane.core.requests.remove(index).note.comm);
-        return Some((completed, gone));
+    if removed {
+        completed.comm = Some(lane.core.requests.remove(index).data.comm);
+        return Some((completed, removed));
     }
-    completed.comm = Some(request.note.comm.clone());
-    if then == Then::End {
-        request.state = State::Inactive;
-        request.note.cancel = false;
+    completed.comm = Some(request.data.comm.clone());
+    if disposition == Disposition::End {
+        request.state = RequestState::Inactive;
+        request.data.cancel_requested = false;
     }
-    Some((completed, gone))
+    Some((completed, removed))
 }
 
 /// The state of a handle before a wait.
-enum Found {
+enum HandleState {
     /// It ended from the start: the status is known and the handle becomes null.
-    Now(Completed),
+    Complete(Completed),
     /// It is inactive or null: no operation at all.
-    Nothing,
+    Inactive,
     /// A request that may be pending.
-    Open(LaneId, u32),
+    Pending(LaneId, u32),
 }
 
 #[inline(always)]
-fn find(process: &'static Process, handle: Handle) -> Result<Found> {
+fn handle_state(process: &'static Process, handle: Handle) -> Result<HandleState> {
     match handle {
-        Handle::NULL => Ok(Found::Nothing),
-        SENT => Ok(Found::Now(Completed::of(Status::EMPTY, None))),
-        NOTHING_RECEIVED => Ok(Found::Now(Completed::of(Status::PROC_NULL, None))),
+        Handle::NULL => Ok(HandleState::Inactive),
+        SENT => Ok(HandleState::Complete(Completed::of(Status::EMPTY, None))),
+        NOTHING_RECEIVED => Ok(HandleState::Complete(Completed::of(Status::PROC_NULL, None))),
         _ => {
             let lane = lane_of(handle)?;
             let mut guard = process.lane(lane).enter();
             let index = guard.core.requests.find(handle)?;
             match guard.core.requests.get(index).state {
-                State::Inactive => Ok(Found::Nothing),
-                _ => Ok(Found::Open(lane, index)),
+                RequestState::Inactive => Ok(HandleState::Inactive),
+                _ => Ok(HandleState::Pending(lane, index)),
             }
         }
     }
 }
 
-/// The result of one look at a handle.
-enum Look {
+/// The result of one poll of a handle.
+enum PollResult {
     Ended(Completed),
     /// It is inactive or null.
-    Nothing,
-    NotYet,
+    Inactive,
+    Pending,
 }
 
-impl Look {
+impl PollResult {
     /// The result, also if there was no operation. `None`: it has not ended.
-    fn ended(self) -> Option<Completed> {
+    fn into_completed(self) -> Option<Completed> {
         match self {
-            Look::Ended(completed) => Some(completed),
-            Look::Nothing => Some(Completed::NOTHING),
-            Look::NotYet => None,
+            PollResult::Ended(completed) => Some(completed),
+            PollResult::Inactive => Some(Completed::NOTHING),
+            PollResult::Pending => None,
         }
     }
 }
 
 /// The result of `handle` if it has ended.
 #[inline]
-fn look(process: &'static Process, handle: &mut Handle, then: Then) -> Result<Look> {
-    let (completed, gone) = match find(process, *handle)? {
-        Found::Nothing => return Ok(Look::Nothing),
-        Found::Now(completed) => (completed, then == Then::End),
-        Found::Open(lane, index) => match take(&mut process.lane(lane).enter(), index, then) {
+fn poll(process: &'static Process, handle: &mut Handle, disposition: Disposition) -> Result<PollResult> {
+    let (completed, removed) = match handle_state(process, *handle)? {
+        HandleState::Inactive => return Ok(PollResult::Inactive),
+        HandleState::Complete(completed) => (completed, disposition == Disposition::End),
+        HandleState::Pending(lane, index) => match take_result(&mut process.lane(lane).enter(), index, disposition) {
             Some(ended) => ended,
-            None => return Ok(Look::NotYet),
+            None => return Ok(PollResult::Pending),
         },
     };
-    if gone {
+    if removed {
         *handle = Handle::NULL;
     }
-    Ok(Look::Ended(completed))
+    Ok(PollResult::Ended(completed))
 }
 
 /// MPI_Wait.
@@ -211,19 +213,19 @@ pub fn wait(name: &'static str, handle: &mut Handle) -> Result<Completed> {
 
 #[inline(always)]
 fn wait_for(process: &'static Process, name: &'static str, handle: &mut Handle) -> Result<Completed> {
-    match end(process, name, *handle) {
+    match end_successful(process, name, *handle) {
         Some(status) => {
             *handle = Handle::NULL;
             Ok(Completed::of(status, None))
         }
-        None => end_otherwise(process, handle),
+        None => end_unsuccessful(process, handle),
     }
 }
 
 /// Waits for a request. Returns the status of one that ended well and was removed: most do, and nothing else is needed
 /// of them.
 #[inline(always)]
-fn end(process: &'static Process, name: &'static str, handle: Handle) -> Option<Status> {
+fn end_successful(process: &'static Process, name: &'static str, handle: Handle) -> Option<Status> {
     match handle {
         SENT => return Some(Status::EMPTY),
         NOTHING_RECEIVED => return Some(Status::PROC_NULL),
@@ -232,52 +234,57 @@ fn end(process: &'static Process, name: &'static str, handle: Handle) -> Option<
     let cell = process.lane(lane_of(handle).ok()?);
     let mut lane = cell.enter();
     let index = lane.core.requests.find(handle).ok()?;
-    if !lane.core.requests.get(index).is_over() && !lane.look_closely(index) {
+    if !lane.core.requests.get(index).is_complete() && !lane.poll_request(index) {
         drop(lane);
-        until_over(process, name, handle);
+        wait_until_ended(process, name, handle);
         lane = cell.enter();
     }
-    let (outcome, note) = lane.core.requests.end_well(index)?;
+    let (outcome, meta) = lane.core.requests.take_succeeded(index)?;
     drop(lane);
-    let status = note.status(&outcome);
-    drop(note); // the last user of its communicator may be this, and then enters the lane
+    let status = meta.status(&outcome);
+    drop(meta); // the last user of its communicator may be this, and then enters the lane
     Some(status)
 }
 
 /// Waits until the request is over, inactive, or null.
 #[inline(never)]
-fn until_over(process: &'static Process, name: &'static str, handle: Handle) {
-    if let Ok(Found::Open(lane, index)) = find(process, handle) {
-        let reason = || open_reason(process, name, lane, index);
-        process.lanes().wait_until(lane, reason, |lane| lane.look_closely(index).then_some(()));
+fn wait_until_ended(process: &'static Process, name: &'static str, handle: Handle) {
+    if let Ok(HandleState::Pending(lane, index)) = handle_state(process, handle) {
+        let reason = || pending_reason(process, name, lane, index);
+        process.lanes().wait_until(lane, reason, |lane| lane.poll_request(index).then_some(()));
     }
 }
 
 /// The end of a request that failed, is null, or is not removed.
 #[inline(never)]
-fn end_otherwise(process: &'static Process, handle: &mut Handle) -> Result<Completed> {
-    Ok(look(process, handle, Then::End)?.ended().expect("it was waited for"))
+fn end_unsuccessful(process: &'static Process, handle: &mut Handle) -> Result<Completed> {
+    Ok(poll(process, handle, Disposition::End)?.into_completed().expect("it was waited for"))
 }
 
 /// MPI_Test and MPI_Request_get_status. `None`: not yet.
-pub fn test(handle: &mut Handle, then: Then) -> Result<Option<Completed>> {
+pub fn test(handle: &mut Handle, disposition: Disposition) -> Result<Option<Completed>> {
     let process = process::get()?;
-    let mut ended = look(process, handle, then)?.ended();
+    let mut ended = poll(process, handle, disposition)?.into_completed();
     if ended.is_none() {
-        process.lanes().glance(NO_LANE);
-        ended = look(process, handle, then)?.ended();
+        process.lanes().poll_others(NO_LANE);
+        ended = poll(process, handle, disposition)?.into_completed();
     }
-    polled(process, ended.is_some(), then.name("MPI_Test", "MPI_Request_get_status"), std::slice::from_ref(handle));
+    count_poll(
+        process,
+        ended.is_some(),
+        disposition.name("MPI_Test", "MPI_Request_get_status"),
+        std::slice::from_ref(handle),
+    );
     Ok(ended)
 }
 
 /// Records the result of a poll by a call that does not wait: it found something in `handles`, or nothing.
 #[inline]
-pub(crate) fn polled(process: &'static Process, found: bool, name: &str, handles: &[Handle]) {
-    if found {
-        process.patience().poll_found();
+pub(crate) fn count_poll(process: &'static Process, is_found: bool, name: &str, handles: &[Handle]) {
+    if is_found {
+        process.wait_policy().record_poll_found();
     } else {
-        process.lanes().polled_in_vain(|| several(process, name, handles));
+        process.lanes().record_empty_poll(|| common_wait_reason(process, name, handles));
     }
 }
 
@@ -285,7 +292,7 @@ pub(crate) fn polled(process: &'static Process, found: bool, name: &str, handles
 pub fn waitall(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -> Result<()> {
     let process = process::get()?;
     check_all(handles)?;
-    let _attending = process.lanes().attend(); // once, not for each of them
+    let _attending = process.lanes().begin_wait(); // once, not for each of them
     for (i, handle) in handles.iter_mut().enumerate() {
         each(i, wait_for(process, "MPI_Waitall", handle)?);
     }
@@ -293,33 +300,37 @@ pub fn waitall(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -
 }
 
 /// MPI_Testall and MPI_Request_get_status_all. False: not all have ended, and nothing was changed.
-pub fn testall(handles: &mut [Handle], then: Then, mut each: impl FnMut(usize, Completed)) -> Result<bool> {
+pub fn testall(
+    handles: &mut [Handle],
+    disposition: Disposition,
+    mut each: impl FnMut(usize, Completed),
+) -> Result<bool> {
     let process = process::get()?;
     check_all(handles)?;
     let mut ended = all_ended(process, handles)?;
     if !ended {
-        process.lanes().glance(NO_LANE);
+        process.lanes().poll_others(NO_LANE);
         ended = all_ended(process, handles)?;
     }
-    polled(process, ended, then.name("MPI_Testall", "MPI_Request_get_status_all"), handles);
+    count_poll(process, ended, disposition.name("MPI_Testall", "MPI_Request_get_status_all"), handles);
     if !ended {
         return Ok(false);
     }
     for (i, handle) in handles.iter_mut().enumerate() {
-        each(i, look(process, handle, then)?.ended().expect("a request that has ended stays ended"));
+        each(i, poll(process, handle, disposition)?.into_completed().expect("a request that has ended stays ended"));
     }
     Ok(true)
 }
 
 fn check_all(handles: &[Handle]) -> Result<()> {
     let process = process::get()?;
-    handles.iter().try_for_each(|&handle| find(process, handle).map(drop))
+    handles.iter().try_for_each(|&handle| handle_state(process, handle).map(drop))
 }
 
 fn all_ended(process: &'static Process, handles: &[Handle]) -> Result<bool> {
     for &handle in handles {
-        if let Found::Open(lane, index) = find(process, handle)?
-            && !process.lane(lane).enter().core.requests.get(index).is_over()
+        if let HandleState::Pending(lane, index) = handle_state(process, handle)?
+            && !process.lane(lane).enter().core.requests.get(index).is_complete()
         {
             return Ok(false);
         }
@@ -327,83 +338,87 @@ fn all_ended(process: &'static Process, handles: &[Handle]) -> Result<bool> {
     Ok(true)
 }
 
-/// The result of one look at several requests.
-pub enum Any {
+/// The result of one poll of several requests.
+pub enum AnyResult {
     /// The one at this index has ended.
     Ended(usize, Completed),
     /// There is no active request among them.
     NoneActive,
-    NotYet,
+    Pending,
 }
 
-fn poll_any(process: &'static Process, handles: &mut [Handle], then: Then) -> Result<Any> {
+fn poll_any(process: &'static Process, handles: &mut [Handle], disposition: Disposition) -> Result<AnyResult> {
     let mut active = false;
     for (i, handle) in handles.iter_mut().enumerate() {
-        match look(process, handle, then)? {
-            Look::Ended(completed) => return Ok(Any::Ended(i, completed)),
-            Look::Nothing => {}
-            Look::NotYet => active = true,
+        match poll(process, handle, disposition)? {
+            PollResult::Ended(completed) => return Ok(AnyResult::Ended(i, completed)),
+            PollResult::Inactive => {}
+            PollResult::Pending => active = true,
         }
     }
-    Ok(if active { Any::NotYet } else { Any::NoneActive })
+    Ok(if active { AnyResult::Pending } else { AnyResult::NoneActive })
 }
 
 /// MPI_Testany and MPI_Request_get_status_any.
-pub fn testany(handles: &mut [Handle], then: Then) -> Result<Any> {
+pub fn testany(handles: &mut [Handle], disposition: Disposition) -> Result<AnyResult> {
     let process = process::get()?;
     check_all(handles)?;
-    let mut found = poll_any(process, handles, then)?;
-    if let Any::NotYet = found {
-        process.lanes().glance(NO_LANE);
-        found = poll_any(process, handles, then)?;
+    let mut found = poll_any(process, handles, disposition)?;
+    if let AnyResult::Pending = found {
+        process.lanes().poll_others(NO_LANE);
+        found = poll_any(process, handles, disposition)?;
     }
-    let name = then.name("MPI_Testany", "MPI_Request_get_status_any");
-    polled(process, !matches!(found, Any::NotYet), name, handles);
+    let name = disposition.name("MPI_Testany", "MPI_Request_get_status_any");
+    count_poll(process, !matches!(found, AnyResult::Pending), name, handles);
     Ok(found)
 }
 
-/// MPI_Waitany. Never `NotYet`.
-pub fn waitany(handles: &mut [Handle]) -> Result<Any> {
+/// MPI_Waitany. Never `Pending`.
+pub fn waitany(handles: &mut [Handle]) -> Result<AnyResult> {
     let process = process::get()?;
     check_all(handles)?;
-    let _attending = process.lanes().attend();
-    let mut idle = process.patience().idle();
+    let _attending = process.lanes().begin_wait();
+    let mut idle = process.wait_policy().begin_wait();
     loop {
-        match poll_any(process, handles, Then::End)? {
-            Any::NotYet => {}
+        match poll_any(process, handles, Disposition::End)? {
+            AnyResult::Pending => {}
             found => return Ok(found),
         }
-        let moved = process.lanes().help(&mut idle, NO_LANE);
-        process.lanes().rest(&mut idle, NO_LANE, moved, &|| several(process, "MPI_Waitany", handles));
+        let moved = process.lanes().progress_while_waiting(&mut idle, NO_LANE);
+        process.lanes().wait_once(&mut idle, NO_LANE, moved, &|| common_wait_reason(process, "MPI_Waitany", handles));
     }
 }
 
 /// MPI_Testsome and MPI_Request_get_status_some: `each` gets those that have ended. `None`: there is no active
 /// request among them.
-pub fn testsome(handles: &mut [Handle], then: Then, each: impl FnMut(usize, Completed)) -> Result<Option<usize>> {
+pub fn testsome(
+    handles: &mut [Handle],
+    disposition: Disposition,
+    each: impl FnMut(usize, Completed),
+) -> Result<Option<usize>> {
     let process = process::get()?;
     check_all(handles)?;
-    process.lanes().glance(NO_LANE);
-    let found = poll_some(process, handles, then, each)?;
-    polled(process, found != Some(0), then.name("MPI_Testsome", "MPI_Request_get_status_some"), handles);
+    process.lanes().poll_others(NO_LANE);
+    let found = poll_some(process, handles, disposition, each)?;
+    count_poll(process, found != Some(0), disposition.name("MPI_Testsome", "MPI_Request_get_status_some"), handles);
     Ok(found)
 }
 
 fn poll_some(
     process: &'static Process,
     handles: &mut [Handle],
-    then: Then,
+    disposition: Disposition,
     mut each: impl FnMut(usize, Completed),
 ) -> Result<Option<usize>> {
     let (mut active, mut ended) = (false, 0);
     for (i, handle) in handles.iter_mut().enumerate() {
-        match look(process, handle, then)? {
-            Look::Ended(completed) => {
+        match poll(process, handle, disposition)? {
+            PollResult::Ended(completed) => {
                 each(i, completed);
                 ended += 1;
             }
-            Look::Nothing => {}
-            Look::NotYet => active = true,
+            PollResult::Inactive => {}
+            PollResult::Pending => active = true,
         }
     }
     Ok((active || ended > 0).then_some(ended))
@@ -413,14 +428,14 @@ fn poll_some(
 pub fn waitsome(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -> Result<Option<usize>> {
     let process = process::get()?;
     check_all(handles)?;
-    let _attending = process.lanes().attend();
-    let mut idle = process.patience().idle();
+    let _attending = process.lanes().begin_wait();
+    let mut idle = process.wait_policy().begin_wait();
     loop {
-        match poll_some(process, handles, Then::End, &mut each)? {
+        match poll_some(process, handles, Disposition::End, &mut each)? {
             Some(0) => {}
             found => return Ok(found),
         }
-        let moved = process.lanes().help(&mut idle, NO_LANE);
-        process.lanes().rest(&mut idle, NO_LANE, moved, &|| several(process, "MPI_Waitsome", handles));
+        let moved = process.lanes().progress_while_waiting(&mut idle, NO_LANE);
+        process.lanes().wait_once(&mut idle, NO_LANE, moved, &|| common_wait_reason(process, "MPI_Waitsome", handles));
     }
 }

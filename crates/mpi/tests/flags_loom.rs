@@ -1,35 +1,37 @@
 //! The flags of shm steps over all interleavings.
 //!
-//! Data are relaxed words of the model: a member that reads a slot too early, or finds it written again too
-//! early, gets a wrong value in some execution. A member that has to wait sleeps until it is woken, so that a
-//! wake that is not sent is a deadlock. The last tests weaken an order and must see that.
+//! Data are relaxed atomics of the model: a member that reads a slot too early, or finds it written again too
+//! early, gets a wrong value in some execution. A member that has to wait sleeps until it is woken, so that a wake
+//! that is not sent is a deadlock. The last tests weaken an order and must see that.
 
-use hawser_mpi::desk::flags::exchange::{Exchange, Moves, Source};
-use hawser_mpi::desk::flags::{Board, Data, Ended, Kind, Phase, Seat, Slot, Spec, Whom, Word};
+use hawser_mpi::engine::flags::exchange::{ExchangeSpec, SlotIo, SourceSlot};
+use hawser_mpi::engine::flags::{
+    AtomicFlag, FlagArray, Members, Participant, Slot, StepData, StepKind, StepPhase, StepResult, StepSpec,
+};
 use loom::sync::atomic::AtomicU64;
 use loom::sync::atomic::Ordering::{self, Relaxed};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
-/// A word, and whether its Releases are kept.
-struct ModelWord {
-    word: AtomicU64,
+/// A flag, and whether its Releases are kept.
+struct ModelFlag {
+    value: AtomicU64,
     weak: bool,
 }
 
-impl Word for ModelWord {
+impl AtomicFlag for ModelFlag {
     fn load(&self, order: Ordering) -> u64 {
-        self.word.load(order)
+        self.value.load(order)
     }
     fn store(&self, value: u64, order: Ordering) {
-        self.word.store(value, if self.weak { Relaxed } else { order })
+        self.value.store(value, if self.weak { Relaxed } else { order })
     }
     fn fetch_add(&self, value: u64, order: Ordering) -> u64 {
-        self.word.fetch_add(value, if self.weak { Relaxed } else { order })
+        self.value.fetch_add(value, if self.weak { Relaxed } else { order })
     }
 }
 
-/// Which word's order is taken away.
+/// The flags whose order is taken away.
 #[derive(Clone, Copy, PartialEq)]
 enum Weak {
     Nothing,
@@ -38,49 +40,51 @@ enum Weak {
     Generation,
 }
 
-struct ModelBoard {
-    slots: Vec<[ModelWord; 2]>,
-    progress: Vec<ModelWord>,
-    arrivals: ModelWord,
-    generation: ModelWord,
+struct ModelFlagArray {
+    slots: Vec<[ModelFlag; 2]>,
+    progress: Vec<ModelFlag>,
+    arrivals: ModelFlag,
+    generation: ModelFlag,
     data: Vec<[AtomicU64; 2]>,
     published: AtomicU64,
-    bells: Vec<Bell>,
+    doorbells: Vec<ModelDoorbell>,
 }
 
 /// The number of times that a member was woken.
-struct Bell {
-    rings: Mutex<u64>,
-    rung: Condvar,
+struct ModelDoorbell {
+    ring_count: Mutex<u64>,
+    has_rung: Condvar,
 }
 
-impl Bell {
+impl ModelDoorbell {
     fn ring(&self) {
-        *self.rings.lock().unwrap() += 1;
-        self.rung.notify_all();
+        *self.ring_count.lock().unwrap() += 1;
+        self.has_rung.notify_all();
     }
 
     /// Sleeps until there are more rings than `known`; the rings then.
     fn sleep(&self, known: u64) -> u64 {
-        let mut rings = self.rings.lock().unwrap();
-        while *rings == known {
-            rings = self.rung.wait(rings).unwrap();
+        let mut ring_count = self.ring_count.lock().unwrap();
+        while *ring_count == known {
+            ring_count = self.has_rung.wait(ring_count).unwrap();
         }
-        *rings
+        *ring_count
     }
 }
 
-impl ModelBoard {
-    fn new(members: usize, weak: Weak) -> ModelBoard {
-        let word = |which| ModelWord { word: AtomicU64::new(0), weak: weak == which };
-        ModelBoard {
-            slots: (0..members).map(|_| [word(Weak::Slots), word(Weak::Slots)]).collect(),
-            progress: (0..members).map(|_| ModelWord { word: AtomicU64::new(0), weak: false }).collect(),
-            arrivals: word(Weak::Arrivals),
-            generation: word(Weak::Generation),
+impl ModelFlagArray {
+    fn new(members: usize, weak: Weak) -> ModelFlagArray {
+        let flag = |which| ModelFlag { value: AtomicU64::new(0), weak: weak == which };
+        ModelFlagArray {
+            slots: (0..members).map(|_| [flag(Weak::Slots), flag(Weak::Slots)]).collect(),
+            progress: (0..members).map(|_| ModelFlag { value: AtomicU64::new(0), weak: false }).collect(),
+            arrivals: flag(Weak::Arrivals),
+            generation: flag(Weak::Generation),
             data: (0..members).map(|_| [AtomicU64::new(0), AtomicU64::new(0)]).collect(),
             published: AtomicU64::new(0),
-            bells: (0..members).map(|_| Bell { rings: Mutex::new(0), rung: Condvar::new() }).collect(),
+            doorbells: (0..members)
+                .map(|_| ModelDoorbell { ring_count: Mutex::new(0), has_rung: Condvar::new() })
+                .collect(),
         }
     }
 
@@ -89,93 +93,93 @@ impl ModelBoard {
     }
 }
 
-/// The board as a member sees it.
-struct View<'a>(&'a ModelBoard, usize);
+/// The flags as a member sees them.
+struct View<'a>(&'a ModelFlagArray, usize);
 
-impl Board for View<'_> {
-    type Word = ModelWord;
+impl FlagArray for View<'_> {
+    type Flag = ModelFlag;
 
-    fn slot(&self, member: usize, parity: usize) -> &ModelWord {
+    fn slot(&self, member: usize, parity: usize) -> &ModelFlag {
         &self.0.slots[member][parity]
     }
-    fn progress(&self, member: usize) -> &ModelWord {
+    fn progress(&self, member: usize) -> &ModelFlag {
         &self.0.progress[member]
     }
-    fn arrivals(&self) -> &ModelWord {
+    fn arrivals(&self) -> &ModelFlag {
         &self.0.arrivals
     }
-    fn generation(&self) -> &ModelWord {
+    fn generation(&self) -> &ModelFlag {
         &self.0.generation
     }
-    fn wake(&self, whom: Whom) {
-        let bells = self.0.bells.iter().enumerate();
-        let woken = |member: usize| member != self.1 && names(whom, self.1, member);
-        bells.filter(|&(member, _)| woken(member)).for_each(|(_, bell)| bell.ring());
+    fn wake(&self, members: Members) {
+        let doorbells = self.0.doorbells.iter().enumerate();
+        let is_woken = |member: usize| member != self.1 && includes(members, self.1, member);
+        doorbells.filter(|&(member, _)| is_woken(member)).for_each(|(_, doorbell)| doorbell.ring());
     }
 }
 
-fn names(whom: Whom, speaker: usize, other: usize) -> bool {
-    match whom {
-        Whom::Nobody => false,
-        Whom::One(member) => member == other,
-        Whom::Below => other < speaker,
-        Whom::Above => other > speaker,
-        Whom::All => true,
+fn includes(members: Members, me: usize, other: usize) -> bool {
+    match members {
+        Members::Empty => false,
+        Members::One(member) => member == other,
+        Members::Below => other < me,
+        Members::Above => other > me,
+        Members::All => true,
     }
 }
 
 /// One value a member; sums.
 struct ModelData<'a> {
-    board: &'a ModelBoard,
-    mine: u64,
-    got: Option<u64>,
+    flags: &'a ModelFlagArray,
+    own: u64,
+    result: Option<u64>,
     /// The contribution to the next step.
-    next: Option<u64>,
+    next_contribution: Option<u64>,
 }
 
-impl Data for ModelData<'_> {
-    fn put(&mut self, slot: Slot) {
-        self.board.cell(slot).store(self.mine, Relaxed);
+impl StepData for ModelData<'_> {
+    fn write_slot(&mut self, slot: Slot) {
+        self.flags.cell(slot).store(self.own, Relaxed);
     }
-    fn fold(&mut self, from: Slot, into: Slot) {
-        let sum = self.board.cell(from).load(Relaxed) + self.board.cell(into).load(Relaxed);
-        self.board.cell(into).store(sum, Relaxed);
+    fn reduce(&mut self, from: Slot, into: Slot) {
+        let sum = self.flags.cell(from).load(Relaxed) + self.flags.cell(into).load(Relaxed);
+        self.flags.cell(into).store(sum, Relaxed);
     }
-    fn pair(&mut self, first: Slot, second: Slot) {
-        self.got = Some(self.board.cell(first).load(Relaxed) + self.board.cell(second).load(Relaxed));
+    fn reduce_pair(&mut self, first: Slot, second: Slot) {
+        self.result = Some(self.flags.cell(first).load(Relaxed) + self.flags.cell(second).load(Relaxed));
     }
-    fn take(&mut self, slot: Slot) {
-        self.got = Some(self.board.cell(slot).load(Relaxed));
+    fn read_result(&mut self, slot: Slot) {
+        self.result = Some(self.flags.cell(slot).load(Relaxed));
     }
-    fn publish(&mut self, slot: Slot) {
-        self.board.published.store(self.board.cell(slot).load(Relaxed), Relaxed);
+    fn publish_result(&mut self, slot: Slot) {
+        self.flags.published.store(self.flags.cell(slot).load(Relaxed), Relaxed);
     }
-    fn take_published(&mut self) {
-        self.got = Some(self.board.published.load(Relaxed));
+    fn read_published(&mut self) {
+        self.result = Some(self.flags.published.load(Relaxed));
     }
-    fn ahead(&self) -> Option<u32> {
-        self.next.map(|_| 8)
+    fn next_bytes(&self) -> Option<u32> {
+        self.next_contribution.map(|_| 8)
     }
-    fn put_ahead(&mut self, slot: Slot) {
-        self.board.cell(slot).store(self.next.unwrap(), Relaxed);
+    fn write_next_slot(&mut self, slot: Slot) {
+        self.flags.cell(slot).store(self.next_contribution.unwrap(), Relaxed);
     }
 }
 
-impl Moves for ModelTrade<'_> {
-    fn put(&mut self, slot: Slot) {
-        self.data.put(slot);
+impl SlotIo for ModelSlotIo<'_> {
+    fn write_slot(&mut self, slot: Slot) {
+        self.data.write_slot(slot);
     }
-    fn source(&self, number: usize) -> Option<Source> {
-        Some(Source { member: *self.from.get(number)?, bytes: 8 })
+    fn source(&self, number: usize) -> Option<SourceSlot> {
+        Some(SourceSlot { member: *self.from.get(number)?, bytes: 8 })
     }
-    fn take(&mut self, _: usize, slot: Slot) {
-        let sum = self.data.got.unwrap_or(0) + self.data.board.cell(slot).load(Relaxed);
-        self.data.got = Some(sum);
+    fn read_slot(&mut self, _: usize, slot: Slot) {
+        let sum = self.data.result.unwrap_or(0) + self.data.flags.cell(slot).load(Relaxed);
+        self.data.result = Some(sum);
     }
 }
 
 /// An exchange: the sum of what the sources have.
-struct ModelTrade<'a> {
+struct ModelSlotIo<'a> {
     data: ModelData<'a>,
     from: Vec<usize>,
 }
@@ -183,26 +187,26 @@ struct ModelTrade<'a> {
 /// The kind of step that a test runs.
 #[derive(Clone, Copy)]
 enum Step {
-    Of(Spec),
-    /// All members give to all, lower ones to higher ones, one to the others, or the others to one.
-    Everybody,
-    Upward,
+    Collective(StepSpec),
+    /// All members send to all, lower ones to higher ones, one to the others, or the others to one.
+    AllToAll,
+    Scan,
     From(usize),
     To(usize),
 }
 
 impl Step {
-    fn exchange(self, me: usize) -> Exchange {
+    fn exchange(self, me: usize) -> ExchangeSpec {
         let (readers, sources) = match self {
-            Step::Of(_) => unreachable!("no exchange"),
-            Step::Everybody => (Whom::All, Whom::All),
-            Step::Upward => (Whom::Above, Whom::Below),
-            Step::From(root) if root == me => (Whom::All, Whom::Nobody),
-            Step::From(root) => (Whom::Nobody, Whom::One(root)),
-            Step::To(root) if root == me => (Whom::Nobody, Whom::All),
-            Step::To(root) => (Whom::One(root), Whom::Nobody),
+            Step::Collective(_) => unreachable!("no exchange"),
+            Step::AllToAll => (Members::All, Members::All),
+            Step::Scan => (Members::Above, Members::Below),
+            Step::From(root) if root == me => (Members::All, Members::Empty),
+            Step::From(root) => (Members::Empty, Members::One(root)),
+            Step::To(root) if root == me => (Members::Empty, Members::All),
+            Step::To(root) => (Members::One(root), Members::Empty),
         };
-        Exchange { bytes: 8, readers, sources }
+        ExchangeSpec { bytes: 8, readers, sources }
     }
 }
 
@@ -210,47 +214,54 @@ fn contribution(step: usize, member: usize) -> u64 {
     (10 * (step as u64 + 1)).pow(2) + member as u64 + 1
 }
 
-fn run(board: &ModelBoard, me: usize, members: usize, steps: &[Step]) {
-    let (mut seat, mut known) = (Seat::new(me, members), 0);
+fn run(flags: &ModelFlagArray, me: usize, members: usize, steps: &[Step]) {
+    let (mut participant, mut known) = (Participant::new(me, members), 0);
     for (n, &step) in steps.iter().enumerate() {
-        let has_next = matches!(steps.get(n + 1), Some(Step::Of(Spec { kind: Kind::Allreduce, short: false, .. })));
-        let mut data =
-            ModelData { board, mine: contribution(n, me), got: None, next: has_next.then(|| contribution(n + 1, me)) };
-        let mut phase = Phase::Enter;
-        let mut until_ended = |poll: &mut dyn FnMut(&mut Seat, &mut Phase) -> Option<Ended>| loop {
-            match poll(&mut seat, &mut phase) {
-                Some(ended) => break assert_eq!(ended, Ended::Well),
-                None => known = board.bells[me].sleep(known),
+        let has_next = matches!(
+            steps.get(n + 1),
+            Some(Step::Collective(StepSpec { kind: StepKind::Allreduce, short: false, .. }))
+        );
+        let mut data = ModelData {
+            flags,
+            own: contribution(n, me),
+            result: None,
+            next_contribution: has_next.then(|| contribution(n + 1, me)),
+        };
+        let mut phase = StepPhase::Enter;
+        let mut until_ended = |poll: &mut dyn FnMut(&mut Participant, &mut StepPhase) -> Option<StepResult>| loop {
+            match poll(&mut participant, &mut phase) {
+                Some(step_result) => break assert_eq!(step_result, StepResult::Complete),
+                None => known = flags.doorbells[me].sleep(known),
             }
         };
-        let (got, wanted) = match step {
-            Step::Of(spec) => {
-                until_ended(&mut |seat, phase| seat.poll(phase, &spec, &View(board, me), &mut data));
-                (data.got, result(&spec, n, me, members))
+        let (received, expected) = match step {
+            Step::Collective(spec) => {
+                until_ended(&mut |seat, phase| seat.poll(phase, &spec, &View(flags, me), &mut data));
+                (data.result, result(&spec, n, me, members))
             }
             _ => {
                 let exchange = step.exchange(me);
                 let from: Vec<usize> =
-                    (0..members).filter(|&other| other != me && names(exchange.sources, me, other)).collect();
+                    (0..members).filter(|&other| other != me && includes(exchange.sources, me, other)).collect();
                 let sum = from.iter().map(|&member| contribution(n, member)).reduce(|a, b| a + b);
-                let mut trade = ModelTrade { data, from };
-                until_ended(&mut |seat, phase| seat.exchange(phase, &exchange, &View(board, me), &mut trade));
-                (trade.data.got, sum)
+                let mut slot_io = ModelSlotIo { data, from };
+                until_ended(&mut |seat, phase| seat.exchange(phase, &exchange, &View(flags, me), &mut slot_io));
+                (slot_io.data.result, sum)
             }
         };
-        assert_eq!(got, wanted, "step {n} on member {me}");
+        assert_eq!(received, expected, "step {n} on member {me}");
     }
 }
 
 /// The result that a step leaves with a member.
-fn result(spec: &Spec, n: usize, me: usize, members: usize) -> Option<u64> {
+fn result(spec: &StepSpec, n: usize, me: usize, members: usize) -> Option<u64> {
     let total = (0..members).map(|member| contribution(n, member)).sum();
     match spec.kind {
-        Kind::Barrier => None,
-        Kind::Bcast { root } if root == me => None,
-        Kind::Bcast { root } => Some(contribution(n, root)),
-        Kind::Reduce { root } => (root == me).then_some(total),
-        Kind::Allreduce => Some(total),
+        StepKind::Barrier => None,
+        StepKind::Bcast { root } if root == me => None,
+        StepKind::Bcast { root } => Some(contribution(n, root)),
+        StepKind::Reduce { root } => (root == me).then_some(total),
+        StepKind::Allreduce => Some(total),
     }
 }
 
@@ -258,28 +269,28 @@ fn model(members: usize, bound: Option<usize>, weak: Weak, steps: &'static [Step
     let mut checker = loom::model::Builder::new();
     checker.preemption_bound = bound;
     checker.check(move || {
-        let board = Arc::new(ModelBoard::new(members, weak));
+        let flags = Arc::new(ModelFlagArray::new(members, weak));
         let others: Vec<_> = (1..members)
             .map(|me| {
-                let board = board.clone();
-                thread::spawn(move || run(&board, me, members, steps))
+                let flags = flags.clone();
+                thread::spawn(move || run(&flags, me, members, steps))
             })
             .collect();
-        run(&board, 0, members, steps);
+        run(&flags, 0, members, steps);
         others.into_iter().for_each(|thread| thread.join().unwrap());
     });
 }
 
-const fn step(kind: Kind, short: bool, pair: bool) -> Step {
-    Step::Of(Spec { kind, bytes: 8, short, pair })
+const fn step(kind: StepKind, short: bool, pair: bool) -> Step {
+    Step::Collective(StepSpec { kind, bytes: 8, short, pair })
 }
-const PAIR: Step = step(Kind::Allreduce, true, true);
-const SHORT: Step = step(Kind::Allreduce, true, false);
-const LONG: Step = step(Kind::Allreduce, false, false);
-const BARRIER: Step = step(Kind::Barrier, true, false);
-const BCAST_0: Step = step(Kind::Bcast { root: 0 }, true, true);
-const BCAST_1: Step = step(Kind::Bcast { root: 1 }, true, true);
-const REDUCE_0: Step = step(Kind::Reduce { root: 0 }, true, true);
+const PAIR: Step = step(StepKind::Allreduce, true, true);
+const SHORT: Step = step(StepKind::Allreduce, true, false);
+const LONG: Step = step(StepKind::Allreduce, false, false);
+const BARRIER: Step = step(StepKind::Barrier, true, false);
+const BCAST_0: Step = step(StepKind::Bcast { root: 0 }, true, true);
+const BCAST_1: Step = step(StepKind::Bcast { root: 1 }, true, true);
+const REDUCE_0: Step = step(StepKind::Reduce { root: 0 }, true, true);
 
 #[test]
 fn pairs_follow_each_other() {
@@ -326,29 +337,29 @@ fn a_long_result_stays_until_all_have_read_it() {
 
 #[test]
 fn exchanges_of_all_follow_each_other() {
-    model(2, Some(3), Weak::Nothing, &[Step::Everybody, Step::Everybody, Step::Everybody]);
-    model(3, Some(1), Weak::Nothing, &[Step::Everybody, Step::Everybody, Step::Everybody]);
+    model(2, Some(3), Weak::Nothing, &[Step::AllToAll, Step::AllToAll, Step::AllToAll]);
+    model(3, Some(1), Weak::Nothing, &[Step::AllToAll, Step::AllToAll, Step::AllToAll]);
 }
 
 #[test]
 fn who_gives_in_an_exchange_and_runs_ahead_waits_for_its_readers() {
     model(2, Some(2), Weak::Nothing, &[Step::From(0), Step::From(0), Step::From(0)]);
     model(3, Some(1), Weak::Nothing, &[Step::To(0), Step::To(0), Step::To(0)]);
-    model(3, Some(1), Weak::Nothing, &[Step::Upward, Step::Upward, Step::Upward]);
+    model(3, Some(1), Weak::Nothing, &[Step::Scan, Step::Scan, Step::Scan]);
 }
 
 #[test]
 fn exchanges_between_other_steps_leave_nobody_asleep() {
-    model(2, Some(2), Weak::Nothing, &[Step::Everybody, BCAST_0, BCAST_0]);
-    model(2, Some(2), Weak::Nothing, &[Step::Everybody, REDUCE_0, Step::From(1)]);
-    model(3, Some(1), Weak::Nothing, &[Step::Everybody, REDUCE_0, REDUCE_0]);
-    model(3, Some(1), Weak::Nothing, &[LONG, Step::Upward, Step::Everybody]);
+    model(2, Some(2), Weak::Nothing, &[Step::AllToAll, BCAST_0, BCAST_0]);
+    model(2, Some(2), Weak::Nothing, &[Step::AllToAll, REDUCE_0, Step::From(1)]);
+    model(3, Some(1), Weak::Nothing, &[Step::AllToAll, REDUCE_0, REDUCE_0]);
+    model(3, Some(1), Weak::Nothing, &[LONG, Step::Scan, Step::AllToAll]);
 }
 
 #[test]
 #[should_panic]
 fn without_the_order_of_slots_an_exchange_is_read_too_early() {
-    model(2, None, Weak::Slots, &[Step::Everybody]);
+    model(2, None, Weak::Slots, &[Step::AllToAll]);
 }
 
 #[test]
@@ -360,7 +371,7 @@ fn without_the_order_of_slots_a_broadcast_is_read_too_early() {
 #[test]
 #[should_panic]
 fn without_the_order_of_arrivals_a_contribution_is_missed() {
-    // It shows as a flag that does not seem to be up.
+    // It shows as a flag that does not seem to be raised.
     model(2, None, Weak::Arrivals, &[SHORT]);
 }
 

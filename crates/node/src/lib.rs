@@ -6,33 +6,33 @@
 
 #![forbid(unsafe_code)]
 
-pub mod misspelt;
-mod names;
+mod device_selection;
+pub mod job_settings;
+mod mpit_categories;
 mod params;
 pub mod profile;
-pub mod terms;
-mod tools;
+pub mod unknown_variables;
 
+pub use mpit_categories::{changed as counters_of_changes, groups as tools};
 pub use params::{all as params, check as check_params};
-pub use tools::{changed as counters_of_changes, groups as tools};
 
+use device_selection::DeviceSelection;
 use hawser_base::Result;
 use hawser_base::param::Param;
-use hawser_boot::Key as Published;
+use hawser_boot::KvsKey as Published;
 use hawser_boot::protocol::ADDRESS_VARIABLE;
-use hawser_boot::{Boot, Identity, Word};
-use hawser_dev_ether::port::Seal;
-use hawser_dev_ether::{EtherDevice, Opened, Setup, Told, Who, Wishes};
+use hawser_boot::{Bootstrap, Identity, Notification};
+use hawser_dev_ether::port::RankCredentials;
+use hawser_dev_ether::{EtherConfig, EtherDevice, EtherDeviceSetup, LocalRank, OpenPort, StatusReport};
 use hawser_dev_shm::ShmDevice;
-use hawser_device::{Device, Loopback, PREFIX_MAX, cards};
+use hawser_device::{Device, Loopback, PREFIX_MAX, business_card};
 use hawser_host::join::{self, Joined};
 use hawser_job::Segment;
-use hawser_link::frame::Key;
-use hawser_mpi::process::{self, Parts, Process};
-use hawser_p2p::matching::Limits;
-use hawser_p2p::{counters, helper};
-use hawser_transport::{Fabric, Pages, Patience, Service, Standby};
-use names::Asked;
+use hawser_link::frame::JobKey;
+use hawser_mpi::process::{self, Process, ProcessParts};
+use hawser_p2p::matching::ProtocolLimits;
+use hawser_p2p::{counters, progress_thread};
+use hawser_transport::{Fabric, ProgressSleep, RankPages, Transport, WaitPolicy};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// One initialisation at a time.
@@ -41,138 +41,140 @@ static STARTING: Mutex<()> = Mutex::new(());
 /// Makes this process a rank, if it is none yet.
 pub fn start() -> Result<&'static Process> {
     let _alone = STARTING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some(process) = process::any() {
+    if let Some(process) = process::started() {
         return Ok(process);
     }
     profile::of_rank()?;
     params::check()?;
-    let joined = join::join(&terms::of_rank()?)?;
+    let joined = join::join(&job_settings::of_rank()?)?;
     // Below mpiexec, mpiexec warns, once for all ranks and what they start.
     if is_first_without_launcher(&joined) && std::env::var_os(ADDRESS_VARIABLE).is_none() {
         let variables = std::env::vars_os().map(|(name, _)| name);
-        misspelt::lines(variables).iter().for_each(|line| eprintln!("hawser: {line}"));
+        unknown_variables::warnings(variables).iter().for_each(|line| eprintln!("hawser: {line}"));
     }
-    let boot = joined.boot.clone();
-    parts(joined).and_then(process::start).inspect_err(|_| hawser_boot::keep(boot))
+    let boot = joined.bootstrap.clone();
+    make_parts(joined).and_then(process::start).inspect_err(|_| hawser_boot::keep_for_abort(boot))
 }
 
-/// Tells whether this process prints for a job that has no mpiexec to do that.
+/// Returns whether this process prints for a job that has no mpiexec to do that.
 fn is_first_without_launcher(joined: &Joined) -> bool {
-    let me = joined.boot.identity();
+    let me = joined.bootstrap.identity();
     me.appnum.is_none() && me.rank == 0
 }
 
 /// The devices of this process and their users, if it is a rank.
-static SERVICE: Mutex<Option<&'static Service>> = Mutex::new(None);
+static SERVICE: Mutex<Option<&'static Transport>> = Mutex::new(None);
 
-fn kept_service() -> MutexGuard<'static, Option<&'static Service>> {
+fn lock_service() -> MutexGuard<'static, Option<&'static Transport>> {
     SERVICE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// The devices of this process, which users other than MPI open by their names; None before it is a rank.
-pub fn service() -> Option<&'static Service> {
-    *kept_service()
+pub fn service() -> Option<&'static Transport> {
+    *lock_service()
 }
 
 /// Makes the process's parts from what it gets from its host.
-fn parts(Joined { boot, segment }: Joined) -> Result<Parts> {
+fn make_parts(Joined { bootstrap: boot, segment }: Joined) -> Result<ProcessParts> {
     let me = *boot.identity();
     let page = segment.rank(me.local_rank as usize);
-    let names: Vec<String> = tools::entries().map(|entry| entry.name).collect();
+    let names: Vec<String> = mpit_categories::entries().map(|entry| entry.name).collect();
     segment.name_counters(&names);
-    let asked = Asked::from_environment()?;
+    let selection = DeviceSelection::from_environment()?;
     let mut devices = Vec::new();
-    for (_, make) in DEVICES.iter().filter(|(name, _)| asked.has(name)) {
-        devices.extend(make(&boot, &segment, &asked)?);
+    for (_, make) in DEVICES.iter().filter(|(name, _)| selection.has(name)) {
+        devices.extend(make(&boot, &segment, &selection)?);
     }
-    exchange(&boot, &segment, &devices)?;
+    publish_business_cards(&boot, &segment, &devices)?;
     // The service stays for as long as the process: other users open it by their names.
-    let service: &'static Service = Box::leak(Box::new(Service::new(devices, segment.clone())));
+    let service: &'static Transport = Box::leak(Box::new(Transport::new(devices, segment.clone())));
     let fabric = Box::leak(Box::new(service.open_mpi(&boot.world())?));
-    *kept_service() = Some(service);
+    *lock_service() = Some(service);
     let cores = segment.facts().cores / me.local_size;
-    let asleep = counters::asleep(&page.counters());
-    let patience = Patience::new(cores, &page, others(&segment, me.local_rank as usize), asleep, fabric)?;
-    let standby = helper::is_wanted(cores)?.then(|| Standby::new(page.doorbell(), fabric)).transpose()?;
+    let asleep = counters::sleep_counters(&page.counters());
+    let wait_policy = WaitPolicy::new(cores, &page, other_pages(&segment, me.local_rank as usize), asleep, fabric)?;
+    let standby =
+        progress_thread::is_enabled(cores)?.then(|| ProgressSleep::new(page.doorbell(), fabric)).transpose()?;
     let limits = limits(fabric, me.widest_host as usize)?;
-    Ok(Parts { boot, segment, fabric, limits, patience, standby })
+    Ok(ProcessParts { boot, segment, fabric, limits, wait_policy, standby })
 }
 
-/// The pages of this host's ranks but `me`, and whether they live, for the wait policy (`Patience`) of a rank that
-/// checks whether they work.
-fn others(segment: &Segment, me: usize) -> Pages {
+/// The pages of this host's ranks but `me`, and whether they live, for the wait policy (`WaitPolicy`) of a rank
+/// that checks whether they compute.
+fn other_pages(segment: &Segment, me: usize) -> RankPages {
     let segment = segment.clone();
     Box::new(move |number| {
         let local = number + usize::from(number >= me);
-        let lives = |local| segment.process_in(local).is_some_and(|peer| !segment.lives().has_ended(peer));
+        let lives = |local| segment.process_in(local).is_some_and(|peer| !segment.exit_log().has_ended(peer));
         (local < segment.local_size()).then(|| (segment.rank(local), lives(local)))
     })
 }
 
 /// A device's name, and the function with which a rank makes its own, if the job needs it.
-type Row = (&'static str, fn(&Arc<dyn Boot>, &Segment, &Asked) -> Result<Option<Box<dyn Device>>>);
+type DeviceEntry =
+    (&'static str, fn(&Arc<dyn Bootstrap>, &Segment, &DeviceSelection) -> Result<Option<Box<dyn Device>>>);
 
 /// All devices, the best first: a peer is reached by the first one that can.
-static DEVICES: [Row; 3] = [
+static DEVICES: [DeviceEntry; 3] = [
     (Loopback::NAME, |boot, _, _| Ok(Some(Box::new(Loopback::new(boot.identity().peer))))),
     (ShmDevice::NAME, |boot, segment, _| {
         let Identity { peer, local_rank, .. } = *boot.identity();
-        if segment.is_late(peer) {
+        if segment.joined_late(peer) {
             ShmDevice::clean(segment, local_rank as usize)?;
         }
         Ok(Some(Box::new(ShmDevice::new(segment.clone(), local_rank as usize))))
     }),
-    (EtherDevice::NAME, |boot, segment, asked| match segment.is_spread() {
-        true => ethernet(boot, segment, asked).map(Some),
+    (EtherDevice::NAME, |boot, segment, selection| match segment.spans_hosts() {
+        true => ethernet(boot, segment, selection).map(Some),
         false => Ok(None),
     }),
 ];
 
 /// The device between hosts, with the rails of this one.
-fn ethernet(boot: &Arc<dyn Boot>, segment: &Segment, asked: &Asked) -> Result<Box<dyn Device>> {
+fn ethernet(boot: &Arc<dyn Bootstrap>, segment: &Segment, selection: &DeviceSelection) -> Result<Box<dyn Device>> {
     let Identity { peer, local_rank, local_size, secret, .. } = *boot.identity();
-    let (me, numbers) = (peer.0, segment.plan().numbers as u32);
+    let (me, numbers) = (peer.0, segment.layout().numbers as u32);
     let secret = secret.0;
-    // The holder of one of these keys can derive none of the others, nor the secret.
-    let derive = |purpose: &[u8]| Key::new(secret).derive(purpose);
+    // A process with one of these keys can derive none of the others, nor the secret.
+    let derive = |purpose: &[u8]| JobKey::new(secret).derive(purpose);
     let (local_rank, local_ranks) = (local_rank as u16, local_size as u16);
-    let seal = Seal { key: Key::new(secret), me, ranks: numbers };
-    let who = Who { job: derive(b"job") as u32, local_rank, local_ranks, seal };
-    let ports = hawser_dev_ether::ports(&who, &asked.wishes)?;
+    let seal = RankCredentials { key: JobKey::new(secret), me, ranks: numbers };
+    let who = LocalRank { job: derive(b"job") as u32, local_rank, local_ranks, credentials: seal };
+    let ports = hawser_dev_ether::open_ports(&who, &selection.ethernet_config)?;
     let (known, hosts, teller) = (boot.clone(), segment.clone(), boot.clone());
     let page = segment.rank(local_rank as usize);
-    let (answers, ways) = (page.clone(), page.ways());
+    let (reachability, network_status) = (page.clone(), page.network_status());
     let counters = (page.counters(), counters::NAMES.len());
-    let device = EtherDevice::new(Setup {
+    let device = EtherDevice::new(EtherDeviceSetup {
         me,
         ranks: numbers,
-        key: Key::new(secret),
+        key: JobKey::new(secret),
         seed: derive(b"numbers"),
         ports,
-        cards: Box::new(move |peer, name| {
-            cards::find(&known.look_up(peer, Published::Card)?, name).map(<[u8]>::to_vec)
+        card_lookup: Box::new(move |peer, name| {
+            business_card::find(&known.look_up(peer, Published::BusinessCard)?, name).map(<[u8]>::to_vec)
         }),
-        looked: Box::new(move || page.looked()),
-        tell: Box::new(move |told| match told {
-            Told::Unanswered(what) => teller.tell(Word::Unanswered(what)),
-            Told::Ways(said) => {
-                ways.write(said);
+        on_all_polled: Box::new(move || page.count_net_poll()),
+        report_status: Box::new(move |event| match event {
+            StatusReport::Reachability(what) => teller.notify(Notification::Reachability(what)),
+            StatusReport::NetworkStatus(said) => {
+                network_status.write(said);
                 true
             }
         }),
-        answers: Box::new(move |text| answers.set_answers(text)),
+        report_reachability: Box::new(move |text| reachability.set_reachability(text)),
         counters,
-        lives: segment.lives().clone(),
-        serves: Box::new(move |peer| hosts.knows(peer) && hosts.room_of(peer).is_none()),
+        exit_log: segment.exit_log().clone(),
+        reaches: Box::new(move |peer| hosts.is_known(peer) && hosts.local_slot_of(peer).is_none()),
     });
     Ok(Box::new(device))
 }
 
-/// Publishes the cards of this rank's devices, if there are ranks on other hosts.
-fn exchange(boot: &Arc<dyn Boot>, segment: &Segment, devices: &[Box<dyn Device>]) -> Result<()> {
-    if segment.is_spread() {
-        let cards: Vec<_> = devices.iter().flat_map(|device| device.cards()).collect();
-        boot.publish(Published::Card, &cards::pack(&cards))?;
+/// Publishes the business cards of this rank's devices, if there are ranks on other hosts.
+fn publish_business_cards(boot: &Arc<dyn Bootstrap>, segment: &Segment, devices: &[Box<dyn Device>]) -> Result<()> {
+    if segment.spans_hosts() {
+        let business_cards: Vec<_> = devices.iter().flat_map(|device| device.card_entries()).collect();
+        boot.publish(Published::BusinessCard, &business_card::pack(&business_cards))?;
         boot.fence()?;
     }
     Ok(())
@@ -183,88 +185,93 @@ pub fn devices() -> impl Iterator<Item = &'static str> {
     DEVICES.iter().map(|&(name, _)| name)
 }
 
-/// The configuration (`Wishes`) of this process's environment for the network between hosts, for tools.
-pub fn wishes() -> Result<Wishes> {
-    Asked::from_environment().map(|asked| asked.wishes)
+/// The configuration (`EtherConfig`) of this process's environment for the network between hosts, for tools.
+pub fn ethernet_config() -> Result<EtherConfig> {
+    DeviceSelection::from_environment().map(|selection| selection.ethernet_config)
 }
 
 /// Opens the ports between hosts that this process's environment requests, as a rank does.
-pub fn ports(who: &Who) -> Result<Vec<Opened>> {
-    hawser_dev_ether::ports(who, &wishes()?)
+pub fn ports(rank: &LocalRank) -> Result<Vec<OpenPort>> {
+    hawser_dev_ether::open_ports(rank, &ethernet_config()?)
 }
 
 /// The rails and ports of this host in lines for people, as a rank would have them if `text` returned its parameters;
 /// or the error in one of these.
 pub fn rails(text: impl Fn(&Param) -> String) -> String {
-    match Asked::of(text) {
-        Ok(asked) => hawser_dev_ether::describe(&asked.wishes),
+    match DeviceSelection::parse(text) {
+        Ok(selection) => hawser_dev_ether::describe(&selection.ethernet_config),
         Err(error) => format!("  {}\n", error.cause()),
     }
 }
 
-/// The limits of the matching engine: figures that suit every route of every rank, since the job's ranks must have them
-/// alike. They follow from the parameters that are alike (`terms`), from the devices, and from `widest_host`, the ranks
-/// of the host that has the most: shared memory among them has the least figures.
-fn limits(fabric: &Fabric, widest_host: usize) -> Result<Limits> {
+/// The limits of the matching engine: figures that suit every route of every rank, since the job's ranks must have
+/// them alike. They follow from the parameters that are alike (`job_settings`), from the devices, and from
+/// `widest_host`, the ranks of the host that has the most: shared memory among them has the least figures.
+fn limits(fabric: &Fabric, widest_host: usize) -> Result<ProtocolLimits> {
     let widest = (widest_host > 1).then(|| hawser_dev_shm::limits(widest_host));
-    let least = |figure: fn(&hawser_device::Limits) -> usize| {
+    let least = |figure: fn(&hawser_device::DeviceLimits) -> usize| {
         fabric.all_limits().chain(&widest).map(figure).min().unwrap_or(0) as u64
     };
     let packet = least(|limits| limits.packet - PREFIX_MAX).min(params::PACKET.number()?);
     let eager = params::EAGER.number_or(least(|limits| limits.eager))?.max(packet);
     let window = params::WINDOW.number_or(params::WINDOW_EAGERS * eager)?.max(eager);
-    Ok(Limits { packet, eager, first: packet.min(params::FIRST.number()?), offer: eager + 1, window })
+    Ok(ProtocolLimits { packet, eager, first: packet.min(params::FIRST.number()?), rtr_min: eager + 1, credit: window })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use hawser_base::{Peer, Peers};
-    use hawser_job::Spec;
-    use hawser_job::counters::{COUNTERS, NAME_ROOM};
+    use hawser_job::SegmentSpec;
+    use hawser_job::counters::{COUNTERS, NAME_BYTES};
     use std::collections::HashSet;
 
     #[test]
     fn every_counter_has_a_slot_and_a_name_of_its_own_that_fits() {
-        let names: Vec<String> = tools::entries().map(|entry| entry.name).collect();
+        let names: Vec<String> = mpit_categories::entries().map(|entry| entry.name).collect();
         let unlike: HashSet<&String> = names.iter().collect();
         assert!(names.len() <= COUNTERS && unlike.len() == names.len(), "{names:?}");
-        assert!(names.iter().all(|name| name.len() <= NAME_ROOM), "{names:?}");
+        assert!(names.iter().all(|name| name.len() <= NAME_BYTES), "{names:?}");
     }
 
     #[test]
     fn what_counts_changes_is_found_by_its_slot() {
-        let names: Vec<String> = tools::entries().map(|entry| entry.name).collect();
+        let names: Vec<String> = mpit_categories::entries().map(|entry| entry.name).collect();
         let found: Vec<&str> = counters_of_changes().map(|slot| &names[slot][..]).collect();
         let expected =
             ["connections with changed bytes", "frames dropped with a wrong tag", "frames dropped with a wrong CRC"];
         assert_eq!(found, expected);
     }
 
-    /// A sender counts the credit of its receiver's window, so both must have the same one.
+    /// A sender counts the credit of its receiver, so both must have the same limit.
     #[test]
     fn a_rank_alone_on_its_host_has_the_limits_of_ranks_that_are_many() {
         let fabric = |devices: Vec<Box<dyn Device>>, ranks| {
-            Box::leak(Box::new(Fabric::new(devices, &Peers::Run { first: Peer(0), len: ranks }).unwrap()))
+            Box::leak(Box::new(Fabric::new(devices, &Peers::Consecutive { first: Peer(0), len: ranks }).unwrap()))
         };
         let own = || Box::new(Loopback::new(Peer(0)));
         let alone = fabric(vec![own()], 1);
         let limits_of = |ranks: usize| {
-            let spec = Spec { world: ranks, world_ranks: (0..ranks as u32).collect(), ..Spec::alone("a", "test") };
+            let spec = SegmentSpec {
+                world: ranks,
+                world_ranks: (0..ranks as u32).collect(),
+                ..SegmentSpec::alone("a", "test")
+            };
             let shm = ShmDevice::new(Segment::create(&spec).unwrap(), 0);
             limits(fabric(vec![own(), Box::new(shm)], ranks as u32), ranks).unwrap()
         };
         for ranks in [2, 10, 64] {
             assert_eq!(limits(alone, ranks).unwrap(), limits_of(ranks), "{ranks} ranks");
         }
-        assert!(limits(alone, 64).unwrap().window < limits(alone, 2).unwrap().window, "or nothing is tested");
+        assert!(limits(alone, 64).unwrap().credit < limits(alone, 2).unwrap().credit, "or nothing is tested");
     }
 
     #[test]
     fn every_row_makes_the_device_that_it_names() {
-        let Joined { boot, segment } = join::join(&hawser_boot::terms::JobTerms::default()).unwrap();
-        let asked = Asked::from_environment().unwrap();
-        let made = DEVICES.iter().map(|(name, make)| (name, make(&boot, &segment, &asked).unwrap()));
+        let Joined { bootstrap: boot, segment } =
+            join::join(&hawser_boot::job_settings::JobSettings::default()).unwrap();
+        let selection = DeviceSelection::from_environment().unwrap();
+        let made = DEVICES.iter().map(|(name, make)| (name, make(&boot, &segment, &selection).unwrap()));
         for (name, device) in made {
             let needed = *name != EtherDevice::NAME;
             assert_eq!(device.map(|device| device.name()), needed.then_some(*name), "alone no other host is reached");

@@ -1,14 +1,15 @@
 //! A profile: the results of `hawser-bench tune` on a machine, which replace the parameters' defaults as long as the
 //! machine is the same.
 //!
-//! It is a text of lines `NAME = VALUE`: the machine's properties, and parameters; a `#` begins a comment, such as the
-//! evidence. mpiexec looks for it and hands it to each host's agent, and that to its ranks (which may be bound to some
-//! cores, and could not see the whole machine); a process that is alone looks itself. On a host that is another machine
-//! only those values count that must be alike on all hosts. A line that cannot be used is ignored with a note, and
-//! never ends a job. Used by `start`, mpiexec, `hawser-info` and `hawser-bench`, which writes profiles.
+//! It is a text of lines `NAME = VALUE`: the machine's properties, and parameters; a `#` begins a comment, such as
+//! the evidence. mpiexec searches for it and hands it to each host's agent, and that to its ranks (which may be
+//! bound to some cores, and could not see the whole machine); a process that is alone searches itself. On a host
+//! that is another machine only those values count that must be alike on all hosts. A line that cannot be used is
+//! ignored with a notice, and never ends a job. Used by `start`, mpiexec, `hawser-info` and `hawser-bench`, which
+//! writes profiles.
 
 use crate::params;
-use hawser_base::param::{Kind, Param, Read};
+use hawser_base::param::{Param, ParamKind, ReadTime};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_BASIC};
 use hawser_base::{Class, Error, Result};
 use hawser_boot::protocol::ADDRESS_VARIABLE;
@@ -25,18 +26,18 @@ const NONE: &str = "none";
 
 pub static PROFILE: Param = Param {
     name: "HAWSER_PROFILE",
-    kind: Kind::Text,
+    kind: ParamKind::Text,
     default: "",
     help: "the profile that mpiexec, or a program started without it, goes by (hawser-bench tune writes it): a file, or none; empty: \
            ~/.config/hawser/profile, else /etc/hawser/profile",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_BASIC,
-    read: Read::AtStart,
+    read: ReadTime::AtStart,
 };
 
 /// The properties of a machine that the figures depend on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Machine {
+pub struct MachineId {
     pub hawser: String,
     pub processor: String,
     /// The number of cores that can be used at once.
@@ -50,14 +51,14 @@ pub struct Machine {
 pub struct Profile {
     /// When it was measured, RFC 3339.
     pub date: String,
-    pub machine: Machine,
+    pub machine: MachineId,
     /// Parameters and their values.
     pub values: Vec<(String, String)>,
 }
 
 /// The result of the search for this machine's profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Found {
+pub enum ProfileStatus {
     #[default]
     Nothing,
     Used {
@@ -66,15 +67,15 @@ pub enum Found {
     },
     Ignored {
         path: PathBuf,
-        why: Unfit,
+        reason: ProfileError,
     },
 }
 
-impl Found {
+impl ProfileStatus {
     /// One line, for agents; empty without a profile.
     pub fn line(&self) -> String {
         match self {
-            Found::Used { profile, .. } => profile.line(),
+            ProfileStatus::Used { profile, .. } => profile.line(),
             _ => String::new(),
         }
     }
@@ -82,7 +83,7 @@ impl Found {
 
 /// The cause why a profile is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unfit {
+pub enum ProfileError {
     Unreadable(String),
     NoLine { number: usize, line: String },
     NoParameter(String),
@@ -90,26 +91,26 @@ pub enum Unfit {
     OtherMachine { what: &'static str, there: String, here: String },
 }
 
-impl fmt::Display for Unfit {
+impl fmt::Display for ProfileError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Unfit::Unreadable(error) => write!(f, "it cannot be read: {error}"),
-            Unfit::NoLine { number, line } => write!(f, "line {number}, `{line}`, is not NAME = VALUE"),
-            Unfit::NoParameter(name) => write!(f, "there is no parameter {name}"),
-            Unfit::Value(cause) => write!(f, "{cause}"),
-            Unfit::OtherMachine { what, there, here } => {
+            ProfileError::Unreadable(error) => write!(f, "it cannot be read: {error}"),
+            ProfileError::NoLine { number, line } => write!(f, "line {number}, `{line}`, is not NAME = VALUE"),
+            ProfileError::NoParameter(name) => write!(f, "there is no parameter {name}"),
+            ProfileError::Value(cause) => write!(f, "{cause}"),
+            ProfileError::OtherMachine { what, there, here } => {
                 write!(f, "it is for another machine: its {what} is {there}, here it is {here}")
             }
         }
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for ProfileStatus {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Found::Nothing => write!(f, "none (hawser-bench tune writes one)"),
-            Found::Used { path, profile } => write!(f, "{} of {}", path.display(), profile.date),
-            Found::Ignored { path, why } => write!(
+            ProfileStatus::Nothing => write!(f, "none (hawser-bench tune writes one)"),
+            ProfileStatus::Used { path, profile } => write!(f, "{} of {}", path.display(), profile.date),
+            ProfileStatus::Ignored { path, reason: why } => write!(
                 f,
                 "{} is not used: {why}; `hawser-bench tune` writes one for this machine, HAWSER_PROFILE=none goes without",
                 path.display()
@@ -118,15 +119,15 @@ impl fmt::Display for Found {
     }
 }
 
-impl Machine {
-    pub fn here() -> Machine {
+impl MachineId {
+    pub fn here() -> MachineId {
         // The processor's name: x86 has `model name`, Arm numbers of its implementer and part.
         let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let of =
             |key: &str| processors.lines().find_map(|line| line.strip_prefix(key)?.split_once(':')).map(|(_, v)| v);
         let names = ["model name", "CPU implementer", "CPU part"].into_iter().filter_map(of);
         let processor = names.map(str::trim).collect::<Vec<_>>().join(" ").replace([';', '#'], ",");
-        Machine {
+        MachineId {
             hawser: env!("CARGO_PKG_VERSION").into(),
             processor,
             cores: cpus::available().to_string(),
@@ -139,10 +140,10 @@ impl Machine {
     }
 
     /// The first property in which `there`, a profile's machine, differs from this one.
-    fn is_not(&self, there: &Machine) -> Option<Unfit> {
+    fn machine_mismatch(&self, there: &MachineId) -> Option<ProfileError> {
         let pairs = there.lines().into_iter().zip(self.lines());
         let unlike = |((what, there), (_, here)): ((&'static str, &String), (_, &String))| {
-            (there != here).then(|| Unfit::OtherMachine { what, there: there.clone(), here: here.clone() })
+            (there != here).then(|| ProfileError::OtherMachine { what, there: there.clone(), here: here.clone() })
         };
         pairs.into_iter().find_map(unlike)
     }
@@ -150,12 +151,12 @@ impl Machine {
 
 impl Profile {
     /// Parses a profile, with `;` or ends of lines between its lines.
-    pub fn parse(text: &str) -> std::result::Result<Profile, Unfit> {
+    pub fn parse(text: &str) -> std::result::Result<Profile, ProfileError> {
         let mut profile = Profile::default();
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.split('#').next().unwrap_or_default();
             for pair in line.split(';').map(str::trim).filter(|pair| !pair.is_empty()) {
-                let no_line = || Unfit::NoLine { number, line: pair.into() };
+                let no_line = || ProfileError::NoLine { number, line: pair.into() };
                 let (name, value) = pair.split_once('=').ok_or_else(no_line)?;
                 profile.take(name.trim(), value.trim()).ok_or_else(no_line)?;
             }
@@ -195,15 +196,15 @@ impl Profile {
     }
 
     /// The values that count on `here`, each with its parameter.
-    fn rows(&self, here: &Machine) -> std::result::Result<Vec<(&'static Param, &str)>, Unfit> {
-        let is_other = here.is_not(&self.machine).is_some();
+    fn applicable_values(&self, here: &MachineId) -> std::result::Result<Vec<(&'static Param, &str)>, ProfileError> {
+        let is_other = here.machine_mismatch(&self.machine).is_some();
         let known = params::all();
         let mut rows = Vec::new();
         for (name, value) in &self.values {
             let param =
-                known.iter().find(|param| param.name == name).ok_or_else(|| Unfit::NoParameter(name.clone()))?;
-            param.accepts(value).map_err(|error| Unfit::Value(error.cause().into()))?;
-            if !is_other || param.must_be_alike() {
+                known.iter().find(|param| param.name == name).ok_or_else(|| ProfileError::NoParameter(name.clone()))?;
+            param.accepts(value).map_err(|error| ProfileError::Value(error.cause().into()))?;
+            if !is_other || param.must_match_on_all_ranks() {
                 rows.push((*param, value.as_str()));
             }
         }
@@ -211,9 +212,11 @@ impl Profile {
     }
 
     /// Applies the profile to the parameters of this process.
-    fn apply(&self, here: &Machine) -> std::result::Result<(), Unfit> {
-        let rows = self.rows(here)?;
-        rows.into_iter().try_for_each(|(param, value)| param.tune(value)).map_err(|e| Unfit::Value(e.cause().into()))
+    fn apply(&self, here: &MachineId) -> std::result::Result<(), ProfileError> {
+        let rows = self.applicable_values(here)?;
+        rows.into_iter()
+            .try_for_each(|(param, value)| param.tune(value))
+            .map_err(|e| ProfileError::Value(e.cause().into()))
     }
 }
 
@@ -228,15 +231,15 @@ pub fn of_host(handed: &str) -> String {
     if profile.values.is_empty() {
         return String::new();
     }
-    let rows = profile.rows(&Machine::here()).unwrap_or_default();
+    let rows = profile.applicable_values(&MachineId::here()).unwrap_or_default();
     rows.into_iter().map(|(param, value)| line(param.name, value, ";")).collect()
 }
 
-/// Looks for this machine's profile, and applies it to the parameters of this process. A profile that was requested by
-/// name and is not there is an error.
-pub fn find() -> Result<Found> {
+/// Searches for this machine's profile, and applies it to the parameters of this process. A profile that was
+/// requested by name and is not there is an error.
+pub fn find() -> Result<ProfileStatus> {
     if PROFILE.text() == NONE {
-        return Ok(Found::Nothing);
+        return Ok(ProfileStatus::Nothing);
     }
     if let Some(path) = named() {
         return read(&path).map_err(|error| {
@@ -247,16 +250,16 @@ pub fn find() -> Result<Found> {
             Error::new(Class::Arg, text)
         });
     }
-    let mut first = Found::Nothing;
-    for path in places().into_iter().filter(|path| path.exists()) {
+    let mut first = ProfileStatus::Nothing;
+    for path in search_paths().into_iter().filter(|path| path.exists()) {
         let found = match read(&path) {
             Ok(found) => found,
-            Err(error) => Found::Ignored { path, why: Unfit::Unreadable(error.to_string()) },
+            Err(error) => ProfileStatus::Ignored { path, reason: ProfileError::Unreadable(error.to_string()) },
         };
-        if matches!(found, Found::Used { .. }) {
+        if matches!(found, ProfileStatus::Used { .. }) {
             return Ok(found);
         }
-        if first == Found::Nothing {
+        if first == ProfileStatus::Nothing {
             first = found;
         }
     }
@@ -268,26 +271,26 @@ pub fn named() -> Option<PathBuf> {
     Some(PROFILE.text()).filter(|text| !text.is_empty() && text != NONE).map(PathBuf::from)
 }
 
-fn read(path: &Path) -> io::Result<Found> {
-    let (text, here) = (std::fs::read_to_string(path)?, Machine::here());
+fn read(path: &Path) -> io::Result<ProfileStatus> {
+    let (text, here) = (std::fs::read_to_string(path)?, MachineId::here());
     let used = |profile: Profile| {
-        here.is_not(&profile.machine).map_or(Ok(()), Err)?;
+        here.machine_mismatch(&profile.machine).map_or(Ok(()), Err)?;
         profile.apply(&here)?;
         Ok(profile)
     };
     Ok(match Profile::parse(&text).and_then(used) {
-        Ok(profile) => Found::Used { path: path.into(), profile },
-        Err(why) => Found::Ignored { path: path.into(), why },
+        Ok(profile) => ProfileStatus::Used { path: path.into(), profile },
+        Err(why) => ProfileStatus::Ignored { path: path.into(), reason: why },
     })
 }
 
-/// The places where it is looked for: the user's, which tune writes, and the machine's.
-fn places() -> Vec<PathBuf> {
-    own_place().into_iter().chain([PathBuf::from("/etc/hawser/profile")]).collect()
+/// The paths where it is searched for: the user's, which tune writes, and the machine's.
+fn search_paths() -> Vec<PathBuf> {
+    user_path().into_iter().chain([PathBuf::from("/etc/hawser/profile")]).collect()
 }
 
 /// The user's profile, which tune writes.
-pub fn own_place() -> Option<PathBuf> {
+pub fn user_path() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
     Some(folder.join("hawser/profile"))
@@ -297,7 +300,7 @@ pub fn own_place() -> Option<PathBuf> {
 pub(crate) fn of_rank() -> Result<()> {
     if std::env::var_os(ADDRESS_VARIABLE).is_none() {
         let found = find()?;
-        if matches!(found, Found::Ignored { .. }) {
+        if matches!(found, ProfileStatus::Ignored { .. }) {
             eprintln!("hawser: profile {found}");
         }
         return Ok(());
@@ -317,8 +320,8 @@ mod tests {
     const TEXT: &str = "# by hawser-bench\ndate = 2026-11-24T15:00:00Z\nhawser = 0.1.0\nprocessor = A = B\ncores = 2 # all\n\
                         kernel = 6.1\n\n# pays from 32 KiB\nHAWSER_EAGER = 32k\nHAWSER_SPIN=7;HAWSER_FIRST = 4096\n";
 
-    fn machine() -> Machine {
-        Machine { hawser: "0.1.0".into(), processor: "A = B".into(), cores: "2".into(), kernel: "6.1".into() }
+    fn machine() -> MachineId {
+        MachineId { hawser: "0.1.0".into(), processor: "A = B".into(), cores: "2".into(), kernel: "6.1".into() }
     }
 
     fn profile(values: &[(&str, &str)]) -> Profile {
@@ -345,25 +348,27 @@ mod tests {
     #[test]
     fn on_another_machine_only_what_must_be_alike_counts() {
         let profile = profile(&[("HAWSER_EAGER", "32k"), ("HAWSER_SPIN", "7")]);
-        let names = |here: &Machine| profile.rows(here).unwrap().iter().map(|row| row.0.name).collect::<Vec<_>>();
+        let names = |here: &MachineId| {
+            profile.applicable_values(here).unwrap().iter().map(|row| row.0.name).collect::<Vec<_>>()
+        };
         assert_eq!(names(&machine()), ["HAWSER_EAGER", "HAWSER_SPIN"]);
-        assert_eq!(names(&Machine { cores: "4".into(), ..machine() }), ["HAWSER_EAGER"]);
+        assert_eq!(names(&MachineId { cores: "4".into(), ..machine() }), ["HAWSER_EAGER"]);
     }
 
     #[test]
     fn what_differs_is_named_and_values_are_checked() {
-        let here = Machine { kernel: "6.2".into(), ..machine() };
-        let told = here.is_not(&machine()).unwrap().to_string();
+        let here = MachineId { kernel: "6.2".into(), ..machine() };
+        let told = here.machine_mismatch(&machine()).unwrap().to_string();
         assert_eq!(told, "it is for another machine: its kernel is 6.1, here it is 6.2");
-        let told = |name, value| profile(&[(name, value)]).rows(&machine()).unwrap_err().to_string();
+        let told = |name, value| profile(&[(name, value)]).applicable_values(&machine()).unwrap_err().to_string();
         assert_eq!(told("HAWSER_COLOR", "1"), "there is no parameter HAWSER_COLOR");
         assert!(told("HAWSER_EAGER", "much").starts_with("HAWSER_EAGER=much is not a number from 0"));
     }
 
     #[test]
     fn this_machine_is_known_by_all_its_lines() {
-        let here = Machine::here();
+        let here = MachineId::here();
         assert!(here.lines().into_iter().all(|(_, value)| !value.is_empty()), "{here:?}");
-        assert_eq!(here.is_not(&Machine::here()), None);
+        assert_eq!(here.machine_mismatch(&MachineId::here()), None);
     }
 }

@@ -4,32 +4,33 @@
 
 use hawser_base::{Context, Lane as LaneId, Peer, Peers, UserMem};
 use hawser_dev_ether::port::{PortRange, UdpPort};
-use hawser_dev_ether::{EtherDevice, Opened, Setup};
+use hawser_dev_ether::{EtherDevice, EtherDeviceSetup, OpenPort};
 use hawser_dev_shm::ShmDevice;
-use hawser_device::{Device, ExposedKey, Limits as DeviceLimits, Loopback, Port, Source};
+use hawser_device::{Device, DeviceLimits, DevicePort, ExposedKey, Loopback, PayloadSource};
 use hawser_job::counters::Counters;
-use hawser_job::{Ending, Segment, Spec};
-use hawser_link::Rail;
-use hawser_link::frame::Key;
+use hawser_job::{ExitKind, Segment, SegmentSpec};
+use hawser_link::PortTraits;
+use hawser_link::frame::JobKey;
 use hawser_os::interfaces;
 use hawser_p2p::buffer::Buffer;
-use hawser_p2p::counters::asleep;
-use hawser_p2p::lanes::{Lanes, Parts};
-use hawser_p2p::matching::{Limits, Outcome, Want};
-use hawser_p2p::message::{Body, Outgoing, Target};
-use hawser_p2p::plain::Plain;
+use hawser_p2p::counters::sleep_counters;
+use hawser_p2p::lanes::{Lanes, LanesConfig};
+use hawser_p2p::matching::{MatchSpec, OpOutcome, ProtocolLimits};
+use hawser_p2p::message::{Destination, MessageMemory, PendingSend};
+use hawser_p2p::minimal_data::MinimalData;
 use hawser_p2p::request::Request;
-use hawser_transport::{Fabric, Patience};
+use hawser_transport::{Fabric, WaitPolicy};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 /// The hosts of the processes with which the job begins: two on the first host, one on each other.
 const BEGIN: [u32; 4] = [0, 0, 1, 2];
 const HOSTS: usize = 3;
-/// Local slots of each host, and process numbers of the job, for processes that come later.
+/// The local slots of each host, and the process numbers of the job, for processes that join later.
 const SPARE: usize = 2;
 
-const LIMITS: Limits = Limits { packet: 1024, eager: 4096, first: 1024, offer: 4097, window: 1 << 16 };
+const LIMITS: ProtocolLimits =
+    ProtocolLimits { packet: 1024, eager: 4096, first: 1024, rtr_min: 4097, credit: 1 << 16 };
 /// The lengths of an eager message, an eager stream and a rendezvous.
 const LENGTHS: [usize; 3] = [8, 3000, 100_000];
 
@@ -37,9 +38,9 @@ const LENGTHS: [usize; 3] = [8, 3000, 100_000];
 const CONTEXTS: [Context; 2] = [Context::new(0, 0), Context::new(3, 0)];
 
 /// The device between hosts, to which the test reports ends too.
-struct Told(Arc<EtherDevice>);
+struct ReportingDevice(Arc<EtherDevice>);
 
-impl Device for Told {
+impl Device for ReportingDevice {
     fn name(&self) -> &'static str {
         self.0.name()
     }
@@ -49,7 +50,7 @@ impl Device for Told {
     fn limits(&self) -> DeviceLimits {
         self.0.limits()
     }
-    fn port(&self, lane: LaneId) -> Box<dyn Port> {
+    fn port(&self, lane: LaneId) -> Box<dyn DevicePort> {
         self.0.port(lane)
     }
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
@@ -67,7 +68,7 @@ impl Device for Told {
     fn read(&self, peer: Peer, key: &ExposedKey, at: u64, into: UserMem) -> bool {
         self.0.read(peer, key, at, into)
     }
-    fn write(&self, peer: Peer, key: &ExposedKey, at: u64, source: Source<'_>) -> bool {
+    fn write(&self, peer: Peer, key: &ExposedKey, at: u64, source: PayloadSource<'_>) -> bool {
         self.0.write(peer, key, at, source)
     }
 }
@@ -76,8 +77,8 @@ impl Device for Told {
 struct Process {
     peer: Peer,
     host: usize,
-    room: usize,
-    lanes: Lanes<Plain>,
+    local_slot: usize,
+    lanes: Lanes<MinimalData>,
     ether: Arc<EtherDevice>,
 }
 
@@ -91,8 +92,9 @@ impl Job {
     fn begin() -> Job {
         let segment = |host: usize| {
             let world_ranks = (0..4).filter(|&rank| BEGIN[rank as usize] == host as u32).collect();
-            let spec = Spec::of("joining", "host", BEGIN.len(), world_ranks);
-            let segment = Segment::create(&Spec { spare_rooms: SPARE, spare_numbers: SPARE, ..spec }).unwrap();
+            let spec = SegmentSpec::without_spares("joining", "host", BEGIN.len(), world_ranks);
+            let segment =
+                Segment::create(&SegmentSpec { spare_local_slots: SPARE, spare_numbers: SPARE, ..spec }).unwrap();
             segment.set_hosts(&BEGIN);
             segment
         };
@@ -100,7 +102,7 @@ impl Job {
         for (number, host) in (0..).zip(BEGIN) {
             let process = job.start(Peer(number), host as usize);
             for segment in &job.segments {
-                assert!(segment.set_card(process.peer, &process.ether.card()));
+                assert!(segment.set_business_card(process.peer, &process.ether.encoded_port_list()));
             }
             job.processes.push(process);
         }
@@ -110,72 +112,75 @@ impl Job {
     /// Starts a process, as `node` does it.
     fn start(&self, peer: Peer, host: usize) -> Process {
         let segment = &self.segments[host];
-        let room = (0..segment.rooms()).find(|&room| segment.process_in(room) == Some(peer)).expect("it has a room");
-        if segment.is_late(peer) {
-            ShmDevice::clean(segment, room).unwrap();
+        let local_slot = (0..segment.local_slots())
+            .find(|&room| segment.process_in(room) == Some(peer))
+            .expect("it has a local slot");
+        if segment.joined_late(peer) {
+            ShmDevice::clean(segment, local_slot).unwrap();
         }
         let ether = Arc::new(ether(peer, segment));
         let devices: Vec<Box<dyn Device>> = vec![
             Box::new(Loopback::new(peer)),
-            Box::new(ShmDevice::new(segment.clone(), room)),
-            Box::new(Told(ether.clone())),
+            Box::new(ShmDevice::new(segment.clone(), local_slot)),
+            Box::new(ReportingDevice(ether.clone())),
         ];
-        // Its own world is one process; it learns of all others later.
-        let fabric = Box::leak(Box::new(Fabric::new(devices, &Peers::of(vec![peer])).unwrap()));
-        let page = segment.rank(room);
-        let patience = Patience::new(0, &page, Box::new(|_| None), asleep(&page.counters()), fabric).unwrap();
-        let lanes = Lanes::new(Parts {
+        // Its own world is one process; all others are reported to it later.
+        let fabric = Box::leak(Box::new(Fabric::new(devices, &Peers::from_list(vec![peer])).unwrap()));
+        let page = segment.rank(local_slot);
+        let wait_policy =
+            WaitPolicy::new(0, &page, Box::new(|_| None), sleep_counters(&page.counters()), fabric).unwrap();
+        let lanes = Lanes::new(LanesConfig {
             fabric,
             limits: LIMITS,
-            patience,
+            wait_policy,
             counters: page.counters(),
-            standby: None,
-            give_up: |text| panic!("{text}"),
+            progress_sleep: None,
+            abort_out_of_memory: |text| panic!("{text}"),
         });
-        Process { peer, host, room, lanes, ether }
+        Process { peer, host, local_slot, lanes, ether }
     }
 
     /// Adds a process to a host: that host knows it when this returns, the others do not yet.
-    fn come(&mut self, peer: Peer, host: usize) -> usize {
-        self.segments[host].seat(peer, host as u32).unwrap();
+    fn add(&mut self, peer: Peer, host: usize) -> usize {
+        self.segments[host].reserve_local_slot(peer, host as u32).unwrap();
         let process = self.start(peer, host);
-        assert!(self.segments[host].set_card(peer, &process.ether.card()));
+        assert!(self.segments[host].set_business_card(peer, &process.ether.encoded_port_list()));
         self.segments[host].announce(peer);
         self.processes.push(process);
         self.processes.len() - 1
     }
 
     /// Reports a process to another host.
-    fn tell(&self, host: usize, who: usize) {
-        let process = &self.processes[who];
-        self.segments[host].adopt(process.peer, process.host as u32, &process.ether.card()).unwrap();
+    fn report_to(&self, host: usize, process_index: usize) {
+        let process = &self.processes[process_index];
+        self.segments[host].add_remote(process.peer, process.host as u32, &process.ether.encoded_port_list()).unwrap();
     }
 
     fn join(&mut self, peer: Peer, host: usize) -> usize {
-        let who = self.come(peer, host);
-        (0..HOSTS).filter(|&other| other != host).for_each(|other| self.tell(other, who));
-        who
+        let process_index = self.add(peer, host);
+        (0..HOSTS).filter(|&other| other != host).for_each(|other| self.report_to(other, process_index));
+        process_index
     }
 
     /// Ends a process; its host's first process reports it to all hosts.
-    fn end(&mut self, who: usize) -> Process {
-        let gone = self.processes.remove(who);
-        self.segments.iter().for_each(|segment| segment.set_ended(gone.peer, Ending::InOrder));
-        self.segments.iter().for_each(|segment| segment.ask_back(gone.peer));
+    fn end(&mut self, process_index: usize) -> Process {
+        let gone = self.processes.remove(process_index);
+        self.segments.iter().for_each(|segment| segment.record_exit(gone.peer, ExitKind::InOrder));
+        self.segments.iter().for_each(|segment| segment.request_release(gone.peer));
         gone
     }
 
-    /// All processes look whether something is to be given back; whether all have given back `gone`.
-    fn answer(&self, gone: Peer) -> bool {
+    /// Every process releases what it can of the ended processes. Returns whether all have released `gone`.
+    fn release_all(&self, gone: Peer) -> bool {
         for process in &self.processes {
             let segment = &self.segments[process.host];
-            process.lanes.answer(segment, &segment.rank(process.room));
+            process.lanes.handle_release_request(segment, &segment.rank(process.local_slot));
         }
-        self.segments.iter().all(|segment| segment.is_given_back(gone))
+        self.segments.iter().all(|segment| segment.is_released(gone))
     }
 
     fn vacate(&self, gone: Peer) {
-        self.segments.iter().for_each(|segment| segment.vacate(gone));
+        self.segments.iter().for_each(|segment| segment.remove_process(gone));
     }
 
     fn find(&self, peer: Peer) -> &Process {
@@ -200,7 +205,7 @@ impl Job {
     }
 
     /// Sends messages of all lengths on both lanes from one process to another.
-    fn say(&self, from: Peer, to: Peer) {
+    fn exchange_messages(&self, from: Peer, to: Peer) {
         for (tag, context) in (0..).zip(CONTEXTS) {
             for len in LENGTHS {
                 let (from, to) = (self.find(from), self.find(to));
@@ -217,7 +222,7 @@ impl Job {
     fn greet(&self) {
         let names: Vec<Peer> = self.processes.iter().map(|process| process.peer).collect();
         for &from in &names {
-            names.iter().for_each(|&to| self.say(from, to));
+            names.iter().for_each(|&to| self.exchange_messages(from, to));
         }
     }
 }
@@ -225,10 +230,10 @@ impl Job {
 /// A pending receive.
 struct Receive {
     request: u32,
-    room: UserMem<'static>,
+    buffer: UserMem<'static>,
 }
 
-/// The contents of a message of a process, different from any other's, whatever its life.
+/// The contents of a message of a process, different from any other's, whatever its incarnation.
 fn text(from: Peer, len: usize) -> Vec<u8> {
     let words = (0..len).map(|at| (at as u32).wrapping_mul(31).wrapping_add(from.0.rotate_left(8)) as u8);
     words.collect()
@@ -238,30 +243,30 @@ impl Process {
     fn send(&self, to: Peer, context: Context, tag: i32, len: usize) -> u32 {
         let mem = UserMem::of_slice(Box::leak(text(self.peer, len).into_boxed_slice()));
         let mut lane = self.lanes.lane(context.lane()).enter();
-        let request = lane.core.requests.insert(Request::new(Plain { peer: Some(to) })).unwrap();
-        let to = Target { peer: to, context, tag };
-        lane.start(Outgoing { to, body: Body::Buffer(Buffer::Dense(mem)), sync: false, request });
+        let request = lane.core.requests.insert(Request::new(MinimalData { peer: Some(to) })).unwrap();
+        let to = Destination { peer: to, context, tag };
+        lane.start(PendingSend { to, body: MessageMemory::Buffer(Buffer::Dense(mem)), sync: false, request });
         request
     }
 
     fn receive(&self, from: Option<Peer>, context: Context, tag: i32, len: usize) -> Receive {
         let room = UserMem::of_slice(Box::leak(vec![0; len].into_boxed_slice()));
         let mut lane = self.lanes.lane(context.lane()).enter();
-        let request = lane.core.requests.insert(Request::new(Plain { peer: from })).unwrap();
-        lane.post(Want { context, source: from, tag: Some(tag) }, Buffer::Dense(room), request);
-        Receive { request, room }
+        let request = lane.core.requests.insert(Request::new(MinimalData { peer: from })).unwrap();
+        lane.post(MatchSpec { context, source: from, tag: Some(tag) }, Buffer::Dense(room), request);
+        Receive { request, buffer: room }
     }
 
     fn is_over(&self, context: Context, request: u32) -> bool {
-        self.lanes.lane(context.lane()).enter().core.requests.get(request).is_over()
+        self.lanes.lane(context.lane()).enter().core.requests.get(request).is_complete()
     }
 
-    fn end(&self, context: Context, request: u32) -> Outcome {
+    fn end(&self, context: Context, request: u32) -> OpOutcome {
         self.lanes.lane(context.lane()).enter().core.requests.remove(request).outcome().unwrap()
     }
 
     /// Checks that the bytes received are those that the process has sent.
-    fn check(&self, context: Context, Receive { request, room }: Receive, from: Peer, len: usize) {
+    fn check(&self, context: Context, Receive { request, buffer: room }: Receive, from: Peer, len: usize) {
         let outcome = self.end(context, request);
         assert_eq!((outcome.error, outcome.envelope.source, outcome.envelope.bytes), (None, from, len as u64));
         let mut got = vec![0; len];
@@ -269,7 +274,7 @@ impl Process {
         assert!(got == text(from, len), "{len} bytes of {from}");
     }
 
-    /// Tells whether no message waits here to be received.
+    /// Returns whether no message waits here to be received.
     fn is_empty(&self) -> bool {
         CONTEXTS.iter().all(|context| self.lanes.lane(context.lane()).enter().core.engine.is_idle())
     }
@@ -282,19 +287,19 @@ fn ether(peer: Peer, segment: &Segment) -> EtherDevice {
     let address = interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("127.0.0.1");
     let port = UdpPort::open(&interface, address, PortRange::ANY, 0).unwrap();
     let (cards, hosts) = (segment.clone(), segment.clone());
-    EtherDevice::new(Setup {
+    EtherDevice::new(EtherDeviceSetup {
         me: peer.0,
-        ranks: segment.plan().numbers as u32,
-        key: Key::new([5; 16]),
+        ranks: segment.layout().numbers as u32,
+        key: JobKey::new([5; 16]),
         seed: peer.0.into(),
-        ports: vec![Opened { port: Box::new(port), rail: 0, interface: "lo".into(), traits: Rail::default() }],
-        cards: Box::new(move |peer, _| cards.card(peer)),
-        looked: Box::new(|| ()),
-        tell: Box::new(|_| true),
-        answers: Box::new(|_| ()),
+        ports: vec![OpenPort { port: Box::new(port), rail: 0, interface: "lo".into(), traits: PortTraits::default() }],
+        card_lookup: Box::new(move |peer, _| cards.business_card(peer)),
+        on_all_polled: Box::new(|| ()),
+        report_status: Box::new(|_| true),
+        report_reachability: Box::new(|_| ()),
         counters: (Counters::private(), 0),
-        lives: segment.lives().clone(),
-        serves: Box::new(move |peer| hosts.knows(peer) && hosts.room_of(peer).is_none()),
+        exit_log: segment.exit_log().clone(),
+        reaches: Box::new(move |peer| hosts.is_known(peer) && hosts.local_slot_of(peer).is_none()),
     })
 }
 
@@ -312,16 +317,16 @@ fn a_process_joins_on_two_hosts_and_all_speak_with_it() {
 #[test]
 fn what_comes_before_its_sender_is_known_here_is_delivered_after_that() {
     let mut job = Job::begin();
-    let new = job.come(Peer(4), 1);
+    let new = job.add(Peer(4), 1);
     let (here, context) = (job.find(Peer(3)), CONTEXTS[0]);
     let receive = here.receive(None, context, 1, 8);
     let send = job.find(Peer(4)).send(Peer(3), context, 1, 8);
     (0..2000).for_each(|_| job.turn());
-    assert!(!here.is_over(context, receive.request), "no way leads back yet");
-    job.tell(2, new);
+    assert!(!here.is_over(context, receive.request), "no route leads back yet");
+    job.report_to(2, new);
     job.until(|| here.is_over(context, receive.request) && job.find(Peer(4)).is_over(context, send));
     here.check(context, receive, Peer(4), 8);
-    job.tell(0, new);
+    job.report_to(0, new);
     job.greet();
 }
 
@@ -329,18 +334,18 @@ fn what_comes_before_its_sender_is_known_here_is_delivered_after_that() {
 fn who_has_left_is_given_back_when_nothing_of_it_is_left_and_its_number_and_room_are_used_again() {
     let mut job = Job::begin();
     let (old, context) = (Peer(4), CONTEXTS[0]);
-    let who = job.join(old, 0);
+    let process_index = job.join(old, 0);
     job.greet();
     // Two messages without a receive: by shared memory and by Ethernet.
-    let kept = [Peer(1), Peer(3)].map(|to| (to, job.processes[who].send(to, context, 9, 8)));
-    job.until(|| kept.iter().all(|&(_, send)| job.processes[who].is_over(context, send)));
+    let kept = [Peer(1), Peer(3)].map(|to| (to, job.processes[process_index].send(to, context, 9, 8)));
+    job.until(|| kept.iter().all(|&(_, send)| job.processes[process_index].is_over(context, send)));
     job.until(|| kept.iter().all(|&(to, _)| !job.find(to).is_empty()));
-    // And some that wait for it.
+    // And some receives that wait for it.
     let in_vain = [Peer(0), Peer(2)].map(|to| (to, job.find(to).receive(Some(old), context, 7, 8)));
-    let gone = job.end(who);
-    assert!(!job.answer(old) && !job.answer(old), "messages of its wait to be received");
+    let gone = job.end(process_index);
+    assert!(!job.release_all(old) && !job.release_all(old), "messages of its wait to be received");
     for (to, receive) in in_vain {
-        assert!(job.find(to).is_over(context, receive.request), "a receive of {to} from who has ended");
+        assert!(job.find(to).is_over(context, receive.request), "a receive of {to} from the ended process");
         assert!(job.find(to).end(context, receive.request).error.is_some());
     }
     for (to, _) in kept {
@@ -348,31 +353,31 @@ fn who_has_left_is_given_back_when_nothing_of_it_is_left_and_its_number_and_room
         job.until(|| job.find(to).is_over(context, receive.request));
         job.find(to).check(context, receive, old, 8);
     }
-    assert!(job.answer(old));
+    assert!(job.release_all(old));
     job.vacate(old);
     // Its number and its local slot go to another process.
     let new = old.successor().unwrap();
     let next = job.join(new, 0);
-    assert_eq!((job.processes[next].room, new.index()), (gone.room, old.index()));
+    assert_eq!((job.processes[next].local_slot, new.index()), (gone.local_slot, old.index()));
     job.greet();
     let stale = job.find(Peer(1)).receive(Some(old), context, 0, 8);
-    assert!(job.find(Peer(1)).is_over(context, stale.request), "nothing comes from who has ended");
+    assert!(job.find(Peer(1)).is_over(context, stale.request), "nothing comes from an ended process");
     assert!(job.find(Peer(1)).end(context, stale.request).error.is_some());
     let send = job.find(Peer(1)).send(old, context, 0, 8);
     job.until(|| job.find(Peer(1)).is_over(context, send));
-    assert!(job.find(Peer(1)).end(context, send).error.is_some(), "nothing goes to who has ended");
+    assert!(job.find(Peer(1)).end(context, send).error.is_some(), "nothing goes to an ended process");
     assert!(job.processes.iter().all(Process::is_empty));
 }
 
-/// The number goes to another host, and messages that the former process still sends from its own host come late.
+/// The number goes to another host, and messages that the former process still sends from its own host arrive late.
 #[test]
 fn nothing_of_the_former_reaches_anybody() {
     let mut job = Job::begin();
     let (old, context) = (Peer(4), CONTEXTS[0]);
-    let who = job.join(old, 2);
+    let process_index = job.join(old, 2);
     job.greet();
-    let ghost = job.end(who);
-    assert!(job.answer(old));
+    let ghost = job.end(process_index);
+    assert!(job.release_all(old));
     job.vacate(old);
     let new = old.successor().unwrap();
     job.join(new, 0);
@@ -385,7 +390,7 @@ fn nothing_of_the_former_reaches_anybody() {
         ghost.lanes.lane(context.lane()).enter().progress();
     }
     for (to, receive) in &receives {
-        assert!(!job.find(*to).is_over(context, receive.request), "{to} got something of the former");
+        assert!(!job.find(*to).is_over(context, receive.request), "{to} received a message of the former");
     }
     assert_eq!(late.len(), 3);
     // A message of the new process is received, though it has the former's number.
@@ -403,17 +408,17 @@ fn a_number_and_a_room_are_used_many_times() {
     let mut job = Job::begin();
     let mut name = Peer(5);
     for round in 0..6 {
-        let who = job.join(name, round % HOSTS);
+        let process_index = job.join(name, round % HOSTS);
         job.greet();
-        job.end(who);
-        assert!(job.answer(name), "round {round}");
+        job.end(process_index);
+        assert!(job.release_all(name), "round {round}");
         job.vacate(name);
         name = name.successor().unwrap();
     }
     // One that was there at the start ends too.
-    let who = job.processes.iter().position(|process| process.peer == Peer(1)).unwrap();
-    job.end(who);
-    assert!(job.answer(Peer(1)));
+    let process_index = job.processes.iter().position(|process| process.peer == Peer(1)).unwrap();
+    job.end(process_index);
+    assert!(job.release_all(Peer(1)));
     job.vacate(Peer(1));
     job.join(Peer(1).successor().unwrap(), 1);
     job.greet();

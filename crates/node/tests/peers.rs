@@ -4,20 +4,20 @@
 use allocation_counter::measure;
 use hawser_base::{Context, LANES, Peer, Peers, UserMem};
 use hawser_dev_ether::port::{PortRange, UdpPort};
-use hawser_dev_ether::{EtherDevice, Opened, Setup};
+use hawser_dev_ether::{EtherDevice, EtherDeviceSetup, OpenPort};
 use hawser_dev_shm::ShmDevice;
 use hawser_device::{Device, Loopback};
 use hawser_job::counters::Counters;
-use hawser_job::{RankPage, Segment, Spec};
-use hawser_link::Rail;
-use hawser_link::frame::Key;
+use hawser_job::{RankPage, Segment, SegmentSpec};
+use hawser_link::PortTraits;
+use hawser_link::frame::JobKey;
 use hawser_os::interfaces;
-use hawser_p2p::counters::asleep;
-use hawser_p2p::lanes::{Lanes, Parts};
-use hawser_p2p::matching::{Limits, Want};
-use hawser_p2p::message::Target;
-use hawser_p2p::plain::Plain;
-use hawser_transport::{Fabric, Patience};
+use hawser_p2p::counters::sleep_counters;
+use hawser_p2p::lanes::{Lanes, LanesConfig};
+use hawser_p2p::matching::{MatchSpec, ProtocolLimits};
+use hawser_p2p::message::Destination;
+use hawser_p2p::minimal_data::MinimalData;
+use hawser_transport::{Fabric, WaitPolicy};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,8 @@ use std::sync::{Arc, Mutex};
 const UNKNOWN: f64 = 16.0;
 const QUIET: i64 = 1 << 10;
 
-const LIMITS: Limits = Limits { packet: 1024, eager: 4096, first: 1024, offer: 4097, window: 1 << 16 };
+const LIMITS: ProtocolLimits =
+    ProtocolLimits { packet: 1024, eager: 4096, first: 1024, rtr_min: 4097, credit: 1 << 16 };
 
 type Cards = Arc<Mutex<HashMap<u32, Vec<u8>>>>;
 
@@ -41,13 +42,14 @@ struct Job {
 /// A rank, and the bytes that it has.
 struct Rank {
     me: Peer,
-    lanes: Lanes<Plain>,
+    lanes: Lanes<MinimalData>,
     bytes: Cell<i64>,
 }
 
 impl Job {
     fn new(world: u32, local: u32) -> Job {
-        let spec = Spec { world: world as usize, world_ranks: (0..local).collect(), ..Spec::alone("a", "test") };
+        let spec =
+            SegmentSpec { world: world as usize, world_ranks: (0..local).collect(), ..SegmentSpec::alone("a", "test") };
         Job { world, segment: Segment::create(&spec).unwrap(), cards: Cards::default() }
     }
 
@@ -58,7 +60,7 @@ impl Job {
 
     /// A rank that is alone on its host.
     fn far(&self, me: u32) -> Rank {
-        let spec = Spec { world: self.world as usize, world_ranks: vec![me], ..Spec::alone("b", "test") };
+        let spec = SegmentSpec { world: self.world as usize, world_ranks: vec![me], ..SegmentSpec::alone("b", "test") };
         self.rank(me, &Segment::create(&spec).unwrap(), 0)
     }
 
@@ -69,7 +71,7 @@ impl Job {
     }
 
     /// The lanes, as `node` makes them from the agent's message.
-    fn lanes(&self, me: Peer, segment: &Segment, local: usize) -> Lanes<Plain> {
+    fn lanes(&self, me: Peer, segment: &Segment, local: usize) -> Lanes<MinimalData> {
         let page = segment.rank(local);
         let devices: Vec<Box<dyn Device>> = vec![
             Box::new(Loopback::new(me)),
@@ -77,21 +79,22 @@ impl Job {
             Box::new(self.ether(me, segment)),
         ];
         let fabric =
-            Box::leak(Box::new(Fabric::new(devices, &Peers::Run { first: Peer(0), len: self.world }).unwrap()));
+            Box::leak(Box::new(Fabric::new(devices, &Peers::Consecutive { first: Peer(0), len: self.world }).unwrap()));
         let pages = segment.clone();
         let others = move |number: usize| -> Option<(RankPage, bool)> {
             let other = number + usize::from(number >= local);
             (other < pages.local_size()).then(|| (pages.rank(other), true))
         };
-        let patience = Patience::new(0, &page, Box::new(others), asleep(&page.counters()), fabric).unwrap();
+        let wait_policy =
+            WaitPolicy::new(0, &page, Box::new(others), sleep_counters(&page.counters()), fabric).unwrap();
         let counters = page.counters();
-        Lanes::new(Parts {
+        Lanes::new(LanesConfig {
             fabric,
             limits: LIMITS,
-            patience,
+            wait_policy,
             counters,
-            standby: None,
-            give_up: |text| panic!("{text}"),
+            progress_sleep: None,
+            abort_out_of_memory: |text| panic!("{text}"),
         })
     }
 
@@ -102,21 +105,26 @@ impl Job {
         let address = interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("127.0.0.1");
         let port = UdpPort::open(&interface, address, PortRange::ANY, 0).unwrap();
         let (cards, hosts) = (self.cards.clone(), segment.clone());
-        let device = EtherDevice::new(Setup {
+        let device = EtherDevice::new(EtherDeviceSetup {
             me: me.0,
             ranks: self.world,
-            key: Key::new([5; 16]),
+            key: JobKey::new([5; 16]),
             seed: me.0.into(),
-            ports: vec![Opened { port: Box::new(port), rail: 0, interface: "lo".into(), traits: Rail::default() }],
-            cards: Box::new(move |peer, _| cards.lock().unwrap().get(&peer.0).cloned()),
-            looked: Box::new(|| ()),
-            tell: Box::new(|_| true),
-            answers: Box::new(|_| ()),
+            ports: vec![OpenPort {
+                port: Box::new(port),
+                rail: 0,
+                interface: "lo".into(),
+                traits: PortTraits::default(),
+            }],
+            card_lookup: Box::new(move |peer, _| cards.lock().unwrap().get(&peer.0).cloned()),
+            on_all_polled: Box::new(|| ()),
+            report_status: Box::new(|_| true),
+            report_reachability: Box::new(|_| ()),
             counters: (Counters::private(), 0),
-            lives: segment.lives().clone(),
-            serves: Box::new(move |peer| hosts.room_of(peer).is_none()),
+            exit_log: segment.exit_log().clone(),
+            reaches: Box::new(move |peer| hosts.local_slot_of(peer).is_none()),
         });
-        self.cards.lock().unwrap().insert(me.0, device.card());
+        self.cards.lock().unwrap().insert(me.0, device.encoded_port_list());
         device
     }
 }
@@ -130,20 +138,20 @@ impl Rank {
         result.unwrap()
     }
 
-    /// Sends a message of eight bytes to the other, and waits until it has come.
-    fn say(&self, to: &Rank, context: Context) {
+    /// Sends a message of eight bytes to the other, and waits until it has arrived.
+    fn send_message(&self, to: &Rank, context: Context) {
         let mut bytes = [7; 8];
-        let (from, target) = (self, Target { peer: to.me, context, tag: 3 });
+        let (from, target) = (self, Destination { peer: to.me, context, tag: 3 });
         let mem = UserMem::of_slice(Box::leak(Box::new([7_u8; 8])));
         let lane = context.lane();
         while !from.counted(|| from.lanes.lane(lane).enter().send_at_once(&target, mem)) {
             from.counted(|| from.lanes.lane(lane).enter().progress());
             to.counted(|| to.lanes.lane(lane).enter().progress_with(from.me));
         }
-        let want = Want { context, source: Some(from.me), tag: Some(3) };
+        let want = MatchSpec { context, source: Some(from.me), tag: Some(3) };
         let take = || {
             let mem = UserMem::of_slice(&mut bytes);
-            to.lanes.lane(lane).enter().take_directly(&want, from.me, mem, || 1, || true)
+            to.lanes.lane(lane).enter().recv_directly(&want, from.me, mem, || 1, || true)
         };
         let mut take = take;
         while to.counted(&mut take).is_none() {
@@ -153,8 +161,8 @@ impl Rank {
 
     /// Sends a message each way, and waits until all is acknowledged.
     fn greet(&self, other: &Rank, context: Context) {
-        self.say(other, context);
-        other.say(self, context);
+        self.send_message(other, context);
+        other.send_message(self, context);
         while !(self.counted(|| self.lanes.fabric().flush()) & other.counted(|| other.lanes.fabric().flush())) {}
     }
 }
@@ -164,8 +172,8 @@ fn contexts() -> impl Iterator<Item = Context> {
     (0..LANES as u32).map(|number| Context::new(number, 0))
 }
 
-/// Bytes of a rank in such a job that has spoken on all lanes to the last peer of its host and to the last of the job,
-/// when it was made and now, and what one more of each then costs.
+/// Returns the bytes of a rank in such a job that has exchanged messages on all lanes with the last peer of its
+/// host and with the last of the job, when it was made and now, and the cost of one more of each.
 fn of_job(world: u32, local: u32) -> ([i64; 2], [i64; 2]) {
     let job = Job::new(world, local);
     let rank = job.near(0);
@@ -192,7 +200,7 @@ fn a_peer_that_is_never_spoken_to_costs_a_rank_next_to_nothing_and_a_quiet_one_l
             "{world} ranks, {local} of a host: {made:.1} bytes for a peer when the rank is made, {spoken:.1} when it has \
              spoken to the last one on all lanes; {near} for one more by shared memory, {far} by Ethernet"
         );
-        assert!(made <= UNKNOWN && spoken <= UNKNOWN, "{spoken} bytes for a peer that was never spoken to");
+        assert!(made <= UNKNOWN && spoken <= UNKNOWN, "{spoken} bytes for a peer without traffic");
         assert!(near <= QUIET && far <= QUIET, "{near} and {far} bytes for a peer that is connected and quiet");
     }
 }

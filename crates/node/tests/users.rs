@@ -4,15 +4,15 @@
 
 use hawser_base::{LANES, Lane, Peer, Peers, UserMem};
 use hawser_dev_ether::port::{PortRange, UdpPort};
-use hawser_dev_ether::{EtherDevice, Opened, Setup};
+use hawser_dev_ether::{EtherDevice, EtherDeviceSetup, OpenPort};
 use hawser_dev_shm::ShmDevice;
-use hawser_device::{Delivery, Header, Loopback, Payload, Source};
+use hawser_device::{Delivery, Header, Loopback, Payload, PayloadSource};
 use hawser_job::counters::Counters;
-use hawser_job::{Segment, Spec};
-use hawser_link::Rail;
-use hawser_link::frame::Key;
+use hawser_job::{Segment, SegmentSpec};
+use hawser_link::PortTraits;
+use hawser_link::frame::JobKey;
 use hawser_os::interfaces;
-use hawser_transport::{Channel, Service};
+use hawser_transport::{Channel, Transport};
 use std::collections::HashMap;
 use std::time::Instant;
 
@@ -24,9 +24,9 @@ const FAR: u32 = 2;
 
 /// The messages received of each peer, by their headers' `a`; payload is checked as it comes.
 #[derive(Default)]
-struct Got(HashMap<u32, Vec<u32>>);
+struct ReceivedMessages(HashMap<u32, Vec<u32>>);
 
-impl Delivery for Got {
+impl Delivery for ReceivedMessages {
     fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload) {
         let mut bytes = vec![0; payload.len()];
         assert!(
@@ -36,7 +36,7 @@ impl Delivery for Got {
         );
         self.0.entry(from.0).or_default().push(header.a);
     }
-    fn lost(&mut self, peer: Peer) {
+    fn peer_failed(&mut self, peer: Peer) {
         panic!("{peer} lives");
     }
 }
@@ -46,41 +46,42 @@ fn text(a: u32, len: usize) -> Vec<u8> {
 }
 
 /// A process's end of a user: its first lane, and the packets that have come there.
-struct End {
+struct UserChannel {
     channel: Channel,
-    got: Got,
+    received: ReceivedMessages,
 }
 
-impl End {
+impl UserChannel {
     fn send(&mut self, to: u32, a: u32, len: usize) -> bool {
         let mut bytes = text(a, len);
         self.channel.send(
             Peer(to),
             Header { kind: 0x70, a, ..Header::default() },
             &[],
-            Source::Mem(UserMem::of_slice(&mut bytes)),
+            PayloadSource::Mem(UserMem::of_slice(&mut bytes)),
         )
     }
 
     fn poll(&mut self) {
-        self.channel.poll(&mut self.got);
+        self.channel.poll(&mut self.received);
     }
 
     fn of(&self, from: u32) -> &[u32] {
-        self.got.0.get(&from).map_or(&[], |got| got)
+        self.received.0.get(&from).map_or(&[], |got| got)
     }
 }
 
 /// The job's processes, all in this one.
 struct Job {
-    services: Vec<Service>,
+    services: Vec<Transport>,
 }
 
 impl Job {
     fn new() -> Job {
         let segment = |host: u32| {
             let world_ranks = (0..HOSTS.len() as u32).filter(|&rank| HOSTS[rank as usize] == host).collect();
-            let segment = Segment::create(&Spec::of("users", "host", HOSTS.len(), world_ranks)).unwrap();
+            let segment =
+                Segment::create(&SegmentSpec::without_spares("users", "host", HOSTS.len(), world_ranks)).unwrap();
             segment.set_hosts(&HOSTS);
             segment
         };
@@ -88,19 +89,19 @@ impl Job {
         let service = |(number, host): (u32, u32)| {
             let (me, own) = (Peer(number), &segments[host as usize]);
             let ether = ether(me, own);
-            assert!(segments.iter().all(|segment| segment.set_card(me, &ether.card())));
-            let room = own.room_of(me).expect("it is here");
-            let shm = ShmDevice::new(own.clone(), room);
-            Service::new(vec![Box::new(Loopback::new(me)), Box::new(shm), Box::new(ether)], own.clone())
+            assert!(segments.iter().all(|segment| segment.set_business_card(me, &ether.encoded_port_list())));
+            let local_slot = own.local_slot_of(me).expect("it is here");
+            let shm = ShmDevice::new(own.clone(), local_slot);
+            Transport::new(vec![Box::new(Loopback::new(me)), Box::new(shm), Box::new(ether)], own.clone())
         };
         Job { services: (0..).zip(HOSTS).map(service).collect() }
     }
 
     /// A process opens a user, of which the test uses the first lane.
-    fn open(&self, process: u32, name: &str) -> End {
-        let (peers, lanes) = (Peers::Run { first: Peer(0), len: HOSTS.len() as u32 }, lanes_of(name));
+    fn open(&self, process: u32, name: &str) -> UserChannel {
+        let (peers, lanes) = (Peers::Consecutive { first: Peer(0), len: HOSTS.len() as u32 }, lanes_of(name));
         let fabric = self.services[process as usize].open(name, lanes, &peers).unwrap();
-        End { channel: fabric.channel(Lane(0)), got: Got::default() }
+        UserChannel { channel: fabric.channel(Lane(0)), received: ReceivedMessages::default() }
     }
 }
 
@@ -119,19 +120,19 @@ fn ether(me: Peer, segment: &Segment) -> EtherDevice {
     let address = interface.addresses.iter().find(|address| address.ip.is_ipv4()).expect("127.0.0.1");
     let port = UdpPort::open(&interface, address, PortRange::ANY, 0).unwrap();
     let (cards, hosts) = (segment.clone(), segment.clone());
-    EtherDevice::new(Setup {
+    EtherDevice::new(EtherDeviceSetup {
         me: me.0,
-        ranks: segment.plan().numbers as u32,
-        key: Key::new([5; 16]),
+        ranks: segment.layout().numbers as u32,
+        key: JobKey::new([5; 16]),
         seed: me.0.into(),
-        ports: vec![Opened { port: Box::new(port), rail: 0, interface: "lo".into(), traits: Rail::default() }],
-        cards: Box::new(move |peer, _| cards.card(peer)),
-        looked: Box::new(|| ()),
-        tell: Box::new(|_| true),
-        answers: Box::new(|_| ()),
+        ports: vec![OpenPort { port: Box::new(port), rail: 0, interface: "lo".into(), traits: PortTraits::default() }],
+        card_lookup: Box::new(move |peer, _| cards.business_card(peer)),
+        on_all_polled: Box::new(|| ()),
+        report_status: Box::new(|_| true),
+        report_reachability: Box::new(|_| ()),
         counters: (Counters::private(), 0),
-        lives: segment.lives().clone(),
-        serves: Box::new(move |peer| hosts.knows(peer) && hosts.room_of(peer).is_none()),
+        exit_log: segment.exit_log().clone(),
+        reaches: Box::new(move |peer| hosts.is_known(peer) && hosts.local_slot_of(peer).is_none()),
     })
 }
 
@@ -170,7 +171,7 @@ fn one_idles(to: u32, idle: &str, busy: &str, len: usize) {
         busy_there.of(0).len() == 1000
     };
     until(&mut turn, &what);
-    // And no more of the idle one's is taken than there is room for, or than was tried.
+    // And no more packets of the idle one are taken than there is space for, or than were tried.
     (0..2000).for_each(|_| _ = turn());
     assert!(is_run(busy_there.of(0), 1000) && idle_there.of(0).is_empty() && taken > 0 && refusals > 0, "{what}");
     assert!(taken < TRIED || idle == "mpi" || len <= 8 && to == NEAR, "{taken} packets are taken of {idle}, to {to}");
@@ -214,7 +215,7 @@ fn what_is_sent_to_a_user_that_is_not_open_there_waits_for_it_and_for_nobody_els
         let mut mad = job.open(0, "madeleine");
         let mut mad_there = job.open(to, "madeleine");
         let (mut taken, mut sent) = (0, 0);
-        let mut turn = |pm: &mut End| {
+        let mut turn = |pm: &mut UserChannel| {
             taken += u32::from(taken < 400 && pm.send(to, taken, 2000));
             sent += u32::from(sent < 500 && mad.send(to, sent, 2000));
             pm.poll();

@@ -1,11 +1,11 @@
 //! Classic BPF programs that choose among a socket's frames (linux/filter.h). The kernel checks and compiles them.
 
 /// One instruction.
-pub type Step = libc::sock_filter;
+pub type BpfInsn = libc::sock_filter;
 
 /// The operand of a load.
 #[derive(Clone, Copy, Debug)]
-pub enum Field {
+pub enum LoadField {
     /// A byte at this offset.
     Byte(u32),
     /// Two bytes at this offset, big-endian.
@@ -32,23 +32,23 @@ const RETURN_LOADED: u16 = 0x16;
 /// linux/filter.h: SKF_AD_OFF (-0x1000) + SKF_AD_PKTTYPE (4).
 const PACKET_TYPE: u32 = (-0x1000_i32 + 4) as u32;
 
-fn step(code: u16, k: u32) -> Step {
-    Step { code, jt: 0, jf: 0, k }
+fn insn(code: u16, k: u32) -> BpfInsn {
+    BpfInsn { code, jt: 0, jf: 0, k }
 }
 
-fn load(field: Field) -> Vec<Step> {
+fn load(field: LoadField) -> Vec<BpfInsn> {
     match field {
-        Field::Byte(at) => vec![step(LOAD_BYTE, at)],
-        Field::Half(at) => vec![step(LOAD_HALF, at)],
-        Field::Bits(at, mask) => vec![step(LOAD_HALF, at), step(AND, mask.into())],
-        Field::Word(at) => vec![step(LOAD_WORD, at)],
-        Field::PacketType => vec![step(LOAD_WORD, PACKET_TYPE)],
+        LoadField::Byte(at) => vec![insn(LOAD_BYTE, at)],
+        LoadField::Half(at) => vec![insn(LOAD_HALF, at)],
+        LoadField::Bits(at, mask) => vec![insn(LOAD_HALF, at), insn(AND, mask.into())],
+        LoadField::Word(at) => vec![insn(LOAD_WORD, at)],
+        LoadField::PacketType => vec![insn(LOAD_WORD, PACKET_TYPE)],
     }
 }
 
 /// Makes a program that takes a frame whole if every field has its value, otherwise none of it. A field beyond the
 /// frame's end does not match.
-pub fn all_of(wanted: &[(Field, u32)]) -> Vec<Step> {
+pub fn match_all(wanted: &[(LoadField, u32)]) -> Vec<BpfInsn> {
     let mut steps = Vec::new();
     let mut left: usize = wanted.iter().map(|&(field, _)| load(field).len() + 1).sum();
     for &(field, value) in wanted {
@@ -57,21 +57,21 @@ pub fn all_of(wanted: &[(Field, u32)]) -> Vec<Step> {
         steps.extend(loaded);
         // Jump to the last step: over the rest and the "yes".
         let jf = u8::try_from(left + 1).expect("a filter of a few fields");
-        steps.push(Step { jf, ..step(JUMP_IF_EQUAL, value) });
+        steps.push(BpfInsn { jf, ..insn(JUMP_IF_EQUAL, value) });
     }
-    steps.push(step(RETURN, u32::MAX));
-    steps.extend(none());
+    steps.push(insn(RETURN, u32::MAX));
+    steps.extend(match_none());
     steps
 }
 
 /// Makes a program that takes nothing.
-pub fn none() -> Vec<Step> {
-    vec![step(RETURN, 0)]
+pub fn match_none() -> Vec<BpfInsn> {
+    vec![insn(RETURN, 0)]
 }
 
 /// Makes a program that returns the value of a field.
-pub fn value_of(field: Field) -> Vec<Step> {
+pub fn load_value(field: LoadField) -> Vec<BpfInsn> {
     let mut steps = load(field);
-    steps.push(step(RETURN_LOADED, 0));
+    steps.push(insn(RETURN_LOADED, 0));
     steps
 }

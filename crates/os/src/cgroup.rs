@@ -9,27 +9,27 @@ const ROOT: &str = "/sys/fs/cgroup";
 
 /// The version that a group's files belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
+pub enum CgroupVersion {
     One,
     Two,
 }
 
 /// Returns the groups of this process.
-pub fn groups(controller: &str) -> Vec<(Version, PathBuf)> {
+pub fn groups(controller: &str) -> Vec<(CgroupVersion, PathBuf)> {
     let membership = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     groups_of(&membership, controller, Path::new(ROOT))
 }
 
 /// Returns the groups in `membership`, which is /proc/self/cgroup: lines `0::/path` (version 2) and
 /// `N:controllers:/path` (version 1).
-pub(crate) fn groups_of(membership: &str, controller: &str, root: &Path) -> Vec<(Version, PathBuf)> {
+pub(crate) fn groups_of(membership: &str, controller: &str, root: &Path) -> Vec<(CgroupVersion, PathBuf)> {
     let mut groups = Vec::new();
     for line in membership.lines() {
         let mut fields = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
         let (version, base) = match controllers {
-            "" => (Version::Two, root.to_owned()),
-            list if list.split(',').any(|name| name == controller) => (Version::One, root.join(controller)),
+            "" => (CgroupVersion::Two, root.to_owned()),
+            list if list.split(',').any(|name| name == controller) => (CgroupVersion::One, root.join(controller)),
             _ => continue,
         };
         let group = base.join(path.trim_start_matches('/'));

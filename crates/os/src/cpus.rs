@@ -1,27 +1,27 @@
 //! The cores that this process may use, and the number that it can use at once (affinity, cgroup quota).
 
-use crate::During;
-use crate::cgroup::{self, Version};
+use crate::ErrorContext;
+use crate::cgroup::{self, CgroupVersion};
 use crate::errno::checked;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Maximum cores that one mask of ours can name; sched_getaffinity requires at least the kernel's own size.
 const MASK_CORES: usize = 8192;
-type Mask = [u64; MASK_CORES / 64];
+type CpuMask = [u64; MASK_CORES / 64];
 
 /// Returns the cores that this process may run on, in rising order.
 pub fn allowed() -> io::Result<Vec<usize>> {
-    let mut mask: Mask = [0; MASK_CORES / 64];
+    let mut mask: CpuMask = [0; MASK_CORES / 64];
     // SAFETY: room for size_of(mask) bytes.
-    checked(unsafe { libc::sched_getaffinity(0, size_of::<Mask>(), mask.as_mut_ptr().cast()) })
-        .during(|| "asking for the cores of this process (sched_getaffinity)".into())?;
+    checked(unsafe { libc::sched_getaffinity(0, size_of::<CpuMask>(), mask.as_mut_ptr().cast()) })
+        .context(|| "asking for the cores of this process (sched_getaffinity)".into())?;
     Ok((0..MASK_CORES).filter(|core| mask[core / 64] >> (core % 64) & 1 == 1).collect())
 }
 
-/// The unit by which cores are grouped.
+/// The level of the host's topology by which cores are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum TopologyLevel {
     /// A hardware thread, where a core has several; the kernel's numbers, and this file's "cores", are these.
     Thread,
     Core,
@@ -31,32 +31,33 @@ pub enum Unit {
     Socket,
 }
 
-/// Returns the cores that this process may run on, grouped by unit. All belong together if the kernel reports nothing
-/// else (and each hardware thread to a core of its own).
-pub fn units(unit: Unit) -> io::Result<Vec<Vec<usize>>> {
-    Ok(units_of(&allowed()?, unit, Path::new("/sys/devices/system/cpu")))
+/// Returns the cores that this process may run on, grouped by their domain of this level. All belong together if
+/// the kernel reports nothing else (and each hardware thread to a core of its own).
+pub fn domains(level: TopologyLevel) -> io::Result<Vec<Vec<usize>>> {
+    Ok(domains_of(&allowed()?, level, Path::new("/sys/devices/system/cpu")))
 }
 
-/// Returns the number of the one unit that this process may run in; none if it may run in several.
-pub fn only_unit(unit: Unit) -> Option<u32> {
-    only_unit_of(&allowed().ok()?, unit, Path::new("/sys/devices/system/cpu"))
+/// Returns the number of the only domain of this level in which this process may run; none if it may run in
+/// several.
+pub fn only_domain(level: TopologyLevel) -> Option<u32> {
+    only_domain_of(&allowed().ok()?, level, Path::new("/sys/devices/system/cpu"))
 }
 
-/// Returns the number in the name of the only unit: that of its first core, of all that the host has.
-fn only_unit_of(cores: &[usize], unit: Unit, root: &Path) -> Option<u32> {
-    let units = units_of(cores, unit, root);
+/// Returns the number in the name of the only domain: that of its first core, of all that the host has.
+fn only_domain_of(cores: &[usize], level: TopologyLevel, root: &Path) -> Option<u32> {
+    let units = domains_of(cores, level, root);
     let [only] = &units[..] else { return None };
-    let name = unit_of(&root.join(format!("cpu{}", only[0])), unit);
-    let name = name.unwrap_or_else(|| if unit == Unit::Thread { only[0].to_string() } else { "0".into() });
+    let name = domain_of(&root.join(format!("cpu{}", only[0])), level);
+    let name = name.unwrap_or_else(|| if level == TopologyLevel::Thread { only[0].to_string() } else { "0".into() });
     let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
     digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-fn units_of(cores: &[usize], unit: Unit, root: &Path) -> Vec<Vec<usize>> {
+fn domains_of(cores: &[usize], level: TopologyLevel, root: &Path) -> Vec<Vec<usize>> {
     let mut units: Vec<(String, Vec<usize>)> = Vec::new();
     for &core in cores {
-        let alone = matches!(unit, Unit::Thread | Unit::Core).then(|| core.to_string());
-        let name = unit_of(&root.join(format!("cpu{core}")), unit).or(alone).unwrap_or_default();
+        let alone = matches!(level, TopologyLevel::Thread | TopologyLevel::Core).then(|| core.to_string());
+        let name = domain_of(&root.join(format!("cpu{core}")), level).or(alone).unwrap_or_default();
         match units.iter_mut().find(|unit| unit.0 == name) {
             Some(unit) => unit.1.push(core),
             None => units.push((name, vec![core])),
@@ -65,24 +66,24 @@ fn units_of(cores: &[usize], unit: Unit, root: &Path) -> Vec<Vec<usize>> {
     units.into_iter().map(|unit| unit.1).collect()
 }
 
-/// Returns the text that distinguishes this unit of a core from others: its list of cores, or its name. `core` is the
-/// core's directory.
-fn unit_of(core: &Path, unit: Unit) -> Option<String> {
+/// Returns the text that distinguishes a core's domain of this level from others: its list of cores, or its name.
+/// `core` is the core's directory.
+fn domain_of(core: &Path, level: TopologyLevel) -> Option<String> {
     let text = |path: &Path| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
     // The second names are those of kernels before 5.3.
     let either = |names: [&str; 2]| names.into_iter().find_map(|name| text(&core.join("topology").join(name)));
     let entries = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
-    match unit {
-        Unit::Thread => None,
-        Unit::Core => either(["core_cpus_list", "thread_siblings_list"]),
-        Unit::Socket => either(["package_cpus_list", "core_siblings_list"]),
-        Unit::Cache(level) => entries(&core.join("cache"))
+    match level {
+        TopologyLevel::Thread => None,
+        TopologyLevel::Core => either(["core_cpus_list", "thread_siblings_list"]),
+        TopologyLevel::Socket => either(["package_cpus_list", "core_siblings_list"]),
+        TopologyLevel::Cache(cache_level) => entries(&core.join("cache"))
             .find(|cache| {
-                text(&cache.join("level")) == Some(level.to_string())
+                text(&cache.join("level")) == Some(cache_level.to_string())
                     && text(&cache.join("type")).is_some_and(|kind| kind != "Instruction")
             })
             .and_then(|cache| text(&cache.join("shared_cpu_list"))),
-        Unit::Numa => entries(core)
+        TopologyLevel::Numa => entries(core)
             .filter_map(|entry| Some(entry.file_name()?.to_str()?.to_owned()))
             .find(|name| name.strip_prefix("node").is_some_and(|number| number.parse::<u32>().is_ok())),
     }
@@ -90,12 +91,12 @@ fn unit_of(core: &Path, unit: Unit) -> Option<String> {
 
 /// Binds this process to `cores`. Allocates nothing: may run between fork and exec.
 pub fn bind(cores: &[usize]) -> io::Result<()> {
-    let mut mask: Mask = [0; MASK_CORES / 64];
+    let mut mask: CpuMask = [0; MASK_CORES / 64];
     for &core in cores.iter().filter(|&&core| core < MASK_CORES) {
         mask[core / 64] |= 1 << (core % 64);
     }
     // SAFETY: a mask of the size that is given.
-    checked(unsafe { libc::sched_setaffinity(0, size_of::<Mask>(), mask.as_ptr().cast()) }).map(drop)
+    checked(unsafe { libc::sched_setaffinity(0, size_of::<CpuMask>(), mask.as_ptr().cast()) }).map(drop)
 }
 
 /// Returns how many cores' worth of time the cgroup lets this process use, if a quota limits it.
@@ -110,10 +111,10 @@ pub fn available() -> usize {
 }
 
 /// Returns the tightest quota of these groups.
-fn tightest(groups: Vec<(Version, PathBuf)>) -> Option<f64> {
-    let quota = |(version, group): (Version, PathBuf)| match version {
-        Version::One => quota_v1(&group),
-        Version::Two => quota_v2(&group),
+fn tightest(groups: Vec<(CgroupVersion, PathBuf)>) -> Option<f64> {
+    let quota = |(version, group): (CgroupVersion, PathBuf)| match version {
+        CgroupVersion::One => quota_v1(&group),
+        CgroupVersion::Two => quota_v2(&group),
     };
     groups.into_iter().filter_map(quota).min_by(f64::total_cmp)
 }
@@ -189,21 +190,25 @@ mod tests {
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         let root = root("units", &files);
         let (all, pairs) = (vec![vec![0, 1, 2, 3]], vec![vec![0, 2], vec![1, 3]]);
-        for unit in [Unit::Core, Unit::Socket, Unit::Numa, Unit::Cache(1)] {
-            assert_eq!(units_of(&[0, 1, 2, 3], unit, &root), pairs, "{unit:?}");
+        for unit in [TopologyLevel::Core, TopologyLevel::Socket, TopologyLevel::Numa, TopologyLevel::Cache(1)] {
+            assert_eq!(domains_of(&[0, 1, 2, 3], unit, &root), pairs, "{unit:?}");
         }
-        assert_eq!(units_of(&[0, 1, 2, 3], Unit::Cache(3), &root), all);
+        assert_eq!(domains_of(&[0, 1, 2, 3], TopologyLevel::Cache(3), &root), all);
         // Nothing is known of a cache of level 2, nor of a core 9.
-        assert_eq!(units_of(&[0, 1, 2, 3], Unit::Cache(2), &root), all);
-        assert_eq!(units_of(&[1, 3, 9], Unit::Core, &root), [vec![1, 3], vec![9]]);
-        assert_eq!(units_of(&[1, 3], Unit::Thread, &root), [vec![1], vec![3]]);
-        assert_eq!(only_unit_of(&[3], Unit::Socket, &root), Some(1), "by its first core, which others may use");
-        assert_eq!(only_unit_of(&[1, 3], Unit::Numa, &root), Some(1));
-        assert_eq!(only_unit_of(&[3], Unit::Thread, &root), Some(3));
-        assert_eq!(only_unit_of(&[0, 1], Unit::Core, &root), None);
-        assert_eq!(only_unit_of(&[0, 1], Unit::Cache(2), &root), Some(0));
+        assert_eq!(domains_of(&[0, 1, 2, 3], TopologyLevel::Cache(2), &root), all);
+        assert_eq!(domains_of(&[1, 3, 9], TopologyLevel::Core, &root), [vec![1, 3], vec![9]]);
+        assert_eq!(domains_of(&[1, 3], TopologyLevel::Thread, &root), [vec![1], vec![3]]);
+        assert_eq!(
+            only_domain_of(&[3], TopologyLevel::Socket, &root),
+            Some(1),
+            "by its first core, which others may use"
+        );
+        assert_eq!(only_domain_of(&[1, 3], TopologyLevel::Numa, &root), Some(1));
+        assert_eq!(only_domain_of(&[3], TopologyLevel::Thread, &root), Some(3));
+        assert_eq!(only_domain_of(&[0, 1], TopologyLevel::Core, &root), None);
+        assert_eq!(only_domain_of(&[0, 1], TopologyLevel::Cache(2), &root), Some(0));
         fs::remove_dir_all(root).unwrap();
-        assert_eq!(units(Unit::Socket).unwrap().concat().len(), allowed().unwrap().len());
+        assert_eq!(domains(TopologyLevel::Socket).unwrap().concat().len(), allowed().unwrap().len());
     }
 
     #[test]

@@ -4,13 +4,13 @@
 //! It must never choose the frames to redirect. The kernel checks and compiles the programs. Used by `dev-ether`, which
 //! knows its frames; `xdp` loads and attaches them.
 
-use crate::bpf::Field;
+use crate::bpf::LoadField;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// One instruction: `struct bpf_insn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub struct Step {
+pub struct EbpfInsn {
     code: u8,
     /// The register that is written, and the one that is read, four bits each.
     registers: u8,
@@ -50,51 +50,51 @@ const REDIRECT_MAP: i32 = 51;
 /// enum xdp_action.
 pub const PASS: u32 = 2;
 pub const REDIRECT: u32 = 4;
-/// Offsets in `struct xdp_md` of what a program knows of a frame.
+/// Offsets in `struct xdp_md`, which describes a frame to a program.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const QUEUE: i16 = 16;
 
-fn step(code: u8, to: Register, from: Register, offset: i16, value: i32) -> Step {
+fn insn(code: u8, to: Register, from: Register, offset: i16, value: i32) -> EbpfInsn {
     let registers = if cfg!(target_endian = "little") { from << 4 | to } else { to << 4 | from };
-    Step { code, registers, offset, value }
+    EbpfInsn { code, registers, offset, value }
 }
 
-/// The frames to redirect: those of at least `least` bytes, in which every field, all within those bytes, has its
+/// The frames to redirect: those of at least `min_bytes` bytes, in which every field, all within those bytes, has its
 /// value.
 #[derive(Clone, Debug)]
-pub struct Pattern {
-    pub least: usize,
-    pub fields: Vec<(Field, u32)>,
+pub struct FrameMatch {
+    pub min_bytes: usize,
+    pub fields: Vec<(LoadField, u32)>,
 }
 
 /// Makes a program that redirects a frame that matches one of these patterns to the socket that `map` has for the queue
 /// by which it came. All other frames pass to the kernel, and so do those of a queue without a socket.
-pub fn redirect_if(any: &[Pattern], map: BorrowedFd) -> Vec<Step> {
+pub fn redirect_matching(patterns: &[FrameMatch], map: BorrowedFd) -> Vec<EbpfInsn> {
     let begin = [
-        step(code::MOVE, R6, R1, 0, 0),
-        step(code::LOAD_WORD, R2, R6, DATA, 0),
-        step(code::LOAD_WORD, R3, R6, DATA_END, 0),
+        insn(code::MOVE, R6, R1, 0, 0),
+        insn(code::LOAD_WORD, R2, R6, DATA, 0),
+        insn(code::LOAD_WORD, R3, R6, DATA_END, 0),
     ];
-    let pass = [step(code::SET, R0, 0, 0, PASS as i32), step(code::EXIT, 0, 0, 0, 0)];
-    begin.into_iter().chain(any.iter().flat_map(|pattern| redirect(pattern, map))).chain(pass).collect()
+    let pass = [insn(code::SET, R0, 0, 0, PASS as i32), insn(code::EXIT, 0, 0, 0, 0)];
+    begin.into_iter().chain(patterns.iter().flat_map(|pattern| redirect(pattern, map))).chain(pass).collect()
 }
 
 /// Makes the steps that redirect a frame that matches this pattern; all others continue behind these steps.
-fn redirect(pattern: &Pattern, map: BorrowedFd) -> Vec<Step> {
+fn redirect(pattern: &FrameMatch, map: BorrowedFd) -> Vec<EbpfInsn> {
     let mut steps = vec![
-        step(code::MOVE, R4, R2, 0, 0),
-        step(code::ADD, R4, 0, 0, pattern.least as i32),
-        step(code::JUMP_IF_GREATER, R4, R3, 0, 0),
+        insn(code::MOVE, R4, R2, 0, 0),
+        insn(code::ADD, R4, 0, 0, pattern.min_bytes as i32),
+        insn(code::JUMP_IF_GREATER, R4, R3, 0, 0),
     ];
-    steps.extend(pattern.fields.iter().flat_map(|&(field, value)| asked(field, value)));
+    steps.extend(pattern.fields.iter().flat_map(|&(field, value)| field_test(field, value)));
     let end = [
-        step(code::LOAD_WORD, R2, R6, QUEUE, 0),
-        step(code::LOAD_LONG, R1, OF_MAP, 0, map.as_raw_fd()),
-        step(0, 0, 0, 0, 0),
-        step(code::SET, R3, 0, 0, PASS as i32),
-        step(code::CALL, 0, 0, 0, REDIRECT_MAP),
-        step(code::EXIT, 0, 0, 0, 0),
+        insn(code::LOAD_WORD, R2, R6, QUEUE, 0),
+        insn(code::LOAD_LONG, R1, OF_MAP, 0, map.as_raw_fd()),
+        insn(0, 0, 0, 0, 0),
+        insn(code::SET, R3, 0, 0, PASS as i32),
+        insn(code::CALL, 0, 0, 0, REDIRECT_MAP),
+        insn(code::EXIT, 0, 0, 0, 0),
     ];
     let behind = steps.len() + end.len();
     for (at, step) in steps.iter_mut().enumerate() {
@@ -107,20 +107,20 @@ fn redirect(pattern: &Pattern, map: BorrowedFd) -> Vec<Step> {
 }
 
 /// Makes the steps that test a field's value: the last step jumps if it differs, to where the caller sets it.
-fn asked(field: Field, value: u32) -> Vec<Step> {
-    let load = |code: u8, at: u32| step(code, R4, R2, at as i16, 0);
-    let unless = |value: i32| step(code::JUMP_UNLESS_EQUAL, R4, 0, 0, value);
+fn field_test(field: LoadField, value: u32) -> Vec<EbpfInsn> {
+    let load = |code: u8, at: u32| insn(code, R4, R2, at as i16, 0);
+    let unless = |value: i32| insn(code::JUMP_UNLESS_EQUAL, R4, 0, 0, value);
     // In the order of two bytes of a frame when they are loaded.
     let loaded = |half: u16| i32::from(u16::from_ne_bytes(half.to_be_bytes()));
     let half = |at: u32, value: u16| vec![load(code::LOAD_HALF, at), unless(loaded(value))];
     match field {
-        Field::Byte(at) => vec![load(code::LOAD_BYTE, at), unless(value as i32)],
-        Field::Half(at) => half(at, value as u16),
-        Field::Bits(at, mask) => {
-            vec![load(code::LOAD_HALF, at), step(code::AND, R4, 0, 0, loaded(mask)), unless(loaded(value as u16))]
+        LoadField::Byte(at) => vec![load(code::LOAD_BYTE, at), unless(value as i32)],
+        LoadField::Half(at) => half(at, value as u16),
+        LoadField::Bits(at, mask) => {
+            vec![load(code::LOAD_HALF, at), insn(code::AND, R4, 0, 0, loaded(mask)), unless(loaded(value as u16))]
         }
         // Halves, because not every processor can load a word at an odd multiple of two.
-        Field::Word(at) => [half(at, (value >> 16) as u16), half(at + 2, value as u16)].concat(),
-        Field::PacketType => panic!("whom a frame is for the kernel finds out later"),
+        LoadField::Word(at) => [half(at, (value >> 16) as u16), half(at + 2, value as u16)].concat(),
+        LoadField::PacketType => panic!("the kernel determines a frame's class later"),
     }
 }

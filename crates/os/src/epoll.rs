@@ -1,20 +1,20 @@
 //! Waiting for many descriptors at once (epoll(7)).
 //!
-//! Regular files, which epoll refuses, are kept aside and reported as ready at every turn.
+//! Regular files, which epoll refuses, are listed apart and reported as ready at every turn.
 
-use crate::During;
+use crate::ErrorContext;
 use crate::errno::checked;
-use crate::held::{self, Owned};
+use crate::fd_identity::{self, CheckedFd};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 /// Maximum sleep on a set that was closed: about as long as a message may wait then.
-const SET_IS_CLOSED: Duration = Duration::from_millis(1);
+const CLOSED_SET_SLEEP: Duration = Duration::from_millis(1);
 
 /// An event of a descriptor; `token` is the one that it was added with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct EpollEvent {
     pub token: u64,
     pub readable: bool,
     pub writable: bool,
@@ -31,9 +31,9 @@ pub enum Interest {
 }
 
 pub struct Epoll {
-    fd: Owned,
+    fd: CheckedFd,
     /// Regular files: (descriptor, token, interest).
-    always: Vec<(i32, u64, Interest)>,
+    regular_files: Vec<(i32, u64, Interest)>,
 }
 
 /// Readable while an event is pending: one set can be waited for in another.
@@ -47,36 +47,36 @@ impl Epoll {
     pub fn new() -> io::Result<Epoll> {
         // SAFETY: gives a new descriptor or -1.
         let fd =
-            checked(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) }).during(|| "making an epoll set".into())?;
+            checked(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) }).context(|| "making an epoll set".into())?;
         // SAFETY: the descriptor is new and nobody else's.
         let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
-        Ok(Epoll { fd: Owned::new(held::aside(fd)), always: Vec::new() })
+        Ok(Epoll { fd: CheckedFd::new(fd_identity::dup_high(fd)), regular_files: Vec::new() })
     }
 
     pub fn add(&mut self, fd: BorrowedFd, token: u64, interest: Interest) -> io::Result<()> {
-        match self.control(libc::EPOLL_CTL_ADD, fd, token, interest) {
+        match self.ctl(libc::EPOLL_CTL_ADD, fd, token, interest) {
             Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
-                self.always.push((fd.as_raw_fd(), token, interest));
+                self.regular_files.push((fd.as_raw_fd(), token, interest));
                 Ok(())
             }
-            result => result.during(|| format!("watching descriptor {}", fd.as_raw_fd())),
+            result => result.context(|| format!("watching descriptor {}", fd.as_raw_fd())),
         }
     }
 
     pub fn change(&mut self, fd: BorrowedFd, token: u64, interest: Interest) -> io::Result<()> {
-        if let Some(file) = self.always.iter_mut().find(|file| file.0 == fd.as_raw_fd() && file.1 == token) {
+        if let Some(file) = self.regular_files.iter_mut().find(|file| file.0 == fd.as_raw_fd() && file.1 == token) {
             file.2 = interest;
             return Ok(());
         }
-        self.control(libc::EPOLL_CTL_MOD, fd, token, interest)
+        self.ctl(libc::EPOLL_CTL_MOD, fd, token, interest)
     }
 
     pub fn remove(&mut self, fd: BorrowedFd) {
-        self.always.retain(|file| file.0 != fd.as_raw_fd());
-        let _ = self.control(libc::EPOLL_CTL_DEL, fd, 0, Interest::Nothing);
+        self.regular_files.retain(|file| file.0 != fd.as_raw_fd());
+        let _ = self.ctl(libc::EPOLL_CTL_DEL, fd, 0, Interest::Nothing);
     }
 
-    fn control(&self, operation: i32, fd: BorrowedFd, token: u64, interest: Interest) -> io::Result<()> {
+    fn ctl(&self, operation: i32, fd: BorrowedFd, token: u64, interest: Interest) -> io::Result<()> {
         let events = match interest {
             Interest::Nothing => 0,
             Interest::Read => libc::EPOLLIN,
@@ -96,21 +96,21 @@ impl Epoll {
         let count = unsafe { libc::epoll_wait(self.fd.as_raw_fd(), &raw mut event, 1, timeout) };
         if count < 0 && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
             // The program has closed the set: nobody can wake this thread, and it must not spin either.
-            std::thread::sleep(SET_IS_CLOSED.min(Duration::from_nanos(timeout_ns.unwrap_or(u64::MAX))));
+            std::thread::sleep(CLOSED_SET_SLEEP.min(Duration::from_nanos(timeout_ns.unwrap_or(u64::MAX))));
         }
         count > 0
     }
 
     /// Waits for events, at most `timeout_ms` (forever without), and puts them into `events`.
-    pub fn wait(&mut self, events: &mut Vec<Event>, timeout_ms: Option<u64>) -> io::Result<()> {
+    pub fn wait(&mut self, events: &mut Vec<EpollEvent>, timeout_ms: Option<u64>) -> io::Result<()> {
         events.clear();
-        let file = |&(_, token, interest): &(i32, u64, Interest)| Event {
+        let file = |&(_, token, interest): &(i32, u64, Interest)| EpollEvent {
             token,
             readable: interest == Interest::Read,
             writable: interest == Interest::Write,
             hung_up: false,
         };
-        events.extend(self.always.iter().filter(|f| f.2 != Interest::Nothing).map(file));
+        events.extend(self.regular_files.iter().filter(|f| f.2 != Interest::Nothing).map(file));
         let timeout = if events.is_empty() { timeout_ms.map_or(-1, |ms| ms.min(i32::MAX as u64) as i32) } else { 0 };
         let mut raw = [libc::epoll_event { events: 0, u64: 0 }; 64];
         // SAFETY: room for 64 events.
@@ -122,7 +122,7 @@ impl Epoll {
         events.extend(raw[..count].iter().map(|event| {
             let has = |bit: i32| event.events & bit as u32 != 0;
             let hung_up = has(libc::EPOLLHUP) || has(libc::EPOLLERR) || has(libc::EPOLLRDHUP);
-            Event { token: event.u64, readable: has(libc::EPOLLIN), writable: has(libc::EPOLLOUT), hung_up }
+            EpollEvent { token: event.u64, readable: has(libc::EPOLLIN), writable: has(libc::EPOLLOUT), hung_up }
         }));
         Ok(())
     }
@@ -142,7 +142,7 @@ mod tests {
         assert!(events.is_empty());
         crate::pipe::write(writer.as_fd(), b"x").unwrap();
         epoll.wait(&mut events, None).unwrap();
-        assert_eq!(events, [Event { token: 7, readable: true, writable: false, hung_up: false }]);
+        assert_eq!(events, [EpollEvent { token: 7, readable: true, writable: false, hung_up: false }]);
         epoll.remove(reader.as_fd());
 
         let file = std::fs::File::open("/proc/self/exe").unwrap();

@@ -23,12 +23,12 @@ pub(crate) fn restarted<R: Into<i64>>(mut call: impl FnMut() -> R) -> io::Result
 }
 
 /// Adds to an error the operation in which it arose.
-pub trait During<T> {
-    fn during(self, doing: impl FnOnce() -> String) -> io::Result<T>;
+pub trait ErrorContext<T> {
+    fn context(self, doing: impl FnOnce() -> String) -> io::Result<T>;
 }
 
-impl<T> During<T> for io::Result<T> {
-    fn during(self, doing: impl FnOnce() -> String) -> io::Result<T> {
+impl<T> ErrorContext<T> for io::Result<T> {
+    fn context(self, doing: impl FnOnce() -> String) -> io::Result<T> {
         self.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", doing())))
     }
 }

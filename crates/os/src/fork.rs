@@ -7,7 +7,7 @@ use std::io;
 
 /// Registers `handler`, which is called in every child of fork from now on. It runs in one thread of a copy of a
 /// process that had others: it may touch atomics alone.
-pub fn tell_child(handler: extern "C" fn()) -> io::Result<()> {
+pub fn register_child_handler(handler: extern "C" fn()) -> io::Result<()> {
     // SAFETY: the handler is a function of this library, which the C library forgets when it unloads the library.
     match unsafe { libc::pthread_atfork(None, None, Some(handler)) } {
         0 => Ok(()),

@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicU32;
 
 /// The reason for which `wait` returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Woken {
+pub enum WakeReason {
     /// `wake` was called, or there was no reason: check again.
-    Called,
+    Woken,
     /// The word did not hold the expected value.
     Changed,
     TimedOut,
@@ -18,7 +18,7 @@ pub enum Woken {
 }
 
 /// Sleeps while `word` holds `expected`, at most `timeout_ns`.
-pub fn wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) -> Woken {
+pub fn wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) -> WakeReason {
     let limit = timeout_ns.map(|ns| libc::timespec {
         tv_sec: (ns / 1_000_000_000).min(i64::MAX as u64 / 4) as i64,
         tv_nsec: (ns % 1_000_000_000) as i64,
@@ -27,10 +27,10 @@ pub fn wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) -> Woken {
     // SAFETY: the word is a live atomic, the timeout is null or a valid relative timespec.
     let result = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, expected, limit) };
     match checked(result).map_err(|e| e.raw_os_error()) {
-        Ok(_) => Woken::Called,
-        Err(Some(libc::EAGAIN)) => Woken::Changed,
-        Err(Some(libc::ETIMEDOUT)) => Woken::TimedOut,
-        Err(_) => Woken::Interrupted,
+        Ok(_) => WakeReason::Woken,
+        Err(Some(libc::EAGAIN)) => WakeReason::Changed,
+        Err(Some(libc::ETIMEDOUT)) => WakeReason::TimedOut,
+        Err(_) => WakeReason::Interrupted,
     }
 }
 
@@ -50,8 +50,8 @@ mod tests {
     #[test]
     fn a_changed_word_and_a_timeout_end_the_wait() {
         let word = AtomicU32::new(1);
-        assert_eq!(wait(&word, 2, None), Woken::Changed);
-        assert_eq!(wait(&word, 1, Some(1_000_000)), Woken::TimedOut);
+        assert_eq!(wait(&word, 2, None), WakeReason::Changed);
+        assert_eq!(wait(&word, 1, Some(1_000_000)), WakeReason::TimedOut);
         assert_eq!(wake(&word, 1), 0);
     }
 

@@ -111,7 +111,7 @@ pub fn exit_now(code: i32) -> ! {
 }
 
 /// Sleeps up to `ms`; a signal ends it early.
-pub fn pause_ms(ms: u32) {
+pub fn sleep_ms(ms: u32) {
     let time = libc::timespec { tv_sec: i64::from(ms / 1000), tv_nsec: i64::from(ms % 1000) * 1_000_000 };
     // SAFETY: a valid time, no wish for the rest.
     unsafe { libc::nanosleep(&time, std::ptr::null_mut()) };

@@ -9,21 +9,21 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 /// An address in the kernel's form; it serves for both families.
 #[derive(Clone, Copy)]
 #[repr(C)]
-union Raw {
+union RawSockaddr {
     v4: libc::sockaddr_in,
     v6: libc::sockaddr_in6,
 }
 
 #[derive(Clone, Copy)]
 pub(crate) struct Sockaddr {
-    raw: Raw,
+    raw: RawSockaddr,
     len: libc::socklen_t,
 }
 
 impl Sockaddr {
     pub(crate) fn new(address: &SocketAddr) -> Sockaddr {
         // SAFETY: plain structures, for which zeroes are valid.
-        let mut raw: Raw = unsafe { zeroed() };
+        let mut raw: RawSockaddr = unsafe { zeroed() };
         let len = match address {
             SocketAddr::V4(v4) => {
                 raw.v4 = libc::sockaddr_in {
@@ -92,8 +92,8 @@ pub(crate) fn bind(fd: BorrowedFd, address: &SocketAddr) -> io::Result<()> {
 /// Returns the address that a socket is bound to.
 pub(crate) fn local(fd: BorrowedFd) -> io::Result<SocketAddr> {
     // SAFETY: plain structures, for which zeroes are valid.
-    let mut raw: Raw = unsafe { zeroed() };
-    let mut len = size_of::<Raw>() as libc::socklen_t;
+    let mut raw: RawSockaddr = unsafe { zeroed() };
+    let mut len = size_of::<RawSockaddr>() as libc::socklen_t;
     let place: *mut libc::sockaddr = (&raw mut raw).cast();
     // SAFETY: room for `len` bytes.
     checked(unsafe { libc::getsockname(fd.as_raw_fd(), place, &mut len) })?;

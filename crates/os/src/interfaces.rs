@@ -2,7 +2,7 @@
 //! netdevice(7), rtnetlink(7), the queries of ethtool). Callers choose among them.
 
 use crate::errno::checked;
-use crate::{During, inet, masters, sockopt};
+use crate::{ErrorContext, inet, link_masters, sockopt};
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::io;
@@ -18,19 +18,19 @@ pub struct Interface {
     pub mac: Option<[u8; 6]>,
     /// Longest packet behind the Ethernet header, in bytes.
     pub mtu: usize,
-    pub flags: Flags,
-    pub addresses: Vec<Network>,
+    pub flags: IfFlags,
+    pub addresses: Vec<IpNetwork>,
     /// The speed in Mbit/s, if the driver knows it.
     pub speed_mbit: Option<u32>,
     pub driver: Option<String>,
     /// Whether it is a part of a bridge or bond, which has the addresses.
     pub enslaved: bool,
     /// The number of interfaces that are parts of it.
-    pub parts: usize,
+    pub members: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags {
+pub struct IfFlags {
     /// Whether it is administratively up.
     pub up: bool,
     /// Whether its carrier is there.
@@ -45,14 +45,14 @@ pub struct Flags {
 
 /// An address and the number of leading bits that its network has in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
+pub struct IpNetwork {
     pub ip: IpAddr,
     pub prefix: u8,
     /// The interface's number if the address is valid only there (fe80::/10), otherwise 0.
     pub scope: u32,
 }
 
-impl Network {
+impl IpNetwork {
     pub fn contains(&self, ip: &IpAddr) -> bool {
         match (self.ip, ip) {
             (IpAddr::V4(own), IpAddr::V4(ip)) => {
@@ -73,7 +73,7 @@ pub fn all() -> io::Result<Vec<Interface>> {
     let mut found = BTreeMap::new();
     let mut first: *mut libc::ifaddrs = std::ptr::null_mut();
     // SAFETY: a place for the list, which is freed below.
-    checked(unsafe { libc::getifaddrs(&mut first) }).during(|| "asking for the network interfaces".into())?;
+    checked(unsafe { libc::getifaddrs(&mut first) }).context(|| "asking for the network interfaces".into())?;
     let mut next = first;
     // SAFETY: the list and all that it points to live until freeifaddrs.
     while let Some(entry) = unsafe { next.as_ref() } {
@@ -83,12 +83,12 @@ pub fn all() -> io::Result<Vec<Interface>> {
     }
     // SAFETY: what getifaddrs gave, once.
     unsafe { libc::freeifaddrs(first) };
-    let asker = asker()?;
+    let asker = query_socket()?;
     let mut list: Vec<Interface> = found.into_values().filter(|i: &Interface| i.index > 0).collect();
-    let masters = masters::all()?;
+    let masters = link_masters::all()?;
     for interface in &mut list {
         interface.enslaved = masters.contains_key(&interface.index);
-        interface.parts = masters.values().filter(|&&master| master == interface.index).count();
+        interface.members = masters.values().filter(|&&master| master == interface.index).count();
         describe(&asker, interface);
     }
     list.sort_by_key(|interface| interface.index);
@@ -96,10 +96,10 @@ pub fn all() -> io::Result<Vec<Interface>> {
 }
 
 /// Makes a socket for queries about interfaces.
-pub(crate) fn asker() -> io::Result<OwnedFd> {
+pub(crate) fn query_socket() -> io::Result<OwnedFd> {
     sockopt::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)
         .or_else(|_| sockopt::socket(libc::AF_INET6, libc::SOCK_DGRAM, 0))
-        .during(|| "making a socket to ask for interfaces by".into())
+        .context(|| "making a socket to ask for interfaces by".into())
 }
 
 /// linux/if.h.
@@ -112,7 +112,7 @@ unsafe fn add(found: &mut BTreeMap<String, Interface>, entry: &libc::ifaddrs) {
     let name = unsafe { CStr::from_ptr(entry.ifa_name) }.to_string_lossy().into_owned();
     let interface = found.entry(name.clone()).or_insert_with(|| Interface { name, ..Interface::default() });
     let has = |flag: i32| entry.ifa_flags & flag as u32 != 0;
-    interface.flags = Flags {
+    interface.flags = IfFlags {
         up: has(libc::IFF_UP),
         carrier: has(IFF_LOWER_UP),
         running: has(libc::IFF_RUNNING),
@@ -144,29 +144,29 @@ unsafe fn add(found: &mut BTreeMap<String, Interface>, entry: &libc::ifaddrs) {
             None => 0,
         };
         let scope = if let std::net::SocketAddr::V6(v6) = ip { v6.scope_id() } else { 0 };
-        interface.addresses.push(Network { ip: ip.ip(), prefix: ones as u8, scope });
+        interface.addresses.push(IpNetwork { ip: ip.ip(), prefix: ones as u8, scope });
     }
 }
 
 /// linux/ethtool.h: numbers and lengths of two queries, and offsets in their replies.
 const GET_SETTINGS: u32 = 1;
 const GET_DRIVER: u32 = 3;
-const ANSWER_BYTES: usize = 256;
+const REPLY_BYTES: usize = 256;
 const SPEED_LOW: usize = 12;
 const SPEED_HIGH: usize = 28;
 const DRIVER: std::ops::Range<usize> = 4..36;
 
 /// Adds the properties that getifaddrs does not return; those that the kernel does not know are left out.
-fn describe(asker: &OwnedFd, interface: &mut Interface) {
-    if let Some(request) = ask(asker, &interface.name, libc::SIOCGIFMTU, std::ptr::null_mut()) {
+fn describe(socket: &OwnedFd, interface: &mut Interface) {
+    if let Some(request) = ioctl(socket, &interface.name, libc::SIOCGIFMTU, std::ptr::null_mut()) {
         // SAFETY: the kernel has written this member.
         interface.mtu = unsafe { request.ifr_ifru.ifru_mtu }.max(0) as usize;
     }
-    if let Some(answer) = ethtool(asker, &interface.name, GET_DRIVER) {
+    if let Some(answer) = ethtool(socket, &interface.name, GET_DRIVER) {
         let text: Vec<u8> = answer[DRIVER].iter().copied().take_while(|&b| b != 0).collect();
         interface.driver = Some(String::from_utf8_lossy(&text).into_owned()).filter(|t| !t.is_empty());
     }
-    if let Some(answer) = ethtool(asker, &interface.name, GET_SETTINGS) {
+    if let Some(answer) = ethtool(socket, &interface.name, GET_SETTINGS) {
         let half = |at: usize| u32::from(u16::from_ne_bytes([answer[at], answer[at + 1]]));
         let speed = half(SPEED_HIGH) << 16 | half(SPEED_LOW);
         // 0xffff and SPEED_UNKNOWN (-1) mean that the speed is unknown.
@@ -174,17 +174,22 @@ fn describe(asker: &OwnedFd, interface: &mut Interface) {
     }
 }
 
-fn ethtool(asker: &OwnedFd, name: &str, query: u32) -> Option<[u8; ANSWER_BYTES]> {
+fn ethtool(socket: &OwnedFd, name: &str, query: u32) -> Option<[u8; REPLY_BYTES]> {
     #[repr(C, align(8))]
-    struct Answer([u8; ANSWER_BYTES]);
-    let mut answer = Answer([0; ANSWER_BYTES]);
+    struct EthtoolReply([u8; REPLY_BYTES]);
+    let mut answer = EthtoolReply([0; REPLY_BYTES]);
     answer.0[..4].copy_from_slice(&query.to_ne_bytes());
-    ask(asker, name, libc::SIOCETHTOOL, (&raw mut answer.0).cast())?;
+    ioctl(socket, name, libc::SIOCETHTOOL, (&raw mut answer.0).cast())?;
     Some(answer.0)
 }
 
-/// Makes one of the requests about interfaces (netdevice(7)); `data` is null or has room for the reply.
-pub(crate) fn ask(asker: &OwnedFd, name: &str, request: libc::c_ulong, data: *mut libc::c_char) -> Option<libc::ifreq> {
+/// Makes one of the requests about interfaces (netdevice(7)); `data` is null or has space for the reply.
+pub(crate) fn ioctl(
+    socket: &OwnedFd,
+    name: &str,
+    request: libc::c_ulong,
+    data: *mut libc::c_char,
+) -> Option<libc::ifreq> {
     // SAFETY: a plain structure, for which zeroes are valid.
     let mut question: libc::ifreq = unsafe { zeroed() };
     if name.len() >= question.ifr_name.len() {
@@ -194,9 +199,9 @@ pub(crate) fn ask(asker: &OwnedFd, name: &str, request: libc::c_ulong, data: *mu
         *to = from as libc::c_char;
     }
     question.ifr_ifru.ifru_data = data;
-    // SAFETY: a whole request; `data` has room for the answer: those of our own queries of ethtool have fixed lengths
-    // below ANSWER_BYTES.
-    checked(unsafe { libc::ioctl(asker.as_raw_fd(), request as _, &mut question) }).ok()?;
+    // SAFETY: a whole request; `data` has space for the reply: those of our own queries of ethtool have fixed
+    // lengths below REPLY_BYTES.
+    checked(unsafe { libc::ioctl(socket.as_raw_fd(), request as _, &mut question) }).ok()?;
     Some(question)
 }
 
@@ -213,8 +218,8 @@ mod tests {
 
     #[test]
     fn a_network_has_its_addresses_and_no_others() {
-        let network = |text: &str, prefix| Network { ip: text.parse().unwrap(), prefix, scope: 0 };
-        let inside = |network: Network, text: &str| network.contains(&text.parse().unwrap());
+        let network = |text: &str, prefix| IpNetwork { ip: text.parse().unwrap(), prefix, scope: 0 };
+        let inside = |network: IpNetwork, text: &str| network.contains(&text.parse().unwrap());
         assert!(inside(network("10.1.0.0", 16), "10.1.255.3") && !inside(network("10.1.0.0", 16), "10.2.0.1"));
         assert!(inside(network("0.0.0.0", 0), "1.2.3.4") && !inside(network("1.2.3.4", 32), "1.2.3.5"));
         assert!(inside(network("fd00:1::", 32), "fd00:1:9::4") && !inside(network("fd00:1::", 32), "fd00:2::4"));

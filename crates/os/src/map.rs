@@ -3,7 +3,7 @@
 //! A region unmaps itself with its last clone. A process that shrinks the file under a mapping makes touching it
 //! fatal (SIGBUS): segments of Hawser only grow holes, and their size is sealed (`memfd`).
 
-use crate::During;
+use crate::ErrorContext;
 use hawser_base::Region;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -47,7 +47,7 @@ fn map(flags: i32, fd: i32, offset: u64, len: usize) -> io::Result<Region> {
     // SAFETY: a new mapping at an address that the kernel chooses overlays nothing.
     let addr = unsafe { libc::mmap(ptr::null_mut(), len, protection, flags, fd, offset as i64) };
     if addr == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error()).during(|| {
+        return Err(io::Error::last_os_error()).context(|| {
             format!("mapping {} MiB of memory (does `ulimit -v` limit the address space?)", len.div_ceil(1 << 20))
         });
     }

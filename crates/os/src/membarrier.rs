@@ -16,8 +16,8 @@ fn membarrier(command: i32) -> io::Result<i64> {
     checked(unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) })
 }
 
-/// Returns whether the kernel offers it here; false under some sandboxes.
-pub fn offered() -> bool {
+/// Returns whether the kernel supports it here; false under some sandboxes.
+pub fn is_supported() -> bool {
     let wanted = i64::from(CMD_GLOBAL_EXPEDITED | CMD_REGISTER_GLOBAL_EXPEDITED);
     membarrier(CMD_QUERY).is_ok_and(|commands| commands & wanted == wanted)
 }
@@ -36,7 +36,7 @@ pub fn barrier() -> io::Result<()> {
 mod tests {
     #[test]
     fn a_registered_process_can_ask_for_barriers() {
-        if super::offered() {
+        if super::is_supported() {
             super::register().unwrap();
             super::barrier().unwrap();
         }

@@ -4,10 +4,10 @@
 //! the memory is a file without a name in /dev/shm or a folder for temporary files. The limit on file sizes (`ulimit
 //! -f`) holds for both: it is raised as far as that is allowed while a file gets its length, and then put back.
 
-use crate::During;
+use crate::ErrorContext;
 use crate::errno::{checked, restarted};
+use crate::fd_identity;
 use crate::filesystem::size_and_free;
-use crate::held;
 use crate::limits::{self, Resource};
 use std::ffi::{CStr, CString};
 use std::fs::{self, OpenOptions};
@@ -18,7 +18,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Free bytes with which the first folder for files without a name is taken: more than jobs of a few ranks touch.
-const ROOM: u64 = 1 << 30;
+const ENOUGH_FREE_BYTES: u64 = 1 << 30;
 
 /// Makes a sparse file of `len` zero bytes in memory. `label` shows in /proc/PID/maps. The file is sealed: no holder of
 /// the descriptor can shrink it under a mapping (SIGBUS) or grow it.
@@ -42,7 +42,7 @@ pub fn create_unsealed(label: &CStr, len: u64) -> io::Result<OwnedFd> {
             io::Error::new(memfd.kind(), text)
         })?,
     };
-    let fd = held::aside(fd);
+    let fd = fd_identity::dup_high(fd);
     with_long_files(|limit| {
         if len > limit {
             let text = format!(
@@ -53,7 +53,7 @@ pub fn create_unsealed(label: &CStr, len: u64) -> io::Result<OwnedFd> {
         }
         // SAFETY: plain numbers.
         restarted(|| unsafe { libc::ftruncate(fd.as_raw_fd(), len as i64) })
-            .during(|| format!("sizing a shared segment to {len} bytes"))
+            .context(|| format!("sizing a shared segment to {len} bytes"))
     })?;
     Ok(fd)
 }
@@ -69,7 +69,7 @@ fn seal(fd: BorrowedFd) {
 
 /// Returns whether the size of the file behind `fd` is sealed. None: it is of a kind that cannot be sealed.
 pub fn is_sealed(fd: BorrowedFd) -> Option<bool> {
-    // SAFETY: a live descriptor; the call only asks.
+    // SAFETY: a live descriptor; the call is a query only.
     let seals = checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GET_SEALS) }).ok()? as i32;
     // A file that was not made for sealing has this seal from the start, and can get no other.
     (seals != libc::F_SEAL_SEAL).then_some(seals & SIZE_SEALS == SIZE_SEALS)
@@ -96,8 +96,10 @@ fn with_long_files<T>(f: impl FnOnce(u64) -> T) -> T {
 fn without_name() -> io::Result<OwnedFd> {
     let temporary = std::env::var_os("TMPDIR").map(PathBuf::from);
     let folders = ["/dev/shm", "/tmp", "/var/tmp"].map(PathBuf::from);
-    let mut found: Vec<(u64, PathBuf)> = temporary.into_iter().chain(folders).filter_map(with_room).collect();
-    found.sort_by_key(|(room, folder)| (std::cmp::Reverse((*room).min(ROOM)), folder != Path::new("/dev/shm")));
+    let mut found: Vec<(u64, PathBuf)> = temporary.into_iter().chain(folders).filter_map(with_free_space).collect();
+    found.sort_by_key(|(room, folder)| {
+        (std::cmp::Reverse((*room).min(ENOUGH_FREE_BYTES)), folder != Path::new("/dev/shm"))
+    });
     let mut last = io::Error::other("no folder for temporary files has room");
     for (_, folder) in found {
         match open_without_name(&folder) {
@@ -108,7 +110,7 @@ fn without_name() -> io::Result<OwnedFd> {
     Err(last)
 }
 
-fn with_room(folder: PathBuf) -> Option<(u64, PathBuf)> {
+fn with_free_space(folder: PathBuf) -> Option<(u64, PathBuf)> {
     let name = CString::new(folder.as_os_str().as_bytes()).ok()?;
     let [_, free] = size_and_free(&name).ok()?;
     (free > 0).then_some((free, folder))
@@ -148,7 +150,7 @@ pub fn punch_hole(fd: BorrowedFd, at: u64, len: u64) -> io::Result<()> {
     // SAFETY: plain numbers; the contents of the range are the caller's to give up.
     restarted(|| unsafe { libc::fallocate(fd.as_raw_fd(), mode, at as i64, len as i64) })
         .map(drop)
-        .during(|| format!("freeing {len} bytes of a shared segment"))
+        .context(|| format!("freeing {len} bytes of a shared segment"))
 }
 
 /// Makes sure that the pages of `at .. at + len` exist, so that touching them cannot end in SIGBUS.
@@ -156,7 +158,7 @@ pub fn allocate(fd: BorrowedFd, at: u64, len: u64) -> io::Result<()> {
     // SAFETY: plain numbers; existing contents stay.
     restarted(|| unsafe { libc::fallocate(fd.as_raw_fd(), 0, at as i64, len as i64) })
         .map(drop)
-        .during(|| format!("reserving {len} bytes of shared memory"))
+        .context(|| format!("reserving {len} bytes of shared memory"))
 }
 
 #[cfg(test)]

@@ -19,20 +19,20 @@ pub(crate) const DUMP: u16 = 0x300;
 const KIND: u16 = 0x3fff;
 
 /// A socket for queries, and the number of the last query.
-pub(crate) struct Asker {
+pub(crate) struct NetlinkSocket {
     socket: OwnedFd,
     sequence: u32,
 }
 
-impl Asker {
-    pub(crate) fn new() -> io::Result<Asker> {
+impl NetlinkSocket {
+    pub(crate) fn new() -> io::Result<NetlinkSocket> {
         let socket = sockopt::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)?;
-        Ok(Asker { socket, sequence: 0 })
+        Ok(NetlinkSocket { socket, sequence: 0 })
     }
 
     /// Sends a query, and hands over the kind of each reply and the bytes behind its head. An error is the kernel's
     /// own.
-    pub(crate) fn ask(
+    pub(crate) fn query(
         &mut self,
         (kind, flags): (u16, u16),
         head: &[u8],
@@ -40,16 +40,16 @@ impl Asker {
         mut take: impl FnMut(u16, &[u8]),
     ) -> io::Result<()> {
         self.sequence = self.sequence.wrapping_add(1);
-        let question = question(kind, flags | REQUEST, self.sequence, head, attributes);
+        let query = encode_query(kind, flags | REQUEST, self.sequence, head, attributes);
         let fd = self.socket.as_raw_fd();
-        // SAFETY: `question` is readable; without an address it goes to the kernel.
-        checked(unsafe { libc::send(fd, question.as_ptr().cast(), question.len(), 0) } as i64)?;
-        let mut answer = vec![0_u8; if flags & DUMP == 0 { 1 << 12 } else { 1 << 16 }];
+        // SAFETY: `query` is readable; without an address it goes to the kernel.
+        checked(unsafe { libc::send(fd, query.as_ptr().cast(), query.len(), 0) } as i64)?;
+        let mut reply = vec![0_u8; if flags & DUMP == 0 { 1 << 12 } else { 1 << 16 }];
         loop {
-            let (place, len) = (answer.as_mut_ptr().cast(), answer.len());
-            // SAFETY: `answer` is valid for writes. The reply is there, or this would block, which is an error.
+            let (place, len) = (reply.as_mut_ptr().cast(), reply.len());
+            // SAFETY: `reply` is valid for writes. The reply is there, or this would block, which is an error.
             let got = restarted(|| unsafe { libc::recv(fd, place, len, 0) as i64 })? as usize;
-            let mut rest = &answer[..got];
+            let mut rest = &reply[..got];
             while let Some((kind, sequence, body, more)) = message(rest) {
                 rest = more;
                 // A reply to an earlier query whose replies were not all read.
@@ -69,7 +69,7 @@ impl Asker {
     }
 }
 
-fn question(kind: u16, flags: u16, sequence: u32, head: &[u8], attributes: &[(u16, &[u8])]) -> Vec<u8> {
+fn encode_query(kind: u16, flags: u16, sequence: u32, head: &[u8], attributes: &[(u16, &[u8])]) -> Vec<u8> {
     let mut bytes = vec![0; 4];
     bytes.extend(kind.to_ne_bytes());
     bytes.extend(flags.to_ne_bytes());
@@ -89,14 +89,14 @@ fn question(kind: u16, flags: u16, sequence: u32, head: &[u8], attributes: &[(u1
 
 /// Converts the body of an error message; 0 is no error.
 fn failure(body: &[u8]) -> io::Result<()> {
-    let number = body.get(..4).map_or(libc::EBADMSG, |bytes| -(word(bytes) as i32));
+    let number = body.get(..4).map_or(libc::EBADMSG, |bytes| -(read_u32(bytes) as i32));
     if number == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(number)) }
 }
 
 /// Returns the first of several messages: kind, the query's number, the bytes behind the head; and the rest.
 pub(crate) fn message(bytes: &[u8]) -> Option<(u16, u32, &[u8], &[u8])> {
-    let len = word(bytes.get(..4)?) as usize;
-    let (kind, sequence) = (half(bytes.get(4..6)?), word(bytes.get(8..12)?));
+    let len = read_u32(bytes.get(..4)?) as usize;
+    let (kind, sequence) = (read_u16(bytes.get(4..6)?), read_u32(bytes.get(8..12)?));
     let rest = bytes.get(len.checked_next_multiple_of(4)?..).unwrap_or_default();
     Some((kind, sequence, bytes.get(MESSAGE_HEAD..len)?, rest))
 }
@@ -109,19 +109,19 @@ pub(crate) fn attribute(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
 /// Returns the attributes behind a head, kind and value.
 fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
-        let len = usize::from(half(bytes.get(..2)?));
-        let kind = half(bytes.get(2..4)?) & KIND;
+        let len = usize::from(read_u16(bytes.get(..2)?));
+        let kind = read_u16(bytes.get(2..4)?) & KIND;
         let value = bytes.get(ATTRIBUTE_HEAD..len)?;
         bytes = bytes.get(len.next_multiple_of(4)..).unwrap_or_default();
         Some((kind, value))
     })
 }
 
-pub(crate) fn word(bytes: &[u8]) -> u32 {
+pub(crate) fn read_u32(bytes: &[u8]) -> u32 {
     u32::from_ne_bytes(bytes.try_into().expect("four bytes"))
 }
 
-pub(crate) fn half(bytes: &[u8]) -> u16 {
+pub(crate) fn read_u16(bytes: &[u8]) -> u16 {
     u16::from_ne_bytes(bytes.try_into().expect("two bytes"))
 }
 
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_question_is_read_as_it_was_written_and_what_is_cut_is_left() {
-        let bytes = question(18, 0x301, 7, &[1, 2, 3, 4], &[(10, &[5; 4]), (11, &[6; 5]), (12, &[])]);
+        let bytes = encode_query(18, 0x301, 7, &[1, 2, 3, 4], &[(10, &[5; 4]), (11, &[6; 5]), (12, &[])]);
         let (kind, sequence, body, rest) = message(&bytes).unwrap();
         assert_eq!((kind, sequence, &body[..4], rest.len()), (18, 7, &[1, 2, 3, 4][..], 0));
         let read: Vec<_> = attributes(&body[4..]).collect();
@@ -148,9 +148,9 @@ mod tests {
         // A query for an interface that does not exist.
         let mut head = [0; 16];
         head[4..8].copy_from_slice(&i32::MAX.to_ne_bytes());
-        let mut asker = Asker::new().unwrap();
-        let refused = asker.ask((18, 0), &head, &[], |_, _| panic!("an answer")).unwrap_err();
+        let mut asker = NetlinkSocket::new().unwrap();
+        let refused = asker.query((18, 0), &head, &[], |_, _| panic!("an answer")).unwrap_err();
         assert_eq!(refused.raw_os_error(), Some(libc::ENODEV));
-        assert!(asker.ask((9999, 0), &head, &[], |_, _| {}).is_err());
+        assert!(asker.query((9999, 0), &head, &[], |_, _| {}).is_err());
     }
 }

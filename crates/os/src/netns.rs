@@ -3,32 +3,32 @@
 //! A namespace, with all that was made in it, vanishes with its last descriptor, socket and process: nothing is left
 //! behind, not even by kill -9.
 
-use crate::During;
+use crate::ErrorContext;
 use crate::errno::checked;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-pub struct Namespace(OwnedFd);
+pub struct NetNamespace(OwnedFd);
 
-impl AsFd for Namespace {
+impl AsFd for NetNamespace {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-impl Namespace {
+impl NetNamespace {
     /// Returns the namespace that this thread is in.
-    pub fn current() -> io::Result<Namespace> {
-        File::open("/proc/thread-self/ns/net").map(|file| Namespace(file.into()))
+    pub fn current() -> io::Result<NetNamespace> {
+        File::open("/proc/thread-self/ns/net").map(|file| NetNamespace(file.into()))
     }
 
     /// Makes a new namespace, empty except for a loopback interface that is down. Needs CAP_SYS_ADMIN (`become_root`).
-    pub fn new() -> io::Result<Namespace> {
-        let home = Namespace::current()?;
+    pub fn new() -> io::Result<NetNamespace> {
+        let home = NetNamespace::current()?;
         // SAFETY: moves this thread alone.
-        checked(unsafe { libc::unshare(libc::CLONE_NEWNET) }).during(|| "making a network namespace".into())?;
-        let made = Namespace::current();
+        checked(unsafe { libc::unshare(libc::CLONE_NEWNET) }).context(|| "making a network namespace".into())?;
+        let made = NetNamespace::current();
         home.enter()?;
         made
     }
@@ -37,20 +37,20 @@ impl Namespace {
         // SAFETY: a live descriptor; moves this thread alone.
         checked(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) })
             .map(drop)
-            .during(|| "entering a network namespace".into())
+            .context(|| "entering a network namespace".into())
     }
 
     /// Runs `f` inside: sockets that it makes and processes that it starts stay there.
     pub fn within<T>(&self, f: impl FnOnce() -> T) -> io::Result<T> {
-        struct Home(Namespace);
-        impl Drop for Home {
+        struct RestoreNamespace(NetNamespace);
+        impl Drop for RestoreNamespace {
             fn drop(&mut self) {
                 self.0.enter().expect("the way back home");
             }
         }
-        let home = Namespace::current()?;
+        let home = NetNamespace::current()?;
         self.enter()?;
-        let _home = Home(home);
+        let _home = RestoreNamespace(home);
         Ok(f())
     }
 }
@@ -65,7 +65,7 @@ pub fn become_root() -> io::Result<()> {
     }
     // SAFETY: fails where there are several threads, else moves this process.
     checked(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) })
-        .during(|| "making a user namespace".into())?;
+        .context(|| "making a user namespace".into())?;
     std::fs::write("/proc/self/setgroups", "deny")?;
     std::fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
     std::fs::write("/proc/self/gid_map", format!("0 {group} 1"))

@@ -2,8 +2,8 @@
 //!
 //! It queries and never resolves: the kernel does that, for packets of its own sockets.
 
-use crate::During;
-use crate::netlink::{Asker, attribute, half};
+use crate::ErrorContext;
+use crate::netlink::{NetlinkSocket, attribute, read_u16};
 use std::io;
 use std::net::IpAddr;
 
@@ -34,16 +34,16 @@ const LINK_ADDRESS: u16 = 2;
 const VALID: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x80;
 
 /// Queries next hops from one address by one interface.
-pub struct NextHops {
-    asker: Asker,
+pub struct NextHopQuery {
+    socket: NetlinkSocket,
     from: IpAddr,
     interface: u32,
 }
 
-impl NextHops {
-    pub fn new(from: IpAddr, interface: u32) -> io::Result<NextHops> {
-        let asker = Asker::new().during(|| "making a socket to ask for neighbours by".into())?;
-        Ok(NextHops { asker, from, interface })
+impl NextHopQuery {
+    pub fn new(from: IpAddr, interface: u32) -> io::Result<NextHopQuery> {
+        let asker = NetlinkSocket::new().context(|| "making a socket to ask for neighbours by".into())?;
+        Ok(NextHopQuery { socket: asker, from, interface })
     }
 
     /// Returns the Ethernet address of the neighbour by which `to` is reached. None: the kernel sends nothing there by
@@ -54,7 +54,7 @@ impl NextHops {
         head[0] = family(hop);
         head[INTERFACE..STATE].copy_from_slice(&self.interface.to_ne_bytes());
         let mut mac = None;
-        let asked = self.asker.ask((GET_NEIGHBOUR, 0), &head, &[(ADDRESS, &octets(hop))], |kind, body| {
+        let asked = self.socket.query((GET_NEIGHBOUR, 0), &head, &[(ADDRESS, &octets(hop))], |kind, body| {
             mac = (kind == NEW_NEIGHBOUR).then(|| neighbour(body)).flatten();
         });
         asked.ok().and(mac)
@@ -68,7 +68,7 @@ impl NextHops {
         let (from, interface) = (octets(self.from), self.interface);
         let attributes = [(TO, &octets(to)[..]), (FROM, &from), (OUT, &interface.to_ne_bytes())];
         let mut hop = None;
-        let asked = self.asker.ask((GET_ROUTE, 0), &head, &attributes, |kind, body| {
+        let asked = self.socket.query((GET_ROUTE, 0), &head, &attributes, |kind, body| {
             hop = (kind == NEW_ROUTE).then(|| gateway(body, to, interface)).flatten();
         });
         asked.ok().and(hop)
@@ -91,7 +91,7 @@ fn gateway(body: &[u8], to: IpAddr, interface: u32) -> Option<IpAddr> {
 fn neighbour(body: &[u8]) -> Option<[u8; 6]> {
     let (head, rest) = body.split_at_checked(NEIGHBOUR_HEAD)?;
     let mac = attribute(rest, LINK_ADDRESS)?;
-    (half(&head[STATE..STATE + 2]) & VALID != 0).then(|| mac.try_into().ok()).flatten()
+    (read_u16(&head[STATE..STATE + 2]) & VALID != 0).then(|| mac.try_into().ok()).flatten()
 }
 
 fn family(ip: IpAddr) -> u8 {
@@ -164,6 +164,6 @@ mod tests {
         let all = crate::interfaces::all().unwrap();
         let lo = all.iter().find(|interface| interface.flags.loopback).unwrap();
         let localhost = "127.0.0.1".parse().unwrap();
-        assert_eq!(NextHops::new(localhost, lo.index).unwrap().mac(localhost), None);
+        assert_eq!(NextHopQuery::new(localhost, lo.index).unwrap().mac(localhost), None);
     }
 }

@@ -4,7 +4,7 @@
 //! Used by ports that are silent; uses `interfaces`, which describes them all.
 
 use crate::interfaces;
-use crate::udp::Socket;
+use crate::udp::UdpSocket;
 use std::ffi::{CStr, CString};
 use std::io;
 use std::net::SocketAddr;
@@ -18,14 +18,14 @@ pub fn index(name: &str) -> Option<u32> {
 }
 
 /// Returns whether there is an interface of this number; another one of the same name has another number.
-pub fn is_there(index: u32) -> bool {
+pub fn exists(index: u32) -> bool {
     name(index).is_some()
 }
 
 /// Returns its MAC address.
 pub fn mac(index: u32) -> Option<[u8; 6]> {
-    let asker = interfaces::asker().ok()?;
-    let answer = interfaces::ask(&asker, &name(index)?, libc::SIOCGIFHWADDR, std::ptr::null_mut())?;
+    let asker = interfaces::query_socket().ok()?;
+    let answer = interfaces::ioctl(&asker, &name(index)?, libc::SIOCGIFHWADDR, std::ptr::null_mut())?;
     // SAFETY: the kernel has written an address of the interface there, which begins with the six bytes of an
     // Ethernet's.
     let bytes = unsafe { answer.ifr_ifru.ifru_hwaddr.sa_data };
@@ -37,7 +37,7 @@ pub fn mac(index: u32) -> Option<[u8; 6]> {
 pub fn has_address(address: &SocketAddr) -> bool {
     let mut any_port = *address;
     any_port.set_port(0);
-    Socket::bind(&any_port).err().is_none_or(|error| error.kind() != io::ErrorKind::AddrNotAvailable)
+    UdpSocket::bind(&any_port).err().is_none_or(|error| error.kind() != io::ErrorKind::AddrNotAvailable)
 }
 
 fn name(index: u32) -> Option<String> {
@@ -55,8 +55,8 @@ mod tests {
     #[test]
     fn the_loopback_interface_is_there_and_an_address_of_nobody_is_not() {
         let lo = index("lo").unwrap();
-        assert!(is_there(lo) && mac(lo) == Some([0; 6]) && has_address(&"127.0.0.1:9".parse().unwrap()));
-        assert!(!is_there(1 << 30) && mac(1 << 30).is_none() && index("nosuch0").is_none());
+        assert!(exists(lo) && mac(lo) == Some([0; 6]) && has_address(&"127.0.0.1:9".parse().unwrap()));
+        assert!(!exists(1 << 30) && mac(1 << 30).is_none() && index("nosuch0").is_none());
         // An address of TEST-NET-1 (RFC 5737), which no interface has.
         assert!(!has_address(&"192.0.2.1:9".parse().unwrap()));
     }

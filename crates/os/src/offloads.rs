@@ -4,7 +4,7 @@
 //! For people: nothing is chosen by it, and nothing is switched. Used by `dev-ether`, for `mpiexec --info`, and
 //! `hawser-bench`; uses `interfaces`.
 
-use crate::interfaces::{ask, asker};
+use crate::interfaces::{ioctl, query_socket};
 use std::os::fd::OwnedFd;
 
 /// linux/ethtool.h: the queries, and which set of strings names the features.
@@ -40,7 +40,7 @@ pub fn active(interface: &str) -> Option<Vec<String>> {
 
 /// Returns all features. None: the kernel does not report them.
 pub fn all(interface: &str) -> Option<Vec<Feature>> {
-    let asker = asker().ok()?;
+    let asker = query_socket().ok()?;
     let count = query(&asker, interface, &[GET_COUNT, 0, 1 << FEATURES, 0], 1)?[BEFORE_COUNT] as usize;
     if count == 0 {
         return None;
@@ -58,11 +58,12 @@ pub fn all(interface: &str) -> Option<Vec<Feature>> {
     Some(bytes.chunks_exact(STRING).enumerate().map(feature).collect())
 }
 
-/// Makes a query that begins with these words, and to which the kernel's reply is at most `room` words behind them.
-fn query(asker: &OwnedFd, interface: &str, front: &[u32], room: usize) -> Option<Vec<u32>> {
-    let mut words = front.to_vec();
-    words.resize(front.len() + room, 0);
-    ask(asker, interface, libc::SIOCETHTOOL, words.as_mut_ptr().cast())?;
+/// Makes a query that begins with these words, and to which the kernel's reply is at most `max_words` words behind
+/// them.
+fn query(asker: &OwnedFd, interface: &str, request: &[u32], max_words: usize) -> Option<Vec<u32>> {
+    let mut words = request.to_vec();
+    words.resize(request.len() + max_words, 0);
+    ioctl(asker, interface, libc::SIOCETHTOOL, words.as_mut_ptr().cast())?;
     Some(words)
 }
 
@@ -74,12 +75,12 @@ mod tests {
     /// (drivers/net/loopback.c).
     #[test]
     fn the_loopback_interface_does_without_segments_and_checksums() {
-        let on = active("lo").expect("the kernel says");
+        let on = active("lo").expect("the kernel reports them");
         for name in ["tx-scatter-gather", "rx-checksum", "tx-tcp-segmentation"] {
             assert!(on.iter().any(|feature| feature == name), "{name} in {on:?}");
         }
         assert_eq!(active("nosuch0"), None);
-        let all = all("lo").expect("the kernel says");
+        let all = all("lo").expect("the kernel reports them");
         let is_changeable = |name| all.iter().find(|feature| feature.name == name).expect("it is known").is_changeable;
         assert!(
             is_changeable("tx-tcp-segmentation") && !is_changeable("loopback") && !is_changeable("tx-checksum-sctp")

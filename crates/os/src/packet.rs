@@ -3,10 +3,10 @@
 //! A socket is made without reception: it gets its filter, ring and group first, and `bind` finally lets frames in, so
 //! that no unwanted frame arrives. `packet_ring` receives them.
 
-use crate::bpf::Step;
+use crate::bpf::BpfInsn;
 use crate::errno::{checked, restarted};
-use crate::held::Owned;
-use crate::{During, sockopt};
+use crate::fd_identity::CheckedFd;
+use crate::{ErrorContext, sockopt};
 use std::io;
 use std::mem::zeroed;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -29,10 +29,10 @@ mod option {
 /// Maximum frames that one call sends: the vectors for them lie on the stack.
 pub const RUN_MAX: usize = 64;
 
-/// The shape of a ring: linux/if_packet.h `struct tpacket_req`.
+/// The configuration of a ring: linux/if_packet.h `struct tpacket_req`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub struct Shape {
+pub struct RingConfig {
     /// A power of two of pages.
     pub block_bytes: u32,
     pub blocks: u32,
@@ -53,47 +53,47 @@ pub struct Statistics {
 
 /// A group of sockets in which each frame goes to one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Group(u16);
+pub struct FanoutGroup(u16);
 
-pub struct Socket(Owned);
+pub struct PacketSocket(CheckedFd);
 
-impl AsFd for Socket {
+impl AsFd for PacketSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
 /// A socket that another process made and passed on.
-impl From<OwnedFd> for Socket {
-    fn from(fd: OwnedFd) -> Socket {
-        Socket(Owned::new(fd))
+impl From<OwnedFd> for PacketSocket {
+    fn from(fd: OwnedFd) -> PacketSocket {
+        PacketSocket(CheckedFd::new(fd))
     }
 }
 
-impl From<Socket> for OwnedFd {
-    fn from(socket: Socket) -> OwnedFd {
+impl From<PacketSocket> for OwnedFd {
+    fn from(socket: PacketSocket) -> OwnedFd {
         socket.0.into()
     }
 }
 
-impl Socket {
+impl PacketSocket {
     /// Makes a socket that receives nothing.
-    pub fn deaf() -> io::Result<Socket> {
+    pub fn unbound() -> io::Result<PacketSocket> {
         sockopt::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)
-            .map(Socket::from)
-            .during(|| "making a packet socket (needs CAP_NET_RAW)".into())
+            .map(PacketSocket::from)
+            .context(|| "making a packet socket (needs CAP_NET_RAW)".into())
     }
 
     /// Drops every frame of which `program` takes nothing.
-    pub fn filter(&self, program: &[Step]) -> io::Result<()> {
-        sockopt::filter(self.as_fd(), program).during(|| "filtering frames".into())
+    pub fn filter(&self, program: &[BpfInsn]) -> io::Result<()> {
+        sockopt::filter(self.as_fd(), program).context(|| "filtering frames".into())
     }
 
     /// Makes the socket receive frames into a ring, which `packet_ring` maps.
-    pub fn set_ring(&self, shape: Shape) -> io::Result<()> {
+    pub fn set_ring(&self, shape: RingConfig) -> io::Result<()> {
         let doing = || format!("making a ring of {} KiB for frames", shape.block_bytes / 1024 * shape.blocks);
-        sockopt::set(self.as_fd(), libc::SOL_PACKET, option::VERSION, &option::TPACKET_V2).during(doing)?;
-        sockopt::set(self.as_fd(), libc::SOL_PACKET, option::RX_RING, &shape).during(doing)
+        sockopt::set(self.as_fd(), libc::SOL_PACKET, option::VERSION, &option::TPACKET_V2).context(doing)?;
+        sockopt::set(self.as_fd(), libc::SOL_PACKET, option::RX_RING, &shape).context(doing)
     }
 
     /// Makes the socket bypass the queueing discipline: frames that the NIC does not take at once are refused.
@@ -117,26 +117,26 @@ impl Socket {
         // SAFETY: a valid address of that length.
         checked(unsafe { libc::bind(self.0.as_raw_fd(), (&raw const address).cast(), len) })
             .map(drop)
-            .during(|| format!("binding a packet socket to interface {index}"))
+            .context(|| format!("binding a packet socket to interface {index}"))
     }
 
-    /// Makes a group with this bound socket as its first; `program` returns the place in the group (modulo its size),
-    /// in the order of joining, to which a frame goes. It sees the frame without its Ethernet header. As long as no
-    /// socket leaves, places stay.
-    pub fn found(&self, program: &[Step]) -> io::Result<Group> {
+    /// Makes a group with this bound socket as its first; `program` returns the index in the group (modulo its
+    /// size), in the order of joining, of the socket to which a frame goes. It sees the frame without its Ethernet
+    /// header. As long as no socket leaves, indices stay.
+    pub fn create_fanout(&self, program: &[BpfInsn]) -> io::Result<FanoutGroup> {
         let doing = || "founding a group of packet sockets".into();
         let kind = (option::FANOUT_CBPF | option::FANOUT_FLAG_UNIQUEID) << 16;
-        sockopt::set(self.as_fd(), libc::SOL_PACKET, option::FANOUT, &kind).during(doing)?;
-        sockopt::set_program(self.as_fd(), libc::SOL_PACKET, option::FANOUT_DATA, program).during(doing)?;
-        let group = sockopt::get(self.as_fd(), libc::SOL_PACKET, option::FANOUT).during(doing)?;
-        Ok(Group(group as u16))
+        sockopt::set(self.as_fd(), libc::SOL_PACKET, option::FANOUT, &kind).context(doing)?;
+        sockopt::set_program(self.as_fd(), libc::SOL_PACKET, option::FANOUT_DATA, program).context(doing)?;
+        let group = sockopt::get(self.as_fd(), libc::SOL_PACKET, option::FANOUT).context(doing)?;
+        Ok(FanoutGroup(group as u16))
     }
 
-    /// Takes the next place of a group.
-    pub fn join(&self, group: Group) -> io::Result<()> {
+    /// Joins a group, with its next index.
+    pub fn join_fanout(&self, group: FanoutGroup) -> io::Result<()> {
         let value = u32::from(group.0) | option::FANOUT_CBPF << 16;
         sockopt::set(self.as_fd(), libc::SOL_PACKET, option::FANOUT, &value)
-            .during(|| "joining a group of packet sockets".into())
+            .context(|| "joining a group of packet sockets".into())
     }
 
     /// Returns the counts of frames that passed the filter and that were dropped since the last call.

@@ -1,12 +1,12 @@
 //! The ring through which a packet socket hands over its frames (TPACKET_V2): mapped memory, in which an empty poll
 //! costs one load.
 //!
-//! Each slot begins with a status word by which kernel and process pass it to and fro; while it is ours the kernel does
-//! not touch it, and no other process maps it: only for this reason is lending out its bytes as a slice sound. The
-//! slot's header is checked all the same.
+//! Each slot begins with a status word by which kernel and process pass it to and fro; while it is ours the kernel
+//! does not touch it, and no other process maps it: only for this reason is a slice of its bytes sound. The slot's
+//! header is checked all the same.
 
 use crate::map;
-use crate::packet::{Shape, Socket};
+use crate::packet::{PacketSocket, RingConfig};
 use hawser_base::Region;
 use std::io;
 use std::os::fd::AsFd;
@@ -23,37 +23,38 @@ const CAPTURED: usize = 8;
 /// Offset of two halves: the offsets of the Ethernet header and of the bytes behind it.
 const OFFSETS: usize = 12;
 
-/// Maximum bytes of a slot in front of a frame's Ethernet header: TPACKET2_HDRLEN (52), room for 16 bytes of header,
-/// rounded up to 16.
+/// Maximum bytes of a slot in front of a frame's Ethernet header: TPACKET2_HDRLEN (52), space for 16 bytes of
+/// header, rounded up to 16.
 pub const SLOT_HEAD: usize = 80;
 
-pub struct Ring {
-    socket: Socket,
+pub struct PacketRing {
+    socket: PacketSocket,
     region: Region,
-    shape: Shape,
+    config: RingConfig,
     /// The next slot: its number in its block, and the offsets of the slot and the block.
     nth: u32,
     slot_at: usize,
     block_at: usize,
 }
 
-impl Ring {
-    /// Maps the ring that `socket` was given by `set_ring` with the same shape. It takes the socket: a second ring over
-    /// the same slots would return them to the kernel while the first one lends them.
-    pub fn map(socket: Socket, shape: Shape) -> io::Result<Ring> {
+impl PacketRing {
+    /// Maps the ring that `socket` was given by `set_ring` with the same configuration. It takes the socket: a
+    /// second ring over the same slots would return them to the kernel while the first one still passes out their
+    /// bytes.
+    pub fn map(socket: PacketSocket, shape: RingConfig) -> io::Result<PacketRing> {
         let slots_a_block = shape.block_bytes.checked_div(shape.slot_bytes).unwrap_or(0);
         assert!(slots_a_block > 0 && shape.slots == slots_a_block * shape.blocks, "a ring of shape {shape:?}");
         assert!(shape.slot_bytes as usize >= SLOT_HEAD && shape.slot_bytes.is_multiple_of(16));
         let region = map::shared(socket.as_fd(), 0, shape.block_bytes as usize * shape.blocks as usize)?;
-        Ok(Ring { socket, region, shape, nth: 0, slot_at: 0, block_at: 0 })
+        Ok(PacketRing { socket, region, config: shape, nth: 0, slot_at: 0, block_at: 0 })
     }
 
-    pub fn socket(&self) -> &Socket {
+    pub fn socket(&self) -> &PacketSocket {
         &self.socket
     }
 
-    /// Lends each received frame, at most `limit`, with its Ethernet header; those that were cut are skipped. Returns
-    /// how many slots were taken.
+    /// Passes each received frame, at most `limit`, with its Ethernet header to `take`; those that were cut are
+    /// skipped. Returns how many slots were taken.
     #[inline]
     pub fn receive(&mut self, limit: usize, mut take: impl FnMut(&[u8])) -> usize {
         let mut count = 0;
@@ -62,7 +63,7 @@ impl Ring {
                 // SAFETY: inside the mapping (checked by `frame`); the slot is ours until its status changes below.
                 take(unsafe { std::slice::from_raw_parts(self.region.as_ptr().add(range.start), range.len()) });
             }
-            self.region.u32(self.slot_at + STATUS).store(KERNEL, Release); // partner: the kernel's look at the status
+            self.region.u32(self.slot_at + STATUS).store(KERNEL, Release); // partner: the kernel's load of the status
             self.advance();
             count += 1;
         }
@@ -75,16 +76,16 @@ impl Ring {
         let length = word(LENGTH) as usize;
         let offsets = word(OFFSETS).to_ne_bytes();
         let begin = usize::from(u16::from_ne_bytes([offsets[0], offsets[1]]));
-        let fits = word(CAPTURED) as usize == length && begin + length <= self.shape.slot_bytes as usize;
+        let fits = word(CAPTURED) as usize == length && begin + length <= self.config.slot_bytes as usize;
         fits.then(|| self.slot_at + begin..self.slot_at + begin + length)
     }
 
     fn advance(&mut self) {
         self.nth += 1;
-        self.slot_at += self.shape.slot_bytes as usize;
-        if (self.nth + 1) * self.shape.slot_bytes > self.shape.block_bytes {
+        self.slot_at += self.config.slot_bytes as usize;
+        if (self.nth + 1) * self.config.slot_bytes > self.config.block_bytes {
             self.nth = 0;
-            self.block_at += self.shape.block_bytes as usize;
+            self.block_at += self.config.block_bytes as usize;
             if self.block_at == self.region.len() {
                 self.block_at = 0;
             }

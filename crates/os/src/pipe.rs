@@ -2,9 +2,9 @@
 //!
 //! It never sets O_NONBLOCK on a descriptor that was inherited: the flag is shared with the process that passed it on.
 
-use crate::During;
+use crate::ErrorContext;
 use crate::errno::{checked, restarted};
-use crate::ready::ready;
+use crate::poll::wait_ready;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
     // SAFETY: room for two descriptors.
-    checked(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) }).during(|| "making a pipe".into())?;
+    checked(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) }).context(|| "making a pipe".into())?;
     // SAFETY: both are new and nobody else's.
     Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
 }
@@ -39,8 +39,8 @@ pub fn write(fd: BorrowedFd, from: &[u8]) -> io::Result<usize> {
 
 /// Waits until a pipe takes more, no longer than `limit_ms`. Returns whether it does; a write to one without a reader
 /// fails.
-pub fn wait_for_room(pipe: BorrowedFd, limit_ms: i32) -> io::Result<bool> {
-    ready(pipe, libc::POLLOUT, limit_ms)
+pub fn wait_writable(pipe: BorrowedFd, limit_ms: i32) -> io::Result<bool> {
+    wait_ready(pipe, libc::POLLOUT, limit_ms)
 }
 
 /// Returns a duplicate that is closed on exec.

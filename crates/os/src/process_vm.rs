@@ -10,7 +10,7 @@ use std::io;
 /// Copies from `remote_addr` in process `pid` to all of `to`. After an error any part of it may have been copied.
 pub fn read(pid: i32, remote_addr: u64, to: UserMem) -> io::Result<()> {
     piecewise(remote_addr, to, |local, remote| {
-        // SAFETY: `to` is valid for writes (its maker vouches); the kernel checks the other side.
+        // SAFETY: `to` is valid for writes (its maker ensures it); the kernel checks the other side.
         checked(unsafe { libc::process_vm_readv(pid, local, 1, remote, 1, 0) } as i64)
     })
 }
@@ -18,7 +18,7 @@ pub fn read(pid: i32, remote_addr: u64, to: UserMem) -> io::Result<()> {
 /// Copies all of `from` to `remote_addr` in process `pid`. After an error any part of it may have been copied.
 pub fn write(pid: i32, remote_addr: u64, from: UserMem) -> io::Result<()> {
     piecewise(remote_addr, from, |local, remote| {
-        // SAFETY: `from` is valid for reads (its maker vouches); the kernel checks the other side.
+        // SAFETY: `from` is valid for reads (its maker ensures it); the kernel checks the other side.
         checked(unsafe { libc::process_vm_writev(pid, local, 1, remote, 1, 0) } as i64)
     })
 }
@@ -59,7 +59,7 @@ pub fn allow_peers() {
 pub fn allowed_between_children() -> bool {
     let word = 0x6861_7773_6572_u64;
     let mut copy = 0_u64;
-    let (Ok((ready, tell_ready)), Ok((hold, release))) = (crate::pipe::pipe(), crate::pipe::pipe()) else {
+    let (Ok((ready, report_ready)), Ok((hold, release))) = (crate::pipe::pipe(), crate::pipe::pipe()) else {
         return false;
     };
     // SAFETY: the launcher has one thread, so the child may do everything that its parent may.
@@ -67,12 +67,12 @@ pub fn allowed_between_children() -> bool {
     if target == 0 {
         allow_peers();
         drop(release);
-        let _ = crate::pipe::write(std::os::fd::AsFd::as_fd(&tell_ready), b"r");
+        let _ = crate::pipe::write(std::os::fd::AsFd::as_fd(&report_ready), b"r");
         let _ = crate::pipe::read(std::os::fd::AsFd::as_fd(&hold), &mut [0]);
         // SAFETY: leaves the child at once, running nothing of its parent's.
         unsafe { libc::_exit(0) }
     }
-    drop((tell_ready, hold));
+    drop((report_ready, hold));
     let _ = crate::pipe::read(std::os::fd::AsFd::as_fd(&ready), &mut [0]);
     // SAFETY: as above.
     let reader = unsafe { libc::fork() };

@@ -1,7 +1,7 @@
 //! Signals as readable data (signalfd(2)), and sending them. For the launcher alone: the libraries never touch the
 //! signal state of the application's process.
 
-use crate::During;
+use crate::ErrorContext;
 use crate::errno::checked;
 use std::io;
 use std::mem::MaybeUninit;
@@ -14,9 +14,9 @@ pub use libc::{
 
 /// A saved signal mask, to be restored in a program that is started.
 #[derive(Clone, Copy)]
-pub struct Mask(libc::sigset_t);
+pub struct SignalMask(libc::sigset_t);
 
-impl Mask {
+impl SignalMask {
     /// Makes this the mask of the calling thread. Allocates nothing: may run between fork and exec.
     pub fn restore(&self) -> io::Result<()> {
         // SAFETY: a valid mask.
@@ -28,14 +28,14 @@ impl Mask {
 }
 
 /// Signals of a set, blocked for this process and read from a descriptor instead.
-pub struct Signals {
+pub struct SignalFd {
     fd: OwnedFd,
-    before: Mask,
+    saved_mask: SignalMask,
 }
 
-impl Signals {
+impl SignalFd {
     /// Takes over `signals`. Call it before there is a second thread.
-    pub fn take(signals: &[i32]) -> io::Result<Signals> {
+    pub fn block(signals: &[i32]) -> io::Result<SignalFd> {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         let mut before = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: the set is initialised by sigemptyset before it is used, `before` by pthread_sigmask.
@@ -49,14 +49,14 @@ impl Signals {
         };
         // SAFETY: a valid set; gives a new descriptor or -1.
         let fd = checked(unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })
-            .during(|| "taking signals over (signalfd)".into())?;
+            .context(|| "taking signals over (signalfd)".into())?;
         // SAFETY: the descriptor is new and nobody else's.
-        Ok(Signals { fd: unsafe { OwnedFd::from_raw_fd(fd as i32) }, before: Mask(before) })
+        Ok(SignalFd { fd: unsafe { OwnedFd::from_raw_fd(fd as i32) }, saved_mask: SignalMask(before) })
     }
 
-    /// Returns the mask before `take`.
-    pub fn before(&self) -> Mask {
-        self.before
+    /// Returns the mask before `block`.
+    pub fn saved_mask(&self) -> SignalMask {
+        self.saved_mask
     }
 
     /// Returns the next signal that has arrived, if any.
@@ -70,12 +70,12 @@ impl Signals {
     }
 
     /// Takes all signals that have arrived. Returns whether `signal` is among them.
-    pub fn take_all(&self, signal: i32) -> bool {
+    pub fn drain(&self, signal: i32) -> bool {
         std::iter::from_fn(|| self.next()).fold(false, |found, taken| found | (taken == signal))
     }
 }
 
-impl AsFd for Signals {
+impl AsFd for SignalFd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
@@ -111,7 +111,7 @@ pub fn die_of(signal: i32) -> ! {
 /// Returns whether this process was started to ignore `signal`, as nohup and shells in the background do.
 pub fn is_ignored(signal: i32) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: only asks; zeroes are a valid sigaction.
+    // SAFETY: only a query; zeroes are a valid sigaction.
     unsafe {
         libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr());
         action.assume_init().sa_sigaction == libc::SIG_IGN
@@ -150,12 +150,12 @@ mod tests {
     #[test]
     fn a_signal_is_read_instead_of_delivered() {
         std::thread::spawn(|| {
-            let signals = Signals::take(&[libc::SIGWINCH]).unwrap();
+            let signals = SignalFd::block(&[libc::SIGWINCH]).unwrap();
             assert_eq!(signals.next(), None);
             // SAFETY: to this thread alone, which blocks it.
             unsafe { libc::pthread_kill(libc::pthread_self(), libc::SIGWINCH) };
             assert_eq!(signals.next(), Some(libc::SIGWINCH));
-            signals.before().restore().unwrap();
+            signals.saved_mask().restore().unwrap();
         })
         .join()
         .unwrap();

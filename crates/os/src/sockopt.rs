@@ -1,8 +1,8 @@
 //! Options of sockets (setsockopt(2)), for the files of this crate that make sockets.
 
-use crate::bpf::Step;
+use crate::bpf::BpfInsn;
 use crate::errno::checked;
-use crate::held;
+use crate::fd_identity;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -11,7 +11,7 @@ pub(crate) fn socket(domain: i32, kind: i32, protocol: i32) -> io::Result<OwnedF
     // SAFETY: plain numbers; gives a new descriptor or -1.
     let fd = checked(unsafe { libc::socket(domain, kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, protocol) })?;
     // SAFETY: the descriptor is new and nobody else's.
-    Ok(held::aside(unsafe { OwnedFd::from_raw_fd(fd as i32) }))
+    Ok(fd_identity::dup_high(unsafe { OwnedFd::from_raw_fd(fd as i32) }))
 }
 
 /// Sets an option to a value of plain data: a number or one of the kernel's structures.
@@ -27,13 +27,13 @@ pub(crate) fn enable(fd: BorrowedFd, level: i32, name: i32) -> io::Result<()> {
 }
 
 /// Sets an option to a BPF program: a filter (SOL_SOCKET, SO_ATTACH_FILTER), or another option that takes one.
-pub(crate) fn set_program(fd: BorrowedFd, level: i32, name: i32, program: &[Step]) -> io::Result<()> {
+pub(crate) fn set_program(fd: BorrowedFd, level: i32, name: i32, program: &[BpfInsn]) -> io::Result<()> {
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
     set(fd, level, name, &program)
 }
 
 /// Drops everything that arrives for a socket and of which `program` takes nothing.
-pub(crate) fn filter(fd: BorrowedFd, program: &[Step]) -> io::Result<()> {
+pub(crate) fn filter(fd: BorrowedFd, program: &[BpfInsn]) -> io::Result<()> {
     set_program(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, program)
 }
 
@@ -77,13 +77,13 @@ pub(crate) fn take_error(fd: BorrowedFd) -> i32 {
 
 /// The buffers that the kernel really grants, in bytes of its own accounting (truesize), not of payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffers {
+pub struct SocketBuffers {
     pub receive: usize,
     pub send: usize,
 }
 
 /// Requests buffers of `bytes`: beyond net.core.{r,w}mem_max if this process may (CAP_NET_ADMIN), otherwise up to it.
-pub(crate) fn set_buffers(fd: BorrowedFd, bytes: usize) -> io::Result<Buffers> {
+pub(crate) fn set_buffers(fd: BorrowedFd, bytes: usize) -> io::Result<SocketBuffers> {
     let wanted = bytes.min(i32::MAX as usize / 2) as i32;
     let ask = |force: i32, plain: i32, name: i32| -> io::Result<usize> {
         if set(fd, libc::SOL_SOCKET, force, &wanted).is_err() {
@@ -91,7 +91,7 @@ pub(crate) fn set_buffers(fd: BorrowedFd, bytes: usize) -> io::Result<Buffers> {
         }
         Ok(get(fd, libc::SOL_SOCKET, name)?.max(0) as usize)
     };
-    Ok(Buffers {
+    Ok(SocketBuffers {
         receive: ask(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, libc::SO_RCVBUF)?,
         send: ask(libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, libc::SO_SNDBUF)?,
     })

@@ -5,7 +5,7 @@
 
 use crate::errno::checked;
 use crate::limits::{Limit, Resource};
-use crate::signals::Mask;
+use crate::signals::SignalMask;
 use crate::{cpus, host, limits};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -15,9 +15,9 @@ use std::sync::{Mutex, MutexGuard};
 
 /// The settings of a child beyond those of `Command`. All are applied between fork and exec.
 #[derive(Clone, Default)]
-pub struct Terms {
+pub struct SpawnOptions {
     /// The signal mask to start with.
-    pub mask: Option<Mask>,
+    pub mask: Option<SignalMask>,
     /// The cores to run on; empty for all.
     pub cores: Vec<usize>,
     /// The limit on open descriptors to start with.
@@ -35,28 +35,28 @@ pub struct Terms {
     pub end_with_parent: bool,
 }
 
-/// Starts `command` with `terms`. The calling thread must live as long as the child may.
-pub fn spawn(command: &mut Command, terms: Terms) -> io::Result<Child> {
+/// Starts `command` with `options`. The calling thread must live as long as the child may.
+pub fn spawn(command: &mut Command, options: SpawnOptions) -> io::Result<Child> {
     let parent = host::pid();
-    let own_group = terms.own_group;
+    let own_group = options.own_group;
     // SAFETY: `prepare` makes system calls only: no allocation, no locks.
-    unsafe { command.pre_exec(move || prepare(&terms, parent)) };
+    unsafe { command.pre_exec(move || prepare(&options, parent)) };
     let child = command.spawn();
     if let Some(child) = child.as_ref().ok().filter(|_| own_group) {
-        locked_groups().push(Group { number: child.id() as i32, has_leader: true });
+        locked_groups().push(ProcessGroup { number: child.id() as i32, has_leader: true });
     }
     child
 }
 
 /// A process group that was started here.
 #[derive(Clone, Copy)]
-struct Group {
+struct ProcessGroup {
     number: i32,
     /// Whether its leader, our child, has not been reaped.
     has_leader: bool,
 }
 
-impl Group {
+impl ProcessGroup {
     /// Returns whether the number is still that of the group. The kernel gives a number to no new process while a group
     /// has it: if the leader is reaped and a process has its number, the group has ended before.
     fn is_ours(self) -> bool {
@@ -70,9 +70,9 @@ fn is_taken(number: i32) -> bool {
 }
 
 /// The process groups of children that were started with one of their own, as long as they have members.
-static GROUPS: Mutex<Vec<Group>> = Mutex::new(Vec::new());
+static GROUPS: Mutex<Vec<ProcessGroup>> = Mutex::new(Vec::new());
 
-fn locked_groups() -> MutexGuard<'static, Vec<Group>> {
+fn locked_groups() -> MutexGuard<'static, Vec<ProcessGroup>> {
     GROUPS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
@@ -106,16 +106,16 @@ fn discard_terminal_signals() {
     }
 }
 
-fn prepare(terms: &Terms, parent: i32) -> io::Result<()> {
-    if terms.own_group {
+fn prepare(options: &SpawnOptions, parent: i32) -> io::Result<()> {
+    if options.own_group {
         // SAFETY: plain numbers.
         checked(unsafe { libc::setpgid(0, 0) })?;
     }
-    if terms.at_terminal {
+    if options.at_terminal {
         discard_terminal_signals();
     }
-    if terms.die_with_parent || terms.end_with_parent {
-        let signal = if terms.die_with_parent { libc::SIGKILL } else { libc::SIGTERM };
+    if options.die_with_parent || options.end_with_parent {
+        let signal = if options.die_with_parent { libc::SIGKILL } else { libc::SIGTERM };
         // SAFETY: a setting of this process. If it is refused, the parent still ends its children itself, unless it is
         // killed.
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) };
@@ -124,13 +124,13 @@ fn prepare(terms: &Terms, parent: i32) -> io::Result<()> {
             host::exit_now(1);
         }
     }
-    if !terms.cores.is_empty() {
-        cpus::bind(&terms.cores)?;
+    if !options.cores.is_empty() {
+        cpus::bind(&options.cores)?;
     }
-    if let Some(limit) = terms.descriptors.filter(|&limit| limit != limits::get(Resource::Descriptors)) {
+    if let Some(limit) = options.descriptors.filter(|&limit| limit != limits::get(Resource::Descriptors)) {
         limits::set(Resource::Descriptors, limit)?;
     }
-    if let Some(mask) = &terms.mask {
+    if let Some(mask) = &options.mask {
         mask.restore()?;
     }
     // SAFETY: marks descriptors of this (forked) process; ENOSYS before Linux 5.9 only leaves more open.
@@ -146,34 +146,34 @@ pub fn outlive_parent() -> io::Result<()> {
 }
 
 /// Whether this process adopts its orphaned descendants.
-static REAPS: AtomicBool = AtomicBool::new(false);
+static IS_SUBREAPER: AtomicBool = AtomicBool::new(false);
 
-/// Makes this process adopt its orphaned descendants. If the kernel cannot or may not, they are found by their process
-/// groups alone (`tree::kill_descendants`).
+/// Makes this process adopt its orphaned descendants. If the kernel cannot or may not, they are found by their
+/// process groups alone (`process_tree::kill_descendants`).
 pub fn become_subreaper() {
     // SAFETY: a setting of this process.
     let result = checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) });
-    // A word alone: no other data depends on it.
-    REAPS.store(result.is_ok(), Relaxed);
+    // A flag alone: no other data depends on it.
+    IS_SUBREAPER.store(result.is_ok(), Relaxed);
 }
 
 pub fn is_subreaper() -> bool {
-    REAPS.load(Relaxed)
+    IS_SUBREAPER.load(Relaxed)
 }
 
 /// The manner in which a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ExitStatus {
     Exited(i32),
     Killed { signal: i32, core_dumped: bool },
 }
 
-impl End {
-    pub fn from_status(status: i32) -> End {
+impl ExitStatus {
+    pub fn from_status(status: i32) -> ExitStatus {
         if libc::WIFSIGNALED(status) {
-            End::Killed { signal: libc::WTERMSIG(status), core_dumped: libc::WCOREDUMP(status) }
+            ExitStatus::Killed { signal: libc::WTERMSIG(status), core_dumped: libc::WCOREDUMP(status) }
         } else {
-            End::Exited(libc::WEXITSTATUS(status))
+            ExitStatus::Exited(libc::WEXITSTATUS(status))
         }
     }
 }
@@ -181,7 +181,7 @@ impl End {
 /// The result of `reap`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaped {
-    Ended(i32, End),
+    Ended(i32, ExitStatus),
     /// There are children, and none has ended.
     AllRunning,
     /// There are no children, hence (in a subreaper) no descendants.
@@ -196,7 +196,7 @@ pub fn reap() -> Reaped {
         Ok(0) => Reaped::AllRunning,
         Ok(pid) => {
             forget_leader(pid as i32);
-            Reaped::Ended(pid as i32, End::from_status(status))
+            Reaped::Ended(pid as i32, ExitStatus::from_status(status))
         }
         Err(_) => Reaped::NoChildren,
     }
@@ -213,17 +213,17 @@ mod tests {
         let leak = std::os::fd::AsRawFd::as_raw_fd(&reader);
         // SAFETY: clears FD_CLOEXEC of a descriptor of ours, so that only close_range keeps it from the child.
         unsafe { libc::fcntl(leak, libc::F_SETFD, 0) };
-        let terms = Terms {
+        let options = SpawnOptions {
             cores: vec![core],
             descriptors: Some(Limit { soft: 55, hard: 66 }),
             own_group: true,
             die_with_parent: true,
-            ..Terms::default()
+            ..SpawnOptions::default()
         };
         let script = "echo $$ $(ps -o pgid= -p $$) $(ulimit -n) $(grep Cpus_allowed_list /proc/self/status | cut -f2) $(ls /proc/self/fd | wc -l)";
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped());
-        let output = spawn(&mut command, terms).unwrap().wait_with_output().unwrap();
+        let output = spawn(&mut command, options).unwrap().wait_with_output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let words: Vec<&str> = text.split_whitespace().collect();
         assert_eq!(words[0], words[1]);
@@ -236,8 +236,8 @@ mod tests {
     fn childs_signals(list: &str) -> u64 {
         let mut command = Command::new("grep");
         command.args([list, "/proc/self/status"]).stdout(std::process::Stdio::piped());
-        let terms = Terms { own_group: true, at_terminal: true, ..Terms::default() };
-        let output = spawn(&mut command, terms).unwrap().wait_with_output().unwrap();
+        let options = SpawnOptions { own_group: true, at_terminal: true, ..SpawnOptions::default() };
+        let output = spawn(&mut command, options).unwrap().wait_with_output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         u64::from_str_radix(text.split_whitespace().last().unwrap(), 16).unwrap()
     }
@@ -255,7 +255,7 @@ mod tests {
     fn signals_that_wait_for_the_parent_outlast_a_spawn() {
         TERMINAL_SIGNALS.into_iter().for_each(crate::signals::restore_default);
         let parent = std::thread::spawn(|| {
-            let signals = crate::signals::Signals::take(&TERMINAL_SIGNALS).unwrap();
+            let signals = crate::signals::SignalFd::block(&TERMINAL_SIGNALS).unwrap();
             for signal in TERMINAL_SIGNALS {
                 // SAFETY: to this thread alone, which blocks it.
                 unsafe { libc::pthread_kill(libc::pthread_self(), signal) };
@@ -268,8 +268,8 @@ mod tests {
 
     #[test]
     fn a_child_is_asked_to_end_when_the_thread_that_started_it_ends() {
-        let terms = Terms { end_with_parent: true, ..Terms::default() };
-        let started = std::thread::spawn(|| spawn(Command::new("sleep").arg("60"), terms));
+        let options = SpawnOptions { end_with_parent: true, ..SpawnOptions::default() };
+        let started = std::thread::spawn(|| spawn(Command::new("sleep").arg("60"), options));
         let status = started.join().unwrap().unwrap().wait().unwrap();
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGTERM));
     }
@@ -277,8 +277,8 @@ mod tests {
     #[test]
     fn a_group_whose_number_another_process_has_is_no_longer_ours() {
         let start = |script: &str| {
-            let terms = Terms { own_group: true, ..Terms::default() };
-            spawn(Command::new("sh").args(["-c", script]).stdout(std::process::Stdio::piped()), terms).unwrap()
+            let options = SpawnOptions { own_group: true, ..SpawnOptions::default() };
+            spawn(Command::new("sh").args(["-c", script]).stdout(std::process::Stdio::piped()), options).unwrap()
         };
         // Its leader leaves a member behind.
         let mut left = start("sleep 1005 & exit 0");
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn wait_statuses_are_told_apart() {
-        assert_eq!(End::from_status(3 << 8), End::Exited(3));
-        assert_eq!(End::from_status(0x8b), End::Killed { signal: 11, core_dumped: true });
+        assert_eq!(ExitStatus::from_status(3 << 8), ExitStatus::Exited(3));
+        assert_eq!(ExitStatus::from_status(0x8b), ExitStatus::Killed { signal: 11, core_dumped: true });
     }
 }

@@ -2,9 +2,9 @@
 //! application's. Errors of connecting, sending and receiving keep their numbers.
 
 use crate::errno::{checked, restarted};
-use crate::held::{self, Owned};
+use crate::fd_identity::{self, CheckedFd};
 use crate::inet::{self, Sockaddr};
-use crate::{During, sockopt};
+use crate::{ErrorContext, sockopt};
 use hawser_base::UserMem;
 use std::io;
 use std::mem::zeroed;
@@ -14,25 +14,25 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 /// Maximum pieces that one call sends: the vectors for them lie on the stack.
 pub const PIECES_MAX: usize = 64;
 
-pub struct Listener(Owned);
+pub struct TcpListener(CheckedFd);
 
-pub struct Stream(Owned);
+pub struct TcpStream(CheckedFd);
 
-impl AsFd for Listener {
+impl AsFd for TcpListener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-impl AsFd for Stream {
+impl AsFd for TcpStream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-impl Listener {
+impl TcpListener {
     /// Listens at `address` (port 0: any).
-    pub fn bind(address: &SocketAddr) -> io::Result<Listener> {
+    pub fn bind(address: &SocketAddr) -> io::Result<TcpListener> {
         let fd = sockopt::socket(inet::family(address), libc::SOCK_STREAM, 0)?;
         // Allows a port whose last owner's connections still linger.
         sockopt::enable(fd.as_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR)?;
@@ -41,31 +41,34 @@ impl Listener {
         }
         inet::bind(fd.as_fd(), address)?;
         // SAFETY: plain numbers; the kernel cuts the backlog to net.core.somaxconn.
-        checked(unsafe { libc::listen(fd.as_raw_fd(), 4096) }).during(|| format!("listening at {address}"))?;
-        Ok(Listener(Owned::new(fd)))
+        checked(unsafe { libc::listen(fd.as_raw_fd(), 4096) }).context(|| format!("listening at {address}"))?;
+        Ok(TcpListener(CheckedFd::new(fd)))
     }
 
     pub fn local(&self) -> io::Result<SocketAddr> {
         inet::local(self.as_fd())
     }
 
-    /// Returns the next caller, if one waits.
-    pub fn accept(&self) -> io::Result<Option<Stream>> {
+    /// Returns the next connection, if one waits.
+    pub fn accept(&self) -> io::Result<Option<TcpStream>> {
         let (flags, null) = (libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, std::ptr::null_mut());
         // SAFETY: the address is not requested; gives a new descriptor or -1.
         match restarted(|| unsafe { libc::accept4(self.0.as_raw_fd(), null, null.cast(), flags) }) {
-            // SAFETY: the descriptor is new and nobody else's.
-            Ok(fd) => Ok(Some(Stream(Owned::new(held::aside(unsafe { OwnedFd::from_raw_fd(fd as i32) }))))),
+            Ok(fd) => {
+                // SAFETY: the descriptor is new and nobody else's.
+                let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+                Ok(Some(TcpStream(CheckedFd::new(fd_identity::dup_high(fd)))))
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(error) => Err(error),
         }
     }
 }
 
-impl Stream {
+impl TcpStream {
     /// Begins to connect from `from` (port 0: any), by one interface, to `to`; `take_error` returns the result later.
     /// Bytes are sent without delay (TCP_NODELAY).
-    pub fn connect(from: &SocketAddr, to: &SocketAddr, interface: &str) -> io::Result<Stream> {
+    pub fn connect(from: &SocketAddr, to: &SocketAddr, interface: &str) -> io::Result<TcpStream> {
         let fd = sockopt::socket(inet::family(to), libc::SOCK_STREAM, 0)?;
         sockopt::enable(fd.as_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY)?;
         // Otherwise the routes choose the interface. Some processes may not bind: then they do.
@@ -77,7 +80,7 @@ impl Stream {
         // SAFETY: a valid address of that length. Not restarted: interrupted, it goes on by itself.
         match checked(unsafe { libc::connect(fd.as_raw_fd(), raw.as_ptr(), raw.len()) }) {
             Err(error) if !matches!(error.raw_os_error(), Some(libc::EINPROGRESS | libc::EINTR)) => Err(error),
-            _ => Ok(Stream(Owned::new(fd))),
+            _ => Ok(TcpStream(CheckedFd::new(fd))),
         }
     }
 
@@ -99,13 +102,13 @@ impl Stream {
         unsafe { self.send_parts(&mut parts[..count]) }
     }
 
-    /// Sends `front` and the application's memory behind it, likewise.
-    pub fn send_user(&self, front: &[u8], behind: UserMem) -> io::Result<Option<usize>> {
+    /// Sends `header` and the application's memory behind it, likewise.
+    pub fn send_user(&self, header: &[u8], payload: UserMem) -> io::Result<Option<usize>> {
         let mut parts = [
-            libc::iovec { iov_base: front.as_ptr().cast_mut().cast(), iov_len: front.len() },
-            libc::iovec { iov_base: behind.as_ptr().cast(), iov_len: behind.len() },
+            libc::iovec { iov_base: header.as_ptr().cast_mut().cast(), iov_len: header.len() },
+            libc::iovec { iov_base: payload.as_ptr().cast(), iov_len: payload.len() },
         ];
-        // SAFETY: `front` is alive and readable, and so is a UserMem by its promise (otherwise the kernel returns
+        // SAFETY: `header` is alive and readable, and so is a UserMem by its promise (otherwise the kernel returns
         // EFAULT).
         unsafe { self.send_parts(&mut parts) }
     }
@@ -117,7 +120,7 @@ impl Stream {
         (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), parts.len());
         // SAFETY: the caller's promise; MSG_NOSIGNAL, since the process is the application's.
         let sent = restarted(|| unsafe { libc::sendmsg(self.0.as_raw_fd(), &message, libc::MSG_NOSIGNAL) as i64 });
-        unless_blocked(sent)
+        none_if_would_block(sent)
     }
 
     /// Receives to the front of `to`. Returns how many bytes, 0 at the end, `None` if nothing has arrived.
@@ -129,7 +132,7 @@ impl Stream {
     pub fn receive_user(&self, to: UserMem) -> io::Result<Option<usize>> {
         let (fd, place, len) = (self.0.as_raw_fd(), to.as_ptr().cast(), to.len());
         // SAFETY: a UserMem is valid for writes for its length, by its promise (otherwise the kernel returns EFAULT).
-        unless_blocked(restarted(|| unsafe { libc::recv(fd, place, len, 0) as i64 }))
+        none_if_would_block(restarted(|| unsafe { libc::recv(fd, place, len, 0) as i64 }))
     }
 
     /// Returns the bytes that `receive` would get now. They stay there, whatever happens to the connection (tcp(7),
@@ -142,11 +145,12 @@ impl Stream {
     }
 
     /// Returns whether it has ended or broken, and all arrived bytes were received.
-    pub fn is_over(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         let (fd, mut byte) = (self.0.as_raw_fd(), 0_u8);
         let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
         // SAFETY: room for one byte.
-        let seen = unless_blocked(restarted(|| unsafe { libc::recv(fd, (&raw mut byte).cast(), 1, flags) as i64 }));
+        let seen =
+            none_if_would_block(restarted(|| unsafe { libc::recv(fd, (&raw mut byte).cast(), 1, flags) as i64 }));
         matches!(seen, Ok(Some(0)) | Err(_))
     }
 
@@ -163,7 +167,7 @@ impl Stream {
 
     /// Limits the retransmission timeout (TCP_RTO_MAX_MS, Linux 6.15; the kernel takes 1 s to 120 s, and without it
     /// doubles each timeout up to 120 s). Returns whether the kernel has that.
-    pub fn limit_pauses(&self, ms: i32) -> bool {
+    pub fn set_max_rto(&self, ms: i32) -> bool {
         /// linux/tcp.h; not in libc 0.2 yet.
         const TCP_RTO_MAX_MS: i32 = 44;
         sockopt::set(self.as_fd(), libc::IPPROTO_TCP, TCP_RTO_MAX_MS, &ms).is_ok()
@@ -171,7 +175,7 @@ impl Stream {
 
     /// Returns the retransmission timeout of TCP, in microseconds, if something was retransmitted; none if all bytes
     /// are acknowledged, or wait for space at the peer (TCP_INFO).
-    pub fn pause_us(&self) -> Option<u32> {
+    pub fn rto_us(&self) -> Option<u32> {
         // SAFETY: a plain structure, for which zeroes are valid.
         let mut info: libc::tcp_info = unsafe { zeroed() };
         sockopt::fill(self.as_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut info).ok()?;
@@ -180,18 +184,18 @@ impl Stream {
 
     /// Limits the bytes that the peer has not acknowledged, including the kernel's overhead; the kernel doubles the
     /// value (socket(7)).
-    pub fn limit_sending(&self, bytes: i32) {
+    pub fn set_send_buffer(&self, bytes: i32) {
         let _ = sockopt::set(self.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes);
     }
 
     /// Makes closing discard the bytes that are not sent by then (SO_LINGER).
-    pub fn forget_at_end(&self) {
+    pub fn abort_on_close(&self) {
         let linger = libc::linger { l_onoff: 1, l_linger: 0 };
         let _ = sockopt::set(self.as_fd(), libc::SOL_SOCKET, libc::SO_LINGER, &linger);
     }
 }
 
-fn unless_blocked(result: io::Result<i64>) -> io::Result<Option<usize>> {
+fn none_if_would_block(result: io::Result<i64>) -> io::Result<Option<usize>> {
     match result {
         Ok(bytes) => Ok(Some(bytes as usize)),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
@@ -206,9 +210,9 @@ mod tests {
     #[test]
     fn pieces_pass_and_an_end_is_seen() {
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let listener = Listener::bind(&any).unwrap();
+        let listener = TcpListener::bind(&any).unwrap();
         assert!(listener.accept().unwrap().is_none());
-        let client = Stream::connect(&any, &listener.local().unwrap(), "lo").unwrap();
+        let client = TcpStream::connect(&any, &listener.local().unwrap(), "lo").unwrap();
         let server = loop {
             if let Some(server) = listener.accept().unwrap() {
                 break server;
@@ -228,24 +232,24 @@ mod tests {
     #[test]
     fn pauses_are_limited_where_the_kernel_can_and_there_are_none_where_all_is_acknowledged() {
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let listener = Listener::bind(&any).unwrap();
-        let client = Stream::connect(&any, &listener.local().unwrap(), "lo").unwrap();
+        let listener = TcpListener::bind(&any).unwrap();
+        let client = TcpStream::connect(&any, &listener.local().unwrap(), "lo").unwrap();
         let limit_ms = || sockopt::get(client.as_fd(), libc::IPPROTO_TCP, 44);
         match limit_ms() {
-            Ok(before) => assert!(client.limit_pauses(1_500) && before > 1_500 && limit_ms().unwrap() == 1_500),
+            Ok(before) => assert!(client.set_max_rto(1_500) && before > 1_500 && limit_ms().unwrap() == 1_500),
             Err(error) => {
                 println!("NOT TESTED, this kernel limits no pauses: {error}");
-                assert!(!client.limit_pauses(1_500));
+                assert!(!client.set_max_rto(1_500));
             }
         }
-        assert_eq!(client.pause_us(), None);
+        assert_eq!(client.rto_us(), None);
     }
 
     #[test]
     fn nobody_there_is_an_error_number() {
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let gone = Listener::bind(&any).unwrap().local().unwrap();
-        let number = match Stream::connect(&any, &gone, "lo") {
+        let gone = TcpListener::bind(&any).unwrap().local().unwrap();
+        let number = match TcpStream::connect(&any, &gone, "lo") {
             Ok(stream) => loop {
                 if let Err(error) = stream.send([&b"x"[..]]) {
                     break error.raw_os_error();

@@ -8,13 +8,13 @@
 
 use crate::errno::checked;
 use crate::pidfd;
-use crate::unix::Packets;
+use crate::unix::SeqpacketSocket;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// The value that holds a tether: dropping it kills the tied processes, too.
 pub struct Tether {
-    _ends: (Packets, Packets),
+    _sockets: (SeqpacketSocket, SeqpacketSocket),
 }
 
 /// Descriptors that a tether takes.
@@ -24,40 +24,40 @@ impl Tether {
     /// Ties a process group to this process: that of a child that has not been reaped, so that the number is still its
     /// own.
     pub fn tie_group(group: i32) -> io::Result<Tether> {
-        let ends = Packets::pair()?;
-        aim(ends.0.as_fd(), -group)?;
-        aim(ends.1.as_fd(), -group)?;
-        Tether::armed(ends)
+        let sockets = SeqpacketSocket::pair()?;
+        set_signal_owner(sockets.0.as_fd(), -group)?;
+        set_signal_owner(sockets.1.as_fd(), -group)?;
+        Tether::armed(sockets)
     }
 
     /// Ties the process with number `pid`, to which `process` is a pidfd. Had the process ended, the number could be
     /// another's, so it is checked again before the tether is armed: from then on the kernel identifies it by more than
     /// its number.
     pub fn tie_process(pid: i32, process: BorrowedFd) -> io::Result<Tether> {
-        let ends = Packets::pair()?;
-        aim(ends.0.as_fd(), pid)?;
-        aim(ends.1.as_fd(), pid)?;
-        if pidfd::ended(process) {
+        let sockets = SeqpacketSocket::pair()?;
+        set_signal_owner(sockets.0.as_fd(), pid)?;
+        set_signal_owner(sockets.1.as_fd(), pid)?;
+        if pidfd::has_ended(process) {
             return Err(io::Error::other(format!("process {pid} has ended")));
         }
-        Tether::armed(ends)
+        Tether::armed(sockets)
     }
 
-    fn armed(ends: (Packets, Packets)) -> io::Result<Tether> {
-        arm(ends.0.as_fd())?;
-        arm(ends.1.as_fd())?;
-        Ok(Tether { _ends: ends })
+    fn armed(sockets: (SeqpacketSocket, SeqpacketSocket)) -> io::Result<Tether> {
+        arm(sockets.0.as_fd())?;
+        arm(sockets.1.as_fd())?;
+        Ok(Tether { _sockets: sockets })
     }
 }
 
 /// Sets the receiver of the signal. The kernel keeps a reference to the process or group, not its number.
-fn aim(end: BorrowedFd, pid: i32) -> io::Result<()> {
+fn set_signal_owner(socket: BorrowedFd, pid: i32) -> io::Result<()> {
     // SAFETY: a live descriptor and plain numbers.
-    checked(unsafe { libc::fcntl(end.as_raw_fd(), libc::F_SETOWN, pid) }).map(drop)
+    checked(unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_SETOWN, pid) }).map(drop)
 }
 
-fn arm(end: BorrowedFd) -> io::Result<()> {
-    let fd = end.as_raw_fd();
+fn arm(socket: BorrowedFd) -> io::Result<()> {
+    let fd = socket.as_raw_fd();
     // SAFETY: a live descriptor and plain numbers; F_SETSIG takes any signal.
     unsafe {
         checked(libc::fcntl(fd, F_SETSIG, libc::SIGKILL))?;
@@ -72,7 +72,7 @@ const F_SETSIG: i32 = 10;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spawn::{self, Terms};
+    use crate::spawn::{self, SpawnOptions};
     use std::io::Read;
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Command, Stdio};
@@ -81,8 +81,8 @@ mod tests {
     fn a_whole_group_dies_with_its_tether() {
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 1003 & echo; wait"]).stdout(Stdio::piped());
-        let terms = Terms { own_group: true, ..Terms::default() };
-        let mut child = spawn::spawn(&mut command, terms).unwrap();
+        let options = SpawnOptions { own_group: true, ..SpawnOptions::default() };
+        let mut child = spawn::spawn(&mut command, options).unwrap();
         let mut out = child.stdout.take().unwrap();
         out.read_exact(&mut [0]).unwrap();
         let tether = Tether::tie_group(child.id() as i32).unwrap();

@@ -1,6 +1,6 @@
 //! A thread of the library in the application's process: it gets no signals, which are for the application's threads.
 //!
-//! Used by `mpi::helper`.
+//! Used by `p2p::progress_thread`.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -18,7 +18,7 @@ pub fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<Join
 
 /// Requests short time slices for the calling thread, of `slice_ns`: Linux from 6.12 on then lets it preempt threads
 /// that compute as soon as it is woken (sched_setattr(2), SCHED_OTHER with a slice). Older kernels ignore it.
-pub fn ask_for_short_turns(slice_ns: u64) {
+pub fn request_short_slices(slice_ns: u64) {
     let attr = SchedAttr { size: size_of::<SchedAttr>() as u32, runtime: slice_ns, ..SchedAttr::default() };
     // SAFETY: a valid structure with its own size; 0 is the calling thread.
     let _ = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) };

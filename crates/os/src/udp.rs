@@ -1,12 +1,12 @@
 //! Sockets of UDP datagrams (udp(7)), many in one call: segments cut by the kernel or the NIC on the way out
 //! (UDP_SEGMENT), and joined on the way in (UDP_GRO). Errors of sending and receiving keep their numbers.
 
-use crate::During;
+use crate::ErrorContext;
 use crate::bpf;
 use crate::errno::restarted;
-use crate::held::Owned;
+use crate::fd_identity::CheckedFd;
 use crate::inet::{self, Sockaddr};
-use crate::sockopt::{self, Buffers};
+use crate::sockopt::{self, SocketBuffers};
 use std::io::{self, IoSlice};
 use std::mem::zeroed;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 /// stack.
 pub const RUN_MAX: usize = 64;
 /// The longest datagram over IPv4, and the longest run of segments: 65535 less the headers of IP and UDP.
-pub const LONGEST: usize = 65_507;
+pub const MAX_DATAGRAM: usize = 65_507;
 
 /// The result of one receive call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,22 +26,22 @@ pub struct Received {
     pub size: usize,
 }
 
-pub struct Socket(Owned);
+pub struct UdpSocket(CheckedFd);
 
-impl AsFd for Socket {
+impl AsFd for UdpSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-/// Room for one control message with a number.
+/// A buffer for one control message with a number.
 #[repr(C, align(8))]
-struct Control([u8; 32]);
+struct ControlBuffer([u8; 32]);
 
-impl Socket {
+impl UdpSocket {
     /// Binds a socket to one address (port 0: any), whose datagrams are never fragmented: one that is too long is
     /// refused, and ICMP messages about the path MTU are ignored (IP_PMTUDISC_PROBE), because anybody can send them.
-    pub fn bind(address: &SocketAddr) -> io::Result<Socket> {
+    pub fn bind(address: &SocketAddr) -> io::Result<UdpSocket> {
         let fd = sockopt::socket(inet::family(address), libc::SOCK_DGRAM, 0)?;
         if address.is_ipv4() {
             sockopt::set(fd.as_fd(), libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, &libc::IP_PMTUDISC_PROBE)?;
@@ -51,31 +51,31 @@ impl Socket {
         }
         sockopt::poll_driver(fd.as_fd());
         inet::bind(fd.as_fd(), address)?;
-        Ok(Socket(Owned::new(fd)))
+        Ok(UdpSocket(CheckedFd::new(fd)))
     }
 
     pub fn local(&self) -> io::Result<SocketAddr> {
         inet::local(self.as_fd())
     }
 
-    pub fn set_buffers(&self, bytes: usize) -> io::Result<Buffers> {
-        sockopt::set_buffers(self.as_fd(), bytes).during(|| "sizing the buffers of a UDP socket".into())
+    pub fn set_buffers(&self, bytes: usize) -> io::Result<SocketBuffers> {
+        sockopt::set_buffers(self.as_fd(), bytes).context(|| "sizing the buffers of a UDP socket".into())
     }
 
     /// Restricts the socket to one interface, for sending and receiving.
-    pub fn keep_to(&self, interface: &str) -> io::Result<()> {
+    pub fn bind_to_interface(&self, interface: &str) -> io::Result<()> {
         sockopt::bind_to_interface(self.as_fd(), interface)
     }
 
     /// Lets the kernel join consecutive datagrams of one length (Linux 5.0).
-    pub fn join_segments(&self) -> io::Result<()> {
+    pub fn enable_gro(&self) -> io::Result<()> {
         sockopt::enable(self.as_fd(), libc::SOL_UDP, libc::UDP_GRO)
     }
 
     /// Keeps the address and receives nothing any more: datagrams that still arrive are dropped without notice to their
     /// senders.
-    pub fn close_ears(&self) -> io::Result<()> {
-        sockopt::filter(self.as_fd(), &bpf::none()).during(|| "filtering datagrams".into())
+    pub fn discard_incoming(&self) -> io::Result<()> {
+        sockopt::filter(self.as_fd(), &bpf::match_none()).context(|| "filtering datagrams".into())
     }
 
     /// Returns how many datagrams came and were dropped for want of space or for a wrong checksum, so far.
@@ -98,15 +98,15 @@ impl Socket {
         .map(drop)
     }
 
-    /// Sends `datagrams` of one length (the last may be shorter), at most RUN_MAX and LONGEST bytes together, as one
-    /// that the kernel or the NIC cuts (Linux 4.18). All or nothing.
+    /// Sends `datagrams` of one length (the last may be shorter), at most RUN_MAX, of MAX_DATAGRAM bytes together,
+    /// as one that the kernel or the NIC cuts (Linux 4.18). All or nothing.
     pub fn send_segments(&self, to: &SocketAddr, datagrams: &[IoSlice<'_>]) -> io::Result<()> {
         let raw = Sockaddr::new(to);
         let size = datagrams.first().map_or(0, |first| first.len()) as u16;
-        let mut control = Control([0; 32]);
+        let mut control = ControlBuffer([0; 32]);
         let mut message = addressed(&raw, datagrams);
         message.msg_control = control.0.as_mut_ptr().cast();
-        // SAFETY: the control buffer is aligned and has room for CMSG_SPACE(2) bytes.
+        // SAFETY: the control buffer is aligned and has space for CMSG_SPACE(2) bytes.
         unsafe {
             message.msg_controllen = libc::CMSG_SPACE(2) as _;
             let first = libc::CMSG_FIRSTHDR(&message);
@@ -139,7 +139,7 @@ impl Socket {
     #[inline]
     pub fn receive(&self, to: &mut [u8]) -> io::Result<Option<Received>> {
         let mut part = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
-        let mut control = Control([0; 32]);
+        let mut control = ControlBuffer([0; 32]);
         // SAFETY: a plain structure, for which zeroes are valid.
         let mut message: libc::msghdr = unsafe { zeroed() };
         message.msg_iov = &mut part;
@@ -189,14 +189,14 @@ fn addressed(to: &Sockaddr, parts: &[IoSlice<'_>]) -> libc::msghdr {
 mod tests {
     use super::*;
 
-    fn pair() -> (Socket, Socket, SocketAddr) {
-        let bind = || Socket::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
+    fn pair() -> (UdpSocket, UdpSocket, SocketAddr) {
+        let bind = || UdpSocket::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
         let (from, to) = (bind(), bind());
         let address = to.local().unwrap();
         (from, to, address)
     }
 
-    fn all(to: &Socket, count: usize) -> Vec<Vec<u8>> {
+    fn all(to: &UdpSocket, count: usize) -> Vec<Vec<u8>> {
         let (mut got, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
         while got.len() < count {
             if let Some(Received { bytes, size }) = to.receive(&mut buffer).unwrap() {
@@ -214,7 +214,7 @@ mod tests {
             let (from, to, address) = pair();
             assert_eq!(to.receive(&mut [0; 9]).unwrap(), None);
             if joined {
-                to.join_segments().unwrap();
+                to.enable_gro().unwrap();
             }
             let run: Vec<IoSlice> = bytes.chunks(1000).map(IoSlice::new).collect();
             from.send_segments(&address, &run).unwrap();
@@ -228,7 +228,7 @@ mod tests {
     fn what_is_too_long_keeps_its_error_number() {
         let (from, _to, address) = pair();
         let number = |result: io::Result<()>| result.unwrap_err().raw_os_error();
-        assert_eq!(number(from.send(&address, &vec![0; LONGEST + 1])), Some(libc::EMSGSIZE));
+        assert_eq!(number(from.send(&address, &vec![0; MAX_DATAGRAM + 1])), Some(libc::EMSGSIZE));
         let granted = from.set_buffers(1 << 16).unwrap();
         assert!(granted.receive >= 1 << 16 && granted.send >= 1 << 16, "{granted:?}");
     }

@@ -3,17 +3,17 @@
 //! Names are abstract: nothing in the file system can leak, but every process in the network namespace can see and
 //! connect to them, so an acceptor must check the peer's user (`Credentials`).
 
-use crate::During;
+use crate::ErrorContext;
 use crate::errno::{checked, restarted};
-use crate::held::{self, Owned};
+use crate::fd_identity::{self, CheckedFd};
 use crate::pidfd;
-use crate::ready::ready;
+use crate::poll::wait_ready;
 use std::io;
 use std::mem::{offset_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// The identity of the other end, vouched for by the kernel; `pid` is as this process's pid namespace sees it, 0 if it
-/// does not.
+/// The identity of the other end, as the kernel reports it; `pid` is as this process's pid namespace sees it, 0 if
+/// it does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credentials {
     pub pid: i32,
@@ -22,31 +22,31 @@ pub struct Credentials {
 
 /// A connected socket of messages. Once a program has closed its descriptor, nothing is written to the file that has
 /// its number now.
-pub struct Packets(Owned);
+pub struct SeqpacketSocket(CheckedFd);
 
 /// A socket that waits for connections under an abstract name.
-pub struct Listener(Owned);
+pub struct SeqpacketListener(CheckedFd);
 
-impl AsFd for Packets {
+impl AsFd for SeqpacketSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
 /// Takes one end of a pair that another process was started with.
-impl From<OwnedFd> for Packets {
-    fn from(fd: OwnedFd) -> Packets {
-        Packets(Owned::new(fd))
+impl From<OwnedFd> for SeqpacketSocket {
+    fn from(fd: OwnedFd) -> SeqpacketSocket {
+        SeqpacketSocket(CheckedFd::new(fd))
     }
 }
 
-impl From<Packets> for OwnedFd {
-    fn from(packets: Packets) -> OwnedFd {
+impl From<SeqpacketSocket> for OwnedFd {
+    fn from(packets: SeqpacketSocket) -> OwnedFd {
         packets.0.into()
     }
 }
 
-impl AsFd for Listener {
+impl AsFd for SeqpacketListener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -71,39 +71,42 @@ fn address(name: &str) -> io::Result<(libc::sockaddr_un, libc::socklen_t)> {
 fn socket(flags: i32) -> io::Result<OwnedFd> {
     // SAFETY: gives a new descriptor or -1.
     let fd = checked(unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC | flags, 0) })
-        .during(|| "making a local socket".into())?;
+        .context(|| "making a local socket".into())?;
     // SAFETY: the descriptor is new and nobody else's.
-    Ok(held::aside(unsafe { OwnedFd::from_raw_fd(fd as i32) }))
+    Ok(fd_identity::dup_high(unsafe { OwnedFd::from_raw_fd(fd as i32) }))
 }
 
-impl Listener {
+impl SeqpacketListener {
     /// Listens under `name`; accepting does not block.
-    pub fn bind(name: &str) -> io::Result<Listener> {
+    pub fn bind(name: &str) -> io::Result<SeqpacketListener> {
         // The kernel cuts it to net.core.somaxconn.
-        Listener::bind_for(name, 4096)
+        SeqpacketListener::bind_with_backlog(name, 4096)
     }
 
-    /// Listens likewise, where `waiting` + 1 connections may wait to be accepted.
-    pub fn bind_for(name: &str, waiting: i32) -> io::Result<Listener> {
+    /// Listens likewise, where `backlog` + 1 connections may wait to be accepted.
+    pub fn bind_with_backlog(name: &str, backlog: i32) -> io::Result<SeqpacketListener> {
         let fd = socket(libc::SOCK_NONBLOCK)?;
         let (address, len) = address(name)?;
         // SAFETY: a valid address of that length.
         checked(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), len) })
-            .during(|| format!("binding the local socket '{name}'"))?;
+            .context(|| format!("binding the local socket '{name}'"))?;
         // SAFETY: plain numbers.
-        checked(unsafe { libc::listen(fd.as_raw_fd(), waiting) })?;
-        Ok(Listener(Owned::new(fd)))
+        checked(unsafe { libc::listen(fd.as_raw_fd(), backlog) })?;
+        Ok(SeqpacketListener(CheckedFd::new(fd)))
     }
 
     /// Returns the next connection, if one waits. Its reads and writes do not block.
-    pub fn accept(&self) -> io::Result<Option<Packets>> {
+    pub fn accept(&self) -> io::Result<Option<SeqpacketSocket>> {
         let (flags, null) = (libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, std::ptr::null_mut());
         // SAFETY: the address is not requested; gives a new descriptor or -1.
         match restarted(|| unsafe { libc::accept4(self.0.as_raw_fd(), null, null.cast(), flags) }) {
-            // SAFETY: the descriptor is new and nobody else's.
-            Ok(fd) => Ok(Some(Packets::from(held::aside(unsafe { OwnedFd::from_raw_fd(fd as i32) })))),
+            Ok(fd) => {
+                // SAFETY: the descriptor is new and nobody else's.
+                let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+                Ok(Some(SeqpacketSocket::from(fd_identity::dup_high(fd))))
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-            Err(error) => Err(error).during(|| "accepting a local connection".into()),
+            Err(error) => Err(error).context(|| "accepting a local connection".into()),
         }
     }
 }
@@ -113,7 +116,7 @@ fn connect(fd: BorrowedFd, name: &str) -> io::Result<()> {
     // SAFETY: a valid address of that length.
     restarted(|| unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), len) })
         .map(drop)
-        .during(|| format!("connecting to the local socket '{name}'"))
+        .context(|| format!("connecting to the local socket '{name}'"))
 }
 
 /// asm-generic/socket.h: the number is the same on all architectures but those of PA-RISC and SPARC, on which Hawser
@@ -123,28 +126,28 @@ const SO_PEERPIDFD: i32 = 77;
 /// Descriptors in flight beside one message: we send at most one.
 const CONTROL_LEN: usize = 64;
 #[repr(C, align(8))]
-struct Control([u8; CONTROL_LEN]);
+struct ControlBuffer([u8; CONTROL_LEN]);
 
-impl Packets {
+impl SeqpacketSocket {
     /// Connects to `name`; reads and writes block.
-    pub fn connect(name: &str) -> io::Result<Packets> {
+    pub fn connect(name: &str) -> io::Result<SeqpacketSocket> {
         let fd = socket(0)?;
         connect(fd.as_fd(), name)?;
-        Ok(Packets::from(fd))
+        Ok(SeqpacketSocket::from(fd))
     }
 
     /// Connects to `name` if that takes no more than `limit_ms`; each read and write waits no longer than that, too
     /// (WouldBlock afterwards).
-    pub fn connect_within(name: &str, limit_ms: u64) -> io::Result<Packets> {
-        let line = Packets::from(socket(0)?);
+    pub fn connect_timeout(name: &str, limit_ms: u64) -> io::Result<SeqpacketSocket> {
+        let line = SeqpacketSocket::from(socket(0)?);
         // A connection waits for space in the listener's backlog, by the limit on sending (unix(7)).
-        line.limit_waits(limit_ms)?;
+        line.set_timeout(limit_ms)?;
         connect(line.as_fd(), name)?;
         Ok(line)
     }
 
     /// Limits the wait of each read and write from now on to `limit_ms` (WouldBlock afterwards).
-    pub fn limit_waits(&self, limit_ms: u64) -> io::Result<()> {
+    pub fn set_timeout(&self, limit_ms: u64) -> io::Result<()> {
         // Zero would be no limit.
         let limit_us = limit_ms.max(1) as i64 * 1000;
         let limit = libc::timeval { tv_sec: limit_us / 1_000_000, tv_usec: limit_us % 1_000_000 };
@@ -157,7 +160,7 @@ impl Packets {
     }
 
     /// Makes two connected sockets; reads and writes block.
-    pub fn pair() -> io::Result<(Packets, Packets)> {
+    pub fn pair() -> io::Result<(SeqpacketSocket, SeqpacketSocket)> {
         let mut fds = [0; 2];
         // SAFETY: room for two descriptors.
         checked(unsafe {
@@ -165,7 +168,7 @@ impl Packets {
         })?;
         // SAFETY: both are new and nobody else's.
         let [one, other] = unsafe { fds.map(|fd| OwnedFd::from_raw_fd(fd)) };
-        Ok((Packets::from(one), Packets::from(other)))
+        Ok((SeqpacketSocket::from(one), SeqpacketSocket::from(other)))
     }
 
     /// Returns the identity of the other end.
@@ -188,25 +191,26 @@ impl Packets {
             checked(unsafe { libc::getsockopt(self.0.as_raw_fd(), libc::SOL_SOCKET, SO_PEERPIDFD, place, &mut len) });
         if result.is_ok() {
             // SAFETY: the descriptor is new and nobody else's.
-            return Ok(held::aside(unsafe { OwnedFd::from_raw_fd(fd) }));
+            return Ok(fd_identity::dup_high(unsafe { OwnedFd::from_raw_fd(fd) }));
         }
         let process = pidfd::open(self.peer()?.pid)?;
-        if self.is_over() { Err(io::ErrorKind::NotConnected.into()) } else { Ok(process) }
+        if self.is_closed() { Err(io::ErrorKind::NotConnected.into()) } else { Ok(process) }
     }
 
     /// Returns whether the other end is closed.
-    fn is_over(&self) -> bool {
-        ready(self.as_fd(), libc::POLLRDHUP, 0).unwrap_or(false)
+    fn is_closed(&self) -> bool {
+        wait_ready(self.as_fd(), libc::POLLRDHUP, 0).unwrap_or(false)
     }
 
     /// Sends one message, with a descriptor beside it if given.
     pub fn send(&self, bytes: &[u8], fd: Option<BorrowedFd>) -> io::Result<()> {
         let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
-        let mut control = Control([0; CONTROL_LEN]);
+        let mut control = ControlBuffer([0; CONTROL_LEN]);
         let mut message = header(&mut part, &mut control);
         message.msg_controllen = 0;
         if let Some(fd) = fd {
-            // SAFETY: the control buffer has room for one descriptor (CONTROL_LEN >= CMSG_SPACE(4)) and is aligned.
+            // SAFETY: the control buffer has space for one descriptor (CONTROL_LEN >= CMSG_SPACE(4)) and is
+            // aligned.
             unsafe {
                 message.msg_controllen = libc::CMSG_SPACE(4) as _;
                 let first = libc::CMSG_FIRSTHDR(&message);
@@ -222,7 +226,7 @@ impl Packets {
     }
 
     /// Sends one message, if there is space for it now (WouldBlock otherwise).
-    pub fn send_now(&self, bytes: &[u8]) -> io::Result<()> {
+    pub fn try_send(&self, bytes: &[u8]) -> io::Result<()> {
         let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
         let to = self.0.live()?.as_raw_fd();
         // SAFETY: the bytes are valid for reads.
@@ -232,7 +236,7 @@ impl Packets {
     /// Receives one message into `to`. Returns its length (0: the other end is closed) and the descriptor beside it.
     pub fn receive(&self, to: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {
         let mut part = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
-        let mut control = Control([0; CONTROL_LEN]);
+        let mut control = ControlBuffer([0; CONTROL_LEN]);
         let mut message = header(&mut part, &mut control);
         // SAFETY: all parts of `message` are alive and valid for writes.
         let got =
@@ -245,7 +249,7 @@ impl Packets {
                 if head.cmsg_level == libc::SOL_SOCKET && head.cmsg_type == libc::SCM_RIGHTS {
                     for i in 0..(head.cmsg_len - libc::CMSG_LEN(0) as usize) / 4 {
                         let raw = libc::CMSG_DATA(at).cast::<i32>().add(i).read_unaligned();
-                        fd = Some(held::aside(OwnedFd::from_raw_fd(raw)));
+                        fd = Some(fd_identity::dup_high(OwnedFd::from_raw_fd(raw)));
                     }
                 }
                 at = libc::CMSG_NXTHDR(&message, at);
@@ -258,7 +262,7 @@ impl Packets {
     }
 }
 
-fn header(part: &mut libc::iovec, control: &mut Control) -> libc::msghdr {
+fn header(part: &mut libc::iovec, control: &mut ControlBuffer) -> libc::msghdr {
     // SAFETY: a plain structure, for which zeroes are valid.
     let mut message: libc::msghdr = unsafe { zeroed() };
     message.msg_iov = part;
@@ -276,9 +280,9 @@ mod tests {
     #[test]
     fn messages_keep_their_bounds_and_carry_a_descriptor() {
         let name = format!("hawser-test-{}", host::pid());
-        let listener = Listener::bind(&name).unwrap();
+        let listener = SeqpacketListener::bind(&name).unwrap();
         assert!(listener.accept().unwrap().is_none());
-        let client = Packets::connect(&name).unwrap();
+        let client = SeqpacketSocket::connect(&name).unwrap();
         let server = listener.accept().unwrap().unwrap();
         assert_eq!(server.peer().unwrap(), Credentials { pid: host::pid(), user: host::user() });
         let memory = memfd::create(c"hawser-test", 4096).unwrap();
@@ -296,27 +300,27 @@ mod tests {
     #[test]
     fn neither_a_full_backlog_nor_silence_is_waited_for_beyond_the_limit() {
         let name = format!("hawser-test-full-{}", host::pid());
-        let listener = Listener::bind_for(&name, 0).unwrap();
-        let first = Packets::connect_within(&name, 50).unwrap();
+        let listener = SeqpacketListener::bind_with_backlog(&name, 0).unwrap();
+        let first = SeqpacketSocket::connect_timeout(&name, 50).unwrap();
         assert_eq!(first.receive(&mut [0; 16]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
-        let error = Packets::connect_within(&name, 50).err().unwrap();
+        let error = SeqpacketSocket::connect_timeout(&name, 50).err().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
-        assert!(listener.accept().unwrap().is_some() && Packets::connect_within(&name, 50).is_ok());
+        assert!(listener.accept().unwrap().is_some() && SeqpacketSocket::connect_timeout(&name, 50).is_ok());
     }
 
     #[test]
     fn what_there_is_no_room_for_is_not_waited_with() {
-        let (ours, theirs) = Packets::pair().unwrap();
-        let sent = (0..).find(|_| ours.send_now(&[7; 1000]).is_err()).unwrap();
-        assert_eq!(ours.send_now(b"more").unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        let (ours, theirs) = SeqpacketSocket::pair().unwrap();
+        let sent = (0..).find(|_| ours.try_send(&[7; 1000]).is_err()).unwrap();
+        assert_eq!(ours.try_send(b"more").unwrap_err().kind(), io::ErrorKind::WouldBlock);
         (0..sent).for_each(|_| assert!(matches!(theirs.receive(&mut [0; 1000]), Ok((1000, None)))));
-        ours.send_now(b"more").unwrap();
+        ours.try_send(b"more").unwrap();
     }
 
     #[test]
     fn a_name_that_does_not_fit_and_one_that_nobody_has_are_errors() {
-        assert!(Listener::bind(&"x".repeat(200)).is_err());
-        let text = Packets::connect("hawser-nobody").err().unwrap().to_string();
+        assert!(SeqpacketListener::bind(&"x".repeat(200)).is_err());
+        let text = SeqpacketSocket::connect("hawser-nobody").err().unwrap().to_string();
         assert!(text.starts_with("connecting to the local socket 'hawser-nobody'"), "{text}");
     }
 }

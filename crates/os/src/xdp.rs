@@ -4,10 +4,10 @@
 //! No program of others is ever replaced. A program is attached by a link: it is removed with the link's last
 //! descriptor, however its process ends. Uses `ebpf`, which makes the programs; they redirect to the sockets of `xsk`.
 
-use crate::ebpf::Step;
+use crate::ebpf::EbpfInsn;
 use crate::errno::checked;
 use crate::netlink::attribute;
-use crate::{During, masters};
+use crate::{ErrorContext, link_masters};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -22,15 +22,15 @@ mod command {
 }
 
 /// linux/bpf.h: BPF_MAP_TYPE_XSKMAP, BPF_PROG_TYPE_XDP, BPF_XDP, BPF_F_XDP_HAS_FRAGS.
-const MAP_OF_SOCKETS: u32 = 17;
-const PROGRAM_OF_XDP: u32 = 6;
-const TO_XDP: u32 = 37;
-const TAKES_FRAGMENTS: u32 = 1 << 5;
+const MAP_TYPE_XSKMAP: u32 = 17;
+const PROG_TYPE_XDP: u32 = 6;
+const ATTACH_TYPE_XDP: u32 = 37;
+const HAS_FRAGS: u32 = 1 << 5;
 /// linux/if_link.h: XDP_FLAGS_SKB_MODE, XDP_FLAGS_DRV_MODE, IFLA_XDP, and in it IFLA_XDP_PROG_ID.
-const BY_KERNEL: u32 = 1 << 1;
-const BY_DRIVER: u32 = 1 << 2;
-const XDP_OF_LINK: u16 = 43;
-const ID_OF_PROGRAM: u16 = 4;
+const SKB_MODE: u32 = 1 << 1;
+const DRV_MODE: u32 = 1 << 2;
+const IFLA_XDP: u16 = 43;
+const IFLA_XDP_PROG_ID: u16 = 4;
 
 /// The name that tools show (`bpftool prog`, `ip link`); at most 15 bytes.
 const NAME: &[u8; 16] = b"hawser_redirect\0";
@@ -39,32 +39,34 @@ const NAME: &[u8; 16] = b"hawser_redirect\0";
 const LOG_BYTES: usize = 4096;
 
 /// The sockets to which a program redirects, by the queue of the NIC.
-pub struct Sockets(OwnedFd);
+pub struct XskMap(OwnedFd);
 
-impl AsFd for Sockets {
+impl AsFd for XskMap {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-impl Sockets {
+impl XskMap {
     /// Makes a map for queues 0 to `queues` - 1.
-    pub fn new(queues: u32) -> io::Result<Sockets> {
+    pub fn new(queues: u32) -> io::Result<XskMap> {
         #[repr(C)]
-        struct Create {
+        struct MapCreateAttr {
             kind: u32,
             key_bytes: u32,
             value_bytes: u32,
             entries: u32,
         }
-        let create = Create { kind: MAP_OF_SOCKETS, key_bytes: 4, value_bytes: 4, entries: queues };
-        made(command::MAP_CREATE, create).during(|| format!("making a map of sockets ({NEEDS})")).map(Sockets)
+        let create = MapCreateAttr { kind: MAP_TYPE_XSKMAP, key_bytes: 4, value_bytes: 4, entries: queues };
+        create_fd(command::MAP_CREATE, create)
+            .context(|| format!("making a map of sockets ({REQUIREMENTS})"))
+            .map(XskMap)
     }
 
     /// Redirects the frames of this queue to this socket (AF_XDP) from now on.
     pub fn set(&self, queue: u32, socket: BorrowedFd) -> io::Result<()> {
         #[repr(C)]
-        struct Update {
+        struct MapUpdateAttr {
             map: i32,
             unused: u32,
             key: u64,
@@ -74,20 +76,20 @@ impl Sockets {
         let fd = socket.as_raw_fd();
         let place = |value: *const u32| value as u64;
         let (key, value) = (place(&raw const queue), place((&raw const fd).cast()));
-        bpf(command::MAP_UPDATE, Update { map: self.0.as_raw_fd(), unused: 0, key, value, flags: 0 })
+        bpf(command::MAP_UPDATE, MapUpdateAttr { map: self.0.as_raw_fd(), unused: 0, key, value, flags: 0 })
             .map(drop)
-            .during(|| format!("handing over queue {queue}"))
+            .context(|| format!("handing over queue {queue}"))
     }
 }
 
 /// The requirements of loading: older kernels count a program's memory as locked.
-const NEEDS: &str = "needs CAP_BPF and CAP_NET_ADMIN; before Linux 5.11 also room in `ulimit -l`";
+const REQUIREMENTS: &str = "needs CAP_BPF and CAP_NET_ADMIN; before Linux 5.11 also room in `ulimit -l`";
 
 /// A program that the kernel has checked.
-pub struct Program(OwnedFd);
+pub struct XdpProgram(OwnedFd);
 
 #[repr(C)]
-struct Load {
+struct ProgLoadAttr {
     kind: u32,
     steps: u32,
     code: u64,
@@ -102,25 +104,25 @@ struct Load {
     attach: u32,
 }
 
-impl Program {
+impl XdpProgram {
     /// Loads it; it takes frames in fragments if the kernel has those (Linux 5.18).
-    pub fn load(steps: &[Step]) -> io::Result<Program> {
-        let by = |flags| Program::load_with(steps, flags, &mut []);
-        if let Ok(program) = by(TAKES_FRAGMENTS).or_else(|_| by(0)) {
-            return Ok(Program(program));
+    pub fn load(steps: &[EbpfInsn]) -> io::Result<XdpProgram> {
+        let by = |flags| XdpProgram::load_with(steps, flags, &mut []);
+        if let Ok(program) = by(HAS_FRAGS).or_else(|_| by(0)) {
+            return Ok(XdpProgram(program));
         }
         // Once more, now with the verifier's log.
         let mut log = vec![0; LOG_BYTES];
-        let result = Program::load_with(steps, 0, &mut log);
+        let result = XdpProgram::load_with(steps, 0, &mut log);
         let words: Vec<u8> = log.into_iter().take_while(|&byte| byte != 0).collect();
         let words = String::from_utf8_lossy(&words).trim().replace('\n', "; ");
         let colon = if words.is_empty() { "" } else { ": " };
-        result.during(|| format!("loading a program of XDP ({NEEDS}{colon}{words})")).map(Program)
+        result.context(|| format!("loading a program of XDP ({REQUIREMENTS}{colon}{words})")).map(XdpProgram)
     }
 
-    fn load_with(steps: &[Step], flags: u32, log: &mut [u8]) -> io::Result<OwnedFd> {
-        let load = Load {
-            kind: PROGRAM_OF_XDP,
+    fn load_with(steps: &[EbpfInsn], flags: u32, log: &mut [u8]) -> io::Result<OwnedFd> {
+        let load = ProgLoadAttr {
+            kind: PROG_TYPE_XDP,
             steps: steps.len() as u32,
             code: steps.as_ptr() as u64,
             license: c"Apache-2.0".as_ptr() as u64,
@@ -131,15 +133,15 @@ impl Program {
             flags,
             name: *NAME,
             interface: 0,
-            attach: TO_XDP,
+            attach: ATTACH_TYPE_XDP,
         };
-        made(command::PROGRAM_LOAD, load)
+        create_fd(command::PROGRAM_LOAD, load)
     }
 
-    /// Returns its verdict on a frame of at least 14 bytes (BPF_PROG_TEST_RUN): `ebpf::PASS`, `ebpf::REDIRECT`.
-    pub fn try_on(&self, frame: &[u8]) -> io::Result<u32> {
+    /// Returns its action for a frame of at least 14 bytes (BPF_PROG_TEST_RUN): `ebpf::PASS`, `ebpf::REDIRECT`.
+    pub fn test_run(&self, frame: &[u8]) -> io::Result<u32> {
         #[repr(C)]
-        struct Test {
+        struct TestRunAttr {
             program: i32,
             result: u32,
             bytes_in: u32,
@@ -149,7 +151,7 @@ impl Program {
             repeat: u32,
             duration: u32,
         }
-        let mut test = Test {
+        let mut test = TestRunAttr {
             program: self.0.as_raw_fd(),
             result: 0,
             bytes_in: frame.len() as u32,
@@ -159,76 +161,79 @@ impl Program {
             repeat: 1,
             duration: 0,
         };
-        call(command::PROGRAM_TEST_RUN, &mut test).during(|| "trying a program of XDP".into())?;
+        bpf_syscall(command::PROGRAM_TEST_RUN, &mut test).context(|| "trying a program of XDP".into())?;
         Ok(test.result)
     }
 
     /// Attaches it: the driver runs it, or the kernel in front of its own stack, which works with every driver.
-    pub fn attach(&self, interface: u32, native: bool) -> io::Result<Link> {
-        let fd = self.attach_by(interface, if native { BY_DRIVER } else { BY_KERNEL });
-        fd.map(|fd| Link { fd, native }).during(|| format!("attaching a program of XDP to interface {interface}"))
+    pub fn attach(&self, interface: u32, native: bool) -> io::Result<XdpLink> {
+        let fd = self.attach_with(interface, if native { DRV_MODE } else { SKB_MODE });
+        fd.map(|fd| XdpLink { fd, native }).context(|| format!("attaching a program of XDP to interface {interface}"))
     }
 
-    fn attach_by(&self, interface: u32, flags: u32) -> io::Result<OwnedFd> {
+    fn attach_with(&self, interface: u32, flags: u32) -> io::Result<OwnedFd> {
         #[repr(C)]
-        struct Attach {
+        struct LinkCreateAttr {
             program: i32,
             interface: u32,
             kind: u32,
             flags: u32,
         }
-        made(command::LINK_CREATE, Attach { program: self.0.as_raw_fd(), interface, kind: TO_XDP, flags })
+        create_fd(
+            command::LINK_CREATE,
+            LinkCreateAttr { program: self.0.as_raw_fd(), interface, kind: ATTACH_TYPE_XDP, flags },
+        )
     }
 }
 
 /// A program that is attached to an interface, for as long as this lives.
-pub struct Link {
+pub struct XdpLink {
     fd: OwnedFd,
     native: bool,
 }
 
-impl Link {
+impl XdpLink {
     /// Returns whether the driver runs it.
     pub fn is_native(&self) -> bool {
         self.native
     }
 
     /// Replaces the attached program by another one: each frame is seen by exactly one of them.
-    pub fn replace(&self, program: &Program) -> io::Result<()> {
+    pub fn replace(&self, program: &XdpProgram) -> io::Result<()> {
         #[repr(C)]
-        struct Update {
+        struct LinkUpdateAttr {
             link: i32,
             program: i32,
             flags: u32,
             old: u32,
         }
-        let update = Update { link: self.fd.as_raw_fd(), program: program.0.as_raw_fd(), flags: 0, old: 0 };
-        bpf(command::LINK_UPDATE, update).map(drop).during(|| "replacing a program of XDP".into())
+        let update = LinkUpdateAttr { link: self.fd.as_raw_fd(), program: program.0.as_raw_fd(), flags: 0, old: 0 };
+        bpf(command::LINK_UPDATE, update).map(drop).context(|| "replacing a program of XDP".into())
     }
 }
 
 /// Returns the number of the program that is attached to an interface, whichever process did that.
-pub fn attached(interface: u32) -> io::Result<Option<u32>> {
-    let found = masters::attributes_of(XDP_OF_LINK)?;
+pub fn attached_program_id(interface: u32) -> io::Result<Option<u32>> {
+    let found = link_masters::attributes_of(IFLA_XDP)?;
     let nested = found.get(&interface).map(Vec::as_slice).unwrap_or_default();
-    let id = attribute(nested, ID_OF_PROGRAM).and_then(|value| value.try_into().ok());
+    let id = attribute(nested, IFLA_XDP_PROG_ID).and_then(|value| value.try_into().ok());
     Ok(id.map(u32::from_ne_bytes).filter(|&id| id != 0))
 }
 
 /// Makes a call that returns a new descriptor.
-fn made<T>(command: i32, attributes: T) -> io::Result<OwnedFd> {
+fn create_fd<T>(command: i32, attributes: T) -> io::Result<OwnedFd> {
     let fd = bpf(command, attributes)?;
     // SAFETY: the descriptor is new and nobody else's; the kernel closes it on exec by itself.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
 fn bpf<T>(command: i32, mut attributes: T) -> io::Result<i64> {
-    call(command, &mut attributes)
+    bpf_syscall(command, &mut attributes)
 }
 
 /// Makes a call. `attributes`: the command's structure in `union bpf_attr`, or the front of it; all addresses in it
 /// must be alive and of the lengths in it.
-fn call<T>(command: i32, attributes: &mut T) -> io::Result<i64> {
+fn bpf_syscall<T>(command: i32, attributes: &mut T) -> io::Result<i64> {
     let (place, len) = (std::ptr::from_mut(attributes), size_of::<T>());
     // SAFETY: `len` bytes, readable and writable; each caller in this file keeps what they point to alive for the call.
     checked(unsafe { libc::syscall(libc::SYS_bpf, command, place, len) })
@@ -237,17 +242,17 @@ fn call<T>(command: i32, attributes: &mut T) -> io::Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bpf::Field;
-    use crate::ebpf::{PASS, Pattern, REDIRECT, redirect_if};
+    use crate::bpf::LoadField;
+    use crate::ebpf::{FrameMatch, PASS, REDIRECT, redirect_matching};
     use crate::xsk;
 
-    const WANTED: [(Field, u32); 6] = [
-        (Field::Half(0), 0x0203),
-        (Field::Half(12), 0x88b5),
-        (Field::Word(18), 0x0009_8a07),
-        (Field::Byte(23), 17),
-        (Field::Bits(24, 0x3fff), 0),
-        (Field::Byte(26), 0xff),
+    const WANTED: [(LoadField, u32); 6] = [
+        (LoadField::Half(0), 0x0203),
+        (LoadField::Half(12), 0x88b5),
+        (LoadField::Word(18), 0x0009_8a07),
+        (LoadField::Byte(23), 17),
+        (LoadField::Bits(24, 0x3fff), 0),
+        (LoadField::Byte(26), 0xff),
     ];
     /// The bits of a frame that are checked.
     const BITS: [(usize, u8); 12] = [
@@ -265,8 +270,8 @@ mod tests {
         (26, 0xff),
     ];
 
-    fn wanted() -> Pattern {
-        Pattern { least: 27, fields: WANTED.into() }
+    fn wanted() -> FrameMatch {
+        FrameMatch { min_bytes: 27, fields: WANTED.into() }
     }
 
     fn frame() -> Vec<u8> {
@@ -282,13 +287,13 @@ mod tests {
 
     /// Loads a program of these patterns, and makes the socket of its first queue if it is to have one. Without the
     /// privilege it prints that, and tests nothing.
-    fn program(any: &[Pattern], with_socket: bool) -> Option<(Program, OwnedFd)> {
+    fn program(any: &[FrameMatch], with_socket: bool) -> Option<(XdpProgram, OwnedFd)> {
         let made = || {
-            let (sockets, socket) = (Sockets::new(1)?, xsk::bare()?);
+            let (sockets, socket) = (XskMap::new(1)?, xsk::open_unbound()?);
             if with_socket {
                 sockets.set(0, socket.as_fd())?;
             }
-            Ok((Program::load(&redirect_if(any, sockets.as_fd()))?, socket))
+            Ok((XdpProgram::load(&redirect_matching(any, sockets.as_fd()))?, socket))
         };
         match made() {
             Ok(made) => Some(made),
@@ -303,10 +308,10 @@ mod tests {
     #[test]
     fn only_frames_that_have_all_that_is_wanted_are_redirected() {
         let Some((program, _socket)) = program(&[wanted()], true) else { return };
-        assert_eq!(program.try_on(&frame()).unwrap(), REDIRECT);
-        assert_eq!(program.try_on(&frame()[..27]).unwrap(), REDIRECT);
+        assert_eq!(program.test_run(&frame()).unwrap(), REDIRECT);
+        assert_eq!(program.test_run(&frame()[..27]).unwrap(), REDIRECT);
         for short in [14, 18, 26] {
-            assert_eq!(program.try_on(&frame()[..short]).unwrap(), PASS, "{short} bytes");
+            assert_eq!(program.test_run(&frame()[..short]).unwrap(), PASS, "{short} bytes");
         }
         for at in 0..frame().len() {
             let looked_at = BITS.iter().find(|bits| bits.0 == at).map_or(0, |bits| bits.1);
@@ -314,43 +319,43 @@ mod tests {
                 let mut other = frame();
                 other[at] ^= 1 << bit;
                 let expected = if looked_at >> bit & 1 == 1 { PASS } else { REDIRECT };
-                assert_eq!(program.try_on(&other).unwrap(), expected, "byte {at}, bit {bit}");
+                assert_eq!(program.test_run(&other).unwrap(), expected, "byte {at}, bit {bit}");
             }
         }
     }
 
     #[test]
     fn what_is_as_any_of_several_patterns_is_redirected() {
-        let of = |least, value| Pattern { least, fields: vec![(Field::Half(12), value)] };
+        let of = |least, value| FrameMatch { min_bytes: least, fields: vec![(LoadField::Half(12), value)] };
         let Some((several, _socket)) = program(&[of(40, 0x0800), wanted(), of(14, 0x86dd)], true) else { return };
         let typed = |ether_type: u16, len: usize| {
             let mut frame = vec![0; len];
             frame[12..14].copy_from_slice(&ether_type.to_be_bytes());
-            several.try_on(&frame).unwrap()
+            several.test_run(&frame).unwrap()
         };
         assert_eq!(
-            (several.try_on(&frame()).unwrap(), typed(0x0800, 40), typed(0x86dd, 14)),
+            (several.test_run(&frame()).unwrap(), typed(0x0800, 40), typed(0x86dd, 14)),
             (REDIRECT, REDIRECT, REDIRECT)
         );
         assert_eq!((typed(0x0800, 39), typed(0x88b5, 60), typed(0x0806, 60)), (PASS, PASS, PASS));
         let (none, _socket) = program(&[], true).unwrap();
-        assert_eq!(none.try_on(&frame()).unwrap(), PASS);
+        assert_eq!(none.test_run(&frame()).unwrap(), PASS);
     }
 
     #[test]
     fn a_queue_without_a_socket_passes_all() {
         let Some((program, _)) = program(&[wanted()], false) else { return };
-        assert_eq!(program.try_on(&frame()).unwrap(), PASS);
+        assert_eq!(program.test_run(&frame()).unwrap(), PASS);
     }
 
     #[test]
     fn what_the_verifier_says_is_told() {
         let Some(_) = program(&[], false) else { return };
-        let sockets = Sockets::new(1).unwrap();
-        let mut steps = redirect_if(&[wanted()], sockets.as_fd());
+        let sockets = XskMap::new(1).unwrap();
+        let mut steps = redirect_matching(&[wanted()], sockets.as_fd());
         // Without the check of the frame's end.
         steps.remove(5);
-        let told = Program::load(&steps).err().unwrap().to_string();
+        let told = XdpProgram::load(&steps).err().unwrap().to_string();
         assert!(told.contains("invalid access to packet"), "{told}");
     }
 }

@@ -1,42 +1,42 @@
 //! AF_XDP sockets: frames of one queue of a NIC, in memory that the process shares with the kernel (UMEM), or with the
 //! NIC itself if the driver has zero-copy. Needs CAP_NET_RAW.
 //!
-//! The memory is cut into chunks; those for received frames and those for frames to send are separate. A chunk is ours,
-//! or the kernel's from its place in a ring until it returns in another: only for this reason is lending out its bytes
-//! sound. The contents of the rings are checked all the same. A program (`xdp`) decides which frames arrive. Used by
-//! `dev-ether`; uses `xsk_ring`.
+//! The memory is cut into chunks; those for received frames and those for frames to send are separate. A chunk is
+//! ours, or the kernel's from its slot in a ring until it returns in another: only for this reason is a slice of
+//! its bytes sound. The contents of the rings are checked all the same. A program (`xdp`) decides which frames
+//! arrive. Used by `dev-ether`; uses `xsk_ring`.
 
 use crate::errno::restarted;
-use crate::held::Owned;
-use crate::xsk_ring::{ADDRESS, Inlet, Memory, Outlet, PART, Part};
-use crate::{During, map, sockopt};
+use crate::fd_identity::CheckedFd;
+use crate::xsk_ring::{ADDRESS_BYTES, ConsumerRing, DESC_BYTES, ProducerRing, XdpDesc, XskRingMapping};
+use crate::{ErrorContext, map, sockopt};
 use hawser_base::Region;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// The division of a socket's memory, in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct UmemConfig {
     /// Bytes of a chunk, a power of two from 2048 up to a page: longer frames come in several.
     pub chunk_bytes: u32,
     /// Chunks for received frames that were not taken: a power of two.
     pub receive: u32,
     /// Further chunks for receiving: a NIC that fills them itself must have some however long no frame is taken,
     /// because all traffic of this queue passes through them.
-    pub spare: u32,
+    pub reserve: u32,
     /// Chunks for frames to send: a power of two, or 0 for none.
     pub send: u32,
 }
 
-impl Shape {
-    /// Places for the chunks to fill, and as many again: otherwise each would be written in the cache line that the
+impl UmemConfig {
+    /// Slots for the chunks to fill, and as many again: otherwise each would be written in the cache line that the
     /// kernel reads next.
     fn fill(&self) -> u32 {
-        2 * (self.receive + self.spare).next_power_of_two()
+        2 * (self.receive + self.reserve).next_power_of_two()
     }
 
     fn chunks(&self) -> u32 {
-        self.receive + self.spare + self.send
+        self.receive + self.reserve + self.send
     }
 }
 
@@ -44,78 +44,84 @@ impl Shape {
 const HEADROOM: u32 = 256;
 
 /// Returns the longest frame that comes in one chunk.
-pub const fn one_chunk(chunk_bytes: u32) -> usize {
+pub const fn longest_in_one_chunk(chunk_bytes: u32) -> usize {
     (chunk_bytes - HEADROOM) as usize
 }
 
-pub struct Socket {
-    fd: Owned,
+pub struct XskSocket {
+    fd: CheckedFd,
     frames: Region,
     chunk_bytes: u32,
-    came: Inlet,
-    fill: Outlet,
-    sending: Option<Sending>,
+    rx: ConsumerRing,
+    fill: ProducerRing,
+    tx_rings: Option<TxRings>,
     zero_copy: bool,
     /// The received part of a frame that continues.
     partial: Vec<u8>,
 }
 
 /// The state that only a sending socket has.
-struct Sending {
-    out: Outlet,
-    sent: Inlet,
+struct TxRings {
+    tx: ProducerRing,
+    completion: ConsumerRing,
     /// Addresses of the chunks that are ours.
     free: Vec<u64>,
-    /// Maximum calls per push: the kernel takes at most TX_BATCH_SIZE frames in one call.
-    calls: usize,
+    /// Maximum calls per `flush`: the kernel takes at most TX_BATCH_SIZE frames in one call.
+    max_calls: usize,
 }
 
 /// linux/if_xdp.h: frames that the kernel sends in one call.
 const BATCH: usize = 32;
 
-impl AsFd for Socket {
+impl AsFd for XskSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 }
 
 /// Makes a socket without memory or queue.
-pub fn bare() -> io::Result<OwnedFd> {
-    sockopt::socket(libc::AF_XDP, libc::SOCK_RAW, 0).during(|| "making a socket of AF_XDP (needs CAP_NET_RAW)".into())
+pub fn open_unbound() -> io::Result<OwnedFd> {
+    sockopt::socket(libc::AF_XDP, libc::SOCK_RAW, 0).context(|| "making a socket of AF_XDP (needs CAP_NET_RAW)".into())
 }
 
-impl Socket {
+impl XskSocket {
     /// Takes queue `queue` of an interface: with zero-copy or not at all, or with copies. `in_parts`: frames may be
     /// longer than a chunk (Linux 6.6). `InvalidInput`: there is no such queue.
-    pub fn open(interface: u32, queue: u32, shape: Shape, zero_copy: bool, in_parts: bool) -> io::Result<Socket> {
-        let fd = bare()?;
-        let frames = map::private(shape.chunks() as usize * shape.chunk_bytes as usize)?;
-        register(fd.as_fd(), &frames, shape.chunk_bytes).during(|| {
+    pub fn open(
+        interface: u32,
+        queue: u32,
+        config: UmemConfig,
+        zero_copy: bool,
+        in_parts: bool,
+    ) -> io::Result<XskSocket> {
+        let fd = open_unbound()?;
+        let frames = map::private(config.chunks() as usize * config.chunk_bytes as usize)?;
+        register(fd.as_fd(), &frames, config.chunk_bytes).context(|| {
             format!("sharing {} KiB with the kernel (does `ulimit -l` limit locked memory?)", frames.len() >> 10)
         })?;
-        let rings = Rings::make(fd.as_fd(), shape).during(|| "making the rings of a socket of AF_XDP".into())?;
-        let (came, mut fill) = (Inlet::new(rings.came), Outlet::new(rings.fill));
-        let chunk = |nth: u32| u64::from(nth) * u64::from(shape.chunk_bytes);
-        let (incoming, all) = (shape.receive + shape.spare, shape.chunks());
+        let rings = XskRings::make(fd.as_fd(), config).context(|| "making the rings of a socket of AF_XDP".into())?;
+        let (came, mut fill) = (ConsumerRing::new(rings.rx), ProducerRing::new(rings.fill));
+        let chunk = |nth: u32| u64::from(nth) * u64::from(config.chunk_bytes);
+        let (incoming, all) = (config.receive + config.reserve, config.chunks());
         (0..incoming).for_each(|nth| fill.put_address(chunk(nth)));
         fill.publish();
-        bind(fd.as_fd(), interface, queue, zero_copy, in_parts).during(|| {
+        bind(fd.as_fd(), interface, queue, zero_copy, in_parts).context(|| {
             format!("taking queue {queue}{}", if in_parts { " (frames in parts need Linux 6.6)" } else { "" })
         })?;
-        let sending = rings.out.map(|out| Sending {
-            out: Outlet::new(out),
-            sent: Inlet::new(rings.sent),
+        let sending = rings.tx.map(|out| TxRings {
+            tx: ProducerRing::new(out),
+            completion: ConsumerRing::new(rings.completion),
             free: (incoming..all).map(chunk).collect(),
-            calls: shape.send as usize / BATCH + 1,
+            max_calls: config.send as usize / BATCH + 1,
         });
         let partial = Vec::new();
-        Ok(Socket {
-            fd: Owned::new(fd),
+        Ok(XskSocket {
+            fd: CheckedFd::new(fd),
             frames,
-            chunk_bytes: shape.chunk_bytes,
-            came,
+            chunk_bytes: config.chunk_bytes,
+            rx: came,
             fill,
-            sending,
+            tx_rings: sending,
             zero_copy,
             partial,
         })
@@ -126,8 +132,8 @@ impl Socket {
         self.zero_copy
     }
 
-    /// Lends each received frame, in at most `limit` chunks, with its Ethernet header. Returns how many. An empty poll
-    /// costs a load.
+    /// Passes each received frame, in at most `limit` chunks, with its Ethernet header to `take`. Returns how many.
+    /// An empty poll costs a load.
     #[inline]
     pub fn receive(&mut self, limit: usize, take: impl FnMut(&[u8])) -> usize {
         self.receive_while(limit, |_| true, take)
@@ -141,32 +147,32 @@ impl Socket {
         is_wanted: impl Fn(&[u8]) -> bool,
         mut take: impl FnMut(&[u8]),
     ) -> usize {
-        let ready = self.came.ready().min(limit);
+        let ready = self.rx.ready().min(limit);
         let (mut count, mut parts) = (0, 0);
-        while parts < ready && self.is_next(&is_wanted) {
-            let part = self.came.next_part();
-            count += self.take_part(part, &mut take);
+        while parts < ready && self.is_next_wanted(&is_wanted) {
+            let part = self.rx.next_desc();
+            count += self.take_desc(part, &mut take);
             parts += 1;
         }
         if parts > 0 {
-            self.came.release();
+            self.rx.release();
             self.fill.publish();
         }
-        self.keep_awake();
+        self.wake_driver();
         count
     }
 
-    /// Returns whether the next part is one of a frame that is wanted.
-    fn is_next(&self, is_wanted: &impl Fn(&[u8]) -> bool) -> bool {
-        // A frame that has begun was wanted, and a part outside the memory is removed.
-        !self.partial.is_empty() || lent(&self.frames, self.came.peek_part()).is_none_or(is_wanted)
+    /// Returns whether the next descriptor is of a frame that is wanted.
+    fn is_next_wanted(&self, is_wanted: &impl Fn(&[u8]) -> bool) -> bool {
+        // A frame that has begun was wanted, and a descriptor outside the memory is removed.
+        !self.partial.is_empty() || frame_bytes(&self.frames, self.rx.peek_desc()).is_none_or(is_wanted)
     }
 
-    /// Takes a part. Returns the number of frames that it completes. The chunk is the kernel's again from the next
-    /// `publish` on.
-    fn take_part(&mut self, part: Part, take: &mut impl FnMut(&[u8])) -> usize {
-        let Some(bytes) = lent(&self.frames, part) else { return 0 };
-        let is_whole = !part.goes_on;
+    /// Takes a descriptor. Returns the number of frames that it completes. The chunk is the kernel's again from the
+    /// next `publish` on.
+    fn take_desc(&mut self, desc: XdpDesc, take: &mut impl FnMut(&[u8])) -> usize {
+        let Some(bytes) = frame_bytes(&self.frames, desc) else { return 0 };
+        let is_whole = !desc.continues;
         if is_whole && self.partial.is_empty() {
             take(bytes);
         } else {
@@ -176,28 +182,28 @@ impl Socket {
                 self.partial.clear();
             }
         }
-        self.fill.put_address(part.at & !u64::from(self.chunk_bytes - 1));
+        self.fill.put_address(desc.at & !u64::from(self.chunk_bytes - 1));
         usize::from(is_whole)
     }
 
-    /// Calls the kernel if the NIC needs it: one that has run out of memory for frames looks for more only when it is
+    /// Calls the kernel if the NIC needs it: one that has run out of memory for frames takes more only when it is
     /// called.
     #[inline]
-    fn keep_awake(&self) {
-        if self.zero_copy && self.fill.wants_call() {
+    fn wake_driver(&self) {
+        if self.zero_copy && self.fill.needs_wakeup() {
             // SAFETY: no memory is given; nothing is received but the call's effect.
             unsafe { libc::recv(self.fd.as_raw_fd(), std::ptr::null_mut(), 0, libc::MSG_DONTWAIT) };
         }
     }
 
-    /// Takes a frame of `head` and `body`, to be sent by `push`. Returns whether there was space.
-    pub fn put(&mut self, head: &[u8], body: &[u8]) -> bool {
-        let Some(sending) = &mut self.sending else { return false };
+    /// Takes a frame of `head` and `body`, to be sent by `flush`. Returns whether there was space.
+    pub fn enqueue(&mut self, head: &[u8], body: &[u8]) -> bool {
+        let Some(sending) = &mut self.tx_rings else { return false };
         let (chunk, total) = (self.chunk_bytes as usize, head.len() + body.len());
         let parts = total.div_ceil(chunk);
         // At once: the chunk that was sent last is still in the cache.
         sending.collect();
-        if sending.free.len() < parts || sending.out.room() < parts {
+        if sending.free.len() < parts || sending.tx.free_slots() < parts {
             return false;
         }
         assert!(head.len() <= chunk);
@@ -208,7 +214,7 @@ impl Socket {
         self.frames.bytes(at as usize + head.len(), first).write(&body[..first]);
         let mut len = head.len() + first;
         loop {
-            sending.out.put_part(Part { at, len: len as u32, goes_on: !rest.is_empty() });
+            sending.tx.put_desc(XdpDesc { at, len: len as u32, continues: !rest.is_empty() });
             if rest.is_empty() {
                 return true;
             }
@@ -220,16 +226,16 @@ impl Socket {
         }
     }
 
-    /// Hands over the frames that were put. Those for which the NIC has no space wait for the next call. The error
-    /// keeps its number, and the frames put until then wait too.
-    pub fn push(&mut self) -> io::Result<()> {
-        let Some(sending) = &mut self.sending else { return Ok(()) };
-        sending.out.publish();
-        for _ in 0..sending.calls {
-            if !sending.out.wants_call() || sending.out.waiting() == 0 {
+    /// Hands over the enqueued frames. Those for which the NIC has no space wait for the next call. The error keeps
+    /// its number, and the frames enqueued until then wait too.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let Some(sending) = &mut self.tx_rings else { return Ok(()) };
+        sending.tx.publish();
+        for _ in 0..sending.max_calls {
+            if !sending.tx.needs_wakeup() || sending.tx.pending() == 0 {
                 return Ok(());
             }
-            match call(&self.fd) {
+            match wake_kernel(&self.fd) {
                 Ok(()) => {}
                 // One frame is lost, or a batch is through: there may be more.
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EBUSY | libc::EAGAIN | libc::ENOBUFS)) => {}
@@ -239,13 +245,13 @@ impl Socket {
         Ok(())
     }
 
-    /// Returns whether the kernel has not taken all frames that were put.
-    pub fn is_waiting(&self) -> bool {
-        self.sending.as_ref().is_some_and(|sending| sending.out.waiting() > 0)
+    /// Returns whether the kernel has not taken all enqueued frames.
+    pub fn has_pending(&self) -> bool {
+        self.tx_rings.as_ref().is_some_and(|sending| sending.tx.pending() > 0)
     }
 
     /// Returns the frames that came by the queue for this socket, and for which there was no space, so far.
-    pub fn missed(&self) -> u64 {
+    pub fn drops(&self) -> u64 {
         // SAFETY: plain numbers.
         let mut counts: libc::xdp_statistics = unsafe { std::mem::zeroed() };
         let _ = sockopt::fill(self.fd.as_fd(), libc::SOL_XDP, libc::XDP_STATISTICS, &mut counts);
@@ -258,27 +264,27 @@ impl Socket {
     }
 }
 
-/// Returns the bytes of this part, if they lie in the memory of frames.
-fn lent(frames: &Region, part: Part) -> Option<&[u8]> {
-    let begin = part.at as usize;
-    let fits = begin.checked_add(part.len as usize).is_some_and(|end| end <= frames.len());
+/// Returns the bytes of a descriptor's part, if they lie in the memory of frames.
+fn frame_bytes(frames: &Region, desc: XdpDesc) -> Option<&[u8]> {
+    let begin = desc.at as usize;
+    let fits = begin.checked_add(desc.len as usize).is_some_and(|end| end <= frames.len());
     // SAFETY: inside the mapping (checked); the chunk is ours until its address is published in the ring `fill`.
-    fits.then(|| unsafe { std::slice::from_raw_parts(frames.as_ptr().add(begin), part.len as usize) })
+    fits.then(|| unsafe { std::slice::from_raw_parts(frames.as_ptr().add(begin), desc.len as usize) })
 }
 
-impl Sending {
+impl TxRings {
     /// Takes back the chunks of frames that were sent.
     fn collect(&mut self) {
-        let ready = self.sent.ready();
+        let ready = self.completion.ready();
         if ready == 0 {
             return;
         }
-        (0..ready).for_each(|_| self.free.push(self.sent.next_address()));
-        self.sent.release();
+        (0..ready).for_each(|_| self.free.push(self.completion.next_address()));
+        self.completion.release();
     }
 }
 
-fn call(fd: &Owned) -> io::Result<()> {
+fn wake_kernel(fd: &CheckedFd) -> io::Result<()> {
     let (nothing, fd) = (std::ptr::null(), fd.as_raw_fd());
     // SAFETY: no memory is given: the frames to send are in the ring.
     restarted(|| unsafe { libc::send(fd, nothing, 0, libc::MSG_DONTWAIT) as i64 }).map(drop)
@@ -297,23 +303,23 @@ fn register(fd: BorrowedFd, frames: &Region, chunk_bytes: u32) -> io::Result<()>
 }
 
 /// The memory of a socket's rings.
-struct Rings {
-    came: Memory,
-    fill: Memory,
-    out: Option<Memory>,
-    sent: Memory,
+struct XskRings {
+    rx: XskRingMapping,
+    fill: XskRingMapping,
+    tx: Option<XskRingMapping>,
+    completion: XskRingMapping,
 }
 
-impl Rings {
-    fn make(fd: BorrowedFd, shape: Shape) -> io::Result<Rings> {
+impl XskRings {
+    fn make(fd: BorrowedFd, config: UmemConfig) -> io::Result<XskRings> {
         let places = |option: i32, places: u32| sockopt::set(fd, libc::SOL_XDP, option, &places);
         // Every socket has all rings except the one by which it sends.
-        let sent = shape.send.max(1);
-        places(libc::XDP_UMEM_FILL_RING, shape.fill())?;
+        let sent = config.send.max(1);
+        places(libc::XDP_UMEM_FILL_RING, config.fill())?;
         places(libc::XDP_UMEM_COMPLETION_RING, sent)?;
-        places(libc::XDP_RX_RING, shape.receive)?;
-        if shape.send > 0 {
-            places(libc::XDP_TX_RING, shape.send)?;
+        places(libc::XDP_RX_RING, config.receive)?;
+        if config.send > 0 {
+            places(libc::XDP_TX_RING, config.send)?;
         }
         // SAFETY: plain numbers.
         let mut offsets: libc::xdp_mmap_offsets = unsafe { std::mem::zeroed() };
@@ -321,12 +327,12 @@ impl Rings {
         if filled < size_of_val(&offsets) {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "the kernel is older than Linux 5.4"));
         }
-        let out = || Memory::map(fd, libc::XDP_PGOFF_TX_RING as u64, offsets.tx, shape.send, PART);
-        Ok(Rings {
-            came: Memory::map(fd, libc::XDP_PGOFF_RX_RING as u64, offsets.rx, shape.receive, PART)?,
-            fill: Memory::map(fd, libc::XDP_UMEM_PGOFF_FILL_RING, offsets.fr, shape.fill(), ADDRESS)?,
-            out: (shape.send > 0).then(out).transpose()?,
-            sent: Memory::map(fd, libc::XDP_UMEM_PGOFF_COMPLETION_RING, offsets.cr, sent, ADDRESS)?,
+        let out = || XskRingMapping::map(fd, libc::XDP_PGOFF_TX_RING as u64, offsets.tx, config.send, DESC_BYTES);
+        Ok(XskRings {
+            rx: XskRingMapping::map(fd, libc::XDP_PGOFF_RX_RING as u64, offsets.rx, config.receive, DESC_BYTES)?,
+            fill: XskRingMapping::map(fd, libc::XDP_UMEM_PGOFF_FILL_RING, offsets.fr, config.fill(), ADDRESS_BYTES)?,
+            tx: (config.send > 0).then(out).transpose()?,
+            completion: XskRingMapping::map(fd, libc::XDP_UMEM_PGOFF_COMPLETION_RING, offsets.cr, sent, ADDRESS_BYTES)?,
         })
     }
 }

@@ -2,37 +2,38 @@
 //! matching_speed`.
 
 use hawser_base::{Context, Peer};
-use hawser_p2p::matching::{Effect, Engine, Limits, Packet, SendSpec, Want};
+use hawser_p2p::matching::{Effect, Engine, MatchSpec, Packet, ProtocolLimits, SendSpec};
 use std::hint::black_box;
 use std::time::Instant;
 
-const LIMITS: Limits = Limits { packet: 4096, eager: 16384, first: 4096, offer: 16384, window: 1 << 20 };
+const LIMITS: ProtocolLimits =
+    ProtocolLimits { packet: 4096, eager: 16384, first: 4096, rtr_min: 16384, credit: 1 << 20 };
 const CONTEXT: Context = Context(0);
 const BYTES: u64 = 8;
 /// Enough messages that the clock's resolution does not matter.
 const MESSAGES: u32 = 2_000_000;
 
 fn main() {
-    let want = Want { context: CONTEXT, source: Some(Peer(1)), tag: Some(7) };
+    let spec = MatchSpec { context: CONTEXT, source: Some(Peer(1)), tag: Some(7) };
     measure("posted, then it arrives", |e| {
-        e.post_recv(black_box(want), BYTES);
+        e.post_recv(black_box(spec), BYTES);
         arrive(e, 7);
     });
     measure("it arrives, then it is received", |e| {
         arrive(e, 7);
-        e.post_recv(black_box(want), BYTES);
+        e.post_recv(black_box(spec), BYTES);
     });
     measure("posted from any source, then it arrives", |e| {
-        e.post_recv(black_box(Want { source: None, ..want }), BYTES);
+        e.post_recv(black_box(MatchSpec { source: None, ..spec }), BYTES);
         arrive(e, 7);
     });
     measure("it arrives, then it is received from any source", |e| {
         arrive(e, 7);
-        e.post_recv(black_box(Want { source: None, ..want }), BYTES);
+        e.post_recv(black_box(MatchSpec { source: None, ..spec }), BYTES);
     });
     measure("taken directly", |e| {
-        assert!(e.quick_recv(black_box(CONTEXT), Peer(1)));
-        e.took_directly(Peer(1), BYTES);
+        assert!(e.may_recv_directly(black_box(CONTEXT), Peer(1)));
+        e.count_direct_recv(Peer(1), BYTES);
     });
     measure("sent, and its window comes back", |e| {
         let spec = SendSpec {
@@ -43,20 +44,20 @@ fn main() {
             sync: false,
             eager: true,
             packet: LIMITS.packet,
-            front: LIMITS.first,
+            first_bytes: LIMITS.first,
             key: None,
         };
         black_box(e.start_send(black_box(spec)));
-        let _ = black_box(e.arrive(Peer(1), Packet::Credit { bytes: 64 }, 0));
+        let _ = black_box(e.handle_packet(Peer(1), Packet::Credit { bytes: 64 }, 0));
     });
     measure("sent quickly, and its window comes back", |e| {
-        assert!(e.quick_send(black_box(Peer(1)), BYTES));
-        let _ = black_box(e.arrive(Peer(1), Packet::Credit { bytes: 64 }, 0));
+        assert!(e.fast_send(black_box(Peer(1)), BYTES));
+        let _ = black_box(e.handle_packet(Peer(1), Packet::Credit { bytes: 64 }, 0));
     });
-    let windows = |e: &mut Engine, offered: bool| {
-        let room = if offered { LIMITS.offer } else { BYTES };
+    let windows = |e: &mut Engine, is_announced: bool| {
+        let capacity = if is_announced { LIMITS.rtr_min } else { BYTES };
         for _ in 0..1000 {
-            e.post_recv(black_box(want), room);
+            e.post_recv(black_box(spec), capacity);
         }
         drain(e);
         for _ in 0..1000 {
@@ -70,7 +71,7 @@ fn main() {
 
 fn arrive(engine: &mut Engine, tag: i32) {
     let packet = Packet::Eager { context: CONTEXT, tag };
-    black_box(engine.arrive(Peer(1), black_box(packet), BYTES)).expect("an eager message fits");
+    black_box(engine.handle_packet(Peer(1), black_box(packet), BYTES)).expect("an eager message fits");
 }
 
 fn drain(engine: &mut Engine) {

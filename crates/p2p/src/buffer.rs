@@ -5,7 +5,7 @@
 
 use hawser_base::{Class, Error, Result, SharedMem, UserMem};
 use hawser_datatype::{Datatype, UserPtr, copy_typed};
-use hawser_device::{Payload, Source};
+use hawser_device::{Payload, PayloadSource};
 use std::sync::Arc;
 
 /// The memory of a message. It must stay valid until the operation ends: no stack frame bounds its lifetime.
@@ -23,14 +23,14 @@ impl Buffer {
     /// A buffer of `count` elements of a type; checks that the type is committed and the address (MPI_ERR_TYPE,
     /// MPI_ERR_BUFFER).
     #[inline]
-    pub fn of(at: UserPtr<'static>, count: u64, datatype: &Arc<Datatype>) -> Result<Buffer> {
+    pub fn new(at: UserPtr<'static>, count: u64, datatype: &Arc<Datatype>) -> Result<Buffer> {
         if !datatype.is_committed() {
             return Err(Error::new(Class::Type, "the datatype is not committed; call MPI_Type_commit first"));
         }
         Buffer::uncommitted(at, count, datatype)
     }
 
-    /// Same as `of`, for calls for which MPI does not require a committed type (MPI-5.0 §5.1.9).
+    /// Same as `new`, for calls for which MPI does not require a committed type (MPI-5.0 §5.1.9).
     #[inline]
     pub fn uncommitted(at: UserPtr<'static>, count: u64, datatype: &Arc<Datatype>) -> Result<Buffer> {
         match datatype.memory(at, count) {
@@ -80,14 +80,14 @@ impl Buffer {
     }
 
     /// Calls `f` with the bytes `at .. at + len` as a device takes them.
-    pub fn source<R>(&self, at: u64, len: usize, f: impl FnOnce(Source<'_>) -> R) -> R {
+    pub fn source<R>(&self, at: u64, len: usize, f: impl FnOnce(PayloadSource<'_>) -> R) -> R {
         match self {
-            _ if len == 0 => f(Source::None),
-            Buffer::Dense(mem) => f(Source::Mem(mem.slice(at as usize, len))),
+            _ if len == 0 => f(PayloadSource::None),
+            Buffer::Dense(mem) => f(PayloadSource::Mem(mem.slice(at as usize, len))),
             Buffer::Spread { at: user, count, datatype, from, .. } => {
                 let mut from = from + at;
                 let mut pack = |piece: SharedMem| from += datatype.pack(*user, *count, from, piece) as u64;
-                f(Source::Pack { len, pack: &mut pack })
+                f(PayloadSource::Pack { len, pack: &mut pack })
             }
         }
     }
@@ -107,21 +107,21 @@ impl Buffer {
         }
     }
 
-    /// Copies the whole message to the front of `room`.
+    /// Copies the whole message to the front of `packed`.
     #[inline]
-    pub fn copy_out(&self, room: SharedMem) {
+    pub fn copy_out(&self, packed: SharedMem) {
         match self {
-            Buffer::Dense(mem) => room.write_user(*mem),
-            Buffer::Spread { at, count, datatype, from, .. } => drop(datatype.pack(*at, *count, *from, room)),
+            Buffer::Dense(mem) => packed.write_user(*mem),
+            Buffer::Spread { at, count, datatype, from, .. } => drop(datatype.pack(*at, *count, *from, packed)),
         }
     }
 
-    /// Copies the front of `room` to all of the message.
+    /// Copies the front of `packed` to all of the message.
     #[inline]
-    pub fn copy_in(&self, room: SharedMem) {
+    pub fn copy_in(&self, packed: SharedMem) {
         match self {
-            Buffer::Dense(mem) => room.read_user(*mem),
-            Buffer::Spread { at, count, datatype, from, .. } => drop(datatype.unpack(*at, *count, *from, room)),
+            Buffer::Dense(mem) => packed.read_user(*mem),
+            Buffer::Spread { at, count, datatype, from, .. } => drop(datatype.unpack(*at, *count, *from, packed)),
         }
     }
 
@@ -138,10 +138,13 @@ impl Buffer {
             }
             (
                 Buffer::Spread { at, count, datatype, .. },
-                Buffer::Spread { at: to, count: room, datatype: other, .. },
+                Buffer::Spread { at: to, count: other_count, datatype: other, .. },
             ) => {
-                debug_assert_eq!((self.len(), into.len()), (datatype.packed_size(*count), other.packed_size(*room)));
-                copy_typed((*at, *count, datatype), (*to, *room, other));
+                debug_assert_eq!(
+                    (self.len(), into.len()),
+                    (datatype.packed_size(*count), other.packed_size(*other_count))
+                );
+                copy_typed((*at, *count, datatype), (*to, *other_count, other));
             }
         }
     }

@@ -1,62 +1,63 @@
 //! The lanes of one user of the transport in this process, which of them are in use, and how the user waits.
 //!
 //! MPI has one instance; other users have their own, with matching, order and credits of their own. Used by the user's
-//! calls (MPI: `process`); uses `lane`, `wait` and `helper`.
+//! calls (MPI: `process`); uses `lane`, `wait` and `progress_thread`.
 
 use crate::counters::{self, Counter};
-use crate::helper::Helper;
-use crate::incoming;
-use crate::lane::Lane;
-use crate::matching::{Limits, QueueLengths};
-use crate::request::Note;
-use hawser_base::threads::{self, LaneCell};
+use crate::lane::LaneState;
+use crate::matching::{ProtocolLimits, QueueLengths};
+use crate::progress_thread::ProgressThread;
+use crate::recv;
+use crate::request::RequestData;
+use hawser_base::lane_lock::{self, LaneCell};
 use hawser_base::{LANES, Lane as LaneId};
 use hawser_job::counters::Counters;
-use hawser_job::{RankPage, Segment, Waiting};
-use hawser_transport::{Fabric, Patience, Standby};
+use hawser_job::{OwnedWaitReason, RankPage, Segment};
+use hawser_transport::{Fabric, ProgressSleep, WaitPolicy};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
 /// The parts from which a user's lanes are made.
-pub struct Parts {
+pub struct LanesConfig {
     pub fabric: &'static Fabric,
-    pub limits: Limits,
-    pub patience: Patience,
+    pub limits: ProtocolLimits,
+    pub wait_policy: WaitPolicy,
     pub counters: Counters,
-    /// The standby of the progress thread, if the process is to have one.
-    pub standby: Option<Standby>,
+    /// The sleep of the progress thread, if the process is to have one.
+    pub progress_sleep: Option<ProgressSleep>,
     /// Ends the process with this text: it has no memory for a message that its credit allowed a peer to send.
-    pub give_up: fn(&str) -> !,
+    pub abort_out_of_memory: fn(&str) -> !,
 }
 
 /// All lanes of one user. See the module.
-pub struct Lanes<N: Note> {
+pub struct Lanes<N: RequestData> {
     /// A bit for each lane in use. It is the first field because every call reads it.
     active: AtomicU32,
     /// Calls that polled the lanes and did not wait.
-    pub(crate) glances: AtomicU32,
+    pub(crate) poll_calls: AtomicU32,
     fabric: &'static Fabric,
-    patience: Patience,
-    helper: Option<Helper>,
-    lanes: [LaneCell<Lane<N>>; LANES],
+    wait_policy: WaitPolicy,
+    progress_thread: Option<ProgressThread>,
+    lanes: [LaneCell<LaneState<N>>; LANES],
     counters: Counters,
     queue_lengths: [Arc<QueueLengths>; LANES],
 }
 const _: () = assert!(LANES <= u32::BITS as usize);
 
-impl<N: Note> Lanes<N> {
-    pub fn new(parts: Parts) -> Lanes<N> {
-        let Parts { fabric, limits, patience, counters, standby, give_up } = parts;
+impl<N: RequestData> Lanes<N> {
+    pub fn new(config: LanesConfig) -> Lanes<N> {
+        let LanesConfig { fabric, limits, wait_policy, counters, progress_sleep, abort_out_of_memory } = config;
         let (contended, at) = counters.word(Counter::LaneContended as usize);
-        let lanes: [Lane<N>; LANES] =
-            std::array::from_fn(|i| Lane::new(LaneId(i as u8), fabric, limits, counters.clone(), give_up));
-        let queue_lengths = lanes.each_ref().map(|lane| lane.core.engine.lengths().clone());
+        let lanes: [LaneState<N>; LANES] = std::array::from_fn(|i| {
+            LaneState::new(LaneId(i as u8), fabric, limits, counters.clone(), abort_out_of_memory)
+        });
+        let queue_lengths = lanes.each_ref().map(|lane| lane.core.engine.queue_lengths().clone());
         Lanes {
             active: AtomicU32::new(0),
-            glances: AtomicU32::new(0),
+            poll_calls: AtomicU32::new(0),
             fabric,
-            patience,
-            helper: standby.map(Helper::new),
+            wait_policy,
+            progress_thread: progress_sleep.map(ProgressThread::new),
             lanes: lanes.map(|lane| LaneCell::counted(lane, contended.clone(), at)),
             counters,
             queue_lengths,
@@ -64,7 +65,7 @@ impl<N: Note> Lanes<N> {
     }
 
     #[inline(always)]
-    pub fn lane(&self, lane: LaneId) -> &LaneCell<Lane<N>> {
+    pub fn lane(&self, lane: LaneId) -> &LaneCell<LaneState<N>> {
         &self.lanes[lane.index()]
     }
 
@@ -79,14 +80,14 @@ impl<N: Note> Lanes<N> {
         self.active.fetch_or(1 << lane.0, Relaxed); // partner: `active`
     }
 
-    /// Releases the state of the process of this host's job whose release is requested (`Segment::ask_back`), unless
-    /// that is done, and reports it in the rank's page once nothing is left.
-    pub fn answer(&self, segment: &Segment, page: &RankPage) {
-        let asked = segment.asked_back().filter(|&peer| page.given_back() != Some(peer));
-        if let Some(peer) = asked
-            && self.lanes.iter().all(|lane| lane.enter().give_back(peer))
+    /// Releases the state of the process of this host's job whose release is requested (`Segment::request_release`),
+    /// unless that is done, and reports it in the rank's page once nothing is left.
+    pub fn handle_release_request(&self, segment: &Segment, page: &RankPage) {
+        let requested = segment.requested_release().filter(|&peer| page.last_released() != Some(peer));
+        if let Some(peer) = requested
+            && self.lanes.iter().all(|lane| lane.enter().release_peer(peer))
         {
-            page.answer(peer);
+            page.confirm_release(peer);
         }
     }
 
@@ -95,13 +96,13 @@ impl<N: Note> Lanes<N> {
     }
 
     #[inline(always)]
-    pub fn patience(&self) -> &Patience {
-        &self.patience
+    pub fn wait_policy(&self) -> &WaitPolicy {
+        &self.wait_policy
     }
 
     #[inline(always)]
-    pub fn helper(&self) -> Option<&Helper> {
-        self.helper.as_ref()
+    pub fn progress_thread(&self) -> Option<&ProgressThread> {
+        self.progress_thread.as_ref()
     }
 
     pub fn counters(&self) -> &Counters {
@@ -116,19 +117,19 @@ impl<N: Note> Lanes<N> {
     /// Counts an empty poll by a call that does not wait. A program that keeps polling is waiting too, and reports then
     /// show `reason`.
     #[inline]
-    pub fn polled_in_vain(&self, reason: impl FnOnce() -> Waiting) {
-        self.patience.poll_in_vain(|| self.counters.sum(counters::MOVING), reason);
+    pub fn record_empty_poll(&self, reason: impl FnOnce() -> OwnedWaitReason) {
+        self.wait_policy.record_empty_poll(|| self.counters.sum(counters::PROGRESS_COUNTERS), reason);
     }
 
-    /// Returns the number of polls of its peer's ring alone that a receive makes (`Lane::take_directly`).
+    /// Returns the number of polls of its peer's ring alone that a receive makes (`LaneState::recv_directly`).
     #[inline]
-    pub fn direct_turns(&self) -> u32 {
-        if self.patience.is_crowded() {
+    pub fn direct_polls(&self) -> u32 {
+        if self.wait_policy.is_oversubscribed() {
             1
-        } else if threads::several_callers() {
-            incoming::TURNS_SHARED
+        } else if lane_lock::has_several_app_threads() {
+            recv::DIRECT_POLLS_SHARED
         } else {
-            incoming::TURNS
+            recv::DIRECT_POLLS
         }
     }
 }

@@ -1,23 +1,23 @@
 //! A message that this process sends: its destination and its memory.
 //!
-//! Used by the user's calls and `outgoing`; uses `buffer`.
+//! Used by the user's calls and `send`; uses `buffer`.
 
 use crate::buffer::Buffer;
 use hawser_base::{Context, Peer, SharedMem};
-use hawser_device::Source;
+use hawser_device::PayloadSource;
 
 /// The destination of a message.
 #[derive(Clone, Copy)]
-pub struct Target {
+pub struct Destination {
     pub peer: Peer,
     pub context: Context,
     pub tag: i32,
 }
 
 /// A send that has not been handed to the engine yet.
-pub struct Outgoing {
-    pub to: Target,
-    pub body: Body,
+pub struct PendingSend {
+    pub to: Destination,
+    pub body: MessageMemory,
     /// Complete only when matched (MPI_Ssend, MPI-5.0 §3.4).
     pub sync: bool,
     /// The request that ends with the send.
@@ -25,39 +25,39 @@ pub struct Outgoing {
 }
 
 /// The memory of an operation.
-pub enum Body {
+pub enum MessageMemory {
     None,
     /// A receive's or a send's memory.
     Buffer(Buffer),
     /// An unexpected message, or a copy that a buffered send keeps.
-    Held(Vec<u8>),
+    Owned(Vec<u8>),
 }
 
-impl Body {
+impl MessageMemory {
     /// The length of the message, in bytes.
     pub fn bytes(&self) -> u64 {
         match self {
-            Body::None => 0,
-            Body::Buffer(buffer) => buffer.len(),
-            Body::Held(bytes) => bytes.len() as u64,
+            MessageMemory::None => 0,
+            MessageMemory::Buffer(buffer) => buffer.len(),
+            MessageMemory::Owned(bytes) => bytes.len() as u64,
         }
     }
 
     /// Calls `f` with the bytes `at .. at + len` as a device takes them.
-    pub fn source<R>(&self, at: u64, len: usize, f: impl FnOnce(Source<'_>) -> R) -> R {
+    pub fn source<R>(&self, at: u64, len: usize, f: impl FnOnce(PayloadSource<'_>) -> R) -> R {
         match self {
-            Body::Buffer(buffer) => buffer.source(at, len, f),
-            Body::Held(_) if len == 0 => f(Source::None),
-            Body::Held(bytes) => {
+            MessageMemory::Buffer(buffer) => buffer.source(at, len, f),
+            MessageMemory::Owned(_) if len == 0 => f(PayloadSource::None),
+            MessageMemory::Owned(bytes) => {
                 let mut rest = &bytes[at as usize..at as usize + len];
                 let mut pack = |piece: SharedMem| {
-                    let (front, behind) = rest.split_at(piece.len());
-                    piece.write(front);
-                    rest = behind;
+                    let (first, remaining) = rest.split_at(piece.len());
+                    piece.write(first);
+                    rest = remaining;
                 };
-                f(Source::Pack { len, pack: &mut pack })
+                f(PayloadSource::Pack { len, pack: &mut pack })
             }
-            Body::None => unreachable!("an operation without bytes sends some"),
+            MessageMemory::None => unreachable!("an operation without bytes sends some"),
         }
     }
 }

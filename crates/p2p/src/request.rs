@@ -2,142 +2,147 @@
 //!
 //! A request lives in the lane of its operation, and its handle names that lane, so that threads on different lanes
 //! share nothing. A request never holds a buffer (`lane`) and never waits (`wait`). A user of this crate keeps a
-//! [`Note`] with each of its requests: MPI keeps the communicator and what a persistent request starts again. Used by
-//! the user's calls; uses `matching`, whose operations end requests, and `task`.
+//! [`RequestData`] with each of its requests: MPI keeps the communicator and what a persistent request starts again.
+//! Used by the user's calls; uses `matching`, whose operations end requests, and `task`.
 
 use crate::buffer::Buffer;
-use crate::matching::{Op, Outcome, Want};
-use crate::task::{self, Tasks, Work};
+use crate::matching::{MatchSpec, OpId, OpOutcome};
+use crate::task::{self, TaskBody, Tasks};
 use hawser_base::{Class, Error, Handle, LANES, Lane as LaneId, Peer, Result};
 
 /// The user's part of a request, with the user's reactions when one of its operations ends.
-pub trait Note: Send + Sized + 'static {
+pub trait RequestData: Send + Sized + 'static {
     /// The result of a task.
     type End: Send;
 
     /// The only peer that can end the request's operation, if there is one: it is polled first.
     fn peer(&self) -> Option<Peer>;
 
-    /// Whether a receive from any source ends with an error when `peer` is gone and no message has arrived that it
-    /// could take: the awaited message might have been that peer's.
-    fn misses(&self, peer: Peer) -> bool;
+    /// Whether a receive from any source ends with an error when `peer` has failed or ended and no message has
+    /// arrived that it could take: the awaited message might have been that peer's.
+    fn fails_with(&self, peer: Peer) -> bool;
 
     /// Whether the request remains after its operation has ended: it can be started again, or the user has more to do.
-    fn stays(&self) -> bool;
+    fn is_retained(&self) -> bool;
 
-    /// Whether the request has several operations, whose ends the user counts (`one_ended`).
-    fn has_several(&self) -> bool;
+    /// Whether the request has several operations, whose ends the user counts (`on_op_ended`).
+    fn has_several_ops(&self) -> bool;
 
-    /// Called when one of several operations has ended. The user may end the request, or add it to `Requests::next`.
-    fn one_ended(requests: &mut Requests<Self>, index: u32, outcome: &Outcome);
+    /// Called when one of several operations has ended. The user may end the request, or add it to
+    /// `Requests::to_continue`.
+    fn on_op_ended(requests: &mut Requests<Self>, index: u32, outcome: &OpOutcome);
 
-    /// Returns the receives that a request in `Requests::next` begins now, each of which ends one of its operations.
-    fn receives(request: &mut Request<Self>) -> Vec<(Want, Buffer)>;
+    /// Returns the receives that a request in `Requests::to_continue` begins now, each of which ends one of its
+    /// operations.
+    fn next_receives(request: &mut Request<Self>) -> Vec<(MatchSpec, Buffer)>;
 
     /// Called when all of those receives have begun; some may have ended.
-    fn begun(request: &mut Request<Self>);
+    fn on_receives_posted(request: &mut Request<Self>);
 
     /// Keeps the work of an ended task to begin it again, or returns it if the request is to be removed.
-    fn keep(&mut self, work: Box<dyn Work<Self::End>>) -> Option<Box<dyn Work<Self::End>>>;
+    fn keep_task(&mut self, body: Box<dyn TaskBody<Self::End>>) -> Option<Box<dyn TaskBody<Self::End>>>;
 }
 
 const LANE_BITS: u32 = LANES.trailing_zeros();
 const _: () = assert!(LANES.is_power_of_two() && (Handle::FIRST_DYNAMIC as usize).is_multiple_of(LANES));
 
 /// The state of a request.
-pub enum State<E> {
+pub enum RequestState<E> {
     /// The request can be started, for the first time or again.
     Inactive,
     /// Pending if the engine has an operation of it; otherwise about to begin.
-    Active(Option<Op>),
+    Active(Option<OpId>),
     /// A pending task.
-    Running(task::Id),
-    Ended(Outcome),
+    Running(task::TaskId),
+    OpEnded(OpOutcome),
     /// Ended, but not by an operation of the engine.
-    Done(E),
+    UserEnded(E),
 }
 
 /// A request.
-pub struct Request<N: Note> {
-    pub state: State<N::End>,
+pub struct Request<N: RequestData> {
+    pub state: RequestState<N::End>,
     /// The task that becomes ready when the request has ended.
-    pub wakes: Option<task::Id>,
+    pub waker: Option<task::TaskId>,
     /// The request was freed: nothing will collect its result, so it is removed when it ends.
-    pub orphan: bool,
+    pub freed: bool,
     /// The user's part.
-    pub note: N,
+    pub data: N,
 }
 
-impl<N: Note> Request<N> {
+impl<N: RequestData> Request<N> {
     #[inline]
-    pub fn new(note: N) -> Request<N> {
-        Request { state: State::Active(None), wakes: None, orphan: false, note }
+    pub fn new(data: N) -> Request<N> {
+        Request { state: RequestState::Active(None), waker: None, freed: false, data }
     }
 
     /// Returns the outcome of the engine's operation, if it has ended.
     #[inline]
-    pub fn outcome(&self) -> Option<Outcome> {
-        if let State::Ended(outcome) = self.state { Some(outcome) } else { None }
+    pub fn outcome(&self) -> Option<OpOutcome> {
+        if let RequestState::OpEnded(outcome) = self.state { Some(outcome) } else { None }
     }
 
     /// Whether the request has ended, with success or an error.
     #[inline(always)]
-    pub fn is_over(&self) -> bool {
-        matches!(self.state, State::Ended(_) | State::Done(_))
+    pub fn is_complete(&self) -> bool {
+        matches!(self.state, RequestState::OpEnded(_) | RequestState::UserEnded(_))
     }
 }
 
 /// The number of requests of a lane whose handles have generations: half of the slots of all handles.
-const GUARDED: u32 = (Handle::SLOTS / 2 - Handle::FIRST_DYNAMIC) >> LANE_BITS;
-/// The number of further requests per generation: beyond GUARDED the generation is a part of the number. So there can
-/// be millions, but a request that is created when there are many does not detect a stale handle.
-const PAGE: u32 = (Handle::SLOTS / 2) >> LANE_BITS;
+const WITH_GENERATION: u32 = (Handle::SLOTS / 2 - Handle::FIRST_DYNAMIC) >> LANE_BITS;
+/// The number of further requests per generation: beyond WITH_GENERATION the generation is a part of the number. So
+/// there can be millions, but a request that is created when there are many does not detect a stale handle.
+const NUMBERS_PER_GENERATION: u32 = (Handle::SLOTS / 2) >> LANE_BITS;
 /// The maximum number of requests of a lane.
-const MOST: u32 = GUARDED + (PAGE << Handle::GENERATION_BITS);
+const MAX_REQUESTS: u32 = WITH_GENERATION + (NUMBERS_PER_GENERATION << Handle::GENERATION_BITS);
 
 /// Returns the handle slot (without the lane) of a request's number, and the generation of its first use.
 #[inline]
-const fn place(index: u32) -> (u32, u32) {
-    if index < GUARDED {
+const fn slot_and_generation(index: u32) -> (u32, u32) {
+    if index < WITH_GENERATION {
         return (Handle::FIRST_DYNAMIC + (index << LANE_BITS), 0);
     }
-    (Handle::SLOTS / 2 + (((index - GUARDED) % PAGE) << LANE_BITS), (index - GUARDED) / PAGE)
+    (
+        Handle::SLOTS / 2 + (((index - WITH_GENERATION) % NUMBERS_PER_GENERATION) << LANE_BITS),
+        (index - WITH_GENERATION) / NUMBERS_PER_GENERATION,
+    )
 }
 
 /// Returns the request number that a handle names.
 #[inline]
-fn number(handle: Handle) -> u32 {
+fn index_of(handle: Handle) -> u32 {
     let index = (handle.slot().wrapping_sub(Handle::FIRST_DYNAMIC)) >> LANE_BITS;
-    if index < GUARDED { index } else { index + handle.generation() * PAGE }
+    if index < WITH_GENERATION { index } else { index + handle.generation() * NUMBERS_PER_GENERATION }
 }
 
-struct Entry<N: Note> {
+struct RequestSlot<N: RequestData> {
     generation: u32,
     request: Option<Request<N>>,
 }
 
 /// All requests of a lane.
-pub struct Requests<N: Note> {
+pub struct Requests<N: RequestData> {
     /// The tasks for which some of the requests stand.
     pub tasks: Tasks<N::End>,
-    /// Requests whose user begins more operations as soon as the lane may send (`Note::receives`).
-    pub next: Vec<u32>,
+    /// Requests whose user begins more operations as soon as the lane may send (`RequestData::next_receives`).
+    pub to_continue: Vec<u32>,
     lane: LaneId,
-    entries: Vec<Entry<N>>,
+    slots: Vec<RequestSlot<N>>,
     free: Vec<u32>,
-    /// Free numbers beyond GUARDED, which are used when there is no other.
-    free_beyond: Vec<u32>,
+    /// Free numbers beyond WITH_GENERATION, which are used when there is no other.
+    free_high: Vec<u32>,
 }
 
-impl<N: Note> Requests<N> {
+impl<N: RequestData> Requests<N> {
     pub fn new(lane: LaneId) -> Requests<N> {
         Requests {
             tasks: Tasks::default(),
-            next: Vec::new(),
+            to_continue: Vec::new(),
             lane,
-            entries: Vec::new(),
+            slots: Vec::new(),
             free: Vec::new(),
-            free_beyond: Vec::new(),
+            free_high: Vec::new(),
         }
     }
 
@@ -145,121 +150,122 @@ impl<N: Note> Requests<N> {
     #[inline]
     pub fn insert(&mut self, request: Request<N>) -> Result<u32> {
         if let Some(index) = self.free.pop() {
-            self.entries[index as usize].request = Some(request);
+            self.slots[index as usize].request = Some(request);
             return Ok(index);
         }
-        self.insert_beyond(request)
+        self.insert_slow(request)
     }
 
     #[inline(never)]
-    fn insert_beyond(&mut self, request: Request<N>) -> Result<u32> {
-        if let Some(index) = self.free_beyond.pop() {
-            self.entries[index as usize].request = Some(request);
+    fn insert_slow(&mut self, request: Request<N>) -> Result<u32> {
+        if let Some(index) = self.free_high.pop() {
+            self.slots[index as usize].request = Some(request);
             return Ok(index);
         }
-        let index = self.entries.len() as u32;
-        if index == MOST {
+        let index = self.slots.len() as u32;
+        if index == MAX_REQUESTS {
             let text = format!("{index} requests are open on one communicator's lane; complete some of them first");
             return Err(Error::new(Class::Other, text));
         }
-        self.entries.push(Entry { generation: place(index).1, request: Some(request) });
+        self.slots.push(RequestSlot { generation: slot_and_generation(index).1, request: Some(request) });
         Ok(index)
     }
 
     #[inline]
     pub fn get(&mut self, index: u32) -> &mut Request<N> {
-        self.entries[index as usize].request.as_mut().expect("a request's number is used while it lives")
+        self.slots[index as usize].request.as_mut().expect("a request's number is used while it exists")
     }
 
     #[inline]
     pub fn remove(&mut self, index: u32) -> Request<N> {
-        let entry = &mut self.entries[index as usize];
-        if index < GUARDED {
-            entry.generation = (entry.generation + 1) & ((1 << Handle::GENERATION_BITS) - 1);
+        let slot = &mut self.slots[index as usize];
+        if index < WITH_GENERATION {
+            slot.generation = (slot.generation + 1) & ((1 << Handle::GENERATION_BITS) - 1);
             self.free.push(index);
         } else {
-            self.free_beyond.push(index);
+            self.free_high.push(index);
         }
-        entry.request.take().expect("a request's number is used while it lives")
+        slot.request.take().expect("a request's number is used while it exists")
     }
 
-    /// Removes a request whose operation has ended without error, unless its note keeps it.
+    /// Removes a request whose operation has ended without error, unless its data retains it
+    /// (`RequestData::is_retained`).
     #[inline(always)]
-    pub fn end_well(&mut self, index: u32) -> Option<(Outcome, N)> {
+    pub fn take_succeeded(&mut self, index: u32) -> Option<(OpOutcome, N)> {
         let request = self.get(index);
         match request.state {
-            State::Ended(outcome @ Outcome { error: None, .. }) if !request.note.stays() => {
-                Some((outcome, self.remove(index).note))
+            RequestState::OpEnded(outcome @ OpOutcome { error: None, .. }) if !request.data.is_retained() => {
+                Some((outcome, self.remove(index).data))
             }
             _ => None,
         }
     }
 
     pub fn handle(&self, index: u32) -> Handle {
-        Handle::dynamic(place(index).0 | self.lane.0 as u32, self.entries[index as usize].generation)
+        Handle::dynamic(slot_and_generation(index).0 | self.lane.0 as u32, self.slots[index as usize].generation)
     }
 
     /// Returns the number of a live request of this lane.
     #[inline]
     pub fn find(&self, handle: Handle) -> Result<u32> {
-        let index = number(handle);
-        match self.entries.get(index as usize) {
-            Some(Entry { generation, request: Some(request) })
-                if *generation == handle.generation() && !request.orphan =>
+        let index = index_of(handle);
+        match self.slots.get(index as usize) {
+            Some(RequestSlot { generation, request: Some(request) })
+                if *generation == handle.generation() && !request.freed =>
             {
                 Ok(index)
             }
-            _ => Err(dead(handle)),
+            _ => Err(no_such_request(handle)),
         }
     }
 
     /// Same as `find`, but also for a request that was freed before it ended.
     pub fn find_freed(&self, handle: Handle) -> Result<u32> {
-        let index = number(handle);
-        match self.entries.get(index as usize) {
-            Some(Entry { generation, request: Some(_) }) if *generation == handle.generation() => Ok(index),
-            _ => Err(dead(handle)),
+        let index = index_of(handle);
+        match self.slots.get(index as usize) {
+            Some(RequestSlot { generation, request: Some(_) }) if *generation == handle.generation() => Ok(index),
+            _ => Err(no_such_request(handle)),
         }
     }
 
     /// Called when the engine's operation has ended.
     #[inline]
-    pub fn complete(&mut self, index: u32, outcome: Outcome) {
+    pub fn complete(&mut self, index: u32, outcome: OpOutcome) {
         let request = self.get(index);
-        if request.note.has_several() {
-            return N::one_ended(self, index, &outcome);
+        if request.data.has_several_ops() {
+            return N::on_op_ended(self, index, &outcome);
         }
-        request.state = State::Ended(outcome);
-        let wakes = request.wakes.take();
-        if request.orphan {
+        request.state = RequestState::OpEnded(outcome);
+        let waker = request.waker.take();
+        if request.freed {
             self.remove(index);
         }
-        if let Some(task) = wakes {
+        if let Some(task) = waker {
             self.tasks.wake(task);
         }
     }
 
     /// Called when the engine has an operation of the request.
     #[inline]
-    pub fn begun(&mut self, index: u32, op: Op) {
+    pub fn set_active(&mut self, index: u32, op: OpId) {
         let request = self.get(index);
-        if !request.note.has_several() {
-            request.state = State::Active(Some(op));
+        if !request.data.has_several_ops() {
+            request.state = RequestState::Active(Some(op));
         }
     }
 
     /// Iterates over all requests that exist.
     pub fn iter(&self) -> impl Iterator<Item = &Request<N>> + Clone {
-        self.entries.iter().filter_map(|entry| entry.request.as_ref())
+        self.slots.iter().filter_map(|entry| entry.request.as_ref())
     }
 
     /// Whether there are any requests, pending or not.
     pub fn has_any(&self) -> bool {
-        self.entries.len() > self.free.len() + self.free_beyond.len()
+        self.slots.len() > self.free.len() + self.free_high.len()
     }
 
     /// Counts requests that were never completed, for the report at the end of the job.
-    pub fn open(&self) -> usize {
+    pub fn count_open(&self) -> usize {
         self.iter().count()
     }
 }
@@ -268,28 +274,33 @@ impl<N: Note> Requests<N> {
 #[inline]
 pub fn lane_of(handle: Handle) -> Result<LaneId> {
     if handle.slot() < Handle::FIRST_DYNAMIC {
-        return Err(dead(handle));
+        return Err(no_such_request(handle));
     }
     Ok(LaneId(((handle.slot() - Handle::FIRST_DYNAMIC) & (LANES as u32 - 1)) as u8))
 }
 
 #[cold]
-fn dead(handle: Handle) -> Error {
+fn no_such_request(handle: Handle) -> Error {
     Error::new(Class::Request, format!("request {handle:?} does not exist; it was completed or freed before"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plain::Plain;
+    use crate::minimal_data::MinimalData;
 
     #[test]
     fn each_of_millions_of_requests_has_a_handle_of_its_own() {
-        const { assert!(MOST > 4_000_000) };
-        for index in (0..MOST).step_by(7).chain([GUARDED - 1, GUARDED, GUARDED + PAGE, MOST - 1]) {
-            let (slot, generation) = place(index);
+        const { assert!(MAX_REQUESTS > 4_000_000) };
+        for index in (0..MAX_REQUESTS).step_by(7).chain([
+            WITH_GENERATION - 1,
+            WITH_GENERATION,
+            WITH_GENERATION + NUMBERS_PER_GENERATION,
+            MAX_REQUESTS - 1,
+        ]) {
+            let (slot, generation) = slot_and_generation(index);
             let handle = Handle::dynamic(slot | 5, generation);
-            assert_eq!((number(handle), lane_of(handle).unwrap()), (index, LaneId(5)));
+            assert_eq!((index_of(handle), lane_of(handle).unwrap()), (index, LaneId(5)));
             assert_eq!(Handle::from_bits(handle.bits()), Some(handle));
         }
     }
@@ -297,17 +308,17 @@ mod tests {
     #[test]
     fn a_request_that_has_gone_is_not_found_and_low_numbers_are_used_first() {
         let mut all = Requests::new(LaneId(3));
-        let insert = |all: &mut Requests<Plain>| all.insert(Request::new(Plain::default())).unwrap();
-        for index in 0..GUARDED + PAGE + 10 {
+        let insert = |all: &mut Requests<MinimalData>| all.insert(Request::new(MinimalData::default())).unwrap();
+        for index in 0..WITH_GENERATION + NUMBERS_PER_GENERATION + 10 {
             assert_eq!(insert(&mut all), index);
         }
-        for index in [7, GUARDED + PAGE + 3] {
+        for index in [7, WITH_GENERATION + NUMBERS_PER_GENERATION + 3] {
             let handle = all.handle(index);
             assert_eq!(all.find(handle).unwrap(), index);
             all.remove(index);
             assert!(all.find(handle).is_err());
         }
         assert_eq!((insert(&mut all), all.handle(7).generation()), (7, 1));
-        assert_eq!(insert(&mut all), GUARDED + PAGE + 3);
+        assert_eq!(insert(&mut all), WITH_GENERATION + NUMBERS_PER_GENERATION + 3);
     }
 }

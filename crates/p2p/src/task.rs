@@ -1,15 +1,15 @@
 //! Tasks: requests that stand for more than one operation of the matching engine, such as a nonblocking collective.
 //!
-//! A task lives in the lane of its request and owns what a blocking call would have on its stack. It marks which of its
-//! operations it waits for (`Request::wakes`); when that has ended the task is ready, and the thread that makes
-//! progress on the lane advances it (`advance`). During a step the task is not in the lane and no lane is locked,
-//! because a reduction calls the application's functions, which may call MPI again: one thread at a time has the task,
-//! and a wake meanwhile is recorded.
+//! A task lives in the lane of its request and owns what a blocking call would have on its stack. It marks which of
+//! its operations it waits for (`Request::waker`); when that has ended the task is ready, and the thread that makes
+//! progress on the lane advances it (`run_tasks`). During a step the task is not in the lane and no lane is locked,
+//! because a reduction calls the application's functions, which may call MPI again: one thread at a time has the
+//! task, and a wake meanwhile is recorded.
 //!
-//! Used by `request` and `advance`; uses no other module.
+//! Used by `request` and `run_tasks`; uses no other module.
 
 use hawser_base::Result;
-use hawser_job::Waiting;
+use hawser_job::OwnedWaitReason;
 use std::collections::VecDeque;
 
 /// The result of polling other lanes; for several lanes, the greatest of their results.
@@ -22,14 +22,14 @@ pub enum Progress {
 }
 
 /// The work of a task.
-pub trait Work<E>: Send {
+pub trait TaskBody<E>: Send {
     /// Called before the first step; for a persistent request, each time that it is started.
     fn begin(&mut self) -> Result<()> {
         Ok(())
     }
 
     /// Advances as far as possible without waiting. No lane is locked.
-    fn advance(&mut self, me: Id) -> Step<E>;
+    fn advance(&mut self, id: TaskId) -> TaskStep<E>;
 
     /// Whether a step may call the application's functions, which below MPI_THREAD_MULTIPLE only its own threads may
     /// call.
@@ -38,14 +38,14 @@ pub trait Work<E>: Send {
     }
 
     /// Called when the request was freed before it ended, and was removed with it. No lane is locked.
-    fn forgotten(&mut self) {}
+    fn on_freed(&mut self) {}
 
     /// The event for which the task waits; `call` is the MPI function that began it. Its lane is locked.
-    fn reason(&self) -> Waiting;
+    fn reason(&self) -> OwnedWaitReason;
 }
 
 /// The result of one step of a task.
-pub enum Step<E> {
+pub enum TaskStep<E> {
     /// The task waits for a request of its lane, which wakes it.
     Waits,
     /// No request wakes the task: it is advanced each time that the lane is polled.
@@ -55,48 +55,48 @@ pub enum Step<E> {
 
 /// The index of a task in its lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Id(u32);
+pub struct TaskId(u32);
 
 pub(crate) struct Task<E> {
-    pub work: Box<dyn Work<E>>,
+    pub body: Box<dyn TaskBody<E>>,
     /// The request that ends with the task.
     pub request: u32,
 }
 
-struct Seat<E> {
-    /// None while the task is advanced, or if the entry is free.
+struct TaskSlot<E> {
+    /// None while the task is advanced, or if the slot is free.
     task: Option<Task<E>>,
     /// The task is ready, or will be when it is put back.
-    woken: bool,
+    is_woken: bool,
 }
 
-impl<E> Seat<E> {
-    const EMPTY: Seat<E> = Seat { task: None, woken: false };
+impl<E> TaskSlot<E> {
+    const EMPTY: TaskSlot<E> = TaskSlot { task: None, is_woken: false };
 
     fn calls_application(&self) -> bool {
-        self.task.as_ref().is_some_and(|task| task.work.calls_application())
+        self.task.as_ref().is_some_and(|task| task.body.calls_application())
     }
 }
 
 /// The thread that advances a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Who {
+pub(crate) enum Executor {
     /// A thread that may call the application's functions.
-    Caller,
-    Helper,
+    Application,
+    ProgressThread,
 }
 
 /// All tasks of a lane.
 pub struct Tasks<E> {
-    seats: Vec<Seat<E>>,
+    slots: Vec<TaskSlot<E>>,
     free: Vec<u32>,
     open: u32,
-    ready: VecDeque<Id>,
+    ready: VecDeque<TaskId>,
 }
 
 impl<E> Default for Tasks<E> {
     fn default() -> Tasks<E> {
-        Tasks { seats: Vec::new(), free: Vec::new(), open: 0, ready: VecDeque::new() }
+        Tasks { slots: Vec::new(), free: Vec::new(), open: 0, ready: VecDeque::new() }
     }
 }
 
@@ -114,49 +114,50 @@ impl<E> Tasks<E> {
     }
 
     /// Makes a task ready: an operation that it waited for has ended.
-    pub fn wake(&mut self, id: Id) {
-        let seat = &mut self.seats[id.0 as usize];
-        if !std::mem::replace(&mut seat.woken, true) && seat.task.is_some() {
+    pub fn wake(&mut self, id: TaskId) {
+        let slot = &mut self.slots[id.0 as usize];
+        if !std::mem::replace(&mut slot.is_woken, true) && slot.task.is_some() {
             self.ready.push_back(id);
         }
     }
 
-    /// Allocates an entry for a task that is about to be advanced.
-    pub(crate) fn open(&mut self) -> Id {
+    /// Allocates a slot for a task that is about to be advanced.
+    pub(crate) fn reserve(&mut self) -> TaskId {
         self.open += 1;
-        Id(self.free.pop().unwrap_or_else(|| {
-            self.seats.push(Seat::EMPTY);
-            self.seats.len() as u32 - 1
+        TaskId(self.free.pop().unwrap_or_else(|| {
+            self.slots.push(TaskSlot::EMPTY);
+            self.slots.len() as u32 - 1
         }))
     }
 
     /// Adds a task that takes its first step when its lane is polled next.
-    pub fn add(&mut self, request: u32, work: Box<dyn Work<E>>) -> Id {
-        let id = self.open();
+    pub fn add(&mut self, request: u32, body: Box<dyn TaskBody<E>>) -> TaskId {
+        let id = self.reserve();
         self.wake(id);
-        self.put_back(id, Task { work, request });
+        self.put_back(id, Task { body, request });
         id
     }
 
-    pub(crate) fn take(&mut self, who: Who) -> Option<(Id, Task<E>)> {
-        let may = |&id: &Id| who == Who::Caller || !self.seats[id.0 as usize].calls_application();
-        let first = self.ready.iter().position(may)?;
+    pub(crate) fn take(&mut self, executor: Executor) -> Option<(TaskId, Task<E>)> {
+        let is_allowed =
+            |&id: &TaskId| executor == Executor::Application || !self.slots[id.0 as usize].calls_application();
+        let first = self.ready.iter().position(is_allowed)?;
         let id = self.ready.remove(first)?;
-        let seat = &mut self.seats[id.0 as usize];
-        seat.woken = false;
-        Some((id, seat.task.take().expect("a task that is ready is in its seat")))
+        let slot = &mut self.slots[id.0 as usize];
+        slot.is_woken = false;
+        Some((id, slot.task.take().expect("a task that is ready is in its slot")))
     }
 
-    pub(crate) fn put_back(&mut self, id: Id, task: Task<E>) {
-        let seat = &mut self.seats[id.0 as usize];
-        seat.task = Some(task);
-        if seat.woken {
+    pub(crate) fn put_back(&mut self, id: TaskId, task: Task<E>) {
+        let slot = &mut self.slots[id.0 as usize];
+        slot.task = Some(task);
+        if slot.is_woken {
             self.ready.push_back(id);
         }
     }
 
-    pub(crate) fn close(&mut self, id: Id) {
-        self.seats[id.0 as usize].woken = false;
+    pub(crate) fn release(&mut self, id: TaskId) {
+        self.slots[id.0 as usize].is_woken = false;
         self.free.push(id.0);
         self.open -= 1;
     }
@@ -167,16 +168,16 @@ impl<E> Tasks<E> {
     }
 
     /// Removes a task that is not to be advanced again. None while it is advanced.
-    pub fn withdraw(&mut self, id: Id) -> Option<Box<dyn Work<E>>> {
-        let task = self.seats[id.0 as usize].task.take()?;
+    pub fn remove(&mut self, id: TaskId) -> Option<Box<dyn TaskBody<E>>> {
+        let task = self.slots[id.0 as usize].task.take()?;
         self.ready.retain(|&ready| ready != id);
-        self.close(id);
-        Some(task.work)
+        self.release(id);
+        Some(task.body)
     }
 
     /// Returns what a task waits for. None while it is advanced.
-    pub fn reason(&self, id: Id) -> Option<Waiting> {
-        self.seats[id.0 as usize].task.as_ref().map(|task| task.work.reason())
+    pub fn reason(&self, id: TaskId) -> Option<OwnedWaitReason> {
+        self.slots[id.0 as usize].task.as_ref().map(|task| task.body.reason())
     }
 }
 
@@ -184,25 +185,25 @@ impl<E> Tasks<E> {
 mod tests {
     use super::*;
 
-    struct Idle;
+    struct TestTask;
 
-    impl Work<()> for Idle {
-        fn advance(&mut self, _: Id) -> Step<()> {
-            Step::Waits
+    impl TaskBody<()> for TestTask {
+        fn advance(&mut self, _: TaskId) -> TaskStep<()> {
+            TaskStep::Waits
         }
-        fn reason(&self) -> Waiting {
-            Waiting::default()
+        fn reason(&self) -> OwnedWaitReason {
+            OwnedWaitReason::default()
         }
     }
 
     fn task(request: u32) -> Task<()> {
-        Task { work: Box::new(Idle), request }
+        Task { body: Box::new(TestTask), request }
     }
 
     #[test]
     fn a_task_is_ready_once_however_often_it_is_woken() {
         let mut tasks = Tasks::<()>::default();
-        let (a, b) = (tasks.open(), tasks.open());
+        let (a, b) = (tasks.reserve(), tasks.reserve());
         assert!(!tasks.is_empty() && !tasks.is_ready());
         tasks.put_back(a, task(10));
         tasks.put_back(b, task(11));
@@ -210,64 +211,64 @@ mod tests {
             tasks.wake(id);
         }
         let taken: Vec<_> =
-            std::iter::from_fn(|| tasks.take(Who::Caller).map(|(id, task)| (id, task.request))).collect();
+            std::iter::from_fn(|| tasks.take(Executor::Application).map(|(id, task)| (id, task.request))).collect();
         assert_eq!(taken, [(b, 11), (a, 10)]);
     }
 
     #[test]
     fn a_helper_passes_over_tasks_that_may_call_the_application() {
         struct Ours;
-        impl Work<()> for Ours {
-            fn advance(&mut self, _: Id) -> Step<()> {
-                Step::Waits
+        impl TaskBody<()> for Ours {
+            fn advance(&mut self, _: TaskId) -> TaskStep<()> {
+                TaskStep::Waits
             }
             fn calls_application(&self) -> bool {
                 false
             }
-            fn reason(&self) -> Waiting {
-                Waiting::default()
+            fn reason(&self) -> OwnedWaitReason {
+                OwnedWaitReason::default()
             }
         }
         let mut tasks = Tasks::<()>::default();
-        let theirs = tasks.add(10, Box::new(Idle));
+        let theirs = tasks.add(10, Box::new(TestTask));
         let ours = tasks.add(11, Box::new(Ours));
-        assert_eq!(tasks.take(Who::Helper).map(|(id, _)| id), Some(ours));
-        assert!(tasks.take(Who::Helper).is_none() && tasks.is_ready());
-        assert_eq!(tasks.take(Who::Caller).map(|(id, _)| id), Some(theirs));
+        assert_eq!(tasks.take(Executor::ProgressThread).map(|(id, _)| id), Some(ours));
+        assert!(tasks.take(Executor::ProgressThread).is_none() && tasks.is_ready());
+        assert_eq!(tasks.take(Executor::Application).map(|(id, _)| id), Some(theirs));
     }
 
     #[test]
     fn what_wakes_a_task_while_it_is_advanced_is_not_lost() {
         let mut tasks = Tasks::<()>::default();
-        let id = tasks.open();
+        let id = tasks.reserve();
         tasks.wake(id);
-        assert!(!tasks.is_ready(), "nobody else may take it");
+        assert!(!tasks.is_ready(), "no other thread may take it");
         tasks.put_back(id, task(10));
         assert!(tasks.is_ready());
-        let (_, out) = tasks.take(Who::Caller).unwrap();
+        let (_, out) = tasks.take(Executor::Application).unwrap();
         tasks.put_back(id, out);
-        assert!(!tasks.is_ready(), "it was heard");
+        assert!(!tasks.is_ready(), "its wake-up was consumed");
     }
 
     #[test]
     fn a_task_that_was_withdrawn_is_not_advanced() {
         let mut tasks = Tasks::<()>::default();
-        let (a, b) = (tasks.add(10, Box::new(Idle)), tasks.add(11, Box::new(Idle)));
-        assert!(tasks.withdraw(a).is_some());
-        let (id, out) = tasks.take(Who::Caller).unwrap();
-        assert!(id == b && tasks.withdraw(b).is_none(), "it is being advanced");
+        let (a, b) = (tasks.add(10, Box::new(TestTask)), tasks.add(11, Box::new(TestTask)));
+        assert!(tasks.remove(a).is_some());
+        let (id, out) = tasks.take(Executor::Application).unwrap();
+        assert!(id == b && tasks.remove(b).is_none(), "it is being advanced");
         tasks.put_back(id, out);
-        assert!(tasks.withdraw(b).is_some() && tasks.is_empty() && !tasks.is_ready());
+        assert!(tasks.remove(b).is_some() && tasks.is_empty() && !tasks.is_ready());
     }
 
     #[test]
     fn a_seat_is_used_again_and_knows_nothing_of_who_sat_there() {
         let mut tasks = Tasks::<()>::default();
-        let first = tasks.open();
+        let first = tasks.reserve();
         tasks.wake(first);
-        tasks.close(first);
+        tasks.release(first);
         assert!(tasks.is_empty());
-        let second = tasks.open();
+        let second = tasks.reserve();
         assert_eq!(first, second);
         tasks.put_back(second, task(1));
         assert!(!tasks.is_ready());

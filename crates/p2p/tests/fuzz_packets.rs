@@ -1,28 +1,29 @@
-//! Fuzzes the packets that peers send: any words and any bytes, among sends and receives of our own.
+//! Fuzzes the packets that peers send: any header words and any bytes, among sends and receives of our own.
 //!
-//! A real lane runs over a device whose peers are the fuzzer: `wire::decode`, the engine's `arrive`, the placement of
-//! payload and all effects run as they do under MPI. The invariants after every packet:
+//! A real lane runs over a device whose peers are the fuzzer: `wire::decode`, the engine's `handle_packet`, the
+//! placement of payload and all effects run as they do under MPI. The invariants after every packet:
 //! - nothing panics, and no more memory is allocated than the packet and the limits warrant;
-//! - a packet that is counted as a stray has left the engine unchanged;
-//! - the packets that we send decode, and none goes to a lost peer;
-//! - the accounts of every peer stay within the window.
+//! - a packet that is counted as invalid has left the engine unchanged;
+//! - the packets that we send decode, and none goes to a failed peer;
+//! - the accounts of every peer stay within the credit limit.
 //!
-//! At the end, when no more strays arrive: a message to a new receive arrives as it was sent, and once all peers are
-//! lost and the rest is cancelled, nothing is left.
+//! At the end, when no more invalid packets arrive: a message to a new receive arrives as it was sent, and once all
+//! peers have failed and the rest is cancelled, nothing is left.
 
 use bolero::{TypeGenerator, check};
 use hawser_base::{Context, LANES, Lane as LaneId, Peer, Peers, SharedMem, UserMem};
 use hawser_device::{
-    Delivery, Device, ExposedKey, Header, Limits as Figures, PREFIX_MAX, Payload, Pieces, Port, Refusal, Source,
+    Delivery, Device, DeviceLimits as Figures, DevicePort, ExposedKey, Fragmentation, Header, PREFIX_MAX, Payload,
+    PayloadSource, SendError,
 };
 use hawser_job::counters::Counters;
 use hawser_p2p::buffer::Buffer;
 use hawser_p2p::counters::Counter;
-use hawser_p2p::lane::Lane;
-use hawser_p2p::matching::{Key, Limits, Op, Packet, Want};
-use hawser_p2p::message::{Body, Outgoing, Target};
-use hawser_p2p::plain::Plain;
-use hawser_p2p::request::{Request, State};
+use hawser_p2p::lane::LaneState;
+use hawser_p2p::matching::{BufferKey, MatchSpec, OpId, Packet, ProtocolLimits};
+use hawser_p2p::message::{Destination, MessageMemory, PendingSend};
+use hawser_p2p::minimal_data::MinimalData;
+use hawser_p2p::request::{Request, RequestState};
 use hawser_p2p::wire;
 use hawser_transport::Fabric;
 use std::collections::VecDeque;
@@ -31,7 +32,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard};
 const PEERS: u32 = 3;
 const LANE: LaneId = LaneId(0);
 /// Small limits, so that few bytes reach every method.
-const LIMITS: Limits = Limits { packet: 8, eager: 40, first: 4, offer: 10, window: 256 };
+const LIMITS: ProtocolLimits = ProtocolLimits { packet: 8, eager: 40, first: 4, rtr_min: 10, credit: 256 };
 /// The longest message of our own, in bytes.
 const LONGEST: usize = 100;
 
@@ -53,7 +54,7 @@ enum Event {
         payload: u8,
         more: bool,
     },
-    /// A packet of any words and any bytes.
+    /// A packet of any header words and any bytes.
     Raw {
         from: u8,
         kind: u8,
@@ -72,12 +73,12 @@ enum Call {
         to: u8,
         tag: u8,
         bytes: u8,
-        how: Sent,
+        mode: SendMode,
     },
     Recv {
         source: Option<u8>,
         tag: Option<u8>,
-        room: u8,
+        capacity: u8,
     },
     /// Cancels the request with this number.
     Cancel(u8),
@@ -85,18 +86,18 @@ enum Call {
     Claim {
         source: Option<u8>,
         tag: Option<u8>,
-        room: u8,
+        capacity: u8,
     },
     /// The device has room, or none, from now on.
     Room(bool),
     /// The peers' memory can be read and written, or not, from now on.
     Reachable(bool),
-    /// A peer is lost, if the number is a multiple of eight: otherwise hardly one would stay.
+    /// A peer fails, if the number is a multiple of eight: otherwise hardly one would stay.
     Lose(u8),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, TypeGenerator)]
-enum Sent {
+enum SendMode {
     Standard,
     Synchronous,
     Buffered,
@@ -124,27 +125,27 @@ impl Number {
 fn shaped(kind: u8, context: u8, tag: u8, numbers: &[Number; 3], yes: bool) -> Packet {
     let [first, second, third] = numbers.each_ref().map(Number::value);
     let (context, tag) = (Context([0, 1, 32][context as usize % 3]), i32::from(tag % 3));
-    let key = yes.then_some(Key([first, second, third]));
+    let key = yes.then_some(BufferKey([first, second, third]));
     match kind % 14 {
         0 => Packet::Eager { context, tag },
-        1 => Packet::Push { context, tag, bytes: first },
-        2 => Packet::Ask { context, tag, bytes: first, send: second as u32, key },
-        3 => Packet::Answer { context, tag, bytes: first, offer: second as u32 },
+        1 => Packet::EagerFirst { context, tag, bytes: first },
+        2 => Packet::Rts { context, tag, bytes: first, send: second as u32, key },
+        3 => Packet::RtrReply { context, tag, bytes: first, rtr: second as u32 },
         4 => Packet::Data { message: first as u32, at: second % (1 << 48) },
-        5 => Packet::Grant { send: first as u32, from: second, until: third, key },
-        6 => Packet::Done { send: first as u32 },
-        7 => Packet::Offer {
+        5 => Packet::Cts { send: first as u32, from: second, until: third, key },
+        6 => Packet::Fin { send: first as u32 },
+        7 => Packet::Rtr {
             context,
             tag: yes.then_some(tag),
-            room: first,
+            capacity: first,
             number: second as u32,
             accepted: third as u32,
         },
-        8 => Packet::Stale { number: first as u32 },
-        9 => Packet::Withdraw { number: first as u32, accepted: second as u32 },
+        8 => Packet::RtrRefusal { number: first as u32 },
+        9 => Packet::RtrCancel { number: first as u32, accepted: second as u32 },
         10 => Packet::Cancel { send: first as u32 },
-        11 => Packet::Cancelled { send: first as u32, yes },
-        12 => Packet::Written { message: first as u32 },
+        11 => Packet::CancelReply { send: first as u32, cancelled: yes },
+        12 => Packet::PutDone { message: first as u32 },
         _ => Packet::Credit { bytes: first },
     }
 }
@@ -153,22 +154,22 @@ fn shaped(kind: u8, context: u8, tag: u8, numbers: &[Number; 3], yes: bool) -> P
 fn encoded(packet: Packet, payload: u8) -> (Header, Vec<u8>) {
     let control = wire::encode(&packet);
     let mut bytes = control.prefix().to_vec();
-    assert_eq!(wire::decode(&control.header, &mut Bytes::new(bytes.clone()), LANE), Some(packet));
+    assert_eq!(wire::decode(&control.header, &mut RaggedPayload::new(bytes.clone()), LANE), Some(packet));
     // Half of all packets have no payload.
     bytes.extend((128..payload).map(|at| at ^ 0x55));
     (control.header, bytes)
 }
 
 /// A payload in ragged pieces.
-struct Bytes(Vec<u8>, usize);
+struct RaggedPayload(Vec<u8>, usize);
 
-impl Bytes {
-    fn new(bytes: Vec<u8>) -> Bytes {
-        Bytes(bytes, 0)
+impl RaggedPayload {
+    fn new(bytes: Vec<u8>) -> RaggedPayload {
+        RaggedPayload(bytes, 0)
     }
 }
 
-impl Payload for Bytes {
+impl Payload for RaggedPayload {
     fn len(&self) -> usize {
         self.0.len() - self.1
     }
@@ -181,7 +182,7 @@ impl Payload for Bytes {
 }
 
 /// The packets and the state of the device; one for all runs, emptied before each.
-struct Wire {
+struct TestDeviceState {
     arriving: VecDeque<(Peer, Header, Vec<u8>)>,
     losing: Vec<Peer>,
     lost: Vec<Peer>,
@@ -189,14 +190,14 @@ struct Wire {
     reachable: bool,
 }
 
-const EMPTY: Wire =
-    Wire { arriving: VecDeque::new(), losing: Vec::new(), lost: Vec::new(), full: false, reachable: false };
+const EMPTY: TestDeviceState =
+    TestDeviceState { arriving: VecDeque::new(), losing: Vec::new(), lost: Vec::new(), full: false, reachable: false };
 
-static WIRE: Mutex<Wire> = Mutex::new(EMPTY);
+static DEVICE: Mutex<TestDeviceState> = Mutex::new(EMPTY);
 
-/// Locks the wire briefly: never while the lane runs.
-fn on_wire() -> MutexGuard<'static, Wire> {
-    WIRE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+/// Locks the device's state briefly: never while the lane runs.
+fn device_state() -> MutexGuard<'static, TestDeviceState> {
+    DEVICE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 struct Hostile;
@@ -212,10 +213,16 @@ impl Device for Hostile {
 
     fn limits(&self) -> Figures {
         let packet = LIMITS.packet as usize + PREFIX_MAX;
-        Figures { short: 8, packet, pieces: Pieces::Pages(|_| 8), eager: LIMITS.eager as usize, read_from: Some(16) }
+        Figures {
+            short: 8,
+            packet,
+            fragmentation: Fragmentation::Pages(|_| 8),
+            eager: LIMITS.eager as usize,
+            remote_read_from: Some(16),
+        }
     }
 
-    fn port(&self, _lane: LaneId) -> Box<dyn Port> {
+    fn port(&self, _lane: LaneId) -> Box<dyn DevicePort> {
         Box::new(Hostile)
     }
 
@@ -224,7 +231,7 @@ impl Device for Hostile {
     }
 
     fn read(&self, _peer: Peer, _key: &ExposedKey, _at: u64, into: UserMem) -> bool {
-        let reachable = on_wire().reachable;
+        let reachable = device_state().reachable;
         if reachable {
             into.write(&vec![0xaa; into.len()]);
         }
@@ -235,55 +242,55 @@ impl Device for Hostile {
         Some([1, 2, mem.len() as u64])
     }
 
-    fn write(&self, _peer: Peer, _key: &ExposedKey, _at: u64, source: Source<'_>) -> bool {
+    fn write(&self, _peer: Peer, _key: &ExposedKey, _at: u64, source: PayloadSource<'_>) -> bool {
         let _ = bytes_of(source);
-        on_wire().reachable
+        device_state().reachable
     }
 }
 
 /// Returns all bytes of a payload of ours.
-fn bytes_of(source: Source<'_>) -> Vec<u8> {
+fn bytes_of(source: PayloadSource<'_>) -> Vec<u8> {
     let mut bytes = vec![0; source.len()];
     match source {
-        Source::None => {}
-        Source::Mem(mem) => mem.read(&mut bytes),
-        Source::Pack { pack, .. } => pack(SharedMem::of_slice(&mut bytes)),
+        PayloadSource::None => {}
+        PayloadSource::Mem(mem) => mem.read(&mut bytes),
+        PayloadSource::Pack { pack, .. } => pack(SharedMem::of_slice(&mut bytes)),
     }
     bytes
 }
 
-impl Port for Hostile {
-    fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
-        if on_wire().lost.contains(&to) {
-            return Err(Refusal::Lost);
+impl DevicePort for Hostile {
+    fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: PayloadSource<'_>) -> Result<(), SendError> {
+        if device_state().lost.contains(&to) {
+            return Err(SendError::PeerFailed);
         }
-        if on_wire().full {
-            return Err(Refusal::Full);
+        if device_state().full {
+            return Err(SendError::Full);
         }
         let bytes = [prefix.to_vec(), bytes_of(source)].concat();
         assert!(bytes.len() <= LIMITS.packet as usize + PREFIX_MAX, "a packet of {} bytes", bytes.len());
-        let packet = wire::decode(&header, &mut Bytes::new(bytes), LANE);
+        let packet = wire::decode(&header, &mut RaggedPayload::new(bytes), LANE);
         assert!(packet.is_some(), "{header:?} to {to} does not decode");
         Ok(())
     }
 
     fn reserve(&mut self, to: Peer, _len: usize) -> bool {
-        let wire = on_wire();
-        !wire.full && !wire.lost.contains(&to)
+        let device = device_state();
+        !device.full && !device.lost.contains(&to)
     }
 
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
         let (arriving, losing) = {
-            let mut wire = on_wire();
-            (std::mem::take(&mut wire.arriving), std::mem::take(&mut wire.losing))
+            let mut device = device_state();
+            (std::mem::take(&mut device.arriving), std::mem::take(&mut device.losing))
         };
         let count = arriving.len();
         for (from, header, bytes) in arriving {
-            delivery.deliver(from, header, &mut Bytes::new(bytes));
+            delivery.deliver(from, header, &mut RaggedPayload::new(bytes));
         }
         for peer in losing {
-            on_wire().lost.push(peer);
-            delivery.lost(peer);
+            device_state().lost.push(peer);
+            delivery.peer_failed(peer);
         }
         count
     }
@@ -294,29 +301,30 @@ impl Port for Hostile {
 }
 
 static FABRIC: LazyLock<Fabric> = LazyLock::new(|| {
-    Fabric::new(vec![Box::new(Hostile)], &Peers::Run { first: Peer(0), len: PEERS }).unwrap_or_else(|e| panic!("{e}"))
+    Fabric::new(vec![Box::new(Hostile)], &Peers::Consecutive { first: Peer(0), len: PEERS })
+        .unwrap_or_else(|e| panic!("{e}"))
 });
 
-/// A rank's lane with the memory that its application has lent to it.
+/// A rank's lane with the application's memory that its operations borrow.
 struct Rank {
-    lane: Lane<Plain>,
+    lane: LaneState<MinimalData>,
     counters: Counters,
-    /// All buffers that were ever lent: they outlive the lane's operations.
+    /// All buffers that operations ever borrowed: they outlive the lane's operations.
     buffers: Vec<Vec<u8>>,
     requests: Vec<u32>,
     /// The longest receive so far, in bytes.
-    room: u64,
+    longest_recv: u64,
 }
 
 impl Rank {
     fn new() -> Rank {
-        *on_wire() = EMPTY;
+        *device_state() = EMPTY;
         let counters = Counters::private();
-        let lane = Lane::new(LANE, &FABRIC, LIMITS, counters.clone(), |text| panic!("{text}"));
-        Rank { lane, counters, buffers: Vec::new(), requests: Vec::new(), room: 0 }
+        let lane = LaneState::new(LANE, &FABRIC, LIMITS, counters.clone(), |text| panic!("{text}"));
+        Rank { lane, counters, buffers: Vec::new(), requests: Vec::new(), longest_recv: 0 }
     }
 
-    fn lend(&mut self, len: usize) -> Buffer {
+    fn new_buffer(&mut self, len: usize) -> Buffer {
         self.buffers.push(vec![7; len]);
         let memory = self.buffers.last_mut().expect("just pushed");
         // SAFETY: no buffer is freed or resized before the lane, which is dropped first.
@@ -324,7 +332,7 @@ impl Rank {
     }
 
     fn new_recv(&mut self) -> u32 {
-        let request = Request::new(Plain { peer: None });
+        let request = Request::new(MinimalData { peer: None });
         let index = self.lane.core.requests.insert(request).unwrap_or_else(|e| panic!("{e}"));
         self.requests.push(index);
         index
@@ -343,57 +351,61 @@ impl Rank {
             }
             Event::Call(ref call) => self.call(call),
         }
-        self.lane.settle();
+        self.lane.flush_effects();
         self.check_accounts();
     }
 
     fn call(&mut self, call: &Call) {
         match *call {
-            Call::Send { to, tag, bytes, how } => {
-                let target = Target { peer: peer(to), context: Context(0), tag: i32::from(tag % 3) };
-                self.send(&target, bytes as usize % LONGEST, how);
+            Call::Send { to, tag, bytes, mode } => {
+                let destination = Destination { peer: peer(to), context: Context(0), tag: i32::from(tag % 3) };
+                self.send(&destination, bytes as usize % LONGEST, mode);
             }
-            Call::Recv { source, tag, room } => {
-                let buffer = self.lend(room as usize % LONGEST);
-                self.recv(want(source, tag), buffer);
+            Call::Recv { source, tag, capacity } => {
+                let buffer = self.new_buffer(capacity as usize % LONGEST);
+                self.recv(match_spec(source, tag), buffer);
             }
             Call::Cancel(number) => self.cancel(number as usize),
-            Call::Claim { source, tag, room } => self.claim(want(source, tag), room as usize % LONGEST),
-            Call::Room(room) => on_wire().full = !room,
-            Call::Reachable(reachable) => on_wire().reachable = reachable,
+            Call::Claim { source, tag, capacity } => self.claim(match_spec(source, tag), capacity as usize % LONGEST),
+            Call::Room(room) => device_state().full = !room,
+            Call::Reachable(reachable) => device_state().reachable = reachable,
             Call::Lose(number) => drop((number % 8 == 0).then(|| self.lose(peer(number / 8)))),
         }
     }
 
-    fn send(&mut self, target: &Target, bytes: usize, how: Sent) {
-        let request = Request::new(Plain { peer: Some(target.peer) });
+    fn send(&mut self, destination: &Destination, bytes: usize, mode: SendMode) {
+        let request = Request::new(MinimalData { peer: Some(destination.peer) });
         let request = self.lane.core.requests.insert(request).expect("room for a request");
         self.requests.push(request);
-        let body = match how {
-            Sent::Buffered => Body::Held(vec![7; bytes]),
-            _ => Body::Buffer(self.lend(bytes)),
+        let body = match mode {
+            SendMode::Buffered => MessageMemory::Owned(vec![7; bytes]),
+            _ => MessageMemory::Buffer(self.new_buffer(bytes)),
         };
-        self.lane.start(Outgoing { to: *target, body, sync: how == Sent::Synchronous, request });
-        assert!(self.is_done(request) || !self.lane.core.engine.is_lost(target.peer), "a send to nobody is open");
+        self.lane.start(PendingSend { to: *destination, body, sync: mode == SendMode::Synchronous, request });
+        assert!(
+            self.is_done(request) || !self.lane.core.engine.has_failed(destination.peer),
+            "a send to a failed peer is open"
+        );
     }
 
-    fn recv(&mut self, want: Want, buffer: Buffer) -> u32 {
-        self.room = self.room.max(buffer.len());
+    fn recv(&mut self, spec: MatchSpec, buffer: Buffer) -> u32 {
+        self.longest_recv = self.longest_recv.max(buffer.len());
         let request = self.new_recv();
-        self.lane.post(want, buffer, request);
+        self.lane.post(spec, buffer, request);
         request
     }
 
     fn arrive(&mut self, from: Peer, (header, bytes): (Header, Vec<u8>)) {
-        let warranted = 4 * bytes.len() as u64 + LIMITS.window.max(self.room) + ROOM_TO_GROW;
-        on_wire().arriving.push_back((from, header, bytes));
-        let (before, strays) = (self.lane.core.engine.clone(), self.counters.get(Counter::Strays as usize));
+        let warranted = 4 * bytes.len() as u64 + LIMITS.credit.max(self.longest_recv) + ROOM_TO_GROW;
+        device_state().arriving.push_back((from, header, bytes));
+        let (before, invalid_before) =
+            (self.lane.core.engine.clone(), self.counters.get(Counter::InvalidPackets as usize));
         assert!(!before.has_effects());
         let lane = &mut self.lane;
         let memory = allocation_counter::measure(|| _ = lane.channel.poll(&mut lane.core));
         assert!(memory.bytes_max <= warranted, "{} bytes for {header:?}, {warranted} warranted", memory.bytes_max);
-        if self.counters.get(Counter::Strays as usize) > strays {
-            assert!(self.lane.core.engine == before, "a stray {header:?} changed the engine");
+        if self.counters.get(Counter::InvalidPackets as usize) > invalid_before {
+            assert!(self.lane.core.engine == before, "an invalid {header:?} changed the engine");
         }
     }
 
@@ -402,63 +414,63 @@ impl Rank {
         let Some(&index) = self.requests.get(number % self.requests.len().max(1)) else { return };
         let core = &mut self.lane.core;
         let request = core.requests.get(index);
-        match (request.note.peer, &request.state) {
-            (None, &State::Active(Some(op))) => drop(core.engine.cancel_recv(op)),
-            (Some(_), &State::Active(Some(op))) => core.engine.cancel_send(op),
+        match (request.data.peer, &request.state) {
+            (None, &RequestState::Active(Some(op))) => drop(core.engine.cancel_recv(op)),
+            (Some(_), &RequestState::Active(Some(op))) => core.engine.cancel_send(op),
             _ => {}
         }
     }
 
     /// Claims and receives a message as MPI_Improbe and MPI_Imrecv do.
-    fn claim(&mut self, want: Want, room: usize) {
-        let Some((held, _)) = self.lane.core.engine.claim(&want) else { return };
-        let buffer = self.lend(room);
+    fn claim(&mut self, spec: MatchSpec, capacity: usize) {
+        let Some((unexpected, _)) = self.lane.core.engine.claim(&spec) else { return };
+        let buffer = self.new_buffer(capacity);
         let request = self.new_recv();
-        let op = self.lane.core.engine.recv_claimed(held, room as u64).expect("it was claimed just now");
+        let op = self.lane.core.engine.recv_claimed(unexpected, capacity as u64).expect("it was claimed just now");
         self.bind(op, buffer, request);
     }
 
-    fn bind(&mut self, op: Op, buffer: Buffer, request: u32) {
-        self.lane.core.requests.get(request).state = State::Active(Some(op));
-        self.lane.core.bind(op, Body::Buffer(buffer), Some(request));
+    fn bind(&mut self, op: OpId, buffer: Buffer, request: u32) {
+        self.lane.core.requests.get(request).state = RequestState::Active(Some(op));
+        self.lane.core.bind(op, MessageMemory::Buffer(buffer), Some(request));
     }
 
     fn lose(&mut self, peer: Peer) {
-        if on_wire().lost.contains(&peer) {
+        if device_state().lost.contains(&peer) {
             return;
         }
-        on_wire().losing.push(peer);
+        device_state().losing.push(peer);
         self.lane.progress();
-        assert!(self.lane.core.engine.is_lost(peer));
+        assert!(self.lane.core.engine.has_failed(peer));
     }
 
     fn check_accounts(&self) {
         for peer in (0..PEERS).map(Peer) {
-            let ledger = self.lane.core.engine.ledger(peer);
-            assert!(ledger.credit <= LIMITS.window && ledger.owed < LIMITS.window / 2, "{ledger:?}");
+            let account = self.lane.core.engine.account(peer);
+            assert!(account.credit <= LIMITS.credit && account.owed < LIMITS.credit / 2, "{account:?}");
             assert!(
-                !self.lane.core.engine.is_lost(peer) || (ledger.given.is_empty() && ledger.streams == 0),
-                "{ledger:?}"
+                !self.lane.core.engine.has_failed(peer) || (account.received_rtrs.is_empty() && account.streams == 0),
+                "{account:?}"
             );
         }
     }
 
     fn is_done(&mut self, request: u32) -> bool {
-        matches!(self.lane.core.requests.get(request).state, State::Ended(_))
+        matches!(self.lane.core.requests.get(request).state, RequestState::OpEnded(_))
     }
 
     /// Checks that peers that keep the protocol are still served: each sends a message to a receive of a context of its
     /// own.
     fn check_service(&mut self) {
-        on_wire().full = false;
-        for peer in (0..PEERS).map(Peer).filter(|&peer| !on_wire().lost.contains(&peer)) {
+        device_state().full = false;
+        for peer in (0..PEERS).map(Peer).filter(|&peer| !device_state().lost.contains(&peer)) {
             let context = Context::new(16, 0);
-            let buffer = self.lend(8);
-            let want = Want { context, source: Some(peer), tag: Some(5) };
-            let request = self.recv(want, buffer);
-            on_wire().arriving.push_back((peer, wire::eager(context, 5), vec![9; 8]));
+            let buffer = self.new_buffer(8);
+            let spec = MatchSpec { context, source: Some(peer), tag: Some(5) };
+            let request = self.recv(spec, buffer);
+            device_state().arriving.push_back((peer, wire::eager(context, 5), vec![9; 8]));
             self.lane.progress();
-            let State::Ended(outcome) = self.lane.core.requests.get(request).state else {
+            let RequestState::OpEnded(outcome) = self.lane.core.requests.get(request).state else {
                 panic!("the receive from {peer} has not ended")
             };
             let arrived = (outcome.envelope.source, outcome.envelope.bytes, outcome.error, outcome.cancelled);
@@ -471,8 +483,8 @@ impl Rank {
     fn check_end(&mut self) {
         (0..PEERS).map(Peer).for_each(|peer| self.lose(peer));
         (0..self.requests.len()).for_each(|number| self.cancel(number));
-        self.lane.settle();
-        assert_eq!(self.lane.core.requests.open(), self.requests.len());
+        self.lane.flush_effects();
+        assert_eq!(self.lane.core.requests.count_open(), self.requests.len());
         for request in self.requests.clone() {
             assert!(self.is_done(request), "request {request} hangs");
         }
@@ -483,7 +495,7 @@ impl Rank {
             if self.lane.core.engine.is_idle() {
                 break;
             }
-            self.lane.close(context);
+            self.lane.close_context(context);
         }
         assert!(self.lane.core.engine.is_idle() && self.lane.is_drained());
     }
@@ -493,8 +505,8 @@ fn peer(number: u8) -> Peer {
     Peer(u32::from(number) % PEERS)
 }
 
-fn want(source: Option<u8>, tag: Option<u8>) -> Want {
-    Want { context: Context(0), source: source.map(peer), tag: tag.map(|tag| i32::from(tag % 3)) }
+fn match_spec(source: Option<u8>, tag: Option<u8>) -> MatchSpec {
+    MatchSpec { context: Context(0), source: source.map(peer), tag: tag.map(|tag| i32::from(tag % 3)) }
 }
 
 #[test]

@@ -11,18 +11,18 @@ mod model;
 
 use alphabet::{Alphabet, Device};
 use explore::explore_all;
-use hawser_p2p::matching::Limits;
+use hawser_p2p::matching::ProtocolLimits;
 use model::Setup;
 use model::program::Step;
 
-/// Tiny sizes, so that 0..2 bytes are one packet, 3 and 4 are pushed, and 5 and more need an RTS.
-const LIMITS: Limits = Limits { packet: 2, eager: 4, first: 1, offer: 3, window: 128 };
+/// Tiny sizes, so that 0..2 bytes are one packet, 3 and 4 are an eager stream, and 5 and more need an RTS.
+const LIMITS: ProtocolLimits = ProtocolLimits { packet: 2, eager: 4, first: 1, rtr_min: 3, credit: 128 };
 const SIZES: [u64; 7] = [0, 1, 2, 3, 4, 5, 9];
 /// One size per method.
 const METHODS: [u64; 3] = [1, 3, 9];
-const ROOMS: [u64; 4] = [0, 3, 5, 10];
-/// Windows for no payload, one message, and two messages.
-const WINDOWS: [u64; 3] = [8, 64, 128];
+const CAPACITIES: [u64; 4] = [0, 3, 5, 10];
+/// Credit for no payload, one message, and two messages.
+const CREDITS: [u64; 3] = [8, 64, 128];
 
 const EAGER: Device = Device { eager: true, key: None };
 const DEVICES: [Device; 5] = [
@@ -42,14 +42,14 @@ fn sends(sizes: &[u64], tags: &[i32]) -> Alphabet {
         syncs: vec![false],
         sources: vec![],
         tags: vec![],
-        rooms: vec![],
+        capacities: vec![],
         shared: None,
         cancels: true,
         probes: false,
     }
 }
 
-fn receives(rooms: &[u64], sources: &[Option<usize>], tags: &[Option<i32>]) -> Alphabet {
+fn receives(capacities: &[u64], sources: &[Option<usize>], tags: &[Option<i32>]) -> Alphabet {
     Alphabet {
         device: EAGER,
         send_to: vec![],
@@ -58,7 +58,7 @@ fn receives(rooms: &[u64], sources: &[Option<usize>], tags: &[Option<i32>]) -> A
         syncs: vec![],
         sources: sources.to_vec(),
         tags: tags.to_vec(),
-        rooms: rooms.to_vec(),
+        capacities: capacities.to_vec(),
         shared: None,
         cancels: true,
         probes: true,
@@ -68,11 +68,18 @@ fn receives(rooms: &[u64], sources: &[Option<usize>], tags: &[Option<i32>]) -> A
 /// Returns both alphabets in one rank that communicates with `peer`.
 fn both(a: Alphabet, b: &Alphabet, peer: usize) -> Alphabet {
     let sources = b.sources.iter().map(|s| s.map(|_| peer)).collect();
-    Alphabet { send_to: vec![peer], sources, tags: b.tags.clone(), rooms: b.rooms.clone(), probes: b.probes, ..a }
+    Alphabet {
+        send_to: vec![peer],
+        sources,
+        tags: b.tags.clone(),
+        capacities: b.capacities.clone(),
+        probes: b.probes,
+        ..a
+    }
 }
 
 fn setup(programs: Vec<Vec<Step>>) -> Setup {
-    Setup { limits: LIMITS, programs, unordered: false, outbox: false, mortal: None }
+    Setup { limits: LIMITS, programs, unordered: false, outbox: false, failing_rank: None }
 }
 
 /// Returns every choice of one program per rank.
@@ -91,24 +98,24 @@ fn unordered(setups: Vec<Setup>) -> Vec<Setup> {
     setups.into_iter().map(|s| Setup { unordered: true, ..s }).collect()
 }
 
-fn windows(setups: &[Setup]) -> Vec<Setup> {
-    let with = |s: &Setup, window| Setup { limits: Limits { window, ..LIMITS }, ..s.clone() };
-    setups.iter().flat_map(|s| WINDOWS.map(|window| with(s, window))).collect()
+fn with_credits(setups: &[Setup]) -> Vec<Setup> {
+    let with = |s: &Setup, credit| Setup { limits: ProtocolLimits { credit, ..LIMITS }, ..s.clone() };
+    setups.iter().flat_map(|s| CREDITS.map(|credit| with(s, credit))).collect()
 }
 
-fn mortal(setups: &[Setup], rank: usize) -> Vec<Setup> {
-    setups.iter().map(|s| Setup { mortal: Some(rank), ..s.clone() }).collect()
+fn with_failing_rank(setups: &[Setup], rank: usize) -> Vec<Setup> {
+    setups.iter().map(|s| Setup { failing_rank: Some(rank), ..s.clone() }).collect()
 }
 
 #[test]
 fn every_size_by_every_device_into_every_room() {
-    let receiver = receives(&ROOMS, &[Some(0), None], &[Some(1)]);
+    let receiver = receives(&CAPACITIES, &[Some(0), None], &[Some(1)]);
     for device in DEVICES {
         let sender = Alphabet { device, syncs: vec![false, true], ..sends(&SIZES, &[1]) };
         let one = product(&[sender.programs(1), receiver.programs(1)]);
-        let again = product(&[sender.programs(1), receiver.programs(2)]);
+        let twice = product(&[sender.programs(1), receiver.programs(2)]);
         let cancelled = product(&[sender.programs(2), receiver.programs(1)]);
-        explore_all(&format!("{device:?}"), &[windows(&one), again, unordered(cancelled)].concat());
+        explore_all(&format!("{device:?}"), &[with_credits(&one), twice, unordered(cancelled)].concat());
     }
 }
 
@@ -125,13 +132,13 @@ fn shared(receiver: &Alphabet) -> [Alphabet; 2] {
 
 #[test]
 fn every_size_into_shared_rooms() {
-    for receiver in shared(&receives(&ROOMS, &[Some(0), None], &[Some(1)])) {
+    for receiver in shared(&receives(&CAPACITIES, &[Some(0), None], &[Some(1)])) {
         for device in [EAGER, DEVICES[1], DEVICES[3]] {
             let sender = Alphabet { device, syncs: vec![false, true], ..sends(&SIZES, &[1]) };
             let one = product(&[sender.programs(1), receiver.programs(1)]);
-            let again = product(&[sender.programs(1), receiver.programs(2)]);
+            let twice = product(&[sender.programs(1), receiver.programs(2)]);
             let cancelled = product(&[sender.programs(2), receiver.programs(1)]);
-            explore_all(&format!("{:?} {device:?}", receiver.shared), &[windows(&one), again, cancelled].concat());
+            explore_all(&format!("{:?} {device:?}", receiver.shared), &[with_credits(&one), twice, cancelled].concat());
         }
     }
 }
@@ -141,9 +148,9 @@ fn shared_rooms_and_others() {
     let receiver = Alphabet { probes: false, ..receives(&[10], &[Some(0), None], &[None]) };
     let queued = |s: Setup| Setup { outbox: true, ..s };
     let senders = sends(&METHODS, &[1, 2]).programs(2);
-    for rooms in shared(&receiver) {
-        let mut programs = rooms.programs(2);
-        for (first, second) in [(&rooms, &receiver), (&receiver, &rooms)] {
+    for exposed in shared(&receiver) {
+        let mut programs = exposed.programs(2);
+        for (first, second) in [(&exposed, &receiver), (&receiver, &exposed)] {
             programs.extend(
                 first.programs(1).iter().flat_map(|a| second.programs(1).into_iter().map(|b| [&a[..], &b].concat())),
             );
@@ -161,8 +168,8 @@ fn late_data_is_overtaken() {
     let setups = product(&[sends(&[4, 5], &[1, 2]).programs(2), receiver.programs(2)]);
     explore_all("late", &unordered(setups));
     let setups = product(&[sends(&[7], &[1]).programs(1), receiver.programs(2)]);
-    let pushed = |s: Setup| Setup { limits: Limits { eager: 8, ..LIMITS }, ..s };
-    explore_all("late, with gaps", &unordered(setups.into_iter().map(pushed).collect()));
+    let streamed = |s: Setup| Setup { limits: ProtocolLimits { eager: 8, ..LIMITS }, ..s };
+    explore_all("late, with gaps", &unordered(setups.into_iter().map(streamed).collect()));
 }
 
 #[test]
@@ -180,7 +187,7 @@ fn messages_overtake_what_the_engine_says() {
 fn three_sends_into_one_receive() {
     let receiver = receives(&[10], &[Some(0), None], &[Some(2), None]);
     let setups = product(&[sends(&METHODS, &[1, 2]).programs(3), receiver.programs(1)]);
-    explore_all("3 + 1", &windows(&setups));
+    explore_all("3 + 1", &with_credits(&setups));
 }
 
 #[test]
@@ -205,7 +212,7 @@ fn two_senders_and_any_source() {
     let mut programs = [sender.programs(1), receiver.programs(2), sender.programs(1)];
     explore_all("1 + 2 + 1", &product(&programs));
     programs[0] = sender.programs(2);
-    programs[1] = Alphabet { rooms: vec![10], ..receiver }.programs(1);
+    programs[1] = Alphabet { capacities: vec![10], ..receiver }.programs(1);
     explore_all("2 + 1 + 1", &product(&programs));
 }
 
@@ -219,22 +226,22 @@ fn a_rank_dies_at_any_moment() {
             product(&[sender.programs(2), receiver.programs(1)]),
         ];
         for setups in setups {
-            explore_all("death", &[mortal(&setups, 0), mortal(&setups, 1)].concat());
+            explore_all("death", &[with_failing_rank(&setups, 0), with_failing_rank(&setups, 1)].concat());
         }
     }
     for receiver in shared(&receiver) {
         let setups = product(&[sends(&METHODS, &[1]).programs(2), receiver.programs(1)]);
-        explore_all("death while it writes", &[mortal(&setups, 0), mortal(&setups, 1)].concat());
+        explore_all("death while it writes", &[with_failing_rank(&setups, 0), with_failing_rank(&setups, 1)].concat());
     }
     let any = Alphabet { probes: false, cancels: false, ..receives(&[10], &[Some(0), None], &[None]) };
     let one = sends(&METHODS, &[1]).programs(1);
-    explore_all("death of one of two senders", &mortal(&product(&[one.clone(), any.programs(2), one]), 0));
+    explore_all("death of one of two senders", &with_failing_rank(&product(&[one.clone(), any.programs(2), one]), 0));
 }
 
 #[test]
 #[ignore = "hours: by hand"]
 fn the_whole_alphabet() {
-    let receiver = receives(&ROOMS, &[Some(0), None], &[Some(1), Some(2), None]);
+    let receiver = receives(&CAPACITIES, &[Some(0), None], &[Some(1), Some(2), None]);
     for device in DEVICES {
         let sender = Alphabet { device, syncs: vec![false, true], ..sends(&SIZES, &[1, 2]) };
         for (a, b) in [(1, 1), (1, 2), (2, 1), (2, 2)] {
@@ -260,6 +267,9 @@ fn four_operations_and_a_death() {
     let receiver = receives(&[3, 10], &[Some(0), None], &[None]);
     for (a, b) in [(2, 2), (3, 1), (1, 3)] {
         let setups = product(&[sends(&METHODS, &[1]).programs(a), receiver.programs(b)]);
-        explore_all(&format!("{a} + {b}, death"), &[mortal(&setups, 0), mortal(&setups, 1)].concat());
+        explore_all(
+            &format!("{a} + {b}, death"),
+            &[with_failing_rank(&setups, 0), with_failing_rank(&setups, 1)].concat(),
+        );
     }
 }

@@ -4,8 +4,8 @@
 mod model;
 
 use hawser_base::{Context, Peer};
-use hawser_p2p::matching::{Limits, Want};
-use hawser_sim::Dice;
+use hawser_p2p::matching::{MatchSpec, ProtocolLimits};
+use hawser_sim::Rng;
 use model::program::{Send, Step};
 use model::{Action, Setup, World};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,58 +13,58 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const SIZES: [u64; 8] = [0, 1, 2, 3, 4, 5, 9, 40];
 const ROOMS: [u64; 6] = [0, 2, 3, 9, 40, 50];
 
-fn random_setup(dice: &mut Dice) -> Setup {
+fn random_setup(dice: &mut Rng) -> Setup {
     let ranks = 2 + dice.index(5);
-    let limits = dice.one_of(&[
-        Limits { packet: 2, eager: 4, first: 1, offer: 3, window: 256 },
-        Limits { packet: 2, eager: 9, first: 2, offer: 0, window: 64 },
-        Limits { packet: 3, eager: 5, first: 0, offer: 6, window: 1000 },
-        Limits { packet: 2, eager: 4, first: 1, offer: 3, window: 8 },
+    let limits = dice.choose(&[
+        ProtocolLimits { packet: 2, eager: 4, first: 1, rtr_min: 3, credit: 256 },
+        ProtocolLimits { packet: 2, eager: 9, first: 2, rtr_min: 0, credit: 64 },
+        ProtocolLimits { packet: 3, eager: 5, first: 0, rtr_min: 6, credit: 1000 },
+        ProtocolLimits { packet: 2, eager: 4, first: 1, rtr_min: 3, credit: 8 },
     ]);
     let programs = (0..ranks).map(|rank| random_program(dice, rank, ranks)).collect();
     let mortal = dice.one_in(2).then(|| dice.index(ranks));
-    Setup { limits, programs, unordered: dice.one_in(2), outbox: dice.one_in(2), mortal }
+    Setup { limits, programs, unordered: dice.one_in(2), outbox: dice.one_in(2), failing_rank: mortal }
 }
 
-fn random_program(dice: &mut Dice, rank: usize, ranks: usize) -> Vec<Step> {
+fn random_program(dice: &mut Rng, rank: usize, ranks: usize) -> Vec<Step> {
     let operations = 50 + dice.index(200);
     // The rank receives more than is sent to it, or sends more, or does as much of both.
     let bias = 3 + dice.index(5);
     let mut program = Vec::new();
     while program.len() < operations {
         let other = (rank + 1 + dice.index(ranks - 1)) % ranks;
-        let context = Context(dice.one_of(&[0, 0, 0, 1, 32]));
+        let context = Context(dice.choose(&[0, 0, 0, 1, 32]));
         let tag = dice.index(3) as i32;
         let source = (!dice.one_in(5)).then_some(Peer(other as u32));
-        let want = Want { context, source, tag: (!dice.one_in(4)).then_some(tag) };
-        let room = dice.one_of(&ROOMS);
-        let shared = dice.one_of(&[None, None, Some(true), Some(false)]);
+        let spec = MatchSpec { context, source, tag: (!dice.one_in(4)).then_some(tag) };
+        let capacity = dice.choose(&ROOMS);
+        let shared = dice.choose(&[None, None, Some(true), Some(false)]);
         let earlier = program.len().saturating_sub(1 + dice.index(6));
         match (dice.index(10), program.get(earlier)) {
             (0, Some(Step::Send(_))) => program.push(Step::CancelSend(earlier)),
             (0, Some(Step::Recv { .. })) => program.push(Step::CancelRecv(earlier)),
-            (0, _) => program.push(Step::Probe(want)),
-            (1, _) => program.extend([Step::Claim(want), Step::RecvClaimed { claim: program.len(), room, shared }]),
+            (0, _) => program.push(Step::Probe(spec)),
+            (1, _) => program.extend([Step::Claim(spec), Step::RecvClaimed { claim: program.len(), capacity, shared }]),
             (what, _) if what < bias => {
-                let key = dice.one_of(&[None, None, Some(true), Some(false)]);
-                let (sync, eager, bytes) = (dice.one_in(6), !dice.one_in(8), dice.one_of(&SIZES));
+                let key = dice.choose(&[None, None, Some(true), Some(false)]);
+                let (sync, eager, bytes) = (dice.one_in(6), !dice.one_in(8), dice.choose(&SIZES));
                 program.push(Step::Send(Send { to: Peer(other as u32), context, tag, bytes, sync, eager, key }));
             }
-            _ => program.push(Step::Recv { want, room, shared }),
+            _ => program.push(Step::Recv { spec, capacity, shared }),
         }
     }
     program
 }
 
 /// Chooses any possible action, with wires that are sometimes slow, and deaths once their time has come.
-fn choose(dice: &mut Dice, actions: &[Action], haste: usize, hour_has_come: bool) -> Action {
+fn choose(dice: &mut Rng, actions: &[Action], haste: usize, hour_has_come: bool) -> Action {
     let dies = |a: &&Action| matches!(a, Action::Die(_));
     match actions.iter().find(dies) {
         Some(&death) if hour_has_come || actions.len() == 1 => return death,
         _ => {}
     }
     loop {
-        let action = dice.one_of(actions);
+        let action = dice.choose(actions);
         let again = match action {
             Action::Die(_) => true,
             Action::Lose { .. } => !dice.one_in(50),
@@ -78,7 +78,7 @@ fn choose(dice: &mut Dice, actions: &[Action], haste: usize, hour_has_come: bool
 }
 
 fn run(seed: u64) -> Result<usize, String> {
-    let mut dice = Dice::new(seed);
+    let mut dice = Rng::new(seed);
     let setup = random_setup(&mut dice);
     let haste = 1 + dice.index(8);
     let hour = dice.index(2000);

@@ -1,70 +1,70 @@
-//! Simulates wires between nodes: a frame arrives later, or never, or twice, or out of order, or changed.
+//! Simulates links between nodes: a frame arrives later, or never, or twice, or out of order, or changed.
 //!
-//! A wire is one direction between two nodes. Wires without settings are alike; some may have a latency, faults and a
-//! longest frame of their own, and pass a port that others pass too.
+//! A link is one direction between two nodes. Links without settings are alike; some may have a latency, faults and
+//! a longest frame of their own, and pass a switch port that others pass too.
 
-use crate::dice::Dice;
-use crate::port::Port;
+use crate::port::SwitchPort;
+use crate::rng::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The faults of a wire, in one direction; chances per mille.
+/// The faults of a link, in one direction; chances per mille.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
-    pub lose: u32,
-    pub double: u32,
-    /// Arrives up to `late_ns` later than it would, behind others.
+    pub loss: u32,
+    pub duplicate: u32,
+    /// Arrives up to `delay_max_ns` later than it would, behind others.
     pub reorder: u32,
-    pub late_ns: u64,
+    pub delay_max_ns: u64,
     /// One to eight bits are flipped.
     pub corrupt: u32,
     /// The end is cut off.
-    pub cut: u32,
+    pub truncate: u32,
 }
 
-/// The settings of one wire; those that are None are as on all others.
+/// The settings of one link; those that are None are as on all others.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wire {
+pub struct SimLink {
     pub latency_ns: Option<u64>,
     pub faults: Option<Faults>,
     /// The longest frame; longer ones are lost without a report.
     pub mtu: Option<usize>,
-    /// The number of a port, from `add_port`: frames queue there before they travel.
+    /// The number of a switch port, from `add_port`: frames queue there before they travel.
     pub port: Option<usize>,
 }
 
-/// Bytes that arrive.
+/// A packet that arrives.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Arrival {
+pub struct ArrivedPacket {
     pub from: usize,
     pub to: usize,
     pub bytes: Vec<u8>,
 }
 
 /// A simulated network; see the module.
-pub struct Network {
-    dice: Dice,
+pub struct SimNetwork {
+    rng: Rng,
     latency_ns: u64,
     faults: Faults,
     /// The directions that carry nothing.
     severed: BTreeSet<(usize, usize)>,
-    wires: BTreeMap<(usize, usize), Wire>,
-    ports: Vec<Port>,
+    links: BTreeMap<(usize, usize), SimLink>,
+    ports: Vec<SwitchPort>,
     /// The frames in flight, by the time of arrival, and among equals in the order of sending.
-    under_way: BTreeMap<(u64, u64), Arrival>,
+    in_flight: BTreeMap<(u64, u64), ArrivedPacket>,
     count: u64,
     now_ns: u64,
 }
 
-impl Network {
-    pub fn new(seed: u64, latency_ns: u64) -> Network {
-        Network {
-            dice: Dice::new(seed),
+impl SimNetwork {
+    pub fn new(seed: u64, latency_ns: u64) -> SimNetwork {
+        SimNetwork {
+            rng: Rng::new(seed),
             latency_ns,
             faults: Faults::default(),
             severed: BTreeSet::new(),
-            wires: BTreeMap::new(),
+            links: BTreeMap::new(),
             ports: Vec::new(),
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             count: 0,
             now_ns: 0,
         }
@@ -74,13 +74,13 @@ impl Network {
         self.now_ns
     }
 
-    /// Sets, from now on, the faults of all wires that have none of their own.
+    /// Sets, from now on, the faults of all links that have none of their own.
     pub fn set_faults(&mut self, faults: Faults) {
         self.faults = faults;
     }
 
     /// Cuts or joins one direction.
-    pub fn sever(&mut self, from: usize, to: usize, cut: bool) {
+    pub fn set_severed(&mut self, from: usize, to: usize, cut: bool) {
         if cut {
             self.severed.insert((from, to));
         } else {
@@ -88,75 +88,75 @@ impl Network {
         }
     }
 
-    /// The settings of this wire, to be changed from now on.
-    pub fn wire_mut(&mut self, from: usize, to: usize) -> &mut Wire {
-        self.wires.entry((from, to)).or_default()
+    /// The settings of this link, to be changed from now on.
+    pub fn link_mut(&mut self, from: usize, to: usize) -> &mut SimLink {
+        self.links.entry((from, to)).or_default()
     }
 
-    /// The settings of all wires that have had any of their own.
-    pub fn wires_mut(&mut self) -> impl Iterator<Item = &mut Wire> {
-        self.wires.values_mut()
+    /// The settings of all links that have had any of their own.
+    pub fn links_mut(&mut self) -> impl Iterator<Item = &mut SimLink> {
+        self.links.values_mut()
     }
 
-    /// Adds a port that wires may pass. Returns its number.
-    pub fn add_port(&mut self, port: Port) -> usize {
+    /// Adds a switch port that links may pass. Returns its number.
+    pub fn add_port(&mut self, port: SwitchPort) -> usize {
         self.ports.push(port);
         self.ports.len() - 1
     }
 
-    pub fn ports(&self) -> &[Port] {
+    pub fn ports(&self) -> &[SwitchPort] {
         &self.ports
     }
 
     pub fn send(&mut self, from: usize, to: usize, bytes: &[u8]) {
-        let wire = self.wires.get(&(from, to)).copied().unwrap_or_default();
-        let faults = wire.faults.unwrap_or(self.faults);
-        let is_long = wire.mtu.is_some_and(|mtu| bytes.len() > mtu);
-        if is_long || self.severed.contains(&(from, to)) || self.dice.per_mille(faults.lose) {
+        let link = self.links.get(&(from, to)).copied().unwrap_or_default();
+        let faults = link.faults.unwrap_or(self.faults);
+        let is_long = link.mtu.is_some_and(|mtu| bytes.len() > mtu);
+        if is_long || self.severed.contains(&(from, to)) || self.rng.per_mille(faults.loss) {
             return;
         }
-        let copies = 1 + u64::from(self.dice.per_mille(faults.double));
+        let copies = 1 + u64::from(self.rng.per_mille(faults.duplicate));
         for _ in 0..copies {
             let mut bytes = bytes.to_vec();
-            self.harm(&faults, &mut bytes);
-            let late = faults.late_ns > 0 && self.dice.per_mille(faults.reorder);
-            let late_ns = if late { self.dice.below(faults.late_ns) } else { 0 };
-            let Some(leaves_ns) = self.queue(wire.port, bytes.len()) else { continue };
+            self.corrupt(&faults, &mut bytes);
+            let late = faults.delay_max_ns > 0 && self.rng.per_mille(faults.reorder);
+            let late_ns = if late { self.rng.below(faults.delay_max_ns) } else { 0 };
+            let Some(leaves_ns) = self.departure_ns(link.port, bytes.len()) else { continue };
             self.count += 1;
-            let at = (leaves_ns + wire.latency_ns.unwrap_or(self.latency_ns) + late_ns, self.count);
-            self.under_way.insert(at, Arrival { from, to, bytes });
+            let at = (leaves_ns + link.latency_ns.unwrap_or(self.latency_ns) + late_ns, self.count);
+            self.in_flight.insert(at, ArrivedPacket { from, to, bytes });
         }
     }
 
     /// The time at which a frame that enters this port has left it; None if it is dropped there.
-    fn queue(&mut self, port: Option<usize>, len: usize) -> Option<u64> {
+    fn departure_ns(&mut self, port: Option<usize>, len: usize) -> Option<u64> {
         let Some(port) = port else { return Some(self.now_ns) };
-        self.ports[port].take(len, self.now_ns)
+        self.ports[port].enqueue(len, self.now_ns)
     }
 
-    fn harm(&mut self, faults: &Faults, bytes: &mut Vec<u8>) {
+    fn corrupt(&mut self, faults: &Faults, bytes: &mut Vec<u8>) {
         if bytes.is_empty() {
             return;
         }
-        if self.dice.per_mille(faults.corrupt) {
-            for _ in 0..=self.dice.below(8) {
-                let bit = self.dice.index(8 * bytes.len());
+        if self.rng.per_mille(faults.corrupt) {
+            for _ in 0..=self.rng.below(8) {
+                let bit = self.rng.index(8 * bytes.len());
                 bytes[bit / 8] ^= 1 << (bit % 8);
             }
         }
-        if self.dice.per_mille(faults.cut) {
-            let left = self.dice.index(bytes.len());
+        if self.rng.per_mille(faults.truncate) {
+            let left = self.rng.index(bytes.len());
             bytes.truncate(left);
         }
     }
 
     /// The next arrival no later than `until_ns`; the clock advances to it, or else to `until_ns`.
-    pub fn next(&mut self, until_ns: u64) -> Option<Arrival> {
-        match self.under_way.first_entry().filter(|first| first.key().0 <= until_ns) {
+    pub fn next(&mut self, until_ns: u64) -> Option<ArrivedPacket> {
+        match self.in_flight.first_entry().filter(|first| first.key().0 <= until_ns) {
             Some(first) => {
-                let ((at_ns, _), arrival) = first.remove_entry();
+                let ((at_ns, _), packet) = first.remove_entry();
                 self.now_ns = self.now_ns.max(at_ns);
-                Some(arrival)
+                Some(packet)
             }
             None => {
                 self.now_ns = self.now_ns.max(until_ns);
@@ -166,8 +166,8 @@ impl Network {
     }
 
     /// The time of the next arrival.
-    pub fn next_at_ns(&self) -> Option<u64> {
-        self.under_way.keys().next().map(|&(at_ns, _)| at_ns)
+    pub fn next_arrival_ns(&self) -> Option<u64> {
+        self.in_flight.keys().next().map(|&(at_ns, _)| at_ns)
     }
 }
 
@@ -176,56 +176,56 @@ mod tests {
     use super::*;
 
     fn run(seed: u64, faults: Faults) -> Vec<(u64, Vec<u8>)> {
-        let mut network = Network::new(seed, 100);
+        let mut network = SimNetwork::new(seed, 100);
         network.set_faults(faults);
         (0..200u8).for_each(|n| network.send(0, 1, &[n; 16]));
-        let mut came = Vec::new();
-        while let Some(arrival) = network.next(1_000_000) {
-            came.push((network.now_ns(), arrival.bytes));
+        let mut arrived = Vec::new();
+        while let Some(packet) = network.next(1_000_000) {
+            arrived.push((network.now_ns(), packet.bytes));
         }
-        came
+        arrived
     }
 
     #[test]
     fn a_good_network_carries_all_in_order() {
-        let came = run(1, Faults::default());
-        assert_eq!(came, (0..200u8).map(|n| (100, vec![n; 16])).collect::<Vec<_>>());
+        let arrived = run(1, Faults::default());
+        assert_eq!(arrived, (0..200u8).map(|n| (100, vec![n; 16])).collect::<Vec<_>>());
     }
 
     #[test]
     fn every_fault_happens_and_a_seed_repeats_them() {
         let of = |faults| run(7, faults);
-        assert!((100..180).contains(&of(Faults { lose: 300, ..Faults::default() }).len()));
-        assert!(of(Faults { double: 300, ..Faults::default() }).len() > 230);
-        let late = of(Faults { reorder: 300, late_ns: 50, ..Faults::default() });
+        assert!((100..180).contains(&of(Faults { loss: 300, ..Faults::default() }).len()));
+        assert!(of(Faults { duplicate: 300, ..Faults::default() }).len() > 230);
+        let late = of(Faults { reorder: 300, delay_max_ns: 50, ..Faults::default() });
         assert!(!late.is_sorted_by_key(|(_, bytes)| bytes[0]) && late.iter().all(|&(at, _)| at < 150));
         assert!(
             of(Faults { corrupt: 300, ..Faults::default() })
                 .iter()
                 .any(|(_, bytes)| bytes.iter().any(|b| *b != bytes[15]))
         );
-        assert!(of(Faults { cut: 300, ..Faults::default() }).iter().any(|(_, bytes)| bytes.len() < 16));
-        let all = Faults { lose: 100, double: 100, reorder: 100, late_ns: 500, corrupt: 100, cut: 100 };
+        assert!(of(Faults { truncate: 300, ..Faults::default() }).iter().any(|(_, bytes)| bytes.len() < 16));
+        let all = Faults { loss: 100, duplicate: 100, reorder: 100, delay_max_ns: 500, corrupt: 100, truncate: 100 };
         assert_eq!(of(all), of(all));
         assert_ne!(of(all), run(8, all));
     }
 
     /// The arrivals: time, sender, receiver.
-    fn times(network: &mut Network) -> Vec<(u64, usize, usize)> {
-        let (mut came, until_ns) = (Vec::new(), network.now_ns() + 1_000_000);
-        while let Some(arrival) = network.next(until_ns) {
-            came.push((network.now_ns(), arrival.from, arrival.to));
+    fn times(network: &mut SimNetwork) -> Vec<(u64, usize, usize)> {
+        let (mut arrived, until_ns) = (Vec::new(), network.now_ns() + 1_000_000);
+        while let Some(packet) = network.next(until_ns) {
+            arrived.push((network.now_ns(), packet.from, packet.to));
         }
-        came
+        arrived
     }
 
     #[test]
     fn wires_that_pass_one_port_share_its_rate_and_its_buffer() {
-        let mut network = Network::new(0, 100);
+        let mut network = SimNetwork::new(0, 100);
         // A byte takes a nanosecond.
-        let port = network.add_port(Port::new(8_000_000_000, 30));
-        network.wire_mut(0, 2).port = Some(port);
-        *network.wire_mut(1, 2) = Wire { port: Some(port), latency_ns: Some(500), ..Wire::default() };
+        let port = network.add_port(SwitchPort::new(8_000_000_000, 30));
+        network.link_mut(0, 2).port = Some(port);
+        *network.link_mut(1, 2) = SimLink { port: Some(port), latency_ns: Some(500), ..SimLink::default() };
         (0..4).for_each(|n| network.send(n % 2, 2, &[0; 10]));
         assert_eq!(times(&mut network), [(110, 0, 2), (130, 0, 2), (520, 1, 2)]);
         assert_eq!(network.ports()[port].dropped(), 1);
@@ -233,37 +233,37 @@ mod tests {
 
     #[test]
     fn what_is_longer_than_a_wire_passes_is_lost_there_alone_as_long_as_it_is_so() {
-        let mut network = Network::new(0, 100);
-        let sent = |network: &mut Network| {
+        let mut network = SimNetwork::new(0, 100);
+        let sent = |network: &mut SimNetwork| {
             [10, 11].iter().for_each(|&len| (0..2).for_each(|to| network.send(5, to, &vec![0; len])));
             times(network).len()
         };
         assert_eq!(sent(&mut network), 4);
-        network.wire_mut(5, 1).mtu = Some(10);
+        network.link_mut(5, 1).mtu = Some(10);
         assert_eq!(sent(&mut network), 3);
-        network.wire_mut(5, 1).mtu = None;
+        network.link_mut(5, 1).mtu = None;
         assert_eq!(sent(&mut network), 4);
     }
 
     #[test]
     fn a_wire_with_faults_of_its_own_has_no_others() {
-        let mut network = Network::new(0, 100);
-        network.set_faults(Faults { lose: 1000, ..Faults::default() });
-        network.wire_mut(0, 1).faults = Some(Faults::default());
+        let mut network = SimNetwork::new(0, 100);
+        network.set_faults(Faults { loss: 1000, ..Faults::default() });
+        network.link_mut(0, 1).faults = Some(Faults::default());
         (0..3).for_each(|to| network.send(0, to, b"it"));
         assert_eq!(times(&mut network), [(100, 0, 1)]);
     }
 
     #[test]
     fn a_severed_direction_carries_nothing() {
-        let mut network = Network::new(0, 5);
-        network.sever(0, 1, true);
+        let mut network = SimNetwork::new(0, 5);
+        network.set_severed(0, 1, true);
         network.send(0, 1, b"no");
         network.send(1, 0, b"yes");
         assert_eq!(network.next(100).unwrap().bytes, b"yes");
         assert_eq!((network.next(100), network.now_ns()), (None, 100));
-        network.sever(0, 1, false);
+        network.set_severed(0, 1, false);
         network.send(0, 1, b"again");
-        assert_eq!((network.next_at_ns(), network.next(200).unwrap().to), (Some(105), 1));
+        assert_eq!((network.next_arrival_ns(), network.next(200).unwrap().to), (Some(105), 1));
     }
 }

@@ -5,9 +5,9 @@
 const BITS: u128 = 8;
 const SECOND_NS: u128 = 1_000_000_000;
 
-/// A port; see the module.
+/// A switch port. See the module.
 #[derive(Clone, Copy, Debug)]
-pub struct Port {
+pub struct SwitchPort {
     bits_per_s: u64,
     buffer_bytes: usize,
     /// The time at which the last bit of the queue has left.
@@ -15,14 +15,14 @@ pub struct Port {
     dropped: u64,
 }
 
-impl Port {
-    pub fn new(bits_per_s: u64, buffer_bytes: usize) -> Port {
+impl SwitchPort {
+    pub fn new(bits_per_s: u64, buffer_bytes: usize) -> SwitchPort {
         assert!(bits_per_s > 0);
-        Port { bits_per_s, buffer_bytes, free_at_ns: 0, dropped: 0 }
+        SwitchPort { bits_per_s, buffer_bytes, free_at_ns: 0, dropped: 0 }
     }
 
-    /// Takes a frame of `len` bytes. Returns the time at which its last bit leaves, if there is room for it.
-    pub fn take(&mut self, len: usize, now_ns: u64) -> Option<u64> {
+    /// Takes a frame of `len` bytes. Returns the time at which its last bit leaves, if the buffer has space for it.
+    pub fn enqueue(&mut self, len: usize, now_ns: u64) -> Option<u64> {
         let queue_ns = u128::from(self.free_at_ns.saturating_sub(now_ns));
         let queued = queue_ns * u128::from(self.bits_per_s) / (BITS * SECOND_NS);
         if queued as usize + len > self.buffer_bytes {
@@ -47,11 +47,11 @@ mod tests {
     #[test]
     fn frames_leave_at_its_rate_and_what_finds_it_full_is_dropped() {
         // A byte takes a microsecond.
-        let mut port = Port::new(8_000_000, 250);
-        let left: Vec<_> = (0..4).map(|_| port.take(100, 5_000)).collect();
+        let mut port = SwitchPort::new(8_000_000, 250);
+        let left: Vec<_> = (0..4).map(|_| port.enqueue(100, 5_000)).collect();
         assert_eq!(left, [Some(105_000), Some(205_000), None, None]);
-        assert_eq!((port.take(50, 5_000), port.dropped()), (Some(255_000), 2));
-        assert_eq!(port.take(100, 105_000), Some(355_000), "a hundred bytes have left");
-        assert_eq!(port.take(250, 1_000_000), Some(1_250_000), "it was idle");
+        assert_eq!((port.enqueue(50, 5_000), port.dropped()), (Some(255_000), 2));
+        assert_eq!(port.enqueue(100, 105_000), Some(355_000), "a hundred bytes have left");
+        assert_eq!(port.enqueue(250, 1_000_000), Some(1_250_000), "it was idle");
     }
 }

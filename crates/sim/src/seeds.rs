@@ -7,40 +7,40 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
 /// A number from the environment of the run.
-pub fn asked(name: &str) -> Option<u64> {
+pub fn env_number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }
 
-/// The seeds of this run. `unasked`: how many from 1 on, if the environment names none.
-pub fn seeds(unasked: u64) -> Range<u64> {
-    let first = asked("SIM_SEED").unwrap_or(1);
-    first..first + asked("SIM_SEEDS").unwrap_or(if asked("SIM_SEED").is_some() { 1 } else { unasked })
+/// The seeds of this run. `default_count`: how many from 1 on, if the environment names none.
+pub fn seeds(default_count: u64) -> Range<u64> {
+    let first = env_number("SIM_SEED").unwrap_or(1);
+    first..first + env_number("SIM_SEEDS").unwrap_or(if env_number("SIM_SEED").is_some() { 1 } else { default_count })
 }
 
 /// Tries every seed, on all cores. The first that fails ends the run, and is named.
-pub fn each_seed(seeds: Range<u64>, one: impl Fn(u64) + Sync) {
+pub fn for_each_seed(seeds: Range<u64>, run: impl Fn(u64) + Sync) {
     let next = AtomicU64::new(seeds.start);
     let work = || {
         while let seed = next.fetch_add(1, Relaxed)
             && seed < seeds.end
         {
-            if let Err(why) = failure(seed, &one) {
+            if let Err(panic) = try_seed(seed, &run) {
                 next.store(seeds.end, Relaxed);
                 eprintln!("seed {seed} fails; `make sim SEED={seed}` repeats it");
-                resume_unwind(why);
+                resume_unwind(panic);
             }
         }
     };
     let cores = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().for_each(|worker| worker.join().unwrap_or_else(|why| resume_unwind(why)));
+        workers.into_iter().for_each(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
     });
 }
 
 /// Tries one seed: a panic is an error.
-pub fn failure(seed: u64, one: impl FnOnce(u64)) -> Result<(), Box<dyn Any + Send>> {
-    catch_unwind(AssertUnwindSafe(|| one(seed)))
+pub fn try_seed(seed: u64, run: impl FnOnce(u64)) -> Result<(), Box<dyn Any + Send>> {
+    catch_unwind(AssertUnwindSafe(|| run(seed)))
 }
 
 #[cfg(test)]
@@ -50,11 +50,11 @@ mod tests {
     #[test]
     fn every_seed_is_tried_once_and_one_that_fails_fails_the_run() {
         let sum = AtomicU64::new(0);
-        each_seed(5..105, |seed| _ = sum.fetch_add(seed, Relaxed));
+        for_each_seed(5..105, |seed| _ = sum.fetch_add(seed, Relaxed));
         assert_eq!(sum.into_inner(), (5..105).sum());
         // There are more seeds than any run can try: the failure alone ends it, however long it takes to be printed.
-        let run = || each_seed(0..u64::MAX / 2, |seed| assert_ne!(seed, 100, "one hundred"));
-        let why = catch_unwind(AssertUnwindSafe(run)).expect_err("a seed fails");
-        assert!(why.downcast_ref::<String>().is_some_and(|text| text.contains("one hundred")));
+        let run = || for_each_seed(0..u64::MAX / 2, |seed| assert_ne!(seed, 100, "one hundred"));
+        let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("a seed fails");
+        assert!(panic.downcast_ref::<String>().is_some_and(|text| text.contains("one hundred")));
     }
 }

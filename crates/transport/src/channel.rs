@@ -3,29 +3,31 @@
 //! Payload is never queued here: when a device refuses it, the sender keeps it (a stream continues later, an eager
 //! message becomes a rendezvous). Control packets are always accepted, in order: those that a device refuses wait in
 //! the peer's backlog, and no packet to that peer overtakes them. Used by a user's lanes (MPI: `p2p`); uses `fabric`
-//! and `receivers`.
+//! and `demux`.
 
-use crate::fabric::Routes;
-use crate::receivers::{Receiver, Receivers, Sorted};
-use hawser_base::paged::Paged;
+use crate::demux::{Demux, Receiver, Receivers};
+use crate::fabric::RouteTable;
+use hawser_base::peer_table::PeerTable;
 use hawser_base::{Peer, UserMem};
-use hawser_device::{Delivery, Fault, Header, PREFIX_MAX, Port, Protocol, Refusal, Source, Taken};
+use hawser_device::{
+    Delivery, DevicePort, Header, PREFIX_MAX, PayloadSource, Protocol, RemoteError, SendError, Submitted,
+};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A packet without payload.
 #[derive(Clone, Copy, Debug)]
-pub struct Control {
+pub struct ControlPacket {
     pub header: Header,
     prefix: [u8; PREFIX_MAX],
     len: u8,
 }
 
-impl Control {
-    pub fn new(header: Header, prefix: &[u8]) -> Control {
+impl ControlPacket {
+    pub fn new(header: Header, prefix: &[u8]) -> ControlPacket {
         let mut bytes = [0; PREFIX_MAX];
         bytes[..prefix.len()].copy_from_slice(prefix);
-        Control { header, prefix: bytes, len: prefix.len() as u8 }
+        ControlPacket { header, prefix: bytes, len: prefix.len() as u8 }
     }
 
     pub fn prefix(&self) -> &[u8] {
@@ -35,228 +37,256 @@ impl Control {
 
 /// The route to a peer, and the packets that wait for it.
 #[derive(Clone)]
-struct Way {
+struct PeerRoute {
     /// The owner of the route: a number has several incarnations, and no packet of one goes to another.
     peer: Peer,
     device: u8,
-    /// Whether the peer is lost: no packet reaches it any more.
-    lost: bool,
+    /// Whether the peer has failed or ended: no packet reaches it any more.
+    has_failed: bool,
     /// The fast path takes payload shorter than this, in bytes; 0, so none at all, while a backlog waits.
-    short_now: u32,
-    below: u32,
+    fast_path_limit: u32,
+    fast_path_max: u32,
     /// The longest payload that is best sent in one packet, in bytes.
-    longest: u32,
-    backlog: VecDeque<Control>,
+    max_single_packet: u32,
+    backlog: VecDeque<ControlPacket>,
 }
 
-impl Way {
+impl PeerRoute {
     /// The route to a peer that was never sent to: the fast path takes no payload.
-    const BLANK: Way = Way {
-        peer: Peer::NOBODY,
+    const UNOPENED: PeerRoute = PeerRoute {
+        peer: Peer::NONE,
         device: 0,
-        lost: true,
-        short_now: 0,
-        below: 0,
-        longest: PREFIX_MAX as u32,
+        has_failed: true,
+        fast_path_limit: 0,
+        fast_path_max: 0,
+        max_single_packet: PREFIX_MAX as u32,
         backlog: VecDeque::new(),
     };
 
     /// Whether the route has no owner, or a former process of the peer's number.
-    fn comes_before(&self, peer: Peer) -> bool {
-        self.peer == Peer::NOBODY || self.peer.life() < peer.life()
+    fn is_superseded_by(&self, peer: Peer) -> bool {
+        self.peer == Peer::NONE || self.peer.incarnation() < peer.incarnation()
     }
 
     /// Opens the route to a peer. False: no device reaches it, or its number belongs to a later process by now.
     #[cold]
     #[inline(never)]
-    fn open(&mut self, peer: Peer, routes: &Routes) -> bool {
-        let Some(device) = routes.device(peer).filter(|_| self.comes_before(peer)) else { return false };
-        let limits = routes.limits_of(device);
-        let (below, longest) = (limits.short as u32 + 1, limits.longest() as u32);
-        *self = Way { peer, device: device as u8, lost: false, short_now: below, below, longest, ..Way::BLANK };
+    fn open(&mut self, peer: Peer, table: &RouteTable) -> bool {
+        let Some(device) = table.device(peer).filter(|_| self.is_superseded_by(peer)) else { return false };
+        let limits = table.limits_of(device);
+        let (fast_path_max, max_single_packet) = (limits.short as u32 + 1, limits.max_single_packet() as u32);
+        *self = PeerRoute {
+            peer,
+            device: device as u8,
+            has_failed: false,
+            fast_path_limit: fast_path_max,
+            fast_path_max,
+            max_single_packet,
+            ..PeerRoute::UNOPENED
+        };
         true
     }
 }
 
 /// Routes are equal if they are of the same peer.
-impl PartialEq for Way {
-    fn eq(&self, other: &Way) -> bool {
+impl PartialEq for PeerRoute {
+    fn eq(&self, other: &PeerRoute) -> bool {
         self.peer == other.peer
     }
 }
 
 /// The routes to all peers.
-struct Ways {
-    all: Paged<Way>,
-    routes: Arc<Routes>,
-    /// The route to peers that no device reaches; it is like one to a lost peer.
-    nowhere: Way,
+struct PeerRoutes {
+    all: PeerTable<PeerRoute>,
+    table: Arc<RouteTable>,
+    /// The route to peers that no device reaches; it is like one to a failed peer.
+    unreachable: PeerRoute,
 }
 
-impl Ways {
+impl PeerRoutes {
     /// Returns the route to a peer, which its first use opens.
     #[inline(always)]
-    fn to(&mut self, peer: Peer) -> &mut Way {
-        let way = &mut self.all[peer];
-        if way.peer != peer && !way.open(peer, &self.routes) {
-            return &mut self.nowhere;
+    fn route_to(&mut self, peer: Peer) -> &mut PeerRoute {
+        let route = &mut self.all[peer];
+        if route.peer != peer && !route.open(peer, &self.table) {
+            return &mut self.unreachable;
         }
-        way
+        route
     }
 }
 
 /// The channel of one lane. See the module.
 pub struct Channel {
-    ports: Vec<Box<dyn Port>>,
-    ways: Ways,
+    ports: Vec<Box<dyn DevicePort>>,
+    routes: PeerRoutes,
     /// Peers with a backlog.
-    waiting: Vec<Peer>,
+    backlogged: Vec<Peer>,
     /// The receivers of further protocols, if there are any; the caller of `poll` receives its own.
     receivers: Option<Box<Receivers>>,
 }
 
 impl Channel {
-    pub(crate) fn new(ports: Vec<Box<dyn Port>>, routes: Arc<Routes>) -> Channel {
-        let ways = Ways { all: Paged::new(Way::BLANK), routes, nowhere: Way::BLANK };
-        Channel { ports, ways, waiting: Vec::new(), receivers: None }
+    pub(crate) fn new(ports: Vec<Box<dyn DevicePort>>, table: Arc<RouteTable>) -> Channel {
+        let routes = PeerRoutes { all: PeerTable::new(PeerRoute::UNOPENED), table, unreachable: PeerRoute::UNOPENED };
+        Channel { ports, routes, backlogged: Vec::new(), receivers: None }
     }
 
     /// The longest payload that is best sent to the peer in one packet, in bytes.
     #[inline(always)]
-    pub fn longest(&self, to: Peer) -> usize {
-        let way = &self.ways.all[to];
-        if way.peer == to { way.longest as usize } else { self.longest_anew(to) }
+    pub fn max_single_packet(&self, to: Peer) -> usize {
+        let route = &self.routes.all[to];
+        if route.peer == to { route.max_single_packet as usize } else { self.max_single_packet_unopened(to) }
     }
 
     #[cold]
-    fn longest_anew(&self, to: Peer) -> usize {
-        let Ways { routes, .. } = &self.ways;
-        routes.device(to).map_or(Way::BLANK.longest as usize, |device| routes.limits_of(device).longest())
+    fn max_single_packet_unopened(&self, to: Peer) -> usize {
+        let PeerRoutes { table, .. } = &self.routes;
+        table.device(to).map_or(PeerRoute::UNOPENED.max_single_packet as usize, |device| {
+            table.limits_of(device).max_single_packet()
+        })
     }
 
     /// The best length of the pieces of a stream of `total` bytes to the peer, in bytes, if it is sent in frames.
     #[inline]
-    pub fn piece(&mut self, to: Peer, total: usize) -> Option<usize> {
-        let way = self.ways.to(to);
-        self.ports[way.device as usize].piece(to, total)
+    pub fn piece_len(&mut self, to: Peer, total: usize) -> Option<usize> {
+        let route = self.routes.route_to(to);
+        self.ports[route.device as usize].piece_len(to, total)
     }
 
     /// The fast path of sends, for payload of one packet. False: too long, refused, or an earlier packet waits.
     #[inline(always)]
     pub fn send_whole(&mut self, to: Peer, header: Header, bytes: UserMem) -> bool {
         // One comparison for two conditions: short enough, and the route belongs to this incarnation of the number.
-        let is_lean = |way: &&mut Way| bytes.len() | ((way.peer.0 ^ to.0) as usize) << 32 < way.short_now as usize;
-        match self.ways.all.get_mut(to).filter(is_lean) {
-            Some(way) => self.ports[way.device as usize].send_short(to, header, bytes).is_ok(),
-            None => self.send_longer(to, header, bytes),
+        let is_fast = |route: &&mut PeerRoute| {
+            bytes.len() | ((route.peer.0 ^ to.0) as usize) << 32 < route.fast_path_limit as usize
+        };
+        match self.routes.all.get_mut(to).filter(is_fast) {
+            Some(route) => self.ports[route.device as usize].send_short(to, header, bytes).is_ok(),
+            None => self.send_whole_slow(to, header, bytes),
         }
     }
 
     #[inline(never)]
-    fn send_longer(&mut self, to: Peer, header: Header, bytes: UserMem) -> bool {
-        let way = self.ways.to(to);
-        let port = &mut self.ports[way.device as usize];
-        if bytes.len() < way.short_now as usize {
+    fn send_whole_slow(&mut self, to: Peer, header: Header, bytes: UserMem) -> bool {
+        let route = self.routes.route_to(to);
+        let port = &mut self.ports[route.device as usize];
+        if bytes.len() < route.fast_path_limit as usize {
             return port.send_short(to, header, bytes).is_ok(); // the first packet to this peer
         }
-        way.short_now > 0
-            && !way.lost
-            && bytes.len() <= way.longest as usize
-            && port.piece(to, bytes.len()).is_none() // with frames the port decides what fits
-            && port.send(to, header, &[], Source::Mem(bytes)).is_ok()
+        route.fast_path_limit > 0
+            && !route.has_failed
+            && bytes.len() <= route.max_single_packet as usize
+            && port.piece_len(to, bytes.len()).is_none() // with frames the port decides what fits
+            && port.send(to, header, &[], PayloadSource::Mem(bytes)).is_ok()
     }
 
-    /// Sends a packet with payload. False: refused now, nothing was sent. A packet to a lost peer is dropped.
+    /// Sends a packet with payload. False: refused now, nothing was sent. A packet to a failed peer is dropped.
     #[inline]
-    pub fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> bool {
+    pub fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: PayloadSource<'_>) -> bool {
         self.try_send(to, |port| port.send(to, header, prefix, source))
     }
 
     #[inline]
-    fn try_send(&mut self, to: Peer, send: impl FnOnce(&mut dyn Port) -> Result<(), Refusal>) -> bool {
-        let way = self.ways.to(to);
-        if way.lost {
+    fn try_send(&mut self, to: Peer, send: impl FnOnce(&mut dyn DevicePort) -> Result<(), SendError>) -> bool {
+        let route = self.routes.route_to(to);
+        if route.has_failed {
             return true;
         }
-        if !way.backlog.is_empty() {
+        if !route.backlog.is_empty() {
             return false;
         }
-        match send(&mut *self.ports[way.device as usize]) {
+        match send(&mut *self.ports[route.device as usize]) {
             Ok(()) => true,
-            Err(Refusal::Full) => false,
-            Err(Refusal::Lost) => {
-                way.lost = true;
+            Err(SendError::Full) => false,
+            Err(SendError::PeerFailed) => {
+                route.has_failed = true;
                 true
             }
         }
     }
 
-    /// Sends a piece of a stream, which may wait for `push` at the device. `placed`: order-free, the peer knows where
-    /// it belongs. False: refused now.
-    pub fn send_piece(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>, placed: bool) -> bool {
-        self.try_send(to, |port| port.send_piece(to, header, prefix, source, placed))
+    /// Sends a piece of a stream, which may wait for `flush_pieces` at the device. `order_free`: the peer knows where
+    /// the piece belongs, so it may overtake others. False: refused now.
+    pub fn send_piece(
+        &mut self,
+        to: Peer,
+        header: Header,
+        prefix: &[u8],
+        source: PayloadSource<'_>,
+        order_free: bool,
+    ) -> bool {
+        self.try_send(to, |port| port.send_piece(to, header, prefix, source, order_free))
     }
 
-    /// Starts a zero-copy send of a stream (`Port::lend`). False: send it in pieces.
-    pub fn lend(&mut self, to: Peer, header: Header, mem: UserMem<'static>, placed: bool, ticket: u32) -> bool {
-        let way = self.ways.to(to);
+    /// Starts a zero-copy send of a stream (`DevicePort::send_zero_copy`). False: send it in pieces.
+    pub fn send_zero_copy(
+        &mut self,
+        to: Peer,
+        header: Header,
+        mem: UserMem<'static>,
+        order_free: bool,
+        token: u32,
+    ) -> bool {
+        let route = self.routes.route_to(to);
         // Packets that wait here must not be overtaken.
-        !way.lost && way.backlog.is_empty() && self.ports[way.device as usize].lend(to, header, mem, placed, ticket)
+        !route.has_failed
+            && route.backlog.is_empty()
+            && self.ports[route.device as usize].send_zero_copy(to, header, mem, order_free, token)
     }
 
     /// Sends the pieces that devices have delayed.
-    pub fn push(&mut self) {
-        self.ports.iter_mut().for_each(|port| port.push());
+    pub fn flush_pieces(&mut self) {
+        self.ports.iter_mut().for_each(|port| port.flush_pieces());
     }
 
     /// Sends a packet without payload, now or as soon as there is room.
-    pub fn control(&mut self, to: Peer, control: Control) {
-        if !self.send(to, control.header, control.prefix(), Source::None) {
-            let way = self.ways.to(to);
-            if way.backlog.is_empty() {
-                self.waiting.push(to);
-                way.short_now = 0;
+    pub fn send_control(&mut self, to: Peer, control: ControlPacket) {
+        if !self.send(to, control.header, control.prefix(), PayloadSource::None) {
+            let route = self.routes.route_to(to);
+            if route.backlog.is_empty() {
+                self.backlogged.push(to);
+                route.fast_path_limit = 0;
             }
-            way.backlog.push_back(control);
+            route.backlog.push_back(control);
         }
     }
 
     /// Reserves room for one packet to the peer with payload of at most `len` bytes, prefix included, until the next
-    /// call that sends, reserves or polls: a packet sent by that call is taken (`Port::reserve`). False: there is no
-    /// room now.
+    /// call that sends, reserves or polls: a packet sent by that call is taken (`DevicePort::reserve`). False: there
+    /// is no room now.
     #[inline]
     pub fn reserve(&mut self, to: Peer, len: usize) -> bool {
-        let way = self.ways.to(to);
-        way.backlog.is_empty() && self.ports[way.device as usize].reserve(to, len)
+        let route = self.routes.route_to(to);
+        route.backlog.is_empty() && self.ports[route.device as usize].reserve(to, len)
     }
 
-    /// Begins an operation on memory of a peer: `begin` calls `Port::write`, `read`, `atomic` or `flush` of the port
-    /// that it gets. Operations and packets have no order, so it overtakes packets that wait here.
-    pub fn operate(
+    /// Begins an operation on memory of a peer: `begin` calls `DevicePort::write`, `read`, `atomic` or `flush` of the
+    /// port that it gets. Operations and packets have no order, so it overtakes packets that wait here.
+    pub fn begin_remote_op(
         &mut self,
         to: Peer,
-        begin: impl FnOnce(&mut dyn Port) -> Result<Taken, Fault>,
-    ) -> Result<Taken, Fault> {
-        let way = self.ways.to(to);
-        if way.lost {
-            return Err(Fault::Lost);
+        begin: impl FnOnce(&mut dyn DevicePort) -> Result<Submitted, RemoteError>,
+    ) -> Result<Submitted, RemoteError> {
+        let route = self.routes.route_to(to);
+        if route.has_failed {
+            return Err(RemoteError::PeerFailed);
         }
-        begin(&mut *self.ports[way.device as usize])
+        begin(&mut *self.ports[route.device as usize])
     }
 
     /// Whether no packet waits to be sent.
     #[inline(always)]
     pub fn is_flushed(&self) -> bool {
-        self.waiting.is_empty()
+        self.backlogged.is_empty()
     }
 
     /// Sends waiting packets as far as there is room.
     pub fn flush(&mut self) {
         let mut index = 0;
-        while index < self.waiting.len() {
-            let peer = self.waiting[index];
+        while index < self.backlogged.len() {
+            let peer = self.backlogged[index];
             if self.flush_peer(peer) {
-                self.waiting.swap_remove(index);
+                self.backlogged.swap_remove(index);
             } else {
                 index += 1;
             }
@@ -264,31 +294,31 @@ impl Channel {
     }
 
     fn flush_peer(&mut self, peer: Peer) -> bool {
-        let way = self.ways.to(peer);
-        while let Some(control) = way.backlog.front() {
-            match self.ports[way.device as usize].send(peer, control.header, control.prefix(), Source::None) {
-                Ok(()) => drop(way.backlog.pop_front()),
-                Err(Refusal::Full) => return false,
-                Err(Refusal::Lost) => {
-                    way.lost = true;
-                    way.backlog.clear();
+        let route = self.routes.route_to(peer);
+        while let Some(control) = route.backlog.front() {
+            match self.ports[route.device as usize].send(peer, control.header, control.prefix(), PayloadSource::None) {
+                Ok(()) => drop(route.backlog.pop_front()),
+                Err(SendError::Full) => return false,
+                Err(SendError::PeerFailed) => {
+                    route.has_failed = true;
+                    route.backlog.clear();
                 }
             }
         }
-        way.short_now = way.below;
+        route.fast_path_limit = route.fast_path_max;
         true
     }
 
-    /// Releases the state of a peer that is gone: nothing is known of its number any more.
-    pub fn give_back(&mut self, peer: Peer) {
-        if self.ways.all[peer].peer == peer {
-            self.waiting.retain(|&other| other != peer);
-            self.ways.all.give_back(peer);
+    /// Releases the state of a peer that has ended: nothing is known of its number any more.
+    pub fn release_peer(&mut self, peer: Peer) {
+        if self.routes.all[peer].peer == peer {
+            self.backlogged.retain(|&other| other != peer);
+            self.routes.all.reset(peer);
         }
     }
 
     /// Registers the receiver of packets of `protocol`. False: it has a receiver already.
-    pub fn register(&mut self, protocol: Protocol, receiver: Box<dyn Receiver>) -> bool {
+    pub fn register_receiver(&mut self, protocol: Protocol, receiver: Box<dyn Receiver>) -> bool {
         self.receivers.get_or_insert_default().add(protocol, receiver)
     }
 
@@ -298,20 +328,20 @@ impl Channel {
         match &mut self.receivers {
             None => self.ports.iter_mut().map(|port| port.poll(delivery)).sum(),
             Some(receivers) => {
-                let mut sorted = Sorted { receivers, messages: delivery };
-                self.ports.iter_mut().map(|port| port.poll(&mut sorted)).sum()
+                let mut demux = Demux { receivers, messages: delivery };
+                self.ports.iter_mut().map(|port| port.poll(&mut demux)).sum()
             }
         }
     }
 
-    /// Polls for a packet of `from`; others may be delivered with it (`Port::poll_from`).
+    /// Polls for a packet of `from`; others may be delivered with it (`DevicePort::poll_from`).
     #[inline(always)]
     pub fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
-        let way = self.ways.to(from);
-        let port = &mut self.ports[way.device as usize];
+        let route = self.routes.route_to(from);
+        let port = &mut self.ports[route.device as usize];
         match &mut self.receivers {
             None => port.poll_from(from, delivery),
-            Some(receivers) => port.poll_from(from, &mut Sorted { receivers, messages: delivery }),
+            Some(receivers) => port.poll_from(from, &mut Demux { receivers, messages: delivery }),
         }
     }
 }
@@ -320,21 +350,21 @@ impl Channel {
 mod tests {
     use super::*;
     use hawser_base::Lane;
-    use hawser_device::{Device, Limits, Pieces};
+    use hawser_device::{Device, DeviceLimits, Fragmentation};
     use std::sync::{Arc, Mutex};
 
     /// The packets that a test's port got for a peer, and what the port takes.
     #[derive(Default)]
-    struct Far {
+    struct FarEnd {
         sent: Vec<(Peer, u32)>,
-        refusal: Option<Refusal>,
+        refusal: Option<SendError>,
     }
 
-    /// A port that keeps the packets sent by it, or refuses them.
-    struct TestPort(Arc<Mutex<Far>>);
+    /// A port that records the packets sent by it, or refuses them.
+    struct TestPort(Arc<Mutex<FarEnd>>);
 
-    impl Port for TestPort {
-        fn send(&mut self, to: Peer, header: Header, _: &[u8], _: Source<'_>) -> Result<(), Refusal> {
+    impl DevicePort for TestPort {
+        fn send(&mut self, to: Peer, header: Header, _: &[u8], _: PayloadSource<'_>) -> Result<(), SendError> {
             let mut far = self.0.lock().unwrap();
             match far.refusal {
                 Some(refusal) => Err(refusal),
@@ -365,10 +395,16 @@ mod tests {
         fn reaches(&self, peer: Peer) -> bool {
             self.0.lock().unwrap().contains(&peer)
         }
-        fn limits(&self) -> Limits {
-            Limits { short: 100, packet: 200, pieces: Pieces::Pages(|_| 100), eager: 200, read_from: None }
+        fn limits(&self) -> DeviceLimits {
+            DeviceLimits {
+                short: 100,
+                packet: 200,
+                fragmentation: Fragmentation::Pages(|_| 100),
+                eager: 200,
+                remote_read_from: None,
+            }
         }
-        fn port(&self, _: Lane) -> Box<dyn Port> {
+        fn port(&self, _: Lane) -> Box<dyn DevicePort> {
             unreachable!("the test has made them")
         }
     }
@@ -377,15 +413,15 @@ mod tests {
     type Reached = [Arc<Mutex<Vec<Peer>>>; 2];
 
     /// A channel over two devices, each of which reaches one peer, and the reached peers.
-    fn channel_of() -> (Channel, [Arc<Mutex<Far>>; 2], Reached) {
-        let far: [Arc<Mutex<Far>>; 2] = Default::default();
-        let ports = far.iter().map(|far| Box::new(TestPort(far.clone())) as Box<dyn Port>).collect();
+    fn channel_of() -> (Channel, [Arc<Mutex<FarEnd>>; 2], Reached) {
+        let far: [Arc<Mutex<FarEnd>>; 2] = Default::default();
+        let ports = far.iter().map(|far| Box::new(TestPort(far.clone())) as Box<dyn DevicePort>).collect();
         let reached = [Peer(0), Peer(1)].map(|peer| Arc::new(Mutex::new(vec![peer])));
         let devices = reached.iter().map(|peers| Box::new(TestDevice(peers.clone())) as Box<dyn Device>).collect();
-        (Channel::new(ports, Routes::over(devices)), far, reached)
+        (Channel::new(ports, RouteTable::new(devices)), far, reached)
     }
 
-    fn channel() -> (Channel, [Arc<Mutex<Far>>; 2]) {
+    fn channel() -> (Channel, [Arc<Mutex<FarEnd>>; 2]) {
         let (channel, far, _) = channel_of();
         (channel, far)
     }
@@ -394,24 +430,24 @@ mod tests {
         Header { a, ..Header::default() }
     }
 
-    fn short(channel: &mut Channel, to: u32, a: u32) -> bool {
+    fn send_short(channel: &mut Channel, to: u32, a: u32) -> bool {
         channel.send_whole(Peer(to), header(a), UserMem::of_slice(&mut [0; 10]))
     }
 
     #[test]
     fn nothing_overtakes_control_that_waits_for_room() {
         let (mut channel, far) = channel();
-        far[0].lock().unwrap().refusal = Some(Refusal::Full);
-        channel.control(Peer(0), Control::new(header(1), &[]));
-        channel.control(Peer(0), Control::new(header(2), &[7; PREFIX_MAX]));
+        far[0].lock().unwrap().refusal = Some(SendError::Full);
+        channel.send_control(Peer(0), ControlPacket::new(header(1), &[]));
+        channel.send_control(Peer(0), ControlPacket::new(header(2), &[7; PREFIX_MAX]));
         far[0].lock().unwrap().refusal = None;
         assert!(!channel.is_flushed() && !channel.reserve(Peer(0), 0));
         assert!(!channel.send_whole(Peer(0), header(9), UserMem::EMPTY), "not even one without payload");
-        assert!(!short(&mut channel, 0, 9) && !channel.send(Peer(0), header(9), &[], Source::None));
-        assert!(short(&mut channel, 1, 5), "another peer is not held up");
-        channel.control(Peer(0), Control::new(header(3), &[]));
+        assert!(!send_short(&mut channel, 0, 9) && !channel.send(Peer(0), header(9), &[], PayloadSource::None));
+        assert!(send_short(&mut channel, 1, 5), "another peer is not held up");
+        channel.send_control(Peer(0), ControlPacket::new(header(3), &[]));
         channel.flush();
-        assert!(channel.is_flushed() && channel.reserve(Peer(0), 0) && short(&mut channel, 0, 4));
+        assert!(channel.is_flushed() && channel.reserve(Peer(0), 0) && send_short(&mut channel, 0, 4));
         assert_eq!(far[0].lock().unwrap().sent, [1, 2, 3, 4].map(|a| (Peer(0), a)));
         assert_eq!(far[1].lock().unwrap().sent, [(Peer(1), 5)]);
     }
@@ -419,25 +455,25 @@ mod tests {
     #[test]
     fn a_flush_goes_as_far_as_there_is_room() {
         let (mut channel, far) = channel();
-        far.iter().for_each(|far| far.lock().unwrap().refusal = Some(Refusal::Full));
-        (0..2).for_each(|peer| channel.control(Peer(peer), Control::new(header(peer), &[])));
+        far.iter().for_each(|far| far.lock().unwrap().refusal = Some(SendError::Full));
+        (0..2).for_each(|peer| channel.send_control(Peer(peer), ControlPacket::new(header(peer), &[])));
         far[1].lock().unwrap().refusal = None;
         channel.flush();
         assert!(!channel.is_flushed() && far[0].lock().unwrap().sent.is_empty());
-        assert!(short(&mut channel, 1, 8) && !short(&mut channel, 0, 8));
+        assert!(send_short(&mut channel, 1, 8) && !send_short(&mut channel, 0, 8));
     }
 
     #[test]
     fn what_is_sent_to_the_lost_vanishes() {
         let (mut channel, far) = channel();
-        far[0].lock().unwrap().refusal = Some(Refusal::Full);
-        channel.control(Peer(0), Control::new(header(1), &[]));
-        far[0].lock().unwrap().refusal = Some(Refusal::Lost);
+        far[0].lock().unwrap().refusal = Some(SendError::Full);
+        channel.send_control(Peer(0), ControlPacket::new(header(1), &[]));
+        far[0].lock().unwrap().refusal = Some(SendError::PeerFailed);
         channel.flush();
-        assert!(channel.is_flushed(), "a backlog to the lost goes");
-        assert!(channel.send(Peer(0), header(2), &[], Source::None));
-        channel.control(Peer(0), Control::new(header(3), &[]));
-        assert!(channel.is_flushed() && !short(&mut channel, 0, 4));
+        assert!(channel.is_flushed(), "the backlog of a failed peer is dropped");
+        assert!(channel.send(Peer(0), header(2), &[], PayloadSource::None));
+        channel.send_control(Peer(0), ControlPacket::new(header(3), &[]));
+        assert!(channel.is_flushed() && !send_short(&mut channel, 0, 4));
         assert!(far[0].lock().unwrap().sent.is_empty());
     }
 
@@ -445,19 +481,19 @@ mod tests {
     #[test]
     fn an_operation_passes_what_waits_and_goes_to_the_peers_own_device_while_that_reaches_it() {
         let (mut channel, far) = channel();
-        far[1].lock().unwrap().refusal = Some(Refusal::Full);
-        channel.control(Peer(1), Control::new(header(1), &[]));
-        let begin = |port: &mut dyn Port| {
+        far[1].lock().unwrap().refusal = Some(SendError::Full);
+        channel.send_control(Peer(1), ControlPacket::new(header(1), &[]));
+        let begin = |port: &mut dyn DevicePort| {
             far[1].lock().unwrap().refusal = None;
             assert!(port.reserve(Peer(1), 8), "it is the port of that peer");
-            far[1].lock().unwrap().refusal = Some(Refusal::Lost);
-            Ok(Taken::InFlight)
+            far[1].lock().unwrap().refusal = Some(SendError::PeerFailed);
+            Ok(Submitted::InFlight)
         };
-        far[0].lock().unwrap().refusal = Some(Refusal::Full);
-        assert_eq!(channel.operate(Peer(1), begin), Ok(Taken::InFlight));
+        far[0].lock().unwrap().refusal = Some(SendError::Full);
+        assert_eq!(channel.begin_remote_op(Peer(1), begin), Ok(Submitted::InFlight));
         channel.flush();
-        let begin = |_: &mut dyn Port| panic!("nothing is begun with the lost");
-        assert_eq!(channel.operate(Peer(1), begin), Err(Fault::Lost));
+        let begin = |_: &mut dyn DevicePort| panic!("no operation begins with a failed peer");
+        assert_eq!(channel.begin_remote_op(Peer(1), begin), Err(RemoteError::PeerFailed));
     }
 
     #[test]
@@ -473,20 +509,26 @@ mod tests {
     fn a_number_leads_to_the_process_that_has_it_now_and_to_nobody_before() {
         let (mut channel, far, reached) = channel_of();
         let (old, new) = (Peer(0), Peer(0).successor().unwrap());
-        assert!(short(&mut channel, old.0, 1) && !short(&mut channel, new.0, 2), "nobody has heard of the new one");
+        assert!(
+            send_short(&mut channel, old.0, 1) && !send_short(&mut channel, new.0, 2),
+            "the new process is not known yet"
+        );
         reached[0].lock().unwrap().clear();
-        far[0].lock().unwrap().refusal = Some(Refusal::Full);
-        channel.control(old, Control::new(header(3), &[]));
+        far[0].lock().unwrap().refusal = Some(SendError::Full);
+        channel.send_control(old, ControlPacket::new(header(3), &[]));
         assert!(!channel.is_flushed());
-        channel.give_back(old);
+        channel.release_peer(old);
         reached[1].lock().unwrap().push(new);
-        far[1].lock().unwrap().refusal = Some(Refusal::Full);
-        channel.control(new, Control::new(header(4), &[]));
-        assert!(!short(&mut channel, old.0, 5) && channel.send(old, header(6), &[], Source::None), "it vanishes");
-        assert!(!channel.poll_from(old, &mut Nothing) && channel.longest(old) == PREFIX_MAX);
+        far[1].lock().unwrap().refusal = Some(SendError::Full);
+        channel.send_control(new, ControlPacket::new(header(4), &[]));
+        assert!(
+            !send_short(&mut channel, old.0, 5) && channel.send(old, header(6), &[], PayloadSource::None),
+            "it vanishes"
+        );
+        assert!(!channel.poll_from(old, &mut Nothing) && channel.max_single_packet(old) == PREFIX_MAX);
         far.iter().for_each(|far| far.lock().unwrap().refusal = None);
         channel.flush();
-        assert!(channel.is_flushed() && short(&mut channel, new.0, 7) && !short(&mut channel, old.0, 8));
+        assert!(channel.is_flushed() && send_short(&mut channel, new.0, 7) && !send_short(&mut channel, old.0, 8));
         assert_eq!(far[0].lock().unwrap().sent, [(old, 1)]);
         assert_eq!(far[1].lock().unwrap().sent, [(new, 4), (new, 7)]);
     }
@@ -496,10 +538,10 @@ mod tests {
 
     impl Delivery for Nothing {
         fn deliver(&mut self, from: Peer, _: Header, _: &mut dyn hawser_device::Payload) {
-            unreachable!("nothing comes of {from}")
+            unreachable!("nothing arrives from {from}")
         }
-        fn lost(&mut self, peer: Peer) {
-            unreachable!("nobody is lost, not even {peer}")
+        fn peer_failed(&mut self, peer: Peer) {
+            unreachable!("no peer fails, not even {peer}")
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The devices of a process as one user has them, and the route to each peer: the first device that reaches it
 //! (PM/Composite, PM 7.2.1: a device per peer).
 //!
-//! All users share the devices (`service`); routes, ports and lanes are the user's own. A user counts its lanes from 0;
-//! the offset to the devices' lanes is added when a channel is made, not for each packet. Used by the user's lanes
-//! (MPI: `p2p`); uses `channel` and the devices.
+//! All users share the devices (`transport`); routes, ports and lanes are the user's own. A user counts its lanes
+//! from 0; the offset to the devices' lanes is added when a channel is made, not for each packet. Used by the user's
+//! lanes (MPI: `p2p`); uses `channel` and the devices.
 
 use crate::channel::Channel;
 use hawser_base::{Class, Error, LANES, Lane, Peer, Peers, Region, Result, UserMem};
-use hawser_device::{Capabilities, Device, ExposedKey, Limits, Registration, Source, User};
-use hawser_job::doorbell::Sources;
+use hawser_device::{Capabilities, Device, DeviceLimits, ExposedKey, PayloadSource, Registration, TransportUser};
+use hawser_job::doorbell::WakeSources;
 use hawser_job::users::MPI;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -16,63 +16,64 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The number of cached routes: each long message asks for one several times, mostly that of a few peers.
-const LATEST: usize = 64;
+/// The number of cached routes: each long message looks one up several times, mostly that of a few peers.
+const CACHED_ROUTES: usize = 64;
 
 /// All devices, the best first, and their limits. The route to a peer is determined at its first use; only the latest
 /// routes are cached.
-pub(crate) struct Routes {
+pub(crate) struct RouteTable {
     devices: Arc<[Box<dyn Device>]>,
-    limits: Vec<Limits>,
-    /// The cache, indexed by a peer's number: its name, and above it the index of its device, counted from 1. Each word
-    /// is complete by itself, so that lanes may write and read it in any order.
-    latest: [AtomicU64; LATEST],
+    limits: Vec<DeviceLimits>,
+    /// The cache, indexed by a peer's number: in the lower half of an entry the peer, in the upper half the index of
+    /// its device, counted from 1. Each entry is complete by itself, so that lanes may write and read it in any
+    /// order.
+    cache: [AtomicU64; CACHED_ROUTES],
 }
 
-impl Routes {
-    pub fn over(devices: Arc<[Box<dyn Device>]>) -> Arc<Routes> {
+impl RouteTable {
+    pub fn new(devices: Arc<[Box<dyn Device>]>) -> Arc<RouteTable> {
         let limits = devices.iter().map(|device| device.limits()).collect();
-        Arc::new(Routes { devices, limits, latest: [const { AtomicU64::new(0) }; LATEST] })
+        Arc::new(RouteTable { devices, limits, cache: [const { AtomicU64::new(0) }; CACHED_ROUTES] })
     }
 
-    /// The index of the device that is the route to a peer. None: no device knows the peer, or it is gone for good. A
-    /// peer keeps its route: a later process under its number has another name.
+    /// The index of the device that is the route to a peer. None: no device knows the peer, or it has ended for good.
+    /// A peer keeps its route: a later process under its number is another `Peer`.
     pub fn device(&self, peer: Peer) -> Option<usize> {
-        let latest = &self.latest[peer.index() % LATEST];
-        let word = latest.load(Relaxed);
+        let cached = &self.cache[peer.index() % CACHED_ROUTES];
+        let word = cached.load(Relaxed);
         if word as u32 == peer.0 && word >> u32::BITS != 0 {
             return Some((word >> u32::BITS) as usize - 1);
         }
         let device = self.devices.iter().position(|device| device.reaches(peer))?;
-        latest.store((device as u64 + 1) << u32::BITS | u64::from(peer.0), Relaxed);
+        cached.store((device as u64 + 1) << u32::BITS | u64::from(peer.0), Relaxed);
         Some(device)
     }
 
     /// The limits of the device at an index.
-    pub fn limits_of(&self, device: usize) -> &Limits {
+    pub fn limits_of(&self, device: usize) -> &DeviceLimits {
         &self.limits[device]
     }
 }
 
 /// All devices and all routes of one user, shared by its lanes.
 pub struct Fabric {
-    user: User,
-    routes: Arc<Routes>,
+    user: TransportUser,
+    routes: Arc<RouteTable>,
     /// For each device, whether it is the route to some peer with which the process begins.
     is_used: Vec<bool>,
 }
 
 impl Fabric {
-    /// The fabric of the only user of `devices`, MPI: see `over`.
+    /// The fabric of the only user of `devices`, MPI: see `for_user`.
     pub fn new(devices: Vec<Box<dyn Device>>, peers: &Peers) -> Result<Fabric> {
-        let user = User { name: MPI.into(), first: Lane(0), count: LANES };
-        Fabric::over(devices.into(), user, peers)
+        let user = TransportUser { name: MPI.into(), first_lane: Lane(0), lane_count: LANES };
+        Fabric::for_user(devices.into(), user, peers)
     }
 
     /// The fabric of a user that begins with `peers`, each of which one of `devices` must reach; the best comes first.
     /// Peers that appear later are reached as soon as a device reports so (`Device::reaches`).
-    pub(crate) fn over(devices: Arc<[Box<dyn Device>]>, user: User, peers: &Peers) -> Result<Fabric> {
-        let routes = Routes::over(devices);
+    pub(crate) fn for_user(devices: Arc<[Box<dyn Device>]>, user: TransportUser, peers: &Peers) -> Result<Fabric> {
+        let routes = RouteTable::new(devices);
         let mut is_used = vec![false; routes.devices.len()];
         for peer in peers.iter() {
             let device = routes.device(peer).ok_or_else(|| {
@@ -90,12 +91,12 @@ impl Fabric {
     }
 
     /// The limits of each device that is the route to some peer with which the process has begun.
-    pub fn all_limits(&self) -> impl Iterator<Item = &Limits> {
+    pub fn all_limits(&self) -> impl Iterator<Item = &DeviceLimits> {
         self.routes.limits.iter().zip(&self.is_used).filter(|&(_, &is_used)| is_used).map(|(limits, _)| limits)
     }
 
     /// The limits toward a peer, if it is reached.
-    pub fn limits(&self, peer: Peer) -> Option<&Limits> {
+    pub fn limits(&self, peer: Peer) -> Option<&DeviceLimits> {
         Some(self.routes.limits_of(self.routes.device(peer)?))
     }
 
@@ -104,7 +105,7 @@ impl Fabric {
     }
 
     /// The user of the fabric, and its number of lanes.
-    pub fn user(&self) -> &User {
+    pub fn user(&self) -> &TransportUser {
         &self.user
     }
 
@@ -116,10 +117,10 @@ impl Fabric {
 
     /// Builds the sources of a sleep: calls `make`, and adds each descriptor that becomes readable when a packet
     /// arrives to the sources that `with` finds in the result. None if there is no such descriptor.
-    pub(crate) fn sources<T>(
+    pub(crate) fn wake_sources<T>(
         &self,
         make: impl FnOnce() -> io::Result<T>,
-        with: impl FnOnce(&mut T) -> &mut Sources,
+        with: impl FnOnce(&mut T) -> &mut WakeSources,
     ) -> Result<Option<T>> {
         let mut has_any = false;
         self.descriptors(&mut |_| has_any = true);
@@ -153,8 +154,8 @@ impl Fabric {
     }
 
     /// Called when no thread sends or polls any more for now.
-    pub fn rest(&self) {
-        self.devices().iter().for_each(|device| device.rest());
+    pub fn on_idle(&self) {
+        self.devices().iter().for_each(|device| device.on_idle());
     }
 
     /// Announces that `memory` lies at byte `at` of this rank's arena.
@@ -179,8 +180,8 @@ impl Fabric {
 
     /// Exposes a buffer of `mem.len()` bytes for remote reading if the device prefers that.
     pub fn expose(&self, to: Peer, mem: UserMem<'static>) -> Option<ExposedKey> {
-        let from = self.limits(to)?.read_from?;
-        if mem.len() < from {
+        let threshold = self.limits(to)?.remote_read_from?;
+        if mem.len() < threshold {
             return None;
         }
         self.device(to)?.expose(mem)
@@ -197,7 +198,7 @@ impl Fabric {
     }
 
     /// Writes all of `source` to the peer's exposed buffer from `at` on; false if it cannot be written.
-    pub fn write(&self, to: Peer, key: &ExposedKey, at: u64, source: Source<'_>) -> bool {
+    pub fn write(&self, to: Peer, key: &ExposedKey, at: u64, source: PayloadSource<'_>) -> bool {
         self.device(to).is_some_and(|device| device.write(to, key, at, source))
     }
 }
@@ -208,7 +209,7 @@ mod tests {
     use hawser_device::Loopback;
 
     fn first(len: u32) -> Peers {
-        Peers::Run { first: Peer(0), len }
+        Peers::Consecutive { first: Peer(0), len }
     }
 
     fn own(peer: u32) -> Box<dyn Device> {
@@ -226,14 +227,14 @@ mod tests {
 
     #[test]
     fn routes_that_are_kept_in_one_place_are_told_apart() {
-        let (near, far, late) = (Peer(1), Peer(1 + LATEST as u32), Peer(1).successor().unwrap());
-        let routes = Routes::over([far, near, late].map(|peer| own(peer.0)).into());
+        let (near, far, late) = (Peer(1), Peer(1 + CACHED_ROUTES as u32), Peer(1).successor().unwrap());
+        let routes = RouteTable::new([far, near, late].map(|peer| own(peer.0)).into());
         for _ in 0..3 {
             assert_eq!(
                 [near, far, late, Peer(0), Peer(2)].map(|peer| routes.device(peer)),
                 [Some(1), Some(0), Some(2), None, None]
             );
-            assert_eq!(routes.device(near), routes.device(near), "looked for, and kept");
+            assert_eq!(routes.device(near), routes.device(near), "looked up, and cached");
         }
     }
 

@@ -50,7 +50,7 @@ macro_rules! for_each_function {
 
 /// A row, for users who look functions up by name (`hawser-info`, tests).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Row {
+pub struct FunctionEntry {
     pub name: &'static str,
     /// "both", "std" or "mpich".
     pub abis: &'static str,
@@ -61,7 +61,7 @@ pub struct Row {
 
 macro_rules! row_list {
     (() $($abis:ident $name:ident $args:tt $([$($on:tt)*])? $(-> $ret:ty)? => $first:ident $(:: $rest:ident)*;)*) => {
-        &[$(Row {
+        &[$(FunctionEntry {
             name: stringify!($name),
             abis: stringify!($abis),
             built: !same(stringify!($first), "unsupported"),
@@ -86,7 +86,7 @@ const fn same(a: &str, b: &str) -> bool {
 }
 
 /// All rows, file by file.
-pub const FUNCTIONS: &[&[Row]] = &[
+pub const FUNCTIONS: &[&[FunctionEntry]] = &[
     crate::table_p2p! { row_list () },
     crate::table_request! { row_list () },
     crate::table_coll! { row_list () },
@@ -125,6 +125,6 @@ pub const UNDECLARED_IN_STD: [&str; 15] = [
 ];
 
 /// Iterates over all functions.
-pub fn functions() -> impl Iterator<Item = &'static Row> {
+pub fn functions() -> impl Iterator<Item = &'static FunctionEntry> {
     FUNCTIONS.iter().flat_map(|rows| rows.iter())
 }

@@ -2,18 +2,18 @@
 //!
 //! Used by the exported functions; uses `mpi::tools::category`.
 
-use super::{tell, tell_indices, tell_text};
+use super::{store, store_indices, store_text};
 use crate::abi::Abi;
-use crate::arg::{self, Out};
+use crate::arg::{self, OutArg};
 use crate::raise::Result;
-use hawser_mpi::tools::category::{self, Member};
+use hawser_mpi::tools::category::{self, CategoryItem};
 use std::ffi::{c_char, c_int};
 
 /// # Safety
 /// The contract of MPI_T_category_get_num.
 pub unsafe fn get_num<A: Abi>(num: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let num = unsafe { Out::new(num, "num_cat") }?;
+    let num = unsafe { OutArg::new(num, "num_cat") }?;
     num.put(category::count()? as c_int);
     Ok(())
 }
@@ -35,11 +35,11 @@ pub unsafe fn get_info<A: Abi>(
     let count = |kind| category::members(index, kind).map(|members| members.len() as c_int);
     // SAFETY: the caller's arguments.
     unsafe {
-        tell_text(info.name, name, name_len);
-        tell_text(info.about, desc, desc_len);
-        tell(num_cvars, count(Member::Cvar)?);
-        tell(num_pvars, count(Member::Pvar)?);
-        tell(num_categories, count(Member::Category)?);
+        store_text(info.name, name, name_len);
+        store_text(info.about, desc, desc_len);
+        store(num_cvars, count(CategoryItem::Cvar)?);
+        store(num_pvars, count(CategoryItem::Pvar)?);
+        store(num_categories, count(CategoryItem::Category)?);
     }
     Ok(())
 }
@@ -50,7 +50,7 @@ pub unsafe fn get_info<A: Abi>(
 /// The contract of MPI_T_category_get_num_events.
 pub unsafe fn get_num_events<A: Abi>(index: c_int, num: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let num = unsafe { Out::new(num, "num_events") }?;
+    let num = unsafe { OutArg::new(num, "num_events") }?;
     category::info(index)?;
     num.put(0);
     Ok(())
@@ -60,7 +60,7 @@ pub unsafe fn get_num_events<A: Abi>(index: c_int, num: *mut c_int) -> Result {
 /// The contract of MPI_T_category_get_index.
 pub unsafe fn get_index<A: Abi>(name: *const c_char, index: *mut c_int) -> Result {
     // SAFETY: the caller's arguments.
-    let (index, name) = unsafe { (Out::new(index, "cat_index")?, arg::text(name, "name")?) };
+    let (index, name) = unsafe { (OutArg::new(index, "cat_index")?, arg::text(name, "name")?) };
     index.put(category::index(&name)? as c_int);
     Ok(())
 }
@@ -69,21 +69,21 @@ pub unsafe fn get_index<A: Abi>(name: *const c_char, index: *mut c_int) -> Resul
 /// The contract of MPI_T_category_get_cvars: `indices` has room for `len`.
 pub unsafe fn get_cvars<A: Abi>(index: c_int, len: c_int, indices: *mut c_int) -> Result {
     // SAFETY: the caller's arguments.
-    unsafe { tell_indices(&category::members(index, Member::Cvar)?, len, indices) }
+    unsafe { store_indices(&category::members(index, CategoryItem::Cvar)?, len, indices) }
 }
 
 /// # Safety
 /// The contract of MPI_T_category_get_pvars: `indices` has room for `len`.
 pub unsafe fn get_pvars<A: Abi>(index: c_int, len: c_int, indices: *mut c_int) -> Result {
     // SAFETY: the caller's arguments.
-    unsafe { tell_indices(&category::members(index, Member::Pvar)?, len, indices) }
+    unsafe { store_indices(&category::members(index, CategoryItem::Pvar)?, len, indices) }
 }
 
 /// # Safety
 /// The contract of MPI_T_category_get_categories: `indices` has room for `len`.
 pub unsafe fn get_categories<A: Abi>(index: c_int, len: c_int, indices: *mut c_int) -> Result {
     // SAFETY: the caller's arguments.
-    unsafe { tell_indices(&category::members(index, Member::Category)?, len, indices) }
+    unsafe { store_indices(&category::members(index, CategoryItem::Category)?, len, indices) }
 }
 
 /// # Safety
@@ -91,7 +91,7 @@ pub unsafe fn get_categories<A: Abi>(index: c_int, len: c_int, indices: *mut c_i
 pub unsafe fn get_events<A: Abi>(index: c_int, len: c_int, indices: *mut c_int) -> Result {
     category::info(index)?;
     // SAFETY: the caller's arguments.
-    unsafe { tell_indices(&[], len, indices) }
+    unsafe { store_indices(&[], len, indices) }
 }
 
 /// Returns a constant: the categories never change.
@@ -100,7 +100,7 @@ pub unsafe fn get_events<A: Abi>(index: c_int, len: c_int, indices: *mut c_int) 
 /// The contract of MPI_T_category_changed.
 pub unsafe fn changed<A: Abi>(update_number: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let update_number = unsafe { Out::new(update_number, "update_number") }?;
+    let update_number = unsafe { OutArg::new(update_number, "update_number") }?;
     category::count()?;
     update_number.put(0);
     Ok(())

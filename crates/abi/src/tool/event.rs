@@ -3,9 +3,9 @@
 //! MPI-5.0 §15.3.8 leaves it to the library which events it has. No index, registration or instance is valid, so every
 //! function but those that return a number of events refuses its first argument. Used by the exported functions.
 
-use super::Pointer;
+use super::ToolHandle;
 use crate::abi::Abi;
-use crate::arg::{self, Out};
+use crate::arg::{self, OutArg};
 use crate::callback::Unused;
 use crate::raise::Result;
 use hawser_base::{Class, Error};
@@ -27,19 +27,19 @@ macro_rules! refuse {
 
 refuse! {
     ToolInvalidIndex get_info(c_int, *mut c_char, *mut c_int, *mut c_int, *mut A::Datatype, *mut isize, *mut c_int,
-        *mut Pointer, *mut A::Info, *mut c_char, *mut c_int, *mut c_int);
-    ToolInvalidIndex handle_alloc(c_int, *mut c_void, A::Info, *mut Pointer);
-    ToolInvalidHandle handle_free(Pointer, *mut c_void, Unused);
-    ToolInvalidHandle handle_get_info(Pointer, *mut A::Info);
-    ToolInvalidHandle handle_set_info(Pointer, A::Info);
-    ToolInvalidHandle register_callback(Pointer, c_int, A::Info, *mut c_void, Unused);
-    ToolInvalidHandle callback_get_info(Pointer, c_int, *mut A::Info);
-    ToolInvalidHandle callback_set_info(Pointer, c_int, A::Info);
-    ToolInvalidHandle set_dropped_handler(Pointer, Unused);
-    ToolInvalidHandle read(Pointer, c_int, *mut c_void);
-    ToolInvalidHandle copy(Pointer, *mut c_void);
-    ToolInvalidHandle get_timestamp(Pointer, *mut i64);
-    ToolInvalidHandle get_source(Pointer, *mut c_int);
+        *mut ToolHandle, *mut A::Info, *mut c_char, *mut c_int, *mut c_int);
+    ToolInvalidIndex handle_alloc(c_int, *mut c_void, A::Info, *mut ToolHandle);
+    ToolInvalidHandle handle_free(ToolHandle, *mut c_void, Unused);
+    ToolInvalidHandle handle_get_info(ToolHandle, *mut A::Info);
+    ToolInvalidHandle handle_set_info(ToolHandle, A::Info);
+    ToolInvalidHandle register_callback(ToolHandle, c_int, A::Info, *mut c_void, Unused);
+    ToolInvalidHandle callback_get_info(ToolHandle, c_int, *mut A::Info);
+    ToolInvalidHandle callback_set_info(ToolHandle, c_int, A::Info);
+    ToolInvalidHandle set_dropped_handler(ToolHandle, Unused);
+    ToolInvalidHandle read(ToolHandle, c_int, *mut c_void);
+    ToolInvalidHandle copy(ToolHandle, *mut c_void);
+    ToolInvalidHandle get_timestamp(ToolHandle, *mut i64);
+    ToolInvalidHandle get_source(ToolHandle, *mut c_int);
     ToolInvalidIndex source_get_info(c_int, *mut c_char, *mut c_int, *mut c_char, *mut c_int, *mut c_int, *mut i64,
         *mut i64, *mut A::Info);
     ToolInvalidIndex source_get_timestamp(c_int, *mut i64);
@@ -49,7 +49,7 @@ refuse! {
 /// The contract of MPI_T_event_get_num.
 pub unsafe fn get_num<A: Abi>(num: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let num = unsafe { Out::new(num, "num_events") }?;
+    let num = unsafe { OutArg::new(num, "num_events") }?;
     tools::check()?;
     num.put(0);
     Ok(())
@@ -59,7 +59,7 @@ pub unsafe fn get_num<A: Abi>(num: *mut c_int) -> Result {
 /// The contract of MPI_T_source_get_num.
 pub unsafe fn source_get_num<A: Abi>(num: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let num = unsafe { Out::new(num, "num_sources") }?;
+    let num = unsafe { OutArg::new(num, "num_sources") }?;
     tools::check()?;
     num.put(0);
     Ok(())
@@ -71,7 +71,7 @@ pub unsafe fn get_index<A: Abi>(name: *const c_char, index: *mut c_int) -> Resul
     // SAFETY: the caller's arguments.
     unsafe {
         arg::text(name, "name")?;
-        Out::new(index, "event_index")?;
+        OutArg::new(index, "event_index")?;
     }
     tools::check()?;
     Err(Error::new(Class::ToolInvalidName, "this library has no events").into())

@@ -9,30 +9,30 @@ pub mod event;
 pub mod pvar;
 
 use crate::abi::Abi;
-use crate::arg::Out;
+use crate::arg::OutArg;
 use crate::raise::Result;
 use hawser_base::value::{Set, THREAD_MULTIPLE};
 use hawser_base::{Class, Error};
-use hawser_mpi::tools::{self, Id, enumeration};
+use hawser_mpi::tools::{self, ToolObjectId, enumeration};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 /// A handle of the tool interface in C.
-type Pointer = *mut c_void;
+type ToolHandle = *mut c_void;
 
-fn pointer(id: Id) -> Pointer {
+fn tool_handle(id: ToolObjectId) -> ToolHandle {
     ptr::without_provenance_mut(id as usize)
 }
 
-fn id(pointer: Pointer) -> Id {
-    pointer.addr() as Id
+fn id(pointer: ToolHandle) -> ToolObjectId {
+    pointer.addr() as ToolObjectId
 }
 
 /// Writes a result unless the address is null (MPI-5.0 §15.3.6, "If any OUT parameter ... is a NULL pointer").
 ///
 /// # Safety
 /// `to` is null or may be written.
-unsafe fn tell<T>(to: *mut T, value: T) {
+unsafe fn store<T>(to: *mut T, value: T) {
     if !to.is_null() {
         // SAFETY: not null; the caller vouches for the rest.
         unsafe { to.write(value) }
@@ -44,16 +44,16 @@ unsafe fn tell<T>(to: *mut T, value: T) {
 ///
 /// # Safety
 /// `len` is null or may be read and written; `to` is null or `*len` bytes at it may be written.
-unsafe fn tell_text(text: &str, to: *mut c_char, len: *mut c_int) {
+unsafe fn store_text(text: &str, to: *mut c_char, len: *mut c_int) {
     if len.is_null() {
         return;
     }
     // SAFETY: the caller's promise; `fit + 1 <= *len`, and `text` is ours.
     unsafe {
-        if let Ok(room @ 1..) = usize::try_from(len.read())
+        if let Ok(capacity @ 1..) = usize::try_from(len.read())
             && !to.is_null()
         {
-            let fit = text.len().min(room - 1);
+            let fit = text.len().min(capacity - 1);
             to.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), fit);
             to.add(fit).write(0);
         }
@@ -65,12 +65,12 @@ unsafe fn tell_text(text: &str, to: *mut c_char, len: *mut c_int) {
 ///
 /// # Safety
 /// `len` integers at `indices` may be written.
-unsafe fn tell_indices(found: &[usize], len: c_int, indices: *mut c_int) -> Result {
-    let room = crate::arg::entries(len, "len")?.min(found.len());
-    if room > 0 && indices.is_null() {
+unsafe fn store_indices(found: &[usize], len: c_int, indices: *mut c_int) -> Result {
+    let capacity = crate::arg::entries(len, "len")?.min(found.len());
+    if capacity > 0 && indices.is_null() {
         return Err(crate::arg::null("indices").into());
     }
-    for (at, &index) in found[..room].iter().enumerate() {
+    for (at, &index) in found[..capacity].iter().enumerate() {
         // SAFETY: inside the array, of which the caller vouches for `len` elements.
         unsafe { indices.add(at).write(index as c_int) };
     }
@@ -81,7 +81,7 @@ unsafe fn tell_indices(found: &[usize], len: c_int, indices: *mut c_int) -> Resu
 ///
 /// # Safety
 /// `handle` is null or may be read and written.
-unsafe fn free(handle: *mut Pointer, close: impl FnOnce(Id) -> hawser_base::Result<()>) -> Result {
+unsafe fn free(handle: *mut ToolHandle, close: impl FnOnce(ToolObjectId) -> hawser_base::Result<()>) -> Result {
     if handle.is_null() {
         return Err(crate::arg::null("handle").into());
     }
@@ -99,7 +99,7 @@ unsafe fn free(handle: *mut Pointer, close: impl FnOnce(Id) -> hawser_base::Resu
 /// The contract of MPI_T_init_thread.
 pub unsafe fn init_thread<A: Abi>(required: c_int, provided: *mut c_int) -> Result {
     // SAFETY: the caller's argument.
-    let provided = unsafe { Out::new(provided, "provided") }?;
+    let provided = unsafe { OutArg::new(provided, "provided") }?;
     if A::value_in(Set::ThreadLevel, required).is_none() {
         let text = format!("{required} is no thread level; use MPI_THREAD_MULTIPLE and its like");
         return Err(Error::new(Class::ToolInvalid, text).into());
@@ -118,7 +118,7 @@ pub unsafe fn finalize<A: Abi>() -> Result {
 /// # Safety
 /// The contract of MPI_T_enum_get_info.
 pub unsafe fn enum_get_info<A: Abi>(
-    enumtype: Pointer,
+    enumtype: ToolHandle,
     num: *mut c_int,
     name: *mut c_char,
     name_len: *mut c_int,
@@ -126,8 +126,8 @@ pub unsafe fn enum_get_info<A: Abi>(
     let (count, text) = enumeration::info(id(enumtype))?;
     // SAFETY: the caller's arguments.
     unsafe {
-        tell(num, count as c_int);
-        tell_text(text, name, name_len);
+        store(num, count as c_int);
+        store_text(text, name, name_len);
     }
     Ok(())
 }
@@ -135,7 +135,7 @@ pub unsafe fn enum_get_info<A: Abi>(
 /// # Safety
 /// The contract of MPI_T_enum_get_item.
 pub unsafe fn enum_get_item<A: Abi>(
-    enumtype: Pointer,
+    enumtype: ToolHandle,
     index: c_int,
     value: *mut c_int,
     name: *mut c_char,
@@ -144,8 +144,8 @@ pub unsafe fn enum_get_item<A: Abi>(
     let text = enumeration::item(id(enumtype), index)?;
     // SAFETY: the caller's arguments.
     unsafe {
-        tell(value, index);
-        tell_text(text, name, name_len);
+        store(value, index);
+        store_text(text, name, name_len);
     }
     Ok(())
 }

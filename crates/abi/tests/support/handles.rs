@@ -27,8 +27,8 @@ impl Number {
 pub fn check<H: CHandle>(value: i32) {
     let handle = H::from_int(value);
     assert_eq!(handle.to_int(), value);
-    if let Some(house) = handle.decode() {
-        assert_eq!(H::encode(house).to_int(), value, "{:?} {value:#x} is {house:?}", H::KIND);
+    if let Some(decoded) = handle.decode() {
+        assert_eq!(H::encode(decoded).to_int(), value, "{:?} {value:#x} is {decoded:?}", H::KIND);
     }
 }
 
@@ -41,7 +41,7 @@ macro_rules! fuzz_handles {
     ($file:ty; $($kind:ident)+) => {
         bolero::check!().with_type::<support::Number>().with_iterations(20_000).for_each(|number| {
             let value = number.value();
-            $(support::check::<codec::CHandle<{ hawser_base::handle::Kind::$kind as u32 }>>(value);)+
+            $(support::check::<codec::CHandle<{ hawser_base::handle::ObjectKind::$kind as u32 }>>(value);)+
             support::check::<$file>(value);
             if let Some(key) = codec::keyval_in(value) {
                 assert_eq!(codec::keyval_out(key), value, "{key:?}");

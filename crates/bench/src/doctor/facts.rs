@@ -1,5 +1,5 @@
-//! The facts of a host that `machine` judges, in the form in which they travel from the process that found them
-//! (`look`).
+//! The facts of a host that `host_checks` judges, in the form in which they travel from the process that found them
+//! (`collect`).
 //!
 //! It contains facts alone: others judge them. A fact that a host does not reveal is None.
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct DoctorFacts {
     /// The host's own name.
     pub name: String,
     /// The identity that distinguishes it from other hosts: of its boot and its network.
@@ -18,24 +18,24 @@ pub struct Facts {
     pub version: String,
     /// The variables of Hawser that are set.
     pub settings: Vec<String>,
-    pub cores: Cores,
-    pub memory: Memory,
-    pub limits: Limits,
-    pub copying: Copying,
+    pub cores: CpuFacts,
+    pub memory: MemoryFacts,
+    pub limits: LimitFacts,
+    pub copying: CopyFacts,
     /// The names of the capabilities in force, of those that matter.
     pub capabilities: Vec<String>,
-    pub clock: Clock,
+    pub clock: ClockFacts,
     /// The bytes that a socket may buffer, received and to be sent; not known in every network namespace.
     pub socket_buffers: Option<[u64; 2]>,
     /// The names of RDMA devices.
     pub rdma: Vec<String>,
-    pub rails: Vec<Rail>,
+    pub rails: Vec<NicFacts>,
     /// The reason why the rails could not be examined.
     pub rails_error: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cores {
+pub struct CpuFacts {
     /// The number of cores that this process may run on.
     pub allowed: usize,
     /// The CPU time that the cgroup allows, in cores.
@@ -47,7 +47,7 @@ pub struct Cores {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Memory {
+pub struct MemoryFacts {
     pub total: u64,
     /// The memory that programs can still get, as the kernel estimates it.
     pub available: u64,
@@ -66,7 +66,7 @@ pub struct Memory {
 
 /// The limits on resources; None: no limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct LimitFacts {
     /// The hard limits, up to which mpiexec raises the limits itself.
     pub descriptors_ceiling: Option<u64>,
     pub file_size_ceiling: Option<u64>,
@@ -79,7 +79,7 @@ pub struct Limits {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Copying {
+pub struct CopyFacts {
     pub process_vm: bool,
     /// The setting of Yama.
     pub ptrace_scope: Option<u32>,
@@ -89,7 +89,7 @@ pub struct Copying {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Clock {
+pub struct ClockFacts {
     pub source: Option<String>,
     pub offered: Vec<String>,
     /// The measured time of one reading.
@@ -98,7 +98,7 @@ pub struct Clock {
 
 /// A network interface.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Rail {
+pub struct NicFacts {
     pub name: String,
     /// Ranks open ports on it.
     pub serves: bool,
@@ -112,23 +112,23 @@ pub struct Rail {
     pub mtu: usize,
     pub speed_mbit: Option<u32>,
     pub mac: Option<String>,
-    pub networks: Vec<Network>,
+    pub networks: Vec<InterfaceAddress>,
     /// The offloads that are on.
     pub offloads: Option<Vec<String>>,
     /// The offloads that can be switched.
     pub switchable: Vec<String>,
-    pub ports: Vec<Port>,
+    pub ports: Vec<PortFacts>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Network {
+pub struct InterfaceAddress {
     pub ip: IpAddr,
     pub prefix: u8,
 }
 
 /// A port that the host has tried to open.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Port {
+pub struct PortFacts {
     pub method: String,
     pub ip: Option<IpAddr>,
     /// HAWSER_PORT selects it.
@@ -138,25 +138,25 @@ pub struct Port {
     pub error: Option<String>,
 }
 
-impl Network {
-    pub fn of(own: &interfaces::Network) -> Network {
-        Network { ip: own.ip, prefix: own.prefix }
+impl InterfaceAddress {
+    pub fn of(own: &interfaces::IpNetwork) -> InterfaceAddress {
+        InterfaceAddress { ip: own.ip, prefix: own.prefix }
     }
 }
 
-impl Facts {
-    pub fn has(&self, capability: &str) -> bool {
+impl DoctorFacts {
+    pub fn has_capability(&self, capability: &str) -> bool {
         self.capabilities.iter().any(|name| name == capability)
     }
 
-    pub fn serving(&self) -> impl Iterator<Item = &Rail> {
+    pub fn rails_in_use(&self) -> impl Iterator<Item = &NicFacts> {
         self.rails.iter().filter(|rail| rail.serves)
     }
 }
 
-impl Rail {
+impl NicFacts {
     /// Whether it is a network link by itself, and no bridge or the like that containers have.
-    pub fn is_wire(&self) -> bool {
+    pub fn is_network_link(&self) -> bool {
         !matches!(self.driver.as_deref(), Some("bridge" | "tun" | "dummy" | "ifb") | None)
     }
 }

@@ -1,31 +1,31 @@
 //! `hawser-bench doctor`: what a job would find on these hosts and between them, what Hawser would choose, and what to
 //! change for better results.
 //!
-//! `command` starts a process on each host (`hosts`, at the other end `serve`), which examines the host (`look`) and
-//! measures the paths between each two hosts (`call`, `measure`, `answer`), by the very ports that a rank would have.
-//! The results are facts (`facts`, `pair`); the rows of two tables, an examination each, judge them (`machine`,
-//! `network`) and give findings (`finding`), which `text` prints. It changes nothing on any host.
+//! `command` starts a process on each host (`hosts`, at the other end `serve`), which examines the host (`collect`)
+//! and measures the paths between each two hosts (`reachability`, `measure`, `echo`), by the very ports that a rank
+//! would have. The results are facts (`facts`, `pair`); the checks of two tables judge them (`host_checks`,
+//! `network_checks`) and give findings (`check_result`), which `text` prints. It changes nothing on any host.
 
-mod answer;
-mod beside;
-mod call;
 mod cgroup;
-mod choice;
+mod check_result;
+mod collect;
 pub mod command;
+mod echo;
 mod facts;
-mod finding;
-mod frame;
+mod host_checks;
 mod hosts;
-mod look;
-mod machine;
 mod measure;
-mod network;
-mod orders;
+mod network_checks;
 mod pair;
-mod plain;
+mod port_group;
 mod ports;
+mod prediction;
+mod protocol;
+mod reachability;
 mod record;
+mod sanitize;
 mod serve;
+mod test_frame;
 mod text;
 
 pub use serve::run as serve;

@@ -2,11 +2,11 @@
 //!
 //! Used by `command` and `text`; writes to the disk.
 
-use super::facts::Facts;
-use super::finding::{Finding, Verdict, examine};
-use super::pair::Pair;
-use super::{choice, machine, network};
-use crate::whole;
+use super::check_result::{Finding, Verdict, run_checks};
+use super::facts::DoctorFacts;
+use super::pair::HostPair;
+use super::{host_checks, network_checks, prediction};
+use crate::atomic_file;
 use serde::Serialize;
 use std::io;
 use std::path::Path;
@@ -15,71 +15,76 @@ use std::path::Path;
 const FORMAT: u32 = 1;
 
 #[derive(Serialize)]
-pub struct Record {
+pub struct DoctorRecord {
     pub format: u32,
     pub command: String,
     pub date: String,
     /// All hosts and pairs were examined to the end.
     pub complete: bool,
-    pub hosts: Vec<Host>,
-    pub pairs: Vec<Between>,
+    pub hosts: Vec<HostRecord>,
+    pub pairs: Vec<PairRecord>,
 }
 
 /// A host, or the reason why nothing is known of it.
 #[derive(Serialize)]
-pub struct Host {
+pub struct HostRecord {
     /// The name as the user has written it.
     pub name: String,
-    pub facts: Option<Facts>,
+    pub facts: Option<DoctorFacts>,
     pub findings: Vec<Finding>,
     pub lost: Option<String>,
 }
 
 #[derive(Serialize)]
-pub struct Between {
+pub struct PairRecord {
     #[serde(flatten)]
-    pub pair: Pair,
+    pub pair: HostPair,
     /// The choices that Hawser would make.
     pub choice: Vec<String>,
     pub findings: Vec<Finding>,
 }
 
-impl Host {
-    pub fn found(name: &str, facts: Facts) -> Host {
-        Host { name: name.into(), findings: examine(machine::EXAMINATIONS, &facts), facts: Some(facts), lost: None }
+impl HostRecord {
+    pub fn examined(name: &str, facts: DoctorFacts) -> HostRecord {
+        HostRecord {
+            name: name.into(),
+            findings: run_checks(host_checks::CHECKS, &facts),
+            facts: Some(facts),
+            lost: None,
+        }
     }
 
-    pub fn lost(name: &str, cause: String) -> Host {
-        Host { name: name.into(), facts: None, findings: Vec::new(), lost: Some(cause) }
+    pub fn lost(name: &str, cause: String) -> HostRecord {
+        HostRecord { name: name.into(), facts: None, findings: Vec::new(), lost: Some(cause) }
     }
 }
 
-impl Between {
-    pub fn found(pair: Pair) -> Between {
-        Between { choice: choice::of(&pair), findings: examine(network::EXAMINATIONS, &pair), pair }
+impl PairRecord {
+    pub fn examined(pair: HostPair) -> PairRecord {
+        PairRecord { choice: prediction::text_lines(&pair), findings: run_checks(network_checks::CHECKS, &pair), pair }
     }
 }
 
-impl Record {
-    pub fn begun() -> Record {
-        let (command, date) = (crate::record::command(), crate::record::now());
-        Record { format: FORMAT, command, date, complete: false, hosts: Vec::new(), pairs: Vec::new() }
+impl DoctorRecord {
+    pub fn new() -> DoctorRecord {
+        let (command, date) = (crate::record::command_line(), crate::record::now());
+        DoctorRecord { format: FORMAT, command, date, complete: false, hosts: Vec::new(), pairs: Vec::new() }
     }
 
     /// Whether nothing that was begun was cut off.
-    pub fn is_whole(&self) -> bool {
-        self.hosts.iter().all(|host| host.lost.is_none()) && self.tested() == self.pairs.len()
+    pub fn is_uninterrupted(&self) -> bool {
+        self.hosts.iter().all(|host| host.lost.is_none()) && self.tested_pairs() == self.pairs.len()
     }
 
     /// The number of pairs that were tested to the end.
-    pub fn tested(&self) -> usize {
+    pub fn tested_pairs(&self) -> usize {
         self.pairs.iter().filter(|between| between.pair.cut_off.is_none()).count()
     }
 
     /// The changes to make, each with the host or pair that it concerns.
-    pub fn changes(&self) -> impl Iterator<Item = (String, &Finding)> {
+    pub fn remedies(&self) -> impl Iterator<Item = (String, &Finding)> {
         let hosts = self.hosts.iter().flat_map(|host| host.findings.iter().map(|finding| (host.name.clone(), finding)));
-        let name = |between: &Between| between.pair.hosts.join(" - ");
+        let name = |between: &PairRecord| between.pair.hosts.join(" - ");
         let pairs = self
             .pairs
             .iter()
@@ -89,16 +94,16 @@ impl Record {
 
     pub fn is_well(&self) -> bool {
         let is_lost = self.hosts.iter().any(|host| host.lost.is_some());
-        !is_lost && self.changes().all(|(_, finding)| finding.verdict != Verdict::Broken)
+        !is_lost && self.remedies().all(|(_, finding)| finding.verdict != Verdict::Broken)
     }
 
     pub fn write(&self, path: &Path) -> Result<(), String> {
         let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())? + "\n";
-        whole::put(path, &text).map_err(|error| unwritable(path, error))
+        atomic_file::write_atomically(path, &text).map_err(|error| unwritable(path, error))
     }
 
     /// Tests whether the file can be written, before there is anything to write. An existing file stays as it is.
-    pub fn try_place(path: &Path) -> Result<(), String> {
+    pub fn check_writable(path: &Path) -> Result<(), String> {
         if path.is_dir() {
             return Err(unwritable(path, io::ErrorKind::IsADirectory.into()));
         }
@@ -115,28 +120,30 @@ fn unwritable(path: &Path, error: io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::hosts::Lost;
+    use crate::doctor::hosts::HostError;
 
     #[test]
     fn a_place_is_tried_and_what_lies_there_stays() {
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("found.json");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("found.json");
         std::fs::write(&file, "before").unwrap();
-        Record::try_place(&file).unwrap();
+        DoctorRecord::check_writable(&file).unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "before");
-        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
-        for wrong in [place.path(), &place.path().join("nowhere/found.json")] {
-            assert!(Record::try_place(wrong).unwrap_err().contains("cannot be written"));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        for path in [folder.path(), &folder.path().join("nowhere/found.json")] {
+            assert!(DoctorRecord::check_writable(path).unwrap_err().contains("cannot be written"));
         }
     }
 
     #[test]
     fn a_pair_that_was_cut_off_is_kept_and_makes_the_record_no_whole() {
-        let mut record = Record::begun();
-        record.pairs.push(Between::found(Pair::default()));
-        assert!(record.is_whole());
-        record.pairs.push(Between::found(Pair { cut_off: Some(Lost::Interrupted), ..Pair::default() }));
-        assert!(!record.is_whole() && record.tested() == 1);
+        let mut record = DoctorRecord::new();
+        record.pairs.push(PairRecord::examined(HostPair::default()));
+        assert!(record.is_uninterrupted());
+        record
+            .pairs
+            .push(PairRecord::examined(HostPair { cut_off: Some(HostError::Interrupted), ..HostPair::default() }));
+        assert!(!record.is_uninterrupted() && record.tested_pairs() == 1);
         let written = serde_json::to_value(&record).unwrap();
         assert_eq!((&written["pairs"][1]["cut_off"], &written["format"]), (&"interrupted".into(), &1.into()));
     }

@@ -1,112 +1,114 @@
-//! The doctor's process on a host: obeys orders, a line each, over its standard input and output.
+//! The doctor's process on a host: carries out commands, a line each, over its standard input and output.
 //!
 //! mpiexec starts it as it would start a rank, so it finds what a rank would find. It ends when its input does,
-//! whatever it is doing. Used by `hosts`, at the other end; uses `look`, `call`, `answer`, `measure`.
+//! whatever it is doing. Used by `hosts`, at the other end; uses `collect`, `reachability`, `echo`, `measure`.
 
-use super::beside::Beside;
-use super::facts::Network;
-use super::orders::{End, Order, Reply, WayTo};
-use super::{answer, call, look, measure};
+use super::facts::InterfaceAddress;
+use super::port_group::PortGroup;
+use super::protocol::{DoctorCommand, DoctorReply, PathSpec, PortInfo};
+use super::{collect, echo, measure, reachability};
 use crate::net;
-use hawser_dev_ether::port::{Address, Seal};
-use hawser_dev_ether::{Opened, Who};
-use hawser_link::frame::Key;
+use hawser_dev_ether::port::{PortAddress, RankCredentials};
+use hawser_dev_ether::{LocalRank, OpenPort};
+use hawser_link::frame::JobKey;
 use std::io::{self, BufRead, Write};
 use std::process;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-/// The time limit of an answer: a port that went down meanwhile may be waited for indefinitely.
-const ANSWERS_AT_MOST: Duration = Duration::from_secs(60);
+/// The time limit of `echo`: a port that went down meanwhile may be waited for indefinitely.
+const ECHO_TIME_LIMIT: Duration = Duration::from_secs(60);
 
 pub fn run() -> io::Result<()> {
     // This must run before there are threads.
-    let mut facts = Some(look::here());
-    let orders = orders();
+    let mut facts = Some(collect::host_facts());
+    let commands = command_receiver();
     let mut ports = Vec::new();
-    while let Ok(order) = orders.recv() {
-        let reply = match order {
-            Order::Look => {
-                facts.take().map_or_else(|| Reply::Failed("it has told all".into()), |it| Reply::Facts(Box::new(it)))
+    while let Ok(command) = commands.recv() {
+        let reply = match command {
+            DoctorCommand::Look => facts
+                .take()
+                .map_or_else(|| DoctorReply::Failed("it has told all".into()), |it| DoctorReply::Facts(Box::new(it))),
+            DoctorCommand::Open { job, secret, rank, ranks } => {
+                let seal = RankCredentials { key: JobKey::new(secret), me: rank, ranks };
+                open(LocalRank { job, local_rank: 0, local_ranks: 1, credentials: seal }, &mut ports)
             }
-            Order::Open { job, secret, rank, ranks } => {
-                let seal = Seal { key: Key::new(secret), me: rank, ranks };
-                open(Who { job, local_rank: 0, local_ranks: 1, seal }, &mut ports)
+            DoctorCommand::Call { token, ways: paths } => {
+                reachability::run(&mut ports, token, &paths).map_or_else(DoctorReply::Failed, DoctorReply::Heard)
             }
-            Order::Call { token, ways } => call::run(&mut ports, token, &ways).map_or_else(Reply::Failed, Reply::Heard),
-            Order::Answer { token, way } => match port_of(&mut ports, &way) {
+            DoctorCommand::Answer { token, way: path } => match port_group(&mut ports, &path) {
                 Some((mut port, to)) => {
-                    say(&Reply::Ready)?;
+                    send_reply(&DoctorReply::Ready)?;
                     let begin = std::time::Instant::now();
-                    let is_over = || begin.elapsed() > ANSWERS_AT_MOST || orders.try_recv().is_ok();
-                    Reply::Answered(answer::run(&mut port, &to, token, &way, is_over))
+                    let is_over = || begin.elapsed() > ECHO_TIME_LIMIT || commands.try_recv().is_ok();
+                    DoctorReply::Answered(echo::run(&mut port, &to, token, &path, is_over))
                 }
-                None => no_port(),
+                None => no_port_error(),
             },
-            Order::Measure { token, way } => match port_of(&mut ports, &way) {
-                Some((mut port, to)) => Reply::Figures(measure::run(&mut port, &to, token, &way)),
-                None => no_port(),
+            DoctorCommand::Measure { token, way: path } => match port_group(&mut ports, &path) {
+                Some((mut port, to)) => DoctorReply::Figures(measure::run(&mut port, &to, token, &path)),
+                None => no_port_error(),
             },
-            Order::Rest => Reply::Ready,
-            Order::Sync(number) => Reply::Synced(number),
+            DoctorCommand::Rest => DoctorReply::Ready,
+            DoctorCommand::Sync(number) => DoctorReply::Synced(number),
         };
-        say(&reply)?;
+        send_reply(&reply)?;
     }
     Ok(())
 }
 
-/// Receives orders. When there are no more, the sender is gone, and nothing else must be done.
-fn orders() -> Receiver<Order> {
-    let (tell, told) = channel();
+/// Receives the commands. The process ends when there are no more: their sender is gone.
+fn command_receiver() -> Receiver<DoctorCommand> {
+    let (sender, receiver) = channel();
     thread::spawn(move || {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
             match serde_json::from_str(&line) {
-                Ok(order) => drop(tell.send(order)),
+                Ok(command) => drop(sender.send(command)),
                 Err(_) => break,
             }
         }
         process::exit(0);
     });
-    told
+    receiver
 }
 
-fn say(reply: &Reply) -> io::Result<()> {
+fn send_reply(reply: &DoctorReply) -> io::Result<()> {
     let mut out = io::stdout().lock();
     serde_json::to_writer(&mut out, reply)?;
     writeln!(out)?;
     out.flush()
 }
 
-fn no_port() -> Reply {
-    Reply::Failed("an order names no port".into())
+fn no_port_error() -> DoctorReply {
+    DoctorReply::Failed("an order names no port".into())
 }
 
-fn open(who: Who, ports: &mut Vec<Opened>) -> Reply {
-    match hawser_node::ports(&who) {
+fn open(local_rank: LocalRank, ports: &mut Vec<OpenPort>) -> DoctorReply {
+    match hawser_node::ports(&local_rank) {
         Ok(opened) => *ports = opened,
-        Err(error) => return Reply::Failed(error.cause().to_string()),
+        Err(error) => return DoctorReply::Failed(error.cause().to_string()),
     }
     let interfaces = hawser_os::interfaces::all().unwrap_or_default();
     let networks = |name: &str| {
-        let of =
+        let addresses =
             interfaces.iter().filter(|interface| interface.name == name).flat_map(|interface| &interface.addresses);
-        of.map(Network::of).collect()
+        addresses.map(InterfaceAddress::of).collect()
     };
-    let end = |opened: &Opened| End {
+    let port_info = |opened: &OpenPort| PortInfo {
         rail: opened.rail,
         interface: opened.interface.clone(),
         networks: networks(&opened.interface),
         method: opened.port.name().into(),
-        address: net::written(&opened.port.address()),
+        address: net::encode_address(&opened.port.address()),
         frame_max: opened.port.frame_max(),
-        room: opened.port.room() / opened.port.frame_max().max(1),
+        room: opened.port.receive_buffer_bytes() / opened.port.frame_max().max(1),
     };
-    Reply::Ports(ports.iter().map(end).collect())
+    DoctorReply::Ports(ports.iter().map(port_info).collect())
 }
 
-fn port_of<'a>(ports: &'a mut [Opened], way: &WayTo) -> Option<(Beside<'a>, Address)> {
-    let to = net::read(&way.address)?;
-    ports.get_mut(way.port)?.port.turn_to(way.peer());
-    Some((Beside::of(ports, way.port)?, to))
+fn port_group<'a>(ports: &'a mut [OpenPort], path: &PathSpec) -> Option<(PortGroup<'a>, PortAddress)> {
+    let to = net::decode_address(&path.address)?;
+    ports.get_mut(path.port)?.port.set_peer(path.peer());
+    Some((PortGroup::of(ports, path.port)?, to))
 }

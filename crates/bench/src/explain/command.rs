@@ -8,9 +8,9 @@ use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Args, Clone)]
-// Without a group: clap would give it the name of `command::Options`' one.
+// clap would name a group after the struct; none is needed.
 #[group(skip)]
-pub struct Options {
+pub struct ExplainOptions {
     /// What is explained: a library or a layer
     above: String,
     /// What lies beneath it, or is to be compared with
@@ -19,15 +19,15 @@ pub struct Options {
     #[arg(long, value_name = "FILE.json")]
     from: Option<PathBuf>,
     #[command(flatten)]
-    run: command::Options,
+    run: command::RunOptions,
 }
 
 /// Prints the explanation. Returns the exit code.
-pub fn run(options: &Options) -> Result<u8, String> {
+pub fn run(options: &ExplainOptions) -> Result<u8, String> {
     let names = [options.above.as_str(), options.below.as_str()];
     let (record, code) = match &options.from {
         Some(path) => (report::read(path).map_err(|error| error.to_string())?, 0),
-        None => command::run(&options.run.of(&names)?)?,
+        None => command::run(&options.run.for_systems(&names)?)?,
     };
     print!("{}", explain(&record, names[0], names[1]).map_err(|missing| missing.to_string())?);
     Ok(code)

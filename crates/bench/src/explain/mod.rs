@@ -1,42 +1,42 @@
 //! `hawser-bench explain A B`: how much time is lost between a system and the one beneath it, at which sizes, in words
 //! with numbers.
 //!
-//! It measures nothing itself: a record has both curves. Used by `main`; uses `fit`, and `words`, which formats the
+//! It measures nothing itself: a record has both curves. Used by `main`; uses `fit`, and `text`, which formats the
 //! result.
 
 pub mod command;
 mod fit;
-mod words;
+mod text;
 
-pub use words::{size, us};
+pub use text::{size, us};
 
-use crate::record::{Curve, Point, Record};
-use fit::{Loss, Piece};
+use crate::record::{BenchmarkRecord, Curve, Point};
+use fit::{LinearPiece, Overhead};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// The roughness of a curve, as a part of its time, whatever its rounds show: alignment, and sizes that divide better
 /// than others.
 const ROUGH: f64 = 0.03;
-/// The noise of the clock, over the messages of a play.
+/// The noise of the clock, over the messages of a task.
 const NOISE_MIN_US: f64 = 1e-3;
 /// Quartiles of a normal distribution lie 1.35 deviations apart.
 const QUARTILES: f64 = 1.35;
 
 /// Two curves of one pattern, at the sizes that both have.
-struct Pair<'a> {
+struct CurvePair<'a> {
     above: &'a Curve,
     below: &'a Curve,
     points: Vec<(Point, Point)>,
 }
 
 /// The difference between them.
-struct Finding<'a> {
-    pair: Pair<'a>,
+struct CurveGap<'a> {
+    pair: CurvePair<'a>,
     /// The upper system's parameters that may be thresholds, in bytes.
     thresholds: Option<&'a BTreeMap<String, u64>>,
-    pieces: Vec<Piece>,
-    losses: Vec<Loss>,
+    pieces: Vec<LinearPiece>,
+    overheads: Vec<Overhead>,
 }
 
 /// The reason why there is nothing to explain.
@@ -63,14 +63,14 @@ impl fmt::Display for Missing {
 }
 
 /// The text of what `above` takes more than `below`, a paragraph for each pattern.
-pub fn explain(record: &Record, above: &str, below: &str) -> Result<String, Missing> {
+pub fn explain(record: &BenchmarkRecord, above: &str, below: &str) -> Result<String, Missing> {
     let pairs = pairs(record, above, below)?;
     let thresholds = record.thresholds.get(above);
-    let paragraphs = pairs.into_iter().map(|pair| words::paragraph(&Finding::of(pair, thresholds)));
+    let paragraphs = pairs.into_iter().map(|pair| text::paragraph(&CurveGap::of(pair, thresholds)));
     Ok(paragraphs.collect::<Vec<_>>().join("\n"))
 }
 
-fn pairs<'a>(record: &'a Record, above: &str, below: &str) -> Result<Vec<Pair<'a>>, Missing> {
+fn pairs<'a>(record: &'a BenchmarkRecord, above: &str, below: &str) -> Result<Vec<CurvePair<'a>>, Missing> {
     for name in [above, below] {
         if !record.curves.iter().any(|curve| curve.system == name) {
             let mut there: Vec<String> = record.curves.iter().map(|curve| curve.system.clone()).collect();
@@ -84,29 +84,29 @@ fn pairs<'a>(record: &'a Record, above: &str, below: &str) -> Result<Vec<Pair<'a
     }
     let both = |pattern: &str| Some((record.curve(above, pattern)?, record.curve(below, pattern)?));
     let both = record.patterns().into_iter().filter_map(both);
-    let pairs: Vec<Pair> =
-        both.map(|(above, below)| Pair::of(above, below)).filter(|pair| !pair.points.is_empty()).collect();
+    let pairs: Vec<CurvePair> =
+        both.map(|(above, below)| CurvePair::of(above, below)).filter(|pair| !pair.points.is_empty()).collect();
     if pairs.is_empty() {
         return Err(Missing::Pattern { above: above.into(), below: below.into() });
     }
     Ok(pairs)
 }
 
-impl<'a> Pair<'a> {
-    fn of(above: &'a Curve, below: &'a Curve) -> Pair<'a> {
-        Pair { above, below, points: above.beside(below).collect() }
+impl<'a> CurvePair<'a> {
+    fn of(above: &'a Curve, below: &'a Curve) -> CurvePair<'a> {
+        CurvePair { above, below, points: above.common_points(below).collect() }
     }
 }
 
-impl<'a> Finding<'a> {
-    fn of(pair: Pair<'a>, thresholds: Option<&'a BTreeMap<String, u64>>) -> Finding<'a> {
-        let losses: Vec<Loss> = pair.points.iter().map(|(above, below)| loss(above, below)).collect();
-        Finding { pieces: fit::pieces(&losses), pair, thresholds, losses }
+impl<'a> CurveGap<'a> {
+    fn of(pair: CurvePair<'a>, thresholds: Option<&'a BTreeMap<String, u64>>) -> CurveGap<'a> {
+        let overheads: Vec<Overhead> = pair.points.iter().map(|(above, below)| overhead(above, below)).collect();
+        CurveGap { pieces: fit::pieces(&overheads), pair, thresholds, overheads }
     }
 }
 
-fn loss(above: &Point, below: &Point) -> Loss {
+fn overhead(above: &Point, below: &Point) -> Overhead {
     let deviation = |point: &Point| point.spread * point.median_us / QUARTILES;
     let noise = deviation(above).hypot(deviation(below)).hypot(ROUGH * above.median_us);
-    Loss { bytes: above.bytes as f64, us: above.median_us - below.median_us, noise_us: noise.max(NOISE_MIN_US) }
+    Overhead { bytes: above.bytes as f64, us: above.median_us - below.median_us, noise_us: noise.max(NOISE_MIN_US) }
 }

@@ -3,9 +3,9 @@
 //! The record is written as a whole or not at all. Nothing of the machine is put into the record: the figures may be
 //! from another one. Used by `main`; uses `import`. The readers of records use the result.
 
-use crate::import::{Benchmark, Unread, import};
-use crate::record::{self, Curve, FORMAT, Floor, Machine, Record};
-use crate::whole;
+use crate::atomic_file;
+use crate::import::{Benchmark, ParseError, import};
+use crate::record::{self, BenchmarkRecord, Curve, CurveLevel, FORMAT, MachineInfo};
 use clap::Args;
 use jiff::Timestamp;
 use std::fmt;
@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// More than any of these tools prints in a week; a device or a wrong file is not read to its end.
-const MOST_BYTES: u64 = 64 << 20;
+const FILE_BYTES_MAX: u64 = 64 << 20;
 const STDIN: &str = "-";
 
 #[derive(Args, Clone)]
-pub struct Options {
+pub struct ImportOptions {
     /// What NetPIPE (also its np.out), OSU's micro-benchmarks or IMB wrote; `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -27,8 +27,8 @@ pub struct Options {
     #[arg(long)]
     name: Option<String>,
     /// Where that system stands
-    #[arg(long, value_enum, default_value_t = Floor::Library)]
-    floor: Floor,
+    #[arg(long, value_enum, default_value_t = CurveLevel::Library)]
+    floor: CurveLevel,
     /// How many ranks there were, where the tool's output does not say it
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     ranks: Option<u32>,
@@ -39,34 +39,36 @@ pub struct Options {
 
 /// The reason why there is no record.
 #[derive(Debug)]
-enum Trouble {
+enum ImportError {
     File(String, io::Error),
-    Long(String),
-    Unread(String, Unread),
+    TooLong(String),
+    Parse(String, ParseError),
     /// The curve of one benchmark has the identity of an earlier one.
-    Twice {
-        source: Source,
-        first: Source,
+    Duplicate {
+        source: CurveSource,
+        first: CurveSource,
         curve: Box<Curve>,
     },
-    Out(String, io::Error),
+    Output(String, io::Error),
     Stdout(io::Error),
 }
 
 /// The origin of a curve.
 #[derive(Clone, Debug)]
-struct Source {
+struct CurveSource {
     file: String,
     benchmark: String,
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for ImportError {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Trouble::File(file, error) => write!(out, "{file}: {error}"),
-            Trouble::Long(file) => write!(out, "{file}: more than {} MiB; give one run's output", MOST_BYTES >> 20),
-            Trouble::Unread(file, unread) => write!(out, "{}", unread.of(file)),
-            Trouble::Twice { source, first, curve } => {
+            ImportError::File(file, error) => write!(out, "{file}: {error}"),
+            ImportError::TooLong(file) => {
+                write!(out, "{file}: more than {} MiB; give one run's output", FILE_BYTES_MAX >> 20)
+            }
+            ImportError::Parse(file, error) => write!(out, "{}", error.for_file(file)),
+            ImportError::Duplicate { source, first, curve } => {
                 let Curve { system, pattern, ranks, .. } = &**curve;
                 let (one, other) = (&source.benchmark, &first.benchmark);
                 write!(
@@ -78,35 +80,36 @@ impl fmt::Display for Trouble {
                     first.file
                 )
             }
-            Trouble::Out(file, error) => write!(out, "{file}: cannot be written: {error}; what was there is as it was"),
-            Trouble::Stdout(error) => {
+            ImportError::Output(file, error) => {
+                write!(out, "{file}: cannot be written: {error}; what was there is as it was")
+            }
+            ImportError::Stdout(error) => {
                 write!(out, "standard output cannot be written: {error}; name a file by --out")
             }
         }
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for ImportError {}
 
-pub fn run(options: &Options) -> io::Result<()> {
+pub fn run(options: &ImportOptions) -> io::Result<()> {
     let record = record(options).map_err(io::Error::other)?;
     let mut text = serde_json::to_string_pretty(&record).map_err(io::Error::other)?;
     text.push('\n');
     match &options.out {
-        Some(path) => {
-            whole::put(path, &text).map_err(|error| io::Error::other(Trouble::Out(path.display().to_string(), error)))
-        }
-        None => io::stdout().write_all(text.as_bytes()).map_err(|error| io::Error::other(Trouble::Stdout(error))),
+        Some(path) => atomic_file::write_atomically(path, &text)
+            .map_err(|error| io::Error::other(ImportError::Output(path.display().to_string(), error))),
+        None => io::stdout().write_all(text.as_bytes()).map_err(|error| io::Error::other(ImportError::Stdout(error))),
     }
 }
 
-fn record(options: &Options) -> Result<Record, Trouble> {
+fn record(options: &ImportOptions) -> Result<BenchmarkRecord, ImportError> {
     let names: Vec<String> = options.files.iter().map(|file| file.display().to_string()).collect();
-    let mut record = Record {
+    let mut record = BenchmarkRecord {
         format: FORMAT,
         command: format!("imported from {}", names.join(" ")),
         date: String::new(),
-        machine: Machine::default(),
+        machine: MachineInfo::default(),
         complete: true,
         thresholds: Default::default(),
         notes: Vec::new(),
@@ -114,11 +117,11 @@ fn record(options: &Options) -> Result<Record, Trouble> {
     };
     let (mut newest, mut sources) = (None, Vec::new());
     for (path, file) in options.files.iter().zip(&names) {
-        let (text, time) = text(path).map_err(|error| Trouble::File(file.clone(), error))?;
+        let (text, time) = read_text(path).map_err(|error| ImportError::File(file.clone(), error))?;
         newest = newest.max(Some(time));
-        let text = text.ok_or_else(|| Trouble::Long(file.clone()))?;
-        for benchmark in imported(&mut record, options, path, file, &text)? {
-            add(&mut record, &mut sources, file, benchmark)?;
+        let text = text.ok_or_else(|| ImportError::TooLong(file.clone()))?;
+        for benchmark in import_file(&mut record, options, path, file, &text)? {
+            add_benchmark(&mut record, &mut sources, file, benchmark)?;
         }
     }
     record.date = newest.map(date).unwrap_or_default();
@@ -126,23 +129,23 @@ fn record(options: &Options) -> Result<Record, Trouble> {
 }
 
 /// Reads the benchmarks of a file; notes what a reader must know of them.
-fn imported(
-    record: &mut Record,
-    options: &Options,
+fn import_file(
+    record: &mut BenchmarkRecord,
+    options: &ImportOptions,
     path: &Path,
     file: &str,
     text: &str,
-) -> Result<Vec<Benchmark>, Trouble> {
-    let system = options.name.clone().unwrap_or_else(|| stem(path));
-    let mut imported = import(text, &system, options.floor).map_err(|unread| Trouble::Unread(file.into(), unread))?;
+) -> Result<Vec<Benchmark>, ImportError> {
+    let system = options.name.clone().unwrap_or_else(|| system_name(path));
+    let mut imported = import(text, &system, options.floor).map_err(|error| ImportError::Parse(file.into(), error))?;
     let tool = &imported.tool;
     record.notes.push(format!("{system}: figures of {tool}, as it measured them, from {file}"));
     record.notes.extend(imported.notes.iter().map(|note| format!("{file}: {note}")));
-    let untold =
+    let unknown_ranks =
         imported.benchmarks.iter_mut().map(|benchmark| &mut benchmark.curve.ranks).filter(|ranks| **ranks == 0);
     match options.ranks {
-        Some(ranks) => untold.for_each(|untold| *untold = ranks as usize),
-        None if untold.count() > 0 => {
+        Some(ranks) => unknown_ranks.for_each(|unknown| *unknown = ranks as usize),
+        None if unknown_ranks.count() > 0 => {
             record.notes.push(format!("{file}: {tool} does not say how many ranks there were; name them by --ranks"));
         }
         None => {}
@@ -152,17 +155,22 @@ fn imported(
 }
 
 /// Adds a benchmark. `sources` are those of the record's curves, in their order.
-fn add(record: &mut Record, sources: &mut Vec<Source>, file: &str, one: Benchmark) -> Result<(), Trouble> {
-    let source = Source { file: file.into(), benchmark: one.name };
-    if let Some(at) = record.curves.iter().position(|earlier| earlier.is_like(&one.curve)) {
-        return Err(Trouble::Twice { source, first: sources[at].clone(), curve: Box::new(one.curve) });
+fn add_benchmark(
+    record: &mut BenchmarkRecord,
+    sources: &mut Vec<CurveSource>,
+    file: &str,
+    one: Benchmark,
+) -> Result<(), ImportError> {
+    let source = CurveSource { file: file.into(), benchmark: one.name };
+    if let Some(at) = record.curves.iter().position(|earlier| earlier.is_same_curve(&one.curve)) {
+        return Err(ImportError::Duplicate { source, first: sources[at].clone(), curve: Box::new(one.curve) });
     }
     sources.push(source);
     record.curves.push(one.curve);
     Ok(())
 }
 
-fn stem(path: &Path) -> String {
+fn system_name(path: &Path) -> String {
     if path.as_os_str() == STDIN {
         return "stdin".into();
     }
@@ -171,7 +179,7 @@ fn stem(path: &Path) -> String {
 
 /// The text of a file, None if it is too long, and the time when it was written. Bytes that are no text are replaced,
 /// for the readers to refuse.
-fn text(path: &Path) -> io::Result<(Option<String>, SystemTime)> {
+fn read_text(path: &Path) -> io::Result<(Option<String>, SystemTime)> {
     let (file, time): (Box<dyn Read>, _) = if path.as_os_str() == STDIN {
         (Box::new(io::stdin()), SystemTime::now())
     } else {
@@ -180,8 +188,8 @@ fn text(path: &Path) -> io::Result<(Option<String>, SystemTime)> {
         (Box::new(file), time)
     };
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    let fits = bytes.len() as u64 <= MOST_BYTES;
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    let fits = bytes.len() as u64 <= FILE_BYTES_MAX;
     Ok((fits.then(|| String::from_utf8_lossy(&bytes).into_owned()), time))
 }
 
@@ -197,14 +205,14 @@ mod tests {
     fn dates_and_names() {
         assert_eq!(date(SystemTime::UNIX_EPOCH), "1970-01-01T00:00:00Z");
         assert_eq!(
-            (stem(Path::new("-")), stem(Path::new("a/np.mpi.out")), stem(Path::new("/"))),
+            (system_name(Path::new("-")), system_name(Path::new("a/np.mpi.out")), system_name(Path::new("/"))),
             ("stdin".into(), "np.mpi".into(), "/".into())
         );
     }
 
-    fn options(files: &[&Path], ranks: Option<u32>) -> Options {
+    fn options(files: &[&Path], ranks: Option<u32>) -> ImportOptions {
         let files = files.iter().map(|path| path.to_path_buf()).collect();
-        Options { files, name: Some("theirs".into()), floor: Floor::Library, ranks, out: None }
+        ImportOptions { files, name: Some("theirs".into()), floor: CurveLevel::Library, ranks, out: None }
     }
 
     #[test]
@@ -214,13 +222,13 @@ mod tests {
         std::fs::write(&latency, "# OSU MPI Latency Test v7.5\n# Size  Latency (us)\n1 2.0\n").unwrap();
         std::fs::write(&imb, "# Benchmarking PingPong\n# #processes = 2\n#bytes #repetitions t[usec]\n1 10 2.0\n")
             .unwrap();
-        let said = record(&options(&[&latency, &imb], None)).unwrap_err().to_string();
+        let message = record(&options(&[&latency, &imb], None)).unwrap_err().to_string();
         let (latency, imb) = (latency.display(), imb.display());
         let want = format!(
             "{imb}: PingPong would be the pingpong (2 ranks) of theirs, which latency of {latency} is already; \
              leave one out, or import it under another --name"
         );
-        assert_eq!(said, want);
+        assert_eq!(message, want);
     }
 
     #[test]
@@ -228,10 +236,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("osu.txt");
         std::fs::write(&path, "# OSU MPI Barrier Latency Test v7.3\n# Latency(us)\n1.41\n").unwrap();
-        let untold = record(&options(&[&path], None)).unwrap();
+        let without_ranks = record(&options(&[&path], None)).unwrap();
         let note = "OSU micro-benchmarks v7.3 does not say how many ranks there were; name them by --ranks";
-        assert!(untold.notes.contains(&format!("{}: {note}", path.display())), "{:?}", untold.notes);
-        let told = record(&options(&[&path], Some(4))).unwrap();
-        assert_eq!((told.curves[0].ranks, told.notes.len()), (4, 1));
+        assert!(without_ranks.notes.contains(&format!("{}: {note}", path.display())), "{:?}", without_ranks.notes);
+        let with_ranks = record(&options(&[&path], Some(4))).unwrap();
+        assert_eq!((with_ranks.curves[0].ranks, with_ranks.notes.len()), (4, 1));
     }
 }

@@ -5,17 +5,17 @@
 //! patterns too; `t_min` is the fastest one's. Rates count the messages of all pairs, in Biband of both directions.
 //! Used by `import`; uses `table` and `section`.
 
+use crate::import::error::ParseError;
 use crate::import::section::Section;
 use crate::import::table::{Column, Table};
-use crate::import::text::{Line, Text};
-use crate::import::unread::Unread;
+use crate::import::text::{NumberedText, TextLine};
 
 const SECTION: &str = "Benchmarking ";
 /// The second cell of a row without figures, where IMB had no memory or no time for a size.
 const NO_FIGURES: [&str; 3] = ["out-of-mem.", "int-overflow.", "time-out."];
 
-pub fn is_mine(text: &Text) -> bool {
-    text.lines.iter().any(|line| line.remark().is_some_and(|remark| remark.starts_with(SECTION) || is_title(remark)))
+pub fn recognizes(text: &NumberedText) -> bool {
+    text.lines.iter().any(|line| line.comment().is_some_and(|remark| remark.starts_with(SECTION) || is_title(remark)))
 }
 
 fn is_title(remark: &str) -> bool {
@@ -24,15 +24,15 @@ fn is_title(remark: &str) -> bool {
 }
 
 /// The name `IMB 2021.11`, from `Intel(R) MPI Benchmarks 2021.11, MPI-1 part`.
-pub fn name(text: &Text) -> String {
-    let title = text.lines.iter().filter_map(|line| line.remark()).find(|remark| is_title(remark)).unwrap_or_default();
+pub fn name(text: &NumberedText) -> String {
+    let title = text.lines.iter().filter_map(|line| line.comment()).find(|remark| is_title(remark)).unwrap_or_default();
     let version = title.split(',').next().and_then(|name| name.rsplit(' ').next()).unwrap_or_default();
     format!("IMB {version}").trim().into()
 }
 
-/// The name of a benchmark here, and how much its rate counts in a play. A stream of more than one pair is a rate. Only
-/// Sendrecv is our `bidirectional`, one message in each direction and no other in flight; Biband keeps a window in
-/// flight in both directions.
+/// The name of a benchmark here, and how many messages of an iteration its rate counts. A stream of more than one
+/// pair is a rate. Only Sendrecv is our `bidirectional`, one message in each direction and no other in flight;
+/// Biband keeps a window in flight in both directions.
 fn pattern(name: &str, ranks: usize) -> (String, u32) {
     let pair = ranks == 2;
     match name.to_ascii_lowercase().as_str() {
@@ -44,7 +44,7 @@ fn pattern(name: &str, ranks: usize) -> (String, u32) {
     }
 }
 
-fn columns(line: Line) -> Vec<Column> {
+fn columns(line: TextLine) -> Vec<Column> {
     line.text.split_whitespace().map(column).collect()
 }
 
@@ -54,9 +54,9 @@ fn column(name: &str) -> Column {
         "#repetitions" => Column::Count,
         "t[usec]" | "t_pure[usec]" => Column::Time,
         "t_avg[usec]" => Column::Mean,
-        "t_min[usec]" => Column::Least,
-        "t_max[usec]" => Column::Most,
-        "Mbytes/sec" => Column::Mbyte,
+        "t_min[usec]" => Column::Min,
+        "t_max[usec]" => Column::Max,
+        "Mbytes/sec" => Column::MbyteS,
         "Msg/sec" => Column::Rate,
         "overlap[%]" => Column::Hidden,
         _ => Column::Other,
@@ -65,14 +65,14 @@ fn column(name: &str) -> Column {
 
 /// A section as far as it is read: its pattern is known when its table begins, as that depends on the ranks.
 #[derive(Default)]
-struct Begun {
+struct OpenSection {
     name: String,
     ranks: usize,
     mode: String,
     table: Table,
 }
 
-impl Begun {
+impl OpenSection {
     /// Reads a remark beneath the name.
     fn remark(&mut self, remark: &str) {
         if let Some(ranks) = remark.strip_prefix("#processes =") {
@@ -81,49 +81,49 @@ impl Begun {
             self.ranks = first.and_then(|ranks| ranks.parse().ok()).unwrap_or(0);
         } else if let Some(groups) = remark.strip_prefix("( ").filter(|text| text.contains(" groups of ")) {
             // `( 2 groups of 2 processes each running simultaneous )`
-            let numbers: Vec<usize> = groups.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+            let numbers: Vec<usize> = groups.split_whitespace().filter_map(|number| number.parse().ok()).collect();
             self.ranks = numbers.iter().fold(1, |all, &number| all.saturating_mul(number));
         } else if let Some(mode) = remark.strip_prefix("MODE:") {
             self.mode = format!("-{}", mode.trim().to_ascii_lowercase());
         }
     }
 
-    fn head(&mut self, columns: Vec<Column>) -> Section {
+    fn begin_table(&mut self, columns: Vec<Column>) -> Section {
         let (pattern, messages) = pattern(&self.name, self.ranks);
         self.table = Table { columns, messages };
         Section::new(&self.name, pattern + &self.mode, self.ranks)
     }
 }
 
-pub fn read(text: &Text) -> Result<Vec<Section>, Unread> {
-    let (mut begun, mut sections) = (None, Vec::<Section>::new());
+pub fn read(text: &NumberedText) -> Result<Vec<Section>, ParseError> {
+    let (mut open, mut sections) = (None, Vec::<Section>::new());
     for &line in &text.lines {
         let head = columns(line);
-        let is_head =
-            head.first().is_some_and(|first| matches!(first, Column::Bytes | Column::Count)) && Table::is_one(&head);
-        if let Some(name) = line.remark().and_then(|remark| remark.strip_prefix(SECTION)) {
-            begun = Some(Begun { name: name.trim().replace(' ', "-"), ..Begun::default() });
-        } else if let Some(begun) = &mut begun {
+        let is_head = head.first().is_some_and(|first| matches!(first, Column::Bytes | Column::Count))
+            && Table::has_time_column(&head);
+        if let Some(name) = line.comment().and_then(|remark| remark.strip_prefix(SECTION)) {
+            open = Some(OpenSection { name: name.trim().replace(' ', "-"), ..OpenSection::default() });
+        } else if let Some(open) = &mut open {
             if is_head {
-                sections.push(begun.head(head));
-            } else if let Some(remark) = line.remark() {
-                begun.remark(remark);
+                sections.push(open.begin_table(head));
+            } else if let Some(remark) = line.comment() {
+                open.remark(remark);
             } else if let Some(section) =
-                sections.last_mut().filter(|_| line.is_row() && !begun.table.columns.is_empty())
+                sections.last_mut().filter(|_| line.is_row() && !open.table.columns.is_empty())
             {
-                row(section, &begun.table, line)?;
+                row(section, &open.table, line)?;
             }
         }
     }
     Ok(sections)
 }
 
-fn row(section: &mut Section, table: &Table, line: Line) -> Result<(), Unread> {
+fn row(section: &mut Section, table: &Table, line: TextLine) -> Result<(), ParseError> {
     let reason = line.text.split_whitespace().nth(1).unwrap_or_default();
-    if NO_FIGURES.iter().any(|word| reason.starts_with(word)) {
+    if NO_FIGURES.iter().any(|reason_start| reason.starts_with(reason_start)) {
         section.left_out += 1;
         return Ok(());
     }
     let pushed = table.row(line).and_then(|point| section.push(point));
-    pushed.map_err(|wrong| Unread::Line { number: line.number, wrong })
+    pushed.map_err(|error| ParseError::Line { number: line.number, error })
 }

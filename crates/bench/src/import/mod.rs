@@ -4,23 +4,23 @@
 //! Determines the tool of a text and passes it to that tool's reader. Figures stay that tool's: nothing is measured
 //! again, smoothed or guessed; a row that cannot be read is refused with its number. Used by `command`; uses `record`.
 
+mod cell;
 pub mod command;
-mod figure;
+mod error;
 mod imb;
 mod netpipe;
 mod osu;
 mod section;
 mod table;
 mod text;
-mod unread;
 
 #[cfg(test)]
 mod tests;
 
-use crate::record::{self, Curve, Floor};
+use crate::record::{self, Curve, CurveLevel};
+pub use error::ParseError;
 use section::Section;
-use text::Text;
-pub use unread::Unread;
+use text::NumberedText;
 
 /// The contents of a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,50 +43,50 @@ pub struct Benchmark {
 }
 
 struct Tool {
-    is_mine: fn(&Text) -> bool,
-    name: fn(&Text) -> String,
-    read: fn(&Text) -> Result<Vec<Section>, Unread>,
+    recognizes: fn(&NumberedText) -> bool,
+    name: fn(&NumberedText) -> String,
+    read: fn(&NumberedText) -> Result<Vec<Section>, ParseError>,
 }
 
 /// The tools, in this order: OSU and IMB print their names, NetPIPE is recognised by the shape of its rows alone.
 const TOOLS: [Tool; 3] = [
-    Tool { is_mine: osu::is_mine, name: osu::name, read: osu::read },
-    Tool { is_mine: imb::is_mine, name: imb::name, read: imb::read },
-    Tool { is_mine: netpipe::is_mine, name: netpipe::name, read: netpipe::read },
+    Tool { recognizes: osu::recognizes, name: osu::name, read: osu::read },
+    Tool { recognizes: imb::recognizes, name: imb::name, read: imb::read },
+    Tool { recognizes: netpipe::recognizes, name: netpipe::name, read: netpipe::read },
 ];
 
 /// The curves of a tool's output, as those of the system `name`. The ranks, and a point's count, are 0 where the tool
 /// does not print them.
-pub fn import(text: &str, name: &str, floor: Floor) -> Result<Imported, Unread> {
+pub fn import(text: &str, name: &str, level: CurveLevel) -> Result<Imported, ParseError> {
     // A tool's names for its benchmarks are shown on a terminal and written to other files.
-    let text: String = text.chars().map(plain).collect();
-    let text = Text::new(&text);
-    let tool = TOOLS.iter().find(|tool| (tool.is_mine)(&text)).ok_or(Unread::Foreign)?;
+    let text: String = text.chars().map(printable_or_space).collect();
+    let text = NumberedText::new(&text);
+    let tool = TOOLS.iter().find(|tool| (tool.recognizes)(&text)).ok_or(ParseError::Foreign)?;
     let sections = (tool.read)(&text)?;
     let notes = notes(&sections, &text);
     let with_points = sections.into_iter().filter(|section| !section.points.is_empty());
-    let benchmarks: Vec<Benchmark> = with_points.map(|section| benchmark(section, name, floor)).collect();
+    let benchmarks: Vec<Benchmark> = with_points.map(|section| benchmark(section, name, level)).collect();
     let tool = (tool.name)(&text);
     if benchmarks.is_empty() {
-        return Err(Unread::Empty(tool));
+        return Err(ParseError::Empty(tool));
     }
-    Ok(Imported { tool, benchmarks, complete: !text.cut, notes })
+    Ok(Imported { tool, benchmarks, complete: !text.is_cut, notes })
 }
 
 /// Replaces control characters, but not the ends of lines and columns.
-fn plain(letter: char) -> char {
+fn printable_or_space(letter: char) -> char {
     match letter {
         '\n' | '\t' => letter,
         '\r' => ' ',
-        _ => record::plain(letter),
+        _ => record::printable(letter),
     }
 }
 
-fn benchmark(mut section: Section, system: &str, floor: Floor) -> Benchmark {
+fn benchmark(mut section: Section, system: &str, level: CurveLevel) -> Benchmark {
     section.points.sort_by_key(|point| point.bytes);
     let curve = Curve {
         system: system.into(),
-        floor,
+        floor: level,
         version: String::new(),
         pattern: section.pattern,
         ranks: section.ranks,
@@ -95,16 +95,16 @@ fn benchmark(mut section: Section, system: &str, floor: Floor) -> Benchmark {
     Benchmark { name: section.benchmark, curve }
 }
 
-fn notes(sections: &[Section], text: &Text) -> Vec<String> {
+fn notes(sections: &[Section], text: &NumberedText) -> Vec<String> {
     let left_out = sections.iter().filter(|section| section.left_out > 0);
     let mut notes: Vec<String> = left_out
         .map(|section| {
             format!("{}: {} rows whose figure the tool gave as nothing are left out", section.pattern, section.left_out)
         })
         .collect();
-    let mut said: Vec<&str> = sections.iter().filter_map(|section| section.note).collect();
-    said.dedup();
-    for note in said {
+    let mut noted: Vec<&str> = sections.iter().filter_map(|section| section.note).collect();
+    noted.dedup();
+    for note in noted {
         let of: Vec<&str> = sections
             .iter()
             .filter(|section| section.note == Some(note))
@@ -112,7 +112,7 @@ fn notes(sections: &[Section], text: &Text) -> Vec<String> {
             .collect();
         notes.push(format!("{}: {note}", of.join(", ")));
     }
-    if text.cut {
+    if text.is_cut {
         notes.push("the last line has no end and may be cut off; it is left out".into());
     }
     notes

@@ -6,10 +6,10 @@
 //! ping-pong from a stream (`-s`) or from both directions at once (`-2`); the printed output does, if the whole of it
 //! is there. Used by `import`; uses `section`.
 
-use crate::import::figure::{Wrong, real, reckoned, rounding, whole};
+use crate::import::cell::{CellError, check_computed, parse_integer, parse_real, rounding_error};
+use crate::import::error::ParseError;
 use crate::import::section::{Section, point};
-use crate::import::text::{Line, Text};
-use crate::import::unread::Unread;
+use crate::import::text::{NumberedText, TextLine};
 use crate::record::Point;
 
 /// A megabit as 3.7 counts, over a second in microseconds.
@@ -18,34 +18,34 @@ const MEGABIT_3: f64 = 1.048_576;
 const FINE_GBIT: f64 = 0.1;
 const ARROW: &str = " times -->";
 const RANKS: usize = 2;
-const UNTOLD: &str = "np.out does not say whether it was run with -s or -2; it is taken for a ping-pong";
+const PATTERN_UNKNOWN: &str = "np.out does not say whether it was run with -s or -2; it is taken for a ping-pong";
 
 fn decimals(cell: &str) -> usize {
     cell.rsplit_once('.').map_or(0, |(_, decimals)| decimals.len())
 }
 
 /// Whether a line is a row of `np.out`, by the decimals that each column is printed with.
-fn is_file_row(line: Line) -> bool {
+fn is_file_row(line: TextLine) -> bool {
     let cells: Vec<&str> = line.text.split_whitespace().collect();
     let shape: Vec<usize> = cells.iter().take(5).map(|cell| decimals(cell)).collect();
     line.is_row() && (shape == [0, 6, 8] || (shape == [0, 3, 3, 3, 2] && [5, 7].contains(&cells.len())))
 }
 
-fn is_printed_row(line: Line) -> bool {
+fn is_printed_row(line: TextLine) -> bool {
     line.text.contains(ARROW) && line.is_row()
 }
 
 /// Whether the text has a row of NetPIPE.
-pub fn is_mine(text: &Text) -> bool {
+pub fn recognizes(text: &NumberedText) -> bool {
     text.lines.iter().any(|&line| is_file_row(line) || is_printed_row(line))
 }
 
-pub fn name(_: &Text) -> String {
+pub fn name(_: &NumberedText) -> String {
     "NetPIPE".into()
 }
 
 /// The pattern that a line before the rows announces.
-fn announced(line: Line) -> Option<&'static str> {
+fn announced_pattern(line: TextLine) -> Option<&'static str> {
     match line.text {
         text if text.starts_with("Streaming in one direction only") => Some("stream"),
         text if text.starts_with("Passing data in both directions") => Some("bidirectional"),
@@ -53,25 +53,25 @@ fn announced(line: Line) -> Option<&'static str> {
     }
 }
 
-pub fn read(text: &Text) -> Result<Vec<Section>, Unread> {
+pub fn read(text: &NumberedText) -> Result<Vec<Section>, ParseError> {
     let printed = text.lines.iter().any(|&line| is_printed_row(line));
     let mut sections: Vec<Section> = Vec::new();
     let (mut pattern, mut last) = ("pingpong", None);
     for &line in &text.lines {
-        if let Some(announced) = announced(line) {
+        if let Some(announced) = announced_pattern(line) {
             pattern = announced;
         } else if if printed { is_printed_row(line) } else { line.is_row() } {
             let both = pattern == "bidirectional";
             let point = if printed { printed_row(line, both) } else { file_row(line) };
-            let point = point.map_err(|wrong| Unread::Line { number: line.number, wrong })?;
+            let point = point.map_err(|error| ParseError::Line { number: line.number, error })?;
             // Sizes only grow in a run: where they do not, the output of another run follows.
             if last.is_none_or(|last| point.bytes <= last) {
-                let note = (!printed).then_some(UNTOLD);
+                let note = (!printed).then_some(PATTERN_UNKNOWN);
                 sections.push(Section { note, ..Section::new("NetPIPE's", pattern, RANKS) });
             }
             last = Some(point.bytes);
             let section = sections.last_mut().expect("the first row begins a section");
-            section.push(point).map_err(|wrong| Unread::Line { number: line.number, wrong })?;
+            section.push(point).map_err(|error| ParseError::Line { number: line.number, error })?;
         } else if line.text.starts_with("Sending output to") && last.take().is_some() {
             pattern = "pingpong";
         }
@@ -79,46 +79,49 @@ pub fn read(text: &Text) -> Result<Vec<Section>, Unread> {
     Ok(sections)
 }
 
-fn file_row(line: Line) -> Result<Point, Wrong> {
+fn file_row(line: TextLine) -> Result<Point, CellError> {
     let cells: Vec<&str> = line.text.split_whitespace().collect();
     match cells[..] {
         [bytes, mbit, seconds] => {
-            let bytes = whole(bytes)?;
+            let bytes = parse_integer(bytes)?;
             let time_us = time_us(bytes as f64, mbit, seconds, 1e6)?;
             Ok(point(bytes, time_us, time_us, 0))
         }
         [bytes, average, least, most, time_us, ..] => file_row_5(bytes, average, least, most, time_us),
-        _ => Err(Wrong::Short(cells.len())),
+        _ => Err(CellError::Short(cells.len())),
     }
 }
 
-fn file_row_5(bytes: &str, average: &str, least: &str, most: &str, time_us: &str) -> Result<Point, Wrong> {
-    let (bytes, average, most, time_us) = (whole(bytes)?, real(average)?, real(most)?, real(time_us)?);
-    real(least)?;
-    let part = if average >= FINE_GBIT && most > average { average / most } else { 1.0 };
-    Ok(point(bytes, time_us * part, time_us, 0))
+fn file_row_5(bytes: &str, average: &str, least: &str, most: &str, time_us: &str) -> Result<Point, CellError> {
+    let (bytes, average, most, time_us) =
+        (parse_integer(bytes)?, parse_real(average)?, parse_real(most)?, parse_real(time_us)?);
+    parse_real(least)?;
+    let fraction = if average >= FINE_GBIT && most > average { average / most } else { 1.0 };
+    Ok(point(bytes, time_us * fraction, time_us, 0))
 }
 
 /// Reads `0:       1 bytes  89335 times -->     89.17 Mbps in       0.09 usec`; bytes of one direction, Mbps of both.
-fn printed_row(line: Line, both: bool) -> Result<Point, Wrong> {
+fn printed_row(line: TextLine, both: bool) -> Result<Point, CellError> {
     let cells: Vec<&str> = line.text.split_whitespace().collect();
     let [_, bytes, "bytes", count, "times", "-->", mbit, "Mbps", "in", time, "usec", ..] = cells[..] else {
-        return Err(Wrong::Form("this is no row as NetPIPE 3.7 prints it; of NetPIPE 5 its file np.out can be read"));
+        return Err(CellError::UnknownForm(
+            "this is no row as NetPIPE 3.7 prints it; of NetPIPE 5 its file np.out can be read",
+        ));
     };
-    let (bytes, count) = (whole(bytes)?, whole(count)?);
+    let (bytes, count) = (parse_integer(bytes)?, parse_integer(count)?);
     let time_us = time_us(bytes as f64 * if both { 2.0 } else { 1.0 }, mbit, time, 1.0)?;
     Ok(point(bytes, time_us, time_us, count))
 }
 
 /// The time in microseconds: as printed in units of `unit_us`, or from the rate if that is finer and agrees.
-fn time_us(bytes: f64, mbit: &str, time: &str, unit_us: f64) -> Result<f64, Wrong> {
-    let (rate, printed_us) = (real(mbit)?, real(time)? * unit_us);
-    reckoned(printed_us, time)?;
-    let off_us = rounding(time) * unit_us;
-    let reckoned_us = bytes * 8.0 / (rate * MEGABIT_3);
-    let reckoned_off_us = reckoned_us * rounding(mbit) / rate;
+fn time_us(bytes: f64, mbit: &str, time: &str, unit_us: f64) -> Result<f64, CellError> {
+    let (rate, printed_us) = (parse_real(mbit)?, parse_real(time)? * unit_us);
+    check_computed(printed_us, time)?;
+    let printed_error_us = rounding_error(time) * unit_us;
+    let computed_us = bytes * 8.0 / (rate * MEGABIT_3);
+    let computed_error_us = computed_us * rounding_error(mbit) / rate;
     // The sum allows for what the tool itself lost between the two.
-    let same = (reckoned_us - printed_us).abs() <= 1.01 * (off_us + reckoned_off_us);
-    let finer = rate > 0.0 && same && reckoned_off_us < off_us;
-    Ok(if finer { reckoned_us } else { printed_us })
+    let same = (computed_us - printed_us).abs() <= 1.01 * (printed_error_us + computed_error_us);
+    let finer = rate > 0.0 && same && computed_error_us < printed_error_us;
+    Ok(if finer { computed_us } else { printed_us })
 }

@@ -5,12 +5,13 @@
 //! prints the slowest rank's too (`-f`): then that one's is taken. Only `osu_mbw_mr` prints the number of ranks. Used
 //! by `import`; uses `table` and `section`.
 
+use crate::import::error::ParseError;
 use crate::import::section::Section;
 use crate::import::table::{Column, Table};
-use crate::import::text::{Line, Text};
-use crate::import::unread::Unread;
+use crate::import::text::{NumberedText, TextLine};
 
-/// The tests, by the words between `OSU MPI` and `Test`: our pattern, its ranks and how much its rate counts in a play.
+/// The tests, by the words between `OSU MPI` and `Test`: our pattern, its ranks and how many messages of an
+/// iteration its rate counts.
 const TESTS: [(&str, &str, usize, u32); 6] = [
     ("latency", "pingpong", PAIR, 1),
     ("bandwidth", "stream", PAIR, 1),
@@ -20,12 +21,12 @@ const TESTS: [(&str, &str, usize, u32); 6] = [
     ("broadcast latency", "bcast", 0, 1),
 ];
 const NONBLOCKING: &str = "non-blocking ";
-const BOTH_WAYS: &str = "bi-directional ";
+const BIDIRECTIONAL: &str = "bi-directional ";
 const PAIR: usize = 2;
 const MEAN: &str = "the mean over the ranks, where ours is the slowest rank's; osu's -f prints that too";
 
 /// The test and the version of a title.
-fn title(line: Line<'_>) -> Option<(String, &'_ str)> {
+fn title(line: TextLine<'_>) -> Option<(String, &'_ str)> {
     let text = line.text.trim_start_matches('#').trim_start().strip_prefix("OSU MPI")?;
     let (test, version) = text.split_once(" Test").or_else(|| text.split_once(" test"))?;
     // `OSU MPI-CUDA Latency` is the same test on another memory; `OSU MPI_Put Latency` is another test.
@@ -36,20 +37,20 @@ fn title(line: Line<'_>) -> Option<(String, &'_ str)> {
     Some((test.trim_matches([' ', '_']).to_lowercase(), version.trim()))
 }
 
-pub fn is_mine(text: &Text) -> bool {
+pub fn recognizes(text: &NumberedText) -> bool {
     text.lines.iter().any(|&line| title(line).is_some())
 }
 
-pub fn name(text: &Text) -> String {
+pub fn name(text: &NumberedText) -> String {
     let version = text.lines.iter().find_map(|&line| title(line)).map_or("", |(_, version)| version);
     format!("OSU micro-benchmarks {}", version.trim_matches(['(', ')'])).trim().into()
 }
 
-fn begun(test: &str) -> (Section, Table) {
+fn new_section(test: &str) -> (Section, Table) {
     let (blocking, mark) = test.strip_prefix(NONBLOCKING).map_or((test, ""), |blocking| (blocking, "i"));
     let known = TESTS.iter().find(|(name, ..)| *name == blocking);
     let (pattern, ranks, messages) = known.map_or_else(
-        || (other(blocking), 0, if blocking.contains(BOTH_WAYS) { 2 } else { 1 }),
+        || (other_pattern(blocking), 0, if blocking.contains(BIDIRECTIONAL) { 2 } else { 1 }),
         |&(_, pattern, ranks, messages)| (pattern.into(), ranks, messages),
     );
     (Section::new(test, format!("{mark}{pattern}"), ranks), Table { columns: Vec::new(), messages })
@@ -57,14 +58,14 @@ fn begun(test: &str) -> (Section, Table) {
 
 /// The pattern of a test of another kind, as `alltoallw` of `all-to-allw personalized exchange latency`; collective
 /// operations have the names of MPI's functions.
-fn other(test: &str) -> String {
+fn other_pattern(test: &str) -> String {
     let test = test.strip_suffix(" latency").unwrap_or(test);
     let test = test.strip_suffix(" personalized exchange").unwrap_or(test);
     test.replace("all-to-all", "alltoall").replace(' ', "-")
 }
 
 /// The columns of a head. Names have single blanks in them, and at least two between them.
-fn columns(line: Line) -> Vec<Column> {
+fn columns(line: TextLine) -> Vec<Column> {
     let cells = line.text.trim_start_matches('#').trim().split("  ").flat_map(|part| part.split('\t'));
     cells
         .map(|cell| cell.replace(' ', "").to_lowercase())
@@ -79,9 +80,9 @@ fn column(name: &str) -> Column {
         "iterations" => Column::Count,
         "latency(us)" => Column::Time,
         "avglatency(us)" | "avglat(us)" | "purecomm.(us)" => Column::Mean,
-        "minlatency(us)" | "minlat(us)" | "mincomm.(us)" => Column::Least,
-        "maxlatency(us)" | "maxlat(us)" | "maxcomm.(us)" => Column::Most,
-        "mb/s" | "bandwidth(mb/s)" | "avgbandwidth(mb/s)" => Column::Mbyte,
+        "minlatency(us)" | "minlat(us)" | "mincomm.(us)" => Column::Min,
+        "maxlatency(us)" | "maxlat(us)" | "maxcomm.(us)" => Column::Max,
+        "mb/s" | "bandwidth(mb/s)" | "avgbandwidth(mb/s)" => Column::MbyteS,
         "messages/s" => Column::Rate,
         "overlap(%)" => Column::Hidden,
         _ => Column::Other,
@@ -89,29 +90,29 @@ fn column(name: &str) -> Column {
 }
 
 /// The number of pairs in `# [ pairs: 2 ] [ window size: 64 ]`.
-fn pairs(line: Line) -> Option<usize> {
-    let text = line.remark()?.strip_prefix("[ pairs:")?;
+fn pairs(line: TextLine) -> Option<usize> {
+    let text = line.comment()?.strip_prefix("[ pairs:")?;
     text.split_whitespace().next()?.parse().ok()
 }
 
-pub fn read(text: &Text) -> Result<Vec<Section>, Unread> {
+pub fn read(text: &NumberedText) -> Result<Vec<Section>, ParseError> {
     let mut sections: Vec<(Section, Table)> = Vec::new();
     for &line in &text.lines {
         if let Some((test, _)) = title(line) {
-            sections.push(begun(&test));
+            sections.push(new_section(&test));
             continue;
         }
         let Some((section, table)) = sections.last_mut() else { continue };
         let head = columns(line);
         if let Some(pairs) = pairs(line) {
             section.ranks = pairs.saturating_mul(2);
-        } else if !line.is_row() && Table::is_one(&head) {
+        } else if !line.is_row() && Table::has_time_column(&head) {
             table.columns = head;
             // Between two ranks it is the mean over the iterations alone.
-            section.note = (section.ranks != PAIR && table.is_mean()).then_some(MEAN);
+            section.note = (section.ranks != PAIR && table.has_only_mean()).then_some(MEAN);
         } else if line.is_row() && !table.columns.is_empty() {
             let pushed = table.row(line).and_then(|point| section.push(point));
-            pushed.map_err(|wrong| Unread::Line { number: line.number, wrong })?;
+            pushed.map_err(|error| ParseError::Line { number: line.number, error })?;
         }
     }
     Ok(sections.into_iter().map(|(section, _)| section).collect())

@@ -2,7 +2,7 @@
 //!
 //! Used by the tools' readers, which fill it row by row, and by `import`.
 
-use crate::import::figure::Wrong;
+use crate::import::cell::CellError;
 use crate::record::Point;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -27,9 +27,9 @@ impl Section {
     }
 
     /// Adds a point, unless it has a time that has no place on a graph; a curve has one point for each size.
-    pub fn push(&mut self, point: Point) -> Result<(), Wrong> {
+    pub fn push(&mut self, point: Point) -> Result<(), CellError> {
         if self.points.iter().any(|earlier| earlier.bytes == point.bytes) {
-            return Err(Wrong::Again(point.bytes));
+            return Err(CellError::Duplicate(point.bytes));
         }
         if point.median_us > 0.0 {
             self.points.push(point)

@@ -2,9 +2,9 @@
 //!
 //! The names are the tools' own and are in their readers. Used by `osu` and `imb`; uses `section`.
 
-use crate::import::figure::{Wrong, real, reckoned, whole};
+use crate::import::cell::{CellError, check_computed, parse_integer, parse_real};
 use crate::import::section::point;
-use crate::import::text::Line;
+use crate::import::text::TextLine;
 use crate::record::Point;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,10 +15,10 @@ pub enum Column {
     Time,
     Mean,
     /// The time of the fastest and of the slowest rank.
-    Least,
-    Most,
+    Min,
+    Max,
     /// Megabytes (10^6) a second, and messages a second.
-    Mbyte,
+    MbyteS,
     Rate,
     /// The percentage of a transfer that a computation hid.
     Hidden,
@@ -28,40 +28,40 @@ pub enum Column {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     pub columns: Vec<Column>,
-    /// The messages of a play that the rate counts: 2 where both directions are summed up.
+    /// The messages of an iteration that the rate counts: 2 where both directions are summed up.
     pub messages: u32,
 }
 
 impl Table {
     /// Whether these are the columns of a table: one of them is a time, or allows to compute one.
-    pub fn is_one(columns: &[Column]) -> bool {
-        columns.iter().any(|column| matches!(column, Column::Time | Column::Mean | Column::Mbyte | Column::Rate))
+    pub fn has_time_column(columns: &[Column]) -> bool {
+        columns.iter().any(|column| matches!(column, Column::Time | Column::Mean | Column::MbyteS | Column::Rate))
     }
 
     /// Whether it has no time but the mean over the ranks, where ours is the slowest one's.
-    pub fn is_mean(&self) -> bool {
-        self.columns.contains(&Column::Mean) && !self.columns.contains(&Column::Most)
+    pub fn has_only_mean(&self) -> bool {
+        self.columns.contains(&Column::Mean) && !self.columns.contains(&Column::Max)
     }
 
-    fn cell<'a>(&self, cells: &[&'a str], column: Column) -> Result<Option<&'a str>, Wrong> {
+    fn cell<'a>(&self, cells: &[&'a str], column: Column) -> Result<Option<&'a str>, CellError> {
         let Some(at) = self.columns.iter().position(|&other| other == column) else { return Ok(None) };
-        cells.get(at).copied().map(Some).ok_or(Wrong::Short(cells.len()))
+        cells.get(at).copied().map(Some).ok_or(CellError::Short(cells.len()))
     }
 
-    fn real(&self, cells: &[&str], column: Column) -> Result<Option<f64>, Wrong> {
-        self.cell(cells, column)?.map(real).transpose()
+    fn real_cell(&self, cells: &[&str], column: Column) -> Result<Option<f64>, CellError> {
+        self.cell(cells, column)?.map(parse_real).transpose()
     }
 
-    fn whole(&self, cells: &[&str], column: Column) -> Result<u64, Wrong> {
-        Ok(self.cell(cells, column)?.map(whole).transpose()?.unwrap_or(0))
+    fn integer_cell(&self, cells: &[&str], column: Column) -> Result<u64, CellError> {
+        Ok(self.cell(cells, column)?.map(parse_integer).transpose()?.unwrap_or(0))
     }
 
-    /// The time of one play: the printed time, the slowest rank's before the mean, else from the rate, which is exact
-    /// also for no bytes, else from the bandwidth.
-    fn time_us(&self, cells: &[&str], bytes: u64) -> Result<f64, Wrong> {
-        let (rate, mbyte_s) = (self.real(cells, Column::Rate)?, self.real(cells, Column::Mbyte)?);
-        for column in [Column::Most, Column::Time, Column::Mean] {
-            if let Some(time_us) = self.real(cells, column)? {
+    /// The time of one iteration: the printed time, the slowest rank's before the mean, else from the rate, which
+    /// is exact also for no bytes, else from the bandwidth.
+    fn time_us(&self, cells: &[&str], bytes: u64) -> Result<f64, CellError> {
+        let (rate, mbyte_s) = (self.real_cell(cells, Column::Rate)?, self.real_cell(cells, Column::MbyteS)?);
+        for column in [Column::Max, Column::Time, Column::Mean] {
+            if let Some(time_us) = self.real_cell(cells, column)? {
                 return Ok(time_us);
             }
         }
@@ -71,17 +71,17 @@ impl Table {
             (_, Some(mbyte_s)) if mbyte_s > 0.0 => messages * bytes as f64 / mbyte_s,
             _ => 0.0,
         };
-        reckoned(time_us, cells.last().unwrap_or(&""))
+        check_computed(time_us, cells.last().unwrap_or(&""))
     }
 
     /// The point of a row; its time is 0 where the tool's figure was rounded to nothing.
-    pub fn row(&self, line: Line) -> Result<Point, Wrong> {
+    pub fn row(&self, line: TextLine) -> Result<Point, CellError> {
         let cells: Vec<&str> = line.text.split_whitespace().collect();
-        let bytes = self.whole(&cells, Column::Bytes)?;
-        let count = self.whole(&cells, Column::Count)?;
+        let bytes = self.integer_cell(&cells, Column::Bytes)?;
+        let count = self.integer_cell(&cells, Column::Count)?;
         let time_us = self.time_us(&cells, bytes)?;
-        let least_us = self.real(&cells, Column::Least)?.unwrap_or(time_us);
-        let hidden = self.real(&cells, Column::Hidden)?.map(|percent| (percent / 100.0).min(1.0));
-        Ok(Point { hidden, ..point(bytes, least_us, time_us, count) })
+        let min_us = self.real_cell(&cells, Column::Min)?.unwrap_or(time_us);
+        let hidden = self.real_cell(&cells, Column::Hidden)?.map(|percent| (percent / 100.0).min(1.0));
+        Ok(Point { hidden, ..point(bytes, min_us, time_us, count) })
     }
 }

@@ -5,39 +5,40 @@
 
 /// One line, without its end and without blanks at either side.
 #[derive(Clone, Copy)]
-pub struct Line<'a> {
+pub struct TextLine<'a> {
     pub number: usize,
     pub text: &'a str,
 }
 
-impl<'a> Line<'a> {
+impl<'a> TextLine<'a> {
     /// The text behind the `#`s at the head of a line; None where there is no `#`.
-    pub fn remark(self) -> Option<&'a str> {
+    pub fn comment(self) -> Option<&'a str> {
         self.text.starts_with('#').then(|| self.text.trim_start_matches('#').trim_start())
     }
 
     /// Whether it begins like a row of figures. Other programs' messages between the rows mostly do not.
     pub fn is_row(self) -> bool {
         let first = self.text.split_whitespace().next().unwrap_or_default();
-        let word = first.trim_start_matches(['-', '+']).to_ascii_lowercase();
-        word.starts_with(|letter: char| letter.is_ascii_digit()) || ["nan", "inf", "infinity"].contains(&word.as_str())
+        let number = first.trim_start_matches(['-', '+']).to_ascii_lowercase();
+        number.starts_with(|letter: char| letter.is_ascii_digit())
+            || ["nan", "inf", "infinity"].contains(&number.as_str())
     }
 }
 
-pub struct Text<'a> {
-    pub lines: Vec<Line<'a>>,
+pub struct NumberedText<'a> {
+    pub lines: Vec<TextLine<'a>>,
     /// The last line had no end, and is not among the lines.
-    pub cut: bool,
+    pub is_cut: bool,
 }
 
-impl<'a> Text<'a> {
+impl<'a> NumberedText<'a> {
     pub fn new(text: &'a str) -> Self {
-        let whole = text.rfind('\n').map_or("", |at| &text[..at]);
-        let rest = text.strip_prefix(whole).unwrap_or_default();
-        let lines = whole.trim_start_matches('\u{feff}').split('\n').enumerate();
-        Text {
-            lines: lines.map(|(at, text)| Line { number: at + 1, text: text.trim() }).collect(),
-            cut: !rest.trim().is_empty(),
+        let complete = text.rfind('\n').map_or("", |at| &text[..at]);
+        let rest = text.strip_prefix(complete).unwrap_or_default();
+        let lines = complete.trim_start_matches('\u{feff}').split('\n').enumerate();
+        NumberedText {
+            lines: lines.map(|(at, text)| TextLine { number: at + 1, text: text.trim() }).collect(),
+            is_cut: !rest.trim().is_empty(),
         }
     }
 }
@@ -48,18 +49,23 @@ mod tests {
 
     #[test]
     fn only_whole_lines_count() {
-        let text = Text::new("\u{feff} a \r\n\r\n# b\n12 0.1");
+        let text = NumberedText::new("\u{feff} a \r\n\r\n# b\n12 0.1");
         assert_eq!(
             text.lines.iter().map(|line| (line.number, line.text)).collect::<Vec<_>>(),
             [(1, "a"), (2, ""), (3, "# b")]
         );
-        assert!(text.cut && !Text::new("a\n").cut && !Text::new("").cut && Text::new("a").cut);
-        assert!(Text::new("a").lines.iter().all(|line| line.text.is_empty()));
+        assert!(
+            text.is_cut
+                && !NumberedText::new("a\n").is_cut
+                && !NumberedText::new("").is_cut
+                && NumberedText::new("a").is_cut
+        );
+        assert!(NumberedText::new("a").lines.iter().all(|line| line.text.is_empty()));
     }
 
     #[test]
     fn rows_begin_with_a_number() {
-        let row = |text| Line { number: 1, text }.is_row();
+        let row = |text| TextLine { number: 1, text }.is_row();
         assert!(row("1 2") && row("-3 4") && row("nan 4") && row("-inf"));
         assert!(
             !row("") && !row("----") && !row("real 0m7s") && !row("[n:21441] mca") && !row("# 1") && !row("naneye")

@@ -2,9 +2,9 @@
 //!
 //! Used by `worker`; uses no other module.
 
-use super::row::Layer;
-use crate::buffers::{self, Pool};
-use crate::task::{Played, Task};
+use super::layer_entry::Layer;
+use crate::buffers::{self, BufferPool};
+use crate::task::{Measurement, WorkerTask};
 use hawser_os::usage;
 use std::hint::black_box;
 use std::io;
@@ -12,8 +12,8 @@ use std::time::Instant;
 
 #[derive(Default)]
 struct Memcpy {
-    from: Pool,
-    to: Pool,
+    from: BufferPool,
+    to: BufferPool,
 }
 
 pub fn open() -> io::Result<Box<dyn Layer>> {
@@ -21,17 +21,17 @@ pub fn open() -> io::Result<Box<dyn Layer>> {
 }
 
 impl Layer for Memcpy {
-    fn play(&mut self, task: &Task) -> io::Result<Played> {
+    fn run_task(&mut self, task: &WorkerTask) -> io::Result<Measurement> {
         let bytes = task.bytes as usize;
         let Memcpy { from, to } = self;
         [&mut *from, &mut *to].into_iter().for_each(|pool| pool.reserve(bytes));
         if task.check {
             to.clear();
         }
-        let mut right = Ok(());
+        let mut checked = Ok(());
         let (before, start) = (usage::thread_cpu_s(), Instant::now());
         for number in 0..task.messages() {
-            let (from, to) = (from.place(number), to.place(number));
+            let (from, to) = (from.slot(number), to.slot(number));
             if task.check {
                 buffers::fill(from, number);
             } else {
@@ -39,10 +39,10 @@ impl Layer for Memcpy {
             }
             black_box(&mut *to).copy_from_slice(black_box(from));
             if task.check {
-                right = right.and(buffers::compare(to, number).map_err(io::Error::other));
+                checked = checked.and(buffers::compare(to, number).map_err(io::Error::other));
             }
         }
         let (seconds, cpu_s) = (start.elapsed().as_secs_f64(), usage::thread_cpu_s() - before);
-        right.map(|()| Played { seconds, cpu_s, hidden: 0.0 })
+        checked.map(|()| Measurement { seconds, cpu_s, hidden: 0.0 })
     }
 }

@@ -1,72 +1,79 @@
 //! Hawser's device for shared memory alone: ring slots, chunks and pieces as MPI uses them, without matching.
 //!
-//! Used by `Together`; uses `hawser-dev-shm`.
+//! Used by `TwoThreads`; uses `hawser-dev-shm`.
 
-use super::inbox::Inbox;
-use super::packets::{Packets, header};
-use super::row::Layer;
-use super::together::Together;
-use crate::duet::End;
+use super::layer_entry::Layer;
+use super::message_assembly::MessageAssembly;
+use super::packet_receiver::{PacketReceiver, header};
+use super::two_threads::TwoThreads;
+use crate::pattern_driver::PatternEndpoint;
 use crate::sample;
 use hawser_base::{Lane, Peer, UserMem};
 use hawser_dev_shm::ShmDevice;
-use hawser_device::{Device, Limits, Port, Source};
-use hawser_job::{Facts, Segment, Spec};
+use hawser_device::{Device, DeviceLimits, DevicePort, PayloadSource};
+use hawser_job::{HostFacts, Segment, SegmentSpec};
 use std::io;
 
-struct RingEnd {
+struct ShmEndpoint {
     peer: Peer,
-    port: Box<dyn Port>,
-    limits: Limits,
+    port: Box<dyn DevicePort>,
+    limits: DeviceLimits,
     sends: u32,
-    inbox: Inbox,
+    assembly: MessageAssembly,
 }
 
 pub fn open() -> io::Result<Box<dyn Layer>> {
     let segment = segment()?;
-    let [near, far] = [0, 1].map(|me| RingEnd::new(&segment, me));
-    Ok(Box::new(Together::new(near, far)))
+    let [near, far] = [0, 1].map(|me| ShmEndpoint::new(&segment, me));
+    Ok(Box::new(TwoThreads::new(near, far)))
 }
 
-/// Makes a host's part of a job of two ranks.
+/// Makes the segment of a host for a job of two ranks.
 pub fn segment() -> io::Result<Segment> {
-    let facts = Facts { cores: sample::cores().len() as u32, ..Facts::default() };
-    let spec = Spec { facts, ..Spec::of("bench", "here", 2, vec![0, 1]) };
+    let facts = HostFacts { cores: sample::cores().len() as u32, ..HostFacts::default() };
+    let spec = SegmentSpec { facts, ..SegmentSpec::without_spares("bench", "here", 2, vec![0, 1]) };
     Segment::create(&spec).map_err(io::Error::other)
 }
 
-impl RingEnd {
-    fn new(segment: &Segment, me: u32) -> RingEnd {
+impl ShmEndpoint {
+    fn new(segment: &Segment, me: u32) -> ShmEndpoint {
         let device = ShmDevice::new(segment.clone(), me as usize);
         let peer = Peer(1 - me);
         let limits = device.limits();
-        RingEnd { peer, port: device.port(Lane(0)), limits, sends: 0, inbox: Inbox::default() }
+        ShmEndpoint { peer, port: device.port(Lane(0)), limits, sends: 0, assembly: MessageAssembly::default() }
     }
 }
 
 /// Sends the next piece of `from`, if there is room. Returns its bytes.
-fn push(port: &mut dyn Port, limits: &Limits, to: Peer, message: u32, from: UserMem, at: usize) -> usize {
+fn send_piece(
+    port: &mut dyn DevicePort,
+    limits: &DeviceLimits,
+    to: Peer,
+    message: u32,
+    from: UserMem,
+    at: usize,
+) -> usize {
     if from.len() <= limits.short {
         return if port.send_short(to, header(message, 0), from).is_ok() { from.len() } else { 0 };
     }
-    let part = from.slice(at, limits.pieces.best(from.len()).min(from.len() - at));
-    if port.send(to, header(message, at), &[], Source::Mem(part)).is_ok() { part.len() } else { 0 }
+    let part = from.slice(at, limits.fragmentation.piece_len(from.len()).min(from.len() - at));
+    if port.send(to, header(message, at), &[], PayloadSource::Mem(part)).is_ok() { part.len() } else { 0 }
 }
 
-impl End for RingEnd {
+impl PatternEndpoint for ShmEndpoint {
     fn exchange(&mut self, out: &mut [u8], into: &mut [u8]) -> io::Result<()> {
-        let RingEnd { peer, port, limits, sends, inbox } = self;
+        let ShmEndpoint { peer, port, limits, sends, assembly } = self;
         let (is_sent, is_received) = (u32::from(!out.is_empty()), u32::from(!into.is_empty()));
         let (out, mut sent) = (UserMem::of_slice(out), 0);
-        let mut packets = Packets::new(inbox, into);
-        while sent < out.len() || !packets.is_whole() {
+        let mut packets = PacketReceiver::new(assembly, into);
+        while sent < out.len() || !packets.is_complete() {
             let mut moved = false;
             if sent < out.len() {
-                let bytes = push(&mut **port, limits, *peer, *sends, out, sent);
+                let bytes = send_piece(&mut **port, limits, *peer, *sends, out, sent);
                 sent += bytes;
                 moved = bytes > 0;
             }
-            if !packets.is_whole() {
+            if !packets.is_complete() {
                 moved |= port.poll_from(*peer, &mut packets);
             }
             if !moved {
@@ -75,7 +82,7 @@ impl End for RingEnd {
             packets.check()?;
         }
         *sends = sends.wrapping_add(is_sent);
-        inbox.message = inbox.message.wrapping_add(is_received);
+        assembly.message = assembly.message.wrapping_add(is_received);
         Ok(())
     }
 }

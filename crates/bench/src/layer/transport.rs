@@ -2,83 +2,92 @@
 //! sent, but without matching and polled by both ends. Between two cores it has the device for shared memory, between
 //! hosts that of Ethernet.
 //!
-//! Used by `Together` and `Apart`; uses `hawser-transport`.
+//! Used by `TwoThreads` and `TwoProcesses`; uses `hawser-transport`.
 
-use super::apart::has_far;
-use super::cards::{self, Made, Parts};
-use super::inbox::Inbox;
-use super::packets::{Packets, header};
+use super::card_exchange::{self, EndpointParts, EndpointResult};
+use super::layer_entry::{Layer, LayerEntry};
+use super::message_assembly::MessageAssembly;
+use super::packet_receiver::{PacketReceiver, header};
 use super::ring;
-use super::row::{Layer, Row};
-use super::together::Together;
-use super::watch::{SETTLED_WITHIN, SILENCE, Watch};
-use crate::duet::End;
+use super::stall_timeout::{DRAIN_TIMEOUT, STALL_LIMIT, StallTimeout};
+use super::two_processes::has_remote;
+use super::two_threads::TwoThreads;
+use crate::pattern_driver::PatternEndpoint;
 use hawser_base::{Lane, Peer, Peers, UserMem};
-use hawser_dev_ether::endpoint::Rank;
-use hawser_dev_ether::{EtherDevice, Setup};
+use hawser_dev_ether::endpoint::RankConfig;
+use hawser_dev_ether::{EtherDevice, EtherDeviceSetup};
 use hawser_dev_shm::ShmDevice;
-use hawser_device::{Device, Limits, Loopback, Source};
-use hawser_job::Lives;
+use hawser_device::{Device, DeviceLimits, Loopback, PayloadSource};
+use hawser_job::ExitLog;
 use hawser_job::counters::Counters;
 use hawser_transport::{Channel, Fabric};
 use std::io;
 use std::time::Instant;
 
-struct TransportEnd {
+struct TransportEndpoint {
     fabric: Fabric,
     channel: Channel,
     peer: Peer,
-    limits: Limits,
+    limits: DeviceLimits,
     /// The longest message that is sent in one packet, in bytes, as in MPI.
-    whole: usize,
+    packet_bytes_max: usize,
     sends: u32,
-    inbox: Inbox,
-    watch: Watch,
+    assembly: MessageAssembly,
+    stall_timeout: StallTimeout,
 }
 
-pub fn near(row: &Row) -> io::Result<Box<dyn Layer>> {
-    if has_far() {
-        return Ok(Box::new(cards::near(row, between_hosts)?));
+pub fn open_local(entry: &LayerEntry) -> io::Result<Box<dyn Layer>> {
+    if has_remote() {
+        return Ok(Box::new(card_exchange::open_local(entry, connect_hosts)?));
     }
     let segment = ring::segment()?;
-    let end = |me: u32| TransportEnd::over(Box::new(ShmDevice::new(segment.clone(), me as usize)), me);
-    Ok(Box::new(Together::new(end(0)?, end(1)?)))
+    let end = |me: u32| TransportEndpoint::over(Box::new(ShmDevice::new(segment.clone(), me as usize)), me);
+    Ok(Box::new(TwoThreads::new(end(0)?, end(1)?)))
 }
 
-pub fn far(_: &Row) -> io::Result<()> {
-    cards::far(between_hosts)
+pub fn run_remote(_: &LayerEntry) -> io::Result<()> {
+    card_exchange::run_remote(connect_hosts)
 }
 
-fn between_hosts(Parts { rank, ports, cards }: Parts) -> Made<TransportEnd> {
-    let Rank { me, ranks, key, seed } = rank;
-    let device = EtherDevice::new(Setup {
+fn connect_hosts(EndpointParts { rank, ports, cards }: EndpointParts) -> EndpointResult<TransportEndpoint> {
+    let RankConfig { me, ranks, key, seed } = rank;
+    let device = EtherDevice::new(EtherDeviceSetup {
         me,
         ranks,
         key,
         seed,
         ports,
-        cards: Box::new(move |peer, _| cards(peer.0)),
-        looked: Box::new(|| ()),
-        tell: Box::new(|_| true),
-        answers: Box::new(|_| ()),
+        card_lookup: Box::new(move |peer, _| cards(peer.0)),
+        on_all_polled: Box::new(|| ()),
+        report_status: Box::new(|_| true),
+        report_reachability: Box::new(|_| ()),
         counters: (Counters::private(), 0),
-        lives: Lives::private(ranks as usize),
-        serves: Box::new(move |peer| peer != Peer(me)),
+        exit_log: ExitLog::private(ranks as usize),
+        reaches: Box::new(move |peer| peer != Peer(me)),
     });
-    let card = device.card();
-    Ok((TransportEnd::over(Box::new(device), me)?, card))
+    let card = device.encoded_port_list();
+    Ok((TransportEndpoint::over(Box::new(device), me)?, card))
 }
 
-impl TransportEnd {
-    fn over(device: Box<dyn Device>, me: u32) -> io::Result<TransportEnd> {
+impl TransportEndpoint {
+    fn over(device: Box<dyn Device>, me: u32) -> io::Result<TransportEndpoint> {
         let own = Box::new(Loopback::new(Peer(me)));
-        let fabric = Fabric::new(vec![own, device], &Peers::Run { first: Peer(0), len: 2 })
+        let fabric = Fabric::new(vec![own, device], &Peers::Consecutive { first: Peer(0), len: 2 })
             .map_err(|error| io::Error::other(error.cause().to_string()))?;
         let peer = Peer(1 - me);
         let (channel, limits) = (fabric.channel(Lane(0)), *fabric.limits(peer).expect("the peer is reached"));
-        let watch = Watch::new(SILENCE, "nothing comes any more");
-        let whole = channel.longest(peer).min(packet()?);
-        Ok(TransportEnd { fabric, channel, peer, limits, whole, sends: 0, inbox: Inbox::default(), watch })
+        let stall_timeout = StallTimeout::new(STALL_LIMIT, "nothing comes any more");
+        let packet_bytes_max = channel.max_single_packet(peer).min(packet()?);
+        Ok(TransportEndpoint {
+            fabric,
+            channel,
+            peer,
+            limits,
+            packet_bytes_max,
+            sends: 0,
+            assembly: MessageAssembly::default(),
+            stall_timeout,
+        })
     }
 }
 
@@ -89,95 +98,100 @@ fn packet() -> io::Result<usize> {
 }
 
 /// A message that is being sent.
-struct Sending<'a> {
+struct MessageSend<'a> {
     mem: UserMem<'a>,
     /// The same memory, if the device may borrow it.
-    lendable: Option<UserMem<'static>>,
+    zero_copy: Option<UserMem<'static>>,
     message: u32,
     at: usize,
     /// The device has borrowed all of it, until it reports how far the receiver is.
-    lent: bool,
+    is_borrowed: bool,
 }
 
-impl Sending<'_> {
-    fn is_done(&self) -> bool {
+impl MessageSend<'_> {
+    fn is_complete(&self) -> bool {
         self.at == self.mem.len()
     }
 
     /// Sends it whole, zero-copy or in pieces, as far as there is room now. Returns whether anything was sent.
-    fn push(&mut self, channel: &mut Channel, to: Peer, (limits, whole): (&Limits, usize)) -> bool {
+    fn send_more(
+        &mut self,
+        channel: &mut Channel,
+        to: Peer,
+        (limits, packet_bytes_max): (&DeviceLimits, usize),
+    ) -> bool {
         let (mem, len) = (self.mem, self.mem.len());
         let first = header(self.message, 0);
-        if self.lent || self.is_done() {
+        if self.is_borrowed || self.is_complete() {
             return false;
         }
-        if self.at == 0 && len <= whole && channel.send_whole(to, first, mem) {
+        if self.at == 0 && len <= packet_bytes_max && channel.send_whole(to, first, mem) {
             self.at = len;
             return true;
         }
         if self.at == 0
-            && let Some(mem) = self.lendable
-            && channel.lend(to, first, mem, true, self.message)
+            && let Some(mem) = self.zero_copy
+            && channel.send_zero_copy(to, first, mem, true, self.message)
         {
-            self.lent = true;
+            self.is_borrowed = true;
             return true;
         }
         let from = self.at;
-        let piece = channel.piece(to, len).unwrap_or_else(|| limits.pieces.best(len));
-        while !self.is_done() {
+        let piece = channel.piece_len(to, len).unwrap_or_else(|| limits.fragmentation.piece_len(len));
+        while !self.is_complete() {
             let part = mem.slice(self.at, piece.min(len - self.at));
-            if !channel.send_piece(to, header(self.message, self.at), &[], Source::Mem(part), true) {
+            if !channel.send_piece(to, header(self.message, self.at), &[], PayloadSource::Mem(part), true) {
                 break;
             }
             self.at += part.len();
         }
-        channel.push();
+        channel.flush_pieces();
         self.at > from
     }
 }
 
-impl TransportEnd {
+impl TransportEndpoint {
     /// Sends `out` and receives all of `into`.
-    fn play(&mut self, out: UserMem, lendable: Option<UserMem<'static>>, into: &mut [u8]) -> io::Result<()> {
-        let TransportEnd { channel, peer, limits, whole, inbox, watch, .. } = self;
+    fn exchange_mem(&mut self, out: UserMem, zero_copy: Option<UserMem<'static>>, into: &mut [u8]) -> io::Result<()> {
+        let TransportEndpoint { channel, peer, limits, packet_bytes_max, assembly, stall_timeout, .. } = self;
         let (is_sent, is_received) = (u32::from(!out.is_empty()), u32::from(!into.is_empty()));
-        let mut sending = Sending { mem: out, lendable, message: self.sends, at: 0, lent: false };
-        let mut packets = Packets::new(inbox, into);
-        while !sending.is_done() || !packets.is_whole() {
-            let mut moved = sending.push(channel, *peer, (limits, *whole));
-            if !sending.is_done() || !packets.is_whole() {
+        let mut sending = MessageSend { mem: out, zero_copy, message: self.sends, at: 0, is_borrowed: false };
+        let mut packets = PacketReceiver::new(assembly, into);
+        while !sending.is_complete() || !packets.is_complete() {
+            let mut moved = sending.send_more(channel, *peer, (limits, *packet_bytes_max));
+            if !sending.is_complete() || !packets.is_complete() {
                 moved |= channel.poll_from(*peer, &mut packets);
             }
             if let Some(taken) = packets.returned.take() {
-                (sending.at, sending.lent) = (taken, false);
+                (sending.at, sending.is_borrowed) = (taken, false);
             }
             packets.check()?;
-            watch.turn(moved)?;
+            stall_timeout.count_poll(moved)?;
             if !moved {
                 std::hint::spin_loop();
             }
         }
         self.sends = self.sends.wrapping_add(is_sent);
-        inbox.message = inbox.message.wrapping_add(is_received);
+        assembly.message = assembly.message.wrapping_add(is_received);
         Ok(())
     }
 }
 
-impl End for TransportEnd {
-    const LENDS: bool = true;
+impl PatternEndpoint for TransportEndpoint {
+    const ZERO_COPY: bool = true;
 
     fn exchange(&mut self, out: &mut [u8], into: &mut [u8]) -> io::Result<()> {
-        self.play(UserMem::of_slice(out), None, into)
+        self.exchange_mem(UserMem::of_slice(out), None, into)
     }
 
-    fn exchange_lent(&mut self, out: UserMem<'static>, into: &mut [u8]) -> io::Result<()> {
-        self.play(out, Some(out), into)
+    fn exchange_zero_copy(&mut self, out: UserMem<'static>, into: &mut [u8]) -> io::Result<()> {
+        self.exchange_mem(out, Some(out), into)
     }
 
     /// Completes what is pending, so that the other end does not wait for it while this process sleeps.
-    fn rest(&mut self) {
+    fn quiesce(&mut self) {
         let since = Instant::now();
         self.fabric.before_sleep();
-        while !self.fabric.flush() && since.elapsed() < SETTLED_WITHIN {}
+        while !self.fabric.flush() && since.elapsed() < DRAIN_TIMEOUT {}
     }
 }

@@ -1,16 +1,17 @@
 //! Addresses of ports in lines between processes.
 //!
-//! The text of a line may be no address. Used by `near`, `far` and `doctor`; uses `dev-ether`, which has their bytes.
+//! The text of a line may be no address. Used by `local`, `remote` and `doctor`; uses `dev-ether`, which has their
+//! bytes.
 
 use crate::hex;
-use hawser_dev_ether::port::Address;
+use hawser_dev_ether::port::PortAddress;
 
-pub fn written(address: &Address) -> String {
+pub fn encode_address(address: &PortAddress) -> String {
     let mut bytes = Vec::new();
     address.encode(&mut bytes);
-    hex::written(&bytes)
+    hex::encode(&bytes)
 }
 
-pub fn read(text: &str) -> Option<Address> {
-    Address::decode(&hex::read(text)?).ok().map(|(address, _)| address)
+pub fn decode_address(text: &str) -> Option<PortAddress> {
+    PortAddress::decode(&hex::decode(text)?).ok().map(|(address, _)| address)
 }

@@ -1,109 +1,109 @@
-//! A stream of long frames in one direction, within the room that the receiver's port advertises; the receiver reports
-//! now and then how many arrived.
+//! A stream of long frames in one direction, within the capacity of the receiver's port; the receiver reports now
+//! and then how many arrived.
 
-use hawser_dev_ether::port::{Address, FramePort, Refused};
+use hawser_dev_ether::port::{FramePort, FrameSendError, PortAddress};
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
 /// The length of the memory that is sent repeatedly: more than the nearest cache, as an application's buffer is.
 const SOURCE_BYTES: usize = 1 << 20;
 /// The number of frames that are handed over at once.
-const RUN: usize = 264;
+const RUN_FRAMES: usize = 264;
 /// The frames in flight count as lost after this time without a report, and some round trips.
-const LOST: Duration = Duration::from_millis(20);
-const TRIPS: u32 = 4;
+const LOSS_TIMEOUT: Duration = Duration::from_millis(20);
+const LOSS_ROUND_TRIPS: u32 = 4;
 /// The time after which slow frames are reported, before the sender counts them as lost.
-const TOLD_AFTER: Duration = Duration::from_millis(2);
-const _: () = assert!(TOLD_AFTER.as_nanos() * 4 < LOST.as_nanos());
+const REPORT_DELAY: Duration = Duration::from_millis(2);
+const _: () = assert!(REPORT_DELAY.as_nanos() * 4 < LOSS_TIMEOUT.as_nanos());
 /// The value of each byte of a frame.
 pub const FILL: u8 = 0xa5;
 /// The first byte of a report of what arrived.
-const WORD: u8 = b'!';
+const REPORT_MARK: u8 = b'!';
 
-/// The counters of the far side.
+/// The counters of the receiver.
 #[derive(Default)]
-pub struct Counter {
+pub struct ReceiveCounter {
     frames: u64,
     /// The bytes that are not yet reported.
-    silent: usize,
+    unreported_bytes: usize,
     since: Option<Instant>,
 }
 
-impl Counter {
+impl ReceiveCounter {
     pub fn count(&mut self, frame: &[u8]) {
         self.frames += 1;
-        self.silent += frame.len();
+        self.unreported_bytes += frame.len();
         self.since.get_or_insert_with(Instant::now);
     }
 
-    /// The report to be sent now, if one is due: after an eighth of the room, when nothing arrives any more, or some
-    /// time after the first unreported frame.
-    pub fn word(&mut self, room: usize, idle: bool) -> Option<[u8; 64]> {
+    /// The report to be sent now, if one is due: after an eighth of the capacity, when nothing arrives any more, or
+    /// some time after the first unreported frame.
+    pub fn report(&mut self, capacity_bytes: usize, idle: bool) -> Option<[u8; 64]> {
         let since = self.since?;
-        if self.silent < room / 8 && !idle && since.elapsed() < TOLD_AFTER {
+        if self.unreported_bytes < capacity_bytes / 8 && !idle && since.elapsed() < REPORT_DELAY {
             return None;
         }
-        (self.silent, self.since) = (0, None);
-        let mut word = [WORD; 64];
-        word[8..16].copy_from_slice(&self.frames.to_le_bytes());
-        Some(word)
+        (self.unreported_bytes, self.since) = (0, None);
+        let mut report = [REPORT_MARK; 64];
+        report[8..16].copy_from_slice(&self.frames.to_le_bytes());
+        Some(report)
     }
 }
 
 /// The result of a stream.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Flow {
+pub struct StreamResult {
     pub gbyte_s: f64,
     pub gbytes: f64,
     pub lost_frames: u64,
 }
 
-/// Sends frames of `size` bytes for `time` to a receiver that has room for `room` of them, `round_trip` away. Returns
-/// the rate of what arrived, until the last report about it.
+/// Sends frames of `size` bytes for `time` to a receiver that has room for `capacity_frames` of them, `round_trip`
+/// away. Returns the rate of what arrived, until the last report about it.
 pub fn run(
     port: &mut dyn FramePort,
-    far: &Address,
+    remote: &PortAddress,
     size: usize,
-    room: usize,
+    capacity_frames: usize,
     time: Duration,
     round_trip: Duration,
-) -> Result<Flow, Refused> {
-    let patience = LOST + TRIPS * round_trip;
-    let window = (room / 2).max(2) as u64;
-    let run = (window as usize / 4).clamp(1, RUN);
+) -> Result<StreamResult, FrameSendError> {
+    let loss_timeout = LOSS_TIMEOUT + LOSS_ROUND_TRIPS * round_trip;
+    let window = (capacity_frames / 2).max(2) as u64;
+    let run = (window as usize / 4).clamp(1, RUN_FRAMES);
     let source = vec![FILL; (SOURCE_BYTES / size).max(1).next_multiple_of(run) * size];
     let frames: Vec<IoSlice> = source.chunks(size).map(IoSlice::new).collect();
-    let (mut sent, mut came, mut lost, mut at) = (0, 0, 0, 0);
-    let (start, mut heard) = (Instant::now(), Instant::now());
-    while start.elapsed() < time || sent > came + lost {
-        if start.elapsed() < time && sent + run as u64 <= came + lost + window {
-            match port.send_run(far, &frames[at..at + run]) {
+    let (mut sent, mut received, mut lost, mut at) = (0, 0, 0, 0);
+    let (start, mut last_progress) = (Instant::now(), Instant::now());
+    while start.elapsed() < time || sent > received + lost {
+        if start.elapsed() < time && sent + run as u64 <= received + lost + window {
+            match port.send_run(remote, &frames[at..at + run]) {
                 Ok(count) => sent += count as u64,
-                Err(Refused::Full) => {}
+                Err(FrameSendError::Full) => {}
                 Err(refused) => return Err(refused),
             }
             at = (at + run) % frames.len();
         }
-        if let Some(frames) = hear(port) {
+        if let Some(frames) = last_report(port) {
             // A report of more frames than were sent is capped.
-            (came, heard) = (frames.min(sent), Instant::now());
-        } else if heard.elapsed() > patience {
-            (lost, heard) = (sent - came, Instant::now());
+            (received, last_progress) = (frames.min(sent), Instant::now());
+        } else if last_progress.elapsed() > loss_timeout {
+            (lost, last_progress) = (sent - received, Instant::now());
         }
     }
-    let gbytes = (came * size as u64) as f64 / 1e9;
-    Ok(Flow { gbyte_s: gbytes / start.elapsed().as_secs_f64(), gbytes, lost_frames: sent - came })
+    let gbytes = (received * size as u64) as f64 / 1e9;
+    Ok(StreamResult { gbyte_s: gbytes / start.elapsed().as_secs_f64(), gbytes, lost_frames: sent - received })
 }
 
 /// The last report that has arrived.
-fn hear(port: &mut dyn FramePort) -> Option<u64> {
-    let mut told = None;
+fn last_report(port: &mut dyn FramePort) -> Option<u64> {
+    let mut reported = None;
     port.receive(&mut |frame| {
-        if let (Some(&WORD), Some(frames)) = (frame.first(), frame.get(8..16)) {
-            told = Some(u64::from_le_bytes(frames.try_into().expect("eight bytes")));
+        if let (Some(&REPORT_MARK), Some(frames)) = (frame.first(), frame.get(8..16)) {
+            reported = Some(u64::from_le_bytes(frames.try_into().expect("eight bytes")));
         }
     });
-    told
+    reported
 }
 
 #[cfg(test)]
@@ -112,15 +112,15 @@ mod tests {
 
     #[test]
     fn of_what_comes_slowly_something_is_said_long_before_there_is_an_eighth_of_the_room() {
-        let mut counter = Counter::default();
-        assert_eq!(counter.word(0, true), None);
+        let mut counter = ReceiveCounter::default();
+        assert_eq!(counter.report(0, true), None);
         counter.count(&[FILL; 1472]);
-        assert_eq!(counter.word(1 << 20, false), None);
-        std::thread::sleep(TOLD_AFTER);
-        let word = counter.word(1 << 20, false).unwrap();
-        assert_eq!((word[0], word[8]), (WORD, 1));
-        assert_eq!(counter.word(1 << 20, true), None);
+        assert_eq!(counter.report(1 << 20, false), None);
+        std::thread::sleep(REPORT_DELAY);
+        let report = counter.report(1 << 20, false).unwrap();
+        assert_eq!((report[0], report[8]), (REPORT_MARK, 1));
+        assert_eq!(counter.report(1 << 20, true), None);
         counter.count(&[FILL; 1472]);
-        assert_eq!(counter.word(8 * 1472, false).unwrap()[8], 2);
+        assert_eq!(counter.report(8 * 1472, false).unwrap()[8], 2);
     }
 }

@@ -1,51 +1,51 @@
 //! One short frame there and back, halved: spinning, or sleeping until it arrives.
 
-use super::Sleep;
+use super::PortSleeper;
 use crate::sample;
-use hawser_dev_ether::port::{Address, FramePort};
+use hawser_dev_ether::port::{FramePort, PortAddress};
 use std::io;
 use std::time::{Duration, Instant};
 
 /// The bytes of a frame of `link` with a few control messages: its header, and a short message of MPI.
 const FRAME_BYTES: usize = 64;
 /// A frame counts as lost after this time. Longer than a scheduler's slice.
-const LOST: Duration = Duration::from_millis(200);
+const LOSS_TIMEOUT: Duration = Duration::from_millis(200);
 /// The other end counts as gone after this many losses in succession.
 const LOST_MAX: u32 = 25;
 
 /// The half round trips in microseconds, sorted: one for each repetition of `rounds`.
 pub fn run(
     port: &mut dyn FramePort,
-    far: &Address,
+    remote: &PortAddress,
     sleeps: bool,
     repetitions: usize,
     rounds: u32,
 ) -> io::Result<Vec<f64>> {
-    let mut sleep = Sleep::on(port)?;
+    let mut sleeper = PortSleeper::new(port)?;
     let mut frame = [b'?'; FRAME_BYTES];
     let (mut number, mut lost) = (0_u32, 0);
-    let mut turn = || {
+    let mut round_trip = || {
         number += 1;
         frame[4..8].copy_from_slice(&number.to_le_bytes());
         let mut back = false;
         while !back && lost < LOST_MAX {
             lost += 1;
-            let _ = port.send(far, &frame);
+            let _ = port.send(remote, &frame);
             let sent = Instant::now();
-            let mut turns = 0_u32;
-            while !back && (!turns.is_multiple_of(1024) || sent.elapsed() < LOST) {
+            let mut polls = 0_u32;
+            while !back && (!polls.is_multiple_of(1024) || sent.elapsed() < LOSS_TIMEOUT) {
                 if port.receive(&mut |bytes| back |= bytes.get(4..8) == Some(&number.to_le_bytes())) == 0 && sleeps {
-                    sleep.until_something_comes();
+                    sleeper.wait();
                 }
-                turns += 1;
+                polls += 1;
             }
         }
         if back {
             lost = 0;
         }
     };
-    (0..rounds / 10).for_each(|_| turn());
-    let times = sample::times(repetitions, 2 * rounds as usize, || (0..rounds).for_each(|_| turn()));
-    let silent = || format!("the far process has sent none of the last {LOST_MAX} frames back");
-    if lost < LOST_MAX { Ok(times) } else { Err(io::Error::other(silent())) }
+    (0..rounds / 10).for_each(|_| round_trip());
+    let times = sample::times(repetitions, 2 * rounds as usize, || (0..rounds).for_each(|_| round_trip()));
+    let lost_error = || format!("the far process has sent none of the last {LOST_MAX} frames back");
+    if lost < LOST_MAX { Ok(times) } else { Err(io::Error::other(lost_error())) }
 }

@@ -1,9 +1,9 @@
-//! An axis: the place of a value on it, its range, and its ticks. Sizes are in powers of two, with a place for size 0
-//! left of them; other values are in decades or linear.
+//! An axis: the position of a value on it, its range, and its ticks. Sizes are in powers of two, with a position
+//! for size 0 left of them; other values are in decades or linear.
 //!
 //! It must not draw. Used by `graph` and `chart`.
 
-/// The distance of the place for size 0 from the smallest size, in powers of two: its label needs room.
+/// The distance of the position for size 0 from the smallest size, in powers of two: its label needs room.
 const ZERO_APART: f64 = 2.0;
 /// The shortest range of an axis, as for one value: a tick of 1, 2, 5 is always within it.
 const LEAST_DECADES: f64 = 0.6;
@@ -22,11 +22,11 @@ pub enum Scale {
 #[derive(Clone)]
 pub struct Axis {
     scale: Scale,
-    /// The place of size 0.
+    /// The position of size 0.
     zero: f64,
     pub low: f64,
     pub high: f64,
-    /// The places and labels of the ticks.
+    /// The positions and labels of the ticks.
     pub ticks: Vec<(f64, String)>,
 }
 
@@ -40,8 +40,8 @@ impl Axis {
         }
     }
 
-    /// The place of a value, between `low` and `high`.
-    pub fn place(&self, value: f64) -> f64 {
+    /// The position of a value, between `low` and `high`.
+    pub fn position(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Bytes if value == 0.0 => self.zero,
             Scale::Bytes => value.log2(),
@@ -50,8 +50,8 @@ impl Axis {
         }
     }
 
-    pub fn label(&self, place: f64) -> String {
-        let tick = self.ticks.iter().find(|(at, _)| (at - place).abs() < 1e-9);
+    pub fn label(&self, position: f64) -> String {
+        let tick = self.ticks.iter().find(|(at, _)| (at - position).abs() < 1e-9);
         tick.map(|(_, label)| label.clone()).unwrap_or_default()
     }
 
@@ -77,8 +77,8 @@ impl Axis {
     }
 
     fn log(values: &[f64]) -> Self {
-        let places: Vec<f64> = values.iter().map(|value| value.log10()).collect();
-        let (least, most) = if places.is_empty() { (0.0, 1.0) } else { ends(&places) };
+        let positions: Vec<f64> = values.iter().map(|value| value.log10()).collect();
+        let (least, most) = if positions.is_empty() { (0.0, 1.0) } else { ends(&positions) };
         let (first, last) = widened(least, most, LEAST_DECADES);
         let margin = (last - first) * 0.04;
         let (low, high) = (first - margin, last + margin);
@@ -152,21 +152,21 @@ mod tests {
         let axis = Axis::over(Scale::Bytes, &[1.0, 4_194_304.0]);
         assert_eq!(labels(&axis), ["1", "16", "256", "4 Ki", "64 Ki", "1 Mi"]);
         assert!(axis.low < 0.0 && axis.high > 22.0);
-        assert_eq!(axis.label(axis.place(4096.0)), "4 Ki");
+        assert_eq!(axis.label(axis.position(4096.0)), "4 Ki");
     }
 
     #[test]
     fn size_zero_has_a_place_of_its_own() {
         let axis = Axis::over(Scale::Bytes, &[0.0, 1.0, 1024.0]);
-        assert_eq!(axis.label(axis.place(0.0)), "0");
-        assert!(axis.low < axis.place(0.0) && axis.place(0.0) < axis.place(1.0));
+        assert_eq!(axis.label(axis.position(0.0)), "0");
+        assert!(axis.low < axis.position(0.0) && axis.position(0.0) < axis.position(1.0));
         for one in [1.0, 3.0, 5.0, 1000.0] {
             let two = Axis::over(Scale::Bytes, &[0.0, one]);
             assert!(labels(&two).len() >= 2 && labels(&two).contains(&"0"), "{one}: {:?}", labels(&two));
         }
         let alone = Axis::over(Scale::Bytes, &[0.0]);
         assert_eq!(labels(&alone), ["0"]);
-        assert!(alone.low < alone.place(0.0) && alone.place(0.0) < alone.high);
+        assert!(alone.low < alone.position(0.0) && alone.position(0.0) < alone.high);
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
                 let value = if scale == Scale::Bytes { f64::ceil(value) } else { value };
                 let axis = Axis::over(scale, &[value]);
                 assert!(!axis.ticks.is_empty(), "{scale:?} {value}");
-                assert!(axis.low < axis.place(value) && axis.place(value) < axis.high, "{scale:?} {value}");
+                assert!(axis.low < axis.position(value) && axis.position(value) < axis.high, "{scale:?} {value}");
             }
         }
     }

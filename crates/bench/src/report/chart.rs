@@ -1,8 +1,8 @@
 //! Draws a graph, by the same code as SVG and as PNG. Raw layers are thin, dashed and grey; a point that stayed noisy
 //! is an open marker; the legend is beside the graph, never on it.
 //!
-//! It must not choose what is drawn (`graph`) nor the place of a value (`axis`). Used by `page` and `write`; uses
-//! `graph`.
+//! It must not choose what is drawn (`graph`) nor the position of a value (`axis`). Used by `page` and `write`;
+//! uses `graph`.
 
 use std::io;
 use std::ops::Range;
@@ -16,9 +16,9 @@ use plotters::series::DashedLineSeries;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::axis::Axis;
-use super::graph::{Graph, Kind, Line};
+use super::graph::{Graph, GraphKind, GraphLine};
 use super::svg;
-use crate::record::Floor;
+use crate::record::CurveLevel;
 
 /// The size of SVG and PNG; large, as both are shown smaller.
 pub const SIZE: (u32, u32) = (1600, 1000);
@@ -42,14 +42,14 @@ const SAMPLE: i32 = 64;
 const GAP: i32 = 14;
 
 type Area<'a, B> = DrawingArea<B, Shift>;
-type Failure<B> = DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>;
+type DrawError<B> = DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>;
 type Plot<'a, B> = ChartContext<'a, B, Cartesian2d<Axis, Axis>>;
 
 /// The graph as a whole SVG file, its curves named.
 pub fn svg(graph: &Graph) -> io::Result<String> {
     let mut drawing = String::new();
     render(graph, SVGBackend::with_string(&mut drawing, SIZE))?;
-    Ok(svg::named(&drawing, &graph.lines))
+    Ok(svg::with_curve_groups(&drawing, &graph.lines))
 }
 
 /// The graph as a whole PNG file.
@@ -67,7 +67,7 @@ pub fn png(graph: &Graph) -> io::Result<Vec<u8>> {
 fn render<B: DrawingBackend>(graph: &Graph, backend: B) -> io::Result<()> {
     register_font();
     let root = backend.into_drawing_area();
-    let failed = |error: Failure<B>| io::Error::other(format!("cannot draw: {error}"));
+    let failed = |error: DrawError<B>| io::Error::other(format!("cannot draw: {error}"));
     draw(graph, &root).map_err(failed)?;
     root.present().map_err(failed)
 }
@@ -82,27 +82,27 @@ fn register_font() {
     });
 }
 
-fn draw<B: DrawingBackend>(graph: &Graph, root: &Area<B>) -> Result<(), Failure<B>> {
+fn draw<B: DrawingBackend>(graph: &Graph, root: &Area<B>) -> Result<(), DrawError<B>> {
     root.fill(&WHITE)?;
     let (left, legend) = root.split_horizontally(SIZE.0 - legend_width(&graph.lines));
     let (x, y) = axes(graph);
     let mut plot = ChartBuilder::on(&left)
         .margin(MARGIN)
         .margin_right(MARGIN * 2)
-        .caption(cut(&graph.title, LONGEST_TITLE), (FONT, TITLE, FontStyle::Bold, &INK))
+        .caption(truncated(&graph.title, LONGEST_TITLE), (FONT, TITLE, FontStyle::Bold, &INK))
         .x_label_area_size(BELOW)
         .y_label_area_size(LEFT)
         .build_cartesian_2d(x.clone(), y.clone())?;
-    grid(&mut plot, graph.kind)?;
-    if graph.kind == Kind::Ratio {
-        let even = [x.low, x.high].map(|at| (at, y.place(1.0)));
+    draw_grid(&mut plot, graph.kind)?;
+    if graph.kind == GraphKind::Ratio {
+        let even = [x.low, x.high].map(|at| (at, y.position(1.0)));
         plot.draw_series(LineSeries::new(even, EVEN.stroke_width(3)))?;
     }
     for (i, line) in graph.lines.iter().enumerate() {
-        let dots: Vec<_> = line.dots.iter().map(|dot| (x.place(dot.x), y.place(dot.y), dot.noisy)).collect();
-        curve(&mut plot, line, i, &dots)?;
+        let dots: Vec<_> = line.dots.iter().map(|dot| (x.position(dot.x), y.position(dot.y), dot.noisy)).collect();
+        draw_curve(&mut plot, line, i, &dots)?;
     }
-    names(&legend, &graph.lines)
+    draw_legend(&legend, &graph.lines)
 }
 
 fn axes(graph: &Graph) -> (Axis, Axis) {
@@ -111,26 +111,26 @@ fn axes(graph: &Graph) -> (Axis, Axis) {
     let xs: Vec<f64> = dots().map(|dot| dot.x).collect();
     let mut ys: Vec<f64> = dots().map(|dot| dot.y).collect();
     match graph.kind {
-        Kind::Ratio => ys.push(1.0),
-        Kind::Hidden => ys.push(100.0),
+        GraphKind::Ratio => ys.push(1.0),
+        GraphKind::Hidden => ys.push(100.0),
         _ => {}
     }
     (Axis::over(x_scale, &xs), Axis::over(y_scale, &ys))
 }
 
-/// An axis for the drawing library: it takes places, not values.
+/// An axis for the drawing library: it takes positions, not values.
 impl Ranged for Axis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
 
-    fn map(&self, place: &f64, (first, last): (i32, i32)) -> i32 {
-        let part = (place - self.low) / (self.high - self.low);
-        first + (part * f64::from(last - first)).round() as i32
+    fn map(&self, position: &f64, (first, last): (i32, i32)) -> i32 {
+        let fraction = (position - self.low) / (self.high - self.low);
+        first + (fraction * f64::from(last - first)).round() as i32
     }
 
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
         let bold = !hint.weight().allow_light_points();
-        self.ticks.iter().filter(|_| bold).map(|(place, _)| *place).collect()
+        self.ticks.iter().filter(|_| bold).map(|(position, _)| *position).collect()
     }
 
     fn range(&self) -> Range<f64> {
@@ -139,12 +139,12 @@ impl Ranged for Axis {
 }
 
 impl ValueFormatter<f64> for Axis {
-    fn format_ext(&self, place: &f64) -> String {
-        self.label(*place)
+    fn format_ext(&self, position: &f64) -> String {
+        self.label(*position)
     }
 }
 
-fn grid<B: DrawingBackend>(plot: &mut Plot<B>, kind: Kind) -> Result<(), Failure<B>> {
+fn draw_grid<B: DrawingBackend>(plot: &mut Plot<B>, kind: GraphKind) -> Result<(), DrawError<B>> {
     let (below, beside) = kind.axes();
     plot.configure_mesh()
         .max_light_lines(0)
@@ -160,22 +160,22 @@ fn grid<B: DrawingBackend>(plot: &mut Plot<B>, kind: Kind) -> Result<(), Failure
 }
 
 /// Draws one curve: first its line, then its markers, in its colour alone; `svg` relies on that.
-fn curve<B: DrawingBackend>(
+fn draw_curve<B: DrawingBackend>(
     plot: &mut Plot<B>,
-    line: &Line,
+    line: &GraphLine,
     i: usize,
     dots: &[(f64, f64, bool)],
-) -> Result<(), Failure<B>> {
+) -> Result<(), DrawError<B>> {
     let colour = rgb(line);
-    let style = colour.stroke_width(width(line.floor));
-    let places = || dots.iter().map(|(x, y, _)| (*x, *y)).collect::<Vec<_>>();
+    let style = colour.stroke_width(width(line.level));
+    let positions = || dots.iter().map(|(x, y, _)| (*x, *y)).collect::<Vec<_>>();
     if dots.len() > 1 {
-        match dash(line.floor, i) {
-            Some((dash, gap)) => plot.draw_series(DashedLineSeries::new(places(), dash, gap, style))?,
-            None => plot.draw_series(LineSeries::new(places(), style))?,
+        match dash(line.level, i) {
+            Some((dash, gap)) => plot.draw_series(DashedLineSeries::new(positions(), dash, gap, style))?,
+            None => plot.draw_series(LineSeries::new(positions(), style))?,
         };
     }
-    let radius = if line.floor == Floor::Raw { 5 } else { 6 };
+    let radius = if line.level == CurveLevel::Raw { 5 } else { 6 };
     for &(x, y, noisy) in dots {
         if noisy {
             plot.draw_series([
@@ -189,44 +189,44 @@ fn curve<B: DrawingBackend>(
     Ok(())
 }
 
-fn rgb(line: &Line) -> RGBColor {
+fn rgb(line: &GraphLine) -> RGBColor {
     let (r, g, b) = line.colour;
     RGBColor(r, g, b)
 }
 
-fn width(floor: Floor) -> u32 {
-    if floor == Floor::Raw { 3 } else { 5 }
+fn width(level: CurveLevel) -> u32 {
+    if level == CurveLevel::Raw { 3 } else { 5 }
 }
 
 /// The lengths of dash and gap. Raw layers differ in them, as greys differ little.
-fn dash(floor: Floor, i: usize) -> Option<(i32, i32)> {
-    match floor {
-        Floor::Library => None,
-        Floor::Layer => Some((26, 10)),
-        Floor::Raw => Some([(18, 8), (8, 8), (34, 10), (4, 8)][i % 4]),
+fn dash(level: CurveLevel, i: usize) -> Option<(i32, i32)> {
+    match level {
+        CurveLevel::Library => None,
+        CurveLevel::Layer => Some((26, 10)),
+        CurveLevel::Raw => Some([(18, 8), (8, 8), (34, 10), (4, 8)][i % 4]),
     }
 }
 
-fn legend_width(lines: &[Line]) -> u32 {
+fn legend_width(lines: &[GraphLine]) -> u32 {
     let longest = lines.iter().map(|line| line.system.chars().count().clamp(6, LONGEST_NAME)).max().unwrap_or(0);
     (longest as f64 * LABEL * LETTER) as u32 + (SAMPLE + GAP) as u32 + MARGIN
 }
 
 /// Draws the legend: names from the top, those of raw layers first. Each name comes before its sample: `svg` relies on
 /// that.
-fn names<B: DrawingBackend>(area: &Area<B>, lines: &[Line]) -> Result<(), Failure<B>> {
+fn draw_legend<B: DrawingBackend>(area: &Area<B>, lines: &[GraphLine]) -> Result<(), DrawError<B>> {
     let top = f64::from(MARGIN) + TITLE * 1.5;
-    let room = f64::from(SIZE.1 - BELOW) - top;
-    let step = (LABEL * 1.5).min(room / lines.len().max(1) as f64);
+    let height = f64::from(SIZE.1 - BELOW) - top;
+    let step = (LABEL * 1.5).min(height / lines.len().max(1) as f64);
     let letters = LABEL.min(step * 0.9);
     let middle = Pos::new(HPos::Left, VPos::Center);
     for (i, line) in lines.iter().enumerate() {
         let y = (top + step * (i as f64 + 0.5)) as i32;
         let name = (FONT, letters, &INK).into_text_style(area).pos(middle);
-        area.draw(&Text::new(cut(&line.system, LONGEST_NAME), (SAMPLE + GAP, y), name))?;
+        area.draw(&Text::new(truncated(&line.system, LONGEST_NAME), (SAMPLE + GAP, y), name))?;
         let ends = [(0, y), (SAMPLE, y)];
-        let style = rgb(line).stroke_width(width(line.floor));
-        match dash(line.floor, i) {
+        let style = rgb(line).stroke_width(width(line.level));
+        match dash(line.level, i) {
             Some((dash, gap)) => area.draw(&DashedPathElement::new(ends, dash, gap, style))?,
             None => area.draw(&PathElement::new(ends, style))?,
         }
@@ -234,7 +234,7 @@ fn names<B: DrawingBackend>(area: &Area<B>, lines: &[Line]) -> Result<(), Failur
     Ok(())
 }
 
-fn cut(text: &str, longest: usize) -> String {
+fn truncated(text: &str, longest: usize) -> String {
     if text.chars().count() <= longest {
         return text.to_owned();
     }
@@ -245,12 +245,12 @@ fn cut(text: &str, longest: usize) -> String {
 mod tests {
     use super::super::{example, graph};
     use super::*;
-    use crate::record::Record;
+    use crate::record::BenchmarkRecord;
 
     const SYSTEMS: [&str; 8] = ["hawser", "tcp", "mpich", "memcpy", "openmpi", "packet", "intel", "mvapich"];
 
     /// The elements of a curve's group.
-    fn group<'a>(drawing: &'a str, line: &Line) -> Vec<&'a str> {
+    fn group<'a>(drawing: &'a str, line: &GraphLine) -> Vec<&'a str> {
         let head = format!("<g data-curve=\"{}\" data-points=\"{}\">", line.system, line.dots.len());
         let mut groups = drawing.split(head.as_str()).skip(1);
         let group = groups.next().unwrap_or_else(|| panic!("{head} is not drawn"));
@@ -282,12 +282,12 @@ mod tests {
             let (r, g, b) = line.colour;
             let count = pixels.chunks_exact(3).filter(|pixel| *pixel == [r, g, b]).count();
             // The sample in the legend alone has fewer pixels than these.
-            let least = usize::from(line.floor != Floor::Raw) * 300 + line.dots.len() * 30;
+            let least = usize::from(line.level != CurveLevel::Raw) * 300 + line.dots.len() * 30;
             assert!(count > least, "{} {}: {count} pixels", graph.name, line.system);
         }
     }
 
-    fn check(record: &Record) {
+    fn check(record: &BenchmarkRecord) {
         for graph in graph::all(record) {
             check_svg(&graph);
             check_png(&graph);
@@ -322,8 +322,8 @@ mod tests {
 
     #[test]
     fn long_names_are_cut_and_many_curves_have_room() {
-        assert_eq!(cut("abcdef", 6), "abcdef");
-        assert_eq!(cut("abcdefg", 6), "abcde…");
+        assert_eq!(truncated("abcdef", 6), "abcdef");
+        assert_eq!(truncated("abcdefg", 6), "abcde…");
         let systems: Vec<String> = (0..60).map(|i| format!("a system with a long name {i}")).collect();
         let systems: Vec<&str> = systems.iter().map(String::as_str).collect();
         graph::all(&example::record(&systems)).iter().for_each(check_svg);

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use super::merge::{self, MergeError};
 use super::read::{self, ReadError};
 use super::{table, write};
-use crate::record::Record;
+use crate::record::BenchmarkRecord;
 
 #[derive(clap::Args, Clone)]
-pub struct Arguments {
+pub struct ReportOptions {
     /// Files that `hawser-bench run` or `import` wrote; of several, one report with the curves of all is made
     #[arg(required = true, value_name = "FILE.json")]
     files: Vec<PathBuf>,
@@ -23,35 +23,35 @@ pub struct Arguments {
 }
 
 #[derive(Debug)]
-pub enum Error {
+pub enum ReportError {
     Read(ReadError),
     Merge(MergeError),
     Write(io::Error),
-    Say(io::Error),
+    Print(io::Error),
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for ReportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(error) => error.fmt(f),
             Self::Merge(error) => error.fmt(f),
             Self::Write(error) => write!(f, "{error}; name another folder by --out"),
-            Self::Say(error) => write!(f, "cannot print the table: {error}; the files are written"),
+            Self::Print(error) => write!(f, "cannot print the table: {error}; the files are written"),
         }
     }
 }
 
-pub fn command(arguments: Arguments) -> Result<(), Error> {
+pub fn command(arguments: ReportOptions) -> Result<(), ReportError> {
     let read = |path: PathBuf| read::read(&path).map(|record| (path, record));
-    let files = arguments.files.into_iter().map(read).collect::<Result<_, _>>().map_err(Error::Read)?;
-    publish(&merge::merge(files).map_err(Error::Merge)?, &arguments.out)
+    let files = arguments.files.into_iter().map(read).collect::<Result<_, _>>().map_err(ReportError::Read)?;
+    publish(&merge::merge(files).map_err(ReportError::Merge)?, &arguments.out)
 }
 
 /// Writes all files of a record to the folder `dir`, and prints the table and their paths. `run` ends with it too.
-pub fn publish(record: &Record, dir: &Path) -> Result<(), Error> {
+pub fn publish(record: &BenchmarkRecord, dir: &Path) -> Result<(), ReportError> {
     // The table is printed even where the files cannot be written.
-    let seen = io::stdout().write_all(table::text(record).as_bytes());
-    let paths = write::write_all(record, dir).map_err(Error::Write)?;
+    let printed = io::stdout().write_all(table::text(record).as_bytes());
+    let paths = write::write_all(record, dir).map_err(ReportError::Write)?;
     let wrote: String = paths.iter().map(|path| format!("wrote {}\n", path.display())).collect();
-    seen.and_then(|()| io::stdout().write_all(wrote.as_bytes())).map_err(Error::Say)
+    printed.and_then(|()| io::stdout().write_all(wrote.as_bytes())).map_err(ReportError::Print)
 }

@@ -9,7 +9,7 @@ use ::csv::WriterBuilder;
 
 use clap::ValueEnum;
 
-use crate::record::{Curve, INCOMPLETE, Point, Record};
+use crate::record::{BenchmarkRecord, Curve, INCOMPLETE, Point};
 
 use super::machine;
 
@@ -30,7 +30,7 @@ const HEADS: [&str; 14] = [
     "noisy",
 ];
 
-pub fn text(record: &Record) -> io::Result<String> {
+pub fn text(record: &BenchmarkRecord) -> io::Result<String> {
     // A system whose name begins with `#` is quoted and stays a row.
     let mut rows = WriterBuilder::new().comment(Some(b'#')).from_writer(Vec::new());
     rows.write_record(HEADS).map_err(io::Error::other)?;
@@ -43,9 +43,9 @@ pub fn text(record: &Record) -> io::Result<String> {
     Ok(comments(record) + &String::from_utf8(rows).map_err(io::Error::other)?)
 }
 
-fn comments(record: &Record) -> String {
+fn comments(record: &BenchmarkRecord) -> String {
     let mut lines = vec![format!("command: {}", record.command), format!("date: {}", record.date)];
-    lines.extend(machine::known(&record.machine).iter().map(|(name, value)| format!("{name}: {value}")));
+    lines.extend(machine::known_properties(&record.machine).iter().map(|(name, value)| format!("{name}: {value}")));
     if !record.complete {
         lines.push(format!("not complete: {INCOMPLETE}"));
     }
@@ -58,7 +58,7 @@ fn row(curve: &Curve, point: &Point) -> [String; 14] {
     let or_empty = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
     [
         curve.system.clone(),
-        curve.floor.to_possible_value().map(|floor| floor.get_name().to_owned()).unwrap_or_default(),
+        curve.floor.to_possible_value().map(|level| level.get_name().to_owned()).unwrap_or_default(),
         curve.version.clone(),
         curve.pattern.clone(),
         or_empty((curve.ranks > 0).then_some(curve.ranks as f64)),
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn what_nobody_said_is_empty() {
         let mut record = example::record(&["mpich"]);
-        record.machine = crate::record::Machine { cores: 4, ..Default::default() };
+        record.machine = crate::record::MachineInfo { cores: 4, ..Default::default() };
         record.curves[0].ranks = 0;
         record.curves[0].points = vec![Point { spread: 0.0, count: 0, rounds: 0, ..example::point(1, 2.0) }];
         let text = text(&record).unwrap();

@@ -3,14 +3,14 @@
 //! It must not draw. Tests compare what was drawn with these graphs. Used by `chart`, `page`, `write`; uses `group`,
 //! `palette`.
 
-use crate::record::{Curve, Floor, Point, Record};
+use crate::record::{BenchmarkRecord, Curve, CurveLevel, Point};
 
 use super::axis::Scale;
-use super::group::{self, Group, OURS};
+use super::group::{self, CurveGroup, OURS};
 use super::palette::{Palette, Rgb};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum GraphKind {
     Throughput,
     /// NetPIPE's signature: throughput over time.
     Signature,
@@ -27,45 +27,47 @@ pub struct Graph {
     pub title: String,
     pub pattern: String,
     pub ranks: usize,
-    pub kind: Kind,
+    pub kind: GraphKind,
     /// The lines in the order in which they are drawn and named.
-    pub lines: Vec<Line>,
+    pub lines: Vec<GraphLine>,
 }
 
 /// A curve as it is drawn in one graph.
-pub struct Line {
+pub struct GraphLine {
     pub system: String,
-    pub floor: Floor,
+    pub level: CurveLevel,
     pub colour: Rgb,
     /// The points; never empty.
-    pub dots: Vec<Dot>,
+    pub dots: Vec<PlotPoint>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Dot {
+pub struct PlotPoint {
     pub x: f64,
     pub y: f64,
     pub noisy: bool,
 }
 
-impl Kind {
-    fn of_pattern(pattern: &str) -> &'static [Kind] {
+impl GraphKind {
+    fn of_pattern(pattern: &str) -> &'static [GraphKind] {
         match pattern {
-            "overlap" => &[Kind::Hidden],
-            "rate" => &[Kind::Rate],
-            _ if group::is_point_to_point(pattern) => &[Kind::Throughput, Kind::Signature, Kind::Latency, Kind::Ratio],
-            _ => &[Kind::Latency],
+            "overlap" => &[GraphKind::Hidden],
+            "rate" => &[GraphKind::Rate],
+            _ if group::is_point_to_point(pattern) => {
+                &[GraphKind::Throughput, GraphKind::Signature, GraphKind::Latency, GraphKind::Ratio]
+            }
+            _ => &[GraphKind::Latency],
         }
     }
 
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Throughput => "throughput",
-            Kind::Signature => "signature",
-            Kind::Latency => "latency",
-            Kind::Ratio => "ratio",
-            Kind::Hidden => "hidden",
-            Kind::Rate => "rate",
+            GraphKind::Throughput => "throughput",
+            GraphKind::Signature => "signature",
+            GraphKind::Latency => "latency",
+            GraphKind::Ratio => "ratio",
+            GraphKind::Hidden => "hidden",
+            GraphKind::Rate => "rate",
         }
     }
 
@@ -73,23 +75,23 @@ impl Kind {
     pub fn axes(self) -> (&'static str, &'static str) {
         const SIZE: &str = "message, bytes";
         match self {
-            Kind::Throughput => (SIZE, "MB/s"),
-            Kind::Signature => ("time of a message, us", "MB/s"),
-            Kind::Latency => (SIZE, "median time, us"),
-            Kind::Ratio => (SIZE, "time / best other library's"),
-            Kind::Hidden => (SIZE, "hidden part of the transfer, %"),
-            Kind::Rate => (SIZE, "messages / s"),
+            GraphKind::Throughput => (SIZE, "MB/s"),
+            GraphKind::Signature => ("time of a message, us", "MB/s"),
+            GraphKind::Latency => (SIZE, "median time, us"),
+            GraphKind::Ratio => (SIZE, "time / best other library's"),
+            GraphKind::Hidden => (SIZE, "hidden part of the transfer, %"),
+            GraphKind::Rate => (SIZE, "messages / s"),
         }
     }
 
     fn heading(self) -> &'static str {
         match self {
-            Kind::Throughput => "throughput",
-            Kind::Signature => "signature",
-            Kind::Latency => "latency",
-            Kind::Ratio => "time over the best other library's",
-            Kind::Hidden => "part that a computation hides",
-            Kind::Rate => "message rate",
+            GraphKind::Throughput => "throughput",
+            GraphKind::Signature => "signature",
+            GraphKind::Latency => "latency",
+            GraphKind::Ratio => "time over the best other library's",
+            GraphKind::Hidden => "part that a computation hides",
+            GraphKind::Rate => "message rate",
         }
     }
 }
@@ -97,19 +99,19 @@ impl Kind {
 impl Graph {
     /// The scales of both axes. A ratio is read best on a linear one, unless a system is many times slower.
     pub fn scales(&self) -> (Scale, Scale) {
-        let far = self.lines.iter().flat_map(|line| &line.dots).any(|dot| dot.y > 8.0);
+        let is_far = self.lines.iter().flat_map(|line| &line.dots).any(|dot| dot.y > 8.0);
         match self.kind {
-            Kind::Signature => (Scale::Log, Scale::Linear),
-            Kind::Hidden => (Scale::Bytes, Scale::Linear),
-            Kind::Ratio if !far => (Scale::Bytes, Scale::Linear),
+            GraphKind::Signature => (Scale::Log, Scale::Linear),
+            GraphKind::Hidden => (Scale::Bytes, Scale::Linear),
+            GraphKind::Ratio if !is_far => (Scale::Bytes, Scale::Linear),
             _ => (Scale::Bytes, Scale::Log),
         }
     }
 }
 
 /// The graphs of one group; an empty graph is left out.
-pub fn of_group(group: &Group, palette: &Palette) -> Vec<Graph> {
-    let graph = |kind: &Kind| Graph {
+pub fn of_group(group: &CurveGroup, palette: &Palette) -> Vec<Graph> {
+    let graph = |kind: &GraphKind| Graph {
         name: format!("{}-{}", group.name(), kind.name()),
         title: format!("{}: {}", group.title(), kind.heading()),
         pattern: group.pattern.to_owned(),
@@ -117,11 +119,11 @@ pub fn of_group(group: &Group, palette: &Palette) -> Vec<Graph> {
         kind: *kind,
         lines: lines(group, *kind, palette),
     };
-    Kind::of_pattern(group.pattern).iter().map(graph).filter(|graph| !graph.lines.is_empty()).collect()
+    GraphKind::of_pattern(group.pattern).iter().map(graph).filter(|graph| !graph.lines.is_empty()).collect()
 }
 
 /// All graphs, in the order of the groups, each with a name of its own.
-pub fn all(record: &Record) -> Vec<Graph> {
+pub fn all(record: &BenchmarkRecord) -> Vec<Graph> {
     let palette = Palette::of(record);
     let mut graphs: Vec<Graph> = group::all(record).iter().flat_map(|group| of_group(group, &palette)).collect();
     for i in 0..graphs.len() {
@@ -135,31 +137,31 @@ pub fn all(record: &Record) -> Vec<Graph> {
     graphs
 }
 
-fn lines(group: &Group, kind: Kind, palette: &Palette) -> Vec<Line> {
+fn lines(group: &CurveGroup, kind: GraphKind, palette: &Palette) -> Vec<GraphLine> {
     let line = |curve: &&Curve| {
-        let dots: Vec<Dot> = curve.points.iter().filter_map(|point| dot(group, kind, curve, point)).collect();
+        let dots: Vec<PlotPoint> = curve.points.iter().filter_map(|point| dot(group, kind, curve, point)).collect();
         let (system, colour) = (curve.system.clone(), palette.colour(&curve.system));
-        (!dots.is_empty()).then_some(Line { system, floor: curve.floor, colour, dots })
+        (!dots.is_empty()).then_some(GraphLine { system, level: curve.floor, colour, dots })
     };
-    let mut lines: Vec<Line> = group.curves.iter().filter_map(line).collect();
+    let mut lines: Vec<GraphLine> = group.curves.iter().filter_map(line).collect();
     // The line that is drawn last lies on top.
     lines.sort_by_key(|line| line.system == OURS);
     lines
 }
 
-/// The place of a point; None if it has no such figure: no bytes have no throughput.
-fn dot(group: &Group, kind: Kind, curve: &Curve, point: &Point) -> Option<Dot> {
+/// The position of a point; None if it has no such figure: no bytes have no throughput.
+fn dot(group: &CurveGroup, kind: GraphKind, curve: &Curve, point: &Point) -> Option<PlotPoint> {
     let bytes = point.bytes as f64;
     let (x, y) = match kind {
-        Kind::Throughput | Kind::Signature if point.bytes == 0 => return None,
-        Kind::Throughput => (bytes, point.mbyte_s()),
-        Kind::Signature => (point.median_us, point.mbyte_s()),
-        Kind::Latency => (bytes, point.median_us),
-        Kind::Ratio => (bytes, group.over_best_other(curve, point.bytes)?),
-        Kind::Hidden => (bytes, point.hidden? * 100.0),
-        Kind::Rate => (bytes, 1e6 / point.median_us),
+        GraphKind::Throughput | GraphKind::Signature if point.bytes == 0 => return None,
+        GraphKind::Throughput => (bytes, point.mbyte_s()),
+        GraphKind::Signature => (point.median_us, point.mbyte_s()),
+        GraphKind::Latency => (bytes, point.median_us),
+        GraphKind::Ratio => (bytes, group.ratio_to_best_other(curve, point.bytes)?),
+        GraphKind::Hidden => (bytes, point.hidden? * 100.0),
+        GraphKind::Rate => (bytes, 1e6 / point.median_us),
     };
-    Some(Dot { x, y, noisy: point.noisy })
+    Some(PlotPoint { x, y, noisy: point.noisy })
 }
 
 #[cfg(test)]
@@ -167,7 +169,7 @@ mod tests {
     use super::super::example;
     use super::*;
 
-    fn names(record: &Record) -> Vec<String> {
+    fn names(record: &BenchmarkRecord) -> Vec<String> {
         all(record).into_iter().map(|graph| graph.name).collect()
     }
 

@@ -2,9 +2,9 @@
 //!
 //! It must not format for a screen or a page. Used by `table` (terminal) and `page` (HTML); uses `group`.
 
-use crate::record::{Floor, Point};
+use crate::record::{CurveLevel, Point};
 
-use super::group::{self, Group, OURS};
+use super::group::{self, CurveGroup, OURS};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Measure {
@@ -20,18 +20,18 @@ pub struct Grid {
     pub systems: Vec<String>,
     /// The rows have a last column: our time over the best other library's.
     pub compares: bool,
-    pub rows: Vec<Row>,
+    pub rows: Vec<GridRow>,
 }
 
-pub struct Row {
+pub struct GridRow {
     pub bytes: u64,
     /// One cell for each system; None where it has no point of this size.
-    pub cells: Vec<Option<Cell>>,
-    pub over_best: Option<f64>,
+    pub cells: Vec<Option<GridCell>>,
+    pub ratio_to_best: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cell {
+pub struct GridCell {
     pub value: f64,
     pub noisy: bool,
 }
@@ -66,18 +66,18 @@ impl Measure {
 }
 
 /// The tables of one group.
-pub fn of_group(group: &Group) -> Vec<Grid> {
+pub fn of_group(group: &CurveGroup) -> Vec<Grid> {
     Measure::of_pattern(group.pattern).iter().map(|measure| grid(group, *measure)).collect()
 }
 
-fn grid(group: &Group, measure: Measure) -> Grid {
-    let ours = group.curves.iter().find(|curve| curve.system == OURS && curve.floor == Floor::Library);
-    let others = group.curves.iter().filter(|curve| curve.floor == Floor::Library).count() > 1;
+fn grid(group: &CurveGroup, measure: Measure) -> Grid {
+    let ours = group.curves.iter().find(|curve| curve.system == OURS && curve.floor == CurveLevel::Library);
+    let others = group.curves.iter().filter(|curve| curve.floor == CurveLevel::Library).count() > 1;
     let ours = ours.filter(|_| others && measure == Measure::MedianUs);
     let row = |bytes: u64| {
-        let cell = |point: &Point| measure.value(point).map(|value| Cell { value, noisy: point.noisy });
-        let cells = group.curves.iter().map(|curve| group::at(curve, bytes).and_then(cell)).collect();
-        Row { bytes, cells, over_best: ours.and_then(|curve| group.over_best_other(curve, bytes)) }
+        let cell = |point: &Point| measure.value(point).map(|value| GridCell { value, noisy: point.noisy });
+        let cells = group.curves.iter().map(|curve| group::point_at(curve, bytes).and_then(cell)).collect();
+        GridRow { bytes, cells, ratio_to_best: ours.and_then(|curve| group.ratio_to_best_other(curve, bytes)) }
     };
     Grid {
         title: format!("{}: {}", group.title(), measure.heading()),

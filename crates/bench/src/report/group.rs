@@ -2,7 +2,7 @@
 //!
 //! It must not draw or print. Used by `graph`, `grid`, `page`; uses the record.
 
-use crate::record::{self, Curve, Floor, Point, Record};
+use crate::record::{self, BenchmarkRecord, Curve, CurveLevel, Point};
 
 /// The system whose figures the tables compare with the others'.
 pub const OURS: &str = "hawser";
@@ -11,33 +11,33 @@ const LONGEST_NAME: usize = 60;
 /// The name of a pattern without a name.
 const UNNAMED: &str = "unnamed";
 
-pub struct Group<'a> {
+pub struct CurveGroup<'a> {
     pub pattern: &'a str,
     pub ranks: usize,
-    /// The number of ranks is part of the group's name: the pattern was played on several.
+    /// The number of ranks is part of the group's name: the pattern was measured on several.
     by_ranks: bool,
     /// The curves: raw layers first, then layers, then libraries; ours before others.
     pub curves: Vec<&'a Curve>,
 }
 
 /// All groups in the order of their first curves, a pattern's together.
-pub fn all(record: &Record) -> Vec<Group<'_>> {
+pub fn all(record: &BenchmarkRecord) -> Vec<CurveGroup<'_>> {
     let mut groups = Vec::new();
     for pattern in record.patterns() {
-        let mut ranks: Vec<usize> = record.of_pattern(pattern).map(|curve| curve.ranks).collect();
+        let mut ranks: Vec<usize> = record.curves_of(pattern).map(|curve| curve.ranks).collect();
         ranks.sort_unstable();
         ranks.dedup();
         let by_ranks = ranks.len() > 1;
         for ranks in ranks {
-            let mut curves: Vec<&Curve> = record.of_pattern(pattern).filter(|curve| curve.ranks == ranks).collect();
+            let mut curves: Vec<&Curve> = record.curves_of(pattern).filter(|curve| curve.ranks == ranks).collect();
             curves.sort_by_key(|curve| (curve.floor, curve.system != OURS));
-            groups.push(Group { pattern, ranks, by_ranks, curves });
+            groups.push(CurveGroup { pattern, ranks, by_ranks, curves });
         }
     }
     groups
 }
 
-impl Group<'_> {
+impl CurveGroup<'_> {
     /// The title, for people.
     pub fn title(&self) -> String {
         let pattern = if self.pattern.is_empty() { UNNAMED } else { self.pattern };
@@ -63,16 +63,18 @@ impl Group<'_> {
     }
 
     /// A library's median time over the best of the other libraries at that size; None where there is no other.
-    pub fn over_best_other(&self, curve: &Curve, bytes: u64) -> Option<f64> {
-        let own = at(curve, bytes)?.median_us;
-        let others = self.curves.iter().filter(|other| other.floor == Floor::Library && other.system != curve.system);
-        let best = others.filter_map(|other| at(other, bytes)).map(|point| point.median_us).min_by(f64::total_cmp)?;
-        (curve.floor == Floor::Library).then_some(own / best)
+    pub fn ratio_to_best_other(&self, curve: &Curve, bytes: u64) -> Option<f64> {
+        let own = point_at(curve, bytes)?.median_us;
+        let others =
+            self.curves.iter().filter(|other| other.floor == CurveLevel::Library && other.system != curve.system);
+        let best =
+            others.filter_map(|other| point_at(other, bytes)).map(|point| point.median_us).min_by(f64::total_cmp)?;
+        (curve.floor == CurveLevel::Library).then_some(own / best)
     }
 }
 
 /// The curve's point of this size.
-pub fn at(curve: &Curve, bytes: u64) -> Option<&Point> {
+pub fn point_at(curve: &Curve, bytes: u64) -> Option<&Point> {
     curve.points.iter().find(|point| point.bytes == bytes)
 }
 
@@ -95,7 +97,7 @@ mod tests {
         curve.ranks = 16;
         record.curves.push(curve);
         let groups = all(&record);
-        let names: Vec<String> = groups.iter().map(Group::name).collect();
+        let names: Vec<String> = groups.iter().map(CurveGroup::name).collect();
         assert_eq!(names, ["pingpong", "---bcast-2", "---bcast-16"]);
         let systems: Vec<&str> = groups[0].curves.iter().map(|curve| curve.system.as_str()).collect();
         assert_eq!(systems, ["tcp", "hawser", "mpich"]);
@@ -108,7 +110,7 @@ mod tests {
         record.curves = ["", &"x".repeat(300)].map(|pattern| example::curve("hawser", pattern, &[1])).to_vec();
         record.curves.push(crate::record::Curve { ranks: 0, ..record.curves[0].clone() });
         let groups = all(&record);
-        let names: Vec<String> = groups.iter().map(Group::name).collect();
+        let names: Vec<String> = groups.iter().map(CurveGroup::name).collect();
         assert_eq!(names, ["unnamed".to_owned(), "unnamed-2".to_owned(), "x".repeat(60)]);
         assert_eq!(groups[0].title(), "unnamed, ranks not said");
     }
@@ -118,9 +120,9 @@ mod tests {
         let record = example::record(&["tcp", "mpich", "hawser"]);
         let groups = all(&record);
         let [tcp, ours, mpich] = groups[0].curves[..] else { panic!("three curves") };
-        let want = at(ours, 64).unwrap().median_us / at(mpich, 64).unwrap().median_us;
-        assert_eq!(groups[0].over_best_other(ours, 64), Some(want));
-        assert_eq!(groups[0].over_best_other(tcp, 64), None);
-        assert_eq!(groups[0].over_best_other(ours, 63), None);
+        let want = point_at(ours, 64).unwrap().median_us / point_at(mpich, 64).unwrap().median_us;
+        assert_eq!(groups[0].ratio_to_best_other(ours, 64), Some(want));
+        assert_eq!(groups[0].ratio_to_best_other(tcp, 64), None);
+        assert_eq!(groups[0].ratio_to_best_other(ours, 63), None);
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! It must not name a property that is not known. Used by `merge`, `page`, `csv`; uses the record.
 
-use crate::record::Machine;
+use crate::record::MachineInfo;
 
-pub fn known(machine: &Machine) -> Vec<(&'static str, String)> {
-    let Machine { host, processor, cores, memory_bytes, kernel, between } = machine;
+pub fn known_properties(machine: &MachineInfo) -> Vec<(&'static str, String)> {
+    let MachineInfo { host, processor, cores, memory_bytes, kernel, between } = machine;
     let number = |number: u64, text: String| if number > 0 { text } else { String::new() };
     let memory_gib = *memory_bytes as f64 / f64::from(1 << 30);
     let fields = [

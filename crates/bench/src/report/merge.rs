@@ -6,27 +6,27 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::record::{self, Curve, Machine, Record};
+use crate::record::{self, BenchmarkRecord, Curve, MachineInfo};
 
-use super::machine::known;
+use super::machine::known_properties;
 
 #[derive(Debug)]
 pub enum MergeError {
     /// The same system, pattern and ranks, in these files or twice in one.
-    Twice { curve: Box<Curve>, first: PathBuf, second: PathBuf },
+    Duplicate { curve: Box<Curve>, first: PathBuf, second: PathBuf },
 }
 
 impl fmt::Display for MergeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Twice { curve, first, second } => {
+            Self::Duplicate { curve, first, second } => {
                 let Curve { system, pattern, ranks, .. } = &**curve;
-                let what = format!("{system} has {pattern} ({})", record::ranks(*ranks));
+                let curve_text = format!("{system} has {pattern} ({})", record::ranks(*ranks));
                 if first == second {
-                    write!(f, "{what} twice in {}; take one of them out of the file", first.display())
+                    write!(f, "{curve_text} twice in {}; take one of them out of the file", first.display())
                 } else {
                     let (first, second) = (first.display(), second.display());
-                    write!(f, "{what} in {first} and in {second}; leave out one file, or rename the system in it")
+                    write!(f, "{curve_text} in {first} and in {second}; leave out one file, or rename the system in it")
                 }
             }
         }
@@ -34,11 +34,12 @@ impl fmt::Display for MergeError {
 }
 
 /// Merges the files in the order in which they were named; there must be at least one.
-pub fn merge(files: Vec<(PathBuf, Record)>) -> Result<Record, MergeError> {
-    refuse_twice(&files)?;
-    let machine = files.iter().map(|(_, record)| &record.machine).find(|machine| !known(machine).is_empty()).cloned();
+pub fn merge(files: Vec<(PathBuf, BenchmarkRecord)>) -> Result<BenchmarkRecord, MergeError> {
+    refuse_duplicates(&files)?;
+    let machine =
+        files.iter().map(|(_, record)| &record.machine).find(|machine| !known_properties(machine).is_empty()).cloned();
     let mut files = files.into_iter();
-    let (first_path, mut merged) = files.next().expect("the command line asks for a file");
+    let (first_path, mut merged) = files.next().expect("the command line requires a file");
     merged.machine = machine.unwrap_or_default();
     if !merged.complete && files.len() > 0 {
         merged.notes.push(incomplete(&first_path));
@@ -53,13 +54,13 @@ pub fn merge(files: Vec<(PathBuf, Record)>) -> Result<Record, MergeError> {
     Ok(merged)
 }
 
-fn refuse_twice(files: &[(PathBuf, Record)]) -> Result<(), MergeError> {
+fn refuse_duplicates(files: &[(PathBuf, BenchmarkRecord)]) -> Result<(), MergeError> {
     let mut seen: Vec<(&Path, &Curve)> = Vec::new();
     for (path, record) in files {
         for curve in &record.curves {
-            if let Some((first, _)) = seen.iter().find(|(_, earlier)| earlier.is_like(curve)) {
+            if let Some((first, _)) = seen.iter().find(|(_, earlier)| earlier.is_same_curve(curve)) {
                 let (first, second) = (first.to_path_buf(), path.clone());
-                return Err(MergeError::Twice { curve: Box::new(curve.clone()), first, second });
+                return Err(MergeError::Duplicate { curve: Box::new(curve.clone()), first, second });
             }
             seen.push((path, curve));
         }
@@ -72,7 +73,7 @@ fn incomplete(path: &Path) -> String {
 }
 
 /// The notes about a further file.
-fn differences(path: &Path, first: &Record, other: &Record) -> Vec<String> {
+fn differences(path: &Path, first: &BenchmarkRecord, other: &BenchmarkRecord) -> Vec<String> {
     let cut = (!other.complete).then(|| incomplete(path));
     let path = path.display();
     let mut notes = vec![format!("{path}: by `{}`, {}", other.command, other.date)];
@@ -85,13 +86,13 @@ fn differences(path: &Path, first: &Record, other: &Record) -> Vec<String> {
 }
 
 /// The properties, known in both, in which the machines differ.
-fn differing(first: &Machine, other: &Machine) -> Vec<String> {
-    let of_first = known(first);
+fn differing(first: &MachineInfo, other: &MachineInfo) -> Vec<String> {
+    let of_first = known_properties(first);
     let differing = |(name, value): (&str, String)| {
         let (_, own) = of_first.iter().find(|(own, _)| *own == name)?;
         (*own != value).then(|| format!("{name} {value}, not {own}"))
     };
-    known(other).into_iter().filter_map(differing).collect()
+    known_properties(other).into_iter().filter_map(differing).collect()
 }
 
 #[cfg(test)]
@@ -99,7 +100,7 @@ mod tests {
     use super::super::example;
     use super::*;
 
-    fn files(first: &[&str], second: &[&str]) -> Vec<(PathBuf, Record)> {
+    fn files(first: &[&str], second: &[&str]) -> Vec<(PathBuf, BenchmarkRecord)> {
         vec![("a.json".into(), example::record(first)), ("b.json".into(), example::record(second))]
     }
 
@@ -125,7 +126,7 @@ mod tests {
     fn what_a_file_does_not_know_of_its_machine_is_no_difference() {
         for unknown in 0..2 {
             let mut files = files(&["hawser"], &["mpich"]);
-            files[unknown].1.machine = Machine::default();
+            files[unknown].1.machine = MachineInfo::default();
             let merged = merge(files).unwrap();
             assert_eq!(merged.machine, example::record(&[]).machine);
             assert_eq!(merged.notes, ["b.json: by `hawser-bench run --with mpich`, 2026-11-24T11:00:00Z"]);
@@ -140,12 +141,12 @@ mod tests {
 
     #[test]
     fn the_same_curve_twice_is_refused() {
-        let said = merge(files(&["tcp", "hawser"], &["mpich", "hawser"])).unwrap_err().to_string();
+        let message = merge(files(&["tcp", "hawser"], &["mpich", "hawser"])).unwrap_err().to_string();
         let want =
             "hawser has pingpong (2 ranks) in a.json and in b.json; leave out one file, or rename the system in it";
-        assert_eq!(said, want);
-        let said = merge(files(&["hawser", "hawser"], &[])).unwrap_err().to_string();
-        assert_eq!(said, "hawser has pingpong (2 ranks) twice in a.json; take one of them out of the file");
+        assert_eq!(message, want);
+        let message = merge(files(&["hawser", "hawser"], &[])).unwrap_err().to_string();
+        assert_eq!(message, "hawser has pingpong (2 ranks) twice in a.json; take one of them out of the file");
         let mut files = files(&["hawser"], &["hawser"]);
         files[1].1.curves[0].ranks = 4;
         assert_eq!(merge(files).unwrap().curves.len(), 2);

@@ -22,5 +22,5 @@ mod svg;
 mod table;
 mod write;
 
-pub use command::{Arguments, command, publish};
+pub use command::{ReportOptions, command, publish};
 pub use read::read;

@@ -4,12 +4,12 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::record::{Floor, INCOMPLETE, Record};
+use crate::record::{BenchmarkRecord, CurveLevel, INCOMPLETE};
 
 use super::axis::size;
-use super::graph::{Graph, Kind};
-use super::grid::{self, Cell, Grid, Row};
-use super::group::{self, Group, OURS};
+use super::graph::{Graph, GraphKind};
+use super::grid::{self, Grid, GridCell, GridRow};
+use super::group::{self, CurveGroup, OURS};
 use super::machine;
 
 const STYLE: &str = include_str!("page.css");
@@ -17,7 +17,7 @@ const STYLE: &str = include_str!("page.css");
 const FEW_ROWS: usize = 15;
 
 /// The page; each graph with its drawing as SVG.
-pub fn text(record: &Record, drawn: &[(Graph, String)]) -> String {
+pub fn text(record: &BenchmarkRecord, drawn: &[(Graph, String)]) -> String {
     let title = title(record);
     html! {
         (DOCTYPE)
@@ -43,13 +43,13 @@ pub fn text(record: &Record, drawn: &[(Graph, String)]) -> String {
     .into_string()
 }
 
-fn title(record: &Record) -> String {
+fn title(record: &BenchmarkRecord) -> String {
     let host = &record.machine.host;
     let of = if host.is_empty() { String::new() } else { format!(" of {host}") };
     format!("Benchmark{of}, {}", record.date)
 }
 
-fn about(record: &Record) -> Markup {
+fn about(record: &BenchmarkRecord) -> Markup {
     let mut versions: Vec<String> = Vec::new();
     for curve in &record.curves {
         let version = format!("{} {}", curve.system, curve.version).trim_end().to_owned();
@@ -61,7 +61,7 @@ fn about(record: &Record) -> Markup {
         dl {
             dt { "command" } dd { code { (record.command) } }
             dt { "date" } dd { (record.date) }
-            @for (name, value) in machine::known(&record.machine) { dt { (name) } dd { (value) } }
+            @for (name, value) in machine::known_properties(&record.machine) { dt { (name) } dd { (value) } }
             dt { "systems" } dd { (versions.join("; ")) }
         }
     }
@@ -76,26 +76,26 @@ fn notes(notes: &[String]) -> Markup {
     }
 }
 
-fn how_to_read(record: &Record, drawn: &[(Graph, String)]) -> Markup {
-    let has = |kind: Kind| drawn.iter().any(|(graph, _)| graph.kind == kind);
+fn how_to_read(record: &BenchmarkRecord, drawn: &[(Graph, String)]) -> Markup {
+    let has = |kind: GraphKind| drawn.iter().any(|(graph, _)| graph.kind == kind);
     html! {
         details.how open {
             summary { "How to read the graphs" }
-            @if has(Kind::Throughput) {
+            @if has(GraphKind::Throughput) {
                 p {
                     b { "Throughput" } " is payload per second over the message's size. Where a curve begins, at the left, the latency"
                     " rules; where it grows flat, the bandwidth. A kink or a dip between is where a protocol takes over from another, as"
                     " from sending at once to asking first, or where the messages outgrow a cache."
                 }
             }
-            @if has(Kind::Signature) {
+            @if has(GraphKind::Signature) {
                 p {
                     b { "Signature" } " (NetPIPE's) is the same throughput over the time that one message takes. Its leftmost point is"
                     " the latency, its top the highest throughput; of two curves the one further left and further up is better. Where it"
                     " rises straight up, larger messages cost no more time."
                 }
             }
-            @if has(Kind::Ratio) {
+            @if has(GraphKind::Ratio) {
                 p {
                     b { "Time over the best other library's" } ": each library's median time over that of the fastest of the other"
                     " libraries at that size. Below the line at 1 it is the fastest of all."
@@ -106,16 +106,16 @@ fn how_to_read(record: &Record, drawn: &[(Graph, String)]) -> Markup {
     }
 }
 
-fn how_to_read_lines(record: &Record) -> Markup {
-    let has = |floor: Floor| record.curves.iter().any(|curve| curve.floor == floor);
+fn how_to_read_lines(record: &BenchmarkRecord) -> Markup {
+    let has = |level: CurveLevel| record.curves.iter().any(|curve| curve.floor == level);
     let imported = record.curves.iter().flat_map(|curve| &curve.points).any(|point| point.rounds == 0);
     html! {
         p {
-            @if has(Floor::Raw) {
+            @if has(CurveLevel::Raw) {
                 "Grey dashed lines are raw layers: memory, sockets, frame ports, without a library. A library cannot be faster for long;"
                 " the distance is what it costs. "
             }
-            @if has(Floor::Layer) {
+            @if has(CurveLevel::Layer) {
                 "Coloured dashed lines are layers: parts of a library beneath its interface, measured alone; the distance to the library"
                 " is what it costs above them. "
             }
@@ -127,7 +127,7 @@ fn how_to_read_lines(record: &Record) -> Markup {
     }
 }
 
-fn section(group: &Group, drawn: &[(Graph, String)]) -> Markup {
+fn section(group: &CurveGroup, drawn: &[(Graph, String)]) -> Markup {
     let own = |graph: &Graph| graph.pattern == group.pattern && graph.ranks == group.ranks;
     let grids = grid::of_group(group);
     html! {
@@ -149,17 +149,17 @@ fn section(group: &Group, drawn: &[(Graph, String)]) -> Markup {
 }
 
 /// The rows that are in view: of many those of 0 and powers of 4, if there are such.
-fn in_view(rows: &[Row]) -> Vec<&Row> {
+fn in_view(rows: &[GridRow]) -> Vec<&GridRow> {
     let is_round = |bytes: u64| bytes == 0 || bytes.is_power_of_two() && bytes.trailing_zeros().is_multiple_of(2);
-    let round: Vec<&Row> = rows.iter().filter(|row| is_round(row.bytes)).collect();
+    let round: Vec<&GridRow> = rows.iter().filter(|row| is_round(row.bytes)).collect();
     if rows.len() <= FEW_ROWS || round.is_empty() { all(rows) } else { round }
 }
 
-fn all(rows: &[Row]) -> Vec<&Row> {
+fn all(rows: &[GridRow]) -> Vec<&GridRow> {
     rows.iter().collect()
 }
 
-fn table(grid: &Grid, rows: &[&Row]) -> Markup {
+fn table(grid: &Grid, rows: &[&GridRow]) -> Markup {
     html! {
         div.wide {
             table {
@@ -177,7 +177,7 @@ fn table(grid: &Grid, rows: &[&Row]) -> Markup {
                             th { (size(row.bytes as f64)) }
                             @for cell in &row.cells { (figure(cell)) }
                             @if grid.compares {
-                                td { @if let Some(ratio) = row.over_best { (format!("{ratio:.2}")) } }
+                                td { @if let Some(ratio) = row.ratio_to_best { (format!("{ratio:.2}")) } }
                             }
                         }
                     }
@@ -187,18 +187,18 @@ fn table(grid: &Grid, rows: &[&Row]) -> Markup {
     }
 }
 
-fn figure(cell: &Option<Cell>) -> Markup {
+fn figure(cell: &Option<GridCell>) -> Markup {
     html! {
         @match cell {
-            Some(Cell { value, noisy: true }) => { td.noisy { (grid::figure(*value)) "~" } },
-            Some(Cell { value, noisy: false }) => { td { (grid::figure(*value)) } },
+            Some(GridCell { value, noisy: true }) => { td.noisy { (grid::figure(*value)) "~" } },
+            Some(GridCell { value, noisy: false }) => { td { (grid::figure(*value)) } },
             None => { td {} },
         }
     }
 }
 
 /// The table of all figures of each point; figures that another tool did not print are empty.
-fn points(group: &Group) -> Markup {
+fn points(group: &CurveGroup) -> Markup {
     let or_nothing = |value: Option<f64>| value.map(grid::figure).unwrap_or_default();
     html! {
         div.wide {
@@ -239,7 +239,7 @@ mod tests {
     use super::super::{chart, example, graph};
     use super::*;
 
-    fn page(record: &Record) -> String {
+    fn page(record: &BenchmarkRecord) -> String {
         let drawn = graph::all(record).into_iter().map(|graph| {
             let drawing = chart::svg(&graph).unwrap();
             (graph, drawing)
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn what_nobody_said_is_not_shown() {
         let mut record = example::record(&["mpich"]);
-        record.machine = crate::record::Machine::default();
+        record.machine = crate::record::MachineInfo::default();
         record.curves[0].version.clear();
         record.curves[0].points[0].rounds = 0;
         record.curves[0].points[0].count = 0;
@@ -297,14 +297,14 @@ mod tests {
     #[test]
     fn floors_that_are_drawn_are_explained() {
         let mut record = example::record(&["tcp", "link", "hawser"]);
-        record.curves[1].floor = Floor::Layer;
-        let page = |record: &Record| page(record).contains("Coloured dashed lines are layers");
+        record.curves[1].floor = CurveLevel::Layer;
+        let page = |record: &BenchmarkRecord| page(record).contains("Coloured dashed lines are layers");
         assert!(page(&record) && !page(&example::record(&["tcp", "hawser"])));
     }
 
     #[test]
     fn page_of_a_cut_run_warns() {
-        let record = Record { complete: false, ..example::record(&["hawser"]) };
+        let record = BenchmarkRecord { complete: false, ..example::record(&["hawser"]) };
         assert!(page(&record).contains("The run is not complete: points are missing"));
     }
 

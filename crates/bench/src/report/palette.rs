@@ -3,7 +3,7 @@
 //!
 //! It must not give two systems one colour: `svg` finds a curve by it. Used by `graph`; uses the record.
 
-use crate::record::{Floor, Record};
+use crate::record::{BenchmarkRecord, CurveLevel};
 
 use super::group::OURS;
 
@@ -20,10 +20,10 @@ const GREYS: (usize, usize, usize) = (0x58, 0xB0, 0x24);
 pub struct Palette(Vec<(String, Rgb)>);
 
 impl Palette {
-    pub fn of(record: &Record) -> Self {
-        let systems = |floor: Floor| {
+    pub fn of(record: &BenchmarkRecord) -> Self {
+        let systems = |level: CurveLevel| {
             let mut found: Vec<&str> = Vec::new();
-            for curve in record.curves.iter().filter(|curve| curve.floor == floor) {
+            for curve in record.curves.iter().filter(|curve| curve.floor == level) {
                 if !found.contains(&curve.system.as_str()) {
                     found.push(&curve.system);
                 }
@@ -31,13 +31,13 @@ impl Palette {
             found
         };
         let mut palette = Self(Vec::new());
-        let coloured = [systems(Floor::Library), systems(Floor::Layer)].concat();
+        let coloured = [systems(CurveLevel::Library), systems(CurveLevel::Layer)].concat();
         let others = coloured.iter().filter(|system| **system != OURS);
         palette.add(OURS, OURS_COLOUR);
         for (i, system) in others.enumerate() {
             palette.add(system, colour(i));
         }
-        let raw = systems(Floor::Raw);
+        let raw = systems(CurveLevel::Raw);
         for (i, system) in raw.iter().enumerate() {
             palette.add(system, grey(i, raw.len()));
         }
@@ -48,8 +48,8 @@ impl Palette {
         self.0.iter().find(|(name, _)| name == system).map_or(OURS_COLOUR, |(_, colour)| *colour)
     }
 
-    /// Adds a system. One that occurs in two kinds (`Floor`) keeps its first colour; a colour that is taken is changed
-    /// by a step of blue.
+    /// Adds a system. One that occurs at two levels (`CurveLevel`) keeps its first colour; a colour that is taken
+    /// is changed by a step of blue.
     fn add(&mut self, system: &str, mut colour: Rgb) {
         if self.0.iter().any(|(name, _)| name == system) {
             return;
@@ -85,8 +85,10 @@ mod tests {
     fn no_two_systems_share_a_colour() {
         let mut record = example::record(&["hawser"]);
         for i in 0..300 {
-            let floor = if i % 2 == 0 { Floor::Library } else { Floor::Raw };
-            record.curves.push(crate::record::Curve { floor, ..example::curve(&format!("s{i}"), "pingpong", &[1]) });
+            let level = if i % 2 == 0 { CurveLevel::Library } else { CurveLevel::Raw };
+            record
+                .curves
+                .push(crate::record::Curve { floor: level, ..example::curve(&format!("s{i}"), "pingpong", &[1]) });
         }
         let palette = Palette::of(&record);
         let mut colours: Vec<Rgb> = palette.0.iter().map(|(_, colour)| *colour).collect();

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::record::{Curve, FORMAT, Record, plain};
+use crate::record::{BenchmarkRecord, Curve, FORMAT, printable};
 
 /// The range of times, from a picosecond to thirty years: nothing else was measured.
 const TIMES_US: RangeInclusive<f64> = 1e-6..=1e15;
@@ -54,16 +54,17 @@ impl fmt::Display for ReadError {
     }
 }
 
-pub fn read(path: &Path) -> Result<Record, ReadError> {
+pub fn read(path: &Path) -> Result<BenchmarkRecord, ReadError> {
     let text = std::fs::read(path).map_err(|error| ReadError::Io(path.to_owned(), error))?;
     let mut value: Value = serde_json::from_slice(&text).map_err(|error| ReadError::NotJson(path.to_owned(), error))?;
-    tame(&mut value);
+    strip_control_characters(&mut value);
     match value.get("format") {
         None => return Err(ReadError::NoRecord(path.to_owned())),
         Some(format) if *format != FORMAT => return Err(ReadError::Format(path.to_owned(), format.clone())),
         Some(_) => {}
     }
-    let record: Record = serde_json::from_value(value).map_err(|error| ReadError::Damaged(path.to_owned(), error))?;
+    let record: BenchmarkRecord =
+        serde_json::from_value(value).map_err(|error| ReadError::Damaged(path.to_owned(), error))?;
     match unusable(&record) {
         Some(cause) => Err(ReadError::Unusable(path.to_owned(), cause)),
         None => Ok(record),
@@ -72,16 +73,16 @@ pub fn read(path: &Path) -> Result<Record, ReadError> {
 
 /// Replaces control characters in texts: names and notes may be of another user, and are shown on terminals, in graphs
 /// and in errors.
-fn tame(value: &mut Value) {
+fn strip_control_characters(value: &mut Value) {
     match value {
-        Value::String(text) => *text = text.chars().map(plain).collect(),
-        Value::Array(values) => values.iter_mut().for_each(tame),
-        Value::Object(fields) => fields.values_mut().for_each(tame),
+        Value::String(text) => *text = text.chars().map(printable).collect(),
+        Value::Array(values) => values.iter_mut().for_each(strip_control_characters),
+        Value::Object(fields) => fields.values_mut().for_each(strip_control_characters),
         _ => {}
     }
 }
 
-fn unusable(record: &Record) -> Option<String> {
+fn unusable(record: &BenchmarkRecord) -> Option<String> {
     if record.curves.is_empty() {
         return Some("it has no curve".to_owned());
     }
@@ -96,9 +97,9 @@ fn flaw(curve: &Curve) -> Option<String> {
     if !curve.points.is_sorted_by(|one, next| one.bytes < next.bytes) {
         return Some("has its sizes out of order, or one of them twice".to_owned());
     }
-    let wrong = |time_us: &f64| !TIMES_US.contains(time_us);
+    let is_invalid = |time_us: &f64| !TIMES_US.contains(time_us);
     curve.points.iter().find_map(|point| {
-        let time_us = [point.min_us, point.median_us].into_iter().find(wrong)?;
+        let time_us = [point.min_us, point.median_us].into_iter().find(is_invalid)?;
         Some(format!("takes {time_us} us for {} bytes", point.bytes))
     })
 }
@@ -112,9 +113,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("some.json");
         std::fs::write(&path, text).unwrap();
-        let said = read(&path).unwrap_err().to_string();
-        assert!(said.contains(path.to_str().unwrap()) && !said.contains('\n'), "{said}");
-        said
+        let message = read(&path).unwrap_err().to_string();
+        assert!(message.contains(path.to_str().unwrap()) && !message.contains('\n'), "{message}");
+        message
     }
 
     #[test]
@@ -144,12 +145,12 @@ mod tests {
 
     #[test]
     fn figures_that_no_graph_can_show_are_refused() {
-        let unusable = |change: fn(&mut Record)| {
+        let unusable = |change: fn(&mut BenchmarkRecord)| {
             let mut record = example::record(&["tcp", "hawser"]);
             change(&mut record);
             refusal(&serde_json::to_string(&record).unwrap())
         };
-        type Case = (fn(&mut Record), &'static str);
+        type Case = (fn(&mut BenchmarkRecord), &'static str);
         let cases: [Case; 6] = [
             (|record| record.curves.clear(), "it has no curve"),
             (|record| record.curves[1].points.clear(), "hawser's pingpong has no point"),
@@ -159,8 +160,8 @@ mod tests {
             (|record| record.curves[0].points.reverse(), "tcp's pingpong has its sizes out of order, or one"),
         ];
         for (change, cause) in cases {
-            let said = unusable(change);
-            assert!(said.contains(&format!("some.json cannot be used: {cause}")), "{said}");
+            let message = unusable(change);
+            assert!(message.contains(&format!("some.json cannot be used: {cause}")), "{message}");
         }
     }
 

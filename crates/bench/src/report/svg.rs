@@ -5,24 +5,24 @@
 //! but its sample in the legend, and that comes later. It must not change the picture. Used by `page` and `write`; uses
 //! the output of `chart`.
 
-use super::graph::Line;
+use super::graph::GraphLine;
 use super::palette::Rgb;
 
 /// The same drawing with each curve in a group of its own; `lines` are in the order in which they were drawn.
-pub fn named(drawing: &str, lines: &[Line]) -> String {
+pub fn with_curve_groups(drawing: &str, lines: &[GraphLine]) -> String {
     let mut out = String::with_capacity(drawing.len() + 64 * lines.len());
-    let mut waiting = lines.iter().peekable();
+    let mut remaining = lines.iter().peekable();
     let mut open: Option<Rgb> = None;
     let elements: Vec<&str> = drawing.lines().collect();
     for (i, element) in elements.iter().enumerate() {
         // The white inside of an open marker belongs to the ring that comes next.
-        let telling = if is_hollow(element) { elements.get(i + 1).unwrap_or(element) } else { element };
-        if open.is_some_and(|colour| !is_of(telling, colour)) {
+        let coloured = if is_hollow(element) { elements.get(i + 1).unwrap_or(element) } else { element };
+        if open.is_some_and(|colour| !has_colour(coloured, colour)) {
             out.push_str("</g>\n");
             open = None;
         }
         if open.is_none()
-            && let Some(line) = waiting.next_if(|line| is_of(telling, line.colour))
+            && let Some(line) = remaining.next_if(|line| has_colour(coloured, line.colour))
         {
             out.push_str(&format!(
                 "<g data-curve=\"{}\" data-points=\"{}\">\n",
@@ -37,7 +37,7 @@ pub fn named(drawing: &str, lines: &[Line]) -> String {
     out
 }
 
-fn is_of(element: &str, colour: Rgb) -> bool {
+fn has_colour(element: &str, colour: Rgb) -> bool {
     let colour = hex(colour);
     element.contains(&format!("stroke=\"{colour}\"")) || element.contains(&format!("fill=\"{colour}\""))
 }

@@ -4,17 +4,17 @@
 
 use std::fmt::Write;
 
-use crate::record::{INCOMPLETE, Record};
+use crate::record::{BenchmarkRecord, INCOMPLETE};
 
 use super::axis;
-use super::grid::{self, Cell, Grid, Row};
+use super::grid::{self, Grid, GridCell, GridRow};
 use super::group::{self, OURS};
 
 /// The mark behind a figure whose rounds still differed.
 const NOISY: char = '~';
 
 /// All tables of a record, and its notes.
-pub fn text(record: &Record) -> String {
+pub fn text(record: &BenchmarkRecord) -> String {
     let mut out = String::new();
     for group in group::all(record) {
         for grid in grid::of_group(&group) {
@@ -57,15 +57,15 @@ fn heads(grid: &Grid) -> Vec<String> {
     heads
 }
 
-fn cells(grid: &Grid, row: &Row) -> Vec<String> {
-    let cell = |cell: &Option<Cell>| match cell {
+fn cells(grid: &Grid, row: &GridRow) -> Vec<String> {
+    let cell = |cell: &Option<GridCell>| match cell {
         Some(cell) => format!("{}{}", grid::figure(cell.value), if cell.noisy { NOISY } else { ' ' }),
         None => "- ".to_owned(),
     };
     let mut cells = vec![axis::size(row.bytes as f64)];
     cells.extend(row.cells.iter().map(cell));
     if grid.compares {
-        cells.push(row.over_best.map_or("-".to_owned(), |ratio| format!("{ratio:.2}")));
+        cells.push(row.ratio_to_best.map_or("-".to_owned(), |ratio| format!("{ratio:.2}")));
     }
     cells
 }

@@ -1,44 +1,44 @@
 //! Writes all files of a report into a folder: report.json, report.csv, each graph as SVG and as PNG, report.html.
 //!
-//! It must not delete other files in the folder. Used by `command`; uses `csv`, `chart`, `page`, and `whole`, which
-//! writes.
+//! It must not delete other files in the folder. Used by `command`; uses `csv`, `chart`, `page`, and `atomic_file`,
+//! which writes.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::record::Record;
-use crate::whole;
+use crate::atomic_file;
+use crate::record::BenchmarkRecord;
 
 use super::{chart, csv, graph, page};
 
 /// Writes the files and returns their paths; on an error, which names its file, those written before it stay.
-pub fn write_all(record: &Record, dir: &Path) -> io::Result<Vec<PathBuf>> {
-    fs::create_dir_all(dir).map_err(|error| named("cannot make the folder", dir, &error))?;
+pub fn write_all(record: &BenchmarkRecord, dir: &Path) -> io::Result<Vec<PathBuf>> {
+    fs::create_dir_all(dir).map_err(|error| named_error("cannot make the folder", dir, &error))?;
     let mut json = serde_json::to_string_pretty(record)?;
     json.push('\n');
-    let mut paths = vec![put(dir, "report.json", json)?];
-    paths.push(put(dir, "report.csv", csv::text(record)?)?);
+    let mut paths = vec![write_file(dir, "report.json", json)?];
+    paths.push(write_file(dir, "report.csv", csv::text(record)?)?);
     let mut drawn = Vec::new();
     for graph in graph::all(record) {
         let drawing = chart::svg(&graph)?;
-        paths.push(put(dir, &format!("{}.svg", graph.name), &drawing)?);
+        paths.push(write_file(dir, &format!("{}.svg", graph.name), &drawing)?);
         let bitmap = chart::png(&graph)?;
-        paths.push(put(dir, &format!("{}.png", graph.name), bitmap)?);
+        paths.push(write_file(dir, &format!("{}.png", graph.name), bitmap)?);
         drawn.push((graph, drawing));
     }
-    paths.push(put(dir, "report.html", page::text(record, &drawn))?);
+    paths.push(write_file(dir, "report.html", page::text(record, &drawn))?);
     Ok(paths)
 }
 
 /// Writes a file of the folder. Returns its path.
-fn put(dir: &Path, name: &str, content: impl AsRef<[u8]>) -> io::Result<PathBuf> {
+fn write_file(dir: &Path, name: &str, content: impl AsRef<[u8]>) -> io::Result<PathBuf> {
     let path = dir.join(name);
-    whole::put(&path, content).map_err(|error| named("cannot write", &path, &error))?;
+    atomic_file::write_atomically(&path, content).map_err(|error| named_error("cannot write", &path, &error))?;
     Ok(path)
 }
 
-fn named(doing: &str, path: &Path, error: &io::Error) -> io::Error {
+fn named_error(doing: &str, path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{doing} {}: {error}", path.display()))
 }
 
@@ -77,7 +77,7 @@ mod tests {
     fn errors_name_the_file_and_leave_nothing_half() {
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/dev/full", dir.path().join("report.csv")).unwrap();
-        let full = put(dir.path(), "report.csv", "much").unwrap_err().to_string();
+        let full = write_file(dir.path(), "report.csv", "much").unwrap_err().to_string();
         fs::remove_file(dir.path().join("report.csv")).unwrap();
         let want = format!("cannot write {}/report.csv: No space left on device (os error 28)", dir.path().display());
         assert_eq!(full, want);

@@ -2,19 +2,19 @@
 //!
 //! Used by `main`; uses `tune`.
 
-use super::knobs::{KNOBS, Knob};
-use super::trial::Trials;
-use super::{tune, words};
+use super::params::{TUNED_PARAMS, TunedParam};
+use super::trials::Trials;
+use super::{text, tune};
 use crate::command::{INTERRUPTED, stopped_by_ctrl_c};
-use crate::{place, record, whole};
+use crate::{atomic_file, record, testbed};
 use clap::Args;
 use hawser_node::profile;
 use std::path::{Path, PathBuf};
 
 #[derive(Args, Clone)]
-pub struct Options {
+pub struct TuneOptions {
     /// These parameters alone, as in HAWSER_EAGER,HAWSER_PIECE; all without it
-    #[arg(value_delimiter = ',', value_parser = KNOBS.iter().map(|knob| knob.name).collect::<Vec<_>>())]
+    #[arg(value_delimiter = ',', value_parser = TUNED_PARAMS.iter().map(|knob| knob.name).collect::<Vec<_>>())]
     parameters: Vec<String>,
     /// Where the profile goes, instead of ~/.config/hawser/profile (or where HAWSER_PROFILE says), which the libraries read by themselves
     #[arg(long, value_name = "FILE")]
@@ -31,49 +31,51 @@ pub struct Options {
 }
 
 /// Measures, prints and writes. Returns the exit code.
-pub fn run(options: &Options) -> Result<u8, String> {
+pub fn run(options: &TuneOptions) -> Result<u8, String> {
     let stop = stopped_by_ctrl_c()?;
     let found = profile::find().map_err(|error| error.cause().to_string())?;
-    let out = out(options)?;
+    let out = profile_path(options)?;
     println!("profile in force: {found}");
-    let chosen =
-        |knob: &&'static Knob| options.parameters.is_empty() || options.parameters.iter().any(|n| n == knob.name);
-    let knobs: Vec<&'static Knob> = KNOBS.iter().filter(chosen).collect();
+    let chosen = |param: &&'static TunedParam| {
+        options.parameters.is_empty() || options.parameters.iter().any(|n| n == param.name)
+    };
+    let params: Vec<&'static TunedParam> = TUNED_PARAMS.iter().filter(chosen).collect();
     let scratch = tempfile::Builder::new().prefix("hawser-bench-").tempdir().map_err(|error| error.to_string())?;
     let trials = Trials {
-        prefix: place::own_prefix(),
+        prefix: testbed::own_prefix(),
         scratch: scratch.path(),
         rounds: options.rounds,
-        play_s: f64::from(options.ms) * 1e-3,
+        task_s: f64::from(options.ms) * 1e-3,
         stop: &stop,
     };
-    let Some(outcome) = tune(&knobs, &found, &trials)? else {
+    let Some(outcome) = tune(&params, &found, &trials)? else {
         eprintln!("hawser-bench: tune: stopped; no profile was written, and what was there is as it was");
         return Ok(INTERRUPTED);
     };
-    print!("{}", words::outcome(&outcome));
+    print!("{}", text::outcome_text(&outcome));
     if options.dry_run {
         println!("no profile is written (--dry-run)");
         return Ok(0);
     }
-    let head = format!("# Written by `{}`.\n", record::command());
-    let text = head + &outcome.profile.text("\n", |name| words::evidence(&outcome.verdicts, name));
-    put(&out, &text).map_err(|error| format!("the profile cannot be written to {}: {error}", out.display()))?;
+    let head = format!("# Written by `{}`.\n", record::command_line());
+    let text = head + &outcome.profile.text("\n", |name| text::evidence(&outcome.results, name));
+    write_profile(&out, &text)
+        .map_err(|error| format!("the profile cannot be written to {}: {error}", out.display()))?;
     println!("profile written to {}", out.display());
     Ok(0)
 }
 
 /// The destination of the profile: the requested one, else the user's own.
-fn out(options: &Options) -> Result<PathBuf, String> {
-    let asked = options.out.clone().or_else(profile::named);
+fn profile_path(options: &TuneOptions) -> Result<PathBuf, String> {
+    let requested = options.out.clone().or_else(profile::named);
     let own =
-        || profile::own_place().ok_or_else(|| "neither HOME nor XDG_CONFIG_HOME is set; say --out FILE".to_string());
-    asked.map_or_else(own, Ok)
+        || profile::user_path().ok_or_else(|| "neither HOME nor XDG_CONFIG_HOME is set; say --out FILE".to_string());
+    requested.map_or_else(own, Ok)
 }
 
-fn put(path: &Path, text: &str) -> std::io::Result<()> {
+fn write_profile(path: &Path, text: &str) -> std::io::Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)?;
     }
-    whole::put(path, text)
+    atomic_file::write_atomically(path, text)
 }

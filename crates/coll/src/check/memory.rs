@@ -1,26 +1,26 @@
 //! One buffer of one rank: symbolic cells, the layout of its elements, and the steps that touch them in a round.
 
-use super::spare;
-use crate::schedule::{Span, Unit};
+use super::recycled;
+use crate::schedule::{Span, SpanUnit};
 use std::ops::Range;
 
 /// A byte's or an element's identity.
-pub type Cell = u64;
+pub type SymbolicCell = u64;
 
 /// Never written, or spent.
-pub const UNWRITTEN: Cell = 0;
+pub const UNWRITTEN: SymbolicCell = 0;
 /// The cell between the data of elements, which no step may touch.
-pub const GAP: Cell = 1;
+pub const GAP: SymbolicCell = 1;
 
 /// A type: `size` cells of data at the front of each `extent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct CellLayout {
     pub size: usize,
     pub extent: usize,
 }
 
-impl Layout {
-    pub const CELL: Layout = Layout { size: 1, extent: 1 };
+impl CellLayout {
+    pub const CELL: CellLayout = CellLayout { size: 1, extent: 1 };
 
     pub const fn is_dense(self) -> bool {
         self.size == self.extent
@@ -29,85 +29,85 @@ impl Layout {
 
 /// A user buffer or scratch memory.
 #[derive(Clone, Debug)]
-pub struct Memory {
-    pub cells: Vec<Cell>,
-    pub layout: Layout,
+pub struct SymbolicMemory {
+    pub cells: Vec<SymbolicCell>,
+    pub layout: CellLayout,
     /// MPI_Alltoallw: the type for each rank.
-    pub typed: Vec<Layout>,
+    pub typed: Vec<CellLayout>,
     pub writable: bool,
     /// For each cell the latest round that touched it, and how.
     marks: Vec<u32>,
 }
 
-/// The cells of a span: `pieces` times `len` cells, `stride` apart.
+/// The cells of a span: `count` times `len` cells, `stride` apart.
 #[derive(Clone, Copy, Debug)]
-struct Pieces {
+struct CellRuns {
     start: usize,
     len: usize,
     stride: usize,
-    pieces: usize,
+    count: usize,
 }
 
-impl Pieces {
+impl CellRuns {
     fn ranges(self) -> impl Iterator<Item = Range<usize>> {
-        (0..self.pieces).map(move |i| self.start + i * self.stride..self.start + i * self.stride + self.len)
+        (0..self.count).map(move |i| self.start + i * self.stride..self.start + i * self.stride + self.len)
     }
 
     fn end(&self) -> usize {
-        if self.pieces == 0 { self.start } else { self.start + (self.pieces - 1) * self.stride + self.len }
+        if self.count == 0 { self.start } else { self.start + (self.count - 1) * self.stride + self.len }
     }
 }
 
-impl Drop for Memory {
+impl Drop for SymbolicMemory {
     fn drop(&mut self) {
-        spare::keep_cells(std::mem::take(&mut self.cells));
-        spare::keep_marks(std::mem::take(&mut self.marks));
+        recycled::keep_cells(std::mem::take(&mut self.cells));
+        recycled::keep_marks(std::mem::take(&mut self.marks));
     }
 }
 
-impl Memory {
-    pub fn new(content: impl IntoIterator<Item = Cell>, layout: Layout, writable: bool) -> Memory {
-        let (mut cells, mut marks) = (spare::cells(), spare::marks());
+impl SymbolicMemory {
+    pub fn new(content: impl IntoIterator<Item = SymbolicCell>, layout: CellLayout, writable: bool) -> SymbolicMemory {
+        let (mut cells, mut marks) = (recycled::cells(), recycled::marks());
         cells.extend(content);
         marks.resize(cells.len(), 0);
-        Memory { cells, layout, typed: Vec::new(), writable, marks }
+        SymbolicMemory { cells, layout, typed: Vec::new(), writable, marks }
     }
 
     /// A buffer that does not exist on this rank.
-    pub fn none() -> Memory {
+    pub fn none() -> SymbolicMemory {
         let (cells, marks, typed) = (Vec::new(), Vec::new(), Vec::new());
-        Memory { cells, layout: Layout::CELL, typed, writable: false, marks }
+        SymbolicMemory { cells, layout: CellLayout::CELL, typed, writable: false, marks }
     }
 
     /// The number of data cells of `span`.
     pub fn volume(&self, span: &Span) -> Result<usize, String> {
-        self.pieces(span).map(|p| p.pieces * p.len)
+        self.runs(span).map(|p| p.count * p.len)
     }
 
-    fn pieces(&self, span: &Span) -> Result<Pieces, String> {
+    fn runs(&self, span: &Span) -> Result<CellRuns, String> {
         if span.is_empty() {
-            return Ok(Pieces { start: 0, len: 0, stride: 0, pieces: 0 });
+            return Ok(CellRuns { start: 0, len: 0, stride: 0, count: 0 });
         }
         let outside = || format!("{span:?} lies outside its buffer of {} cells", self.cells.len());
         let at = usize::try_from(span.at).map_err(|_| outside())?;
         let count = span.count as usize;
-        let elements = |layout: Layout, start: usize| match layout.is_dense() {
-            true => Pieces { start, len: count * layout.size, stride: 0, pieces: 1 },
-            false => Pieces { start, len: layout.size, stride: layout.extent, pieces: count },
+        let elements = |layout: CellLayout, start: usize| match layout.is_dense() {
+            true => CellRuns { start, len: count * layout.size, stride: 0, count: 1 },
+            false => CellRuns { start, len: layout.size, stride: layout.extent, count },
         };
         let found = match span.unit {
-            Unit::Element => elements(self.layout, at * self.layout.extent),
-            Unit::Typed(rank) => elements(*self.typed.get(rank as usize).ok_or("not a call of MPI_Alltoallw")?, at),
-            Unit::Byte if self.layout.is_dense() => Pieces { start: at, len: count, stride: 0, pieces: 1 },
-            Unit::Byte => return Err(format!("{span:?} counts bytes in a buffer that is not dense")),
+            SpanUnit::Element => elements(self.layout, at * self.layout.extent),
+            SpanUnit::Typed(rank) => elements(*self.typed.get(rank as usize).ok_or("not a call of MPI_Alltoallw")?, at),
+            SpanUnit::Byte if self.layout.is_dense() => CellRuns { start: at, len: count, stride: 0, count: 1 },
+            SpanUnit::Byte => return Err(format!("{span:?} counts bytes in a buffer that is not dense")),
         };
         if found.end() > self.cells.len() { Err(outside()) } else { Ok(found) }
     }
 
     /// The data of `span`, appended to `out`.
-    pub fn read(&self, span: &Span, out: &mut Vec<Cell>) -> Result<(), String> {
-        let found = self.pieces(span)?;
-        let is_written = match found.pieces {
+    pub fn read(&self, span: &Span, out: &mut Vec<SymbolicCell>) -> Result<(), String> {
+        let found = self.runs(span)?;
+        let is_written = match found.count {
             1 => {
                 let cells = &self.cells[found.start..found.start + found.len];
                 out.extend_from_slice(cells);
@@ -122,15 +122,15 @@ impl Memory {
         if is_written { Ok(()) } else { Err(format!("{span:?} is read where it was never written")) }
     }
 
-    pub fn write(&mut self, span: &Span, data: &[Cell]) -> Result<(), String> {
+    pub fn write(&mut self, span: &Span, data: &[SymbolicCell]) -> Result<(), String> {
         if !self.writable {
             return Err(format!("{span:?} is written"));
         }
-        let found = self.pieces(span)?;
-        if found.pieces * found.len != data.len() {
+        let found = self.runs(span)?;
+        if found.count * found.len != data.len() {
             return Err(format!("{} cells arrive in {span:?}", data.len()));
         }
-        if found.pieces == 1 {
+        if found.count == 1 {
             self.cells[found.start..found.start + found.len].copy_from_slice(data);
             return Ok(());
         }
@@ -143,7 +143,7 @@ impl Memory {
 
     /// Marks the cells that a reduction has used up.
     pub fn spend(&mut self, span: &Span) -> Result<(), String> {
-        for range in self.pieces(span)?.ranges() {
+        for range in self.runs(span)?.ranges() {
             self.cells[range].fill(UNWRITTEN);
         }
         Ok(())
@@ -152,7 +152,7 @@ impl Memory {
     /// Records that a communication step of round `epoch` reads or writes `span`; another one of the same round may
     /// read what it reads, and nothing else.
     pub fn touch(&mut self, span: &Span, epoch: u32, writes: bool) -> Result<(), String> {
-        for range in self.pieces(span)?.ranges() {
+        for range in self.runs(span)?.ranges() {
             for mark in &mut self.marks[range] {
                 if *mark >> 1 == epoch && (writes || *mark & 1 == 1) {
                     return Err(format!("{span:?} overlaps another step of its round"));
@@ -165,7 +165,7 @@ impl Memory {
 
     /// Tells whether two spans of this buffer share a cell; gaps count.
     pub fn overlap(&self, a: &Span, b: &Span) -> Result<bool, String> {
-        let (a, b) = (self.pieces(a)?, self.pieces(b)?);
+        let (a, b) = (self.runs(a)?, self.runs(b)?);
         Ok(a.start < b.end() && b.start < a.end())
     }
 }

@@ -3,23 +3,26 @@
 //! Messages of a pair match in order, as sends and receives are listed. A message is eager (its send
 //! completes at once) or synchronous (when the receive has come), by the seed: a schedule must do with both.
 
-use super::memory::{Cell, Layout, Memory, UNWRITTEN};
-use super::pairs::{Message, Pairs};
-use super::spare;
-use super::terms::Terms;
-use crate::schedule::{Buffer, Comm, Giver, HostStep, Local, Order, Ranks, Schedule, Scratch, Span, Unit, WORD};
+use super::expressions::ExprTable;
+use super::memory::{CellLayout, SymbolicCell, SymbolicMemory, UNWRITTEN};
+use super::message_queues::{CheckedMessage, MessageQueues};
+use super::recycled;
+use crate::schedule::{
+    BufferId, CommStep, LocalStep, MemberSet, OperandOrder, RankSlot, Schedule, ScratchSpec, ShmStep, Span, SpanUnit,
+    VALUE_BYTES,
+};
 use std::iter::repeat_n;
 
 /// One rank: its buffers and its schedule.
-pub struct Member {
-    pub send: Memory,
-    pub recv: Memory,
+pub struct CheckedRank {
+    pub send: SymbolicMemory,
+    pub recv: SymbolicMemory,
     pub schedule: Schedule,
 }
 
-impl Drop for Member {
+impl Drop for CheckedRank {
     fn drop(&mut self) {
-        spare::keep_schedule(std::mem::take(&mut self.schedule));
+        recycled::keep_schedule(std::mem::take(&mut self.schedule));
     }
 }
 
@@ -29,103 +32,114 @@ pub struct Rules {
     /// Order of ranks, and which messages are eager.
     pub seed: u64,
     /// Most bytes of a shm step; none may occur where it is 0.
-    pub host_bytes: u64,
+    pub shm_step_bytes: u64,
     /// Bytes that a cell of user memory stands for.
     pub cell_bytes: u64,
 }
 
 /// Runs all schedules to their end, or returns which rank failed where and why.
-pub fn run(members: &mut [Member], rules: Rules, terms: &mut Terms) -> Result<(), String> {
-    let mut net = Net::new(members, rules, terms);
-    net.ready.extend(0..net.ranks.len());
-    while !net.ready.is_empty() {
-        let pick = net.random() as usize % net.ready.len();
-        let rank = net.ready.swap_remove(pick);
-        net.step(rank).map_err(|why| format!("rank {rank}, round {}: {why}", net.ranks[rank].round))?;
+pub fn run(members: &mut [CheckedRank], rules: Rules, expressions: &mut ExprTable) -> Result<(), String> {
+    let mut network = CheckedNetwork::new(members, rules, expressions);
+    network.ready.extend(0..network.ranks.len());
+    while !network.ready.is_empty() {
+        let pick = network.random() as usize % network.ready.len();
+        let rank = network.ready.swap_remove(pick);
+        network.step(rank).map_err(|reason| format!("rank {rank}, round {}: {reason}", network.ranks[rank].round))?;
     }
-    net.finish()
+    network.finish()
 }
 
-struct Rank {
-    send: Memory,
-    recv: Memory,
-    scratch: Vec<Memory>,
+struct RankProgress {
+    send: SymbolicMemory,
+    recv: SymbolicMemory,
+    scratch: Vec<SymbolicMemory>,
     schedule: Schedule,
     round: usize,
     /// The round's communication is posted.
     posted: bool,
     /// Communication steps still open.
-    open: usize,
+    open_steps: usize,
 }
 
-/// Room for the two sides of a local step, kept from step to step.
+/// Memory for the two sides of a local step, kept from step to step.
 #[derive(Default)]
-struct Room {
-    from: Vec<Cell>,
-    into: Vec<Cell>,
+struct ScratchCells {
+    from: Vec<SymbolicCell>,
+    into: Vec<SymbolicCell>,
 }
 
-struct Net<'a> {
-    members: &'a mut [Member],
-    ranks: Vec<Rank>,
-    pairs: Pairs,
-    room: Room,
+struct CheckedNetwork<'a> {
+    members: &'a mut [CheckedRank],
+    ranks: Vec<RankProgress>,
+    queues: MessageQueues,
+    scratch: ScratchCells,
     /// The shm step that is gathering: each rank's, as they come.
-    host: Vec<Option<HostStep>>,
+    shm_steps: Vec<Option<ShmStep>>,
     ready: Vec<usize>,
-    terms: &'a mut Terms,
+    expressions: &'a mut ExprTable,
     rules: Rules,
-    state: u64,
+    random_state: u64,
     epoch: u32,
 }
 
-impl<'a> Net<'a> {
-    fn new(members: &'a mut [Member], rules: Rules, terms: &'a mut Terms) -> Net<'a> {
-        let ranks: Vec<Rank> = members.iter_mut().map(Rank::new).collect();
-        let (host, pairs) = (vec![None; ranks.len()], Pairs::among(ranks.len()));
-        let (ready, room, state) = (Vec::new(), Room::default(), rules.seed | 1);
-        Net { members, ranks, pairs, room, host, ready, terms, rules, state, epoch: 0 }
+impl<'a> CheckedNetwork<'a> {
+    fn new(members: &'a mut [CheckedRank], rules: Rules, expressions: &'a mut ExprTable) -> CheckedNetwork<'a> {
+        let ranks: Vec<RankProgress> = members.iter_mut().map(RankProgress::new).collect();
+        let (host, queues) = (vec![None; ranks.len()], MessageQueues::new(ranks.len()));
+        let (ready, scratch, state) = (Vec::new(), ScratchCells::default(), rules.seed | 1);
+        CheckedNetwork {
+            members,
+            ranks,
+            queues,
+            scratch,
+            shm_steps: host,
+            ready,
+            expressions,
+            rules,
+            random_state: state,
+            epoch: 0,
+        }
     }
 
     /// xorshift64; any sequence will do.
     fn random(&mut self) -> u64 {
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        self.state >> 16
+        self.random_state ^= self.random_state << 13;
+        self.random_state ^= self.random_state >> 7;
+        self.random_state ^= self.random_state << 17;
+        self.random_state >> 16
     }
 
     /// Continues with a rank that has nothing open: ends its round, and posts the next.
     fn step(&mut self, rank: usize) -> Result<(), String> {
         if self.ranks[rank].posted {
-            self.ranks[rank].finish_round(self.terms, &mut self.room)?;
+            self.ranks[rank].finish_round(self.expressions, &mut self.scratch)?;
         }
-        if self.ranks[rank].round == self.ranks[rank].schedule.len() && !self.ranks[rank].go_on()? {
+        if self.ranks[rank].round == self.ranks[rank].schedule.len() && !self.ranks[rank].continue_schedule()? {
             return Ok(());
         }
         self.ranks[rank].posted = true;
         self.epoch += 1;
         let steps = self.ranks[rank].comms().len();
         // One more, so that the round does not end while it is being posted.
-        self.ranks[rank].open = steps + 1;
+        self.ranks[rank].open_steps = steps + 1;
         let posted = (0..steps).try_for_each(|i| self.post(rank, self.ranks[rank].comms()[i], steps));
-        self.close(rank);
+        self.complete_step(rank);
         posted
     }
 
-    fn post(&mut self, rank: usize, comm: Comm, steps: usize) -> Result<(), String> {
+    fn post(&mut self, rank: usize, comm: CommStep, steps: usize) -> Result<(), String> {
         match comm {
-            Comm::Send { to, from } => self.send(rank, to as usize, &from),
-            Comm::Recv { from, into } => self.recv(rank, from as usize, into),
-            Comm::Host(HostStep::Exchange { gives, .. }) if gives > self.rules.host_bytes => {
-                Err(format!("a host step has {gives} bytes, the limit is {}", self.rules.host_bytes))
+            CommStep::Send { to, from } => self.send(rank, to as usize, &from),
+            CommStep::Recv { from, into } => self.recv(rank, from as usize, into),
+            CommStep::Shm(ShmStep::Exchange { slot_bytes, .. }) if slot_bytes > self.rules.shm_step_bytes => {
+                Err(format!("a host step has {slot_bytes} bytes, the limit is {}", self.rules.shm_step_bytes))
             }
-            Comm::Host(step @ HostStep::Exchange { .. }) => self.join_host(rank, step),
-            Comm::Host(_) if steps > 1 => Err("a host step is not alone in its round".to_owned()),
-            Comm::Host(step) => self.join_host(rank, step),
-            // Done when all have come to the exchange.
-            Comm::Put { .. } | Comm::Take { .. } | Comm::Fold { .. } => {
-                self.close(rank);
+            CommStep::Shm(step @ ShmStep::Exchange { .. }) => self.join_shm_step(rank, step),
+            CommStep::Shm(_) if steps > 1 => Err("a host step is not alone in its round".to_owned()),
+            CommStep::Shm(step) => self.join_shm_step(rank, step),
+            // The step is complete when all ranks have come to the exchange.
+            CommStep::WriteSlot { .. } | CommStep::ReadSlot { .. } | CommStep::ReduceSlot { .. } => {
+                self.complete_step(rank);
                 Ok(())
             }
         }
@@ -138,7 +152,7 @@ impl<'a> Net<'a> {
         let epoch = self.epoch;
         let memory = self.ranks[rank].memory(from.buffer)?;
         memory.touch(from, epoch, false)?;
-        let mut data = spare::cells();
+        let mut data = recycled::cells();
         memory.read(from, &mut data)?;
         // Bits of the seed: all eager, all synchronous, or each by chance.
         let synchronous = match self.rules.seed & 3 {
@@ -147,10 +161,10 @@ impl<'a> Net<'a> {
             _ => self.random() & 1 == 0,
         };
         if !synchronous {
-            self.close(rank);
+            self.complete_step(rank);
         }
-        let message = Message { data, synchronous };
-        match self.pairs.send(rank, to, message) {
+        let message = CheckedMessage { data, synchronous };
+        match self.queues.send(rank, to, message) {
             Some((message, into)) => self.deliver(rank, to, message, &into),
             None => Ok(()),
         }
@@ -162,110 +176,110 @@ impl<'a> Net<'a> {
         }
         let epoch = self.epoch;
         self.ranks[rank].memory(into.buffer)?.touch(&into, epoch, true)?;
-        match self.pairs.post(from, rank, into) {
+        match self.queues.post(from, rank, into) {
             Some(message) => self.deliver(from, rank, message, &into),
             None => Ok(()),
         }
     }
 
     /// Delivers a message to the receive that it matches.
-    fn deliver(&mut self, from: usize, to: usize, message: Message, into: &Span) -> Result<(), String> {
+    fn deliver(&mut self, from: usize, to: usize, message: CheckedMessage, into: &Span) -> Result<(), String> {
         let memory = self.ranks[to].memory(into.buffer)?;
         if into.is_empty() && message.data.is_empty() {
             // A signal: it needs no memory.
         } else {
-            memory.write(into, &message.data).map_err(|why| format!("message from {from} to {to}: {why}"))?;
+            memory.write(into, &message.data).map_err(|reason| format!("message from {from} to {to}: {reason}"))?;
         }
-        self.close(to);
+        self.complete_step(to);
         if message.synchronous {
-            self.close(from);
+            self.complete_step(from);
         }
-        spare::keep_cells(message.data);
+        recycled::keep_cells(message.data);
         Ok(())
     }
 
-    fn close(&mut self, rank: usize) {
-        self.ranks[rank].open -= 1;
-        if self.ranks[rank].open == 0 {
+    fn complete_step(&mut self, rank: usize) {
+        self.ranks[rank].open_steps -= 1;
+        if self.ranks[rank].open_steps == 0 {
             self.ready.push(rank);
         }
     }
 
-    fn join_host(&mut self, rank: usize, step: HostStep) -> Result<(), String> {
+    fn join_shm_step(&mut self, rank: usize, step: ShmStep) -> Result<(), String> {
         let spans = match step {
-            HostStep::Barrier => [Span::EMPTY; 2],
-            HostStep::Bcast { span, .. } => [span, Span::EMPTY],
-            HostStep::Reduce { from, into, .. } | HostStep::Allreduce { from, into } => [from, into],
-            HostStep::Exchange { .. } => [Span::EMPTY; 2],
+            ShmStep::Barrier => [Span::EMPTY; 2],
+            ShmStep::Bcast { span, .. } => [span, Span::EMPTY],
+            ShmStep::Reduce { from, into, .. } | ShmStep::Allreduce { from, into } => [from, into],
+            ShmStep::Exchange { .. } => [Span::EMPTY; 2],
         };
-        let (limit, cell_bytes) = (self.rules.host_bytes, self.rules.cell_bytes);
+        let (limit, cell_bytes) = (self.rules.shm_step_bytes, self.rules.cell_bytes);
         for span in spans.iter().filter(|span| !span.is_empty()) {
             let cells = self.ranks[rank].memory(span.buffer)?.volume(span)? as u64;
-            let bytes = if span.unit == Unit::Byte { cells } else { cells * cell_bytes };
+            let bytes = if span.unit == SpanUnit::Byte { cells } else { cells * cell_bytes };
             if bytes > limit {
                 return Err(format!("a host step has {bytes} bytes, the limit is {limit}"));
             }
         }
-        if self.rules.host_bytes == 0 {
+        if self.rules.shm_step_bytes == 0 {
             return Err("a host step, and the ranks are not on one host".to_owned());
         }
-        self.host[rank] = Some(step);
-        if self.host.iter().all(Option::is_some) {
-            let steps: Vec<HostStep> = self.host.iter_mut().filter_map(Option::take).collect();
-            self.run_host(&steps)?;
-            (0..self.ranks.len()).for_each(|rank| self.close(rank));
+        self.shm_steps[rank] = Some(step);
+        if self.shm_steps.iter().all(Option::is_some) {
+            let steps: Vec<ShmStep> = self.shm_steps.iter_mut().filter_map(Option::take).collect();
+            self.run_shm_step(&steps)?;
+            (0..self.ranks.len()).for_each(|rank| self.complete_step(rank));
         }
         Ok(())
     }
 
-    fn run_host(&mut self, steps: &[HostStep]) -> Result<(), String> {
+    fn run_shm_step(&mut self, steps: &[ShmStep]) -> Result<(), String> {
         let mut data = Vec::new();
         match steps[0] {
-            HostStep::Exchange { .. } => return self.run_exchange(steps),
-            HostStep::Barrier => {}
-            HostStep::Bcast { root, .. } => {
-                let HostStep::Bcast { span, .. } = steps[root as usize] else { return Err(mixed(steps)) };
+            ShmStep::Exchange { .. } => return self.run_exchange(steps),
+            ShmStep::Barrier => {}
+            ShmStep::Bcast { root, .. } => {
+                let ShmStep::Bcast { span, .. } = steps[root as usize] else { return Err(mismatched_steps(steps)) };
                 self.ranks[root as usize].memory(span.buffer)?.read(&span, &mut data)?;
             }
-            HostStep::Reduce { .. } | HostStep::Allreduce { .. } => data = self.fold(steps)?,
+            ShmStep::Reduce { .. } | ShmStep::Allreduce { .. } => data = self.fold(steps)?,
         }
         for (rank, step) in steps.iter().enumerate() {
-            let me = &mut self.ranks[rank];
+            let progress = &mut self.ranks[rank];
             match (steps[0], *step) {
-                (HostStep::Barrier, HostStep::Barrier) => {}
-                (HostStep::Bcast { root, .. }, HostStep::Bcast { root: same, span }) if root == same => {
+                (ShmStep::Barrier, ShmStep::Barrier) => {}
+                (ShmStep::Bcast { root, .. }, ShmStep::Bcast { root: same, span }) if root == same => {
                     if rank != root as usize {
-                        me.memory(span.buffer)?.write(&span, &data)?;
+                        progress.memory(span.buffer)?.write(&span, &data)?;
                     }
                 }
-                (HostStep::Reduce { root, .. }, HostStep::Reduce { root: same, into, .. }) if root == same => {
+                (ShmStep::Reduce { root, .. }, ShmStep::Reduce { root: same, into, .. }) if root == same => {
                     if rank == root as usize {
-                        me.memory(into.buffer)?.write(&into, &data)?;
+                        progress.memory(into.buffer)?.write(&into, &data)?;
                     } else if !into.is_empty() {
                         return Err(format!("rank {rank} has a result of a host step with root {root}"));
                     }
                 }
-                (HostStep::Allreduce { .. }, HostStep::Allreduce { into, .. }) => {
-                    if let Some(ahead) = me.schedule.contributed_after(me.round)
+                (ShmStep::Allreduce { .. }, ShmStep::Allreduce { into, .. }) => {
+                    if let Some(ahead) = progress.schedule.contributed_after(progress.round)
                         && ahead.buffer == into.buffer
-                        && me.memory(into.buffer)?.overlap(&ahead, &into)?
+                        && progress.memory(into.buffer)?.overlap(&ahead, &into)?
                     {
                         return Err(format!("rank {rank}: {ahead:?} is contributed before {into:?} is there"));
                     }
-                    me.memory(into.buffer)?.write(&into, &data)?;
+                    progress.memory(into.buffer)?.write(&into, &data)?;
                 }
-                _ => return Err(mixed(steps)),
+                _ => return Err(mismatched_steps(steps)),
             }
         }
         Ok(())
     }
 
     /// The fold from the left in rank order.
-    fn fold(&mut self, steps: &[HostStep]) -> Result<Vec<Cell>, String> {
-        let (mut result, mut data): (Vec<Cell>, Vec<Cell>) = (Vec::new(), Vec::new());
+    fn fold(&mut self, steps: &[ShmStep]) -> Result<Vec<SymbolicCell>, String> {
+        let (mut result, mut data): (Vec<SymbolicCell>, Vec<SymbolicCell>) = (Vec::new(), Vec::new());
         for (rank, step) in steps.iter().enumerate() {
-            let (HostStep::Reduce { from, into, .. } | HostStep::Allreduce { from, into }) = *step else {
-                return Err(mixed(steps));
+            let (ShmStep::Reduce { from, into, .. } | ShmStep::Allreduce { from, into }) = *step else {
+                return Err(mismatched_steps(steps));
             };
             let memory = self.ranks[rank].memory(from.buffer)?;
             if from != into && from.buffer == into.buffer && !into.is_empty() && memory.overlap(&from, &into)? {
@@ -276,22 +290,22 @@ impl<'a> Net<'a> {
             if rank == 0 {
                 result.clone_from(&data);
             } else if data.len() != result.len() {
-                return Err(mixed(steps));
+                return Err(mismatched_steps(steps));
             } else {
-                self.terms.combine_all(&result, &mut data)?;
+                self.expressions.combine_all(&result, &mut data)?;
                 std::mem::swap(&mut result, &mut data);
             }
         }
         Ok(result)
     }
 
-    fn run_exchange(&mut self, steps: &[HostStep]) -> Result<(), String> {
+    fn run_exchange(&mut self, steps: &[ShmStep]) -> Result<(), String> {
         let mut slots = Vec::with_capacity(steps.len());
         for (rank, step) in steps.iter().enumerate() {
-            let HostStep::Exchange { gives, .. } = *step else { return Err(mixed(steps)) };
-            slots.push(self.fill_slot(rank, gives)?);
+            let ShmStep::Exchange { slot_bytes, .. } = *step else { return Err(mismatched_steps(steps)) };
+            slots.push(self.fill_slot(rank, slot_bytes)?);
         }
-        (0..steps.len()).try_for_each(|rank| self.empty_slots(rank, steps, &slots))
+        (0..steps.len()).try_for_each(|rank| self.read_slots(rank, steps, &slots))
     }
 
     /// Bytes of a slot as cells: user memory counts them, whatever bytes they stand for.
@@ -300,70 +314,72 @@ impl<'a> Net<'a> {
     }
 
     /// Checks that all data of a slot are written, once.
-    fn fill_slot(&mut self, rank: usize, gives: u64) -> Result<Vec<Cell>, String> {
-        let mut slot = vec![UNWRITTEN; self.cells(gives)];
+    fn fill_slot(&mut self, rank: usize, slot_bytes: u64) -> Result<Vec<SymbolicCell>, String> {
+        let mut slot = vec![UNWRITTEN; self.cells(slot_bytes)];
         let mut data = Vec::new();
         for i in 0..self.ranks[rank].comms().len() {
             let comm = self.ranks[rank].comms()[i];
-            let Comm::Put { at, from: span } = comm else { continue };
+            let CommStep::WriteSlot { at, from: span } = comm else { continue };
             let at = self.cells(at);
             data.clear();
             self.ranks[rank].memory(span.buffer)?.read(&span, &mut data)?;
-            let room = slot.get_mut(at..at + data.len()).ok_or_else(|| format!("{comm:?} is outside its slot"))?;
-            if room.iter().any(|&cell| cell != UNWRITTEN) {
+            let part = slot.get_mut(at..at + data.len()).ok_or_else(|| format!("{comm:?} is outside its slot"))?;
+            if part.iter().any(|&cell| cell != UNWRITTEN) {
                 return Err(format!("{comm:?} overlaps another part of its slot"));
             }
-            room.copy_from_slice(&data);
+            part.copy_from_slice(&data);
         }
         if slot.contains(&UNWRITTEN) { Err(format!("rank {rank} leaves a part of its slot empty")) } else { Ok(slot) }
     }
 
-    fn empty_slots(&mut self, rank: usize, steps: &[HostStep], slots: &[Vec<Cell>]) -> Result<(), String> {
-        let HostStep::Exchange { sources, .. } = steps[rank] else { return Err(mixed(steps)) };
+    fn read_slots(&mut self, rank: usize, steps: &[ShmStep], slots: &[Vec<SymbolicCell>]) -> Result<(), String> {
+        let ShmStep::Exchange { sources, .. } = steps[rank] else { return Err(mismatched_steps(steps)) };
         let mut seen = vec![false; steps.len()];
         for i in 0..self.ranks[rank].comms().len() {
             let comm = self.ranks[rank].comms()[i];
-            let (Comm::Take { slot, .. } | Comm::Fold { slot, .. }) = comm else { continue };
-            let Giver { rank: owner, bytes } = slot;
+            let (CommStep::ReadSlot { slot, .. } | CommStep::ReduceSlot { slot, .. }) = comm else { continue };
+            let RankSlot { rank: owner, bytes } = slot;
             seen[owner as usize] = true;
-            let HostStep::Exchange { gives, readers, .. } = steps[owner as usize] else { return Err(mixed(steps)) };
+            let ShmStep::Exchange { slot_bytes, readers, .. } = steps[owner as usize] else {
+                return Err(mismatched_steps(steps));
+            };
             let is_own = owner as usize == rank;
-            let is_agreed = names(readers, owner as usize, rank) && names(sources, rank, owner as usize);
-            if bytes != gives || readers == Ranks::Nobody {
-                return Err(format!("{comm:?} of a slot with {gives} bytes for {readers:?}"));
+            let is_agreed = includes(readers, owner as usize, rank) && includes(sources, rank, owner as usize);
+            if bytes != slot_bytes || readers == MemberSet::Empty {
+                return Err(format!("{comm:?} of a slot with {slot_bytes} bytes for {readers:?}"));
             }
             if !is_own && !is_agreed {
                 return Err(format!("{comm:?} between ranks that do not name each other"));
             }
-            self.take_out(rank, comm, &slots[owner as usize])?;
+            self.read_slot(rank, comm, &slots[owner as usize])?;
         }
         let waits_for = |other: usize| other == rank || seen[other];
-        match sources == Ranks::All && !(0..steps.len()).all(waits_for) {
+        match sources == MemberSet::All && !(0..steps.len()).all(waits_for) {
             true => Err("not all are waited for".to_owned()),
             false => Ok(()),
         }
     }
 
-    fn take_out(&mut self, rank: usize, comm: Comm, slot: &[Cell]) -> Result<(), String> {
+    fn read_slot(&mut self, rank: usize, comm: CommStep, slot: &[SymbolicCell]) -> Result<(), String> {
         let outside = || format!("{comm:?} is outside its slot");
         match comm {
-            Comm::Take { at, into, .. } => {
+            CommStep::ReadSlot { at, into, .. } => {
                 let (at, memory) = (self.cells(at), self.ranks[rank].memory(into.buffer)?);
                 let cells = memory.volume(&into)?;
                 let data = slot.get(at..at + cells).ok_or_else(outside)?;
                 memory.write(&into, data)
             }
-            Comm::Fold { at, into, .. } => {
+            CommStep::ReduceSlot { at, into, .. } => {
                 let at = self.cells(at);
-                let own = &mut self.room.into;
+                let own = &mut self.scratch.into;
                 own.clear();
                 let memory = self.ranks[rank].memory(into.buffer)?;
                 memory.read(&into, own)?;
                 let data = slot.get(at..at + own.len()).ok_or_else(outside)?;
-                self.terms.combine_all(data, own)?;
+                self.expressions.combine_all(data, own)?;
                 memory.write(&into, own)
             }
-            _ => unreachable!("asked for what takes alone"),
+            _ => unreachable!("requested for steps that read a slot alone"),
         }
     }
 
@@ -376,81 +392,81 @@ impl<'a> Net<'a> {
         if !waiting.is_empty() {
             return Err(format!("deadlock: {}", waiting.join(", ")));
         }
-        if let Some((from, to)) = self.pairs.never_received() {
+        if let Some((from, to)) = self.queues.never_received() {
             return Err(format!("a message from {from} to {to} is never received"));
         }
         for (member, rank) in self.members.iter_mut().zip(self.ranks) {
-            *member = Member { send: rank.send, recv: rank.recv, schedule: rank.schedule };
+            *member = CheckedRank { send: rank.send, recv: rank.recv, schedule: rank.schedule };
         }
         Ok(())
     }
 }
 
 /// The memory that a schedule needs; its elements are as the receive buffer's.
-fn scratch_of(schedule: &Schedule, layout: Layout) -> Vec<Memory> {
-    let scratch = |s: &Scratch| match s.unit {
-        Unit::Byte => Memory::new(repeat_n(UNWRITTEN, s.count as usize), Layout::CELL, true),
-        _ => Memory::new(repeat_n(UNWRITTEN, s.count as usize * layout.extent), layout, true),
+fn scratch_of(schedule: &Schedule, layout: CellLayout) -> Vec<SymbolicMemory> {
+    let scratch = |s: &ScratchSpec| match s.unit {
+        SpanUnit::Byte => SymbolicMemory::new(repeat_n(UNWRITTEN, s.count as usize), CellLayout::CELL, true),
+        _ => SymbolicMemory::new(repeat_n(UNWRITTEN, s.count as usize * layout.extent), layout, true),
     };
     schedule.scratch().iter().map(scratch).collect()
 }
 
-/// A byte of a word that a rank sends, which is no data of the call.
-const TOLD: Cell = 1 << 63;
+/// A byte of a length that a rank sends, which is no data of the call.
+const LENGTH_CELL: SymbolicCell = 1 << 63;
 
-fn words(cells: &[Cell]) -> Result<Vec<u64>, String> {
-    if let Some(cell) = cells.iter().find(|&cell| cell & TOLD == 0) {
+fn values_of(cells: &[SymbolicCell]) -> Result<Vec<u64>, String> {
+    if let Some(cell) = cells.iter().find(|&cell| cell & LENGTH_CELL == 0) {
         return Err(format!("cell {cell} is read as a word"));
     }
-    let word = |cells: &[Cell]| cells.iter().rev().fold(0, |word, cell| word << 8 | cell & 0xff);
-    Ok(cells.chunks(WORD as usize).map(word).collect())
+    let value = |cells: &[SymbolicCell]| cells.iter().rev().fold(0, |value, cell| value << 8 | cell & 0xff);
+    Ok(cells.chunks(VALUE_BYTES as usize).map(value).collect())
 }
 
-/// Tells whether `ranks`, from the view of `speaker`, include `other`.
-fn names(ranks: Ranks, speaker: usize, other: usize) -> bool {
+/// Tells whether `ranks`, from the view of `member`, include `other`.
+fn includes(ranks: MemberSet, member: usize, other: usize) -> bool {
     match ranks {
-        Ranks::Nobody => false,
-        Ranks::One(rank) => rank as usize == other,
-        Ranks::Below => other < speaker,
-        Ranks::Above => other > speaker,
-        Ranks::All => true,
+        MemberSet::Empty => false,
+        MemberSet::One(rank) => rank as usize == other,
+        MemberSet::Below => other < member,
+        MemberSet::Above => other > member,
+        MemberSet::All => true,
     }
 }
 
-fn mixed(steps: &[HostStep]) -> String {
+fn mismatched_steps(steps: &[ShmStep]) -> String {
     format!("the ranks' host steps do not belong together: {steps:?}")
 }
 
-impl Rank {
-    fn new(member: &mut Member) -> Rank {
-        Rank {
+impl RankProgress {
+    fn new(member: &mut CheckedRank) -> RankProgress {
+        RankProgress {
             scratch: scratch_of(&member.schedule, member.recv.layout),
-            send: std::mem::replace(&mut member.send, Memory::none()),
-            recv: std::mem::replace(&mut member.recv, Memory::none()),
+            send: std::mem::replace(&mut member.send, SymbolicMemory::none()),
+            recv: std::mem::replace(&mut member.recv, SymbolicMemory::none()),
             schedule: std::mem::take(&mut member.schedule),
             round: 0,
             posted: false,
-            open: 0,
+            open_steps: 0,
         }
     }
 
-    fn memory(&mut self, buffer: Buffer) -> Result<&mut Memory, String> {
+    fn memory(&mut self, buffer: BufferId) -> Result<&mut SymbolicMemory, String> {
         match buffer {
-            Buffer::Send => Ok(&mut self.send),
-            Buffer::Recv => Ok(&mut self.recv),
-            Buffer::Scratch(i) => self.scratch.get_mut(i as usize).ok_or_else(|| format!("there is no scratch {i}")),
+            BufferId::Send => Ok(&mut self.send),
+            BufferId::Recv => Ok(&mut self.recv),
+            BufferId::Scratch(i) => self.scratch.get_mut(i as usize).ok_or_else(|| format!("there is no scratch {i}")),
         }
     }
 
-    /// Continues after the last round: false, or the rest is planned and has a round.
-    fn go_on(&mut self) -> Result<bool, String> {
-        let Some(sequel) = self.schedule.sequel().cloned() else { return Ok(false) };
+    /// Plans the rest of the schedule after its last round. Returns whether there is a rest and it has a round.
+    fn continue_schedule(&mut self) -> Result<bool, String> {
+        let Some(continuation) = self.schedule.continuation().cloned() else { return Ok(false) };
         let mut cells = Vec::new();
-        self.memory(sequel.told.buffer)?.read(&sequel.told, &mut cells)?;
+        self.memory(continuation.lengths.buffer)?.read(&continuation.lengths, &mut cells)?;
         let mut rest = Schedule::new();
-        sequel.plan(&words(&cells)?, &mut rest);
-        if let Some(misfit) = rest.misfit() {
-            return Err(format!("{misfit:?}"));
+        continuation.plan(&values_of(&cells)?, &mut rest);
+        if let Some(mismatch) = rest.length_mismatch() {
+            return Err(format!("{mismatch:?}"));
         }
         self.scratch = scratch_of(&rest, self.recv.layout);
         (self.schedule, self.round) = (rest, 0);
@@ -458,36 +474,42 @@ impl Rank {
     }
 
     /// The communication of its round.
-    fn comms(&self) -> &[Comm] {
+    fn comms(&self) -> &[CommStep] {
         self.schedule.round(self.round).comms
     }
 
-    fn finish_round(&mut self, terms: &mut Terms, room: &mut Room) -> Result<(), String> {
+    fn finish_round(&mut self, expressions: &mut ExprTable, scratch: &mut ScratchCells) -> Result<(), String> {
         let schedule = std::mem::take(&mut self.schedule);
-        let done = schedule.round(self.round).locals.iter().try_for_each(|local| self.local(local, terms, room));
+        let done =
+            schedule.round(self.round).locals.iter().try_for_each(|local| self.local(local, expressions, scratch));
         self.schedule = schedule;
         self.round += 1;
         self.posted = false;
         done
     }
 
-    fn local(&mut self, local: &Local, terms: &mut Terms, room: &mut Room) -> Result<(), String> {
+    fn local(
+        &mut self,
+        local: &LocalStep,
+        expressions: &mut ExprTable,
+        scratch: &mut ScratchCells,
+    ) -> Result<(), String> {
         let (from, into) = match *local {
-            Local::Copy { from, into } | Local::Reduce { from, into, .. } => (from, into),
-            Local::Say { word, into } if matches!(into.buffer, Buffer::Scratch(_)) => {
-                let cells = word.to_le_bytes().map(|byte| TOLD | Cell::from(byte));
+            LocalStep::Copy { from, into } | LocalStep::Reduce { from, into, .. } => (from, into),
+            LocalStep::StoreValue { value, into } if matches!(into.buffer, BufferId::Scratch(_)) => {
+                let cells = value.to_le_bytes().map(|byte| LENGTH_CELL | SymbolicCell::from(byte));
                 return self.memory(into.buffer)?.write(&into, &cells);
             }
-            Local::Say { .. } => return Err(format!("{local:?} writes what is not scratch")),
+            LocalStep::StoreValue { .. } => return Err(format!("{local:?} writes what is not scratch")),
         };
         if from.buffer == into.buffer && self.memory(from.buffer)?.overlap(&from, &into)? {
             return Err(format!("{local:?} overlaps itself"));
         }
-        let Room { from: data, into: own } = room;
+        let ScratchCells { from: data, into: own } = scratch;
         data.clear();
         self.memory(from.buffer)?.read(&from, data)?;
-        let Local::Reduce { order, .. } = *local else { return self.memory(into.buffer)?.write(&into, data) };
-        if from.unit != Unit::Element || into.unit != Unit::Element {
+        let LocalStep::Reduce { order, .. } = *local else { return self.memory(into.buffer)?.write(&into, data) };
+        if from.unit != SpanUnit::Element || into.unit != SpanUnit::Element {
             return Err(format!("{local:?} reduces bytes"));
         }
         own.clear();
@@ -495,12 +517,12 @@ impl Rank {
         if own.len() != data.len() {
             return Err(format!("{local:?}: the lengths differ"));
         }
-        if order == Order::FromFirst {
-            terms.combine_all(data, own)?;
+        if order == OperandOrder::FromFirst {
+            expressions.combine_all(data, own)?;
             return self.memory(into.buffer)?.write(&into, own);
         }
-        terms.combine_all(own, data)?;
-        if !matches!(from.buffer, Buffer::Scratch(_)) {
+        expressions.combine_all(own, data)?;
+        if !matches!(from.buffer, BufferId::Scratch(_)) {
             return Err(format!("{local:?} spends what is not scratch"));
         }
         self.memory(from.buffer)?.spend(&from)?;

@@ -1,4 +1,4 @@
-//! Both ways at once: allreduce, reduce_scatter, allgather, alltoall.
+//! Both directions at once: allreduce, reduce_scatter, allgather, alltoall.
 //!
 //! | collective | how | rounds beside those of the collectives inside |
 //! |---|---|---|
@@ -9,159 +9,168 @@
 //!
 //! The data of one direction may have another size than those of the other (MPI-5.0 §6.7), but in reductions.
 
-use super::rooted::{reduce_to_first, reduced};
-use super::{Sides, within};
-use crate::call::{Blocks, Call, Data, Ints, Place, Reduction};
+use super::rooted::{append_reduction, reduce_to_first};
+use super::{InterPlace, plan_among};
+use crate::call::{BlockArray, BlockBuffer, CollectiveCall, IntArray, RankAndSize, ReductionArgs};
 use crate::collective::Collective;
-use crate::schedule::{Buffer, Schedule, Span, Unit};
+use crate::schedule::{BufferId, Schedule, Span, SpanUnit};
 use crate::tuning::Tuning;
 
-pub(super) fn allreduce(data: Reduction, sides: Sides, t: &Tuning, s: &mut Schedule) {
-    let Place { rank, size } = sides.local;
-    let call = Call::Allreduce(Reduction { in_place: false, ..data });
-    let ours = reduced(&call, data, true, sides, t, s);
-    let theirs = Span::elements(Buffer::Recv, 0, data.elements());
+pub(super) fn allreduce(data: ReductionArgs, place: InterPlace, t: &Tuning, s: &mut Schedule) {
+    let RankAndSize { rank, size } = place.local;
+    let call = CollectiveCall::Allreduce(ReductionArgs { in_place: false, ..data });
+    let ours = append_reduction(&call, data, true, place, t, s);
+    let theirs = Span::elements(BufferId::Recv, 0, data.elements());
     s.end_round();
-    if rank < sides.remote {
-        s.send(sides.theirs(rank), ours);
-        s.recv(sides.theirs(rank), theirs);
+    if rank < place.remote {
+        s.send(place.remote_number(rank), ours);
+        s.recv(place.remote_number(rank), theirs);
     }
     // Rank r of the larger group passes its result on to r + n, r + 2 n, … where n is the smaller group's size.
-    let (first, pairs) = (rank % sides.remote, sides.remote);
-    let class = Place { rank: rank / pairs, size: (size - first).div_ceil(pairs) };
-    if class.size > 1 {
-        let data = Data { count: data.count, type_size: data.type_size, dense: data.dense };
-        let number = |member: u32| sides.ours(first + member * pairs);
-        within(&Call::Bcast { root: 0, data }, class, t, s, number, |span| span);
+    let (first, pairs) = (rank % place.remote, place.remote);
+    let subgroup = RankAndSize { rank: rank / pairs, size: (size - first).div_ceil(pairs) };
+    if subgroup.size > 1 {
+        let data = BlockBuffer { count: data.count, type_size: data.type_size, dense: data.dense };
+        let number = |member: u32| place.local_number(first + member * pairs);
+        plan_among(&CollectiveCall::Bcast { root: 0, data }, subgroup, t, s, number, |span| span);
     }
 }
 
-pub(super) fn reduce_scatter_block(data: Reduction, sides: Sides, t: &Tuning, s: &mut Schedule) {
-    let send = Blocks::regular(data.count, data.type_size);
-    let recv = Data { count: data.count, type_size: data.type_size, dense: data.dense };
-    let scatter = Call::Scatter { root: 0, send, recv, in_place: false };
-    let total = data.count * u64::from(sides.local.size);
-    scattered(Reduction { count: total, ..data }, &scatter, sides, t, s);
+pub(super) fn reduce_scatter_block(data: ReductionArgs, place: InterPlace, t: &Tuning, s: &mut Schedule) {
+    let send = BlockArray::regular(data.count, data.type_size);
+    let recv = BlockBuffer { count: data.count, type_size: data.type_size, dense: data.dense };
+    let scatter = CollectiveCall::Scatter { root: 0, send, recv, in_place: false };
+    let total = data.count * u64::from(place.local.size);
+    reduce_then_scatter(ReductionArgs { count: total, ..data }, &scatter, place, t, s);
 }
 
-pub(super) fn reduce_scatter(counts: Ints<'_>, data: Reduction, sides: Sides, t: &Tuning, s: &mut Schedule) {
-    let mut displs = Vec::with_capacity(sides.local.size as usize);
+pub(super) fn reduce_scatter(
+    counts: IntArray<'_>,
+    data: ReductionArgs,
+    place: InterPlace,
+    t: &Tuning,
+    s: &mut Schedule,
+) {
+    let mut displs = Vec::with_capacity(place.local.size as usize);
     let mut total = 0;
-    for rank in 0..sides.local.size {
+    for rank in 0..place.local.size {
         displs.push(total);
         total += counts.at(rank);
     }
-    let send = Blocks::vector(counts, Ints::Count(&displs), data.type_size);
-    let recv = Data { count: counts.at(sides.local.rank) as u64, type_size: data.type_size, dense: data.dense };
-    let scatter = Call::Scatterv { root: 0, send, recv, in_place: false };
-    // Rows that send lengths have a sequel, which only a whole schedule can have.
+    let send = BlockArray::vector(counts, IntArray::Count(&displs), data.type_size);
+    let recv = BlockBuffer { count: counts.at(place.local.rank) as u64, type_size: data.type_size, dense: data.dense };
+    let scatter = CollectiveCall::Scatterv { root: 0, send, recv, in_place: false };
+    // Rows that send lengths have a continuation, which only a whole schedule can have.
     let forced = t.forced.with(Collective::Scatter, "linear").expect("it is in the table");
-    scattered(Reduction { count: total as u64, ..data }, &scatter, sides, &Tuning { forced, ..*t }, s);
+    reduce_then_scatter(ReductionArgs { count: total as u64, ..data }, &scatter, place, &Tuning { forced, ..*t }, s);
 }
 
 /// `data` is the whole vector, `scatter` of it in the local group.
-fn scattered(data: Reduction, scatter: &Call, sides: Sides, t: &Tuning, s: &mut Schedule) {
-    let ours = reduce_to_first(data, sides, t, s);
-    let alone = sides.local.size == 1;
-    let mut whole = Span::elements(Buffer::Recv, 0, data.elements());
-    if sides.local.rank == 0 {
+fn reduce_then_scatter(data: ReductionArgs, scatter: &CollectiveCall, place: InterPlace, t: &Tuning, s: &mut Schedule) {
+    let ours = reduce_to_first(data, place, t, s);
+    let is_single = place.local.size == 1;
+    let mut whole = Span::elements(BufferId::Recv, 0, data.elements());
+    if place.local.rank == 0 {
         s.end_round();
-        if !alone {
+        if !is_single {
             whole.buffer = s.scratch_elements(data.elements());
         }
-        s.send(sides.theirs(0), ours);
-        s.recv(sides.theirs(0), whole);
+        s.send(place.remote_number(0), ours);
+        s.recv(place.remote_number(0), whole);
     }
-    if !alone {
-        let from = |span: Span| if span.buffer == Buffer::Send { Span { buffer: whole.buffer, ..span } } else { span };
-        within(scatter, sides.local, t, s, |rank| sides.ours(rank), from);
+    if !is_single {
+        let from =
+            |span: Span| if span.buffer == BufferId::Send { Span { buffer: whole.buffer, ..span } } else { span };
+        plan_among(scatter, place.local, t, s, |rank| place.local_number(rank), from);
     }
 }
 
-/// Which blocks of `blocks` ranks enter at rank `rank` of `size`: runs of them, in order.
-fn entering(rank: u32, size: u32, blocks: u32) -> std::ops::Range<u32> {
+/// The blocks, of those of `blocks` ranks, that enter at rank `rank` of `size`: a run of them, in order.
+fn entering_blocks(rank: u32, size: u32, blocks: u32) -> std::ops::Range<u32> {
     let edge = |rank: u32| (u64::from(rank) * u64::from(blocks) / u64::from(size)) as u32;
     edge(rank)..edge(rank + 1)
 }
 
 /// The rank of `size` where block `block` of `blocks` enters.
-fn entrance(block: u32, size: u32, blocks: u32) -> u32 {
+fn entry_rank(block: u32, size: u32, blocks: u32) -> u32 {
     (((u64::from(block) + 1) * u64::from(size) - 1) / u64::from(blocks)) as u32
 }
 
-/// Sends this rank's block to its entrance, and receives those that enter here.
-fn cross(send: Data, sides: Sides, t: &Tuning, s: &mut Schedule, into: impl Fn(u32) -> Span) {
-    let Place { rank, size } = sides.local;
-    s.send(sides.theirs(entrance(rank, sides.remote, size)), send.span(Buffer::Send));
-    for (done, block) in (0..).zip(entering(rank, size, sides.remote)) {
-        s.recv(sides.theirs(block), into(block));
-        s.end_window(done + 1, &t.limits);
+/// Sends this rank's block to the rank where it enters, and receives those that enter here.
+fn exchange_blocks(send: BlockBuffer, place: InterPlace, t: &Tuning, s: &mut Schedule, into: impl Fn(u32) -> Span) {
+    let RankAndSize { rank, size } = place.local;
+    s.send(place.remote_number(entry_rank(rank, place.remote, size)), send.span(BufferId::Send));
+    for (received, block) in (0..).zip(entering_blocks(rank, size, place.remote)) {
+        s.recv(place.remote_number(block), into(block));
+        s.end_round_if_full(received + 1, &t.limits);
     }
 }
 
-pub(super) fn allgather(send: Data, recv: Blocks<'_>, sides: Sides, t: &Tuning, s: &mut Schedule) {
-    let Place { rank, size } = sides.local;
-    cross(send, sides, t, s, |block| recv.span(Buffer::Recv, block));
+pub(super) fn allgather(send: BlockBuffer, recv: BlockArray<'_>, place: InterPlace, t: &Tuning, s: &mut Schedule) {
+    let RankAndSize { rank, size } = place.local;
+    exchange_blocks(send, place, t, s, |block| recv.span(BufferId::Recv, block));
     if size == 1 {
         return;
     }
     let (count, type_size) = (recv.counts.at(0), recv.type_size.at(0) as u64);
     let runs: Vec<(i64, i64)> = (0..size)
-        .map(|rank| entering(rank, size, sides.remote))
+        .map(|rank| entering_blocks(rank, size, place.remote))
         .map(|run| (i64::from(run.end - run.start) * count, i64::from(run.start) * count))
         .collect();
     let (counts, displs): (Vec<i64>, Vec<i64>) = runs.into_iter().unzip();
-    let own = Data { count: counts[rank as usize] as u64, type_size, dense: false };
-    let call = match sides.remote.is_multiple_of(size) {
-        true => Call::Allgather { send: own, recv: Blocks::regular(own.count, type_size), in_place: true },
+    let own = BlockBuffer { count: counts[rank as usize] as u64, type_size, dense: false };
+    let call = match place.remote.is_multiple_of(size) {
+        true => {
+            CollectiveCall::Allgather { send: own, recv: BlockArray::regular(own.count, type_size), in_place: true }
+        }
         false => {
-            let recv = Blocks::vector(Ints::Count(&counts), Ints::Count(&displs), type_size);
-            Call::Allgatherv { send: own, recv, in_place: true }
+            let recv = BlockArray::vector(IntArray::Count(&counts), IntArray::Count(&displs), type_size);
+            CollectiveCall::Allgatherv { send: own, recv, in_place: true }
         }
     };
-    within(&call, sides.local, t, s, |rank| sides.ours(rank), |span| span);
+    plan_among(&call, place.local, t, s, |rank| place.local_number(rank), |span| span);
 }
 
 /// Blocks travel packed in the local group: those that enter at a rank are a run of them.
-pub(super) fn allgatherv(send: Data, recv: Blocks<'_>, sides: Sides, t: &Tuning, s: &mut Schedule) {
-    let Place { size, .. } = sides.local;
+pub(super) fn allgatherv(send: BlockBuffer, recv: BlockArray<'_>, place: InterPlace, t: &Tuning, s: &mut Schedule) {
+    let RankAndSize { size, .. } = place.local;
     if size == 1 {
-        return cross(send, sides, t, s, |block| recv.span(Buffer::Recv, block));
+        return exchange_blocks(send, place, t, s, |block| recv.span(BufferId::Recv, block));
     }
     let mut starts = vec![0];
-    for block in 0..sides.remote {
+    for block in 0..place.remote {
         starts.push(starts[block as usize] + recv.bytes(block));
     }
-    let packed = s.scratch_bytes(starts[sides.remote as usize]);
+    let packed = s.scratch_bytes(starts[place.remote as usize]);
     let piece = |block: u32| Span::bytes(packed, starts[block as usize], recv.bytes(block));
-    cross(send, sides, t, s, piece);
-    let runs = (0..size).map(|rank| entering(rank, size, sides.remote));
+    exchange_blocks(send, place, t, s, piece);
+    let runs = (0..size).map(|rank| entering_blocks(rank, size, place.remote));
     let displs: Vec<i64> = runs.clone().map(|run| starts[run.start as usize] as i64).collect();
     let counts: Vec<i64> = runs.map(|run| (starts[run.end as usize] - starts[run.start as usize]) as i64).collect();
-    let own = Data { count: 0, type_size: 1, dense: true };
-    let blocks = Blocks::vector(Ints::Count(&counts), Ints::Count(&displs), 1);
+    let own = BlockBuffer { count: 0, type_size: 1, dense: true };
+    let blocks = BlockArray::vector(IntArray::Count(&counts), IntArray::Count(&displs), 1);
     let in_packed = |span: Span| match span.buffer {
-        Buffer::Recv => Span { buffer: packed, unit: Unit::Byte, ..span },
+        BufferId::Recv => Span { buffer: packed, unit: SpanUnit::Byte, ..span },
         _ => span,
     };
-    let call = Call::Allgatherv { send: own, recv: blocks, in_place: true };
-    within(&call, sides.local, t, s, |rank| sides.ours(rank), in_packed);
-    for block in 0..sides.remote {
-        s.copy(piece(block), recv.span(Buffer::Recv, block));
+    let call = CollectiveCall::Allgatherv { send: own, recv: blocks, in_place: true };
+    plan_among(&call, place.local, t, s, |rank| place.local_number(rank), in_packed);
+    for block in 0..place.remote {
+        s.copy(piece(block), recv.span(BufferId::Recv, block));
     }
 }
 
 /// In step i rank r sends to rank r + i of the other group and receives from r - i, counted around the larger group.
-pub(super) fn alltoall(send: Blocks<'_>, recv: Blocks<'_>, sides: Sides, t: &Tuning, s: &mut Schedule) {
-    let ring = Place { rank: sides.local.rank, size: sides.local.size.max(sides.remote) };
+pub(super) fn alltoall(send: BlockArray<'_>, recv: BlockArray<'_>, place: InterPlace, t: &Tuning, s: &mut Schedule) {
+    let ring = RankAndSize { rank: place.local.rank, size: place.local.size.max(place.remote) };
     for step in 0..ring.size {
         let (to, from) = (ring.after(step), ring.before(step));
-        if to < sides.remote {
-            s.send(sides.theirs(to), send.span(Buffer::Send, to));
+        if to < place.remote {
+            s.send(place.remote_number(to), send.span(BufferId::Send, to));
         }
-        if from < sides.remote {
-            s.recv(sides.theirs(from), recv.span(Buffer::Recv, from));
+        if from < place.remote {
+            s.recv(place.remote_number(from), recv.span(BufferId::Recv, from));
         }
-        s.end_window(step + 1, &t.limits);
+        s.end_round_if_full(step + 1, &t.limits);
     }
 }

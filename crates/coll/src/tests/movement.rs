@@ -2,11 +2,11 @@
 //!
 //! Types of the two ends differ (other sizes, gaps between elements) as long as the bytes agree.
 
-use super::{LARGEST, Part, algorithms, counts, fits, forced, play};
-use crate::call::{Blocks, Call, Data, Ints};
-use crate::check::{Cell, GAP, Layout, Memory, Terms, UNWRITTEN};
+use super::{LARGEST, RankInput, algorithms, counts, fits, forced, plan_and_run};
+use crate::call::{BlockArray, BlockBuffer, CollectiveCall, IntArray};
+use crate::check::{CellLayout, ExprTable, GAP, SymbolicCell, SymbolicMemory, UNWRITTEN};
 use crate::collective::Collective;
-use crate::schedule::{Comm, Schedule};
+use crate::schedule::{CommStep, Schedule};
 use crate::tuning::Tuning;
 use std::collections::{HashMap, VecDeque};
 use std::iter::repeat_n;
@@ -14,15 +14,15 @@ use std::iter::repeat_n;
 /// A type and how many of it make two bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Kind {
-    layout: Layout,
+    layout: CellLayout,
     per_pair: u64,
 }
 
 /// All counts below are in pairs of bytes, so that types of one and of two bytes can meet.
 const KINDS: [Kind; 3] = [
-    Kind { layout: Layout { size: 2, extent: 2 }, per_pair: 1 },
-    Kind { layout: Layout { size: 1, extent: 3 }, per_pair: 2 },
-    Kind { layout: Layout { size: 2, extent: 3 }, per_pair: 1 },
+    Kind { layout: CellLayout { size: 2, extent: 2 }, per_pair: 1 },
+    Kind { layout: CellLayout { size: 1, extent: 3 }, per_pair: 2 },
+    Kind { layout: CellLayout { size: 2, extent: 3 }, per_pair: 1 },
 ];
 
 /// The same type everywhere, or a different one from rank to rank.
@@ -35,19 +35,19 @@ fn number(mixed: bool, salt: u32) -> usize {
 }
 
 /// The identity of a byte on its way from one rank to another.
-pub(super) fn byte(from: u32, to: u32, at: u64) -> Cell {
+pub(super) fn byte(from: u32, to: u32, at: u64) -> SymbolicCell {
     2 + (u64::from(from * LARGEST + to) << 20 | at)
 }
 
 impl Kind {
-    pub(super) fn data(self, pairs: u64) -> Data {
+    pub(super) fn data(self, pairs: u64) -> BlockBuffer {
         let dense = self.layout.is_dense();
-        Data { count: pairs * self.per_pair, type_size: self.layout.size as u64, dense }
+        BlockBuffer { count: pairs * self.per_pair, type_size: self.layout.size as u64, dense }
     }
 
     /// A buffer of `pairs`, nothing in it yet.
-    pub(super) fn blank(self, pairs: u64, writable: bool) -> Memory {
-        let mut memory = Memory::new(repeat_n(UNWRITTEN, self.at(pairs)), self.layout, writable);
+    pub(super) fn blank(self, pairs: u64, writable: bool) -> SymbolicMemory {
+        let mut memory = SymbolicMemory::new(repeat_n(UNWRITTEN, self.at(pairs)), self.layout, writable);
         if !self.layout.is_dense() {
             memory.cells.chunks_mut(self.layout.extent).for_each(|element| element[self.layout.size..].fill(GAP));
         }
@@ -55,7 +55,7 @@ impl Kind {
     }
 
     /// Writes `pairs` of bytes as elements from cell `at` on.
-    fn put(self, memory: &mut Memory, at: usize, pairs: u64, byte: impl Fn(u64) -> Cell) {
+    fn put(self, memory: &mut SymbolicMemory, at: usize, pairs: u64, byte: impl Fn(u64) -> SymbolicCell) {
         let mut bytes = (0..2 * pairs).map(byte);
         let elements = memory.cells[at..].chunks_mut(self.layout.extent);
         for element in elements.take((pairs * self.per_pair) as usize) {
@@ -69,7 +69,7 @@ impl Kind {
         (pairs * self.per_pair) as usize * self.layout.extent
     }
 
-    pub(super) fn holding(self, pairs: u64, from: u32, to: u32) -> Memory {
+    pub(super) fn filled(self, pairs: u64, from: u32, to: u32) -> SymbolicMemory {
         let mut memory = self.blank(pairs, false);
         self.put(&mut memory, 0, pairs, |i| byte(from, to, i));
         memory
@@ -118,23 +118,23 @@ impl Plan {
         Plan { kind, pairs, starts, total, counts, displs }
     }
 
-    fn vector(&self) -> Blocks<'_> {
-        Blocks::vector(Ints::Int(&self.counts), Ints::Count(&self.displs), self.kind.layout.size as u64)
+    fn vector(&self) -> BlockArray<'_> {
+        BlockArray::vector(IntArray::Int(&self.counts), IntArray::Count(&self.displs), self.kind.layout.size as u64)
     }
 
-    pub(super) fn blocks(&self, regular: bool) -> Blocks<'_> {
+    pub(super) fn blocks(&self, regular: bool) -> BlockArray<'_> {
         match self.counts.first() {
-            Some(&count) if regular => Blocks::regular(count as u64, self.kind.layout.size as u64),
+            Some(&count) if regular => BlockArray::regular(count as u64, self.kind.layout.size as u64),
             _ => self.vector(),
         }
     }
 
-    pub(super) fn blank(&self, writable: bool) -> Memory {
+    pub(super) fn blank(&self, writable: bool) -> SymbolicMemory {
         self.kind.blank(self.total, writable)
     }
 
     /// Fills block `i` with what `from` sends to `to`.
-    pub(super) fn fill(&self, memory: &mut Memory, i: u32, from: u32, to: u32) {
+    pub(super) fn fill(&self, memory: &mut SymbolicMemory, i: u32, from: u32, to: u32) {
         let (start, pairs) = (self.starts[i as usize], self.pairs[i as usize]);
         self.kind.put(memory, self.kind.at(start), pairs, |at| byte(from, to, at));
     }
@@ -156,12 +156,12 @@ fn block_counts(size: u32) -> impl Iterator<Item = u64> {
 }
 
 /// The ranks whose arrival each rank knows of, also through others, when its schedule has ended: a bit a rank.
-pub(super) fn heard(schedules: &[&Schedule]) -> Vec<u64> {
-    let mut heard: Vec<u64> = (0..schedules.len()).map(|rank| 1 << rank).collect();
+pub(super) fn received_from(schedules: &[&Schedule]) -> Vec<u64> {
+    let mut received: Vec<u64> = (0..schedules.len()).map(|rank| 1 << rank).collect();
     let mut at = vec![(0, false); schedules.len()];
-    let mut words: HashMap<(usize, usize), VecDeque<u64>> = HashMap::new();
+    let mut in_flight: HashMap<(usize, usize), VecDeque<u64>> = HashMap::new();
     while let Some(rank) = (0..schedules.len()).find(|&rank| at[rank].0 < schedules[rank].len()) {
-        let before = (at.clone(), heard.clone());
+        let before = (at.clone(), received.clone());
         for rank in rank..schedules.len() {
             let (round, sent) = at[rank];
             if round == schedules[rank].len() {
@@ -171,44 +171,46 @@ pub(super) fn heard(schedules: &[&Schedule]) -> Vec<u64> {
             let sources = || {
                 comms
                     .iter()
-                    .filter_map(|step| if let Comm::Recv { from, .. } = step { Some(*from as usize) } else { None })
+                    .filter_map(|step| if let CommStep::Recv { from, .. } = step { Some(*from as usize) } else { None })
             };
             if !sent {
                 comms
                     .iter()
-                    .filter_map(|step| if let Comm::Send { to, .. } = step { Some(*to as usize) } else { None })
-                    .for_each(|to| words.entry((rank, to)).or_default().push_back(heard[rank]));
+                    .filter_map(|step| if let CommStep::Send { to, .. } = step { Some(*to as usize) } else { None })
+                    .for_each(|to| in_flight.entry((rank, to)).or_default().push_back(received[rank]));
                 at[rank].1 = true;
             }
-            if sources().all(|from| words.get(&(from, rank)).is_some_and(|queue| !queue.is_empty())) {
+            if sources().all(|from| in_flight.get(&(from, rank)).is_some_and(|queue| !queue.is_empty())) {
                 for from in sources() {
-                    heard[rank] |= words.get_mut(&(from, rank)).and_then(VecDeque::pop_front).expect("it is there");
+                    received[rank] |=
+                        in_flight.get_mut(&(from, rank)).and_then(VecDeque::pop_front).expect("it is there");
                 }
                 at[rank] = (round + 1, false);
             }
         }
-        assert!(before != (at.clone(), heard.clone()), "a deadlock");
+        assert!(before != (at.clone(), received.clone()), "a deadlock");
     }
-    heard
+    received
 }
 
 #[test]
 fn barrier_lets_nobody_leave_before_all_have_come() {
     // A barrier spreads knowledge: after the last round each rank knows, also through others, that all have come.
     for size in 1..=LARGEST {
-        let nothing = |_| Part { call: Call::Barrier, send: Memory::none(), recv: Memory::none() };
+        let nothing =
+            |_| RankInput { call: CollectiveCall::Barrier, send: SymbolicMemory::none(), recv: SymbolicMemory::none() };
         for name in ["dissemination", "two_level"] {
             let tuning = forced(Collective::Barrier, name);
-            let ranks = play(size, &tuning, name, 1, size.into(), &mut Terms::default(), nothing);
+            let ranks = plan_and_run(size, &tuning, name, 1, size.into(), &mut ExprTable::default(), nothing);
             let Some(ranks) = ranks else {
                 assert!(!fits(name, size, false));
                 continue;
             };
             let schedules: Vec<&Schedule> = ranks.iter().map(|member| &member.schedule).collect();
-            assert!(heard(&schedules).iter().all(|&h| h == u64::MAX >> (64 - size)), "{name}, {size} ranks");
+            assert!(received_from(&schedules).iter().all(|&h| h == u64::MAX >> (64 - size)), "{name}, {size} ranks");
         }
         let tuning = forced(Collective::Barrier, "host");
-        let host = play(size, &tuning, "host", 1, size.into(), &mut Terms::default(), nothing);
+        let host = plan_and_run(size, &tuning, "host", 1, size.into(), &mut ExprTable::default(), nothing);
         assert_eq!(host.is_some_and(|ranks| ranks[0].schedule.len() == 1), size > 1);
     }
 }
@@ -226,12 +228,12 @@ fn bcast_matrix(name: &str) {
 }
 
 fn bcast_case(name: &str, tuning: &Tuning, size: u32, root: u32, pairs: u64, mixed: bool) {
-    let full = KINDS.map(|kind| kind.holding(pairs, root, 0));
+    let full = KINDS.map(|kind| kind.filled(pairs, root, 0));
     let full = |rank| &full[number(mixed, rank)];
-    let ranks = play(size, tuning, name, 1, seed(size, root, pairs), &mut Terms::default(), |rank| {
+    let ranks = plan_and_run(size, tuning, name, 1, seed(size, root, pairs), &mut ExprTable::default(), |rank| {
         let kind = kind(mixed, rank);
         let recv = if rank == root { full(rank).clone() } else { kind.blank(pairs, true) };
-        Part { call: Call::Bcast { root, data: kind.data(pairs) }, send: Memory::none(), recv }
+        RankInput { call: CollectiveCall::Bcast { root, data: kind.data(pairs) }, send: SymbolicMemory::none(), recv }
     });
     let Some(ranks) = ranks else { return assert!(!fits(name, size, false)) };
     for (rank, member) in (0..).zip(ranks) {
@@ -279,21 +281,21 @@ pub(super) fn uneven(size: u32, most: u64) -> Vec<u64> {
 
 fn gather_case(name: &str, size: u32, root: u32, plan: &Plan, regular: bool, in_place: bool, mixed: bool) {
     let tuning = forced(Collective::Gather, name);
-    let ranks = play(size, &tuning, name, 1, seed(size, root, plan.total), &mut Terms::default(), |rank| {
+    let ranks = plan_and_run(size, &tuning, name, 1, seed(size, root, plan.total), &mut ExprTable::default(), |rank| {
         let (kind, pairs) = (kind(mixed, rank), plan.pairs[rank as usize]);
         let in_place = in_place && rank == root;
-        let mut recv = if rank == root { plan.blank(true) } else { Memory::none() };
+        let mut recv = if rank == root { plan.blank(true) } else { SymbolicMemory::none() };
         if in_place {
             plan.fill(&mut recv, rank, rank, root);
         }
-        let send = if in_place { Memory::none() } else { kind.holding(pairs, rank, root) };
-        let blocks = if rank == root { plan.blocks(regular) } else { Blocks::regular(0, 0) };
-        let data = if in_place { Data { count: 77, type_size: 77, dense: true } } else { kind.data(pairs) };
+        let send = if in_place { SymbolicMemory::none() } else { kind.filled(pairs, rank, root) };
+        let blocks = if rank == root { plan.blocks(regular) } else { BlockArray::regular(0, 0) };
+        let data = if in_place { BlockBuffer { count: 77, type_size: 77, dense: true } } else { kind.data(pairs) };
         let call = match regular {
-            true => Call::Gather { root, send: data, recv: blocks, in_place },
-            false => Call::Gatherv { root, send: data, recv: blocks, in_place },
+            true => CollectiveCall::Gather { root, send: data, recv: blocks, in_place },
+            false => CollectiveCall::Gatherv { root, send: data, recv: blocks, in_place },
         };
-        Part { call, send, recv }
+        RankInput { call, send, recv }
     });
     let mut expected = plan.blank(true);
     (0..size).for_each(|rank| plan.fill(&mut expected, rank, rank, root));
@@ -306,21 +308,21 @@ fn gather_case(name: &str, size: u32, root: u32, plan: &Plan, regular: bool, in_
 
 fn scatter_case(name: &str, size: u32, root: u32, plan: &Plan, regular: bool, in_place: bool, mixed: bool) {
     let tuning = forced(Collective::Scatter, name);
-    let ranks = play(size, &tuning, name, 1, seed(size, root, plan.total), &mut Terms::default(), |rank| {
+    let ranks = plan_and_run(size, &tuning, name, 1, seed(size, root, plan.total), &mut ExprTable::default(), |rank| {
         let (kind, pairs) = (kind(mixed, rank), plan.pairs[rank as usize]);
         let in_place = in_place && rank == root;
-        let mut send = if rank == root { plan.blank(false) } else { Memory::none() };
+        let mut send = if rank == root { plan.blank(false) } else { SymbolicMemory::none() };
         if rank == root {
             (0..size).for_each(|to| plan.fill(&mut send, to, root, to));
         }
-        let blocks = if rank == root { plan.blocks(regular) } else { Blocks::regular(0, 0) };
-        let data = if in_place { Data { count: 77, type_size: 77, dense: true } } else { kind.data(pairs) };
+        let blocks = if rank == root { plan.blocks(regular) } else { BlockArray::regular(0, 0) };
+        let data = if in_place { BlockBuffer { count: 77, type_size: 77, dense: true } } else { kind.data(pairs) };
         let call = match regular {
-            true => Call::Scatter { root, send: blocks, recv: data, in_place },
-            false => Call::Scatterv { root, send: blocks, recv: data, in_place },
+            true => CollectiveCall::Scatter { root, send: blocks, recv: data, in_place },
+            false => CollectiveCall::Scatterv { root, send: blocks, recv: data, in_place },
         };
-        let recv = if in_place { Memory::none() } else { kind.blank(pairs, true) };
-        Part { call, send, recv }
+        let recv = if in_place { SymbolicMemory::none() } else { kind.blank(pairs, true) };
+        RankInput { call, send, recv }
     });
     let Some(ranks) = ranks else {
         return assert!(!fits(name, size, false));
@@ -328,7 +330,7 @@ fn scatter_case(name: &str, size: u32, root: u32, plan: &Plan, regular: bool, in
     for (rank, member) in (0..).zip(ranks) {
         let right = match in_place && rank == root {
             true => member.recv.cells.is_empty(),
-            false => member.recv.cells == kind(mixed, rank).holding(plan.pairs[rank as usize], root, rank).cells,
+            false => member.recv.cells == kind(mixed, rank).filled(plan.pairs[rank as usize], root, rank).cells,
         };
         assert!(right, "scatter {name}, {size} ranks, root {root}, {:?}: wrong on rank {rank}", plan.pairs);
     }
@@ -376,19 +378,19 @@ fn allgather_case(name: &str, size: u32, pairs: &[u64], regular: bool, in_place:
             false => Plan::apart(kind(mixed, rank + 1), pairs.to_vec()),
         })
         .collect();
-    let ranks = play(size, &tuning, name, 1, seed(size, 0, pairs[0]), &mut Terms::default(), |rank| {
+    let ranks = plan_and_run(size, &tuning, name, 1, seed(size, 0, pairs[0]), &mut ExprTable::default(), |rank| {
         let (kind, plan) = (kind(mixed, rank), &plans[rank as usize]);
         let mut recv = plan.blank(true);
         if in_place {
             plan.fill(&mut recv, rank, rank, 0);
         }
-        let send = if in_place { Memory::none() } else { kind.holding(pairs[rank as usize], rank, 0) };
+        let send = if in_place { SymbolicMemory::none() } else { kind.filled(pairs[rank as usize], rank, 0) };
         let (data, blocks) = (kind.data(pairs[rank as usize]), plan.blocks(regular));
         let call = match regular {
-            true => Call::Allgather { send: data, recv: blocks, in_place },
-            false => Call::Allgatherv { send: data, recv: blocks, in_place },
+            true => CollectiveCall::Allgather { send: data, recv: blocks, in_place },
+            false => CollectiveCall::Allgatherv { send: data, recv: blocks, in_place },
         };
-        Part { call, send, recv }
+        RankInput { call, send, recv }
     });
     let Some(ranks) = ranks else { return false };
     for (rank, (member, plan)) in ranks.iter().zip(&plans).enumerate() {
@@ -429,7 +431,7 @@ fn allgather_and_allgatherv_bring_every_block_to_every_rank() {
     }
 }
 
-/// The number of pairs that rank `from` sends to rank `to`; the same both ways, as in place demands.
+/// The number of pairs that rank `from` sends to rank `to`; the same in both directions, as in place demands.
 type Traffic = fn(u32, u32, u64) -> u64;
 
 fn alltoall_case(
@@ -442,9 +444,9 @@ fn alltoall_case(
     mixed: bool,
 ) -> bool {
     let tuning = forced(Collective::Alltoall, name);
-    let plans = |salt: u32, gives: bool| -> Vec<Plan> {
+    let plans = |salt: u32, is_send: bool| -> Vec<Plan> {
         let plan = |rank| {
-            let between = |peer| if gives { traffic(rank, peer, count) } else { traffic(peer, rank, count) };
+            let between = |peer| if is_send { traffic(rank, peer, count) } else { traffic(peer, rank, count) };
             let pairs = (0..size).map(between).collect();
             let kind = kind(mixed, rank + salt);
             if regular { Plan::regular(kind, size, count) } else { Plan::apart(kind, pairs) }
@@ -452,7 +454,7 @@ fn alltoall_case(
         (0..size).map(plan).collect()
     };
     let (sends, recvs) = (plans(0, true), plans(1, false));
-    let ranks = play(size, &tuning, name, 1, seed(size, 0, count), &mut Terms::default(), |rank| {
+    let ranks = plan_and_run(size, &tuning, name, 1, seed(size, 0, count), &mut ExprTable::default(), |rank| {
         let (from, into) = (&sends[rank as usize], &recvs[rank as usize]);
         let (mut send, mut recv) = (from.blank(false), into.blank(true));
         for peer in 0..size {
@@ -461,12 +463,12 @@ fn alltoall_case(
                 into.fill(&mut recv, peer, rank, peer);
             }
         }
-        let outgoing = if in_place { Blocks::regular(77, 77) } else { from.blocks(regular) };
+        let outgoing = if in_place { BlockArray::regular(77, 77) } else { from.blocks(regular) };
         let call = match regular {
-            true => Call::Alltoall { send: outgoing, recv: into.blocks(true), in_place },
-            false => Call::Alltoallv { send: outgoing, recv: into.blocks(false), in_place },
+            true => CollectiveCall::Alltoall { send: outgoing, recv: into.blocks(true), in_place },
+            false => CollectiveCall::Alltoallv { send: outgoing, recv: into.blocks(false), in_place },
         };
-        Part { call, send: if in_place { Memory::none() } else { send }, recv }
+        RankInput { call, send: if in_place { SymbolicMemory::none() } else { send }, recv }
     });
     let Some(ranks) = ranks else { return false };
     for (rank, (member, plan)) in (0..).zip(ranks.iter().zip(&recvs)) {
@@ -564,13 +566,13 @@ impl TypedPlan {
         TypedPlan { kinds, pairs, counts, displs, sizes, cells }
     }
 
-    pub(super) fn blocks(&self) -> Blocks<'_> {
-        Blocks::typed(Ints::Count(&self.counts), Ints::Count(&self.displs), Ints::Count(&self.sizes))
+    pub(super) fn blocks(&self) -> BlockArray<'_> {
+        BlockArray::typed(IntArray::Count(&self.counts), IntArray::Count(&self.displs), IntArray::Count(&self.sizes))
     }
 
     /// Gaps everywhere but in the blocks; those hold `content(block, byte)`.
-    pub(super) fn memory(&self, writable: bool, content: impl Fn(u32, u64) -> Cell) -> Memory {
-        let mut memory = Memory::new(repeat_n(GAP, self.cells), Layout::CELL, writable);
+    pub(super) fn memory(&self, writable: bool, content: impl Fn(u32, u64) -> SymbolicCell) -> SymbolicMemory {
+        let mut memory = SymbolicMemory::new(repeat_n(GAP, self.cells), CellLayout::CELL, writable);
         memory.typed = self.kinds.iter().map(|kind| kind.layout).collect();
         for (block, kind) in (0..).zip(&self.kinds) {
             let (at, pairs) = (self.displs[block as usize] as usize, self.pairs[block as usize]);
@@ -590,15 +592,17 @@ fn alltoallw_takes_a_type_for_every_pair() {
                 let plan = |rank, salt| TypedPlan::new(rank * 2 + salt, pairs(rank));
                 let plans = |salt| (0..size).map(|rank| plan(rank, salt)).collect::<Vec<_>>();
                 let (sends, recvs) = (plans(0), plans(1));
-                let ranks = play(size, &tuning, name, 1, size.into(), &mut Terms::default(), |rank| {
+                let ranks = plan_and_run(size, &tuning, name, 1, size.into(), &mut ExprTable::default(), |rank| {
                     let (from, into) = (&sends[rank as usize], &recvs[rank as usize]);
-                    let call = Call::Alltoallw { send: from.blocks(), recv: into.blocks(), in_place };
+                    let call = CollectiveCall::Alltoallw { send: from.blocks(), recv: into.blocks(), in_place };
                     let outgoing = |peer, at| byte(rank, peer, at);
                     match in_place {
-                        true => Part { call, send: Memory::none(), recv: into.memory(true, outgoing) },
-                        false => {
-                            Part { call, send: from.memory(false, outgoing), recv: into.memory(true, |_, _| UNWRITTEN) }
-                        }
+                        true => RankInput { call, send: SymbolicMemory::none(), recv: into.memory(true, outgoing) },
+                        false => RankInput {
+                            call,
+                            send: from.memory(false, outgoing),
+                            recv: into.memory(true, |_, _| UNWRITTEN),
+                        },
                     }
                 });
                 assert_eq!(ranks.is_some(), takes_any_sizes(name, size, in_place));

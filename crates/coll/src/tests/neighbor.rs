@@ -3,13 +3,13 @@
 //! Types of the two ends differ (other sizes, gaps between elements) as long as the bytes agree.
 
 use super::movement::{Plan, TypedPlan, byte, kind};
-use super::{LARGEST, Part, algorithms, fits, forced, play};
-use crate::call::{Call, Neighbors};
-use crate::check::{Member, Memory, Terms, UNWRITTEN};
+use super::{LARGEST, RankInput, algorithms, fits, forced, plan_and_run};
+use crate::call::{CollectiveCall, Neighbors};
+use crate::check::{CheckedRank, ExprTable, SymbolicMemory, UNWRITTEN};
 use crate::collective::Collective;
 
 /// The topology of all ranks, and where each block that arrives comes from: rank and block.
-struct Edges {
+struct NeighborGraph {
     sources: Vec<Vec<Option<u32>>>,
     destinations: Vec<Vec<Option<u32>>>,
     grid: bool,
@@ -34,10 +34,10 @@ impl Random {
     }
 }
 
-impl Edges {
+impl NeighborGraph {
     /// Any edges, some several times, some from a rank to itself, in any order at both ends, and places without a
     /// neighbour.
-    fn graph(size: u32, edges: u32, seed: u64) -> Edges {
+    fn graph(size: u32, edges: u32, seed: u64) -> NeighborGraph {
         let mut random = Random(seed | 1);
         let nobody = vec![Vec::new(); size as usize];
         let (mut sources, mut destinations) = (nobody.clone(), nobody);
@@ -62,11 +62,11 @@ impl Edges {
         };
         let slots = |to: u32| 0..sources[to as usize].len();
         let origins = (0..size).map(|to| slots(to).map(|slot| origin(to, slot)).collect()).collect();
-        Edges { sources, destinations, grid: false, origins }
+        NeighborGraph { sources, destinations, grid: false, origins }
     }
 
     /// The neighbours of a grid, by the example of MPI-5.0 §8.6 with MPI_Cart_shift and MPI_Sendrecv.
-    fn grid(dims: &[u32], periodic: &[bool]) -> Edges {
+    fn grid(dims: &[u32], periodic: &[bool]) -> NeighborGraph {
         let size: u32 = dims.iter().product();
         let weight = |d: usize| dims[d + 1..].iter().product::<u32>();
         let step = |rank: u32, d: usize, by: i64| {
@@ -79,23 +79,23 @@ impl Edges {
         };
         let (mut sources, mut origins) = (Vec::new(), Vec::new());
         for rank in 0..size {
-            let (mut near, mut from) = (Vec::new(), Vec::new());
+            let (mut neighbors, mut from) = (Vec::new(), Vec::new());
             for d in 0..dims.len() {
                 let (before, after) = (step(rank, d, -1), step(rank, d, 1));
-                near.extend([before, after]);
+                neighbors.extend([before, after]);
                 from.extend([before.map(|rank| (rank, 2 * d as u32 + 1)), after.map(|rank| (rank, 2 * d as u32))]);
             }
-            sources.push(near);
+            sources.push(neighbors);
             origins.push(from);
         }
-        Edges { destinations: sources.clone(), sources, grid: true, origins }
+        NeighborGraph { destinations: sources.clone(), sources, grid: true, origins }
     }
 
     fn size(&self) -> u32 {
         self.sources.len() as u32
     }
 
-    fn near(&self, rank: u32) -> Neighbors<'_> {
+    fn neighbors(&self, rank: u32) -> Neighbors<'_> {
         let rank = rank as usize;
         Neighbors { sources: &self.sources[rank], destinations: &self.destinations[rank], grid: self.grid }
     }
@@ -113,14 +113,14 @@ impl Edges {
     }
 
     /// Direct, or by hosts if there are some.
-    fn play<'a>(&self, name: &str, seed: u64, part: impl Fn(u32) -> Part<'a>) -> Vec<Member> {
+    fn plan_and_run<'a>(&self, name: &str, seed: u64, part: impl Fn(u32) -> RankInput<'a>) -> Vec<CheckedRank> {
         let name = if fits(name, self.size(), false) { name } else { "direct" };
         let tuning = forced(Collective::Neighbor, name);
-        play(self.size(), &tuning, name, 1, seed, &mut Terms::default(), part).expect("it fits")
+        plan_and_run(self.size(), &tuning, name, 1, seed, &mut ExprTable::default(), part).expect("it fits")
     }
 
     /// The expected contents of a receive buffer of blocks; a block that no rank sends stays as it was.
-    fn expected(&self, rank: u32, plan: &Plan) -> Memory {
+    fn expected(&self, rank: u32, plan: &Plan) -> SymbolicMemory {
         let mut memory = plan.blank(true);
         for (slot, origin) in (0..).zip(&self.origins[rank as usize]) {
             if let Some((from, block)) = *origin {
@@ -135,11 +135,11 @@ impl Edges {
         let plans: Vec<Plan> = (0..self.size())
             .map(|rank| Plan::blocks_of(kind(true, rank + 1), self.arriving(rank, pairs), regular))
             .collect();
-        let ranks = self.play(name, seed, |rank| {
+        let ranks = self.plan_and_run(name, seed, |rank| {
             let (kind, plan) = (kind(true, rank), &plans[rank as usize]);
-            let (near, send) = (self.near(rank), kind.data(pairs(rank, 0)));
-            let call = Call::NeighborAllgather { near, send, recv: plan.blocks(regular) };
-            Part { call, send: kind.holding(pairs(rank, 0), rank, 0), recv: plan.blank(true) }
+            let (neighbors, send) = (self.neighbors(rank), kind.data(pairs(rank, 0)));
+            let call = CollectiveCall::NeighborAllgather { neighbors, send, recv: plan.blocks(regular) };
+            RankInput { call, send: kind.filled(pairs(rank, 0), rank, 0), recv: plan.blank(true) }
         });
         for (rank, (member, plan)) in (0..).zip(ranks.iter().zip(&plans)) {
             let mut expected = plan.blank(true);
@@ -158,13 +158,13 @@ impl Edges {
         let all = 0..self.size();
         let sends: Vec<Plan> = all.clone().map(|rank| plan(rank, self.leaving(rank, pairs))).collect();
         let recvs: Vec<Plan> = all.map(|rank| plan(rank + 1, self.arriving(rank, pairs))).collect();
-        let ranks = self.play(name, seed, |rank| {
+        let ranks = self.plan_and_run(name, seed, |rank| {
             let (from, into) = (&sends[rank as usize], &recvs[rank as usize]);
             let mut send = from.blank(false);
             (0..self.destinations[rank as usize].len() as u32).for_each(|i| from.fill(&mut send, i, rank, i));
-            let (near, send_blocks) = (self.near(rank), from.blocks(regular));
-            let call = Call::NeighborAlltoall { near, send: send_blocks, recv: into.blocks(regular) };
-            Part { call, send, recv: into.blank(true) }
+            let (neighbors, send_blocks) = (self.neighbors(rank), from.blocks(regular));
+            let call = CollectiveCall::NeighborAlltoall { neighbors, send: send_blocks, recv: into.blocks(regular) };
+            RankInput { call, send, recv: into.blank(true) }
         });
         for (rank, (member, plan)) in (0..).zip(ranks.iter().zip(&recvs)) {
             let right = member.recv.cells == self.expected(rank, plan).cells;
@@ -177,11 +177,15 @@ impl Edges {
         let all = 0..self.size();
         let sends: Vec<_> = all.clone().map(|rank| TypedPlan::new(rank, self.leaving(rank, pairs))).collect();
         let recvs: Vec<_> = all.map(|rank| TypedPlan::new(rank + 1, self.arriving(rank, pairs))).collect();
-        let ranks = self.play(name, seed, |rank| {
+        let ranks = self.plan_and_run(name, seed, |rank| {
             let (from, into) = (&sends[rank as usize], &recvs[rank as usize]);
-            let call = Call::NeighborAlltoall { near: self.near(rank), send: from.blocks(), recv: into.blocks() };
+            let call = CollectiveCall::NeighborAlltoall {
+                neighbors: self.neighbors(rank),
+                send: from.blocks(),
+                recv: into.blocks(),
+            };
             let send = from.memory(false, |block, at| byte(rank, block, at));
-            Part { call, send, recv: into.memory(true, |_, _| UNWRITTEN) }
+            RankInput { call, send, recv: into.memory(true, |_, _| UNWRITTEN) }
         });
         for (rank, (member, plan)) in (0..).zip(ranks.iter().zip(&recvs)) {
             let origins = &self.origins[rank as usize];
@@ -210,24 +214,24 @@ impl Edges {
 fn blocks_come_along_every_edge_of_any_graph() {
     for seed in 1..=300 {
         let size = 1 + (seed % 13) as u32;
-        Edges::graph(size, (seed * 7 % 40) as u32, seed * 0x9e37_79b9).all_forms();
+        NeighborGraph::graph(size, (seed * 7 % 40) as u32, seed * 0x9e37_79b9).all_forms();
     }
     for size in 1..=LARGEST {
-        Edges::graph(size, 8 * size, size.into()).all_forms();
+        NeighborGraph::graph(size, 8 * size, size.into()).all_forms();
     }
 }
 
 #[test]
 fn blocks_cross_a_grid_in_the_direction_in_which_they_left() {
     let (sides, walls) = ([1, 2, 3, 4], [false, true]);
-    Edges::grid(&[], &[]).all_forms();
+    NeighborGraph::grid(&[], &[]).all_forms();
     for a in sides {
         for p in walls {
-            Edges::grid(&[a], &[p]).all_forms();
+            NeighborGraph::grid(&[a], &[p]).all_forms();
             for (b, q) in sides.into_iter().flat_map(|b| walls.map(|q| (b, q))) {
-                Edges::grid(&[a, b], &[p, q]).all_forms();
+                NeighborGraph::grid(&[a, b], &[p, q]).all_forms();
                 for (c, r) in sides.into_iter().flat_map(|c| walls.map(|r| (c, r))) {
-                    Edges::grid(&[a, b, c], &[p, q, r]).all_forms();
+                    NeighborGraph::grid(&[a, b, c], &[p, q, r]).all_forms();
                 }
             }
         }

@@ -1,92 +1,92 @@
-//! Logic on Fortran's LOGICAL where its compiler has other words than 1 and 0 for .TRUE. and .FALSE. (MPI-5.0 §20.4:
-//! MPI_Abi_set_fortran_booleans).
+//! Logic on Fortran's LOGICAL where its compiler has other values than 1 and 0 for .TRUE. and .FALSE. (MPI-5.0
+//! §20.4: MPI_Abi_set_fortran_booleans).
 //!
-//! A value that is not .FALSE. counts as true. Used by the lookup in `reduce`, and by `mpi`, which sets the words.
+//! A value that is not .FALSE. counts as true. Used by the lookup in `reduce`, and by `mpi`, which sets the values.
 
-use super::number::{Operation, each};
-use super::op::{Kernel, Op};
+use super::number::{BinaryOp, each};
+use super::op::{Kernel, PredefinedOp};
 use crate::basic::Repr;
 use std::sync::OnceLock;
 
-/// For .TRUE. and .FALSE.
-static WORDS: OnceLock<(i64, i64)> = OnceLock::new();
+/// The values of .TRUE. and .FALSE.
+static LOGICAL_VALUES: OnceLock<(i64, i64)> = OnceLock::new();
 
-/// Sets the words; false if they were set before.
+/// Sets the values; false if they were set before.
 pub fn set(yes: i64, no: i64) -> bool {
-    WORDS.set((yes, no)).is_ok()
+    LOGICAL_VALUES.set((yes, no)).is_ok()
 }
 
-/// The words, once they were set.
+/// The values, once they were set.
 pub fn get() -> Option<(i64, i64)> {
-    WORDS.get().copied()
+    LOGICAL_VALUES.get().copied()
 }
 
 #[inline]
-fn words() -> (i64, i64) {
+fn logical_values() -> (i64, i64) {
     get().unwrap_or((1, 0))
 }
 
-/// The words are those of C, with which all kernels of logic work.
+/// Tells whether the values are those of C, with which all kernels of logic work.
 pub(super) fn are_as_in_c() -> bool {
-    words() == (1, 0)
+    logical_values() == (1, 0)
 }
 
-trait Word: Copy {
+trait LogicalWord: Copy {
     fn is_true(self) -> bool;
     fn from_truth(truth: bool) -> Self;
 }
 
-macro_rules! words {
+macro_rules! logical_words {
     ($($t:ty)*) => {$(
-        impl Word for $t {
+        impl LogicalWord for $t {
             #[inline]
-            fn is_true(self) -> bool { self != words().1 as $t }
+            fn is_true(self) -> bool { self != logical_values().1 as $t }
             #[inline]
-            fn from_truth(truth: bool) -> $t { if truth { words().0 as $t } else { words().1 as $t } }
+            fn from_truth(truth: bool) -> $t { if truth { logical_values().0 as $t } else { logical_values().1 as $t } }
         }
     )*};
 }
 
-words!(i8 i16 i32 i64 i128);
+logical_words!(i8 i16 i32 i64 i128);
 
 struct And;
 struct Or;
 struct Xor;
 
-impl<T: Word> Operation<T> for And {
+impl<T: LogicalWord> BinaryOp<T> for And {
     fn of(input: T, inout: T) -> T {
         T::from_truth(input.is_true() & inout.is_true())
     }
 }
 
-impl<T: Word> Operation<T> for Or {
+impl<T: LogicalWord> BinaryOp<T> for Or {
     fn of(input: T, inout: T) -> T {
         T::from_truth(input.is_true() | inout.is_true())
     }
 }
 
-impl<T: Word> Operation<T> for Xor {
+impl<T: LogicalWord> BinaryOp<T> for Xor {
     fn of(input: T, inout: T) -> T {
         T::from_truth(input.is_true() ^ inout.is_true())
     }
 }
 
-pub(super) fn kernel(op: Op, repr: Repr) -> Option<Kernel> {
+pub(super) fn kernel(op: PredefinedOp, repr: Repr) -> Option<Kernel> {
     match repr {
-        Repr::I8 => of::<i8>(op),
-        Repr::I16 => of::<i16>(op),
-        Repr::I32 => of::<i32>(op),
-        Repr::I64 => of::<i64>(op),
-        Repr::I128 => of::<i128>(op),
+        Repr::I8 => kernel_for::<i8>(op),
+        Repr::I16 => kernel_for::<i16>(op),
+        Repr::I32 => kernel_for::<i32>(op),
+        Repr::I64 => kernel_for::<i64>(op),
+        Repr::I128 => kernel_for::<i128>(op),
         _ => None,
     }
 }
 
-fn of<T: Word>(op: Op) -> Option<Kernel> {
+fn kernel_for<T: LogicalWord>(op: PredefinedOp) -> Option<Kernel> {
     match op {
-        Op::Land => Some(each::<T, And>),
-        Op::Lor => Some(each::<T, Or>),
-        Op::Lxor => Some(each::<T, Xor>),
+        PredefinedOp::Land => Some(each::<T, And>),
+        PredefinedOp::Lor => Some(each::<T, Or>),
+        PredefinedOp::Lxor => Some(each::<T, Xor>),
         _ => None,
     }
 }

@@ -3,23 +3,23 @@
 //! Used by `number`, which has the operations, and by the representations that Rust has no type for (`quad`,
 //! `small_float`, `x87`).
 
-pub(super) trait Ring: Copy {
+pub(super) trait Arithmetic: Copy {
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
 }
 
-pub(super) trait Ordered: Copy {
+pub(super) trait Compare: Copy {
     fn less(self, other: Self) -> bool;
     fn same(self, other: Self) -> bool;
 }
 
-pub(super) trait Truth: Copy {
+pub(super) trait LogicalOps: Copy {
     fn is_true(self) -> bool;
     fn from_truth(truth: bool) -> Self;
 }
 
-pub(super) trait Bits: Copy {
+pub(super) trait Bitwise: Copy {
     fn and(self, other: Self) -> Self;
     fn or(self, other: Self) -> Self;
     fn xor(self, other: Self) -> Self;

@@ -22,41 +22,47 @@ mod quad_vectors;
 mod small_float;
 mod x87;
 
-use crate::basic::{Basic, Group, Repr};
+use crate::basic::{Basic, Repr, TypeGroup};
 use crate::datatype::Datatype;
 use crate::user::{PackedSource, PackedTarget, UserPtr};
 use hawser_base::{Class, Error, Result};
 
-pub use op::{Kernel, Op};
+pub use op::{Kernel, PredefinedOp};
 
 /// The kernel of an operation on a predefined type; none where it is not defined. For MPIX_EQUAL `n` is
 /// the length of the record.
-pub fn kernel(op: Op, basic: Basic) -> Option<Kernel> {
+pub fn kernel(op: PredefinedOp, basic: Basic) -> Option<Kernel> {
     let (group, repr) = (basic.group(), basic.repr());
-    let integer = matches!(group, Group::CInteger | Group::FortranInteger | Group::MultiLanguage);
-    let real = integer || group == Group::FloatingPoint;
+    let integer = matches!(group, TypeGroup::CInteger | TypeGroup::FortranInteger | TypeGroup::MultiLanguage);
+    let real = integer || group == TypeGroup::FloatingPoint;
     match op {
-        Op::Max | Op::Min if real => number::ordering(op, repr),
-        Op::Sum | Op::Prod if real || group == Group::Complex => number::arithmetic(op, repr),
-        Op::Land | Op::Lor | Op::Lxor if basic.is_fortran_logical() && !booleans::are_as_in_c() => {
+        PredefinedOp::Max | PredefinedOp::Min if real => number::ordering(op, repr),
+        PredefinedOp::Sum | PredefinedOp::Prod if real || group == TypeGroup::Complex => number::arithmetic(op, repr),
+        PredefinedOp::Land | PredefinedOp::Lor | PredefinedOp::Lxor
+            if basic.is_fortran_logical() && !booleans::are_as_in_c() =>
+        {
             booleans::kernel(op, repr)
         }
-        Op::Land | Op::Lor | Op::Lxor if real || group == Group::Logical => number::logical(op, repr),
-        Op::Band | Op::Bor | Op::Bxor if integer || group == Group::Byte => number::bitwise(op, repr),
-        Op::Minloc | Op::Maxloc => match repr {
+        PredefinedOp::Land | PredefinedOp::Lor | PredefinedOp::Lxor if real || group == TypeGroup::Logical => {
+            number::logical(op, repr)
+        }
+        PredefinedOp::Band | PredefinedOp::Bor | PredefinedOp::Bxor if integer || group == TypeGroup::Byte => {
+            number::bitwise(op, repr)
+        }
+        PredefinedOp::Minloc | PredefinedOp::Maxloc => match repr {
             Repr::Pair(value, index) => pair::locate(op, value.repr(), index.repr()),
             _ => None,
         },
-        Op::Replace => replace(basic.extent()),
-        Op::NoOp => Some(keep),
-        Op::Equal if basic == Basic::Byte => Some(equal),
+        PredefinedOp::Replace => replace(basic.extent()),
+        PredefinedOp::NoOp => Some(no_op),
+        PredefinedOp::Equal if basic == Basic::Byte => Some(equal),
         _ => None,
     }
 }
 
 /// An operation made ready for one datatype.
 #[derive(Clone, Copy, Debug)]
-pub struct Reduction {
+pub struct ReduceKernel {
     kernel: Kernel,
     /// Bytes from one element of the kernel to the next.
     stride: u64,
@@ -64,9 +70,9 @@ pub struct Reduction {
     per_element: u64,
 }
 
-impl Reduction {
+impl ReduceKernel {
     /// An error where `op` is not defined on `datatype`, which is a predefined type or a row of one.
-    pub fn of(op: Op, datatype: &Datatype) -> Result<Reduction> {
+    pub fn of(op: PredefinedOp, datatype: &Datatype) -> Result<ReduceKernel> {
         let undefined = |what: &str| {
             let text = format!("{} is not defined on {what}; MPI-5.0 §6.9.2 lists what it is defined on", op.name());
             Error::new(Class::Op, text)
@@ -75,7 +81,7 @@ impl Reduction {
             return Err(undefined("a derived datatype"));
         };
         let kernel = kernel(op, basic).ok_or_else(|| undefined(basic.name()))?;
-        Ok(Reduction { kernel, stride: basic.extent(), per_element })
+        Ok(ReduceKernel { kernel, stride: basic.extent(), per_element })
     }
 
     /// Bytes of one element of the datatype: a buffer may be cut at multiples of it.
@@ -127,7 +133,7 @@ unsafe fn copy<const N: usize>(inout: *mut u8, input: *const u8, n: usize) {
 }
 
 /// MPI_NO_OP.
-unsafe fn keep(_: *mut u8, _: *const u8, _: usize) {}
+unsafe fn no_op(_: *mut u8, _: *const u8, _: usize) {}
 
 /// MPIX_EQUAL on one record of `n` bytes.
 unsafe fn equal(inout: *mut u8, input: *const u8, n: usize) {

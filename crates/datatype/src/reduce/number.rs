@@ -2,8 +2,8 @@
 //!
 //! An operation is a type; [`each`] is the only loop. Used by the lookup in `reduce`; uses `element`.
 
-use super::element::{Bits, Ordered, Ring, Truth};
-use super::op::{Kernel, Op};
+use super::element::{Arithmetic, Bitwise, Compare, LogicalOps};
+use super::op::{Kernel, PredefinedOp};
 use super::quad::Quad;
 use super::small_float::{Bf16, F16};
 use super::x87::{self, X87};
@@ -11,7 +11,7 @@ use crate::basic::Repr;
 
 macro_rules! integers {
     ($($t:ty)*) => {$(
-        impl Ring for $t {
+        impl Arithmetic for $t {
             #[inline(always)]
             fn add(self, other: $t) -> $t { self.wrapping_add(other) }
             #[inline(always)]
@@ -19,19 +19,19 @@ macro_rules! integers {
             #[inline(always)]
             fn mul(self, other: $t) -> $t { self.wrapping_mul(other) }
         }
-        impl Ordered for $t {
+        impl Compare for $t {
             #[inline(always)]
             fn less(self, other: $t) -> bool { self < other }
             #[inline(always)]
             fn same(self, other: $t) -> bool { self == other }
         }
-        impl Truth for $t {
+        impl LogicalOps for $t {
             #[inline(always)]
             fn is_true(self) -> bool { self != 0 }
             #[inline(always)]
             fn from_truth(truth: bool) -> $t { truth as $t }
         }
-        impl Bits for $t {
+        impl Bitwise for $t {
             #[inline(always)]
             fn and(self, other: $t) -> $t { self & other }
             #[inline(always)]
@@ -44,7 +44,7 @@ macro_rules! integers {
 
 macro_rules! floats {
     ($($t:ty)*) => {$(
-        impl Ring for $t {
+        impl Arithmetic for $t {
             #[inline(always)]
             fn add(self, other: $t) -> $t { self + other }
             #[inline(always)]
@@ -52,13 +52,13 @@ macro_rules! floats {
             #[inline(always)]
             fn mul(self, other: $t) -> $t { self * other }
         }
-        impl Ordered for $t {
+        impl Compare for $t {
             #[inline(always)]
             fn less(self, other: $t) -> bool { self < other }
             #[inline(always)]
             fn same(self, other: $t) -> bool { self == other }
         }
-        impl Truth for $t {
+        impl LogicalOps for $t {
             #[inline(always)]
             fn is_true(self) -> bool { self != 0.0 }
             #[inline(always)]
@@ -79,7 +79,7 @@ struct Complex<T> {
 }
 
 /// The product is the schoolbook's, as Fortran has it: infinities are not recovered from NaNs.
-impl<T: Ring> Ring for Complex<T> {
+impl<T: Arithmetic> Arithmetic for Complex<T> {
     #[inline(always)]
     fn add(self, other: Self) -> Self {
         Complex { re: self.re.add(other.re), im: self.im.add(other.im) }
@@ -98,14 +98,14 @@ impl<T: Ring> Ring for Complex<T> {
 }
 
 /// `input op inout`.
-pub(super) trait Operation<T> {
+pub(super) trait BinaryOp<T> {
     fn of(input: T, inout: T) -> T;
 }
 
 macro_rules! operations {
     ($($name:ident: $bound:ident, |$a:ident, $b:ident| $result:expr;)*) => {$(
         struct $name;
-        impl<T: $bound> Operation<T> for $name {
+        impl<T: $bound> BinaryOp<T> for $name {
             #[inline(always)]
             fn of($a: T, $b: T) -> T { $result }
         }
@@ -113,23 +113,23 @@ macro_rules! operations {
 }
 
 operations! {
-    Max: Ordered, |a, b| if b.less(a) { a } else { b };
-    Min: Ordered, |a, b| if a.less(b) { a } else { b };
-    Sum: Ring, |a, b| a.add(b);
-    Prod: Ring, |a, b| a.mul(b);
-    Land: Truth, |a, b| T::from_truth(a.is_true() & b.is_true());
-    Lor: Truth, |a, b| T::from_truth(a.is_true() | b.is_true());
-    Lxor: Truth, |a, b| T::from_truth(a.is_true() ^ b.is_true());
-    Band: Bits, |a, b| a.and(b);
-    Bor: Bits, |a, b| a.or(b);
-    Bxor: Bits, |a, b| a.xor(b);
+    Max: Compare, |a, b| if b.less(a) { a } else { b };
+    Min: Compare, |a, b| if a.less(b) { a } else { b };
+    Sum: Arithmetic, |a, b| a.add(b);
+    Prod: Arithmetic, |a, b| a.mul(b);
+    Land: LogicalOps, |a, b| T::from_truth(a.is_true() & b.is_true());
+    Lor: LogicalOps, |a, b| T::from_truth(a.is_true() | b.is_true());
+    Lxor: LogicalOps, |a, b| T::from_truth(a.is_true() ^ b.is_true());
+    Band: Bitwise, |a, b| a.and(b);
+    Bor: Bitwise, |a, b| a.or(b);
+    Bxor: Bitwise, |a, b| a.xor(b);
 }
 
 /// The loop of every elementwise kernel.
 ///
 /// # Safety
 /// As for [`Kernel`], for elements of type `T`.
-pub(super) unsafe fn each<T: Copy, O: Operation<T>>(inout: *mut u8, input: *const u8, n: usize) {
+pub(super) unsafe fn each<T: Copy, O: BinaryOp<T>>(inout: *mut u8, input: *const u8, n: usize) {
     let (inout, input) = (inout.cast::<T>(), input.cast::<T>());
     for i in 0..n {
         // SAFETY: i < n elements are valid on both sides; reads and writes need no alignment.
@@ -172,38 +172,38 @@ macro_rules! complex_kernel {
     };
 }
 
-pub(super) fn ordering(op: Op, repr: Repr) -> Option<Kernel> {
+pub(super) fn ordering(op: PredefinedOp, repr: Repr) -> Option<Kernel> {
     match op {
-        Op::Max => real_kernel!(repr, Max),
-        Op::Min => real_kernel!(repr, Min),
+        PredefinedOp::Max => real_kernel!(repr, Max),
+        PredefinedOp::Min => real_kernel!(repr, Min),
         _ => None,
     }
 }
 
-pub(super) fn arithmetic(op: Op, repr: Repr) -> Option<Kernel> {
+pub(super) fn arithmetic(op: PredefinedOp, repr: Repr) -> Option<Kernel> {
     match op {
-        Op::Sum if repr == Repr::X87 => Some(x87::sum),
-        Op::Prod if repr == Repr::X87 => Some(x87::product),
-        Op::Sum => complex_kernel!(repr, Sum),
-        Op::Prod => complex_kernel!(repr, Prod),
+        PredefinedOp::Sum if repr == Repr::X87 => Some(x87::sum),
+        PredefinedOp::Prod if repr == Repr::X87 => Some(x87::product),
+        PredefinedOp::Sum => complex_kernel!(repr, Sum),
+        PredefinedOp::Prod => complex_kernel!(repr, Prod),
         _ => None,
     }
 }
 
-pub(super) fn logical(op: Op, repr: Repr) -> Option<Kernel> {
+pub(super) fn logical(op: PredefinedOp, repr: Repr) -> Option<Kernel> {
     match op {
-        Op::Land => real_kernel!(repr, Land),
-        Op::Lor => real_kernel!(repr, Lor),
-        Op::Lxor => real_kernel!(repr, Lxor),
+        PredefinedOp::Land => real_kernel!(repr, Land),
+        PredefinedOp::Lor => real_kernel!(repr, Lor),
+        PredefinedOp::Lxor => real_kernel!(repr, Lxor),
         _ => None,
     }
 }
 
-pub(super) fn bitwise(op: Op, repr: Repr) -> Option<Kernel> {
+pub(super) fn bitwise(op: PredefinedOp, repr: Repr) -> Option<Kernel> {
     match op {
-        Op::Band => integer_kernel!(repr, Band),
-        Op::Bor => integer_kernel!(repr, Bor),
-        Op::Bxor => integer_kernel!(repr, Bxor),
+        PredefinedOp::Band => integer_kernel!(repr, Band),
+        PredefinedOp::Bor => integer_kernel!(repr, Bor),
+        PredefinedOp::Bxor => integer_kernel!(repr, Bxor),
         _ => None,
     }
 }

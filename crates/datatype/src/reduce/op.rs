@@ -4,7 +4,7 @@
 
 /// The predefined operations of both ABIs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Op {
+pub enum PredefinedOp {
     Max,
     Min,
     Sum,
@@ -19,58 +19,58 @@ pub enum Op {
     Maxloc,
     Replace,
     NoOp,
-    /// MPIX_EQUAL of the MPICH ABI, which is not elementwise: see [`Op::is_elementwise`].
+    /// MPIX_EQUAL of the MPICH ABI, which is not elementwise: see [`PredefinedOp::is_elementwise`].
     Equal,
 }
 
-impl Op {
-    pub const ALL: [Op; 15] = [
-        Op::Max,
-        Op::Min,
-        Op::Sum,
-        Op::Prod,
-        Op::Land,
-        Op::Band,
-        Op::Lor,
-        Op::Bor,
-        Op::Lxor,
-        Op::Bxor,
-        Op::Minloc,
-        Op::Maxloc,
-        Op::Replace,
-        Op::NoOp,
-        Op::Equal,
+impl PredefinedOp {
+    pub const ALL: [PredefinedOp; 15] = [
+        PredefinedOp::Max,
+        PredefinedOp::Min,
+        PredefinedOp::Sum,
+        PredefinedOp::Prod,
+        PredefinedOp::Land,
+        PredefinedOp::Band,
+        PredefinedOp::Lor,
+        PredefinedOp::Bor,
+        PredefinedOp::Lxor,
+        PredefinedOp::Bxor,
+        PredefinedOp::Minloc,
+        PredefinedOp::Maxloc,
+        PredefinedOp::Replace,
+        PredefinedOp::NoOp,
+        PredefinedOp::Equal,
     ];
 
     pub const fn name(self) -> &'static str {
         match self {
-            Op::Max => "MPI_MAX",
-            Op::Min => "MPI_MIN",
-            Op::Sum => "MPI_SUM",
-            Op::Prod => "MPI_PROD",
-            Op::Land => "MPI_LAND",
-            Op::Band => "MPI_BAND",
-            Op::Lor => "MPI_LOR",
-            Op::Bor => "MPI_BOR",
-            Op::Lxor => "MPI_LXOR",
-            Op::Bxor => "MPI_BXOR",
-            Op::Minloc => "MPI_MINLOC",
-            Op::Maxloc => "MPI_MAXLOC",
-            Op::Replace => "MPI_REPLACE",
-            Op::NoOp => "MPI_NO_OP",
-            Op::Equal => "MPIX_EQUAL",
+            PredefinedOp::Max => "MPI_MAX",
+            PredefinedOp::Min => "MPI_MIN",
+            PredefinedOp::Sum => "MPI_SUM",
+            PredefinedOp::Prod => "MPI_PROD",
+            PredefinedOp::Land => "MPI_LAND",
+            PredefinedOp::Band => "MPI_BAND",
+            PredefinedOp::Lor => "MPI_LOR",
+            PredefinedOp::Bor => "MPI_BOR",
+            PredefinedOp::Lxor => "MPI_LXOR",
+            PredefinedOp::Bxor => "MPI_BXOR",
+            PredefinedOp::Minloc => "MPI_MINLOC",
+            PredefinedOp::Maxloc => "MPI_MAXLOC",
+            PredefinedOp::Replace => "MPI_REPLACE",
+            PredefinedOp::NoOp => "MPI_NO_OP",
+            PredefinedOp::Equal => "MPIX_EQUAL",
         }
     }
 
     /// MPI_Op_commutative.
     pub const fn is_commutative(self) -> bool {
-        !matches!(self, Op::Replace | Op::NoOp)
+        !matches!(self, PredefinedOp::Replace | PredefinedOp::NoOp)
     }
 
     /// Tells whether a buffer may be cut into pieces that are reduced by themselves. MPIX_EQUAL's buffer of MPI_BYTE is
     /// one record: a flag (u64, 1 while all were equal) and the bytes that are compared.
     pub const fn is_elementwise(self) -> bool {
-        !matches!(self, Op::Equal)
+        !matches!(self, PredefinedOp::Equal)
     }
 }
 

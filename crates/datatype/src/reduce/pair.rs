@@ -1,27 +1,27 @@
 //! MPI_MINLOC and MPI_MAXLOC: the extreme value and where it was; of equal values the lowest place
 //! (MPI-5.0 §6.9.4).
 
-use super::element::Ordered;
-use super::op::{Kernel, Op};
+use super::element::Compare;
+use super::op::{Kernel, PredefinedOp};
 use super::x87::X87;
 use crate::basic::Repr;
 
 /// A C struct of value and index.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Pair<V, I> {
+struct ValueIndex<V, I> {
     value: V,
     index: I,
 }
 
-const _: () = assert!(size_of::<Pair<f64, i32>>() == crate::Basic::DoubleInt.extent() as usize);
-const _: () = assert!(size_of::<Pair<X87, i32>>() == crate::Basic::LongDoubleInt.extent() as usize);
-const _: () = assert!(size_of::<Pair<i16, i32>>() == crate::Basic::ShortInt.extent() as usize);
+const _: () = assert!(size_of::<ValueIndex<f64, i32>>() == crate::Basic::DoubleInt.extent() as usize);
+const _: () = assert!(size_of::<ValueIndex<X87, i32>>() == crate::Basic::LongDoubleInt.extent() as usize);
+const _: () = assert!(size_of::<ValueIndex<i16, i32>>() == crate::Basic::ShortInt.extent() as usize);
 
 /// # Safety
-/// As for [`Kernel`], for elements of type `Pair<V, I>`.
-unsafe fn extreme<V: Ordered, I: Ordered, const MAX: bool>(inout: *mut u8, input: *const u8, n: usize) {
-    let (inout, input) = (inout.cast::<Pair<V, I>>(), input.cast::<Pair<V, I>>());
+/// As for [`Kernel`], for elements of type `ValueIndex<V, I>`.
+unsafe fn extreme<V: Compare, I: Compare, const MAX: bool>(inout: *mut u8, input: *const u8, n: usize) {
+    let (inout, input) = (inout.cast::<ValueIndex<V, I>>(), input.cast::<ValueIndex<V, I>>());
     for i in 0..n {
         // SAFETY: i < n pairs are valid on both sides; members are read and written without alignment, and
         // the gap between them is left alone.
@@ -55,10 +55,10 @@ macro_rules! by_members {
     };
 }
 
-pub(super) fn locate(op: Op, value: Repr, index: Repr) -> Option<Kernel> {
+pub(super) fn locate(op: PredefinedOp, value: Repr, index: Repr) -> Option<Kernel> {
     match op {
-        Op::Maxloc => by_members!(value, index, true),
-        Op::Minloc => by_members!(value, index, false),
+        PredefinedOp::Maxloc => by_members!(value, index, true),
+        PredefinedOp::Minloc => by_members!(value, index, false),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 //! Round to nearest even, subnormals and infinities as in IEEE 754; a NaN operand comes back quiet. Speed does not
 //! matter here as it does elsewhere: gfortran's own code computes it in software, too.
 
-use super::element::{Ordered, Ring, Truth};
+use super::element::{Arithmetic, Compare, LogicalOps};
 
 /// The bits, as a little-endian machine loads them: 1 sign, 15 exponent and 112 fraction bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ const ROUNDING_BITS: u32 = 127 - FRACTION_BITS;
 /// A finite number that is not zero: its significand with the highest bit set, worth
 /// `significand * 2^(exponent - BIAS - 127)`; the lowest bit may stand for all that was shifted out.
 #[derive(Clone, Copy)]
-struct Parts {
+struct QuadParts {
     exponent: i32,
     significand: u128,
 }
@@ -36,19 +36,19 @@ impl Quad {
         self.magnitude() > INFINITY
     }
 
-    fn parts(self) -> Parts {
+    fn parts(self) -> QuadParts {
         let exponent = (self.magnitude() >> FRACTION_BITS) as i32;
         let fraction = self.0 & FRACTION;
         if exponent == 0 {
             // Subnormal: the exponent of 1 without the implicit one.
             let zeros = fraction.leading_zeros();
-            return Parts { exponent: 1 + ROUNDING_BITS as i32 - zeros as i32, significand: fraction << zeros };
+            return QuadParts { exponent: 1 + ROUNDING_BITS as i32 - zeros as i32, significand: fraction << zeros };
         }
-        Parts { exponent, significand: (fraction | (1 << FRACTION_BITS)) << ROUNDING_BITS }
+        QuadParts { exponent, significand: (fraction | (1 << FRACTION_BITS)) << ROUNDING_BITS }
     }
 
-    fn round(sign: u128, parts: Parts) -> Quad {
-        let Parts { exponent, mut significand } = parts;
+    fn round(sign: u128, parts: QuadParts) -> Quad {
+        let QuadParts { exponent, mut significand } = parts;
         if exponent >= 0x7fff {
             return Quad(sign | INFINITY);
         }
@@ -96,7 +96,7 @@ fn multiply_high_sticky(a: u128, b: u128) -> u128 {
     high | u128::from(sum & LOW != 0 || low & LOW != 0)
 }
 
-impl Ring for Quad {
+impl Arithmetic for Quad {
     fn add(self, other: Quad) -> Quad {
         if self.is_nan() || other.is_nan() {
             return Quad(if self.is_nan() { self.0 } else { other.0 } | QUIET);
@@ -119,7 +119,7 @@ impl Ring for Quad {
             return Quad(0);
         }
         let zeros = result.leading_zeros();
-        Quad::round(sign, Parts { exponent: x.exponent + 1 - zeros as i32, significand: result << zeros })
+        Quad::round(sign, QuadParts { exponent: x.exponent + 1 - zeros as i32, significand: result << zeros })
     }
 
     fn sub(self, other: Quad) -> Quad {
@@ -143,11 +143,11 @@ impl Ring for Quad {
         // Both factors have their highest bit set, so that the product misses at most one.
         let zeros = product.leading_zeros();
         let exponent = x.exponent + y.exponent - BIAS + 1 - zeros as i32;
-        Quad::round(sign, Parts { exponent, significand: product << zeros })
+        Quad::round(sign, QuadParts { exponent, significand: product << zeros })
     }
 }
 
-impl Ordered for Quad {
+impl Compare for Quad {
     fn less(self, other: Quad) -> bool {
         !self.is_nan() && !other.is_nan() && self.rank() < other.rank()
     }
@@ -157,7 +157,7 @@ impl Ordered for Quad {
     }
 }
 
-impl Truth for Quad {
+impl LogicalOps for Quad {
     fn is_true(self) -> bool {
         self.magnitude() != 0
     }

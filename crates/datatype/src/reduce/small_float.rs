@@ -3,7 +3,7 @@
 //! For sums and products that is exactly the rounded true result: binary32 has more than twice their
 //! digits and two. The conversions are integer work, for machines without F16C.
 
-use super::element::{Ordered, Ring, Truth};
+use super::element::{Arithmetic, Compare, LogicalOps};
 
 /// IEEE binary16: 1 sign, 5 exponent and 10 fraction bits.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ impl Bf16 {
 
 macro_rules! through_f32 {
     ($($t:ident)*) => {$(
-        impl Ring for $t {
+        impl Arithmetic for $t {
             #[inline(always)]
             fn add(self, other: $t) -> $t { $t::from_f32(self.to_f32() + other.to_f32()) }
             #[inline(always)]
@@ -74,13 +74,13 @@ macro_rules! through_f32 {
             #[inline(always)]
             fn mul(self, other: $t) -> $t { $t::from_f32(self.to_f32() * other.to_f32()) }
         }
-        impl Ordered for $t {
+        impl Compare for $t {
             #[inline(always)]
             fn less(self, other: $t) -> bool { self.to_f32() < other.to_f32() }
             #[inline(always)]
             fn same(self, other: $t) -> bool { self.to_f32() == other.to_f32() }
         }
-        impl Truth for $t {
+        impl LogicalOps for $t {
             #[inline(always)]
             fn is_true(self) -> bool { self.to_f32() != 0.0 }
             #[inline(always)]

@@ -3,7 +3,7 @@
 //! The unit keeps 64 bits of precision unless a program lowers it, and then that program's own C code
 //! computes the same. Six bytes of padding are written as zero, so that equal values are equal bytes.
 
-use super::element::{Ordered, Ring, Truth};
+use super::element::{Arithmetic, Compare, LogicalOps};
 use std::arch::asm;
 
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ macro_rules! arithmetic {
     };
 }
 
-impl Ring for X87 {
+impl Arithmetic for X87 {
     arithmetic!(add, "faddp");
     arithmetic!(sub, "fsubp");
     arithmetic!(mul, "fmulp");
@@ -106,7 +106,7 @@ impl X87 {
     }
 }
 
-impl Ordered for X87 {
+impl Compare for X87 {
     #[inline(always)]
     fn less(self, other: X87) -> bool {
         other.compare(self).0
@@ -120,7 +120,7 @@ impl Ordered for X87 {
 /// 1.0: exponent 0 with its bias of 16383, and the explicit leading one.
 const ONE: X87 = X87([0, 0, 0, 0, 0, 0, 0, 0x80, 0xff, 0x3f, 0, 0, 0, 0, 0, 0]);
 
-impl Truth for X87 {
+impl LogicalOps for X87 {
     #[inline(always)]
     fn is_true(self) -> bool {
         !self.same(X87([0; 16]))

@@ -4,110 +4,118 @@
 //! Nothing may panic, no end may trust a count of bytes that were never sent, and borrowed memory is returned exactly
 //! once.
 
-use super::inbound::Inbound;
-use super::outbound::{Lent, Outbound, Returned};
-use super::wire::{FRONT, Reply, front_of};
+use super::receiver::DirectReceiver;
+use super::sender::{DirectSender, ZeroCopyDone, ZeroCopySend};
+use super::wire::{PART_HEADER_BYTES, ReceiverControl, encode_part_header};
 use bolero::{TypeGenerator, check};
 use hawser_base::{Lane, UserMem};
 use hawser_device::Header;
 use hawser_link::Seq;
-use hawser_link::frame::{Ends, Key};
+use hawser_link::frame::{JobKey, PeerPair};
 use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 
-const ENDS: Ends = Ends { from: 0, to: 1 };
+const PEER_PAIR: PeerPair = PeerPair { from: 0, to: 1 };
 
 #[derive(Clone, Copy, Debug, TypeGenerator)]
 enum ToReceiver {
-    Greet {
+    Accept {
         number: u8,
     },
-    /// A front with its tag, for the connection's position, or `off` bytes behind it.
-    Front {
+    /// A part header with its tag, for the connection's position, or `off` bytes behind it.
+    Header {
         lane: u8,
         kind: u8,
         len: u8,
-        behind: Option<u32>,
+        after: Option<u32>,
         off: bool,
     },
-    /// Arbitrary bytes in the place of a front.
+    /// Arbitrary bytes in the place of a part header.
     Forged {
-        front: [u8; FRONT],
+        front: [u8; PART_HEADER_BYTES],
     },
     Bytes {
         count: u8,
     },
-    Ask {
+    Query {
         number: u8,
         closing: bool,
     },
     Drained,
-    Over,
-    Said,
+    Ended,
+    ReplySent,
 }
 
 /// The receiving end, with the bytes that were written to its connection.
 struct Receiver {
-    inward: Inbound,
-    key: Key,
+    direct_receiver: DirectReceiver,
+    key: JobKey,
     number: u32,
     written: u64,
-    over: bool,
+    has_ended: bool,
     /// Parts of messages that were read to their end.
-    pieces: usize,
+    parts: usize,
 }
 
 impl Receiver {
-    /// Reads as `Direct::read` does: all available bytes at once.
+    /// Reads as `DirectConnections::read` does: all available bytes at once.
     fn feed(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() && !self.over {
-            if let Some(&piece) = self.inward.piece() {
-                let here = piece.left.min(bytes.len() as u64);
-                if here == piece.left {
-                    self.inward.promise();
-                    self.pieces += 1;
+        while !bytes.is_empty() && !self.has_ended {
+            if let Some(&part) = self.direct_receiver.part() {
+                let count = part.left.min(bytes.len() as u64);
+                if count == part.left {
+                    self.direct_receiver.guarantee_rest();
+                    self.parts += 1;
                 }
-                self.inward.took(here as usize);
-                bytes = &bytes[here as usize..];
-                self.written += here;
+                self.direct_receiver.record_taken(count as usize);
+                bytes = &bytes[count as usize..];
+                self.written += count;
                 continue;
             }
-            let room = self.inward.room();
-            let here = room.len().min(bytes.len());
-            room[..here].copy_from_slice(&bytes[..here]);
-            self.written += here as u64;
-            bytes = &bytes[here..];
-            if self.inward.got_front(here, &self.key, ENDS).is_none() {
-                self.over = self.inward.drained(true);
+            let buffer = self.direct_receiver.header_buffer();
+            let count = buffer.len().min(bytes.len());
+            buffer[..count].copy_from_slice(&bytes[..count]);
+            self.written += count as u64;
+            bytes = &bytes[count..];
+            if self.direct_receiver.record_header(count, &self.key, PEER_PAIR).is_none() {
+                self.has_ended = self.direct_receiver.record_drained(true);
             }
         }
     }
 
-    fn hear(&mut self, what: ToReceiver) {
-        match what {
-            ToReceiver::Greet { number } => {
-                if self.inward.greet(few(number)) {
-                    (self.number, self.written, self.over) = (few(number), 0, false);
+    fn handle(&mut self, event: ToReceiver) {
+        match event {
+            ToReceiver::Accept { number } => {
+                if self.direct_receiver.accept(few(number)) {
+                    (self.number, self.written, self.has_ended) = (few(number), 0, false);
                 }
             }
-            ToReceiver::Front { lane, kind, len, behind, off } => {
-                let place = (self.number, self.written + u64::from(off));
+            ToReceiver::Header { lane, kind, len, after, off } => {
+                let position = (self.number, self.written + u64::from(off));
                 let header = Header { kind, ..Header::default() };
-                let front =
-                    front_of(Lane(lane), header, behind.map(Seq), u64::from(len % 64), place, (&self.key, ENDS));
-                self.feed(&front);
+                let header = encode_part_header(
+                    Lane(lane),
+                    header,
+                    after.map(Seq),
+                    u64::from(len % 64),
+                    position,
+                    (&self.key, PEER_PAIR),
+                );
+                self.feed(&header);
             }
             ToReceiver::Forged { front } => self.feed(&front),
             ToReceiver::Bytes { count } => self.feed(&vec![0; usize::from(count)]),
-            ToReceiver::Ask { number, closing } => {
-                self.inward.asked(few(number), closing);
-                self.over |= few(number) > self.number;
+            ToReceiver::Query { number, closing } => {
+                self.direct_receiver.handle_query(few(number), closing);
+                self.has_ended |= few(number) > self.number;
             }
-            ToReceiver::Drained => self.over |= self.inward.drained(false),
-            ToReceiver::Over => self.over |= self.inward.drained(true),
-            ToReceiver::Said => self.inward.said(),
+            ToReceiver::Drained => self.has_ended |= self.direct_receiver.record_drained(false),
+            ToReceiver::Ended => self.has_ended |= self.direct_receiver.record_drained(true),
+            ToReceiver::ReplySent => self.direct_receiver.reply_sent(),
         }
-        if let Some(Reply::At { number, count } | Reply::Closed { number, count }) = self.inward.owed() {
+        if let Some(ReceiverControl::Position { number, count } | ReceiverControl::Closed { number, count }) =
+            self.direct_receiver.pending_reply()
+        {
             assert!(number != self.number || count <= self.written, "{count} of {}", self.written);
         }
     }
@@ -117,11 +125,11 @@ impl Receiver {
 fn nothing_that_a_rank_writes_harms_the_receiver() {
     let reached = AssertUnwindSafe(Cell::new(0));
     check!().with_type::<Vec<ToReceiver>>().with_iterations(30_000).for_each(|all| {
-        let (inward, key) = (Inbound::new(), Key::new([1; 16]));
-        let mut receiver = Receiver { inward, key, number: 0, written: 0, over: true, pieces: 0 };
-        receiver.hear(ToReceiver::Greet { number: 1 });
-        all.iter().for_each(|&what| receiver.hear(what));
-        reached.set(reached.get() + receiver.pieces);
+        let (direct_receiver, key) = (DirectReceiver::new(), JobKey::new([1; 16]));
+        let mut receiver = Receiver { direct_receiver, key, number: 0, written: 0, has_ended: true, parts: 0 };
+        receiver.handle(ToReceiver::Accept { number: 1 });
+        all.iter().for_each(|&event| receiver.handle(event));
+        reached.set(reached.get() + receiver.parts);
     });
     assert!(reached.get() > 0, "no message ever ended");
 }
@@ -151,14 +159,14 @@ fn few(number: u8) -> u32 {
 
 #[derive(Clone, Copy, Debug, TypeGenerator)]
 enum ToSender {
-    Call,
-    Lend { len: u8 },
+    Connect,
+    Enqueue { len: u8 },
     Write { bytes: u8 },
-    At { number: u8, count: Count },
+    Position { number: u8, count: Count },
     Closed { number: u8, count: Count },
-    Broke,
-    Look,
-    Said,
+    Failure,
+    Check,
+    ControlSent,
 }
 
 #[test]
@@ -167,47 +175,55 @@ fn nothing_that_a_rank_says_makes_the_sender_give_back_twice_or_what_it_did_not_
     // Borrowed memory is never freed here.
     let memory = UserMem::of_slice(vec![7; 255].leak());
     check!().with_type::<Vec<ToSender>>().with_iterations(30_000).for_each(|all| {
-        let (mut out, key) = (Outbound::new(), Key::new([1; 16]));
-        let (mut now_ns, mut lent, mut back, mut written) = (0, Vec::new(), Vec::new(), 0);
-        let mut here = 0; // in `written`, where this connection begins
-        for &what in all {
+        let (mut sender, key) = (DirectSender::new(), JobKey::new([1; 16]));
+        let (mut now_ns, mut lengths, mut done, mut written) = (0, Vec::new(), Vec::new(), 0);
+        let mut connection_start = 0; // in `written`, where this connection begins
+        for &event in all {
             now_ns += 1 << 30;
-            let mut give = |given: Returned| back.push((given.ticket, given.taken));
-            match what {
-                ToSender::Call if out.may_call(now_ns) => {
-                    out.call();
-                    here = written;
+            let mut complete = |completion: ZeroCopyDone| done.push((completion.ticket, completion.delivered));
+            match event {
+                ToSender::Connect if sender.may_connect(now_ns) => {
+                    sender.connect();
+                    connection_start = written;
                 }
-                ToSender::Lend { len } if out.is_open() && len > 0 => {
+                ToSender::Enqueue { len } if sender.is_open() && len > 0 => {
                     let mem = memory.slice(0, usize::from(len));
-                    let ticket = lent.len() as u32;
-                    lent.push(u64::from(len));
-                    out.lend(Lent { lane: Lane(0), ticket, mem }, Header::default(), None, (&key, ENDS), now_ns);
+                    let ticket = lengths.len() as u32;
+                    lengths.push(u64::from(len));
+                    sender.enqueue(
+                        ZeroCopySend { lane: Lane(0), ticket, mem },
+                        Header::default(),
+                        None,
+                        (&key, PEER_PAIR),
+                        now_ns,
+                    );
                 }
                 ToSender::Write { bytes } => {
-                    if let Some((front, body)) = out.next() {
-                        let bytes = usize::from(bytes).min(front.len() + body.len());
-                        out.wrote(bytes, now_ns);
+                    if let Some((header, payload)) = sender.next_bytes() {
+                        let bytes = usize::from(bytes).min(header.len() + payload.len());
+                        sender.record_written(bytes, now_ns);
                         written += bytes as u64;
                     }
                 }
-                ToSender::At { number, count } => out.at(few(number), count.of(written - here), now_ns, &mut give),
-                ToSender::Closed { number, count } => {
-                    out.closed(few(number), count.of(written - here), now_ns, &mut give)
+                ToSender::Position { number, count } => {
+                    sender.handle_position(few(number), count.of(written - connection_start), now_ns, &mut complete)
                 }
-                ToSender::Broke => out.broke(now_ns),
-                ToSender::Look => out.look(now_ns),
-                ToSender::Said => out.said(),
-                ToSender::Call | ToSender::Lend { .. } => {}
+                ToSender::Closed { number, count } => {
+                    sender.handle_closed(few(number), count.of(written - connection_start), now_ns, &mut complete)
+                }
+                ToSender::Failure => sender.handle_failure(now_ns),
+                ToSender::Check => sender.query_if_stalled(now_ns),
+                ToSender::ControlSent => sender.control_sent(),
+                ToSender::Connect | ToSender::Enqueue { .. } => {}
             }
-            let taken: u64 = back.iter().map(|&(_, taken)| taken).sum();
-            assert!(back.iter().all(|&(ticket, taken)| taken <= lent[ticket as usize]), "{back:?} of {lent:?}");
+            let taken: u64 = done.iter().map(|&(_, taken)| taken).sum();
+            assert!(done.iter().all(|&(ticket, taken)| taken <= lengths[ticket as usize]), "{done:?} of {lengths:?}");
             assert!(taken <= written, "{taken} of {written}");
         }
-        let mut tickets: Vec<u32> = back.iter().map(|&(ticket, _)| ticket).collect();
+        let mut tickets: Vec<u32> = done.iter().map(|&(ticket, _)| ticket).collect();
         tickets.sort_unstable();
-        assert!(tickets.is_sorted_by(|a, b| a < b), "given back twice: {tickets:?}");
+        assert!(tickets.is_sorted_by(|a, b| a < b), "completed twice: {tickets:?}");
         reached.set(reached.get() + tickets.len());
     });
-    assert!(reached.get() > 0, "nothing was ever lent and given back");
+    assert!(reached.get() > 0, "no zero-copy send was ever completed");
 }

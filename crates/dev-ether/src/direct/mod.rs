@@ -1,111 +1,118 @@
-//! Long messages straight from the sender's application memory to the receiver's: a TCP connection beside link's paths,
-//! one for each direction between two ranks, in which each part of a message follows a front of 40 bytes (P36, P37).
+//! Direct connections carry long messages straight from the sender's application memory to the receiver's: a TCP
+//! connection beside link's paths, one for each direction between two ranks, in which each part of a message
+//! follows a header of 40 bytes (P36, P37).
 //!
 //! It never waits. Link copies a byte four times, because a frame is kept until it is acknowledged and checked before
 //! it is delivered; here the kernel copies it twice. The memory of a zero-copy send is borrowed until the receiver
 //! reports, by link, how far it has read. When the connection breaks or stalls, both ends agree by link on the byte up
-//! to which it was read, and the rest goes by link (`Returned`). So it may break anywhere, and nothing is lost or
+//! to which it was read, and the rest goes by link (`ZeroCopyDone`). So it may break anywhere, and nothing is lost or
 //! duplicated.
 //!
-//! `outbound` and `inbound` are the two ends without I/O, `wire` is their format, `payload` is what is delivered; this
+//! `sender` and `receiver` are the two ends without I/O, `wire` is their format, `payload` is what is delivered; this
 //! file joins them to the ports. Used by `device`; uses `port::StreamPort`.
 
 #[cfg(test)]
 mod hostile;
-mod inbound;
-mod outbound;
 mod payload;
+mod receiver;
+mod sender;
 #[cfg(test)]
 mod tests;
 mod wire;
 
-pub use outbound::{Lent, Returned};
-pub use payload::Arriving;
+pub use payload::SocketPayload;
+pub use sender::{ZeroCopyDone, ZeroCopySend};
 pub use wire::CHANNEL;
 
-use crate::ends::Ends;
-use crate::message::Outgoing;
-use crate::port::PortOf;
+use crate::message::PacketMessage;
+use crate::port::PortId;
+use crate::ports::PortSet;
 use hawser_base::Peer;
-use hawser_device::{Header, Source};
-use hawser_link::frame::{Ends as Ranks, Key};
-use hawser_link::{Class, Endpoint};
-use hawser_os::tcp::Stream;
-use inbound::Inbound;
-use outbound::Outbound;
+use hawser_device::{Header, PayloadSource};
+use hawser_link::frame::{JobKey, PeerPair};
+use hawser_link::{Endpoint, MessageClass};
+use hawser_os::tcp::TcpStream;
+use receiver::DirectReceiver;
+use sender::DirectSender;
 use std::collections::HashMap;
-use wire::{Reply, Said, Word};
+use wire::{DirectControl, ReceiverControl, SenderControl};
 
 /// Maximum parts of messages that are delivered from one connection before others have their turn.
-const BURST: usize = 16;
+const PARTS_PER_READ: usize = 16;
 
 /// Limit of unacknowledged bytes in TCP's send buffer where the round trip is short: as much as is left of the two
 /// caches that 512 KiB pass through (1 MiB each). Without a limit 1 MiB took 386 us in C, with 64, 128, 192, 256 KiB
 /// 227, 177, 171, 238 us; 4 MiB took 1522 us, with these limits 1003, 809, 704, 693 us (the kernel doubles the value).
-const SENDING_BYTES: i32 = 128 << 10;
+const SEND_BUFFER_BYTES: i32 = 128 << 10;
 
 /// Longest round trip at which that limit is no less than the network holds: 10 Gbit/s in this time.
-const SHORT_WAY_US: u32 = 200;
+const SHORT_RTT_US: u32 = 200;
 
-/// The owner of a connection at a place of a port.
+/// The peer of a connection in a slot of a port, and whether this rank sends or receives on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Line {
+enum ConnectionOwner {
     Out(u32),
     In(u32),
 }
 
-/// Both directions between this rank and a peer, and the port and place of each connection.
-struct Pair {
-    out: Outbound,
-    out_at: Option<(usize, usize)>,
+/// Both directions between this rank and a peer, and the port and slot of each connection.
+struct PeerConnections {
+    sender: DirectSender,
+    sender_at: Option<(usize, usize)>,
     /// Whether the limit was set on its socket.
-    tuned: bool,
-    inward: Inbound,
-    in_at: Option<(usize, usize)>,
+    is_tuned: bool,
+    receiver: DirectReceiver,
+    receiver_at: Option<(usize, usize)>,
 }
 
-impl Pair {
-    fn new() -> Pair {
-        Pair { out: Outbound::new(), out_at: None, tuned: false, inward: Inbound::new(), in_at: None }
+impl PeerConnections {
+    fn new() -> PeerConnections {
+        PeerConnections {
+            sender: DirectSender::new(),
+            sender_at: None,
+            is_tuned: false,
+            receiver: DirectReceiver::new(),
+            receiver_at: None,
+        }
     }
 }
 
 /// The callback that takes a part of a message: peer, number of the lane, header, payload.
-pub type Deliver<'a> = dyn FnMut(Peer, u8, Header, &mut Arriving<'_>) + 'a;
+pub type DirectDeliverFn<'a> = dyn FnMut(Peer, u8, Header, &mut SocketPayload<'_>) + 'a;
 
 /// The direct connections of a rank.
-pub struct Direct {
-    key: Key,
+pub struct DirectConnections {
+    key: JobKey,
     me: u32,
-    pairs: HashMap<u32, Pair>,
-    lines: HashMap<(usize, usize), Line>,
+    peers: HashMap<u32, PeerConnections>,
+    owners: HashMap<(usize, usize), ConnectionOwner>,
     /// Peers with something to write, to send by link or to wait for.
     active: Vec<u32>,
-    /// Zero-copy sends that are returned.
-    pub returned: Vec<Returned>,
-    /// Callers whose greeting is not of this job, and connections of peers in which a front was changed.
+    /// Zero-copy sends that are complete: their memory is returned.
+    pub zero_copy_done: Vec<ZeroCopyDone>,
+    /// Connections whose greeting is not of this job, and connections of peers in which a part header was changed.
     pub refused: u64,
-    pub changed: u64,
+    pub corrupted: u64,
     scratch: Vec<u8>,
 }
 
-impl Direct {
-    pub fn new(key: Key, me: u32) -> Direct {
-        Direct {
+impl DirectConnections {
+    pub fn new(key: JobKey, me: u32) -> DirectConnections {
+        DirectConnections {
             key,
             me,
-            pairs: HashMap::new(),
-            lines: HashMap::new(),
+            peers: HashMap::new(),
+            owners: HashMap::new(),
             active: Vec::new(),
-            returned: Vec::new(),
+            zero_copy_done: Vec::new(),
             refused: 0,
-            changed: 0,
+            corrupted: 0,
             scratch: Vec::new(),
         }
     }
 
-    fn pair(&mut self, peer: u32) -> &mut Pair {
-        self.pairs.entry(peer).or_insert_with(Pair::new)
+    fn peer_connections(&mut self, peer: u32) -> &mut PeerConnections {
+        self.peers.entry(peer).or_insert_with(PeerConnections::new)
     }
 
     fn activate(&mut self, peer: u32) {
@@ -116,119 +123,129 @@ impl Direct {
 
     /// Returns whether there is nothing to write, to send or to wait for.
     #[inline]
-    pub fn is_quiet(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.active.is_empty()
     }
 
-    /// Returns when `work` has something to do, if nothing arrives earlier.
+    /// Returns when `progress` has something to do, if nothing arrives earlier.
     pub fn deadline_ns(&self) -> Option<u64> {
-        let outs = self.active.iter().filter_map(|peer| self.pairs.get(peer)?.out.deadline_ns());
+        let outs = self.active.iter().filter_map(|peer| self.peers.get(peer)?.sender.deadline_ns());
         outs.min()
     }
 
-    /// Accepts a zero-copy send, if there is a connection; otherwise one may be opened for the next time. `ordered`:
-    /// all that link was given before must be delivered before it.
-    pub fn lend(
+    /// Accepts a zero-copy send, if there is a connection; otherwise one may be opened for the next time.
+    /// `ordered`: all messages that link accepted before must be delivered before it.
+    pub fn send_zero_copy(
         &mut self,
         peer: u32,
-        lent: Lent,
+        send: ZeroCopySend,
         header: Header,
         ordered: bool,
         now_ns: u64,
-        (endpoint, ends): (&mut Endpoint, &mut Ends),
+        (endpoint, port_set): (&mut Endpoint, &mut PortSet),
     ) -> bool {
-        let Some(route) = endpoint.direct(peer) else { return false };
+        let Some(path_id) = endpoint.direct_path(peer) else { return false };
         let (key, me) = (self.key.clone(), self.me);
-        let seal = (&key, Ranks { from: me, to: peer });
-        let pair = self.pair(peer);
-        if !pair.out.is_open() {
-            if pair.out.may_call(now_ns)
-                && let Some(to) = ends.address(peer, route)
+        let tag_key = (&key, PeerPair { from: me, to: peer });
+        let connections = self.peer_connections(peer);
+        if !connections.sender.is_open() {
+            if connections.sender.may_connect(now_ns)
+                && let Some(to) = port_set.remote_address(peer, path_id)
             {
-                let port = usize::from(route.ours);
-                let (number, theirs) = (pair.out.call(), PortOf { rank: peer, place: route.theirs });
-                match ends.stream(port).map(|stream| stream.call(&to, theirs, number)) {
-                    Some(Ok(place)) => {
-                        (pair.out_at, pair.tuned) = (Some((port, place)), false);
-                        self.lines.insert((port, place), Line::Out(peer));
+                let port = usize::from(path_id.local_port);
+                let (number, theirs) =
+                    (connections.sender.connect(), PortId { rank: peer, index: path_id.remote_port });
+                match port_set.stream_port(port).map(|stream| stream.connect_direct(&to, theirs, number)) {
+                    Some(Ok(slot)) => {
+                        (connections.sender_at, connections.is_tuned) = (Some((port, slot)), false);
+                        self.owners.insert((port, slot), ConnectionOwner::Out(peer));
                     }
-                    _ => pair.out.broke(now_ns),
+                    _ => connections.sender.handle_failure(now_ns),
                 }
             }
             return false;
         }
-        if !pair.tuned
-            && let Some(at) = pair.out_at
+        if !connections.is_tuned
+            && let Some(at) = connections.sender_at
         {
-            pair.tuned = true;
-            tune(ends, at);
+            connections.is_tuned = true;
+            limit_send_buffer(port_set, at);
         }
-        let behind = ordered.then(|| endpoint.next_message(peer)).flatten();
-        pair.out.lend(lent, header, behind, seal, now_ns);
-        endpoint.count_direct(peer, lent.mem.len());
+        let after = ordered.then(|| endpoint.next_message(peer)).flatten();
+        connections.sender.enqueue(send, header, after, tag_key, now_ns);
+        endpoint.record_direct(peer, send.mem.len());
         self.activate(peer);
-        self.write(peer, now_ns, ends);
+        self.write(peer, now_ns, port_set);
         true
     }
 
     /// Writes as much as the connection takes.
-    fn write(&mut self, peer: u32, now_ns: u64, ends: &mut Ends) {
-        let Some(Pair { out, out_at: Some((port, place)), .. }) = self.pairs.get_mut(&peer) else { return };
+    fn write(&mut self, peer: u32, now_ns: u64, port_set: &mut PortSet) {
+        let Some(PeerConnections { sender, sender_at: Some((port, slot)), .. }) = self.peers.get_mut(&peer) else {
+            return;
+        };
         let mut bytes = 0;
-        while let Some((front, body)) = out.next() {
-            let Some(stream) = connection(ends, (*port, *place)) else { return };
-            match stream.send_user(front, body) {
+        while let Some((header, payload)) = sender.next_bytes() {
+            let Some(stream) = connection(port_set, (*port, *slot)) else { return };
+            match stream.send_user(header, payload) {
                 Ok(Some(sent)) if sent > 0 => {
-                    out.wrote(sent, now_ns);
+                    sender.record_written(sent, now_ns);
                     bytes += sent as u64;
                 }
                 Ok(_) => break,
-                Err(_) => out.broke(now_ns),
+                Err(_) => sender.handle_failure(now_ns),
             }
         }
-        let wants_room = out.wants_room();
-        ends.count_sent(*port, bytes);
-        if let Some(stream) = ends.stream(*port) {
-            stream.watch_direct(*place, wants_room);
+        let has_unwritten = sender.has_unwritten();
+        port_set.count_sent(*port, bytes);
+        if let Some(stream) = port_set.stream_port(*port) {
+            stream.watch_direct(*slot, has_unwritten);
         }
     }
 
     /// Handles a message of link about a connection of ours. False if there is no such message.
-    pub fn hear(&mut self, peer: u32, header: &Header, count: u64, now_ns: u64) -> bool {
-        let Some(said) = wire::read_packet(header, count) else { return false };
+    pub fn handle_message(&mut self, peer: u32, header: &Header, count: u64, now_ns: u64) -> bool {
+        let Some(control) = wire::parse_control(header, count) else { return false };
         self.activate(peer);
-        let Direct { pairs, returned, .. } = self;
-        let pair = pairs.entry(peer).or_insert_with(Pair::new);
-        let mut give = |given| returned.push(given);
-        match said {
-            Said::Word(Word::Ask { number }) => pair.inward.asked(number, false),
-            Said::Word(Word::Close { number }) => pair.inward.asked(number, true),
-            Said::Reply(Reply::At { number, count }) => pair.out.at(number, count, now_ns, &mut give),
-            Said::Reply(Reply::Closed { number, count }) => pair.out.closed(number, count, now_ns, &mut give),
+        let DirectConnections { peers, zero_copy_done, .. } = self;
+        let connections = peers.entry(peer).or_insert_with(PeerConnections::new);
+        let mut complete = |done| zero_copy_done.push(done);
+        match control {
+            DirectControl::Sender(SenderControl::Query { number }) => connections.receiver.handle_query(number, false),
+            DirectControl::Sender(SenderControl::Close { number }) => connections.receiver.handle_query(number, true),
+            DirectControl::Receiver(ReceiverControl::Position { number, count }) => {
+                connections.sender.handle_position(number, count, now_ns, &mut complete)
+            }
+            DirectControl::Receiver(ReceiverControl::Closed { number, count }) => {
+                connections.sender.handle_closed(number, count, now_ns, &mut complete)
+            }
         }
         true
     }
 
-    /// Accepts callers, and reads what has arrived. Returns the number of parts that were delivered.
+    /// Accepts connections, and reads what has arrived. Returns the number of parts that were delivered.
     pub fn receive(
         &mut self,
         at: usize,
         now_ns: u64,
-        (endpoint, ends): (&mut Endpoint, &mut Ends),
-        deliver: &mut Deliver<'_>,
+        (endpoint, port_set): (&mut Endpoint, &mut PortSet),
+        deliver: &mut DirectDeliverFn<'_>,
     ) -> usize {
-        while let Some((place, peer, number)) = ends.stream(at).and_then(|stream| stream.next_caller()) {
-            self.greet((at, place), peer, number, (&mut *endpoint, &mut *ends));
+        while let Some((slot, peer, number)) = port_set.stream_port(at).and_then(|stream| stream.next_accepted_direct())
+        {
+            self.handle_greeting((at, slot), peer, number, (&mut *endpoint, &mut *port_set));
         }
         let mut count = 0;
-        while let Some(place) = ends.stream(at).and_then(|stream| stream.next_ready()) {
-            match self.lines.get(&(at, place)) {
-                Some(&Line::In(peer)) => count += self.read(peer, now_ns, (&mut *endpoint, &mut *ends), deliver),
-                Some(&Line::Out(peer)) => {
-                    let stream = connection(ends, (at, place));
+        while let Some(slot) = port_set.stream_port(at).and_then(|stream| stream.next_ready_direct()) {
+            match self.owners.get(&(at, slot)) {
+                Some(&ConnectionOwner::In(peer)) => {
+                    count += self.read(peer, now_ns, (&mut *endpoint, &mut *port_set), deliver)
+                }
+                Some(&ConnectionOwner::Out(peer)) => {
+                    let stream = connection(port_set, (at, slot));
                     // Nothing arrives on this direction: bytes that do count as its end.
-                    if stream.is_none_or(|stream| stream.available() > 0 || stream.is_over()) {
-                        self.pair(peer).out.broke(now_ns);
+                    if stream.is_none_or(|stream| stream.available() > 0 || stream.is_closed()) {
+                        self.peer_connections(peer).sender.handle_failure(now_ns);
                         self.activate(peer);
                     }
                 }
@@ -239,18 +256,24 @@ impl Direct {
     }
 
     /// Handles a peer's greeting: the connection is kept if it is later than all before, else ended (P36).
-    fn greet(&mut self, at: (usize, usize), peer: u32, number: u32, (endpoint, ends): (&mut Endpoint, &mut Ends)) {
+    fn handle_greeting(
+        &mut self,
+        at: (usize, usize),
+        peer: u32,
+        number: u32,
+        (endpoint, port_set): (&mut Endpoint, &mut PortSet),
+    ) {
         // A live caller is also connected by link; one that has ended is not.
-        if !endpoint.is_connected(peer) || !self.pair(peer).inward.greet(number) {
+        if !endpoint.is_connected(peer) || !self.peer_connections(peer).receiver.accept(number) {
             self.refused += 1;
-            return end(ends, at);
+            return close_connection(port_set, at);
         }
-        let before = self.pair(peer).in_at.replace(at);
-        if let Some(before) = before {
-            self.lines.remove(&before);
-            end(ends, before);
+        let earlier = self.peer_connections(peer).receiver_at.replace(at);
+        if let Some(earlier) = earlier {
+            self.owners.remove(&earlier);
+            close_connection(port_set, earlier);
         }
-        self.lines.insert(at, Line::In(peer));
+        self.owners.insert(at, ConnectionOwner::In(peer));
         self.activate(peer);
     }
 
@@ -259,158 +282,174 @@ impl Direct {
         &mut self,
         peer: u32,
         now_ns: u64,
-        (endpoint, ends): (&mut Endpoint, &mut Ends),
-        deliver: &mut Deliver<'_>,
+        (endpoint, port_set): (&mut Endpoint, &mut PortSet),
+        deliver: &mut DirectDeliverFn<'_>,
     ) -> usize {
-        let ranks = Ranks { from: peer, to: self.me };
-        let Direct { key, pairs, changed, scratch, .. } = self;
-        let Some(Pair { inward, in_at: Some((port, place)), .. }) = pairs.get_mut(&peer) else { return 0 };
-        let (mut count, mut bytes, mut over) = (0, 0, false);
-        // A peer that asked for the end gets all bytes that have arrived delivered.
-        while count < BURST || inward.is_asked() {
-            let Some(stream) = connection(ends, (*port, *place)) else {
-                over = true;
+        let ranks = PeerPair { from: peer, to: self.me };
+        let DirectConnections { key, peers, corrupted, scratch, .. } = self;
+        let Some(PeerConnections { receiver, receiver_at: Some((port, slot)), .. }) = peers.get_mut(&peer) else {
+            return 0;
+        };
+        let (mut count, mut bytes, mut has_ended) = (0, 0, false);
+        // For a peer that waits for a reply, all bytes that have arrived are delivered.
+        while count < PARTS_PER_READ || receiver.is_queried() {
+            let Some(stream) = connection(port_set, (*port, *slot)) else {
+                has_ended = true;
                 break;
             };
-            let Some(&piece) = inward.piece() else {
-                match stream.receive(inward.room()) {
+            let Some(&part) = receiver.part() else {
+                match stream.receive(receiver.header_buffer()) {
                     Ok(Some(got)) if got > 0 => {
                         bytes += got as u64;
-                        if inward.got_front(got, key, ranks).is_some() {
+                        if receiver.record_header(got, key, ranks).is_some() {
                             continue;
                         }
-                        *changed += 1;
-                        over = true;
+                        *corrupted += 1;
+                        has_ended = true;
                     }
                     Ok(None) => {}
-                    _ => over = true,
+                    _ => has_ended = true,
                 }
                 break;
             };
-            if piece.behind.is_some_and(|behind| !endpoint.has_delivered(peer, behind)) {
+            if part.after.is_some_and(|behind| !endpoint.has_delivered(peer, behind)) {
                 break;
             }
-            let here = stream.available().min(usize::try_from(piece.left).unwrap_or(usize::MAX));
-            if here == 0 {
-                over = stream.is_over();
+            let available = stream.available().min(usize::try_from(part.left).unwrap_or(usize::MAX));
+            if available == 0 {
+                has_ended = stream.is_closed();
                 break;
             }
-            if here as u64 == piece.left {
-                inward.promise();
-                say_reply(inward, peer, endpoint);
-                endpoint.transmit(now_ns, ends);
+            if available as u64 == part.left {
+                receiver.guarantee_rest();
+                send_reply(receiver, peer, endpoint);
+                endpoint.transmit(now_ns, port_set);
             }
-            let Some(stream) = connection(ends, (*port, *place)) else { break };
-            let mut arriving = Arriving::new(stream, here, scratch);
-            deliver(Peer(peer), piece.lane, piece.header, &mut arriving);
-            if !arriving.drop_rest() {
-                over = true;
+            let Some(stream) = connection(port_set, (*port, *slot)) else { break };
+            let mut payload = SocketPayload::new(stream, available, scratch);
+            deliver(Peer(peer), part.lane, part.header, &mut payload);
+            if !payload.discard_rest() {
+                has_ended = true;
                 break;
             }
-            inward.took(here);
-            bytes += here as u64;
+            receiver.record_taken(available);
+            bytes += available as u64;
             count += 1;
             // The bytes behind a message have usually not arrived yet.
-            if inward.piece().is_none() && !inward.is_asked() {
+            if receiver.part().is_none() && !receiver.is_queried() {
                 break;
             }
         }
-        ends.count_received(*port, bytes);
-        let is_over = (over || inward.is_asked()) && inward.drained(over);
-        let at = (*port, *place);
-        if inward.owed().is_some() {
-            self.activate(peer);
-        }
-        if is_over {
-            self.lines.remove(&at);
-            self.pair(peer).in_at = None;
-            end(ends, at);
-        }
+        port_set.count_received(*port, bytes);
+        let is_closed = (has_ended || receiver.is_queried()) && receiver.record_drained(has_ended);
+        let (at, has_reply) = ((*port, *slot), receiver.pending_reply().is_some());
+        self.finish_read(peer, (has_reply, is_closed), at, port_set);
         count
     }
 
-    /// Writes, and sends the questions and replies that are due. Returns the number of parts of messages that were
+    /// Has a reply sent that the peer waits for, and forgets a connection that is closed.
+    fn finish_read(
+        &mut self,
+        peer: u32,
+        (has_reply, is_closed): (bool, bool),
+        at: (usize, usize),
+        port_set: &mut PortSet,
+    ) {
+        if has_reply {
+            self.activate(peer);
+        }
+        if is_closed {
+            self.owners.remove(&at);
+            self.peer_connections(peer).receiver_at = None;
+            close_connection(port_set, at);
+        }
+    }
+
+    /// Writes, and sends the queries and replies that are due. Returns the number of parts of messages that were
     /// delivered.
-    pub fn work(
+    pub fn progress(
         &mut self,
         now_ns: u64,
-        (endpoint, ends): (&mut Endpoint, &mut Ends),
-        deliver: &mut Deliver<'_>,
+        (endpoint, port_set): (&mut Endpoint, &mut PortSet),
+        deliver: &mut DirectDeliverFn<'_>,
     ) -> usize {
         let mut count = 0;
         for peer in std::mem::take(&mut self.active) {
-            self.write(peer, now_ns, ends);
-            let Some(pair) = self.pairs.get_mut(&peer) else { continue };
-            if pair.inward.is_asked() {
-                if pair.in_at.is_some() {
-                    count += self.read(peer, now_ns, (&mut *endpoint, &mut *ends), deliver);
+            self.write(peer, now_ns, port_set);
+            let Some(connections) = self.peers.get_mut(&peer) else { continue };
+            if connections.receiver.is_queried() {
+                if connections.receiver_at.is_some() {
+                    count += self.read(peer, now_ns, (&mut *endpoint, &mut *port_set), deliver);
                 } else {
-                    pair.inward.drained(true);
+                    connections.receiver.record_drained(true);
                 }
             }
-            let Some(pair) = self.pairs.get_mut(&peer) else { continue };
-            pair.out.look(now_ns);
-            if !pair.out.has_line()
-                && let Some(at) = pair.out_at.take()
+            let Some(connections) = self.peers.get_mut(&peer) else { continue };
+            connections.sender.query_if_stalled(now_ns);
+            if !connections.sender.has_connection()
+                && let Some(at) = connections.sender_at.take()
             {
-                self.lines.remove(&at);
-                end(ends, at);
+                self.owners.remove(&at);
+                close_connection(port_set, at);
             }
-            if let Some(word) = pair.out.owed()
-                && say(peer, wire::packet_of_word(word), endpoint)
+            if let Some(control) = connections.sender.pending_control()
+                && send_control(peer, wire::sender_packet(control), endpoint)
             {
-                pair.out.said();
+                connections.sender.control_sent();
             }
-            say_reply(&mut pair.inward, peer, endpoint);
-            if !pair.out.is_quiet() || pair.inward.owed().is_some() || pair.inward.is_asked() {
+            send_reply(&mut connections.receiver, peer, endpoint);
+            if !connections.sender.is_idle()
+                || connections.receiver.pending_reply().is_some()
+                || connections.receiver.is_queried()
+            {
                 self.activate(peer);
             }
         }
         count
     }
 
-    /// Forgets a peer that has ended: memory that was lent for it is not read any more.
-    pub fn forget(&mut self, peer: u32, ends: &mut Ends) {
+    /// Forgets a peer that has ended: memory that was borrowed for it is not read any more.
+    pub fn forget(&mut self, peer: u32, port_set: &mut PortSet) {
         self.active.retain(|&other| other != peer);
-        let Some(pair) = self.pairs.remove(&peer) else { return };
-        for at in [pair.out_at, pair.in_at].into_iter().flatten() {
-            self.lines.remove(&at);
-            end(ends, at);
+        let Some(connections) = self.peers.remove(&peer) else { return };
+        for at in [connections.sender_at, connections.receiver_at].into_iter().flatten() {
+            self.owners.remove(&at);
+            close_connection(port_set, at);
         }
     }
 }
 
-fn connection(ends: &mut Ends, (port, place): (usize, usize)) -> Option<&Stream> {
-    ends.stream(port)?.direct(place)
+fn connection(port_set: &mut PortSet, (port, slot): (usize, usize)) -> Option<&TcpStream> {
+    port_set.stream_port(port)?.direct(slot)
 }
 
 /// Limits, on a short round trip, the bytes in the kernel to what the caches hold.
-fn tune(ends: &mut Ends, at: (usize, usize)) {
-    if let Some(stream) = connection(ends, at)
-        && stream.round_trip_us().is_some_and(|us| us <= SHORT_WAY_US)
+fn limit_send_buffer(port_set: &mut PortSet, at: (usize, usize)) {
+    if let Some(stream) = connection(port_set, at)
+        && stream.round_trip_us().is_some_and(|us| us <= SHORT_RTT_US)
     {
-        stream.limit_sending(SENDING_BYTES);
+        stream.set_send_buffer(SEND_BUFFER_BYTES);
     }
 }
 
-fn end(ends: &mut Ends, (port, place): (usize, usize)) {
-    if let Some(stream) = ends.stream(port) {
-        stream.end_direct(place);
+fn close_connection(port_set: &mut PortSet, (port, slot): (usize, usize)) {
+    if let Some(stream) = port_set.stream_port(port) {
+        stream.close_direct(slot);
     }
 }
 
-fn say_reply(inward: &mut Inbound, peer: u32, endpoint: &mut Endpoint) {
-    if let Some(reply) = inward.owed()
-        && say(peer, wire::packet_of_reply(reply), endpoint)
+fn send_reply(receiver: &mut DirectReceiver, peer: u32, endpoint: &mut Endpoint) {
+    if let Some(reply) = receiver.pending_reply()
+        && send_control(peer, wire::receiver_packet(reply), endpoint)
     {
-        inward.said();
+        receiver.reply_sent();
     }
 }
 
 /// Sends a control message by link. Returns whether link took it; for a peer that has ended, as if it did.
-fn say(peer: u32, (header, count): (Header, [u8; 8]), endpoint: &mut Endpoint) -> bool {
-    let mut writer = Outgoing::new(header, &count, Source::None);
+fn send_control(peer: u32, (header, count): (Header, [u8; 8]), endpoint: &mut Endpoint) -> bool {
+    let mut writer = PacketMessage::new(header, &count, PayloadSource::None);
     let total = writer.total();
-    let taken = endpoint.send(peer, CHANNEL, total, Class::Control, |at, into| writer.write(at, into));
-    taken != Err(hawser_link::Refused::Full)
+    let result = endpoint.send(peer, CHANNEL, total, MessageClass::Control, |at, into| writer.write(at, into));
+    result != Err(hawser_link::LinkSendError::Full)
 }

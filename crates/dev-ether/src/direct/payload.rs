@@ -1,47 +1,48 @@
 //! The payload of a message part that waits in a connection: the kernel copies it to its destination.
 //!
-//! It must never take more bytes than have arrived (`Stream::available`). Used by `direct`; uses `device::Payload`.
+//! It must never take more bytes than have arrived (`TcpStream::available`). Used by `direct`; uses `device::Payload`.
 
 use hawser_base::{SharedMem, UserMem};
 use hawser_device::Payload;
-use hawser_os::tcp::Stream;
+use hawser_os::tcp::TcpStream;
 
 /// Maximum bytes taken at once into memory of our own.
-const PIECE: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// The payload, as a delivery sees it.
-pub struct Arriving<'a> {
-    stream: &'a Stream,
+pub struct SocketPayload<'a> {
+    stream: &'a TcpStream,
     left: usize,
     scratch: &'a mut Vec<u8>,
 }
 
-impl<'a> Arriving<'a> {
-    pub fn new(stream: &'a Stream, len: usize, scratch: &'a mut Vec<u8>) -> Arriving<'a> {
-        Arriving { stream, left: len, scratch }
+impl<'a> SocketPayload<'a> {
+    pub fn new(stream: &'a TcpStream, len: usize, scratch: &'a mut Vec<u8>) -> SocketPayload<'a> {
+        SocketPayload { stream, left: len, scratch }
     }
 
-    /// Discards the bytes that the delivery did not take. False: the kernel did not keep its promise.
-    pub fn drop_rest(mut self) -> bool {
-        while self.left > 0 && self.next(PIECE).is_some() {}
+    /// Discards the bytes that the delivery did not take. False: the kernel did not have all the bytes that it
+    /// reported.
+    pub fn discard_rest(mut self) -> bool {
+        while self.left > 0 && self.next(CHUNK_BYTES).is_some() {}
         self.left == 0
     }
 
     /// Copies all of it into `memory`.
-    pub fn keep(&mut self, mut memory: Vec<u8>) -> Vec<u8> {
+    pub fn copy_payload(&mut self, mut memory: Vec<u8>) -> Vec<u8> {
         memory.resize(self.left, 0);
         self.read(&mut memory);
         memory
     }
 }
 
-impl Payload for Arriving<'_> {
+impl Payload for SocketPayload<'_> {
     fn len(&self) -> usize {
         self.left
     }
 
     fn next(&mut self, max: usize) -> Option<SharedMem<'_>> {
-        let len = self.left.min(max).min(PIECE);
+        let len = self.left.min(max).min(CHUNK_BYTES);
         self.scratch.resize(len, 0);
         let mut at = 0;
         while at < len {
@@ -63,7 +64,8 @@ impl Payload for Arriving<'_> {
                     self.left -= got;
                     got
                 }
-                // The kernel may not write this memory: copy by the program's own access, whose fault shows the place.
+                // The kernel may not write this memory: copy by the program's own access, whose fault shows the
+                // address.
                 _ => match self.next(rest.len()) {
                     Some(piece) => {
                         piece.read_user(rest.slice(0, piece.len()));

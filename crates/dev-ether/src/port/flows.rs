@@ -4,8 +4,8 @@
 //! A socket is opened when a frame is first sent by its flow, and closed with its port; nothing is ever read from it,
 //! and nobody polls it. If none can be opened, its frames go by the port's own socket. Used by `udp`.
 
-use hawser_os::held::Held;
-use hawser_os::udp::Socket;
+use hawser_os::fd_identity::FdIdentity;
+use hawser_os::udp::UdpSocket;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -13,36 +13,36 @@ use std::os::fd::AsFd;
 /// Maximum flows (UDP source ports) per peer port, the port's own among them. Flows of 5 Gbit/s (the limit of Amazon
 /// EC2 between instances that share no placement group) must add up to the 19 Gbit/s that a rank sends by one flow
 /// where nothing limits it (64 KiB in 27 us: docs/adr/0030-no-guess-where-fragments-belong.md).
-pub const FLOWS: u8 = 4;
+pub const FLOWS_MAX: u8 = 4;
 
 /// A socket, and the identity of its file when it was opened.
-struct Flow {
-    socket: Socket,
-    held: Held,
+struct FlowSocket {
+    socket: UdpSocket,
+    fd_identity: FdIdentity,
 }
 
 /// The further flows of a port.
-pub struct Flows {
+pub struct FlowSockets {
     interface: String,
     /// The port's IP address, with port 0.
     local: SocketAddr,
     /// Requested size of the kernel's send buffer, in bytes.
     buffer: usize,
     /// The sockets that were requested, from the second flow on; None if one could not be opened.
-    sockets: Vec<Option<Flow>>,
+    sockets: Vec<Option<FlowSocket>>,
 }
 
-impl Flows {
+impl FlowSockets {
     /// Makes the flows of a port at this address of an interface.
-    pub fn new(interface: &str, address: &SocketAddr, buffer: usize) -> Flows {
+    pub fn new(interface: &str, address: &SocketAddr, buffer: usize) -> FlowSockets {
         let mut local = *address;
         local.set_port(0);
-        Flows { interface: interface.into(), local, buffer, sockets: Vec::new() }
+        FlowSockets { interface: interface.into(), local, buffer, sockets: Vec::new() }
     }
 
     /// Returns the socket of flow `flow`, if it has one of its own.
-    pub fn socket(&mut self, flow: u8) -> Option<&Socket> {
-        let at = usize::from(flow.checked_sub(1).filter(|_| flow < FLOWS)?);
+    pub fn socket(&mut self, flow: u8) -> Option<&UdpSocket> {
+        let at = usize::from(flow.checked_sub(1).filter(|_| flow < FLOWS_MAX)?);
         while self.sockets.len() <= at {
             self.sockets.push(self.open().ok());
         }
@@ -56,16 +56,16 @@ impl Flows {
 
     /// Returns whether all are still ours: the program has closed none.
     pub fn are_ours(&self) -> bool {
-        self.sockets.iter().flatten().all(|flow| flow.held.is_there())
+        self.sockets.iter().flatten().all(|flow| flow.fd_identity.is_unchanged())
     }
 
-    fn open(&self) -> io::Result<Flow> {
-        let socket = Socket::bind(&self.local)?;
+    fn open(&self) -> io::Result<FlowSocket> {
+        let socket = UdpSocket::bind(&self.local)?;
         // An error is ignored, as for the port's own socket.
-        let _ = socket.keep_to(&self.interface);
-        socket.close_ears()?;
+        let _ = socket.bind_to_interface(&self.interface);
+        socket.discard_incoming()?;
         socket.set_buffers(self.buffer)?;
-        Ok(Flow { held: Held::of(socket.as_fd())?, socket })
+        Ok(FlowSocket { fd_identity: FdIdentity::of_fd(socket.as_fd())?, socket })
     }
 }
 
@@ -81,10 +81,10 @@ mod tests {
     #[test]
     fn each_flow_leaves_from_a_port_of_its_own_and_takes_nothing() {
         let peer = UdpSocket::bind(ANY).unwrap();
-        let mut flows = Flows::new("lo", &peer.local_addr().unwrap(), 1 << 16);
+        let mut flows = FlowSockets::new("lo", &peer.local_addr().unwrap(), 1 << 16);
         assert_eq!(flows.count(), 0, "none before it is called for");
         let mut from = BTreeSet::new();
-        for flow in 1..FLOWS {
+        for flow in 1..FLOWS_MAX {
             flows.socket(flow).unwrap().send(&peer.local_addr().unwrap(), &[flow]).unwrap();
             let mut byte = [0];
             let (len, source) = peer.recv_from(&mut byte).unwrap();
@@ -93,7 +93,7 @@ mod tests {
             assert_eq!(flows.socket(flow).unwrap().receive(&mut [0; 99]).unwrap(), None);
             from.insert(source.port());
         }
-        assert_eq!((from.len(), flows.count()), (usize::from(FLOWS) - 1, usize::from(FLOWS) - 1));
+        assert_eq!((from.len(), flows.count()), (usize::from(FLOWS_MAX) - 1, usize::from(FLOWS_MAX) - 1));
         assert!(!from.contains(&peer.local_addr().unwrap().port()));
         assert!(flows.are_ours());
         // Act as if the program had closed a descriptor: its number is unused, or names another file.
@@ -101,15 +101,15 @@ mod tests {
         flows.sockets[1].as_mut().unwrap().socket = other.socket;
         assert!(!flows.are_ours());
         // Numbers that a peer may name and this rank does not have, and the first flow.
-        assert!([0, FLOWS, 255].into_iter().all(|flow| flows.socket(flow).is_none()));
+        assert!([0, FLOWS_MAX, 255].into_iter().all(|flow| flows.socket(flow).is_none()));
     }
 
     /// P39
     #[test]
     fn one_that_cannot_be_had_is_none_and_is_not_tried_again() {
         // An address of TEST-NET-1 (RFC 5737), which no interface has.
-        let mut flows = Flows::new("lo", &"192.0.2.1:7".parse().unwrap(), 1 << 16);
-        assert!((1..FLOWS).all(|flow| flows.socket(flow).is_none()));
+        let mut flows = FlowSockets::new("lo", &"192.0.2.1:7".parse().unwrap(), 1 << 16);
+        assert!((1..FLOWS_MAX).all(|flow| flows.socket(flow).is_none()));
         flows.local = ANY.parse().unwrap();
         assert!(flows.socket(1).is_none() && flows.count() == 0);
     }

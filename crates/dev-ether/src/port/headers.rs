@@ -4,8 +4,8 @@
 //! Packets have no options and no extensions and must not be fragmented: IPv4 or IPv6 as a UDP socket of the kernel
 //! sends it. Used by ports over rings.
 
-use hawser_os::bpf::Field;
-use hawser_os::ebpf::Pattern;
+use hawser_os::bpf::LoadField;
+use hawser_os::ebpf::FrameMatch;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Bytes of the headers of Ethernet, IPv4, IPv6 and UDP.
@@ -15,7 +15,7 @@ const V6: usize = 40;
 const UDP: usize = 8;
 
 /// The longest sequence of all headers.
-pub const LONGEST: usize = ETHERNET + V6 + UDP;
+pub const HEADERS_MAX: usize = ETHERNET + V6 + UDP;
 
 /// IEEE 802 numbers, as in linux/if_ether.h; RFC 790.
 const TYPE_V4: u16 = 0x0800;
@@ -25,35 +25,35 @@ const PROTOCOL_UDP: u8 = 17;
 const VERSION_V4: u8 = 0x45;
 const VERSION_V6: u8 = 0x60;
 /// RFC 791: do not fragment; and the bits that mark a fragment: more fragments, and the fragment offset.
-const WHOLE: u16 = 0x4000;
-const CUT: u16 = 0x3FFF;
+const DONT_FRAGMENT: u16 = 0x4000;
+const FRAGMENT_BITS: u16 = 0x3FFF;
 /// RFC 1700: the hop limit of a packet.
-const HOPS: u8 = 64;
+const HOP_LIMIT: u8 = 64;
 
 /// The source addresses of one port.
-pub struct Headers {
+pub struct UdpHeaderBuilder {
     mac: [u8; 6],
     local: SocketAddr,
 }
 
-impl Headers {
-    pub fn new(mac: [u8; 6], local: SocketAddr) -> Headers {
-        Headers { mac, local }
+impl UdpHeaderBuilder {
+    pub fn new(mac: [u8; 6], local: SocketAddr) -> UdpHeaderBuilder {
+        UdpHeaderBuilder { mac, local }
     }
 
     /// Returns the bytes of all headers in front of a frame.
     pub fn bytes(&self) -> usize {
-        ETHERNET + Headers::in_packet(self.local.ip())
+        ETHERNET + UdpHeaderBuilder::bytes_in_packet(self.local.ip())
     }
 
     /// Returns the bytes of the headers that count toward the MTU.
-    pub fn in_packet(local: IpAddr) -> usize {
+    pub fn bytes_in_packet(local: IpAddr) -> usize {
         UDP + if local.is_ipv4() { V4 } else { V6 }
     }
 
     /// Writes the headers of `frame`, to this port of a host that is reached by this neighbour; both addresses are of
     /// one family. Returns their length.
-    pub fn write(&self, into: &mut [u8; LONGEST], neighbour: &[u8; 6], to: &SocketAddr, frame: &[u8]) -> usize {
+    pub fn write(&self, into: &mut [u8; HEADERS_MAX], neighbour: &[u8; 6], to: &SocketAddr, frame: &[u8]) -> usize {
         let len = (UDP + frame.len()) as u16;
         let mut udp = [0; UDP];
         udp[..2].copy_from_slice(&self.local.port().to_be_bytes());
@@ -89,34 +89,34 @@ impl Headers {
 
     /// Returns the pattern of frames for this port, and no others, as an XDP program sees them, which does not know
     /// whether they are addressed to this host.
-    pub fn pattern(&self) -> Pattern {
+    pub fn pattern(&self) -> FrameMatch {
         let [a, b, c, d, e, f] = self.mac;
         let mac = vec![
-            (Field::Word(0), u32::from_be_bytes([a, b, c, d])),
-            (Field::Half(4), u16::from_be_bytes([e, f]).into()),
+            (LoadField::Word(0), u32::from_be_bytes([a, b, c, d])),
+            (LoadField::Half(4), u16::from_be_bytes([e, f]).into()),
         ];
-        Pattern { least: self.bytes(), fields: [mac, self.fields()].concat() }
+        FrameMatch { min_bytes: self.bytes(), fields: [mac, self.fields()].concat() }
     }
 
     /// Returns the fields that frames for this port have, once they are known to be for this NIC, and no other frames;
     /// fragments do not match.
-    pub fn fields(&self) -> Vec<(Field, u32)> {
+    pub fn fields(&self) -> Vec<(LoadField, u32)> {
         let at = |offset: usize| (ETHERNET + offset) as u32;
-        let port = |ip: usize| (Field::Half(at(ip + 2)), u32::from(self.local.port()));
-        let mut wanted = vec![(Field::Half(12), self.ether_type().into())];
+        let port = |ip: usize| (LoadField::Half(at(ip + 2)), u32::from(self.local.port()));
+        let mut wanted = vec![(LoadField::Half(12), self.ether_type().into())];
         match self.local.ip() {
             IpAddr::V4(ip) => wanted.extend([
                 port(V4),
-                (Field::Word(at(16)), ip.to_bits()),
-                (Field::Byte(at(0)), VERSION_V4.into()),
-                (Field::Byte(at(9)), PROTOCOL_UDP.into()),
-                (Field::Bits(at(6), CUT), 0),
+                (LoadField::Word(at(16)), ip.to_bits()),
+                (LoadField::Byte(at(0)), VERSION_V4.into()),
+                (LoadField::Byte(at(9)), PROTOCOL_UDP.into()),
+                (LoadField::Bits(at(6), FRAGMENT_BITS), 0),
             ]),
             IpAddr::V6(ip) => {
-                wanted.extend([port(V6), (Field::Byte(at(6)), PROTOCOL_UDP.into())]);
+                wanted.extend([port(V6), (LoadField::Byte(at(6)), PROTOCOL_UDP.into())]);
                 let words = ip.octets();
                 let word = |nth: usize| u32::from_be_bytes(words[4 * nth..][..4].try_into().expect("four bytes"));
-                wanted.extend((0..4).map(|nth| (Field::Word(at(24 + 4 * nth)), word(nth))));
+                wanted.extend((0..4).map(|nth| (LoadField::Word(at(24 + 4 * nth)), word(nth))));
             }
         }
         wanted
@@ -128,8 +128,8 @@ fn v4(from: Ipv4Addr, to: Ipv4Addr, len: u16) -> [u8; V4] {
     let mut header = [0; V4];
     header[0] = VERSION_V4;
     header[2..4].copy_from_slice(&(V4 as u16 + len).to_be_bytes());
-    header[6..8].copy_from_slice(&WHOLE.to_be_bytes());
-    header[8] = HOPS;
+    header[6..8].copy_from_slice(&DONT_FRAGMENT.to_be_bytes());
+    header[8] = HOP_LIMIT;
     header[9] = PROTOCOL_UDP;
     header[12..16].copy_from_slice(&from.octets());
     header[16..].copy_from_slice(&to.octets());
@@ -144,7 +144,7 @@ fn v6(from: Ipv6Addr, to: Ipv6Addr, len: u16) -> [u8; V6] {
     header[0] = VERSION_V6;
     header[4..6].copy_from_slice(&len.to_be_bytes());
     header[6] = PROTOCOL_UDP;
-    header[7] = HOPS;
+    header[7] = HOP_LIMIT;
     header[8..24].copy_from_slice(&from.octets());
     header[24..].copy_from_slice(&to.octets());
     header
@@ -174,8 +174,8 @@ mod tests {
     use super::*;
 
     fn written(from: &str, to: &str, frame: &[u8]) -> Vec<u8> {
-        let mut into = [0xEE; LONGEST];
-        let headers = Headers::new([2, 0, 0, 0, 0, 1], from.parse().unwrap());
+        let mut into = [0xEE; HEADERS_MAX];
+        let headers = UdpHeaderBuilder::new([2, 0, 0, 0, 0, 1], from.parse().unwrap());
         let len = headers.write(&mut into, &[2, 0, 0, 0, 0, 2], &to.parse().unwrap(), frame);
         assert_eq!(len, headers.bytes());
         into[..len].to_vec()

@@ -5,29 +5,29 @@
 //! tags. A rank has one port for each rail and method; the UDP port may send in several flows (`flows`).
 
 mod address;
-mod by_queues;
-mod datagrams;
 mod flows;
 mod headers;
 mod neighbours;
+mod nic_queues;
 mod packet;
 mod packet_udp;
-mod queues;
 mod range;
-mod refused;
+mod raw_udp;
+mod send_error;
 mod stream;
 mod udp;
 mod xdp;
 mod xdp_udp;
+mod xsk_port;
 
-pub use address::{Address, MalformedAddress};
-pub use flows::FLOWS;
-pub use packet::{Member, PacketPort};
+pub use address::{MalformedAddress, PortAddress};
+pub use flows::FLOWS_MAX;
+pub use nic_queues::NicQueues;
+pub use packet::{FanoutSocket, PacketPort};
 pub use packet_udp::PacketUdpPort;
-pub use queues::Queues;
 pub use range::{PORT_RANGE, PortRange};
-pub use refused::Refused;
-pub use stream::{Carries, GREETING, Greeting, PortOf, Seal, StreamPort, stream_frames};
+pub use send_error::FrameSendError;
+pub use stream::{ConnectionKind, GREETING_BYTES, Greeting, PortId, RankCredentials, StreamPort, split_stream_frames};
 pub use udp::UdpPort;
 pub use xdp::XdpPort;
 pub use xdp_udp::XdpUdpPort;
@@ -42,7 +42,7 @@ pub trait FramePort: Send {
     fn name(&self) -> &'static str;
 
     /// Returns a text on how it works on this rail, if that varies.
-    fn manner(&self) -> Option<String> {
+    fn details(&self) -> Option<String> {
         None
     }
 
@@ -50,41 +50,41 @@ pub trait FramePort: Send {
     fn frame_max(&self) -> usize;
 
     /// Returns how many bytes of full-length frames are really kept for us before some are dropped.
-    fn room(&self) -> usize;
+    fn receive_buffer_bytes(&self) -> usize;
 
-    /// Returns the address at which others reach it, for the rank's card.
-    fn address(&self) -> Address;
+    /// Returns the address at which others reach it, for the rank's business card.
+    fn address(&self) -> PortAddress;
 
     /// Sets the peer port to which the addresses of the following sends belong: a connection of TCP begins with it
     /// (P32).
-    fn turn_to(&mut self, _peer: PortOf) {}
+    fn set_peer(&mut self, _peer: PortId) {}
 
     /// Sends one frame at once.
-    fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused>;
+    fn send(&mut self, to: &PortAddress, frame: &[u8]) -> Result<(), FrameSendError>;
 
     /// Sends frames of one length (the last may be shorter), at least one, to one peer, with as few system calls as
     /// possible. Returns how many were sent; refused only if none was.
-    fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused>;
+    fn send_run(&mut self, to: &PortAddress, frames: &[IoSlice<'_>]) -> Result<usize, FrameSendError>;
 
     /// Sends as `send_run` does, by flow `flow` of those to this peer (P39); by a flow that it does not have, as by the
     /// first.
-    fn send_by(&mut self, _flow: u8, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
+    fn send_by_flow(&mut self, _flow: u8, to: &PortAddress, frames: &[IoSlice<'_>]) -> Result<usize, FrameSendError> {
         self.send_run(to, frames)
     }
 
     /// Returns by how many flows frames have been sent until now, or might have been.
-    fn flows(&self) -> usize {
+    fn flow_count(&self) -> usize {
         1
     }
 
-    /// Hands over each received frame, a bounded number of them, and sends on the frames that it holds back. Returns
-    /// how many were received. An empty poll costs almost nothing: a load (packet; with XDP one for each queue, and a
-    /// lock) or one system call.
+    /// Hands over each received frame, a bounded number of them, and sends the frames that wait in it for space.
+    /// Returns how many were received. An empty poll costs almost nothing: a load (packet; with XDP one for each
+    /// queue, and a lock) or one system call.
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize;
 
-    /// Returns the polls of cheaper ports per poll of this one while it has nothing (a power of two, TURNS_MAX at
-    /// most).
-    fn turns(&self) -> u32 {
+    /// Returns the polls of cheaper ports per poll of this one while it has nothing (a power of two,
+    /// POLL_INTERVAL_MAX at most).
+    fn poll_interval(&self) -> u32 {
         1
     }
 
@@ -104,7 +104,7 @@ pub trait FramePort: Send {
 
     /// Ends connections that would retransmit too late what was lost while a cable was unplugged; the next send opens
     /// new ones. Call it now and then while a peer does not answer.
-    fn renew(&mut self) {}
+    fn reset_stalled(&mut self) {}
 
     /// Returns whether it is bound to its interface, and of no use once that is gone, even if another one takes its
     /// name and address.
@@ -114,50 +114,51 @@ pub trait FramePort: Send {
 
     /// Returns whether the descriptors that it has opened since it was made, for connections and further flows, are
     /// still ours.
-    fn keeps_all(&self) -> bool {
+    fn owns_all_fds(&self) -> bool {
         true
     }
 
     /// Calls `each` with all descriptors that the port has had from the start, to check whether they are still ours.
-    fn held(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+    fn owned_fds(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
         self.descriptors(each);
     }
 
-    /// Returns the counts of what came and was never handed over. It costs a system call: call it now and then.
-    fn missed(&mut self) -> Missed;
+    /// Returns the counts of frames and connections that came and were never handed over. It costs a system call:
+    /// call it now and then.
+    fn drops(&mut self) -> PortDrops;
 
     /// Takes an error that is pending on the descriptor (the interface went down), which would end this sleep and every
     /// later one at once. Call it before a sleep.
     fn take_error(&mut self);
 }
 
-/// Counts of what came to a port and was never handed over.
+/// Counts of frames and connections that came to a port and were never handed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Missed {
+pub struct PortDrops {
     /// Frames that the kernel dropped: there was no space for them, or a checksum was wrong.
     pub frames: u64,
-    /// Connections that began without a greeting of this job, with one that had come before, or not in time.
+    /// Connections whose greeting was not of this job, had been accepted before, or did not come in time.
     pub connections: u64,
     /// Connections of peers in which a frame's length was invalid.
-    pub changed: u64,
+    pub corrupted: u64,
     /// Times that callers had to wait, because the process had no descriptors left.
-    pub put_off: u64,
+    pub deferred: u64,
 }
 
-impl Missed {
+impl PortDrops {
     /// Returns the sum of both.
-    pub fn and(self, other: Missed) -> Missed {
-        Missed {
+    pub fn and(self, other: PortDrops) -> PortDrops {
+        PortDrops {
             frames: self.frames + other.frames,
             connections: self.connections + other.connections,
-            changed: self.changed + other.changed,
-            put_off: self.put_off + other.put_off,
+            corrupted: self.corrupted + other.corrupted,
+            deferred: self.deferred + other.deferred,
         }
     }
 }
 
-/// Turns of a port whose poll is a system call (0.4 us) and not a load, once nothing has come for a while.
-const SYSTEM_CALL_TURNS: u32 = 8;
+/// Poll interval of a port whose poll is a system call (0.4 us) and not a load, once nothing has come for a while.
+const SYSCALL_POLL_INTERVAL: u32 = 8;
 
-/// Maximum turns of a port (`FramePort::turns`): those of a TCP port that is not used.
-pub const TURNS_MAX: u32 = 256;
+/// Maximum poll interval of a port (`FramePort::poll_interval`): that of a TCP port that is not used.
+pub const POLL_INTERVAL_MAX: u32 = 256;

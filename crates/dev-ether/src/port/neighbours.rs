@@ -4,14 +4,14 @@
 //! kernel resolves the neighbour, keeps checking that it is there, and finds another one where a gateway was replaced
 //! (P38). Used by ports over rings; uses `hawser_os::next_hop`.
 
-use hawser_os::next_hop::NextHops;
+use hawser_os::next_hop::NextHopQuery;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// Time for which an answer is valid.
-const HOLDS_NS: u64 = 1_000_000_000;
+const VALID_NS: u64 = 1_000_000_000;
 /// Time between two queries for an unknown neighbour: it answers a request within a round trip.
-const AGAIN_NS: u64 = 1_000_000;
+const RETRY_NS: u64 = 1_000_000;
 
 struct Neighbour {
     mac: Option<[u8; 6]>,
@@ -19,56 +19,56 @@ struct Neighbour {
 }
 
 /// The known neighbours of one address.
-pub struct Neighbours {
+pub struct NeighbourCache {
     from: IpAddr,
     interface: u32,
     /// The netlink socket, made when it is needed.
-    asker: Option<NextHops>,
-    known: HashMap<IpAddr, Neighbour>,
+    next_hop_query: Option<NextHopQuery>,
+    entries: HashMap<IpAddr, Neighbour>,
 }
 
 /// The next hop of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum NextHop {
     To([u8; 6]),
-    /// The kernel's UDP; if `ask`, the kernel must be queried afterwards.
+    /// The kernel's UDP; if `query`, the kernel must be queried afterwards.
     Kernel {
-        ask: bool,
+        query: bool,
     },
 }
 
-impl Neighbours {
+impl NeighbourCache {
     /// Makes it for frames from this address by this interface.
-    pub fn new(from: IpAddr, interface: u32) -> Neighbours {
-        Neighbours { from, interface, asker: None, known: HashMap::new() }
+    pub fn new(from: IpAddr, interface: u32) -> NeighbourCache {
+        NeighbourCache { from, interface, next_hop_query: None, entries: HashMap::new() }
     }
 
     #[inline]
-    pub fn way(&self, to: IpAddr, now_ns: u64) -> Way {
-        match self.known.get(&to) {
+    pub fn next_hop(&self, to: IpAddr, now_ns: u64) -> NextHop {
+        match self.entries.get(&to) {
             Some(neighbour) if now_ns < neighbour.until_ns => match neighbour.mac {
-                Some(mac) => Way::To(mac),
-                None => Way::Kernel { ask: false },
+                Some(mac) => NextHop::To(mac),
+                None => NextHop::Kernel { query: false },
             },
-            _ => Way::Kernel { ask: true },
+            _ => NextHop::Kernel { query: true },
         }
     }
 
     /// Queries the kernel, after a frame went by its UDP.
     #[cold]
-    pub fn ask(&mut self, to: IpAddr, now_ns: u64) {
-        if self.asker.is_none() {
-            self.asker = NextHops::new(self.from, self.interface).ok();
+    pub fn query_kernel(&mut self, to: IpAddr, now_ns: u64) {
+        if self.next_hop_query.is_none() {
+            self.next_hop_query = NextHopQuery::new(self.from, self.interface).ok();
         }
-        let mac = self.asker.as_mut().and_then(|asker| asker.mac(to));
-        let until_ns = now_ns + if mac.is_some() { HOLDS_NS } else { AGAIN_NS };
-        self.known.insert(to, Neighbour { mac, until_ns });
+        let mac = self.next_hop_query.as_mut().and_then(|query| query.mac(to));
+        let until_ns = now_ns + if mac.is_some() { VALID_NS } else { RETRY_NS };
+        self.entries.insert(to, Neighbour { mac, until_ns });
     }
 
     /// Forgets the kernel's answer for an address.
     #[cold]
     pub fn forget(&mut self, to: IpAddr) {
-        self.known.remove(&to);
+        self.entries.remove(&to);
     }
 }
 
@@ -81,21 +81,24 @@ mod tests {
     fn a_neighbour_holds_for_a_second_and_an_unknown_one_is_asked_for_soon() {
         let localhost: IpAddr = "127.0.0.1".parse().unwrap();
         let [near, far] = ["10.77.0.2", "10.77.0.3"].map(|text| text.parse::<IpAddr>().unwrap());
-        let mut all = Neighbours::new(localhost, 1);
-        assert_eq!(all.way(near, 5), Way::Kernel { ask: true });
-        all.known.insert(near, Neighbour { mac: Some([2; 6]), until_ns: 5 + HOLDS_NS });
-        assert_eq!((all.way(near, 5), all.way(near, 4 + HOLDS_NS)), (Way::To([2; 6]), Way::To([2; 6])));
+        let mut all = NeighbourCache::new(localhost, 1);
+        assert_eq!(all.next_hop(near, 5), NextHop::Kernel { query: true });
+        all.entries.insert(near, Neighbour { mac: Some([2; 6]), until_ns: 5 + VALID_NS });
         assert_eq!(
-            (all.way(near, 5 + HOLDS_NS), all.way(far, 5)),
-            (Way::Kernel { ask: true }, Way::Kernel { ask: true })
+            (all.next_hop(near, 5), all.next_hop(near, 4 + VALID_NS)),
+            (NextHop::To([2; 6]), NextHop::To([2; 6]))
+        );
+        assert_eq!(
+            (all.next_hop(near, 5 + VALID_NS), all.next_hop(far, 5)),
+            (NextHop::Kernel { query: true }, NextHop::Kernel { query: true })
         );
         // This host itself has no neighbour entry.
-        all.ask(localhost, 5);
+        all.query_kernel(localhost, 5);
         assert_eq!(
-            (all.way(localhost, 6), all.way(localhost, 5 + AGAIN_NS)),
-            (Way::Kernel { ask: false }, Way::Kernel { ask: true })
+            (all.next_hop(localhost, 6), all.next_hop(localhost, 5 + RETRY_NS)),
+            (NextHop::Kernel { query: false }, NextHop::Kernel { query: true })
         );
         all.forget(near);
-        assert_eq!(all.way(near, 6), Way::Kernel { ask: true });
+        assert_eq!(all.next_hop(near, 6), NextHop::Kernel { query: true });
     }
 }

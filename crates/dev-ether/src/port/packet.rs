@@ -5,15 +5,15 @@
 //! no secret; only `link` can authenticate a frame's sender.
 //!
 //! Each socket of an interface sees each frame (one filter per rank). If one process, the host's agent, makes the
-//! sockets of all ranks of a job (`Member`), they are a fanout group: the selector is the place in it, and each frame
-//! is seen by one socket.
+//! sockets of all ranks of a job (`FanoutSocket`), they are a fanout group: the selector is the index in it, and
+//! each frame is seen by one socket.
 
-use super::refused::FOREIGN_KIND;
-use super::{Address, FramePort, Missed, Refused};
-use hawser_os::bpf::{self, Field};
+use super::send_error::FOREIGN_KIND;
+use super::{FramePort, FrameSendError, PortAddress, PortDrops};
+use hawser_os::bpf::{self, LoadField};
 use hawser_os::interfaces::Interface;
-use hawser_os::packet::{RUN_MAX, Shape, Socket};
-use hawser_os::packet_ring::{Ring, SLOT_HEAD};
+use hawser_os::packet::{PacketSocket, RUN_MAX, RingConfig};
+use hawser_os::packet_ring::{PacketRing, SLOT_HEAD};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -25,9 +25,9 @@ pub(super) const SOURCE: usize = 6;
 pub(super) const TYPE: usize = 12;
 pub(super) const JOB: usize = 14;
 pub(super) const SELECTOR: usize = 18;
-pub(super) const HEAD: usize = 20;
+pub(super) const HEAD_BYTES: usize = 20;
 /// Bytes of Ethernet's own header, which the MTU does not count and a fanout program does not see.
-const ETHER_HEAD: usize = 14;
+const ETHER_HEAD_BYTES: usize = 14;
 
 /// Memory of a ring: 164 frames of 1500 bytes or 28 of 9000, 64 MiB for 64 ranks on 4 NICs.
 const RING_BYTES: usize = 256 << 10;
@@ -37,47 +37,47 @@ const BLOCK_BYTES: usize = 64 << 10;
 pub(super) const RECEIVE_MAX: usize = 64;
 
 /// A socket for the rank `selector` of job `job` on an interface, made by one process for another, which gets the
-/// descriptor. As long as the maker keeps the sockets of a group, the places in it do not move.
-pub struct Member(Socket);
+/// descriptor. As long as the maker keeps the sockets of a group, the indices in it do not change.
+pub struct FanoutSocket(PacketSocket);
 
-impl Member {
+impl FanoutSocket {
     /// Makes a group of `count` sockets, for selectors 0 to `count` - 1: at most 256 (PACKET_FANOUT_MAX_DEFAULT). The
     /// interface must be up.
-    pub fn group(interface: &Interface, job: u32, count: u16) -> io::Result<Vec<Member>> {
+    pub fn group(interface: &Interface, job: u32, count: u16) -> io::Result<Vec<FanoutSocket>> {
         let mut group = None;
         let member = |selector| {
-            let socket = bound(interface, job, selector)?;
+            let socket = bound_socket(interface, job, selector)?;
             match group {
-                Some(group) => socket.join(group)?,
+                Some(group) => socket.join_fanout(group)?,
                 None => {
-                    let place = bpf::value_of(Field::Half((SELECTOR - ETHER_HEAD) as u32));
-                    group = Some(socket.found(&place)?);
+                    let selector_field = bpf::load_value(LoadField::Half((SELECTOR - ETHER_HEAD_BYTES) as u32));
+                    group = Some(socket.create_fanout(&selector_field)?);
                 }
             }
-            Ok(Member(socket))
+            Ok(FanoutSocket(socket))
         };
         (0..count).map(member).collect()
     }
 }
 
-impl AsFd for Member {
+impl AsFd for FanoutSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-impl From<OwnedFd> for Member {
-    fn from(fd: OwnedFd) -> Member {
-        Member(fd.into())
+impl From<OwnedFd> for FanoutSocket {
+    fn from(fd: OwnedFd) -> FanoutSocket {
+        FanoutSocket(fd.into())
     }
 }
 
 pub struct PacketPort {
-    ring: Ring,
+    ring: PacketRing,
     mac: [u8; 6],
     selector: u16,
     frame_max: usize,
-    room: usize,
+    receive_buffer_bytes: usize,
     /// Frames for which no slot was free or long enough.
     dropped: u64,
     /// The header of the frame that is sent, and space for the frame behind it.
@@ -87,29 +87,37 @@ pub struct PacketPort {
 impl PacketPort {
     /// Opens a port with a socket of its own.
     pub fn open(interface: &Interface, job: u32, selector: u16) -> io::Result<PacketPort> {
-        PacketPort::over(Member(bound(interface, job, selector)?), interface, job, selector)
+        PacketPort::with_socket(FanoutSocket(bound_socket(interface, job, selector)?), interface, job, selector)
     }
 
     /// Opens a port over a socket that was made for the same interface, job and selector.
-    pub fn over(member: Member, interface: &Interface, job: u32, selector: u16) -> io::Result<PacketPort> {
-        let shape = shape(interface.mtu);
-        let ring = Ring::map(member.0, shape)?;
+    pub fn with_socket(socket: FanoutSocket, interface: &Interface, job: u32, selector: u16) -> io::Result<PacketPort> {
+        let shape = ring_shape(interface.mtu);
+        let ring = PacketRing::map(socket.0, shape)?;
         let (mac, frame_max) = (mac(interface)?, frame_max(interface.mtu));
-        let mut out = vec![0; HEAD + frame_max];
+        let mut out = vec![0; HEAD_BYTES + frame_max];
         out[SOURCE..TYPE].copy_from_slice(&mac);
         out[TYPE..JOB].copy_from_slice(&ETHER_TYPE.to_be_bytes());
         out[JOB..SELECTOR].copy_from_slice(&job.to_be_bytes());
-        Ok(PacketPort { ring, mac, selector, frame_max, room: shape.slots as usize * frame_max, dropped: 0, out })
+        Ok(PacketPort {
+            ring,
+            mac,
+            selector,
+            frame_max,
+            receive_buffer_bytes: shape.slots as usize * frame_max,
+            dropped: 0,
+            out,
+        })
     }
 
     /// Writes the destination into the header. Refuses a frame that cannot be sent.
-    fn address_to(&mut self, to: &Address, size: usize) -> Result<(), Refused> {
-        let Address::Ether { mac, selector } = to else { return Err(FOREIGN_KIND) };
+    fn write_destination(&mut self, to: &PortAddress, size: usize) -> Result<(), FrameSendError> {
+        let PortAddress::Ether { mac, selector } = to else { return Err(FOREIGN_KIND) };
         if size > self.frame_max {
-            return Err(Refused::TooLong);
+            return Err(FrameSendError::TooLong);
         }
         self.out[..SOURCE].copy_from_slice(mac);
-        self.out[SELECTOR..HEAD].copy_from_slice(&selector.to_be_bytes());
+        self.out[SELECTOR..HEAD_BYTES].copy_from_slice(&selector.to_be_bytes());
         Ok(())
     }
 }
@@ -123,30 +131,30 @@ impl FramePort for PacketPort {
         self.frame_max
     }
 
-    fn room(&self) -> usize {
-        self.room
+    fn receive_buffer_bytes(&self) -> usize {
+        self.receive_buffer_bytes
     }
 
-    fn address(&self) -> Address {
-        Address::Ether { mac: self.mac, selector: self.selector }
+    fn address(&self) -> PortAddress {
+        PortAddress::Ether { mac: self.mac, selector: self.selector }
     }
 
     #[inline]
-    fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
-        self.address_to(to, frame.len())?;
-        let end = HEAD + frame.len();
-        self.out[HEAD..end].copy_from_slice(frame);
-        self.ring.socket().send(&self.out[..end]).map_err(|error| Refused::of(&error))
+    fn send(&mut self, to: &PortAddress, frame: &[u8]) -> Result<(), FrameSendError> {
+        self.write_destination(to, frame.len())?;
+        let end = HEAD_BYTES + frame.len();
+        self.out[HEAD_BYTES..end].copy_from_slice(frame);
+        self.ring.socket().send(&self.out[..end]).map_err(|error| FrameSendError::from_io(&error))
     }
 
-    fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
-        self.address_to(to, frames[0].len())?;
+    fn send_run(&mut self, to: &PortAddress, frames: &[IoSlice<'_>]) -> Result<usize, FrameSendError> {
+        self.write_destination(to, frames[0].len())?;
         let mut sent = 0;
         for run in frames.chunks(RUN_MAX) {
-            let frames = run.iter().map(|frame| [&self.out[..HEAD], &frame[..]]);
+            let frames = run.iter().map(|frame| [&self.out[..HEAD_BYTES], &frame[..]]);
             match self.ring.socket().send_run(frames) {
                 Ok(count) => sent += count,
-                Err(error) if sent == 0 => return Err(Refused::of(&error)),
+                Err(error) if sent == 0 => return Err(FrameSendError::from_io(&error)),
                 Err(_) => break,
             }
             if !sent.is_multiple_of(RUN_MAX) {
@@ -160,7 +168,7 @@ impl FramePort for PacketPort {
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
         let mut count = 0;
         let slots = self.ring.receive(RECEIVE_MAX, |frame| {
-            if let Some(frame) = frame.get(HEAD..) {
+            if let Some(frame) = frame.get(HEAD_BYTES..) {
                 take(frame);
                 count += 1;
             }
@@ -175,9 +183,9 @@ impl FramePort for PacketPort {
         each(self.ring.socket().as_fd());
     }
 
-    fn missed(&mut self) -> Missed {
+    fn drops(&mut self) -> PortDrops {
         self.dropped += u64::from(self.ring.socket().statistics().drops);
-        Missed { frames: self.dropped, ..Missed::default() }
+        PortDrops { frames: self.dropped, ..PortDrops::default() }
     }
 
     fn take_error(&mut self) {
@@ -186,15 +194,15 @@ impl FramePort for PacketPort {
 }
 
 /// Makes a socket that receives the frames for this selector of this job that are addressed to this interface.
-fn bound(interface: &Interface, job: u32, selector: u16) -> io::Result<Socket> {
+fn bound_socket(interface: &Interface, job: u32, selector: u16) -> io::Result<PacketSocket> {
     mac(interface)?;
-    let socket = Socket::deaf()?;
-    socket.filter(&bpf::all_of(&[
-        (Field::Half(SELECTOR as u32), selector.into()),
-        (Field::Word(JOB as u32), job),
-        (Field::PacketType, 0),
+    let socket = PacketSocket::unbound()?;
+    socket.filter(&bpf::match_all(&[
+        (LoadField::Half(SELECTOR as u32), selector.into()),
+        (LoadField::Word(JOB as u32), job),
+        (LoadField::PacketType, 0),
     ]))?;
-    socket.set_ring(shape(interface.mtu))?;
+    socket.set_ring(ring_shape(interface.mtu))?;
     socket.bypass_queue()?;
     socket.bind(interface.index, ETHER_TYPE)?;
     Ok(socket)
@@ -207,15 +215,15 @@ pub(super) fn mac(interface: &Interface) -> io::Result<[u8; 6]> {
 }
 
 fn frame_max(mtu: usize) -> usize {
-    mtu.saturating_sub(HEAD - ETHER_HEAD)
+    mtu.saturating_sub(HEAD_BYTES - ETHER_HEAD_BYTES)
 }
 
 /// Returns the shape of a ring for frames of this MTU.
-pub(super) fn shape(mtu: usize) -> Shape {
+pub(super) fn ring_shape(mtu: usize) -> RingConfig {
     let slot_bytes = (SLOT_HEAD + mtu).next_multiple_of(16);
     let block_bytes = slot_bytes.next_power_of_two().max(BLOCK_BYTES);
     let blocks = RING_BYTES.div_ceil(block_bytes);
-    Shape {
+    RingConfig {
         block_bytes: block_bytes as u32,
         blocks: blocks as u32,
         slot_bytes: slot_bytes as u32,

@@ -1,45 +1,45 @@
 //! The port `packet-udp`: frames as UDP datagrams whose headers we write ourselves, by a packet socket and a ring, for
 //! networks that drop other EtherTypes than those of IP (most clouds) and for peers beyond a router (P38).
 //!
-//! The port uses only the UDP socket that reserves its number (`datagrams`) until a datagram has come to it: a port
+//! The port uses only the UDP socket that reserves its number (`raw_udp`) until a datagram has come to it: a port
 //! that no peer uses has no ring. Then the ring is opened, and the UDP socket receives nothing any more.
 
-use super::datagrams::{Datagrams, Mouth};
 use super::headers;
 use super::packet::{self, RECEIVE_MAX};
-use super::{Address, FramePort, Missed, PortRange, Refused, SYSTEM_CALL_TURNS};
-use hawser_os::bpf::{self, Field};
+use super::raw_udp::{FrameTransmitter, RawUdp};
+use super::{FramePort, FrameSendError, PortAddress, PortDrops, PortRange, SYSCALL_POLL_INTERVAL};
+use hawser_os::bpf::{self, LoadField};
 use hawser_os::epoll::{Epoll, Interest};
-use hawser_os::interfaces::{Interface, Network};
+use hawser_os::interfaces::{Interface, IpNetwork};
 use hawser_os::packet as raw;
-use hawser_os::packet::Shape;
-use hawser_os::packet_ring::Ring;
+use hawser_os::packet::RingConfig;
+use hawser_os::packet_ring::PacketRing;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// linux/if_ether.h, ETH_P_ALL: frames are seen before the kernel's IP, which processes them needlessly.
 const ALL_TYPES: u16 = 0x0003;
-/// Turns of a port that no peer has used: HELLO can wait.
-const UNCALLED_TURNS: u32 = 64;
+/// Poll interval of a port that no peer has used: HELLO can wait.
+const UNUSED_POLL_INTERVAL: u32 = 64;
 /// Requested buffer of a socket that replaces the ring, in multiples of a ring: the kernel counts a frame's bytes
 /// twice.
-const SOCKET_ROOMS: usize = 4;
+const SOCKET_BUFFER_RINGS: usize = 4;
 
 /// The source of received frames.
-enum Ears {
+enum ReceiveMode {
     /// No peer has used the port. This socket becomes the ring's.
-    Waiting(raw::Socket),
-    Ring(Ring),
+    Unused(raw::PacketSocket),
+    Ring(PacketRing),
     /// The UDP socket, because there was no memory for a ring.
     Udp,
 }
 
 pub struct PacketUdpPort {
-    pub(super) datagrams: Datagrams,
-    ears: Ears,
+    pub(super) raw_udp: RawUdp,
+    receive_mode: ReceiveMode,
     epoll: Epoll,
-    shape: Shape,
-    room: usize,
+    shape: RingConfig,
+    receive_buffer_bytes: usize,
     /// Frames for which no slot was free or long enough.
     dropped: u64,
     /// Buffer for one frame with its headers to send, or for one that arrives by the UDP socket.
@@ -47,47 +47,47 @@ pub struct PacketUdpPort {
 }
 
 /// The ring's socket, and a buffer for one frame.
-struct RingMouth<'a>(&'a raw::Socket, &'a mut [u8]);
+struct RingTransmitter<'a>(&'a raw::PacketSocket, &'a mut [u8]);
 
-impl Mouth for RingMouth<'_> {
+impl FrameTransmitter for RingTransmitter<'_> {
     #[inline]
-    fn send(&mut self, head: &[u8], frame: &[u8]) -> Result<(), Refused> {
+    fn send(&mut self, head: &[u8], frame: &[u8]) -> Result<(), FrameSendError> {
         let end = head.len() + frame.len();
         self.1[..head.len()].copy_from_slice(head);
         self.1[head.len()..end].copy_from_slice(frame);
-        self.0.send(&self.1[..end]).map_err(|error| Refused::of(&error))
+        self.0.send(&self.1[..end]).map_err(|error| FrameSendError::from_io(&error))
     }
 
-    fn send_run<'a>(&mut self, frames: impl Iterator<Item = [&'a [u8]; 2]>) -> Result<usize, Refused> {
-        self.0.send_run(frames).map_err(|error| Refused::of(&error))
+    fn send_run<'a>(&mut self, frames: impl Iterator<Item = [&'a [u8]; 2]>) -> Result<usize, FrameSendError> {
+        self.0.send_run(frames).map_err(|error| FrameSendError::from_io(&error))
     }
 }
 
 impl PacketUdpPort {
     /// Opens a port at one address of an interface, as the `nth` of its host.
-    pub fn open(interface: &Interface, local: &Network, range: PortRange, nth: usize) -> io::Result<PacketUdpPort> {
-        let waiting = raw::Socket::deaf()?;
-        let datagrams = Datagrams::open(interface, local, range, nth)?;
+    pub fn open(interface: &Interface, local: &IpNetwork, range: PortRange, nth: usize) -> io::Result<PacketUdpPort> {
+        let ring_socket = raw::PacketSocket::unbound()?;
+        let raw_udp = RawUdp::open(interface, local, range, nth)?;
         let mut epoll = Epoll::new()?;
-        epoll.add(datagrams.socket.as_fd(), 0, Interest::Read)?;
-        epoll.add(waiting.as_fd(), 0, Interest::Read)?;
-        let shape = packet::shape(interface.mtu);
+        epoll.add(raw_udp.socket.as_fd(), 0, Interest::Read)?;
+        epoll.add(ring_socket.as_fd(), 0, Interest::Read)?;
+        let shape = packet::ring_shape(interface.mtu);
         Ok(PacketUdpPort {
-            ears: Ears::Waiting(waiting),
+            receive_mode: ReceiveMode::Unused(ring_socket),
             epoll,
             shape,
-            room: shape.slots as usize * datagrams.frame_max,
+            receive_buffer_bytes: shape.slots as usize * raw_udp.frame_max,
             dropped: 0,
-            buffer: vec![0; headers::LONGEST + datagrams.frame_max],
-            datagrams,
+            buffer: vec![0; headers::HEADERS_MAX + raw_udp.frame_max],
+            raw_udp,
         })
     }
 
-    /// Returns the mouth. A port without a ring has none, and uses no neighbours.
+    /// Returns the transmitter. A port without a ring has none, and uses no neighbours.
     #[inline]
-    fn mouth<'a>(ears: &'a Ears, buffer: &'a mut [u8]) -> Option<RingMouth<'a>> {
-        match ears {
-            Ears::Ring(ring) => Some(RingMouth(ring.socket(), buffer)),
+    fn transmitter<'a>(receive_mode: &'a ReceiveMode, buffer: &'a mut [u8]) -> Option<RingTransmitter<'a>> {
+        match receive_mode {
+            ReceiveMode::Ring(ring) => Some(RingTransmitter(ring.socket(), buffer)),
             _ => None,
         }
     }
@@ -95,22 +95,22 @@ impl PacketUdpPort {
     /// Opens the ring, because a peer has used the port.
     #[cold]
     fn open_ring(&mut self) {
-        let Ears::Waiting(socket) = std::mem::replace(&mut self.ears, Ears::Udp) else { return };
+        let ReceiveMode::Unused(socket) = std::mem::replace(&mut self.receive_mode, ReceiveMode::Udp) else { return };
         match self.ring(socket) {
-            Ok(ring) => self.ears = Ears::Ring(ring),
-            Err(_) => drop(self.datagrams.socket.set_buffers(SOCKET_ROOMS * self.room)),
+            Ok(ring) => self.receive_mode = ReceiveMode::Ring(ring),
+            Err(_) => drop(self.raw_udp.socket.set_buffers(SOCKET_BUFFER_RINGS * self.receive_buffer_bytes)),
         }
     }
 
-    fn ring(&self, socket: raw::Socket) -> io::Result<Ring> {
-        let for_us = [vec![(Field::PacketType, 0)], self.datagrams.headers.fields()].concat();
-        socket.filter(&bpf::all_of(&for_us))?;
+    fn ring(&self, socket: raw::PacketSocket) -> io::Result<PacketRing> {
+        let for_us = [vec![(LoadField::PacketType, 0)], self.raw_udp.headers.fields()].concat();
+        socket.filter(&bpf::match_all(&for_us))?;
         socket.set_ring(self.shape)?;
         socket.bypass_queue()?;
         socket.ignore_outgoing()?;
-        socket.bind(self.datagrams.interface, ALL_TYPES)?;
-        let ring = Ring::map(socket, self.shape)?;
-        self.datagrams.socket.close_ears()?;
+        socket.bind(self.raw_udp.interface, ALL_TYPES)?;
+        let ring = PacketRing::map(socket, self.shape)?;
+        self.raw_udp.socket.discard_incoming()?;
         Ok(ring)
     }
 
@@ -118,7 +118,7 @@ impl PacketUdpPort {
     fn receive_datagrams(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
         let mut count = 0;
         while count < RECEIVE_MAX
-            && let Ok(Some(received)) = self.datagrams.socket.receive(&mut self.buffer)
+            && let Ok(Some(received)) = self.raw_udp.socket.receive(&mut self.buffer)
         {
             take(&self.buffer[..received.bytes]);
             count += 1;
@@ -133,29 +133,29 @@ impl FramePort for PacketUdpPort {
     }
 
     fn frame_max(&self) -> usize {
-        self.datagrams.frame_max
+        self.raw_udp.frame_max
     }
 
-    fn room(&self) -> usize {
-        self.room
+    fn receive_buffer_bytes(&self) -> usize {
+        self.receive_buffer_bytes
     }
 
-    fn address(&self) -> Address {
-        Address::PacketUdp(self.datagrams.address)
+    fn address(&self) -> PortAddress {
+        PortAddress::PacketUdp(self.raw_udp.address)
     }
 
     #[inline]
-    fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
-        self.datagrams.send(Self::mouth(&self.ears, &mut self.buffer).as_mut(), to, frame)
+    fn send(&mut self, to: &PortAddress, frame: &[u8]) -> Result<(), FrameSendError> {
+        self.raw_udp.send(Self::transmitter(&self.receive_mode, &mut self.buffer).as_mut(), to, frame)
     }
 
-    fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
-        self.datagrams.send_run(Self::mouth(&self.ears, &mut self.buffer).as_mut(), to, frames)
+    fn send_run(&mut self, to: &PortAddress, frames: &[IoSlice<'_>]) -> Result<usize, FrameSendError> {
+        self.raw_udp.send_run(Self::transmitter(&self.receive_mode, &mut self.buffer).as_mut(), to, frames)
     }
 
     #[inline]
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
-        let Ears::Ring(ring) = &mut self.ears else {
+        let ReceiveMode::Ring(ring) = &mut self.receive_mode else {
             let count = self.receive_datagrams(take);
             if count > 0 {
                 self.open_ring();
@@ -164,9 +164,9 @@ impl FramePort for PacketUdpPort {
             }
             return 0;
         };
-        let (begin, mut count) = (self.datagrams.headers.bytes(), 0);
+        let (frame_offset, mut count) = (self.raw_udp.headers.bytes(), 0);
         let slots = ring.receive(RECEIVE_MAX, |frame| {
-            if let Some(frame) = frame.get(begin..) {
+            if let Some(frame) = frame.get(frame_offset..) {
                 take(frame);
                 count += 1;
             }
@@ -177,11 +177,11 @@ impl FramePort for PacketUdpPort {
         count
     }
 
-    fn turns(&self) -> u32 {
-        match self.ears {
-            Ears::Waiting(_) => UNCALLED_TURNS,
-            Ears::Ring(_) => 1,
-            Ears::Udp => SYSTEM_CALL_TURNS,
+    fn poll_interval(&self) -> u32 {
+        match self.receive_mode {
+            ReceiveMode::Unused(_) => UNUSED_POLL_INTERVAL,
+            ReceiveMode::Ring(_) => 1,
+            ReceiveMode::Udp => SYSCALL_POLL_INTERVAL,
         }
     }
 
@@ -189,31 +189,33 @@ impl FramePort for PacketUdpPort {
         each(self.epoll.as_fd());
     }
 
-    fn held(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
+    fn owned_fds(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
         each(self.epoll.as_fd());
-        each(self.datagrams.socket.as_fd());
-        match &self.ears {
-            Ears::Waiting(socket) => each(socket.as_fd()),
-            Ears::Ring(ring) => each(ring.socket().as_fd()),
-            Ears::Udp => {}
+        each(self.raw_udp.socket.as_fd());
+        match &self.receive_mode {
+            ReceiveMode::Unused(socket) => each(socket.as_fd()),
+            ReceiveMode::Ring(ring) => each(ring.socket().as_fd()),
+            ReceiveMode::Udp => {}
         }
     }
 
-    fn missed(&mut self) -> Missed {
-        let dropped = match &self.ears {
-            Ears::Waiting(_) => 0,
-            Ears::Ring(ring) => ring.socket().statistics().drops,
-            Ears::Udp => return Missed { frames: self.datagrams.socket.drops().into(), ..Missed::default() },
+    fn drops(&mut self) -> PortDrops {
+        let dropped = match &self.receive_mode {
+            ReceiveMode::Unused(_) => 0,
+            ReceiveMode::Ring(ring) => ring.socket().statistics().drops,
+            ReceiveMode::Udp => {
+                return PortDrops { frames: self.raw_udp.socket.drops().into(), ..PortDrops::default() };
+            }
         };
         self.dropped += u64::from(dropped);
-        Missed { frames: self.dropped, ..Missed::default() }
+        PortDrops { frames: self.dropped, ..PortDrops::default() }
     }
 
     fn take_error(&mut self) {
-        self.datagrams.socket.take_error();
-        if let Ears::Waiting(socket) = &self.ears {
+        self.raw_udp.socket.take_error();
+        if let ReceiveMode::Unused(socket) = &self.receive_mode {
             socket.take_error();
-        } else if let Ears::Ring(ring) = &self.ears {
+        } else if let ReceiveMode::Ring(ring) = &self.receive_mode {
             ring.socket().take_error();
         }
     }

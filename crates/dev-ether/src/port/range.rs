@@ -1,19 +1,19 @@
 //! The permitted UDP and TCP ports: HAWSER_PORT_RANGE, for firewalls.
 
-use hawser_base::param::{Kind, Param, Read};
+use hawser_base::param::{Param, ParamKind, ReadTime};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_DETAIL};
 use hawser_base::{Class, Error, Result};
 use std::io;
 
 pub static PORT_RANGE: Param = Param {
     name: "HAWSER_PORT_RANGE",
-    kind: Kind::Text,
+    kind: ParamKind::Text,
     default: "",
     help: "first and last UDP and TCP port at which ranks are reached, as in 40000-40999, one for each rank of a host on each rail; \
            empty: any. Connections of stream, and further flows of udp, go there from any port",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_DETAIL,
-    read: Read::AtStart,
+    read: ReadTime::AtStart,
 };
 
 /// Ports from the first to the last; without bounds the kernel chooses.
@@ -24,7 +24,7 @@ impl PortRange {
     pub const ANY: PortRange = PortRange(None);
 
     /// Parses the value of HAWSER_PORT_RANGE.
-    pub fn of_text(text: &str) -> Result<PortRange> {
+    pub fn from_text(text: &str) -> Result<PortRange> {
         PortRange::parse(text).ok_or_else(|| {
             Error::new(
                 Class::Arg,
@@ -48,18 +48,18 @@ impl PortRange {
     }
 
     /// Returns the range behind the first `count` ports: it must be as large again, so that each rank finds one there.
-    pub(crate) fn behind(self, count: u16) -> io::Result<PortRange> {
+    pub(crate) fn after_first(self, count: u16) -> io::Result<PortRange> {
         let Some((first, last)) = self.0 else { return Ok(self) };
         let wide = usize::from(last - first) + 1 >= 2 * usize::from(count);
-        let behind = || PortRange::between(first + count, last);
-        wide.then(behind).flatten().ok_or_else(|| {
+        let rest = || PortRange::between(first + count, last);
+        wide.then(rest).flatten().ok_or_else(|| {
             let text = format!("HAWSER_PORT_RANGE={first}-{last} has no second UDP port for each rank of the host");
             io::Error::other(text)
         })
     }
 
-    /// Calls `bind` with ports of the range until one is free. The `nth` socket of a host begins at its own place, so
-    /// that many ranks do not try the same ports in turn.
+    /// Calls `bind` with ports of the range until one is free. The `nth` socket of a host begins at a port of its
+    /// own, so that many ranks do not try the same ports in turn.
     pub(super) fn bind<T>(self, nth: usize, bind: impl Fn(u16) -> io::Result<T>) -> io::Result<T> {
         let Some((first, last)) = self.0 else { return bind(0) };
         let count = usize::from(last - first) + 1;
@@ -92,20 +92,20 @@ mod tests {
     #[test]
     fn what_may_not_be_needed_takes_no_port_of_what_is() {
         let range = |first, last| PortRange(Some((first, last)));
-        assert_eq!(PortRange::ANY.behind(9).unwrap(), PortRange::ANY);
+        assert_eq!(PortRange::ANY.after_first(9).unwrap(), PortRange::ANY);
         assert_eq!(
-            (range(10, 17).behind(4).unwrap(), range(10, 90).behind(4).unwrap()),
+            (range(10, 17).after_first(4).unwrap(), range(10, 90).after_first(4).unwrap()),
             (range(14, 17), range(14, 90))
         );
-        let told = range(10, 16).behind(4).unwrap_err().to_string();
-        assert!(told.contains("HAWSER_PORT_RANGE=10-16 has no second UDP port"), "{told}");
+        let error = range(10, 16).after_first(4).unwrap_err().to_string();
+        assert!(error.contains("HAWSER_PORT_RANGE=10-16 has no second UDP port"), "{error}");
     }
 
     #[test]
     fn a_port_in_use_is_passed_over_until_all_are() {
         let range = PortRange(Some((10, 12)));
-        let taken = |port: u16| if port == 12 { Ok(port) } else { Err(io::ErrorKind::AddrInUse.into()) };
-        assert_eq!(range.bind(1, taken).unwrap(), 12);
+        let try_bind = |port: u16| if port == 12 { Ok(port) } else { Err(io::ErrorKind::AddrInUse.into()) };
+        assert_eq!(range.bind(1, try_bind).unwrap(), 12);
         let text = range.bind::<u16>(0, |_| Err(io::ErrorKind::AddrInUse.into())).unwrap_err().to_string();
         assert!(text.contains("HAWSER_PORT_RANGE=10-12"), "{text}");
         assert_eq!(range.bind(4, Ok).unwrap(), 11);

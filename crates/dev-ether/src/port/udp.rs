@@ -4,12 +4,12 @@
 //! were joined on the network (GRO): that is what makes bulk fast. If a network limits the rate of each flow, bulk
 //! leaves from several source ports (`flows`).
 
-use super::address::{on_interface, socket_address};
-use super::flows::Flows;
-use super::refused::FOREIGN_KIND;
-use super::{Address, FramePort, Missed, PortRange, Refused, SYSTEM_CALL_TURNS};
-use hawser_os::interfaces::{Interface, Network};
-use hawser_os::udp::{LONGEST, RUN_MAX, Socket};
+use super::address::{socket_address, with_scope};
+use super::flows::FlowSockets;
+use super::send_error::FOREIGN_KIND;
+use super::{FramePort, FrameSendError, PortAddress, PortDrops, PortRange, SYSCALL_POLL_INTERVAL};
+use hawser_os::interfaces::{Interface, IpNetwork};
+use hawser_os::udp::{MAX_DATAGRAM, RUN_MAX, UdpSocket};
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -27,50 +27,50 @@ const EIO: i32 = 5;
 const EINVAL: i32 = 22;
 
 pub struct UdpPort {
-    socket: Socket,
-    flows: Flows,
+    socket: UdpSocket,
+    flows: FlowSockets,
     address: SocketAddr,
     /// The interface, as the scope of peers' link-local addresses.
     scope: u32,
     frame_max: usize,
-    room: usize,
+    receive_buffer_bytes: usize,
     /// Whether the kernel cuts runs for us here.
-    segments: bool,
+    has_segmentation: bool,
     is_bound: bool,
     buffer: Box<[u8]>,
 }
 
 impl UdpPort {
     /// Opens a port at one address of an interface, as the `nth` of its host.
-    pub fn open(interface: &Interface, local: &Network, range: PortRange, nth: usize) -> io::Result<UdpPort> {
-        let socket = range.bind(nth, |port| Socket::bind(&socket_address(local, port)))?;
+    pub fn open(interface: &Interface, local: &IpNetwork, range: PortRange, nth: usize) -> io::Result<UdpPort> {
+        let socket = range.bind(nth, |port| UdpSocket::bind(&socket_address(local, port)))?;
         let address = socket.local()?;
         // Otherwise the routes choose the interface, and two rails of one network become one. Some processes may not
         // bind: then they do.
-        let is_bound = socket.keep_to(&interface.name).is_ok();
+        let is_bound = socket.bind_to_interface(&interface.name).is_ok();
         // Before Linux 5.0 nothing is joined.
-        let _ = socket.join_segments();
+        let _ = socket.enable_gro();
         let granted = socket.set_buffers(BUFFER_BYTES)?.receive;
         let headers = if address.is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
-        let frame_max = interface.mtu.saturating_sub(headers).min(LONGEST);
+        let frame_max = interface.mtu.saturating_sub(headers).min(MAX_DATAGRAM);
         let buffer = vec![0; 1 << 16].into();
-        let flows = Flows::new(&interface.name, &address, BUFFER_BYTES);
+        let flows = FlowSockets::new(&interface.name, &address, BUFFER_BYTES);
         Ok(UdpPort {
             socket,
             flows,
             address,
             scope: interface.index,
             frame_max,
-            room: room(granted),
-            segments: true,
+            receive_buffer_bytes: usable_buffer_bytes(granted),
+            has_segmentation: true,
             is_bound,
             buffer,
         })
     }
 
-    fn check(&self, to: &Address, size: usize) -> Result<SocketAddr, Refused> {
-        let Address::Udp(to) = *to else { return Err(FOREIGN_KIND) };
-        if size > self.frame_max { Err(Refused::TooLong) } else { Ok(on_interface(to, self.scope)) }
+    fn check_address(&self, to: &PortAddress, size: usize) -> Result<SocketAddr, FrameSendError> {
+        let PortAddress::Udp(to) = *to else { return Err(FOREIGN_KIND) };
+        if size > self.frame_max { Err(FrameSendError::TooLong) } else { Ok(with_scope(to, self.scope)) }
     }
 
     /// Sends as much as one call can. Returns how many frames were sent.
@@ -79,10 +79,10 @@ impl UdpPort {
         if let [frame] = frames {
             return socket.send(to, frame).map(|()| 1);
         }
-        if self.segments {
+        if self.has_segmentation {
             match socket.send_segments(to, frames) {
                 Ok(()) => return Ok(frames.len()),
-                Err(error) if error.raw_os_error() == Some(EIO) => self.segments = false,
+                Err(error) if error.raw_os_error() == Some(EIO) => self.has_segmentation = false,
                 Err(error) if error.raw_os_error() == Some(EINVAL) => {}
                 Err(error) => return Err(error),
             }
@@ -94,7 +94,7 @@ impl UdpPort {
 /// Converts the granted buffer into bytes of frames: the kernel counts a full frame with at most twice its bytes (its
 /// buffers are powers of two and have heads), and bytes that were read still count until a quarter of the whole was
 /// read.
-fn room(granted: usize) -> usize {
+fn usable_buffer_bytes(granted: usize) -> usize {
     granted / 2 * 3 / 4
 }
 
@@ -107,37 +107,37 @@ impl FramePort for UdpPort {
         self.frame_max
     }
 
-    fn room(&self) -> usize {
-        self.room
+    fn receive_buffer_bytes(&self) -> usize {
+        self.receive_buffer_bytes
     }
 
-    fn address(&self) -> Address {
-        Address::Udp(self.address)
+    fn address(&self) -> PortAddress {
+        PortAddress::Udp(self.address)
     }
 
     #[inline]
-    fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
-        let to = self.check(to, frame.len())?;
-        self.socket.send(&to, frame).map_err(|error| Refused::of(&error))
+    fn send(&mut self, to: &PortAddress, frame: &[u8]) -> Result<(), FrameSendError> {
+        let to = self.check_address(to, frame.len())?;
+        self.socket.send(&to, frame).map_err(|error| FrameSendError::from_io(&error))
     }
 
-    fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
-        self.send_by(0, to, frames)
+    fn send_run(&mut self, to: &PortAddress, frames: &[IoSlice<'_>]) -> Result<usize, FrameSendError> {
+        self.send_by_flow(0, to, frames)
     }
 
-    fn flows(&self) -> usize {
+    fn flow_count(&self) -> usize {
         1 + self.flows.count()
     }
 
-    fn send_by(&mut self, flow: u8, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
+    fn send_by_flow(&mut self, flow: u8, to: &PortAddress, frames: &[IoSlice<'_>]) -> Result<usize, FrameSendError> {
         let size = frames[0].len();
-        let to = self.check(to, size)?;
-        let frames_a_call = (LONGEST / size.max(1)).clamp(1, RUN_MAX);
+        let to = self.check_address(to, size)?;
+        let frames_a_call = (MAX_DATAGRAM / size.max(1)).clamp(1, RUN_MAX);
         let mut sent = 0;
         for run in frames.chunks(frames_a_call) {
             match self.send_some(flow, &to, run) {
                 Ok(count) => sent += count,
-                Err(error) if sent == 0 => return Err(Refused::of(&error)),
+                Err(error) if sent == 0 => return Err(FrameSendError::from_io(&error)),
                 Err(_) => break,
             }
             if !sent.is_multiple_of(frames_a_call) {
@@ -165,8 +165,8 @@ impl FramePort for UdpPort {
         count
     }
 
-    fn turns(&self) -> u32 {
-        SYSTEM_CALL_TURNS
+    fn poll_interval(&self) -> u32 {
+        SYSCALL_POLL_INTERVAL
     }
 
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
@@ -177,12 +177,12 @@ impl FramePort for UdpPort {
         self.is_bound
     }
 
-    fn keeps_all(&self) -> bool {
+    fn owns_all_fds(&self) -> bool {
         self.flows.are_ours()
     }
 
-    fn missed(&mut self) -> Missed {
-        Missed { frames: self.socket.drops().into(), ..Missed::default() }
+    fn drops(&mut self) -> PortDrops {
+        PortDrops { frames: self.socket.drops().into(), ..PortDrops::default() }
     }
 
     fn take_error(&mut self) {

@@ -1,72 +1,79 @@
 //! The port `xdp-udp`: the datagrams of `packet-udp`, taken from the NIC's queues before the kernel's own stack sees
 //! them (AF_XDP).
 //!
-//! On the wire and in cards nothing is different (P38), so that one of two peers may have `packet-udp`. A UDP socket
-//! reserves the port whose datagrams are redirected. The `PacketUdpPort` beside it receives the others: NICs spread UDP
-//! over all their queues, and some may be without a socket of ours. Checksums are not checked: a datagram that one
-//! host's UDP sends over a veth has an unfinished one. Used by `survey`; uses `by_queues` and `datagrams`.
+//! On the wire and in business cards nothing is different (P38), so that one of two peers may have `packet-udp`. A
+//! UDP socket reserves the port whose datagrams are redirected. The `PacketUdpPort` beside it receives the others:
+//! NICs spread UDP over all their queues, and some may be without a socket of ours. Checksums are not checked: a
+//! datagram that one host's UDP sends over a veth has an unfinished one. Used by `discovery`; uses `xsk_port` and
+//! `raw_udp`.
 
-use super::by_queues::{ByQueues, Framing};
+use super::nic_queues::{NicQueues, QueueUser};
 use super::packet_udp::PacketUdpPort;
-use super::queues::{Queues, Seat};
-use super::{Address, PortRange, Refused};
-use hawser_os::interfaces::{Interface, Network};
+use super::xsk_port::{Framing, XskPort};
+use super::{FrameSendError, PortAddress, PortRange};
+use hawser_os::interfaces::{Interface, IpNetwork};
 use std::io::{self, IoSlice};
 
 /// The headers of IP and UDP, which the port beside writes.
-pub struct Datagram;
+pub struct UdpFraming;
 
-pub type XdpUdpPort = ByQueues<Datagram>;
+pub type XdpUdpPort = XskPort<UdpFraming>;
 
 impl XdpUdpPort {
     /// Opens a port at queues of this interface and at one of its addresses, as the `nth` of its host.
     pub fn open(
-        queues: &Queues,
+        queues: &NicQueues,
         interface: &Interface,
-        local: &Network,
+        local: &IpNetwork,
         range: PortRange,
         nth: usize,
     ) -> io::Result<XdpUdpPort> {
         let packet = PacketUdpPort::open(interface, local, range, nth)?;
-        let headers = &packet.datagrams.headers;
-        let (seat, begin) = (queues.seat(headers.ether_type(), headers.pattern())?, headers.bytes());
-        Ok(ByQueues::over(seat, packet, Datagram, begin))
+        let headers = &packet.raw_udp.headers;
+        let (queue_user, frame_offset) = (queues.add_user(headers.ether_type(), headers.pattern())?, headers.bytes());
+        Ok(XskPort::new(queue_user, packet, UdpFraming, frame_offset))
     }
 }
 
-impl Framing for Datagram {
+impl Framing for UdpFraming {
     type Packet = PacketUdpPort;
 
     const NAME: &'static str = "xdp-udp";
 
     #[inline]
-    fn send(&mut self, seat: &mut Seat, packet: &mut PacketUdpPort, to: &Address, frame: &[u8]) -> Result<(), Refused> {
-        packet.datagrams.send(Some(seat), to, frame)
+    fn send(
+        &mut self,
+        queue_user: &mut QueueUser,
+        packet: &mut PacketUdpPort,
+        to: &PortAddress,
+        frame: &[u8],
+    ) -> Result<(), FrameSendError> {
+        packet.raw_udp.send(Some(queue_user), to, frame)
     }
 
     fn send_run(
         &mut self,
-        seat: &mut Seat,
+        queue_user: &mut QueueUser,
         packet: &mut PacketUdpPort,
-        to: &Address,
+        to: &PortAddress,
         frames: &[IoSlice<'_>],
-    ) -> Result<usize, Refused> {
-        packet.datagrams.send_run(Some(seat), to, frames)
+    ) -> Result<usize, FrameSendError> {
+        packet.raw_udp.send_run(Some(queue_user), to, frames)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::headers::{self, Headers};
-    use super::super::queues::tried;
+    use super::super::headers::{self, UdpHeaderBuilder};
+    use super::super::nic_queues::test_program;
     use hawser_os::ebpf::{PASS, REDIRECT};
 
     const MAC: [u8; 6] = [2, 3, 4, 5, 6, 7];
 
     /// Makes a frame for the port at `local`, as a peer sends it.
     fn frame(local: &str, from: &str) -> Vec<u8> {
-        let mut into = [0; headers::LONGEST];
-        let peer = Headers::new([2, 9, 9, 9, 9, 9], from.parse().unwrap());
+        let mut into = [0; headers::HEADERS_MAX];
+        let peer = UdpHeaderBuilder::new([2, 9, 9, 9, 9, 9], from.parse().unwrap());
         let len = peer.write(&mut into, &MAC, &local.parse().unwrap(), b"a frame");
         [&into[..len], b"a frame"].concat()
     }
@@ -81,14 +88,17 @@ mod tests {
     #[test]
     fn the_program_takes_datagrams_for_this_port_alone() {
         let (v4, v6) = ("10.1.2.3:40000", "[fd77::1]:40001");
-        let patterns = [v4, v6].map(|local| Headers::new(MAC, local.parse().unwrap()).pattern());
-        let Some(tried) = tried(&patterns) else { return };
+        let patterns = [v4, v6].map(|local| UdpHeaderBuilder::new(MAC, local.parse().unwrap()).pattern());
+        let Some(run_program) = test_program(&patterns) else { return };
         let ours = || frame(v4, "10.1.9.9:7");
-        assert_eq!((tried(&ours()), tried(&ours()[..42])), (REDIRECT, REDIRECT));
-        assert_eq!((tried(&frame(v6, "[fd78::2]:7")), tried(&frame(v6, "[fd78::2]:7")[..62])), (REDIRECT, REDIRECT));
+        assert_eq!((run_program(&ours()), run_program(&ours()[..42])), (REDIRECT, REDIRECT));
+        assert_eq!(
+            (run_program(&frame(v6, "[fd78::2]:7")), run_program(&frame(v6, "[fd78::2]:7")[..62])),
+            (REDIRECT, REDIRECT)
+        );
         // Fields that are not checked: the source addresses, hops, identification, the don't-fragment bit.
         for (at, byte) in [(6, 4), (15, 8), (18, 1), (20, 0), (22, 9), (26, 11), (34, 1)] {
-            assert_eq!(tried(&changed(ours(), at, byte)), REDIRECT, "byte {at}");
+            assert_eq!(run_program(&changed(ours(), at, byte)), REDIRECT, "byte {at}");
         }
         // Changed fields: another NIC, EtherType, header with options, version, fragments (the first one, a later one,
         // the last one), TCP, another address and another port.
@@ -108,23 +118,26 @@ mod tests {
             (36, 0),
             (37, 0x41),
         ] {
-            assert_eq!(tried(&changed(ours(), at, byte)), PASS, "byte {at}");
+            assert_eq!(run_program(&changed(ours(), at, byte)), PASS, "byte {at}");
         }
         for short in [14, 33, 37, 38, 41] {
-            assert_eq!(tried(&ours()[..short]), PASS, "{short} bytes");
+            assert_eq!(run_program(&ours()[..short]), PASS, "{short} bytes");
         }
         // Frames in a VLAN, of either kind.
         let tagged = |tag: [u8; 4]| [&ours()[..12], &tag, &ours()[12..]].concat();
-        assert_eq!((tried(&tagged([0x81, 0, 0, 5])), tried(&tagged([0x88, 0xa8, 0, 5]))), (PASS, PASS));
+        assert_eq!((run_program(&tagged([0x81, 0, 0, 5])), run_program(&tagged([0x88, 0xa8, 0, 5]))), (PASS, PASS));
         // Changed fields over IPv6: TCP, a fragment or options header first, another address and port, and too short a
         // frame.
         for (at, byte) in [(0, 0xff), (20, 6), (20, 44), (20, 0), (20, 60), (38, 0xfe), (53, 2), (57, 0x40)] {
-            assert_eq!(tried(&changed(frame(v6, "[fd78::2]:7"), at, byte)), PASS, "byte {at}");
+            assert_eq!(run_program(&changed(frame(v6, "[fd78::2]:7"), at, byte)), PASS, "byte {at}");
         }
-        assert_eq!(tried(&frame(v6, "[fd78::2]:7")[..61]), PASS);
+        assert_eq!(run_program(&frame(v6, "[fd78::2]:7")[..61]), PASS);
         // The port of one at the address of the other belongs to neither.
         assert_eq!(
-            (tried(&frame("10.1.2.3:40001", "10.1.9.9:7")), tried(&frame("[fd77::1]:40000", "[fd78::2]:7"))),
+            (
+                run_program(&frame("10.1.2.3:40001", "10.1.9.9:7")),
+                run_program(&frame("[fd77::1]:40000", "[fd78::2]:7"))
+            ),
             (PASS, PASS)
         );
     }

@@ -1,14 +1,14 @@
 //! Operations on memory of a peer on another host: messages of link, which the owner's device executes whenever any of
 //! its lanes is polled, without its user.
 //!
-//! A received key is looked up at every piece and never trusted. `hear` sends nothing: messages to send wait for
-//! `work`. A write goes in pieces of a frame, each of which carries its destination, so that the owner keeps no state
-//! of it. A read is requested in runs, of which at most two are in flight. Everything is bounded: the operations that a
-//! rank has in flight with a peer, and the replies that an owner owes a peer; a peer that requests more breaks the
-//! rules and gets none. An operation that fails reports that with its last piece: a stale key stays stale, and the last
-//! piece reaches farthest.
+//! A received rkey is looked up at every piece and never trusted. `handle_message` sends nothing: messages to send
+//! wait for `send_pending`. A write goes in pieces of a frame, each of which carries its destination, so that the
+//! owner keeps no state of it. A read is requested in runs, of which at most two are in flight. Everything is
+//! bounded: the operations that a rank has in flight with a peer, and the replies that an owner owes a peer; a peer
+//! that requests more breaks the rules and gets none. An operation that fails reports that with its last piece: an
+//! invalid rkey stays invalid, and the last piece reaches farthest.
 //!
-//! Used by `device`; uses `wire`, `device::Registry` and `link::Endpoint`.
+//! Used by `device`; uses `wire`, `device::RegistrationTable` and `link::Endpoint`.
 
 mod operations;
 mod wire;
@@ -16,110 +16,113 @@ mod wire;
 pub use wire::CHANNEL;
 
 use crate::endpoint::RUN_BYTES;
-use crate::message::{Outgoing, take};
+use crate::message::{PacketMessage, read_exact};
 use hawser_base::{Lane, Peer, UserMem};
-use hawser_device::{Atomics, Bytes, Capabilities, Fault, Registry, RemoteKey, Source, Ticket, within};
-use hawser_link::frame::{HEADER as FRAME_HEADER, Key};
-use hawser_link::record::{FRAGMENTS, RECORD};
-use hawser_link::{Class, Endpoint, Message, SHORTEST};
-use operations::{Operation, Operations, Work};
+use hawser_device::{
+    AtomicOps, Capabilities, CompletionToken, PayloadSource, RegistrationTable, RemoteError, RemoteKey, WriteSource,
+    check_bounds,
+};
+use hawser_link::fragment::{FRAGMENT_HEADER_BYTES, FRAGMENTS_MAX};
+use hawser_link::frame::{HEADER_BYTES as FRAME_HEADER, JobKey};
+use hawser_link::{Endpoint, MTU_MIN, Message, MessageClass};
+use operations::{OpKind, PendingOp, PendingOps};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use wire::Word;
+use wire::RmaMessage;
 
 /// Maximum operations that a rank may have in flight with a peer, flushes included. Not measured: it bounds what an
 /// owner keeps for a peer to some KiB.
-const OPERATIONS: usize = 64;
+const OPS_PER_PEER_MAX: usize = 64;
 /// Maximum replies that a rank may owe a peer: two runs of each operation.
-const OWED: usize = 2 * OPERATIONS;
+const REPLIES_PER_PEER_MAX: usize = 2 * OPS_PER_PEER_MAX;
 /// Bytes of a read that are requested at once.
-const ASKED: usize = RUN_BYTES;
-/// The most bytes of a message behind its front, and the longest write that is packed at once: a packet's payload, for
-/// which the shortest frames have fragments enough (`device`).
-const PIECE: usize = 16 << 10;
-const _: () = assert!(PIECE.div_ceil(SHORTEST - FRAME_HEADER - RECORD) < FRAGMENTS);
+const REQUEST_BYTES: usize = RUN_BYTES;
+/// The most bytes of a message behind its header, and the longest write that is packed at once: a packet's payload,
+/// for which the shortest frames have fragments enough (`device`).
+const PAYLOAD_MAX_BYTES: usize = 16 << 10;
+const _: () = assert!(PAYLOAD_MAX_BYTES.div_ceil(MTU_MIN - FRAME_HEADER - FRAGMENT_HEADER_BYTES) < FRAGMENTS_MAX);
 
 pub const CAPABILITIES: Capabilities = Capabilities {
     write: usize::MAX,
-    packed: PIECE,
+    packed: PAYLOAD_MAX_BYTES,
     read: usize::MAX,
     alignment: 1,
-    atomics_4: Atomics::NONE,
-    atomics_8: Atomics::NONE,
-    in_flight: OPERATIONS,
+    atomics_4: AtomicOps::NONE,
+    atomics_8: AtomicOps::NONE,
+    in_flight: OPS_PER_PEER_MAX,
     needs_peer: true,
 };
 
 /// The request of a lane's user.
 #[derive(Clone, Copy)]
-pub struct Order {
+pub struct OpRequest {
     pub lane: Lane,
-    pub ticket: Ticket,
+    pub ticket: CompletionToken,
     pub key: RemoteKey,
     pub at: u64,
 }
 
 /// An operation that has ended, for its lane.
 #[derive(Clone, Copy, Debug)]
-pub struct Ended {
+pub struct CompletedOp {
     pub lane: Lane,
-    pub ticket: Ticket,
-    pub outcome: Result<u64, Fault>,
+    pub ticket: CompletionToken,
+    pub outcome: Result<u64, RemoteError>,
 }
 
 /// A reply that an owner owes to a peer.
-enum Owed {
-    Ended { number: u32, outcome: Result<(), Fault> },
+enum PendingRmaReply {
+    Ended { number: u32, outcome: Result<(), RemoteError> },
     Data { number: u32, key: RemoteKey, at: u64, len: u64 },
 }
 
-/// The state with one peer.
+/// The operations and replies in flight with one peer.
 #[derive(Default)]
-struct Side {
+struct PeerOps {
     /// Our operations that are in flight.
-    numbers: Vec<u32>,
+    op_numbers: Vec<u32>,
     /// Those of them that have something left to send.
-    queue: VecDeque<u32>,
+    send_queue: VecDeque<u32>,
     /// Replies that we owe to the peer.
-    owed: VecDeque<Owed>,
+    replies: VecDeque<PendingRmaReply>,
 }
 
 /// The reason for which sending to a peer has stopped.
-enum Stop {
+enum StopReason {
     /// Nothing is left to send.
     Empty,
     /// Link has no memory for it now.
     Full,
     /// Other peers have their turn.
-    Turn,
+    Yield,
 }
 
 /// The operations of a rank with all its peers.
-pub struct Remote {
-    registry: Arc<Registry>,
-    operations: Operations,
-    sides: HashMap<u32, Side>,
+pub struct EtherRma {
+    registry: Arc<RegistrationTable>,
+    pending_ops: PendingOps,
+    peers: HashMap<u32, PeerOps>,
     /// Peers with something to send.
     active: Vec<u32>,
     /// Operations that have ended and are not yet reported.
-    pub ended: Vec<Ended>,
+    pub completed_ops: Vec<CompletedOp>,
 }
 
-impl Remote {
+impl EtherRma {
     /// Makes it for rank `me`.
-    pub fn new(key: &Key, me: u32) -> Remote {
-        // A peer that knows a key of one rank knows none of another.
+    pub fn new(key: &JobKey, me: u32) -> EtherRma {
+        // A peer that knows an rkey of one rank knows none of another.
         let mark = key.derive(&[&b"registered"[..], &me.to_le_bytes()].concat());
-        Remote {
-            registry: Registry::new(mark),
-            operations: Operations::default(),
-            sides: HashMap::new(),
+        EtherRma {
+            registry: RegistrationTable::new(mark),
+            pending_ops: PendingOps::default(),
+            peers: HashMap::new(),
             active: Vec::new(),
-            ended: Vec::new(),
+            completed_ops: Vec::new(),
         }
     }
 
-    pub fn registry(&self) -> Arc<Registry> {
+    pub fn registry(&self) -> Arc<RegistrationTable> {
         self.registry.clone()
     }
 
@@ -130,8 +133,8 @@ impl Remote {
     }
 
     /// Returns whether nothing is in flight, owed or to be reported.
-    pub fn is_quiet(&self) -> bool {
-        self.active.is_empty() && self.ended.is_empty() && self.operations.is_empty()
+    pub fn is_idle(&self) -> bool {
+        self.active.is_empty() && self.completed_ops.is_empty() && self.pending_ops.is_empty()
     }
 
     fn activate(&mut self, peer: u32) {
@@ -140,87 +143,93 @@ impl Remote {
         }
     }
 
-    /// Begins a write of `source`; `work` sends it if its memory is lent.
-    pub fn write(&mut self, peer: Peer, order: Order, source: Bytes<'_>, endpoint: &mut Endpoint) -> Result<(), Fault> {
-        within(order.at, source.len(), order.key.0[2])?;
+    /// Begins a write of `source`; `send_pending` sends it if its memory is borrowed.
+    pub fn write(
+        &mut self,
+        peer: Peer,
+        request: OpRequest,
+        source: WriteSource<'_>,
+        endpoint: &mut Endpoint,
+    ) -> Result<(), RemoteError> {
+        check_bounds(request.at, source.len(), request.key.0[2])?;
         match source {
-            Bytes::Lent(mem) => {
-                let number = self.add(peer, order, Work::Write(mem))?;
+            WriteSource::InPlace(mem) => {
+                let number = self.add_op(peer, request, OpKind::Write(mem))?;
                 self.enqueue(peer, number);
             }
-            Bytes::Pack { len, .. } if len > PIECE => return Err(Fault::Unsupported),
-            Bytes::Pack { len, pack } => {
-                let number = self.add(peer, order, Work::Packed)?;
-                let word = Word::Write { number, is_last: true, at: order.at, key: order.key };
-                if !send(endpoint, peer.0, word, Source::Pack { len, pack }) {
-                    self.take(peer.0, number);
-                    return Err(Fault::Full);
+            WriteSource::Pack { len, .. } if len > PAYLOAD_MAX_BYTES => return Err(RemoteError::Unsupported),
+            WriteSource::Pack { len, pack } => {
+                let number = self.add_op(peer, request, OpKind::Packed)?;
+                let message = RmaMessage::Write { number, is_last: true, at: request.at, key: request.key };
+                if !send_message(endpoint, peer.0, message, PayloadSource::Pack { len, pack }) {
+                    self.remove_op(peer.0, number);
+                    return Err(RemoteError::Full);
                 }
             }
         }
         Ok(())
     }
 
-    pub fn read(&mut self, peer: Peer, order: Order, into: UserMem<'static>) -> Result<(), Fault> {
-        within(order.at, into.len(), order.key.0[2])?;
-        let number = self.add(peer, order, Work::Read { into, came: 0 })?;
+    pub fn read(&mut self, peer: Peer, request: OpRequest, into: UserMem<'static>) -> Result<(), RemoteError> {
+        check_bounds(request.at, into.len(), request.key.0[2])?;
+        let number = self.add_op(peer, request, OpKind::Read { into, arrived: 0 })?;
         self.enqueue(peer, number);
         Ok(())
     }
 
     /// Begins a flush. Returns whether there is anything to wait for: false if no operation is in flight.
-    pub fn flush(&mut self, peer: Peer, lane: Lane, ticket: Ticket) -> Result<bool, Fault> {
-        if !self.is_before(peer.0, lane, u64::MAX) {
+    pub fn flush(&mut self, peer: Peer, lane: Lane, ticket: CompletionToken) -> Result<bool, RemoteError> {
+        if !self.has_earlier_op(peer.0, lane, u64::MAX) {
             return Ok(false);
         }
-        let order = Order { lane, ticket, key: RemoteKey([0; 3]), at: 0 };
-        self.add(peer, order, Work::Flush).map(|_| true)
+        let request = OpRequest { lane, ticket, key: RemoteKey([0; 3]), at: 0 };
+        self.add_op(peer, request, OpKind::Flush).map(|_| true)
     }
 
-    fn add(&mut self, peer: Peer, order: Order, work: Work) -> Result<u32, Fault> {
-        let side = self.sides.entry(peer.0).or_default();
-        if side.numbers.len() >= OPERATIONS {
-            return Err(Fault::Full);
+    fn add_op(&mut self, peer: Peer, request: OpRequest, kind: OpKind) -> Result<u32, RemoteError> {
+        let peer_ops = self.peers.entry(peer.0).or_default();
+        if peer_ops.op_numbers.len() >= OPS_PER_PEER_MAX {
+            return Err(RemoteError::Full);
         }
-        let number = self.operations.add(peer.0, order, work).ok_or(Fault::Full)?;
-        side.numbers.push(number);
+        let number = self.pending_ops.add(peer.0, request, kind).ok_or(RemoteError::Full)?;
+        peer_ops.op_numbers.push(number);
         Ok(number)
     }
 
     fn enqueue(&mut self, peer: Peer, number: u32) {
-        self.sides.get_mut(&peer.0).expect("it was added there").queue.push_back(number);
+        self.peers.get_mut(&peer.0).expect("it was added there").send_queue.push_back(number);
         self.activate(peer.0);
     }
 
     /// Returns whether an operation of the lane with the peer is in flight, other than a flush, that was begun before
     /// number `begun` of all.
-    fn is_before(&self, peer: u32, lane: Lane, begun: u64) -> bool {
-        let numbers = self.sides.get(&peer).into_iter().flat_map(|side| &side.numbers);
-        let mut all = numbers.filter_map(|&number| self.operations.get(number));
-        all.any(|other| other.order.lane == lane && !other.is_flush() && other.begun < begun)
+    fn has_earlier_op(&self, peer: u32, lane: Lane, begun: u64) -> bool {
+        let numbers = self.peers.get(&peer).into_iter().flat_map(|peer_ops| &peer_ops.op_numbers);
+        let mut all = numbers.filter_map(|&number| self.pending_ops.get(number));
+        all.any(|other| other.request.lane == lane && !other.is_flush() && other.sequence < begun)
     }
 
     /// Removes an operation from all lists.
-    fn take(&mut self, peer: u32, number: u32) -> Option<Operation> {
-        let operation = self.operations.take(number, peer)?;
-        let side = self.sides.get_mut(&peer).expect("an operation is with a side");
-        side.numbers.retain(|&other| other != number);
-        side.queue.retain(|&other| other != number);
+    fn remove_op(&mut self, peer: u32, number: u32) -> Option<PendingOp> {
+        let operation = self.pending_ops.remove(number, peer)?;
+        let peer_ops = self.peers.get_mut(&peer).expect("an operation is with a peer");
+        peer_ops.op_numbers.retain(|&other| other != number);
+        peer_ops.send_queue.retain(|&other| other != number);
         Some(operation)
     }
 
     /// Ends an operation, and each flush that waited for it last.
-    fn end(&mut self, peer: u32, number: u32, outcome: Result<u64, Fault>) {
-        let Some(operation) = self.take(peer, number) else { return };
-        let lane = operation.order.lane;
-        self.ended.push(Ended { lane, ticket: operation.order.ticket, outcome });
-        let numbers = self.sides.get(&peer).map(|side| side.numbers.clone()).unwrap_or_default();
+    fn complete(&mut self, peer: u32, number: u32, outcome: Result<u64, RemoteError>) {
+        let Some(operation) = self.remove_op(peer, number) else { return };
+        let lane = operation.request.lane;
+        self.completed_ops.push(CompletedOp { lane, ticket: operation.request.ticket, outcome });
+        let numbers = self.peers.get(&peer).map(|peer_ops| peer_ops.op_numbers.clone()).unwrap_or_default();
         for flush in numbers {
-            let waits = self.operations.get(flush).filter(|other| other.is_flush() && other.order.lane == lane);
-            if waits.is_some_and(|flush| !self.is_before(peer, lane, flush.begun))
-                && let Some(flush) = self.take(peer, flush)
+            let waits = self.pending_ops.get(flush).filter(|other| other.is_flush() && other.request.lane == lane);
+            if waits.is_some_and(|flush| !self.has_earlier_op(peer, lane, flush.sequence))
+                && let Some(flush) = self.remove_op(peer, flush)
             {
-                self.ended.push(Ended { lane, ticket: flush.order.ticket, outcome: Ok(0) });
+                self.completed_ops.push(CompletedOp { lane, ticket: flush.request.ticket, outcome: Ok(0) });
             }
         }
     }
@@ -228,206 +237,226 @@ impl Remote {
     /// Forgets a peer that has ended: all operations in flight with it end.
     pub fn forget(&mut self, peer: u32) {
         self.active.retain(|&other| other != peer);
-        let Some(side) = self.sides.remove(&peer) else { return };
-        for number in side.numbers {
-            if let Some(Operation { order, .. }) = self.operations.take(number, peer) {
-                self.ended.push(Ended { lane: order.lane, ticket: order.ticket, outcome: Err(Fault::Lost) });
+        let Some(peer_ops) = self.peers.remove(&peer) else { return };
+        for number in peer_ops.op_numbers {
+            if let Some(PendingOp { request, .. }) = self.pending_ops.remove(number, peer) {
+                self.completed_ops.push(CompletedOp {
+                    lane: request.lane,
+                    ticket: request.ticket,
+                    outcome: Err(RemoteError::PeerFailed),
+                });
             }
         }
     }
 
     /// Handles a message of a peer. False: it is none of these, or the peer requests more than it may.
-    pub fn hear(&mut self, from: u32, message: &mut Message<'_>) -> bool {
-        match Word::read(message) {
-            Some(Word::Write { number, is_last, at, key }) => {
-                let outcome = self.registry.with(&key, at, message.len(), |mem| _ = take(message, mem));
-                !is_last || self.owe(from, Owed::Ended { number, outcome })
+    pub fn handle_message(&mut self, from: u32, message: &mut Message<'_>) -> bool {
+        match RmaMessage::parse(message) {
+            Some(RmaMessage::Write { number, is_last, at, key }) => {
+                let outcome = self.registry.with(&key, at, message.len(), |mem| _ = read_exact(message, mem));
+                !is_last || self.queue_reply(from, PendingRmaReply::Ended { number, outcome })
             }
-            Some(Word::Read { number, at, key, len: 0 }) => {
+            Some(RmaMessage::Read { number, at, key, len: 0 }) => {
                 let outcome = self.registry.with(&key, at, 0, |_| ());
-                self.owe(from, Owed::Ended { number, outcome })
+                self.queue_reply(from, PendingRmaReply::Ended { number, outcome })
             }
-            Some(Word::Read { number, at, key, len }) => self.owe(from, Owed::Data { number, key, at, len }),
-            Some(Word::Data { number, at }) => self.take_data(from, number, at, message),
-            Some(Word::Ended { number, outcome }) => self.hear_end(from, number, outcome),
+            Some(RmaMessage::Read { number, at, key, len }) => {
+                self.queue_reply(from, PendingRmaReply::Data { number, key, at, len })
+            }
+            Some(RmaMessage::Data { number, at }) => self.handle_data(from, number, at, message),
+            Some(RmaMessage::Ended { number, outcome }) => self.handle_completion(from, number, outcome),
             None => false,
         }
     }
 
-    fn owe(&mut self, to: u32, owed: Owed) -> bool {
-        let side = self.sides.entry(to).or_default();
-        let may = side.owed.len() < OWED;
-        if may {
-            side.owed.push_back(owed);
+    fn queue_reply(&mut self, to: u32, reply: PendingRmaReply) -> bool {
+        let peer_ops = self.peers.entry(to).or_default();
+        let has_space = peer_ops.replies.len() < REPLIES_PER_PEER_MAX;
+        if has_space {
+            peer_ops.replies.push_back(reply);
             self.activate(to);
         }
-        may
+        has_space
     }
 
     /// Takes bytes that were requested. Those of an operation that has ended are late, and dropped.
-    fn take_data(&mut self, from: u32, number: u32, at: u64, message: &mut Message<'_>) -> bool {
-        let Some(operation) = self.operations.of(number, from) else { return true };
-        let (begins, asked) = (operation.order.at, operation.sent);
-        let Work::Read { into, came } = &mut operation.work else { return false };
+    fn handle_data(&mut self, from: u32, number: u32, at: u64, message: &mut Message<'_>) -> bool {
+        let Some(operation) = self.pending_ops.get_mut(number, from) else { return true };
+        let (offset, requested) = (operation.request.at, operation.sent);
+        let OpKind::Read { into, arrived } = &mut operation.kind else { return false };
         let len = message.len();
-        if at != begins + *came as u64 || len == 0 || len > asked - *came {
+        if at != offset + *arrived as u64 || len == 0 || len > requested - *arrived {
             return false;
         }
-        take(message, into.slice(*came, len));
-        *came += len;
-        if *came == into.len() {
-            self.end(from, number, Ok(0));
-        } else if operation.may_ask() {
+        read_exact(message, into.slice(*arrived, len));
+        *arrived += len;
+        if *arrived == into.len() {
+            self.complete(from, number, Ok(0));
+        } else if operation.may_request() {
             self.activate(from);
         }
         true
     }
 
-    fn hear_end(&mut self, from: u32, number: u32, outcome: Result<(), Fault>) -> bool {
-        let Some(operation) = self.operations.of(number, from) else { return true };
-        if outcome.is_ok() && !operation.may_end_well() {
+    fn handle_completion(&mut self, from: u32, number: u32, outcome: Result<(), RemoteError>) -> bool {
+        let Some(operation) = self.pending_ops.get_mut(number, from) else { return true };
+        if outcome.is_ok() && !operation.may_succeed() {
             return false;
         }
-        self.end(from, number, outcome.map(|()| 0));
+        self.complete(from, number, outcome.map(|()| 0));
         true
     }
 
     /// Sends messages, as far as link has memory. Returns whether more could be sent at once.
-    pub fn work(&mut self, endpoint: &mut Endpoint) -> bool {
+    pub fn send_pending(&mut self, endpoint: &mut Endpoint) -> bool {
         let mut has_more = false;
         for peer in std::mem::take(&mut self.active) {
-            match self.work_for(peer, endpoint) {
-                Stop::Empty => continue,
-                Stop::Full => {}
-                Stop::Turn => has_more = true,
+            match self.send_to_peer(peer, endpoint) {
+                StopReason::Empty => continue,
+                StopReason::Full => {}
+                StopReason::Yield => has_more = true,
             }
             self.activate(peer);
         }
         has_more
     }
 
-    fn work_for(&mut self, peer: u32, endpoint: &mut Endpoint) -> Stop {
+    fn send_to_peer(&mut self, peer: u32, endpoint: &mut Endpoint) -> StopReason {
         let mut left = RUN_BYTES;
         loop {
-            let Some(side) = self.sides.get_mut(&peer) else { return Stop::Empty };
-            let step = if let Some(owed) = side.owed.front_mut() {
-                let step = pay(&self.registry, peer, owed, endpoint);
-                if let Step::Done(_) = step {
-                    side.owed.pop_front();
+            let Some(peer_ops) = self.peers.get_mut(&peer) else { return StopReason::Empty };
+            let step = if let Some(reply) = peer_ops.replies.front_mut() {
+                let step = send_reply(&self.registry, peer, reply, endpoint);
+                if let SendStep::Done(_) = step {
+                    peer_ops.replies.pop_front();
                 }
                 step
-            } else if let Some(&number) = side.queue.front() {
-                let step = match self.operations.of(number, peer) {
-                    Some(operation) => go_on(peer, number, operation, endpoint),
-                    None => Step::Done(0),
+            } else if let Some(&number) = peer_ops.send_queue.front() {
+                let step = match self.pending_ops.get_mut(number, peer) {
+                    Some(operation) => continue_op(peer, number, operation, endpoint),
+                    None => SendStep::Done(0),
                 };
-                if let Step::Done(_) | Step::Waits = step {
-                    side.queue.pop_front();
+                if let SendStep::Done(_) | SendStep::Blocked = step {
+                    peer_ops.send_queue.pop_front();
                 }
                 // A read that waits for its requested bytes lets others pass, and requests more after them.
-                if let Step::Waits = step {
-                    side.queue.push_back(number);
+                if let SendStep::Blocked = step {
+                    peer_ops.send_queue.push_back(number);
                 }
                 step
             } else {
-                return Stop::Empty;
+                return StopReason::Empty;
             };
             match step {
-                Step::Done(bytes) | Step::More(bytes) => left = left.saturating_sub(bytes),
-                Step::Full => return Stop::Full,
-                Step::Waits if self.all_wait(peer) => return Stop::Empty,
-                Step::Waits => {}
+                SendStep::Done(bytes) | SendStep::More(bytes) => left = left.saturating_sub(bytes),
+                SendStep::Full => return StopReason::Full,
+                SendStep::Blocked if self.all_must_wait(peer) => return StopReason::Empty,
+                SendStep::Blocked => {}
             }
             if left == 0 {
-                return Stop::Turn;
+                return StopReason::Yield;
             }
         }
     }
 
     /// Returns whether all operations queued for the peer are reads that have requested as much as they may.
-    fn all_wait(&self, peer: u32) -> bool {
-        let queue = self.sides.get(&peer).into_iter().flat_map(|side| &side.queue);
-        queue.filter_map(|&number| self.operations.get(number)).all(|operation| operation.waits())
+    fn all_must_wait(&self, peer: u32) -> bool {
+        let queue = self.peers.get(&peer).into_iter().flat_map(|peer_ops| &peer_ops.send_queue);
+        queue.filter_map(|&number| self.pending_ops.get(number)).all(|operation| operation.must_wait())
     }
 }
 
 /// The result of one step toward the end of an operation or a reply.
-enum Step {
+enum SendStep {
     /// All of it is sent, this many bytes by this step.
     Done(usize),
     More(usize),
     /// Link has no memory.
     Full,
     /// It can continue when something has arrived.
-    Waits,
+    Blocked,
 }
 
 /// Sends a message. Returns whether link took it.
-fn send(endpoint: &mut Endpoint, peer: u32, word: Word, source: Source<'_>) -> bool {
-    let class = if let Source::None = source { Class::Control } else { Class::Payload };
-    let mut writer = Outgoing::behind(word.front().bytes(), source);
+fn send_message(endpoint: &mut Endpoint, peer: u32, message: RmaMessage, source: PayloadSource<'_>) -> bool {
+    let class = if let PayloadSource::None = source { MessageClass::Control } else { MessageClass::Payload };
+    let mut writer = PacketMessage::with_header(message.header().bytes(), source);
     let total = writer.total();
     endpoint.send(peer, CHANNEL, total, class, |at, into| writer.write(at, into)).is_ok()
 }
 
-/// Returns how many of the `left` bytes to send fit into a frame to the peer behind a front.
-fn piece(endpoint: &Endpoint, peer: u32, front: usize, left: usize) -> Option<usize> {
-    let frame = endpoint.frame(peer, left)?;
-    Some(left.min(frame - FRAME_HEADER - RECORD - front).min(PIECE))
+/// Returns how many of the `left` bytes to send fit into a frame to the peer behind a header.
+fn payload_in_frame(endpoint: &Endpoint, peer: u32, header_bytes: usize, left: usize) -> Option<usize> {
+    let frame = endpoint.frame_for_message(peer, left)?;
+    Some(left.min(frame - FRAME_HEADER - FRAGMENT_HEADER_BYTES - header_bytes).min(PAYLOAD_MAX_BYTES))
 }
 
 /// Sends the next message of a reply.
-fn pay(registry: &Registry, peer: u32, owed: &mut Owed, endpoint: &mut Endpoint) -> Step {
-    let (number, key, at, len) = match *owed {
-        Owed::Ended { number, outcome } => {
-            let sent = send(endpoint, peer, Word::Ended { number, outcome }, Source::None);
-            return if sent { Step::Done(1) } else { Step::Full };
+fn send_reply(
+    registry: &RegistrationTable,
+    peer: u32,
+    reply: &mut PendingRmaReply,
+    endpoint: &mut Endpoint,
+) -> SendStep {
+    let (number, key, at, len) = match *reply {
+        PendingRmaReply::Ended { number, outcome } => {
+            let sent = send_message(endpoint, peer, RmaMessage::Ended { number, outcome }, PayloadSource::None);
+            return if sent { SendStep::Done(1) } else { SendStep::Full };
         }
-        Owed::Data { number, key, at, len } => (number, key, at, len),
+        PendingRmaReply::Data { number, key, at, len } => (number, key, at, len),
     };
     let left = usize::try_from(len).unwrap_or(usize::MAX);
-    let Some(count) = piece(endpoint, peer, Word::DATA_FRONT, left) else { return Step::Full };
-    let give = |mem| send(endpoint, peer, Word::Data { number, at }, Source::Mem(mem));
-    match registry.with(&key, at, count, give) {
-        Ok(false) => Step::Full,
-        Ok(true) if count == left => Step::Done(count),
+    let Some(count) = payload_in_frame(endpoint, peer, RmaMessage::DATA_HEADER_BYTES, left) else {
+        return SendStep::Full;
+    };
+    let send_data = |mem| send_message(endpoint, peer, RmaMessage::Data { number, at }, PayloadSource::Mem(mem));
+    match registry.with(&key, at, count, send_data) {
+        Ok(false) => SendStep::Full,
+        Ok(true) if count == left => SendStep::Done(count),
         Ok(true) => {
-            *owed = Owed::Data { number, key, at: at + count as u64, len: len - count as u64 };
-            Step::More(count)
+            *reply = PendingRmaReply::Data { number, key, at: at + count as u64, len: len - count as u64 };
+            SendStep::More(count)
         }
         Err(fault) => {
-            *owed = Owed::Ended { number, outcome: Err(fault) };
-            Step::More(0)
+            *reply = PendingRmaReply::Ended { number, outcome: Err(fault) };
+            SendStep::More(0)
         }
     }
 }
 
 /// Sends the next message of an operation of ours.
-fn go_on(peer: u32, number: u32, operation: &mut Operation, endpoint: &mut Endpoint) -> Step {
-    let Order { key, at, .. } = operation.order;
-    let begins = at + operation.sent as u64;
-    match operation.work {
-        Work::Write(mem) => {
+fn continue_op(peer: u32, number: u32, operation: &mut PendingOp, endpoint: &mut Endpoint) -> SendStep {
+    let OpRequest { key, at, .. } = operation.request;
+    let offset = at + operation.sent as u64;
+    match operation.kind {
+        OpKind::Write(mem) => {
             let left = mem.len() - operation.sent;
-            let Some(count) = piece(endpoint, peer, Word::WRITE_FRONT, left) else { return Step::Full };
-            let word = Word::Write { number, is_last: count == left, at: begins, key };
-            if !send(endpoint, peer, word, Source::Mem(mem.slice(operation.sent, count))) {
-                return Step::Full;
+            let Some(count) = payload_in_frame(endpoint, peer, RmaMessage::WRITE_HEADER_BYTES, left) else {
+                return SendStep::Full;
+            };
+            let message = RmaMessage::Write { number, is_last: count == left, at: offset, key };
+            if !send_message(endpoint, peer, message, PayloadSource::Mem(mem.slice(operation.sent, count))) {
+                return SendStep::Full;
             }
             operation.sent += count;
-            if count == left { Step::Done(count + 1) } else { Step::More(count) }
+            if count == left { SendStep::Done(count + 1) } else { SendStep::More(count) }
         }
-        Work::Read { into, .. } => {
-            if operation.waits() {
-                return Step::Waits;
+        OpKind::Read { into, .. } => {
+            if operation.must_wait() {
+                return SendStep::Blocked;
             }
-            let count = ASKED.min(into.len() - operation.sent);
-            if !send(endpoint, peer, Word::Read { number, at: begins, key, len: count as u64 }, Source::None) {
-                return Step::Full;
+            let count = REQUEST_BYTES.min(into.len() - operation.sent);
+            if !send_message(
+                endpoint,
+                peer,
+                RmaMessage::Read { number, at: offset, key, len: count as u64 },
+                PayloadSource::None,
+            ) {
+                return SendStep::Full;
             }
             operation.sent += count;
-            if operation.sent == into.len() { Step::Done(1) } else { Step::More(1) }
+            if operation.sent == into.len() { SendStep::Done(1) } else { SendStep::More(1) }
         }
-        Work::Packed | Work::Flush => Step::Done(0),
+        OpKind::Packed | OpKind::Flush => SendStep::Done(0),
     }
 }

@@ -2,19 +2,19 @@
 //!
 //! Used by `ports` and `devices`.
 
-use hawser_dev_ether::port::{Address, FramePort, Missed, PortOf, Refused, StreamPort};
-use hawser_os::cable::Host;
+use hawser_dev_ether::port::{FramePort, FrameSendError, PortAddress, PortDrops, PortId, StreamPort};
+use hawser_os::veth_pair::NetnsHost;
 use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
 
 /// Wraps `port`, which was made on `host`.
-pub fn resident(host: &Host, port: impl FramePort + 'static) -> Box<dyn FramePort> {
+pub fn on_host(host: &NetnsHost, port: impl FramePort + 'static) -> Box<dyn FramePort> {
     Box::new(Resident { host: host.clone(), port })
 }
 
-/// A port that makes sockets while it sends: it does so on its host, as a rank that lives there would.
+/// A port that makes sockets while it sends: it does so on its host, as a rank of that host would.
 struct Resident<P> {
-    host: Host,
+    host: NetnsHost,
     port: P,
 }
 
@@ -25,14 +25,14 @@ impl<P: FramePort> FramePort for Resident<P> {
     fn frame_max(&self) -> usize {
         self.port.frame_max()
     }
-    fn room(&self) -> usize {
-        self.port.room()
+    fn receive_buffer_bytes(&self) -> usize {
+        self.port.receive_buffer_bytes()
     }
-    fn address(&self) -> Address {
+    fn address(&self) -> PortAddress {
         self.port.address()
     }
-    fn turn_to(&mut self, peer: PortOf) {
-        self.port.turn_to(peer);
+    fn set_peer(&mut self, peer: PortId) {
+        self.port.set_peer(peer);
     }
     fn as_stream(&mut self) -> Option<&mut StreamPort> {
         self.port.as_stream()
@@ -40,10 +40,10 @@ impl<P: FramePort> FramePort for Resident<P> {
     fn deadline_ns(&self) -> Option<u64> {
         self.port.deadline_ns()
     }
-    fn send(&mut self, to: &Address, frame: &[u8]) -> Result<(), Refused> {
+    fn send(&mut self, to: &PortAddress, frame: &[u8]) -> Result<(), FrameSendError> {
         self.host.within(|| self.port.send(to, frame))
     }
-    fn send_run(&mut self, to: &Address, frames: &[IoSlice<'_>]) -> Result<usize, Refused> {
+    fn send_run(&mut self, to: &PortAddress, frames: &[IoSlice<'_>]) -> Result<usize, FrameSendError> {
         self.host.within(|| self.port.send_run(to, frames))
     }
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize {
@@ -52,8 +52,8 @@ impl<P: FramePort> FramePort for Resident<P> {
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
         self.port.descriptors(each);
     }
-    fn missed(&mut self) -> Missed {
-        self.port.missed()
+    fn drops(&mut self) -> PortDrops {
+        self.port.drops()
     }
     fn take_error(&mut self) {
         self.port.take_error();

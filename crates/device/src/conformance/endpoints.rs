@@ -1,27 +1,27 @@
-//! The tools of the suite: connected devices, a record of deliveries, and payload that verifies itself.
+//! The tools of the suite: connected devices, a log of deliveries, and payload that verifies itself.
 
-use crate::{Delivery, Device, Header, Limits, Payload, Port, Refusal, Source};
+use crate::{Delivery, Device, DeviceLimits, DevicePort, Header, Payload, PayloadSource, SendError};
 use hawser_base::{Lane, Peer, SharedMem, UserMem};
 use std::sync::Arc;
 
 /// Connected devices, that of rank i at index i. A device that reaches itself is a net of one.
-pub struct Net {
+pub struct TestNet {
     pub devices: Vec<Arc<dyn Device>>,
     /// Reports the end of a rank, as the host's agent would.
     pub kill: Box<dyn Fn(usize) + Send + Sync>,
 }
 
-impl Net {
-    pub fn endpoint(&self, rank: usize, lane: u8) -> Endpoint {
-        Endpoint { device: self.devices[rank].clone(), port: self.devices[rank].port(Lane(lane)) }
+impl TestNet {
+    pub fn endpoint(&self, rank: usize, lane: u8) -> TestEndpoint {
+        TestEndpoint { device: self.devices[rank].clone(), port: self.devices[rank].port(Lane(lane)) }
     }
 
     /// Works until no packet is in flight any more: a device that has got everything may still be needed by others.
-    pub fn settle(&self) {
-        let mut wait = Wait::default();
+    pub fn flush_all(&self) {
+        let mut backoff = PollBackoff::default();
         // Every device is flushed, quiet or not.
         while self.devices.iter().filter(|device| !device.flush()).count() > 0 {
-            wait.turn();
+            backoff.after_empty_poll();
         }
     }
 
@@ -33,61 +33,75 @@ impl Net {
 
 /// A wait for an action of a port, the kernel or another thread.
 #[derive(Default)]
-pub struct Wait {
-    turns: u32,
+pub struct PollBackoff {
+    polls: u32,
 }
 
-impl Wait {
-    /// Must be called after each empty poll. Most waits are over within microseconds, and a yield beside a program that
-    /// computes costs milliseconds, a slice of the scheduler's: one turn in `TURNS_A_YIELD` yields.
-    pub fn turn(&mut self) {
-        self.turns += 1;
-        if self.turns.is_multiple_of(TURNS_A_YIELD) {
+impl PollBackoff {
+    /// Must be called after each empty poll. Most waits are over within microseconds, and a yield beside a program
+    /// that computes costs milliseconds, a slice of the scheduler's: one poll in `POLLS_PER_YIELD` yields.
+    pub fn after_empty_poll(&mut self) {
+        self.polls += 1;
+        if self.polls.is_multiple_of(POLLS_PER_YIELD) {
             std::thread::yield_now();
         }
     }
 }
 
-/// Turns per yield: about 100 us of polls that ask the kernel, about 5 us of others.
-const TURNS_A_YIELD: u32 = 64;
+/// Polls per yield: about 100 us of polls that call the kernel, about 5 us of others.
+const POLLS_PER_YIELD: u32 = 64;
 
 /// One port, with the actions of tests.
-pub struct Endpoint {
+pub struct TestEndpoint {
     pub device: Arc<dyn Device>,
-    pub port: Box<dyn Port>,
+    pub port: Box<dyn DevicePort>,
 }
 
 /// The form in which a payload is handed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
+pub enum PayloadForm {
     Mem,
     /// Packed, in any pieces that the device requests.
     Pack,
 }
 
-impl Endpoint {
-    pub fn limits(&self, peer: usize) -> Limits {
+impl TestEndpoint {
+    pub fn limits(&self, peer: usize) -> DeviceLimits {
         assert!(self.device.reaches(Peer(peer as u32)), "the device does not reach its peer");
         self.device.limits()
     }
 
-    /// Sends `payload(seed, len)` behind a prefix of its first `prefix` bytes, under the header `head(seed)`.
-    pub fn send(&mut self, to: usize, seed: u32, len: usize, prefix: usize, form: Form) -> Result<(), Refusal> {
+    /// Sends `payload(seed, len)` behind a prefix of its first `prefix` bytes, under the header `test_header(seed)`.
+    pub fn send(
+        &mut self,
+        to: usize,
+        seed: u32,
+        len: usize,
+        prefix: usize,
+        form: PayloadForm,
+    ) -> Result<(), SendError> {
         let mut bytes = payload(seed, len);
-        let (front, rest) = bytes.split_at_mut(prefix);
+        let (prefix_bytes, rest) = bytes.split_at_mut(prefix);
         let to = Peer(to as u32);
         match form {
-            Form::Mem if front.is_empty() && len <= self.limits(to.index()).short => {
-                self.port.send_short(to, head(seed), UserMem::of_slice(rest))
+            PayloadForm::Mem if prefix_bytes.is_empty() && len <= self.limits(to.index()).short => {
+                self.port.send_short(to, test_header(seed), UserMem::of_slice(rest))
             }
-            Form::Mem => self.port.send(to, head(seed), front, Source::Mem(UserMem::of_slice(rest))),
-            Form::Pack => {
+            PayloadForm::Mem => {
+                self.port.send(to, test_header(seed), prefix_bytes, PayloadSource::Mem(UserMem::of_slice(rest)))
+            }
+            PayloadForm::Pack => {
                 let mut at = 0;
                 let mut pack = |piece: SharedMem| {
                     piece.write(&rest[at..at + piece.len()]);
                     at += piece.len();
                 };
-                let sent = self.port.send(to, head(seed), front, Source::Pack { len: rest.len(), pack: &mut pack });
+                let sent = self.port.send(
+                    to,
+                    test_header(seed),
+                    prefix_bytes,
+                    PayloadSource::Pack { len: rest.len(), pack: &mut pack },
+                );
                 assert!(sent.is_err() || at == rest.len(), "all of a taken packet is packed, once");
                 sent
             }
@@ -95,23 +109,29 @@ impl Endpoint {
     }
 
     /// Same as `send`, as a piece of a stream.
-    pub fn send_piece(&mut self, to: usize, seed: u32, len: usize, prefix: usize) -> Result<(), Refusal> {
+    pub fn send_piece(&mut self, to: usize, seed: u32, len: usize, prefix: usize) -> Result<(), SendError> {
         let mut bytes = payload(seed, len);
-        let (front, rest) = bytes.split_at_mut(prefix);
-        self.port.send_piece(Peer(to as u32), head(seed), front, Source::Mem(UserMem::of_slice(rest)), false)
+        let (prefix_bytes, rest) = bytes.split_at_mut(prefix);
+        self.port.send_piece(
+            Peer(to as u32),
+            test_header(seed),
+            prefix_bytes,
+            PayloadSource::Mem(UserMem::of_slice(rest)),
+            false,
+        )
     }
 
-    pub fn send_control(&mut self, to: usize, seed: u32, prefix: usize) -> Result<(), Refusal> {
-        self.port.send(Peer(to as u32), head(seed), &payload(seed, prefix), Source::None)
+    pub fn send_control(&mut self, to: usize, seed: u32, prefix: usize) -> Result<(), SendError> {
+        self.port.send(Peer(to as u32), test_header(seed), &payload(seed, prefix), PayloadSource::None)
     }
 
     /// Sends until it is refused. Returns how many packets were taken.
     pub fn fill(&mut self, to: usize, first: u32, len: usize) -> u32 {
         for sent in 0..1_000_000 {
-            match self.send(to, first + sent, len, 0, Form::Mem) {
+            match self.send(to, first + sent, len, 0, PayloadForm::Mem) {
                 Ok(()) => {}
-                Err(refusal) => {
-                    assert_eq!(refusal, Refusal::Full);
+                Err(error) => {
+                    assert_eq!(error, SendError::Full);
                     return sent;
                 }
             }
@@ -120,24 +140,20 @@ impl Endpoint {
     }
 
     /// Polls until `done` or a minute has passed.
-    pub fn poll_until(&mut self, record: &mut Record, done: impl Fn(&Record) -> bool, promise: &str) {
-        let (start, mut wait) = (std::time::Instant::now(), Wait::default());
-        while !done(record) {
+    pub fn poll_until(&mut self, log: &mut ReceivedLog, done: impl Fn(&ReceivedLog) -> bool, promise: &str) {
+        let (start, mut backoff) = (std::time::Instant::now(), PollBackoff::default());
+        while !done(log) {
             self.device.flush();
-            if self.port.poll(record) == 0 {
-                assert!(
-                    start.elapsed().as_secs() < 60,
-                    "{promise}: not after a minute; {} arrived",
-                    record.arrived.len()
-                );
-                wait.turn();
+            if self.port.poll(log) == 0 {
+                assert!(start.elapsed().as_secs() < 60, "{promise}: not after a minute; {} arrived", log.arrived.len());
+                backoff.after_empty_poll();
             }
         }
     }
 }
 
 /// Returns a header whose every bit depends on the seed.
-pub fn head(seed: u32) -> Header {
+pub fn test_header(seed: u32) -> Header {
     let mixed = u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     Header { kind: mixed as u8, aux: (mixed >> 8) as u16, a: seed, b: (mixed >> 32) as u32 }
 }
@@ -149,16 +165,16 @@ pub fn payload(seed: u32, len: usize) -> Vec<u8> {
 
 /// The delivered packets, in order. Checks header and payload of each packet on arrival.
 #[derive(Default)]
-pub struct Record {
+pub struct ReceivedLog {
     /// Sender, seed and length of each packet.
     pub arrived: Vec<(usize, u32, usize)>,
-    pub lost: Vec<usize>,
+    pub failed: Vec<usize>,
     /// The most bytes to take at once, and in all, where not zero.
-    pub ragged: usize,
-    pub take: Option<usize>,
+    pub max_piece: usize,
+    pub max_bytes: Option<usize>,
 }
 
-impl Record {
+impl ReceivedLog {
     pub fn seeds_of(&self, from: usize) -> Vec<u32> {
         self.arrived.iter().filter(|packet| packet.0 == from).map(|packet| packet.1).collect()
     }
@@ -169,23 +185,23 @@ impl Record {
     }
 }
 
-impl Delivery for Record {
+impl Delivery for ReceivedLog {
     fn deliver(&mut self, from: Peer, header: Header, packet: &mut dyn Payload) {
-        assert!(!self.lost.contains(&from.index()), "nothing comes from a peer that was reported lost");
+        assert!(!self.failed.contains(&from.index()), "nothing arrives from a peer that was reported as failed");
         let seed = header.a;
-        assert_eq!(header, head(seed), "the header arrives as it was sent");
+        assert_eq!(header, test_header(seed), "the header arrives as it was sent");
         let len = packet.len();
-        let wanted = self.take.unwrap_or(len).min(len);
+        let wanted = self.max_bytes.unwrap_or(len).min(len);
         let mut bytes = vec![0xEE; wanted];
-        let whole = if self.ragged == 0 {
+        let whole = if self.max_piece == 0 {
             // The prefix through `read`, the rest through `copy_to`, as the transport does.
             let (front, rest) = bytes.split_at_mut(wanted.min(16));
             packet.read(front) && (rest.is_empty() || packet.copy_to(UserMem::of_slice(rest)))
         } else {
             let mut at = 0;
             while at < wanted {
-                let Some(piece) = packet.next(self.ragged.min(wanted - at)) else { break };
-                assert!(!piece.is_empty() && piece.len() <= self.ragged, "a piece is neither empty nor too long");
+                let Some(piece) = packet.next(self.max_piece.min(wanted - at)) else { break };
+                assert!(!piece.is_empty() && piece.len() <= self.max_piece, "a piece is neither empty nor too long");
                 piece.read(&mut bytes[at..at + piece.len()]);
                 at += piece.len();
                 assert_eq!(packet.len(), len - at, "len() is what is left");
@@ -200,8 +216,8 @@ impl Delivery for Record {
         self.arrived.push((from.index(), seed, len));
     }
 
-    fn lost(&mut self, peer: Peer) {
-        assert!(!self.lost.contains(&peer.index()), "a loss is reported once");
-        self.lost.push(peer.index());
+    fn peer_failed(&mut self, peer: Peer) {
+        assert!(!self.failed.contains(&peer.index()), "a failure is reported once");
+        self.failed.push(peer.index());
     }
 }

@@ -1,61 +1,63 @@
 //! Tests of promises between many peers, lanes and threads. Used by the devices' tests.
 
-use super::endpoints::{Endpoint, Form, Net, Record, Wait};
+use super::endpoints::{PayloadForm, PollBackoff, ReceivedLog, TestEndpoint, TestNet};
 use std::thread;
 
 /// Many peers send to one at the same time, each in its own order.
-pub fn many_to_one(net: &Net, packets: u32) {
+pub fn many_to_one(net: &TestNet, packets: u32) {
     let count = net.devices.len();
     let short = net.endpoint(1, 0).limits(0).short;
     thread::scope(|scope| {
         for first in 1..=4 {
             scope.spawn(move || {
                 let mut senders: Vec<_> = (first..count).step_by(4).map(|rank| net.endpoint(rank, 0)).collect();
-                let mut wait = Wait::default();
+                let mut backoff = PollBackoff::default();
                 for seed in 0..packets {
                     for sender in &mut senders {
                         let len = [0, 8, 100, short, short + 1, 5000][seed as usize % 6].min(sender.limits(0).packet);
-                        while sender.send(0, seed, len, 0, Form::Mem).is_err() {
+                        while sender.send(0, seed, len, 0, PayloadForm::Mem).is_err() {
                             sender.device.flush();
-                            wait.turn();
+                            backoff.after_empty_poll();
                         }
                     }
                 }
-                net.settle();
+                net.flush_all();
             });
         }
         let mut receiver = net.endpoint(0, 0);
-        let mut record = Record::default();
+        let mut log = ReceivedLog::default();
         let all = (count - 1) * packets as usize;
-        receiver.poll_until(&mut record, |record| record.arrived.len() >= all, "many to one");
-        (1..count).for_each(|rank| record.expect_seeds(rank, 0..packets, "each peer's packets arrive in order"));
+        receiver.poll_until(&mut log, |record| record.arrived.len() >= all, "many to one");
+        (1..count).for_each(|rank| log.expect_seeds(rank, 0..packets, "each peer's packets arrive in order"));
     });
 }
 
-/// First some peers send, then others: none is forgotten. One thread.
-pub fn talkers_take_turns(net: &Net, rounds: u32) {
+/// First some peers send, then others: none is forgotten. The test has one thread.
+pub fn talkers_take_turns(net: &TestNet, rounds: u32) {
     let count = net.devices.len();
     let mut senders: Vec<_> = (1..count).map(|rank| net.endpoint(rank, 0)).collect();
     let mut receiver = net.endpoint(0, 0);
-    let mut record = Record::default();
+    let mut log = ReceivedLog::default();
     let mut sent = vec![0; count];
     for round in 0..rounds {
         for burst in 0..40 {
             // Two neighbours send for a while; now and then another one sends a packet.
             for rank in [1 + round as usize % (count - 1), 1 + (round as usize * 7 + burst / 13) % (count - 1)] {
-                senders[rank - 1].send(0, sent[rank], 20, 0, Form::Mem).expect("a drained device takes a packet");
+                senders[rank - 1]
+                    .send(0, sent[rank], 20, 0, PayloadForm::Mem)
+                    .expect("a drained device takes a packet");
                 sent[rank] += 1;
                 senders[rank - 1].device.flush();
             }
             let expected = sent.iter().sum::<u32>() as usize;
-            receiver.poll_until(&mut record, |record| record.arrived.len() >= expected, "every talker is heard");
+            receiver.poll_until(&mut log, |record| record.arrived.len() >= expected, "every talker's packets arrive");
         }
     }
-    (1..count).for_each(|rank| record.expect_seeds(rank, 0..sent[rank], "each peer's packets arrive in order"));
+    (1..count).for_each(|rank| log.expect_seeds(rank, 0..sent[rank], "each peer's packets arrive in order"));
 }
 
 /// Two lanes of the same two devices, in two threads per side, do not interfere.
-pub fn lanes_are_independent(net: &Net, packets: u32) {
+pub fn lanes_are_independent(net: &TestNet, packets: u32) {
     thread::scope(|scope| {
         for lane in [0, 1] {
             for (me, peer) in [(0, 1), (1, 0)] {
@@ -63,7 +65,7 @@ pub fn lanes_are_independent(net: &Net, packets: u32) {
                     let mut end = net.endpoint(me, lane);
                     // Seeds name the lane.
                     converse(&mut end, peer, packets, u32::from(lane) * 1_000_000, 7 + u64::from(lane));
-                    net.settle();
+                    net.flush_all();
                 });
             }
         }
@@ -71,32 +73,32 @@ pub fn lanes_are_independent(net: &Net, packets: u32) {
 }
 
 /// Two peers send each other packets of random kinds and lengths for a while. The seed repeats a run.
-pub fn soak(net: &Net, packets: u32, seed: u64) {
+pub fn soak(net: &TestNet, packets: u32, seed: u64) {
     thread::scope(|scope| {
         scope.spawn(|| {
             converse(&mut net.endpoint(0, 0), 1, packets, 0, seed);
-            net.settle();
+            net.flush_all();
         });
         converse(&mut net.endpoint(1, 0), 0, packets, 0, seed ^ 0x5555);
-        net.settle();
+        net.flush_all();
     });
 }
 
 /// Sends `packets` packets at random and receives as many; both ends must run it.
-pub fn converse(end: &mut Endpoint, peer: usize, packets: u32, first: u32, seed: u64) {
+pub fn converse(end: &mut TestEndpoint, peer: usize, packets: u32, first: u32, seed: u64) {
     let mut random = Random(seed | 1);
     let limits = end.limits(peer);
-    let (mut sent, mut record) = (0, Record::default());
-    let (start, mut wait) = (std::time::Instant::now(), Wait::default());
+    let (mut sent, mut log) = (0, ReceivedLog::default());
+    let (start, mut backoff) = (std::time::Instant::now(), PollBackoff::default());
     let mut next = draw(&mut random, &limits);
-    while sent < packets || record.arrived.len() < packets as usize {
+    while sent < packets || log.arrived.len() < packets as usize {
         let mut moved = false;
         while sent < packets {
             let (len, prefix, kind) = next;
             let result = match kind {
                 0 => end.send_control(peer, first + sent, prefix),
-                1 => end.send(peer, first + sent, len, prefix, Form::Pack),
-                _ => end.send(peer, first + sent, len, prefix, Form::Mem),
+                1 => end.send(peer, first + sent, len, prefix, PayloadForm::Pack),
+                _ => end.send(peer, first + sent, len, prefix, PayloadForm::Mem),
             };
             if result.is_err() {
                 break;
@@ -108,27 +110,23 @@ pub fn converse(end: &mut Endpoint, peer: usize, packets: u32, first: u32, seed:
                 break;
             }
         }
-        record.ragged = if random.below(3) == 0 { 1 + random.below(5000) } else { 0 };
+        log.max_piece = if random.below(3) == 0 { 1 + random.below(5000) } else { 0 };
         moved |= if random.below(2) == 0 {
-            end.port.poll(&mut record) > 0
+            end.port.poll(&mut log) > 0
         } else {
-            end.port.poll_from(hawser_base::Peer(peer as u32), &mut record)
+            end.port.poll_from(hawser_base::Peer(peer as u32), &mut log)
         };
         if !moved {
-            assert!(
-                start.elapsed().as_secs() < 120,
-                "soak {seed:#x}: stuck; {sent} sent, {} here",
-                record.arrived.len()
-            );
-            wait.turn();
+            assert!(start.elapsed().as_secs() < 120, "soak {seed:#x}: stuck; {sent} sent, {} here", log.arrived.len());
+            backoff.after_empty_poll();
         }
     }
-    assert!(record.lost.is_empty(), "nobody is lost who lives");
-    record.expect_seeds(peer, first..first + packets, "each peer's packets arrive in order");
+    assert!(log.failed.is_empty(), "no living peer is reported as failed");
+    log.expect_seeds(peer, first..first + packets, "each peer's packets arrive in order");
 }
 
 /// Draws a packet's length, the length of its prefix, and its kind.
-fn draw(random: &mut Random, limits: &crate::Limits) -> (usize, usize, usize) {
+fn draw(random: &mut Random, limits: &crate::DeviceLimits) -> (usize, usize, usize) {
     let len = match random.below(10) {
         0..6 => random.below(200),
         6..8 => random.below(limits.short + 2),

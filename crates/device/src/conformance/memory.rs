@@ -4,18 +4,21 @@
 //! tests.
 
 use super::{
-    Memory as Maker, Net, a_peer_dies, a_peer_dies_while_it_is_polled, a_peer_dies_with_operations_in_flight,
+    MakeMemory as Maker, TestNet, a_peer_dies, a_peer_dies_while_it_is_polled, a_peer_dies_with_operations_in_flight,
     a_peer_that_nobody_spoke_to_dies, lanes_are_independent, many_to_one, remote, soak, talkers_take_turns, wire,
     words,
 };
-use crate::registry::{Registry, within};
-use crate::remote::{Atomic, Atomics, Bytes, Capabilities, Fault, Registration, RemoteKey, Taken, Ticket};
-use crate::{Delivery, Device, Header, Limits, Pieces, Port, Refusal, Source, View};
+use crate::registry::{RegistrationTable, check_bounds};
+use crate::remote::{
+    AtomicOps, AtomicRequest, Capabilities, CompletionToken, Registration, RemoteError, RemoteKey, Submitted,
+    WriteSource,
+};
+use crate::{Delivery, Device, DeviceLimits, DevicePort, Fragmentation, Header, PayloadSource, PayloadView, SendError};
 use hawser_base::{Lane, Peer, SharedMem, UserMem};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The most packets that wait from one rank to another; control may use twice as many places.
+/// The maximum number of packets queued from one rank to another; of control it is twice as many.
 const QUEUE: usize = 32;
 const PACKET: usize = 8 << 10;
 
@@ -28,88 +31,89 @@ const IN_FLIGHT: usize = 16;
 const CAPABILITIES: Capabilities = Capabilities {
     write: 200_000,
     read: 100_000,
-    atomics_8: Atomics::ALL,
+    atomics_8: AtomicOps::ALL,
     in_flight: IN_FLIGHT,
     needs_peer: true,
     ..Capabilities::NONE
 };
 
 /// An operation that its owner must carry out.
-struct Asked {
+struct QueuedOp {
     from: Peer,
     lane: u8,
-    ticket: Ticket,
+    token: CompletionToken,
     key: RemoteKey,
     at: u64,
-    work: Work,
+    body: OpBody,
 }
 
-enum Work {
+enum OpBody {
     Write(UserMem<'static>),
     Read(UserMem<'static>),
-    Atomic(Atomic),
+    Atomic(AtomicRequest),
     Flush,
 }
 
-impl Asked {
-    fn carry_out(&self, registry: &Registry) -> Result<u64, Fault> {
-        match self.work {
-            Work::Write(from) => registry.with(&self.key, self.at, from.len(), |mem| mem.copy_from(from))?,
-            Work::Read(into) => registry.with(&self.key, self.at, into.len(), |mem| into.copy_from(mem))?,
-            Work::Atomic(atomic) => {
-                let found = registry.with(&self.key, self.at, atomic.width.bytes(), |mem| atomic.update(mem))?;
-                return found.ok_or(Fault::Unsupported);
+impl QueuedOp {
+    fn execute(&self, registry: &RegistrationTable) -> Result<u64, RemoteError> {
+        match self.body {
+            OpBody::Write(from) => registry.with(&self.key, self.at, from.len(), |mem| mem.copy_from(from))?,
+            OpBody::Read(into) => registry.with(&self.key, self.at, into.len(), |mem| into.copy_from(mem))?,
+            OpBody::Atomic(atomic) => {
+                let found = registry.with(&self.key, self.at, atomic.width.bytes(), |mem| atomic.apply(mem))?;
+                return found.ok_or(RemoteError::Unsupported);
             }
-            Work::Flush => {}
+            OpBody::Flush => {}
         }
         Ok(0)
     }
 }
 
-type Ended = (Peer, Ticket, Result<u64, Fault>);
+type EndedOp = (Peer, CompletionToken, Result<u64, RemoteError>);
 
 /// The state that all ranks share.
 #[derive(Default)]
-struct Host {
+struct SharedState {
     /// Packets by lane, sender and receiver.
     queues: HashMap<(u8, Peer, Peer), Queue>,
-    dead: HashSet<Peer>,
+    failed: HashSet<Peer>,
     /// Requested operations by owner.
-    asked: HashMap<Peer, VecDeque<Asked>>,
-    /// Ended operations by lane and requester: the owner, the ticket, the outcome.
-    ended: HashMap<(u8, Peer), VecDeque<Ended>>,
+    pending: HashMap<Peer, VecDeque<QueuedOp>>,
+    /// Ended operations by lane and requester: the owner, the token, the outcome.
+    completed: HashMap<(u8, Peer), VecDeque<EndedOp>>,
 }
 
-impl Host {
+impl SharedState {
     /// Counts operations of a lane at an owner whose ends were not reported to the lane.
     fn in_flight(&self, lane: u8, from: Peer, to: Peer) -> usize {
-        let asked = self.asked.get(&to).into_iter().flatten().filter(|asked| (asked.lane, asked.from) == (lane, from));
-        let ended = self.ended.get(&(lane, from)).into_iter().flatten().filter(|ended| ended.0 == to);
-        asked.count() + ended.count()
+        let pending =
+            self.pending.get(&to).into_iter().flatten().filter(|asked| (asked.lane, asked.from) == (lane, from));
+        let completed = self.completed.get(&(lane, from)).into_iter().flatten().filter(|ended| ended.0 == to);
+        pending.count() + completed.count()
     }
 
-    fn end(&mut self, owner: Peer, asked: &Asked, outcome: Result<u64, Fault>) {
-        self.ended.entry((asked.lane, asked.from)).or_default().push_back((owner, asked.ticket, outcome));
+    fn complete(&mut self, owner: Peer, op: &QueuedOp, outcome: Result<u64, RemoteError>) {
+        self.completed.entry((op.lane, op.from)).or_default().push_back((owner, op.token, outcome));
     }
 }
 
-struct Memory {
+struct MemoryDevice {
     me: Peer,
     ranks: u32,
-    host: Arc<Mutex<Host>>,
-    registry: Arc<Registry>,
+    shared: Arc<Mutex<SharedState>>,
+    registry: Arc<RegistrationTable>,
 }
 
 struct MemoryPort {
     me: Peer,
     ranks: u32,
     lane: u8,
-    host: Arc<Mutex<Host>>,
-    /// The peers whose loss was reported.
-    lost: HashSet<Peer>,
+    shared: Arc<Mutex<SharedState>>,
+    /// The peers whose failure was reported.
+    reported: HashSet<Peer>,
 }
 
-impl Device for Memory {
+impl Device for MemoryDevice {
     fn name(&self) -> &'static str {
         "memory"
     }
@@ -118,20 +122,26 @@ impl Device for Memory {
         peer.0 < self.ranks
     }
 
-    fn limits(&self) -> Limits {
-        Limits { short: 100, packet: PACKET, pieces: Pieces::Pages(|_| PACKET), eager: PACKET, read_from: None }
+    fn limits(&self) -> DeviceLimits {
+        DeviceLimits {
+            short: 100,
+            packet: PACKET,
+            fragmentation: Fragmentation::Pages(|_| PACKET),
+            eager: PACKET,
+            remote_read_from: None,
+        }
     }
 
-    fn port(&self, lane: Lane) -> Box<dyn Port> {
-        let (me, ranks, host) = (self.me, self.ranks, self.host.clone());
-        Box::new(MemoryPort { me, ranks, lane: lane.0, host, lost: HashSet::new() })
+    fn port(&self, lane: Lane) -> Box<dyn DevicePort> {
+        let (me, ranks, shared) = (self.me, self.ranks, self.shared.clone());
+        Box::new(MemoryPort { me, ranks, lane: lane.0, shared, reported: HashSet::new() })
     }
 
     fn flush(&self) -> bool {
-        let mut host = self.host.lock().unwrap();
-        while let Some(asked) = host.asked.get_mut(&self.me).and_then(VecDeque::pop_front) {
-            let outcome = asked.carry_out(&self.registry);
-            host.end(self.me, &asked, outcome);
+        let mut shared = self.shared.lock().unwrap();
+        while let Some(op) = shared.pending.get_mut(&self.me).and_then(VecDeque::pop_front) {
+            let outcome = op.execute(&self.registry);
+            shared.complete(self.me, &op, outcome);
         }
         true
     }
@@ -146,65 +156,66 @@ impl Device for Memory {
 }
 
 impl MemoryPort {
-    fn host(&self) -> MutexGuard<'_, Host> {
-        self.host.lock().unwrap()
+    fn shared(&self) -> MutexGuard<'_, SharedState> {
+        self.shared.lock().unwrap()
     }
 
-    fn ask(&mut self, to: Peer, asked: Asked) -> Result<Taken, Fault> {
-        let mut host = self.host();
-        if host.dead.contains(&to) {
-            return Err(Fault::Lost);
+    fn enqueue(&mut self, to: Peer, op: QueuedOp) -> Result<Submitted, RemoteError> {
+        let mut shared = self.shared();
+        if shared.failed.contains(&to) {
+            return Err(RemoteError::PeerFailed);
         }
-        if host.in_flight(self.lane, self.me, to) >= IN_FLIGHT {
-            return Err(Fault::Full);
+        if shared.in_flight(self.lane, self.me, to) >= IN_FLIGHT {
+            return Err(RemoteError::Full);
         }
-        host.asked.entry(to).or_default().push_back(asked);
-        Ok(Taken::InFlight)
+        shared.pending.entry(to).or_default().push_back(op);
+        Ok(Submitted::InFlight)
     }
 
-    fn asked(&self, key: &RemoteKey, at: u64, ticket: Ticket, work: Work) -> Asked {
-        Asked { from: self.me, lane: self.lane, ticket, key: *key, at, work }
+    fn new_op(&self, key: &RemoteKey, at: u64, token: CompletionToken, body: OpBody) -> QueuedOp {
+        QueuedOp { from: self.me, lane: self.lane, token, key: *key, at, body }
     }
 
     /// Reports ended operations; all operations at dead owners have ended.
-    fn tell(&mut self, delivery: &mut dyn Delivery) {
-        let mut host = self.host();
-        let dead: Vec<Peer> = host.dead.iter().copied().collect();
-        for owner in dead {
-            for asked in host.asked.remove(&owner).unwrap_or_default() {
-                host.end(owner, &asked, Err(Fault::Lost));
+    fn report_completions(&mut self, delivery: &mut dyn Delivery) {
+        let mut shared = self.shared();
+        let failed: Vec<Peer> = shared.failed.iter().copied().collect();
+        for owner in failed {
+            for op in shared.pending.remove(&owner).unwrap_or_default() {
+                shared.complete(owner, &op, Err(RemoteError::PeerFailed));
             }
         }
-        let ended = host.ended.remove(&(self.lane, self.me)).unwrap_or_default();
-        drop(host);
-        ended.into_iter().for_each(|(_, ticket, outcome)| delivery.done(ticket, outcome));
+        let completed = shared.completed.remove(&(self.lane, self.me)).unwrap_or_default();
+        drop(shared);
+        completed.into_iter().for_each(|(_, token, outcome)| delivery.op_completed(token, outcome));
     }
 }
 
-impl Port for MemoryPort {
-    fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: Source<'_>) -> Result<(), Refusal> {
-        let mut host = self.host();
-        if host.dead.contains(&to) || host.dead.contains(&self.me) {
-            return Err(Refusal::Lost);
+impl DevicePort for MemoryPort {
+    fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: PayloadSource<'_>) -> Result<(), SendError> {
+        let mut shared = self.shared();
+        if shared.failed.contains(&to) || shared.failed.contains(&self.me) {
+            return Err(SendError::PeerFailed);
         }
-        let queue = host.queues.entry((self.lane, self.me, to)).or_default();
-        if queue.len() >= if let Source::None = source { 2 * QUEUE } else { QUEUE } {
-            return Err(Refusal::Full);
+        let queue = shared.queues.entry((self.lane, self.me, to)).or_default();
+        if queue.len() >= if let PayloadSource::None = source { 2 * QUEUE } else { QUEUE } {
+            return Err(SendError::Full);
         }
         let mut bytes = prefix.to_vec();
         bytes.resize(prefix.len() + source.len(), 0);
         match source {
-            Source::None => {}
-            Source::Mem(mem) => mem.read(&mut bytes[prefix.len()..]),
-            Source::Pack { pack, .. } => pack(SharedMem::of_slice(&mut bytes[prefix.len()..])),
+            PayloadSource::None => {}
+            PayloadSource::Mem(mem) => mem.read(&mut bytes[prefix.len()..]),
+            PayloadSource::Pack { pack, .. } => pack(SharedMem::of_slice(&mut bytes[prefix.len()..])),
         }
         queue.push_back((header, bytes));
         Ok(())
     }
 
     fn reserve(&mut self, to: Peer, _len: usize) -> bool {
-        let host = self.host();
-        !host.dead.contains(&to) && host.queues.get(&(self.lane, self.me, to)).is_none_or(|queue| queue.len() < QUEUE)
+        let shared = self.shared();
+        !shared.failed.contains(&to)
+            && shared.queues.get(&(self.lane, self.me, to)).is_none_or(|queue| queue.len() < QUEUE)
     }
 
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
@@ -215,27 +226,34 @@ impl Port for MemoryPort {
     }
 
     fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
-        self.tell(delivery);
-        let mut host = self.host();
-        let packet = host.queues.get_mut(&(self.lane, from, self.me)).and_then(Queue::pop_front);
-        let is_dead = host.dead.contains(&from);
-        drop(host);
+        self.report_completions(delivery);
+        let mut shared = self.shared();
+        let packet = shared.queues.get_mut(&(self.lane, from, self.me)).and_then(Queue::pop_front);
+        let has_failed = shared.failed.contains(&from);
+        drop(shared);
         let Some((header, mut bytes)) = packet else {
-            if is_dead && self.lost.insert(from) {
-                delivery.lost(from);
+            if has_failed && self.reported.insert(from) {
+                delivery.peer_failed(from);
             }
             return false;
         };
-        delivery.deliver(from, header, &mut View { bytes: &mut bytes, at: 0 });
+        delivery.deliver(from, header, &mut PayloadView { bytes: &mut bytes, at: 0 });
         true
     }
 
-    fn write(&mut self, to: Peer, key: &RemoteKey, at: u64, source: Bytes<'_>, ticket: Ticket) -> Result<Taken, Fault> {
-        let Bytes::Lent(mem) = source else { return Err(Fault::Unsupported) };
+    fn write(
+        &mut self,
+        to: Peer,
+        key: &RemoteKey,
+        at: u64,
+        source: WriteSource<'_>,
+        token: CompletionToken,
+    ) -> Result<Submitted, RemoteError> {
+        let WriteSource::InPlace(mem) = source else { return Err(RemoteError::Unsupported) };
         if mem.len() > CAPABILITIES.write {
-            return Err(Fault::Unsupported);
+            return Err(RemoteError::Unsupported);
         }
-        self.ask(to, self.asked(key, at, ticket, Work::Write(mem)))
+        self.enqueue(to, self.new_op(key, at, token, OpBody::Write(mem)))
     }
 
     fn read(
@@ -244,45 +262,52 @@ impl Port for MemoryPort {
         key: &RemoteKey,
         at: u64,
         into: UserMem<'static>,
-        ticket: Ticket,
-    ) -> Result<Taken, Fault> {
-        within(at, into.len(), key.0[2])?;
+        token: CompletionToken,
+    ) -> Result<Submitted, RemoteError> {
+        check_bounds(at, into.len(), key.0[2])?;
         if into.len() > CAPABILITIES.read {
-            return Err(Fault::Unsupported);
+            return Err(RemoteError::Unsupported);
         }
-        self.ask(from, self.asked(key, at, ticket, Work::Read(into)))
+        self.enqueue(from, self.new_op(key, at, token, OpBody::Read(into)))
     }
 
-    fn atomic(&mut self, to: Peer, key: &RemoteKey, at: u64, atomic: Atomic, ticket: Ticket) -> Result<Taken, Fault> {
-        if !CAPABILITIES.atomics(atomic.width).has(atomic.update) {
-            return Err(Fault::Unsupported);
+    fn atomic(
+        &mut self,
+        to: Peer,
+        key: &RemoteKey,
+        at: u64,
+        atomic: AtomicRequest,
+        token: CompletionToken,
+    ) -> Result<Submitted, RemoteError> {
+        if !CAPABILITIES.atomics(atomic.width).has(atomic.op) {
+            return Err(RemoteError::Unsupported);
         }
-        self.ask(to, self.asked(key, at, ticket, Work::Atomic(atomic)))
+        self.enqueue(to, self.new_op(key, at, token, OpBody::Atomic(atomic)))
     }
 
-    fn flush(&mut self, to: Peer, ticket: Ticket) -> Result<Taken, Fault> {
-        if self.host().in_flight(self.lane, self.me, to) == 0 {
-            return Ok(Taken::Done(0));
+    fn flush(&mut self, to: Peer, token: CompletionToken) -> Result<Submitted, RemoteError> {
+        if self.shared().in_flight(self.lane, self.me, to) == 0 {
+            return Ok(Submitted::Done(0));
         }
-        self.ask(to, self.asked(&RemoteKey([0; 3]), 0, ticket, Work::Flush))
+        self.enqueue(to, self.new_op(&RemoteKey([0; 3]), 0, token, OpBody::Flush))
     }
 }
 
-fn ground(ranks: u32) -> (Net, Maker) {
+fn registered_net(ranks: u32) -> (TestNet, Maker) {
     (net(ranks), Box::new(|_, len| words(len)))
 }
 
-fn net(ranks: u32) -> Net {
-    let host = Arc::new(Mutex::new(Host::default()));
+fn net(ranks: u32) -> TestNet {
+    let shared = Arc::new(Mutex::new(SharedState::default()));
     let device = |rank: u32| -> Arc<dyn Device> {
-        let registry = Registry::new(u64::from(rank));
-        Arc::new(Memory { me: Peer(rank), ranks, host: host.clone(), registry })
+        let registry = RegistrationTable::new(u64::from(rank));
+        Arc::new(MemoryDevice { me: Peer(rank), ranks, shared: shared.clone(), registry })
     };
     let devices = (0..ranks).map(device).collect();
     let kill = move |rank| {
-        host.lock().unwrap().dead.insert(Peer(rank as u32));
+        shared.lock().unwrap().failed.insert(Peer(rank as u32));
     };
-    Net { devices, kill: Box::new(kill) }
+    TestNet { devices, kill: Box::new(kill) }
 }
 
 #[test]
@@ -308,7 +333,7 @@ fn a_death_is_reported_once_and_after_the_last_packet() {
 
 #[test]
 fn memory_of_a_peer_is_worked_on_by_its_owner() {
-    remote(|| ground(1));
-    remote(|| ground(2));
-    a_peer_dies_with_operations_in_flight(|| ground(3));
+    remote(|| registered_net(1));
+    remote(|| registered_net(2));
+    a_peer_dies_with_operations_in_flight(|| registered_net(3));
 }

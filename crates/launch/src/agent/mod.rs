@@ -2,31 +2,32 @@
 //!
 //! It exchanges frames with mpiexec over its standard input and output. It has one rule of its own: when mpiexec is
 //! gone, it ends every process below it and exits. mpiexec does the same when the agent is gone, so nothing of a job
-//! outlives either. On another host than mpiexec's a `guard` takes mpiexec's place, and the agent also ends when it has
-//! received nothing from mpiexec's host for some seconds (`pulse`). Used by `conduct`; it starts the ranks.
+//! outlives either. On another host than mpiexec's a `supervisor` takes mpiexec's place, and the agent also ends
+//! when it has received nothing from mpiexec's host for some seconds (`heartbeat`). Used by `job_control`; it starts
+//! the ranks.
 
-pub mod gather;
-pub mod guard;
 pub mod libraries;
-pub mod needs;
+pub mod mpi_library;
+pub mod rank_state;
 pub mod run;
 pub mod start;
 pub mod streams;
+pub mod supervisor;
 
-use crate::channel::{Channel, Received};
-use crate::frames::{self, Down, Up};
+use crate::channel::{AgentChannel, Received};
+use crate::failure::EXIT_FAILURE;
+use crate::frames::{self, FromAgent, ToAgent};
+use crate::heartbeat::{SILENCE_S, SilenceTimer};
 use crate::info;
-use crate::pulse::{SILENCE_S, Silence};
-use crate::trouble::EXIT_FAILURE;
-use hawser_host::gate::Source;
-use hawser_os::epoll::{Epoll, Event, Interest};
-use hawser_os::signals::{self, SIGCHLD, SIGHUP, Signals};
-use hawser_os::{clock, host, pidfd, spawn, tree};
-use run::Run;
+use hawser_host::rank_server::EventSource;
+use hawser_os::epoll::{Epoll, EpollEvent, Interest};
+use hawser_os::signals::{self, SIGCHLD, SIGHUP, SignalFd};
+use hawser_os::{clock, host, pidfd, process_tree, spawn};
+use run::HostRun;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// The argument that makes mpiexec an agent; the process id of its guard follows, if it has one.
+/// The argument that makes mpiexec an agent; the process id of its supervisor follows, if it has one.
 pub const SUBCOMMAND: &str = hawser_boot::protocol::AGENT_ARGUMENT;
 
 /// The time that ended processes may take to be gone; the kernel frees their memory in that time.
@@ -34,7 +35,7 @@ pub const KILL_LIMIT_MS: u64 = 1000;
 
 /// The source of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Token {
+pub enum EventToken {
     ChannelIn,
     ChannelOut,
     Signals,
@@ -42,110 +43,110 @@ pub enum Token {
     Input(u32),
     /// The output of a rank, by the number of its pipe.
     Pipe(u32),
-    /// The guard's process.
-    Guard,
-    /// A descriptor of the rank server (`host::gate`).
-    Gate(Source),
+    /// The supervisor's process.
+    Supervisor,
+    /// A descriptor of the rank server (`host::rank_server`).
+    RankServer(EventSource),
 }
 
-impl Token {
+impl EventToken {
     pub fn encode(self) -> u64 {
         let (kind, number) = match self {
-            Token::ChannelIn => (0, 0),
-            Token::ChannelOut => (1, 0),
-            Token::Signals => (2, 0),
-            Token::Input(number) => (3, number),
-            Token::Pipe(number) => (4, number),
-            Token::Guard => (5, 0),
-            Token::Gate(source) => return source.encode(),
+            EventToken::ChannelIn => (0, 0),
+            EventToken::ChannelOut => (1, 0),
+            EventToken::Signals => (2, 0),
+            EventToken::Input(number) => (3, number),
+            EventToken::Pipe(number) => (4, number),
+            EventToken::Supervisor => (5, 0),
+            EventToken::RankServer(source) => return source.encode(),
         };
         kind << 32 | u64::from(number)
     }
 
-    pub fn decode(token: u64) -> Token {
-        if let Some(source) = Source::decode(token) {
-            return Token::Gate(source);
+    pub fn decode(token: u64) -> EventToken {
+        if let Some(source) = EventSource::decode(token) {
+            return EventToken::RankServer(source);
         }
         let number = token as u32;
         match token >> 32 {
-            0 => Token::ChannelIn,
-            1 => Token::ChannelOut,
-            2 => Token::Signals,
-            3 => Token::Input(number),
-            4 => Token::Pipe(number),
-            _ => Token::Guard,
+            0 => EventToken::ChannelIn,
+            1 => EventToken::ChannelOut,
+            2 => EventToken::Signals,
+            3 => EventToken::Input(number),
+            4 => EventToken::Pipe(number),
+            _ => EventToken::Supervisor,
         }
     }
 }
 
 /// The context that all parts of the agent share: the channel to mpiexec, and the epoll set.
-pub struct Desk {
-    pub channel: Channel,
+pub struct AgentContext {
+    pub channel: AgentChannel,
     pub epoll: Epoll,
-    pub signals: Signals,
-    guard: Option<Guard>,
+    pub signals: SignalFd,
+    supervisor: Option<SupervisorWatch>,
 }
 
 /// The evidence that mpiexec is gone, or the reason why the agent cannot know.
 #[derive(Debug)]
-enum Gone {
+enum MpiexecLost {
     /// The channel to or from mpiexec has ended, or delivers bytes that are no frame.
-    Closed,
+    ChannelClosed,
     /// Nothing was received from mpiexec for some seconds.
     Silent,
-    /// The agent's guard is gone.
-    Guard,
+    /// The agent's supervisor is gone.
+    SupervisorGone,
     /// The agent cannot wait for events.
-    Blind(io::Error),
+    WaitFailed(io::Error),
 }
 
-impl Gone {
+impl MpiexecLost {
     /// The last line of an agent on another host. mpiexec puts it into its own line about the lost host, if mpiexec
     /// still runs after all.
-    fn last_words(self) -> Option<String> {
+    fn final_message(self) -> Option<String> {
         match self {
-            Gone::Closed => Some("the agent there hears no more from mpiexec".into()),
-            Gone::Silent => Some(format!("nothing has come there from mpiexec for {SILENCE_S} s")),
-            Gone::Guard => None,
-            Gone::Blind(error) => Some(format!("the agent there cannot wait for events: {error}")),
+            MpiexecLost::ChannelClosed => Some("the agent there hears no more from mpiexec".into()),
+            MpiexecLost::Silent => Some(format!("nothing has come there from mpiexec for {SILENCE_S} s")),
+            MpiexecLost::SupervisorGone => None,
+            MpiexecLost::WaitFailed(error) => Some(format!("the agent there cannot wait for events: {error}")),
         }
     }
 }
 
-/// The guard of an agent that a remote shell has started.
-struct Guard {
-    /// The pidfd of the guard's process, for as long as that is watched.
+/// The supervisor of an agent that a remote shell has started.
+struct SupervisorWatch {
+    /// The pidfd of the supervisor's process, for as long as that is watched.
     _process: OwnedFd,
     /// The silence of mpiexec.
-    silence: Silence,
+    silence: SilenceTimer,
 }
 
-impl Guard {
-    fn watch(pid: i32, epoll: &mut Epoll) -> io::Result<Guard> {
+impl SupervisorWatch {
+    fn start(pid: i32, epoll: &mut Epoll) -> io::Result<SupervisorWatch> {
         let process = pidfd::open(pid)?;
         if host::parent() != pid {
             return Err(io::Error::other(format!("its guard, process {pid}, is gone")));
         }
-        epoll.add(process.as_fd(), Token::Guard.encode(), Interest::Read)?;
-        Ok(Guard { _process: process, silence: Silence::default() })
+        epoll.add(process.as_fd(), EventToken::Supervisor.encode(), Interest::Read)?;
+        Ok(SupervisorWatch { _process: process, silence: SilenceTimer::default() })
     }
 }
 
-impl Desk {
+impl AgentContext {
     /// Sends to mpiexec. If mpiexec is gone, the next read from it reports that.
-    pub fn up(&mut self, up: &Up) {
-        let _ = self.channel.send(&up.encode());
+    pub fn send(&mut self, frame: &FromAgent) {
+        let _ = self.channel.send(&frame.encode());
     }
 }
 
 /// Runs the agent to its end and gives its exit code.
-pub fn main(input: BorrowedFd, output: BorrowedFd, guard: Option<i32>) -> i32 {
-    match Desk::open(input, output, guard) {
-        Ok(mut desk) => {
-            let ready = Up::Ready { version: frames::version(), pid: host::pid() };
+pub fn main(input: BorrowedFd, output: BorrowedFd, supervisor_pid: Option<i32>) -> i32 {
+    match AgentContext::open(input, output, supervisor_pid) {
+        Ok(mut context) => {
+            let ready = FromAgent::Ready { version: frames::version(), pid: host::pid() };
             // If mpiexec is gone, the next read from it reports that.
-            let _ = desk.channel.announce(&ready.encode());
-            serve(desk)
+            let _ = context.channel.send_first_frame(&ready.encode());
+            serve(context)
         }
         Err(error) => {
             eprintln!("mpiexec's agent cannot start: {error}");
@@ -154,59 +155,62 @@ pub fn main(input: BorrowedFd, output: BorrowedFd, guard: Option<i32>) -> i32 {
     }
 }
 
-impl Desk {
-    fn open(input: BorrowedFd, output: BorrowedFd, guard: Option<i32>) -> io::Result<Desk> {
+impl AgentContext {
+    fn open(input: BorrowedFd, output: BorrowedFd, supervisor_pid: Option<i32>) -> io::Result<AgentContext> {
         spawn::become_subreaper();
         signals::restore_default(SIGCHLD);
-        // An agent that receives SIGHUP ends the ranks before itself. The kernel sends SIGHUP too if the guard is
-        // killed while this process is stopped (POSIX: an orphaned process group with a stopped member).
-        let signals = Signals::take(&[SIGCHLD, SIGHUP])?;
-        let mut channel = Channel::new(input.try_clone_to_owned()?, output.try_clone_to_owned()?)?;
+        // An agent that receives SIGHUP ends the ranks before itself. The kernel sends SIGHUP too if the supervisor
+        // is killed while this process is stopped (POSIX: an orphaned process group with a stopped member).
+        let signals = SignalFd::block(&[SIGCHLD, SIGHUP])?;
+        let mut channel = AgentChannel::new(input.try_clone_to_owned()?, output.try_clone_to_owned()?)?;
         let mut epoll = Epoll::new()?;
-        let guard = guard.map(|pid| Guard::watch(pid, &mut epoll)).transpose()?;
-        if guard.is_some() {
-            channel = channel.with_pulse();
+        let supervisor = supervisor_pid.map(|pid| SupervisorWatch::start(pid, &mut epoll)).transpose()?;
+        if supervisor.is_some() {
+            channel = channel.with_heartbeats();
         }
-        epoll.add(channel.input(), Token::ChannelIn.encode(), Interest::Read)?;
-        epoll.add(channel.output(), Token::ChannelOut.encode(), Interest::Nothing)?;
-        epoll.add(signals.as_fd(), Token::Signals.encode(), Interest::Read)?;
-        Ok(Desk { channel, epoll, signals, guard })
+        epoll.add(channel.input(), EventToken::ChannelIn.encode(), Interest::Read)?;
+        epoll.add(channel.output(), EventToken::ChannelOut.encode(), Interest::Nothing)?;
+        epoll.add(signals.as_fd(), EventToken::Signals.encode(), Interest::Read)?;
+        Ok(AgentContext { channel, epoll, signals, supervisor })
     }
 
     /// Whether mpiexec is on another host.
-    pub fn is_far(&self) -> bool {
-        self.guard.is_some()
+    pub fn is_remote(&self) -> bool {
+        self.supervisor.is_some()
     }
 
     /// Waits for events until `deadline_ns`, or until mpiexec's silence is to be checked again.
-    fn wait(&mut self, events: &mut Vec<Event>, deadline_ns: Option<u64>) -> io::Result<()> {
-        let look_at_ns = self.guard.as_ref().map(|guard| guard.silence.look_at_ns());
-        let next_ns = deadline_ns.into_iter().chain(look_at_ns).min();
+    fn wait(&mut self, events: &mut Vec<EpollEvent>, deadline_ns: Option<u64>) -> io::Result<()> {
+        let check_at_ns = self.supervisor.as_ref().map(|guard| guard.silence.check_at_ns());
+        let next_ns = deadline_ns.into_iter().chain(check_at_ns).min();
         // Rounded up, so that it does not wake before that time.
         let timeout_ms = next_ns.map(|at| at.saturating_sub(clock::now_ns()).div_ceil(1_000_000));
         self.epoll.wait(events, timeout_ms)
     }
 
-    /// Returns the reason why this host can no longer count as part of the job, if there is one: its guard is gone, or
-    /// nothing was received from mpiexec for too long.
-    fn severed(&mut self, events: &[Event]) -> Option<Gone> {
-        let guard = self.guard.as_mut()?;
-        if self.channel.heard() {
-            guard.silence.broken();
+    /// Returns the reason why this host can no longer count as part of the job, if there is one: its supervisor is
+    /// gone, or nothing was received from mpiexec for too long.
+    fn mpiexec_lost(&mut self, events: &[EpollEvent]) -> Option<MpiexecLost> {
+        let supervisor = self.supervisor.as_mut()?;
+        if self.channel.take_activity() {
+            supervisor.silence.reset();
         }
-        if guard.silence.is_death() {
-            return Some(Gone::Silent);
+        if supervisor.silence.has_expired() {
+            return Some(MpiexecLost::Silent);
         }
-        events.iter().any(|event| Token::decode(event.token) == Token::Guard).then_some(Gone::Guard)
+        events
+            .iter()
+            .any(|event| EventToken::decode(event.token) == EventToken::Supervisor)
+            .then_some(MpiexecLost::SupervisorGone)
     }
 
     /// Ends the ranks because mpiexec, and with it the job, is gone; reports why where mpiexec is on another host;
     /// returns the agent's exit code.
-    fn abandon(&self, gone: Gone) -> i32 {
+    fn exit_without_mpiexec(&self, loss: MpiexecLost) -> i32 {
         end_ranks();
-        if let Some(words) = gone.last_words().filter(|_| self.is_far()) {
+        if let Some(message) = loss.final_message().filter(|_| self.is_remote()) {
             // The remote shell may be gone too.
-            let _ = writeln!(io::stderr(), "{words}");
+            let _ = writeln!(io::stderr(), "{message}");
         }
         EXIT_FAILURE
     }
@@ -214,16 +218,16 @@ impl Desk {
     /// Resumes writing as soon as the channel can be written.
     fn watch_backlog(&mut self) {
         let interest = if self.channel.backlog() > 0 { Interest::Write } else { Interest::Nothing };
-        let _ = self.epoll.change(self.channel.output(), Token::ChannelOut.encode(), interest);
+        let _ = self.epoll.change(self.channel.output(), EventToken::ChannelOut.encode(), interest);
     }
 
-    /// Decodes frames from mpiexec into `downs`; an error where mpiexec is gone.
-    fn receive(&mut self, downs: &mut Vec<Down>) -> Result<(), Gone> {
+    /// Decodes frames from mpiexec into `frames`; an error where mpiexec is gone.
+    fn receive(&mut self, frames: &mut Vec<ToAgent>) -> Result<(), MpiexecLost> {
         loop {
             match self.channel.receive() {
-                Received::Frame(body) => downs.push(Down::decode(&body).ok_or(Gone::Closed)?),
+                Received::Frame(body) => frames.push(ToAgent::decode(&body).ok_or(MpiexecLost::ChannelClosed)?),
                 Received::Nothing => return Ok(()),
-                Received::End => return Err(Gone::Closed),
+                Received::End => return Err(MpiexecLost::ChannelClosed),
             }
         }
     }
@@ -234,76 +238,78 @@ impl Desk {
         while self.channel.flush().is_ok() && self.channel.backlog() > 0 {
             self.watch_backlog();
             let waited = self.wait(&mut events, None).is_ok();
-            if !waited || self.receive(&mut Vec::new()).is_err() || self.severed(&events).is_some() {
+            if !waited || self.receive(&mut Vec::new()).is_err() || self.mpiexec_lost(&events).is_some() {
                 return;
             }
         }
     }
 }
 
-fn serve(mut desk: Desk) -> i32 {
-    let mut run: Option<Run> = None;
-    let mut events: Vec<Event> = Vec::new();
-    let mut downs = Vec::new();
+fn serve(mut context: AgentContext) -> i32 {
+    let mut run: Option<HostRun> = None;
+    let mut events: Vec<EpollEvent> = Vec::new();
+    let mut incoming = Vec::new();
     loop {
-        if let Err(error) = desk.wait(&mut events, run.as_ref().and_then(Run::deadline_ns)) {
-            return desk.abandon(Gone::Blind(error));
+        if let Err(error) = context.wait(&mut events, run.as_ref().and_then(HostRun::deadline_ns)) {
+            return context.exit_without_mpiexec(MpiexecLost::WaitFailed(error));
         }
         for event in &events {
-            match Token::decode(event.token) {
-                Token::ChannelIn => {
-                    if let Err(gone) = desk.receive(&mut downs) {
-                        return desk.abandon(gone);
+            match EventToken::decode(event.token) {
+                EventToken::ChannelIn => {
+                    if let Err(loss) = context.receive(&mut incoming) {
+                        return context.exit_without_mpiexec(loss);
                     }
                 }
-                Token::ChannelOut => {
-                    if desk.channel.flush().is_err() {
-                        return desk.abandon(Gone::Closed);
+                EventToken::ChannelOut => {
+                    if context.channel.flush().is_err() {
+                        return context.exit_without_mpiexec(MpiexecLost::ChannelClosed);
                     }
                 }
-                Token::Signals if desk.signals.take_all(SIGHUP) => {
+                EventToken::Signals if context.signals.drain(SIGHUP) => {
                     end_ranks();
                     signals::die_of(SIGHUP)
                 }
                 token => {
                     if let Some(run) = &mut run {
-                        run.event(&mut desk, token, *event);
+                        run.handle_epoll_event(&mut context, token, *event);
                     }
                 }
             }
         }
-        if let Some(gone) = desk.severed(&events) {
-            return desk.abandon(gone);
+        if let Some(loss) = context.mpiexec_lost(&events) {
+            return context.exit_without_mpiexec(loss);
         }
-        for down in downs.drain(..) {
-            match (down, &mut run) {
-                (Down::Info { ranks, settings }, _) => desk.up(&Up::Info(info::of_host(ranks as usize, &settings))),
-                (Down::Start(job), None) => {
-                    run = Run::start(&mut desk, *job);
+        for frame in incoming.drain(..) {
+            match (frame, &mut run) {
+                (ToAgent::Info { ranks, settings }, _) => {
+                    context.send(&FromAgent::Info(info::host_text(ranks as usize, &settings)))
+                }
+                (ToAgent::Start(job), None) => {
+                    run = HostRun::start(&mut context, *job);
                     if run.is_none() {
-                        desk.send_rest();
+                        context.send_rest();
                         return 0;
                     }
                 }
-                (down, Some(run)) => run.down(&mut desk, down),
+                (frame, Some(run)) => run.handle_frame(&mut context, frame),
                 (_, None) => {}
             }
         }
         if let Some(running) = &mut run {
-            running.timers(&mut desk);
+            running.handle_timers(&mut context);
             if running.is_over() {
-                running.finish(&mut desk);
-                desk.send_rest();
+                running.finish(&mut context);
+                context.send_rest();
                 return 0;
             }
         }
-        desk.watch_backlog();
+        context.watch_backlog();
     }
 }
 
 /// Ends the ranks: mpiexec is gone, or hangs up, and so is the job.
 fn end_ranks() {
-    tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
+    process_tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
 }
 
 #[cfg(test)]
@@ -313,17 +319,17 @@ mod tests {
     #[test]
     fn tokens_come_back() {
         for token in [
-            Token::ChannelIn,
-            Token::ChannelOut,
-            Token::Signals,
-            Token::Input(3),
-            Token::Pipe(u32::MAX),
-            Token::Guard,
-            Token::Gate(Source::Door),
-            Token::Gate(Source::Line(u32::MAX)),
-            Token::Gate(Source::Process(0)),
+            EventToken::ChannelIn,
+            EventToken::ChannelOut,
+            EventToken::Signals,
+            EventToken::Input(3),
+            EventToken::Pipe(u32::MAX),
+            EventToken::Supervisor,
+            EventToken::RankServer(EventSource::Listener),
+            EventToken::RankServer(EventSource::Connection(u32::MAX)),
+            EventToken::RankServer(EventSource::Process(0)),
         ] {
-            assert_eq!(Token::decode(token.encode()), token);
+            assert_eq!(EventToken::decode(token.encode()), token);
         }
     }
 }

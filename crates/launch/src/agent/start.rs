@@ -1,14 +1,14 @@
 //! Starts the program of one rank: its environment, its three descriptors, its job-wide settings.
 
-use super::needs::{self, Other};
+use super::mpi_library::{self, ForeignMpi};
+use crate::failure::{EXIT_FAILURE, EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, FailureKind};
 use crate::frames::{App, HostJob};
-use crate::trouble::{EXIT_FAILURE, EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, What};
-use hawser_boot::foreign::{RANK_NAMES, SERVERS, SIZE_NAMES};
-use hawser_boot::protocol::{ADDRESS_VARIABLE, Address, PROGRAM_SIZE_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE};
+use hawser_boot::foreign_launcher::{RANK_NAMES, SERVERS, SIZE_NAMES};
+use hawser_boot::protocol::{ADDRESS_VARIABLE, AgentAddress, PROGRAM_SIZE_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE};
 use hawser_node::profile;
 use hawser_os::host;
 use hawser_os::pipe;
-use hawser_os::spawn::{self, Terms};
+use hawser_os::spawn::{self, SpawnOptions};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -19,17 +19,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The place of a rank in the job.
-pub struct Place<'a> {
+pub struct RankSpec<'a> {
     pub job: &'a HostJob,
     pub local: usize,
     pub socket: &'a str,
     /// The directory that is put first into LD_LIBRARY_PATH.
     pub libraries: Option<&'a Path>,
-    pub terms: Terms,
+    pub spawn_options: SpawnOptions,
 }
 
 /// A started program and our ends of its pipes.
-pub struct Started {
+pub struct StartedRank {
     pub pid: i32,
     pub out: OwnedFd,
     pub err: OwnedFd,
@@ -37,37 +37,41 @@ pub struct Started {
     pub input: Option<OwnedFd>,
 }
 
-pub fn start(place: &Place) -> Result<Started, What> {
-    let (world, app) = place.job.ranks[place.local];
-    let app = &place.job.apps[app as usize];
-    let directory = directory(place.job, app);
+pub fn start(spec: &RankSpec) -> Result<StartedRank, FailureKind> {
+    let (world, app) = spec.job.ranks[spec.local];
+    let app = &spec.job.apps[app as usize];
+    let directory = directory(spec.job, app);
     if !directory.is_dir() {
         let text = format!("its working directory {} does not exist on this host", directory.display());
-        return Err(What::NotStarted { code: EXIT_FAILURE, text });
+        return Err(FailureKind::NotStarted { code: EXIT_FAILURE, text });
     }
-    is_for_this_processor(&app.arch)?;
-    let named = in_path(app, &directory);
+    check_architecture(&app.arch)?;
+    let named = find_in_folders(app, &directory);
     let program = named.as_deref().map_or(OsStr::from_bytes(&app.program), Path::as_os_str);
-    let found = named.clone().or_else(|| found(app, &directory));
-    if let Some(other) = place.libraries.zip(found.as_deref()).and_then(|(ours, file)| needs::other_mpi(file, ours)) {
-        let (file, by_rpath) = match other {
-            Other::Name(file) => (file, false),
-            Other::ByRpath(file) => (file, true),
+    let program_path = named.clone().or_else(|| program_file(app, &directory));
+    if let Some(foreign) = spec
+        .libraries
+        .zip(program_path.as_deref())
+        .and_then(|(own_directory, file)| mpi_library::foreign_mpi(file, own_directory))
+    {
+        let (file, by_rpath) = match foreign {
+            ForeignMpi::Name(file) => (file, false),
+            ForeignMpi::ByRpath(file) => (file, true),
         };
-        return Err(What::other_mpi(&program.to_string_lossy(), &file, by_rpath, place.libraries));
+        return Err(FailureKind::foreign_mpi(&program.to_string_lossy(), &file, by_rpath, spec.libraries));
     }
-    let result = match spawn_program(place, app, program, &directory, world) {
+    let result = match spawn_program(spec, app, program, &directory, world) {
         // As under Hydra, a program of the working directory needs no "./".
         Err(error) if is_missing(&error) && !app.program.contains(&b'/') && directory.join(program).is_file() => {
-            spawn_program(place, app, Path::new(".").join(program).as_os_str(), &directory, world)
+            spawn_program(spec, app, Path::new(".").join(program).as_os_str(), &directory, world)
         }
         result => result,
     };
-    result.map_err(|error| not_started(program, found.as_deref(), &error))
+    result.map_err(|error| not_started(program, program_path.as_deref(), &error))
 }
 
 /// The program's file in the folders that -path names.
-fn in_path(app: &App, directory: &Path) -> Option<PathBuf> {
+fn find_in_folders(app: &App, directory: &Path) -> Option<PathBuf> {
     let program = OsStr::from_bytes(&app.program);
     let folders =
         app.path.split(|&byte| byte == b':').filter(|folder| !folder.is_empty() && !app.program.contains(&b'/'));
@@ -75,34 +79,35 @@ fn in_path(app: &App, directory: &Path) -> Option<PathBuf> {
 }
 
 /// Refuses a program that is for another processor (-arch) than this host has.
-fn is_for_this_processor(wanted: &str) -> Result<(), What> {
+fn check_architecture(wanted: &str) -> Result<(), FailureKind> {
     let plain = |name: &str| match name.to_ascii_lowercase().as_str() {
         "amd64" | "x86-64" | "x64" => "x86_64".to_owned(),
         "arm64" => "aarch64".to_owned(),
         name => name.to_owned(),
     };
-    let ours = host::machine();
-    if wanted.is_empty() || plain(wanted) == plain(&ours) {
+    let own_machine = host::machine();
+    if wanted.is_empty() || plain(wanted) == plain(&own_machine) {
         return Ok(());
     }
-    let text = format!("-arch {wanted}: this host's processor is of {ours}; name hosts of the other kind by -hosts");
-    Err(What::NotStarted { code: EXIT_FAILURE, text })
+    let text =
+        format!("-arch {wanted}: this host's processor is of {own_machine}; name hosts of the other kind by -hosts");
+    Err(FailureKind::NotStarted { code: EXIT_FAILURE, text })
 }
 
 /// The file of the program.
-fn found(app: &App, directory: &Path) -> Option<PathBuf> {
+fn program_file(app: &App, directory: &Path) -> Option<PathBuf> {
     let path = app.environment.iter().find(|(name, _)| name == b"PATH");
     let path = path.map_or("".into(), |(_, value)| String::from_utf8_lossy(value));
-    needs::find(Path::new(OsStr::from_bytes(&app.program)), directory, &path)
+    mpi_library::find_program(Path::new(OsStr::from_bytes(&app.program)), directory, &path)
 }
 
 fn is_missing(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
 }
 
-/// Explains why a program could not be started; `found` is the program's file.
-fn not_started(program: &OsStr, found: Option<&Path>, error: &io::Error) -> What {
-    let kind = found.and_then(|file| file.metadata().ok());
+/// Explains why a program could not be started; `path` is the program's file.
+fn not_started(program: &OsStr, path: Option<&Path>, error: &io::Error) -> FailureKind {
+    let kind = path.and_then(|file| file.metadata().ok());
     let (is_directory, may_run) = kind.map_or((false, true), |kind| (kind.is_dir(), kind.mode() & 0o111 != 0));
     let program = program.to_string_lossy();
     let (code, text) = match error.kind() {
@@ -127,18 +132,18 @@ fn not_started(program: &OsStr, found: Option<&Path>, error: &io::Error) -> What
         ),
         _ => (EXIT_NOT_EXECUTABLE, format!("the program {program} cannot be executed: {error}")),
     };
-    What::NotStarted { code, text }
+    FailureKind::NotStarted { code, text }
 }
 
 fn directory(job: &HostJob, app: &App) -> PathBuf {
     Path::new(OsStr::from_bytes(&job.directory)).join(OsStr::from_bytes(&app.directory))
 }
 
-fn spawn_program(place: &Place, app: &App, program: &OsStr, directory: &Path, world: u32) -> io::Result<Started> {
+fn spawn_program(spec: &RankSpec, app: &App, program: &OsStr, directory: &Path, world: u32) -> io::Result<StartedRank> {
     let (out, out_end) = pipe::pipe()?;
     let (err, err_end) = pipe::pipe()?;
     let mut command = Command::new(program);
-    let (input, stdin) = if place.job.readers.contains(&world) {
+    let (input, stdin) = if spec.job.readers.contains(&world) {
         let (input_end, input) = pipe::pipe()?;
         (Some(input), Stdio::from(input_end))
     } else {
@@ -152,25 +157,25 @@ fn spawn_program(place: &Place, app: &App, program: &OsStr, directory: &Path, wo
     for name in SERVERS {
         command.env_remove(name);
     }
-    command.envs(additions(place, app, world));
+    command.envs(added_variables(spec, app, world));
     if !app.directory.is_empty() {
         command.env("PWD", directory);
     }
-    let pid = spawn::spawn(&mut command, place.terms.clone())?.id() as i32;
-    Ok(Started { pid, out, err, input })
+    let pid = spawn::spawn(&mut command, spec.spawn_options.clone())?.id() as i32;
+    Ok(StartedRank { pid, out, err, input })
 }
 
 /// The variables that the agent adds to a rank's environment.
-fn additions(place: &Place, app: &App, world: u32) -> Vec<(&'static str, OsString)> {
-    let (local, local_size) = (place.local.to_string(), place.job.ranks.len().to_string());
-    let address = Address { rank: world, socket: place.socket.into() };
+fn added_variables(spec: &RankSpec, app: &App, world: u32) -> Vec<(&'static str, OsString)> {
+    let (local, local_size) = (spec.local.to_string(), spec.job.ranks.len().to_string());
+    let address = AgentAddress { rank: world, socket: spec.socket.into() };
     let mut set: Vec<(&'static str, OsString)> = vec![
         (ADDRESS_VARIABLE, address.encode().into()),
-        ("HAWSER_JOB", place.job.id.clone().into()),
+        ("HAWSER_JOB", spec.job.id.clone().into()),
         (RANK_VARIABLE, world.to_string().into()),
-        (SIZE_VARIABLE, place.job.size.to_string().into()),
+        (SIZE_VARIABLE, spec.job.size.to_string().into()),
         (PROGRAM_SIZE_VARIABLE, app.ranks.to_string().into()),
-        (profile::VARIABLE, place.job.tuned.clone().into()),
+        (profile::VARIABLE, spec.job.profile_line.clone().into()),
         ("HAWSER_LOCAL_RANK", local.clone().into()),
         ("HAWSER_LOCAL_SIZE", local_size.clone().into()),
         ("MPI_LOCALRANKID", local.clone().into()),
@@ -179,8 +184,8 @@ fn additions(place: &Place, app: &App, world: u32) -> Vec<(&'static str, OsStrin
         ("OMPI_COMM_WORLD_LOCAL_SIZE", local_size.into()),
     ];
     set.extend(RANK_NAMES.map(|name| (name, world.to_string().into())));
-    set.extend(SIZE_NAMES.map(|name| (name, place.job.size.to_string().into())));
-    if let Some(libraries) = place.libraries {
+    set.extend(SIZE_NAMES.map(|name| (name, spec.job.size.to_string().into())));
+    if let Some(libraries) = spec.libraries {
         let before = app.environment.iter().find(|(name, _)| name == b"LD_LIBRARY_PATH").map(|(_, value)| value);
         let mut path = libraries.as_os_str().to_owned();
         if let Some(before) = before.filter(|value| !value.is_empty()) {
@@ -209,15 +214,15 @@ mod tests {
         }
     }
 
-    fn place<'a>(job: &'a HostJob, libraries: Option<&'a Path>) -> Place<'a> {
-        Place { job, local: 0, socket: "s", libraries, terms: Terms::default() }
+    fn rank_spec<'a>(job: &'a HostJob, libraries: Option<&'a Path>) -> RankSpec<'a> {
+        RankSpec { job, local: 0, socket: "s", libraries, spawn_options: SpawnOptions::default() }
     }
 
     #[test]
     fn our_library_comes_first_and_scripts_learn_who_they_are() {
         let job = job("a", &[("LD_LIBRARY_PATH", "/old")]);
-        let place = place(&job, Some(Path::new("/ours/lib")));
-        let set = additions(&place, &job.apps[0], 2);
+        let spec = rank_spec(&job, Some(Path::new("/ours/lib")));
+        let set = added_variables(&spec, &job.apps[0], 2);
         let value = |name: &str| set.iter().find(|(n, _)| *n == name).unwrap().1.to_str().unwrap().to_owned();
         assert_eq!(value("LD_LIBRARY_PATH"), "/ours/lib:/old");
         assert_eq!(
@@ -226,20 +231,20 @@ mod tests {
         );
         assert_eq!(["PMI_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"].map(value), ["2", "2", "0"]);
         assert_eq!(["PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"].map(value), ["4", "4", "1"]);
-        assert_eq!(Address::decode(&value("HAWSER_BOOT")), Ok(Address { rank: 2, socket: "s".into() }));
+        assert_eq!(AgentAddress::decode(&value("HAWSER_BOOT")), Ok(AgentAddress { rank: 2, socket: "s".into() }));
     }
 
     #[test]
     fn a_program_is_looked_for_in_path_and_only_on_its_processor() {
         let mut app = App { program: "passwd".into(), path: b"/no/such:/etc".into(), ..App::default() };
-        assert_eq!(in_path(&app, Path::new("/")), Some("/etc/passwd".into()));
+        assert_eq!(find_in_folders(&app, Path::new("/")), Some("/etc/passwd".into()));
         app.path = b"etc".into();
-        assert_eq!(in_path(&app, Path::new("/")), Some("/etc/passwd".into()));
+        assert_eq!(find_in_folders(&app, Path::new("/")), Some("/etc/passwd".into()));
         app.program = "./passwd".into();
-        assert_eq!(in_path(&app, Path::new("/")), None);
-        assert!(is_for_this_processor("").is_ok() && is_for_this_processor(&host::machine()).is_ok());
-        match is_for_this_processor("sparc") {
-            Err(What::NotStarted { code: 1, text }) => assert!(text.starts_with("-arch sparc: "), "{text}"),
+        assert_eq!(find_in_folders(&app, Path::new("/")), None);
+        assert!(check_architecture("").is_ok() && check_architecture(&host::machine()).is_ok());
+        match check_architecture("sparc") {
+            Err(FailureKind::NotStarted { code: 1, text }) => assert!(text.starts_with("-arch sparc: "), "{text}"),
             other => panic!("{other:?}"),
         }
     }
@@ -248,8 +253,8 @@ mod tests {
     fn programs_that_cannot_start_are_told_apart() {
         let failed = |program: &str| {
             let job = job(program, &[("PATH", "/usr/bin:/bin")]);
-            match start(&place(&job, None)) {
-                Err(What::NotStarted { code, text }) => (code, text),
+            match start(&rank_spec(&job, None)) {
+                Err(FailureKind::NotStarted { code, text }) => (code, text),
                 _ => panic!("{program} started"),
             }
         };

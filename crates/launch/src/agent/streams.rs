@@ -3,10 +3,10 @@
 //! Output is passed on as it arrives; mpiexec cuts it into lines. When mpiexec does not keep up, pipes are left unread,
 //! and the ranks block as they would on a slow terminal.
 
-use super::start::Started;
-use super::{Desk, Token};
-use crate::frames::{Stream, Up};
-use hawser_os::epoll::{Event, Interest};
+use super::start::StartedRank;
+use super::{AgentContext, EventToken};
+use crate::frames::{FromAgent, OutputStream};
+use hawser_os::epoll::{EpollEvent, Interest};
 use hawser_os::limits::Limit;
 use hawser_os::pipe;
 use std::collections::BTreeMap;
@@ -17,10 +17,10 @@ use std::os::fd::{AsFd, OwnedFd};
 const BACKLOG_HIGH: usize = 512 << 10;
 const BACKLOG_LOW: usize = 64 << 10;
 
-pub struct Streams {
+pub struct RankStreams {
     /// The limit on descriptors for the ranks: the agent raises its own.
     pub descriptors_before: Limit,
-    pipes: BTreeMap<u32, Pipe>,
+    pipes: BTreeMap<u32, OutputPipe>,
     paused: bool,
     readers: Vec<InputReader>,
     /// Input that not all readers have taken yet, and whether the input has ended.
@@ -37,19 +37,19 @@ struct InputReader {
 }
 
 /// The number of a rank's pipe.
-fn number(rank: u32, stream: Stream) -> u32 {
+fn pipe_number(rank: u32, stream: OutputStream) -> u32 {
     rank * 2 + stream as u32
 }
 
-struct Pipe {
+struct OutputPipe {
     rank: u32,
-    stream: Stream,
+    stream: OutputStream,
     fd: OwnedFd,
 }
 
-impl Streams {
-    pub fn new(descriptors_before: Limit) -> Streams {
-        Streams {
+impl RankStreams {
+    pub fn new(descriptors_before: Limit) -> RankStreams {
+        RankStreams {
             descriptors_before,
             pipes: BTreeMap::new(),
             paused: false,
@@ -60,44 +60,48 @@ impl Streams {
     }
 
     /// Takes ownership of our ends of a rank's pipes.
-    pub fn add(&mut self, desk: &mut Desk, rank: u32, started: Started) {
-        for (stream, fd) in [(Stream::Out, started.out), (Stream::Err, started.err)] {
-            let number = number(rank, stream);
+    pub fn add(&mut self, context: &mut AgentContext, rank: u32, started: StartedRank) {
+        for (stream, fd) in [(OutputStream::Out, started.out), (OutputStream::Err, started.err)] {
+            let number = pipe_number(rank, stream);
             let _ = pipe::set_nonblocking(fd.as_fd());
-            let _ = desk.epoll.add(fd.as_fd(), Token::Pipe(number).encode(), Interest::Read);
-            self.pipes.insert(number, Pipe { rank, stream, fd });
+            let _ = context.epoll.add(fd.as_fd(), EventToken::Pipe(number).encode(), Interest::Read);
+            self.pipes.insert(number, OutputPipe { rank, stream, fd });
         }
         if let Some(input) = started.input {
             let _ = pipe::set_nonblocking(input.as_fd());
-            let _ = desk.epoll.add(input.as_fd(), Token::Input(self.readers.len() as u32).encode(), Interest::Nothing);
+            let _ = context.epoll.add(
+                input.as_fd(),
+                EventToken::Input(self.readers.len() as u32).encode(),
+                Interest::Nothing,
+            );
             self.readers.push(InputReader { fd: Some(input), taken: 0 });
         }
     }
 
     /// Passes on the contents of pipe `number`.
-    pub fn read(&mut self, desk: &mut Desk, number: u32) {
-        self.pass_on(desk, number);
-        if desk.channel.backlog() > BACKLOG_HIGH && !self.paused {
+    pub fn read(&mut self, context: &mut AgentContext, number: u32) {
+        self.forward_once(context, number);
+        if context.channel.backlog() > BACKLOG_HIGH && !self.paused {
             // They leave the epoll set, rather than only lose their interest: a closed pipe would be reported for ever.
-            self.pipes.values().for_each(|pipe| desk.epoll.remove(pipe.fd.as_fd()));
+            self.pipes.values().for_each(|pipe| context.epoll.remove(pipe.fd.as_fd()));
             self.paused = true;
         }
     }
 
     /// Passes on what `rank` has written so far, so that it precedes the report of its end.
-    pub fn catch_up(&mut self, desk: &mut Desk, rank: u32) {
-        for stream in [Stream::Out, Stream::Err] {
-            while self.pass_on(desk, number(rank, stream)) {}
+    pub fn forward_pending_output(&mut self, context: &mut AgentContext, rank: u32) {
+        for stream in [OutputStream::Out, OutputStream::Err] {
+            while self.forward_once(context, pipe_number(rank, stream)) {}
         }
     }
 
     /// Passes on one read of a pipe. Returns whether there was anything.
-    fn pass_on(&mut self, desk: &mut Desk, number: u32) -> bool {
+    fn forward_once(&mut self, context: &mut AgentContext, number: u32) -> bool {
         let Some(pipe) = self.pipes.get(&number) else { return false };
         let mut bytes = [0; 64 << 10];
         match pipe::read(pipe.fd.as_fd(), &mut bytes) {
             Ok(len @ 1..) => {
-                desk.up(&Up::Output { rank: pipe.rank, stream: pipe.stream, bytes: bytes[..len].to_vec() });
+                context.send(&FromAgent::Output { rank: pipe.rank, stream: pipe.stream, bytes: bytes[..len].to_vec() });
                 true
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
@@ -110,44 +114,44 @@ impl Streams {
     }
 
     /// Resumes reading once mpiexec has caught up.
-    pub fn resume(&mut self, desk: &mut Desk) {
-        if self.paused && desk.channel.backlog() < BACKLOG_LOW {
+    pub fn resume(&mut self, context: &mut AgentContext) {
+        if self.paused && context.channel.backlog() < BACKLOG_LOW {
             for (number, pipe) in &self.pipes {
-                let _ = desk.epoll.add(pipe.fd.as_fd(), Token::Pipe(*number).encode(), Interest::Read);
+                let _ = context.epoll.add(pipe.fd.as_fd(), EventToken::Pipe(*number).encode(), Interest::Read);
             }
             self.paused = false;
         }
     }
 
     /// Reads, after the last process has ended, all that the pipes still hold.
-    pub fn drain(&mut self, desk: &mut Desk) {
+    pub fn drain(&mut self, context: &mut AgentContext) {
         for number in self.pipes.keys().copied().collect::<Vec<_>>() {
-            while self.pass_on(desk, number) {}
+            while self.forward_once(context, number) {}
         }
     }
 
     /// Takes input from mpiexec; an empty piece is the end of the input.
-    pub fn input(&mut self, desk: &mut Desk, bytes: &[u8]) {
+    pub fn take_input(&mut self, context: &mut AgentContext, bytes: &[u8]) {
         self.input_ended |= bytes.is_empty();
         self.pending.extend(bytes);
-        self.feed(desk);
+        self.feed(context);
     }
 
-    pub fn input_event(&mut self, desk: &mut Desk, reader: u32, event: Event) {
+    pub fn handle_input_event(&mut self, context: &mut AgentContext, reader: u32, event: EpollEvent) {
         if event.hung_up {
             self.readers[reader as usize].fd = None;
         }
-        self.feed(desk);
+        self.feed(context);
     }
 
-    fn feed(&mut self, desk: &mut Desk) {
+    fn feed(&mut self, context: &mut AgentContext) {
         self.readers.iter_mut().for_each(|reader| reader.feed(&self.pending));
         // Input that no rank reads counts as taken.
         let reading = self.readers.iter().filter(|reader| reader.fd.is_some());
         let taken = reading.map(|reader| reader.taken).min().unwrap_or(self.pending.len());
         self.pending.drain(..taken);
         if taken > 0 {
-            desk.up(&Up::InputTaken(taken as u32));
+            context.send(&FromAgent::InputTaken(taken as u32));
         }
         for (number, reader) in self.readers.iter_mut().enumerate() {
             reader.taken = reader.taken.saturating_sub(taken);
@@ -157,7 +161,7 @@ impl Streams {
             }
             if let Some(fd) = &reader.fd {
                 let interest = if has_all { Interest::Nothing } else { Interest::Write };
-                let _ = desk.epoll.change(fd.as_fd(), Token::Input(number as u32).encode(), interest);
+                let _ = context.epoll.change(fd.as_fd(), EventToken::Input(number as u32).encode(), interest);
             }
         }
     }

@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use clap::Parser;
-use hawser_boot::protocol::Inspect;
-use hawser_launch::inspect::{self, Agent};
+use hawser_boot::protocol::InspectRequest;
+use hawser_launch::inspect::{self, AgentSocket};
 use hawser_launch::{algorithms, info};
 use hawser_node::profile;
 use hawser_os::cpus;
@@ -16,7 +16,7 @@ const MOST_RANKS: i64 = 65536;
 /// Print what Hawser is and detects on this host, or look into running jobs of yours.
 #[derive(Parser)]
 #[command(name = "hawser-info", version)]
-struct Options {
+struct InfoOptions {
     /// What the ranks of running jobs have counted
     #[arg(long)]
     stats: bool,
@@ -32,7 +32,7 @@ struct Options {
 }
 
 fn main() {
-    let options = Options::parse();
+    let options = InfoOptions::parse();
     if let Some(ranks) = options.collectives {
         return match algorithms::text(ranks, cpus::available() as u32) {
             Ok(text) => print(&text),
@@ -52,28 +52,28 @@ fn main() {
         eprintln!("hawser-info: {which} on this host");
         exit(1);
     }
-    exit(i32::from(!tell(&agents, &options)));
+    exit(i32::from(!print_replies(&agents, &options)));
 }
 
-/// Prints the answers of the jobs. Returns whether any job answers.
-fn tell(agents: &[Agent], options: &Options) -> bool {
+/// Prints the replies of the jobs. Returns whether any job replies.
+fn print_replies(agents: &[AgentSocket], options: &InfoOptions) -> bool {
     let mut wanted = Vec::new();
-    wanted.extend((options.report || !options.stats).then_some(Inspect::Report));
-    wanted.extend(options.stats.then_some(Inspect::Stats));
-    let mut answered = false;
-    for (agent, answers) in agents.iter().zip(inspect::ask_all(agents, &wanted)) {
+    wanted.extend((options.report || !options.stats).then_some(InspectRequest::Report));
+    wanted.extend(options.stats.then_some(InspectRequest::Stats));
+    let mut has_reply = false;
+    for (agent, replies) in agents.iter().zip(inspect::query_all(agents, &wanted)) {
         print(&format!("job {}\n", agent.job));
-        for answer in answers {
-            match answer {
+        for reply in replies {
+            match reply {
                 Ok(text) => {
-                    answered = true;
+                    has_reply = true;
                     print(&text);
                 }
                 Err(error) => eprintln!("hawser-info: job {} does not answer: {error}", agent.job),
             }
         }
     }
-    answered
+    has_reply
 }
 
 fn fail(cause: &str) -> ! {

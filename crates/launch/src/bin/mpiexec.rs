@@ -1,12 +1,12 @@
-//! mpiexec: reads the command line, then runs the job (`conduct`), or is the agent that mpiexec starts.
+//! mpiexec: reads the command line, then runs the job (`job_control`), or is the agent that mpiexec starts.
 #![forbid(unsafe_code)]
 
-use hawser_launch::args::{self, Options, Stop};
+use hawser_launch::args::{self, JobOptions, NothingToRun};
+use hawser_launch::failure::{EXIT_FAILURE, EXIT_USAGE};
 use hawser_launch::params;
-use hawser_launch::trouble::{EXIT_FAILURE, EXIT_USAGE};
-use hawser_launch::{agent, conduct, info, pulse};
-use hawser_node::misspelt;
-use hawser_node::profile::{self, Found};
+use hawser_launch::{agent, heartbeat, info, job_control};
+use hawser_node::profile::{self, ProfileStatus};
+use hawser_node::unknown_variables;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -15,41 +15,41 @@ use std::time::Duration;
 
 fn main() {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let Some(code) = arguments.first().and_then(|first| part(first.to_str()?, &arguments[1..])) {
+    if let Some(code) = arguments.first().and_then(|first| run_subcommand(first.to_str()?, &arguments[1..])) {
         exit(code);
     }
     match args::parse(&arguments) {
         Ok(options) => exit(start(options)),
-        Err(Stop::Print(text)) => print(&text),
-        Err(Stop::Wrong(text)) => fail(&text, EXIT_USAGE),
+        Err(NothingToRun::Print(text)) => print(&text),
+        Err(NothingToRun::UsageError(text)) => fail(&text, EXIT_USAGE),
     }
 }
 
 /// Runs one of the processes that mpiexec starts from its own binary.
-fn part(subcommand: &str, rest: &[OsString]) -> Option<i32> {
+fn run_subcommand(subcommand: &str, rest: &[OsString]) -> Option<i32> {
     let (stdin, stdout) = (io::stdin(), io::stdout());
-    let guard = || rest.first()?.to_str()?.parse().ok();
+    let supervisor_pid = || rest.first()?.to_str()?.parse().ok();
     match subcommand {
-        agent::SUBCOMMAND => Some(agent::main(stdin.as_fd(), stdout.as_fd(), guard())),
-        agent::guard::SUBCOMMAND => Some(agent::guard::main(stdout.as_fd())),
-        pulse::SUBCOMMAND => Some(stdin.as_fd().try_clone_to_owned().map_or(EXIT_FAILURE, pulse::main)),
+        agent::SUBCOMMAND => Some(agent::main(stdin.as_fd(), stdout.as_fd(), supervisor_pid())),
+        agent::supervisor::SUBCOMMAND => Some(agent::supervisor::main(stdout.as_fd())),
+        heartbeat::SUBCOMMAND => Some(stdin.as_fd().try_clone_to_owned().map_or(EXIT_FAILURE, heartbeat::main)),
         _ => None,
     }
 }
 
-fn start(mut options: Options) -> i32 {
+fn start(mut options: JobOptions) -> i32 {
     options.profile = match params::check().and_then(|()| profile::find()) {
         Ok(profile) => profile,
         Err(error) => fail(error.cause(), EXIT_USAGE),
     };
     let set = options.apps.iter().flat_map(|app| app.set.iter().map(|(name, _)| name.clone()));
-    for line in misspelt::lines(std::env::vars_os().map(|(name, _)| name).chain(set)) {
+    for line in unknown_variables::warnings(std::env::vars_os().map(|(name, _)| name).chain(set)) {
         let _ = writeln!(io::stderr(), "mpiexec: {line}");
     }
-    if matches!(options.profile, Found::Ignored { .. }) && !options.info {
+    if matches!(options.profile, ProfileStatus::Ignored { .. }) && !options.info {
         let _ = writeln!(io::stderr(), "mpiexec: profile {}", options.profile);
     }
-    // `conduct` queries other hosts.
+    // `job_control` queries other hosts.
     if options.info && options.hosts.is_empty() {
         let ranks = options.apps.iter().map(|app| app.ranks).sum::<u32>().max(2);
         let text = info::text(ranks as usize, &options.profile);
@@ -65,7 +65,7 @@ fn start(mut options: Options) -> i32 {
     let stats = options.stats || params::STATS.flag().unwrap_or(false);
     let hang_s = params::HANG.number().unwrap_or(0);
     let unreached_s = params::UNREACHED.number().unwrap_or(0);
-    match conduct::run(&options, stats, hang_s, unreached_s) {
+    match job_control::run(&options, stats, hang_s, unreached_s) {
         Ok(code) => code,
         Err(error) => fail(&error.to_string(), EXIT_FAILURE),
     }

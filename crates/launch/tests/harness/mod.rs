@@ -35,14 +35,14 @@ pub struct Outcome {
     pub code: i32,
     pub out: String,
     pub err: String,
-    pub took: Duration,
+    pub elapsed: Duration,
 }
 
 impl Outcome {
     /// Checks that the job's own end has ended it, and not the limit of `Job::finish`.
     #[track_caller]
     pub fn ended_by_itself(&self) {
-        assert!(self.took < FINISHED_WITHIN - Duration::from_secs(5), "{:?} {}", self.took, self.err);
+        assert!(self.elapsed < FINISHED_WITHIN - Duration::from_secs(5), "{:?} {}", self.elapsed, self.err);
     }
 }
 
@@ -68,14 +68,14 @@ pub fn start_words(words: &[&str], prepare: impl FnOnce(&mut Command) -> &mut Co
     command.args(words).env(MARK, &mark).env_remove("HAWSER_HANG_S").env_remove("HAWSER_BOOT");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // SAFETY: sets dispositions of the child, by system calls that may be made between fork and exec.
-    unsafe { command.pre_exec(heed_signals) };
+    unsafe { command.pre_exec(restore_default_signals) };
     let child = prepare(&mut command).spawn().unwrap();
     Job { child, mark, started: Instant::now() }
 }
 
 /// Restores the default action of signals. `nohup make test` and a shell's background leave these ignored, and a
 /// process that inherits that keeps it, as mpiexec should.
-fn heed_signals() -> io::Result<()> {
+fn restore_default_signals() -> io::Result<()> {
     [signals::SIGHUP, signals::SIGINT, signals::SIGQUIT].into_iter().for_each(signals::restore_default);
     Ok(())
 }
@@ -115,7 +115,7 @@ impl Job {
     }
 
     /// Waits until `condition` holds for the living processes.
-    pub fn until(&self, what: &str, mut condition: impl FnMut(&[i32]) -> bool) {
+    pub fn wait_until(&self, what: &str, mut condition: impl FnMut(&[i32]) -> bool) {
         let limit = Instant::now() + Duration::from_secs(10);
         while !condition(&self.processes()) {
             assert!(Instant::now() < limit, "{what} never happened");
@@ -146,11 +146,11 @@ impl Job {
             }
             thread::sleep(Duration::from_millis(2));
         };
-        let took = self.started.elapsed();
+        let elapsed = self.started.elapsed();
         let code = status.code().unwrap_or_else(|| -status.signal().unwrap_or(0));
         let (out, err) = (out.join().unwrap(), err.join().unwrap());
         self.assert_nothing_left();
-        Outcome { code, out, err, took }
+        Outcome { code, out, err, elapsed }
     }
 
     /// Asserts that no process of the job and no socket of its agent is left. The kernel may still be taking killed
@@ -172,16 +172,16 @@ impl Job {
 }
 
 /// A small generator with a seed, so that a failing run can be repeated.
-pub struct Dice(u64);
+pub struct TestRng(u64);
 
-impl Dice {
+impl TestRng {
     /// Returns a generator with its seed.
-    pub fn seeded() -> (u64, Dice) {
+    pub fn from_env() -> (u64, TestRng) {
         let seed = std::env::var("HAWSER_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20261121);
-        (seed, Dice(seed))
+        (seed, TestRng(seed))
     }
 
-    pub fn roll(&mut self, below: u64) -> u64 {
+    pub fn next_below(&mut self, below: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) % below
     }
@@ -215,11 +215,11 @@ pub fn command_line(pid: i32) -> String {
 
 /// The agent among a job's processes.
 pub fn agent_of(processes: &[i32]) -> Option<i32> {
-    parts(processes, "__agent").first().copied()
+    subcommand_processes(processes, "__agent").first().copied()
 }
 
 /// The processes of the mpiexec program that run this subcommand.
-pub fn parts(processes: &[i32], subcommand: &str) -> Vec<i32> {
+pub fn subcommand_processes(processes: &[i32], subcommand: &str) -> Vec<i32> {
     processes.iter().copied().filter(|&pid| command_line(pid).contains(subcommand)).collect()
 }
 

@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use hawser_base::Peer;
-use hawser_boot::{Word, World};
-use hawser_job::{Phase, Segment, Tag, WaitPeer, WaitReason};
+use hawser_boot::{AgentConnection, Notification};
+use hawser_job::{RankPhase, Segment, WaitPeer, WaitReason, WaitTag};
 use hawser_os::{clock, host, signals};
 use std::process::{Command, exit};
 use std::sync::atomic::Ordering::SeqCst;
@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 struct Rank {
-    world: World,
+    world: AgentConnection,
     segment: Segment,
 }
 
@@ -31,28 +31,28 @@ impl Rank {
     fn init() -> Rank {
         let rank = Rank::attach();
         rank.barrier();
-        rank.segment.rank(rank.world.identity().local_rank as usize).set_phase(Phase::Running);
+        rank.segment.rank(rank.world.identity().local_rank as usize).set_phase(RankPhase::Running);
         rank
     }
 
     fn barrier(&self) {
         let count = self.segment.flags(0);
-        let word = count.word(0, 0, 0);
+        let flag = count.word(0, 0, 0);
         let size = self.world.identity().local_size;
-        let goal = word.fetch_add(1, SeqCst) / size * size + size;
-        let me = self.segment.rank(self.world.identity().local_rank as usize);
+        let goal = flag.fetch_add(1, SeqCst) / size * size + size;
+        let own_page = self.segment.rank(self.world.identity().local_rank as usize);
         for peer in 0..size as usize {
             self.segment.rank(peer).doorbell().ring();
-            me.counters().add(0, 1);
+            own_page.counters().add(0, 1);
         }
-        let bell = me.doorbell();
-        while word.load(SeqCst) < goal {
-            let armed = bell.arm();
-            if word.load(SeqCst) < goal {
-                bell.sleep(armed, None);
+        let doorbell = own_page.doorbell();
+        while flag.load(SeqCst) < goal {
+            let armed = doorbell.arm();
+            if flag.load(SeqCst) < goal {
+                doorbell.sleep(armed, None);
             }
         }
-        me.counters().add(1, 1);
+        own_page.counters().add(1, 1);
     }
 
     fn finalize(&self) {
@@ -61,36 +61,36 @@ impl Rank {
     }
 
     /// Sleeps until local rank `peer` has ended.
-    fn outlive(&self, peer: usize) {
-        let bell = self.segment.rank(self.world.identity().local_rank as usize).doorbell();
-        let (lives, peer) = (self.segment.lives(), self.segment.process_in(peer).expect("a rank's room"));
-        while !lives.has_ended(peer) {
-            let armed = bell.arm();
-            if !lives.has_ended(peer) {
-                bell.sleep(armed, None);
+    fn wait_for_end(&self, peer: usize) {
+        let doorbell = self.segment.rank(self.world.identity().local_rank as usize).doorbell();
+        let (exit_log, peer) = (self.segment.exit_log(), self.segment.process_in(peer).expect("a rank's local slot"));
+        while !exit_log.has_ended(peer) {
+            let armed = doorbell.arm();
+            if !exit_log.has_ended(peer) {
+                doorbell.sleep(armed, None);
             }
         }
     }
 
     fn finalize_alone(&self) {
-        self.segment.rank(self.world.identity().local_rank as usize).set_phase(Phase::Finalized);
-        self.world.tell(Word::Left);
+        self.segment.rank(self.world.identity().local_rank as usize).set_phase(RankPhase::Finalized);
+        self.world.notify(Notification::Left);
     }
 
     /// Publishes a business card, and sleeps until those of all ranks have arrived.
-    fn exchange(&self) -> Vec<String> {
-        let (world, me) = (&self.world, self.segment.rank(self.world.identity().local_rank as usize));
-        let card = format!("card {} of {}", world.identity().rank, self.segment.host());
-        world.publish(card.as_bytes()).unwrap_or_else(|error| fail(error.cause()));
-        let bell = me.doorbell();
-        let text = |card: Vec<u8>| String::from_utf8_lossy(&card).into_owned();
+    fn exchange_cards(&self) -> Vec<String> {
+        let (world, own_page) = (&self.world, self.segment.rank(self.world.identity().local_rank as usize));
+        let business_card = format!("card {} of {}", world.identity().rank, self.segment.host());
+        world.publish(business_card.as_bytes()).unwrap_or_else(|error| fail(error.cause()));
+        let doorbell = own_page.doorbell();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         (0..world.identity().size)
             .map(|rank| {
                 loop {
-                    let armed = bell.arm();
-                    match self.segment.card(Peer(rank)) {
-                        Some(card) => break text(card),
-                        None => bell.sleep(armed, None),
+                    let armed = doorbell.arm();
+                    match self.segment.business_card(Peer(rank)) {
+                        Some(bytes) => break text(bytes),
+                        None => doorbell.sleep(armed, None),
                     };
                 }
             })
@@ -104,7 +104,7 @@ impl Rank {
             call: "MPI_Recv",
             communicator: "MPI_COMM_WORLD",
             peer,
-            tag: Tag::Is(tag),
+            tag: WaitTag::Is(tag),
             ..WaitReason::default()
         };
         let page = self.segment.rank(self.world.identity().local_rank as usize);
@@ -137,14 +137,14 @@ fn main() {
         "cards" => {
             let rank = Rank::init();
             let secret = rank.world.identity().secret;
-            println!("{} {:?} {}", rank.exchange().join(", "), secret, u128::from_ne_bytes(secret.0));
+            println!("{} {:?} {}", rank.exchange_cards().join(", "), secret, u128::from_ne_bytes(secret.0));
             rank.finalize();
         }
         // Rank 1 begins another session, "once" or to leave again, before its agent has received that all had left.
         "back" => {
             let rank = Rank::init();
             let (world, segment) = (&rank.world, &rank.segment);
-            rank.exchange();
+            rank.exchange_cards();
             let pause = |ms| sleep(Duration::from_millis(ms));
             let once = words[1] == "once";
             if world.identity().rank == 0 {
@@ -152,7 +152,7 @@ fn main() {
                 rank.finalize_alone();
                 if !once {
                     pause(200);
-                    world.tell(Word::Back);
+                    world.notify(Notification::Back);
                     pause(1200);
                     rank.finalize_alone();
                 }
@@ -165,24 +165,24 @@ fn main() {
             pause(750);
             segment.set_all_finalized(false);
             if !once {
-                world.tell(Word::Back);
+                world.notify(Notification::Back);
                 rank.finalize_alone();
             }
             signals::send(agent, signals::SIGCONT).expect("the agent is our parent");
             pause(250);
             if once {
-                world.tell(Word::Back);
+                world.notify(Notification::Back);
                 pause(250);
             }
             println!("all are away: {}", segment.all_finalized());
             if once {
                 rank.finalize_alone();
             }
-            let bell = segment.rank(world.identity().local_rank as usize).doorbell();
+            let doorbell = segment.rank(world.identity().local_rank as usize).doorbell();
             while !segment.all_finalized() {
-                let armed = bell.arm();
+                let armed = doorbell.arm();
                 if !segment.all_finalized() {
-                    bell.sleep(armed, None);
+                    doorbell.sleep(armed, None);
                 }
             }
         }
@@ -199,7 +199,7 @@ fn main() {
                 rank.finalize_alone();
                 return;
             }
-            rank.outlive(1);
+            rank.wait_for_end(1);
             println!("rank 1 has ended");
             rank.finalize_alone();
         }

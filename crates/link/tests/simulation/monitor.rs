@@ -3,7 +3,7 @@
 //! credit (P21), and that hardly any follow STOP (P20). It reads frames by docs/protocol.md, not by the code that wrote
 //! them.
 
-use hawser_link::frame::{self, Dropped, HEADER};
+use hawser_link::frame::{self, DropReason, HEADER_BYTES};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
@@ -21,7 +21,7 @@ const COVERED: usize = 64;
 pub type Direction = (usize, usize);
 
 /// The contents of a frame.
-pub struct Said<'a> {
+pub struct ParsedFrame<'a> {
     pub kind: u8,
     flags: u8,
     crc: u32,
@@ -41,10 +41,10 @@ fn half(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes(bytes[at..at + 2].try_into().unwrap())
 }
 
-impl Said<'_> {
+impl ParsedFrame<'_> {
     /// Decodes a whole frame.
-    pub fn of(frame: &[u8]) -> Said<'_> {
-        Said {
+    pub fn of(frame: &[u8]) -> ParsedFrame<'_> {
+        ParsedFrame {
             kind: frame[0] & 15,
             flags: frame[1],
             crc: word(frame, 20),
@@ -53,7 +53,7 @@ impl Said<'_> {
             expected: word(frame, 12),
             credit: half(frame, 16),
             open: half(frame, 18),
-            payload: &frame[HEADER..HEADER + usize::from(half(frame, 2))],
+            payload: &frame[HEADER_BYTES..HEADER_BYTES + usize::from(half(frame, 2))],
         }
     }
 
@@ -83,7 +83,7 @@ struct Known {
     /// Our first number; the end of the credit that our receiver has advertised; and the number behind the last frame
     /// that it took.
     first: Option<u32>,
-    said: Option<u32>,
+    advertised: Option<u32>,
     reached: u32,
     stopped: bool,
     /// Frames with payload since `begin`.
@@ -92,10 +92,10 @@ struct Known {
 
 impl Known {
     /// Records that our receiver advertises credit.
-    fn say(&mut self, until: u32) {
-        let said = self.said.get_or_insert(until);
-        if until.wrapping_sub(*said) as i32 > 0 {
-            *said = until;
+    fn advertise(&mut self, until: u32) {
+        let advertised = self.advertised.get_or_insert(until);
+        if until.wrapping_sub(*advertised) as i32 > 0 {
+            *advertised = until;
         }
     }
 
@@ -120,7 +120,7 @@ pub struct Monitor {
 /// A digest of the header and of the bytes that the CRC of an unchecked frame covers.
 fn front(frame: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    hasher.write(&frame[..frame.len().min(HEADER + COVERED)]);
+    hasher.write(&frame[..frame.len().min(HEADER_BYTES + COVERED)]);
     hasher.finish()
 }
 
@@ -140,63 +140,63 @@ impl Monitor {
         self.known.values_mut().for_each(|known| known.count = 0);
     }
 
-    /// Checks after the rank whose rail is at `places` has transmitted: its grants there together fit its room, except
-    /// for the least that each path gets (P21).
-    pub fn check(&self, places: Range<usize>, room: u32) {
+    /// Checks after the rank whose rail is at `places` has transmitted: the credit that it grants there fits its
+    /// receive capacity, except for the least that each path gets (P21).
+    pub fn check(&self, places: Range<usize>, capacity: u32) {
         let paths = self.known.iter().filter(|(direction, _)| places.contains(&direction.1));
-        let frames = |known: &Known| (known.said?.wrapping_sub(known.reached) as i32).try_into().ok();
+        let frames = |known: &Known| (known.advertised?.wrapping_sub(known.reached) as i32).try_into().ok();
         let granted: Vec<u32> = paths.filter_map(|(_, known)| frames(known)).collect();
-        let most = room + 2 * granted.len() as u32;
-        assert!(granted.iter().sum::<u32>() <= most, "{granted:?} were granted at {places:?} of {room} (P21)");
+        let most = capacity + 2 * granted.len() as u32;
+        assert!(granted.iter().sum::<u32>() <= most, "{granted:?} were granted at {places:?} of {capacity} (P21)");
     }
 
     /// Records that the receiver of this direction has forgotten its sender.
     pub fn forgotten(&mut self, direction: Direction) {
-        self.known.entry(direction).or_default().said = None;
+        self.known.entry(direction).or_default().advertised = None;
     }
 
     /// Checks a frame that is sent, by a rail where payloads are `checked`.
     pub fn sent(&mut self, direction: Direction, frame: &[u8], checked: bool) {
-        let said = Said::of(frame);
-        let is_bare = !checked && said.kind == DATA && !said.payload.is_empty();
-        assert_eq!(said.flags & UNCHECKED != 0, is_bare, "what the CRC of {direction:?} covers (P6)");
-        let covered = if is_bare { said.payload.len().min(COVERED) } else { said.payload.len() };
-        assert_eq!(said.crc, frame::crc(&said.payload[..covered]), "the CRC of {direction:?} (P6)");
+        let frame_fields = ParsedFrame::of(frame);
+        let is_bare = !checked && frame_fields.kind == DATA && !frame_fields.payload.is_empty();
+        assert_eq!(frame_fields.flags & UNCHECKED != 0, is_bare, "what the CRC of {direction:?} covers (P6)");
+        let covered = if is_bare { frame_fields.payload.len().min(COVERED) } else { frame_fields.payload.len() };
+        assert_eq!(frame_fields.crc, frame::crc(&frame_fields.payload[..covered]), "the CRC of {direction:?} (P6)");
         if is_bare {
-            self.fronts.insert((direction, said.sequence), front(frame));
+            self.fronts.insert((direction, frame_fields.sequence), front(frame));
         }
         let back = self.known.entry((direction.1, direction.0)).or_default();
-        match said.kind {
+        match frame_fields.kind {
             // HELLO grants the least, as its receiver may never get it.
             HELLO => {}
             WELCOME => {
                 let first = back.first.expect("WELCOME answers HELLO");
-                back.say(first.wrapping_add(u32::from(said.credit)));
+                back.advertise(first.wrapping_add(u32::from(frame_fields.credit)));
             }
-            _ => back.say(said.end().wrapping_add(u32::from(said.credit))),
+            _ => back.advertise(frame_fields.end().wrapping_add(u32::from(frame_fields.credit))),
         }
         let known = self.known.entry(direction).or_default();
-        match said.kind {
+        match frame_fields.kind {
             HELLO | WELCOME => {
-                self.numbers.insert(word(said.payload, 0));
-                let first = word(said.payload, 4);
+                self.numbers.insert(word(frame_fields.payload, 0));
+                let first = word(frame_fields.payload, 4);
                 known.next.get_or_insert(first);
                 if known.first.replace(first).is_none() {
                     known.reached = first;
                 }
             }
             DATA => {
-                let next = *known.next.get_or_insert(said.sequence);
-                assert_eq!(said.sequence, next, "numbers of {direction:?} (P10)");
+                let next = *known.next.get_or_insert(frame_fields.sequence);
+                assert_eq!(frame_fields.sequence, next, "numbers of {direction:?} (P10)");
                 known.next = Some(next.wrapping_add(1));
-                assert!(said.open < 1024, "{} numbers of {direction:?} are open (P10)", said.open);
+                assert!(frame_fields.open < 1024, "{} numbers of {direction:?} are open (P10)", frame_fields.open);
                 if let Some(credit) = known.first_credit.take() {
                     known.grant(next.wrapping_add(u32::from(credit)));
                 }
-                if !said.payload.is_empty() {
+                if !frame_fields.payload.is_empty() {
                     known.count += 1;
-                    let room = known.granted.expect("a path is open").wrapping_sub(next) as i32;
-                    assert!(room > 0, "{direction:?} sends {next} without room (P21)");
+                    let capacity = known.granted.expect("a path is open").wrapping_sub(next) as i32;
+                    assert!(capacity > 0, "{direction:?} sends {next} without credit (P21)");
                     assert!(!known.stopped || known.count <= 4, "{direction:?} sends on after STOP (P20)");
                 }
             }
@@ -205,26 +205,29 @@ impl Monitor {
     }
 
     /// Checks a frame that arrived along `direction`, and its result.
-    pub fn heard(&mut self, direction: Direction, frame: &[u8], result: Result<(), Dropped>) {
-        if !matches!(result, Ok(()) | Err(Dropped::Again | Dropped::NoRoom)) {
+    pub fn on_received(&mut self, direction: Direction, frame: &[u8], result: Result<(), DropReason>) {
+        if !matches!(result, Ok(()) | Err(DropReason::Duplicate | DropReason::NoMemory)) {
             return;
         }
-        let said = Said::of(frame);
-        if said.flags & UNCHECKED != 0 {
-            let sent = self.fronts.get(&(direction, said.sequence));
+        let frame_fields = ParsedFrame::of(frame);
+        if frame_fields.flags & UNCHECKED != 0 {
+            let sent = self.fronts.get(&(direction, frame_fields.sequence));
             assert_eq!(sent, Some(&front(frame)), "what was acted on of {direction:?} differs (P6)");
         }
         let along = self.known.entry(direction).or_default();
-        let end = said.sequence.wrapping_add(1);
-        if said.kind == DATA && result != Err(Dropped::NoRoom) && end.wrapping_sub(along.reached) as i32 > 0 {
+        let end = frame_fields.sequence.wrapping_add(1);
+        if frame_fields.kind == DATA
+            && result != Err(DropReason::NoMemory)
+            && end.wrapping_sub(along.reached) as i32 > 0
+        {
             along.reached = end;
         }
         let known = self.known.entry((direction.1, direction.0)).or_default();
-        if matches!(said.kind, HELLO | WELCOME) {
-            known.first_credit = known.first_credit.max(Some(said.credit));
+        if matches!(frame_fields.kind, HELLO | WELCOME) {
+            known.first_credit = known.first_credit.max(Some(frame_fields.credit));
         } else {
-            known.stopped = said.flags & STOP != 0;
-            known.grant(said.end().wrapping_add(u32::from(said.credit)));
+            known.stopped = frame_fields.flags & STOP != 0;
+            known.grant(frame_fields.end().wrapping_add(u32::from(frame_fields.credit)));
         }
     }
 }

@@ -1,16 +1,16 @@
-//! Failing ports: ranks whose ports have unlike rates, buffers, latencies and numbers lose one, or all but one, for
-//! short and for long; a port refuses frames or loses them, only sends, only receives, loses some, or passes shorter
-//! ones than before. While one port works in both directions everything arrives in bounded time (P24, P25), and when
-//! the faults end every port carries bulk again.
+//! Failing rails: ranks whose rails have unlike rates, buffers, latencies and numbers lose one, or all but one, for
+//! short and for long; a rail refuses frames or loses them, only sends, only receives, loses some, or passes
+//! shorter ones than before. While one rail works in both directions everything arrives in bounded time (P24, P25),
+//! and when the faults end every rail carries bulk again.
 //!
 //! `world` checks that the messages are right.
 
 use crate::ranks;
 use crate::world::{MS, Setting, Traffic, US, World};
-use hawser_link::frame::HEADER;
-use hawser_link::record::RECORD;
-use hawser_link::{Rail, Route};
-use hawser_sim::{Dice, Faults, Port};
+use hawser_link::fragment::FRAGMENT_HEADER_BYTES;
+use hawser_link::frame::HEADER_BYTES;
+use hawser_link::{PathId, PortTraits};
+use hawser_sim::{Faults, Rng, SwitchPort};
 
 /// The time in which all must have arrived by the other rails while one is down, a tenth of what the longest back-offs
 /// would take, and in which a rail that is up again must have been probed, in ns.
@@ -46,7 +46,7 @@ impl World {
     fn cut(&mut self, rail: usize, chosen: impl Fn(usize, usize) -> bool) {
         for (from, to) in self.wires(rail) {
             if chosen(self.first(from), self.first(to)) {
-                self.network.sever(from, to, true);
+                self.network.set_severed(from, to, true);
             }
         }
     }
@@ -73,18 +73,18 @@ impl World {
     /// Takes one rail down: its wires refuse frames, or accept and lose them.
     fn lose_rail(&mut self, rail: usize, refused: bool) {
         for (from, to) in self.wires(rail) {
-            self.network.sever(from, to, true);
+            self.network.set_severed(from, to, true);
             if refused {
                 self.down.insert(self.first(from), 0);
             }
         }
     }
 
-    /// Whether the rank at `from` counts this wire's path as one that answers.
+    /// Whether the rank at `from` counts this wire's path as one that responds.
     fn answers(&self, from: usize, to: usize) -> bool {
         let (width, at) = (self.width(), |place: usize| (place / self.flows % self.rails.len()) as u8);
-        let route = Route { ours: at(from), theirs: at(to), flow: (from % self.flows) as u8 };
-        self.nodes[from / width].endpoint.answers((to / width) as u32, route)
+        let path_id = PathId { local_port: at(from), remote_port: at(to), flow: (from % self.flows) as u8 };
+        self.nodes[from / width].endpoint.is_path_responding((to / width) as u32, path_id)
     }
 
     fn step_for(&mut self, ns: u64) {
@@ -104,66 +104,66 @@ impl World {
     }
 
     /// Causes a fault of a rail, or ends one; time passes meanwhile.
-    fn trouble(&mut self, dice: &mut Dice, rail: usize) {
-        let rank = dice.index(self.nodes.len());
+    fn fail_rail(&mut self, rng: &mut Rng, rail: usize) {
+        let rank = rng.index(self.nodes.len());
         let one = self.place(rank, rail);
-        match dice.below(7) {
-            0 => self.lose_rail(rail, dice.one_in(2)),
+        match rng.below(7) {
+            0 => self.lose_rail(rail, rng.one_in(2)),
             // The rail's cable at one rank.
             1 => {
                 self.cut(rail, |from, to| from == one || to == one);
-                if dice.one_in(2) {
+                if rng.one_in(2) {
                     self.down.insert(one, 0);
                 }
             }
             2 => self.cut(rail, |from, _| from == one),
             3 => self.cut(rail, |_, to| to == one),
             4 => {
-                let lose = dice.one_of(&[10, 50, 300]);
-                let faults = Faults { lose, reorder: 100, late_ns: 200 * US, ..Faults::default() };
-                self.wires(rail).into_iter().for_each(|(a, b)| self.network.wire_mut(a, b).faults = Some(faults));
+                let lose = rng.choose(&[10, 50, 300]);
+                let faults = Faults { loss: lose, reorder: 100, delay_max_ns: 200 * US, ..Faults::default() };
+                self.wires(rail).into_iter().for_each(|(a, b)| self.network.link_mut(a, b).faults = Some(faults));
             }
-            kind => self.shrink(dice, rail, (kind == 5).then_some(one)),
+            kind => self.shrink(rng, rail, (kind == 5).then_some(one)),
         }
     }
 
     /// Makes a rail lose longer frames: those of all places, or of one, possibly with a refusal.
-    fn shrink(&mut self, dice: &mut Dice, rail: usize, one: Option<usize>) {
-        let (most, is_told) = (dice.one_of(&MTUS), dice.one_in(2));
+    fn shrink(&mut self, rng: &mut Rng, rail: usize, one: Option<usize>) {
+        let (most, is_refused) = (rng.choose(&MTUS), rng.one_in(2));
         for (from, to) in self.wires(rail) {
             if one.is_none_or(|one| self.first(from) == one) {
-                self.network.wire_mut(from, to).mtu = Some(most);
+                self.network.link_mut(from, to).mtu = Some(most);
             }
         }
-        if let Some(one) = one.filter(|_| is_told) {
+        if let Some(one) = one.filter(|_| is_refused) {
             self.down.insert(one, most);
         }
     }
 
     /// Takes a rail down and up, several times.
-    fn flap(&mut self, dice: &mut Dice, rail: usize) {
-        let period_ns = dice.one_of(&[100 * US, MS, 10 * MS, 100 * MS]);
-        let refused = dice.one_in(2);
-        for _ in 0..2 + dice.below(4) {
+    fn flap(&mut self, rng: &mut Rng, rail: usize) {
+        let period_ns = rng.choose(&[100 * US, MS, 10 * MS, 100 * MS]);
+        let refused = rng.one_in(2);
+        for _ in 0..2 + rng.below(4) {
             self.lose_rail(rail, refused);
             self.run(self.network.now_ns() + period_ns);
             for (from, to) in self.wires(rail) {
-                self.network.sever(from, to, false);
+                self.network.set_severed(from, to, false);
                 self.down.remove(&self.first(from));
             }
-            self.run(self.network.now_ns() + dice.below(2 * period_ns));
+            self.run(self.network.now_ns() + rng.below(2 * period_ns));
         }
     }
 
     /// Connects rails of one place to each other, except that one may be two networks, each of which reaches some
     /// ranks.
-    fn part(&mut self, dice: &mut Dice) {
+    fn part(&mut self, rng: &mut Rng) {
         let (rails, ranks, width) = (self.rails.len(), self.nodes.len(), self.width());
         let places = ranks * width;
         let pairs = (0..places * places).map(|pair| (pair / places, pair % places));
         self.apart.extend(pairs.filter(|(from, to)| from % width != to % width));
-        if rails > 1 && dice.one_in(4) {
-            let (rail, half) = (1 + dice.index(rails - 1), dice.index(ranks));
+        if rails > 1 && rng.one_in(4) {
+            let (rail, half) = (1 + rng.index(rails - 1), rng.index(ranks));
             let is_near = |place: usize| place / width <= half;
             let far: Vec<_> = self.wires(rail).into_iter().filter(|&(a, b)| is_near(a) != is_near(b)).collect();
             self.apart.extend(far);
@@ -171,18 +171,18 @@ impl World {
     }
 
     /// Gives every rail a switch, with a port to each rank.
-    fn lay(&mut self, dice: &mut Dice) {
+    fn add_switches(&mut self, rng: &mut Rng) {
         let flows = self.flows;
         for rail in 0..self.rails.len() {
-            let bits_per_s = dice.one_of(&[50, 100, 500, 1000, 10_000]) * 1_000_000;
-            let buffer_bytes = dice.one_of(&[32, 64, 512]) << 10;
-            let latency_ns = dice.one_of(&[10, 30, 200, 2_000]) * US;
+            let bits_per_s = rng.choose(&[50, 100, 500, 1000, 10_000]) * 1_000_000;
+            let buffer_bytes = rng.choose(&[32, 64, 512]) << 10;
+            let latency_ns = rng.choose(&[10, 30, 200, 2_000]) * US;
             for rank in 0..self.nodes.len() {
                 let to = self.place(rank, rail);
-                let port = self.network.add_port(Port::new(bits_per_s, buffer_bytes));
+                let port = self.network.add_port(SwitchPort::new(bits_per_s, buffer_bytes));
                 for (from, to) in self.wires(rail).into_iter().filter(|wire| wire.1 - wire.1 % flows == to) {
-                    let wire = self.network.wire_mut(from, to);
-                    (wire.port, wire.latency_ns) = (Some(port), Some(latency_ns));
+                    let link = self.network.link_mut(from, to);
+                    (link.port, link.latency_ns) = (Some(port), Some(latency_ns));
                 }
             }
         }
@@ -191,19 +191,25 @@ impl World {
 
 /// A world with rails of unlike kinds, of which the first one connects every rank to every other.
 fn world(seed: u64) -> World {
-    let mut dice = Dice::new(seed ^ 0x7261_696c);
-    let ranks = dice.one_of(&[2, 2, 2, 3, 4]);
-    let count = dice.one_of(&[1, 2, 2, 2, 3, 4]);
-    let frames: Vec<usize> = (0..count).map(|_| dice.one_of(&[1472, 1472, 8972])).collect();
-    let is_even = dice.one_in(2);
-    let counts: Vec<usize> = (0..ranks).map(|_| if is_even { count } else { 1 + dice.index(count) }).collect();
-    let crossed = dice.one_in(3);
-    let flows = if Dice::new(seed.rotate_left(48)).one_in(3) { 3 } else { 1 };
-    let rail = |nic: usize| Rail { nic: nic as u8, checked: nic % 3 < 2, lossless: nic == 3, flows, ..Rail::default() };
+    let mut rng = Rng::new(seed ^ 0x7261_696c);
+    let ranks = rng.choose(&[2, 2, 2, 3, 4]);
+    let count = rng.choose(&[1, 2, 2, 2, 3, 4]);
+    let frames: Vec<usize> = (0..count).map(|_| rng.choose(&[1472, 1472, 8972])).collect();
+    let is_even = rng.one_in(2);
+    let counts: Vec<usize> = (0..ranks).map(|_| if is_even { count } else { 1 + rng.index(count) }).collect();
+    let crossed = rng.one_in(3);
+    let flows = if Rng::new(seed.rotate_left(48)).one_in(3) { 3 } else { 1 };
+    let rail = |nic: usize| PortTraits {
+        nic: nic as u8,
+        has_full_crc: nic % 3 < 2,
+        is_lossless: nic == 3,
+        flows_max: flows,
+        ..PortTraits::default()
+    };
     let setting = Setting {
         ranks,
         traffic: Traffic::Mixed,
-        rails: (0..count).map(rail).collect(),
+        ports: (0..count).map(rail).collect(),
         counts,
         crossed,
         known: true,
@@ -212,45 +218,45 @@ fn world(seed: u64) -> World {
         rooms: &[2000, 500],
         sockets: &[4000],
     };
-    let mut world = World::new(seed, 1, Dice::new(!seed), setting);
-    world.part(&mut dice);
-    world.lay(&mut dice);
+    let mut world = World::new(seed, 1, Rng::new(!seed), setting);
+    world.part(&mut rng);
+    world.add_switches(&mut rng);
     world.heal();
     world
 }
 
 /// P24, P25: rails fail, and recover.
 pub fn run(seed: u64) {
-    let (mut world, mut dice) = (world(seed), Dice::new(seed.rotate_left(16)));
+    let (mut world, mut rng) = (world(seed), Rng::new(seed.rotate_left(16)));
     let rails = world.rails.len();
     let whole: Vec<usize> = (0..rails).filter(|&rail| is_whole(&world, rail)).collect();
     // Half of the worlds have opened their paths before any fault.
-    let is_open = dice.one_in(2);
+    let is_open = rng.one_in(2);
     if is_open {
         world.add_plans(1, 1);
         world.step_for(OPEN_NS);
         world.add_plans(10, 10_000);
     }
-    world.run(world.network.now_ns() + dice.below(20) * MS);
-    for _ in 0..1 + dice.below(4) {
+    world.run(world.network.now_ns() + rng.below(20) * MS);
+    for _ in 0..1 + rng.below(4) {
         world.heal();
         // All messages may go by this rail, except long frames.
-        let kept = dice.one_of(&whole);
+        let kept = rng.choose(&whole);
         for rail in (0..rails).filter(|&rail| rail != kept) {
-            match dice.below(4) {
+            match rng.below(4) {
                 0 => {}
-                1 => world.flap(&mut dice, rail),
-                _ => world.trouble(&mut dice, rail),
+                1 => world.flap(&mut rng, rail),
+                _ => world.fail_rail(&mut rng, rail),
             }
         }
-        if dice.one_in(4) {
-            let one = dice.one_in(2).then(|| world.place(dice.index(world.nodes.len()), kept));
-            world.shrink(&mut dice, kept, one);
+        if rng.one_in(4) {
+            let one = rng.one_in(2).then(|| world.place(rng.index(world.nodes.len()), kept));
+            world.shrink(&mut rng, kept, one);
         }
-        let more = dice.index(10);
-        world.add_plans(more, 1 + dice.index(17_000));
-        let most_ms = dice.one_of(&[10, 100, 1000]);
-        let length_ns = dice.below(most_ms) * MS;
+        let more = rng.index(10);
+        world.add_plans(more, 1 + rng.index(17_000));
+        let most_ms = rng.choose(&[10, 100, 1000]);
+        let length_ns = rng.below(most_ms) * MS;
         world.run(world.network.now_ns() + length_ns);
     }
     world.run(world.network.now_ns() + OUTAGE_NS + if is_open { 0 } else { OPENING_NS });
@@ -286,7 +292,7 @@ fn come_back(seed: u64, world: &mut World) {
     }
     // Messages are cut so that all of their paths take the pieces, which are of one length.
     let shared = *world.rails.iter().min().expect("there are rails");
-    let piece = shared - HEADER - RECORD;
+    let piece = shared - HEADER_BYTES - FRAGMENT_HEADER_BYTES;
     world.carried.clear();
     world.add_plans(BACK / (world.nodes.len() - 1), BACK_BYTES / piece * piece);
     world.run_for(BACK_NS);
@@ -315,22 +321,22 @@ pub fn outage(seed: u64) {
     }
     // Where rails carry less than their ends assume, frames that were cut for the longest of them must go by shorter
     // ones, which open later.
-    let is_even = world.dice.one_in(2);
+    let is_even = world.rng.one_in(2);
     if is_even {
         let longest = world.nodes[0].endpoint.frame_max();
         world.rails.fill(longest);
     }
-    let patience_ns = OUTAGE_NS + if is_even { 0 } else { OPENING_NS };
-    let before_ns = world.dice.below(5) * MS;
+    let timeout_ns = OUTAGE_NS + if is_even { 0 } else { OPENING_NS };
+    let before_ns = world.rng.below(5) * MS;
     world.run(before_ns);
-    let (rail, refused) = (world.dice.index(world.rails.len()), world.dice.one_in(2));
+    let (rail, refused) = (world.rng.index(world.rails.len()), world.rng.one_in(2));
     world.lose_rail(rail, refused);
-    world.run(world.network.now_ns() + patience_ns);
+    world.run(world.network.now_ns() + timeout_ns);
     assert!(world.is_done(), "seed {seed}: without rail {rail} ({refused}) of {:?} not all has arrived", world.rails);
     world.check();
     // The rail is probed for ever, and answers when it is up: then no rank waits for anything.
     world.heal();
-    world.step_for(patience_ns);
+    world.step_for(timeout_ns);
     let waits = world.nodes.iter().any(|node| node.endpoint.deadline_ns().is_some());
     assert!(!waits, "seed {seed}: rail {rail} ({refused}) is back and still waited for");
 }

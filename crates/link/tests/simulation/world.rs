@@ -1,15 +1,15 @@
-//! Whole endpoints over a network: ranks with ports, some of which have a CRC of the front of payloads alone (P6), send
-//! each other messages of all lengths, compute, and get reports of deaths. Every message arrives once, whole and in
-//! order, or the test panics; by ports of the latter kind bytes may differ behind the front.
+//! Whole endpoints over a network: ranks with rails, on some of which the CRC covers the front of payloads alone
+//! (P6), send each other messages of all lengths, compute, and get reports of deaths. Every message arrives once,
+//! whole and in order, or the test panics; by rails of the latter kind bytes may differ behind the front.
 //!
 //! The faults are chosen by its users, `ranks` and `rails`; it uses `monitor` and `strangers`.
 
-use crate::monitor::{Monitor, Said};
+use crate::monitor::{Monitor, ParsedFrame};
 use crate::strangers::Strangers;
-use hawser_link::frame::{COVERED, Key};
-use hawser_link::record::RECORD;
-use hawser_link::{Class, Config, Endpoint, Far, Message, Rail, Route, Wire};
-use hawser_sim::{Arrival, Dice, Faults, Network};
+use hawser_link::fragment::FRAGMENT_HEADER_BYTES;
+use hawser_link::frame::{COVERED_BYTES, JobKey};
+use hawser_link::{Config, Endpoint, FrameSender, Message, MessageClass, PathId, PortTraits, RemotePort};
+use hawser_sim::{ArrivedPacket, Faults, Rng, SimNetwork};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::IoSlice;
 
@@ -17,17 +17,17 @@ pub const US: u64 = 1_000;
 pub const MS: u64 = 1_000_000;
 /// The longest time after which a waiting program polls again, in ns.
 const TICK_NS: u64 = MS;
-/// Bytes at the front of a message that are covered on every port.
-const FRONT: usize = COVERED - RECORD;
+/// Bytes at the front of a message that are covered on every rail.
+const FRONT: usize = COVERED_BYTES - FRAGMENT_HEADER_BYTES;
 /// Messages of at least this many bytes begin with their number, and may arrive early.
 const NUMBERED: usize = 50;
 
-/// The wire: puts frames into the network, refuses some of them, and loses frames that are too long for the port.
-struct Cable<'a> {
-    network: &'a mut Network,
+/// The wire: puts frames into the network, refuses some of them, and loses frames that are too long for the rail.
+struct NetworkSender<'a> {
+    network: &'a mut SimNetwork,
     monitor: &'a mut Monitor,
     strangers: &'a mut Strangers,
-    dice: &'a mut Dice,
+    rng: &'a mut Rng,
     me: u32,
     flows: usize,
     rails: &'a [usize],
@@ -35,24 +35,24 @@ struct Cable<'a> {
     down: &'a BTreeMap<usize, usize>,
 }
 
-impl Wire for Cable<'_> {
-    fn send(&mut self, peer: u32, route: Route, frames: &[IoSlice<'_>]) -> usize {
+impl FrameSender for NetworkSender<'_> {
+    fn send(&mut self, peer: u32, path_id: PathId, frames: &[IoSlice<'_>]) -> usize {
         let lengths = frames.iter().map(|frame| frame.len());
         assert!(lengths.clone().max() == frames.first().map(|f| f.len()), "one length, the last may be shorter");
         let place = |node: u32, rail: u8| (node as usize * self.rails.len() + usize::from(rail)) * self.flows;
-        let (down, flow) = (place(self.me, route.ours), usize::from(route.flow));
-        let (from, to) = (down + flow, place(peer, route.theirs) + flow);
+        let (down, flow) = (place(self.me, path_id.local_port), usize::from(path_id.flow));
+        let (from, to) = (down + flow, place(peer, path_id.remote_port) + flow);
         if self.down.get(&down).is_some_and(|&most| frames[0].len() > most) {
             return 0;
         }
-        let taken = if self.dice.one_in(50) { self.dice.index(frames.len() + 1) } else { frames.len() };
+        let taken = if self.rng.one_in(50) { self.rng.index(frames.len() + 1) } else { frames.len() };
         for frame in &frames[..taken] {
-            self.monitor.sent((from, to), frame, self.checked[usize::from(route.ours)]);
-            if frame.len() > self.rails[usize::from(route.ours)] {
+            self.monitor.sent((from, to), frame, self.checked[usize::from(path_id.local_port)]);
+            if frame.len() > self.rails[usize::from(path_id.local_port)] {
                 continue;
             }
-            if self.dice.one_in(16) {
-                self.strangers.record(self.dice, &Arrival { from, to, bytes: frame.to_vec() });
+            if self.rng.one_in(16) {
+                self.strangers.record(self.rng, &ArrivedPacket { from, to, bytes: frame.to_vec() });
             }
             self.network.send(from, to, frame);
         }
@@ -62,7 +62,7 @@ impl Wire for Cable<'_> {
 
 pub struct Node {
     pub endpoint: Endpoint,
-    /// The room that each of its ports was last given, in frames.
+    /// The receive capacity that each of its ports was last given, in frames.
     pub rooms: Vec<u32>,
     /// Lengths of messages to be sent to each rank, and how many were sent.
     pub plans: Vec<VecDeque<usize>>,
@@ -72,7 +72,7 @@ pub struct Node {
     /// Messages that arrived before earlier ones: sender and number.
     pub early: BTreeSet<(u32, u64)>,
     /// Frames that the kernel holds for it, and how many it can hold.
-    pub socket: VecDeque<Arrival>,
+    pub socket: VecDeque<ArrivedPacket>,
     pub socket_room: usize,
     /// It computes, and does not poll, until this time; and polls again at this one.
     pub busy_until_ns: u64,
@@ -85,10 +85,10 @@ pub struct Node {
 
 pub struct World {
     pub seed: u64,
-    pub network: Network,
+    pub network: SimNetwork,
     pub monitor: Monitor,
     pub strangers: Strangers,
-    pub dice: Dice,
+    pub rng: Rng,
     pub nodes: Vec<Node>,
     /// The longest frame that each rail carries.
     pub rails: Vec<usize>,
@@ -126,16 +126,16 @@ fn byte(from: u32, to: u32, n: u64, at: usize, total: usize) -> u8 {
 }
 
 /// The class of a rank's message `n` to a peer.
-pub fn class(n: u64, total: usize) -> Class {
+pub fn class(n: u64, total: usize) -> MessageClass {
     match total < NUMBERED {
-        true => Class::Control,
-        false if n % 3 == 1 => Class::Placed,
-        false => Class::Payload,
+        true => MessageClass::Control,
+        false if n % 3 == 1 => MessageClass::OrderFree,
+        false => MessageClass::Payload,
     }
 }
 
-pub fn key() -> Key {
-    Key::new([7; 16])
+pub fn key() -> JobKey {
+    JobKey::new([7; 16])
 }
 
 /// The parts of a world.
@@ -144,7 +144,7 @@ pub struct Setting {
     pub traffic: Traffic,
     /// The longest frame that each rail carries, and the rail's properties for its endpoints.
     pub frames: Vec<usize>,
-    pub rails: Vec<Rail>,
+    pub ports: Vec<PortTraits>,
     /// The number of rails of each rank, and whether each of one's is tried with each of the other's.
     pub counts: Vec<usize>,
     pub crossed: bool,
@@ -152,36 +152,36 @@ pub struct Setting {
     pub known: bool,
     /// Frames of each pool of an endpoint.
     pub slots: usize,
-    /// Alternatives, one of which is chosen: the room that a rail advertises for its rank, and the frames that the
-    /// kernel holds.
+    /// Alternatives, one of which is chosen: the receive capacity of a rank's port, and the most frames that the
+    /// kernel holds for it.
     pub rooms: &'static [u32],
     pub sockets: &'static [usize],
 }
 
-fn choose<T: Copy>(dice: &mut Dice, of: &[T]) -> T {
-    if of.len() == 1 { of[0] } else { dice.one_of(of) }
+fn choose<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
+    if of.len() == 1 { of[0] } else { rng.choose(of) }
 }
 
 impl World {
-    /// `life`: the incarnation of the ranks; the last one is the one under test.
-    pub fn new(seed: u64, life: u64, mut dice: Dice, setting: Setting) -> World {
-        let Setting { ranks, traffic, frames, rails, counts, crossed, known, slots, rooms, sockets } = setting;
+    /// `incarnation`: the incarnation of the ranks; the last one is the one under test.
+    pub fn new(seed: u64, incarnation: u64, mut rng: Rng, setting: Setting) -> World {
+        let Setting { ranks, traffic, frames, ports: rails, counts, crossed, known, slots, rooms, sockets } = setting;
         let nics = rails.iter().map(|rail| rail.nic).collect();
-        let flows = rails.iter().map(|rail| usize::from(rail.flows)).max().expect("there are rails");
+        let flows = rails.iter().map(|rail| usize::from(rail.flows_max)).max().expect("there are rails");
         let nodes = counts.iter().zip(0..ranks).map(|(&count, me)| {
             let config = Config {
                 me,
                 ranks,
                 key: key(),
                 frame_max: *frames.iter().max().expect("there are rails"),
-                sending: slots,
-                holding: slots,
-                rails: rails[..count].to_vec(),
+                send_slots: slots,
+                reassembly_slots: slots,
+                ports: rails[..count].to_vec(),
             };
-            let mut endpoint = Endpoint::new(config, seed.wrapping_add(life << 32));
-            let rooms: Vec<u32> = (0..count).map(|_| choose(&mut dice, rooms)).collect();
-            rooms.iter().enumerate().for_each(|(rail, &room)| endpoint.set_room(rail, room));
-            let plans = (0..ranks).map(|to| plan(&mut dice, me, to, traffic)).collect();
+            let mut endpoint = Endpoint::new(config, seed.wrapping_add(incarnation << 32));
+            let rooms: Vec<u32> = (0..count).map(|_| choose(&mut rng, rooms)).collect();
+            rooms.iter().enumerate().for_each(|(rail, &capacity)| endpoint.set_receive_capacity(rail, capacity));
+            let plans = (0..ranks).map(|to| plan(&mut rng, me, to, traffic)).collect();
             Node {
                 endpoint,
                 rooms,
@@ -190,7 +190,7 @@ impl World {
                 came: vec![0; ranks as usize],
                 early: BTreeSet::new(),
                 socket: VecDeque::new(),
-                socket_room: choose(&mut dice, sockets),
+                socket_room: choose(&mut rng, sockets),
                 busy_until_ns: 0,
                 next_ns: 0,
                 forgot: BTreeSet::new(),
@@ -199,13 +199,13 @@ impl World {
             }
         });
         let nodes: Vec<Node> = nodes.collect();
-        let checked: Vec<bool> = rails.iter().map(|rail| rail.checked).collect();
+        let checked: Vec<bool> = rails.iter().map(|rail| rail.has_full_crc).collect();
         World {
             seed,
-            network: Network::new(seed, 30 * US),
+            network: SimNetwork::new(seed, 30 * US),
             monitor: Monitor::default(),
             strangers: Strangers::default(),
-            dice,
+            rng,
             nodes,
             rails: frames,
             flows,
@@ -237,10 +237,14 @@ impl World {
         let takes = |rail: u8| if self.known { self.rails[usize::from(rail)] } else { most };
         for ours in 0..self.counts[from as usize] as u8 {
             for theirs in (0..self.counts[to as usize] as u8).filter(|&theirs| self.crossed || ours == theirs) {
-                let far = Far { nic: self.nics[usize::from(theirs)], frame: takes(ours).min(takes(theirs)) };
+                let far = RemotePort { nic: self.nics[usize::from(theirs)], frame_max: takes(ours).min(takes(theirs)) };
                 let flows = if self.opened { self.flows as u8 } else { 1 };
                 for flow in 0..flows {
-                    self.nodes[from as usize].endpoint.open(to, Route { ours, theirs, flow }, far);
+                    self.nodes[from as usize].endpoint.open_path(
+                        to,
+                        PathId { local_port: ours, remote_port: theirs, flow },
+                        far,
+                    );
                 }
             }
         }
@@ -257,27 +261,27 @@ impl World {
             let place = |rank: u32, nth: usize| rank as usize * width + nth;
             (0..width).for_each(|nth| self.monitor.forgotten((place(dead, nth), place(me, nth))));
         }
-        while let Some(arrival) = self.nodes[me as usize].socket.pop_front() {
-            self.receive(&arrival, false);
+        while let Some(packet) = self.nodes[me as usize].socket.pop_front() {
+            self.receive(&packet, false);
         }
         let mut goes_on = false;
         for to in (0..self.ranks()).filter(|&to| to != me) {
             goes_on |= self.send(me, to);
         }
-        if self.dice.one_in(8) {
-            self.nodes[me as usize].endpoint.acknowledge();
+        if self.rng.one_in(8) {
+            self.nodes[me as usize].endpoint.expedite_acks();
         }
         self.monitor.begin();
-        let World { network, monitor, strangers, dice, nodes, rails, checked, down, .. } = self;
+        let World { network, monitor, strangers, rng, nodes, rails, checked, down, .. } = self;
         let (node, flows) = (&mut nodes[me as usize], self.flows);
-        let mut cable = Cable { network, monitor, strangers, dice, me, flows, rails, checked, down };
-        node.endpoint.transmit(now_ns, &mut cable);
-        for (rail, &room) in node.rooms.iter().enumerate() {
+        let mut sender = NetworkSender { network, monitor, strangers, rng, me, flows, rails, checked, down };
+        node.endpoint.transmit(now_ns, &mut sender);
+        for (rail, &capacity) in node.rooms.iter().enumerate() {
             let first = (me as usize * rails.len() + rail) * flows;
-            monitor.check(first..first + flows, room);
+            monitor.check(first..first + flows, capacity);
         }
         // A node that has sent all, or was refused, polls again when a frame arrives or a timer is due.
-        let tick_ns = if goes_on { now_ns + 20 * US + dice.below(TICK_NS) } else { u64::MAX };
+        let tick_ns = if goes_on { now_ns + 20 * US + rng.below(TICK_NS) } else { u64::MAX };
         let due_ns = node.endpoint.deadline_ns().unwrap_or(u64::MAX).max(now_ns + 10 * US);
         let words = node.deaths.iter().map(|&(at_ns, _)| at_ns).min().unwrap_or(u64::MAX);
         node.next_ns = due_ns.min(words).min(tick_ns).max(node.busy_until_ns);
@@ -293,7 +297,7 @@ impl World {
             self.open(me, to);
         }
         let node = &mut self.nodes[me as usize];
-        for _ in 0..self.dice.index(6) {
+        for _ in 0..self.rng.index(6) {
             let Some(&total) = node.plans[to as usize].front() else { return false };
             let n = node.sent[to as usize];
             let fill = |at: usize, into: &mut [u8]| {
@@ -309,15 +313,15 @@ impl World {
     }
 
     /// Delivers a frame to its endpoint. `strange`: it must not have any effect.
-    pub fn receive(&mut self, arrival: &Arrival, strange: bool) {
-        let &Arrival { from, to, ref bytes } = arrival;
+    pub fn receive(&mut self, packet: &ArrivedPacket, strange: bool) {
+        let &ArrivedPacket { from, to, ref bytes } = packet;
         let (me, rail) = (to / self.width(), (to / self.flows % self.rails.len()) as u8);
         let is_bare = self.checked.contains(&false);
         let World { seed, network, nodes, monitor, carried, changed, .. } = self;
-        let Node { endpoint, came, early, forgot, .. } = &mut nodes[me];
+        let Node { endpoint, came: received, early, forgot, .. } = &mut nodes[me];
         let mut deliver = |from: u32, channel: u8, mut message: Message<'_>| {
             assert!(!forgot.contains(&from), "seed {seed}: a message of one who was forgotten");
-            let next = came[from as usize];
+            let next = received[from as usize];
             let mut whole = Vec::new();
             let total = message.len();
             while let Some(piece) = message.next(1000) {
@@ -334,21 +338,21 @@ impl World {
             assert!(right && u64::from(channel) == n % 5, "seed {seed}: {n} of {from} to {me} is not what it was");
             // In order, or early if that was allowed; and once.
             assert!(
-                n == next || n > next && class(n, total) == Class::Placed,
+                n == next || n > next && class(n, total) == MessageClass::OrderFree,
                 "seed {seed}: {n} of {from} came for {next}"
             );
             assert!(early.insert((from, n)), "seed {seed}: {n} of {from} came twice");
-            while early.remove(&(from, came[from as usize])) {
-                came[from as usize] += 1;
+            while early.remove(&(from, received[from as usize])) {
+                received[from as usize] += 1;
             }
         };
         let result = endpoint.handle_frame(rail, bytes, network.now_ns(), &mut deliver);
         assert!(!strange || result.is_err(), "seed {seed}: {me} took what a stranger sent");
-        if result.is_ok() && Said::of(bytes).is_fragment() {
+        if result.is_ok() && ParsedFrame::of(bytes).is_fragment() {
             let (count, longest) = carried.entry((from, to)).or_default();
             (*count, *longest) = (*count + 1, bytes.len().max(*longest));
         }
-        monitor.heard((from, to), bytes, result);
+        monitor.on_received((from, to), bytes, result);
     }
 
     pub fn run(&mut self, until_ns: u64) {
@@ -367,29 +371,30 @@ impl World {
         let awake = self.nodes.iter().filter(|node| !node.dead);
         let next = awake.map(|node| node.next_ns.max(node.busy_until_ns)).min().unwrap_or(until_ns);
         let now_ns = self.network.now_ns();
-        let next = next.min(self.network.next_at_ns().unwrap_or(u64::MAX)).clamp(now_ns + 1, until_ns.max(now_ns + 1));
+        let next =
+            next.min(self.network.next_arrival_ns().unwrap_or(u64::MAX)).clamp(now_ns + 1, until_ns.max(now_ns + 1));
         let width = self.width();
-        while let Some(arrival) = self.network.next(next) {
-            let node = &mut self.nodes[arrival.to / width];
+        while let Some(packet) = self.network.next(next) {
+            let node = &mut self.nodes[packet.to / width];
             if node.socket.len() < node.socket_room {
-                node.socket.push_back(arrival);
+                node.socket.push_back(packet);
             }
             node.next_ns = 0;
         }
     }
 
     pub fn is_done(&self) -> bool {
-        self.nodes.iter().filter(|node| !node.dead).all(|node| !node.has_plans() && node.endpoint.is_quiet())
+        self.nodes.iter().filter(|node| !node.dead).all(|node| !node.has_plans() && node.endpoint.is_all_acked())
     }
 
     /// Ends all faults.
     pub fn heal(&mut self) {
         self.down.clear();
         self.network.set_faults(Faults::default());
-        self.network.wires_mut().for_each(|wire| (wire.faults, wire.mtu) = (None, None));
+        self.network.links_mut().for_each(|wire| (wire.faults, wire.mtu) = (None, None));
         let places = self.nodes.len() * self.width();
         let pairs = (0..places * places).map(|pair| (pair / places, pair % places));
-        pairs.for_each(|(from, to)| self.network.sever(from, to, self.apart.contains(&(from, to))));
+        pairs.for_each(|(from, to)| self.network.set_severed(from, to, self.apart.contains(&(from, to))));
     }
 
     /// Runs until everything is done, or for `ns` after all ranks have returned to their calls.
@@ -406,7 +411,7 @@ impl World {
             for (from, other) in self.nodes.iter().enumerate().filter(|(from, other)| *from != me && !other.dead) {
                 assert_eq!(node.came[from], other.sent[me], "seed {seed}: messages of {from} that came to {me}");
             }
-            let back = node.endpoint.left();
+            let back = node.endpoint.free_slots();
             assert_eq!(back, (self.slots, self.slots), "seed {seed}: memory of {me} that came back");
         }
     }
@@ -424,18 +429,18 @@ pub enum Traffic {
 }
 
 /// The lengths of the messages of `me` to `to`.
-fn plan(dice: &mut Dice, me: u32, to: u32, traffic: Traffic) -> VecDeque<usize> {
+fn plan(rng: &mut Rng, me: u32, to: u32, traffic: Traffic) -> VecDeque<usize> {
     let (messages, longest): (usize, &[usize]) = match traffic {
         _ if me == to => (0, &[1]),
         Traffic::Bulk if (me, to) == (0, 1) => (900, &[17_000]),
         Traffic::Incast if to == 0 => (20, &[17_000, 17_000, 1000]),
-        Traffic::Incast => (dice.index(3), &[100]),
-        _ if dice.one_in(40) => (400, &[1]),
-        _ => (dice.one_of(&[0, 5, 10, 20, 60]), &[1, 100, 1000, 1000, 17_000]),
+        Traffic::Incast => (rng.index(3), &[100]),
+        _ if rng.one_in(40) => (400, &[1]),
+        _ => (rng.choose(&[0, 5, 10, 20, 60]), &[1, 100, 1000, 1000, 17_000]),
     };
     let mut length = || {
-        let most = dice.one_of(longest);
-        dice.index(most)
+        let most = rng.choose(longest);
+        rng.index(most)
     };
     (0..messages).map(|_| length()).collect()
 }

@@ -4,40 +4,46 @@
 //! reduce_scatter could not be compared as a whole). All have the same if no bit is clear on one and set on another:
 //! one bitwise AND over the data and its complement shows that, which any algorithm may cut.
 //!
-//! Used by `reductions`; uses `team`.
+//! Used by `reductions`; uses `internal`.
 
-use super::check::{in_place_forbidden, no_alias, part_of};
-use super::reductions::Vectors;
-use super::team::Venue;
-use crate::buffer::{self, Buf};
-use crate::desk::Way;
+use super::argument_check::{in_place_forbidden, no_alias, root_role};
+use super::internal::CollectiveScope;
+use super::reductions::ReductionBuffers;
+use crate::buffer::{self, BufferArg};
+use crate::engine::CallForm;
 use crate::process;
 use hawser_base::handle::datatype;
 use hawser_base::{Class, Error, Handle, Result};
 
 /// MPI_Allreduce with it, and MPI_Reduce to `root`.
 #[cold]
-pub fn equal(way: Way, name: &'static str, vectors: &Vectors, root: Option<i32>, comm: Handle) -> Result<Handle> {
-    if way != Way::Blocking {
+pub fn equal(
+    form: CallForm,
+    name: &'static str,
+    vectors: &ReductionBuffers,
+    root: Option<i32>,
+    comm: Handle,
+) -> Result<Handle> {
+    if form != CallForm::Blocking {
         return Err(Error::new(Class::Op, "MPIX_EQUAL is for blocking calls alone"));
     }
     let process = process::get()?;
     let comm = process.comm(comm)?;
     comm.refuse_inter("merge the groups with MPI_Intercomm_merge to compare their data with MPIX_EQUAL")?;
-    let root = root.map(|root| part_of(&comm, root).map(|part| part.root)).transpose()?;
+    let root = root.map(|root| root_role(&comm, root).map(|role| role.root)).transpose()?;
     let Some(send) = vectors.send else {
         return Err(in_place_forbidden(name, "send buffer", " with MPIX_EQUAL, whose result is one int"));
     };
-    let data = buffer::of(&Buf { at: send, count: vectors.count, datatype: vectors.datatype })?;
+    let data = buffer::of(&BufferArg { at: send, count: vectors.count, datatype: vectors.datatype })?;
     let result = match root {
         Some(root) if root != comm.rank() => None,
         _ => {
             no_alias(send, vectors.recv, data.len())?;
-            Some(buffer::of(&Buf { at: vectors.recv, count: 1, datatype: datatype::INT })?)
+            Some(buffer::of(&BufferArg { at: vectors.recv, count: 1, datatype: datatype::INT })?)
         }
     };
-    let mut words = with_complement(&data.to_vec());
-    Venue::Comm(&comm).and(process, name, &mut words)?;
+    let mut words = append_complement(&data.to_vec());
+    CollectiveScope::Comm(&comm).allreduce_and(process, name, &mut words)?;
     if let Some(result) = result {
         result.fill(&i32::from(are_complements(&words)).to_ne_bytes());
     }
@@ -45,7 +51,7 @@ pub fn equal(way: Way, name: &'static str, vectors: &Vectors, root: Option<i32>,
 }
 
 /// The bytes as words, the last one padded with zeros, followed by their complements.
-fn with_complement(bytes: &[u8]) -> Vec<u64> {
+fn append_complement(bytes: &[u8]) -> Vec<u64> {
     let word = |chunk: &[u8]| {
         let mut full = [0; size_of::<u64>()];
         full[..chunk.len()].copy_from_slice(chunk);
@@ -69,7 +75,7 @@ mod tests {
     use super::*;
 
     fn same(members: &[&[u8]]) -> bool {
-        let words = members.iter().map(|bytes| with_complement(bytes));
+        let words = members.iter().map(|bytes| append_complement(bytes));
         let all = words.reduce(|a, b| a.iter().zip(b).map(|(a, b)| a & b).collect()).unwrap();
         are_complements(&all)
     }

@@ -1,52 +1,57 @@
 //! Collective communication (MPI-5.0 chapter 6).
 //!
-//! A call is checked (`whole`, `movement`, `neighbor`, `reductions`, with `check`), `coll::plan` makes it a schedule,
-//! and `run` runs that; nonblocking and persistent calls make it a task (`nonblocking`). Short calls among ranks of one
-//! host go straight to `host`. A communicator's own state for this is its `Desk`; nothing here is shared between
-//! communicators, so that threads on different ones do not meet.
+//! A call is checked (`barrier_bcast`, `data_movement`, `neighbor`, `reductions`, with `argument_check`),
+//! `coll::plan` makes it a schedule, and `run` runs that; nonblocking and persistent calls make it a task
+//! (`nonblocking`). Short calls among ranks of one host go straight to `shm_wait`. A communicator's own state for
+//! this is its `CollectiveEngine`; nothing here is shared between communicators, so that threads on different ones
+//! do not meet.
 //!
 //! Used by `abi::coll`, `comm_create`; uses `pt2pt` and the flags of the job's segment.
 
-mod agreement;
-mod check;
+mod argument_check;
+mod argument_compare;
+mod barrier_bcast;
+mod data_movement;
 mod equal;
-mod host;
-mod movement;
+pub mod internal;
 mod neighbor;
 mod nonblocking;
 mod reductions;
 mod run;
-pub mod team;
+mod shm_wait;
 #[cfg(test)]
 mod tests;
-mod whole;
 
-pub use crate::desk::Way;
-pub use movement::{
-    TypedBuf, VectorBuf, allgather, allgatherv, alltoall, alltoallv, alltoallw, gather, gatherv, scatter, scatterv,
+pub use crate::engine::CallForm;
+pub use barrier_bcast::{barrier, barrier_of, bcast};
+pub use data_movement::{
+    TypedBufferArg, VectorBufferArg, allgather, allgatherv, alltoall, alltoallv, alltoallw, gather, gatherv, scatter,
+    scatterv,
 };
 pub use neighbor::{
     neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, neighbor_alltoallv, neighbor_alltoallw,
 };
-pub use reductions::{Vectors, allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
-pub use whole::{barrier, barrier_of, bcast};
+pub use reductions::{ReductionBuffers, allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
 
-use crate::buffer::Buf;
+use crate::buffer::BufferArg;
+use crate::checking;
 use crate::comm::{Comm, CommRef};
-use crate::desk::exchange::{Even, Pattern};
-use crate::desk::flags::Phase;
-use crate::desk::host::Host;
-use crate::desk::{self, Desk, Job, Ready};
-use crate::misuse;
+use crate::engine::flags::StepPhase;
+use crate::engine::shm::ShmCollective;
+use crate::engine::slot_exchange::{BlockPattern, EqualBlocks};
+use crate::engine::{self, CachedTuning, CallBuffers, CollectiveEngine};
 use crate::process::{self, Process};
-use agreement::Agreement;
+use argument_compare::CollectiveCheck;
 use hawser_base::{Class, Error, Handle, Result, param};
-use hawser_coll::{Call, Collective, Forced, Hosts, Limits, Model, Place, Schedule, Sides, Tuning, plan, plan_between};
-use run::Team;
+use hawser_coll::{
+    Collective, CollectiveCall, CostModel, ForcedAlgorithms, HostMap, InterPlace, RankAndSize, Schedule,
+    ScheduleLimits, Tuning, plan, plan_between,
+};
+use run::RunScope;
 use std::sync::Mutex;
 
 /// The collectives with a fast path through flags, and the algorithm whose steps it takes.
-const LEAN: [(Collective, &str); 9] = [
+const FAST_PATH_ALGORITHMS: [(Collective, &str); 9] = [
     (Collective::Barrier, "host"),
     (Collective::Bcast, "host"),
     (Collective::Reduce, "host"),
@@ -58,26 +63,30 @@ const LEAN: [(Collective, &str); 9] = [
     (Collective::Alltoall, "host"),
 ];
 
-/// Finds the communicator and its collective engine (`Desk`) for one call. One thread at a time may be inside (MPI-5.0
-/// §6.1).
+/// Finds the communicator and its collective engine (`CollectiveEngine`) for one call. One thread at a time may be
+/// inside (MPI-5.0 §6.1).
 #[inline]
-fn enter<R>(comm: Handle, f: impl FnOnce(&'static Process, &CommRef, &mut Desk) -> Result<R>) -> Result<R> {
+fn enter<R>(comm: Handle, f: impl FnOnce(&'static Process, &CommRef, &mut CollectiveEngine) -> Result<R>) -> Result<R> {
     let process = process::get()?;
     let comm = process.comm(comm)?;
-    at_desk(process, &comm, |desk| f(process, &comm, desk))
+    with_engine(process, &comm, |engine| f(process, &comm, engine))
 }
 
 #[inline]
-fn at_desk<R>(process: &'static Process, comm: &CommRef, f: impl FnOnce(&mut Desk) -> Result<R>) -> Result<R> {
-    let Some(mut desk) = comm.collective.0.try_enter() else { return Err(occupied(comm)) };
-    if desk.ready.as_ref().is_none_or(|ready| ready.changes != param::changes()) {
-        desk.prepare(process, comm)?;
+fn with_engine<R>(
+    process: &'static Process,
+    comm: &CommRef,
+    f: impl FnOnce(&mut CollectiveEngine) -> Result<R>,
+) -> Result<R> {
+    let Some(mut engine) = comm.engine.0.try_enter() else { return Err(in_progress_error(comm)) };
+    if engine.cached.as_ref().is_none_or(|cached| cached.changes != param::changes()) {
+        engine.prepare(process, comm)?;
     }
-    f(&mut desk)
+    f(&mut engine)
 }
 
 #[cold]
-fn occupied(comm: &Comm) -> Error {
+fn in_progress_error(comm: &Comm) -> Error {
     let text = format!(
         "another collective on {} is under way: its threads must call collectives one after the other (MPI-5.0 §6.1), \
          and an operation's function must not communicate",
@@ -86,31 +95,33 @@ fn occupied(comm: &Comm) -> Error {
     Error::new(Class::Comm, text)
 }
 
-impl Desk {
+impl CollectiveEngine {
     #[cold]
     fn prepare(&mut self, process: &'static Process, comm: &Comm) -> Result<()> {
         let changes = param::changes();
         let forced = forced()?;
-        let host = || {
+        let shm = || {
             comm.flags().map(|flags| {
                 let segment = process.segment();
-                let room = |peer| segment.room_of(peer).expect("flags are for members on this host");
-                let bells = segment.bells(comm.group().peers().map(room));
-                Host::new(flags.block.clone(), comm.rank() as usize, bells)
+                let local_slot = |peer| segment.local_slot_of(peer).expect("flags are for members on this host");
+                let doorbells = segment.doorbells(comm.group().peers().map(local_slot));
+                ShmCollective::new(flags.block.clone(), comm.rank() as usize, doorbells)
             })
         };
-        // The seat stays, because its flags count from the communicator's beginning.
-        self.host = self.host.take().or_else(host);
-        let one_host = self.host.is_some();
+        // The participant is kept, because its flags count from the communicator's beginning.
+        self.shm = self.shm.take().or_else(shm);
+        let one_host = self.shm.is_some();
         if !one_host && !comm.is_on_one_host(process) {
-            self.hosts = Hosts::new(comm.everybody().peers().map(|peer| process.segment().host_of(peer)));
+            self.hosts = HostMap::new(comm.all_members().peers().map(|peer| process.segment().host_of(peer)));
         }
-        let host_bytes = comm.flags().map_or(0, |flags| desk::host::step_bytes(&flags.block) as u64);
-        let limits = Limits { host_bytes, ..Limits::DEFAULT };
+        let host_bytes = comm.flags().map_or(0, |flags| engine::shm::step_bytes(&flags.block) as u64);
+        let limits = ScheduleLimits { shm_step_bytes: host_bytes, ..ScheduleLimits::DEFAULT };
         let tuning = Tuning { one_host, hosts: None, model: model(process, comm), limits, forced };
-        let checks = misuse::is_looked_for() && comm.everybody().size() > 1;
-        let lean = one_host && !checks && LEAN.iter().all(|&(collective, name)| forced.leaves(collective, name));
-        self.ready = Some(Ready { tuning, changes, lean, checks });
+        let checks = checking::is_enabled() && comm.all_members().size() > 1;
+        let fast_path = one_host
+            && !checks
+            && FAST_PATH_ALGORITHMS.iter().all(|&(collective, name)| forced.allows_only(collective, name));
+        self.cached = Some(CachedTuning { tuning, changes, fast_path, checks });
         Ok(())
     }
 
@@ -118,24 +129,25 @@ impl Desk {
     #[inline]
     fn exchange(
         &mut self,
-        way: Way,
+        form: CallForm,
         process: &'static Process,
         comm: &Comm,
         name: &'static str,
-        pattern: Pattern,
-        (send, recv): (Option<&Buf>, Option<&Buf>),
+        pattern: BlockPattern,
+        (send, recv): (Option<&BufferArg>, Option<&BufferArg>),
     ) -> Option<Result<Handle>> {
         // The same condition as in the rows "host" of the two with a root.
-        let is_rooted = matches!(pattern, Pattern::Gather { .. } | Pattern::Scatter { .. });
-        if is_rooted && self.ready.is_none_or(|ready| ready.tuning.model.load > 1.0) {
+        let is_rooted = matches!(pattern, BlockPattern::Gather { .. } | BlockPattern::Scatter { .. });
+        if is_rooted && self.cached.is_none_or(|cached| cached.tuning.model.load > 1.0) {
             return None;
         }
-        self.lean(way)?;
-        let mut even = Even::of(pattern, Place { rank: comm.rank(), size: comm.size() }, send, recv)?;
-        let host = self.lean_and_counted(way)?;
-        let done = host::exchange(process, comm, host, name, Phase::Enter, &even.exchange(), &mut even);
-        even.keep_own();
-        Some(done.map(|()| Handle::NULL))
+        self.fast_path(form)?;
+        let mut blocks = EqualBlocks::of(pattern, RankAndSize { rank: comm.rank(), size: comm.size() }, send, recv)?;
+        let shm = self.fast_path_counted(form)?;
+        let result =
+            shm_wait::run_exchange(process, comm, shm, name, StepPhase::Enter, &blocks.exchange(), &mut blocks);
+        blocks.copy_own_block();
+        Some(result.map(|()| Handle::NULL))
     }
 
     /// Plans a call and runs it to its end.
@@ -144,96 +156,96 @@ impl Desk {
         process: &'static Process,
         comm: &CommRef,
         name: &'static str,
-        call: &Call<'_>,
-        job: Job,
+        call: &CollectiveCall<'_>,
+        buffers: CallBuffers,
     ) -> Result<()> {
-        let tag = self.next_tag(Way::Blocking);
+        let tag = self.next_tag(CallForm::Blocking);
         if self.checks() {
-            Agreement::new(comm, tag, name, call, &job).come_to(process)?;
+            CollectiveCheck::new(comm, tag, name, call, &buffers).run_check(process)?;
         }
-        self.run(process, comm, tag, name, job, |tuning, schedule| plan_on(comm, call, tuning, schedule))
+        self.run(process, comm, tag, name, buffers, |tuning, schedule| plan_on(comm, call, tuning, schedule))
     }
 
-    /// The same by any plan for all members.
+    /// Runs a call by any plan for all members.
     fn run(
         &mut self,
         process: &'static Process,
         comm: &CommRef,
         tag: i32,
         name: &'static str,
-        job: Job,
+        buffers: CallBuffers,
         plan: impl FnOnce(&Tuning, &mut Schedule),
     ) -> Result<()> {
-        let Ready { tuning, .. } = self.ready.expect("a desk is prepared when it is entered");
+        let CachedTuning { tuning, .. } = self.cached.expect("an engine is prepared when it is entered");
         let tuning = Tuning { hosts: self.hosts.as_ref(), ..tuning };
         plan(&tuning, &mut self.run.schedule);
         if self.run.schedule.is_empty() {
             return Ok(());
         }
-        self.run.begin(job)?;
-        if let Some(host) = self.host.as_mut().filter(|_| self.run.schedule.is_by_flags()) {
-            return self.run.complete_by_flags(process, comm, host, name);
+        self.run.begin(buffers)?;
+        if let Some(shm) = self.shm.as_mut().filter(|_| self.run.schedule.is_shm_only()) {
+            return self.run.complete_by_flags(process, comm, shm, name);
         }
-        let team =
-            Team { comm: comm.clone(), group: comm.everybody().clone(), context: comm.collective_context(), tag };
-        self.run.complete(process, &team, &mut self.host, name)
+        let scope =
+            RunScope { comm: comm.clone(), group: comm.all_members().clone(), context: comm.collective_context(), tag };
+        self.run.complete(process, &scope, &mut self.shm, name)
     }
 }
 
 /// Plans a call for all members.
-fn plan_on(comm: &Comm, call: &Call<'_>, tuning: &Tuning, schedule: &mut Schedule) {
+fn plan_on(comm: &Comm, call: &CollectiveCall<'_>, tuning: &Tuning, schedule: &mut Schedule) {
     match comm.sides() {
-        None => drop(plan(call, Place { rank: comm.rank(), size: comm.size() }, tuning, schedule)),
+        None => drop(plan(call, RankAndSize { rank: comm.rank(), size: comm.size() }, tuning, schedule)),
         Some(sides) => plan_between(call, sides, tuning, schedule),
     }
 }
 
 /// The algorithms that parameters force, read again only after a tool has set one; a wrong value was refused at the
 /// start.
-fn forced() -> Result<Forced> {
-    static FORCED: Mutex<Option<(u32, Forced)>> = Mutex::new(None);
+fn forced() -> Result<ForcedAlgorithms> {
+    static FORCED: Mutex<Option<(u32, ForcedAlgorithms)>> = Mutex::new(None);
     let changes = param::changes();
-    let mut kept = FORCED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some((_, forced)) = kept.filter(|&(when, _)| when == changes) {
+    let mut cache = FORCED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some((_, forced)) = cache.filter(|&(parsed_at, _)| parsed_at == changes) {
         return Ok(forced);
     }
-    let forced = Forced::from_params()?;
-    *kept = Some((changes, forced));
+    let forced = ForcedAlgorithms::from_params()?;
+    *cache = Some((changes, forced));
     Ok(forced)
 }
 
 /// The cost model of a communicator, from what all members know alike.
-fn model(process: &Process, comm: &Comm) -> Model {
+fn model(process: &Process, comm: &Comm) -> CostModel {
     let segment = process.segment();
     let (ranks, cores) = (segment.local_size() as u32, segment.facts().cores);
-    Model::of(comm.is_on_one_host(process), ranks, cores)
+    CostModel::of(comm.is_on_one_host(process), ranks, cores)
 }
 
 impl Comm {
     /// Tells whether all members are on this host.
     pub fn is_on_one_host(&self, process: &Process) -> bool {
-        self.everybody().peers().all(|peer| process.segment().room_of(peer).is_some())
+        self.all_members().peers().all(|peer| process.segment().local_slot_of(peer).is_some())
     }
 
     /// Tells whether its members can use flags: an intercommunicator's collectives use messages.
     pub fn may_share_flags(&self, process: &Process) -> bool {
-        // A block has room for as many members as the host had ranks at the start.
+        // A block has flags for as many members as the host had ranks at the start.
         let fits = 2..=process.segment().local_size() as u32;
         fits.contains(&self.size()) && !self.is_inter() && self.is_on_one_host(process)
     }
 
-    /// The two groups of an intercommunicator, as schedules see them; they number its members as `everybody` does.
-    pub(crate) fn sides(&self) -> Option<Sides> {
-        let local = Place { rank: self.rank(), size: self.size() };
-        let remote = self.counterparts().size();
-        self.is_inter().then(|| Sides { local, remote, first: self.is_first() })
+    /// The two groups of an intercommunicator, as schedules see them; they number its members as `all_members` does.
+    pub(crate) fn sides(&self) -> Option<InterPlace> {
+        let local = RankAndSize { rank: self.rank(), size: self.size() };
+        let remote = self.addressed_group().size();
+        self.is_inter().then(|| InterPlace { local, remote, first: self.is_first() })
     }
 
     /// Records that the communicator is freed and this member is through with its collectives. Returns true for the
     /// last member.
     pub(crate) fn depart_from_flags(&self) -> bool {
-        let Some(mut desk) = self.collective.0.try_enter() else { return false };
-        desk.host = None;
-        self.flags().is_some_and(|flags| desk::host::depart(&flags.block, self.size() as usize))
+        let Some(mut engine) = self.engine.0.try_enter() else { return false };
+        engine.shm = None;
+        self.flags().is_some_and(|flags| engine::shm::depart(&flags.block, self.size() as usize))
     }
 }

@@ -1,86 +1,133 @@
 //! Neighbourhood collectives: each rank exchanges blocks with its neighbours in the communicator's topology.
 //!
-//! There is no MPI_IN_PLACE, and both buffers may begin at the same address: halos and the data sent to them lie in one
-//! array. Used by `abi::coll`; uses `topology`, which names the neighbours, and `run` through `Desk::perform`.
+//! There is no MPI_IN_PLACE, and both buffers may begin at the same address: halos and the data sent to them lie in
+//! one array. Used by `abi::coll`; uses `topology`, which names the neighbours, and `run` through
+//! `CollectiveEngine::perform`.
 
-use super::check::{own_block, typed};
-use super::movement::{Many, TypedBuf, VectorBuf, one};
-use super::nonblocking::{Names, names};
-use super::{Job, enter};
-use crate::buffer::Buf;
-use crate::desk::Way;
-use crate::desk::memory::Side;
+use super::argument_check::{own_block, typed};
+use super::data_movement::{PerRankBuffer, TypedBufferArg, VectorBufferArg, block_buffer};
+use super::nonblocking::{CallNames, names};
+use super::{CallBuffers, enter};
+use crate::buffer::BufferArg;
+use crate::engine::CallForm;
+use crate::engine::run_memory::UserBuffer;
 use hawser_base::{Handle, Result};
-use hawser_coll::{Blocks, Call, Neighbors};
+use hawser_coll::{BlockArray, CollectiveCall, Neighbors};
 
 /// MPI_Neighbor_allgather.
-pub fn neighbor_allgather(way: Way, send: &Buf, recv: &Buf, comm: Handle) -> Result<Handle> {
-    const NAMES: Names = names!("Neighbor_allgather" "neighbor_allgather");
-    allgather_any(way, NAMES.of(way), send, Many::Equal(recv), comm)
+pub fn neighbor_allgather(form: CallForm, send: &BufferArg, recv: &BufferArg, comm: Handle) -> Result<Handle> {
+    const NAMES: CallNames = names!("Neighbor_allgather" "neighbor_allgather");
+    allgather_any(form, NAMES.of_form(form), send, PerRankBuffer::Equal(recv), comm)
 }
 
 /// MPI_Neighbor_allgatherv.
-pub fn neighbor_allgatherv(way: Way, send: &Buf, recv: &VectorBuf<'_>, comm: Handle) -> Result<Handle> {
-    const NAMES: Names = names!("Neighbor_allgatherv" "neighbor_allgatherv");
-    allgather_any(way, NAMES.of(way), send, Many::Vector(recv), comm)
+pub fn neighbor_allgatherv(
+    form: CallForm,
+    send: &BufferArg,
+    recv: &VectorBufferArg<'_>,
+    comm: Handle,
+) -> Result<Handle> {
+    const NAMES: CallNames = names!("Neighbor_allgatherv" "neighbor_allgatherv");
+    allgather_any(form, NAMES.of_form(form), send, PerRankBuffer::Vector(recv), comm)
 }
 
-fn allgather_any(way: Way, name: &'static str, send: &Buf, recv: Many<'_>, comm: Handle) -> Result<Handle> {
-    enter(comm, |process, comm, desk| {
-        let near = comm.expect_topology()?.neighbors();
-        let (side, data) = one(send)?;
-        let (recv_side, take) = recv.find(near.sources.len() as u32)?;
-        for (_, into) in near.loops(comm.rank()) {
-            own_block(data.bytes(), take.bytes(into))?;
+fn allgather_any(
+    form: CallForm,
+    name: &'static str,
+    send: &BufferArg,
+    recv: PerRankBuffer<'_>,
+    comm: Handle,
+) -> Result<Handle> {
+    enter(comm, |process, comm, engine| {
+        let neighbors = comm.expect_topology()?.neighbors();
+        let (send_buffer, data) = block_buffer(send)?;
+        let (recv_buffer, recv_blocks) = recv.resolve(neighbors.sources.len() as u32)?;
+        for (_, into) in neighbors.self_loops(comm.rank()) {
+            own_block(data.bytes(), recv_blocks.bytes(into))?;
         }
-        let job = Job { send: side, recv: recv_side, ..Job::default() };
-        desk.perform(way, process, comm, name, &Call::NeighborAllgather { near, send: data, recv: take }, job)
+        let buffers = CallBuffers { send: send_buffer, recv: recv_buffer, ..CallBuffers::default() };
+        engine.perform(
+            form,
+            process,
+            comm,
+            name,
+            &CollectiveCall::NeighborAllgather { neighbors, send: data, recv: recv_blocks },
+            buffers,
+        )
     })
 }
 
 /// MPI_Neighbor_alltoall.
-pub fn neighbor_alltoall(way: Way, send: &Buf, recv: &Buf, comm: Handle) -> Result<Handle> {
-    const NAMES: Names = names!("Neighbor_alltoall" "neighbor_alltoall");
-    alltoall_any(way, NAMES.of(way), Many::Equal(send), Many::Equal(recv), comm)
+pub fn neighbor_alltoall(form: CallForm, send: &BufferArg, recv: &BufferArg, comm: Handle) -> Result<Handle> {
+    const NAMES: CallNames = names!("Neighbor_alltoall" "neighbor_alltoall");
+    alltoall_any(form, NAMES.of_form(form), PerRankBuffer::Equal(send), PerRankBuffer::Equal(recv), comm)
 }
 
 /// MPI_Neighbor_alltoallv.
-pub fn neighbor_alltoallv(way: Way, send: &VectorBuf<'_>, recv: &VectorBuf<'_>, comm: Handle) -> Result<Handle> {
-    const NAMES: Names = names!("Neighbor_alltoallv" "neighbor_alltoallv");
-    alltoall_any(way, NAMES.of(way), Many::Vector(send), Many::Vector(recv), comm)
+pub fn neighbor_alltoallv(
+    form: CallForm,
+    send: &VectorBufferArg<'_>,
+    recv: &VectorBufferArg<'_>,
+    comm: Handle,
+) -> Result<Handle> {
+    const NAMES: CallNames = names!("Neighbor_alltoallv" "neighbor_alltoallv");
+    alltoall_any(form, NAMES.of_form(form), PerRankBuffer::Vector(send), PerRankBuffer::Vector(recv), comm)
 }
 
-fn alltoall_any(way: Way, name: &'static str, send: Many<'_>, recv: Many<'_>, comm: Handle) -> Result<Handle> {
-    enter(comm, |process, comm, desk| {
-        let near = comm.expect_topology()?.neighbors();
-        let (send_side, give) = send.find(near.destinations.len() as u32)?;
-        let (recv_side, take) = recv.find(near.sources.len() as u32)?;
-        own_blocks(&near, comm.rank(), &give, &take)?;
-        let job = Job { send: send_side, recv: recv_side, ..Job::default() };
-        desk.perform(way, process, comm, name, &Call::NeighborAlltoall { near, send: give, recv: take }, job)
+fn alltoall_any(
+    form: CallForm,
+    name: &'static str,
+    send: PerRankBuffer<'_>,
+    recv: PerRankBuffer<'_>,
+    comm: Handle,
+) -> Result<Handle> {
+    enter(comm, |process, comm, engine| {
+        let neighbors = comm.expect_topology()?.neighbors();
+        let (send_buffer, send_blocks) = send.resolve(neighbors.destinations.len() as u32)?;
+        let (recv_buffer, recv_blocks) = recv.resolve(neighbors.sources.len() as u32)?;
+        own_blocks(&neighbors, comm.rank(), &send_blocks, &recv_blocks)?;
+        let buffers = CallBuffers { send: send_buffer, recv: recv_buffer, ..CallBuffers::default() };
+        engine.perform(
+            form,
+            process,
+            comm,
+            name,
+            &CollectiveCall::NeighborAlltoall { neighbors, send: send_blocks, recv: recv_blocks },
+            buffers,
+        )
     })
 }
 
 /// MPI_Neighbor_alltoallw.
-pub fn neighbor_alltoallw(way: Way, send: &TypedBuf<'_>, recv: &TypedBuf<'_>, comm: Handle) -> Result<Handle> {
-    const NAMES: Names = names!("Neighbor_alltoallw" "neighbor_alltoallw");
-    enter(comm, |process, comm, desk| {
-        let near = comm.expect_topology()?.neighbors();
+pub fn neighbor_alltoallw(
+    form: CallForm,
+    send: &TypedBufferArg<'_>,
+    recv: &TypedBufferArg<'_>,
+    comm: Handle,
+) -> Result<Handle> {
+    const NAMES: CallNames = names!("Neighbor_alltoallw" "neighbor_alltoallw");
+    enter(comm, |process, comm, engine| {
+        let neighbors = comm.expect_topology()?.neighbors();
         let (mut send_sizes, mut recv_sizes) = (Vec::new(), Vec::new());
-        let (send_types, give) = typed(send, near.destinations.len() as u32, &mut send_sizes)?;
-        let (recv_types, take) = typed(recv, near.sources.len() as u32, &mut recv_sizes)?;
-        own_blocks(&near, comm.rank(), &give, &take)?;
-        let job = Job {
-            send: Side::Typed { at: send.at, datatypes: send_types },
-            recv: Side::Typed { at: recv.at, datatypes: recv_types },
-            ..Job::default()
+        let (send_types, send_blocks) = typed(send, neighbors.destinations.len() as u32, &mut send_sizes)?;
+        let (recv_types, recv_blocks) = typed(recv, neighbors.sources.len() as u32, &mut recv_sizes)?;
+        own_blocks(&neighbors, comm.rank(), &send_blocks, &recv_blocks)?;
+        let buffers = CallBuffers {
+            send: UserBuffer::PerRankTypes { at: send.at, datatypes: send_types },
+            recv: UserBuffer::PerRankTypes { at: recv.at, datatypes: recv_types },
+            ..CallBuffers::default()
         };
-        let call = Call::NeighborAlltoall { near, send: give, recv: take };
-        desk.perform(way, process, comm, NAMES.of(way), &call, job)
+        let call = CollectiveCall::NeighborAlltoall { neighbors, send: send_blocks, recv: recv_blocks };
+        engine.perform(form, process, comm, NAMES.of_form(form), &call, buffers)
     })
 }
 
-/// Checks that blocks of a rank for itself are as long where they leave as where they arrive.
-fn own_blocks(near: &Neighbors<'_>, rank: u32, give: &Blocks<'_>, take: &Blocks<'_>) -> Result<()> {
-    near.loops(rank).try_for_each(|(out, into)| own_block(give.bytes(out), take.bytes(into)))
+/// Checks that blocks of a rank for itself are as long in the send buffer as in the receive buffer.
+fn own_blocks(
+    neighbors: &Neighbors<'_>,
+    rank: u32,
+    send_blocks: &BlockArray<'_>,
+    recv_blocks: &BlockArray<'_>,
+) -> Result<()> {
+    neighbors.self_loops(rank).try_for_each(|(out, into)| own_block(send_blocks.bytes(out), recv_blocks.bytes(into)))
 }

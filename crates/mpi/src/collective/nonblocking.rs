@@ -4,24 +4,25 @@
 //! collectives in progress at once do not keep. Each has a tag of its own, counted at the call that plans it, which
 //! members call in one order; so persistent ones may be started in any order.
 //!
-//! Used by `movement`, `reductions`, `whole`, by way of `Desk::perform`; uses `task` and `run`.
+//! Used by `data_movement`, `reductions`, `barrier_bcast`, by way of `CollectiveEngine::perform`; uses `task` and
+//! `run`.
 
-use super::agreement::Agreement;
+use super::argument_compare::CollectiveCheck;
 use super::plan_on;
-use super::run::{self, Progress, Team};
+use super::run::{self, RunProgress, RunScope};
 use crate::comm::CommRef;
-use crate::desk::run::Run;
-use crate::desk::{Desk, Job, Ready, Way};
+use crate::engine::schedule_run::ScheduleRun;
+use crate::engine::{CachedTuning, CallBuffers, CallForm, CollectiveEngine};
 use crate::process::Process;
-use crate::request::Kind;
-use crate::task::{self, End, Id, Step, Task};
+use crate::request::RequestKind;
+use crate::task::{self, Task, TaskId, TaskResult, TaskStep};
 use hawser_base::{Error, Handle, Result};
-use hawser_coll::{Call, Tuning};
-use hawser_job::Waiting;
+use hawser_coll::{CollectiveCall, Tuning};
+use hawser_job::OwnedWaitReason;
 
 /// A collective's name in each of its forms.
 #[derive(Clone, Copy, Debug)]
-pub struct Names {
+pub struct CallNames {
     pub blocking: &'static str,
     pub nonblocking: &'static str,
     pub persistent: &'static str,
@@ -30,7 +31,7 @@ pub struct Names {
 /// `names!("Gather" "gather")`: MPI_Gather, MPI_Igather, MPI_Gather_init.
 macro_rules! names {
     ($upper:literal $lower:literal) => {
-        $crate::collective::nonblocking::Names {
+        $crate::collective::nonblocking::CallNames {
             blocking: concat!("MPI_", $upper),
             nonblocking: concat!("MPI_I", $lower),
             persistent: concat!("MPI_", $upper, "_init"),
@@ -39,101 +40,102 @@ macro_rules! names {
 }
 pub(crate) use names;
 
-impl Names {
+impl CallNames {
     #[inline]
-    pub const fn of(&self, way: Way) -> &'static str {
-        match way {
-            Way::Blocking => self.blocking,
-            Way::Nonblocking => self.nonblocking,
-            Way::Persistent => self.persistent,
+    pub const fn of_form(&self, form: CallForm) -> &'static str {
+        match form {
+            CallForm::Blocking => self.blocking,
+            CallForm::Nonblocking => self.nonblocking,
+            CallForm::Persistent => self.persistent,
         }
     }
 }
 
 /// A planned collective.
-struct Planned {
+struct PlannedCollective {
     process: &'static Process,
-    run: Run,
-    team: Team,
-    job: Job,
+    run: ScheduleRun,
+    scope: RunScope,
+    buffers: CallBuffers,
     name: &'static str,
     /// The comparison of the members' calls before the collective, if enabled, and whether it is over.
-    agreement: Option<(Agreement, bool)>,
+    check: Option<(CollectiveCheck, bool)>,
 }
 
-impl Task<End> for Planned {
+impl Task<TaskResult> for PlannedCollective {
     fn begin(&mut self) -> Result<()> {
-        if let Some((agreement, come_to)) = &mut self.agreement {
-            *come_to = false;
-            agreement.begin()?;
+        if let Some((check, is_done)) = &mut self.check {
+            *is_done = false;
+            check.begin()?;
         }
-        self.run.begin(self.job.clone())
+        self.run.begin(self.buffers.clone())
     }
 
-    fn advance(&mut self, me: Id) -> Step {
-        if let Some((agreement, come_to @ false)) = &mut self.agreement {
-            let Some(verdict) = agreement.advance(self.process, me) else { return Step::Waits };
-            *come_to = true;
-            if let Err(error) = verdict {
+    fn advance(&mut self, me: TaskId) -> TaskStep {
+        if let Some((check, is_done @ false)) = &mut self.check {
+            let Some(result) = check.advance(self.process, me) else { return TaskStep::Waits };
+            *is_done = true;
+            if let Err(error) = result {
                 let _ = self.run.finish();
-                return Step::Ended(End::of(Err(named(self.name, &error))));
+                return TaskStep::Ended(TaskResult::of(Err(with_function_name(self.name, &error))));
             }
         }
         self.run.task = Some(me);
-        match self.run.advance(self.process, &self.team, &mut None, false) {
-            Progress::Ended => {
-                Step::Ended(End::of(run::ended(&mut self.run).map_err(|error| named(self.name, &error))))
-            }
-            Progress::Waits => Step::Waits,
-            Progress::WaitsForHost => unreachable!("a host step in a plan without them"),
+        match self.run.advance(self.process, &self.scope, &mut None, false) {
+            RunProgress::Ended => TaskStep::Ended(TaskResult::of(
+                run::result(&mut self.run).map_err(|error| with_function_name(self.name, &error)),
+            )),
+            RunProgress::Waits => TaskStep::Waits,
+            RunProgress::WaitsForShm => unreachable!("a shm step in a plan without them"),
         }
     }
 
     fn calls_application(&self) -> bool {
-        self.job.reduction.as_ref().is_some_and(|(reducer, _)| reducer.predefined().is_none())
+        self.buffers.reduction.as_ref().is_some_and(|(reducer, _)| reducer.predefined().is_none())
     }
 
-    fn reason(&self) -> Waiting {
-        match &self.agreement {
-            Some((agreement, false)) => agreement.reason(),
-            _ => self.run.reason(&self.team, self.name),
+    fn reason(&self) -> OwnedWaitReason {
+        match &self.check {
+            Some((check, false)) => check.reason(),
+            _ => self.run.reason(&self.scope, self.name),
         }
     }
 }
 
 /// The call that completes the collective names it in the error.
 #[cold]
-pub fn named(name: &str, error: &Error) -> Error {
+pub fn with_function_name(name: &str, error: &Error) -> Error {
     Error::new(error.class(), format!("{name}: {}", error.cause())).with_code(error.code())
 }
 
-impl Desk {
+impl CollectiveEngine {
     /// Plans a call and runs it, begins it or keeps it: returns the handle of its request, if it has one.
     #[inline]
     pub fn perform(
         &mut self,
-        way: Way,
+        form: CallForm,
         process: &'static Process,
         comm: &CommRef,
         name: &'static str,
-        call: &Call<'_>,
-        job: Job,
+        call: &CollectiveCall<'_>,
+        buffers: CallBuffers,
     ) -> Result<Handle> {
-        if way == Way::Blocking {
-            return self.execute(process, comm, name, call, job).map(|()| Handle::NULL);
+        if form == CallForm::Blocking {
+            return self.execute(process, comm, name, call, buffers).map(|()| Handle::NULL);
         }
-        let Ready { tuning, checks, .. } = self.ready.expect("a desk is prepared when it is entered");
-        let mut run = Run::default();
+        let CachedTuning { tuning, checks, .. } = self.cached.expect("an engine is prepared when it is entered");
+        let mut run = ScheduleRun::default();
         let tuning = Tuning { one_host: false, hosts: self.hosts.as_ref(), ..tuning };
         plan_on(comm, call, &tuning, &mut run.schedule);
-        // If calls are compared, all that all members begin in one order must meet.
-        let counted = if checks && way == Way::Nonblocking { Way::Blocking } else { way };
-        let tag = self.next_tag(counted);
-        let agreement = checks.then(|| (Agreement::new(comm, tag, name, call, &job), false));
-        let team =
-            Team { comm: comm.clone(), group: comm.everybody().clone(), context: comm.collective_context(), tag };
-        let planned = Box::new(Planned { process, run, team, job, name, agreement });
-        let begin = if way == Way::Persistent { task::persistent } else { task::request };
-        begin(process, comm.clone(), Kind::Collective, planned)
+        // If calls are compared, nonblocking collectives are counted with the blocking ones: members must begin
+        // both in one order, and calls that differ must be compared with each other.
+        let tag_form = if checks && form == CallForm::Nonblocking { CallForm::Blocking } else { form };
+        let tag = self.next_tag(tag_form);
+        let check = checks.then(|| (CollectiveCheck::new(comm, tag, name, call, &buffers), false));
+        let scope =
+            RunScope { comm: comm.clone(), group: comm.all_members().clone(), context: comm.collective_context(), tag };
+        let task = Box::new(PlannedCollective { process, run, scope, buffers, name, check });
+        let begin = if form == CallForm::Persistent { task::persistent } else { task::request };
+        begin(process, comm.clone(), RequestKind::Collective, task)
     }
 }

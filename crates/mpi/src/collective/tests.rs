@@ -1,36 +1,39 @@
 //! Shm steps with threads as members, on a block that looks like one of the segment: values, mixtures of
 //! steps, late members, calls that do not belong together, and how long a step takes.
 
-use crate::buffer::Buf;
-use crate::desk::exchange::{Even, Pattern, Round};
-use crate::desk::flags::{Ended, Kind, Phase, Spec};
-use crate::desk::host::{Folding, Host, Parts, SHORT_BYTES, depart, step_bytes, without_data};
-use crate::desk::memory::{Memory, Side};
-use crate::ops::{Operation, Reducer};
+use crate::buffer::BufferArg;
+use crate::engine::flags::{StepKind, StepPhase, StepResult, StepSpec};
+use crate::engine::run_memory::{RunMemory, UserBuffer};
+use crate::engine::shm::{ReduceArgs, SHORT_BYTES, ShmCollective, StepBuffers, depart, step_bytes, without_data};
+use crate::engine::slot_exchange::{BlockPattern, EqualBlocks, RoundData};
+use crate::ops::{ReduceOp, Reducer};
 use crate::types;
 use hawser_base::{Handle, SharedMem, UserMem};
-use hawser_coll::{Blocks, Call, Data, Forced, Limits, Model, Place, Schedule, Tuning, plan};
-use hawser_datatype::{Basic, Datatype, Op, UserPtr};
-use hawser_job::{Bells, FlagBlock};
+use hawser_coll::{
+    BlockArray, BlockBuffer, CollectiveCall, CostModel, ForcedAlgorithms, RankAndSize, Schedule, ScheduleLimits,
+    Tuning, plan,
+};
+use hawser_datatype::{Basic, Datatype, PredefinedOp, UserPtr};
+use hawser_job::{Doorbells, FlagBlock};
 use hawser_p2p::buffer::Buffer;
 use std::iter;
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-/// One host for each member.
-fn hosts(members: usize) -> Vec<Host> {
+/// The members of a private block.
+fn hosts(members: usize) -> Vec<ShmCollective> {
     let block = FlagBlock::private(members);
-    let bells = Bells::private(members);
-    (0..members).map(|me| Host::new(block.clone(), me, bells.clone())).collect()
+    let bells = Doorbells::private(members);
+    (0..members).map(|me| ShmCollective::new(block.clone(), me, bells.clone())).collect()
 }
 
-fn finish(host: &mut Host, kind: Kind, parts: &Parts<'_>) -> Ended {
-    let spec = Host::spec(kind, parts);
-    let mut phase = Phase::Enter;
+fn finish(shm: &mut ShmCollective, kind: StepKind, step_buffers: &StepBuffers<'_>) -> StepResult {
+    let spec = ShmCollective::spec(kind, step_buffers);
+    let mut phase = StepPhase::Enter;
     let mut turns = 0u32;
     loop {
-        if let Some(ended) = host.poll(&mut phase, &spec, parts) {
+        if let Some(ended) = shm.poll(&mut phase, &spec, step_buffers) {
             return ended;
         }
         turns += 1;
@@ -41,7 +44,8 @@ fn finish(host: &mut Host, kind: Kind, parts: &Parts<'_>) -> Ended {
 }
 
 fn sum() -> Reducer {
-    Reducer::of(Operation::Predefined(Op::Sum), Datatype::basic(Basic::Int64), types::handle_of(Basic::Int64)).unwrap()
+    Reducer::of(ReduceOp::Predefined(PredefinedOp::Sum), Datatype::basic(Basic::Int64), types::handle_of(Basic::Int64))
+        .unwrap()
 }
 
 fn bytes(values: &mut [i64]) -> Vec<u8> {
@@ -52,14 +56,14 @@ fn values(bytes: &[u8]) -> Vec<i64> {
     bytes.chunks_exact(8).map(|b| i64::from_ne_bytes(b.try_into().unwrap())).collect()
 }
 
-/// Memory for calls, which lives for ever.
-fn lent(bytes: usize) -> UserMem<'static> {
+/// Memory for calls, which is never freed.
+fn leaked_memory(bytes: usize) -> UserMem<'static> {
     UserMem::of_slice(vec![0; bytes].leak())
 }
 
-/// The front of `room` with these values in it.
-fn holding(room: UserMem<'static>, values: &mut [i64]) -> UserMem<'static> {
-    let mem = room.slice(0, 8 * values.len());
+/// The beginning of `memory`, with these values in it.
+fn filled(memory: UserMem<'static>, values: &mut [i64]) -> UserMem<'static> {
+    let mem = memory.slice(0, 8 * values.len());
     mem.write(&bytes(values));
     mem
 }
@@ -71,10 +75,17 @@ fn values_in(mem: UserMem) -> Vec<i64> {
 }
 
 /// The memory of a member in a mixture: to send from, to send from next and to receive into.
-type Rooms = [UserMem<'static>; 3];
+type Buffers = [UserMem<'static>; 3];
 
 /// A member's step `n` of a mixture that all members know; panics at a wrong value.
-fn mixed_step(host: &mut Host, reducer: &Reducer, (me, members): (usize, usize), n: usize, count: usize, rooms: Rooms) {
+fn mixed_step(
+    shm: &mut ShmCollective,
+    reducer: &Reducer,
+    (me, members): (usize, usize),
+    n: usize,
+    count: usize,
+    buffers: Buffers,
+) {
     let datatype = Datatype::basic(Basic::Int64);
     let count_of = |n: usize| 1 + (n * 7 + count) % count;
     let of_step = |n: usize, member: usize| -> Vec<i64> {
@@ -83,38 +94,38 @@ fn mixed_step(host: &mut Host, reducer: &Reducer, (me, members): (usize, usize),
     let kind_of = |n: usize| n * 2654435761 % 7;
     let (count, contribution) = (count_of(n), |member| of_step(n, member));
     let total: Vec<i64> = (0..count).map(|i| (0..members).map(|m| contribution(m)[i]).sum()).collect();
-    let send = holding(rooms[0], &mut contribution(me));
-    let next = holding(rooms[1], &mut of_step(n + 1, me));
-    let ahead = if kind_of(n + 1) >= 5 { Buffer::Dense(next) } else { Buffer::EMPTY };
+    let send = filled(buffers[0], &mut contribution(me));
+    let next_data = filled(buffers[1], &mut of_step(n + 1, me));
+    let next = if kind_of(n + 1) >= 5 { Buffer::Dense(next_data) } else { Buffer::EMPTY };
     let from = Buffer::Dense(send);
-    let folding = Some(Folding { reducer, datatype, count: count as u64 });
+    let reduce_args = Some(ReduceArgs { reducer, datatype, count: count as u64 });
     let root = n / 3 % members;
-    let whole = holding(rooms[2], &mut vec![0; count]);
+    let whole = filled(buffers[2], &mut vec![0; count]);
     match kind_of(n) {
-        0 => assert_eq!(finish(host, Kind::Barrier, &Parts::NONE), Ended::Well),
+        0 => assert_eq!(finish(shm, StepKind::Barrier, &StepBuffers::NONE), StepResult::Complete),
         1 | 2 => {
-            let parts = Parts { from: from.clone(), into: from, ..Parts::NONE };
-            assert_eq!(finish(host, Kind::Bcast { root }, &parts), Ended::Well);
+            let step_buffers = StepBuffers { from: from.clone(), into: from, ..StepBuffers::NONE };
+            assert_eq!(finish(shm, StepKind::Bcast { root }, &step_buffers), StepResult::Complete);
             assert_eq!(values_in(send), contribution(root), "broadcast {n}");
         }
         3 | 4 => {
             let into = if me == root { Buffer::Dense(whole) } else { Buffer::EMPTY };
             assert_eq!(
-                finish(host, Kind::Reduce { root }, &Parts { from, into, folding, ahead: Buffer::EMPTY }),
-                Ended::Well
+                finish(shm, StepKind::Reduce { root }, &StepBuffers { from, into, reduce_args, next: Buffer::EMPTY }),
+                StepResult::Complete
             );
             if me == root {
                 assert_eq!(values_in(whole), total, "reduction {n}");
             }
         }
         5 => {
-            let parts = Parts { from: from.clone(), into: from, folding, ahead };
-            assert_eq!(finish(host, Kind::Allreduce, &parts), Ended::Well);
+            let step_buffers = StepBuffers { from: from.clone(), into: from, reduce_args, next };
+            assert_eq!(finish(shm, StepKind::Allreduce, &step_buffers), StepResult::Complete);
             assert_eq!(values_in(send), total, "in place {n}");
         }
         _ => {
-            let parts = Parts { from, into: Buffer::Dense(whole), folding, ahead };
-            assert_eq!(finish(host, Kind::Allreduce, &parts), Ended::Well);
+            let step_buffers = StepBuffers { from, into: Buffer::Dense(whole), reduce_args, next };
+            assert_eq!(finish(shm, StepKind::Allreduce, &step_buffers), StepResult::Complete);
             assert_eq!(values_in(whole), total, "allreduce {n}");
         }
     }
@@ -124,18 +135,18 @@ fn mixture(members: usize, steps: usize, count: usize) {
     mixture_of(hosts(members), steps, count);
 }
 
-fn mixture_of(hosts: Vec<Host>, steps: usize, count: usize) {
+fn mixture_of(hosts: Vec<ShmCollective>, steps: usize, count: usize) {
     let (reducer, members) = (sum(), hosts.len());
     thread::scope(|scope| {
-        for (me, mut host) in hosts.into_iter().enumerate() {
+        for (me, mut shm) in hosts.into_iter().enumerate() {
             let reducer = &reducer;
             scope.spawn(move || {
-                let rooms = [(); 3].map(|()| lent(8 * count));
+                let buffers = [(); 3].map(|()| leaked_memory(8 * count));
                 for n in 0..steps {
                     if (n + me * 3) % 50 == 0 {
                         thread::yield_now();
                     }
-                    mixed_step(&mut host, reducer, (me, members), n, count, rooms);
+                    mixed_step(&mut shm, reducer, (me, members), n, count, buffers);
                 }
             });
         }
@@ -156,7 +167,7 @@ fn long_steps_in_any_mixture_give_the_right_values() {
     }
 }
 
-/// The data of successive steps use the whole room in turn.
+/// The data of successive steps use the whole payload area in turn.
 #[test]
 fn steps_of_a_whole_slot_in_any_mixture_give_the_right_values() {
     for members in [2, 3, 6] {
@@ -165,12 +176,12 @@ fn steps_of_a_whole_slot_in_any_mixture_give_the_right_values() {
     }
 }
 
-/// A flag has no room for all of a step's number.
+/// A flag does not have all bits of a step's number.
 #[test]
 fn more_steps_than_a_flag_can_count_change_nothing() {
     for members in [2, 3] {
         for most in [1 << 43, 1 << 44] {
-            mixture_of(hosts(members).into_iter().map(|host| host.after(most - 100)).collect(), 200, 512);
+            mixture_of(hosts(members).into_iter().map(|shm| shm.after(most - 100)).collect(), 200, 512);
         }
     }
 }
@@ -186,25 +197,24 @@ fn the_fold_is_in_rank_order_and_the_same_for_all() {
         let both: Vec<u8> = values(&x).iter().zip(values(&y)).flat_map(|(a, b)| (31 * a + b).to_ne_bytes()).collect();
         datatype.unpack(b, count as u64, 0, &both[..]);
     };
-    let created = crate::ops::Created::new(Box::new(function), false, false);
-    let reducer = Reducer::of(
-        Operation::Created(Arc::new(created)),
-        Datatype::basic(Basic::Int64),
-        types::handle_of(Basic::Int64),
-    )
-    .unwrap();
+    let created = crate::ops::UserOp::new(Box::new(function), false, false);
+    let reducer =
+        Reducer::of(ReduceOp::User(Arc::new(created)), Datatype::basic(Basic::Int64), types::handle_of(Basic::Int64))
+            .unwrap();
     for members in [2, 3, 7] {
         let expected = (1..members as i64).fold(0, |left, member| 31 * left + member);
         thread::scope(|scope| {
-            for (me, mut host) in hosts(members).into_iter().enumerate() {
+            for (me, mut shm) in hosts(members).into_iter().enumerate() {
                 let reducer = &reducer;
                 scope.spawn(move || {
-                    let value = lent(8);
+                    let value = leaked_memory(8);
                     for _ in 0..200 {
-                        let buffer = Buffer::Dense(holding(value, &mut [me as i64]));
-                        let folding = Some(Folding { reducer, datatype: Datatype::basic(Basic::Int64), count: 1 });
-                        let parts = Parts { from: buffer.clone(), into: buffer, folding, ahead: Buffer::EMPTY };
-                        assert_eq!(finish(&mut host, Kind::Allreduce, &parts), Ended::Well);
+                        let buffer = Buffer::Dense(filled(value, &mut [me as i64]));
+                        let reduce_args =
+                            Some(ReduceArgs { reducer, datatype: Datatype::basic(Basic::Int64), count: 1 });
+                        let step_buffers =
+                            StepBuffers { from: buffer.clone(), into: buffer, reduce_args, next: Buffer::EMPTY };
+                        assert_eq!(finish(&mut shm, StepKind::Allreduce, &step_buffers), StepResult::Complete);
                         assert_eq!(values_in(value), [expected]);
                     }
                 });
@@ -216,22 +226,22 @@ fn the_fold_is_in_rank_order_and_the_same_for_all() {
 #[test]
 fn calls_that_do_not_belong_together_are_found_out() {
     let reducer = sum();
-    let ended = |members: usize, step: &(dyn Fn(usize) -> (Kind, usize) + Sync)| -> Vec<Ended> {
+    let ended = |members: usize, step: &(dyn Fn(usize) -> (StepKind, usize) + Sync)| -> Vec<StepResult> {
         thread::scope(|scope| {
             let threads: Vec<_> = hosts(members)
                 .into_iter()
                 .enumerate()
-                .map(|(me, mut host)| {
+                .map(|(me, mut shm)| {
                     let reducer = &reducer;
                     scope.spawn(move || {
                         let (kind, len) = step(me);
-                        let buffer = Buffer::Dense(lent(len));
+                        let buffer = Buffer::Dense(leaked_memory(len));
                         let datatype = Datatype::basic(Basic::Int64);
-                        let folding = Some(Folding { reducer, datatype, count: len as u64 / 8 });
+                        let reduce_args = Some(ReduceArgs { reducer, datatype, count: len as u64 / 8 });
                         finish(
-                            &mut host,
+                            &mut shm,
                             kind,
-                            &Parts { from: buffer.clone(), into: buffer, folding, ahead: Buffer::EMPTY },
+                            &StepBuffers { from: buffer.clone(), into: buffer, reduce_args, next: Buffer::EMPTY },
                         )
                     })
                 })
@@ -239,100 +249,102 @@ fn calls_that_do_not_belong_together_are_found_out() {
             threads.into_iter().map(|t| t.join().unwrap()).collect()
         })
     };
-    use Ended::{Mismatch, Well};
-    assert_eq!(ended(3, &|me| (Kind::Allreduce, if me == 1 { 16 } else { 8 })), [Mismatch; 3]);
-    assert_eq!(ended(2, &|me| (Kind::Allreduce, 8 + 8 * me)), [Mismatch; 2]);
-    assert_eq!(ended(2, &|me| if me == 0 { (Kind::Barrier, 0) } else { (Kind::Allreduce, 8) }), [Mismatch; 2]);
-    assert_eq!(ended(3, &|me| (Kind::Bcast { root: 0 }, 8 * (1 + me / 2))), [Well, Well, Mismatch]);
-    assert_eq!(ended(3, &|me| (Kind::Reduce { root: 2 }, 8 + 8 * (me & 1))), [Well, Well, Mismatch]);
+    use StepResult::{Complete, Mismatch};
+    assert_eq!(ended(3, &|me| (StepKind::Allreduce, if me == 1 { 16 } else { 8 })), [Mismatch; 3]);
+    assert_eq!(ended(2, &|me| (StepKind::Allreduce, 8 + 8 * me)), [Mismatch; 2]);
+    assert_eq!(ended(2, &|me| if me == 0 { (StepKind::Barrier, 0) } else { (StepKind::Allreduce, 8) }), [Mismatch; 2]);
+    assert_eq!(ended(3, &|me| (StepKind::Bcast { root: 0 }, 8 * (1 + me / 2))), [Complete, Complete, Mismatch]);
+    assert_eq!(ended(3, &|me| (StepKind::Reduce { root: 2 }, 8 + 8 * (me & 1))), [Complete, Complete, Mismatch]);
 }
 
-/// The members that need its data notice, that is: the root of a broadcast, and a member that only contributes, end
-/// well.
+/// The members that need its data notice, that is: the step is complete for the root of a broadcast and for a
+/// member that only contributes.
 #[test]
 fn a_member_whose_data_are_spoilt_gives_none_and_is_found_out() {
     let reducer = sum();
-    let ended = |kind: Kind, len: usize| -> Vec<Ended> {
+    let ended = |kind: StepKind, len: usize| -> Vec<StepResult> {
         thread::scope(|scope| {
-            let start = |(me, mut host): (usize, Host)| {
+            let start = |(me, mut shm): (usize, ShmCollective)| {
                 let reducer = &reducer;
                 scope.spawn(move || {
-                    let buffer = Buffer::Dense(lent(len));
+                    let buffer = Buffer::Dense(leaked_memory(len));
                     let datatype = Datatype::basic(Basic::Int64);
-                    let folding = Some(Folding { reducer, datatype, count: len as u64 / 8 });
-                    let parts = Parts { from: buffer.clone(), into: buffer, folding, ahead: Buffer::EMPTY };
-                    let spec = Host::spec(kind, &parts);
-                    let (spec, parts) = if me == 1 { without_data(spec, parts) } else { (spec, parts) };
-                    let mut phase = Phase::Enter;
-                    iter::repeat_with(|| host.poll(&mut phase, &spec, &parts)).flatten().next().unwrap()
+                    let reduce_args = Some(ReduceArgs { reducer, datatype, count: len as u64 / 8 });
+                    let step_buffers =
+                        StepBuffers { from: buffer.clone(), into: buffer, reduce_args, next: Buffer::EMPTY };
+                    let spec = ShmCollective::spec(kind, &step_buffers);
+                    let (spec, step_buffers) =
+                        if me == 1 { without_data(spec, step_buffers) } else { (spec, step_buffers) };
+                    let mut phase = StepPhase::Enter;
+                    iter::repeat_with(|| shm.poll(&mut phase, &spec, &step_buffers)).flatten().next().unwrap()
                 })
             };
             let threads: Vec<_> = hosts(3).into_iter().enumerate().map(start).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         })
     };
-    use Ended::{Mismatch, Well};
+    use StepResult::{Complete, Mismatch};
     for len in [8, 4000] {
-        assert_eq!(ended(Kind::Allreduce, len), [Mismatch; 3]);
-        assert_eq!(ended(Kind::Bcast { root: 1 }, len), [Mismatch, Well, Mismatch]);
-        assert_eq!(ended(Kind::Reduce { root: 0 }, len), [Mismatch, Well, Well]);
+        assert_eq!(ended(StepKind::Allreduce, len), [Mismatch; 3]);
+        assert_eq!(ended(StepKind::Bcast { root: 1 }, len), [Mismatch, Complete, Mismatch]);
+        assert_eq!(ended(StepKind::Reduce { root: 0 }, len), [Mismatch, Complete, Complete]);
     }
-    // In a barrier a member whose data are spoilt contributes one byte, which the others notice.
+    // In a barrier a member whose data are missing contributes one byte, which the others notice.
     let mut members = hosts(3);
-    let spec = Host::spec(Kind::Barrier, &Parts::NONE);
-    let (spoilt, _) = without_data(spec, Parts::NONE);
-    let mut phases = [Phase::Enter; 3];
-    let mut poll = |member: usize, spec: &Spec| members[member].poll(&mut phases[member], spec, &Parts::NONE);
+    let spec = ShmCollective::spec(StepKind::Barrier, &StepBuffers::NONE);
+    let (empty_spec, _) = without_data(spec, StepBuffers::NONE);
+    let mut phases = [StepPhase::Enter; 3];
+    let mut poll = |member: usize, spec: &StepSpec| members[member].poll(&mut phases[member], spec, &StepBuffers::NONE);
     assert_eq!([0, 2].map(|member| poll(member, &spec)), [None; 2]);
-    assert_eq!(poll(1, &spoilt), Some(Well));
+    assert_eq!(poll(1, &empty_spec), Some(Complete));
     assert_eq!([0, 2].map(|member| poll(member, &spec)), [Some(Mismatch); 2]);
 }
 
 #[test]
 fn a_giver_runs_ahead_two_steps_and_no_further() {
     let mut members = hosts(2);
-    let buffer = Buffer::Dense(lent(4));
-    let parts = Parts { from: buffer.clone(), into: buffer, ..Parts::NONE };
-    let kind = Kind::Bcast { root: 0 };
-    let spec = Host::spec(kind, &parts);
+    let buffer = Buffer::Dense(leaked_memory(4));
+    let step_buffers = StepBuffers { from: buffer.clone(), into: buffer, ..StepBuffers::NONE };
+    let kind = StepKind::Bcast { root: 0 };
+    let spec = ShmCollective::spec(kind, &step_buffers);
     let (root, reader) = members.split_at_mut(1);
-    let poll = |host: &mut Host, phase: &mut Phase| host.poll(phase, &spec, &parts);
+    let poll = |shm: &mut ShmCollective, phase: &mut StepPhase| shm.poll(phase, &spec, &step_buffers);
     for _ in 0..2 {
-        assert_eq!(poll(&mut root[0], &mut Phase::Enter.clone()), Some(Ended::Well));
+        assert_eq!(poll(&mut root[0], &mut StepPhase::Enter.clone()), Some(StepResult::Complete));
     }
-    let mut third = Phase::Enter;
+    let mut third = StepPhase::Enter;
     assert_eq!(poll(&mut root[0], &mut third), None);
-    assert_eq!(poll(&mut reader[0], &mut Phase::Enter.clone()), Some(Ended::Well));
-    assert_eq!(poll(&mut root[0], &mut third), Some(Ended::Well));
+    assert_eq!(poll(&mut reader[0], &mut StepPhase::Enter.clone()), Some(StepResult::Complete));
+    assert_eq!(poll(&mut root[0], &mut third), Some(StepResult::Complete));
 }
 
 #[test]
 fn a_member_that_died_within_a_step_is_lost_to_it_and_one_that_was_through_is_not() {
     for members in [2, 3] {
         let mut hosts = hosts(members);
-        let spec = Host::spec(Kind::Barrier, &Parts::NONE);
-        let mut poll = |member: usize, phase: &mut Phase| hosts[member].poll(phase, &spec, &Parts::NONE);
-        let mut phases = vec![Phase::Enter; members];
+        let spec = ShmCollective::spec(StepKind::Barrier, &StepBuffers::NONE);
+        let mut poll = |member: usize, phase: &mut StepPhase| hosts[member].poll(phase, &spec, &StepBuffers::NONE);
+        let mut phases = vec![StepPhase::Enter; members];
         // All but the last are inside, and one of them dies there.
         (0..members - 1).for_each(|member| assert_eq!(poll(member, &mut phases[member]), None));
-        assert_eq!(hosts[members - 1].lost_among(|member| member == 0), Some(0));
-        assert_eq!(hosts[members - 1].lost_among(|_| false), None);
+        assert_eq!(hosts[members - 1].lost_member_among(|member| member == 0), Some(0));
+        assert_eq!(hosts[members - 1].lost_member_among(|_| false), None);
         // The next time it dies after the end.
-        let mut poll = |member: usize, phase: &mut Phase| hosts[member].poll(phase, &spec, &Parts::NONE);
-        assert_eq!(poll(members - 1, &mut phases[members - 1]), Some(Ended::Well));
-        (0..members - 1).for_each(|member| assert_eq!(poll(member, &mut phases[member]), Some(Ended::Well)));
-        let mut next = Phase::Enter;
+        let mut poll = |member: usize, phase: &mut StepPhase| hosts[member].poll(phase, &spec, &StepBuffers::NONE);
+        assert_eq!(poll(members - 1, &mut phases[members - 1]), Some(StepResult::Complete));
+        (0..members - 1).for_each(|member| assert_eq!(poll(member, &mut phases[member]), Some(StepResult::Complete)));
+        let mut next = StepPhase::Enter;
         assert_eq!(poll(1, &mut next), None);
-        assert_eq!(hosts[1].lost_among(|member| member == 0), Some(0), "to the next step");
+        assert_eq!(hosts[1].lost_member_among(|member| member == 0), Some(0), "to the next step");
     }
     // A member that only contributes is through at once.
     let mut pair = hosts(2);
-    let buffer = Buffer::Dense(lent(4));
-    let parts = Parts { from: buffer.clone(), into: buffer, ..Parts::NONE };
-    let spec = Host::spec(Kind::Bcast { root: 0 }, &parts);
-    assert_eq!(pair[0].poll(&mut Phase::Enter.clone(), &spec, &parts), Some(Ended::Well));
-    assert_eq!(pair[1].lost_among(|member| member == 0), None);
-    assert_eq!(pair[1].poll(&mut Phase::Enter.clone(), &spec, &parts), Some(Ended::Well));
+    let buffer = Buffer::Dense(leaked_memory(4));
+    let step_buffers = StepBuffers { from: buffer.clone(), into: buffer, ..StepBuffers::NONE };
+    let spec = ShmCollective::spec(StepKind::Bcast { root: 0 }, &step_buffers);
+    assert_eq!(pair[0].poll(&mut StepPhase::Enter.clone(), &spec, &step_buffers), Some(StepResult::Complete));
+    assert_eq!(pair[1].lost_member_among(|member| member == 0), None);
+    assert_eq!(pair[1].poll(&mut StepPhase::Enter.clone(), &spec, &step_buffers), Some(StepResult::Complete));
 }
 
 #[test]
@@ -347,21 +359,22 @@ fn the_last_member_to_free_the_communicator_is_told_so() {
 fn host_steps_take_microseconds() {
     const STEPS: usize = 200_000;
     let reducer = sum();
-    for (name, kind) in [("barrier", Kind::Barrier), ("allreduce of 8 bytes", Kind::Allreduce)] {
+    for (name, kind) in [("barrier", StepKind::Barrier), ("allreduce of 8 bytes", StepKind::Allreduce)] {
         let start = Instant::now();
         thread::scope(|scope| {
-            for mut host in hosts(2) {
+            for mut shm in hosts(2) {
                 let reducer = &reducer;
                 scope.spawn(move || {
-                    let buffer = Buffer::Dense(lent(8));
+                    let buffer = Buffer::Dense(leaked_memory(8));
                     let datatype = Datatype::basic(Basic::Int64);
-                    let folding = Some(Folding { reducer, datatype, count: 1 });
-                    let parts = Parts { from: buffer.clone(), into: buffer, folding, ahead: Buffer::EMPTY };
-                    let parts = if kind == Kind::Barrier { Parts::NONE } else { parts };
-                    let spec = Host::spec(kind, &parts);
+                    let reduce_args = Some(ReduceArgs { reducer, datatype, count: 1 });
+                    let step_buffers =
+                        StepBuffers { from: buffer.clone(), into: buffer, reduce_args, next: Buffer::EMPTY };
+                    let step_buffers = if kind == StepKind::Barrier { StepBuffers::NONE } else { step_buffers };
+                    let spec = ShmCollective::spec(kind, &step_buffers);
                     for _ in 0..STEPS {
-                        let mut phase = Phase::Enter;
-                        while host.poll(&mut phase, &spec, &parts).is_none() {
+                        let mut phase = StepPhase::Enter;
+                        while shm.poll(&mut phase, &spec, &step_buffers).is_none() {
                             std::hint::spin_loop();
                         }
                     }
@@ -377,14 +390,14 @@ fn block(from: u32, to: u32) -> i64 {
     i64::from(from * 100 + to)
 }
 
-/// One call of `pattern` with blocks of one element: by `Even` if `plain`, otherwise by its plan. Returns the receive
-/// buffer.
-fn exchanged(host: &mut Host, pattern: Pattern, place: Place, plain: bool) -> Vec<i64> {
-    let Place { rank, size } = place;
+/// One call of `pattern` with blocks of one element: by `EqualBlocks` if `plain`, otherwise by its plan. Returns
+/// the receive buffer.
+fn exchanged(shm: &mut ShmCollective, pattern: BlockPattern, place: RankAndSize, plain: bool) -> Vec<i64> {
+    let RankAndSize { rank, size } = place;
     let [send, recv] = [(); 2].map(|()| SharedMem::of_slice(vec![0; 8 * size as usize].leak()));
     send.write(&bytes(&mut (0..size).map(|to| block(rank, to)).collect::<Vec<_>>()));
     let datatype = Datatype::basic(Basic::Int64);
-    let buf = |at: SharedMem<'static>| Buf {
+    let buf = |at: SharedMem<'static>| BufferArg {
         at: UserPtr::over(at, datatype, size.into()),
         count: 1,
         datatype: types::handle_of(Basic::Int64),
@@ -395,43 +408,43 @@ fn exchanged(host: &mut Host, pattern: Pattern, place: Place, plain: bool) -> Ve
         recv.read(&mut got);
         values(&got)
     };
-    let mut phase = Phase::Enter;
+    let mut phase = StepPhase::Enter;
     if plain {
-        let mut even = Even::of(pattern, place, Some(&from), Some(&into)).expect("short and plain");
-        let step = even.exchange();
-        while host.poll_exchange(&mut phase, &step, &mut even).is_none() {
+        let mut blocks = EqualBlocks::of(pattern, place, Some(&from), Some(&into)).expect("short and plain");
+        let step = blocks.exchange();
+        while shm.poll_exchange(&mut phase, &step, &mut blocks).is_none() {
             thread::yield_now();
         }
-        even.keep_own();
+        blocks.copy_own_block();
         return received();
     }
-    let one = Data { count: 1, type_size: 8, dense: true };
-    let (all, in_place) = (Blocks::regular(1, 8), false);
+    let one = BlockBuffer { count: 1, type_size: 8, dense: true };
+    let (all, in_place) = (BlockArray::regular(1, 8), false);
     let call = match pattern {
-        Pattern::Allgather => Call::Allgather { send: one, recv: all, in_place },
-        Pattern::Alltoall => Call::Alltoall { send: all, recv: all, in_place },
-        Pattern::Gather { root } => Call::Gather { root, send: one, recv: all, in_place },
-        Pattern::Scatter { root } => Call::Scatter { root, send: all, recv: one, in_place },
+        BlockPattern::Allgather => CollectiveCall::Allgather { send: one, recv: all, in_place },
+        BlockPattern::Alltoall => CollectiveCall::Alltoall { send: all, recv: all, in_place },
+        BlockPattern::Gather { root } => CollectiveCall::Gather { root, send: one, recv: all, in_place },
+        BlockPattern::Scatter { root } => CollectiveCall::Scatter { root, send: all, recv: one, in_place },
     };
     let tuning = Tuning {
         one_host: true,
         hosts: None,
-        model: Model::SHARED_MEMORY,
-        limits: Limits::DEFAULT,
-        forced: Forced::NONE,
+        model: CostModel::SHARED_MEMORY,
+        limits: ScheduleLimits::DEFAULT,
+        forced: ForcedAlgorithms::NONE,
     };
     let mut schedule = Schedule::new();
     assert_eq!(plan(&call, place, &tuning, &mut schedule), "host");
-    let side = |buf: &Buf| Side::One { at: buf.at, count: 1, datatype: datatype.clone() };
-    let mut memory = Memory::default();
+    let side = |buf: &BufferArg| UserBuffer::Uniform { at: buf.at, count: 1, datatype: datatype.clone() };
+    let mut memory = RunMemory::default();
     (memory.send, memory.recv) = (side(&from), side(&into));
     for round in schedule.rounds() {
-        let (step, mut trade) = Round::of(round.comms, &mut memory, None).expect("an exchange");
-        while host.poll_exchange(&mut phase, &step, &mut trade).is_none() {
+        let (step, mut trade) = RoundData::of(round.comms, &mut memory, None).expect("an exchange");
+        while shm.poll_exchange(&mut phase, &step, &mut trade).is_none() {
             thread::yield_now();
         }
         for local in round.locals {
-            let hawser_coll::Local::Copy { from, into } = local else { unreachable!("no reduction") };
+            let hawser_coll::LocalStep::Copy { from, into } = local else { unreachable!("no reduction") };
             memory.buffer(from).copy_to(&memory.buffer(into));
         }
     }
@@ -441,23 +454,26 @@ fn exchanged(host: &mut Host, pattern: Pattern, place: Place, plain: bool) -> Ve
 #[test]
 fn ranks_with_and_without_a_schedule_meet_in_one_exchange() {
     for size in [2, 3, 5] {
-        for pattern in
-            [Pattern::Allgather, Pattern::Alltoall, Pattern::Gather { root: 1 }, Pattern::Scatter { root: 1 }]
-        {
+        for pattern in [
+            BlockPattern::Allgather,
+            BlockPattern::Alltoall,
+            BlockPattern::Gather { root: 1 },
+            BlockPattern::Scatter { root: 1 },
+        ] {
             for plain in [0b00000, 0b11111, 0b01010, 0b00101] {
                 thread::scope(|scope| {
-                    for (rank, mut host) in (0..).zip(hosts(size as usize)) {
+                    for (rank, mut shm) in (0..).zip(hosts(size as usize)) {
                         scope.spawn(move || {
-                            let place = Place { rank, size };
-                            let got = exchanged(&mut host, pattern, place, plain >> rank & 1 == 1);
+                            let place = RankAndSize { rank, size };
+                            let got = exchanged(&mut shm, pattern, place, plain >> rank & 1 == 1);
                             let wanted: Vec<i64> = match pattern {
-                                Pattern::Allgather => (0..size).map(|from| block(from, 0)).collect(),
-                                Pattern::Alltoall => (0..size).map(|from| block(from, rank)).collect(),
-                                Pattern::Gather { root } if rank == root => {
+                                BlockPattern::Allgather => (0..size).map(|from| block(from, 0)).collect(),
+                                BlockPattern::Alltoall => (0..size).map(|from| block(from, rank)).collect(),
+                                BlockPattern::Gather { root } if rank == root => {
                                     (0..size).map(|from| block(from, 0)).collect()
                                 }
-                                Pattern::Gather { .. } => return,
-                                Pattern::Scatter { root } => vec![block(root, rank)],
+                                BlockPattern::Gather { .. } => return,
+                                BlockPattern::Scatter { root } => vec![block(root, rank)],
                             };
                             assert_eq!(got[..wanted.len()], wanted, "{pattern:?}, {size} ranks, rank {rank}");
                         });

@@ -17,17 +17,17 @@ pub struct Dim {
 }
 
 impl Cart {
-    /// A grid of at most `room` ranks (MPI_ERR_DIMS, MPI_ERR_ARG).
-    pub fn new(dims: &[i32], periods: &[i32], room: u32) -> Result<Cart> {
+    /// A grid of at most `comm_size` ranks (MPI_ERR_DIMS, MPI_ERR_ARG).
+    pub fn new(dims: &[i32], periods: &[i32], comm_size: u32) -> Result<Cart> {
         if let Some((i, size)) = dims.iter().enumerate().find(|&(_, &size)| size < 1) {
             let text =
                 format!("dims[{i}] is {size}; every dimension has at least one rank (MPI_Dims_create replaces zeros)");
             return Err(Error::new(Class::Dims, text));
         }
         let cells = dims.iter().try_fold(1u32, |cells, &size| cells.checked_mul(size as u32));
-        if cells.is_none_or(|cells| cells > room) {
+        if cells.is_none_or(|cells| cells > comm_size) {
             let product = dims.iter().map(i32::to_string).collect::<Vec<_>>().join(" x ");
-            let text = format!("a grid of {product} has more places than the communicator has ranks, {room}");
+            let text = format!("a grid of {product} has more places than the communicator has ranks, {comm_size}");
             return Err(Error::new(Class::Arg, text));
         }
         let dim = |(&size, &periodic): (&i32, &i32)| Dim { size: size as u32, periodic: periodic != 0 };
@@ -61,7 +61,7 @@ impl Cart {
     pub fn rank(&self, coords: &[i32]) -> Result<u32> {
         let mut inside = Vec::with_capacity(self.dims.len());
         for (i, (dim, &at)) in self.dims.iter().zip(coords).enumerate() {
-            let found = dim.place(at.into()).ok_or_else(|| {
+            let found = dim.wrap(at.into()).ok_or_else(|| {
                 let text = format!("coords[{i}] is {at}, outside 0..={} of a dimension without a period", dim.size - 1);
                 Error::new(Class::Arg, text)
             });
@@ -73,7 +73,7 @@ impl Cart {
     /// The rank `steps` further along a dimension.
     fn step(&self, coords: &[u32], dim: usize, steps: i64) -> Option<u32> {
         let mut there = coords.to_vec();
-        there[dim] = self.dims[dim].place(i64::from(coords[dim]) + steps)?;
+        there[dim] = self.dims[dim].wrap(i64::from(coords[dim]) + steps)?;
         Some(self.rank_at(&there))
     }
 
@@ -114,7 +114,7 @@ impl Cart {
 
 impl Dim {
     /// A coordinate; moved inside if the dimension is periodic.
-    fn place(&self, at: i64) -> Option<u32> {
+    fn wrap(&self, at: i64) -> Option<u32> {
         let size = i64::from(self.size);
         match (0..size).contains(&at) {
             true => Some(at as u32),

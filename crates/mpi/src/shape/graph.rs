@@ -14,8 +14,8 @@ pub struct Graph {
 
 impl Graph {
     /// `edges` gives the array of that many neighbours (MPI_ERR_ARG).
-    pub fn new<'a>(index: &[i32], edges: impl FnOnce(usize) -> Result<&'a [i32]>, room: u32) -> Result<Graph> {
-        fits(index.len() as i64, room)?;
+    pub fn new<'a>(index: &[i32], edges: impl FnOnce(usize) -> Result<&'a [i32]>, comm_size: u32) -> Result<Graph> {
+        check_nodes(index.len() as i64, comm_size)?;
         let mut last = 0;
         for (node, &end) in index.iter().enumerate() {
             if end < last {
@@ -52,9 +52,9 @@ impl Graph {
 }
 
 /// At most as many nodes as ranks (MPI_ERR_ARG).
-pub fn fits(nodes: i64, room: u32) -> Result<()> {
-    if !(0..=i64::from(room)).contains(&nodes) {
-        let text = format!("nnodes is {nodes}; it may be 0 to {room}, the ranks of the communicator");
+pub fn check_nodes(nodes: i64, comm_size: u32) -> Result<()> {
+    if !(0..=i64::from(comm_size)).contains(&nodes) {
+        let text = format!("nnodes is {nodes}; it may be 0 to {comm_size}, the ranks of the communicator");
         return Err(Error::new(Class::Arg, text));
     }
     Ok(())

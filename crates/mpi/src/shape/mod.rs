@@ -11,11 +11,11 @@ use hawser_coll::Neighbors;
 
 /// The topology of a communicator, as one of its ranks has it.
 pub struct Topology {
-    pub shape: Shape,
-    pub near: Near,
+    pub kind: TopologyKind,
+    pub neighborhood: Neighborhood,
 }
 
-pub enum Shape {
+pub enum TopologyKind {
     Cart(Cart),
     Graph(Graph),
     DistGraph(DistGraph),
@@ -23,12 +23,12 @@ pub enum Shape {
 
 /// A rank's neighbours, in the order of the blocks of neighbourhood collectives; none is MPI_PROC_NULL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Near {
+pub struct Neighborhood {
     pub sources: Vec<Option<u32>>,
     pub destinations: Vec<Option<u32>>,
 }
 
-/// The weights of a rank's edges, in the order of its `Near`. Unweighted edges have no weights.
+/// The weights of a rank's edges, in the order of its `Neighborhood`. Unweighted edges have no weights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DistGraph {
     pub source_weights: Option<Vec<u32>>,
@@ -38,21 +38,27 @@ pub struct DistGraph {
 impl Topology {
     pub fn cart(cart: Cart, rank: u32) -> Topology {
         let sources = cart.neighbors(rank);
-        Topology { near: Near { destinations: sources.clone(), sources }, shape: Shape::Cart(cart) }
+        Topology {
+            neighborhood: Neighborhood { destinations: sources.clone(), sources },
+            kind: TopologyKind::Cart(cart),
+        }
     }
 
     pub fn graph(graph: Graph, rank: u32) -> Topology {
         let sources: Vec<Option<u32>> = graph.neighbors(rank).iter().copied().map(Some).collect();
-        Topology { near: Near { destinations: sources.clone(), sources }, shape: Shape::Graph(graph) }
+        Topology {
+            neighborhood: Neighborhood { destinations: sources.clone(), sources },
+            kind: TopologyKind::Graph(graph),
+        }
     }
 
-    pub fn dist_graph(graph: DistGraph, near: Near) -> Topology {
-        Topology { shape: Shape::DistGraph(graph), near }
+    pub fn dist_graph(graph: DistGraph, neighborhood: Neighborhood) -> Topology {
+        Topology { kind: TopologyKind::DistGraph(graph), neighborhood }
     }
 
     /// For neighbourhood collectives.
     pub fn neighbors(&self) -> Neighbors<'_> {
-        let Near { sources, destinations } = &self.near;
-        Neighbors { sources, destinations, grid: matches!(self.shape, Shape::Cart(_)) }
+        let Neighborhood { sources, destinations } = &self.neighborhood;
+        Neighbors { sources, destinations, grid: matches!(self.kind, TopologyKind::Cart(_)) }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Used by `abi::tool`.
 
-use super::{at, named, with};
+use super::{checked_index, index_of_name, with};
 use hawser_base::Result;
 use std::ops::Range;
 
@@ -19,14 +19,14 @@ pub(super) struct Category {
 
 /// The kinds of members of a category.
 #[derive(Clone, Copy)]
-pub enum Member {
+pub enum CategoryItem {
     Cvar,
     Pvar,
     Category,
 }
 
 /// The results of MPI_T_category_get_info.
-pub struct Info {
+pub struct CategoryInfo {
     pub name: &'static str,
     pub about: &'static str,
 }
@@ -35,25 +35,26 @@ pub fn count() -> Result<usize> {
     with(|catalog, _| Ok(catalog.categories.len()))
 }
 
-pub fn info(index: i32) -> Result<Info> {
+pub fn info(index: i32) -> Result<CategoryInfo> {
     with(|catalog, _| {
-        at(&catalog.categories, index, "category").map(|found| Info { name: found.name, about: found.about })
+        checked_index(&catalog.categories, index, "category")
+            .map(|found| CategoryInfo { name: found.name, about: found.about })
     })
 }
 
 pub fn index(name: &[u8]) -> Result<usize> {
-    with(|catalog, _| named(catalog.categories.iter().map(|category| category.name), name, "category"))
+    with(|catalog, _| index_of_name(catalog.categories.iter().map(|category| category.name), name, "category"))
 }
 
 /// The indices of all that is in a category, of one kind.
-pub fn members(index: i32, kind: Member) -> Result<Vec<usize>> {
+pub fn members(index: i32, kind: CategoryItem) -> Result<Vec<usize>> {
     with(|catalog, _| {
-        let category = at(&catalog.categories, index, "category")?;
+        let category = checked_index(&catalog.categories, index, "category")?;
         let inside = |&child: &usize| catalog.categories[child].parent == Some(index as usize);
         Ok(match kind {
-            Member::Cvar => category.cvars.clone().collect(),
-            Member::Pvar => category.pvars.clone().collect(),
-            Member::Category => (0..catalog.categories.len()).filter(inside).collect(),
+            CategoryItem::Cvar => category.cvars.clone().collect(),
+            CategoryItem::Pvar => category.pvars.clone().collect(),
+            CategoryItem::Category => (0..catalog.categories.len()).filter(inside).collect(),
         })
     })
 }

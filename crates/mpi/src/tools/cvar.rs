@@ -5,55 +5,55 @@
 //!
 //! Used by `abi::tool`; uses `base::param`.
 
-use super::{Id, at, enumeration, named, no_handle, with};
+use super::{ToolObjectId, checked_index, enumeration, index_of_name, no_handle, with};
+use crate::init_state;
 use crate::process;
-use crate::stage;
 use hawser_base::handle::datatype;
-use hawser_base::param::{Kind, Param, Read};
+use hawser_base::param::{Param, ParamKind, ReadTime};
 use hawser_base::value::T_SCOPE_ALL_EQ;
 use hawser_base::{Class, Error, Handle, Result};
 
 /// Characters of a text, with the zero behind it; longer ones are cut.
-pub const TEXT_ROOM: usize = 1024;
+pub const TEXT_BYTES: usize = 1024;
 
 /// A number for an empty text.
-const EMPTY: i64 = -1;
+const EMPTY_NUMBER: i64 = -1;
 
 /// The results of MPI_T_cvar_get_info.
-pub struct Info {
+pub struct CvarInfo {
     pub name: &'static str,
     pub about: String,
     pub verbosity: i32,
     pub scope: i32,
     pub datatype: Handle,
-    pub enumeration: Option<Id>,
+    pub enumeration: Option<ToolObjectId>,
 }
 
 /// A value, in the C type of the variable's datatype.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum CvarValue {
     /// MPI_INT
     Int(i32),
     /// MPI_COUNT
     Count(i64),
-    /// MPI_CHAR, `TEXT_ROOM` of them.
+    /// MPI_CHAR, `TEXT_BYTES` of them.
     Text(Vec<u8>),
 }
 
 fn datatype_of(param: &Param) -> Handle {
     match param.kind {
-        Kind::Flag | Kind::Choice(_) => datatype::INT,
-        Kind::Number { .. } | Kind::Bytes { .. } => datatype::COUNT,
-        Kind::Text => datatype::CHAR,
+        ParamKind::Flag | ParamKind::Choice(_) => datatype::INT,
+        ParamKind::Number { .. } | ParamKind::Bytes { .. } => datatype::COUNT,
+        ParamKind::Text => datatype::CHAR,
     }
 }
 
-fn about(param: &Param) -> String {
+fn describe(param: &Param) -> String {
     let empty = if param.default.is_empty() && datatype_of(param) == datatype::COUNT { " (as number: -1)" } else { "" };
     let when = match (param.read, param.scope) {
-        (Read::AtStart, _) => "; to be set before MPI_Init",
-        (Read::AtUse, T_SCOPE_ALL_EQ) => "; to be set on all ranks between the same two collectives",
-        (Read::AtUse, _) => "",
+        (ReadTime::AtStart, _) => "; to be set before MPI_Init",
+        (ReadTime::AtUse, T_SCOPE_ALL_EQ) => "; to be set on all ranks between the same two collectives",
+        (ReadTime::AtUse, _) => "",
     };
     format!("{}{empty}{when}", param.help)
 }
@@ -62,82 +62,84 @@ pub fn count() -> Result<usize> {
     with(|catalog, _| Ok(catalog.cvars.len()))
 }
 
-pub fn info(index: i32) -> Result<Info> {
+pub fn info(index: i32) -> Result<CvarInfo> {
     with(|catalog, _| {
-        let param = at(&catalog.cvars, index, "control variable")?;
-        Ok(Info {
+        let param = checked_index(&catalog.cvars, index, "control variable")?;
+        Ok(CvarInfo {
             name: param.name,
-            about: about(param),
+            about: describe(param),
             verbosity: param.verbosity,
             scope: param.scope,
             datatype: datatype_of(param),
-            enumeration: enumeration::of(param, index as usize),
+            enumeration: enumeration::of_cvar(param, index as usize),
         })
     })
 }
 
 pub fn index(name: &[u8]) -> Result<usize> {
-    with(|catalog, _| named(catalog.cvars.iter().map(|param| param.name), name, "control variable"))
+    with(|catalog, _| index_of_name(catalog.cvars.iter().map(|param| param.name), name, "control variable"))
 }
 
 /// A handle for the variable, and of how many elements it is.
-pub fn open(index: i32) -> Result<(Id, usize)> {
+pub fn open(index: i32) -> Result<(ToolObjectId, usize)> {
     with(|catalog, state| {
-        let param = at(&catalog.cvars, index, "control variable")?;
-        let id = state.id();
+        let param = checked_index(&catalog.cvars, index, "control variable")?;
+        let id = state.next_id();
         state.cvars.insert(id, index as usize);
-        Ok((id, if param.kind == Kind::Text { TEXT_ROOM } else { 1 }))
+        Ok((id, if param.kind == ParamKind::Text { TEXT_BYTES } else { 1 }))
     })
 }
 
-pub fn close(id: Id) -> Result<()> {
+pub fn close(id: ToolObjectId) -> Result<()> {
     with(|_, state| state.cvars.remove(&id).map(drop).ok_or_else(|| no_handle(id)))
 }
 
-fn find(id: Id) -> Result<&'static Param> {
+fn find(id: ToolObjectId) -> Result<&'static Param> {
     with(|catalog, state| state.cvars.get(&id).map(|&index| catalog.cvars[index]).ok_or_else(|| no_handle(id)))
 }
 
-pub fn read(id: Id) -> Result<Value> {
+pub fn read(id: ToolObjectId) -> Result<CvarValue> {
     let param = find(id)?;
     Ok(match param.kind {
-        Kind::Flag => Value::Int(param.flag()?.into()),
-        Kind::Choice(words) => {
+        ParamKind::Flag => CvarValue::Int(param.flag()?.into()),
+        ParamKind::Choice(items) => {
             let chosen = param.choice()?;
-            Value::Int(words.iter().position(|&word| word == chosen).unwrap_or(0) as i32)
+            CvarValue::Int(items.iter().position(|&item| item == chosen).unwrap_or(0) as i32)
         }
-        Kind::Number { .. } | Kind::Bytes { .. } if param.text().trim().is_empty() => Value::Count(EMPTY),
-        Kind::Number { .. } | Kind::Bytes { .. } => Value::Count(param.number()? as i64),
-        Kind::Text => Value::Text(param.text().bytes().take(TEXT_ROOM - 1).collect()),
+        ParamKind::Number { .. } | ParamKind::Bytes { .. } if param.text().trim().is_empty() => {
+            CvarValue::Count(EMPTY_NUMBER)
+        }
+        ParamKind::Number { .. } | ParamKind::Bytes { .. } => CvarValue::Count(param.number()? as i64),
+        ParamKind::Text => CvarValue::Text(param.text().bytes().take(TEXT_BYTES - 1).collect()),
     })
 }
 
 /// Writes the value that `value` reads from the tool's buffer, in the C type of the datatype passed to it.
-pub fn write(id: Id, value: impl FnOnce(Handle) -> Value) -> Result<()> {
+pub fn write(id: ToolObjectId, value: impl FnOnce(Handle) -> CvarValue) -> Result<()> {
     let param = find(id)?;
-    if param.read == Read::AtStart && stage::was_initialized() {
+    if param.read == ReadTime::AtStart && init_state::was_initialized() {
         let text = format!("{} is read by MPI_Init; set it before, or in the environment", param.name);
         return Err(Error::new(Class::ToolCvarSetNever, text));
     }
-    param.set(&text(param, value(datatype_of(param)))?)?;
-    match process::any() {
-        Some(process) => process.patience().look_at_parameters(),
+    param.set(&text_of_value(param, value(datatype_of(param)))?)?;
+    match process::started() {
+        Some(process) => process.wait_policy().reload_parameters(),
         None => Ok(()),
     }
 }
 
-fn text(param: &Param, value: Value) -> Result<String> {
+fn text_of_value(param: &Param, value: CvarValue) -> Result<String> {
     let wrong = |value: i64| Error::new(Class::ToolInvalid, format!("{value} is no value of {}", param.name));
     match value {
-        Value::Int(number) => {
-            let words = enumeration::words(param).unwrap_or(&[]);
-            let word = usize::try_from(number).ok().and_then(|number| words.get(number));
-            word.map(ToString::to_string).ok_or_else(|| wrong(number.into()))
+        CvarValue::Int(number) => {
+            let items = enumeration::items(param).unwrap_or(&[]);
+            let item = usize::try_from(number).ok().and_then(|number| items.get(number));
+            item.map(ToString::to_string).ok_or_else(|| wrong(number.into()))
         }
-        Value::Count(EMPTY) if param.default.is_empty() => Ok(String::new()),
-        Value::Count(number) if number < 0 => Err(wrong(number)),
-        Value::Count(number) => Ok(number.to_string()),
-        Value::Text(bytes) => String::from_utf8(bytes)
+        CvarValue::Count(EMPTY_NUMBER) if param.default.is_empty() => Ok(String::new()),
+        CvarValue::Count(number) if number < 0 => Err(wrong(number)),
+        CvarValue::Count(number) => Ok(number.to_string()),
+        CvarValue::Text(bytes) => String::from_utf8(bytes)
             .map_err(|_| Error::new(Class::ToolInvalid, format!("{} takes texts in UTF-8 alone", param.name))),
     }
 }

@@ -1,46 +1,46 @@
-//! Enumerations: the words that stand for the numbers of a control variable (MPI-5.0 §15.3.5).
+//! Enumerations: the names that stand for the numbers of a control variable (MPI-5.0 §15.3.5).
 //!
-//! Each belongs to one parameter and has its name; the value of a word is its place. Used by `abi::tool`.
+//! Each belongs to one parameter and has its name; the value of an item is its index. Used by `abi::tool`.
 
-use super::{Catalog, FIRST, Id, no_handle, with};
-use hawser_base::param::{Kind, Param};
+use super::{Catalog, FIRST_TOOL_OBJECT, ToolObjectId, no_handle, with};
+use hawser_base::param::{Param, ParamKind};
 use hawser_base::{Class, Error, Result};
 
 /// The enumeration of the first control variable; below are the null handle and other constants.
-const LEAST: Id = 1 << 8;
+const FIRST_ENUMERATION: ToolObjectId = 1 << 8;
 
-/// The words of a parameter's values, if it has such.
-pub(super) fn words(param: &Param) -> Option<&'static [&'static str]> {
+/// The names of a parameter's values, if they have names.
+pub(super) fn items(param: &Param) -> Option<&'static [&'static str]> {
     match param.kind {
-        Kind::Flag => Some(&["off", "on"]),
-        Kind::Choice(words) => Some(words),
+        ParamKind::Flag => Some(&["off", "on"]),
+        ParamKind::Choice(items) => Some(items),
         _ => None,
     }
 }
 
 /// That of the control variable with an index.
-pub(super) fn of(param: &Param, index: usize) -> Option<Id> {
-    let id = LEAST + index as Id;
-    debug_assert!(id < FIRST);
-    words(param).map(|_| id)
+pub(super) fn of_cvar(param: &Param, index: usize) -> Option<ToolObjectId> {
+    let id = FIRST_ENUMERATION + index as ToolObjectId;
+    debug_assert!(id < FIRST_TOOL_OBJECT);
+    items(param).map(|_| id)
 }
 
-fn find(catalog: &Catalog, id: Id) -> Result<(&'static str, &'static [&'static str])> {
-    let param = id.checked_sub(LEAST).and_then(|index| catalog.cvars.get(index as usize));
-    param.and_then(|param| Some((param.name, words(param)?))).ok_or_else(|| no_handle(id))
+fn find(catalog: &Catalog, id: ToolObjectId) -> Result<(&'static str, &'static [&'static str])> {
+    let param = id.checked_sub(FIRST_ENUMERATION).and_then(|index| catalog.cvars.get(index as usize));
+    param.and_then(|param| Some((param.name, items(param)?))).ok_or_else(|| no_handle(id))
 }
 
 /// The number of values of an enumeration, and its name.
-pub fn info(id: Id) -> Result<(usize, &'static str)> {
-    with(|catalog, _| find(catalog, id).map(|(name, words)| (words.len(), name)))
+pub fn info(id: ToolObjectId) -> Result<(usize, &'static str)> {
+    with(|catalog, _| find(catalog, id).map(|(name, items)| (items.len(), name)))
 }
 
-/// The word of a value: the `index`th is that of the number `index`.
-pub fn item(id: Id, index: i32) -> Result<&'static str> {
+/// The name of a value: the item at `index` is that of the number `index`.
+pub fn item(id: ToolObjectId, index: i32) -> Result<&'static str> {
     with(|catalog, _| {
-        let (name, words) = find(catalog, id)?;
+        let (name, items) = find(catalog, id)?;
         let wrong =
-            || Error::new(Class::ToolInvalidIndex, format!("{name} has no item {index}; it has {}", words.len()));
-        usize::try_from(index).ok().and_then(|index| words.get(index).copied()).ok_or_else(wrong)
+            || Error::new(Class::ToolInvalidIndex, format!("{name} has no item {index}; it has {}", items.len()));
+        usize::try_from(index).ok().and_then(|index| items.get(index).copied()).ok_or_else(wrong)
     })
 }

@@ -1,9 +1,9 @@
 //! The tool information interface MPI_T (MPI-5.0 chapter 15): the variables, and the tools that use them.
 //!
-//! It is there before MPI_Init and after MPI_Finalize, for any thread at any time, whatever level MPI was initialised
-//! with: all of its own state is under one lock, and of the rest of MPI it reads words that are meant to be read from
-//! outside. It must never enter a lane, nor call an error handler. There are no events: this library reports nothing by
-//! callback.
+//! It is there before MPI_Init and after MPI_Finalize, for any thread at any time, whatever level MPI was
+//! initialised with: all of its own state is under one lock, and of the rest of MPI it reads only values that are
+//! meant to be read from outside. It must never enter a lane, nor call an error handler. There are no events: this
+//! library reports nothing by callback.
 //!
 //! Used by `abi::tool`; uses `cvar` (parameters), `pvar` (counters), `category`, `enumeration`.
 
@@ -21,61 +21,60 @@ use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
 /// A category and its contents; `node` makes them, parents first.
-pub struct Group {
+pub struct CategorySpec {
     pub name: &'static str,
     pub about: &'static str,
     pub parent: Option<&'static str>,
     pub params: Vec<&'static Param>,
-    pub variables: Vec<pvar::Variable>,
+    pub variables: Vec<pvar::PvarSpec>,
 }
 
 /// All variables, in the order of their indices, which never change: the first MPI_T_init_thread makes it for good.
 struct Catalog {
     cvars: Vec<&'static Param>,
-    pvars: Vec<pvar::Variable>,
+    pvars: Vec<pvar::PvarSpec>,
     categories: Vec<category::Category>,
 }
 
 static CATALOG: OnceLock<Catalog> = OnceLock::new();
 
 /// The name of a handle or session: never reused, so that a freed one finds nothing.
-pub type Id = u64;
+pub type ToolObjectId = u64;
 
 /// MPI_T_PVAR_ALL_HANDLES, for calls that take a handle. 0 is no handle at all.
-pub const ALL_HANDLES: Id = 1;
+pub const ALL_HANDLES: ToolObjectId = 1;
 /// Ids of what a tool opens count from here, above the numbers of enumerations.
-const FIRST: Id = 1 << 16;
+const FIRST_TOOL_OBJECT: ToolObjectId = 1 << 16;
 
 /// The objects that tools have open.
-struct State {
+struct ToolState {
     /// Calls of MPI_T_init_thread without their MPI_T_finalize.
     uses: u32,
-    next: Id,
+    next: ToolObjectId,
     /// Handles of control variables, and the index of each.
-    cvars: BTreeMap<Id, usize>,
-    sessions: BTreeMap<Id, pvar::Session>,
+    cvars: BTreeMap<ToolObjectId, usize>,
+    sessions: BTreeMap<ToolObjectId, pvar::PvarSession>,
 }
 
-static STATE: Mutex<State> =
-    Mutex::new(State { uses: 0, next: FIRST, cvars: BTreeMap::new(), sessions: BTreeMap::new() });
+static STATE: Mutex<ToolState> =
+    Mutex::new(ToolState { uses: 0, next: FIRST_TOOL_OBJECT, cvars: BTreeMap::new(), sessions: BTreeMap::new() });
 
-impl State {
-    fn id(&mut self) -> Id {
+impl ToolState {
+    fn next_id(&mut self) -> ToolObjectId {
         self.next += 1;
         self.next
     }
 }
 
 impl Catalog {
-    fn new(groups: Vec<Group>) -> Catalog {
-        let names: Vec<_> = groups.iter().map(|group| group.name).collect();
-        let parent = |group: &Group| names.iter().position(|&name| Some(name) == group.parent);
+    fn new(specs: Vec<CategorySpec>) -> Catalog {
+        let names: Vec<_> = specs.iter().map(|spec| spec.name).collect();
+        let parent = |spec: &CategorySpec| names.iter().position(|&name| Some(name) == spec.parent);
         let mut catalog = Catalog { cvars: Vec::new(), pvars: Vec::new(), categories: Vec::new() };
-        for group in groups {
-            let parent = parent(&group);
-            let (cvars, pvars) =
-                (append(&mut catalog.cvars, group.params), append(&mut catalog.pvars, group.variables));
-            catalog.categories.push(category::Category { name: group.name, about: group.about, parent, cvars, pvars });
+        for spec in specs {
+            let parent = parent(&spec);
+            let (cvars, pvars) = (append(&mut catalog.cvars, spec.params), append(&mut catalog.pvars, spec.variables));
+            catalog.categories.push(category::Category { name: spec.name, about: spec.about, parent, cvars, pvars });
         }
         catalog
     }
@@ -88,15 +87,15 @@ fn append<T>(to: &mut Vec<T>, new: Vec<T>) -> Range<usize> {
     from..to.len()
 }
 
-fn locked() -> std::sync::MutexGuard<'static, State> {
+fn lock_state() -> std::sync::MutexGuard<'static, ToolState> {
     STATE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// MPI_T_init_thread. `groups` returns the variables; it is called the first time.
-pub fn init(groups: impl FnOnce() -> Vec<Group>) {
-    let mut state = locked();
+/// MPI_T_init_thread. `specs` returns the variables; it is called the first time.
+pub fn init(specs: impl FnOnce() -> Vec<CategorySpec>) {
+    let mut state = lock_state();
     state.uses += 1;
-    CATALOG.get_or_init(|| Catalog::new(groups()));
+    CATALOG.get_or_init(|| Catalog::new(specs()));
 }
 
 /// MPI_T_finalize. The last one lets all handles and sessions go.
@@ -116,8 +115,8 @@ pub fn check() -> Result<()> {
     with(|_, _| Ok(()))
 }
 
-fn with<R>(f: impl FnOnce(&'static Catalog, &mut State) -> Result<R>) -> Result<R> {
-    let mut state = locked();
+fn with<R>(f: impl FnOnce(&'static Catalog, &mut ToolState) -> Result<R>) -> Result<R> {
+    let mut state = lock_state();
     match CATALOG.get() {
         Some(catalog) if state.uses > 0 => f(catalog, &mut state),
         _ => Err(Error::new(
@@ -128,13 +127,13 @@ fn with<R>(f: impl FnOnce(&'static Catalog, &mut State) -> Result<R>) -> Result<
 }
 
 /// Returns the item at an index. `what` names it in the singular.
-fn at<'a, T>(all: &'a [T], index: i32, what: &str) -> Result<&'a T> {
+fn checked_index<'a, T>(all: &'a [T], index: i32, what: &str) -> Result<&'a T> {
     let wrong = || Error::new(Class::ToolInvalidIndex, format!("there is no {what} {index}; there are {}", all.len()));
     usize::try_from(index).ok().and_then(|index| all.get(index)).ok_or_else(wrong)
 }
 
 /// The index of the item with a name.
-fn named(mut names: impl Iterator<Item = impl AsRef<str>>, name: &[u8], what: &str) -> Result<usize> {
+fn index_of_name(mut names: impl Iterator<Item = impl AsRef<str>>, name: &[u8], what: &str) -> Result<usize> {
     let wrong = || {
         let name = String::from_utf8_lossy(name);
         Error::new(Class::ToolInvalidName, format!("there is no {what} named {name}"))
@@ -142,6 +141,6 @@ fn named(mut names: impl Iterator<Item = impl AsRef<str>>, name: &[u8], what: &s
     names.position(|known| known.as_ref().as_bytes() == name).ok_or_else(wrong)
 }
 
-fn no_handle(id: Id) -> Error {
+fn no_handle(id: ToolObjectId) -> Error {
     Error::new(Class::ToolInvalidHandle, format!("{id:#x} is no handle of this kind, or was freed"))
 }

@@ -5,7 +5,7 @@
 //!
 //! Used by `abi::tool`; uses `job::counters`, `matching::QueueLengths`.
 
-use super::{ALL_HANDLES, Id, State, at, named, no_handle, with};
+use super::{ALL_HANDLES, ToolObjectId, ToolState, checked_index, index_of_name, no_handle, with};
 use crate::process;
 use hawser_base::handle::datatype;
 use hawser_base::value::{
@@ -13,48 +13,48 @@ use hawser_base::value::{
     T_VERBOSITY_USER_DETAIL,
 };
 use hawser_base::{Class, Error, Handle, Result};
-use hawser_job::counters::{Entry, Unit};
+use hawser_job::counters::{CounterInfo, CounterUnit};
 use hawser_p2p::matching::QueueLengths;
 use std::collections::BTreeMap;
 
 /// A performance variable.
-pub struct Variable {
+pub struct PvarSpec {
     name: String,
     about: String,
     verbosity: i32,
-    source: Source,
+    source: PvarSource,
 }
 
 #[derive(Clone, Copy)]
-enum Source {
+enum PvarSource {
     /// A counter's slot.
-    Counter(usize, Unit),
+    Counter(usize, CounterUnit),
     /// A queue length, summed over all lanes.
     Length(fn(&QueueLengths) -> u32),
 }
 
-impl Variable {
+impl PvarSpec {
     /// The counter in a slot. Its name is that of `--stats` as an identifier.
-    pub fn counter(slot: usize, entry: Entry) -> Variable {
-        let unit = if entry.unit == Unit::Nanoseconds { "seconds" } else { "" };
+    pub fn counter(slot: usize, entry: CounterInfo) -> PvarSpec {
+        let unit = if entry.unit == CounterUnit::Nanoseconds { "seconds" } else { "" };
         let name = identifier(&entry.name.replace("nanoseconds", unit));
         let about = format!("{}: {}", entry.name.replace("nanoseconds", unit), entry.about);
-        Variable { name, about, verbosity: T_VERBOSITY_USER_DETAIL, source: Source::Counter(slot, entry.unit) }
+        PvarSpec { name, about, verbosity: T_VERBOSITY_USER_DETAIL, source: PvarSource::Counter(slot, entry.unit) }
     }
 
     /// The lengths of the queues.
-    pub fn lengths() -> [Variable; 2] {
-        let length = |name: &str, about: &str, length| Variable {
+    pub fn queue_lengths() -> [PvarSpec; 2] {
+        let length = |name: &str, about: &str, length| PvarSpec {
             name: name.into(),
             about: about.into(),
             verbosity: T_VERBOSITY_TUNER_DETAIL,
-            source: Source::Length(length),
+            source: PvarSource::Length(length),
         };
         [
             length(
                 "unexpected_queue_length",
                 "messages that came before their receive and wait for it",
-                QueueLengths::held,
+                QueueLengths::unexpected,
             ),
             length("posted_receives", "receives that were posted and wait for their message", QueueLengths::posted),
         ]
@@ -62,10 +62,10 @@ impl Variable {
 
     fn class(&self) -> i32 {
         match self.source {
-            Source::Counter(_, Unit::Events) => T_PVAR_CLASS_COUNTER,
-            Source::Counter(_, Unit::Bytes) => T_PVAR_CLASS_AGGREGATE,
-            Source::Counter(_, Unit::Nanoseconds) => T_PVAR_CLASS_TIMER,
-            Source::Length(_) => T_PVAR_CLASS_LEVEL,
+            PvarSource::Counter(_, CounterUnit::Events) => T_PVAR_CLASS_COUNTER,
+            PvarSource::Counter(_, CounterUnit::Bytes) => T_PVAR_CLASS_AGGREGATE,
+            PvarSource::Counter(_, CounterUnit::Nanoseconds) => T_PVAR_CLASS_TIMER,
+            PvarSource::Length(_) => T_PVAR_CLASS_LEVEL,
         }
     }
 
@@ -75,22 +75,22 @@ impl Variable {
 
     /// Counters can be started, stopped, written and reset; lengths cannot.
     fn is_counter(&self) -> bool {
-        matches!(self.source, Source::Counter(..))
+        matches!(self.source, PvarSource::Counter(..))
     }
 
     /// The rank's count so far.
-    fn now(&self) -> u64 {
-        let Some(process) = process::any() else { return 0 };
+    fn current(&self) -> u64 {
+        let Some(process) = process::started() else { return 0 };
         match self.source {
-            Source::Counter(slot, _) => process.counters().get(slot),
-            Source::Length(length) => process.lanes().queue_lengths().map(|lane| u64::from(length(lane))).sum(),
+            PvarSource::Counter(slot, _) => process.counters().get(slot),
+            PvarSource::Length(length) => process.lanes().queue_lengths().map(|lane| u64::from(length(lane))).sum(),
         }
     }
 
-    fn value(&self, count: u64) -> Value {
+    fn value(&self, count: u64) -> PvarValue {
         match self.source {
-            Source::Counter(_, Unit::Nanoseconds) => Value::Double(count as f64 * 1e-9),
-            _ => Value::Unsigned(count),
+            PvarSource::Counter(_, CounterUnit::Nanoseconds) => PvarValue::Double(count as f64 * 1e-9),
+            _ => PvarValue::Unsigned(count),
         }
     }
 }
@@ -102,7 +102,7 @@ fn identifier(text: &str) -> String {
 }
 
 /// The results of MPI_T_pvar_get_info.
-pub struct Info {
+pub struct PvarInfo {
     pub name: &'static str,
     pub about: &'static str,
     pub verbosity: i32,
@@ -115,7 +115,7 @@ pub struct Info {
 
 /// A value, in the C type of the variable's datatype.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
+pub enum PvarValue {
     /// MPI_UNSIGNED_LONG_LONG
     Unsigned(u64),
     /// MPI_DOUBLE, in seconds.
@@ -124,56 +124,56 @@ pub enum Value {
 
 /// A session of a tool: its handles.
 #[derive(Default)]
-pub(super) struct Session(BTreeMap<Id, Meter>);
+pub(super) struct PvarSession(BTreeMap<ToolObjectId, PvarHandle>);
 
 /// A handle: the count of its variable while it ran.
-struct Meter {
-    variable: &'static Variable,
+struct PvarHandle {
+    variable: &'static PvarSpec,
     /// The count at the variable's start, while it runs.
-    since: Option<u64>,
+    started_at: Option<u64>,
     sum: u64,
 }
 
-impl Meter {
+impl PvarHandle {
     fn read(&self) -> u64 {
         if !self.variable.is_counter() {
-            return self.variable.now();
+            return self.variable.current();
         }
         // Threads that count at once may lose some: never less than nothing.
-        self.sum + self.since.map_or(0, |since| self.variable.now().saturating_sub(since))
+        self.sum + self.started_at.map_or(0, |started_at| self.variable.current().saturating_sub(started_at))
     }
 
     fn start(&mut self) -> Result<()> {
-        self.check(Class::ToolPvarNoStartstop)?;
-        self.since = self.since.or_else(|| Some(self.variable.now()));
+        self.check_is_counter(Class::ToolPvarNoStartstop)?;
+        self.started_at = self.started_at.or_else(|| Some(self.variable.current()));
         Ok(())
     }
 
     fn stop(&mut self) -> Result<()> {
-        self.check(Class::ToolPvarNoStartstop)?;
+        self.check_is_counter(Class::ToolPvarNoStartstop)?;
         self.sum = self.read();
-        self.since = None;
+        self.started_at = None;
         Ok(())
     }
 
     fn write(&mut self, count: u64) -> Result<()> {
-        self.check(Class::ToolPvarNoWrite)?;
+        self.check_is_counter(Class::ToolPvarNoWrite)?;
         self.sum = count;
-        self.since = self.since.map(|_| self.variable.now());
+        self.started_at = self.started_at.map(|_| self.variable.current());
         Ok(())
     }
 
     /// Reads and resets: nothing that is counted between the two is lost.
-    fn take(&mut self) -> Result<u64> {
-        self.check(Class::ToolPvarNoAtomic)?;
-        let now = self.variable.now();
-        let count = self.sum + self.since.map_or(0, |since| now.saturating_sub(since));
+    fn read_and_reset_count(&mut self) -> Result<u64> {
+        self.check_is_counter(Class::ToolPvarNoAtomic)?;
+        let now = self.variable.current();
+        let count = self.sum + self.started_at.map_or(0, |started_at| now.saturating_sub(started_at));
         self.sum = 0;
-        self.since = self.since.map(|_| now);
+        self.started_at = self.started_at.map(|_| now);
         Ok(count)
     }
 
-    fn check(&self, class: Class) -> Result<()> {
+    fn check_is_counter(&self, class: Class) -> Result<()> {
         if self.variable.is_counter() {
             return Ok(());
         }
@@ -185,11 +185,11 @@ pub fn count() -> Result<usize> {
     with(|catalog, _| Ok(catalog.pvars.len()))
 }
 
-pub fn info(index: i32) -> Result<Info> {
+pub fn info(index: i32) -> Result<PvarInfo> {
     with(|catalog, _| {
-        let variable = at(&catalog.pvars, index, "performance variable")?;
+        let variable = checked_index(&catalog.pvars, index, "performance variable")?;
         let counter = variable.is_counter();
-        Ok(Info {
+        Ok(PvarInfo {
             name: &variable.name,
             about: &variable.about,
             verbosity: variable.verbosity,
@@ -205,7 +205,7 @@ pub fn info(index: i32) -> Result<Info> {
 /// The index of the variable with this name and class.
 pub fn index(name: &[u8], class: i32) -> Result<usize> {
     with(|catalog, _| {
-        let index = named(catalog.pvars.iter().map(|variable| &variable.name), name, "performance variable")?;
+        let index = index_of_name(catalog.pvars.iter().map(|variable| &variable.name), name, "performance variable")?;
         if catalog.pvars[index].class() != class {
             let text = format!("{} is of another class", catalog.pvars[index].name);
             return Err(Error::new(Class::ToolInvalidName, text));
@@ -214,84 +214,84 @@ pub fn index(name: &[u8], class: i32) -> Result<usize> {
     })
 }
 
-pub fn open_session() -> Result<Id> {
+pub fn open_session() -> Result<ToolObjectId> {
     with(|_, state| {
-        let id = state.id();
-        state.sessions.insert(id, Session::default());
+        let id = state.next_id();
+        state.sessions.insert(id, PvarSession::default());
         Ok(id)
     })
 }
 
 /// Closes a session with its handles.
-pub fn close_session(id: Id) -> Result<()> {
+pub fn close_session(id: ToolObjectId) -> Result<()> {
     with(|_, state| state.sessions.remove(&id).map(drop).ok_or_else(|| no_session(id)))
 }
 
-fn no_session(id: Id) -> Error {
+fn no_session(id: ToolObjectId) -> Error {
     Error::new(Class::ToolInvalidSession, format!("{id:#x} is no session of performance variables, or was freed"))
 }
 
-fn session(state: &mut State, id: Id) -> Result<&mut Session> {
+fn session(state: &mut ToolState, id: ToolObjectId) -> Result<&mut PvarSession> {
     state.sessions.get_mut(&id).ok_or_else(|| no_session(id))
 }
 
 /// A stopped handle for the variable; it is of one element.
-pub fn open(session: Id, index: i32) -> Result<Id> {
+pub fn open(session: ToolObjectId, index: i32) -> Result<ToolObjectId> {
     with(|catalog, state| {
-        let id = state.id();
+        let id = state.next_id();
         let session = self::session(state, session)?;
-        let variable = at(&catalog.pvars, index, "performance variable")?;
-        session.0.insert(id, Meter { variable, since: None, sum: 0 });
+        let variable = checked_index(&catalog.pvars, index, "performance variable")?;
+        session.0.insert(id, PvarHandle { variable, started_at: None, sum: 0 });
         Ok(id)
     })
 }
 
-pub fn close(session: Id, id: Id) -> Result<()> {
+pub fn close(session: ToolObjectId, id: ToolObjectId) -> Result<()> {
     with(|_, state| self::session(state, session)?.0.remove(&id).map(drop).ok_or_else(|| no_handle(id)))
 }
 
 /// Calls `f` with one handle of the session.
-fn one<R>(session: Id, id: Id, f: impl FnOnce(&mut Meter) -> Result<R>) -> Result<R> {
+fn with_handle<R>(session: ToolObjectId, id: ToolObjectId, f: impl FnOnce(&mut PvarHandle) -> Result<R>) -> Result<R> {
     with(|_, state| f(self::session(state, session)?.0.get_mut(&id).ok_or_else(|| no_handle(id))?))
 }
 
 /// The same with all handles that can be changed, for MPI_T_PVAR_ALL_HANDLES.
-fn each(session: Id, id: Id, f: impl Fn(&mut Meter) -> Result<()>) -> Result<()> {
+fn with_each_handle(session: ToolObjectId, id: ToolObjectId, f: impl Fn(&mut PvarHandle) -> Result<()>) -> Result<()> {
     if id != ALL_HANDLES {
-        return one(session, id, f);
+        return with_handle(session, id, f);
     }
     with(|_, state| {
-        self::session(state, session)?.0.values_mut().filter(|meter| meter.variable.is_counter()).try_for_each(f)
+        self::session(state, session)?.0.values_mut().filter(|handle| handle.variable.is_counter()).try_for_each(f)
     })
 }
 
-pub fn start(session: Id, id: Id) -> Result<()> {
-    each(session, id, Meter::start)
+pub fn start(session: ToolObjectId, id: ToolObjectId) -> Result<()> {
+    with_each_handle(session, id, PvarHandle::start)
 }
 
-pub fn stop(session: Id, id: Id) -> Result<()> {
-    each(session, id, Meter::stop)
+pub fn stop(session: ToolObjectId, id: ToolObjectId) -> Result<()> {
+    with_each_handle(session, id, PvarHandle::stop)
 }
 
-pub fn reset(session: Id, id: Id) -> Result<()> {
-    each(session, id, |meter| meter.write(0))
+pub fn reset(session: ToolObjectId, id: ToolObjectId) -> Result<()> {
+    with_each_handle(session, id, |handle| handle.write(0))
 }
 
-pub fn read(session: Id, id: Id) -> Result<Value> {
-    one(session, id, |meter| Ok(meter.variable.value(meter.read())))
+pub fn read(session: ToolObjectId, id: ToolObjectId) -> Result<PvarValue> {
+    with_handle(session, id, |handle| Ok(handle.variable.value(handle.read())))
 }
 
-pub fn read_and_reset(session: Id, id: Id) -> Result<Value> {
-    one(session, id, |meter| Ok(meter.variable.value(meter.take()?)))
+pub fn read_and_reset(session: ToolObjectId, id: ToolObjectId) -> Result<PvarValue> {
+    with_handle(session, id, |handle| Ok(handle.variable.value(handle.read_and_reset_count()?)))
 }
 
 /// Writes the value that `value` reads from the tool's buffer, in the C type of the datatype passed to it.
-pub fn write(session: Id, id: Id, value: impl FnOnce(Handle) -> Value) -> Result<()> {
-    one(session, id, |meter| {
-        meter.check(Class::ToolPvarNoWrite)?;
-        meter.write(match value(meter.variable.datatype()) {
-            Value::Unsigned(count) => count,
-            Value::Double(seconds) => (seconds * 1e9) as u64,
+pub fn write(session: ToolObjectId, id: ToolObjectId, value: impl FnOnce(Handle) -> PvarValue) -> Result<()> {
+    with_handle(session, id, |handle| {
+        handle.check_is_counter(Class::ToolPvarNoWrite)?;
+        handle.write(match value(handle.variable.datatype()) {
+            PvarValue::Unsigned(count) => count,
+            PvarValue::Double(seconds) => (seconds * 1e9) as u64,
         })
     })
 }

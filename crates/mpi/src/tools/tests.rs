@@ -1,36 +1,42 @@
 use super::*;
-use hawser_base::param::{Kind, Read};
+use hawser_base::param::{ParamKind, ReadTime};
 use hawser_base::value::{T_PVAR_CLASS_COUNTER, T_PVAR_CLASS_TIMER};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_ALL};
-use hawser_job::counters::{Entry, Unit};
-use pvar::Variable;
+use hawser_job::counters::{CounterInfo, CounterUnit};
+use pvar::PvarSpec;
 use std::sync::MutexGuard;
 
 const NUMBER: Param = Param {
     name: "HAWSER_TEST_TOOL_NUMBER",
-    kind: Kind::Bytes { min: 1, max: 1 << 20 },
+    kind: ParamKind::Bytes { min: 1, max: 1 << 20 },
     default: "",
     help: "",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_ALL,
-    read: Read::AtStart,
+    read: ReadTime::AtStart,
 };
 static PARAMS: [Param; 3] = [
     NUMBER,
-    Param { name: "HAWSER_TEST_TOOL_CHOICE", kind: Kind::Choice(&["auto", "ring"]), default: "auto", ..NUMBER },
-    Param { name: "HAWSER_TEST_TOOL_TEXT", kind: Kind::Text, default: "eth0", ..NUMBER },
+    Param { name: "HAWSER_TEST_TOOL_CHOICE", kind: ParamKind::Choice(&["auto", "ring"]), default: "auto", ..NUMBER },
+    Param { name: "HAWSER_TEST_TOOL_TEXT", kind: ParamKind::Text, default: "eth0", ..NUMBER },
 ];
 
-fn groups() -> Vec<Group> {
-    let entry = |name: &str, unit| Entry { name: name.into(), unit, about: "".into() };
+fn groups() -> Vec<CategorySpec> {
+    let entry = |name: &str, unit| CounterInfo { name: name.into(), unit, about: "".into() };
     let variables = vec![
-        Variable::counter(0, entry("packets (short) of the peer's", Unit::Events)),
-        Variable::counter(1, entry("nanoseconds asleep", Unit::Nanoseconds)),
+        PvarSpec::counter(0, entry("packets (short) of the peer's", CounterUnit::Events)),
+        PvarSpec::counter(1, entry("nanoseconds asleep", CounterUnit::Nanoseconds)),
     ];
     let params = PARAMS.iter().collect();
     vec![
-        Group { name: "all", about: "", parent: None, params: vec![], variables: Variable::lengths().into() },
-        Group { name: "some", about: "", parent: Some("all"), params, variables },
+        CategorySpec {
+            name: "all",
+            about: "",
+            parent: None,
+            params: vec![],
+            variables: PvarSpec::queue_lengths().into(),
+        },
+        CategorySpec { name: "some", about: "", parent: Some("all"), params, variables },
     ]
 }
 
@@ -71,7 +77,7 @@ fn nothing_is_there_before_the_first_use_and_after_the_last() {
 
 #[test]
 fn control_variables_take_what_the_environment_could_say() {
-    use cvar::Value::*;
+    use cvar::CvarValue::*;
     let _used = used();
     let open = |index| cvar::open(index).unwrap().0;
     let set = |id, value| cvar::write(id, |_| value);
@@ -96,7 +102,7 @@ fn control_variables_take_what_the_environment_could_say() {
 
     assert_eq!(cvar::read(text).unwrap(), Text(b"eth0".into()));
     set(text, Text(vec![b'x'; 2000])).unwrap();
-    assert_eq!(cvar::read(text).unwrap(), Text(vec![b'x'; cvar::TEXT_ROOM - 1]));
+    assert_eq!(cvar::read(text).unwrap(), Text(vec![b'x'; cvar::TEXT_BYTES - 1]));
     assert_eq!(class(set(text, Text(vec![0xff]))), Some(Class::ToolInvalid));
 }
 
@@ -114,7 +120,7 @@ fn performance_variables_have_plain_names_and_are_found_by_them() {
 /// Without a process nothing is counted: the values in a handle were written.
 #[test]
 fn handles_belong_to_their_session() {
-    use pvar::Value::*;
+    use pvar::PvarValue::*;
     let _used = used();
     let [first, second] = [0; 2].map(|_| pvar::open_session().unwrap());
     let [length, counter, timer] = [0, 2, 3].map(|index| pvar::open(first, index).unwrap());
@@ -141,7 +147,7 @@ fn handles_belong_to_their_session() {
 
 #[test]
 fn categories_are_a_tree_of_all_variables() {
-    use category::Member::*;
+    use category::CategoryItem::*;
     let _used = used();
     assert_eq!(category::index(b"some").unwrap(), 1);
     assert_eq!(category::members(0, Category).unwrap(), [1]);

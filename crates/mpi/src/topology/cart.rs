@@ -1,19 +1,19 @@
 //! Grids (MPI-5.0 §8.5.1, §8.5.5 to §8.5.7): coordinates and ranks, shifts, sub-grids.
 //!
-//! Ranks are in row-major order: the last coordinate counts fastest. Used by `abi::topology`; uses `placement`, which
-//! keeps the ranks of a host together in the grid, and `make`.
+//! Ranks are in row-major order: the last coordinate counts fastest. Used by `abi::topology`; uses `placement`,
+//! which keeps the ranks of a host together in the grid, and `make_topology_comm`.
 
-use super::{make, mapped, old_comm, placement};
+use super::{make_topology_comm, new_rank, old_comm, placement};
 use crate::comm::Comm;
 use crate::process;
 use crate::shape::cart::Cart;
-use crate::shape::{Shape, Topology};
+use crate::shape::{Topology, TopologyKind};
 use hawser_base::{Handle, Result};
 
 /// The grid of a communicator (MPI_ERR_TOPOLOGY).
 pub fn of(comm: &Comm) -> Result<&Cart> {
-    match comm.topology().map(|topology| &topology.shape) {
-        Some(Shape::Cart(cart)) => Ok(cart),
+    match comm.topology().map(|topology| &topology.kind) {
+        Some(TopologyKind::Cart(cart)) => Ok(cart),
         _ => Err(comm.no_topology("Cartesian topology", "MPI_Cart_create makes a communicator with one")),
     }
 }
@@ -28,7 +28,7 @@ pub fn create(comm: Handle, dims: &[i32], periods: &[i32], reorder: bool) -> Res
         true => placement::of_grid(process, &old, &cart),
         false => (0..cart.cells()).collect(),
     };
-    make(process, NAME, &old, &ranks, |rank| Topology::cart(cart, rank))
+    make_topology_comm(process, NAME, &old, &ranks, |rank| Topology::cart(cart, rank))
 }
 
 /// MPI_Cart_map: the rank that MPI_Cart_create with reorder gives this process.
@@ -37,7 +37,7 @@ pub fn map(comm: Handle, dims: &[i32], periods: &[i32]) -> Result<i32> {
     let old = old_comm(process, comm)?;
     let cart = Cart::new(dims, periods, old.size())?;
     let ranks = placement::of_grid(process, &old, &cart);
-    Ok(mapped(&ranks, old.rank()))
+    Ok(new_rank(&ranks, old.rank()))
 }
 
 /// MPI_Cart_sub.
@@ -45,5 +45,5 @@ pub fn sub(comm: Handle, keeps: &[bool]) -> Result<Handle> {
     let process = process::get()?;
     let old = process.comm(comm)?;
     let (cart, ranks) = of(&old)?.sub(old.rank(), keeps);
-    make(process, "MPI_Cart_sub", &old, &ranks, |rank| Topology::cart(cart, rank))
+    make_topology_comm(process, "MPI_Cart_sub", &old, &ranks, |rank| Topology::cart(cart, rank))
 }

@@ -23,28 +23,28 @@ pub fn create(ranks: i32, dims: &mut [i32]) -> Result<()> {
         // Without dimensions there is nothing to fill in, nor to be wrong: as in MPICH.
         _ if dims.is_empty() => Ok(()),
         Some(fixed) if ranks % fixed == 0 && (free > 0 || fixed == ranks) => {
-            let chosen = balanced((ranks / fixed) as u32, free);
+            let chosen = most_balanced((ranks / fixed) as u32, free);
             let zeros = dims.iter_mut().filter(|dim| **dim == 0);
             zeros.zip(chosen).for_each(|(dim, chosen)| *dim = chosen as i32);
             Ok(())
         }
         _ => {
-            let given = dims.iter().map(i32::to_string).collect::<Vec<_>>().join(", ");
-            let text = format!("no dimensions like {given} have the product {ranks}; set more of them to 0");
+            let requested = dims.iter().map(i32::to_string).collect::<Vec<_>>().join(", ");
+            let text = format!("no dimensions like {requested} have the product {ranks}; set more of them to 0");
             Err(Error::new(Class::Dims, text))
         }
     }
 }
 
 /// The balanced product of `count` factors.
-fn balanced(n: u32, count: usize) -> Vec<u32> {
+fn most_balanced(n: u32, count: usize) -> Vec<u32> {
     if count == 0 {
         return Vec::new();
     }
     let divisors = divisors(n);
     let primes =
         divisors.iter().copied().filter(|&d| d > 1 && divisors.iter().all(|&e| e == 1 || e >= d || d % e != 0));
-    let mut search = Search { primes: primes.collect(), divisors, chosen: Vec::with_capacity(count), best: None };
+    let mut search = DimsSearch { primes: primes.collect(), divisors, chosen: Vec::with_capacity(count), best: None };
     search.choose(n, count, n);
     search.best.expect("n times ones is a product")
 }
@@ -57,32 +57,35 @@ fn divisors(n: u32) -> Vec<u32> {
 }
 
 /// All products in descending order that could be the best one.
-struct Search {
+struct DimsSearch {
     divisors: Vec<u32>,
     primes: Vec<u32>,
     chosen: Vec<u32>,
     best: Option<Vec<u32>>,
 }
 
-impl Search {
+impl DimsSearch {
     /// Continues with `rest`, which is to be the product of `count` factors of at most `most`.
     fn choose(&mut self, rest: u32, count: usize, most: u32) {
         if count == 0 {
-            self.judge();
+            self.compare_with_best();
             return;
         }
         for i in 0..self.divisors.len() {
             let dim = self.divisors[i];
             let first = *self.chosen.first().unwrap_or(&dim);
-            let reach = self.best.as_ref().map_or(u32::MAX, |best| spread(best));
+            let best_range = self.best.as_ref().map_or(u32::MAX, |best| range_of(best));
             // The last dimension is at most the mean of what is left, so that no later `dim` can do better.
-            if dim > most || dim > rest || (self.chosen.is_empty() && first.saturating_sub(root(rest, count)) > reach) {
+            if dim > most
+                || dim > rest
+                || (self.chosen.is_empty() && first.saturating_sub(root(rest, count)) > best_range)
+            {
                 break;
             }
             // No later factor is larger, and each prime of what is left must be in one.
             let holds = |&prime: &u32| prime <= dim || !rest.is_multiple_of(prime);
             let divides = rest.is_multiple_of(dim) && power_reaches(dim, count, rest) && self.primes.iter().all(holds);
-            if divides && first - dim <= reach {
+            if divides && first - dim <= best_range {
                 self.chosen.push(dim);
                 self.choose(rest / dim, count - 1, dim);
                 self.chosen.pop();
@@ -90,8 +93,8 @@ impl Search {
         }
     }
 
-    fn judge(&mut self) {
-        let rank = |dims: &[u32]| (spread(dims), u32::MAX - dims[dims.len() - 1]);
+    fn compare_with_best(&mut self) {
+        let rank = |dims: &[u32]| (range_of(dims), u32::MAX - dims[dims.len() - 1]);
         let better = |best: &Vec<u32>| (rank(&self.chosen), &self.chosen) < (rank(best), best);
         if self.best.as_ref().is_none_or(better) {
             self.best = Some(self.chosen.clone());
@@ -99,7 +102,7 @@ impl Search {
     }
 }
 
-fn spread(dims: &[u32]) -> u32 {
+fn range_of(dims: &[u32]) -> u32 {
     dims[0] - dims[dims.len() - 1]
 }
 
@@ -168,9 +171,9 @@ mod tests {
         }
         for n in 1..=400 {
             for count in 1..=4 {
-                let key = |dims: &Vec<u32>| (spread(dims), u32::MAX - dims[count - 1], dims.clone());
+                let key = |dims: &Vec<u32>| (range_of(dims), u32::MAX - dims[count - 1], dims.clone());
                 let best = all(n, count, n).into_iter().min_by_key(key).unwrap();
-                assert_eq!(balanced(n, count), best);
+                assert_eq!(most_balanced(n, count), best);
             }
         }
     }

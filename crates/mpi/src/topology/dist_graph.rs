@@ -1,18 +1,19 @@
 //! Graphs of which each rank knows the edges that enter and leave it (MPI-5.0 §8.5.4, §8.5.5).
 //!
-//! Used by `abi::topology`; uses `placement`, `make`, and `collective::team`, by which ranks exchange edges.
+//! Used by `abi::topology`; uses `placement`, `make_topology_comm`, and `collective::internal`, by which ranks
+//! exchange edges.
 
-use super::{make, old_comm, placement};
-use crate::collective::team::Venue;
+use super::{make_topology_comm, old_comm, placement};
+use crate::collective::internal::CollectiveScope;
 use crate::comm::{Comm, CommRef};
 use crate::process::{self, Process};
-use crate::shape::{DistGraph, Near, Shape, Topology};
+use crate::shape::{DistGraph, Neighborhood, Topology, TopologyKind};
 use hawser_base::value::PROC_NULL;
 use hawser_base::{Class, Error, Handle, Result};
 
 /// Edges of one direction as the application passes them.
 #[derive(Clone, Copy, Debug)]
-pub struct Edges<'a> {
+pub struct EdgeArgs<'a> {
     pub name: &'static str,
     pub ranks: &'a [i32],
     pub weights: Option<&'a [i32]>,
@@ -20,7 +21,7 @@ pub struct Edges<'a> {
 
 /// Edges that one rank passes to MPI_Dist_graph_create: those that leave each of `sources`, one after the other.
 #[derive(Clone, Copy, Debug)]
-pub struct Leaving<'a> {
+pub struct OutEdges<'a> {
     pub sources: &'a [i32],
     pub degrees: &'a [i32],
     pub destinations: &'a [i32],
@@ -28,83 +29,89 @@ pub struct Leaving<'a> {
 }
 
 /// The neighbours of a rank, with weights if edges have them. The order is the application's.
-type List = Vec<(Option<u32>, u32)>;
+type NeighborList = Vec<(Option<u32>, u32)>;
 
 /// All edges of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Node {
-    sources: List,
-    destinations: List,
+struct NodeEdges {
+    sources: NeighborList,
+    destinations: NeighborList,
 }
 
 /// The weight of an edge without one, for placement.
-const PLAIN: u32 = 1;
+const DEFAULT_WEIGHT: u32 = 1;
 
 /// The graph of a communicator, and its rank's neighbours (MPI_ERR_TOPOLOGY).
-pub fn of(comm: &Comm) -> Result<(&DistGraph, &Near)> {
-    match comm.topology().map(|topology| (&topology.shape, &topology.near)) {
-        Some((Shape::DistGraph(graph), near)) => Ok((graph, near)),
+pub fn of(comm: &Comm) -> Result<(&DistGraph, &Neighborhood)> {
+    match comm.topology().map(|topology| (&topology.kind, &topology.neighborhood)) {
+        Some((TopologyKind::DistGraph(graph), neighborhood)) => Ok((graph, neighborhood)),
         _ => Err(comm.no_topology("distributed graph topology", "MPI_Dist_graph_create makes a communicator with one")),
     }
 }
 
 /// MPI_Dist_graph_create_adjacent.
-pub fn create_adjacent(comm: Handle, sources: Edges<'_>, destinations: Edges<'_>, reorder: bool) -> Result<Handle> {
+pub fn create_adjacent(
+    comm: Handle,
+    sources: EdgeArgs<'_>,
+    destinations: EdgeArgs<'_>,
+    reorder: bool,
+) -> Result<Handle> {
     let process = process::get()?;
     let old = old_comm(process, comm)?;
-    let node = Node { sources: list(&old, &sources)?, destinations: list(&old, &destinations)? };
-    finish(process, "MPI_Dist_graph_create_adjacent", &old, node, sources.weights.is_some(), reorder)
+    let node = NodeEdges { sources: neighbor_list(&old, &sources)?, destinations: neighbor_list(&old, &destinations)? };
+    make_graph_comm(process, "MPI_Dist_graph_create_adjacent", &old, node, sources.weights.is_some(), reorder)
 }
 
 /// MPI_Dist_graph_create.
-pub fn create(comm: Handle, leaving: Leaving<'_>, reorder: bool) -> Result<Handle> {
+pub fn create(comm: Handle, out_edges: OutEdges<'_>, reorder: bool) -> Result<Handle> {
     const NAME: &str = "MPI_Dist_graph_create";
     let process = process::get()?;
     let old = old_comm(process, comm)?;
-    let words = spread(&leaving, old.size())?;
-    let told = Venue::Comm(&old).exchange(process, NAME, &words)?;
-    let node = Node::read(&told.concat());
-    finish(process, NAME, &old, node, leaving.weights.is_some(), reorder)
+    let encoded = edges_by_rank(&out_edges, old.size())?;
+    let received = CollectiveScope::Comm(&old).alltoallv(process, NAME, &encoded)?;
+    let node = NodeEdges::decode_all(&received.concat());
+    make_graph_comm(process, NAME, &old, node, out_edges.weights.is_some(), reorder)
 }
 
 /// A neighbour and a weight in a word; the top bit of the upper half tells at which end of the edge the reading rank
 /// is.
-const ENTERS: u64 = 1 << 63;
+const INCOMING: u64 = 1 << 63;
 /// A value that is no rank: ranks are below 2^31.
-const NOBODY: u64 = (1 << 31) - 1;
+const NO_RANK: u64 = (1 << 31) - 1;
 
 fn encode(peer: Option<u32>, weight: u32) -> u64 {
-    peer.map_or(NOBODY, u64::from) << 32 | u64::from(weight)
+    peer.map_or(NO_RANK, u64::from) << 32 | u64::from(weight)
 }
 
 fn decode(word: u64) -> (Option<u32>, u32) {
-    let peer = word >> 32 & NOBODY;
-    ((peer != NOBODY).then_some(peer as u32), word as u32)
+    let peer = word >> 32 & NO_RANK;
+    ((peer != NO_RANK).then_some(peer as u32), word as u32)
 }
 
-/// The edges that each rank must receive: (MPI_ERR_ARG, MPI_ERR_RANK).
-fn spread(leaving: &Leaving<'_>, size: u32) -> Result<Vec<Vec<u64>>> {
-    let mut words = vec![Vec::new(); size as usize];
+/// The edges that each rank must receive (MPI_ERR_ARG, MPI_ERR_RANK).
+fn edges_by_rank(out_edges: &OutEdges<'_>, size: u32) -> Result<Vec<Vec<u64>>> {
+    let mut encoded = vec![Vec::new(); size as usize];
     let rank = |name: &str, i: usize, rank: i32| match u32::try_from(rank) {
         Ok(rank) if rank < size => Ok(rank),
         _ => Err(no_rank(name, i, rank, size)),
     };
     let mut edge = 0;
-    for (i, (&from, &degree)) in leaving.sources.iter().zip(leaving.degrees).enumerate() {
+    for (i, (&from, &degree)) in out_edges.sources.iter().zip(out_edges.degrees).enumerate() {
         let from = rank("sources", i, from)?;
         for _ in 0..degree {
-            let to = rank("destinations", edge, leaving.destinations[edge])?;
-            let weight = leaving.weights.map_or(Ok(PLAIN), |weights| weight("weights", edge, weights[edge]))?;
-            words[from as usize].push(encode(Some(to), weight));
-            words[to as usize].push(encode(Some(from), weight) | ENTERS);
+            let to = rank("destinations", edge, out_edges.destinations[edge])?;
+            let weight =
+                out_edges.weights.map_or(Ok(DEFAULT_WEIGHT), |weights| weight("weights", edge, weights[edge]))?;
+            encoded[from as usize].push(encode(Some(to), weight));
+            encoded[to as usize].push(encode(Some(from), weight) | INCOMING);
             edge += 1;
         }
     }
-    Ok(words)
+    Ok(encoded)
 }
 
-fn list(comm: &Comm, edges: &Edges<'_>) -> Result<List> {
-    let weights = |i: usize| edges.weights.map_or(Ok(PLAIN), |weights| weight(edges.name, i, weights[i]));
+fn neighbor_list(comm: &Comm, edges: &EdgeArgs<'_>) -> Result<NeighborList> {
+    let weights = |i: usize| edges.weights.map_or(Ok(DEFAULT_WEIGHT), |weights| weight(edges.name, i, weights[i]));
     let one = |(i, &rank): (usize, &i32)| {
         let peer = match u32::try_from(rank) {
             Ok(rank) if rank < comm.size() => Some(rank),
@@ -128,49 +135,52 @@ fn weight(name: &str, i: usize, weight: i32) -> Result<u32> {
 }
 
 /// The communicator: where ranks are placed anew each takes over the edges of the node that it becomes.
-fn finish(
+fn make_graph_comm(
     process: &'static Process,
     name: &'static str,
     old: &CommRef,
-    node: Node,
+    node: NodeEdges,
     weighted: bool,
     reorder: bool,
 ) -> Result<Handle> {
     let unchanged: Vec<u32> = (0..old.size()).collect();
     if !reorder || old.is_on_one_host(process) {
-        return make(process, name, old, &unchanged, |_| node.topology(weighted));
+        return make_topology_comm(process, name, old, &unchanged, |_| node.topology(weighted));
     }
-    let told = Venue::Comm(old).exchange(process, name, &vec![node.words(); unchanged.len()])?;
-    let mut nodes: Vec<Node> = told.iter().map(|words| Node::read(words)).collect();
-    let leave = |(from, node): (u32, &Node)| -> Vec<placement::Edge> {
+    let received = CollectiveScope::Comm(old).alltoallv(process, name, &vec![node.encode_all(); unchanged.len()])?;
+    let mut nodes: Vec<NodeEdges> = received.iter().map(|encoded| NodeEdges::decode_all(encoded)).collect();
+    let out_edges_of = |(from, node): (u32, &NodeEdges)| -> Vec<placement::WeightedEdge> {
         node.destinations.iter().filter_map(|&(to, weight)| Some((from, to?, weight))).collect()
     };
-    let edges = || (0..).zip(&nodes).flat_map(leave).collect();
+    let edges = || (0..).zip(&nodes).flat_map(out_edges_of).collect();
     let ranks = placement::of_graph(process, old, old.size(), edges);
-    make(process, name, old, &ranks, |rank| nodes.swap_remove(rank as usize).topology(weighted))
+    make_topology_comm(process, name, old, &ranks, |rank| nodes.swap_remove(rank as usize).topology(weighted))
 }
 
-impl Node {
-    fn words(&self) -> Vec<u64> {
-        let entering = self.sources.iter().map(|&(peer, weight)| encode(peer, weight) | ENTERS);
-        entering.chain(self.destinations.iter().map(|&(peer, weight)| encode(peer, weight))).collect()
+impl NodeEdges {
+    fn encode_all(&self) -> Vec<u64> {
+        let incoming = self.sources.iter().map(|&(peer, weight)| encode(peer, weight) | INCOMING);
+        incoming.chain(self.destinations.iter().map(|&(peer, weight)| encode(peer, weight))).collect()
     }
 
-    fn read(words: &[u64]) -> Node {
-        let mut node = Node::default();
-        for &word in words {
-            let list = if word & ENTERS == 0 { &mut node.destinations } else { &mut node.sources };
+    fn decode_all(encoded: &[u64]) -> NodeEdges {
+        let mut node = NodeEdges::default();
+        for &word in encoded {
+            let list = if word & INCOMING == 0 { &mut node.destinations } else { &mut node.sources };
             list.push(decode(word));
         }
         node
     }
 
     fn topology(self, weighted: bool) -> Topology {
-        let weights = |list: &List| weighted.then(|| list.iter().map(|&(_, weight)| weight).collect());
+        let weights = |list: &NeighborList| weighted.then(|| list.iter().map(|&(_, weight)| weight).collect());
         let graph =
             DistGraph { source_weights: weights(&self.sources), destination_weights: weights(&self.destinations) };
-        let peers = |list: List| list.into_iter().map(|(peer, _)| peer).collect();
-        Topology::dist_graph(graph, Near { sources: peers(self.sources), destinations: peers(self.destinations) })
+        let peers = |list: NeighborList| list.into_iter().map(|(peer, _)| peer).collect();
+        Topology::dist_graph(
+            graph,
+            Neighborhood { sources: peers(self.sources), destinations: peers(self.destinations) },
+        )
     }
 }
 
@@ -180,11 +190,12 @@ mod tests {
 
     #[test]
     fn both_ends_of_an_edge_hear_of_it() {
-        let leaving =
-            Leaving { sources: &[2, 0], degrees: &[2, 1], destinations: &[1, 2, 2], weights: Some(&[5, i32::MAX, 0]) };
-        let nodes: Vec<Node> = spread(&leaving, 3).unwrap().iter().map(|words| Node::read(words)).collect();
-        assert_eq!(nodes[0], Node { sources: vec![], destinations: vec![(Some(2), 0)] });
-        assert_eq!(nodes[1], Node { sources: vec![(Some(2), 5)], destinations: vec![] });
+        let out_edges =
+            OutEdges { sources: &[2, 0], degrees: &[2, 1], destinations: &[1, 2, 2], weights: Some(&[5, i32::MAX, 0]) };
+        let nodes: Vec<NodeEdges> =
+            edges_by_rank(&out_edges, 3).unwrap().iter().map(|encoded| NodeEdges::decode_all(encoded)).collect();
+        assert_eq!(nodes[0], NodeEdges { sources: vec![], destinations: vec![(Some(2), 0)] });
+        assert_eq!(nodes[1], NodeEdges { sources: vec![(Some(2), 5)], destinations: vec![] });
         let top = i32::MAX as u32;
         let itself = (Some(2), top);
         assert_eq!(nodes[2].sources, [itself, (Some(0), 0)]);
@@ -193,16 +204,17 @@ mod tests {
 
     #[test]
     fn a_node_is_read_as_it_was_written() {
-        let node = Node { sources: vec![(Some(7), 1), (None, 2)], destinations: vec![(None, 0), (Some(0), u32::MAX)] };
-        assert_eq!(Node::read(&node.words()), node);
+        let node =
+            NodeEdges { sources: vec![(Some(7), 1), (None, 2)], destinations: vec![(None, 0), (Some(0), u32::MAX)] };
+        assert_eq!(NodeEdges::decode_all(&node.encode_all()), node);
     }
 
     #[test]
     fn wrong_edges_are_refused() {
         let with = |source, destination, weight| {
-            let leaving =
-                Leaving { sources: &[source], degrees: &[1], destinations: &[destination], weights: Some(&[weight]) };
-            spread(&leaving, 3).map_err(|why| why.class())
+            let out_edges =
+                OutEdges { sources: &[source], degrees: &[1], destinations: &[destination], weights: Some(&[weight]) };
+            edges_by_rank(&out_edges, 3).map_err(|why| why.class())
         };
         assert_eq!(with(3, 0, 1), Err(Class::Rank));
         assert_eq!(with(0, -1, 1), Err(Class::Rank));

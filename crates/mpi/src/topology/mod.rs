@@ -13,7 +13,7 @@ mod placement;
 use crate::comm::{Comm, CommRef};
 use crate::comm_create;
 use crate::process::Process;
-use crate::shape::{Shape, Topology};
+use crate::shape::{Topology, TopologyKind};
 use hawser_base::value::{CART, DIST_GRAPH, GRAPH, PROC_NULL, UNDEFINED};
 use hawser_base::{Handle, Result};
 use std::sync::Arc;
@@ -27,11 +27,11 @@ fn old_comm(process: &'static Process, comm: Handle) -> Result<CommRef> {
 
 /// MPI_Topo_test.
 pub fn test(comm: &Comm) -> i32 {
-    match comm.topology().map(|topology| &topology.shape) {
+    match comm.topology().map(|topology| &topology.kind) {
         None => UNDEFINED,
-        Some(Shape::Cart(_)) => CART,
-        Some(Shape::Graph(_)) => GRAPH,
-        Some(Shape::DistGraph(_)) => DIST_GRAPH,
+        Some(TopologyKind::Cart(_)) => CART,
+        Some(TopologyKind::Graph(_)) => GRAPH,
+        Some(TopologyKind::DistGraph(_)) => DIST_GRAPH,
     }
 }
 
@@ -41,14 +41,14 @@ pub fn rank_or_null(rank: Option<u32>) -> i32 {
 }
 
 /// A communicator of the members of `old` that `ranks` names, in that order, with a topology; MPI_COMM_NULL elsewhere.
-fn make(
+fn make_topology_comm(
     process: &'static Process,
     name: &'static str,
     old: &CommRef,
     ranks: &[u32],
     topology: impl FnOnce(u32) -> Topology,
 ) -> Result<Handle> {
-    let new = comm_create::of_ranks(process, name, old, ranks)?;
+    let new = comm_create::create_of_ranks(process, name, old, ranks)?;
     if !new.is_null() {
         let comm = process.comm(new)?;
         comm.set_topology(Arc::new(topology(comm.rank())));
@@ -57,6 +57,6 @@ fn make(
 }
 
 /// The rank that MPI_Cart_map and MPI_Graph_map give to the process of `rank`.
-fn mapped(order: &[u32], rank: u32) -> i32 {
+fn new_rank(order: &[u32], rank: u32) -> i32 {
     order.iter().position(|&old| old == rank).map_or(UNDEFINED, |new| new as i32)
 }

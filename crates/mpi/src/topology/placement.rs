@@ -9,20 +9,20 @@
 use crate::comm::Comm;
 use crate::process::Process;
 use crate::shape::cart::Cart;
-use hawser_coll::by_host;
+use hawser_coll::ranks_by_host;
 use std::collections::BinaryHeap;
 
 /// An edge between two places, and its weight.
-pub type Edge = (u32, u32, u32);
+pub type WeightedEdge = (u32, u32, u32);
 
-/// Which rank of `comm` comes to each place of a grid.
+/// The rank of `comm` that comes to each place of a grid.
 pub fn of_grid(process: &Process, comm: &Comm, cart: &Cart) -> Vec<u32> {
     let hosts = hosts(process, comm, cart.cells());
     hosts.map_or_else(|| (0..cart.cells()).collect(), |hosts| on_grid(cart, &hosts))
 }
 
 /// The same for the nodes of a graph.
-pub fn of_graph(process: &Process, comm: &Comm, nodes: u32, edges: impl FnOnce() -> Vec<Edge>) -> Vec<u32> {
+pub fn of_graph(process: &Process, comm: &Comm, nodes: u32, edges: impl FnOnce() -> Vec<WeightedEdge>) -> Vec<u32> {
     hosts(process, comm, nodes).map_or_else(|| (0..nodes).collect(), |hosts| on_graph(&hosts, &edges()))
 }
 
@@ -33,21 +33,21 @@ fn hosts(process: &Process, comm: &Comm, places: u32) -> Option<Vec<u32>> {
 }
 
 fn on_grid(cart: &Cart, hosts: &[u32]) -> Vec<u32> {
-    let edges: Vec<Edge> = (0..cart.cells())
+    let edges: Vec<WeightedEdge> = (0..cart.cells())
         .flat_map(|from| cart.neighbors(from).into_iter().flatten().map(move |to| (from, to, 1)))
         .filter(|(from, to, _)| from < to)
         .collect();
-    let members = Members::of(hosts);
-    let walks = blocks(cart, members.largest()).into_iter().map(|block| members.along(walk(cart, &block)));
-    best(hosts, &edges, walks.chain([members.grown(&edges)]))
+    let members = HostMembers::of(hosts);
+    let walks = blocks(cart, members.largest()).into_iter().map(|block| members.in_order_of_walk(walk(cart, &block)));
+    least_crossing(hosts, &edges, walks.chain([members.by_growth(&edges)]))
 }
 
-fn on_graph(hosts: &[u32], edges: &[Edge]) -> Vec<u32> {
-    best(hosts, edges, [Members::of(hosts).grown(edges)].into_iter())
+fn on_graph(hosts: &[u32], edges: &[WeightedEdge]) -> Vec<u32> {
+    least_crossing(hosts, edges, [HostMembers::of(hosts).by_growth(edges)].into_iter())
 }
 
 /// The candidate with the least weight between hosts; the order of ranks where none has less than that.
-fn best(hosts: &[u32], edges: &[Edge], candidates: impl Iterator<Item = Vec<u32>>) -> Vec<u32> {
+fn least_crossing(hosts: &[u32], edges: &[WeightedEdge], candidates: impl Iterator<Item = Vec<u32>>) -> Vec<u32> {
     let crossing = |order: &[u32]| -> u64 {
         let host = |place: u32| hosts[order[place as usize] as usize];
         edges.iter().filter(|&&(from, to, _)| host(from) != host(to)).map(|&(_, _, weight)| u64::from(weight)).sum()
@@ -59,11 +59,11 @@ fn best(hosts: &[u32], edges: &[Edge], candidates: impl Iterator<Item = Vec<u32>
 }
 
 /// The ranks of each host, hosts in the order of their first ones.
-struct Members(Vec<Vec<u32>>);
+struct HostMembers(Vec<Vec<u32>>);
 
-impl Members {
-    fn of(hosts: &[u32]) -> Members {
-        Members(by_host(hosts.iter().copied()).1)
+impl HostMembers {
+    fn of(hosts: &[u32]) -> HostMembers {
+        HostMembers(ranks_by_host(hosts.iter().copied()).1)
     }
 
     fn largest(&self) -> u32 {
@@ -71,48 +71,49 @@ impl Members {
     }
 
     /// Host after host onto places in the order of a walk through them.
-    fn along(&self, walk: Vec<u32>) -> Vec<u32> {
+    fn in_order_of_walk(&self, walk: Vec<u32>) -> Vec<u32> {
         let mut order = vec![0; walk.len()];
         walk.into_iter().zip(self.0.iter().flatten()).for_each(|(place, &rank)| order[place as usize] = rank);
         order
     }
 
     /// Host after host onto a part of the graph that grows by the place which most edges bind to it.
-    fn grown(&self, edges: &[Edge]) -> Vec<u32> {
+    fn by_growth(&self, edges: &[WeightedEdge]) -> Vec<u32> {
         let places = self.0.iter().map(Vec::len).sum();
-        let mut near = vec![Vec::new(); places];
+        let mut neighbors = vec![Vec::new(); places];
         for &(from, to, weight) in edges {
-            near[from as usize].push((to, weight));
-            near[to as usize].push((from, weight));
+            neighbors[from as usize].push((to, weight));
+            neighbors[to as usize].push((from, weight));
         }
         let mut walk = Vec::with_capacity(places);
-        let mut taken = vec![false; places];
+        let mut is_placed = vec![false; places];
         for ranks in &self.0 {
-            grow(&near, &mut taken, ranks.len(), &mut walk);
+            grow_part(&neighbors, &mut is_placed, ranks.len(), &mut walk);
         }
-        self.along(walk)
+        self.in_order_of_walk(walk)
     }
 }
 
-/// Takes `count` more places.
-fn grow(near: &[Vec<(u32, u32)>], taken: &mut [bool], count: usize, walk: &mut Vec<u32>) {
-    let mut bound = vec![0u64; near.len()];
+/// Adds `count` more places to the part.
+fn grow_part(neighbors: &[Vec<(u32, u32)>], is_placed: &mut [bool], count: usize, walk: &mut Vec<u32>) {
+    let mut edge_weights = vec![0u64; neighbors.len()];
     // Places next to the part, those with the most edges into it first; of equal ones the lowest. A place whose edges
     // have become more is in it twice.
-    let mut rim = BinaryHeap::new();
+    let mut frontier = BinaryHeap::new();
     for _ in 0..count {
-        let most = std::iter::from_fn(|| rim.pop()).map(|(_, std::cmp::Reverse(place))| place);
-        let next = most.into_iter().find(|&place: &u32| !taken[place as usize]);
+        let most = std::iter::from_fn(|| frontier.pop()).map(|(_, std::cmp::Reverse(place))| place);
+        let next = most.into_iter().find(|&place: &u32| !is_placed[place as usize]);
         // A part that has no more neighbours continues at the place with the fewest free neighbours.
-        let free = |place: u32| near[place as usize].iter().filter(|(other, _)| !taken[*other as usize]).count();
-        let corner = || (0..near.len() as u32).filter(|&p| !taken[p as usize]).min_by_key(|&p| (free(p), p));
-        let place = next.or_else(corner).expect("a place for each rank");
-        taken[place as usize] = true;
+        let free =
+            |place: u32| neighbors[place as usize].iter().filter(|(other, _)| !is_placed[*other as usize]).count();
+        let fallback = || (0..neighbors.len() as u32).filter(|&p| !is_placed[p as usize]).min_by_key(|&p| (free(p), p));
+        let place = next.or_else(fallback).expect("a place for each rank");
+        is_placed[place as usize] = true;
         walk.push(place);
-        for &(other, weight) in &near[place as usize] {
-            if !taken[other as usize] {
-                bound[other as usize] += u64::from(weight);
-                rim.push((bound[other as usize], std::cmp::Reverse(other)));
+        for &(other, weight) in &neighbors[place as usize] {
+            if !is_placed[other as usize] {
+                edge_weights[other as usize] += u64::from(weight);
+                frontier.push((edge_weights[other as usize], std::cmp::Reverse(other)));
             }
         }
     }
@@ -212,7 +213,7 @@ mod tests {
     fn a_graph_is_cut_where_few_edges_are() {
         // Two rings of four with one edge between them, their nodes in turn; hosts in runs.
         let ring = |first: u32| (0..4).map(move |i| (first + 2 * i, first + 2 * ((i + 1) % 4), 1));
-        let edges: Vec<Edge> = ring(0).chain(ring(1)).chain([(2, 5, 1)]).collect();
+        let edges: Vec<WeightedEdge> = ring(0).chain(ring(1)).chain([(2, 5, 1)]).collect();
         let hosts = in_runs(2, 8);
         let order = on_graph(&hosts, &edges);
         let across =

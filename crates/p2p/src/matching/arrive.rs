@@ -1,348 +1,402 @@
 //! Handles arriving packets: one at a time, in each peer's order.
 //!
-//! `arrive` returns where the payload belongs; the caller places it before it carries out the effects. An invalid
-//! packet (a peer's error, never ours) is dropped and counted by the caller. Used by `lane`; uses `engine`.
+//! `handle_packet` returns where the payload belongs; the caller places it before it carries out the effects. An
+//! invalid packet (a peer's error, never ours) is dropped and counted by the caller. Used by `lane`; uses `engine`.
 
 use super::engine::Engine;
-use super::offers::Given;
 use super::operation::*;
-use super::packet::{Key, Packet};
+use super::packet::{BufferKey, Packet};
+use super::rtr::ReceivedRtr;
 use hawser_base::{Class, Peer};
 
 impl Engine {
     /// Handles a packet of `from` with `payload` bytes behind it. `Err`: it belongs to no known message or operation.
-    pub fn arrive(&mut self, from: Peer, packet: Packet, payload: u64) -> Result<Place, Stray> {
-        if self.is_over(from) {
-            return Err(Stray);
+    pub fn handle_packet(
+        &mut self,
+        from: Peer,
+        packet: Packet,
+        payload: u64,
+    ) -> Result<PayloadPlacement, InvalidPacket> {
+        if self.refuses(from) {
+            return Err(InvalidPacket);
         }
         match packet {
             Packet::Eager { context, tag } => {
                 let envelope = Envelope { context, source: from, tag, bytes: payload };
-                Ok(match self.arrive_whole(envelope) {
-                    Whole::Ends { op, room, outcome } => {
+                Ok(match self.handle_whole(envelope) {
+                    WholeOutcome::CompletesRecv { op, len, outcome } => {
                         self.effects.push_back(Effect::Complete { op, outcome });
-                        Place::Into { op, at: 0, room }
+                        PayloadPlacement::Into { op, at: 0, len }
                     }
-                    Whole::Placed(place) => place,
+                    WholeOutcome::Placement(placement) => placement,
                 })
             }
-            // A message that costs more than the whole window cannot be pushed: it is a stray, and no memory is
-            // allocated for it.
-            Packet::Push { context, tag, bytes } if payload <= bytes && cost(bytes) <= self.limits.window => {
+            // A message that costs more than the whole credit cannot be an eager stream: the packet is invalid, and
+            // no memory is allocated for it.
+            Packet::EagerFirst { context, tag, bytes } if payload <= bytes && cost(bytes) <= self.limits.credit => {
                 let envelope = Envelope { context, source: from, tag, bytes };
-                Ok(self.message(envelope, Kind::Pushed, payload, cost(bytes)))
+                Ok(self.handle_first_packet(envelope, FirstPacket::EagerStream, payload, cost(bytes)))
             }
-            Packet::Answer { context, tag, bytes, .. } if payload == 0 && bytes <= self.longest_offer(from) => {
+            Packet::RtrReply { context, tag, bytes, .. } if payload == 0 && bytes <= self.longest_rtr(from) => {
                 let envelope = Envelope { context, source: from, tag, bytes };
-                Ok(self.message(envelope, Kind::Pushed, 0, 0))
+                Ok(self.handle_first_packet(envelope, FirstPacket::EagerStream, 0, 0))
             }
-            Packet::Ask { context, tag, bytes, send, key } if payload <= bytes => {
+            Packet::Rts { context, tag, bytes, send, key } if payload <= bytes => {
                 let envelope = Envelope { context, source: from, tag, bytes };
                 let owed = if payload > 0 { cost(payload) } else { 0 };
-                Ok(self.message(envelope, Kind::Asked { send, key }, payload, owed))
+                Ok(self.handle_first_packet(envelope, FirstPacket::Rts { send, key }, payload, owed))
             }
-            Packet::Data { message, at } => self.data(from, message, at, payload),
-            Packet::Grant { send, from: at, until, key } => self.granted(from, Op(send), at, until, key),
-            Packet::Written { message } => self.written_by(from, message),
-            Packet::Done { send } => self.done(from, Op(send)),
-            Packet::Offer { context, tag, room, number, accepted } => {
-                self.offer_arrived(from, Given { context, tag, room, number }, accepted);
-                Ok(Place::Drop)
+            Packet::Data { message, at } => self.handle_data(from, message, at, payload),
+            Packet::Cts { send, from: at, until, key } => self.handle_cts(from, OpId(send), at, until, key),
+            Packet::PutDone { message } => self.handle_put_done(from, message),
+            Packet::Fin { send } => self.handle_fin(from, OpId(send)),
+            Packet::Rtr { context, tag, capacity, number, accepted } => {
+                self.handle_rtr(from, ReceivedRtr { context, tag, capacity, number }, accepted);
+                Ok(PayloadPlacement::Drop)
             }
-            Packet::Stale { number } => {
-                self.refused(from, number);
-                Ok(Place::Drop)
+            Packet::RtrRefusal { number } => {
+                self.handle_rtr_refusal(from, number);
+                Ok(PayloadPlacement::Drop)
             }
-            Packet::Withdraw { number, accepted } => {
-                self.withdrawn(from, number, accepted);
-                Ok(Place::Drop)
+            Packet::RtrCancel { number, accepted } => {
+                self.handle_rtr_cancel(from, number, accepted);
+                Ok(PayloadPlacement::Drop)
             }
             Packet::Cancel { send } => {
-                self.cancel_arrived(from, send);
-                Ok(Place::Drop)
+                self.handle_cancel(from, send);
+                Ok(PayloadPlacement::Drop)
             }
-            Packet::Cancelled { send, yes } => self.cancel_answered(from, Op(send), yes),
+            Packet::CancelReply { send, cancelled } => self.handle_cancel_reply(from, OpId(send), cancelled),
             Packet::Credit { bytes } => {
                 let peer = &mut self.peers[from];
-                peer.credit = (peer.credit.saturating_add(bytes)).min(self.limits.window);
-                Ok(Place::Drop)
+                peer.credit = (peer.credit.saturating_add(bytes)).min(self.limits.credit);
+                Ok(PayloadPlacement::Drop)
             }
-            Packet::Push { .. } | Packet::Answer { .. } | Packet::Ask { .. } => Err(Stray),
+            Packet::EagerFirst { .. } | Packet::RtrReply { .. } | Packet::Rts { .. } => Err(InvalidPacket),
         }
     }
 
     /// Handles a whole message in one packet.
     #[inline(always)]
-    pub fn arrive_whole(&mut self, envelope: Envelope) -> Whole {
+    pub fn handle_whole(&mut self, envelope: Envelope) -> WholeOutcome {
         let (from, bytes) = (envelope.source, envelope.bytes);
-        let message = self.accepted(from);
+        let message = self.count_accepted(from);
         if self.is_closed(envelope.context) {
-            self.give_back(from, cost(bytes));
-            return Whole::Placed(Place::Drop);
+            self.owe_credit(from, cost(bytes));
+            return WholeOutcome::Placement(PayloadPlacement::Drop);
         }
-        let Some(op) = self.matchbox(envelope.context).take_posted(from, envelope.tag) else {
-            return Whole::Placed(self.hold(envelope, Kind::Whole, message, bytes, cost(bytes)));
+        let Some(op) = self.match_queues_of(envelope.context).take_posted(from, envelope.tag) else {
+            return WholeOutcome::Placement(self.keep_unexpected(
+                envelope,
+                FirstPacket::Whole,
+                message,
+                bytes,
+                cost(bytes),
+            ));
         };
-        self.lengths.post(false);
-        self.give_back(from, cost(bytes));
-        let waiting = self.waiting(op);
-        self.forget_offer(op, &waiting);
-        self.ops[op.0 as usize] = State::Free;
+        self.queue_lengths.count_posted(false);
+        self.owe_credit(from, cost(bytes));
+        let posted = self.posted_recv(op);
+        self.forget_rtr(op, &posted);
+        self.ops[op.0 as usize] = OpState::Free;
         self.free.push(op.0);
-        let room = bytes.min(waiting.room);
-        let error = (bytes > room).then_some(Class::Truncate);
-        Whole::Ends {
+        let len = bytes.min(posted.capacity);
+        let error = (bytes > len).then_some(Class::Truncate);
+        WholeOutcome::CompletesRecv {
             op,
-            room,
-            outcome: Outcome { envelope: Envelope { bytes: room, ..envelope }, error, cancelled: false },
+            len,
+            outcome: OpOutcome { envelope: Envelope { bytes: len, ..envelope }, error, cancelled: false },
         }
     }
 
-    fn longest_offer(&self, to: Peer) -> u64 {
-        self.peers[to].offers.longest_made
+    fn longest_rtr(&self, to: Peer) -> u64 {
+        self.peers[to].rtrs.longest_sent
     }
 
     /// Handles the first packet of a message: matches it with the receive that was posted first, or keeps it as
-    /// unexpected. A message whose communicator was freed is dropped, and later packets of it are strays.
-    fn message(&mut self, envelope: Envelope, kind: Kind, payload: u64, owed: u64) -> Place {
-        let message = self.accepted(envelope.source);
+    /// unexpected. A message whose communicator was freed is dropped, and later packets of it are invalid.
+    fn handle_first_packet(
+        &mut self,
+        envelope: Envelope,
+        kind: FirstPacket,
+        payload: u64,
+        owed: u64,
+    ) -> PayloadPlacement {
+        let message = self.count_accepted(envelope.source);
         if self.is_closed(envelope.context) {
-            self.give_back(envelope.source, owed);
-            return Place::Drop;
+            self.owe_credit(envelope.source, owed);
+            return PayloadPlacement::Drop;
         }
-        match self.matchbox(envelope.context).take_posted(envelope.source, envelope.tag) {
+        match self.match_queues_of(envelope.context).take_posted(envelope.source, envelope.tag) {
             Some(op) => {
-                self.lengths.post(false);
-                self.give_back(envelope.source, owed);
-                self.matched(op, envelope, kind, message, payload)
+                self.queue_lengths.count_posted(false);
+                self.owe_credit(envelope.source, owed);
+                self.begin_recv(op, envelope, kind, message, payload)
             }
-            None => self.hold(envelope, kind, message, payload, owed),
+            None => self.keep_unexpected(envelope, kind, message, payload, owed),
         }
     }
 
     /// Returns a receive that was in the queue.
     #[inline(always)]
-    fn waiting(&self, op: Op) -> Waiting {
+    fn posted_recv(&self, op: OpId) -> PostedRecv {
         match self.ops[op.0 as usize] {
-            State::Recv(Receiving::Posted(waiting)) => waiting,
+            OpState::Recv(RecvState::Posted(posted)) => posted,
             ref other => unreachable!("posted receive {op:?} is {other:?}"),
         }
     }
 
-    fn matched(&mut self, op: Op, envelope: Envelope, kind: Kind, message: u32, payload: u64) -> Place {
-        let waiting = self.waiting(op);
-        self.forget_offer(op, &waiting);
-        let room = waiting.room;
-        let mut inbound = Inbound::new(envelope, room, payload);
+    fn begin_recv(
+        &mut self,
+        op: OpId,
+        envelope: Envelope,
+        kind: FirstPacket,
+        message: u32,
+        payload: u64,
+    ) -> PayloadPlacement {
+        let posted = self.posted_recv(op);
+        self.forget_rtr(op, &posted);
+        let capacity = posted.capacity;
+        let mut incoming = IncomingMessage::new(envelope, capacity, payload);
         match kind {
-            Kind::Whole => {}
-            Kind::Pushed if payload < envelope.bytes => self.lead(envelope.source, message, op),
-            Kind::Pushed => {}
-            Kind::Asked { send, key } => inbound = self.grant(op, inbound, Request { message, send }, key),
+            FirstPacket::Whole => {}
+            FirstPacket::EagerStream if payload < envelope.bytes => self.bind_stream(envelope.source, message, op),
+            FirstPacket::EagerStream => {}
+            FirstPacket::Rts { send, key } => {
+                incoming = self.reply_to_rts(op, incoming, RtsInfo { message, send }, key)
+            }
         }
-        self.receiving(op, inbound);
-        Place::Into { op, at: 0, room: payload.min(room) }
+        self.continue_recv(op, incoming);
+        PayloadPlacement::Into { op, at: 0, len: payload.min(capacity) }
     }
 
-    fn hold(&mut self, envelope: Envelope, kind: Kind, message: u32, payload: u64, cost: u64) -> Place {
+    fn keep_unexpected(
+        &mut self,
+        envelope: Envelope,
+        kind: FirstPacket,
+        message: u32,
+        payload: u64,
+        cost: u64,
+    ) -> PayloadPlacement {
         let from = envelope.source;
         let body = match kind {
-            Kind::Whole => Body::Whole,
-            Kind::Pushed if payload == envelope.bytes => Body::Whole,
-            Kind::Pushed => Body::Pushed { message, arrived: payload, end: payload },
-            Kind::Asked { send, key } => Body::Asked { request: Request { message, send }, first: payload, key },
+            FirstPacket::Whole => UnexpectedBody::Whole,
+            FirstPacket::EagerStream if payload == envelope.bytes => UnexpectedBody::Whole,
+            FirstPacket::EagerStream => UnexpectedBody::EagerStream { message, arrived: payload, end: payload },
+            FirstPacket::Rts { send, key } => {
+                UnexpectedBody::Rts { rts: RtsInfo { message, send }, first: payload, key }
+            }
         };
-        let room = if matches!(kind, Kind::Asked { .. }) { payload } else { envelope.bytes };
+        let bytes = if matches!(kind, FirstPacket::Rts { .. }) { payload } else { envelope.bytes };
         let order = self.tick();
-        let op = self.new_op(State::Held(Held { envelope, body, claimed: false, order, cost }));
-        if let Body::Pushed { message, .. } = body {
-            self.lead(from, message, op);
+        let op = self.new_op(OpState::Unexpected(UnexpectedMessage { envelope, body, claimed: false, order, cost }));
+        if let UnexpectedBody::EagerStream { message, .. } = body {
+            self.bind_stream(from, message, op);
         }
-        self.matchbox(envelope.context).hold(op, from, envelope.tag, order);
-        self.lengths.hold(true);
-        Place::Hold { op, bytes: room }
+        self.match_queues_of(envelope.context).push_unexpected(op, from, envelope.tag, order);
+        self.queue_lengths.count_unexpected(true);
+        PayloadPlacement::NewUnexpected { op, bytes }
     }
 
-    /// Answers an RTS of whose message `inbound.arrived` bytes are here: reads the rest, sends a CTS for it, or sends a
-    /// FIN if all is here.
-    pub(super) fn grant(&mut self, op: Op, mut inbound: Inbound, request: Request, key: Option<Key>) -> Inbound {
-        let peer = inbound.envelope.source;
-        let from = inbound.arrived;
-        let until = inbound.envelope.bytes.min(inbound.room).max(from);
-        inbound.expected = until;
+    /// Answers an RTS of whose message `incoming.arrived` bytes are here: reads the rest, sends a CTS for it, or
+    /// sends a FIN if all is here.
+    pub(super) fn reply_to_rts(
+        &mut self,
+        op: OpId,
+        mut incoming: IncomingMessage,
+        rts: RtsInfo,
+        key: Option<BufferKey>,
+    ) -> IncomingMessage {
+        let peer = incoming.envelope.source;
+        let from = incoming.arrived;
+        let until = incoming.envelope.bytes.min(incoming.capacity).max(from);
+        incoming.expected = until;
         match key {
-            _ if from == until => self.transmit(peer, Packet::Done { send: request.send }),
+            _ if from == until => self.transmit(peer, Packet::Fin { send: rts.send }),
             Some(key) => {
-                inbound.pulled = Some(request);
+                incoming.reading = Some(rts);
                 self.effects.push_back(Effect::Pull { op, peer, key, from, until });
             }
             None => {
-                inbound.granted = true;
-                self.grant_bytes(op, peer, request, from, until);
+                incoming.cts_sent = true;
+                self.send_cts(op, peer, rts, from, until);
             }
         }
-        inbound
+        incoming
     }
 
     /// Called after a remote read: all bytes are in the buffer (`true`), or the peer's memory could not be read, and a
     /// CTS makes the peer send them.
-    pub fn pulled(&mut self, op: Op, from: u64, read: bool) {
-        let State::Recv(Receiving::Matched(inbound)) = &mut self.ops[op.0 as usize] else {
+    pub fn pull_done(&mut self, op: OpId, from: u64, read: bool) {
+        let OpState::Recv(RecvState::Matched(incoming)) = &mut self.ops[op.0 as usize] else {
             unreachable!("pulled operation {op:?} was not a matched receive")
         };
-        let Inbound { envelope, arrived, expected: until, pulled, granted, .. } = inbound;
+        let IncomingMessage { envelope, arrived, expected: until, reading, cts_sent, .. } = incoming;
         let (peer, until) = (envelope.source, *until);
-        let Some(request) = pulled.take() else { unreachable!("pulled operation {op:?} had no pull under way") };
+        let Some(rts) = reading.take() else { unreachable!("pulled operation {op:?} had no read in flight") };
         if read {
             *arrived = until;
-            let inbound = *inbound;
-            self.transmit(peer, Packet::Done { send: request.send });
-            self.received(op, inbound);
+            let incoming = *incoming;
+            self.transmit(peer, Packet::Fin { send: rts.send });
+            self.complete_recv(op, incoming);
         } else {
-            *granted = true;
-            self.grant_bytes(op, peer, request, from, until);
+            *cts_sent = true;
+            self.send_cts(op, peer, rts, from, until);
         }
     }
 
     /// Sends a CTS: the peer may send or write these bytes of its message to `op`.
-    fn grant_bytes(&mut self, op: Op, peer: Peer, request: Request, from: u64, until: u64) {
-        self.lead(peer, request.message, op);
-        self.effects.push_back(Effect::Grant { op, to: peer, send: request.send, from, until });
+    fn send_cts(&mut self, op: OpId, peer: Peer, rts: RtsInfo, from: u64, until: u64) {
+        self.bind_stream(peer, rts.message, op);
+        self.effects.push_back(Effect::SendCts { op, to: peer, send: rts.send, from, until });
     }
 
     /// Directs the bytes of the peer's `message` to `op` from now on.
-    pub(super) fn lead(&mut self, from: Peer, message: u32, op: Op) {
-        self.peers[from].inbound.lead(message, op);
+    pub(super) fn bind_stream(&mut self, from: Peer, message: u32, op: OpId) {
+        self.peers[from].streams.bind(message, op);
     }
 
-    fn data(&mut self, from: Peer, message: u32, at: u64, payload: u64) -> Result<Place, Stray> {
+    fn handle_data(
+        &mut self,
+        from: Peer,
+        message: u32,
+        at: u64,
+        payload: u64,
+    ) -> Result<PayloadPlacement, InvalidPacket> {
         let peer = &mut self.peers[from];
-        let op = peer.inbound.target(message).ok_or(Stray)?;
-        let end = at.checked_add(payload).ok_or(Stray)?;
+        let op = peer.streams.target(message).ok_or(InvalidPacket)?;
+        let end = at.checked_add(payload).ok_or(InvalidPacket)?;
         match &mut self.ops[op.0 as usize] {
-            State::Recv(Receiving::Matched(inbound)) => {
-                if end > inbound.envelope.bytes || inbound.arrived + payload > inbound.expected {
-                    return Err(Stray);
+            OpState::Recv(RecvState::Matched(incoming)) => {
+                if end > incoming.envelope.bytes || incoming.arrived + payload > incoming.expected {
+                    return Err(InvalidPacket);
                 }
-                inbound.arrived += payload;
-                let room = inbound.room.saturating_sub(at).min(payload);
-                if inbound.arrived == inbound.expected {
-                    let inbound = *inbound;
-                    peer.inbound.end(message);
-                    self.received(op, inbound);
+                incoming.arrived += payload;
+                let len = incoming.capacity.saturating_sub(at).min(payload);
+                if incoming.arrived == incoming.expected {
+                    let incoming = *incoming;
+                    peer.streams.end(message);
+                    self.complete_recv(op, incoming);
                 }
-                Ok(if room > 0 { Place::Into { op, at, room } } else { Place::Drop })
+                Ok(if len > 0 { PayloadPlacement::Into { op, at, len } } else { PayloadPlacement::Drop })
             }
-            State::Held(Held { envelope, body, .. }) => {
-                let Body::Pushed { arrived, end: high, .. } = body else { return Err(Stray) };
+            OpState::Unexpected(UnexpectedMessage { envelope, body, .. }) => {
+                let UnexpectedBody::EagerStream { arrived, end: high, .. } = body else { return Err(InvalidPacket) };
                 if end > envelope.bytes || *arrived + payload > envelope.bytes {
-                    return Err(Stray);
+                    return Err(InvalidPacket);
                 }
                 *arrived += payload;
                 *high = end.max(*high);
                 if *arrived == envelope.bytes {
-                    *body = Body::Whole;
-                    peer.inbound.end(message);
+                    *body = UnexpectedBody::Whole;
+                    peer.streams.end(message);
                 }
-                Ok(Place::Into { op, at, room: payload })
+                Ok(PayloadPlacement::Into { op, at, len: payload })
             }
-            _ => Err(Stray),
+            _ => Err(InvalidPacket),
         }
     }
 
-    /// Handles a PUT_DONE: the sender has written all granted bytes.
-    fn written_by(&mut self, from: Peer, message: u32) -> Result<Place, Stray> {
-        let streams = &mut self.peers[from].inbound;
-        let op = streams.target(message).ok_or(Stray)?;
+    /// Handles a PUT_DONE: the sender has written all bytes that the CTS permitted.
+    fn handle_put_done(&mut self, from: Peer, message: u32) -> Result<PayloadPlacement, InvalidPacket> {
+        let streams = &mut self.peers[from].streams;
+        let op = streams.target(message).ok_or(InvalidPacket)?;
         match self.ops[op.0 as usize] {
-            State::Recv(Receiving::Matched(inbound)) if inbound.granted => {
+            OpState::Recv(RecvState::Matched(incoming)) if incoming.cts_sent => {
                 streams.end(message);
-                self.received(op, inbound);
-                Ok(Place::Drop)
+                self.complete_recv(op, incoming);
+                Ok(PayloadPlacement::Drop)
             }
-            _ => Err(Stray),
+            _ => Err(InvalidPacket),
         }
     }
 
     /// Continues the receive `op`, which has its message; the bytes that are not here are in flight.
     #[inline]
-    pub(super) fn receiving(&mut self, op: Op, inbound: Inbound) {
-        if inbound.arrived < inbound.expected {
-            self.ops[op.0 as usize] = State::Recv(Receiving::Matched(inbound));
+    pub(super) fn continue_recv(&mut self, op: OpId, incoming: IncomingMessage) {
+        if incoming.arrived < incoming.expected {
+            self.ops[op.0 as usize] = OpState::Recv(RecvState::Matched(incoming));
         } else {
-            self.received(op, inbound);
+            self.complete_recv(op, incoming);
         }
     }
 
-    fn received(&mut self, op: Op, inbound: Inbound) {
-        let truncated = inbound.envelope.bytes > inbound.room;
-        let mut envelope = inbound.envelope;
-        envelope.bytes = envelope.bytes.min(inbound.room);
+    fn complete_recv(&mut self, op: OpId, incoming: IncomingMessage) {
+        let truncated = incoming.envelope.bytes > incoming.capacity;
+        let mut envelope = incoming.envelope;
+        envelope.bytes = envelope.bytes.min(incoming.capacity);
         let error = truncated.then_some(Class::Truncate);
-        self.complete(op, Outcome { envelope, error, cancelled: false });
+        self.complete(op, OpOutcome { envelope, error, cancelled: false });
     }
 
-    fn waiting_send(&mut self, from: Peer, op: Op) -> Result<&mut Sending, Stray> {
+    fn waiting_send(&mut self, from: Peer, op: OpId) -> Result<&mut SendState, InvalidPacket> {
         match self.ops.get_mut(op.0 as usize) {
-            Some(State::Send(s)) if s.to == from && s.phase == SendPhase::Waiting => Ok(s),
-            _ => Err(Stray),
+            Some(OpState::Send(s)) if s.to == from && s.phase == SendPhase::Waiting => Ok(s),
+            _ => Err(InvalidPacket),
         }
     }
 
-    fn granted(&mut self, from: Peer, op: Op, at: u64, until: u64, key: Option<Key>) -> Result<Place, Stray> {
-        let sending = self.waiting_send(from, op)?;
-        if at >= until || until > sending.envelope.bytes {
-            return Err(Stray);
+    fn handle_cts(
+        &mut self,
+        from: Peer,
+        op: OpId,
+        at: u64,
+        until: u64,
+        key: Option<BufferKey>,
+    ) -> Result<PayloadPlacement, InvalidPacket> {
+        let send = self.waiting_send(from, op)?;
+        if at >= until || until > send.envelope.bytes {
+            return Err(InvalidPacket);
         }
-        sending.phase = SendPhase::Streaming;
-        let message = sending.message;
+        send.phase = SendPhase::Streaming;
+        let message = send.message;
         self.effects.push_back(match key {
             Some(key) => Effect::Write { op, to: from, key, from: at, until },
-            None => Effect::Stream { op, to: from, message, from: at, until, placed: true },
+            None => Effect::Stream { op, to: from, message, from: at, until, order_free: true },
         });
-        Ok(Place::Drop)
+        Ok(PayloadPlacement::Drop)
     }
 
-    /// Called after a remote write: all granted bytes are in the peer's buffer (`true`), or it could not be written and
-    /// they are streamed.
-    pub fn written(&mut self, op: Op, from: u64, until: u64, written: bool) {
-        let State::Send(Sending { to, message, .. }) = self.ops[op.0 as usize] else {
+    /// Called after a remote write: all bytes that the CTS permitted are in the peer's buffer (`true`), or it could
+    /// not be written and they are streamed.
+    pub fn write_done(&mut self, op: OpId, from: u64, until: u64, written: bool) {
+        let OpState::Send(SendState { to, message, .. }) = self.ops[op.0 as usize] else {
             unreachable!("written operation {op:?} was not a send")
         };
         if written {
-            self.transmit(to, Packet::Written { message });
+            self.transmit(to, Packet::PutDone { message });
             self.end_send(op, false);
         } else {
-            self.effects.push_back(Effect::Stream { op, to, message, from, until, placed: true });
+            self.effects.push_back(Effect::Stream { op, to, message, from, until, order_free: true });
         }
     }
 
-    fn done(&mut self, from: Peer, op: Op) -> Result<Place, Stray> {
+    fn handle_fin(&mut self, from: Peer, op: OpId) -> Result<PayloadPlacement, InvalidPacket> {
         self.waiting_send(from, op)?;
         self.end_send(op, false);
-        Ok(Place::Drop)
+        Ok(PayloadPlacement::Drop)
     }
 }
 
 /// The error of a packet that belongs to nothing; it is counted and dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stray;
+pub struct InvalidPacket;
 
 /// The result of a whole message's arrival.
-pub enum Whole {
-    /// The message ends a receive: `room` bytes of it go to the front of `op`'s buffer. Effects may follow.
-    Ends {
-        op: Op,
-        room: u64,
-        outcome: Outcome,
+pub enum WholeOutcome {
+    /// The message ends a receive: `len` bytes of it go to the front of `op`'s buffer. Effects may follow.
+    CompletesRecv {
+        op: OpId,
+        len: u64,
+        outcome: OpOutcome,
     },
-    Placed(Place),
+    Placement(PayloadPlacement),
 }
 
 /// The method by which the first packet of a message transfers it.
 #[derive(Clone, Copy)]
-enum Kind {
+enum FirstPacket {
     Whole,
-    Pushed,
-    Asked { send: u32, key: Option<Key> },
+    EagerStream,
+    Rts { send: u32, key: Option<BufferKey> },
 }

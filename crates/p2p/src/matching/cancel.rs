@@ -1,141 +1,159 @@
-//! Ends operations early: cancelled ones (MPI-5.0 §3.8.4), and those whose peer is gone. Used by `lane`; uses `engine`.
+//! Ends operations early: cancelled ones (MPI-5.0 §3.8.4), and those whose peer has failed or ended. Used by `lane`;
+//! uses `engine`.
 
-use super::arrive::Stray;
-use super::engine::{Engine, LOST, life};
+use super::arrive::InvalidPacket;
+use super::engine::{Engine, FAILED, incarnation};
 use super::operation::*;
 use super::packet::Packet;
-use super::queues::Want;
+use super::queues::MatchSpec;
 use hawser_base::{Class, Peer};
 
 impl Engine {
     /// Cancels a receive at once and locally, if no message was matched with it. A standing RTR is cancelled; an RTR
     /// reply that is already in flight is matched anew like any message.
-    pub fn cancel_recv(&mut self, op: Op) -> bool {
-        let Some(&State::Recv(Receiving::Posted(waiting))) = self.ops.get(op.0 as usize) else { return false };
-        let want = waiting.want;
-        self.matchbox(want.context).unpost(&want, waiting.order);
-        self.lengths.post(false);
-        if let (Some(number), Some(to)) = (self.forget_offer(op, &waiting), want.source) {
+    pub fn cancel_recv(&mut self, op: OpId) -> bool {
+        let Some(&OpState::Recv(RecvState::Posted(posted))) = self.ops.get(op.0 as usize) else { return false };
+        let spec = posted.spec;
+        self.match_queues_of(spec.context).unpost(&spec, posted.order);
+        self.queue_lengths.count_posted(false);
+        if let (Some(number), Some(to)) = (self.forget_rtr(op, &posted), spec.source) {
             let accepted = self.peers[to].accepted;
-            self.transmit(to, Packet::Withdraw { number, accepted });
+            self.transmit(to, Packet::RtrCancel { number, accepted });
         }
-        self.complete(op, Outcome { envelope: nobody(&want), error: None, cancelled: true });
+        self.complete(op, OpOutcome { envelope: no_message(&spec), error: None, cancelled: true });
         true
     }
 
-    /// Asks the receiver to forget an RTS; its reply decides. A send whose bytes are in flight ends as usual.
-    pub fn cancel_send(&mut self, op: Op) {
-        let State::Send(sending) = &mut self.ops[op.0 as usize] else { return };
-        if sending.phase != SendPhase::Waiting || sending.cancel_asked {
+    /// Requests that the receiver forget an RTS; its reply decides. A send whose bytes are in flight ends as usual.
+    pub fn cancel_send(&mut self, op: OpId) {
+        let OpState::Send(send) = &mut self.ops[op.0 as usize] else { return };
+        if send.phase != SendPhase::Waiting || send.cancel_pending {
             return;
         }
-        sending.cancel_asked = true;
-        let to = sending.to;
+        send.cancel_pending = true;
+        let to = send.to;
         self.transmit(to, Packet::Cancel { send: op.0 });
     }
 
-    pub(super) fn cancel_arrived(&mut self, from: Peer, send: u32) {
-        let asked = |state: &State| match state {
-            State::Held(Held { envelope, body: Body::Asked { request, .. }, claimed: false, .. }) => {
-                envelope.source == from && request.send == send
-            }
+    pub(super) fn handle_cancel(&mut self, from: Peer, send: u32) {
+        let is_unmatched = |state: &OpState| match state {
+            OpState::Unexpected(UnexpectedMessage {
+                envelope,
+                body: UnexpectedBody::Rts { rts, .. },
+                claimed: false,
+                ..
+            }) => envelope.source == from && rts.send == send,
             _ => false,
         };
-        let found = self.ops.iter().position(asked).map(|index| Op(index as u32));
+        let found = self.ops.iter().position(is_unmatched).map(|index| OpId(index as u32));
         if let Some(op) = found {
-            self.drop_held(op);
+            self.drop_unexpected(op);
         }
-        self.transmit(from, Packet::Cancelled { send, yes: found.is_some() });
+        self.transmit(from, Packet::CancelReply { send, cancelled: found.is_some() });
     }
 
     /// Removes an unexpected message from its queue and drops it.
-    fn drop_held(&mut self, op: Op) {
-        let State::Held(Held { envelope, order, cost, .. }) = self.free_op(op) else {
-            unreachable!("dropped operation {op:?} was not a held message")
+    fn drop_unexpected(&mut self, op: OpId) {
+        let OpState::Unexpected(UnexpectedMessage { envelope, order, cost, .. }) = self.free_op(op) else {
+            unreachable!("dropped operation {op:?} was not an unexpected message")
         };
-        self.matchbox(envelope.context).unhold(envelope.source, order);
-        self.lengths.hold(false);
-        self.give_back(envelope.source, cost);
-        self.effects.push_back(Effect::Discard { held: op });
+        self.match_queues_of(envelope.context).remove_unexpected(envelope.source, order);
+        self.queue_lengths.count_unexpected(false);
+        self.owe_credit(envelope.source, cost);
+        self.effects.push_back(Effect::Discard { unexpected: op });
     }
 
-    pub(super) fn cancel_answered(&mut self, from: Peer, op: Op, yes: bool) -> Result<Place, Stray> {
-        let Some(State::Send(sending)) = self.ops.get_mut(op.0 as usize) else { return Err(Stray) };
-        if sending.to != from || !sending.cancel_asked {
-            return Err(Stray);
+    pub(super) fn handle_cancel_reply(
+        &mut self,
+        from: Peer,
+        op: OpId,
+        cancelled: bool,
+    ) -> Result<PayloadPlacement, InvalidPacket> {
+        let Some(OpState::Send(send)) = self.ops.get_mut(op.0 as usize) else { return Err(InvalidPacket) };
+        if send.to != from || !send.cancel_pending {
+            return Err(InvalidPacket);
         }
-        match (sending.phase, yes) {
+        match (send.phase, cancelled) {
             (SendPhase::Waiting, true) => self.end_send(op, true),
             (SendPhase::Ended, _) => drop(self.free_op(op)),
-            _ => sending.cancel_asked = false,
+            _ => send.cancel_pending = false,
         }
-        Ok(Place::Drop)
+        Ok(PayloadPlacement::Drop)
     }
 
-    /// Ends every operation that needs a lost peer with an error. Messages that arrived whole stay. Claimed messages
-    /// stay too, and end when they are received. The caller must not pass packets of the peer to `arrive` any more.
-    pub fn lost(&mut self, peer: Peer) {
-        if self.is_former(peer) {
+    /// Ends every operation that needs a failed peer with an error. Messages that arrived whole stay. Claimed
+    /// messages stay too, and end when they are received. The caller must not pass packets of the peer to
+    /// `handle_packet` any more.
+    pub fn peer_failed(&mut self, peer: Peer) {
+        if self.is_superseded(peer) {
             return;
         }
         let state = &mut self.peers[peer];
-        if state.life == LOST | life(peer) {
+        if state.incarnation == FAILED | incarnation(peer) {
             return;
         }
-        state.life = LOST | life(peer);
-        self.gone.push(peer);
+        state.incarnation = FAILED | incarnation(peer);
+        self.failed_peers.push(peer);
         let state = &mut self.peers[peer];
-        state.inbound.clear();
-        state.offers.given.clear();
+        state.streams.clear();
+        state.rtrs.received.clear();
         for index in 0..self.ops.len() {
-            let op = Op(index as u32);
+            let op = OpId(index as u32);
             match &self.ops[index] {
-                State::Send(s) if s.to == peer && s.phase == SendPhase::Ended => drop(self.free_op(op)),
-                State::Send(s) if s.to == peer => {
-                    let outcome = Outcome { envelope: s.envelope, error: Some(Class::ProcAborted), cancelled: false };
+                OpState::Send(send) if send.to == peer && send.phase == SendPhase::Ended => drop(self.free_op(op)),
+                OpState::Send(send) if send.to == peer => {
+                    let outcome =
+                        OpOutcome { envelope: send.envelope, error: Some(Class::ProcAborted), cancelled: false };
                     self.complete(op, outcome);
                 }
-                State::Recv(Receiving::Posted(waiting)) if waiting.want.source == Some(peer) => self.give_up_recv(op),
-                State::Recv(Receiving::Matched(m)) if m.envelope.source == peer => {
-                    let outcome = Outcome { envelope: m.envelope, error: Some(Class::ProcAborted), cancelled: false };
+                OpState::Recv(RecvState::Posted(posted)) if posted.spec.source == Some(peer) => {
+                    self.fail_posted_recv(op)
+                }
+                OpState::Recv(RecvState::Matched(incoming)) if incoming.envelope.source == peer => {
+                    let outcome =
+                        OpOutcome { envelope: incoming.envelope, error: Some(Class::ProcAborted), cancelled: false };
                     self.complete(op, outcome);
                 }
-                State::Held(h) if h.envelope.source == peer && !h.claimed && !h.is_whole() => self.drop_held(op),
+                OpState::Unexpected(message)
+                    if message.envelope.source == peer && !message.claimed && !message.is_whole() =>
+                {
+                    self.drop_unexpected(op)
+                }
                 _ => {}
             }
         }
     }
 
     /// Returns the receives that wait for a message of any source.
-    pub fn open_receives(&self) -> impl Iterator<Item = Op> + '_ {
-        let is_open = |state: &State| {
-            matches!(state, State::Recv(Receiving::Posted(Waiting { want: Want { source: None, .. }, .. })))
+    pub fn any_source_receives(&self) -> impl Iterator<Item = OpId> + '_ {
+        let is_open = |state: &OpState| {
+            matches!(state, OpState::Recv(RecvState::Posted(PostedRecv { spec: MatchSpec { source: None, .. }, .. })))
         };
         let all = self.ops.iter().enumerate().filter(move |(_, state)| is_open(state));
-        all.map(|(index, _)| Op(index as u32))
+        all.map(|(index, _)| OpId(index as u32))
     }
 
-    /// Fails a receive that still waits, because its peer is gone.
-    pub fn give_up_recv(&mut self, op: Op) {
-        let Some(&State::Recv(Receiving::Posted(waiting))) = self.ops.get(op.0 as usize) else { return };
-        self.matchbox(waiting.want.context).unpost(&waiting.want, waiting.order);
-        self.lengths.post(false);
-        self.forget_offer(op, &waiting);
-        self.fail_recv(op, &waiting.want);
+    /// Fails a receive that still waits, because its peer has failed or ended.
+    pub fn fail_posted_recv(&mut self, op: OpId) {
+        let Some(&OpState::Recv(RecvState::Posted(posted))) = self.ops.get(op.0 as usize) else { return };
+        self.match_queues_of(posted.spec.context).unpost(&posted.spec, posted.order);
+        self.queue_lengths.count_posted(false);
+        self.forget_rtr(op, &posted);
+        self.fail_recv(op, &posted.spec);
     }
 
-    pub(super) fn fail_recv(&mut self, op: Op, want: &Want) {
-        let outcome = Outcome { envelope: nobody(want), error: Some(Class::ProcAborted), cancelled: false };
+    pub(super) fn fail_recv(&mut self, op: OpId, spec: &MatchSpec) {
+        let outcome = OpOutcome { envelope: no_message(spec), error: Some(Class::ProcAborted), cancelled: false };
         self.complete(op, outcome);
     }
 }
 
 /// Returns the envelope of a receive that got no message.
-fn nobody(want: &Want) -> Envelope {
+fn no_message(spec: &MatchSpec) -> Envelope {
     Envelope {
-        context: want.context,
-        source: want.source.unwrap_or(Peer(u32::MAX)),
-        tag: want.tag.unwrap_or(-1),
+        context: spec.context,
+        source: spec.source.unwrap_or(Peer(u32::MAX)),
+        tag: spec.tag.unwrap_or(-1),
         bytes: 0,
     }
 }

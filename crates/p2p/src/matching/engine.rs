@@ -1,15 +1,15 @@
 //! The state of one lane's matching: operations, the queues of each context, and the account of each peer.
 //!
-//! `post`, `arrive`, `cancel` and `offers` implement the calls and packets that change it, and use it; it uses
-//! `queues`, `streams` and `operation`.
+//! `post`, `arrive`, `cancel` and `rtr` implement the calls and packets that change it, and use it; it uses `queues`,
+//! `streams` and `operation`.
 
-use super::lengths::{Lengths, Shared as QueueLengths};
-use super::offers::PeerOffers;
 use super::operation::*;
 use super::packet::Packet;
-use super::queues::{self, Matchbox};
+use super::queue_lengths::{QueueLengthWriter, QueueLengths};
+use super::queues::{self, MatchQueues};
+use super::rtr::PeerRtrs;
 use super::streams::Streams;
-use hawser_base::paged::Paged;
+use hawser_base::peer_table::PeerTable;
 use hawser_base::{Context, Peer};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,14 +24,14 @@ pub struct PeerState {
     /// Messages sent to the peer, and accepted from it: the serial numbers of MPI/MBCF §3.1.2.
     pub(super) sent: u32,
     pub(super) accepted: u32,
-    /// The incarnation of the peer's number, with LOST set if the peer is gone.
-    pub(super) life: u16,
-    pub(super) offers: PeerOffers,
-    pub(super) inbound: Streams,
+    /// The incarnation of the peer's number, with FAILED set if the peer has failed or ended.
+    pub(super) incarnation: u16,
+    pub(super) rtrs: PeerRtrs,
+    pub(super) streams: Streams,
 }
 
-/// When credit that is owed to a peer is returned.
-enum Due {
+/// The time at which credit that is owed to a peer is returned.
+enum CreditReturn {
     NotYet,
     /// When the lane has nothing else to do.
     Soon,
@@ -39,46 +39,46 @@ enum Due {
 }
 
 impl PeerState {
-    /// Adds `cost` bytes to the credit owed to the peer, which was granted `window` bytes in all.
+    /// Adds `cost` bytes to the credit owed to the peer, whose credit is at most `credit_limit` bytes.
     #[inline(always)]
-    fn owe(&mut self, cost: u64, window: u64) -> Due {
+    fn add_owed(&mut self, cost: u64, credit_limit: u64) -> CreditReturn {
         let was = self.owed;
         self.owed += cost;
-        if self.owed > 0 && self.owed >= window / 2 {
-            Due::Now
-        } else if self.owed >= window / 4 && was < window / 4 {
-            Due::Soon
+        if self.owed > 0 && self.owed >= credit_limit / 2 {
+            CreditReturn::Now
+        } else if self.owed >= credit_limit / 4 && was < credit_limit / 4 {
+            CreditReturn::Soon
         } else {
-            Due::NotYet
+            CreditReturn::NotYet
         }
     }
 }
 
-/// Flag in `PeerState::life`: the peer is gone.
-pub(super) const LOST: u16 = 1 << 15;
-const _: () = assert!(Peer::LIVES < LOST as u32);
+/// Flag in `PeerState::incarnation`: the peer has failed or ended.
+pub(super) const FAILED: u16 = 1 << 15;
+const _: () = assert!(Peer::INCARNATIONS < FAILED as u32);
 
 /// Returns the incarnation of a peer's number.
 #[inline(always)]
-pub(super) fn life(peer: Peer) -> u16 {
-    peer.life() as u16
+pub(super) fn incarnation(peer: Peer) -> u16 {
+    peer.incarnation() as u16
 }
 
 /// The account with a peer: our credit at it, its credit at us, and the pending exchanges.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ledger {
+pub struct CreditAccount {
     /// Credit left for eager payload to the peer, in bytes.
     pub credit: u64,
     /// Credit that we owe back to the peer, in bytes.
     pub owed: u64,
     /// Credit that the peer's unexpected messages occupy, in bytes.
-    pub held: u64,
+    pub unexpected: u64,
     /// Messages sent to the peer, and accepted from it.
     pub sent: u32,
     pub accepted: u32,
     /// Numbers of our RTRs that stand at the peer, and of the peer's RTRs that stand here.
-    pub made: Vec<u32>,
-    pub given: Vec<u32>,
+    pub sent_rtrs: Vec<u32>,
+    pub received_rtrs: Vec<u32>,
     /// Messages of the peer whose bytes are still arriving.
     pub streams: usize,
 }
@@ -86,65 +86,66 @@ pub struct Ledger {
 /// The state of one lane.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Engine {
-    pub(super) limits: Limits,
-    pub(super) ops: Vec<State>,
+    pub(super) limits: ProtocolLimits,
+    pub(super) ops: Vec<OpState>,
     pub(super) free: Vec<u32>,
-    pub(super) boxes: Vec<Option<Box<Matchbox>>>,
-    /// For each of `boxes`, the lowest generation that is admitted: earlier communicators of that number are closed.
-    pub(super) least: Vec<u32>,
-    pub(super) peers: Paged<PeerState>,
+    pub(super) match_queues: Vec<Option<Box<MatchQueues>>>,
+    /// For each of `match_queues`, the lowest generation that is admitted: earlier communicators of that number are
+    /// closed.
+    pub(super) min_generation: Vec<u32>,
+    pub(super) peers: PeerTable<PeerState>,
     pub(super) effects: VecDeque<Effect>,
     /// Peers to which we owe enough credit for a packet.
-    pub(super) due: Vec<Peer>,
+    pub(super) credit_due: Vec<Peer>,
     /// The clock that orders posted receives, and arrived messages, among sources.
     pub(super) clock: u64,
     /// The number of receives that wait for a message of any source.
     pub(super) any_source: u32,
-    /// Peers that are gone, in the order in which they were reported.
-    pub(super) gone: Vec<Peer>,
-    pub(super) lengths: Lengths,
+    /// Peers that have failed or ended, in the order in which they were reported.
+    pub(super) failed_peers: Vec<Peer>,
+    pub(super) queue_lengths: QueueLengthWriter,
 }
 
 impl PeerState {
     /// The state of a peer with which no packet was exchanged.
-    fn new(window: u64, life: u16) -> PeerState {
+    fn new(credit: u64, incarnation: u16) -> PeerState {
         PeerState {
-            credit: window,
+            credit,
             owed: 0,
             sent: 0,
             accepted: 0,
-            life,
-            offers: PeerOffers::default(),
-            inbound: Streams::default(),
+            incarnation,
+            rtrs: PeerRtrs::default(),
+            streams: Streams::default(),
         }
     }
 }
 
 impl Engine {
-    pub fn new(limits: Limits) -> Engine {
-        assert!(limits.first <= limits.packet && limits.packet <= limits.eager && limits.eager <= limits.window);
+    pub fn new(limits: ProtocolLimits) -> Engine {
+        assert!(limits.first <= limits.packet && limits.packet <= limits.eager && limits.eager <= limits.credit);
         Engine {
             limits,
             ops: Vec::new(),
             free: Vec::new(),
-            boxes: Vec::new(),
-            least: Vec::new(),
-            peers: Paged::new(PeerState::new(limits.window, 0)),
+            match_queues: Vec::new(),
+            min_generation: Vec::new(),
+            peers: PeerTable::new(PeerState::new(limits.credit, 0)),
             effects: VecDeque::new(),
-            due: Vec::new(),
+            credit_due: Vec::new(),
             clock: 0,
             any_source: 0,
-            gone: Vec::new(),
-            lengths: Lengths::default(),
+            failed_peers: Vec::new(),
+            queue_lengths: QueueLengthWriter::default(),
         }
     }
 
     /// Returns the queue lengths, which may be read while they change.
-    pub fn lengths(&self) -> &Arc<QueueLengths> {
-        self.lengths.shared()
+    pub fn queue_lengths(&self) -> &Arc<QueueLengths> {
+        self.queue_lengths.shared()
     }
 
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &ProtocolLimits {
         &self.limits
     }
 
@@ -163,10 +164,10 @@ impl Engine {
     /// Whether a short eager message to `to` may bypass the engine: credit is left, and no RTR is to be answered. The
     /// message then counts as sent (fast path; `start_send` does the same in full).
     #[inline(always)]
-    pub fn quick_send(&mut self, to: Peer, bytes: u64) -> bool {
+    pub fn fast_send(&mut self, to: Peer, bytes: u64) -> bool {
         let peer = &mut self.peers[to];
         let cost = cost(bytes);
-        if peer.credit < cost || !peer.offers.given.is_empty() || peer.life != life(to) {
+        if peer.credit < cost || !peer.rtrs.received.is_empty() || peer.incarnation != incarnation(to) {
             return false;
         }
         peer.credit -= cost;
@@ -174,15 +175,15 @@ impl Engine {
         true
     }
 
-    /// Same as `quick_send`, for a message that is pushed in several packets at once. Returns its serial number.
+    /// Same as `fast_send`, for an eager stream whose packets are all sent at once. Returns its serial number.
     #[inline]
-    pub fn quick_push(&mut self, to: Peer, bytes: u64) -> Option<u32> {
-        self.quick_send(to, bytes).then(|| self.peers[to].sent)
+    pub fn fast_eager_stream(&mut self, to: Peer, bytes: u64) -> Option<u32> {
+        self.fast_send(to, bytes).then(|| self.peers[to].sent)
     }
 
-    /// Reverts a `quick_send` whose packet the device refused.
+    /// Reverts a `fast_send` whose packet the device refused.
     #[inline]
-    pub fn undo_quick_send(&mut self, to: Peer, bytes: u64) {
+    pub fn undo_fast_send(&mut self, to: Peer, bytes: u64) {
         let peer = &mut self.peers[to];
         peer.credit += cost(bytes);
         peer.sent = peer.sent.wrapping_sub(1);
@@ -197,20 +198,20 @@ impl Engine {
     /// Whether the next eager message of `context` from `from` with a fitting tag may go to the calling receive
     /// directly: no posted receive and no unexpected message could come first.
     #[inline(always)]
-    pub fn quick_recv(&self, context: Context, from: Peer) -> bool {
-        match self.boxes.get(queues::slot(context)) {
+    pub fn may_recv_directly(&self, context: Context, from: Peer) -> bool {
+        match self.match_queues.get(queues::context_slot(context)) {
             Some(Some(found)) => found.is_idle_for(from),
             _ => true,
         }
     }
 
-    /// Counts an eager message that was taken directly from the device after `quick_recv` allowed it.
+    /// Counts an eager message that was taken directly from the device after `may_recv_directly` allowed it.
     #[inline(always)]
-    pub fn took_directly(&mut self, from: Peer, bytes: u64) {
+    pub fn count_direct_recv(&mut self, from: Peer, bytes: u64) {
         let peer = &mut self.peers[from];
         peer.accepted = peer.accepted.wrapping_add(1);
-        let due = peer.owe(cost(bytes), self.limits.window);
-        self.pay_when(due, from);
+        let when = peer.add_owed(cost(bytes), self.limits.credit);
+        self.return_credit_when(when, from);
     }
 
     /// Whether a packet of `from` is awaited: a posted receive may take a message of it, or bytes of one are still to
@@ -218,12 +219,12 @@ impl Engine {
     #[inline]
     pub fn expects(&self, from: Peer) -> bool {
         let peer = &self.peers[from];
-        peer.offers.receives() > 0 || self.any_source > 0 || peer.inbound.len() > 0
+        peer.rtrs.posted_receives() > 0 || self.any_source > 0 || peer.streams.len() > 0
     }
 
-    /// Whether some send has not ended: its bytes are in flight, or its receiver has not answered yet.
+    /// Whether some send has not ended: its bytes are in flight, or its receiver has not replied yet.
     pub fn has_open_sends(&self) -> bool {
-        self.ops.iter().any(|op| matches!(op, State::Send(sending) if sending.phase != SendPhase::Ended))
+        self.ops.iter().any(|op| matches!(op, OpState::Send(sending) if sending.phase != SendPhase::Ended))
     }
 
     /// Whether nothing is queued, unexpected, in flight or to be carried out. Owed credit does not count.
@@ -231,32 +232,32 @@ impl Engine {
         self.effects.is_empty() && self.ops.len() == self.free.len()
     }
 
-    pub(super) fn new_op(&mut self, state: State) -> Op {
+    pub(super) fn new_op(&mut self, state: OpState) -> OpId {
         match self.free.pop() {
             Some(index) => {
                 self.ops[index as usize] = state;
-                Op(index)
+                OpId(index)
             }
             None => {
                 self.ops.push(state);
-                Op(self.ops.len() as u32 - 1)
+                OpId(self.ops.len() as u32 - 1)
             }
         }
     }
 
-    pub(super) fn free_op(&mut self, op: Op) -> State {
-        let state = std::mem::replace(&mut self.ops[op.0 as usize], State::Free);
-        debug_assert_ne!(state, State::Free);
+    pub(super) fn free_op(&mut self, op: OpId) -> OpState {
+        let state = std::mem::replace(&mut self.ops[op.0 as usize], OpState::Free);
+        debug_assert_ne!(state, OpState::Free);
         self.free.push(op.0);
         state
     }
 
-    pub(super) fn matchbox(&mut self, context: Context) -> &mut Matchbox {
-        let slot = queues::slot(context);
-        if slot >= self.boxes.len() {
-            self.boxes.resize_with(slot + 1, || None);
+    pub(super) fn match_queues_of(&mut self, context: Context) -> &mut MatchQueues {
+        let slot = queues::context_slot(context);
+        if slot >= self.match_queues.len() {
+            self.match_queues.resize_with(slot + 1, || None);
         }
-        self.boxes[slot].get_or_insert_default()
+        self.match_queues[slot].get_or_insert_default()
     }
 
     pub(super) fn tick(&mut self) -> u64 {
@@ -266,158 +267,158 @@ impl Engine {
 
     /// Counts a message that begins and returns its serial number.
     #[inline(always)]
-    pub(super) fn accepted(&mut self, from: Peer) -> u32 {
+    pub(super) fn count_accepted(&mut self, from: Peer) -> u32 {
         let peer = &mut self.peers[from];
         peer.accepted = peer.accepted.wrapping_add(1);
         peer.accepted
     }
 
-    /// Queues a packet for transmission, unless the peer is gone.
+    /// Queues a packet for transmission, unless the peer has failed or ended.
     pub(super) fn transmit(&mut self, to: Peer, packet: Packet) {
-        if !self.is_lost(to) {
+        if !self.has_failed(to) {
             self.effects.push_back(Effect::Transmit { to, packet });
         }
     }
 
-    /// Adds `cost` to the credit owed to the peer. A quarter of the window is worth a packet, which is sent when the
-    /// lane has nothing else to do: the program waits for the message that was matched. Half of the window is returned
-    /// at once, or the peer would soon have to send RTSs.
+    /// Adds `cost` to the credit owed to the peer. A quarter of the credit limit is worth a packet, which is sent
+    /// when the lane has nothing else to do: the program waits for the message that was matched. Half of the limit is
+    /// returned at once, or the peer would soon have to send RTSs.
     #[inline(always)]
-    pub(super) fn give_back(&mut self, to: Peer, cost: u64) {
-        let due = self.peers[to].owe(cost, self.limits.window);
-        self.pay_when(due, to);
+    pub(super) fn owe_credit(&mut self, to: Peer, cost: u64) {
+        let when = self.peers[to].add_owed(cost, self.limits.credit);
+        self.return_credit_when(when, to);
     }
 
     #[inline(always)]
-    fn pay_when(&mut self, due: Due, to: Peer) {
-        match due {
-            Due::NotYet => {}
-            Due::Soon => self.due.push(to),
-            Due::Now => self.pay(to),
+    fn return_credit_when(&mut self, when: CreditReturn, to: Peer) {
+        match when {
+            CreditReturn::NotYet => {}
+            CreditReturn::Soon => self.credit_due.push(to),
+            CreditReturn::Now => self.return_credit(to),
         }
     }
 
-    pub(super) fn pay(&mut self, to: Peer) {
+    pub(super) fn return_credit(&mut self, to: Peer) {
         let bytes = std::mem::take(&mut self.peers[to].owed);
         self.transmit(to, Packet::Credit { bytes });
     }
 
     /// Returns credit to each peer to which enough for a packet is owed.
     #[inline]
-    pub fn pay_dues(&mut self) {
-        while let Some(to) = self.due.pop() {
-            // The credit was returned meanwhile, if it reached half of the window.
-            if self.peers[to].owed >= self.limits.window / 4 {
-                self.pay(to);
+    pub fn return_due_credit(&mut self) {
+        while let Some(to) = self.credit_due.pop() {
+            // The credit was returned meanwhile, if it reached half of the limit.
+            if self.peers[to].owed >= self.limits.credit / 4 {
+                self.return_credit(to);
             }
         }
     }
 
-    pub(super) fn complete(&mut self, op: Op, outcome: Outcome) {
-        debug_assert_ne!(self.ops[op.0 as usize], State::Free);
-        self.ops[op.0 as usize] = State::Free;
+    pub(super) fn complete(&mut self, op: OpId, outcome: OpOutcome) {
+        debug_assert_ne!(self.ops[op.0 as usize], OpState::Free);
+        self.ops[op.0 as usize] = OpState::Free;
         self.free.push(op.0);
         self.effects.push_back(Effect::Complete { op, outcome });
     }
 
     /// Closes a freed context: its unexpected messages are dropped and their credit is returned; later ones are not
     /// admitted. Returns the dropped messages.
-    pub fn close(&mut self, context: Context) -> Vec<Op> {
-        let slot = queues::slot(context);
-        if slot >= self.least.len() {
-            self.least.resize(slot + 1, 0);
+    pub fn close(&mut self, context: Context) -> Vec<OpId> {
+        let slot = queues::context_slot(context);
+        if slot >= self.min_generation.len() {
+            self.min_generation.resize(slot + 1, 0);
         }
-        self.least[slot] = context.generation() + 1;
-        let Some(Some(found)) = self.boxes.get_mut(slot).map(Option::take) else { return Vec::new() };
-        let held = found.held();
-        for &op in &held {
-            self.lengths.hold(false);
-            if let State::Held(Held { envelope, body, cost, .. }) = self.free_op(op) {
-                if let Body::Pushed { message, .. } = body {
-                    self.peers[envelope.source].inbound.end(message);
+        self.min_generation[slot] = context.generation() + 1;
+        let Some(Some(found)) = self.match_queues.get_mut(slot).map(Option::take) else { return Vec::new() };
+        let unexpected = found.unexpected();
+        for &op in &unexpected {
+            self.queue_lengths.count_unexpected(false);
+            if let OpState::Unexpected(UnexpectedMessage { envelope, body, cost, .. }) = self.free_op(op) {
+                if let UnexpectedBody::EagerStream { message, .. } = body {
+                    self.peers[envelope.source].streams.end(message);
                 }
-                self.give_back(envelope.source, cost);
+                self.owe_credit(envelope.source, cost);
             }
         }
-        held
+        unexpected
     }
 
     /// Whether the context was freed here. A context that is unknown here is open: its communicator may be created
     /// elsewhere first.
     pub(super) fn is_closed(&self, context: Context) -> bool {
-        self.least.get(queues::slot(context)).is_some_and(|&least| context.generation() < least)
+        self.min_generation.get(queues::context_slot(context)).is_some_and(|&min| context.generation() < min)
     }
 
-    /// Whether the peer was declared lost, or its number belongs to a later process by now.
-    pub fn is_lost(&self, peer: Peer) -> bool {
-        let now = self.peers[peer].life;
-        now != life(peer) && now & !LOST >= life(peer)
+    /// Whether the peer was reported as failed or ended, or its number belongs to a later process by now.
+    pub fn has_failed(&self, peer: Peer) -> bool {
+        let now = self.peers[peer].incarnation;
+        now != incarnation(peer) && now & !FAILED >= incarnation(peer)
     }
 
     /// Whether the number of the peer belongs to a later process by now.
-    pub(crate) fn is_former(&self, peer: Peer) -> bool {
-        self.peers[peer].life & !LOST > life(peer)
+    pub(crate) fn is_superseded(&self, peer: Peer) -> bool {
+        self.peers[peer].incarnation & !FAILED > incarnation(peer)
     }
 
-    /// Same as `is_lost`, but also begins the account of a process that is new under its number.
+    /// Same as `has_failed`, but also begins the account of a process that is new under its number.
     #[inline(always)]
-    pub(crate) fn is_over(&mut self, peer: Peer) -> bool {
-        self.peers[peer].life != life(peer) && self.is_over_or_begins(peer)
+    pub(crate) fn refuses(&mut self, peer: Peer) -> bool {
+        self.peers[peer].incarnation != incarnation(peer) && self.refuses_or_begins(peer)
     }
 
     #[cold]
     #[inline(never)]
-    fn is_over_or_begins(&mut self, peer: Peer) -> bool {
-        if self.is_lost(peer) {
+    fn refuses_or_begins(&mut self, peer: Peer) -> bool {
+        if self.has_failed(peer) {
             return true;
         }
         let state = &mut self.peers[peer];
-        if state.life & LOST != 0 {
-            *state = PeerState::new(self.limits.window, 0);
+        if state.incarnation & FAILED != 0 {
+            *state = PeerState::new(self.limits.credit, 0);
         }
-        // The counts so far belong to its first message, which bypassed this check (`took_directly`).
-        state.life = life(peer);
+        // The counts so far belong to its first message, which bypassed this check (`count_direct_recv`).
+        state.incarnation = incarnation(peer);
         false
     }
 
-    /// Forgets a lost peer, so that a later process can have its number. False: it is not lost, or the program may
-    /// still receive a message of it that is kept as unexpected.
-    pub fn forget(&mut self, peer: Peer) -> bool {
-        let is_of = |state: &State| matches!(state, State::Held(held) if held.envelope.source == peer);
-        if self.is_former(peer) {
+    /// Forgets a peer that has failed or ended, so that a later process can have its number. False: it has not, or
+    /// the program may still receive a message of it that is kept as unexpected.
+    pub fn forget_peer(&mut self, peer: Peer) -> bool {
+        let is_of = |state: &OpState| matches!(state, OpState::Unexpected(message) if message.envelope.source == peer);
+        if self.is_superseded(peer) {
             return true;
         }
-        if !self.is_lost(peer) || self.ops.iter().any(is_of) {
+        if !self.has_failed(peer) || self.ops.iter().any(is_of) {
             return false;
         }
-        self.due.retain(|&other| other != peer);
-        self.gone.retain(|&other| other != peer);
-        self.peers[peer] = PeerState::new(self.limits.window, life(peer) + 1);
-        self.boxes.iter_mut().flatten().for_each(|queues| queues.forget(peer));
+        self.credit_due.retain(|&other| other != peer);
+        self.failed_peers.retain(|&other| other != peer);
+        self.peers[peer] = PeerState::new(self.limits.credit, incarnation(peer) + 1);
+        self.match_queues.iter_mut().flatten().for_each(|queues| queues.forget_peer(peer));
         true
     }
 
-    /// Returns all peers that are gone.
-    pub fn gone(&self) -> &[Peer] {
-        &self.gone
+    /// Returns all peers that have failed or ended.
+    pub fn failed_peers(&self) -> &[Peer] {
+        &self.failed_peers
     }
 
     /// Returns the account with a peer, for checkers and for `hawser-info --stats`.
-    pub fn ledger(&self, peer: Peer) -> Ledger {
+    pub fn account(&self, peer: Peer) -> CreditAccount {
         let state = &self.peers[peer];
-        let held = self.ops.iter().filter_map(|state| match state {
-            State::Held(held) if held.envelope.source == peer => Some(held.cost),
+        let unexpected = self.ops.iter().filter_map(|state| match state {
+            OpState::Unexpected(message) if message.envelope.source == peer => Some(message.cost),
             _ => None,
         });
-        Ledger {
+        CreditAccount {
             credit: state.credit,
             owed: state.owed,
-            held: held.sum(),
+            unexpected: unexpected.sum(),
             sent: state.sent,
             accepted: state.accepted,
-            made: state.offers.made.iter().map(|offer| offer.number).collect(),
-            given: state.offers.given.iter().map(|offer| offer.number).collect(),
-            streams: state.inbound.len(),
+            sent_rtrs: state.rtrs.sent.iter().map(|rtr| rtr.number).collect(),
+            received_rtrs: state.rtrs.received.iter().map(|rtr| rtr.number).collect(),
+            streams: state.streams.len(),
         }
     }
 }

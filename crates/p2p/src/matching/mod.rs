@@ -7,32 +7,32 @@
 //!
 //! The methods (docs/adr/0006-three-ways-to-send.md), chosen by precedence as in MPI/MBCF §3.1:
 //! - *eager*: the sender was first and has credit: the message travels at once, whole or as an eager stream;
-//! - *RTR*, the write protocol: the receive was first and its source is known: an RTR (`Offer`) travels ahead, and the
-//!   sender answers it without an RTS (`offers.rs` holds the serial numbers that settle races);
+//! - *RTR*, the write protocol: the receive was first and its source is known: an RTR (`Rtr`) travels ahead, and the
+//!   sender answers it without an RTS (`rtr.rs` holds the serial numbers that settle races);
 //! - *rendezvous*: the sender was first and the message is long, or out of credit: the RTS carries the envelope and the
 //!   first bytes, the rest waits for the CTS. Where a device can reach the other side's memory the rest is copied once:
 //!   the receiver reads it by the rkey of the RTS, or the sender writes it by the rkey of the CTS (the handshake
 //!   protocol of MP_Lite §3.6.2).
 //!
-//! Used by `outgoing`, `incoming` and `lane` (packets in each peer's order), which also carries the effects out; uses
+//! Used by `send`, `recv` and `lane` (packets in each peer's order), which also carries the effects out; uses
 //! no module above it.
 
 mod arrive;
 mod cancel;
 mod engine;
-mod lengths;
-mod offers;
 mod operation;
 mod packet;
 mod post;
 mod queue;
+mod queue_lengths;
 mod queues;
+mod rtr;
 mod streams;
 
-pub use arrive::{Stray, Whole};
-pub use engine::{Engine, Ledger, PeerState};
-pub use lengths::Shared as QueueLengths;
-pub use operation::{Effect, Envelope, Limits, MESSAGE_COST, Op, Outcome, Place, cost};
-pub use packet::{Key, Packet};
-pub use post::{Posted, SendSpec, Start};
-pub use queues::Want;
+pub use arrive::{InvalidPacket, WholeOutcome};
+pub use engine::{CreditAccount, Engine, PeerState};
+pub use operation::{Effect, Envelope, MESSAGE_COST, OpId, OpOutcome, PayloadPlacement, ProtocolLimits, cost};
+pub use packet::{BufferKey, Packet};
+pub use post::{PostOutcome, SendSpec, SendStart};
+pub use queue_lengths::QueueLengths;
+pub use queues::MatchSpec;

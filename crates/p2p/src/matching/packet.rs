@@ -11,39 +11,39 @@ use hawser_base::Context;
 /// An rkey: names memory for a device that can access it from the other side. A send's is read, a receive's written.
 /// Opaque to the engine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Key(pub [u64; 3]);
+pub struct BufferKey(pub [u64; 3]);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Packet {
     /// A whole message; all of its bytes are the payload.
     Eager { context: Context, tag: i32 },
-    /// The first packet of an eager stream; the payload is its front, the rest follows as `Data`.
-    Push { context: Context, tag: i32, bytes: u64 },
-    /// RTS: a message that waits for the receiver's CTS; the payload is its front.
-    Ask { context: Context, tag: i32, bytes: u64, send: u32, key: Option<Key> },
-    /// RTR reply: a message that fits the room of an RTR; all its bytes follow as `Data`.
-    Answer { context: Context, tag: i32, bytes: u64, offer: u32 },
+    /// The first packet of an eager stream; the payload is its first bytes, the rest follows as `Data`.
+    EagerFirst { context: Context, tag: i32, bytes: u64 },
+    /// RTS: a message that waits for the receiver's CTS; the payload is its first bytes.
+    Rts { context: Context, tag: i32, bytes: u64, send: u32, key: Option<BufferKey> },
+    /// RTR reply: a message that fits the capacity of an RTR; all its bytes follow as `Data`.
+    RtrReply { context: Context, tag: i32, bytes: u64, rtr: u32 },
     /// Bytes of the message with the serial number `message`, from byte `at` on.
     Data { message: u32, at: u64 },
     /// CTS for the RTS of `send`: the sender is to transmit bytes `from .. until`, streamed, or written to the receive
     /// buffer that `key` names. No other packet carries such a key: a receive whose CTS was sent has its message and
     /// cannot be cancelled any more, so that no peer writes into memory that was taken back.
-    Grant { send: u32, from: u64, until: u64, key: Option<Key> },
-    /// PUT_DONE: all granted bytes of the message with the serial number `message` were written.
-    Written { message: u32 },
+    Cts { send: u32, from: u64, until: u64, key: Option<BufferKey> },
+    /// PUT_DONE: all bytes that the CTS permitted, of the message with the serial number `message`, were written.
+    PutDone { message: u32 },
     /// FIN: the receiver has all that it needs of `send`.
-    Done { send: u32 },
+    Fin { send: u32 },
     /// RTR of the write protocol: a receive is posted. `number` counts RTRs, `accepted` the messages that the receiver
     /// had accepted from the sender before it (MPI/MBCF §3.1.2).
-    Offer { context: Context, tag: Option<i32>, room: u64, number: u32, accepted: u32 },
+    Rtr { context: Context, tag: Option<i32>, capacity: u64, number: u32, accepted: u32 },
     /// RTR refusal: the RTR `number` and all after it came too late; the receiver sends them again from that number on.
-    Stale { number: u32 },
-    /// RTR cancel: the RTR `number` is taken back; `accepted` as in `Offer`.
-    Withdraw { number: u32, accepted: u32 },
+    RtrRefusal { number: u32 },
+    /// RTR cancel: the RTR `number` is taken back; `accepted` as in `Rtr`.
+    RtrCancel { number: u32, accepted: u32 },
     /// Cancel request: the receiver is to forget the RTS of `send`.
     Cancel { send: u32 },
     /// The reply to `Cancel`.
-    Cancelled { send: u32, yes: bool },
+    CancelReply { send: u32, cancelled: bool },
     /// Returned credit, in bytes.
     Credit { bytes: u64 },
 }

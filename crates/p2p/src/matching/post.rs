@@ -1,10 +1,10 @@
-//! The application's calls: start sends, post receives, and probe. Used by `outgoing`, `incoming` and `lane`; uses
+//! The application's calls: start sends, post receives, and probe. Used by `send`, `recv` and `lane`; uses
 //! `engine`.
 
 use super::engine::Engine;
 use super::operation::*;
-use super::packet::{Key, Packet};
-use super::queues::Want;
+use super::packet::{BufferKey, Packet};
+use super::queues::MatchSpec;
 use hawser_base::{Class, Context, Peer};
 
 /// The parameters of a send.
@@ -21,39 +21,39 @@ pub struct SendSpec {
     /// Longest payload that is best sent in one packet on the route to the peer, in bytes.
     pub packet: u64,
     /// Payload that is best sent in the first packet of an eager stream, in bytes; at most `packet`.
-    pub front: u64,
+    pub first_bytes: u64,
     /// The rkey of the buffer, if the peer should rather read it.
-    pub key: Option<Key>,
+    pub key: Option<BufferKey>,
 }
 
 /// The method that precedence and credit chose, and the first packet to transmit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Start {
+pub enum SendStart {
     /// Send `Packet::Eager` with the whole payload; the send has ended.
     Eager,
-    /// Send `packet` with the first `front` bytes as its payload.
-    Begin { op: Op, packet: Packet, front: u64 },
-    /// The peer is gone.
-    Lost,
+    /// Send `packet` with the first `first_bytes` bytes as its payload.
+    Begin { op: OpId, packet: Packet, first_bytes: u64 },
+    /// The peer has failed or ended.
+    PeerFailed,
 }
 
 /// The immediate result of posting a receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Posted {
+pub enum PostOutcome {
     /// The receive waits in the queue.
-    Waits,
+    Queued,
     /// An unexpected message matched: effects follow.
     Matched,
 }
 
 impl Engine {
-    /// Starts a send. A `Start::Begin` that is pushed or answers an RTR continues by `Effect::Stream`.
-    pub fn start_send(&mut self, spec: SendSpec) -> Start {
+    /// Starts a send. A `SendStart::Begin` of an eager stream or an RTR reply continues by `Effect::Stream`.
+    pub fn start_send(&mut self, spec: SendSpec) -> SendStart {
         let SendSpec { to, context, tag, bytes, .. } = spec;
-        if self.is_over(to) {
-            return Start::Lost;
+        if self.refuses(to) {
+            return SendStart::PeerFailed;
         }
-        let given = self.take_given(to, context, tag);
+        let rtr = self.take_rtr(to, context, tag);
         let (limits, longest) = (self.limits, spec.packet.min(self.limits.packet));
         let first = limits.first.min(longest);
         let peer = &mut self.peers[to];
@@ -64,190 +64,192 @@ impl Engine {
         if eager {
             peer.credit -= cost(bytes);
             if bytes <= longest {
-                return Start::Eager;
+                return SendStart::Eager;
             }
-            let packet = Packet::Push { context, tag, bytes };
-            return self.begin_stream(&spec, packet, spec.front.min(longest));
+            let packet = Packet::EagerFirst { context, tag, bytes };
+            return self.begin_stream(&spec, packet, spec.first_bytes.min(longest));
         }
-        if let Some(given) = given.filter(|given| streams && bytes <= given.room) {
-            let packet = Packet::Answer { context, tag, bytes, offer: given.number };
+        if let Some(rtr) = rtr.filter(|given| streams && bytes <= given.capacity) {
+            let packet = Packet::RtrReply { context, tag, bytes, rtr: rtr.number };
             return self.begin_stream(&spec, packet, 0);
         }
-        let wanted = if spec.key.is_some() { 0 } else { bytes.min(first) };
-        let front = if spec.eager && wanted > 0 && peer.credit >= cost(wanted) { wanted } else { 0 };
-        peer.credit -= if front > 0 { cost(front) } else { 0 };
+        let max_first = if spec.key.is_some() { 0 } else { bytes.min(first) };
+        let first_bytes = if spec.eager && max_first > 0 && peer.credit >= cost(max_first) { max_first } else { 0 };
+        peer.credit -= if first_bytes > 0 { cost(first_bytes) } else { 0 };
         let op = self.new_send(&spec, SendPhase::Waiting);
-        let packet = Packet::Ask { context, tag, bytes, send: op.0, key: spec.key };
-        Start::Begin { op, packet, front }
+        let packet = Packet::Rts { context, tag, bytes, send: op.0, key: spec.key };
+        SendStart::Begin { op, packet, first_bytes }
     }
 
-    /// Starts a stream: `packet` with the first `front` bytes goes at once, the rest follows without a CTS.
-    fn begin_stream(&mut self, spec: &SendSpec, packet: Packet, front: u64) -> Start {
+    /// Starts a stream: `packet` with the first `first_bytes` bytes goes at once, the rest follows without a CTS.
+    fn begin_stream(&mut self, spec: &SendSpec, packet: Packet, first_bytes: u64) -> SendStart {
         let op = self.new_send(spec, SendPhase::Streaming);
         let message = self.peers[spec.to].sent;
         self.effects.push_back(Effect::Stream {
             op,
             to: spec.to,
             message,
-            from: front,
+            from: first_bytes,
             until: spec.bytes,
-            placed: false,
+            order_free: false,
         });
-        Start::Begin { op, packet, front }
+        SendStart::Begin { op, packet, first_bytes }
     }
 
-    fn new_send(&mut self, spec: &SendSpec, phase: SendPhase) -> Op {
+    fn new_send(&mut self, spec: &SendSpec, phase: SendPhase) -> OpId {
         let envelope = Envelope { context: spec.context, source: spec.to, tag: spec.tag, bytes: spec.bytes };
-        self.new_sending(envelope, phase)
+        self.new_send_op(envelope, phase)
     }
 
-    fn new_sending(&mut self, envelope: Envelope, phase: SendPhase) -> Op {
+    fn new_send_op(&mut self, envelope: Envelope, phase: SendPhase) -> OpId {
         let to = envelope.source;
         let message = self.peers[to].sent;
-        self.new_op(State::Send(Sending { to, envelope, message, phase, cancel_asked: false }))
+        self.new_op(OpState::Send(SendState { to, envelope, message, phase, cancel_pending: false }))
     }
 
-    /// Turns the rest of the message that `quick_push` has just counted, from byte `from` on, into a stream, as if the
-    /// send had been started: it found no room.
-    pub fn push_rest(&mut self, to: Peer, context: Context, tag: i32, bytes: u64, from: u64) -> Op {
-        let op = self.new_sending(Envelope { context, source: to, tag, bytes }, SendPhase::Streaming);
+    /// Turns the rest of the message that `fast_eager_stream` has just counted, from byte `from` on, into a stream,
+    /// as if the send had been started: it found no room.
+    pub fn stream_rest(&mut self, to: Peer, context: Context, tag: i32, bytes: u64, from: u64) -> OpId {
+        let op = self.new_send_op(Envelope { context, source: to, tag, bytes }, SendPhase::Streaming);
         let message = self.peers[to].sent;
-        self.effects.push_back(Effect::Stream { op, to, message, from, until: bytes, placed: false });
+        self.effects.push_back(Effect::Stream { op, to, message, from, until: bytes, order_free: false });
         op
     }
 
     /// Called when the last byte of a stream was handed to the device.
-    pub fn streamed(&mut self, op: Op) {
+    pub fn stream_done(&mut self, op: OpId) {
         self.end_send(op, false);
     }
 
     /// Ends a send. Its number stays taken while the reply to a cancellation is pending.
-    pub(super) fn end_send(&mut self, op: Op, cancelled: bool) {
-        let State::Send(sending) = &mut self.ops[op.0 as usize] else {
+    pub(super) fn end_send(&mut self, op: OpId, cancelled: bool) {
+        let OpState::Send(send) = &mut self.ops[op.0 as usize] else {
             unreachable!("operation {op:?} that ended was not a send")
         };
-        let outcome = Outcome { envelope: sending.envelope, error: None, cancelled };
-        if sending.cancel_asked && !cancelled {
-            sending.phase = SendPhase::Ended;
+        let outcome = OpOutcome { envelope: send.envelope, error: None, cancelled };
+        if send.cancel_pending && !cancelled {
+            send.phase = SendPhase::Ended;
             self.effects.push_back(Effect::Complete { op, outcome });
         } else {
             self.complete(op, outcome);
         }
     }
 
-    /// Posts a receive of at most `room` bytes.
-    pub fn post_recv(&mut self, want: Want, room: u64) -> (Op, Posted) {
-        self.post(want, room, true)
+    /// Posts a receive of at most `capacity` bytes.
+    pub fn post_recv(&mut self, spec: MatchSpec, capacity: u64) -> (OpId, PostOutcome) {
+        self.post(spec, capacity, true)
     }
 
     /// Same as `post_recv`, where the sender can write into the buffer: no RTR is sent, so that the sender sends an RTS
     /// and gets the rkey in the CTS.
-    pub fn post_shared(&mut self, want: Want, room: u64) -> (Op, Posted) {
-        self.post(want, room, false)
+    pub fn post_exposed(&mut self, spec: MatchSpec, capacity: u64) -> (OpId, PostOutcome) {
+        self.post(spec, capacity, false)
     }
 
-    fn post(&mut self, want: Want, room: u64, offers: bool) -> (Op, Posted) {
-        if self.is_of_former(&want) {
-            let op = self.new_op(State::Recv(Receiving::Posted(Waiting { want, room, order: 0, offered: None })));
-            self.fail_recv(op, &want);
-            return (op, Posted::Matched);
+    fn post(&mut self, spec: MatchSpec, capacity: u64, sends_rtr: bool) -> (OpId, PostOutcome) {
+        if self.is_of_superseded(&spec) {
+            let op = self.new_op(OpState::Recv(RecvState::Posted(PostedRecv { spec, capacity, order: 0, rtr: None })));
+            self.fail_recv(op, &spec);
+            return (op, PostOutcome::Matched);
         }
-        if let Some(held) = self.matchbox(want.context).take_held(&want) {
-            self.lengths.hold(false);
-            return (self.take_held(held, room), Posted::Matched);
+        if let Some(unexpected) = self.match_queues_of(spec.context).take_unexpected(&spec) {
+            self.queue_lengths.count_unexpected(false);
+            return (self.recv_unexpected(unexpected, capacity), PostOutcome::Matched);
         }
         let order = self.tick();
-        let op = self.new_op(State::Recv(Receiving::Posted(Waiting { want, room, order, offered: None })));
-        let Some(source) = want.source else {
-            self.matchbox(want.context).post(op, &want, order);
+        let op = self.new_op(OpState::Recv(RecvState::Posted(PostedRecv { spec, capacity, order, rtr: None })));
+        let Some(source) = spec.source else {
+            self.match_queues_of(spec.context).post(op, &spec, order);
             self.any_source += 1;
-            self.lengths.post(true);
-            return (op, Posted::Waits);
+            self.queue_lengths.count_posted(true);
+            return (op, PostOutcome::Queued);
         };
-        if self.is_over(source) {
-            self.fail_recv(op, &want);
-            return (op, Posted::Matched);
+        if self.refuses(source) {
+            self.fail_recv(op, &spec);
+            return (op, PostOutcome::Matched);
         }
-        self.peers[source].offers.unoffered += 1;
-        if offers {
-            self.offer(op);
+        self.peers[source].rtrs.without_rtr += 1;
+        if sends_rtr {
+            self.send_rtr(op);
         }
-        self.matchbox(want.context).post(op, &want, order);
-        self.lengths.post(true);
-        (op, Posted::Waits)
+        self.match_queues_of(spec.context).post(op, &spec, order);
+        self.queue_lengths.count_posted(true);
+        (op, PostOutcome::Queued)
     }
 
     /// Whether the wanted source is a former process, whose number belongs to a later one: messages of the later one do
     /// not match.
-    fn is_of_former(&self, want: &Want) -> bool {
-        want.source.is_some_and(|source| self.is_former(source))
+    fn is_of_superseded(&self, spec: &MatchSpec) -> bool {
+        spec.source.is_some_and(|source| self.is_superseded(source))
     }
 
     /// Returns the envelope of the message that such a receive would get now; the message stays queued (MPI_Iprobe).
-    pub fn probe(&mut self, want: &Want) -> Option<Envelope> {
-        if self.is_of_former(want) {
+    pub fn probe(&mut self, spec: &MatchSpec) -> Option<Envelope> {
+        if self.is_of_superseded(spec) {
             return None;
         }
-        let (_, first) = self.matchbox(want.context).find_held(want)?;
-        Some(self.held(first.op).envelope)
+        let (_, first) = self.match_queues_of(spec.context).find_unexpected(spec)?;
+        Some(self.unexpected(first.op).envelope)
     }
 
     /// Takes the message that `probe` would find out of the queue for `recv_claimed` (MPI_Improbe).
-    pub fn claim(&mut self, want: &Want) -> Option<(Op, Envelope)> {
-        if self.is_of_former(want) {
+    pub fn claim(&mut self, spec: &MatchSpec) -> Option<(OpId, Envelope)> {
+        if self.is_of_superseded(spec) {
             return None;
         }
-        let held = self.matchbox(want.context).take_held(want)?;
-        self.lengths.hold(false);
-        let state = self.held(held);
-        state.claimed = true;
-        Some((held, state.envelope))
+        let unexpected = self.match_queues_of(spec.context).take_unexpected(spec)?;
+        self.queue_lengths.count_unexpected(false);
+        let message = self.unexpected(unexpected);
+        message.claimed = true;
+        Some((unexpected, message.envelope))
     }
 
     /// Receives a claimed message (MPI_Mrecv). `None`: there is no such message.
-    pub fn recv_claimed(&mut self, held: Op, room: u64) -> Option<Op> {
-        match self.ops.get(held.0 as usize) {
-            Some(State::Held(Held { claimed: true, .. })) => Some(self.take_held(held, room)),
+    pub fn recv_claimed(&mut self, unexpected: OpId, capacity: u64) -> Option<OpId> {
+        match self.ops.get(unexpected.0 as usize) {
+            Some(OpState::Unexpected(UnexpectedMessage { claimed: true, .. })) => {
+                Some(self.recv_unexpected(unexpected, capacity))
+            }
             _ => None,
         }
     }
 
-    fn held(&mut self, op: Op) -> &mut Held {
+    fn unexpected(&mut self, op: OpId) -> &mut UnexpectedMessage {
         match &mut self.ops[op.0 as usize] {
-            State::Held(held) => held,
+            OpState::Unexpected(message) => message,
             other => unreachable!("queued message {op:?} is {other:?}"),
         }
     }
 
     /// Gives the unexpected message to a new receive.
-    fn take_held(&mut self, held: Op, room: u64) -> Op {
-        let Held { envelope, body, cost, .. } = self.held(held).clone();
+    fn recv_unexpected(&mut self, unexpected: OpId, capacity: u64) -> OpId {
+        let UnexpectedMessage { envelope, body, cost, .. } = self.unexpected(unexpected).clone();
         let from = envelope.source;
-        let here = match body {
-            Body::Whole => envelope.bytes,
-            Body::Pushed { end, .. } => end,
-            Body::Asked { first, .. } => first,
+        let arrived_bytes = match body {
+            UnexpectedBody::Whole => envelope.bytes,
+            UnexpectedBody::EagerStream { end, .. } => end,
+            UnexpectedBody::Rts { first, .. } => first,
         };
-        let mut inbound = Inbound::new(envelope, room, here);
-        let op = self.new_op(State::Recv(Receiving::Matched(inbound)));
-        let cut_off = self.is_lost(from) && !self.held(held).is_whole();
-        self.effects.push_back(Effect::Release { held, op, bytes: here.min(room) });
-        self.free_op(held);
-        self.give_back(from, cost);
+        let mut inbound = IncomingMessage::new(envelope, capacity, arrived_bytes);
+        let op = self.new_op(OpState::Recv(RecvState::Matched(inbound)));
+        let cut_off = self.has_failed(from) && !self.unexpected(unexpected).is_whole();
+        self.effects.push_back(Effect::CopyUnexpected { unexpected, op, bytes: arrived_bytes.min(capacity) });
+        self.free_op(unexpected);
+        self.owe_credit(from, cost);
         match body {
             _ if cut_off => {}
-            Body::Whole => {}
-            Body::Pushed { message, arrived, .. } => {
+            UnexpectedBody::Whole => {}
+            UnexpectedBody::EagerStream { message, arrived, .. } => {
                 inbound.arrived = arrived;
-                self.lead(from, message, op);
+                self.bind_stream(from, message, op);
             }
-            Body::Asked { request, key, .. } => inbound = self.grant(op, inbound, request, key),
+            UnexpectedBody::Rts { rts, key, .. } => inbound = self.reply_to_rts(op, inbound, rts, key),
         }
         if cut_off {
-            let outcome = Outcome { envelope, error: Some(Class::ProcAborted), cancelled: false };
+            let outcome = OpOutcome { envelope, error: Some(Class::ProcAborted), cancelled: false };
             self.complete(op, outcome);
         } else {
-            self.receiving(op, inbound);
+            self.continue_recv(op, inbound);
         }
         op
     }

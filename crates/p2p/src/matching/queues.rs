@@ -3,21 +3,21 @@
 //!
 //! Both are kept by source, so that a receive from a known source never walks other sources' entries; a running number
 //! restores the order among sources for MPI_ANY_SOURCE (MPI-5.0 §3.5). A source without entries costs nothing, and no
-//! search walks more than a few of the others. Used by `arrive`, `post` and `offers`; uses `queue`.
+//! search walks more than a few of the others. Used by `arrive`, `post` and `rtr`; uses `queue`.
 
-use super::operation::Op;
-use super::queue::{Entry, Queue, tags_meet};
-use hawser_base::paged::Paged;
+use super::operation::OpId;
+use super::queue::{MatchEntry, TagQueue, tags_match};
+use hawser_base::peer_table::PeerTable;
 use hawser_base::{Context, LANES, Peer};
 use std::collections::BTreeMap;
 
 /// Sources with unexpected messages that are searched one by one before all messages get a common queue: at about this
 /// length both cost the same.
-const LOOKS: usize = 16;
+const SEARCHED_SOURCES_MAX: usize = 16;
 
 /// The criteria of a receive or a probe. `None` is MPI_ANY_SOURCE, MPI_ANY_TAG.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Want {
+pub struct MatchSpec {
     pub context: Context,
     pub source: Option<Peer>,
     pub tag: Option<i32>,
@@ -25,54 +25,54 @@ pub struct Want {
 
 /// Returns the index of a context's queues in its lane's vector: every lane has those of each LANES-th communicator.
 #[inline(always)]
-pub fn slot(context: Context) -> usize {
+pub fn context_slot(context: Context) -> usize {
     (context.number() as usize / LANES) * Context::KINDS as usize + context.kind() as usize
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
-struct BySource {
-    posted: Queue,
-    held: Queue,
-    /// Whether the source is listed in `holders`.
+struct SourceQueues {
+    posted: TagQueue,
+    unexpected: TagQueue,
+    /// Whether the source is listed in `unexpected_sources`.
     is_listed: bool,
 }
 
 /// All unexpected messages in the order of arrival, and the source of each by its order.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
-struct Arrivals {
-    queue: Queue,
+struct ArrivalQueue {
+    queue: TagQueue,
     sources: BTreeMap<u64, Peer>,
 }
 
 /// The match queues of one context.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Matchbox {
-    any_source: Queue,
-    sources: Paged<BySource>,
+pub struct MatchQueues {
+    any_source: TagQueue,
+    sources: PeerTable<SourceQueues>,
     /// The number of posted receives, from any or a named source, plus unexpected messages: at 0 the search ends here.
     open: usize,
     /// The number of unexpected messages.
-    held: usize,
+    unexpected_count: usize,
     /// Sources that have unexpected messages, and some that had some.
-    holders: Vec<Peer>,
-    /// The common queue: built by a search through many holders, and kept until there is no unexpected message.
-    arrivals: Option<Box<Arrivals>>,
+    unexpected_sources: Vec<Peer>,
+    /// The common queue: built by a search through many sources, and kept until there is no unexpected message.
+    arrivals: Option<Box<ArrivalQueue>>,
 }
 
-impl Default for Matchbox {
-    fn default() -> Matchbox {
-        Matchbox {
-            any_source: Queue::default(),
-            sources: Paged::new(BySource::default()),
+impl Default for MatchQueues {
+    fn default() -> MatchQueues {
+        MatchQueues {
+            any_source: TagQueue::default(),
+            sources: PeerTable::new(SourceQueues::default()),
             open: 0,
-            held: 0,
-            holders: Vec::new(),
+            unexpected_count: 0,
+            unexpected_sources: Vec::new(),
             arrivals: None,
         }
     }
 }
 
-impl Matchbox {
+impl MatchQueues {
     /// Whether no posted receive could take a message of `peer` and none of its messages is unexpected.
     #[inline(always)]
     pub fn is_idle_for(&self, peer: Peer) -> bool {
@@ -86,13 +86,13 @@ impl Matchbox {
 
     fn has_nothing_from(&self, peer: Peer) -> bool {
         let source = &self.sources[peer];
-        source.posted.is_empty() && source.held.is_empty()
+        source.posted.is_empty() && source.unexpected.is_empty()
     }
 
-    pub fn post(&mut self, op: Op, want: &Want, order: u64) {
-        let entry = Entry { op, tag: want.tag, order };
+    pub fn post(&mut self, op: OpId, spec: &MatchSpec, order: u64) {
+        let entry = MatchEntry { op, tag: spec.tag, order };
         self.open += 1;
-        match want.source {
+        match spec.source {
             Some(peer) => self.sources[peer].posted.push(entry),
             None => self.any_source.push(entry),
         }
@@ -100,7 +100,7 @@ impl Matchbox {
 
     /// Takes the first-posted receive among those that match a message of `peer` with `tag`.
     #[inline]
-    pub fn take_posted(&mut self, peer: Peer, tag: i32) -> Option<Op> {
+    pub fn take_posted(&mut self, peer: Peer, tag: i32) -> Option<OpId> {
         let taken = match self.any_source.is_empty() {
             true => self.sources.get_mut(peer)?.posted.take(Some(tag)).map(|e| e.op),
             false => self.take_posted_by_any(peer, tag),
@@ -110,7 +110,7 @@ impl Matchbox {
     }
 
     /// Same as `take_posted`, where receives from any source wait too.
-    fn take_posted_by_any(&mut self, peer: Peer, tag: i32) -> Option<Op> {
+    fn take_posted_by_any(&mut self, peer: Peer, tag: i32) -> Option<OpId> {
         let named = self.sources.get_mut(peer).and_then(|s| s.posted.first(Some(tag)));
         let any = self.any_source.first(Some(tag));
         let (queue, first) = match (named, any) {
@@ -125,8 +125,8 @@ impl Matchbox {
     }
 
     /// Removes the receive that was posted as `order`; false if it was matched before.
-    pub fn unpost(&mut self, want: &Want, order: u64) -> bool {
-        let was_there = match want.source {
+    pub fn unpost(&mut self, spec: &MatchSpec, order: u64) -> bool {
+        let was_there = match spec.source {
             Some(peer) => self.sources.get_mut(peer).is_some_and(|source| source.posted.remove(order)),
             None => self.any_source.remove(order),
         };
@@ -135,43 +135,43 @@ impl Matchbox {
     }
 
     /// Returns the receives that were posted for `peer` by name before `order`.
-    pub fn posted_for(&self, peer: Peer, order: u64) -> impl Iterator<Item = (Op, Option<i32>)> + '_ {
+    pub fn posted_for(&self, peer: Peer, order: u64) -> impl Iterator<Item = (OpId, Option<i32>)> + '_ {
         self.sources[peer].posted.iter().take_while(move |e| e.order < order).map(|e| (e.op, e.tag))
     }
 
     /// Whether a receive from any source that was posted before `order` could take a message with `tag`.
-    pub fn any_source_waits(&self, tag: Option<i32>, order: u64) -> bool {
-        self.any_source.iter().take_while(|e| e.order < order).any(|e| tags_meet(e.tag, tag))
+    pub fn has_any_source_before(&self, tag: Option<i32>, order: u64) -> bool {
+        self.any_source.iter().take_while(|e| e.order < order).any(|e| tags_match(e.tag, tag))
     }
 
-    pub fn hold(&mut self, op: Op, peer: Peer, tag: i32, order: u64) {
-        let entry = Entry { op, tag: Some(tag), order };
+    pub fn push_unexpected(&mut self, op: OpId, peer: Peer, tag: i32, order: u64) {
+        let entry = MatchEntry { op, tag: Some(tag), order };
         let source = &mut self.sources[peer];
-        source.held.push(entry);
+        source.unexpected.push(entry);
         if !source.is_listed {
             source.is_listed = true;
-            self.holders.push(peer);
+            self.unexpected_sources.push(peer);
         }
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.add(entry, peer);
         }
-        self.held += 1;
+        self.unexpected_count += 1;
         self.open += 1;
     }
 
     /// Returns the first-arrived message among those that match; it stays queued.
-    pub fn find_held(&mut self, want: &Want) -> Option<(Peer, Entry)> {
-        match want.source {
-            _ if self.held == 0 => None,
-            Some(peer) => Some((peer, self.sources.get_mut(peer)?.held.first(want.tag)?)),
-            None => self.find_held_of_any(want.tag),
+    pub fn find_unexpected(&mut self, spec: &MatchSpec) -> Option<(Peer, MatchEntry)> {
+        match spec.source {
+            _ if self.unexpected_count == 0 => None,
+            Some(peer) => Some((peer, self.sources.get_mut(peer)?.unexpected.first(spec.tag)?)),
+            None => self.find_unexpected_any_source(spec.tag),
         }
     }
 
-    fn find_held_of_any(&mut self, tag: Option<i32>) -> Option<(Peer, Entry)> {
-        if self.arrivals.is_none() && self.holders.len() > LOOKS {
-            self.drop_idle_holders();
-            if self.holders.len() > LOOKS {
+    fn find_unexpected_any_source(&mut self, tag: Option<i32>) -> Option<(Peer, MatchEntry)> {
+        if self.arrivals.is_none() && self.unexpected_sources.len() > SEARCHED_SOURCES_MAX {
+            self.prune_unexpected_sources();
+            if self.unexpected_sources.len() > SEARCHED_SOURCES_MAX {
                 self.arrivals = Some(self.all_arrivals());
             }
         }
@@ -179,40 +179,41 @@ impl Matchbox {
             let first = arrivals.queue.first(tag)?;
             return Some((arrivals.sources[&first.order], first));
         }
-        let Matchbox { sources, holders, .. } = self;
-        let firsts = holders.iter().filter_map(|&peer| Some((peer, sources.get_mut(peer)?.held.first(tag)?)));
+        let MatchQueues { sources, unexpected_sources, .. } = self;
+        let firsts =
+            unexpected_sources.iter().filter_map(|&peer| Some((peer, sources.get_mut(peer)?.unexpected.first(tag)?)));
         firsts.min_by_key(|(_, entry)| entry.order)
     }
 
-    fn drop_idle_holders(&mut self) {
-        let Matchbox { sources, holders, .. } = self;
-        holders.retain(|&peer| {
+    fn prune_unexpected_sources(&mut self) {
+        let MatchQueues { sources, unexpected_sources, .. } = self;
+        unexpected_sources.retain(|&peer| {
             let source = &mut sources[peer];
-            source.is_listed = !source.held.is_empty();
+            source.is_listed = !source.unexpected.is_empty();
             source.is_listed
         });
     }
 
     #[cold]
-    fn all_arrivals(&self) -> Box<Arrivals> {
-        let of = |&peer: &Peer| self.sources[peer].held.iter().map(move |&entry| (entry, peer));
-        let mut all: Vec<_> = self.holders.iter().flat_map(of).collect();
+    fn all_arrivals(&self) -> Box<ArrivalQueue> {
+        let of = |&peer: &Peer| self.sources[peer].unexpected.iter().map(move |&entry| (entry, peer));
+        let mut all: Vec<_> = self.unexpected_sources.iter().flat_map(of).collect();
         all.sort_unstable_by_key(|(entry, _)| entry.order);
-        let mut arrivals = Box::<Arrivals>::default();
+        let mut arrivals = Box::<ArrivalQueue>::default();
         all.into_iter().for_each(|(entry, peer)| arrivals.add(entry, peer));
         arrivals
     }
 
     /// Removes the message that arrived as `order` from the queue.
-    pub fn unhold(&mut self, peer: Peer, order: u64) {
-        if !self.sources.get_mut(peer).is_some_and(|source| source.held.remove(order)) {
+    pub fn remove_unexpected(&mut self, peer: Peer, order: u64) {
+        if !self.sources.get_mut(peer).is_some_and(|source| source.unexpected.remove(order)) {
             return;
         }
-        self.held -= 1;
+        self.unexpected_count -= 1;
         self.open -= 1;
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.remove(order);
-            if self.held == 0 {
+            if self.unexpected_count == 0 {
                 self.arrivals = None;
             }
         }
@@ -220,31 +221,31 @@ impl Matchbox {
 
     /// Takes the first-arrived message among those that match.
     #[inline]
-    pub fn take_held(&mut self, want: &Want) -> Option<Op> {
-        if self.held == 0 {
+    pub fn take_unexpected(&mut self, spec: &MatchSpec) -> Option<OpId> {
+        if self.unexpected_count == 0 {
             return None;
         }
-        let (peer, first) = self.find_held(want)?;
-        self.unhold(peer, first.order);
+        let (peer, first) = self.find_unexpected(spec)?;
+        self.remove_unexpected(peer, first.order);
         Some(first.op)
     }
 
     /// Returns all unexpected messages.
-    pub fn held(&self) -> Vec<Op> {
-        self.holders.iter().flat_map(|&peer| self.sources[peer].held.iter().map(|e| e.op)).collect()
+    pub fn unexpected(&self) -> Vec<OpId> {
+        self.unexpected_sources.iter().flat_map(|&peer| self.sources[peer].unexpected.iter().map(|e| e.op)).collect()
     }
 
     /// Releases the state of a peer that has no message and no receive here.
-    pub fn forget(&mut self, peer: Peer) {
-        self.drop_idle_holders();
+    pub fn forget_peer(&mut self, peer: Peer) {
+        self.prune_unexpected_sources();
         if self.has_nothing_from(peer) {
-            self.sources.give_back(peer);
+            self.sources.reset(peer);
         }
     }
 }
 
-impl Arrivals {
-    fn add(&mut self, entry: Entry, peer: Peer) {
+impl ArrivalQueue {
+    fn add(&mut self, entry: MatchEntry, peer: Peer) {
         self.queue.push(entry);
         self.sources.insert(entry.order, peer);
     }
@@ -258,104 +259,115 @@ impl Arrivals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hawser_sim::Dice;
+    use hawser_sim::Rng;
 
     const CONTEXT: Context = Context(0);
 
     /// The reference implementation of match queues: receives and messages in the order in which they came.
     #[derive(Default)]
-    struct Plain {
-        posted: Vec<(Want, Op, u64)>,
-        held: Vec<(Peer, i32, Op, u64)>,
+    struct ReferenceQueues {
+        posted: Vec<(MatchSpec, OpId, u64)>,
+        unexpected: Vec<(Peer, i32, OpId, u64)>,
     }
 
-    impl Plain {
-        fn take_posted(&mut self, peer: Peer, tag: i32) -> Option<Op> {
-            let fits = |want: &Want| want.source.is_none_or(|s| s == peer) && tags_meet(want.tag, Some(tag));
-            let at = self.posted.iter().position(|(want, ..)| fits(want))?;
+    impl ReferenceQueues {
+        fn take_posted(&mut self, peer: Peer, tag: i32) -> Option<OpId> {
+            let fits = |spec: &MatchSpec| spec.source.is_none_or(|s| s == peer) && tags_match(spec.tag, Some(tag));
+            let at = self.posted.iter().position(|(spec, ..)| fits(spec))?;
             Some(self.posted.remove(at).1)
         }
 
-        fn find_held(&self, want: &Want) -> Option<usize> {
-            let fits = |peer, tag| want.source.is_none_or(|s| s == peer) && tags_meet(want.tag, Some(tag));
-            self.held.iter().position(|&(peer, tag, ..)| fits(peer, tag))
+        fn find_unexpected(&self, spec: &MatchSpec) -> Option<usize> {
+            let fits = |peer, tag| spec.source.is_none_or(|s| s == peer) && tags_match(spec.tag, Some(tag));
+            self.unexpected.iter().position(|&(peer, tag, ..)| fits(peer, tag))
         }
     }
 
-    fn want(dice: &mut Dice, sources: u64) -> Want {
+    fn random_spec(dice: &mut Rng, sources: u64) -> MatchSpec {
         let source = (dice.below(3) > 0).then(|| Peer(dice.below(sources) as u32));
-        Want { context: CONTEXT, source, tag: (dice.below(3) > 0).then(|| dice.below(4) as i32) }
+        MatchSpec { context: CONTEXT, source, tag: (dice.below(3) > 0).then(|| dice.below(4) as i32) }
     }
 
     #[test]
     fn few_sources_or_many_a_box_answers_as_two_lists_would() {
-        let (mut dice, mut in_common) = (Dice::new(1), 0);
+        let (mut dice, mut in_common) = (Rng::new(1), 0);
         for run in 0..40 {
             let (sources, grows) = ([2, 300, 5000][run % 3], 1 + dice.below(4));
-            let (mut real, mut plain) = (Matchbox::default(), Plain::default());
+            let (mut real, mut reference) = (MatchQueues::default(), ReferenceQueues::default());
             for order in 1..1500 {
-                let op = Op(order as u32);
+                let op = OpId(order as u32);
                 let (peer, tag) = (Peer(dice.below(sources) as u32), dice.below(4) as i32);
-                let wanted = want(&mut dice, sources);
+                let spec = random_spec(&mut dice, sources);
                 match dice.below(6) {
                     n if n < grows => {
                         let found = real.take_posted(peer, tag);
-                        assert_eq!(found, plain.take_posted(peer, tag));
+                        assert_eq!(found, reference.take_posted(peer, tag));
                         if found.is_none() {
-                            real.hold(op, peer, tag, order);
-                            plain.held.push((peer, tag, op, order));
+                            real.push_unexpected(op, peer, tag, order);
+                            reference.unexpected.push((peer, tag, op, order));
                         }
                     }
-                    4 if !plain.posted.is_empty() => {
-                        let (wanted, _, order) = plain.posted.remove(dice.index(plain.posted.len()));
-                        assert!(real.unpost(&wanted, order) && !real.unpost(&wanted, order));
+                    4 if !reference.posted.is_empty() => {
+                        let (spec, _, order) = reference.posted.remove(dice.index(reference.posted.len()));
+                        assert!(real.unpost(&spec, order) && !real.unpost(&spec, order));
                     }
                     _ => {
-                        let at = plain.find_held(&wanted);
-                        let found = real.find_held(&wanted).map(|(peer, entry)| (peer, entry.op, entry.order));
-                        assert_eq!(found, at.map(|at| (plain.held[at].0, plain.held[at].2, plain.held[at].3)));
-                        assert_eq!(real.take_held(&wanted), at.map(|at| plain.held.remove(at).2));
+                        let at = reference.find_unexpected(&spec);
+                        let found = real.find_unexpected(&spec).map(|(peer, entry)| (peer, entry.op, entry.order));
+                        assert_eq!(
+                            found,
+                            at.map(|at| (
+                                reference.unexpected[at].0,
+                                reference.unexpected[at].2,
+                                reference.unexpected[at].3
+                            ))
+                        );
+                        assert_eq!(real.take_unexpected(&spec), at.map(|at| reference.unexpected.remove(at).2));
                         if at.is_none() {
-                            real.post(op, &wanted, order);
-                            plain.posted.push((wanted, op, order));
+                            real.post(op, &spec, order);
+                            reference.posted.push((spec, op, order));
                         }
                     }
                 }
-                let has = |peer| plain.find_held(&Want { context: CONTEXT, source: Some(peer), tag: None }).is_some();
-                let waits = |peer| plain.posted.iter().any(|(w, ..)| w.source.is_none_or(|source| source == peer));
+                let has = |peer| {
+                    reference.find_unexpected(&MatchSpec { context: CONTEXT, source: Some(peer), tag: None }).is_some()
+                };
+                let waits = |peer| reference.posted.iter().any(|(w, ..)| w.source.is_none_or(|source| source == peer));
                 assert_eq!(real.is_idle_for(peer), !has(peer) && !waits(peer));
                 in_common += u32::from(real.arrivals.is_some());
             }
-            let mut held = real.held();
-            held.sort_unstable();
-            assert!(held.iter().eq(plain.held.iter().map(|(_, _, op, _)| op)));
+            let mut unexpected = real.unexpected();
+            unexpected.sort_unstable();
+            assert!(unexpected.iter().eq(reference.unexpected.iter().map(|(_, _, op, _)| op)));
         }
         assert!(in_common > 1000, "{in_common} turns with a queue in common");
     }
 
     #[test]
     fn many_messages_from_anybody_are_found_without_a_walk_and_leave_nothing() {
-        let mut real = Matchbox::default();
-        let any = Want { context: CONTEXT, source: None, tag: None };
+        let mut real = MatchQueues::default();
+        let any = MatchSpec { context: CONTEXT, source: None, tag: None };
         for round in 0..3 {
-            (0..1000).for_each(|order| real.hold(Op(order), Peer(999 - order), 7, u64::from(1000 * round + order)));
+            (0..1000).for_each(|order| {
+                real.push_unexpected(OpId(order), Peer(999 - order), 7, u64::from(1000 * round + order))
+            });
             for order in 0..1000 {
-                assert_eq!(real.take_held(&any), Some(Op(order)));
-                assert_eq!(real.arrivals.is_some(), order < 999, "made once, and kept until none is held");
+                assert_eq!(real.take_unexpected(&any), Some(OpId(order)));
+                assert_eq!(real.arrivals.is_some(), order < 999, "built once, and kept until no message is unexpected");
             }
         }
-        (0..1000).map(Peer).for_each(|peer| real.forget(peer));
-        assert_eq!(real, Matchbox::default());
+        (0..1000).map(Peer).for_each(|peer| real.forget_peer(peer));
+        assert_eq!(real, MatchQueues::default());
     }
 
     #[test]
     fn nothing_is_forgotten_of_one_that_has_something_here() {
-        let mut real = Matchbox::default();
-        real.hold(Op(1), Peer(3), 7, 1);
-        real.forget(Peer(3));
-        assert_eq!(real.held(), [Op(1)]);
-        real.unhold(Peer(3), 1);
-        real.forget(Peer(3));
-        assert_eq!(real, Matchbox::default());
+        let mut real = MatchQueues::default();
+        real.push_unexpected(OpId(1), Peer(3), 7, 1);
+        real.forget_peer(Peer(3));
+        assert_eq!(real.unexpected(), [OpId(1)]);
+        real.remove_unexpected(Peer(3), 1);
+        real.forget_peer(Peer(3));
+        assert_eq!(real, MatchQueues::default());
     }
 }

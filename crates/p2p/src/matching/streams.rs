@@ -3,22 +3,22 @@
 //! A serial number repeats after 2^32 messages; far fewer are in flight at one time. The module never looks at the
 //! operations. Used by `arrive` and `post`; uses no other module.
 
-use super::operation::Op;
+use super::operation::OpId;
 use std::collections::BTreeMap;
 
 /// The unfinished messages of one peer.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
-pub struct Streams(BTreeMap<u32, Op>);
+pub struct Streams(BTreeMap<u32, OpId>);
 
 impl Streams {
     /// Directs the bytes of `message` to `op` from now on.
-    pub fn lead(&mut self, message: u32, op: Op) {
+    pub fn bind(&mut self, message: u32, op: OpId) {
         self.0.insert(message, op);
     }
 
     /// Returns the operation to which the bytes of `message` go.
     #[inline]
-    pub fn target(&self, message: u32) -> Option<Op> {
+    pub fn target(&self, message: u32) -> Option<OpId> {
         self.0.get(&message).copied()
     }
 

@@ -2,7 +2,7 @@
 
 use crate::model::program::{Send, Step};
 use hawser_base::{Context, Peer};
-use hawser_p2p::matching::Want;
+use hawser_p2p::matching::MatchSpec;
 
 /// The device of a whole program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ pub struct Alphabet {
     pub sources: Vec<Option<usize>>,
     /// `None` is MPI_ANY_TAG.
     pub tags: Vec<Option<i32>>,
-    pub rooms: Vec<u64>,
+    pub capacities: Vec<u64>,
     /// The `shared` of every receive, as in `Step::Recv`.
     pub shared: Option<bool>,
     pub cancels: bool,
@@ -54,14 +54,15 @@ impl Alphabet {
                 }
             }
         }
-        for want in self.wants() {
+        for spec in self.specs() {
             let shared = self.shared;
-            self.rooms.iter().for_each(|&room| add(&[Step::Recv { want, room, shared }]));
+            self.capacities.iter().for_each(|&capacity| add(&[Step::Recv { spec, capacity, shared }]));
             if self.probes {
-                add(&[Step::Probe(want)]);
+                add(&[Step::Probe(spec)]);
                 let claim = program.len();
-                let claimed = |&room: &u64| add(&[Step::Claim(want), Step::RecvClaimed { claim, room, shared }]);
-                self.rooms.iter().for_each(claimed);
+                let claimed =
+                    |&capacity: &u64| add(&[Step::Claim(spec), Step::RecvClaimed { claim, capacity, shared }]);
+                self.capacities.iter().for_each(claimed);
             }
         }
         for (at, step) in program.iter().enumerate().filter(|_| self.cancels) {
@@ -74,12 +75,12 @@ impl Alphabet {
         all
     }
 
-    fn wants(&self) -> Vec<Want> {
-        let want = |&source: &Option<usize>, &tag: &Option<i32>| Want {
+    fn specs(&self) -> Vec<MatchSpec> {
+        let spec = |&source: &Option<usize>, &tag: &Option<i32>| MatchSpec {
             context: Context(0),
             source: source.map(|s| Peer(s as u32)),
             tag,
         };
-        self.sources.iter().flat_map(|source| self.tags.iter().map(move |tag| want(source, tag))).collect()
+        self.sources.iter().flat_map(|source| self.tags.iter().map(move |tag| spec(source, tag))).collect()
     }
 }

@@ -3,43 +3,43 @@
 use super::program::Step;
 use super::{Live, Parcel, Progress, Pull, Rank, Setup, Stream, Verdict, World, Write, expect, oracle::Message};
 use hawser_base::{Class, Peer};
-use hawser_p2p::matching::{Effect, Envelope, Key, Op, Outcome, Packet};
+use hawser_p2p::matching::{BufferKey, Effect, Envelope, OpId, OpOutcome, Packet};
 
 impl World {
     /// Carries out all effects of the rank's engine, in order.
-    pub fn settle(&mut self, setup: &Setup, index: usize) -> Verdict {
-        self.ranks[index].engine.pay_dues();
+    pub fn run_effects(&mut self, setup: &Setup, index: usize) -> Verdict {
+        self.ranks[index].engine.return_due_credit();
         while let Some(effect) = self.ranks[index].engine.next_effect() {
             match effect {
                 Effect::Transmit { to, packet } => self.transmit(setup, index, to, packet)?,
                 Effect::Complete { op, outcome } => self.complete(setup, index, op, outcome)?,
-                Effect::Grant { op, to, send, from, until } => {
-                    let step = self.ranks[index].step_of(op).ok_or("a grant for no receive")?;
-                    let key = setup.programs[index][step].room_key(index, step);
-                    self.transmit(setup, index, to, Packet::Grant { send, from, until, key })?;
+                Effect::SendCts { op, to, send, from, until } => {
+                    let step = self.ranks[index].step_of(op).ok_or("a CTS for no receive")?;
+                    let key = setup.programs[index][step].recv_rkey(index, step);
+                    self.transmit(setup, index, to, Packet::Cts { send, from, until, key })?;
                 }
                 other => self.ranks[index].carry_out(other)?,
             }
         }
-        expect(self.ranks[index].oracle.answer.is_none(), || "a cancellation was not answered".into())
+        expect(self.ranks[index].oracle.cancel_reply.is_none(), || "a cancellation has no reply".into())
     }
 
     fn transmit(&mut self, setup: &Setup, index: usize, to: Peer, packet: Packet) -> Verdict {
         let rank = &mut self.ranks[index];
-        expect(!rank.engine.is_lost(to), || format!("{packet:?} to {to}, who is lost"))?;
+        expect(!rank.engine.has_failed(to), || format!("{packet:?} to {to}, which has failed"))?;
         let mut about = None;
         match packet {
             Packet::Cancel { send } => {
-                let step = rank.step_of(Op(send)).ok_or("a cancellation of no send")?;
+                let step = rank.step_of(OpId(send)).ok_or("a cancellation of no send")?;
                 about = Some(Message { rank: index as u8, step: step as u16 });
             }
-            Packet::Cancelled { yes, .. } => {
-                let due = rank.oracle.answer.take();
-                expect(due == Some(yes), || format!("a cancellation is answered {yes}, due {due:?}"))?;
+            Packet::CancelReply { cancelled: yes, .. } => {
+                let due = rank.oracle.cancel_reply.take();
+                expect(due == Some(yes), || format!("a cancellation has the reply {yes}, due {due:?}"))?;
             }
             _ => {}
         }
-        let parcel = Parcel { packet, payload: Vec::new(), about };
+        let parcel = Parcel { packet, payload: Vec::new(), message: about };
         if setup.outbox {
             rank.outbox.push_back((to, parcel));
         } else {
@@ -48,7 +48,7 @@ impl World {
         Ok(())
     }
 
-    fn complete(&mut self, setup: &Setup, index: usize, op: Op, outcome: Outcome) -> Verdict {
+    fn complete(&mut self, setup: &Setup, index: usize, op: OpId, outcome: OpOutcome) -> Verdict {
         let rank = &mut self.ranks[index];
         let live = rank.live.get_mut(op.0 as usize).and_then(Option::take);
         let step = match &live {
@@ -65,7 +65,7 @@ impl World {
         }
         let streams = rank.streams.iter().any(|s| s.op == op) || rank.pulls.iter().any(|p| p.op == op);
         expect(!streams && rank.writes.iter().all(|w| w.op != op), || {
-            format!("step {step} completes while bytes are under way")
+            format!("step {step} completes while bytes are in flight")
         })?;
         match live {
             Some(Live::Recv { buffer, .. }) => self.received(setup, index, step, &buffer, outcome),
@@ -73,34 +73,34 @@ impl World {
         }
     }
 
-    fn sent(&self, setup: &Setup, index: usize, step: usize, outcome: Outcome) -> Verdict {
+    fn sent(&self, setup: &Setup, index: usize, step: usize, outcome: OpOutcome) -> Verdict {
         let message = Message { rank: index as u8, step: step as u16 };
         let send = message.send(setup);
         let envelope = Envelope { source: send.to, ..message.envelope(setup) };
         expect(outcome.envelope == envelope, || format!("step {step} ended as {outcome:?}"))?;
         if let Some(error) = outcome.error {
-            let lost = self.ranks[index].engine.is_lost(send.to);
+            let lost = self.ranks[index].engine.has_failed(send.to);
             return expect(error == Class::ProcAborted && lost, || format!("send {step} ended with {error:?}"));
         }
         let oracle = &self.ranks[send.to.index()].oracle;
-        let withdrawn = oracle.withdrawn.contains(&message);
-        expect(withdrawn == outcome.cancelled, || format!("send {step}: {outcome:?}, withdrawn {withdrawn}"))?;
+        let cancelled = oracle.cancelled.contains(&message);
+        expect(cancelled == outcome.cancelled, || format!("send {step}: {outcome:?}, withdrawn {cancelled}"))?;
         let matched = oracle.matched.iter().any(|(_, m)| *m == message);
-        let waited = send.sync || oracle.asked.contains(&message);
-        expect(!waited || matched || withdrawn, || format!("send {step} ended before it was matched"))
+        let must_wait = send.sync || oracle.announced.contains(&message);
+        expect(!must_wait || matched || cancelled, || format!("send {step} ended before it was matched"))
     }
 
-    fn received(&mut self, setup: &Setup, index: usize, step: usize, buffer: &[u8], outcome: Outcome) -> Verdict {
+    fn received(&mut self, setup: &Setup, index: usize, step: usize, buffer: &[u8], outcome: OpOutcome) -> Verdict {
         let oracle = &mut self.ranks[index].oracle;
         let matched = oracle.match_of(step);
         if outcome.error == Some(Class::ProcAborted) {
             let source = match (matched, setup.programs[index][step]) {
                 (Some(message), _) => Some(Peer(message.rank as u32)),
-                (None, Step::Recv { want, .. }) => want.source,
+                (None, Step::Recv { spec, .. }) => spec.source,
                 _ => None,
             };
             oracle.posted.retain(|(s, _)| *s != step);
-            let lost = source.is_some_and(|source| self.ranks[index].engine.is_lost(source));
+            let lost = source.is_some_and(|source| self.ranks[index].engine.has_failed(source));
             return expect(lost, || format!("receive {step} ended with {outcome:?}"));
         }
         let Some(message) = matched else {
@@ -109,7 +109,7 @@ impl World {
         };
         let all = message.envelope(setup);
         let placed = all.bytes.min(buffer.len() as u64);
-        let due = Outcome {
+        let due = OpOutcome {
             envelope: Envelope { bytes: placed, ..all },
             error: (all.bytes > placed).then_some(Class::Truncate),
             cancelled: false,
@@ -124,14 +124,14 @@ impl World {
 impl Rank {
     fn carry_out(&mut self, effect: Effect) -> Verdict {
         match effect {
-            Effect::Discard { held } => self.let_go(held).map(drop),
-            Effect::Release { held, op, bytes } => {
+            Effect::Discard { unexpected } => self.take_unexpected(unexpected).map(drop),
+            Effect::CopyUnexpected { unexpected, op, bytes } => {
                 let bytes = bytes as usize;
-                let kept = self.let_go(held)?;
+                let kept = self.take_unexpected(unexpected)?;
                 let Some(Some(Live::Recv { buffer, .. })) = self.live.get_mut(op.0 as usize) else {
-                    return Err(format!("{held:?} is released into {op:?}"));
+                    return Err(format!("{unexpected:?} is copied into {op:?}"));
                 };
-                expect(bytes <= kept.len() && bytes <= buffer.len(), || format!("{bytes} bytes are released"))?;
+                expect(bytes <= kept.len() && bytes <= buffer.len(), || format!("{bytes} bytes are copied"))?;
                 buffer[..bytes].copy_from_slice(&kept[..bytes]);
                 Ok(())
             }
@@ -146,21 +146,21 @@ impl Rank {
                 Ok(())
             }
             Effect::Write { op, to, key, from, until } => {
-                let Key([peer, step, writable]) = key;
+                let BufferKey([peer, step, writable]) = key;
                 expect(peer == to.0 as u64, || format!("a receive of {peer} is written at {to}"))?;
                 self.writes.push(Write { op, to, step: step as usize, writable: writable == 1, from, until });
                 Ok(())
             }
-            Effect::Transmit { .. } | Effect::Complete { .. } | Effect::Grant { .. } => {
+            Effect::Transmit { .. } | Effect::Complete { .. } | Effect::SendCts { .. } => {
                 unreachable!("carried out by the world")
             }
         }
     }
 
-    fn let_go(&mut self, held: Op) -> Verdict<Vec<u8>> {
-        match self.live.get_mut(held.0 as usize).and_then(Option::take) {
-            Some(Live::Held { buffer }) => Ok(buffer),
-            other => Err(format!("{held:?} is let go, which is {other:?}")),
+    fn take_unexpected(&mut self, unexpected: OpId) -> Verdict<Vec<u8>> {
+        match self.live.get_mut(unexpected.0 as usize).and_then(Option::take) {
+            Some(Live::Unexpected { buffer }) => Ok(buffer),
+            other => Err(format!("{unexpected:?} is taken, which is {other:?}")),
         }
     }
 }

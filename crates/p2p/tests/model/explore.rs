@@ -89,7 +89,7 @@ fn walk(setup: &Setup, world: &World, path: &mut Vec<Action>, seen: &mut Marks) 
 /// persistent set in the sense of Godefroid), the others' actions need not be tried before that rank's.
 fn persistent_actions(world: &World, setup: &Setup) -> Vec<Action> {
     let ranks = 0..world.ranks.len();
-    for index in ranks.clone().filter(|_| setup.mortal.is_none() && !may_write(world)) {
+    for index in ranks.clone().filter(|_| setup.failing_rank.is_none() && !may_write(world)) {
         let own = actions_of(world, setup, index);
         let settled = |from| from == index || is_settled(world, setup, from, index);
         if !own.is_empty() && ranks.clone().all(settled) {
@@ -101,8 +101,8 @@ fn persistent_actions(world: &World, setup: &Setup) -> Vec<Action> {
 
 /// Whether a rank writes another's memory, or has a CTS that permits it.
 fn may_write(world: &World) -> bool {
-    let told = |p: &Parcel| matches!(p.packet, Packet::Grant { key: Some(_), .. });
-    world.ranks.iter().any(|rank| !rank.writes.is_empty()) || world.wires.iter().flatten().any(told)
+    let permits_write = |p: &Parcel| matches!(p.packet, Packet::Cts { key: Some(_), .. });
+    world.ranks.iter().any(|rank| !rank.writes.is_empty()) || world.wires.iter().flatten().any(permits_write)
 }
 
 /// Whether the next packet of `from` that may arrive at `to` is independent of what `from` may still send.
@@ -122,7 +122,7 @@ fn actions_of(world: &World, setup: &Setup, index: usize) -> Vec<Action> {
 fn story(setup: &Setup, path: &[Action]) -> String {
     let mut lines = vec![format!(
         "{:?}, unordered {}, outbox {}, mortal {:?}",
-        setup.limits, setup.unordered, setup.outbox, setup.mortal
+        setup.limits, setup.unordered, setup.outbox, setup.failing_rank
     )];
     for (rank, program) in setup.programs.iter().enumerate() {
         lines.extend(program.iter().enumerate().map(|(at, step)| format!("  rank {rank} step {at}: {step:?}")));

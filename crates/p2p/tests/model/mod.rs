@@ -11,7 +11,7 @@ pub mod oracle;
 pub mod program;
 
 use hawser_base::Peer;
-use hawser_p2p::matching::{Engine, Limits, Op, Packet, Place, Start};
+use hawser_p2p::matching::{Engine, OpId, Packet, PayloadPlacement, ProtocolLimits, SendStart};
 use oracle::{Message, Oracle};
 use program::Step;
 use std::collections::VecDeque;
@@ -19,15 +19,15 @@ use std::collections::VecDeque;
 /// The constant part of a world.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    pub limits: Limits,
+    pub limits: ProtocolLimits,
     pub programs: Vec<Vec<Step>>,
     /// `Packet::Data` may be overtaken by later packets of its pair.
     pub unordered: bool,
-    /// The packets of an engine to its peers wait in an outbox, while the messages that its application sends leave at
-    /// once, as in `mpi::lane`.
+    /// The packets of an engine to its peers wait in an outbox, while the messages that its application sends leave
+    /// at once, as in `p2p::lane`.
     pub outbox: bool,
-    /// This rank may die at any moment, and its loss is reported to the others at any moment after.
-    pub mortal: Option<usize>,
+    /// This rank may die at any moment, and its failure is reported to the others at any moment after.
+    pub failing_rank: Option<usize>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -44,7 +44,7 @@ pub struct Rank {
     /// The index of the next step of its program.
     pub next: usize,
     pub steps: Vec<Progress>,
-    /// By operation number: the memory that the application or the library lent to it.
+    /// By operation number: the memory of the application or the library that it borrows.
     pub live: Vec<Option<Live>>,
     pub streams: Vec<Stream>,
     pub pulls: Vec<Pull>,
@@ -57,9 +57,9 @@ pub struct Rank {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Progress {
     Ahead,
-    Pending(Op),
-    /// A matched probe holds this message.
-    Claimed(Op, Message),
+    Pending(OpId),
+    /// A matched probe has claimed this message.
+    Claimed(OpId, Message),
     Done,
 }
 
@@ -67,7 +67,7 @@ pub enum Progress {
 pub enum Live {
     Send { step: usize },
     Recv { step: usize, buffer: Vec<u8> },
-    Held { buffer: Vec<u8> },
+    Unexpected { buffer: Vec<u8> },
 }
 
 /// A packet in flight, and the message that it belongs to, for the oracle.
@@ -75,12 +75,12 @@ pub enum Live {
 pub struct Parcel {
     pub packet: Packet,
     pub payload: Vec<u8>,
-    pub about: Option<Message>,
+    pub message: Option<Message>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Stream {
-    pub op: Op,
+    pub op: OpId,
     pub to: Peer,
     pub number: u32,
     pub at: u64,
@@ -89,7 +89,7 @@ pub struct Stream {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Pull {
-    pub op: Op,
+    pub op: OpId,
     pub message: Message,
     pub readable: bool,
     pub from: u64,
@@ -99,7 +99,7 @@ pub struct Pull {
 /// A pending remote write of bytes of the send `op` to the receive `step` of `to`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Write {
-    pub op: Op,
+    pub op: OpId,
     pub to: Peer,
     pub step: usize,
     pub writable: bool,
@@ -111,7 +111,7 @@ pub struct Write {
 pub enum Action {
     /// The rank takes the next step of its program.
     Step(usize),
-    /// The packet at this place of the wire arrives.
+    /// The packet at this index of the wire arrives.
     Deliver { from: usize, to: usize, at: usize },
     /// The rank hands the next fragment of a stream to its device.
     Fragment { rank: usize, stream: usize },
@@ -123,7 +123,7 @@ pub enum Action {
     Write { rank: usize, write: usize },
     /// The rank dies.
     Die(usize),
-    /// The loss of the peer is reported to the rank.
+    /// The failure of the peer is reported to the rank.
     Lose { rank: usize, peer: usize },
 }
 
@@ -152,13 +152,13 @@ impl World {
         let mut all = Vec::new();
         let count = self.ranks.len();
         (0..count).for_each(|rank| self.actions_of(setup, rank, &mut all));
-        if let Some(mortal) = setup.mortal {
-            if !self.ranks[mortal].dead {
-                all.push(Action::Die(mortal));
+        if let Some(failing) = setup.failing_rank {
+            if !self.ranks[failing].dead {
+                all.push(Action::Die(failing));
             } else {
-                let knows = |r: &Rank| r.dead || r.engine.is_lost(Peer(mortal as u32));
+                let knows = |r: &Rank| r.dead || r.engine.has_failed(Peer(failing as u32));
                 let ignorant = (0..count).filter(|&rank| !knows(&self.ranks[rank]));
-                all.extend(ignorant.map(|rank| Action::Lose { rank, peer: mortal }));
+                all.extend(ignorant.map(|rank| Action::Lose { rank, peer: failing }));
             }
         }
         all
@@ -217,38 +217,38 @@ impl World {
             Step::Send(spec) => {
                 let message = Message { rank: index as u8, step: at as u16 };
                 let to = spec.to.index();
-                let was_lost = rank.engine.is_lost(spec.to);
+                let was_lost = rank.engine.has_failed(spec.to);
                 let parcel = match rank.engine.start_send(spec.with_key(message, setup.limits.packet)) {
-                    Start::Lost => {
+                    SendStart::PeerFailed => {
                         rank.steps[at] = Progress::Done;
                         return expect(was_lost, || "a send to a living peer was refused".into());
                     }
-                    Start::Eager => {
+                    SendStart::Eager => {
                         rank.steps[at] = Progress::Done;
                         expect(!spec.sync && spec.eager, || "a send that may not was eager".into())?;
                         let packet = Packet::Eager { context: spec.context, tag: spec.tag };
-                        Parcel { packet, payload: message.bytes(0, spec.bytes), about: Some(message) }
+                        Parcel { packet, payload: message.bytes(0, spec.bytes), message: Some(message) }
                     }
-                    Start::Begin { op, packet, front } => {
+                    SendStart::Begin { op, packet, first_bytes: front } => {
                         rank.steps[at] = Progress::Pending(op);
-                        rank.lend(op, Live::Send { step: at })?;
+                        rank.bind_memory(op, Live::Send { step: at })?;
                         expect(front <= setup.limits.packet, || format!("a front of {front} bytes"))?;
                         expect(spec.eager || front == 0, || "payload for a device that takes none".into())?;
-                        Parcel { packet, payload: message.bytes(0, front), about: Some(message) }
+                        Parcel { packet, payload: message.bytes(0, front), message: Some(message) }
                     }
                 };
                 self.wire(index, to).push_back(parcel);
             }
-            Step::Recv { want, room, shared } => {
-                let expected = rank.oracle.post(setup, at, &want);
+            Step::Recv { spec, capacity, shared } => {
+                let expected = rank.oracle.post(setup, at, &spec);
                 let (op, posted) = match shared {
-                    Some(_) => rank.engine.post_shared(want, room),
-                    None => rank.engine.post_recv(want, room),
+                    Some(_) => rank.engine.post_exposed(spec, capacity),
+                    None => rank.engine.post_recv(spec, capacity),
                 };
                 rank.steps[at] = Progress::Pending(op);
-                rank.lend(op, Live::Recv { step: at, buffer: vec![0; room as usize] })?;
-                let lost = want.source.is_some_and(|peer| rank.engine.is_lost(peer));
-                let at_once = posted == hawser_p2p::matching::Posted::Matched;
+                rank.bind_memory(op, Live::Recv { step: at, buffer: vec![0; capacity as usize] })?;
+                let lost = spec.source.is_some_and(|peer| rank.engine.has_failed(peer));
+                let at_once = posted == hawser_p2p::matching::PostOutcome::Matched;
                 expect(at_once == (expected.is_some() || lost), || format!("step {at}: {posted:?}, due {expected:?}"))?;
             }
             Step::CancelSend(earlier) => {
@@ -265,62 +265,64 @@ impl World {
                 }
                 rank.steps[at] = Progress::Done;
             }
-            Step::Probe(want) => {
-                let due = rank.oracle.first(setup, &want).map(|m| m.envelope(setup));
-                let seen = rank.engine.probe(&want);
+            Step::Probe(spec) => {
+                let due = rank.oracle.first(setup, &spec).map(|m| m.envelope(setup));
+                let seen = rank.engine.probe(&spec);
                 rank.steps[at] = Progress::Done;
                 expect(due == seen, || format!("probe saw {seen:?}, due {due:?}"))?;
             }
-            Step::Claim(want) => {
-                let due = rank.oracle.claim(setup, &want);
-                let seen = rank.engine.claim(&want);
+            Step::Claim(spec) => {
+                let due = rank.oracle.claim(setup, &spec);
+                let seen = rank.engine.claim(&spec);
                 let same = due.map(|m| m.envelope(setup)) == seen.map(|(_, envelope)| envelope);
                 expect(same, || format!("claimed {seen:?}, due {due:?}"))?;
                 rank.steps[at] = match (seen, due) {
-                    (Some((held, _)), Some(message)) => Progress::Claimed(held, message),
+                    (Some((unexpected, _)), Some(message)) => Progress::Claimed(unexpected, message),
                     _ => Progress::Done,
                 };
             }
-            Step::RecvClaimed { claim, room, .. } => {
+            Step::RecvClaimed { claim, capacity, .. } => {
                 rank.steps[at] = Progress::Done;
-                if let Progress::Claimed(held, message) = rank.steps[claim] {
+                if let Progress::Claimed(unexpected, message) = rank.steps[claim] {
                     rank.steps[claim] = Progress::Done;
-                    let op = rank.engine.recv_claimed(held, room).ok_or("a claimed message is gone")?;
+                    let op = rank.engine.recv_claimed(unexpected, capacity).ok_or("a claimed message is gone")?;
                     rank.oracle.matched.push((at, message));
                     rank.steps[at] = Progress::Pending(op);
-                    rank.lend(op, Live::Recv { step: at, buffer: vec![0; room as usize] })?;
+                    rank.bind_memory(op, Live::Recv { step: at, buffer: vec![0; capacity as usize] })?;
                 }
             }
         }
-        self.settle(setup, index)
+        self.run_effects(setup, index)
     }
 
     fn deliver(&mut self, setup: &Setup, from: usize, to: usize, at: usize) -> Verdict {
         let parcel = self.wire(from, to).remove(at).ok_or("no such packet")?;
         let rank = &mut self.ranks[to];
-        let Parcel { packet, payload, about } = parcel;
-        let begins =
-            matches!(packet, Packet::Eager { .. } | Packet::Push { .. } | Packet::Answer { .. } | Packet::Ask { .. });
+        let Parcel { packet, payload, message } = parcel;
+        let begins = matches!(
+            packet,
+            Packet::Eager { .. } | Packet::EagerFirst { .. } | Packet::RtrReply { .. } | Packet::Rts { .. }
+        );
         let mut due = None;
-        match (packet, about) {
+        match (packet, message) {
             (_, Some(message)) if begins => {
-                due = Some(rank.oracle.arrive(setup, message, payload.len() as u64, asks(&packet)));
+                due = Some(rank.oracle.arrive(setup, message, payload.len() as u64, is_rts(&packet)));
             }
             (Packet::Data { .. }, Some(message)) => rank.oracle.more(message, payload.len() as u64),
-            (Packet::Cancel { .. }, Some(message)) => rank.oracle.withdraw(message),
+            (Packet::Cancel { .. }, Some(message)) => rank.oracle.cancel_send(message),
             _ => {}
         }
-        let place = rank.engine.arrive(Peer(from as u32), packet, payload.len() as u64);
-        let place = place.map_err(|_| format!("{packet:?} from {from} to {to} is stray"))?;
+        let placement = rank.engine.handle_packet(Peer(from as u32), packet, payload.len() as u64);
+        let placement = placement.map_err(|_| format!("{packet:?} from {from} to {to} is invalid"))?;
         if let Some(due) = due {
-            let got = match place {
-                Place::Into { op, .. } => rank.step_of(op),
+            let got = match placement {
+                PayloadPlacement::Into { op, .. } => rank.step_of(op),
                 _ => None,
             };
             expect(due == got, || format!("{packet:?} went to step {got:?}, due {due:?}"))?;
         }
-        rank.place(place, &payload)?;
-        self.settle(setup, to)
+        rank.place_payload(placement, &payload)?;
+        self.run_effects(setup, to)
     }
 
     fn fragment(&mut self, setup: &Setup, index: usize, stream: usize) -> Verdict {
@@ -333,14 +335,14 @@ impl World {
         let ended = end == until;
         if ended {
             rank.streams.remove(stream);
-            rank.engine.streamed(op);
+            rank.engine.stream_done(op);
         }
         if end > at {
             let packet = Packet::Data { message: number, at };
-            let parcel = Parcel { packet, payload: message.bytes(at, end - at), about: Some(message) };
+            let parcel = Parcel { packet, payload: message.bytes(at, end - at), message: Some(message) };
             self.wire(index, to.index()).push_back(parcel);
         }
-        self.settle(setup, index)
+        self.run_effects(setup, index)
     }
 
     fn pull(&mut self, setup: &Setup, index: usize, pull: usize) -> Verdict {
@@ -351,11 +353,11 @@ impl World {
         expect(exposed || owner.dead, || format!("{message:?} is read after its send ended"))?;
         let rank = &mut self.ranks[index];
         if read {
-            let place = Place::Into { op, at: from, room: until - from };
-            rank.place(place, &message.bytes(from, until - from))?;
+            let placement = PayloadPlacement::Into { op, at: from, len: until - from };
+            rank.place_payload(placement, &message.bytes(from, until - from))?;
         }
-        rank.engine.pulled(op, from, read);
-        self.settle(setup, index)
+        rank.engine.pull_done(op, from, read);
+        self.run_effects(setup, index)
     }
 
     fn write(&mut self, setup: &Setup, index: usize, write: usize) -> Verdict {
@@ -369,14 +371,14 @@ impl World {
             };
             let matched = owner.oracle.match_of(step);
             expect(matched == Some(message), || format!("{message:?} is written to step {step}, due {matched:?}"))?;
-            let room = if writable { until - from } else { 0 };
-            owner.place(Place::Into { op: receive, at: from, room }, &message.bytes(from, room))?;
+            let len = if writable { until - from } else { 0 };
+            owner.place_payload(PayloadPlacement::Into { op: receive, at: from, len }, &message.bytes(from, len))?;
         }
-        self.ranks[index].engine.written(op, from, until, writable);
-        self.settle(setup, index)
+        self.ranks[index].engine.write_done(op, from, until, writable);
+        self.run_effects(setup, index)
     }
 
-    /// Reports the loss of `peer` to the engine of `index`; all packets between the two are dropped.
+    /// Reports the failure of `peer` to the engine of `index`; all packets between the two are dropped.
     fn lose(&mut self, setup: &Setup, index: usize, peer: usize) -> Verdict {
         self.wire(index, peer).clear();
         self.wire(peer, index).clear();
@@ -384,14 +386,14 @@ impl World {
         let before = self.ranks[index].steps.clone();
         let fate = checks::fate_of_steps(setup, &self.ranks[index], index, peer);
         self.ranks[index].oracle.lose(setup, peer);
-        self.ranks[index].engine.lost(Peer(peer as u32));
-        self.settle(setup, index)?;
+        self.ranks[index].engine.peer_failed(Peer(peer as u32));
+        self.run_effects(setup, index)?;
         checks::only_the_fated_ended(&before, &self.ranks[index].steps, &fate)
     }
 }
 
 impl Rank {
-    fn lend(&mut self, op: Op, live: Live) -> Verdict {
+    fn bind_memory(&mut self, op: OpId, live: Live) -> Verdict {
         let at = op.0 as usize;
         if at >= self.live.len() {
             self.live.resize(at + 1, None);
@@ -401,28 +403,28 @@ impl Rank {
         Ok(())
     }
 
-    pub fn step_of(&self, op: Op) -> Option<usize> {
+    pub fn step_of(&self, op: OpId) -> Option<usize> {
         match self.live.get(op.0 as usize)?.as_ref()? {
             Live::Send { step } | Live::Recv { step, .. } => Some(*step),
-            Live::Held { .. } => None,
+            Live::Unexpected { .. } => None,
         }
     }
 
-    fn place(&mut self, place: Place, payload: &[u8]) -> Verdict {
-        let (op, at, room) = match place {
-            Place::Drop => return Ok(()),
-            Place::Hold { op, bytes } => {
-                self.lend(op, Live::Held { buffer: vec![0; bytes as usize] })?;
+    fn place_payload(&mut self, placement: PayloadPlacement, payload: &[u8]) -> Verdict {
+        let (op, at, len) = match placement {
+            PayloadPlacement::Drop => return Ok(()),
+            PayloadPlacement::NewUnexpected { op, bytes } => {
+                self.bind_memory(op, Live::Unexpected { buffer: vec![0; bytes as usize] })?;
                 (op, 0, payload.len())
             }
-            Place::Into { op, at, room } => (op, at as usize, room as usize),
+            PayloadPlacement::Into { op, at, len } => (op, at as usize, len as usize),
         };
-        expect(room <= payload.len(), || format!("{room} bytes of {} are placed", payload.len()))?;
+        expect(len <= payload.len(), || format!("{len} bytes of {} are placed", payload.len()))?;
         match self.live.get_mut(op.0 as usize) {
-            Some(Some(Live::Recv { buffer, .. } | Live::Held { buffer })) => {
-                let end = at + room;
+            Some(Some(Live::Recv { buffer, .. } | Live::Unexpected { buffer })) => {
+                let end = at + len;
                 expect(end <= buffer.len(), || format!("{op:?} of {} bytes is written to {end}", buffer.len()))?;
-                buffer[at..end].copy_from_slice(&payload[..room]);
+                buffer[at..end].copy_from_slice(&payload[..len]);
                 Ok(())
             }
             other => Err(format!("bytes for {op:?}, which is {other:?}")),
@@ -430,7 +432,7 @@ impl Rank {
     }
 }
 
-/// Returns the places of a wire whose packets may arrive next: the first, and with unordered data also each one that
+/// Returns the indices of a wire whose packets may arrive next: the first, and with unordered data also each one that
 /// has only data before it.
 fn deliverable(wire: &VecDeque<Parcel>, unordered: bool) -> impl Iterator<Item = usize> + '_ {
     let is_data = |p: &Parcel| matches!(p.packet, Packet::Data { .. });
@@ -439,8 +441,8 @@ fn deliverable(wire: &VecDeque<Parcel>, unordered: bool) -> impl Iterator<Item =
     0..reach
 }
 
-fn asks(packet: &Packet) -> bool {
-    matches!(packet, Packet::Ask { .. })
+fn is_rts(packet: &Packet) -> bool {
+    matches!(packet, Packet::Rts { .. })
 }
 
 pub fn expect(holds: bool, otherwise: impl FnOnce() -> String) -> Verdict {

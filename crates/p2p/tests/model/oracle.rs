@@ -4,7 +4,7 @@
 use super::Setup;
 use super::program::{Send, Step};
 use hawser_base::Peer;
-use hawser_p2p::matching::{Envelope, Want};
+use hawser_p2p::matching::{Envelope, MatchSpec};
 
 /// A message, named by the step that sends it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -32,11 +32,11 @@ impl Message {
         Envelope { context, source: Peer(self.rank as u32), tag, bytes }
     }
 
-    fn fits(self, setup: &Setup, want: &Want) -> bool {
+    fn fits(self, setup: &Setup, spec: &MatchSpec) -> bool {
         let it = self.envelope(setup);
-        it.context == want.context
-            && want.source.is_none_or(|source| source == it.source)
-            && want.tag.is_none_or(|tag| tag == it.tag)
+        it.context == spec.context
+            && spec.source.is_none_or(|source| source == it.source)
+            && spec.tag.is_none_or(|tag| tag == it.tag)
     }
 }
 
@@ -44,30 +44,30 @@ impl Message {
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Oracle {
     /// Steps that wait for a message, in order.
-    pub posted: Vec<(usize, Want)>,
+    pub posted: Vec<(usize, MatchSpec)>,
     /// Messages that wait for a receive, in order.
     pub waiting: Vec<Message>,
     pub matched: Vec<(usize, Message)>,
     /// Messages of which bytes are missing here, and how many bytes arrived.
     pub partial: Vec<(Message, u64)>,
     /// Messages that an RTS announced.
-    pub asked: Vec<Message>,
+    pub announced: Vec<Message>,
     /// Messages that were cancelled by their sender.
-    pub withdrawn: Vec<Message>,
+    pub cancelled: Vec<Message>,
     /// The reply that the engine must give to a cancellation.
-    pub answer: Option<bool>,
+    pub cancel_reply: Option<bool>,
 }
 
 impl Oracle {
     /// Begins a message, and returns the step that gets it.
-    pub fn arrive(&mut self, setup: &Setup, message: Message, payload: u64, asks: bool) -> Option<usize> {
+    pub fn arrive(&mut self, setup: &Setup, message: Message, payload: u64, is_rts: bool) -> Option<usize> {
         if payload < message.envelope(setup).bytes {
             self.partial.push((message, payload));
         }
-        if asks {
-            self.asked.push(message);
+        if is_rts {
+            self.announced.push(message);
         }
-        match self.posted.iter().position(|(_, want)| message.fits(setup, want)) {
+        match self.posted.iter().position(|(_, spec)| message.fits(setup, spec)) {
             Some(at) => {
                 let (step, _) = self.posted.remove(at);
                 self.matched.push((step, message));
@@ -86,21 +86,21 @@ impl Oracle {
         }
     }
 
-    pub fn post(&mut self, setup: &Setup, step: usize, want: &Want) -> Option<Message> {
-        let found = self.claim(setup, want);
+    pub fn post(&mut self, setup: &Setup, step: usize, spec: &MatchSpec) -> Option<Message> {
+        let found = self.claim(setup, spec);
         match found {
             Some(message) => self.matched.push((step, message)),
-            None => self.posted.push((step, *want)),
+            None => self.posted.push((step, *spec)),
         }
         found
     }
 
-    pub fn first(&self, setup: &Setup, want: &Want) -> Option<Message> {
-        self.waiting.iter().copied().find(|m| m.fits(setup, want))
+    pub fn first(&self, setup: &Setup, spec: &MatchSpec) -> Option<Message> {
+        self.waiting.iter().copied().find(|m| m.fits(setup, spec))
     }
 
-    pub fn claim(&mut self, setup: &Setup, want: &Want) -> Option<Message> {
-        let found = self.first(setup, want)?;
+    pub fn claim(&mut self, setup: &Setup, spec: &MatchSpec) -> Option<Message> {
+        let found = self.first(setup, spec)?;
         self.waiting.retain(|m| *m != found);
         Some(found)
     }
@@ -113,13 +113,13 @@ impl Oracle {
     }
 
     /// Cancels a message for its sender; the engine must give the same reply.
-    pub fn withdraw(&mut self, message: Message) {
+    pub fn cancel_send(&mut self, message: Message) {
         let found = self.waiting.contains(&message);
         self.waiting.retain(|m| *m != message);
         if found {
-            self.withdrawn.push(message);
+            self.cancelled.push(message);
         }
-        self.answer = Some(found);
+        self.cancel_reply = Some(found);
     }
 
     pub fn is_whole(&self, setup: &Setup, message: Message) -> bool {
@@ -132,7 +132,7 @@ impl Oracle {
         let stays: Vec<Message> =
             self.waiting.iter().copied().filter(|&m| m.rank as usize != peer || self.is_whole(setup, m)).collect();
         self.waiting = stays;
-        self.posted.retain(|(_, want)| want.source != Some(Peer(peer as u32)));
+        self.posted.retain(|(_, spec)| spec.source != Some(Peer(peer as u32)));
     }
 
     pub fn match_of(&self, step: usize) -> Option<Message> {

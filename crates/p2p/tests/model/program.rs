@@ -2,7 +2,7 @@
 
 use super::oracle::Message;
 use hawser_base::{Context, Peer};
-use hawser_p2p::matching::{Key, SendSpec, Want};
+use hawser_p2p::matching::{BufferKey, MatchSpec, SendSpec};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Send {
@@ -21,9 +21,9 @@ impl Send {
     /// that fits a packet has none.
     pub fn with_key(&self, message: Message, packet: u64) -> SendSpec {
         let key = self.key.filter(|_| self.bytes > packet);
-        let key = key.map(|readable| Key([message.rank as u64, message.step as u64, readable as u64]));
+        let key = key.map(|readable| BufferKey([message.rank as u64, message.step as u64, readable as u64]));
         let Send { to, context, tag, bytes, sync, eager, .. } = *self;
-        SendSpec { to, context, tag, bytes, sync, eager, packet, front: packet / 2, key }
+        SendSpec { to, context, tag, bytes, sync, eager, packet, first_bytes: packet / 2, key }
     }
 }
 
@@ -31,30 +31,30 @@ impl Send {
 pub enum Step {
     Send(Send),
     Recv {
-        want: Want,
-        room: u64,
+        spec: MatchSpec,
+        capacity: u64,
         /// Its buffer can be exposed to the sender; the value tells whether it can then be written.
         shared: Option<bool>,
     },
     /// Cancels the send, or receive, of an earlier step if it is still pending.
     CancelSend(usize),
     CancelRecv(usize),
-    Probe(Want),
-    Claim(Want),
+    Probe(MatchSpec),
+    Claim(MatchSpec),
     /// Receives the message of an earlier claim, if that got one.
     RecvClaimed {
         claim: usize,
-        room: u64,
+        capacity: u64,
         shared: Option<bool>,
     },
 }
 
 impl Step {
     /// Returns the key by which the model's CTS names the receive `step` of `rank`.
-    pub fn room_key(&self, rank: usize, step: usize) -> Option<Key> {
+    pub fn recv_rkey(&self, rank: usize, step: usize) -> Option<BufferKey> {
         match *self {
             Step::Recv { shared, .. } | Step::RecvClaimed { shared, .. } => {
-                shared.map(|writable| Key([rank as u64, step as u64, writable as u64]))
+                shared.map(|writable| BufferKey([rank as u64, step as u64, writable as u64]))
             }
             _ => None,
         }

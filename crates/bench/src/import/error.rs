@@ -1,0 +1,45 @@
+//! The reason why a text gives no curves, as a message.
+//!
+//! Used by the readers of the tools' outputs, and by `command`, which reports it for a file.
+
+use super::cell::CellError;
+use std::fmt;
+
+/// The reason why a text gives no curves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParseError {
+    /// The text is of no known tool.
+    Foreign,
+    /// The text is of this tool, and has no figure.
+    Empty(String),
+    /// A row cannot be read, in the line of this number.
+    Line { number: usize, error: CellError },
+}
+
+impl ParseError {
+    /// The message for a file: cause first, then the remedy.
+    pub fn for_file(&self, file: &str) -> String {
+        match self {
+            ParseError::Line { number, .. } => format!("{file}, line {number}: {self}"),
+            _ => format!("{file}: {self}"),
+        }
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            ParseError::Foreign => write!(
+                out,
+                "no output of NetPIPE, OSU or IMB in it; give what the tool printed, with the lines above its tables, or NetPIPE's np.out"
+            ),
+            ParseError::Empty(tool) => {
+                write!(out, "output of {tool}, but no figure in it; see whether the run came to an end")
+            }
+            ParseError::Line { error: CellError::UnknownForm(form), .. } => write!(out, "{form}"),
+            ParseError::Line { error, .. } => {
+                write!(out, "{error}; if the line is not the tool's, take it out of the file")
+            }
+        }
+    }
+}

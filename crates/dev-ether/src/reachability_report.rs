@@ -1,0 +1,70 @@
+//! A text for `mpiexec --stats`: the ports of this rank by which peers have answered, and those found best for bulk.
+//!
+//! It decides nothing. Used by `device`; uses `ports` and `link::PortReachability`.
+
+use crate::ports::PortSet;
+use hawser_link::{Endpoint, PortReachability};
+use std::fmt::Write;
+
+/// The callback that receives the text.
+pub type ReachabilityReportFn = Box<dyn Fn(&str) + Send>;
+
+/// Maximum age of the reported text; people read it.
+const REPORT_INTERVAL_NS: u64 = 1_000_000_000;
+
+/// The text's reporter, as the module describes it.
+pub struct ReachabilityReport {
+    report_fn: ReachabilityReportFn,
+    reported_ns: u64,
+}
+
+impl ReachabilityReport {
+    pub fn new(report_fn: ReachabilityReportFn) -> ReachabilityReport {
+        ReachabilityReport { report_fn, reported_ns: 0 }
+    }
+
+    /// Reports if the last report is old enough. Call it now and then.
+    pub fn report_if_due(&mut self, now_ns: u64, endpoint: &Endpoint, port_set: &PortSet) {
+        if now_ns >= self.reported_ns + REPORT_INTERVAL_NS {
+            self.reported_ns = now_ns;
+            self.report(endpoint, port_set);
+        }
+    }
+
+    /// Reports the present state.
+    pub fn report(&self, endpoint: &Endpoint, port_set: &PortSet) {
+        (self.report_fn)(&describe(port_set, |port| endpoint.port_reachability(port)));
+    }
+}
+
+/// Returns the text, as in "eth0: packet 1 of 1, udp 1 of 1 (best for bulk to 1); docker0: packet 0 of 1": the number
+/// of peers that answered, of those that were tried. "(best for bulk to 3, by 4 flows)": to at least one of the three,
+/// from that many source ports. Ports by which no peer was tried are left out.
+fn describe(port_set: &PortSet, reachability_of: impl Fn(u8) -> PortReachability) -> String {
+    let mut ports: Vec<u8> = (0..port_set.ports.len() as u8).collect();
+    ports.sort_by_key(|&port| port_set.rail_of(port));
+    let (mut text, mut last) = (String::new(), None);
+    for (at, PortReachability { tried, replied: answered, best_for_bulk: bulk, flows }) in
+        ports.into_iter().map(|port| (port, reachability_of(port)))
+    {
+        if tried == 0 {
+            continue;
+        }
+        let (interface, port) = port_set.port(at);
+        let _ = match last.replace(port_set.rail_of(at)) {
+            Some(rail) if rail == port_set.rail_of(at) => write!(text, ", "),
+            Some(_) => write!(text, "; {interface}: "),
+            None => write!(text, "{interface}: "),
+        };
+        let v6 = port.address().ip().is_some_and(|ip| ip.is_ipv6());
+        let _ = write!(text, "{}{} {answered} of {tried}", port.name(), if v6 { " over IPv6" } else { "" });
+        if bulk > 0 {
+            // If no further sockets could be opened, paths of several flows used the first one.
+            let _ = match (flows as usize).min(port.flow_count()) {
+                0 | 1 => write!(text, " (best for bulk to {bulk})"),
+                flows => write!(text, " (best for bulk to {bulk}, by {flows} flows)"),
+            };
+        }
+    }
+    text
+}

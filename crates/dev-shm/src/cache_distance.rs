@@ -1,0 +1,100 @@
+//! The distance to a peer's cache, which decides how long packets are written: through our caches or past them.
+//!
+//! Two cores that share a last-level cache pass ordinary stores on at memcpy's speed. Between caches that share
+//! nothing (other core complexes, other sockets) streaming stores, which bypass the caches, measured twice as fast;
+//! between near caches, half as fast. A host may move virtual cores at any moment, so the topology is not
+//! consulted: the sender times a load of the one cache line that the peer writes and that it reads anyway. Used by
+//! `port`.
+
+/// Thresholds between near and far, in ticks of the time-stamp counter, with a gap so that noise does not flip the
+/// choice. Measured in the middle of a stream at 2.45 GHz, the timing included: near 120 to 170, far 340 to 450.
+const NEAR_BELOW: u16 = 250;
+const FAR_ABOVE: u16 = 310;
+
+/// Long packets between two measurements: a measurement costs a load of the peer's cache line, which is slow if it
+/// is far.
+const PERIOD: u8 = 4;
+
+/// The measured distance of one peer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CacheDistance {
+    /// Moving average of the measured loads, in ticks.
+    ticks: u16,
+    packets_since: u8,
+    far: bool,
+}
+
+impl CacheDistance {
+    /// Counts a long packet. Returns whether it is time to measure again.
+    #[inline]
+    pub fn is_due(&mut self) -> bool {
+        self.packets_since = (self.packets_since + 1) % PERIOD;
+        self.packets_since == 0 && cfg!(target_arch = "x86_64")
+    }
+
+    /// Times `load`, a load of a word that the peer writes. The time counts only if the word had changed: otherwise
+    /// the cache line was still in our own cache.
+    pub fn time(&mut self, load: impl FnOnce() -> bool) {
+        let before = ticks();
+        let changed = load();
+        let passed = ticks().wrapping_sub(before);
+        if changed {
+            self.record(passed);
+        }
+    }
+
+    fn record(&mut self, passed: u64) {
+        // Clamp, so that an interrupt in between counts as very far, once.
+        let passed = passed.min(8 * u64::from(FAR_ABOVE)) as u16;
+        self.ticks = if self.ticks == 0 { passed } else { (7 * self.ticks + passed) / 8 };
+        self.far = if self.far { self.ticks >= NEAR_BELOW } else { self.ticks > FAR_ABOVE };
+    }
+
+    /// Returns whether long packets are best written past the caches.
+    #[inline(always)]
+    pub fn is_far(&self) -> bool {
+        self.far
+    }
+}
+
+const _: () = assert!(7 * 8 * FAR_ABOVE as u32 + 8 * FAR_ABOVE as u32 <= u16::MAX as u32);
+
+/// Reads the time-stamp counter, not reordered with earlier or later loads.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn ticks() -> u64 {
+    use std::arch::x86_64::{_mm_lfence, _rdtsc};
+    // SAFETY: every x86-64 processor has both.
+    unsafe {
+        _mm_lfence();
+        let ticks = _rdtsc();
+        _mm_lfence();
+        ticks
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn ticks() -> u64 {
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_choice_follows_the_distance_and_not_the_noise() {
+        let mut distance = CacheDistance::default();
+        (0..100).for_each(|i| distance.record(if i % 20 == 10 { 450 } else { 150 }));
+        assert!(!distance.is_far());
+        (0..20).for_each(|_| distance.record(360));
+        assert!(distance.is_far());
+        // One in eight of far lines has arrived before the load.
+        (0..100).for_each(|i| distance.record(if i % 8 == 0 { 60 } else { 360 }));
+        assert!(distance.is_far());
+        (0..20).for_each(|_| distance.record(150));
+        assert!(!distance.is_far());
+        distance.record(u64::MAX);
+        assert!(distance.ticks < 8 * FAR_ABOVE);
+    }
+}

@@ -1,0 +1,122 @@
+//! The detection of other ranks' ends without a launcher: a thread that sleeps on the processes of all others.
+//!
+//! If one has left MPI before, its end is recorded (`job::exit_log`). If one has not, the first rank that sees it
+//! prints one line, and each rank that still uses MPI ends its own process. The thread calls nothing of MPI and
+//! takes no signal. A program may close descriptors that it has not opened: then the others are checked once a
+//! second, by their process ids. Used by `manual_start`; uses the segment.
+
+use hawser_base::Peer as Process;
+use hawser_job::{ExitKind, RankPhase, Segment};
+use hawser_os::epoll::{Epoll, Interest};
+use hawser_os::fd_identity::CheckedFd;
+use hawser_os::{host, pidfd, signals, thread};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// The thread's name, as ps(1) shows it.
+const NAME: &str = "hawser-watch";
+/// The exit code of a rank that ends because another one has.
+const EXIT_FAILURE: i32 = 1;
+/// The time between two checks of the others, where no descriptor wakes the thread.
+const CHECK_NS: u64 = 1_000_000_000;
+
+struct PeerMonitor {
+    segment: Segment,
+    me: usize,
+    epoll: Epoll,
+    /// The others that are not known to have ended.
+    peers: Vec<MonitoredPeer>,
+}
+
+struct MonitoredPeer {
+    local: usize,
+    pid: i32,
+    /// None if it was gone before a descriptor of it could be opened.
+    process: Option<CheckedFd>,
+}
+
+/// Starts to monitor all others of the host.
+pub fn start(segment: &Segment, me: usize) -> io::Result<()> {
+    let ranks = segment.local_size();
+    if ranks == 1 {
+        return Ok(());
+    }
+    let mut epoll = Epoll::new()?;
+    let mut peers = Vec::new();
+    for local in (0..ranks).filter(|&local| local != me) {
+        let pid = segment.rank(local).pid();
+        let process = open_pidfd(pid)?;
+        if let Some(process) = &process {
+            epoll.add(process.as_fd(), local as u64, Interest::Read)?;
+        }
+        peers.push(MonitoredPeer { local, pid, process: process.map(CheckedFd::new) });
+    }
+    let monitor = PeerMonitor { segment: segment.clone(), me, epoll, peers };
+    thread::spawn(NAME, move || monitor.run()).map(drop)
+}
+
+/// Opens a pidfd of a process; none if it is gone already.
+fn open_pidfd(pid: i32) -> io::Result<Option<OwnedFd>> {
+    match pidfd::open(pid) {
+        Ok(process) => Ok(Some(process)),
+        Err(_) if signals::send(pid, 0).is_err() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl MonitoredPeer {
+    fn has_ended(&self) -> bool {
+        let Some(process) = &self.process else { return true };
+        match process.live() {
+            Ok(process) => pidfd::has_ended(process),
+            // A signal would reach it until its parent has reaped it, so another descriptor is opened.
+            Err(_) => match open_pidfd(self.pid).map(|process| process.map(CheckedFd::new)) {
+                Ok(process) => process.is_none_or(|process| pidfd::has_ended(process.as_fd())),
+                Err(_) => false,
+            },
+        }
+    }
+}
+
+impl PeerMonitor {
+    fn run(mut self) {
+        loop {
+            let (ended, others) = std::mem::take(&mut self.peers).into_iter().partition(MonitoredPeer::has_ended);
+            self.peers = others;
+            for MonitoredPeer { local, process, .. } in ended {
+                if let Some(process) = process.as_ref().and_then(|process| process.live().ok()) {
+                    self.epoll.remove(process);
+                }
+                self.handle_exit(local);
+            }
+            if self.peers.is_empty() {
+                return;
+            }
+            self.epoll.sleep(Some(CHECK_NS));
+        }
+    }
+
+    /// Handles the end of the process of rank `local`.
+    fn handle_exit(&self, local: usize) {
+        let page = self.segment.rank(local);
+        match page.phase() {
+            RankPhase::Finalized => self.segment.record_exit(Process(local as u32), ExitKind::InOrder),
+            // This rank has no more to do with the job.
+            _ if self.segment.rank(self.me).phase() == RankPhase::Finalized => {}
+            phase => self.end_process(local, phase, page.pid()),
+        }
+    }
+
+    /// Ends this rank's process, as one has gone that had not left MPI. Of several ranks that see it the first reports
+    /// it; one that has aborted has reported it itself.
+    fn end_process(&self, local: usize, phase: RankPhase, pid: i32) -> ! {
+        if phase != RankPhase::Aborted && self.segment.set_aborted(EXIT_FAILURE) {
+            eprintln!(
+                "hawser: rank {local} on host {} (pid {pid}) has ended without calling MPI_Finalize \
+                 (MPI_Session_finalize for a session); the other ranks end too",
+                self.segment.host()
+            );
+        }
+        host::exit_now(self.segment.abort_code().unwrap_or(EXIT_FAILURE))
+    }
+}

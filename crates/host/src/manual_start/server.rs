@@ -1,0 +1,211 @@
+//! The bootstrap server of ranks without a launcher, which rank 0 runs: it accepts each of the others once,
+//! compares the settings of all, and hands the segment to all when the last one has joined. If one does not join,
+//! or ends, or has different settings, none gets it, and each receives the cause. Uses `bootstrap_file` and the
+//! segment.
+
+use super::bootstrap_file::BootstrapFileContent;
+use super::environment::ManualStart;
+use crate::facts;
+use crate::listener::{Accepted, CLIENTS_PER_TURN, ClientInput, ClientListener, MESSAGES_PER_TURN};
+use crate::segment::LocalRanks;
+use hawser_boot::job_settings::{CommonSettings, JobSettings, RankSettings, SettingsCheck};
+use hawser_boot::protocol::{AgentMessage, VERSION, Welcome};
+use hawser_job::{RankPhase, Segment};
+use hawser_os::epoll::Epoll;
+use hawser_os::{clock, host};
+use std::collections::BTreeMap;
+
+/// The epoll token of the listener's events; those of a connection have its number.
+const LISTENER: u64 = u64::MAX;
+
+struct BootstrapServer<'a> {
+    manual: &'a ManualStart,
+    host: String,
+    epoll: Epoll,
+    listener: ClientListener,
+    common_settings: CommonSettings,
+    /// The ranks that have joined.
+    joined: BTreeMap<u32, JoiningRank>,
+}
+
+struct JoiningRank {
+    pid: i32,
+    /// Its connection, by number.
+    connection: u32,
+}
+
+/// Serves the bootstrap; returns the segment, or the error why there is none.
+pub fn serve(manual: &ManualStart, settings: JobSettings) -> Result<Segment, String> {
+    let (host, pid, size) = (host::name(), host::pid(), manual.size);
+    let (job_id, hosts) = (format!("plain-{pid}"), vec![0; size as usize]);
+    let local_ranks = LocalRanks { job_id: &job_id, host: &host, size, ranks: (0..size).collect(), hosts: &hosts };
+    let segment = local_ranks.segment(facts::without_fork(size as usize)).map_err(|error| error.to_string())?;
+    let mut epoll = Epoll::new().map_err(|error| error.to_string())?;
+    let listener =
+        ClientListener::open(&job_id, size as usize, &mut epoll, LISTENER).map_err(|error| error.to_string())?;
+    let content = BootstrapFileContent { host: host.clone(), pid, socket: listener.name.clone() };
+    let mut common_settings = CommonSettings::without_launcher();
+    common_settings.check(RankSettings { rank: 0, host: host.clone(), settings });
+    let _posted = content.create(&manual.file)?;
+    let mut server = BootstrapServer { manual, host, epoll, listener, common_settings, joined: BTreeMap::new() };
+    match server.wait() {
+        Ok(()) => Ok(server.start_job(segment)),
+        Err(text) => {
+            server.send_to_all(&AgentMessage::Refused(text.clone()));
+            Err(text)
+        }
+    }
+}
+
+impl BootstrapServer<'_> {
+    /// Waits until all have joined.
+    fn wait(&mut self) -> Result<(), String> {
+        let deadline_ns = clock::now_ns() + self.manual.timeout_s * 1_000_000_000;
+        let mut events = Vec::new();
+        while self.joined.len() + 1 < self.manual.size as usize {
+            let now_ns = clock::now_ns();
+            if now_ns >= deadline_ns {
+                return Err(self.missing());
+            }
+            let until_ns = self.listener.deadline_ns().map_or(deadline_ns, |at_ns| at_ns.min(deadline_ns));
+            let wait_ms = until_ns.saturating_sub(now_ns).div_ceil(1_000_000);
+            self.epoll.wait(&mut events, Some(wait_ms)).map_err(|error| error.to_string())?;
+            for event in std::mem::take(&mut events) {
+                match event.token {
+                    LISTENER => self.accept_clients()?,
+                    number => self.receive_message(number as u32)?,
+                }
+            }
+            self.listener.handle_timeout(&mut self.epoll);
+        }
+        Ok(())
+    }
+
+    fn accept_clients(&mut self) -> Result<(), String> {
+        for _ in 0..CLIENTS_PER_TURN {
+            match self.listener.accept_client(&mut self.epoll, u64::from) {
+                Accepted::Client(number) => self.receive_message(number)?,
+                Accepted::OtherUser => {}
+                Accepted::None | Accepted::Paused(_) => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives a client's message.
+    fn receive_message(&mut self, number: u32) -> Result<(), String> {
+        for _ in 0..MESSAGES_PER_TURN {
+            match self.listener.receive(number) {
+                ClientInput::Message(AgentMessage::Hello { version, rank, settings: terms }) => {
+                    self.handle_hello(number, version, rank, JobSettings::from_text(terms))?;
+                }
+                ClientInput::Message(_) => drop(self.listener.close(number)),
+                ClientInput::Nothing => return Ok(()),
+                ClientInput::Closed => return self.handle_disconnect(number),
+            }
+        }
+        Ok(())
+    }
+
+    /// Handles the Hello of a process with its rank.
+    fn handle_hello(&mut self, number: u32, version: u32, rank: u32, settings: JobSettings) -> Result<(), String> {
+        let pid = self.listener.credentials(number).map_or(0, |credentials| credentials.pid);
+        if let Some(text) = mismatch(rank, version, pid) {
+            self.refuse(number, text.clone());
+            return Err(text);
+        }
+        if let SettingsCheck::Different(text) =
+            self.common_settings.check(RankSettings { rank, host: self.host.clone(), settings })
+        {
+            self.refuse(number, text.clone());
+            return Err(text);
+        }
+        let taken = if rank == 0 { Some(host::pid()) } else { self.joined.get(&rank).map(|joining| joining.pid) };
+        match taken {
+            Some(pid) => {
+                self.refuse(number, format!("rank {rank} is process {pid} already; give each rank another HAWSER_RANK"))
+            }
+            None if rank >= self.manual.size => {
+                self.refuse(number, format!("there is no rank {rank} of {}", self.manual.size))
+            }
+            None => {
+                self.joined.insert(rank, JoiningRank { pid, connection: number });
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, number: u32, text: String) {
+        self.listener.send(number, &AgentMessage::Refused(text), None);
+        self.listener.close(number);
+    }
+
+    /// Handles the end of a connection: of no rank, or of a rank that waited with us.
+    fn handle_disconnect(&self, number: u32) -> Result<(), String> {
+        let exited = self.joined.iter().find(|(_, joining)| joining.connection == number);
+        exited.map_or(Ok(()), |(rank, joining)| {
+            let size = self.manual.size;
+            Err(format!(
+                "rank {rank} (process {}) has ended before all {size} ranks had come; start them all again",
+                joining.pid
+            ))
+        })
+    }
+
+    fn send_to_all(&mut self, message: &AgentMessage) {
+        let connections: Vec<u32> = self.joined.values().map(|joining| joining.connection).collect();
+        for connection in connections {
+            self.listener.send(connection, message, None);
+        }
+    }
+
+    /// Begins the job once all are there.
+    fn start_job(&mut self, segment: Segment) -> Segment {
+        let pids = self.joined.iter().map(|(&rank, joining)| (rank, joining.pid));
+        for (rank, pid) in std::iter::once((0, host::pid())).chain(pids) {
+            let page = segment.rank(rank as usize);
+            page.set_pid(pid);
+            page.set_phase(RankPhase::Attached);
+        }
+        for (&rank, joining) in &self.joined {
+            let welcome = Welcome { rank, size: self.manual.size, ..Welcome::default() };
+            // A failed send is ignored: all see the end of a rank that is gone.
+            self.listener.send(joining.connection, &AgentMessage::Welcome(welcome), Some(segment.fd()));
+        }
+        segment
+    }
+
+    #[cold]
+    fn missing(&self) -> String {
+        let (size, timeout_s) = (self.manual.size, self.manual.timeout_s);
+        let missing: Vec<u32> = (1..size).filter(|rank| !self.joined.contains_key(rank)).collect();
+        let (first, rest) = (missing[0], missing.len() - 1);
+        let others = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        format!(
+            "rank {first}{others} of {size} has not come within {timeout_s} s; start all ranks from 0 to {} with \
+             HAWSER_RENDEZVOUS={}, or say how long to wait (HAWSER_RENDEZVOUS_S)",
+            size - 1,
+            self.manual.file.display()
+        )
+    }
+}
+
+/// The error of a process that cannot be a rank beside this one.
+fn mismatch(rank: u32, version: u32, pid: i32) -> Option<String> {
+    if version != VERSION {
+        return Some(format!(
+            "rank {rank} has a library that speaks version {version} of Hawser's boot protocol, and rank 0 one of \
+             version {VERSION}; let all ranks find the same library (LD_LIBRARY_PATH)"
+        ));
+    }
+    (pid == 0).then(|| other_namespace(rank))
+}
+
+/// The error for ranks in different process namespaces: ranks monitor each other's processes, whose numbers they
+/// must see alike.
+#[cold]
+pub fn other_namespace(rank: u32) -> String {
+    format!(
+        "rank {rank} and rank 0 do not see each other's processes (PID namespaces); start all ranks in one container"
+    )
+}

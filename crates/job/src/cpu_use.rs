@@ -1,0 +1,71 @@
+//! A rank's use of its core, in turns: each from the end of a yield or sleep to the beginning of the next.
+//!
+//! The figures are a guess, because the words are read one by one and threads of the rank overwrite each other's:
+//! nothing that must be right may depend on them. Three words in the rank's page, written by the rank whenever it
+//! yields or sleeps, read by ranks of the host to find out whether it was one of them that kept a core.
+
+use hawser_base::Region;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Offsets in the record.
+const BEGAN: usize = 0;
+const ENDED: usize = 8;
+const BUSY: usize = 16;
+
+/// The turns of one rank. Times are of the host's monotonic clock. Cloning is cheap.
+#[derive(Clone)]
+pub struct CpuUse(Region);
+
+impl CpuUse {
+    /// Bytes in a rank page: a cache line of its own.
+    pub(crate) const BYTES: usize = 64;
+
+    pub(crate) fn new(region: Region) -> CpuUse {
+        CpuUse(region)
+    }
+
+    /// Makes a record that no other process sees.
+    pub fn private() -> CpuUse {
+        CpuUse(Region::private(CpuUse::BYTES))
+    }
+
+    /// Records that the rank has its core. For the rank itself.
+    #[inline]
+    pub fn begin(&self, now_ns: u64) {
+        self.0.u64(BEGAN).store(now_ns, Relaxed);
+    }
+
+    /// Records that the rank is about to yield its core. For the rank itself.
+    #[inline]
+    pub fn end(&self, now_ns: u64) {
+        self.0.u64(ENDED).store(now_ns, Relaxed);
+        let (began_ns, worked) = (self.0.u64(BEGAN).load(Relaxed), self.0.u64(BUSY));
+        worked.store(worked.load(Relaxed) + now_ns.saturating_sub(began_ns), Relaxed);
+    }
+
+    /// Returns the time of all its turns together, the present one, if there is one, until `now_ns`.
+    pub fn busy_ns(&self, now_ns: u64) -> u64 {
+        let [began_ns, ended_ns, worked_ns] = [BEGAN, ENDED, BUSY].map(|word| self.0.u64(word).load(Relaxed));
+        let present_ns = if ended_ns < began_ns { now_ns.saturating_sub(began_ns) } else { 0 };
+        worked_ns + present_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_add_up_with_the_one_that_goes_on() {
+        let turn = CpuUse::private();
+        assert_eq!(turn.busy_ns(10), 0, "it never had a core");
+        turn.begin(12);
+        assert_eq!((turn.busy_ns(12), turn.busy_ns(15)), (0, 3));
+        turn.end(17);
+        assert_eq!(turn.busy_ns(20), 5);
+        turn.begin(30);
+        assert_eq!(turn.busy_ns(40), 15);
+        turn.end(41);
+        assert_eq!(turn.busy_ns(50), 16);
+    }
+}

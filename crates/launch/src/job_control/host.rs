@@ -1,0 +1,397 @@
+//! A host of the job as mpiexec sees it: its agent, the channel to it, its state, and the messages about its loss.
+//!
+//! An agent of this host is a child of mpiexec; one of another host is reached through a remote shell, whose streams
+//! are the channel. The duration of each step is bounded here; `job_control` decides what follows when a step fails.
+
+use crate::agent::{SUBCOMMAND, supervisor};
+use crate::channel::AgentChannel;
+use crate::frames::{HostCounters, HostJob, ToAgent};
+use crate::heartbeat::{SILENCE_S, SilenceTimer};
+use crate::hosts::Launcher;
+use crate::info;
+use hawser_os::signals::{self, SIGKILL, SignalFd};
+use hawser_os::spawn::{self, ExitStatus, SpawnOptions};
+use hawser_os::{ErrorContext, clock, host, pipe};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// The time limit from starting a remote shell to the agent's first frame: logging in takes seconds on some clusters.
+const CONNECT_S: u64 = 30;
+/// The time limit from an agent's last frame, or the end of its channel, to the end of its process.
+const AGENT_EXIT_NS: u64 = 1_700_000_000;
+/// Longer lines of a remote shell are cut.
+const LINE_MAX: usize = 4096;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum HostState {
+    /// The agent has sent nothing yet.
+    Connecting,
+    /// The agent is connected, and mpiexec waits for the others.
+    Ready,
+    Running,
+    /// Nothing of the job is left on the host.
+    Finished,
+    /// The channel has ended too early; the end of its process is not known yet.
+    Closed,
+    Exited,
+}
+
+/// The step that has taken too long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OverdueStep {
+    /// An agent that has done its work does not exit.
+    Leaving,
+    /// The channel is closed, and how its process ended is not known.
+    Closed,
+    /// Nothing is received from the host.
+    Silent,
+}
+
+pub struct JobHost {
+    pub name: String,
+    pub job: HostJob,
+    pub channel: AgentChannel,
+    pub state: HostState,
+    /// The agent was connected at some time.
+    pub was_ready: bool,
+    /// The agent, or the remote shell that leads to it, and how that ended.
+    pub child_pid: i32,
+    pub end: Option<ExitStatus>,
+    /// The agent's process id on its own host.
+    pub agent_pid: i32,
+    pub remote_shell: Option<RemoteShell>,
+    /// The time limit of the state.
+    pub deadline_ns: Option<u64>,
+    /// The interest that epoll was last given for each descriptor.
+    pub watched: [bool; 3],
+    /// Bytes of input that were sent to the host and that its readers have not taken yet.
+    pub stdin_in_flight: usize,
+    /// The number of times that its ranks have left MPI.
+    pub finalized_count: u32,
+    pub counters: Option<HostCounters>,
+    pub info: Option<String>,
+}
+
+/// The state of a host that is reached by a remote shell.
+pub struct RemoteShell {
+    /// The remote shell with its options.
+    shell: String,
+    /// The mpiexec that the shell must start.
+    program: PathBuf,
+    stderr: Option<OwnedFd>,
+    partial: Vec<u8>,
+    /// The shell's last line. It may explain why the shell ends, so it is kept until the agent's next sign of life.
+    last_line: Option<String>,
+    pub silence: SilenceTimer,
+}
+
+impl JobHost {
+    /// Starts the agent, or the shell that will.
+    pub fn start_agent(mut job: HostJob, launcher: &Launcher, signals: &SignalFd) -> io::Result<JobHost> {
+        let name = if job.host.is_empty() { host::name() } else { job.host.clone() };
+        let shell = if job.host.is_empty() { None } else { launcher.shell(&job.host) };
+        let (child_pid, channel, remote_shell) = match shell {
+            None => start_local(signals)?,
+            Some(shell) => {
+                // HOSTNAME is true on this host only.
+                job.apps.iter_mut().for_each(|app| app.environment.retain(|(name, _)| name != b"HOSTNAME"));
+                start_remote(&name, &shell, launcher, signals)?
+            }
+        };
+        Ok(JobHost {
+            name,
+            job,
+            channel: channel.awaiting_mark(),
+            state: HostState::Connecting,
+            was_ready: false,
+            child_pid,
+            end: None,
+            agent_pid: child_pid,
+            remote_shell,
+            deadline_ns: Some(clock::now_ns() + CONNECT_S * 1_000_000_000),
+            watched: [false; 3],
+            stdin_in_flight: 0,
+            finalized_count: 0,
+            counters: None,
+            info: None,
+        })
+    }
+
+    pub fn send(&mut self, frame: &ToAgent) {
+        // If the agent is gone, the next read from it reports that.
+        let _ = self.channel.send(&frame.encode());
+    }
+
+    /// Requests what the host detects, as the job's first program would find it; without a program, with our own
+    /// environment.
+    pub fn request_info(&mut self) {
+        let settings = self.job.apps.first().map_or_else(info::own_settings, |app| info::settings(&app.environment));
+        self.send(&ToAgent::Info { ranks: self.job.ranks.len().max(2) as u32, settings });
+    }
+
+    /// The command that reaches another host, for -v.
+    pub fn start_command(&self) -> Option<String> {
+        let remote = self.remote_shell.as_ref()?;
+        Some(format!(
+            "host {0}: {1} {0} {2} {3}",
+            self.name,
+            remote.shell,
+            remote.program.display(),
+            supervisor::SUBCOMMAND
+        ))
+    }
+
+    /// Whether frames from its agent may still arrive.
+    pub fn is_open(&self) -> bool {
+        self.state <= HostState::Finished
+    }
+
+    /// The next time limit of this host.
+    pub fn next_deadline_ns(&self) -> Option<u64> {
+        let remote =
+            self.remote_shell.as_ref().filter(|_| (HostState::Ready..=HostState::Running).contains(&self.state));
+        self.deadline_ns.into_iter().chain(remote.map(|far| far.silence.check_at_ns())).min()
+    }
+
+    /// Returns the step that has taken too long. `is_reading`: frames from hosts are read at the moment.
+    pub fn overdue_step(&mut self, now_ns: u64, is_reading: bool) -> Option<OverdueStep> {
+        if self.deadline_ns.is_some_and(|at| at <= now_ns) {
+            self.deadline_ns = None;
+            return match self.state {
+                HostState::Finished => Some(OverdueStep::Leaving),
+                HostState::Closed => Some(OverdueStep::Closed),
+                _ => Some(OverdueStep::Silent),
+            };
+        }
+        let remote =
+            self.remote_shell.as_mut().filter(|_| (HostState::Ready..=HostState::Running).contains(&self.state))?;
+        if !is_reading {
+            remote.silence.reset();
+        }
+        remote.silence.has_expired().then_some(OverdueStep::Silent)
+    }
+
+    /// Ends the silence if the agent has sent something since the last call. Returns the shell's last line then: it did
+    /// not explain an end.
+    pub fn note_activity(&mut self) -> Option<String> {
+        let remote = self.remote_shell.as_mut().filter(|_| self.channel.take_activity())?;
+        remote.silence.reset();
+        remote.last_line.take()
+    }
+
+    /// Reads the remote shell's standard error. Returns the lines that have another behind them.
+    pub fn read_stderr(&mut self) -> Vec<String> {
+        let Some(remote) = &mut self.remote_shell else { return Vec::new() };
+        let mut bytes = [0; LINE_MAX];
+        match remote.stderr.as_ref().map(|errors| pipe::read(errors.as_fd(), &mut bytes)) {
+            Some(Ok(len @ 1..)) => remote.partial.extend(&bytes[..len]),
+            Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => return Vec::new(),
+            // A closed descriptor leaves the epoll set.
+            _ => remote.stderr = None,
+        }
+        let complete_bytes = match remote.partial.iter().rposition(|&byte| byte == b'\n') {
+            _ if remote.stderr.is_none() || remote.partial.len() > LINE_MAX => remote.partial.len(),
+            Some(at) => at + 1,
+            None => 0,
+        };
+        let complete_lines: Vec<u8> = remote.partial.drain(..complete_bytes).collect();
+        let text = String::from_utf8_lossy(&complete_lines);
+        let lines = text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty());
+        let mut lines: Vec<String> = remote.last_line.take().into_iter().chain(lines).collect();
+        remote.last_line = lines.pop();
+        lines
+    }
+
+    /// Records that the channel has ended.
+    pub fn close(&mut self) {
+        self.state = if self.state == HostState::Finished { HostState::Exited } else { HostState::Closed };
+        self.deadline_ns = (self.state == HostState::Closed).then(|| clock::now_ns() + AGENT_EXIT_NS);
+    }
+
+    /// Records that nothing of the job is left there; its agent exits.
+    pub fn finish(&mut self) {
+        self.state = HostState::Finished;
+        self.deadline_ns = Some(clock::now_ns() + AGENT_EXIT_NS);
+    }
+
+    /// Whether all is known about an early end.
+    pub fn is_end_known(&self) -> bool {
+        self.state == HostState::Closed
+            && self.end.is_some()
+            && self.remote_shell.as_ref().is_none_or(|far| far.stderr.is_none())
+    }
+
+    /// Expects no more from the host, and ends its process if that has not ended.
+    pub fn kill_and_forget(&mut self) {
+        if self.end.is_none() {
+            let _ = signals::send(self.child_pid, SIGKILL);
+        }
+        if let Some(remote) = &mut self.remote_shell {
+            remote.stderr = None;
+        }
+        (self.state, self.deadline_ns) = (HostState::Exited, None);
+    }
+
+    /// The message about a host whose agent, or the channel to it, has ended too early.
+    pub fn lost_message(&self) -> String {
+        let name = &self.name;
+        match &self.remote_shell {
+            None => {
+                format!("the agent on host {name} (pid {}) {}; the job is ended", self.agent_pid, exit_text(self.end))
+            }
+            Some(remote) if self.was_ready => {
+                let shell = format!("{} {}", remote.shell_name(), exit_text(self.end));
+                match &remote.last_line {
+                    Some(line) => format!("host {name} is lost: {line} ({shell}); the job is ended"),
+                    None => format!("host {name} is lost: {shell}; the job is ended"),
+                }
+            }
+            Some(remote) => remote.start_failure(name, self.end, self.channel.preamble()),
+        }
+    }
+
+    /// The message about a host from which nothing is received.
+    pub fn timeout_message(&self) -> String {
+        match &self.remote_shell {
+            Some(remote) if self.state == HostState::Connecting => {
+                let last = remote.last_line_text(self.channel.preamble());
+                format!(
+                    "host {0} has not answered for {CONNECT_S} s{last}; see whether `{1} {0} true` works there without a question",
+                    self.name, remote.shell
+                )
+            }
+            Some(_) => format!(
+                "host {} has been silent for {SILENCE_S} s (is it down, or the network to it?); the job is ended",
+                self.name
+            ),
+            None => {
+                format!("the agent on host {} (pid {}) does not answer; the job is ended", self.name, self.agent_pid)
+            }
+        }
+    }
+}
+
+impl RemoteShell {
+    pub fn stderr(&self) -> Option<BorrowedFd<'_>> {
+        self.stderr.as_ref().map(AsFd::as_fd)
+    }
+
+    /// The name of its shell, for people.
+    fn shell_name(&self) -> &str {
+        self.shell.split(' ').next().unwrap_or_default()
+    }
+
+    /// The reason why a shell has ended before there was an agent.
+    fn start_failure(&self, name: &str, end: Option<ExitStatus>, preamble: &[u8]) -> String {
+        let (shell, program, last) = (self.shell_name(), self.program.display(), self.last_line_text(preamble));
+        match end {
+            // The exit codes of shells: 127 for not found, 126 for not executable.
+            Some(ExitStatus::Exited(127)) => format!(
+                "host {name} has no {program}{last}; install Hawser there as here, or say where it is (--prefix DIR)"
+            ),
+            Some(ExitStatus::Exited(126)) => format!("host {name} cannot execute {program}{last}"),
+            end => format!("host {name} cannot be reached: {shell} {}{last}", exit_text(end)),
+        }
+    }
+
+    /// The last line of either stream, to end a sentence with.
+    fn last_line_text(&self, preamble: &[u8]) -> String {
+        let chatter = String::from_utf8_lossy(preamble);
+        let last = chatter.lines().map(str::trim).rfind(|line| !line.is_empty());
+        self.last_line.as_deref().or(last).map_or_else(String::new, |line| format!(" ({line})"))
+    }
+}
+
+fn exit_text(end: Option<ExitStatus>) -> String {
+    match end {
+        Some(ExitStatus::Killed { signal, .. }) => {
+            format!("was killed by signal {signal} ({})", signals::description(signal))
+        }
+        Some(ExitStatus::Exited(code)) => format!("ended with code {code}"),
+        None => "closed its output".into(),
+    }
+}
+
+type StartedAgent = (i32, AgentChannel, Option<RemoteShell>);
+
+fn start_local(signals: &SignalFd) -> io::Result<StartedAgent> {
+    let (ours, theirs) = UnixStream::pair().context(|| "making the channel to the agent".into())?;
+    let theirs: OwnedFd = theirs.into();
+    let mut command = Command::new(host::program());
+    command.arg0("mpiexec").arg(SUBCOMMAND).stdin(Stdio::from(theirs.try_clone()?)).stdout(Stdio::from(theirs));
+    let spawn_options = SpawnOptions {
+        mask: Some(signals.saved_mask()),
+        own_group: true,
+        at_terminal: true,
+        ..SpawnOptions::default()
+    };
+    let agent = spawn::spawn(&mut command, spawn_options)
+        .context(|| format!("starting the agent of this host from {}", host::program().display()))?
+        .id() as i32;
+    Ok((agent, AgentChannel::new(ours.try_clone()?.into(), ours.into())?, None))
+}
+
+fn start_remote(name: &str, shell: &[String], launcher: &Launcher, signals: &SignalFd) -> io::Result<StartedAgent> {
+    let ((stdin, output), (input, stdout), (errors, stderr)) = (pipe::pipe()?, pipe::pipe()?, pipe::pipe()?);
+    pipe::set_nonblocking(errors.as_fd())?;
+    let (program, remote_command) = launcher.command(supervisor::SUBCOMMAND);
+    let mut command = Command::new(&shell[0]);
+    command.args(&shell[1..]).args([name, &remote_command]).stdin(stdin).stdout(stdout).stderr(stderr);
+    let (mask, own_group) = (Some(signals.saved_mask()), true);
+    let spawn_options =
+        SpawnOptions { mask, own_group, at_terminal: true, die_with_parent: true, ..SpawnOptions::default() };
+    let process = spawn::spawn(&mut command, spawn_options).map_err(|error| {
+        io::Error::other(format!(
+            "host {name} cannot be reached: the remote shell {} cannot be started: {error}; install it or name another \
+             (--launcher-exec COMMAND)",
+            shell[0]
+        ))
+    })?;
+    let remote_shell = RemoteShell {
+        shell: shell.join(" "),
+        program,
+        stderr: Some(errors),
+        partial: Vec::new(),
+        last_line: None,
+        silence: SilenceTimer::default(),
+    };
+    Ok((process.id() as i32, AgentChannel::new(input, output)?.with_heartbeats(), Some(remote_shell)))
+}
+
+/// Returns a function that gives the name of a rank's host.
+pub(super) fn host_of(hosts: &[JobHost]) -> impl Fn(u32) -> String + '_ {
+    move |rank| {
+        let has = |host: &&JobHost| host.job.ranks.iter().any(|&(world, _)| world == rank);
+        hosts.iter().find(has).map_or_else(String::new, |host| host.name.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_that_does_not_answer_is_late_once_after_its_time_and_told_how_to_try() {
+        // The command prints something of its own, and nothing of an agent.
+        let launcher = Launcher { exec: Some("tail -f /dev/null".into()), ..Launcher::default() };
+        let job = HostJob { host: "far".into(), ..HostJob::default() };
+        let start_ns = clock::now_ns();
+        let mut host = JobHost::start_agent(job, &launcher, &SignalFd::block(&[]).unwrap()).unwrap();
+        let deadline_ns = host.next_deadline_ns().expect("calling has a deadline");
+        assert!(deadline_ns >= start_ns + CONNECT_S * 1_000_000_000);
+        let overdue: Vec<_> =
+            [deadline_ns - 1, deadline_ns, u64::MAX].map(|now_ns| host.overdue_step(now_ns, true)).into();
+        assert_eq!((overdue, host.next_deadline_ns()), (vec![None, Some(OverdueStep::Silent), None], None));
+        let message = host.timeout_message();
+        assert!(
+            message.starts_with("host far has not answered for 30 s")
+                && message.contains("`tail -f /dev/null far true`"),
+            "{message}"
+        );
+        host.kill_and_forget();
+    }
+}

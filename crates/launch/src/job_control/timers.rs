@@ -1,0 +1,162 @@
+//! mpiexec's deadlines: the job's time limit, the checks for a job without progress and for unreachable ranks, prompts,
+//! and an agent that is overdue.
+//!
+//! The check for a hang needs no polling: a rank that waits now began at a known time, and one that does not wait can
+//! only begin later; so one check at the earliest possible moment is enough.
+
+use hawser_os::clock;
+use std::time::Duration;
+
+/// The time from the request to the agent to end the job until the job is ended here: the agent's own grace period
+/// and a little more.
+const OVERDUE_NS: u64 = 1_700_000_000;
+/// The time that the beginning of a line waits for its end, where a user at a terminal may wait for a prompt.
+const PROMPT_NS: u64 = 100_000_000;
+/// The time from one rank's end without MPI_Finalize to the next one's, in a program that has no MPI_Finalize. Within
+/// two seconds a job must be over of which one rank alone has ended so.
+const NO_FINALIZE_NS: u64 = 1_000_000_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    Timeout,
+    HangCheck,
+    ReachabilityCheck,
+    ShowPrompt,
+    NoFinalize,
+    Overdue,
+}
+
+pub struct Timers {
+    hang_ns: u64,
+    timeout_at_ns: Option<u64>,
+    hang_check_at_ns: Option<u64>,
+    reachability_check_at_ns: Option<u64>,
+    prompt_at_ns: Option<u64>,
+    no_finalize_at_ns: Option<u64>,
+    overdue_at_ns: Option<u64>,
+    /// The time at which the stop began that was reported last.
+    reported_hang_ns: Option<u64>,
+}
+
+/// The most by which the computed beginnings of one stop differ: they are computed from ages.
+const SAME_HANG_NS: u64 = 500_000_000;
+
+impl Timers {
+    pub fn new(timeout: Option<Duration>, hang_s: u64) -> Timers {
+        let now_ns = clock::now_ns();
+        let hang_ns = hang_s * 1_000_000_000;
+        Timers {
+            hang_ns,
+            timeout_at_ns: timeout.map(|timeout| now_ns.saturating_add(timeout.as_nanos().min(u64::MAX.into()) as u64)),
+            hang_check_at_ns: (hang_ns > 0).then_some(now_ns + hang_ns),
+            reachability_check_at_ns: None,
+            prompt_at_ns: None,
+            no_finalize_at_ns: None,
+            overdue_at_ns: None,
+            reported_hang_ns: None,
+        }
+    }
+
+    fn deadlines(&mut self) -> [(&mut Option<u64>, Timer); 6] {
+        [
+            (&mut self.timeout_at_ns, Timer::Timeout),
+            (&mut self.hang_check_at_ns, Timer::HangCheck),
+            (&mut self.reachability_check_at_ns, Timer::ReachabilityCheck),
+            (&mut self.prompt_at_ns, Timer::ShowPrompt),
+            (&mut self.no_finalize_at_ns, Timer::NoFinalize),
+            (&mut self.overdue_at_ns, Timer::Overdue),
+        ]
+    }
+
+    /// The time until the next deadline.
+    pub fn timeout_ms(&mut self) -> Option<u64> {
+        let next = self.deadlines().into_iter().filter_map(|(at, _)| *at).min()?;
+        Some(next.saturating_sub(clock::now_ns()).div_ceil(1_000_000))
+    }
+
+    /// Returns a deadline that has passed, each once.
+    pub fn next_expired(&mut self) -> Option<Timer> {
+        let now_ns = clock::now_ns();
+        let (deadline, timer) = self.deadlines().into_iter().find(|(at, _)| at.is_some_and(|at| at <= now_ns))?;
+        *deadline = None;
+        Some(timer)
+    }
+
+    /// Takes the result of a check: for how long no rank has made progress. Returns the seconds to report, if it is
+    /// that long; else sets the next check.
+    pub fn record_hang_check(&mut self, no_progress_ns: Option<u64>) -> Option<u64> {
+        let (now_ns, stuck_ns) = (clock::now_ns(), no_progress_ns.unwrap_or(0));
+        if stuck_ns < self.hang_ns {
+            self.hang_check_at_ns = Some(now_ns + self.hang_ns - stuck_ns);
+            return None;
+        }
+        self.hang_check_at_ns = Some(now_ns + self.hang_ns);
+        let began_ns = now_ns.saturating_sub(stuck_ns);
+        // The same stop is reported once; a job that went on may stop again.
+        let is_new = self.reported_hang_ns.is_none_or(|reported| began_ns > reported + SAME_HANG_NS);
+        self.reported_hang_ns = Some(began_ns);
+        is_new.then_some(self.hang_ns / 1_000_000_000)
+    }
+
+    /// Schedules, a second from now, a check of ranks that others cannot reach.
+    pub fn schedule_reachability_check(&mut self) {
+        self.reachability_check_at_ns = Some(clock::now_ns() + 1_000_000_000);
+    }
+
+    pub fn schedule_prompt(&mut self) {
+        self.prompt_at_ns = Some(clock::now_ns() + PROMPT_NS);
+    }
+
+    /// Gives the other ranks some time to end without MPI_Finalize too, as one rank has.
+    pub fn schedule_no_finalize(&mut self) {
+        self.no_finalize_at_ns = Some(clock::now_ns() + NO_FINALIZE_NS);
+    }
+
+    /// Records that the agent was requested to end the job.
+    pub fn begin_termination(&mut self) {
+        (self.timeout_at_ns, self.hang_check_at_ns, self.reachability_check_at_ns, self.no_finalize_at_ns) =
+            (None, None, None, None);
+        self.overdue_at_ns.get_or_insert(clock::now_ns() + OVERDUE_NS);
+    }
+
+    pub fn stop(&mut self) {
+        self.deadlines().into_iter().for_each(|(at, _)| *at = None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deadlines_come_once_and_in_time() {
+        let mut timers = Timers::new(Some(Duration::from_millis(20)), 0);
+        assert!(timers.timeout_ms().unwrap() <= 20);
+        assert_eq!(timers.next_expired(), None);
+        std::thread::sleep(Duration::from_millis(21));
+        assert_eq!(
+            (timers.next_expired(), timers.next_expired(), timers.timeout_ms()),
+            (Some(Timer::Timeout), None, None)
+        );
+        assert_eq!(Timers::new(None, 0).timeout_ms(), None);
+    }
+
+    #[test]
+    fn the_next_look_is_when_the_hang_could_be_old_enough() {
+        let mut timers = Timers::new(None, 60);
+        assert_eq!(timers.record_hang_check(Some(45_000_000_000)), None);
+        assert!((14_900..=15_000).contains(&timers.timeout_ms().unwrap()));
+        assert_eq!(timers.record_hang_check(None), None);
+        assert!((59_900..=60_000).contains(&timers.timeout_ms().unwrap()));
+        assert_eq!(timers.record_hang_check(Some(60_000_000_000)), Some(60));
+        // The same stop a minute later, and another one.
+        std::thread::sleep(Duration::from_millis(5));
+        assert_eq!(timers.record_hang_check(Some(60_006_000_000)), None);
+        let mut early = Timers::new(None, 1);
+        assert_eq!(early.record_hang_check(Some(3_000_000_000)), Some(1));
+        assert_eq!(
+            (early.record_hang_check(Some(3_010_000_000)), early.record_hang_check(Some(1_500_000_000))),
+            (None, Some(1))
+        );
+    }
+}

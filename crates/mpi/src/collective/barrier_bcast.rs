@@ -1,0 +1,82 @@
+//! MPI_Barrier and MPI_Bcast.
+//!
+//! Used by `abi::coll`; uses `shm_wait` where the data is short and all members are on one host, otherwise `run`.
+
+use super::argument_check::{self, NO_DATA, RootRole, root_role};
+use super::nonblocking::{CallNames, names};
+use super::shm_wait;
+use super::{CallBuffers, enter};
+use crate::buffer::{self, BufferArg};
+use crate::engine::CallForm;
+use crate::engine::flags::StepKind;
+use crate::engine::run_memory::UserBuffer;
+use crate::engine::shm::StepBuffers;
+use hawser_base::{Handle, Result};
+use hawser_coll::CollectiveCall;
+use hawser_coll::select::ALWAYS_SHM_BYTES;
+
+/// MPI_Barrier.
+#[inline]
+pub fn barrier(form: CallForm, comm: Handle) -> Result<Handle> {
+    const NAMES: CallNames = names!("Barrier" "barrier");
+    match form {
+        CallForm::Blocking => barrier_of(NAMES.blocking, comm).map(|()| Handle::NULL),
+        _ => enter(comm, |process, comm, engine| {
+            engine.perform(form, process, comm, NAMES.of_form(form), &CollectiveCall::Barrier, CallBuffers::default())
+        }),
+    }
+}
+
+/// A barrier that is part of the function `name`.
+pub fn barrier_of(name: &'static str, comm: Handle) -> Result<()> {
+    enter(comm, |process, comm, engine| {
+        if comm.all_members().size() == 1 {
+            return Ok(());
+        }
+        if let Some(shm) = engine.fast_path(CallForm::Blocking) {
+            return shm_wait::run_step(process, comm, shm, name, StepKind::Barrier, &StepBuffers::NONE);
+        }
+        engine.execute(process, comm, name, &CollectiveCall::Barrier, CallBuffers::default())
+    })
+}
+
+/// MPI_Bcast.
+pub fn bcast(form: CallForm, buf: &BufferArg, root: i32, comm: Handle) -> Result<Handle> {
+    const NAMES: CallNames = names!("Bcast" "bcast");
+    let name = NAMES.of_form(form);
+    enter(comm, |process, comm, engine| {
+        let RootRole { root, is_root, has_own } = root_role(comm, root)?;
+        if !is_root && !has_own {
+            return engine.perform(
+                form,
+                process,
+                comm,
+                name,
+                &CollectiveCall::Bcast { root, data: NO_DATA },
+                CallBuffers::default(),
+            );
+        }
+        let buffer = buffer::of(buf)?;
+        let is_nothing = buffer.is_empty() && !comm.is_inter() && !engine.checks();
+        if form == CallForm::Blocking && (comm.all_members().size() == 1 || is_nothing) {
+            return Ok(Handle::NULL);
+        }
+        if buffer.len() <= ALWAYS_SHM_BYTES
+            && let Some(shm) = engine.fast_path(form)
+        {
+            let buffers = StepBuffers { from: buffer.clone(), into: buffer, ..StepBuffers::NONE };
+            let kind = StepKind::Bcast { root: root as usize };
+            return shm_wait::run_step(process, comm, shm, name, kind, &buffers).map(|()| Handle::NULL);
+        }
+        let (datatype, data) = argument_check::data(buf)?;
+        let recv = UserBuffer::Uniform { at: buf.at, count: data.count, datatype };
+        engine.perform(
+            form,
+            process,
+            comm,
+            name,
+            &CollectiveCall::Bcast { root, data },
+            CallBuffers { recv, ..CallBuffers::default() },
+        )
+    })
+}

@@ -1,0 +1,187 @@
+//! Waiting in shm steps: the protocol of `engine::flags` on a communicator's block.
+//!
+//! A rank that waits here keeps its other traffic moving: it polls its lanes every few iterations of the wait loop,
+//! in each iteration while operations of its own are pending, and always before it sleeps. No lane is locked here
+//! at any time, since reductions call the application's functions.
+//!
+//! Used by `run` and the fast paths of `barrier_bcast` and `reductions`; uses `engine::shm`,
+//! `transport::wait_policy`.
+
+use crate::comm::Comm;
+use crate::engine::flags::exchange::ExchangeSpec;
+use crate::engine::flags::{StepKind, StepPhase, StepResult, StepSpec};
+use crate::engine::shm::{ShmCollective, StepBuffers, mismatch_error};
+use crate::engine::slot_exchange::ExchangeData;
+use crate::process::Process;
+use hawser_base::lane_lock::{TryEnter, is_multithreaded};
+use hawser_base::{Class, Error, Peer, Result};
+use hawser_job::OwnedWaitReason;
+use hawser_p2p::counters::Counter;
+use hawser_p2p::wait::NO_LANE;
+use hawser_transport::wait_peer;
+
+/// Runs a step of the whole communicator, and waits for its end.
+#[inline]
+pub fn run_step(
+    process: &'static Process,
+    comm: &Comm,
+    shm: &mut ShmCollective,
+    call: &'static str,
+    kind: StepKind,
+    buffers: &StepBuffers<'_>,
+) -> Result<()> {
+    resume_step(process, comm, shm, call, StepPhase::Enter, &ShmCollective::spec(kind, buffers), buffers)
+}
+
+/// The same for a step that may have begun.
+pub fn resume_step(
+    process: &'static Process,
+    comm: &Comm,
+    shm: &mut ShmCollective,
+    call: &'static str,
+    phase: StepPhase,
+    spec: &StepSpec,
+    buffers: &StepBuffers<'_>,
+) -> Result<()> {
+    complete(process, comm, shm, call, phase, spec.bytes, |shm, phase| shm.poll(phase, spec, buffers))
+}
+
+/// Runs an exchange of the whole communicator, which may have begun, and waits for its end.
+#[inline]
+pub fn run_exchange(
+    process: &'static Process,
+    comm: &Comm,
+    shm: &mut ShmCollective,
+    call: &'static str,
+    phase: StepPhase,
+    step: &ExchangeSpec,
+    data: &mut impl ExchangeData,
+) -> Result<()> {
+    complete(process, comm, shm, call, phase, step.bytes, |shm, phase| shm.poll_exchange(phase, step, data))
+}
+
+/// Polls a step of `bytes` to its end.
+#[inline]
+fn complete(
+    process: &'static Process,
+    comm: &Comm,
+    shm: &mut ShmCollective,
+    call: &'static str,
+    mut phase: StepPhase,
+    bytes: u32,
+    mut poll: impl FnMut(&mut ShmCollective, &mut StepPhase) -> Option<StepResult>,
+) -> Result<()> {
+    if let Some(peer) = shm.lost_process {
+        return Err(exited_error(process, peer));
+    }
+    let mut result = poll(shm, &mut phase);
+    if result.is_none() && !process.wait_policy().is_oversubscribed() && !is_multithreaded() {
+        // These polls precede the wait loop, whose first iterations read the clock and check for other work; that
+        // takes as long as a short step.
+        for _ in 0..DIRECT_POLLS {
+            std::hint::spin_loop();
+            result = poll(shm, &mut phase);
+            if result.is_some() {
+                break;
+            }
+        }
+    }
+    let result = match result {
+        Some(result) => result,
+        None => wait(process, comm, shm, call, &mut phase, poll)?,
+    };
+    process.counters().add(Counter::ShmSteps as usize, 1);
+    match result {
+        StepResult::Complete => Ok(()),
+        StepResult::Mismatch => Err(mismatch_error(call, bytes)),
+    }
+}
+
+/// The number of polls of the flags alone before the wait loop, with a core for every rank: they take the time of a
+/// short step.
+const DIRECT_POLLS: u32 = 32;
+
+/// The number of iterations of the wait loop between two polls of the lanes: while operations of this rank are
+/// pending, and while none is; with a core for every rank, and with more ranks than cores, where an iteration is a
+/// yield.
+const LANE_POLLS_SPINNING: [u32; 2] = [8, 64];
+const LANE_POLLS_YIELDING: [u32; 2] = [1, 8];
+
+#[inline(never)]
+fn wait(
+    process: &'static Process,
+    comm: &Comm,
+    shm: &mut ShmCollective,
+    call: &'static str,
+    phase: &mut StepPhase,
+    mut poll: impl FnMut(&mut ShmCollective, &mut StepPhase) -> Option<StepResult>,
+) -> Result<StepResult> {
+    let mut attending = None; // ends after `idle`, as in `wait_until`
+    let mut idle = process.wait_policy().begin_wait();
+    let mut poll_interval = u32::MAX;
+    for turn in 0u32.. {
+        if turn == 1 {
+            attending.get_or_insert_with(|| process.lanes().begin_wait());
+            // The lanes are not polled earlier: with more ranks than cores one iteration is all that a step takes.
+            let period =
+                if process.wait_policy().is_oversubscribed() { LANE_POLLS_YIELDING } else { LANE_POLLS_SPINNING };
+            poll_interval = period[!process.has_operations() as usize];
+        }
+        let poll_lanes = turn > 0 && turn.is_multiple_of(poll_interval) || idle.is_armed();
+        if poll_lanes && let Some(peer) = lost_member(process, comm, shm) {
+            shm.lost_process = Some(peer);
+            return Err(exited_error(process, peer));
+        }
+        if poll_lanes && process.lanes().progress_while_waiting(&mut idle, NO_LANE) {
+            idle.restart_spin();
+        } else {
+            idle.pause(|| wait_report(comm, shm, call));
+        }
+        if let Some(result) = poll(shm, phase) {
+            return Ok(result);
+        }
+    }
+    unreachable!("a wait of {} iterations", u32::MAX)
+}
+
+#[cold]
+fn wait_report(comm: &Comm, shm: &ShmCollective, call: &'static str) -> OwnedWaitReason {
+    OwnedWaitReason {
+        call: call.to_owned(),
+        communicator: comm.display_name(),
+        peer: wait_peer_or_none(shm.missing_member().and_then(|member| comm.group().peer(member as u32))),
+        context: comm.context().0,
+        ..OwnedWaitReason::default()
+    }
+}
+
+fn wait_peer_or_none(peer: Option<Peer>) -> hawser_job::WaitPeer {
+    peer.map_or(hawser_job::WaitPeer::None, |peer| wait_peer(Some(peer)))
+}
+
+/// Returns a member that has ended before it had left this step.
+fn lost_member(process: &Process, comm: &Comm, shm: &ShmCollective) -> Option<Peer> {
+    let exit_log = process.segment().exit_log();
+    if !exit_log.has_any() {
+        return None;
+    }
+    let has_exited = |member: usize| comm.group().peer(member as u32).is_some_and(|peer| exit_log.has_ended(peer));
+    shm.lost_member_among(has_exited).and_then(|member| comm.group().peer(member as u32))
+}
+
+#[cold]
+fn exited_error(process: &Process, peer: Peer) -> Error {
+    let text = format!("{} has ended and takes part in no collective of the communicator", process.peer_name(peer));
+    Error::new(Class::ProcAborted, text)
+}
+
+impl Process {
+    /// Tells whether operations of this rank are pending on any lane; a lane that another thread attends to counts as
+    /// such.
+    fn has_operations(&'static self) -> bool {
+        self.lanes().active().any(|lane| match self.lane(lane).try_enter_unless_owned(None) {
+            TryEnter::Entered(lane) => !lane.core.engine.is_idle() || !lane.is_idle() || !lane.is_drained(),
+            TryEnter::Busy | TryEnter::RecentlyUsed => true,
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! The collective engine (`CollectiveEngine`) of a communicator: the state of its collectives, of which it runs one
+//! at a time.
+//!
+//! Nothing here knows communicators or processes, and nothing waits; that is `collective`'s part. Used by `comm` and
+//! `collective`; uses `flags`, `run_memory`, `coll`.
+
+pub mod flags;
+pub mod run_memory;
+pub mod schedule_run;
+pub mod shm;
+pub mod slot_exchange;
+
+use crate::ops::Reducer;
+use hawser_base::lane_lock::LaneCell;
+use hawser_coll::{HostMap, Tuning};
+use hawser_datatype::Datatype;
+use run_memory::UserBuffer;
+use schedule_run::ScheduleRun;
+use shm::ShmCollective;
+use std::sync::Arc;
+
+/// A communicator's collective engine, which one thread at a time may use.
+pub struct CollectiveEngineCell(pub LaneCell<CollectiveEngine>);
+
+impl Default for CollectiveEngineCell {
+    fn default() -> CollectiveEngineCell {
+        CollectiveEngineCell(LaneCell::new(CollectiveEngine::default()))
+    }
+}
+
+/// The state of a communicator's collectives, of which one at a time is in progress.
+#[derive(Default)]
+pub struct CollectiveEngine {
+    /// The number of collectives by messages so far, for each call form (`CallForm`); all members count alike.
+    pub tag_counts: [u32; 3],
+    pub cached: Option<CachedTuning>,
+    pub shm: Option<ShmCollective>,
+    /// The hosts of the members, if some share a host and some do not.
+    pub hosts: Option<HostMap>,
+    pub run: ScheduleRun,
+}
+
+/// Figures that are determined at the first collective, and again at the first one after a tool has set a parameter.
+#[derive(Clone, Copy)]
+pub struct CachedTuning {
+    pub tuning: Tuning<'static>,
+    /// The value of `param::changes` before.
+    pub changes: u32,
+    /// No parameter forces another algorithm on the collectives that have a fast path through flags.
+    pub fast_path: bool,
+    /// Members compare their calls (`HAWSER_CHECK`).
+    pub checks: bool,
+}
+
+/// The buffers of a call, and its operation.
+#[derive(Clone, Default)]
+pub struct CallBuffers {
+    pub send: UserBuffer,
+    pub recv: UserBuffer,
+    pub reduction: Option<(Reducer, Arc<Datatype>)>,
+}
+
+/// The call form of a collective: the three forms of each MPI function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CallForm {
+    Blocking,
+    Nonblocking,
+    Persistent,
+}
+
+/// The number of tag bits that count the collectives of one call form (`CallForm`). Persistent collectives keep
+/// their tags while the other counts go on and wrap around. Blocking and nonblocking ones are counted apart,
+/// because some programs do not keep the rule that all members begin both in one order (MPI-5.0 §6.12): mpi4py's
+/// own test_ulfm, for one; other libraries do not notice.
+const TAG_BITS: u32 = 29;
+
+const _: () = assert!((CallForm::Persistent as i32) < i32::MAX >> TAG_BITS);
+
+impl CollectiveEngine {
+    /// Returns the flags, for a call that is short enough to use them without a schedule.
+    #[inline]
+    pub fn fast_path(&mut self, form: CallForm) -> Option<&mut ShmCollective> {
+        let cached = self.cached.as_ref()?;
+        if cached.fast_path && form == CallForm::Blocking { self.shm.as_mut() } else { None }
+    }
+
+    /// The same for a call that ranks with less plain buffers run by a schedule, and count: this rank counts it too.
+    pub fn fast_path_counted(&mut self, form: CallForm) -> Option<&mut ShmCollective> {
+        self.fast_path(form)?;
+        self.next_tag(form);
+        self.fast_path(form)
+    }
+
+    /// Tells whether members compare their calls.
+    pub fn checks(&self) -> bool {
+        self.cached.is_some_and(|cached| cached.checks)
+    }
+
+    /// Returns the tag of the next collective by messages.
+    pub fn next_tag(&mut self, form: CallForm) -> i32 {
+        let count = &mut self.tag_counts[form as usize];
+        *count = count.wrapping_add(1);
+        ((form as u32) << TAG_BITS | (*count & ((1 << TAG_BITS) - 1))) as i32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_of_different_ways_never_meet() {
+        let forms = [CallForm::Blocking, CallForm::Nonblocking, CallForm::Persistent];
+        let mut engine = CollectiveEngine::default();
+        assert_eq!(forms.map(|form| engine.next_tag(form)), [1, 1 << 29 | 1, 1 << 30 | 1]);
+        engine.tag_counts = [(1 << 29) - 2, (1 << 29) - 1, u32::MAX];
+        let passing: Vec<i32> = (0..3).map(|_| engine.next_tag(CallForm::Blocking)).collect();
+        assert_eq!(passing, [(1 << 29) - 1, 0, 1]);
+        assert_eq!(forms[1..].iter().map(|&form| engine.next_tag(form)).collect::<Vec<_>>(), [1 << 29, 1 << 30]);
+    }
+}

@@ -1,0 +1,145 @@
+//! The state of MPI in this process: whether it may be used now, and by which users, the World Model or sessions
+//! (MPI-5.0 §11.2, §11.3).
+//!
+//! Every call of the application checks here first. The begin and end of their use is in `env`. Used by every
+//! module; uses none.
+
+use hawser_base::{Class, Error, Result};
+use std::sync::atomic::{AtomicU8, Ordering::*};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+
+/// The state of MPI, as a set of the constants below.
+static STATE_BITS: AtomicU8 = AtomicU8::new(0);
+
+static INIT_STATE: Mutex<InitState> = Mutex::new(InitState { sessions: 0, has_reported_leave: false });
+
+static WORLD_MODEL: OnceLock<WorldModel> = OnceLock::new();
+
+/// The World Model: between MPI_Init and MPI_Finalize.
+pub const WORLD: u8 = 1;
+/// There are sessions.
+pub const SESSIONS: u8 = 2;
+const RUNNING: u8 = WORLD | SESSIONS;
+/// MPI_Finalize was called.
+const WORLD_ENDED: u8 = 4;
+/// In a child of fork: a copy of the rank, which its peers know nothing of.
+const FORKED_CHILD: u8 = 8;
+/// MPI_COMM_WORLD and MPI_COMM_SELF may be named: in the World Model, and before it while there are sessions.
+const WORLD_NAMEABLE: u8 = 16;
+
+/// The part of the state that is locked while a user begins or ends to use MPI.
+pub struct InitState {
+    pub sessions: u32,
+    /// This rank's leaving was reported to the job.
+    pub has_reported_leave: bool,
+}
+
+/// The arguments of MPI_Init.
+struct WorldModel {
+    thread_level: i32,
+    main_thread: std::thread::ThreadId,
+}
+
+/// Tells whether MPI is in use here.
+#[inline(always)]
+pub fn is_running() -> bool {
+    STATE_BITS.load(Relaxed) & RUNNING != 0 // partner: `set_active`
+}
+
+/// The error of a call outside of its time, if this is such a time (MPI_ERR_OTHER).
+#[inline]
+pub fn check() -> Result<()> {
+    if is_running() { Ok(()) } else { Err(not_running_error()) }
+}
+
+#[cold]
+pub fn not_running_error() -> Error {
+    let bits = STATE_BITS.load(Relaxed); // partner: `set_active`, `mark_forked_child`
+    let text = match bits {
+        _ if bits & FORKED_CHILD != 0 => {
+            "called in a child of fork, which is no rank; call MPI in the process that called MPI_Init, or start the child \
+             as a program of its own (exec)"
+        }
+        _ if bits & WORLD_ENDED != 0 => "called after MPI_Finalize",
+        _ if lock_state().has_reported_leave => {
+            "called after the last MPI_Session_finalize; a new session has to be made (MPI_Session_init)"
+        }
+        _ => "called before MPI_Init",
+    };
+    Error::new(Class::Other, text)
+}
+
+/// Marks this process as a child of fork from now on. Nothing is called here that the child may not: it has one thread,
+/// and locks may be held for ever.
+pub fn mark_forked_child() {
+    let bits = STATE_BITS.load(Relaxed); // partner of both: `is_running`, in this one thread
+    if bits & RUNNING != 0 {
+        STATE_BITS.store(if bits & WORLD != 0 { FORKED_CHILD | WORLD_ENDED } else { FORKED_CHILD }, Relaxed);
+    }
+}
+
+/// MPI_Initialized, which concerns the World Model alone.
+pub fn was_initialized() -> bool {
+    has_any(WORLD | WORLD_ENDED)
+}
+
+/// MPI_Finalized. In a child of fork there is no MPI any more, and exit handlers (mpi4py's, PETSc's) need not end it.
+pub fn was_finalized() -> bool {
+    has_any(WORLD_ENDED | FORKED_CHILD)
+}
+
+/// Tells whether this process is a fork of a rank.
+pub fn was_forked() -> bool {
+    has_any(FORKED_CHILD)
+}
+
+fn has_any(bits: u8) -> bool {
+    STATE_BITS.load(Acquire) & bits != 0 // partner: `set_active`
+}
+
+pub fn lock_state() -> MutexGuard<'static, InitState> {
+    INIT_STATE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// The users of MPI here: `WORLD`, `SESSIONS`.
+pub fn active_models() -> u8 {
+    STATE_BITS.load(Acquire) & RUNNING // partner: `set_active`
+}
+
+/// Tells whether MPI_COMM_WORLD and MPI_COMM_SELF may be named. MPI-5.0 §11.3 has them in the World Model alone.
+/// Programs written for Intel MPI name them with a session only (OSU's benchmarks do), and until MPI_Init was called
+/// that can mean one thing: all processes of the job. After MPI_Finalize they are gone, whatever sessions there are.
+#[inline(always)]
+pub fn has_world() -> bool {
+    STATE_BITS.load(Relaxed) & (WORLD_NAMEABLE | FORKED_CHILD) != 0 // partner: `set_active`
+}
+
+/// Records that `model` uses MPI from now on, or no longer. Only for a caller that holds `lock_state`, and not in a
+/// child of fork.
+pub fn set_active(model: u8, is_active: bool) {
+    let bits = STATE_BITS.load(Relaxed); // written under `lock_state` alone
+    let ended = if model == WORLD && !is_active { WORLD_ENDED } else { 0 };
+    let bits = if is_active { bits | model } else { bits & !model | ended };
+    let is_named = bits & WORLD != 0 || bits & SESSIONS != 0 && bits & WORLD_ENDED == 0;
+    let bits = if is_named { bits | WORLD_NAMEABLE } else { bits & !WORLD_NAMEABLE };
+    STATE_BITS.store(bits, Release); // partners: `is_running`, `has_world`, `has_any`, `active_models`
+}
+
+/// Records the World Model's thread and level; called once, by MPI_Init in its thread.
+pub fn set_world_model(thread_level: i32) {
+    let _ = WORLD_MODEL.set(WorldModel { thread_level, main_thread: std::thread::current().id() });
+}
+
+fn world_model() -> Result<&'static WorldModel> {
+    WORLD_MODEL.get().ok_or_else(|| Error::new(Class::Other, "called before MPI_Init, of which it tells"))
+}
+
+/// MPI_Query_thread.
+pub fn thread_level() -> Result<i32> {
+    world_model().map(|model| model.thread_level)
+}
+
+/// MPI_Is_thread_main.
+pub fn is_main_thread() -> Result<bool> {
+    world_model().map(|model| std::thread::current().id() == model.main_thread)
+}

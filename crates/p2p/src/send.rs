@@ -1,0 +1,207 @@
+//! Hands sends to the matching engine: at once, or after earlier sends that wait for room.
+//!
+//! An eager message for which its device has no room waits here whole, as if the call had come later: it leaves as one
+//! packet once there is room, where a rendezvous takes three. Sends wait for room alone, which the peer makes merely by
+//! polling. They do not wait for credit, which may return only when a later message is matched: a message without
+//! credit sends an RTS. No message overtakes an earlier one to its peer. Used by the user's calls (MPI: `pt2pt`,
+//! `persistent`, `bsend`, `collective`); uses `matching` and `transport::Channel`.
+
+use crate::buffer::Buffer;
+use crate::counters::Counter;
+use crate::lane::{LaneCore, LaneState};
+use crate::matching::{BufferKey, Envelope, OpOutcome, Packet, SendSpec, SendStart};
+use crate::message::{Destination, MessageMemory, PendingSend};
+use crate::request::RequestData;
+use crate::wire;
+use hawser_base::{Class, Peer, UserMem};
+use hawser_device::{PREFIX_MAX, PayloadSource};
+
+impl<N: RequestData> LaneState<N> {
+    /// Starts a send. Every outcome, errors included, is reported by its request.
+    pub fn start(&mut self, send: PendingSend) {
+        let (peer, bytes) = (send.to.peer, send.body.bytes());
+        if bytes > self.core.engine.limits().eager {
+            // The RTR of a receive that is already posted may have arrived: then no RTS is needed (without this poll,
+            // 85 % of a ping-pong's messages sent one).
+            self.progress_with(peer);
+        } else {
+            while !self.core.engine.has_credit(peer, bytes) && self.progress_with(peer) {}
+        }
+        self.core.counters.add(Counter::BytesSent as usize, bytes);
+        let must_queue = self.waiting_sends.has(peer) && !self.core.engine.has_failed(peer);
+        let begun = if must_queue { Err(send) } else { self.begin(send) };
+        if let Err(send) = begun {
+            self.core.counters.add(Counter::WaitedForRoom as usize, 1);
+            self.waiting_sends.push(peer, send);
+        }
+        if self.core.engine.has_effects() {
+            self.flush_effects();
+        }
+    }
+
+    /// Tries to complete a send at once, as one packet or as packets for which there is room. False: nothing was sent,
+    /// and the caller must use `start`.
+    #[inline(always)]
+    pub fn send_at_once(&mut self, to: &Destination, mem: UserMem<'static>) -> bool {
+        let bytes = mem.len() as u64;
+        if !self.waiting_sends.is_empty() {
+            return false;
+        }
+        if bytes > self.core.engine.limits().packet {
+            return self.send_stream_at_once(*to, mem);
+        }
+        let sent = self.send_eager(to, mem);
+        if sent {
+            self.core.counters.add(Counter::BytesSent as usize, bytes);
+        }
+        sent
+    }
+
+    /// Sends a message in one packet, if there is credit and room for it and the peer has announced no receive by RTR.
+    #[inline(always)]
+    fn send_eager(&mut self, to: &Destination, mem: UserMem<'static>) -> bool {
+        let bytes = mem.len() as u64;
+        if !self.core.engine.fast_send(to.peer, bytes) {
+            return false;
+        }
+        if self.channel.send_whole(to.peer, wire::eager(to.context, to.tag), mem) {
+            self.core.counters.add(Counter::Eager as usize, 1);
+            return true;
+        }
+        self.core.engine.undo_fast_send(to.peer, bytes);
+        false
+    }
+
+    /// Sends a message of several packets for which there seems to be room now; it ends here, without a request. A rest
+    /// that finds no room after all is copied and kept as a buffered send is: at most one message. False: nothing was
+    /// sent.
+    #[inline(never)]
+    pub(crate) fn send_stream_at_once(&mut self, to: Destination, mem: UserMem<'static>) -> bool {
+        let (peer, len, bytes) = (to.peer, mem.len(), mem.len() as u64);
+        let limits = *self.core.engine.limits();
+        let is_free = bytes <= limits.eager && !self.core.has_streams() && self.channel.piece_len(peer, len).is_none();
+        if !is_free || !self.channel.reserve(peer, len + PREFIX_MAX) || self.core.expose(peer, mem).is_some() {
+            return false;
+        }
+        let Some(message) = self.core.engine.fast_eager_stream(peer, bytes) else { return false };
+        let control = wire::encode(&Packet::EagerFirst { context: to.context, tag: to.tag, bytes });
+        let mut at = (limits.first as usize).min(self.channel.max_single_packet(peer) - wire::EAGER_FIRST_PREFIX);
+        if !self.channel.send(peer, control.header, control.prefix(), PayloadSource::Mem(mem.slice(0, at))) {
+            self.core.engine.undo_fast_send(peer, bytes);
+            return false;
+        }
+        let piece = self.core.piece_len_to(peer, bytes, len - at);
+        while at < len {
+            let piece_mem = mem.slice(at, piece.min(len - at));
+            if !self.channel.send(peer, wire::data(message, at as u64), &[], PayloadSource::Mem(piece_mem)) {
+                let op = self.core.engine.stream_rest(peer, to.context, to.tag, bytes, at as u64);
+                self.core.bind(op, MessageMemory::Owned(Buffer::Dense(mem).to_vec()), None);
+                self.run_effects();
+                break;
+            }
+            at += piece_mem.len();
+        }
+        self.core.counters.add(Counter::BytesSent as usize, bytes);
+        self.core.counters.add(Counter::EagerStreams as usize, 1);
+        true
+    }
+
+    /// Starts waiting sends as far as there is room. Returns whether any began.
+    pub fn start_waiting_sends(&mut self) -> bool {
+        let mut has_begun = false;
+        let mut waiting = std::mem::take(&mut self.waiting_sends);
+        waiting.drain(|send| self.begin(send).inspect(|()| has_begun = true));
+        self.waiting_sends = waiting;
+        self.run_effects();
+        has_begun
+    }
+
+    /// Cancels a send that still waits for room (MPI_Cancel).
+    pub fn cancel_waiting(&mut self, request: u32) {
+        let Some(peer) = self.core.requests.get(request).data.peer() else { return };
+        if let Some(PendingSend { to, body, .. }) = self.waiting_sends.take(peer, |send| send.request == request) {
+            let envelope = Envelope { context: to.context, source: to.peer, tag: to.tag, bytes: body.bytes() };
+            self.core.requests.complete(request, OpOutcome { envelope, error: None, cancelled: true });
+        }
+    }
+
+    /// Hands a send to the engine and its first packet to the device. `Err`: the send has to wait for room.
+    fn begin(&mut self, send: PendingSend) -> Result<(), PendingSend> {
+        let limits = *self.core.engine.limits();
+        let (to, bytes) = (send.to, send.body.bytes());
+        if let MessageMemory::Buffer(Buffer::Dense(mem)) = send.body
+            && bytes <= limits.packet
+            && !send.sync
+            && self.send_eager(&to, mem)
+        {
+            self.core.complete_send_now(send.request, &to, bytes, None);
+            return Ok(());
+        }
+        let key = match &send.body {
+            MessageMemory::Buffer(Buffer::Dense(mem)) if bytes > limits.packet => self.core.expose(to.peer, *mem),
+            _ => None,
+        };
+        let frame = self.channel.piece_len(to.peer, bytes as usize);
+        let packet = (frame.unwrap_or(self.channel.max_single_packet(to.peer)) - wire::EAGER_FIRST_PREFIX) as u64;
+        // Frames of one length leave by one system call; without frames, a short first packet lets both ends copy at
+        // the same time.
+        let first_bytes = if frame.is_some() { packet } else { limits.first };
+        let eager = self.channel.reserve(to.peer, bytes.min(limits.packet).min(packet) as usize + PREFIX_MAX);
+        let is_rendezvous = send.sync || key.is_some() || bytes > limits.eager;
+        if !eager && !is_rendezvous && !self.core.engine.has_failed(to.peer) {
+            return Err(send);
+        }
+        let PendingSend { body, sync, request, .. } = send;
+        let key = key.map(BufferKey);
+        let spec =
+            SendSpec { to: to.peer, context: to.context, tag: to.tag, bytes, sync, eager, packet, first_bytes, key };
+        match self.core.engine.start_send(spec) {
+            SendStart::Eager => {
+                let packet = Packet::Eager { context: to.context, tag: to.tag };
+                self.send_first(to.peer, &packet, &body, bytes);
+                self.core.counters.add(Counter::Eager as usize, 1);
+                self.core.complete_send_now(request, &to, bytes, None);
+            }
+            SendStart::Begin { op, packet, first_bytes } => {
+                self.core.count_method(&packet, is_rendezvous);
+                self.send_first(to.peer, &packet, &body, first_bytes);
+                self.core.bind(op, body, Some(request));
+                self.core.requests.set_active(request, op);
+            }
+            SendStart::PeerFailed => self.core.complete_send_now(request, &to, bytes, Some(Class::ProcAborted)),
+        }
+        Ok(())
+    }
+
+    /// Sends a packet with the first `first_bytes` bytes, for which the device has reserved room; the first packet of
+    /// an eager stream leaves with the next pieces of the stream.
+    fn send_first(&mut self, to: Peer, packet: &Packet, body: &MessageMemory, first_bytes: u64) {
+        let control = wire::encode(packet);
+        if first_bytes == 0 {
+            return self.channel.send_control(to, control);
+        }
+        let (channel, header, prefix) = (&mut self.channel, control.header, control.prefix());
+        let sent = body.source(0, first_bytes as usize, |source| match packet {
+            Packet::EagerFirst { .. } => channel.send_piece(to, header, prefix, source, false),
+            _ => channel.send(to, header, prefix, source),
+        });
+        assert!(sent, "the device refused {first_bytes} bytes for which it had kept room");
+    }
+}
+
+impl<N: RequestData> LaneCore<N> {
+    fn count_method(&mut self, packet: &Packet, is_rendezvous: bool) {
+        let counter = match packet {
+            Packet::EagerFirst { .. } => Counter::EagerStreams,
+            Packet::RtrReply { .. } => Counter::RtrReplies,
+            _ => Counter::Rendezvous,
+        };
+        self.counters.add(counter as usize, 1);
+        if !is_rendezvous && counter == Counter::Rendezvous {
+            self.counters.add(Counter::NoCredit as usize, 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
