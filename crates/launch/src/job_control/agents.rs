@@ -20,7 +20,7 @@ impl JobControl<'_> {
     pub(super) fn receive_frames(&mut self, number: usize) {
         while self.can_buffer_output() && self.hosts[number].is_open() {
             let received = self.hosts[number].channel.receive();
-            if let Some(line) = self.hosts[number].note_activity() {
+            if let Some(line) = self.hosts[number].note_activity(matches!(received, Received::Frame(_))) {
                 self.print_for_host(number, &line);
             }
             match received {

@@ -23,6 +23,8 @@ use std::process::{Command, Stdio};
 const CONNECT_S: u64 = 30;
 /// The time limit from an agent's last frame, or the end of its channel, to the end of its process.
 const AGENT_EXIT_NS: u64 = 1_700_000_000;
+/// The time for which a shell's last line is kept in spite of heartbeats: longer than an agent and its supervisor take to end.
+const LAST_LINE_NS: u64 = 2_000_000_000;
 /// Longer lines of a remote shell are cut.
 const LINE_MAX: usize = 4096;
 
@@ -84,9 +86,30 @@ pub struct RemoteShell {
     program: PathBuf,
     stderr: Option<OwnedFd>,
     partial: Vec<u8>,
-    /// The shell's last line. It may explain why the shell ends, so it is kept until the agent's next sign of life.
-    last_line: Option<String>,
+    last_line: LastLine,
     pub silence: SilenceTimer,
+}
+
+/// The last line that a remote shell has printed. It may explain why the shell ends, so it is kept for the line about
+/// that, until the agent sends a frame, or a heartbeat comes some time later: a heartbeat of the supervisor may follow
+/// the agent's last words at once.
+#[derive(Default)]
+struct LastLine {
+    text: Option<String>,
+    printed_at_ns: u64,
+}
+
+impl LastLine {
+    /// Keeps a line.
+    fn keep(&mut self, text: Option<String>, now_ns: u64) {
+        *self = LastLine { text, printed_at_ns: now_ns };
+    }
+
+    /// Returns the line at a frame or a heartbeat, if it explains no end.
+    fn release(&mut self, is_frame: bool, now_ns: u64) -> Option<String> {
+        let is_old = now_ns.saturating_sub(self.printed_at_ns) >= LAST_LINE_NS;
+        if is_frame || is_old { self.text.take() } else { None }
+    }
 }
 
 impl JobHost {
@@ -175,12 +198,12 @@ impl JobHost {
         remote.silence.has_expired().then_some(OverdueStep::Silent)
     }
 
-    /// Ends the silence if the agent has sent something since the last call. Returns the shell's last line then: it did
-    /// not explain an end.
-    pub fn note_activity(&mut self) -> Option<String> {
+    /// Ends the silence if anything was received since the last call; `is_frame`: a frame, which the agent sends itself,
+    /// and not only a heartbeat. Returns the shell's last line if it explains no end.
+    pub fn note_activity(&mut self, is_frame: bool) -> Option<String> {
         let remote = self.remote_shell.as_mut().filter(|_| self.channel.take_activity())?;
         remote.silence.reset();
-        remote.last_line.take()
+        remote.last_line.release(is_frame, clock::now_ns())
     }
 
     /// Reads the remote shell's standard error. Returns the lines that have another behind them.
@@ -201,8 +224,8 @@ impl JobHost {
         let complete_lines: Vec<u8> = remote.partial.drain(..complete_bytes).collect();
         let text = String::from_utf8_lossy(&complete_lines);
         let lines = text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty());
-        let mut lines: Vec<String> = remote.last_line.take().into_iter().chain(lines).collect();
-        remote.last_line = lines.pop();
+        let mut lines: Vec<String> = remote.last_line.text.take().into_iter().chain(lines).collect();
+        remote.last_line.keep(lines.pop(), clock::now_ns());
         lines
     }
 
@@ -245,7 +268,7 @@ impl JobHost {
             }
             Some(remote) if self.was_ready => {
                 let shell = format!("{} {}", remote.shell_name(), exit_text(self.end));
-                match &remote.last_line {
+                match &remote.last_line.text {
                     Some(line) => format!("host {name} is lost: {line} ({shell}); the job is ended"),
                     None => format!("host {name} is lost: {shell}; the job is ended"),
                 }
@@ -302,7 +325,7 @@ impl RemoteShell {
     fn last_line_text(&self, preamble: &[u8]) -> String {
         let chatter = String::from_utf8_lossy(preamble);
         let last = chatter.lines().map(str::trim).rfind(|line| !line.is_empty());
-        self.last_line.as_deref().or(last).map_or_else(String::new, |line| format!(" ({line})"))
+        self.last_line.text.as_deref().or(last).map_or_else(String::new, |line| format!(" ({line})"))
     }
 }
 
@@ -356,7 +379,7 @@ fn start_remote(name: &str, shell: &[String], launcher: &Launcher, signals: &Sig
         program,
         stderr: Some(errors),
         partial: Vec::new(),
-        last_line: None,
+        last_line: LastLine::default(),
         silence: SilenceTimer::default(),
     };
     Ok((process.id() as i32, AgentChannel::new(input, output)?.with_heartbeats(), Some(remote_shell)))
@@ -373,6 +396,17 @@ pub(super) fn host_of(hosts: &[JobHost]) -> impl Fn(u32) -> String + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_line_is_kept_beyond_a_heartbeat_that_follows_it_at_once() {
+        let mut last = LastLine::default();
+        last.keep(Some("why".into()), 5);
+        assert_eq!(last.release(false, 6), None, "the line may still explain an end");
+        assert_eq!(last.release(false, 5 + LAST_LINE_NS).as_deref(), Some("why"));
+        assert_eq!(last.release(false, 6 + LAST_LINE_NS), None);
+        last.keep(Some("a greeting".into()), 7);
+        assert_eq!(last.release(true, 8).as_deref(), Some("a greeting"), "the agent goes on");
+    }
 
     #[test]
     fn a_shell_that_does_not_answer_is_late_once_after_its_time_and_told_how_to_try() {
