@@ -23,7 +23,8 @@ use std::process::{Command, Stdio};
 const CONNECT_S: u64 = 30;
 /// The time limit from an agent's last frame, or the end of its channel, to the end of its process.
 const AGENT_EXIT_NS: u64 = 1_700_000_000;
-/// The time for which a shell's last line is kept in spite of heartbeats: longer than an agent and its supervisor take to end.
+/// The time for which a shell's last line is kept in spite of heartbeats: longer than an agent and its supervisor
+/// take to end.
 const LAST_LINE_NS: u64 = 2_000_000_000;
 /// Longer lines of a remote shell are cut.
 const LINE_MAX: usize = 4096;
@@ -198,8 +199,8 @@ impl JobHost {
         remote.silence.has_expired().then_some(OverdueStep::Silent)
     }
 
-    /// Ends the silence if anything was received since the last call; `is_frame`: a frame, which the agent sends itself,
-    /// and not only a heartbeat. Returns the shell's last line if it explains no end.
+    /// Ends the silence if anything was received since the last call. `is_frame` tells a frame, which the agent sends
+    /// itself, from a heartbeat. Returns the shell's last line if it explains no end.
     pub fn note_activity(&mut self, is_frame: bool) -> Option<String> {
         let remote = self.remote_shell.as_mut().filter(|_| self.channel.take_activity())?;
         remote.silence.reset();
