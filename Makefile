@@ -17,7 +17,7 @@ tests = $(sort $(basename $(notdir $(wildcard crates/$(1)/tests/*.rs) $(patsubst
 # fewer features.
 run_tests = $(CARGO) test --workspace --no-fail-fast $(addprefix --test ,$(1))
 
-.PHONY: all setup build stage install demo lab test tidy loom sim e2e e2e-tools check-long bench drawing fmt lint clean
+.PHONY: all setup build stage install demo lab test tidy loom sim e2e e2e-tools check-long bench drawing machines fmt lint clean
 .PHONY: unit unit-devices unit-protocol unit-programs unit-abis unit-libraries unit-documents
 
 all: build
@@ -52,9 +52,10 @@ test: setup tidy
 		unit-documents e2e-tools
 	$(MAKE) e2e
 
-# Layout, warnings, and what can be told from the sources alone: layers, imports, documents, comments.
+# Layout, warnings, and the tests that read sources and documents alone: layers, imports, names, comments, machines.
 tidy: lint
-	$(CARGO) test --quiet -p hawser-base -p hawser-imports --test documents --test comments --test floors --test cycles --test names
+	$(CARGO) test --quiet -p hawser-base -p hawser-imports --test documents --test comments --test floors --test cycles --test names \
+		--test machines
 
 unit: setup
 	$(CARGO) test --workspace --no-fail-fast
@@ -109,6 +110,10 @@ bench: stage
 # Which crate and which module uses which, from the sources (crates/imports).
 drawing: setup
 	$(CARGO) run --quiet -p hawser-imports -- crates $(BUILD)/drawing
+
+# Draws the state machines of the sources into docs/protocol.md.
+machines: setup
+	$(CARGO) run --quiet -p hawser-imports -- machines
 
 fmt:
 	$(CARGO) fmt --all

@@ -52,10 +52,10 @@ def test_this_machine_alone_is_looked_at(session, tmp_path):
     assert host["facts"]["clock"]["read_ns"] > 0 and any(rail["name"] == "lo" for rail in host["facts"]["rails"])
     for name in ("cores", "memory", "shared memory", "limits", "copying", "doorbells", "clock", "raw frames", "rails"):
         assert f" {name} " in ran.stdout, ran.stdout
-    assert "what to change for more" in ran.stdout
+    assert "suggested changes" in ran.stdout
 
 
-@pytest.mark.parametrize("limit, code, told", [("-f", 1, "memory to share cannot be made"), ("-Sf", 0, "memfd works")])
+@pytest.mark.parametrize("limit, code, told", [("-f", 1, "shared memory cannot be created"), ("-Sf", 0, "memfd works")])
 def test_limited_files_are_told_and_no_death(session, limit, code, told):
     env = dict(os.environ, TMPDIR=str(session.tmp), **{MARK: session.mark})
     command = ["bash", "-c", f'ulimit {limit} 1000; exec "$0" doctor', str(BENCH)]
@@ -78,7 +78,7 @@ def test_two_hosts_with_two_rails_are_measured_both_ways_by_each_port(make, tmp_
     assert record["complete"] and record["format"] == 1
     assert [found(record, name) for name in ("one way only", "filtered", "loss", "path MTU", "MTU", "stalled")] == [[]] * 6, done.stdout
     assert record["pairs"][0]["choice"][0].startswith("short messages by packet over eth"), record["pairs"][0]["choice"]
-    assert "bulk over 2 ways at once" in record["pairs"][0]["choice"][1]
+    assert "bulk over 2 paths in parallel" in record["pairs"][0]["choice"][1]
     assert "docker0" in done.stdout and "node0 -> node1" in done.stdout and "node1 -> node0" in done.stdout
 
 
@@ -93,7 +93,7 @@ def test_ports_that_share_the_queues_of_a_nic_are_both_measured(make, features, 
     if features["bpf"][0]:
         pytest.skip(f"not tested, there is no bpf: {features['bpf'][0]}")
     done, record = visit(make(hosts=2), tmp_path, env={"HAWSER_PORT": "xdp"})
-    if "takes the place of" in json.dumps(record) or ("packet", "eth0", "eth0") in ways(record):
+    if "using packet instead of" in json.dumps(record) or ("packet", "eth0", "eth0") in ways(record):
         pytest.skip("not tested, no xdp can be had here")
     assert done.returncode == 0 and set(ways(record)) == {("xdp", "eth0", "eth0"), ("xdp-udp", "eth0", "eth0")}, done.stdout
     assert not found(record, "stalled"), done.stdout
@@ -104,7 +104,7 @@ def test_a_file_of_hosts_and_two_names_of_one_host(make, tmp_path):
     file.write_text("node0:4 # four ranks\nnode1 slots=2\nnode1\n10.77.0.2\n")
     done = lab.hosts[0].run([*DOCTOR, "-f", str(file)], env={"HAWSER_PORT": "udp"}, timeout=LONG_S)
     assert done.returncode == 0, done.stderr
-    assert "host 10.77.0.2 is one of these by another name\n" in done.stdout and done.stdout.count("would choose: short") == 1, done.stdout
+    assert "host 10.77.0.2 is another name of a host already listed\n" in done.stdout and done.stdout.count("would choose: short") == 1, done.stdout
 
 
 def test_a_rail_that_loses_is_named_with_the_direction_in_which_it_does(make, tmp_path):
@@ -131,7 +131,7 @@ def test_a_path_that_is_narrower_than_the_interfaces_say_is_found(make, tmp_path
     lab.hosts[1].nics[0].set_mtu(9000, switch=1500)
     done, record = visit(lab, tmp_path, env={"HAWSER_PORT": "packet,udp"})
     assert done.returncode == 0, done.stderr
-    assert any("from eth0 of node0 to eth0 of node1" in told and "udp passes frames of 1472 bytes, of 8972" in told
+    assert any("from eth0 of node0 to eth0 of node1" in told and "udp passes frames of up to 1472 bytes, not of 8972" in told
                for told in found(record, "path MTU")), done.stdout
     assert "ip link set eth0 mtu 1500" in done.stdout
 
@@ -140,7 +140,7 @@ def test_hosts_of_unlike_mtu_are_told(make, tmp_path):
     lab = make(hosts=2, mtu=9000)
     lab.hosts[1].nics[0].set_mtu(1500, switch=9000)
     done, record = visit(lab, tmp_path, env={"HAWSER_PORT": "udp"})
-    assert any("unlike MTUs" in told for told in found(record, "MTU")) and not found(record, "path MTU"), done.stdout
+    assert any("different MTUs" in told for told in found(record, "MTU")) and not found(record, "path MTU"), done.stdout
     assert "ip link set eth0 mtu MTU on node1" in done.stdout
 
 
@@ -184,7 +184,7 @@ def test_a_firewall_that_passes_one_way_is_named_with_the_deaf_host(make, tmp_pa
     done, record = visit(lab, tmp_path)
     told = found(record, "one way only")
     assert [line.split()[0] for line in told] == ["packet-udp", "udp"], done.stdout
-    assert all("from eth0 of node0 to eth0 of node1 nothing comes" in line for line in told)
+    assert all("from eth0 of node0 to eth0 of node1 nothing arrives" in line for line in told)
 
 
 def test_hosts_that_nothing_joins_are_an_error(make, tmp_path):
@@ -193,7 +193,7 @@ def test_hosts_that_nothing_joins_are_an_error(make, tmp_path):
     done, record = visit(lab, tmp_path)
     assert done.returncode == 1
     (told,) = found(record, "reached")
-    assert told.startswith("nothing passes in both directions: packet between eth0 and eth0"), told
+    assert told.startswith("no path passes in both directions: packet between eth0 and eth0"), told
     assert "eth0 has no carrier" in done.stdout
 
 
@@ -217,7 +217,7 @@ def test_a_host_without_hawser_bench_is_one_line(make, tmp_path):
     done, _ = visit(lab, tmp_path, "--prefix", str(tmp_path), hosts="node1")
     assert done.returncode == 1
     assert done.stderr == (f"hawser-bench: doctor: host node1 has no hawser-bench that can be started ({bin}/hawser-bench); install Hawser "
-                           "there as here, or say where it is (--prefix DIR)\n")
+                           "there under the same prefix, or name its prefix (--prefix DIR)\n")
 
 
 def begun(lab, *words):
@@ -243,9 +243,9 @@ def test_an_end_in_the_middle_leaves_no_process_on_any_host_and_keeps_what_was_f
         assert job.returncode == code, err
         eventually(lambda: programs(lab) == {})
     if end == signal.SIGKILL:
-        assert err == "" and "what to change for more" not in out and not file.exists(), err
+        assert err == "" and "suggested changes" not in out and not file.exists(), err
         return
-    assert err == "hawser-bench: doctor: interrupted: 0 of 1 pairs tested\n" and "what to change for more" in out, err
+    assert err == "hawser-bench: doctor: interrupted: 0 of 1 pairs tested\n" and "suggested changes" in out, err
     record = json.loads(file.read_text())
     assert record["complete"] is False and record["hosts"][0]["facts"] and all(host["lost"] is None for host in record["hosts"])
     assert all(pair["cut_off"] == "interrupted" for pair in record["pairs"])
@@ -279,7 +279,7 @@ def test_a_host_that_talks_without_end_is_one_plain_line(make, tmp_path):
     in_place_of_hawser_bench(tmp_path, r"exec yes $(printf '\033[2J')" + "x" * 200)
     done, _ = visit(make(hosts=2), tmp_path, "--prefix", tmp_path, hosts="node1")
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "\033" not in done.stderr, done.stderr
-    assert "host node1 answers in another form" in done.stderr and len(done.stderr) < 300, done.stderr
+    assert "host node1 replied in an unknown format" in done.stderr and len(done.stderr) < 300, done.stderr
 
 
 def test_the_cause_is_told_when_the_part_of_a_host_fails(make, tmp_path):
@@ -306,16 +306,16 @@ def test_a_process_that_hangs_is_one_line_after_its_time(make):
         assert job.stdout.readline().startswith("host node0")
         os.kill(part(lab.hosts[1], "bin/hawser-bench doctor-worker"), signal.SIGSTOP)
         out, err = job.communicate(timeout=100)
-        told = re.fullmatch(r"hawser-bench: doctor: host node1 has not answered for [34]0 s; its part is ended\n", err)
+        told = re.fullmatch(r"hawser-bench: doctor: host node1 has not replied for [34]0 s; its process is ended\n", err)
         assert job.returncode == 1 and told, err
         eventually(lambda: programs(lab) == {})
 
 
 @pytest.mark.parametrize("words, cause", [
     (["--launcher", "nosuch", "a"], "possible values: ssh, rsh, fork"),
-    (["a,b;c"], '"b;c" is no host'),
-    (["-f", "/nowhere"], "the file of hosts /nowhere cannot be read"),
-    (["-f", "/dev/null"], "names none"),
+    (["a,b;c"], '"b;c" is not a valid host'),
+    (["-f", "/nowhere"], "the host file /nowhere cannot be read"),
+    (["-f", "/dev/null"], "names no host"),
     (["a,b", "-f", "x"], "cannot be used with"),
     (["--json", "/nowhere/found.json", "a"], "/nowhere/found.json cannot be written"),
 ])

@@ -217,7 +217,7 @@ def test_several_files_make_one_report(report):
     second["curves"] = [one for one in second["curves"] if one["system"] == "mpich"]
     second["machine"]["host"] = "other"
     out, result = report(first, second)
-    assert result.code == 0 and "measured elsewhere: host other, not box" in result.out, result
+    assert result.code == 0 and "measured under other conditions: host other, not box" in result.out, result
     systems = {one["system"] for one in json.loads((out / "report.json").read_text())["curves"]}
     assert systems == set(RAW) | set(LIBRARIES)
 
@@ -272,8 +272,8 @@ def test_a_second_curve_of_the_same_is_refused_when_it_is_imported(session, tmp_
     files, out = [SAMPLES / sample for sample in samples], tmp_path / "record.json"
     result = session.call([bench, "import", *files, "--name", "theirs", "--out", out])
     assert result.code == 1 and not out.exists(), result
-    assert f"{files[1]}: PingPong would be the pingpong (2 ranks) of theirs" in result.err, result
-    assert f"which latency of {files[0]} is already" in result.err and result.err.count("\n") == 1, result
+    assert f"{files[1]}: PingPong gives the same curve, pingpong (2 ranks) of theirs" in result.err, result
+    assert f"as latency of {files[0]};" in result.err and result.err.count("\n") == 1, result
 
 
 def test_names_of_others_cannot_colour_a_terminal(report):

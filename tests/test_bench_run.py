@@ -117,13 +117,13 @@ def test_a_far_end_listens_where_it_is_called_and_not_for_ever(session):
         listening = Path("/proc/net/tcp").read_text()
         assert re.findall(rf": (\w+):{port:04X} 00000000:0000 0A ", listening) == ["0100007F"]
         assert far.wait(60) == 1
-        assert re.fullmatch(rf"hawser-bench: worker: the near end has not called 127.0.0.1:{port} within \d+ s\n", far.stderr.read())
+        assert re.fullmatch(rf"hawser-bench: worker: the other end has not connected to 127.0.0.1:{port} within \d+ s\n", far.stderr.read())
 
 
 def test_an_address_that_the_far_end_does_not_have_is_named(session):
     with worker(session, HAWSER_BENCH_FAR="env", HAWSER_BENCH_FAR_ADDRESS="192.0.2.1") as near:
         out, err = near.communicate(timeout=60)
-    assert out.startswith("failed the far end says: listening at 192.0.2.1, where the near end calls: "), (out, err)
+    assert out.startswith("failed the remote end replied: cannot listen at 192.0.2.1, to which the other end connects: "), (out, err)
 
 
 def test_a_pair_is_on_both_hosts_whatever_ranks_there_are_beside_it(session, tmp_path):
@@ -228,12 +228,12 @@ def test_when_a_rank_dies_the_others_go_on_and_it_is_noted(session, tmp_path):
 @pytest.mark.parametrize("options, code, cause", [
     (["--layers", "nosuch"], 2, "possible values: line, memcpy"),
     (["--pattern", "nosuch"], 2, "possible values: pingpong"),
-    (["--lib", "mpich"], 2, "it is NAME=PREFIX"),
+    (["--lib", "mpich"], 2, "expected NAME=PREFIX"),
     (["--lib", "x=/nowhere", "--layers", "none"], 1, "there is no /nowhere/bin/mpiexec"),
     (["--min", "10", "--max", "5"], 1, "--min 10 is more than --max 5"),
     (["--lib", f"a={prefix()}", "--lib", f"a={prefix()},HAWSER_SPIN=1"], 1, "two systems would be called a"),
     (["--lib", f"tcp={prefix()}"], 1, "two systems would be called tcp"),
-    (["--pattern", "rate,barrier", "--pairs", "3"], 1, "3 pairs are more than 2 ranks have; say -n 6"),
+    (["--pattern", "rate,barrier", "--pairs", "3"], 1, "3 pairs need more than 2 ranks; use -n 6"),
     (["--launcher-exec", "rsh"], 2, "--hosts"),
     (["--hosts", "here,no-such-host.invalid", "--layers", "tcp", *SHORT], 1, "no-such-host.invalid"),
     (["--layers", "memcpy", "--lib", "x=/nowhere", *SHORT, "--out", "/proc/report"], 1, "/proc/report"),
@@ -264,7 +264,7 @@ def test_a_layer_that_is_slower_from_a_size_on_is_explained(session, tmp_path):
     measured = ["--max", "65536", "--perturbation", "0", "--rounds", "5", "--ms", "3", "--out", tmp_path]
     ran = bench(session, "explain", "slow", "hawser", *libraries, *measured)
     assert ran.returncode == 0, ran.stderr
-    step = re.search(r"between 3 KiB and 4 KiB: slow takes (\S+) us more at once, which hawser does not", ran.stdout)
+    step = re.search(r"between 3 KiB and 4 KiB: slow takes (\S+) us more in one step, which hawser does not", ran.stdout)
     assert step, ran.stdout
     got = curves(tmp_path)
     medians = {name: {point["bytes"]: point["median_us"] for point in curve["points"]} for (name, _), curve in got.items()}

@@ -94,7 +94,7 @@ def test_a_rank_that_does_not_come_is_named(by_hand, build, abi, missing):
     ended = by_hand.end()
     for code, out, err in ended:
         assert code != 0 and out == "" and len(err.splitlines()) == 1, ended
-        assert f"rank {missing} of 3 has not come within 2 s" in err and "HAWSER_RENDEZVOUS_S" in err, ended
+        assert f"rank {missing} of 3 has not joined within 2 s" in err and "HAWSER_RENDEZVOUS_S" in err, ended
     assert not by_hand.file.exists()
 
 
@@ -103,7 +103,8 @@ def test_ranks_that_do_not_agree_on_their_number_are_told(by_hand, build, abi):
     by_hand.start(0, 4, program)
     by_hand.start(1, 3, program)
     ended = by_hand.end()
-    expected = f"HAWSER_SIZE is 4 for rank 0 on host {HOST} and 3 for rank 1 on host {HOST}; set it alike for all ranks"
+    expected = f"HAWSER_SIZE is 4 for rank 0 on host {HOST} and 3 for rank 1 on host {HOST}; " \
+               "set it to the same value on all ranks"
     for code, out, err in ended:
         assert code != 0 and out == "" and len(err.splitlines()) == 1 and expected in err, ended
         assert "mpiexec" not in err, ended
@@ -213,7 +214,7 @@ def test_a_rank_that_dies_while_others_are_awaited_ends_the_meeting(by_hand, bui
     ended = by_hand.end()
     code, _, err = ended[1 - dies]
     assert code != 0 and len(err.splitlines()) == 1, ended
-    assert f"rank {dies} (process {killed.pid}) has ended before all 3 ranks had come" in err, ended
+    assert f"rank {dies} (process {killed.pid}) has ended before all 3 ranks had joined" in err, ended
     assert not by_hand.file.exists()
 
 

@@ -78,11 +78,11 @@ def forgeries(frame):
         "of another version": changed(frame, 0, 0x13),
         "of unknown kind": changed(frame, 0, 0x2F),
         "with unknown flags": changed(frame, FLAGS, 0x80),
-        "cut off": changed(frame, LENGTH, 0xFF, 0xFF),
+        "with a wrong length": changed(frame, LENGTH, 0xFF, 0xFF),
         "with a wrong tag": changed(frame, TAG, frame[TAG] ^ 1),
         "with a wrong CRC": changed(frame, PAYLOAD, frame[PAYLOAD] ^ 1),
         "of no open path": changed(frame, PATH + 3, frame[PATH + 3] ^ 1),
-        "that came again": frame,
+        "as duplicates": frame,
     }
 
 
@@ -122,7 +122,7 @@ def test_what_is_forged_is_dropped_and_counted_by_its_reason(make, build, way, p
         near.run([*FRAMES, "say", to, TIMES], input=lines(head + one for one in forged.values()), check=True)
     dropped = {name.removeprefix("frames dropped "): count for name, count in counts[1].items() if "dropped" in name}
     # What was late for want of a core comes again by itself, and a frame may overtake the WELCOME that opens its path.
-    also = {"that came again", "of no open path"}
+    also = {"as duplicates", "of no open path"}
     assert all(dropped.pop(reason) >= TIMES for reason in also), counts
     assert dropped == dict.fromkeys(set(forged) - also, TIMES), counts
 
@@ -166,7 +166,7 @@ def test_what_is_lost_is_counted_where_it_was_sent(make, build, port):
         _, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
     counts = counted(err)
     assert job.returncode == 0 and counts[0]["frames sent"] > 1400, err
-    assert 1400 * 0.05 / 2 < counts[0]["frames lost and sent again"] < counts[0]["frames sent"] / 2, counts
+    assert 1400 * 0.05 / 2 < counts[0]["frames retransmitted"] < counts[0]["frames sent"] / 2, counts
 
 
 @pytest.mark.parametrize("loss", [0, 0.05])
@@ -186,7 +186,7 @@ def test_tools_read_the_bytes_of_each_rail_and_what_was_lost(make, build, abi, l
     assert sent[2:] == received[2:] == [0] * 6 and min(sent[:2] + received[:2]) > 1_000_000, counts
     # A NIC counts the headers in front of frames too, of a run that it cuts once, and all of the job's end.
     assert all(0.95 < by_nic / count < 1.2 for count, by_nic in zip(sent, by_nics)), (counts, by_nics)
-    lost, frames = (counts[0, name] for name in ("frames_lost_and_sent_again", "frames_sent"))
+    lost, frames = (counts[0, name] for name in ("frames_retransmitted", "frames_sent"))
     # Frames that are late for want of a core count as lost too and go twice, perhaps all by the same rail. A count is told a little
     # later than it is counted: each rank reads its own once the messages' bytes are in it, not yet all headers of them.
     late = lost * FRAME_BYTES

@@ -139,8 +139,8 @@ def test_a_forked_child_that_calls_mpi_ends_the_job_with_one_message(run, build,
     """It is no rank: nothing of it reaches the peers but the word of the end."""
     result = run(3, build("forked.c", abi), [call], timeout=30)
     line = one_line(result)
-    assert re.search(rf"rank 1 on host {HOST} .*{call}\b.* \(in process \d+, a child of it by fork\)", line), line
-    assert result.code == 5 if call == "MPI_Abort" else "called in a child of fork, which is no rank" in line, result
+    assert re.search(rf"rank 1 on host {HOST} .*{call}\b.* \(in process \d+, a forked child\)", line), line
+    assert result.code == 5 if call == "MPI_Abort" else "called in a child of fork, which is not a rank" in line, result
 
 
 def masked(text):
@@ -159,7 +159,7 @@ def test_a_deadlock_of_three_ranks_is_explained(run, build, abi):
   rank 2 on HOST (pid P): MPI_Ssend, waiting for rank 0, tag 9, weather, for T s
 mpiexec: these ranks wait for each other in a cycle: 0 (MPI_Recv) -> 1 (MPI_Wait) -> 2 (MPI_Ssend) -> 0
 """
-    first = "mpiexec: no rank has made progress for 2 s; what each rank does:\n" + ranks
+    first = "mpiexec: no rank has made progress for 2 s; state of each rank:\n" + ranks
     text = masked(result.err)
     assert text.startswith(first), result
     assert ranks in text[len(first):], result
@@ -207,7 +207,7 @@ def test_ranks_that_wait_in_any_way_say_for_whom(run, build, abi, how):
     if "polling" not in how and how != "buffered":
         calls = [what.split(",")[0] for what in STUCK[how]]
         lines += f"mpiexec: these ranks wait for each other in a cycle: 0 ({calls[0]}) -> 1 ({calls[1]}) -> 0\n"
-    head = "mpiexec: no rank has made progress for 1 s; what each rank does:\n"
+    head = "mpiexec: no rank has made progress for 1 s; state of each rank:\n"
     assert result.code == 124, result
     assert masked(result.err).startswith(head + lines) and masked(result.err).endswith(lines), result
 
@@ -256,7 +256,7 @@ def test_a_deadlock_is_explained_after_a_minute(session, build):
     begin = time.monotonic()
     report = [job.stderr.readline() for _ in range(5)]
     took = time.monotonic() - begin
-    assert report[0] == "mpiexec: no rank has made progress for 60 s; what each rank does:\n"
+    assert report[0] == "mpiexec: no rank has made progress for 60 s; state of each rank:\n"
     assert report[4] == "mpiexec: these ranks wait for each other in a cycle: 0 (MPI_Recv) -> 1 (MPI_Wait) -> 2 (MPI_Ssend) -> 0\n"
     assert took > 59 and job.poll() is None, took
     job.send_signal(signal.SIGTERM)
@@ -299,15 +299,22 @@ def test_every_message_is_counted_with_its_method(run, build, abi):
 
     # Each rank sends each length three times, and three empty messages beside them.
     assert total.startswith("  all ranks: ") and counted("bytes sent") == 2 * 3 * sum(lengths), total
-    methods = ["sent eagerly", "pushed in pieces", "that answered an offer (RTR)", "sent by rendezvous"]
+    methods = ["sent eagerly", "streamed eagerly", "sent in reply to an RTR", "sent by rendezvous"]
     assert sum(counted(f"messages {method}") for method in methods) == 2 * 6 * len(lengths), total
+
+
+def test_a_former_name_of_a_counter_is_found_and_reported_once(run, build, abi):
+    result = run(1, build("tool_former_names.c", abi))
+    assert result.code == 0 and result.out == "", result
+    [line] = result.err.splitlines()
+    assert "messages_pushed_in_pieces is now called messages_streamed_eagerly" in line, result
 
 
 def test_nobody_asks_for_a_receive_that_was_offered(run, build, abi):
     """The offer lies in the sender's ring, though nothing has made it look there."""
     result = run(2, build("p2p_offered.c", abi), options=["--stats"], env={"HAWSER_PROCESS_VM_FROM": "1g"})
     total = result.err.splitlines()[-1]
-    assert result.code == 0 and "messages that answered an offer (RTR) 50," in total, result
+    assert result.code == 0 and "messages sent in reply to an RTR 50," in total, result
     assert "rendezvous" not in total, total
 
 
@@ -316,7 +323,7 @@ def test_nobody_asks_for_want_of_room(run, build, abi, case):
     """With credit for all of them, messages that find their ring full wait for their turn and stay one packet each."""
     result = run(2, build("p2p_outstanding.c", abi), [case], options=["--stats"], env={"HAWSER_WINDOW": "16m"})
     total = result.err.splitlines()[-1]
-    assert result.code == 0 and "messages that waited for room" in total and "rendezvous" not in total, result
+    assert result.code == 0 and "messages that waited for the device" in total and "rendezvous" not in total, result
 
 
 def test_kills_at_random_moments_leave_nothing(session, build, abi):
@@ -378,8 +385,8 @@ def test_no_file_is_left_under_any_name(session, build):
     assert found == "", found
 
 
-ALIKE = "All members call the same collectives in one order, with arguments that go together (MPI-5.0 §6.2; compared because " \
-        "of HAWSER_CHECK)"
+ALIKE = "All members must call the same collectives in the same order, with matching arguments (MPI-5.0 §6.2; checked because " \
+        "HAWSER_CHECK is set)"
 # A case of tests/c/check.c: the function that fails on some rank, and who called what.
 DIFFER = {
     "function": ("MPI_B(arrier|cast)", "ranks 0, 2-3 called MPI_Bcast (root 0, 4 bytes); rank 1 called MPI_Barrier"),
@@ -392,9 +399,9 @@ DIFFER = {
     "nonblocking": ("MPI_Wait", "rank 0 called MPI_Ibcast (root 1, 4 bytes); ranks 1-3 called MPI_Ibcast (root 0, 4 bytes)"),
     "mixed": ("MPI_(Wait|Barrier)", "rank 0 called MPI_Ibarrier; ranks 1-3 called MPI_Barrier"),
     "persistent": ("MPI_Wait", "ranks 0-2 called MPI_Allreduce_init (1 MPI_INT, MPI_SUM); rank 3 called MPI_Allreduce_init (1 MPI_INT, MPI_PROD)"),
-    "alltoallv": ("MPI_Alltoallv", "rank 2 sends 16 bytes to rank 3, which takes 8"),
-    "gatherv": ("MPI_Gatherv", "rank 3 sends 4 bytes to rank 1, which takes 16"),
-    "scatterv": ("MPI_Wait", "rank 2 sends 4 bytes to rank 0, which takes 8"),
+    "alltoallv": ("MPI_Alltoallv", "rank 2 sends 16 bytes to rank 3, which expects 8"),
+    "gatherv": ("MPI_Gatherv", "rank 3 sends 4 bytes to rank 1, which expects 16"),
+    "scatterv": ("MPI_Wait", "rank 2 sends 4 bytes to rank 0, which expects 8"),
     "allgatherv": ("MPI_Allgatherv", "ranks 0-1, 3 called MPI_Allgatherv (blocks of 4+8+12+16 bytes); rank 2 called MPI_Allgatherv (blocks of 4+8+12+20 bytes)"),
     "inter_root": ("MPI_Bcast", "rank 0 of MPI_COMM_WORLD called MPI_Bcast (root rank 1 of MPI_COMM_WORLD, 8 bytes); rank 2 of MPI_COMM_WORLD "
                    "called MPI_Bcast (root rank 2 of MPI_COMM_WORLD, 8 bytes)"),
@@ -402,8 +409,8 @@ DIFFER = {
                        "MPI_COMM_WORLD called MPI_Barrier"),
     "inter_block": ("MPI_Alltoall", "ranks 0-2 of MPI_COMM_WORLD called MPI_Alltoall (blocks of 4 and 8 bytes); rank 3 of MPI_COMM_WORLD called "
                     "MPI_Alltoall (blocks of 8 and 8 bytes)"),
-    "inter_v": ("MPI_Alltoallv", "rank 0 of MPI_COMM_WORLD sends 8 bytes to rank 3 of MPI_COMM_WORLD, which takes 4; rank 3 of MPI_COMM_WORLD "
-                "sends 4 bytes to rank 0 of MPI_COMM_WORLD, which takes 8"),
+    "inter_v": ("MPI_Alltoallv", "rank 0 of MPI_COMM_WORLD sends 8 bytes to rank 3 of MPI_COMM_WORLD, which expects 4; rank 3 of MPI_COMM_WORLD "
+                "sends 4 bytes to rank 0 of MPI_COMM_WORLD, which expects 8"),
     "dup": ("MPI_(Comm_dup|Barrier)", "ranks 0-1, 3 called MPI_Comm_dup; rank 2 called MPI_Barrier"),
     "finalize": ("MPI_(Finalize|Barrier)", "ranks 0, 2-3 called MPI_Finalize; rank 1 called MPI_Barrier"),
 }
@@ -424,7 +431,7 @@ def test_what_was_not_freed_is_listed(run, build, abi):
     left = "3 requests (a receive from rank {0}, tag 7, MPI_COMM_WORLD; a collective, MPI_COMM_WORLD, complete; a persistent " \
            "send to rank {0}, tag 8, weather), 1 communicator (weather), 3 datatypes (cell; 2 more), 1 group, 1 operation, " \
            "1 info object, 1 error handler"
-    lines = [f"hawser: rank {rank} comes to MPI_Finalize and has not freed {left.format(1 - rank)} (HAWSER_CHECK)" for rank in (0, 1)]
+    lines = [f"hawser: rank {rank} called MPI_Finalize without freeing {left.format(1 - rank)} (HAWSER_CHECK)" for rank in (0, 1)]
     assert result.code == 0 and sorted(result.err.splitlines()) == lines, result
     assert run(2, build("check.c", abi), ["leaks"], timeout=30).err == ""
 

@@ -179,8 +179,8 @@ def test_what_a_network_changes_is_counted_and_told(make, build, port):
     with mpiexec(lab, *options, build("changed.c"), "1000000") as job:
         out, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
     assert (job.returncode, out) == (124, ""), (out, err)
-    changed = "(connections with changed bytes|frames dropped with a wrong (tag|CRC)) [1-9]"
-    for told in ("by the network to rank [01] on .* had been changed on the way, or was forged: .*", "  all ranks: .*"):
+    changed = "(corrupted connections|frames dropped with a wrong (tag|CRC)) [1-9]"
+    for told in ("rank [01] on .* received data from the network that was corrupted in transit, or forged: .*", "  all ranks: .*"):
         assert re.search(told + changed, err), err
     eventually(lambda: programs(lab) == {})
 
@@ -248,7 +248,7 @@ def test_with_one_of_two_rails_gone_the_job_goes_on(make, build, port):
 
 def lent(err):
     """Messages that went straight from the program's memory, of all ranks together."""
-    told = re.search(r"all ranks: .*messages sent from where they lay (\d+)", err)
+    told = re.search(r"all ranks: .*messages sent zero-copy (\d+)", err)
     return int(told[1]) if told else 0
 
 
@@ -321,7 +321,7 @@ FULL = "40000-40001"
 @pytest.mark.parametrize("name, value, told", [
     ("HAWSER_RAILS", "nosuch0,10.9.0.0/16", r"HAWSER_RAILS=nosuch0,10.9.0.0/16 names none of this host's interfaces or "
                                             r"their networks, which are lo .*; eth0 10.77.0.\d/24 .*; docker0 "),
-    ("HAWSER_PORT", "udp,tcp", r"HAWSER_PORT=udp,tcp: tcp is none of xdp, xdp-udp, packet, packet-udp, udp and stream; unset it"),
+    ("HAWSER_PORT", "udp,tcp", r"HAWSER_PORT=udp,tcp: tcp is not one of xdp, xdp-udp, packet, packet-udp, udp and stream; unset it"),
     ("HAWSER_CRC", "maybe", r"HAWSER_CRC=maybe is not one of auto, on, off; unset it for the default"),
     ("HAWSER_PORT_RANGE", "40000:40100", r"HAWSER_PORT_RANGE=40000:40100 is not FIRST-LAST, two ports from 1 to 65535; unset"),
     ("HAWSER_PORT_RANGE", FULL, rf"all ports of HAWSER_PORT_RANGE={FULL} are in use: widen it to one for each rank and rail"),
@@ -348,7 +348,7 @@ def test_rails_that_a_rank_has_no_room_for_are_told_by_each_host(make, build):
     lab = make(hosts=2, nics=12)
     with mpiexec(lab, "-ppn", "2", build("hello.c")) as job:
         _, err = job.communicate(timeout=GRACE_OF_LABS_S)
-    line = r"hawser: on host (node\d): a rank has room for \d+ of the \d+ ports of this host; left out are (?:.*, )?eth11 by udp[,;]"
+    line = r"hawser: on host (node\d): a rank can use only \d+ of the \d+ ports of this host and omits (?:.*, )?eth11 by udp[,;]"
     assert (job.returncode, sorted(re.findall(line, err)), err.count("\n")) == (0, ["node0", "node1"], 2), err
     info = lab.hosts[0].run(["mpiexec", "--info"]).stdout
     assert re.search(r"  eth11: a rail .*(\n    .*)+?\n    udp over 10.77.11.1: left out, .*HAWSER_RAILS;", info), info
@@ -398,12 +398,12 @@ def test_info_tells_each_hosts_rails_and_ports(make):
     without_raw = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw"]
     with mpiexec(lab, "--info") as job:
         first, second = job.communicate(timeout=GRACE_OF_LABS_S)[0].split("host node1\n")
-    for part in ("  lo: leads back to this host (", "  eth0: a rail (veth, MTU 1500, 10000 Mbit/s, 02:00:00:00:00:01, "
-                 "10.77.0.1/24, fd77::1/64, ", "    offloads: tx-udp-segmentation, ", "    packet: tried for short messages; frames of 1494 bytes, room for ",
-                 "    udp over 10.77.0.1: tried for bulk, and for short messages where nothing shorter passes; frames of 1472 bytes, ",
-                 "    packet-udp over 10.77.0.1: kept for short messages where packet is not answered; frames of 1472 bytes, ",
+    for part in ("  lo: is a loopback interface (", "  eth0: a rail (veth, MTU 1500, 10000 Mbit/s, 02:00:00:00:00:01, "
+                 "10.77.0.1/24, fd77::1/64, ", "    offloads: tx-udp-segmentation, ", "    packet: tried for short messages; frames of 1494 bytes, receive buffer of ",
+                 "    udp over 10.77.0.1: tried for bulk, and for short messages if no method of lower latency works; frames of 1472 bytes, ",
+                 "    packet-udp over 10.77.0.1: in reserve for short messages to peers that do not answer by packet; frames of 1472 bytes, ",
                  "    udp over fd77::1: tried with hosts that have no IPv4; frames of 1452 bytes, ",
-                 "    stream over 10.77.0.1: kept for bulk where it measures better than udp, "):
+                 "    stream over 10.77.0.1: in reserve for bulk if it measures faster than udp, "):
         assert part in first, (part, first)
     assert re.search(r"    udp over fd77::2: tried for bulk, .*; frames of 8952 bytes, ", second) and "udp over 10.77" not in second, second
     told = lab.hosts[0].run([*without_raw, "mpiexec", "--info"], env={"HAWSER_RAILS": "10.77.0.0/16", "HAWSER_PORT": "udp"})
@@ -696,21 +696,21 @@ def test_a_nic_with_another_program_of_xdp_is_left_to_it_and_used_by_packet(make
         ids = [of_host["eth0"] for of_host in before]
         with mpiexec(lab, "-ppn", "2", "-genv", "HAWSER_RAILS", "eth0", "-genv", "HAWSER_PORT", "xdp", build("random.c"), "4", "20") as second:
             out, err = second.communicate(timeout=GRACE_OF_LABS_S + 60)
-        reason = "packet takes the place of eth0 by xdp: the NIC has another program of XDP (id {0}; `bpftool prog show id {0}` tells whose)"
+        reason = "using packet instead of eth0 by xdp: the NIC has another XDP program (id {0}; see `bpftool prog show id {0}`)"
         expected = [f"hawser: on host node{n}: {reason.format(id)}" for n, id in enumerate(ids)]
         assert (second.returncode, out, sorted(err.splitlines())) == (0, "", expected), (out, err)
         assert programs_of_xdp(lab) == before
         told = lab.hosts[0].run(["mpiexec", "--info"]).stdout
-        assert f"xdp: not tried, for HAWSER_PORT does not ask for it; the NIC has another program of XDP (id {ids[0]})" in told, told
+        assert f"xdp: not tried, because HAWSER_PORT does not request it; the NIC has another XDP program (id {ids[0]})" in told, told
         job.send_signal(signal.SIGTERM)
         job.communicate(timeout=GRACE_OF_LABS_S)
     told = lab.hosts[0].run(["mpiexec", "--info"], env=XDP).stdout
-    manner = "a program run by the kernel, with copies, on the first 1 of its queues"
+    manner = "an XDP program run by the kernel, with copies, on the first 1 of the NIC's queues"
     for line in (rf"  xdp: tried by the first rank of this host, while all others use packet; frames of 1494 bytes, .*; {manner}\n",
                  rf"  xdp-udp over 10.77.0.1: tried by the first rank of this host, while all others use packet-udp; frames of 1472 bytes, .*; {manner}\n"):
         assert re.search(line, told) and "packet:" not in told and "packet-udp over" not in told, told
     told = lab.hosts[0].run(["mpiexec", "--info"], env={**XDP, "HAWSER_PORT": "xdp,udp"}).stdout
-    line = "  xdp-udp over 10.77.0.1: kept by the first rank of this host for short messages where xdp is not answered, while all others keep packet-udp; "
+    line = "  xdp-udp over 10.77.0.1: in reserve on the first rank of this host for short messages to peers that do not answer by xdp, while all others have packet-udp; "
     assert line in told, told
     assert programs_of_xdp(lab) == [{}, {}]
 
@@ -724,7 +724,7 @@ def test_who_asks_for_xdp_without_cap_bpf_is_told_and_gets_packet(make, build, p
     lab = make(hosts=2)
     with mpiexec(lab, "-ppn", "2", *["-genv", "HAWSER_PORT", port, "-genv", "HAWSER_RAILS", "eth0"], *WITHOUT_BPF, build("random.c"), "4", "20") as job:
         out, err = job.communicate(timeout=GRACE_OF_LABS_S + 60)
-    line = rf"hawser: on host node\d: {stand_in} takes the place of eth0 by {port}: .*needs CAP_BPF and CAP_NET_ADMIN.*: Operation not permitted.*\n"
+    line = rf"hawser: on host node\d: using {stand_in} instead of eth0 by {port}: .*needs CAP_BPF and CAP_NET_ADMIN.*: Operation not permitted.*\n"
     assert (job.returncode, out) == (0, "") and re.fullmatch(line * 2, err), (out, err)
     told = lab.hosts[0].run([*WITHOUT_BPF, "mpiexec", "--info"], env={**XDP, "HAWSER_PORT": port}).stdout
     assert re.search(rf"\n +{port}( over .*)?: cannot be used: .*needs CAP_BPF.*(\n.*)?\n +{stand_in}( over .*)?: tried; ", told), told

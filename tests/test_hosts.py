@@ -240,6 +240,6 @@ def test_a_remote_shell_that_never_answers(make, tmp_path):
     with mpiexec(lab, *SLEEP, shell=shell) as job:
         _, err = job.communicate(timeout=30 + GRACE_OF_LABS_S)
     told = (r"mpiexec: host node0 has not answered for 30 s \(connecting\); "
-            rf"see whether `{shell} node0 true` works there without a question\n")
+            rf"check that `{shell} node0 true` works without a prompt\n")
     assert job.returncode == 1 and re.fullmatch(told, err), err
     eventually(lambda: programs(lab) == {})

@@ -25,7 +25,7 @@ def test_lines_begin_with_a_pattern(session):
     assert result.code == 0 and sorted(result.out.splitlines()) == [f"<{r} 0 0 {host} 5%> a" for r in (0, 1)], result
     assert sorted(result.err.splitlines()) == [f"<{r} 0 0 {host} 5%> b" for r in (0, 1)], result
     result = call(session, "-prepend-pattern", "%x", "-n", 2, "true")
-    assert result.code == 2 and "-prepend-pattern %x: after % comes r" in result.err, result
+    assert result.code == 2 and "-prepend-pattern %x: % must be followed by r" in result.err, result
 
 
 def test_output_goes_to_files_instead(session, tmp_path):
@@ -64,7 +64,7 @@ def test_output_goes_to_a_folder_as_open_mpi_has_it(session, tmp_path, words, be
 def test_a_file_that_cannot_be_made_is_told_before_anything_starts(session, tmp_path):
     result = call(session, "-outfile-pattern", tmp_path / "no/such/%r", "-n", 2, "touch", tmp_path / "started")
     assert result.code == 1 and result.err.count("\n") == 1, result
-    assert "no/such/0" in result.err and "see to its folder" in result.err and not (tmp_path / "started").exists(), result
+    assert "no/such/0" in result.err and "check its folder" in result.err and not (tmp_path / "started").exists(), result
 
 
 def test_a_full_disk_loses_nothing(session):
@@ -94,7 +94,7 @@ def test_a_fifo_is_waited_for_no_longer_than_some_seconds(session, tmp_path):
     os.mkfifo(fifo)
     result = call(session, "-outfile-pattern", fifo, "-n", 2, "touch", tmp_path / "started", timeout=30)
     assert result.code == 1 and result.err.count("\n") == 1, result
-    assert f"nobody reads {fifo}, a FIFO" in result.err and not (tmp_path / "started").exists(), result
+    assert f"no process reads {fifo}, a FIFO" in result.err and not (tmp_path / "started").exists(), result
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
     result = call(session, "-outfile-pattern", fifo, "-n", 1, "seq", 100000, timeout=30)
     taken = b"".join(iter(lambda: os.read(reader, 1 << 16), b"")).decode()

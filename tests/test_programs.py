@@ -54,7 +54,7 @@ def test_lengths_are_told_to_those_who_pass_blocks_on(build, run, abi, source, w
 
 def contended(result):
     assert result.code == 0 and "all ranks: messages sent" in result.err, result
-    found = re.search(r"all ranks:.* lane locks that were contended (\d+)", result.err)
+    found = re.search(r"all ranks:.* contended lane locks (\d+)", result.err)
     return int(found[1]) if found else 0
 
 

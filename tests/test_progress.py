@@ -63,9 +63,9 @@ def test_a_wrong_value_is_refused(run, build, word):
     assert result.code != 0 and "HAWSER_PROGRESS=perhaps is not one of off, auto, on" in result.err, result
 
 
-def test_calls_of_the_helper_are_counted(run, build, word):
+def test_wake_ups_of_the_progress_thread_are_counted(run, build, word):
     result = run(2, build("progress.c"), [word, "send"], options=["--stats"], env=ON)
-    found = re.search(r"all ranks:.* calls of the helper (\d+)", result.err)
+    found = re.search(r"all ranks:.* wake-ups of the progress thread (\d+)", result.err)
     assert result.code == 0 and found and int(found[1]) >= 2, result
 
 

@@ -38,10 +38,10 @@ def pull(lab, nic):
 
 
 RANKS = ("rank 0 on host node0", "rank 1 on host node1")
-GONE = (f"mpiexec: {RANKS[1]} has lost for good all ports by which others reached it, and {RANKS[0]} does not reach it "
-        "any more; ")
-CUT = (rf"mpiexec: (?:{RANKS[0]} is reached by nothing from {RANKS[1]}|{RANKS[1]} is reached by nothing from {RANKS[0]})"
-       rf" any more: in {LIMIT_S} s \(HAWSER_UNREACHED_S\) with both in MPI nothing was answered; ")
+GONE = (f"mpiexec: {RANKS[1]} has permanently lost all ports through which others reached it, and {RANKS[0]} cannot "
+        "reach it any more; ")
+CUT = (rf"mpiexec: (?:{RANKS[0]} cannot be reached from {RANKS[1]}|{RANKS[1]} cannot be reached from {RANKS[0]})"
+       rf" any more: no answer in {LIMIT_S} s \(HAWSER_UNREACHED_S\) with both ranks in MPI; ")
 NO_NIC = r"eth0 {kind} \S+: the interface is gone: No such device \(os error 19\), for \d+ s"
 NO_ADDRESS = (r"eth0 {kind} \S+: the host has lost this address: Cannot assign requested address \(os error 99\), "
               r"for \d+ s")
@@ -65,7 +65,7 @@ def severed(lab, build, port, sever, shown, how="talk"):
         code, out, err = job.wait(timeout=GRACE_OF_LABS_S + 40), job.stdout.read(), said.all()
     assert (code, out) == (1, ""), (code, out, err)
     eventually(lambda: programs(lab) == {})
-    error = r"(?=^mpiexec: rank \d on host node\d (?:is reached by nothing|has lost for good))"
+    error = r"(?=^mpiexec: rank \d on host node\d (?:cannot be reached from|has permanently lost))"
     _, last = re.split(error, err, flags=re.MULTILINE)
     assert report, f"no report shows {shown}: {err}"
     return report, last
@@ -85,7 +85,7 @@ class Said:
 
     def report(self, shown):
         """The first whole report with all of these patterns."""
-        _, *reports = re.split(r"^(?=mpiexec: .*; what each rank does:$)", self.text, flags=re.MULTILINE)
+        _, *reports = re.split(r"^(?=mpiexec: .*; state of each rank:$)", self.text, flags=re.MULTILINE)
         return next((one for one in reports if all(re.search(each, one) for each in shown)), None)
 
     def all(self):
@@ -114,7 +114,7 @@ def test_a_link_that_dies_ends_the_job_and_is_named(make, build, cases):
     def judge(lab, port, sever, end, fault):
         kinds = [port] if port else ["packet", "udp"]
         faults = [line.format(kind=kind) for kind in kinds for line in (fault, SILENT)]
-        held_up = r"(?m)^    rank \d on node\d does not acknowledge what was sent to it:$"
+        held_up = r"(?m)^    rank \d on node\d does not acknowledge data sent to it:$"
         report, last = severed(lab, build, port, sever, [*faults, held_up], "talk" if sever else "close")
         assert re.match(end, last) and all(re.search(each, last) for each in faults), (port, last)
         assert "cycle" not in report + last, (port, report, last)
@@ -138,7 +138,7 @@ def test_a_cable_that_is_pushed_back_in_time_ends_nothing(make, build):
             time.sleep(3)
             lab.hosts[1].nics[0].plug()
             out, err = job.communicate(timeout=GRACE_OF_LABS_S + 40)
-        assert (job.returncode, out) == (0, "") and "by nothing" not in err, (port, err)
+        assert (job.returncode, out) == (0, "") and "cannot be reached" not in err, (port, err)
 
     side_by_side(make, build, [[port] for port in ["", "packet", "udp", "stream"]], judge)
 

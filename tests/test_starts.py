@@ -134,13 +134,13 @@ def test_a_call_of_mpi_abort_keeps_its_line_and_code_beside_a_rank_without_mpi_f
 
 
 def test_misspelt_parameters_are_told_once_and_others_variables_are_not(session, run, build):
-    program, told = build("hello.c"), "HAWSER_PROT is no parameter of Hawser, and nothing heeds it; is HAWSER_PORT meant?"
+    program, told = build("hello.c"), "HAWSER_PROT is not a parameter of Hawser, and is ignored; did you mean HAWSER_PORT?"
     env = {"HAWSER_PROT": "udp", "HAWSER_ROOT": "/opt/hawser", "HAWSER_TEST_X": "1"}
     result = run(3, program, env=env)
     assert result.code == 0 and result.err == f"mpiexec: {told}\n", result
     assert session.call([program], env).err == f"hawser: {told}\n"
     result = run(2, program, options=["-genv", "HAWSER_SPINN", "1"])
-    assert result.code == 0 and result.err.count("\n") == 1 and "is HAWSER_SPIN meant?" in result.err, result
+    assert result.code == 0 and result.err.count("\n") == 1 and "did you mean HAWSER_SPIN?" in result.err, result
 
 
 def test_a_value_that_is_no_text_is_an_error(session, build):

@@ -37,8 +37,8 @@ MIXED = {
 
 def told(name, first, second, places):
     """The one line about two ranks, the lower one first."""
-    return f"mpiexec: {name} is {first} for {places[0]} and {second} for {places[1]}; set it alike for all ranks " \
-           f"(mpiexec -genv {name} VALUE)\n"
+    return f"mpiexec: {name} is {first} for {places[0]} and {second} for {places[1]}; set it to the same value " \
+           f"on all ranks (mpiexec -genv {name} VALUE)\n"
 
 
 @pytest.mark.parametrize("name, value, said, default", UNLIKE)
@@ -58,7 +58,7 @@ def test_two_hosts_are_told_which_term_they_do_not_share(make, build, name, valu
         out, err = job.communicate(timeout=GRACE_OF_LABS_S)
     first, second = (re.escape(text) for text in (default, said))
     places = "for rank [01] on host node0", "for rank 2 on host node1"
-    pattern = rf"mpiexec: {name} is {first} {places[0]} and {second} {places[1]}; set it alike for all"
+    pattern = rf"mpiexec: {name} is {first} {places[0]} and {second} {places[1]}; set it to the same value on all ranks"
     assert (job.returncode, out, err.count("\n")) == (1, "", 1) and re.match(pattern, err), err
     assert programs(lab) == {}
 
@@ -79,7 +79,7 @@ def test_all_terms_that_two_ranks_do_not_share_are_told_in_one_line(session, bui
     ran = session.call([session.prefix / "bin/mpiexec", *apart])
     assert ran.code == 1 and ran.err.count("\n") == 1, ran
     assert "HAWSER_CHECK is 1 for rank 0" in ran.err, ran
-    assert ", HAWSER_WINDOW is 2097152 and not set; set them alike" in ran.err, ran
+    assert ", HAWSER_WINDOW is 2097152 and not set; set each to the same value on all ranks" in ran.err, ran
 
 
 def test_terms_that_are_written_in_other_ways_are_the_same(session, build):
@@ -108,8 +108,8 @@ def test_a_library_of_another_build_is_refused_with_both_builds(session, make, b
     another_build(session, tmp_path)
     program = build("hello.c", abi)
     there = ["env", f"LD_LIBRARY_PATH={tmp_path}", program]
-    told = r"mpiexec: rank 0 on host {} runs Hawser \S+ \(build \w{{8}}\), and rank 1 on host {} Hawser \S+ " \
-           r"\(build 0badcafe\); let all ranks find the same library \(install it on all hosts, and see " \
+    told = r"mpiexec: rank 0 on host {} runs Hawser \S+ \(build \w{{8}}\), and rank 1 on host {} runs Hawser \S+ " \
+           r"\(build 0badcafe\); all ranks must load the same library \(install it on all hosts, and check " \
            r"LD_LIBRARY_PATH\)\n$"
     ran = session.call([session.prefix / "bin/mpiexec", "-n", 1, program, ":", "-n", 1, *there])
     assert ran.code == 1 and ran.out == "" and re.match(told.format(HOST, HOST), ran.err), ran

@@ -68,8 +68,8 @@ def test_a_rank_that_nothing_reaches_is_one_error_that_lists_what_was_tried(make
     cut(lab, *ways)
     with mpiexec(lab, "-ppn", "2", "-genv", "HAWSER_PORT", port, build("hello.c"), limit_s=LIMIT_S) as job:
         first, pairs = failed(lab, job)
-    told = (r"mpiexec: rank \d on host node(\d) is reached by nothing from rank \d on host node(\d): in 2 s \(HAWSER_UNREACHED_S\) "
-            r"with both in MPI nothing was answered; .*HAWSER_RAILS, HAWSER_PORT.* What was tried:")
+    told = (r"mpiexec: rank \d on host node(\d) cannot be reached from rank \d on host node(\d): no answer in 2 s "
+            r"\(HAWSER_UNREACHED_S\) with both ranks in MPI; .*HAWSER_RAILS, HAWSER_PORT.* Paths tried:")
     assert sorted(re.fullmatch(told, first).groups()) == ["0", "1"], first
     for way in tried:
         assert any(re.match(way, pair) for pair in pairs), (way, pairs)
@@ -78,10 +78,10 @@ def test_a_rank_that_nothing_reaches_is_one_error_that_lists_what_was_tried(make
 
 # What is set for the rank of each host, and a pair of ports with the reason why it is none.
 @pytest.mark.parametrize("settings, pair", [
-    ([("HAWSER_PORT", "packet"), ("HAWSER_PORT", "udp")], r"eth0 .*: ports of different kinds do not meet"),
-    ([("HAWSER_PORT", "stream"), ("HAWSER_PORT", "udp")], r"eth0 .*: ports of different kinds do not meet"),
+    ([("HAWSER_PORT", "packet"), ("HAWSER_PORT", "udp")], r"eth0 .*: ports of different kinds cannot reach each other"),
+    ([("HAWSER_PORT", "stream"), ("HAWSER_PORT", "udp")], r"eth0 .*: ports of different kinds cannot reach each other"),
     ([("HAWSER_RAILS", "10.77.0.0/16"), ("HAWSER_RAILS", "fd77::/16")],
-     r"eth0 udp \S*\d+ -> udp \S*\d+: IPv4 and IPv6 do not meet"),
+     r"eth0 udp \S*\d+ -> udp \S*\d+: IPv4 and IPv6 addresses cannot reach each other"),
 ])
 def test_ports_that_do_not_go_together_are_an_error_at_once(make, build, settings, pair):
     """However long the limit is, and whatever HAWSER_RAILS leaves of raw Ethernet."""
@@ -90,7 +90,7 @@ def test_ports_that_do_not_go_together_are_an_error_at_once(make, build, setting
     words = [["-n", "1", "-env", name, value, build("hello.c")] for name, value in settings]
     with mpiexec(lab, *by_udp, *words[0], ":", *words[1], limit_s=0) as job:
         first, pairs = failed(lab, job)
-    assert re.search(r"is reached by nothing from rank \d on host node\d: their ports do not go together; give both", first), first
+    assert re.search(r"cannot be reached from rank \d on host node\d: they have no compatible ports; give both", first), first
     assert all(re.match(r"\S+ \w+ \S+ -> \w+ \S+: ", line) for line in pairs) and re.search(pair, "\n".join(pairs)), pairs
 
 
@@ -115,8 +115,9 @@ def test_a_network_that_comes_late_is_warned_of_and_waited_for(make, build):
     cut(lab, 0, 1)
     with mpiexec(lab, "-ppn", "2", build("hello.c"), "hello") as job:
         warning = job.stderr.readline()
-        assert re.match(r"mpiexec: rank \d on host node\d has never answered rank \d on host node\d, in 5 s with both in MPI; "
-                        r"the job is ended after 60 s of that \(HAWSER_UNREACHED_S\)\. What was tried:$", warning), warning
+        assert re.match(r"mpiexec: rank \d on host node\d has never answered rank \d on host node\d "
+                        r"\(5 s with both ranks in MPI\); the job is ended after 60 s of that \(HAWSER_UNREACHED_S\)\. "
+                        r"Paths tried:$", warning), warning
         mend(lab)
         err, out = job.stderr.read(), job.stdout.read()
         job.wait(GRACE_OF_LABS_S)

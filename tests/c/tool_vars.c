@@ -88,7 +88,7 @@ static void eager_holds(MPI_T_pvar_session session)
     MPI_Request request = MPI_REQUEST_NULL;
     EQUAL(MPI_T_cvar_write(eager, &value), MPI_T_ERR_CVAR_SET_NEVER);
     MPI_T_pvar_handle asked = pvar(session, "messages_sent_by_rendezvous", MPI_T_PVAR_CLASS_COUNTER);
-    MPI_T_pvar_handle pushed = pvar(session, "messages_pushed_in_pieces", MPI_T_PVAR_CLASS_COUNTER);
+    MPI_T_pvar_handle pushed = pvar(session, "messages_streamed_eagerly", MPI_T_PVAR_CLASS_COUNTER);
     OK(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES));
     if (me == 0) OK(MPI_Isend(buffer, LONG, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request));
     OK(MPI_Barrier(MPI_COMM_WORLD)); /* the sender is first */
@@ -103,7 +103,7 @@ static void eager_holds(MPI_T_pvar_session session)
 static void algorithms(MPI_T_pvar_session session)
 {
     MPI_T_cvar_handle barrier = cvar("HAWSER_COLL_BARRIER");
-    MPI_T_pvar_handle steps = pvar(session, "collective_steps_through_flags", MPI_T_PVAR_CLASS_COUNTER);
+    MPI_T_pvar_handle steps = pvar(session, "collective_steps_by_flags", MPI_T_PVAR_CLASS_COUNTER);
     MPI_T_pvar_handle eager = pvar(session, "messages_sent_eagerly", MPI_T_PVAR_CLASS_COUNTER);
     const char *forced[] = {"host", "dissemination", "auto"};
     for (int i = 0; i < 3; i++) {

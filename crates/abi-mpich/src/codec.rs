@@ -1,9 +1,9 @@
 //! Encodes and decodes handles of the MPICH ABI: integers of three fields, `form << 30 | kind << 26 | low 26 bits`.
 //!
-//! Form 0 is the null handle; form 1 is a predefined object, whose low bits have a meaning in MPICH's own library (for
-//! a datatype its size); form 2 is an object of the program, whose low bits are Hawser's. A predefined handle is found
-//! by its lowest byte in a table of its kind; a handle of the program is split into its fields. MPI_File is a pointer,
-//! null for MPI_FILE_NULL.
+//! Form 0 is the null handle. Form 1 is a predefined object, whose low bits have a meaning in MPICH's own library
+//! (for a datatype its size). Form 2 is an object of the program, whose low bits are Hawser's. A predefined handle is
+//! found in a table of its kind by its lowest byte; a handle of the program is split into its fields. MPI_File is a
+//! pointer, null for MPI_FILE_NULL.
 
 use crate::handles;
 use hawser_base::Handle;
@@ -11,16 +11,16 @@ use hawser_base::handle::ObjectKind;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-/// The form of an object of the program.
+/// The form of an object of the program. Pair types and the requests that only Hawser predefines have it, too.
 const DIRECT: u32 = 2;
 const LOW: u32 = (1 << Handle::BITS) - 1;
 
-/// `MPI_Comm` and its like, for the kind with the number KIND.
+/// `MPI_Comm` and its like: the C handle of an object whose kind has the number KIND.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct CHandle<const KIND: u32>(u32);
 
-/// The number of the kind in the handle: messages share that of requests.
+/// Returns the number that stands for the kind in a handle. Messages have the number of requests.
 const fn kind_field(kind: u32) -> u32 {
     if kind == ObjectKind::Message as u32 { ObjectKind::Request as u32 } else { kind }
 }
@@ -28,10 +28,10 @@ const fn kind_field(kind: u32) -> u32 {
 /// The predefined handles of a kind, for both directions.
 pub struct PredefinedHandles {
     kind: ObjectKind,
-    /// The C handle and Hawser's number, by the lowest byte of the C handle. An empty entry has a C handle with another
-    /// lowest byte, so that one comparison suffices.
+    /// The C handle and Hawser's number of each predefined handle, indexed by the lowest byte of the C handle. The C
+    /// handle in an empty entry has another lowest byte, so that it never equals the handle that is looked up.
     by_byte: [(u32, u8); 256],
-    /// The C handle, or zero, by Hawser's number.
+    /// The C handle of each predefined handle, or zero, indexed by Hawser's number.
     by_number: [u32; 256],
 }
 
@@ -47,8 +47,9 @@ impl PredefinedHandles {
         while i < all.len() {
             let (_, value, handle) = all[i];
             let number = handle.bits() as usize;
-            // A null handle and some predefined one share a byte; null handles are compared separately. The pair types
-            // that MPICH makes at start-up share bytes with others and are found by number.
+            // Some predefined handle has the same lowest byte as the null handle, so null handles are compared
+            // separately. The pair types, which MPICH makes at start-up, share lowest bytes with other handles; they
+            // are found in `by_number`.
             if !handle.is_null() && value >> 30 != DIRECT {
                 let entry = &mut table.by_byte[(value & 0xff) as usize];
                 assert!(entry.0 == (value ^ 0xff) & 0xff || entry.0 == value);
@@ -93,14 +94,14 @@ impl<const KIND: u32> CHandle<KIND> {
     const PREDEFINED: &'static PredefinedHandles = of_kind(KIND);
     const NULL: u32 = Self::PREDEFINED.null();
 
-    /// Whether Hawser alone has this predefined handle: requests that completed at once (`mpi::request::SENT`) have no
-    /// name in `mpi.h`, and are encoded in the form of the program's objects.
+    /// Whether this predefined handle exists in Hawser alone. These are requests that completed at once
+    /// (`mpi::request::SENT`). They have no name in `mpi.h`, and are encoded in the form of the program's objects.
     #[inline(always)]
     const fn is_own(handle: Handle) -> bool {
         KIND == ObjectKind::Request as u32 && !handle.is_null() && handle.is_predefined()
     }
 
-    /// Decodes a handle that is neither null nor predefined with a byte of its own.
+    /// Decodes a handle that is neither null nor in `by_byte`; None if it is no handle of this kind.
     #[inline(always)]
     fn decode_direct(self) -> Option<Handle> {
         if self.0 >> Handle::BITS != DIRECT << 4 | kind_field(KIND) {
@@ -110,7 +111,7 @@ impl<const KIND: u32> CHandle<KIND> {
         if handle.is_predefined() { self.decode_made_at_start(handle) } else { Some(handle) }
     }
 
-    /// Decodes the pair types, which MPICH makes at start-up, and requests that Hawser alone has predefined.
+    /// Decodes a pair type, which MPICH makes at start-up, or a request that only Hawser predefines (`is_own`).
     #[inline(never)]
     fn decode_made_at_start(self, handle: Handle) -> Option<Handle> {
         if Self::is_own(handle) {
@@ -157,7 +158,8 @@ impl<const KIND: u32> hawser_abi::CHandle for CHandle<KIND> {
     }
 }
 
-/// `MPI_File`, a pointer that never points anywhere: the kind and Hawser's bits, or null.
+/// `MPI_File`: a pointer that never points anywhere. Its value is made of the kind and Hawser's bits; null is
+/// MPI_FILE_NULL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct FileHandle(*mut c_void);

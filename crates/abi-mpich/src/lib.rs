@@ -1,7 +1,8 @@
 //! Layer 8: the MPICH ABI, `libmpi.so.12`, of MPICH, Intel MPI and MVAPICH.
 //!
-//! Handle codec, constants, status layout, data symbols and exports; every function is in `hawser_abi`. Used by the
-//! application (compiled with include/mpich/mpi.h or with the header of any MPI of this ABI); uses `hawser_abi`.
+//! Handle codec, constants, status layout, data symbols and exports; every function is in `hawser_abi`. Used by
+//! applications (programs compiled with include/mpich/mpi.h or with the header of any MPI of this ABI); uses
+//! `hawser_abi`, and `hawser_node` to start.
 
 mod codec;
 mod handles;
@@ -21,7 +22,7 @@ pub struct MpichAbi;
 
 impl Abi for MpichAbi {
     const NAME: &'static str = "MPICH ABI";
-    // It is not the standard's ABI, whatever MPI_ABI_VERSION the program was compiled with.
+    // -1, -1 says that this is not the standard ABI, whichever MPI_ABI_VERSION the program was compiled with.
     const VERSION: (i32, i32) = (-1, -1);
     const SENTINELS: Sentinels = numbers::SENTINELS;
     const LIMITS: AbiLimits = numbers::LIMITS;

@@ -1,7 +1,7 @@
 //! The numbers of the MPICH ABI that differ from Hawser's (mpich_constants.tsv).
 //!
-//! Handles are in `handles`. Ranks and tags are compared in code, because every call translates them; the
-//! other constants are looked up by set.
+//! Handles are in `handles`. Ranks and tags are translated by comparisons, because every call translates them; the
+//! other constants are looked up in a table, by their set.
 
 use hawser_abi::errors::FIRST_USER_CODE;
 use hawser_abi::{AbiLimits, Sentinels};
@@ -30,7 +30,7 @@ pub const LIMITS: AbiLimits = AbiLimits {
     bsend_overhead: 96,
 };
 
-/// The name in `mpi.h`, the set, the value here, and Hawser's value.
+/// Each constant: its name in `mpi.h`, its set, its value in this ABI, and Hawser's value.
 const VALUES: &[(&str, Set, c_int, c_int)] = &[
     ("MPI_UNDEFINED", Set::Undefined, -32766, value::UNDEFINED),
     ("MPI_THREAD_SINGLE", Set::ThreadLevel, 0, value::THREAD_SINGLE),
@@ -189,7 +189,7 @@ pub fn tag_out(tag: c_int) -> c_int {
     if tag == value::ANY_TAG { ANY_TAG } else { tag }
 }
 
-/// The rows of a set of flags or of a set of single constants.
+/// Returns the constants of a set, which are flags or single values: the value in this ABI, and Hawser's value.
 fn rows(set: Set) -> impl Iterator<Item = (c_int, c_int)> {
     VALUES
         .iter()
@@ -231,7 +231,7 @@ fn flags(number: c_int, rows: impl Iterator<Item = (c_int, c_int)>) -> Option<c_
     (left == 0).then_some(result)
 }
 
-/// The error classes: value here, class.
+/// The error classes: the value in this ABI, and the class.
 const CLASSES: &[(c_int, Class)] = &[
     (0, Class::Success),
     (1, Class::Buffer),
@@ -316,7 +316,7 @@ const CLASSES: &[(c_int, Class)] = &[
     (81, Class::Abi),
 ];
 
-/// The value of MPI_ERR_LASTCODE; codes that the application adds follow it, as many as an int holds.
+/// The value of MPI_ERR_LASTCODE. The codes that the application adds follow it, up to the largest int.
 const LAST: c_int = 0x3fff_ffff;
 
 pub fn code_in(code: c_int) -> Option<c_int> {
@@ -327,7 +327,8 @@ pub fn code_in(code: c_int) -> Option<c_int> {
 }
 
 pub fn code_out(code: c_int) -> c_int {
-    // MPI_ERR_LASTCODE itself is the value of MPI_LASTUSEDCODE as long as nothing was added.
+    // Hawser's code FIRST_USER_CODE - 1 becomes MPI_ERR_LASTCODE: it is the value of the attribute MPI_LASTUSEDCODE
+    // until the application adds a code.
     if code >= FIRST_USER_CODE - 1 {
         return code - FIRST_USER_CODE + LAST + 1;
     }

@@ -1,5 +1,5 @@
-//! MPI_Status of the MPICH ABI: five integers. The byte count has 63 bits; the lowest bit of its upper half is set if
-//! the operation was cancelled.
+//! MPI_Status of the MPICH ABI: five integers. The byte count has 63 bits, of which the upper 31 are stored one bit
+//! higher in `count_hi_and_cancelled`; the lowest bit of that field is set if the operation was cancelled.
 
 use hawser_abi::CStatus;
 use std::ffi::c_int;

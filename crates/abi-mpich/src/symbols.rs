@@ -37,7 +37,8 @@ pub static mut MPI_F_STATUS_IGNORE: SymbolPointer = number(SENTINELS.status_igno
 /// `MPI_Fint *MPI_F_STATUSES_IGNORE`.
 #[unsafe(no_mangle)]
 pub static mut MPI_F_STATUSES_IGNORE: SymbolPointer = number(SENTINELS.statuses_ignore);
-/// `MPI_F08_status *MPI_F08_STATUS_IGNORE`: MPICH 5 and Intel MPI have the two of Fortran 2008 in this library.
+/// `MPI_F08_status *MPI_F08_STATUS_IGNORE`. MPICH 5 and Intel MPI have this variable and the next one, which Fortran
+/// 2008 uses, in the library of the C functions.
 #[unsafe(no_mangle)]
 pub static mut MPI_F08_STATUS_IGNORE: SymbolPointer = number(SENTINELS.status_ignore);
 /// `MPI_F08_status *MPI_F08_STATUSES_IGNORE`.
@@ -47,7 +48,7 @@ pub static mut MPI_F08_STATUSES_IGNORE: SymbolPointer = number(SENTINELS.statuse
 /// MPI_DUP_FN, MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN and MPI_WIN_DUP_FN: copies the attribute's value.
 ///
 /// # Safety
-/// As MPI calls any attribute copy function: `value_out` and `flag` may be written.
+/// `value_out` and `flag` may be written, as in every call of an attribute copy function by MPI.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPIR_Dup_fn(
     _object: CHandle<{ ObjectKind::Comm as u32 }>,

@@ -1,24 +1,25 @@
 //! Encodes and decodes handles of the standard ABI: pointers to incomplete structures that never point anywhere.
 //!
-//! A predefined handle is a number below 4096 that the standard fixes (MPI-5.0 appendix A.3); each kind is numbered
-//! from its null handle on, which is Hawser's number too. A dynamic handle is ours: `kind << 26 | Hawser's bits`, at
-//! least 1 << 26, positive in a C int (MPI_Comm_toint) and different for each kind, so that a communicator passed for a
-//! datatype is noticed.
+//! A predefined handle is a number below 4096 that the standard fixes (MPI-5.0 appendix A.3). The handles of a kind
+//! follow its null handle; their distance from it is Hawser's number. The value of a dynamic handle is chosen by
+//! Hawser: `kind << 26 | Hawser's bits`. It is at least 1 << 26, is positive in a C int (MPI_Comm_toint), and differs
+//! between kinds, so that a communicator passed for a datatype is noticed.
 
 use hawser_base::Handle;
 use hawser_base::handle::{self, ObjectKind};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-/// `struct MPI_ABI_Comm *` and its like, for the kind with the number KIND.
+/// `struct MPI_ABI_Comm *` and its like: the C handle of an object whose kind has the number KIND.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct CHandle<const KIND: u32>(*mut c_void);
 
-// A C int holds every dynamic handle, and none is a predefined one.
+// Every dynamic handle fits a C int, and none has the value of a predefined handle.
 const _: () = assert!((ObjectKind::Session as u32) < 1 << (31 - Handle::BITS) && 1 << Handle::BITS >= 4096);
 
-/// The predefined handles of a kind: the value of the null handle, and which numbers after it exist.
+/// The predefined handles of a kind. `null` is the value of the null handle, and bit `n` of `numbers` is set if the
+/// handle with the value `null + n` exists.
 struct PredefinedHandles {
     kind: ObjectKind,
     null: usize,
@@ -70,8 +71,8 @@ const fn of_kind(kind: u32) -> PredefinedHandles {
 impl<const KIND: u32> CHandle<KIND> {
     const PREDEFINED: PredefinedHandles = of_kind(KIND);
 
-    /// Whether Hawser alone has this predefined handle: requests that completed at once (`mpi::request::SENT`) have no
-    /// name in `mpi.h`, and are encoded in the form of dynamic ones.
+    /// Whether this predefined handle exists in Hawser alone. These are requests that completed at once
+    /// (`mpi::request::SENT`). They have no name in `mpi.h`, and are encoded in the form of dynamic handles.
     #[inline(always)]
     const fn is_own(handle: Handle) -> bool {
         KIND == ObjectKind::Request as u32 && !handle.is_null() && handle.is_predefined()
@@ -113,7 +114,8 @@ impl<const KIND: u32> hawser_abi::CHandle for CHandle<KIND> {
     }
 }
 
-/// The first predefined attribute key; MPI_KEYVAL_INVALID is 0.
+/// The difference between the C value of a predefined attribute key and Hawser's number. The first key has the value
+/// 501; MPI_KEYVAL_INVALID is 0.
 const KEYVALS: c_int = 500;
 
 pub fn keyval_in(keyval: c_int) -> Option<Handle> {

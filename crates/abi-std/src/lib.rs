@@ -1,8 +1,8 @@
 //! Layer 8: the standard ABI of MPI 5.0, `libmpi_abi.so.1`.
 //!
 //! Handle codec, constants, status layout and exports; every function is in `hawser_abi`. The constants are Hawser's
-//! own values, so translation costs nothing here. Used by the application (a program compiled with include/std/mpi.h or
-//! with another library's header of this ABI); uses `hawser_abi`.
+//! own values, so that their translation costs nothing. Used by applications (programs compiled with
+//! include/std/mpi.h or with another library's header of this ABI); uses `hawser_abi`, and `hawser_node` to start.
 
 mod codec;
 mod numbers;

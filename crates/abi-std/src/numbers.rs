@@ -1,5 +1,5 @@
-//! The numbers of the standard ABI (MPI-5.0 appendix A; abi_constants.tsv). The constants of MPI are Hawser's own
-//! values: only invalid arguments are checked here.
+//! The numbers of the standard ABI (MPI-5.0 appendix A; abi_constants.tsv). Hawser uses the same values internally,
+//! so that arguments are only checked here, and never translated.
 
 use hawser_abi::{AbiLimits, Sentinels};
 use hawser_base::Class;

@@ -3,7 +3,8 @@
 use hawser_abi::CStatus;
 use std::ffi::c_int;
 
-/// The five private integers: the byte count's halves and whether the operation was cancelled.
+/// MPI_Status. The five private integers hold the two halves of the byte count, and whether the operation was
+/// cancelled; two are not used.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Status {

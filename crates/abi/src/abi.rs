@@ -1,8 +1,8 @@
 //! The definition of an ABI: the C types, numbers and layouts by which two `mpi.h` differ.
 //!
 //! Inside Hawser handles are `Handle` and constants have the standard ABI's values (`base::value`). An implementation
-//! of `Abi` translates in both directions and holds nothing else. Implemented by `abi-std` and `abi-mpich`; used by
-//! every generic function of this crate.
+//! of `Abi` translates in both directions and contains nothing else. Implemented by `abi-std` and `abi-mpich`; used
+//! by every generic function of this crate.
 
 use hawser_base::Handle;
 use hawser_base::handle::ObjectKind;
@@ -11,7 +11,7 @@ use hawser_mpi::process::Process;
 use hawser_mpi::tools::CategorySpec;
 use std::ffi::c_int;
 
-/// A C handle type of one kind of object.
+/// The C type of the handles of one kind of object.
 pub trait CHandle: Copy + 'static {
     const KIND: ObjectKind;
 
@@ -60,11 +60,12 @@ pub struct Sentinels {
     pub statuses_ignore: usize,
     pub unweighted: usize,
     pub weights_empty: usize,
-    /// The value of MPI_COMM_DUP_FN and its like, where the ABI makes them a number; elsewhere they are functions.
+    /// The value of MPI_COMM_DUP_FN and its like if the ABI makes them a number; None if they are functions.
     pub dup_fn: Option<usize>,
 }
 
-/// The lengths of strings, with the terminating zero except where the standard says otherwise, and amounts.
+/// The maximum lengths of strings, with the terminating zero except where the standard says otherwise, and the
+/// overhead of a buffered send, all in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct AbiLimits {
     pub processor_name: usize,
@@ -86,7 +87,7 @@ pub const MAX_DATAREP_STRING: usize = 128;
 pub trait Abi: Sized + 'static {
     /// The name for MPI_Get_library_version and messages.
     const NAME: &'static str;
-    /// The result of MPI_Abi_get_version: -1, -1 where it is not the standard's ABI (MPI-5.0 §20.2).
+    /// The result of MPI_Abi_get_version: -1, -1 if this is not the standard ABI (MPI-5.0 §20.2).
     const VERSION: (c_int, c_int);
     const SENTINELS: Sentinels;
     const LIMITS: AbiLimits;
@@ -104,11 +105,12 @@ pub trait Abi: Sized + 'static {
     type Win: CHandle;
     type Status: CStatus;
 
-    /// Makes this process a rank if it is none yet (`node::start`): only the ABI crates are above the crate that does
-    /// it.
+    /// Makes this process a rank if it is none yet (`node::start`). The ABI crates implement this, because only they
+    /// may use `node`: it is in the same layer as this crate.
     fn start() -> hawser_base::Result<&'static Process>;
 
-    /// The variables of MPI_T (`node::mpit_categories`), for the same reason.
+    /// Returns the variables of MPI_T (`node::mpit_categories`). The ABI crates implement this for the same reason as
+    /// `start`.
     fn tools() -> Vec<CategorySpec>;
 
     /// Translates an attribute key, which is an integer in C.
@@ -128,8 +130,8 @@ pub trait Abi: Sized + 'static {
     fn tag_in(tag: c_int) -> c_int;
     fn tag_out(tag: c_int) -> c_int;
 
-    /// Translates an error class or code. Hawser's codes are the classes' values (`Class as i32`), and for those that
-    /// the application adds `errors::FIRST_USER_CODE` and following.
+    /// Translates an error class or code; None if the ABI has no such code. Hawser's code of a class is the value of
+    /// the class (`Class as i32`); the codes that the application adds are `errors::FIRST_USER_CODE` and following.
     fn code_in(code: c_int) -> Option<c_int>;
     fn code_out(code: c_int) -> c_int;
 }

@@ -16,7 +16,7 @@ type Result<T> = hawser_base::Result<T>;
 pub trait IntArg: Copy + 'static {
     /// Whether functions with this type of counts are the `_c` forms (MPI-5.0 §2.5.8).
     const LARGE: bool;
-    /// An array argument in the form that collectives take.
+    /// Returns an array argument in the form that collectives take.
     fn ints(array: &[Self]) -> IntArray<'_>;
     fn wide(self) -> i64;
     /// None if `value` does not fit.
@@ -77,7 +77,7 @@ pub fn ints<N: IntArg>(array: &[N]) -> IntArray<'_> {
     N::ints(array)
 }
 
-/// The destination of a result: checked before the operation, written once after it.
+/// The destination of a result: checked for null before the operation, and written once after it.
 pub struct OutArg<T>(*mut T);
 
 impl<T> OutArg<T> {
@@ -149,7 +149,7 @@ impl<H: CHandle> InOutArg<H> {
     }
 }
 
-/// The handles of an array argument; as many as most calls have are stored without an allocation.
+/// The handles of an array argument. Up to `FEW` handles, as in most calls, are stored without an allocation.
 pub struct HandleArray {
     few: [Handle; FEW],
     many: Vec<Handle>,
@@ -162,7 +162,8 @@ impl HandleArray {
     /// No handles.
     pub const NONE: HandleArray = HandleArray { few: [Handle::NULL; FEW], many: Vec::new(), count: 0 };
 
-    /// Reads the handles in place: moving so much memory costs more than many a call.
+    /// Reads the handles into `self`, which the caller has made: to return an array by value would move so much
+    /// memory that it costs more than many a call.
     ///
     /// # Safety
     /// `count` handles at `at` may be read.
@@ -189,7 +190,7 @@ impl HandleArray {
     /// `at` is what `read` read, and may be written.
     pub unsafe fn write_back<H: CHandle>(&mut self, at: *mut H) {
         for (i, &handle) in self.as_slice().iter().enumerate() {
-            // The handles that have not become null are unchanged.
+            // Handles that have not become null are unchanged.
             if handle.is_null() {
                 // SAFETY: inside the array that the caller vouches for.
                 unsafe { at.add(i).write(H::encode(handle)) };
@@ -230,7 +231,8 @@ pub fn null(name: &'static str) -> Error {
     Error::new(Class::Arg, format!("{name} is a null pointer"))
 }
 
-/// Hawser's handle for a C handle; an error of the kind's class if it is none.
+/// Returns Hawser's handle for a C handle; an error of the kind's class (such as MPI_ERR_COMM) if it is no handle of
+/// its kind.
 #[inline(always)]
 pub fn handle<H: CHandle>(handle: H) -> Result<Handle> {
     match handle.decode() {
@@ -258,7 +260,7 @@ fn foreign(kind: ObjectKind, value: c_int) -> Error {
     };
     Error::new(
         class,
-        format!("{value:#x} is no handle of a {what}; was it initialised, or made by another MPI library?"),
+        format!("{value:#x} is not a valid {what} handle; is it uninitialised, or from another MPI library?"),
     )
 }
 
@@ -279,8 +281,8 @@ pub unsafe fn text(text: *const c_char, name: &'static str) -> Result<Vec<u8>> {
     Ok(unsafe { CStr::from_ptr(text) }.to_bytes().to_vec())
 }
 
-/// Writes a string result: at most `capacity` bytes with the terminating zero; longer text is cut. The length
-/// without the zero is written to `length`, where the function has that argument.
+/// Writes a string result: at most `capacity` bytes with the terminating zero; longer text is cut. The length without
+/// the zero is written to `length`. A null pointer is an error (MPI_ERR_ARG).
 ///
 /// # Safety
 /// `to` is null or `capacity` bytes at it may be written; `length` is null or may be written.
@@ -306,7 +308,7 @@ pub unsafe fn put_text(
     Ok(())
 }
 
-/// Returns an array argument as a slice; null is allowed where it is empty.
+/// Returns an array argument as a slice; null is allowed if `count` is 0.
 ///
 /// # Safety
 /// `count` elements at `at` may be read for as long as the slice lives.

@@ -1,7 +1,7 @@
-//! Attributes of communicators and datatypes. The application's copy and delete functions become closures; values are
-//! C's `void *`, those of predefined attributes the address of an integer.
+//! Attributes of communicators and datatypes. The application's copy and delete functions become closures. The value
+//! of an attribute is a `void *` in C; that of a predefined attribute is the address of an integer.
 //!
-//! Used by the exported functions; uses `mpi::attributes`, `mpi::types`.
+//! Used by the exported functions; uses `mpi::attributes`, `mpi::comm_attr`, `mpi::types`.
 
 use crate::abi::{Abi, CHandle};
 use crate::arg::{self, OutArg, handle};
@@ -14,7 +14,8 @@ use hawser_mpi::types;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-/// Makes a copy function. Null and MPI_COMM_DUP_FN (where it is a number) are not called.
+/// Makes the rule by which an attribute is copied. Null and MPI_COMM_DUP_FN, if the ABI makes it a number, are not
+/// called.
 ///
 /// # Safety
 /// `function` may be called with `extra` until its key and all attributes of it are gone.
@@ -39,7 +40,7 @@ unsafe fn copy<A: Abi, H: CHandle>(function: CopyAttrFunction<H>, extra: *mut c_
 }
 
 /// # Safety
-/// As `copy`.
+/// The same as for `copy`.
 unsafe fn delete<A: Abi, H: CHandle>(function: DeleteAttrFunction<H>, extra: *mut c_void) -> DeleteRule {
     let Some(function) = function else { return DeleteRule::Null };
     let extra = extra.expose_provenance();
@@ -86,7 +87,7 @@ unsafe fn free<A: Abi>(kind: ObjectKind, at: *mut c_int) -> Result {
 /// Writes the result of MPI_Comm_get_attr: `attribute_val` is the address of a pointer.
 ///
 /// # Safety
-/// Both may be written.
+/// `attribute_val` and the destination of `flag` may be written.
 unsafe fn store_attribute(found: Option<*mut c_void>, attribute_val: *mut c_void, flag: OutArg<c_int>) -> Result {
     // SAFETY: the caller's promise.
     let to = unsafe { OutArg::new(attribute_val.cast::<*mut c_void>(), "attribute_val") }?;

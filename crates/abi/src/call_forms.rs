@@ -24,8 +24,8 @@ pub(crate) unsafe fn nonblocking<A: Abi>(
     Ok(())
 }
 
-/// Makes a persistent call. The hints are read and none has an effect: every order of starting works, so that
-/// mpi_assert_strict_start_ordering makes no difference (MPI-5.0 §6.13).
+/// Makes a persistent call. The hints in `info` are read, but none has an effect: every order of starting works, so
+/// that mpi_assert_strict_start_ordering makes no difference (MPI-5.0 §6.13).
 ///
 /// # Safety
 /// `request` is null or may be written.

@@ -41,8 +41,8 @@ pub type DatarepConversionFunction<A> =
 pub type DatarepConversionFunctionC<A> =
     Option<unsafe extern "C" fn(*mut c_void, <A as Abi>::Datatype, i64, *mut c_void, i64, *mut c_void) -> c_int>;
 
-/// A function whose signature does not matter, as no built function calls it: those of the tool interface's events and
-/// of MPICH's extensions.
+/// A function whose signature does not matter, because Hawser never calls it: the callbacks of the tool interface's
+/// events and of those extensions of MPICH that are not built.
 pub type Unused = Option<unsafe extern "C" fn()>;
 
 /// `char *argv[]` of MPI_Init and of spawning.

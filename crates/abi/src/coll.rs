@@ -1,8 +1,8 @@
 //! Collective communication: buffers of every rank or of the root, counts and displacements of either width,
 //! MPI_IN_PLACE.
 //!
-//! An argument that is not significant on a rank is not even decoded there: programs pass anything (MPI-5.0 §6.2.3).
-//! Used by `call_forms`, which exports each in its three forms; uses `mpi::collective`.
+//! An argument that is not significant on a rank is not even decoded there, because programs pass anything (MPI-5.0
+//! §6.2.3). Used by `call_forms`, which exports each function in its three forms; uses `mpi::collective`.
 
 use crate::abi::{Abi, CHandle};
 use crate::arg::{HandleArray, IntArg, array, handle, ints};
@@ -23,7 +23,7 @@ fn in_place<A: Abi>(at: *const c_void) -> bool {
     at.addr() == A::SENTINELS.in_place
 }
 
-/// A buffer that may be MPI_IN_PLACE; its count and datatype are ignored then.
+/// Makes a buffer argument; None if the address is MPI_IN_PLACE, whose count and datatype are ignored.
 ///
 /// # Safety
 /// The same as for `buf`.
@@ -37,10 +37,11 @@ unsafe fn unless_in_place<A: Abi>(
     if in_place::<A>(at) { Ok(None) } else { unsafe { buf::<A>(at, count, datatype) }.map(Some) }
 }
 
-/// A rank's own block, which MPI_ROOT and MPI_PROC_NULL do not have (MPI-5.0 §6.2.3).
+/// Makes the buffer argument of a rank's own block. None if the address is MPI_IN_PLACE, or if `root` is MPI_ROOT or
+/// MPI_PROC_NULL, because the rank has no block then (MPI-5.0 §6.2.3).
 ///
 /// # Safety
-/// The same as for `buf`, unless the rank has no block.
+/// The same as for `buf`, if the rank has a block.
 unsafe fn own_block<A: Abi>(
     at: *const c_void,
     count: impl IntArg,
@@ -59,11 +60,11 @@ fn is_root<A: Abi>(on: &CommRef, root: c_int) -> bool {
     A::rank_in(root) == if on.is_inter() { ROOT } else { on.rank() as c_int }
 }
 
-/// A buffer that matters at the root alone: elsewhere its datatype may be anything. At the root an invalid datatype is
-/// as wrong as MPI_DATATYPE_NULL.
+/// Makes a buffer argument that matters at the root alone: on other ranks its datatype may be anything. An invalid
+/// datatype becomes MPI_DATATYPE_NULL, which is an error at the root.
 ///
 /// # Safety
-/// As for `buf`, at the root.
+/// The same as for `buf`, at the root.
 unsafe fn root_buffer<A: Abi>(
     at: *const c_void,
     count: impl IntArg,
@@ -86,10 +87,10 @@ fn not_in_place_at_root<A: Abi>(at: *const c_void, root: c_int, on: A::Comm) -> 
     }
 }
 
-/// A buffer with a count and a displacement for each of `ranks` ranks or neighbours.
+/// Makes a buffer argument with a count and a displacement for each of `ranks` ranks or neighbours.
 ///
 /// # Safety
-/// As for `buf`, for the block of each rank at its displacement; the arrays have `ranks` entries.
+/// The same as for `buf`, for the block of each rank at its displacement; the arrays have `ranks` entries.
 pub(crate) unsafe fn vector<'a, A: Abi>(
     at: *const c_void,
     counts: *const impl IntArg,
@@ -110,10 +111,10 @@ pub(crate) unsafe fn vector<'a, A: Abi>(
     }
 }
 
-/// The same with a datatype for each rank; `names` are those of the arrays.
+/// Does the same as `vector`, with a datatype for each rank; `names` are the names of the two arrays in MPI.
 ///
 /// # Safety
-/// As for `vector`.
+/// The same as for `vector`.
 pub(crate) unsafe fn typed_vector<'a>(
     at: *const c_void,
     counts: *const impl IntArg,
@@ -130,13 +131,13 @@ pub(crate) unsafe fn typed_vector<'a>(
     }
 }
 
-/// The buffer of a rank where it does not matter.
+/// Returns the buffer argument for a rank on which it does not matter.
 fn no_buf() -> BufferArg {
     // SAFETY: nothing is read or written through it: it has no elements.
     BufferArg { at: unsafe { UserPtr::new(std::ptr::null()) }, count: 0, datatype: Handle::NULL }
 }
 
-/// The vector buffer of a rank where it does not matter.
+/// Returns the vector buffer argument for a rank on which it does not matter.
 fn no_vector<'a>() -> VectorBufferArg<'a> {
     // SAFETY: nothing is read or written through it: it has no ranks.
     let at = unsafe { UserPtr::new(std::ptr::null()) };
@@ -391,7 +392,7 @@ pub unsafe fn alltoallw<A: Abi>(
 /// The vectors of a reduction; the send buffer may be MPI_IN_PLACE.
 ///
 /// # Safety
-/// Both hold `count` elements, as far as they matter on this rank.
+/// `send` and `recv` hold `count` elements, if they matter on this rank.
 #[inline(always)]
 unsafe fn vectors<A: Abi>(
     send: *const c_void,

@@ -14,7 +14,7 @@ use hawser_mpi::errhandler::Errhandler;
 use hawser_mpi::{comm_create, comm_idup, info, process};
 use std::ffi::{c_char, c_int};
 
-/// The communicator of a handle (MPI_ERR_COMM).
+/// Returns the communicator of a handle; MPI_ERR_COMM if there is none.
 #[inline(always)]
 pub(crate) fn comm<A: Abi>(comm: A::Comm) -> hawser_base::Result<CommRef> {
     process::get()?.comm(handle(comm)?)
@@ -57,7 +57,7 @@ pub unsafe fn compare<A: Abi>(comm1: A::Comm, comm2: A::Comm, result: *mut c_int
     Ok(())
 }
 
-/// MPI_Comm_get_parent: MPI_COMM_NULL, as no process of ours was spawned by another.
+/// MPI_Comm_get_parent: MPI_COMM_NULL, because Hawser spawns no processes.
 ///
 /// # Safety
 /// The contract of MPI_Comm_get_parent.
@@ -106,7 +106,7 @@ pub unsafe fn idup_with_info<A: Abi>(
 /// Writes the handles of a communicator that is being made, and of its request.
 ///
 /// # Safety
-/// Both are null or may be written.
+/// `newcomm` and `request` are null or may be written.
 unsafe fn begin_new_comm<A: Abi>(
     newcomm: *mut A::Comm,
     request: *mut A::Request,
@@ -121,9 +121,9 @@ unsafe fn begin_new_comm<A: Abi>(
     })
 }
 
-/// Sets the handle of a new communicator; MPI_COMM_NULL where the call fails. The standard requires that of
-/// duplications which a copy function refuses (MPI-5.0 §7.7.2). MPICH does it in MPI_Cart_create too, and programs that
-/// check the result alone rely on it. No call that makes a communicator leaves an old handle in its place.
+/// Sets the handle of a new communicator, or MPI_COMM_NULL if the call fails. The standard requires MPI_COMM_NULL if
+/// a copy function refuses the duplication (MPI-5.0 §7.7.2). MPICH also sets it in MPI_Cart_create, and programs that
+/// check only the handle rely on it. So no call that makes a communicator leaves an old handle in its argument.
 pub(crate) fn set_or_null<A: Abi>(
     newcomm: OutArg<A::Comm>,
     make: impl FnOnce() -> hawser_base::Result<Handle>,
@@ -133,8 +133,9 @@ pub(crate) fn set_or_null<A: Abi>(
     Ok(made.map(drop)?)
 }
 
-/// Sets the handle of a new communicator whose error handler the call passes. An error is raised on that handler
-/// (MPI-5.0 §7.4.2, §7.6.2); where it is none, on that of calls without an object.
+/// Sets the handle of a new communicator, in a call that also passes an error handler. An error is raised on that
+/// handler (MPI-5.0 §7.4.2, §7.6.2); if the argument is no error handler for communicators, on that of calls without
+/// an object.
 pub(crate) fn set_with_handler<A: Abi>(
     newcomm: hawser_base::Result<OutArg<A::Comm>>,
     errhandler: A::Errhandler,
@@ -184,7 +185,7 @@ pub unsafe fn split_type<A: Abi>(
     // SAFETY: the caller's argument.
     let newcomm = unsafe { OutArg::handle(newcomm, "newcomm") }?;
     let unknown =
-        || Error::new(Class::Arg, format!("{split_type} is no split type; use MPI_COMM_TYPE_SHARED and its like"));
+        || Error::new(Class::Arg, format!("{split_type} is not a split type; use MPI_COMM_TYPE_SHARED, for example"));
     set_or_null::<A>(newcomm, || {
         let kind = match split_type {
             UNDEFINED => UNDEFINED,

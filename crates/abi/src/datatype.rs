@@ -1,8 +1,8 @@
 //! Datatypes: constructors and queries.
 //!
 //! A constructor with MPI_Count arguments makes a type of the long form, which only the `_c` queries may take apart
-//! (MPI-5.0 §5.1.13); which one was called shows in its argument types. Used by the exported functions; uses the
-//! crate `datatype`, `mpi::types`.
+//! (MPI-5.0 §5.1.13). The argument types (`IntArg`) tell which form of a constructor was called. Used by the exported
+//! functions; uses the crate `datatype`, `mpi::types`.
 
 use crate::abi::{Abi, MAX_OBJECT_NAME};
 use crate::arg::{self, InOutArg, IntArg, OutArg, count, handle};
@@ -15,7 +15,7 @@ use std::ffi::{c_char, c_int};
 use std::ptr;
 use std::sync::Arc;
 
-/// The datatype of a handle (MPI_ERR_TYPE).
+/// Returns the datatype of a handle; MPI_ERR_TYPE if there is none.
 pub(crate) fn get<A: Abi>(datatype: A::Datatype) -> hawser_base::Result<Arc<Datatype>> {
     init_state::check()?;
     types::get(handle(datatype)?)
@@ -28,7 +28,7 @@ fn store_datatype<A: Abi>(newtype: OutArg<A::Datatype>, datatype: hawser_base::R
     Ok(())
 }
 
-/// The form of a constructor that has arguments of this type.
+/// Returns the form of a constructor whose arguments have this type.
 fn form<N: IntArg>(_: N) -> CountForm {
     form_at(ptr::null::<N>())
 }
@@ -45,7 +45,7 @@ pub unsafe fn contiguous<A: Abi>(count: impl IntArg, old: A::Datatype, newtype: 
     store_datatype::<A>(newtype, Datatype::contiguous(count.wide(), &get::<A>(old)?, form(count)))
 }
 
-/// Makes constructors that take numbers and an old type: the name of the MPI function, its arguments.
+/// Makes constructors that take a count, a block length, a stride and an old type.
 macro_rules! strided {
     ($($name:ident $make:ident;)*) => {
         $(
@@ -177,7 +177,7 @@ fn order<A: Abi>(order: c_int) -> hawser_base::Result<ArrayOrder> {
     match A::value_in(Set::Order, order) {
         Some(value::ORDER_C) => Ok(ArrayOrder::C),
         Some(value::ORDER_FORTRAN) => Ok(ArrayOrder::Fortran),
-        _ => Err(Error::new(Class::Arg, format!("{order} is no order; use MPI_ORDER_C or MPI_ORDER_FORTRAN"))),
+        _ => Err(Error::new(Class::Arg, format!("{order} is not an order; use MPI_ORDER_C or MPI_ORDER_FORTRAN"))),
     }
 }
 
@@ -214,7 +214,7 @@ fn distribution<A: Abi>(distribution: c_int) -> hawser_base::Result<Distribution
         Some(value::DISTRIBUTE_CYCLIC) => Ok(Distribution::Cyclic),
         _ => Err(Error::new(
             Class::Arg,
-            format!("{distribution} is no distribution; use MPI_DISTRIBUTE_BLOCK and its like"),
+            format!("{distribution} is not a distribution; use MPI_DISTRIBUTE_BLOCK, for example"),
         )),
     }
 }
@@ -315,7 +315,7 @@ pub unsafe fn match_size<A: Abi>(class: c_int, size: c_int, datatype: *mut A::Da
         _ => {
             return Err(Error::new(
                 Class::Arg,
-                format!("{class} is no type class; use MPI_TYPECLASS_REAL and its like"),
+                format!("{class} is not a type class; use MPI_TYPECLASS_REAL, for example"),
             )
             .into());
         }

@@ -97,7 +97,7 @@ pub unsafe fn init_thread<A: Abi>(
     // SAFETY: the caller's argument.
     let provided = unsafe { OutArg::new(provided, "provided") }?;
     let unknown =
-        || Error::new(Class::Arg, format!("{required} is no thread level; use MPI_THREAD_MULTIPLE and its like"));
+        || Error::new(Class::Arg, format!("{required} is not a thread level; use MPI_THREAD_MULTIPLE, for example"));
     let level = A::value_in(Set::ThreadLevel, required).ok_or_else(unknown)?;
     hawser_mpi::env::init(start::<A>()?, level)?;
     provided.put(A::value_out(Set::ThreadLevel, level));
@@ -170,7 +170,8 @@ pub unsafe fn get_processor_name<A: Abi>(name: *mut c_char, length: *mut c_int) 
     Ok(unsafe { put_text(text.as_bytes(), name, A::LIMITS.processor_name, length, "name") }?)
 }
 
-/// The seconds of the host's clock, the same for all ranks of a host (MPI_WTIME_IS_GLOBAL, `mpi::attributes`).
+/// MPI_Wtime: the seconds of the host's clock, which all ranks of a host share (MPI_WTIME_IS_GLOBAL,
+/// `mpi::attributes`).
 ///
 /// # Safety
 /// None is required.

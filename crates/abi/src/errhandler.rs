@@ -1,6 +1,7 @@
-//! Error handlers: turns the application's functions into closures; sets, gets, calls and frees them by kind of object.
+//! Error handlers: turns the application's functions into closures; sets, gets, calls and frees them by kind of
+//! object.
 //!
-//! `raise` handles a call that fails. Used by the exported functions; uses `mpi::errhandler`.
+//! `crate::raise` handles a call that fails. Used by the exported functions; uses `mpi::errhandler` and `mpi::raise`.
 
 use crate::abi::{Abi, CHandle};
 use crate::arg::{InOutArg, OutArg, handle, null};
@@ -11,7 +12,8 @@ use hawser_mpi::errhandler;
 use hawser_mpi::raise::{self, ErrorObject};
 use std::ffi::c_int;
 
-/// Makes a closure over Hawser's values of a function of the application for objects of the C type `H`.
+/// Turns the application's error handler for objects of the C type `H` into a closure that takes the object and the
+/// code as Hawser's values.
 ///
 /// # Safety
 /// `function` may be called with an object and a code at any time until the error handler is gone.
@@ -27,7 +29,7 @@ unsafe fn closure<A: Abi, H: CHandle>(
     }))
 }
 
-/// MPI_Comm_create_errhandler and its like; the kind is that of `H`.
+/// MPI_Comm_create_errhandler and its like; the kind of object is that of `H`.
 ///
 /// # Safety
 /// The contract of the MPI function.
@@ -42,7 +44,7 @@ macro_rules! of_kind {
     ($($create:ident $set:ident $get:ident $call:ident $kind:ident $mpi:literal;)*) => {
         $(
             /// # Safety
-            /// The contract of the MPI function of this name.
+            /// The contract of MPI_Comm_create_errhandler or its like.
             pub unsafe fn $create<A: Abi>(
                 function: ErrhandlerFunction<A::$kind>, errhandler: *mut A::Errhandler,
             ) -> Result {
@@ -68,7 +70,7 @@ macro_rules! of_kind {
             /// # Safety
             /// None is required.
             pub unsafe fn $call<A: Abi>(object: A::$kind, code: c_int) -> Result {
-                let unknown = || Error::new(Class::Arg, format!("{code} is no error code"));
+                let unknown = || Error::new(Class::Arg, format!("{code} is not an error code"));
                 let code = A::code_in(code).ok_or_else(unknown)?;
                 Ok(raise::call(&ErrorObject::$kind(handle(object)?), $mpi, code)?)
             }

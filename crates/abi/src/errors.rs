@@ -1,4 +1,4 @@
-//! Error classes and codes, with those that the application adds.
+//! Error classes and codes, including those that the application adds.
 //!
 //! Used by the exported functions; uses `mpi::errors`, whose codes are Hawser's.
 
@@ -13,7 +13,7 @@ pub use hawser_mpi::errors::{FIRST_USER_CODE, LAST};
 
 /// Translates a code or class argument.
 fn code<A: Abi>(code: c_int) -> hawser_base::Result<c_int> {
-    A::code_in(code).ok_or_else(|| Error::new(Class::Arg, format!("{code} is no error code")))
+    A::code_in(code).ok_or_else(|| Error::new(Class::Arg, format!("{code} is not an error code")))
 }
 
 /// # Safety

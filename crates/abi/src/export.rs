@@ -28,7 +28,7 @@ macro_rules! export_rows {
 macro_rules! export_row {
     ((std $A:ty) mpich $($row:tt)*) => {};
     ((mpich $A:ty) std $($row:tt)*) => {};
-    // A result that is not an error code.
+    // A function whose result is not an error code.
     (($abi:ident $A:ty) $abis:ident $name:ident ($($arg:ident: $ty:ty),*) [] [$ret:ty] $($path:ident)::+) => {
         $crate::export_both! { $name ($($arg: $ty),*) -> $ret {
             // SAFETY: the caller keeps to the contract of the MPI function, which the generic one has.
@@ -55,7 +55,7 @@ macro_rules! export_row {
     };
 }
 
-/// Calls the function of `raise` that the row names; those that take an address are unsafe.
+/// Calls the function of `raise` that the row names. Functions of `raise` that take an address are unsafe.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! export_raise {
@@ -129,7 +129,7 @@ macro_rules! types {
         pub type DatarepConversionFunction = $crate::callback::DatarepConversionFunction<$A>;
         pub type DatarepConversionFunctionC = $crate::callback::DatarepConversionFunctionC<$A>;
 
-        // The types of those of MPICH's extensions that both ABIs have.
+        // The types of the MPICH extensions that both ABIs have.
         pub type GrequestClass = c_int;
         pub type GrequestPollFunction = $crate::callback::GrequestPollFunction<$A>;
         pub type GrequestWaitFunction = $crate::callback::GrequestWaitFunction<$A>;

@@ -1,5 +1,5 @@
-//! Functions for Fortran: the properties of the compiler that its binding reports, and statuses, which have the same
-//! integers as the C structure, in `MPI_Fint[]` or `TYPE(MPI_Status)`.
+//! Functions for Fortran. They store the properties of the compiler that the Fortran binding reports, and convert
+//! statuses: a status has the same integers in C, in `MPI_Fint[]` and in `TYPE(MPI_Status)`.
 //!
 //! Used by the exported functions; uses `mpi::fortran`.
 

@@ -1,7 +1,8 @@
-//! Generalized requests: the application's functions become closures over Hawser's values; its query function fills in
-//! a status in the ABI's own layout.
+//! Generalized requests: the application's functions become closures over Hawser's values. The query function fills
+//! in a status in the ABI's own layout.
 //!
-//! Used by the exported functions, and `request` for the calls that complete one; uses `mpi::grequest`.
+//! Used by the exported functions, and by `request` for the calls that complete a generalized request; uses
+//! `mpi::grequest`.
 
 use crate::abi::Abi;
 use crate::arg::{OutArg, handle, null};
@@ -59,7 +60,8 @@ pub unsafe fn start<A: Abi>(
     unsafe { start_polled::<A>(query, free, cancel, None, None, extra, request) }
 }
 
-/// MPIX_Grequest_start: a wait calls the poll function; the wait function, which could serve several, is not called.
+/// MPIX_Grequest_start: a call that waits for the request calls the poll function. The wait function, which could
+/// wait for several requests at once, is never called.
 ///
 /// # Safety
 /// The contract of MPIX_Grequest_start.
@@ -95,7 +97,7 @@ pub unsafe fn complete<A: Abi>(request: A::Request) -> Result {
 
 fn empty_status<A: Abi>() -> MaybeUninit<A::Status> {
     let mut status = MaybeUninit::zeroed();
-    // SAFETY: it is ours.
+    // SAFETY: the status is ours.
     unsafe { status::write_empty::<A>(status.as_mut_ptr()) };
     status
 }
@@ -111,7 +113,7 @@ pub(crate) unsafe fn finish<A: Abi>(general: &FinishedGrequest, status: *mut A::
     general.run(StatusPtr(if ignored { own.as_mut_ptr() } else { status }.expose_provenance()))
 }
 
-/// The functions of MPIX_Grequest_class_create, as addresses of the ABI's functions.
+/// The functions that were passed to MPIX_Grequest_class_create, as addresses; 0 for a null pointer.
 #[derive(Clone, Copy)]
 struct GrequestClassFns {
     functions: [usize; 5],
@@ -152,7 +154,7 @@ pub unsafe fn class_allocate<A: Abi>(class: c_int, extra: *mut c_void, request: 
         let classes = CLASSES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         usize::try_from(class).ok().and_then(|class| classes.get(class).copied())
     };
-    let unknown = || Error::new(Class::Arg, format!("{class} is no class of MPIX_Grequest_class_create"));
+    let unknown = || Error::new(Class::Arg, format!("{class} was not returned by MPIX_Grequest_class_create"));
     let [query, free, cancel, poll, wait] = class_fns.ok_or_else(unknown)?.functions;
     // SAFETY: each is an address of `class_create`'s function of this type, or null.
     unsafe {

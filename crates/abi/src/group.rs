@@ -12,7 +12,7 @@ use hawser_mpi::process::{self, Process};
 use std::ffi::c_int;
 use std::sync::Arc;
 
-/// The group of a handle (MPI_ERR_GROUP).
+/// Returns the group of a handle; MPI_ERR_GROUP if there is none.
 pub(crate) fn group<A: Abi>(process: &'static Process, group: A::Group) -> hawser_base::Result<Arc<Group>> {
     let group_handle = handle(group)?;
     if group_handle == hawser_base::handle::group::EMPTY {
@@ -32,7 +32,7 @@ fn no_group(handle: Handle) -> Error {
     Error::new(Class::Group, text)
 }
 
-/// Makes a handle for a new group; there is one empty group.
+/// Makes a handle for a new group. Every empty group has the handle MPI_GROUP_EMPTY.
 pub(crate) fn new_handle(process: &'static Process, group: Arc<Group>) -> hawser_base::Result<Handle> {
     if group.size() == 0 { Ok(hawser_base::handle::group::EMPTY) } else { process.add_group(group) }
 }

@@ -1,6 +1,6 @@
 //! Handles as integers: MPI_X_toint and MPI_X_fromint, MPI_X_c2f and MPI_X_f2c.
 //!
-//! They may be called at any time; a handle is neither looked up nor checked (MPI-5.0 §20.4).
+//! These functions may be called at any time; a handle is neither looked up nor checked (MPI-5.0 §20.4).
 
 use crate::abi::{Abi, CHandle};
 use std::ffi::c_int;

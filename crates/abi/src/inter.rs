@@ -60,8 +60,8 @@ pub unsafe fn create<A: Abi>(
 }
 
 /// # Safety
-/// The contract of MPI_Intercomm_create_from_groups. An error is raised on the error handler of the call (MPI-5.0
-/// §7.6.2).
+/// The contract of MPI_Intercomm_create_from_groups. An error is raised on the error handler that the call passes
+/// (MPI-5.0 §7.6.2).
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn create_from_groups<A: Abi>(
     local_group: A::Group,

@@ -1,7 +1,8 @@
-//! Queries of datatypes: sizes, extents, their constructors, and how many elements a message has brought.
+//! Queries of datatypes: sizes, extents, the constructors of types, and the number of elements that a message has
+//! brought.
 //!
-//! A number too large for the argument is MPI_UNDEFINED (MPI-5.0 §5.1.5). Used by the exported functions; uses the
-//! crate `datatype`.
+//! A number that is too large for its argument is written as MPI_UNDEFINED (MPI-5.0 §5.1.5). Used by the exported
+//! functions; uses the crate `datatype`, `mpi::types`.
 
 use crate::abi::{Abi, CHandle, CStatus};
 use crate::arg::{IntArg, OutArg, count, handle, length, null};
@@ -86,7 +87,7 @@ fn combiner(combiner: Combiner) -> c_int {
     }
 }
 
-/// Refuses a type of the long form in the function without `_c`.
+/// Refuses a type of the long form (made with MPI_Count arguments) in a function without `_c`.
 fn check_int_form(envelope: &Envelope, large: &str) -> hawser_base::Result<()> {
     match envelope.form {
         CountForm::Int => Ok(()),
@@ -153,14 +154,14 @@ fn number<A: Abi>(argument: ContentsInteger) -> c_int {
     }
 }
 
-/// Writes `from` to an array that has `capacity` entries (MPI_ERR_ARG if they are too few).
+/// Writes `from` to an array that has `capacity` entries; MPI_ERR_ARG if these are too few.
 ///
 /// # Safety
 /// `capacity` entries at `to` may be written.
 unsafe fn fill<T>(to: *mut T, capacity: usize, from: impl ExactSizeIterator<Item = T>, name: &'static str) -> Result {
     if from.len() > capacity {
         let text =
-            format!("{name} has room for {capacity} entries of {}; MPI_Type_get_envelope says how many", from.len());
+            format!("{name} has {capacity} entries, but {} are needed; call MPI_Type_get_envelope first", from.len());
         return Err(Error::new(Class::Arg, text).into());
     }
     if to.is_null() && from.len() > 0 {
@@ -254,7 +255,7 @@ pub unsafe fn set_elements<A: Abi>(status: *mut A::Status, datatype: A::Datatype
     let bytes =
         elements.map(|elements| get::<A>(datatype).map(|datatype| datatype.bytes_of_elements(elements))).transpose()?;
     let wrong =
-        || Error::new(Class::Count, format!("a message of {} elements of this datatype cannot be", count.wide()));
+        || Error::new(Class::Count, format!("a message cannot have {} elements of this datatype", count.wide()));
     let bytes = bytes.flatten().ok_or_else(wrong)?;
     // SAFETY: the caller's status.
     unsafe { A::Status::set_amount(status, bytes as i64, A::Status::cancelled(status)) };

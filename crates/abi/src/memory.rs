@@ -1,6 +1,6 @@
 //! Addresses as numbers, and memory that peers can map.
 //!
-//! Used by the exported functions; uses `mpi::memory`.
+//! Used by the exported functions; uses `mpi::alloc`.
 
 use crate::abi::Abi;
 use crate::arg::{OutArg, handle};
@@ -13,7 +13,8 @@ use std::ffi::c_void;
 pub unsafe fn get_address<A: Abi>(location: *const c_void, address: *mut isize) -> Result {
     // SAFETY: the caller's argument.
     let address = unsafe { OutArg::new(address, "address") }?;
-    // The address is exposed: the application turns it into an address again (relative to MPI_BOTTOM).
+    // The provenance is exposed, because the application turns the number into an address again (relative to
+    // MPI_BOTTOM).
     address.put(location.expose_provenance() as isize);
     Ok(())
 }

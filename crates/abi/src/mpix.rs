@@ -63,7 +63,7 @@ pub unsafe fn op_create<A: Abi>(
     Ok(())
 }
 
-/// MPIX_Comm_create_errhandler_x and its like; the kind is that of `H`.
+/// MPIX_Comm_create_errhandler_x and its like; the kind of object is that of `H`.
 ///
 /// # Safety
 /// The contract of the MPI function.
@@ -130,7 +130,8 @@ pub struct Iov {
     len: isize,
 }
 
-/// MPIX_Type_iov_len: the runs that fit into a number of bytes, and their bytes; all runs where that is negative.
+/// MPIX_Type_iov_len: writes the number of runs that fit into `max_iov_bytes`, and the number of their bytes; those
+/// of all runs if `max_iov_bytes` is negative.
 ///
 /// # Safety
 /// The contract of MPIX_Type_iov_len.
@@ -209,7 +210,7 @@ pub unsafe fn gpu_query_support<A: Abi>(_gpu_type: c_int, is_supported: *mut c_i
     Ok(())
 }
 
-/// MPIX_Async_get_state: null, as there is no asynchronous task that could call it.
+/// MPIX_Async_get_state: null, because there is no asynchronous task that could call it.
 ///
 /// # Safety
 /// None is required.

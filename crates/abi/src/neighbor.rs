@@ -1,6 +1,6 @@
 //! Neighbourhood collectives: counts and displacements of either width, one for each neighbour.
 //!
-//! Used by `call_forms`, which exports each in its three forms; uses `mpi::collective`.
+//! Used by `call_forms`, which exports each function in its three forms; uses `mpi::collective`.
 
 use crate::abi::Abi;
 use crate::arg::{HandleArray, IntArg, handle};

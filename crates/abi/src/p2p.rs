@@ -1,6 +1,6 @@
 //! Point-to-point communication: translates buffers, ranks and tags to Hawser's values, and statuses back.
 //!
-//! Used by the exported functions; uses `mpi::pt2pt`, `persistent`, `probe`, `bsend`.
+//! Used by the exported functions; uses `mpi::pt2pt`, `isendrecv`, `persistent`, `probe`.
 
 use crate::abi::Abi;
 use crate::arg::{InOutArg, IntArg, OutArg, handle};
@@ -18,7 +18,7 @@ use std::ffi::{c_int, c_void};
 ///
 /// # Safety
 /// The operation owns the bytes that `count` elements of `datatype` cover at `at` until it has completed; in a
-/// collective, those of every rank's block.
+/// collective also the bytes of every rank's block.
 #[inline(always)]
 pub(crate) unsafe fn buf<A: Abi>(
     at: *const c_void,
@@ -39,7 +39,7 @@ pub(crate) fn not_in_place<A: Abi>(at: *const c_void) -> hawser_base::Result<()>
 
 #[cold]
 fn in_place_refused() -> Error {
-    Error::new(Class::Buffer, "the buffer is MPI_IN_PLACE, which this argument may not be")
+    Error::new(Class::Buffer, "the buffer is MPI_IN_PLACE, which this argument does not allow")
 }
 
 macro_rules! sends {

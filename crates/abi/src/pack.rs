@@ -1,6 +1,6 @@
-//! MPI_Pack and its like: messages that the application assembles.
+//! MPI_Pack and its like: packed data that the application assembles itself.
 //!
-//! Used by the exported functions; uses the crate `datatype`.
+//! Used by the exported functions; uses the crate `datatype`, `mpi::buffer`.
 
 use crate::abi::Abi;
 use crate::arg::{self, IntArg, OutArg, entries, length, null};
@@ -132,8 +132,8 @@ unsafe fn external32(datarep: *const c_char) -> Result {
     // SAFETY: the caller's promise.
     let name = unsafe { arg::text(datarep, "datarep") }?;
     if name != b"external32" {
-        let text =
-            format!("{:?} is no data representation for packing; use \"external32\"", String::from_utf8_lossy(&name));
+        let name = String::from_utf8_lossy(&name);
+        let text = format!("{name:?} is not a data representation for packing; use \"external32\"");
         return Err(Error::new(Class::UnsupportedDatarep, text).into());
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Partitioned communication: initializations, and functions on single partitions.
 //!
-//! Used by the exported functions; uses `mpi::partitioned`; `request` has the other functions on such a request.
+//! Used by the exported functions; uses `mpi::partitioned`. The other functions on partitioned requests are in
+//! `request`.
 
 use crate::abi::Abi;
 use crate::arg::{self, IntArg, OutArg, handle};
@@ -62,7 +63,7 @@ pub fn ready<A: Abi>(partition: c_int, request: A::Request) -> Result {
 /// MPI_Pready_range; `low` and `high` belong to the range.
 pub fn ready_range<A: Abi>(low: c_int, high: c_int, request: A::Request) -> Result {
     if low > high {
-        let text = format!("partition_low is {low} and partition_high {high}; it must not be the lower one");
+        let text = format!("partition_low is {low} and partition_high is {high}; partition_high must not be lower");
         return Err(Error::new(Class::Arg, text).into());
     }
     Ok(partitioned::ready(handle(request)?, low..=high)?)

@@ -1,7 +1,7 @@
 //! Raises the error of a failed function on the error handler of the object that the call concerned.
 //!
-//! There is one function for each form of `[..]` in the function table, called by `export!` alone. The error code that
-//! they return is the result of the MPI function when the handler returns (MPI-5.0 §9.3).
+//! There is one function for each form of `[..]` in the function table, called by `export!` alone. The error code
+//! that it returns is the result of the MPI function if the handler returns (MPI-5.0 §9.3).
 
 use crate::abi::{Abi, CHandle};
 use hawser_base::{Error, Handle};
@@ -9,11 +9,12 @@ use std::ffi::c_int;
 
 pub use hawser_mpi::raise::ErrorObject;
 
-/// A failed call: the error, and the object whose handler is called if the function's row does not know it (a request's
-/// communicator).
+/// A failed call: the error, and the object on whose handler it is raised. Without an object (None) it is raised on
+/// the one that the function's row names; a request's communicator, for example, is known only to the function
+/// itself.
 pub struct CallError {
     pub error: Error,
-    /// It is boxed, so that the result of every call is two words.
+    /// The object is boxed, so that the result of every call is two words.
     pub object: Option<Box<ErrorObject>>,
 }
 
@@ -79,7 +80,7 @@ pub fn session<A: Abi>(session: A::Session, function: &'static str, call_error: 
     call::<A>(valid(session).map_or(ErrorObject::Default, ErrorObject::Session), function, call_error)
 }
 
-/// Raises on an object that the function takes by its address.
+/// Raises the error on a communicator whose handle the function takes by its address.
 ///
 /// # Safety
 /// `comm` is null or may be read.
@@ -117,15 +118,15 @@ pub unsafe fn session_at<A: Abi>(session: *mut A::Session, function: &'static st
     call::<A>(unsafe { valid_at(session) }.map_or(ErrorObject::Default, ErrorObject::Session), function, call_error)
 }
 
-/// Raises on the handler of functions on files that have no file yet.
+/// Raises the error of a function that has no file (such as MPI_File_delete) on the handler of MPI_FILE_NULL.
 #[cold]
 #[inline(never)]
 pub fn no_file<A: Abi>(function: &'static str, call_error: CallError) -> c_int {
     call::<A>(ErrorObject::File(Handle::NULL), function, call_error)
 }
 
-/// Returns the error of the tool interface, which calls no error handler (MPI-5.0 §15.3.10); a wrong argument has
-/// the class `ToolInvalid`.
+/// Returns the error code of a function of the tool interface, which calls no error handler (MPI-5.0 §15.3.10). A
+/// wrong argument has the class `ToolInvalid`.
 #[cold]
 #[inline(never)]
 pub fn tool<A: Abi>(_function: &'static str, call_error: CallError) -> c_int {
@@ -134,7 +135,8 @@ pub fn tool<A: Abi>(_function: &'static str, call_error: CallError) -> c_int {
     A::code_out(if class == Arg { ToolInvalid } else { class } as c_int)
 }
 
-/// Calls the handler; its code and the result of the call are the ABI's numbers.
+/// Raises the error on `call_error`'s own object, or on `object` if it has none. Returns the error code in the ABI's
+/// numbers.
 fn call<A: Abi>(object: ErrorObject, function: &'static str, call_error: CallError) -> c_int {
     A::code_out(hawser_mpi::raise::raise(call_error.object.as_deref().unwrap_or(&object), function, &call_error.error))
 }

@@ -1,9 +1,9 @@
-//! Requests: completion, start, cancel, free. The calls of MPI_Request_get_status complete no request, but report its
-//! error as those of MPI_Test do (so does MPICH).
+//! Requests: completion, start, cancel, free. MPI_Request_get_status and its like complete no request, but report the
+//! error of the operation as MPI_Test and its like do; so does MPICH.
 //!
-//! A failed operation is raised on its own communicator's error handler. Calls that complete several
-//! operations return MPI_ERR_IN_STATUS when one of them failed, and only then write MPI_ERROR into the
-//! statuses (MPI-5.0 §3.7.5).
+//! The error of a failed operation is raised on the error handler of its communicator. A call that completes several
+//! operations returns MPI_ERR_IN_STATUS if one of them failed, and only then writes MPI_ERROR into the statuses
+//! (MPI-5.0 §3.7.5). MPI_Waitall and the entries of inactive requests are exceptions: there success is written, too.
 //!
 //! Used by the exported functions; uses `mpi::wait`, `persistent`, `pt2pt`.
 
@@ -18,7 +18,7 @@ use hawser_mpi::wait::{self, AnyResult, Completed, Disposition};
 use hawser_mpi::{errors, persistent, pt2pt};
 use std::ffi::c_int;
 
-/// Completes one operation: writes its status, or returns its error on its communicator.
+/// Completes one operation: writes its status, and returns its error, if any, to be raised on its communicator.
 ///
 /// # Safety
 /// `status` is MPI_STATUS_IGNORE or may be written.
@@ -38,7 +38,8 @@ pub unsafe fn finish<A: Abi>(mut completed: Completed, status: *mut A::Status) -
         .map_err(|error| CallError::of(completed.comm.map_or(ErrorObject::Default, ErrorObject::CommInUse), error))
 }
 
-/// Has the application fill in the status of a generalized request, and free it.
+/// Lets the application's functions fill in the status of a generalized request and free the request. Does nothing
+/// for other requests.
 ///
 /// # Safety
 /// `status` is null, MPI_STATUS_IGNORE or may be written.
@@ -52,10 +53,10 @@ unsafe fn query_grequest<A: Abi>(completed: &mut Completed, status: *mut A::Stat
 
 const SUCCESS: i32 = Class::Success as i32;
 
-/// The completions of several operations, collected.
+/// Collects the completions of several operations.
 struct CompletedStatuses<A: Abi> {
     statuses: StatusArray<A>,
-    /// The error code of each completed operation, in the order of the statuses; filled from the first failure on.
+    /// The error code of each completed operation, in the order of the statuses; empty until the first failure.
     codes: Vec<i32>,
     count: usize,
     /// The object that the first failure concerned.
@@ -87,7 +88,7 @@ impl<A: Abi> CompletedStatuses<A> {
         self.count += 1;
     }
 
-    /// Writes success into MPI_ERROR of each; `result` overwrites it if one failed.
+    /// Writes success into MPI_ERROR of every status; `result` overwrites it if an operation failed.
     fn write_success(&self) {
         (0..self.count).for_each(|i| self.statuses.write_error(i, SUCCESS));
     }
@@ -99,15 +100,16 @@ impl<A: Abi> CompletedStatuses<A> {
             self.statuses.write_error(i, code);
         }
         let failed = self.codes.iter().filter(|&&code| code != SUCCESS).count();
-        let text = format!("{failed} of {} operations failed; MPI_ERROR of each status says which and how", self.count);
+        let text = format!("{failed} of {} operations failed; MPI_ERROR in each status gives its error", self.count);
         Err(CallError::of(object, Error::new(Class::InStatus, text)))
     }
 }
 
-/// Passes the requests to `poll`, and writes back their handles, unless they stay as they are.
+/// Passes the handles of the requests to `poll`. If `then` is `End`, it writes the handles that have become null
+/// back.
 ///
 /// # Safety
-/// `count` requests at `at` may be read, and written if they do not stay.
+/// `count` requests at `at` may be read, and also written if `then` is `End`.
 unsafe fn with_requests<H: CHandle, R>(
     count: c_int,
     at: *const H,
@@ -235,7 +237,8 @@ pub unsafe fn testall<A: Abi>(
     unsafe { test_all::<A>(count, requests, Disposition::End, flag, statuses) }
 }
 
-/// Writes index and status of the completed operation; MPI_UNDEFINED and the empty status where none is active.
+/// Writes the index and the status of the completed operation. If no request is active, the index is MPI_UNDEFINED
+/// and the status the empty one; if no operation has completed yet, only the index is written, as MPI_UNDEFINED.
 ///
 /// # Safety
 /// `status` is MPI_STATUS_IGNORE or may be written.
@@ -262,7 +265,7 @@ unsafe fn finish_any<A: Abi>(any: AnyResult, index: OutArg<c_int>, status: *mut 
 /// MPI_Testall and MPI_Request_get_status_all.
 ///
 /// # Safety
-/// The contract of each.
+/// The contract of each of these functions.
 unsafe fn test_all<A: Abi>(
     count: c_int,
     requests: *const A::Request,
@@ -283,7 +286,7 @@ unsafe fn test_all<A: Abi>(
 /// MPI_Testany and MPI_Request_get_status_any.
 ///
 /// # Safety
-/// The contract of each.
+/// The contract of each of these functions.
 unsafe fn test_any<A: Abi>(
     count: c_int,
     requests: *const A::Request,
@@ -330,10 +333,11 @@ pub unsafe fn testany<A: Abi>(
     unsafe { test_any::<A>(count, requests, Disposition::End, index, flag, status) }
 }
 
-/// MPI_Waitsome, MPI_Testsome and MPI_Request_get_status_some: `poll` returns the completed operations.
+/// MPI_Waitsome, MPI_Testsome and MPI_Request_get_status_some. `poll` passes each completed operation to its second
+/// argument and returns their number; None if no request is active.
 ///
 /// # Safety
-/// The contract of each.
+/// The contract of each of these functions.
 unsafe fn complete_some<A: Abi>(
     incount: c_int,
     requests: *const A::Request,

@@ -16,7 +16,7 @@ use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 
 /// # Safety
-/// The contract of MPI_Session_init. An error is raised on the error handler of the call (MPI-5.0 §11.3.1).
+/// The contract of MPI_Session_init. An error is raised on the error handler that the call passes (MPI-5.0 §11.3.1).
 pub unsafe fn init<A: Abi>(info: A::Info, errhandler: A::Errhandler, session: *mut A::Session) -> Result {
     let errhandler = Errhandler::of_kind(handle(errhandler)?, ObjectKind::Session)?;
     let init = || {
@@ -106,7 +106,7 @@ pub unsafe fn group_from_pset<A: Abi>(
     Ok(())
 }
 
-/// Reads a string tag (MPI_ERR_ARG where it is too long).
+/// Reads a string tag; MPI_ERR_ARG if it is too long.
 ///
 /// # Safety
 /// The same as for `arg::text`.
@@ -121,7 +121,7 @@ pub(crate) unsafe fn tag_in<A: Abi>(stringtag: *const c_char) -> hawser_base::Re
 }
 
 /// # Safety
-/// The contract of MPI_Comm_create_from_group. An error is raised on the error handler of the call (MPI-5.0
+/// The contract of MPI_Comm_create_from_group. An error is raised on the error handler that the call passes (MPI-5.0
 /// §7.4.2).
 pub unsafe fn comm_create_from_group<A: Abi>(
     group: A::Group,

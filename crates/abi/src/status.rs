@@ -1,6 +1,6 @@
 //! Translates the status of a completed operation between `mpi` and the C layout of MPI_Status.
 //!
-//! MPI_ERROR is written only where the standard requires it (the empty status, functions that complete several
+//! MPI_ERROR is written only if the standard requires it (in the empty status, and by functions that complete several
 //! operations), so `write` leaves it alone.
 
 use crate::abi::{Abi, CStatus};
@@ -11,7 +11,7 @@ use hawser_mpi::status::Status;
 use std::ffi::c_int;
 use std::ptr;
 
-/// Writes a status, unless the caller passed MPI_STATUS_IGNORE.
+/// Writes a status, except if the caller passed MPI_STATUS_IGNORE.
 ///
 /// # Safety
 /// `to` is MPI_STATUS_IGNORE or may be written.
@@ -42,8 +42,8 @@ pub unsafe fn write_empty<A: Abi>(to: *mut A::Status) {
     }
 }
 
-/// Completes a call of one operation: writes its status, which reports what was received even where the operation
-/// failed.
+/// Completes a call of one operation: writes its status, which reports what was received also if the operation
+/// failed, and returns its error.
 ///
 /// # Safety
 /// The same as for `write`.
@@ -59,12 +59,12 @@ pub struct StatusArray<A: Abi>(*mut A::Status);
 
 impl<A: Abi> StatusArray<A> {
     /// # Safety
-    /// `at` is MPI_STATUSES_IGNORE or as many statuses may be written as will be.
+    /// `at` is MPI_STATUSES_IGNORE, or all statuses that will be written may be written.
     pub unsafe fn new(at: *mut A::Status) -> StatusArray<A> {
         StatusArray(if at.addr() == A::SENTINELS.statuses_ignore { ptr::null_mut() } else { at })
     }
 
-    /// The address of an operation's status; null if it is ignored.
+    /// Returns the address of the status of operation `i`; null if statuses are ignored.
     pub fn at(&self, i: usize) -> *mut A::Status {
         if self.0.is_null() { self.0 } else { self.0.wrapping_add(i) }
     }
@@ -76,7 +76,8 @@ impl<A: Abi> StatusArray<A> {
         }
     }
 
-    /// Writes the error field; used where one of several operations failed, or where there was none.
+    /// Writes MPI_ERROR of status `i`. It is used if one of several operations failed, if there was no operation (an
+    /// inactive request), and in MPI_Waitall.
     pub fn write_error(&self, i: usize, code: i32) {
         if !self.0.is_null() {
             // SAFETY: as in `write`.

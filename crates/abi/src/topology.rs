@@ -16,7 +16,7 @@ use hawser_mpi::topology::graph;
 use hawser_mpi::topology::{self, dims};
 use std::ffi::c_int;
 
-/// Fills an array argument with as much of `from` as there is room for.
+/// Writes the entries of `from` to an array argument, at most `capacity` of them.
 ///
 /// # Safety
 /// `capacity` entries at `to` may be written.
@@ -66,10 +66,10 @@ pub unsafe fn dims_create<A: Abi>(nnodes: c_int, ndims: c_int, at: *mut c_int) -
     Ok(unsafe { fill(at, count, chosen.into_iter(), "dims") }?)
 }
 
-/// Reads dimensions and periods.
+/// Reads the arguments `dims` and `periods` of a grid.
 ///
 /// # Safety
-/// Both arrays have `ndims` entries.
+/// `dims` and `periods` have `ndims` entries.
 unsafe fn grid<'a>(
     ndims: c_int,
     dims: *const c_int,
@@ -202,7 +202,7 @@ pub unsafe fn cart_shift<A: Abi>(
     Ok(())
 }
 
-/// The ABI's rank of a neighbour; MPI_PROC_NULL where there is none.
+/// Returns the ABI's rank of a neighbour; MPI_PROC_NULL if there is none.
 fn rank_out<A: Abi>(rank: Option<u32>) -> c_int {
     A::rank_out(topology::rank_or_null(rank))
 }
@@ -210,7 +210,7 @@ fn rank_out<A: Abi>(rank: Option<u32>) -> c_int {
 /// Reads the nodes and edges of a graph.
 ///
 /// # Safety
-/// `index` has `nnodes` entries, and `edges` as many as the last of these.
+/// `index` has `nnodes` entries, and `edges` has as many entries as the last entry of `index` says.
 unsafe fn graph<A: Abi>(
     on: A::Comm,
     nnodes: c_int,
@@ -218,7 +218,7 @@ unsafe fn graph<A: Abi>(
     edges: *const c_int,
 ) -> hawser_base::Result<Graph> {
     let size = comm::<A>(on)?.size();
-    // This check comes before so much memory is read.
+    // `nnodes` is checked before memory of this length is read.
     shape::check_nodes(nnodes.into(), size)?;
     // SAFETY: the caller's promise.
     unsafe { Graph::new(array(index, nnodes as usize, "index")?, |count| array(edges, count, "edges"), size) }
@@ -290,7 +290,7 @@ pub unsafe fn graph_get<A: Abi>(
     }
 }
 
-/// The length of an array that must have room for `needed` entries (MPI_ERR_ARG).
+/// Returns the length of an array argument; MPI_ERR_ARG if it has less room than for `needed` entries.
 fn checked_capacity(capacity: c_int, needed: usize, name: &'static str) -> hawser_base::Result<usize> {
     let length = entries(capacity, name)?;
     if length < needed {
@@ -324,7 +324,8 @@ pub unsafe fn graph_neighbors<A: Abi>(on: A::Comm, rank: c_int, maxneighbors: c_
     Ok(unsafe { fill_with(neighbors, capacity, graph.neighbors(rank as u32), "neighbors") }?)
 }
 
-/// Reads the weights of `count` edges; None where the graph is unweighted (MPI_ERR_ARG).
+/// Reads the weights of `count` edges; None if the graph is unweighted. MPI_WEIGHTS_EMPTY is MPI_ERR_ARG if there are
+/// edges.
 ///
 /// # Safety
 /// `at` is MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY or has `count` entries.
@@ -376,7 +377,7 @@ pub unsafe fn dist_graph_create_adjacent<A: Abi>(
             weights: weights::<A>(dest_weights, out, "destweights")?,
         };
         if sources.weights.is_some() != destinations.weights.is_some() {
-            let text = "one of sourceweights and destweights is MPI_UNWEIGHTED; pass it as both or as none";
+            let text = "one of sourceweights and destweights is MPI_UNWEIGHTED; pass it for both or for neither";
             return Err(Error::new(Class::Topology, text));
         }
         dist_graph::create_adjacent(handle(on)?, sources, destinations, reorder != 0)
@@ -441,8 +442,8 @@ pub unsafe fn dist_graph_neighbors_count<A: Abi>(
     Ok(())
 }
 
-/// MPI_Dist_graph_neighbors: arrays that are too short get the first neighbours (MPI-5.0 §8.5.5); those for weights
-/// are left alone in an unweighted graph, and may be MPI_UNWEIGHTED.
+/// MPI_Dist_graph_neighbors: arrays that are too short get the first neighbours (MPI-5.0 §8.5.5). The arrays for
+/// weights are not written if the graph is unweighted, and may be MPI_UNWEIGHTED.
 ///
 /// # Safety
 /// The contract of MPI_Dist_graph_neighbors.

@@ -1,6 +1,6 @@
 //! Windows: none can be made in this version, but MPI_WIN_NULL has a name.
 //!
-//! Used by the exported functions. All other functions of windows fail by `raise`.
+//! Used by the exported functions. All other functions of windows fail with `raise::unsupported`.
 
 use crate::abi::{Abi, MAX_OBJECT_NAME};
 use crate::arg::{handle, put_text};

@@ -1,17 +1,17 @@
 //! Memory that others may write: the application's buffers and memory shared with peers.
 //!
-//! Nothing here ever forms a Rust reference to such memory: it is copied in and out by value. Creating a view from
-//! an address is `unsafe` (the ABI edge and `os` ensure its conditions). Using one is not, because every access is
-//! checked against the view's length, and a view's lifetime is that of the memory it was made of: a view that an
-//! operation keeps must be `'static`, which only `new`, or memory that is never freed, can give. `abi` (user
+//! Nothing here ever forms a Rust reference to such memory; its bytes are copied in and out. Creating a view from an
+//! address is `unsafe` (the ABI edge and `os` ensure its conditions). Using a view is safe, because every access is
+//! checked against the view's length, and a view does not outlive the memory from which it was made. A view that an
+//! operation keeps must be `'static`; only `new`, or memory that is never freed, can give such a view. `abi` (user
 //! buffers) and `os` (mappings) create views; devices and `datatype` use them.
 
 use std::marker::PhantomData;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// A contiguous piece of the application's memory, borrowed by an operation (MPI-5.0 §3.7.2) from the call that
-/// starts it until the call that completes it.
+/// A contiguous piece of the application's memory. An operation borrows it from the call that starts the operation
+/// until the call that completes the operation (MPI-5.0 §3.7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserMem<'a> {
     addr: *mut u8,
@@ -38,8 +38,8 @@ impl<'a> UserMem<'a> {
         UserMem { addr, len, memory: PhantomData }
     }
 
-    /// Makes a view of our own memory, for code that works on the application's. The slice stays borrowed as long as
-    /// any copy of the view is used:
+    /// Makes a view of memory of the library, for code that works on views of the application's memory. The slice
+    /// stays borrowed while any copy of the view is in use:
     ///
     /// ```compile_fail,E0505
     /// let mut bytes = vec![0u8; 8];
@@ -51,7 +51,8 @@ impl<'a> UserMem<'a> {
         UserMem { addr: slice.as_mut_ptr(), len: slice.len(), memory: PhantomData }
     }
 
-    /// Makes a view as `of_slice` does, of memory that is aligned for a word of eight bytes.
+    /// Makes a view of a slice of words in the same way as `of_slice`. Its memory is aligned for words of eight
+    /// bytes.
     pub fn of_words(words: &'a mut [u64]) -> UserMem<'a> {
         UserMem { addr: words.as_mut_ptr().cast(), len: size_of_val(words), memory: PhantomData }
     }
@@ -66,8 +67,8 @@ impl<'a> UserMem<'a> {
         self.len == 0
     }
 
-    /// Returns the word of four bytes at byte `at`, for operations that are atomic among peers. None if it is not all
-    /// inside, or its address is not a multiple of four.
+    /// Returns the word of four bytes at byte `at`, for operations that are atomic among peers. `None` if the word is
+    /// not completely inside the view, or if its address is not a multiple of four.
     #[inline]
     pub fn u32(&self, at: usize) -> Option<&AtomicU32> {
         let word = self.word::<4>(at)?.cast();
@@ -76,7 +77,8 @@ impl<'a> UserMem<'a> {
         Some(unsafe { AtomicU32::from_ptr(word) })
     }
 
-    /// Returns the word of eight bytes at byte `at`, likewise.
+    /// Returns the word of eight bytes at byte `at`, for operations that are atomic among peers. `None` if the word
+    /// is not completely inside the view, or if its address is not a multiple of eight.
     #[inline]
     pub fn u64(&self, at: usize) -> Option<&AtomicU64> {
         let word = self.word::<8>(at)?.cast();
@@ -91,18 +93,19 @@ impl<'a> UserMem<'a> {
         (is_inside && word.addr().is_multiple_of(BYTES)).then_some(word)
     }
 
-    /// Returns the address, for keys and error texts; `datatype` and devices also copy from it.
+    /// Returns the address of the first byte, for keys and error texts. `datatype` and devices also use it to copy.
     #[inline(always)]
     pub const fn as_ptr(self) -> *mut u8 {
         self.addr
     }
 
-    /// Returns the same memory as a view for code that writes shared memory.
+    /// Returns a view of the same memory for code that works on shared memory.
     pub const fn as_shared(self) -> SharedMem<'a> {
         SharedMem { addr: self.addr, len: self.len, memory: PhantomData }
     }
 
-    /// Returns `len` bytes from `at` on. Panics outside the view: an error of ours, never of the application.
+    /// Returns the view of `len` bytes from byte `at` on. Panics if they are not inside this view, which is an error
+    /// of the library, never of the application.
     #[inline]
     pub fn slice(self, at: usize, len: usize) -> UserMem<'a> {
         assert!(at <= self.len && len <= self.len - at, "view of {} bytes sliced at {at}+{len}", self.len);
@@ -135,7 +138,8 @@ impl<'a> UserMem<'a> {
     }
 }
 
-/// A piece of a mapping that other processes write at any moment: only copies, never references.
+/// A piece of a mapping that other processes may write at any moment. Its bytes are only copied; no reference to them
+/// is ever formed.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedMem<'a> {
     addr: *mut u8,
@@ -156,8 +160,8 @@ impl<'a> SharedMem<'a> {
         SharedMem { addr, len, memory: PhantomData }
     }
 
-    /// Makes a view of our own memory, for code that works on shared memory. The slice stays borrowed as long as any
-    /// copy of the view is used:
+    /// Makes a view of memory of the library, for code that works on shared memory. The slice stays borrowed while
+    /// any copy of the view is in use:
     ///
     /// ```compile_fail,E0505
     /// let mut bytes = vec![0u8; 8];
@@ -184,7 +188,7 @@ impl<'a> SharedMem<'a> {
         self.addr
     }
 
-    /// Returns `len` bytes from `at` on. Panics outside the view.
+    /// Returns the view of `len` bytes from byte `at` on. Panics if they are not inside this view.
     #[inline]
     pub fn slice(self, at: usize, len: usize) -> SharedMem<'a> {
         assert!(at <= self.len && len <= self.len - at, "shared view of {} bytes sliced at {at}+{len}", self.len);

@@ -1,8 +1,8 @@
 //! Error classes of the MPI standard (MPI-5.0 §9.4) and the error value that every crate returns.
 //!
-//! An error text names the cause first and then what the user can do. It is printed once, by the error handler at the
-//! top (`mpi::errhandler`) or by the tool's `main`, never where it arises. A class has the number that the standard ABI
-//! gives it; other ABIs translate at their edge (`abi`).
+//! An error text names the cause first, then what the user can do. It is printed once, by the application's error
+//! handler (`mpi::errhandler`) or by the `main` of a tool, never where the error arises. A class has the number that
+//! the standard ABI gives it; other ABIs translate the number at their edge (`abi`).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -28,7 +28,7 @@ macro_rules! classes {
                 match self { $(Class::$name => $text),* }
             }
 
-            /// Returns the class of a value of the standard ABI.
+            /// Returns the class with this value in the standard ABI; `None` if no class has it.
             pub const fn from_value(value: i32) -> Option<Class> {
                 match value { $($value => Some(Class::$name),)* _ => None }
             }
@@ -120,7 +120,8 @@ classes! {
     ToolPvarNoAtomic = 1018, "MPI_T_ERR_PVAR_NO_ATOMIC", "performance variable cannot be read and written atomically";
 }
 
-/// A failed operation: its class and its cause. One pointer wide, so that success costs nothing.
+/// The error of a failed operation: its class, its code and its cause. It is one pointer wide, so that a `Result`
+/// without an error costs nothing.
 #[derive(Clone)]
 pub struct Error(Box<Cause>);
 
@@ -134,21 +135,23 @@ struct Cause {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Makes an error. `text` names the cause first, then what the user can do, without the class's own text.
+    /// Makes an error. `text` must name the cause first, then what the user can do; it must not repeat the text of
+    /// the class.
     #[cold]
     #[inline(never)]
     pub fn new(class: Class, text: impl Into<Cow<'static, str>>) -> Error {
         Error(Box::new(Cause { class, code: class as i32, text: text.into() }))
     }
 
-    /// Returns the same error with a code of the application's (MPI-5.0 §9.5), which the call then returns.
+    /// Returns the error with an error code of the application (MPI-5.0 §9.5), which the call then returns.
     #[cold]
     pub fn with_code(mut self, code: i32) -> Error {
         self.0.code = code;
         self
     }
 
-    /// Makes the error of a function that is not implemented yet: it names the function, which never pretends to work.
+    /// Makes the error of a function that is not implemented yet. Such a function must return it, and never pretend
+    /// to work.
     #[cold]
     pub fn unsupported(function: &str) -> Error {
         Error::new(Class::UnsupportedOperation, format!("{function} is not implemented in this version of Hawser"))
@@ -158,8 +161,8 @@ impl Error {
         self.0.class
     }
 
-    /// Returns the code that the call returns: the class's value, unless the application's function failed with its own
-    /// code.
+    /// Returns the error code that the call returns: the value of the class, or, if a function of the application has
+    /// failed with a code of its own, that code.
     pub fn code(&self) -> i32 {
         self.0.code
     }

@@ -1,47 +1,50 @@
 //! Internal handles of MPI objects: small numbers, the same for every ABI.
 //!
-//! A handle carries no kind of object: each kind has its own tables, and C handles carry the kind. The ABI crates turn
-//! C handles into these and back (`abi::codec`); the crates that own objects (`mpi`, `datatype`) hand out dynamic ones
-//! from their slot tables and know predefined ones by number.
+//! A handle does not say of which kind its object is: each kind has a table of its own, and C handles contain the
+//! kind. The ABI crates convert C handles to these handles and back (`abi::codec`). The crates that own objects
+//! (`mpi`, `datatype`) assign handles of new objects from tables of slots, and know predefined objects by their
+//! numbers.
 
 use std::fmt;
 
-/// The handle of an object of some kind: a slot and the generation of its use, or a predefined object's number.
+/// The handle of an object: a slot and its generation, or the number of a predefined object. The generation counts
+/// the objects that have had the slot.
 ///
-/// Layout, low bits first: 20 bits slot, 6 bits generation. Slots below 256 are predefined objects and have generation
-/// 0. The MPICH ABI leaves 26 bits to an implementation.
+/// Layout, low bits first: 20 bits for the slot, 6 bits for the generation. Slots below 256 are predefined objects
+/// and have generation 0. A handle has 26 bits, because the MPICH ABI leaves these to an implementation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Handle(u32);
 
 impl Handle {
-    /// Bits in use; the rest are zero.
+    /// The number of bits of a handle; all higher bits are zero.
     pub const BITS: u32 = 26;
     pub const SLOT_BITS: u32 = 20;
     pub const GENERATION_BITS: u32 = Self::BITS - Self::SLOT_BITS;
     /// The first slot of dynamic objects.
     pub const FIRST_DYNAMIC: u32 = 256;
-    /// One past the last slot.
+    /// The number of slots: one more than the last slot.
     pub const SLOTS: u32 = 1 << Self::SLOT_BITS;
 
-    /// The null handle of every kind: the standard ABI numbers each kind from its null handle on.
+    /// The null handle, which is the same for every kind, because the numbers of predefined objects count from their
+    /// kind's null handle in the standard ABI.
     pub const NULL: Handle = Handle(0);
 
-    /// Returns the handle of a predefined object, by the distance of its standard ABI value from that of its kind's
-    /// null handle.
+    /// Returns the handle of a predefined object. `number` is the object's value in the standard ABI minus the value
+    /// of the null handle of its kind.
     #[inline(always)]
     pub const fn predefined(number: u8) -> Handle {
         Handle(number as u32)
     }
 
-    /// Returns the handle of the object in `slot` (from FIRST_DYNAMIC on); a freed slot's next object has the next
-    /// generation, which wraps around.
+    /// Returns the handle of the object in `slot`. Panics if `slot` is below FIRST_DYNAMIC, or not below SLOTS. Each
+    /// object in a slot has the generation after that of the object before it; generations wrap around.
     #[inline]
     pub const fn dynamic(slot: u32, generation: u32) -> Handle {
         assert!(slot >= Self::FIRST_DYNAMIC && slot < Self::SLOTS);
         Handle((generation & ((1 << Self::GENERATION_BITS) - 1)) << Self::SLOT_BITS | slot)
     }
 
-    /// Returns the handle with these bits, as `bits` returned them; None if no handle has them.
+    /// Returns the handle of which `bits` returned these bits; `None` if there is no such handle.
     #[inline(always)]
     pub const fn from_bits(bits: u32) -> Option<Handle> {
         let slot = bits & (Self::SLOTS - 1);
@@ -84,8 +87,8 @@ impl fmt::Debug for Handle {
     }
 }
 
-/// A kind of MPI object. The values are those of the object field in the MPICH ABI's handles, where that
-/// ABI has one; the standard ABI's dynamic handles carry them too.
+/// A kind of MPI object. The values are those of the object field in handles of the MPICH ABI, if that ABI has
+/// handles of the kind. Dynamic handles of the standard ABI contain them too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[repr(u32)]
 pub enum ObjectKind {
@@ -99,7 +102,7 @@ pub enum ObjectKind {
     Win = 8,
     Keyval = 9,
     Request = 11,
-    /// Shares `Request`'s number in the MPICH ABI.
+    /// Messages have the value of `Request` in the MPICH ABI.
     Message = 12,
     Session = 14,
 }
@@ -111,11 +114,11 @@ macro_rules! predefined {
             use super::Handle;
             $(pub const $name: Handle = Handle::predefined($number);)*
 
-            /// All of them with the names of their constants in `mpi.h`; if two names share a value, MPI_Type_get_name
-            /// returns the first.
+            /// All predefined objects of this kind, with the names of their constants in `mpi.h`. If two names have
+            /// the same value, MPI_Type_get_name returns the first.
             pub const ALL: &[(&str, Handle)] = &[$(($mpi, $name)),*];
 
-            /// Returns the name of a predefined object's constant.
+            /// Returns the name of the constant of a predefined object; `None` if there is no such constant.
             pub fn name(handle: Handle) -> Option<&'static str> {
                 ALL.iter().find(|(_, h)| *h == handle).map(|(name, _)| *name)
             }
@@ -147,7 +150,7 @@ predefined! { errhandler:
     ERRORS_RETURN = 3, "MPI_ERRORS_RETURN";
 }
 predefined! {
-    /// Attribute keys: the distance from 500, which no constant has, in the standard ABI.
+    /// Attribute keys. Each number is the value in the standard ABI minus 500; no constant has the value 500.
     keyval:
     INVALID = 0, "MPI_KEYVAL_INVALID";
     TAG_UB = 1, "MPI_TAG_UB";
@@ -181,7 +184,7 @@ predefined! { op:
     NO_OP = 29, "MPI_NO_OP";
 }
 predefined! {
-    /// MPI-5.0 table 3.2 and following; names that begin with a digit are spelled out.
+    /// Datatypes (MPI-5.0 table 3.2 and the following tables). A digit at the start of a name is spelled out here.
     datatype:
     NULL = 0, "MPI_DATATYPE_NULL";
     AINT = 1, "MPI_AINT";
@@ -258,7 +261,7 @@ predefined! {
     COMPLEX32 = 235, "MPI_COMPLEX32";
 }
 predefined! {
-    /// Datatypes of the MPICH ABI alone: numbers that the standard ABI leaves free.
+    /// Datatypes that only the MPICH ABI has. Their numbers are not used by the standard ABI.
     mpich_datatype:
     LB = 240, "MPI_LB";
     UB = 241, "MPI_UB";
@@ -266,7 +269,7 @@ predefined! {
     BFLOAT16 = 243, "MPIX_BFLOAT16";
 }
 predefined! {
-    /// Operations of the MPICH ABI alone, likewise.
+    /// Operations that only the MPICH ABI has. Their numbers are not used by the standard ABI.
     mpich_op:
     EQUAL = 64, "MPIX_EQUAL";
 }

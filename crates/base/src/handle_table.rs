@@ -1,11 +1,12 @@
-//! Tables of objects behind handles: look-up without a lock, and handles that become invalid with their object.
+//! Tables that find objects by their handles. A look-up takes no lock, and a handle becomes invalid when its object
+//! is freed.
 //!
-//! A handle names a slot and the generation of its use, so that a freed or invented handle finds nothing. Slots never
-//! move and their memory is never returned. An object lives until its handle is removed and the last `Ref` to it is
-//! gone: a communicator may be freed while its messages are still pending (MPI-5.0 §7.4.3). References are counted by
-//! plain stores below MPI_THREAD_MULTIPLE.
+//! A handle names a slot and the generation of the slot's use, so that a freed or invented handle finds nothing.
+//! Slots never move, and their memory is never returned. An object lives until its handle is removed and the last
+//! `Ref` to it is dropped, because a communicator may be freed while its messages are pending (MPI-5.0 §7.4.3). Below
+//! MPI_THREAD_MULTIPLE references are counted by plain stores.
 //!
-//! Used by `abi` (decoded handles) and by `mpi`, which owns the objects.
+//! Used by `mpi`, which owns the objects; uses `handle` and `lane_lock`.
 
 use crate::handle::Handle;
 use crate::lane_lock::is_multithreaded;
@@ -15,13 +16,14 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
-/// Page `k` has `FIRST_PAGE << k` slots.
+/// The number of slots of the first page. Page `k` has `FIRST_PAGE << k` slots.
 const FIRST_PAGE: u32 = 64;
 const PAGES: usize = 15;
 const _: () = assert!((FIRST_PAGE as u64) << PAGES >= Handle::SLOTS as u64);
 
 struct HandleSlot<T> {
-    /// The generation in the low bits, LIVE while a handle names the object, PENDING while the object is not ready.
+    /// The generation in the low bits, and two flags: LIVE while a handle names an object in the slot, PENDING while
+    /// that object is not ready.
     state: AtomicU32,
     /// The number of references, including one for the handle itself.
     refs: AtomicU32,
@@ -52,14 +54,15 @@ unsafe impl<T: Send + Sync> Sync for HandleTable<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Send for HandleTable<T> {}
 
-/// A counted use of an object; it stays alive at least as long.
+/// A counted reference to an object. The object stays alive at least until the reference is dropped.
 pub struct Ref<'a, T> {
     slot: &'a HandleSlot<T>,
     index: u32,
     table: &'a HandleTable<T>,
 }
 
-/// A handle whose object is not ready. If it is dropped, handle and object are removed.
+/// A handle whose object is not ready. If this value is dropped, handle and object are removed; after `publish` they
+/// are not.
 pub struct PendingHandle<'a, T> {
     handle: Handle,
     object: Ref<'a, T>,
@@ -70,7 +73,7 @@ impl<T> PendingHandle<'_, T> {
         self.handle
     }
 
-    /// Marks the object as ready.
+    /// Marks the object as ready: from now on `get` finds it.
     pub fn publish(self) {
         self.object.slot.state.store(self.handle.generation() | LIVE, Release); // partner: `get`
     }
@@ -103,13 +106,13 @@ impl<T> HandleTable<T> {
         }
     }
 
-    /// Inserts a new object. `None`: all slots are in use.
+    /// Inserts an object and returns its handle; `None` if all slots are in use.
     pub fn insert(&self, value: T) -> Option<Handle> {
         self.insert_as(value, LIVE)
     }
 
-    /// Makes a handle for an object that is not ready: `get` does not find it, `get_pending` does. `None`: all
-    /// slots are in use.
+    /// Inserts an object that is not ready, and returns its handle; `None` if all slots are in use. `get_pending`
+    /// finds the object, `get` does not.
     pub fn reserve(&self, value: T) -> Option<PendingHandle<'_, T>> {
         let handle = self.insert_as(value, LIVE | PENDING)?;
         Some(PendingHandle { handle, object: self.get_pending(handle)? })
@@ -161,13 +164,13 @@ impl<T> HandleTable<T> {
         Some(unsafe { &*slots.add(at as usize) })
     }
 
-    /// Returns the object of a live handle.
+    /// Returns the object of a handle; `None` if the handle is not valid or its object is not ready.
     #[inline]
     pub fn get(&self, handle: Handle) -> Option<Ref<'_, T>> {
         self.get_as(handle, LIVE)
     }
 
-    /// Returns the object of a handle that is not ready yet.
+    /// Returns the object of a handle if it is not ready yet; otherwise `None`.
     pub fn get_pending(&self, handle: Handle) -> Option<Ref<'_, T>> {
         self.get_as(handle, LIVE | PENDING)
     }
@@ -187,7 +190,8 @@ impl<T> HandleTable<T> {
         (!is_multithreaded() || slot.state.load(Acquire) == wanted).then_some(found)
     }
 
-    /// Invalidates the handle; the object is dropped with its last reference. False if the handle was invalid.
+    /// Invalidates the handle; the object is dropped with its last reference. Returns false if the handle was not
+    /// valid, or if its object is not ready.
     pub fn remove(&self, handle: Handle) -> bool {
         self.invalidate(handle, LIVE)
     }
@@ -203,7 +207,7 @@ impl<T> HandleTable<T> {
         true
     }
 
-    /// Returns the handles of all live objects, for reports at the end.
+    /// Returns the handles of all objects that are ready and not removed. Reports at the end use it.
     pub fn live(&self) -> Vec<Handle> {
         let next = self.free.lock().unwrap_or_else(|p| p.into_inner()).next;
         (Handle::FIRST_DYNAMIC..next)
@@ -248,7 +252,8 @@ impl<T> Drop for Ref<'_, T> {
     }
 }
 
-/// Adds a reference, unless there is none: then the slot is being freed or reused.
+/// Adds a reference. With several threads it returns false, and adds none, if the slot has no reference, because the
+/// slot is then being freed or used again.
 #[inline(always)]
 fn try_add_ref(refs: &AtomicU32) -> bool {
     if is_multithreaded() {

@@ -1,42 +1,44 @@
-//! Names that several layers use: peers, lanes, contexts.
+//! Identifiers that several layers use: peers, lanes and contexts.
 
 use std::fmt;
 
-/// The name of a process in the job's universe, which is no rank: a number, which is its index in tables, and above
-/// it the incarnation of that number. When everything that was kept of its process is released, a number is used
-/// again with another incarnation: no two processes of a job ever have the same name
-/// (docs/adr/0053-a-name-is-a-number-and-a-life.md). The processes that the job begins with have the numbers from 0
-/// on in their first incarnation.
+/// The name of a process in the job; it is no rank. It consists of the process number, which is the index in tables
+/// of processes, and, in the bits above it, the incarnation of that number, which counts the processes that have had
+/// it. When everything that was kept about a process has been released, its number is used again with the next
+/// incarnation, so that no two processes of a job ever have the same name
+/// (docs/adr/0053-a-name-is-a-number-and-a-life.md). The processes with which the job begins have the numbers from 0
+/// on, in the first incarnation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct Peer(pub u32);
 
 impl Peer {
     const NUMBER_BITS: u32 = 24;
-    /// The count of numbers, and of the incarnations of each; one more incarnation belongs to no process.
+    /// The number of process numbers. INCARNATIONS is the number of incarnations of each process number; no process
+    /// has the one value above these, which NONE has.
     pub const NUMBERS: usize = 1 << Peer::NUMBER_BITS;
     pub const INCARNATIONS: u32 = (1 << (u32::BITS - Peer::NUMBER_BITS)) - 1;
     /// The name of no process.
     pub const NONE: Peer = Peer(u32::MAX);
 
-    /// Returns the name of the process that has a number in one of its incarnations.
+    /// Returns the name of the process that has this process number in this incarnation.
     pub const fn new(number: usize, incarnation: u32) -> Peer {
         assert!(number < Peer::NUMBERS && incarnation < Peer::INCARNATIONS);
         Peer(incarnation << Peer::NUMBER_BITS | number as u32)
     }
 
-    /// Returns its number: its index in tables of processes.
+    /// Returns the process number, which is the index in tables of processes.
     #[inline(always)]
     pub const fn index(self) -> usize {
         self.0 as usize % Peer::NUMBERS
     }
 
-    /// Returns how many processes have had the number before it.
+    /// Returns the incarnation: the number of processes that have had the process number before this process.
     #[inline(always)]
     pub const fn incarnation(self) -> u32 {
         self.0 >> Peer::NUMBER_BITS
     }
 
-    /// Returns the name of the process that gets the number next; none after its last incarnation.
+    /// Returns the name of the next process that has the same process number; `None` after the last incarnation.
     pub const fn successor(self) -> Option<Peer> {
         match self.incarnation() + 1 {
             Peer::INCARNATIONS => None,
@@ -46,7 +48,7 @@ impl Peer {
 }
 
 impl fmt::Display for Peer {
-    /// Writes the number, and its incarnation if that is not the first: `7`, `7.1`.
+    /// Writes the process number, followed by the incarnation if that is not 0: `7`, `7.1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.incarnation() {
             0 => write!(f, "{}", self.index()),
@@ -55,21 +57,22 @@ impl fmt::Display for Peer {
     }
 }
 
-/// The matching context of a communicator: messages of different contexts never meet (MPI-5.0 §6.1.2). Point-to-point,
-/// collective and partitioned traffic of one communicator have one each: the lowest bits. Above them are the
-/// communicator's number and the number's generation, so that a late message never meets a communicator to which the
-/// number was reassigned.
+/// A matching context of a communicator. Messages of different contexts never match (MPI-5.0 §6.1.2). A communicator
+/// has several contexts, for point-to-point, collective and partitioned communication and for the comparison of
+/// calls; the lowest two bits name which. The bits above them are the communicator's number and the generation of
+/// this number, so that a late message never matches in a communicator to which the number was assigned again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Context(pub u32);
 
-/// A shard of a process's state with its own lock, rings and queues. A communicator lives on one lane,
-/// the same one on all its members: `context.lane()`.
+/// A lane: a part of a process's state that has its own lock, rings and queues. A communicator uses one lane, which
+/// is the same on all its members (`Context::lane`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Lane(pub u8);
 
-/// The number of MPI's lanes, the first ones of a process: four threads on four communicators must be kept apart
-/// (docs/adr/0016-state-by-lanes.md); twice that leaves a margin for unlucky context numbers. Other users of the
-/// transport have lanes behind them, whose number is in the segment's layout (`job::layout`).
+/// The number of MPI's lanes, which are the first lanes of a process. Four threads on four communicators must have
+/// different lanes (docs/adr/0016-state-by-lanes.md); twice as many lanes leave a margin, because the numbers of
+/// communicators may fall on the same lane. Other users of the transport have the lanes that follow, whose number is
+/// in the segment's layout (`job::layout`).
 pub const LANES: usize = 8;
 
 impl Lane {
@@ -83,12 +86,13 @@ impl Context {
     const KIND_BITS: u32 = 2;
     const NUMBER_BITS: u32 = 16;
 
-    /// The number of contexts of each communicator.
+    /// The number of contexts that each communicator has.
     pub const KINDS: u32 = 1 << Context::KIND_BITS;
 
-    /// Maximum communicators that a process can be a member of at the same time: as many as Open MPI has.
+    /// The maximum number of communicators of which a process can be a member at the same time. It is the number that
+    /// Open MPI has.
     pub const NUMBERS: u32 = 1 << Context::NUMBER_BITS;
-    /// Maximum communicators that get the same number, one after the other.
+    /// The maximum number of communicators that get the same number, one after the other.
     pub const GENERATIONS: u32 = 1 << (u32::BITS - Context::KIND_BITS - Context::NUMBER_BITS);
 
     /// Returns the point-to-point context of a communicator.
@@ -106,7 +110,8 @@ impl Context {
         self.0 >> (Context::KIND_BITS + Context::NUMBER_BITS)
     }
 
-    /// Returns which of its communicator's contexts it is.
+    /// Returns which of the communicator's contexts this is: 0 point-to-point, 1 collective, 2 partitioned, 3
+    /// comparison of calls.
     #[inline(always)]
     pub const fn kind(self) -> u32 {
         self.0 & (Context::KINDS - 1)
@@ -124,13 +129,13 @@ impl Context {
         Context(self.0 - self.kind() + 2)
     }
 
-    /// Returns the context in which members of the same communicator compare their calls.
+    /// Returns the context in which members of the same communicator compare their calls (`HAWSER_CHECK`).
     #[inline(always)]
     pub const fn agreement(self) -> Context {
         Context(self.0 - self.kind() + 3)
     }
 
-    /// Returns the lane, which is the same for all contexts of a communicator.
+    /// Returns the lane of the communicator, which is the same for all its contexts.
     #[inline(always)]
     pub const fn lane(self) -> Lane {
         Lane((self.number() as usize % LANES) as u8)

@@ -1,12 +1,13 @@
-//! The thread level: whether several threads may be inside the library at once, and the lane's lock, which costs
-//! nothing otherwise.
+//! The thread level, which says whether several threads may be inside the library at once, and the lock of a lane,
+//! which costs nothing if only one thread may.
 //!
 //! The thread level is decided at initialization, before a second thread can call (MPI-5.0 §11.6.2). Below
-//! MPI_THREAD_MULTIPLE no other thread can be inside, so a lock is only a check against re-entry. No thread-locals: in
-//! a dlopened library each look-up would be a call.
+//! MPI_THREAD_MULTIPLE, and without a progress thread, no other thread can be inside, so that a lock is only a check
+//! against re-entry. Thread-local variables are not used, because in a dlopened library each access to one would be a
+//! function call.
 //!
-//! Threads that work on lanes of their own never wait for each other: a thread that waits makes progress on other
-//! lanes (`try_enter_unless_owned`), but avoids a lane that another thread owns, as long as that thread enters it
+//! Threads that work on different lanes never wait for each other. A thread that waits makes progress on other lanes
+//! too (`try_enter_unless_owned`), but leaves out a lane that another thread owns, if that thread enters the lane
 //! regularly.
 
 use crate::Region;
@@ -18,55 +19,60 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 static MULTITHREADED: AtomicBool = AtomicBool::new(false);
 static SEVERAL_APP_THREADS: AtomicBool = AtomicBool::new(false);
 
-/// Returns whether several threads may be inside the library at once: then there are locks.
+/// Returns whether several threads may be inside the library at once, so that locks are necessary.
 #[inline(always)]
 pub fn is_multithreaded() -> bool {
     MULTITHREADED.load(Relaxed) // partner: `set_thread_multiple`; ordered by the initialisation of the process
 }
 
-/// Returns whether several of them may be the application's, which enter and wait at any time. The progress thread does
-/// not count.
+/// Returns whether several threads of the application may be inside the library at once; they may enter and wait at
+/// any time. The progress thread does not count.
 #[inline]
 pub fn has_several_app_threads() -> bool {
     SEVERAL_APP_THREADS.load(Relaxed) // partner: `set_thread_multiple`, as above
 }
 
-/// Permits several threads of the application. An initialization calls it while no other thread is inside; it is never
-/// undone.
+/// Permits several threads of the application inside the library. The initialization must call it while no other
+/// thread is inside. It is never undone.
 pub fn set_thread_multiple() {
     SEVERAL_APP_THREADS.store(true, Relaxed); // partner: `has_several_app_threads`
     set_progress_thread();
 }
 
-/// Does the same for a process that has a progress thread beside one thread of the application.
+/// Permits a progress thread besides one thread of the application. The initialization must call it while no other
+/// thread is inside. It is never undone.
 pub fn set_progress_thread() {
     MULTITHREADED.store(true, Relaxed); // partner: `is_multithreaded`
 }
 
-/// Returns the number of the calling thread, which no other living one has, and which is not 0.
+/// Returns the number of the calling thread. It is not 0, and no other living thread has it.
 fn this_thread() -> usize {
     unsafe extern "C" {
-        /// pthread_self(3): in Linux's C libraries an address, found without a look-up.
+        /// pthread_self(3). In Linux's C libraries its result is an address, which is found without a look-up.
         safe fn pthread_self() -> usize;
     }
     pthread_self()
 }
 
-/// Time without an entry after which a thread counts as away from its lane: a few times as long as it may have to wait
-/// for a core, and short compared to other work that it may be doing.
+/// The time without an entry, in ns, after which a thread no longer counts as the owner of its lane. It is a few
+/// times the time for which a thread may have to wait for a core, and short compared to other work that a thread may
+/// do.
 const OWNER_AWAY_NS: u64 = 20_000_000;
 
-/// The state of one lane: one user at a time, and a lock only if there can be two.
+/// The cell with the state of one lane. One thread at a time can use the state; there is a lock only if several
+/// threads may be inside the library.
 pub struct LaneCell<T> {
     lock: Mutex<()>,
     busy: AtomicBool,
-    /// The word in which `enter` counts how often it had to wait for another thread, by its memory and offset.
+    /// The memory, and the offset in it, of the word in which `enter` counts how often it had to wait for another
+    /// thread.
     contended: Option<(Region, usize)>,
-    /// With several threads: the thread that entered last, or 0, and the number of entries.
+    /// If several threads may be inside: the thread that entered last by `enter`, which is the lane's owner, or 0.
+    /// `entries` is the number of such entries.
     owner: AtomicUsize,
     entries: AtomicU32,
-    /// The value of `entries` when a thread that is not the owner last tried to enter, and the time in ns since
-    /// when `entries` has had that value.
+    /// The value of `entries` when another thread last checked whether the owner is away. `seen_since_ns` is the
+    /// time, in ns, at which such a check first found this value.
     entries_seen: AtomicU32,
     seen_since_ns: AtomicU64,
     /// The number of threads that wait on this lane and poll it.
@@ -77,7 +83,7 @@ pub struct LaneCell<T> {
 // SAFETY: `enter` hands out one guard at a time: by the mutex with several threads, by `busy` with one.
 unsafe impl<T: Send> Sync for LaneCell<T> {}
 
-/// Exclusive use of a lane, until dropped.
+/// The exclusive use of a lane, until the guard is dropped.
 pub struct LaneGuard<'a, T> {
     cell: &'a LaneCell<T>,
     _lock_guard: Option<MutexGuard<'a, ()>>,
@@ -98,18 +104,21 @@ impl<T> LaneCell<T> {
         }
     }
 
-    /// Makes the same, counting in the word at byte `at` of `counters` how often a thread had to wait for another one.
+    /// Makes a cell that counts, in the word at byte `at` of `counters`, how often a thread had to wait for another
+    /// one.
     pub fn counted(value: T, counters: Region, at: usize) -> LaneCell<T> {
         LaneCell { contended: Some((counters, at)), ..LaneCell::new(value) }
     }
 
-    /// Waits for other threads to leave. Panics if this thread is inside already: an error of ours.
+    /// Enters the lane; waits until no other thread is inside, and becomes the lane's owner. Panics if this thread is
+    /// inside already, which is an error of the library.
     #[inline(always)]
     pub fn enter(&self) -> LaneGuard<'_, T> {
         self.make_guard(if is_multithreaded() { Some(self.lock()) } else { None })
     }
 
-    /// Enters as `enter` does, or returns `None` if another thread is inside.
+    /// Enters the lane without waiting and without becoming its owner. Returns `None` if any thread is inside, this
+    /// one included.
     #[inline]
     pub fn try_enter(&self) -> Option<LaneGuard<'_, T>> {
         let lock_guard = if is_multithreaded() {
@@ -128,7 +137,7 @@ impl<T> LaneCell<T> {
         Some(LaneGuard { cell: self, _lock_guard: lock_guard })
     }
 
-    /// Enters as `enter` does, without becoming the lane's owner: for a thread that owns no lane.
+    /// Enters the lane as `enter` does, but does not become its owner. It is for threads that own no lane.
     pub fn enter_as_non_owner(&self) -> LaneGuard<'_, T> {
         self.make_guard(is_multithreaded().then(|| self.wait()))
     }
@@ -145,9 +154,9 @@ impl<T> LaneCell<T> {
         self.pollers.load(Relaxed) > 0 // partner: `mark_polled`
     }
 
-    /// Enters the lane, for a thread whose own work is on other lanes, if no thread is inside and no other thread
-    /// owns the lane. A lane that another thread owns is entered only if the time is known and no thread has
-    /// entered for `OWNER_AWAY_NS`.
+    /// Enters the lane without waiting, for a thread whose own work is on other lanes. It does not enter if a thread
+    /// is inside. If another thread owns the lane, it enters only if no thread polls the lane, `now_ns` is known, and
+    /// no thread has entered by `enter` for OWNER_AWAY_NS.
     #[inline]
     pub fn try_enter_unless_owned(&self, now_ns: Option<u64>) -> TryEnter<'_, T> {
         if has_several_app_threads() {
@@ -208,13 +217,14 @@ impl<T> LaneCell<T> {
 /// The result of `try_enter_unless_owned`.
 pub enum TryEnter<'a, T> {
     Entered(LaneGuard<'a, T>),
-    /// Another thread polls the lane.
+    /// Another thread is inside the lane or polls it.
     Busy,
-    /// Another thread, the owner, entered lately, and may not return.
+    /// Another thread owns the lane and has entered it recently, or is assumed to because the time is not known. It
+    /// does not poll the lane now, and may never return to it.
     RecentlyUsed,
 }
 
-/// See `LaneCell::mark_polled`.
+/// The mark that a thread polls a lane, until the guard is dropped (`LaneCell::mark_polled`).
 pub struct PollerGuard<'a>(Option<&'a AtomicU32>);
 
 impl Drop for PollerGuard<'_> {

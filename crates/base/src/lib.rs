@@ -10,6 +10,7 @@ pub mod param;
 pub mod peer_table;
 pub mod peers;
 pub mod region;
+mod state_machine;
 pub mod value;
 
 pub use buf::{SharedMem, UserMem};

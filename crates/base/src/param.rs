@@ -1,10 +1,10 @@
 //! Parameters: each is one row beside the code that uses it.
 //!
-//! A value that cannot be used is an error that names the parameter, never a silent default. A crate declares `pub
-//! static PARAMS: &[Param]`; `node` collects the tables, and the same rows feed the environment, `mpiexec --info`,
-//! MPI_T and `docs/tuning.md`. A tool's value (`Param::set`, MPI_T) has precedence over the environment, and a
-//! value measured on this machine (`tune`, from a profile) replaces the default; code that keeps a value it has
-//! read checks whether `changes` is unchanged.
+//! An invalid value is an error that names the parameter; it is never replaced silently by the default. A crate
+//! declares `pub static PARAMS: &[Param]`, and `node` collects these tables. The same rows are used for the
+//! environment, `mpiexec --info`, MPI_T and `docs/tuning.md`. A value that a tool sets (`Param::set`, MPI_T) has
+//! precedence over the environment; a value that was measured on this machine (`Param::tune`, from a profile)
+//! replaces the default. Code that keeps a value must read it again when the result of `changes` has changed.
 
 use crate::error::{Class, Error, Result};
 use crate::value::T_SCOPE_ALL_EQ;
@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard};
 static SET: Mutex<BTreeMap<&str, String>> = Mutex::new(BTreeMap::new());
 /// The values of this machine's profile, by the parameters' names.
 static TUNED: Mutex<BTreeMap<&str, String>> = Mutex::new(BTreeMap::new());
-/// The number of changes by tools.
+/// The number of times that a tool has set a parameter.
 static CHANGES: AtomicU32 = AtomicU32::new(0);
 
 type Texts = BTreeMap<&'static str, String>;
@@ -25,13 +25,13 @@ fn lock(texts: &'static Mutex<Texts>) -> MutexGuard<'static, Texts> {
     texts.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Returns a number that changes whenever a tool has set a parameter.
+/// Returns a number that changes whenever a tool sets a parameter.
 #[inline(always)]
 pub fn changes() -> u32 {
     CHANGES.load(Acquire) // partner: `set`
 }
 
-/// One tunable value, set by the environment variable `name`.
+/// A parameter: one tunable value, which the environment variable `name` sets.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
     /// The environment variable, `HAWSER_…`.
@@ -41,10 +41,11 @@ pub struct Param {
     pub default: &'static str,
     /// The description, with the unit, in one line.
     pub help: &'static str,
-    /// The ranks that must set it alike (`value::T_SCOPE_LOCAL` and its like). With T_SCOPE_ALL_EQ a job whose ranks
-    /// differ in it is ended at its start (`must_match_on_all_ranks`).
+    /// The set of ranks that must have the same value (`value::T_SCOPE_LOCAL` and the other constants T_SCOPE_…). If
+    /// it is T_SCOPE_ALL_EQ, a job whose ranks have different values is ended at its start
+    /// (`must_match_on_all_ranks`).
     pub scope: i32,
-    /// The audience of the parameter (`value::T_VERBOSITY_USER_BASIC` and its like).
+    /// The audience of the parameter (`value::T_VERBOSITY_USER_BASIC` and the other constants T_VERBOSITY_…).
     pub verbosity: i32,
     /// The time at which a value is read.
     pub read: ReadTime,
@@ -53,16 +54,16 @@ pub struct Param {
 /// The time at which the value of a parameter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadTime {
-    /// Read by MPI_Init, or at the launcher's start, alone: a later change has no effect.
+    /// The value is read only by MPI_Init, or when the launcher starts; a later change has no effect.
     AtStart,
-    /// Read again whenever `changes` has changed.
+    /// The value is read again when the result of `changes` has changed.
     AtUse,
 }
 
 /// The values that a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamKind {
-    /// 0, 1, no, yes, off, on, false, true.
+    /// A switch: 0, 1, no, yes, off, on, false or true.
     Flag,
     /// A count, within bounds.
     Number { min: u64, max: u64 },
@@ -75,13 +76,14 @@ pub enum ParamKind {
 }
 
 impl Param {
-    /// Returns the text in force: a tool's, else the environment's, else the profile's, else the default. Empty counts
-    /// as unset.
+    /// Returns the text in force: that of a tool, of the environment, of the profile, or the default, whichever is
+    /// set first in this order. An empty text counts as not set.
     pub fn text(&self) -> String {
         self.explicit_text().or_else(|| self.tuned()).unwrap_or_else(|| self.default.to_owned())
     }
 
-    /// Returns whether a tool or the environment sets it: an explicit choice, which outranks automatic ones.
+    /// Returns whether a tool or the environment sets the parameter. Such an explicit value has precedence over
+    /// automatic choices.
     pub fn is_set(&self) -> bool {
         self.explicit_text().is_some()
     }
@@ -92,19 +94,20 @@ impl Param {
         by_tool.or_else(in_environment).filter(|text| !text.trim().is_empty())
     }
 
-    /// Returns the value in this machine's profile, which replaces the default.
+    /// Returns the value in this machine's profile, which replaces the default; `None` if the profile has none.
     pub fn tuned(&self) -> Option<String> {
         lock(&TUNED).get(self.name).cloned()
     }
 
-    /// Sets the value of a profile. Call it before anything is read.
+    /// Sets the value of the profile. It must be called before any value is read. Fails if the text is not valid.
     pub fn tune(&self, text: &str) -> Result<()> {
         self.accepts(text)?;
         lock(&TUNED).insert(self.name, text.to_owned());
         Ok(())
     }
 
-    /// Sets it for this process, whatever the environment contains; empty is the default.
+    /// Sets the value for this process, as a tool does, with precedence over the environment. An empty text resets
+    /// it, so that the profile or the default is in force. Fails if the text is not valid.
     pub fn set(&self, text: &str) -> Result<()> {
         if !text.trim().is_empty() {
             self.accepts(text)?;
@@ -119,7 +122,8 @@ impl Param {
         self.scope == T_SCOPE_ALL_EQ
     }
 
-    /// Returns the value in force, in one spelling however it was set; empty if the default is left to measurements.
+    /// Returns the value in force in its canonical spelling, so that equal values have equal texts. Empty if the
+    /// parameter has no fixed default and none is set.
     pub fn canonical(&self) -> Result<String> {
         let text = self.text();
         Ok(match self.kind {
@@ -139,17 +143,18 @@ impl Param {
         self.number_of(&self.text())
     }
 
-    /// Returns the number that a tool or the environment sets, if any does.
+    /// Returns the number that a tool or the environment sets; `None` if neither sets one.
     pub fn number_set(&self) -> Result<Option<u64>> {
         self.explicit_text().map(|text| self.number_of(&text)).transpose()
     }
 
-    /// Returns the number in this machine's profile.
+    /// Returns the number in this machine's profile; `None` if the profile has none.
     pub fn number_tuned(&self) -> Result<Option<u64>> {
         self.tuned().map(|text| self.number_of(&text)).transpose()
     }
 
-    /// Returns the number in force, or `fallback` if the default is left to measurements (empty text).
+    /// Returns the number in force, or `fallback` if the text in force is empty: the parameter has no fixed default
+    /// then.
     pub fn number_or(&self, fallback: u64) -> Result<u64> {
         if self.text().is_empty() { Ok(fallback) } else { self.number() }
     }
@@ -158,7 +163,8 @@ impl Param {
         self.choice_of(&self.text())
     }
 
-    /// Checks the value in force without using it, so that a job refuses a wrong one at its start.
+    /// Fails if the value in force is not valid. It is called at the start of a job, so that a wrong value is refused
+    /// there.
     pub fn check(&self) -> Result<()> {
         let by_tool = lock(&SET).contains_key(self.name);
         if let Some(value) = std::env::var_os(self.name).filter(|value| !by_tool && value.to_str().is_none()) {
@@ -168,7 +174,7 @@ impl Param {
         self.accepts(&self.text())
     }
 
-    /// Checks whether a text is a valid value.
+    /// Fails if a text is not a valid value of the parameter.
     pub fn accepts(&self, text: &str) -> Result<()> {
         match self.kind {
             ParamKind::Flag => self.flag_of(text).map(drop),

@@ -1,21 +1,23 @@
-//! A table by peer whose memory depends on the peers it was used with, not on all that exist.
+//! A table by peer, whose memory depends on the peers for which it was used, not on the number of processes of the
+//! job.
 //!
-//! Peers have numbers in a job's universe, and most processes communicate with few of them. All incarnations of a
-//! number share its entry: a table's owner must keep them apart. A page covers 64 consecutive numbers and extends
-//! from the lowest of them that was used to the highest, so that a single peer has a single entry; a peer that was
-//! never used costs a third of a byte below the highest that was, and nothing above it. The entry that was accessed
-//! last is found without reading the pages: most messages go to the same peer as the one before. Used by every
-//! table of peers; uses no module but `ids`.
+//! Most processes communicate with few peers. All incarnations of a process number share its entry, so that a table's
+//! owner must distinguish them. The table consists of pages. A page covers 64 consecutive process numbers; its
+//! entries extend from the lowest of these numbers that was used to the highest, so that a page with one used number
+//! has one entry. The list of pages costs a third of a byte for each number up to the highest number that was used.
+//! The entry that was accessed last is found without the pages, because most messages go to the same peer as the
+//! message before. Used by every table of peers; uses `ids`.
 
 use crate::ids::Peer;
 use std::hash::{Hash, Hasher};
 use std::ops::{Index, IndexMut};
 use std::ptr;
 
-/// Peers of a page. With fewer there would be more pages; with more, more entries that are never used.
+/// The number of process numbers of a page. Smaller pages would make the list of pages longer; larger pages would
+/// have more entries that are never used.
 const PAGE: usize = 64;
 
-/// The table, as the module describes it.
+/// A table with an entry for each peer. See the description of the module.
 ///
 /// ```
 /// use hawser_base::{Peer, peer_table::PeerTable};
@@ -31,11 +33,11 @@ pub struct PeerTable<T> {
     blank: T,
 }
 
-/// The peer that was accessed last, and the address of its entry. An entry stays in its place until its page grows
-/// or is freed: code that does either must reset this to `LookupCache::EMPTY`.
+/// The peer that was accessed last, and the address of its entry. An entry moves only when its page grows or is
+/// freed; code that does either must reset this cache to `LookupCache::EMPTY`.
 #[derive(Debug)]
 struct LookupCache<T> {
-    /// Wider than a peer's number, so that one value belongs to no peer.
+    /// The peer's name (`Peer`). It has more bits than a name, so that there is a value that belongs to no peer.
     peer: u64,
     entry: *mut T,
 }
@@ -49,7 +51,7 @@ impl<T> LookupCache<T> {
     }
 }
 
-/// A clone of a table has entries of its own, so that this is reset.
+/// The clone of a cache is empty, because the clone of a table has entries of its own.
 impl<T> Clone for LookupCache<T> {
     fn clone(&self) -> LookupCache<T> {
         LookupCache::EMPTY
@@ -61,11 +63,11 @@ unsafe impl<T: Send> Send for LookupCache<T> {}
 // SAFETY: as above; by a shared reference entries are read alone, and `lookup_cache` stays as it is.
 unsafe impl<T: Sync> Sync for LookupCache<T> {}
 
-/// The entries of some consecutive numbers of a page.
+/// A page: the entries of some consecutive process numbers.
 #[derive(Clone, Debug)]
 struct TablePage<T> {
     entries: Box<[T]>,
-    /// The index in the page of the first of them.
+    /// The index, within the page's 64 process numbers, of the first entry.
     first: u8,
 }
 
@@ -74,15 +76,16 @@ impl<T> TablePage<T> {
         TablePage { entries: Box::new([]), first: 0 }
     }
 
-    /// Returns the index in `entries` of the entry at an index of the page; it lies beyond all entries if there is
-    /// none.
+    /// Returns the index in `entries` of the entry with index `place` within the page. If there is no such entry, the
+    /// result is beyond the end of `entries`.
     #[inline(always)]
     fn index_of(&self, place: usize) -> usize {
         place.wrapping_sub(usize::from(self.first))
     }
 
-    /// Extends the page to an index: to that alone if it is the first, otherwise by at least as many entries as it
-    /// has, within the page, so that a page whose peers are used one by one is seldom moved.
+    /// Extends the page to the index `place`. An empty page gets one entry. Otherwise the number of entries is at
+    /// least doubled, within the limits of the page, so that a page whose peers are used one after the other is
+    /// seldom moved.
     fn grow(&mut self, place: usize, blank: &T)
     where
         T: Clone,
@@ -110,7 +113,8 @@ impl<T: Clone> PeerTable<T> {
         PeerTable { lookup_cache: LookupCache::EMPTY, pages: Vec::new(), blank }
     }
 
-    /// Returns the entry of a peer that was used, or one between two such of the same page.
+    /// Returns the entry of a peer; `None` if there is none. A peer has an entry if it was used, or if its number
+    /// lies between two numbers of the same page that were used.
     #[inline(always)]
     pub fn get_mut(&mut self, peer: Peer) -> Option<&mut T> {
         if self.lookup_cache.matches(peer) {
@@ -121,8 +125,8 @@ impl<T: Clone> PeerTable<T> {
         self.find_mut(peer)
     }
 
-    /// Finds the same entry by the pages. It is a separate call, so that the fast path is short enough to be inlined
-    /// wherever it is used.
+    /// Finds the entry of a peer by the pages, for `get_mut`. It is a separate function, so that `get_mut` is short
+    /// enough to be inlined everywhere.
     #[inline(never)]
     fn find_mut(&mut self, peer: Peer) -> Option<&mut T> {
         let page = self.pages.get_mut(peer.index() / PAGE)?;
@@ -138,14 +142,14 @@ impl<T: Clone> PeerTable<T> {
         self.lookup_cache = LookupCache::EMPTY;
         let page = peer.index() / PAGE;
         if page >= self.pages.len() {
-            // Exactly: there may be a million numbers, of which few are used.
+            // No spare capacity is reserved, because there may be a million numbers, of which few are used.
             self.pages.reserve_exact(page + 1 - self.pages.len());
             self.pages.resize_with(page + 1, TablePage::empty);
         }
         self.pages[page].grow(peer.index() % PAGE, &self.blank);
     }
 
-    /// Makes the entry of a peer blank again. A page without used entries is freed.
+    /// Makes the entry of a peer blank again. A page whose entries are all blank is freed.
     pub fn reset(&mut self, peer: Peer)
     where
         T: PartialEq,
@@ -165,7 +169,7 @@ impl<T: Clone> PeerTable<T> {
 }
 
 impl<T> PeerTable<T> {
-    /// Finds the entry of a peer by the pages, for reading.
+    /// Finds the entry of a peer by the pages, for reading. Returns the blank entry if the peer has none.
     #[inline(never)]
     fn find(&self, peer: Peer) -> &T {
         let page = self.pages.get(peer.index() / PAGE);
@@ -174,7 +178,7 @@ impl<T> PeerTable<T> {
 }
 
 impl<T: PartialEq> PeerTable<T> {
-    /// Returns the entries that are not blank, each with its number (`Peer::index`), in their order.
+    /// Returns the entries that are not blank, each with its process number (`Peer::index`), in ascending order.
     pub fn used(&self) -> impl Iterator<Item = (usize, &T)> {
         let numbered = |(page, it): (usize, &'_ TablePage<T>)| PAGE * page + usize::from(it.first);
         let all = (0..).zip(&self.pages).flat_map(move |page| (numbered(page)..).zip(&page.1.entries[..]));
@@ -182,7 +186,8 @@ impl<T: PartialEq> PeerTable<T> {
     }
 }
 
-/// Tables are equal if all their entries are, whether a blank one was used before or never.
+/// Two tables are equal if they have equal entries for all peers. A peer without an entry counts as a peer with a
+/// blank entry.
 impl<T: PartialEq> PartialEq for PeerTable<T> {
     fn eq(&self, other: &PeerTable<T>) -> bool {
         self.blank == other.blank && self.used().eq(other.used())

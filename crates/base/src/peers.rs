@@ -1,15 +1,16 @@
-//! An ordered list of processes: it converts ranks to processes and back, as groups need it.
+//! An ordered list of processes, which converts ranks to processes and back.
 //!
-//! Consecutive process numbers, as a job begins with, need no table. Nothing here knows the purpose of a group.
-//! Used by `boot`, which determines the members of a world, and `mpi::group`; uses `ids`.
+//! Consecutive process numbers, such as those with which a job begins, need no memory for a list. Nothing here knows
+//! what a group is used for. Used by `boot`, which determines the members of MPI_COMM_WORLD, by `transport` and by
+//! `mpi::group`; uses `ids`.
 
 use crate::ids::Peer;
 use std::sync::Arc;
 
-/// The list. Cloning is cheap.
+/// An ordered list of processes; rank i is the process at index i. It is cheap to clone.
 #[derive(Clone, Debug)]
 pub enum Peers {
-    /// `len` consecutive process numbers, from `first` on.
+    /// `len` consecutive process numbers, from `first` on, all of the same incarnation.
     Consecutive {
         first: Peer,
         len: u32,
@@ -18,7 +19,7 @@ pub enum Peers {
 }
 
 impl Peers {
-    /// Makes a list of these processes, in this order.
+    /// Makes a list of these processes, in this order. Consecutive process numbers are recognised.
     pub fn from_list(all: Vec<Peer>) -> Peers {
         let first = all.first().copied().unwrap_or(Peer(0));
         let is_run = all.iter().zip(0u32..).all(|(peer, rank)| peer.0.wrapping_sub(first.0) == rank);
@@ -40,7 +41,7 @@ impl Peers {
         self.len() == 0
     }
 
-    /// Returns the process of a rank.
+    /// Returns the process of a rank; `None` if there is no such rank.
     #[inline]
     pub fn get(&self, rank: u32) -> Option<Peer> {
         match self {
@@ -49,7 +50,8 @@ impl Peers {
         }
     }
 
-    /// Returns the rank of a process. It costs a walk through the list if there is one.
+    /// Returns the rank of a process; `None` if the process is not in the list. If the process numbers are not
+    /// consecutive, this searches the whole list.
     pub fn rank_of(&self, peer: Peer) -> Option<u32> {
         match self {
             Peers::Consecutive { first, len } => Some(peer.0.wrapping_sub(first.0)).filter(|rank| rank < len),

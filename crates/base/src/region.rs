@@ -1,14 +1,14 @@
-//! A mapping shared between processes: atomic words at checked offsets, and bytes by copy.
+//! A mapping that processes share. Its words are accessed by atomics at checked offsets, its bytes by copies.
 //!
-//! `os` makes regions, `job` and `dev-shm` lay structures out in them. A region stays mapped until the
-//! process ends or the last clone is dropped, whichever is first.
+//! `os` makes regions; `job` and `dev-shm` lay out structures in them. A mapping is removed when the last region of
+//! it is dropped, or when the process ends.
 
 use crate::buf::SharedMem;
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// One mapping, or a part of one. Cloning is cheap; the mapping lives as long as any clone.
+/// A mapping, or a part of one. It is cheap to clone. The mapping lives until all regions of it are dropped.
 #[derive(Clone)]
 pub struct Region {
     addr: *mut u8,
@@ -30,7 +30,7 @@ impl Region {
         Region { addr, len, owner }
     }
 
-    /// Makes zeroed private memory with the interface of a region: for a process of one, and for tests.
+    /// Makes a region of zeroed memory that is private to this process: for jobs of one process, and for tests.
     pub fn private(len: usize) -> Region {
         #[repr(align(64))]
         #[derive(Clone, Copy)]
@@ -49,14 +49,16 @@ impl Region {
         self.len == 0
     }
 
-    /// Returns the part of `len` bytes at `at` (a multiple of 64), which keeps the whole mapped.
+    /// Returns the part of `len` bytes from byte `at` on, which must be a multiple of 64. The part keeps the whole
+    /// mapping alive. Panics if the part is not inside this region.
     pub fn part(&self, at: usize, len: usize) -> Region {
         assert!(at.is_multiple_of(64) && at <= self.len && len <= self.len - at);
         // SAFETY: inside this region (asserted), and `owner` keeps it mapped.
         Region { addr: unsafe { self.addr.add(at) }, len, owner: self.owner.clone() }
     }
 
-    /// Returns the atomic word at byte `at`, a multiple of four.
+    /// Returns the atomic word of four bytes at byte `at`. Panics if `at` is not a multiple of four, or the word not
+    /// inside the region.
     #[inline]
     pub fn u32(&self, at: usize) -> &AtomicU32 {
         assert!(at.is_multiple_of(4) && at <= self.len && self.len - at >= 4, "word {at} of {} bytes", self.len);
@@ -64,7 +66,8 @@ impl Region {
         unsafe { &*self.addr.add(at).cast::<AtomicU32>() }
     }
 
-    /// Returns the atomic word at byte `at`, a multiple of eight.
+    /// Returns the atomic word of eight bytes at byte `at`. Panics if `at` is not a multiple of eight, or the word
+    /// not inside the region.
     #[inline]
     pub fn u64(&self, at: usize) -> &AtomicU64 {
         assert!(at.is_multiple_of(8) && at <= self.len && self.len - at >= 8, "word {at} of {} bytes", self.len);
@@ -72,7 +75,7 @@ impl Region {
         unsafe { &*self.addr.add(at).cast::<AtomicU64>() }
     }
 
-    /// Returns the bytes `at .. at + len`, to be copied while this region lives:
+    /// Returns a view of the bytes `at .. at + len`, which can be used while this region lives:
     ///
     /// ```compile_fail,E0505
     /// let region = hawser_base::Region::private(64);

@@ -1,17 +1,17 @@
-//! Values of MPI's named constants inside Hawser: those of the standard ABI.
+//! The values of MPI's named constants inside Hawser, which are those of the standard ABI.
 //!
-//! Crates compare with these names; an ABI whose `mpi.h` has other numbers translates at its edge
+//! All crates use these names. An ABI whose `mpi.h` has other values translates them at its edge
 //! (`abi::Abi::value_in`, `value_out`). Handles are in `handle`, error classes in `error`.
 
 macro_rules! values {
     ($($(#[$doc:meta])* $set:ident { $($name:ident = $value:literal, $mpi:literal;)* })*) => {
-        /// Constants that one argument can take.
+        /// A set of constants: the values that one argument can have. Values of different sets may be equal.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
         pub enum Set { $($(#[$doc])* $set),* }
 
         $($(pub const $name: i32 = $value;)*)*
 
-        /// Every constant with its set and its name in `mpi.h`.
+        /// All constants, each with its set, its name in `mpi.h` and its value.
         pub const ALL: &[(Set, &str, i32)] = &[$($((Set::$set, $mpi, $value)),*),*];
     };
 }
@@ -45,20 +45,20 @@ values! {
         SIMILAR = 203, "MPI_SIMILAR";
         UNEQUAL = 204, "MPI_UNEQUAL";
     }
-    /// MPI_Comm_split_type.
+    /// Split types of MPI_Comm_split_type.
     SplitType {
         COMM_TYPE_SHARED = 221, "MPI_COMM_TYPE_SHARED";
         COMM_TYPE_HW_UNGUIDED = 222, "MPI_COMM_TYPE_HW_UNGUIDED";
         COMM_TYPE_HW_GUIDED = 223, "MPI_COMM_TYPE_HW_GUIDED";
         COMM_TYPE_RESOURCE_GUIDED = 224, "MPI_COMM_TYPE_RESOURCE_GUIDED";
     }
-    /// MPI_Topo_test.
+    /// Kinds of topologies, which MPI_Topo_test returns.
     Topology {
         CART = 211, "MPI_CART";
         GRAPH = 212, "MPI_GRAPH";
         DIST_GRAPH = 213, "MPI_DIST_GRAPH";
     }
-    /// MPI_Type_get_envelope.
+    /// Combiners of datatypes, which MPI_Type_get_envelope returns.
     Combiner {
         COMBINER_NAMED = 101, "MPI_COMBINER_NAMED";
         COMBINER_DUP = 102, "MPI_COMBINER_DUP";
@@ -83,37 +83,37 @@ values! {
         ORDER_C = 12, "MPI_ORDER_C";
         ORDER_FORTRAN = 15, "MPI_ORDER_FORTRAN";
     }
-    /// MPI_Type_create_darray.
+    /// Distributions of MPI_Type_create_darray.
     Distribute {
         DISTRIBUTE_NONE = 16, "MPI_DISTRIBUTE_NONE";
         DISTRIBUTE_BLOCK = 17, "MPI_DISTRIBUTE_BLOCK";
         DISTRIBUTE_CYCLIC = 18, "MPI_DISTRIBUTE_CYCLIC";
         DISTRIBUTE_DFLT_DARG = 19, "MPI_DISTRIBUTE_DFLT_DARG";
     }
-    /// MPI_Type_match_size.
+    /// Classes of datatypes for MPI_Type_match_size.
     TypeClass {
         TYPECLASS_INTEGER = 192, "MPI_TYPECLASS_INTEGER";
         TYPECLASS_REAL = 193, "MPI_TYPECLASS_REAL";
         TYPECLASS_COMPLEX = 194, "MPI_TYPECLASS_COMPLEX";
     }
-    /// MPI_Win_lock.
+    /// Lock types of MPI_Win_lock.
     LockType {
         LOCK_EXCLUSIVE = 301, "MPI_LOCK_EXCLUSIVE";
         LOCK_SHARED = 302, "MPI_LOCK_SHARED";
     }
-    /// The attribute MPI_WIN_CREATE_FLAVOR.
+    /// Values of the attribute MPI_WIN_CREATE_FLAVOR.
     WinFlavor {
         WIN_FLAVOR_CREATE = 311, "MPI_WIN_FLAVOR_CREATE";
         WIN_FLAVOR_ALLOCATE = 312, "MPI_WIN_FLAVOR_ALLOCATE";
         WIN_FLAVOR_DYNAMIC = 313, "MPI_WIN_FLAVOR_DYNAMIC";
         WIN_FLAVOR_SHARED = 314, "MPI_WIN_FLAVOR_SHARED";
     }
-    /// The attribute MPI_WIN_MODEL.
+    /// Values of the attribute MPI_WIN_MODEL.
     WinModel {
         WIN_UNIFIED = 321, "MPI_WIN_UNIFIED";
         WIN_SEPARATE = 322, "MPI_WIN_SEPARATE";
     }
-    /// MPI_File_seek.
+    /// Origins of MPI_File_seek.
     Seek {
         SEEK_CUR = 401, "MPI_SEEK_CUR";
         SEEK_END = 402, "MPI_SEEK_END";
@@ -203,7 +203,7 @@ values! {
     }
 }
 
-/// MPIX_COMM_TYPE_NEIGHBORHOOD, of the MPICH ABI alone: a number that the standard ABI leaves free.
+/// MPIX_COMM_TYPE_NEIGHBORHOOD, which only the MPICH ABI has. The standard ABI does not use its value.
 pub const COMM_TYPE_NEIGHBORHOOD: i32 = 230;
 
 #[cfg(test)]

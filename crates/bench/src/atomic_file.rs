@@ -1,7 +1,9 @@
-//! Writes files that appear whole or not at all: under a name of their own in the same folder, and then renamed.
+//! Writes files that appear whole or not at all: each is written under a temporary name in the same folder, and then
+//! renamed.
 //!
-//! It must not touch other files there, nor put a file in the place of a device, a pipe or a link: it writes into the
-//! first two, and into the file that a link leads to. Used by `report` and `import`; writes to the disk.
+//! Other files in the folder are never touched. A device or a pipe is written to and never replaced; if the path is a
+//! link, the file to which the link leads is replaced. Used by `doctor`, `report`, `import` and `tune`; writes to the
+//! disk.
 
 use hawser_os::signals::{self, SIGXFSZ};
 use std::fs::{self, File};
@@ -25,7 +27,7 @@ pub fn write_atomically(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()
     written.inspect_err(|_| drop(fs::remove_file(&temporary)))
 }
 
-/// The target of a link, even if it does not exist yet.
+/// Returns the file to which a link leads, even if it does not exist yet; any other path is returned as it is.
 fn link_target(path: &Path) -> PathBuf {
     match (fs::canonicalize(path), fs::read_link(path)) {
         (Ok(there), _) => there,

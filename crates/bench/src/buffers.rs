@@ -1,5 +1,5 @@
-//! The memory that messages are sent from and received into: slots that are used in turn, each dirtied or filled before
-//! it is sent, as in worker/mpi.c.
+//! The memory from which messages are sent and into which they are received: a pool of slots that are used in turn.
+//! Each slot is dirtied or filled before it is sent, as in worker/mpi.c.
 //!
 //! Used by `pattern_driver` and `layer`; uses no other module.
 
@@ -31,13 +31,13 @@ impl SlotLayout {
         self.step * self.count
     }
 
-    /// The offset of the message of this number.
+    /// The offset of the slot of message `number`.
     fn offset(&self, number: u64) -> usize {
         (number % self.count as u64) as usize * self.step
     }
 }
 
-/// The memory of one direction of one end, which lives through all tasks.
+/// The memory for one direction at one of the two ends. It is kept for all tasks.
 #[derive(Default)]
 pub struct BufferPool {
     memory: Vec<u8>,
@@ -53,12 +53,12 @@ impl BufferPool {
         }
     }
 
-    /// Overwrites the pool: data of an earlier task must not pass for those of the next one.
+    /// Overwrites the pool, so that data of an earlier task cannot be taken for data of the next one.
     pub fn clear(&mut self) {
         self.memory.fill(0xa5);
     }
 
-    /// The slot of the message of this number.
+    /// Returns the slot of message `number`.
     pub fn slot(&mut self, number: u64) -> &mut [u8] {
         let at = self.layout.offset(number);
         &mut self.memory[at..at + self.layout.bytes]
@@ -83,7 +83,7 @@ impl ZeroCopyPool {
         }
     }
 
-    /// The slot of the message of this number.
+    /// Returns the slot of message `number`.
     pub fn slot(&self, number: u64) -> UserMem<'static> {
         self.memory.unwrap_or(UserMem::EMPTY).slice(self.layout.offset(number), self.layout.bytes)
     }
@@ -94,7 +94,7 @@ pub fn dirty(message: &mut [u8], number: u64) {
     message.iter_mut().step_by(PAGE_BYTES).for_each(|byte| *byte = number as u8);
 }
 
-/// Does the same in borrowed memory.
+/// Does the same as `dirty`, in borrowed memory.
 pub fn dirty_borrowed(message: UserMem, number: u64) {
     (0..message.len()).step_by(PAGE_BYTES).for_each(|at| message.slice(at, 1).write(&[number as u8]));
 }
@@ -107,7 +107,7 @@ pub fn fill(message: &mut [u8], number: u64) {
     message.iter_mut().enumerate().for_each(|(at, byte)| *byte = expected_byte(number, at));
 }
 
-/// Does the same in borrowed memory.
+/// Does the same as `fill`, in borrowed memory.
 pub fn fill_borrowed(message: UserMem, number: u64) {
     let mut bytes = vec![0; message.len()];
     fill(&mut bytes, number);

@@ -20,23 +20,23 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 #[derive(Args, Clone)]
 pub struct RunOptions {
-    /// A library under measurement, NAME=PREFIX[,VARIABLE=VALUE...]; may be repeated. Without it: this installation's
+    /// Measure this library, NAME=PREFIX[,VARIABLE=VALUE...]; may be repeated (default: this installation)
     #[arg(long = "lib", value_name = "NAME=PREFIX")]
     libraries: Option<Vec<LibrarySpec>>,
-    /// Raw layers beside them, as in memcpy,tcp; `all` for those that can be there, `none`
+    /// Raw layers to measure too, for example memcpy,tcp; `all`: each that fits the testbed; `none`: no raw layer
     #[arg(long, value_delimiter = ',', default_value = "all", value_parser = layer_names())]
     layers: Vec<String>,
-    /// What is played, as in pingpong,stream
+    /// Traffic patterns to measure, for example pingpong,stream
     #[arg(long = "pattern", value_delimiter = ',', value_enum, default_value = "pingpong")]
     patterns: Vec<TrafficPattern>,
-    /// Over a cable (veth) between two network namespaces of our own, of this MTU
+    /// Measure over a cable (veth) with this MTU, between two network namespaces that are made for the run
     #[arg(long, value_name = "MTU", num_args = 0..=1, default_missing_value = "1500", conflicts_with = "hosts",
           value_parser = clap::value_parser!(u16).range(1280..=9216))]
     cable: Option<u16>,
-    /// Between this machine and another, HERE,THERE, reached by ssh
+    /// Measure between this machine and another one, HERE,THERE, which is reached by ssh
     #[arg(long, value_delimiter = ',', value_name = "HERE,THERE")]
     hosts: Vec<String>,
-    /// A remote shell instead of ssh, for --hosts: it takes a host and a command
+    /// Remote shell to use instead of ssh for --hosts; its arguments are a host and a command
     #[arg(long, value_name = "COMMAND", requires = "hosts")]
     launcher_exec: Option<PathBuf>,
     /// Ranks of collective patterns
@@ -51,19 +51,19 @@ pub struct RunOptions {
     /// Longest message, in bytes
     #[arg(long, default_value_t = 4 << 20, value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
     max: u64,
-    /// Sizes so many bytes either side of each regular one; 0 for none
+    /// Measure also the sizes this many bytes below and above each regular size; 0: none
     #[arg(long, default_value_t = PERTURBATION)]
     perturbation: u64,
     /// Rounds of each size
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
-    /// How long one play is to take, in milliseconds
+    /// Target duration of one measurement, in milliseconds
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     ms: u32,
-    /// Compare every byte, in plays of their own that are not timed
+    /// Verify every byte, in separate measurements that are not timed
     #[arg(long)]
     verify: bool,
-    /// Where the report goes: a folder, made if it is missing
+    /// Write the report to this folder; it is created if it does not exist
     #[arg(long, default_value = "hawser-bench")]
     out: PathBuf,
 }
@@ -142,7 +142,7 @@ fn check_options(options: &RunOptions) -> Result<(), String> {
     }
     let has_collective = patterns.iter().any(|pattern| pattern.is_collective());
     if has_collective && patterns.contains(&TrafficPattern::Rate) && *ranks < 2 * pairs {
-        return Err(format!("{pairs} pairs are more than {ranks} ranks have; say -n {}", 2 * pairs));
+        return Err(format!("{pairs} pairs need more than {ranks} ranks; use -n {}", 2 * pairs));
     }
     std::fs::create_dir_all(out).map_err(|error| format!("cannot make the folder {}: {error}", out.display()))
 }
@@ -172,7 +172,7 @@ fn make_testbed(options: &RunOptions, scratch: &Path) -> io::Result<TestBed> {
         (None, hosts @ [_, _]) => {
             Ok(TestBed::Hosts { hosts: hosts.to_vec(), remote_shell: options.launcher_exec.clone() })
         }
-        _ => Err(io::Error::other("--hosts names two hosts, HERE,THERE")),
+        _ => Err(io::Error::other("--hosts takes two hosts, HERE,THERE")),
     }
 }
 

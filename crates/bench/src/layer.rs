@@ -78,18 +78,18 @@ pub static LAYERS: &[LayerEntry] = &[
     port_layer("packet", "raw Ethernet frames (AF_PACKET)"),
     LayerEntry {
         placement: LayerPlacement::CableAlone,
-        ..port_layer("xdp", "raw Ethernet frames by the NIC's queue (AF_XDP)")
+        ..port_layer("xdp", "raw Ethernet frames through the NIC's queue (AF_XDP)")
     },
-    port_layer("udp", "UDP datagrams, many by one call, which the NIC cuts (segmentation offload)"),
+    port_layer("udp", "UDP datagrams, many per call, segmented by the NIC (segmentation offload)"),
     LayerEntry {
         open: port::open_local_plain,
         remote_main: port::run_remote_plain,
-        ..port_layer("udp-plain", "UDP datagrams, a call each")
+        ..port_layer("udp-plain", "UDP datagrams, one per call")
     },
     port_layer("stream", "Hawser's TCP port"),
     LayerEntry {
         name: "link",
-        about: "Hawser's protocol of Ethernet over a rank's ports, without packets above it",
+        about: "Hawser's Ethernet protocol over a rank's ports, without packets above it",
         level: CurveLevel::Layer,
         placement: LayerPlacement::Hosts,
         bytes_max: None,
@@ -100,7 +100,7 @@ pub static LAYERS: &[LayerEntry] = &[
     },
     LayerEntry {
         name: "transport",
-        about: "Hawser's packets by the best device, without MPI above them",
+        about: "Hawser's packets over the best device, without MPI above them",
         level: CurveLevel::Layer,
         placement: LayerPlacement::Ranks,
         bytes_max: None,

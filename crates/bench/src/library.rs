@@ -1,7 +1,7 @@
 //! A message-passing library under measurement: its location, its ABI, and how its launcher starts the worker on it.
 //!
-//! One worker, compiled once for each ABI, serves all libraries that have it; for Open MPI, whose ABI is its own, it is
-//! compiled by its mpicc on the spot. Used by `command`; uses `measured_system`.
+//! One worker, compiled once for each ABI, serves all libraries that have this ABI. Open MPI has an ABI of its own:
+//! for it the worker is compiled on the spot, by its mpicc. Used by `command` and `tune`; uses `measured_system`.
 
 use crate::measured_system::SystemSpec;
 use crate::record::CurveLevel;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
 
-/// The worker's source, which is compiled here where no installed worker fits.
+/// The worker's source, which is compiled here if no installed worker fits.
 const SOURCE: &str = include_str!("../worker/mpi.c");
 
 /// `NAME=PREFIX[,VARIABLE=VALUE...]`, as the user gives it.
@@ -36,7 +36,7 @@ impl FromStr for LibrarySpec {
             .next()
             .and_then(pair)
             .filter(|(name, prefix)| !name.is_empty() && !prefix.is_empty())
-            .ok_or("it is NAME=PREFIX[,VARIABLE=VALUE...], as in mpich=/opt/mpich")?;
+            .ok_or("expected NAME=PREFIX[,VARIABLE=VALUE...], for example mpich=/opt/mpich")?;
         let variables =
             parts.map(|part| pair(part).ok_or(format!("`{part}` is not VARIABLE=VALUE"))).collect::<Result<_, _>>()?;
         Ok(LibrarySpec { name, prefix: prefix.into(), variables })
@@ -72,20 +72,20 @@ impl fmt::Display for LibraryError {
                 let launcher = launcher.display();
                 write!(
                     f,
-                    "{launcher} is none of Hawser's, MPICH's, Intel MPI's or Open MPI's; --version says: {output}"
+                    "{launcher} is not the launcher of Hawser, MPICH, Intel MPI or Open MPI; --version prints: {output}"
                 )
             }
             LibraryError::NoAbi { folder } => write!(
                 f,
                 "{} has no libmpi.so.12 (MPICH's ABI), libmpi_abi.so.1 (the standard's) or libmpi.so.40 (Open MPI's), the ABIs \
-                 that the benchmark has a program for",
+                 that the benchmark supports",
                 folder.display()
             ),
             LibraryError::NotCompiled { compiler, output } => {
                 write!(f, "{} does not compile the benchmark's program: {output}", compiler.display())
             }
             LibraryError::OneHostOnly => {
-                write!(f, "Open MPI's TCP does not begin between network namespaces; leave it out there")
+                write!(f, "Open MPI's TCP does not connect between network namespaces; measure it on one host only")
             }
         }
     }
@@ -100,8 +100,7 @@ pub struct MpiLibrary {
 }
 
 impl MpiLibrary {
-    /// Finds the library at the prefix, and has the worker compiled in `scratch` where the installation has none for
-    /// it.
+    /// Finds the library at the prefix. The worker for it is compiled in `scratch` if the installation has none.
     pub fn find(spec: LibrarySpec, scratch: &Path) -> Result<MpiLibrary, LibraryError> {
         let family = launcher_family(&spec.prefix)?;
         let folder = spec.prefix.join("lib");
@@ -117,7 +116,7 @@ impl MpiLibrary {
         Ok(MpiLibrary { spec, family, program })
     }
 
-    /// Plans a job of `ranks` ranks.
+    /// Plans a job of `ranks` ranks; an error for Open MPI on several hosts.
     pub fn system_spec(&self, ranks: usize, testbed: &TestBed) -> Result<SystemSpec, LibraryError> {
         let MpiLibrary { spec, family, program } = self;
         if *family == LauncherFamily::OpenMpi && !testbed.is_one_host() {
@@ -161,7 +160,7 @@ impl MpiLibrary {
         options
     }
 
-    /// The variables that a user would have to set for the library to run there at all.
+    /// Returns the variables that a user would have to set for the library to run on this test bed at all.
     fn variables(&self, testbed: &TestBed) -> &'static [(&'static str, &'static str)] {
         match (self.family, testbed) {
             (LauncherFamily::IntelMpi, TestBed::Cable { .. }) => &[("I_MPI_PIN", "0"), ("FI_PROVIDER", "tcp")],
@@ -198,8 +197,8 @@ fn launcher_family(prefix: &Path) -> Result<LauncherFamily, LibraryError> {
         .ok_or_else(|| LibraryError::UnknownLauncher { launcher, output: output.trim().into() })
 }
 
-/// The worker of this ABI: that of the installation that this program is part of, or one compiled for the ABI's header
-/// there.
+/// Returns the worker for an ABI: the one in the installation of this program, or one that is compiled there for the
+/// ABI's header.
 fn installed_worker(abi: &str, scratch: &Path) -> Result<PathBuf, LibraryError> {
     let prefix = crate::testbed::own_prefix();
     let there = prefix.join(format!("libexec/hawser/bench-{abi}"));

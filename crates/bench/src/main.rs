@@ -34,7 +34,11 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(name = "hawser-bench", version, about = "Measures MPI libraries and the raw layers beneath them, in turns")]
+#[command(
+    name = "hawser-bench",
+    version,
+    about = "Measure MPI libraries and the raw layers below them, in alternating rounds"
+)]
 struct CommandLine {
     #[command(subcommand)]
     what: BenchCommand,
@@ -42,29 +46,29 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum BenchCommand {
-    /// Measures libraries and raw layers in one run, in turns, and writes a report
+    /// Measure libraries and raw layers in one run, in alternating rounds, and write a report
     Run(command::RunOptions),
-    /// Says how much is lost between a library or layer and the one beneath it, at which sizes
+    /// Report how much slower a library or layer is than the one below it, and at which sizes
     Explain(explain::command::ExplainOptions),
-    /// Tables, graphs and a page from records of runs
+    /// Make tables, graphs and an HTML page from the records of runs
     Report(report::ReportOptions),
-    /// Turns what NetPIPE, OSU's micro-benchmarks or IMB wrote into a record like that of `run`, to be drawn with it
+    /// Convert output of NetPIPE, the OSU micro-benchmarks or IMB into a record for `report`, like those of `run`
     Import(import::command::ImportOptions),
-    /// Finds by measuring which parameters suit this machine better than their defaults, and writes them as its profile
+    /// Measure which parameter values are better than the defaults on this machine, and write them to its profile
     Tune(tune::command::TuneOptions),
-    /// The frame ports in detail, between two processes on two hosts in network namespaces that a cable (veth) joins
+    /// Measure the frame ports in detail, between two network namespaces that a cable (veth) connects
     Net {
         /// The cable's MTU
         #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..=9216))]
         mtu: u16,
-        /// Rows to measure, as in packet,udp,group-64; without it each port once
+        /// Rows to measure, for example packet,udp,group-64 (default: each port once)
         #[arg(long, value_delimiter = ',', value_parser = net::ROWS.iter().map(|row| row.name).collect::<Vec<_>>())]
         rows: Vec<String>,
         /// Repetitions of each figure; the median is printed
         #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
         repetitions: u32,
     },
-    /// Before a job: tests hosts and the ways between each two of them, says what Hawser would choose and what to change for more
+    /// Test hosts and the paths between them before a job: report Hawser's choice of paths, and what to improve
     Doctor(doctor::command::DoctorOptions),
     /// The process of `doctor` on a host
     #[command(hide = true)]
@@ -72,7 +76,7 @@ enum BenchCommand {
     /// The other process of `net`
     #[command(hide = true)]
     NetFar,
-    /// The process in which a raw layer of `run` lives
+    /// The process that runs a raw layer of `run`
     #[command(hide = true)]
     Worker {
         layer: String,

@@ -1,8 +1,9 @@
-//! A system under measurement, while it runs: a process that runs the tasks that it receives, line by line, and
-//! uses no core between two tasks, so that all systems of a run exist side by side and take turns.
+//! A system under measurement, while it runs: a process that runs the tasks that it receives, one a line. It uses no
+//! core between two tasks, so that all systems of a run exist side by side and take turns.
 //!
-//! It never waits indefinitely: a system that sends nothing for too long is ended, and its last lines are reported.
-//! Used by `run`; uses the process, `worker` here or worker/mpi.c under a library's launcher.
+//! No wait is indefinite: if a system sends no reply in time, the result is an error with its last lines, and `run`
+//! ends the system. Used by `run`. The process is `worker` of this program, or worker/mpi.c under a library's
+//! launcher.
 
 use crate::process_output;
 use crate::record::CurveLevel;
@@ -19,16 +20,16 @@ use std::time::{Duration, Instant};
 
 /// The time limit for a system to be ready: a library's job over several hosts takes some seconds to start.
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
-/// The time limit of a task: the longest that can be requested takes ten seconds, by `--ms`.
+/// The time limit of a task. The longest task that `--ms` can request takes ten seconds.
 const TASK_TIMEOUT: Duration = Duration::from_secs(60);
 /// The interval between two checks for Ctrl-C.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// The time that a job is given to end after its input has ended.
+/// The time that a job has to end after the end of its input, and again after each signal.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The time limit for reading what a process has written by its end; a process that holds its streams may write for
-/// ever.
+/// The time limit for reading what a process wrote before its end: another process that holds its streams may write
+/// for ever.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
-/// The number of lines of its errors that are kept.
+/// The number of a process's last lines that are kept.
 const TAIL_LINES: usize = 4;
 
 /// A system before it is started.
@@ -36,9 +37,9 @@ pub struct SystemSpec {
     pub name: String,
     pub level: CurveLevel,
     pub command: Command,
-    /// The longest message that it takes, in bytes, if it has a limit.
+    /// The longest message that the system takes, in bytes, if it has a limit.
     pub bytes_max: Option<u64>,
-    /// Its messages have bytes that can be compared.
+    /// Whether the receiver can check the bytes of the system's messages (`--verify`).
     pub has_payload: bool,
     pub patterns: &'static [TrafficPattern],
 }
@@ -49,23 +50,23 @@ pub struct MeasuredSystem {
     pub level: CurveLevel,
     pub version: String,
     pub ranks: usize,
-    /// Its parameters that may divide short messages from long ones, in bytes.
+    /// The system's parameters that may divide short messages from long ones, in bytes.
     pub thresholds: BTreeMap<String, u64>,
     pub has_payload: bool,
-    /// The number of tasks that have failed since the last one that did not.
+    /// The number of tasks that have failed since the last task that succeeded.
     pub failures: u32,
     bytes_max: Option<u64>,
     patterns: &'static [TrafficPattern],
     child: Child,
-    /// The input of the process; None where it has ended, or was left out.
+    /// The input of the process; None if the process has ended, or was excluded (`exclude`).
     input: Option<ChildStdin>,
-    /// The process has reported that it is ready.
+    /// Whether the process has reported that it is ready.
     is_ready: bool,
     replies: Receiver<String>,
     output_tail: OutputTail,
 }
 
-/// The reason why a system is not ready, or no longer.
+/// The reason why a system is not ready, or has not run a task.
 #[derive(Debug)]
 pub enum SystemError {
     NotStarted {
@@ -82,7 +83,7 @@ pub enum SystemError {
     },
     /// The process still runs, but has not done this task.
     Failed(String),
-    /// Ctrl-C was pressed while this process waited for it.
+    /// Ctrl-C was pressed while this process waited for the system.
     Stopped,
 }
 
@@ -94,7 +95,7 @@ impl fmt::Display for SystemError {
                 let status = status.map_or("it ended".into(), |status| format!("it ended with {status}"));
                 write!(f, "{status}{output_tail}")
             }
-            SystemError::TimedOut { after_s, output_tail } => write!(f, "it said nothing for {after_s} s{output_tail}"),
+            SystemError::TimedOut { after_s, output_tail } => write!(f, "it sent nothing for {after_s} s{output_tail}"),
             SystemError::Failed(cause) => write!(f, "{cause}"),
             SystemError::Stopped => write!(f, "it was stopped"),
         }
@@ -105,7 +106,7 @@ impl MeasuredSystem {
     /// Starts a system and waits until it is ready.
     pub fn start(spec: SystemSpec, stop: &AtomicBool) -> Result<MeasuredSystem, SystemError> {
         let SystemSpec { name, level, mut command, bytes_max, has_payload, patterns } = spec;
-        // It has a process group of its own: Ctrl-C is for the benchmark, which ends it.
+        // The system has a process group of its own: Ctrl-C reaches only the benchmark, which then ends the system.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let program = command.get_program().to_string_lossy().into_owned();
         let mut child = command.spawn().map_err(|error| SystemError::NotStarted { program, error })?;
@@ -137,12 +138,12 @@ impl MeasuredSystem {
                     return Ok(system);
                 }
                 WorkerReply::Failed(cause) => return Err(SystemError::Failed(cause)),
-                other => return Err(SystemError::Failed(format!("it began with: {other}"))),
+                other => return Err(SystemError::Failed(format!("its first reply was: {other}"))),
             }
         }
     }
 
-    /// Whether it has such a pattern, and takes messages of `bytes` bytes.
+    /// Whether the system supports the pattern, and takes messages of `bytes` bytes.
     pub fn accepts(&self, pattern: TrafficPattern, bytes: u64) -> bool {
         self.patterns.contains(&pattern) && self.bytes_max.is_none_or(|limit| bytes <= limit)
     }
@@ -157,22 +158,22 @@ impl MeasuredSystem {
             WorkerReply::Measured(measurement) => Ok(measurement),
             WorkerReply::Failed(cause) => Err(SystemError::Failed(cause)),
             WorkerReply::Ready { .. } | WorkerReply::Threshold { .. } => {
-                Err(SystemError::Failed("it began anew".into()))
+                Err(SystemError::Failed("it reported ready instead of a result".into()))
             }
         }
     }
 
-    /// Whether it has ended, or was left out.
+    /// Whether the system has ended, or was left out.
     pub fn has_ended(&self) -> bool {
         self.input.is_none()
     }
 
-    /// Leaves it out: it gets no more tasks.
+    /// Leaves the system out: its process is ended, and it gets no more tasks.
     pub fn exclude(&mut self) {
         self.stop();
     }
 
-    /// Returns the next reply; other lines, of the library, are ignored.
+    /// Returns the next reply. Other lines, of the library, are kept only for error messages.
     fn next_reply(&mut self, within: Duration, stop: &AtomicBool) -> Result<WorkerReply, SystemError> {
         let deadline = Instant::now() + within;
         loop {
@@ -199,7 +200,8 @@ impl MeasuredSystem {
         SystemError::Ended { status, output_tail: self.output_tail.text() }
     }
 
-    /// Ends its input, and with that the process; else ends the process by signals.
+    /// Ends the process by the end of its input; if it does not end in time, by signals. Returns its exit status;
+    /// None if it has not ended.
     fn stop(&mut self) -> Option<ExitStatus> {
         self.input = None;
         let stop_signals = [None, Some(signals::SIGTERM), Some(signals::SIGKILL)];
@@ -227,7 +229,7 @@ impl Drop for MeasuredSystem {
     }
 }
 
-/// The output of a process, line by line, as it arrives; read by a thread that ends with the process.
+/// Returns the lines of a process's output as they arrive. A thread reads them, and ends with the process.
 fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || process_output::lines(from).all(|line| sender.send(line).is_ok()));
@@ -254,15 +256,16 @@ impl OutputTail {
         }
     }
 
-    /// Keeps the lines written by now, as far as they may be the last.
+    /// Takes the lines that the process has written by now; only the last TAIL_LINES are kept.
     fn drain_available(&mut self) {
         while let Ok(line) = self.errors.try_recv() {
             self.push(line);
         }
     }
 
-    /// The text behind a cause, or nothing. Waits for what the process has written by now, but not for processes that
-    /// hold its streams after its end.
+    /// Returns the last lines as a text that an error message appends to its cause; empty if there are none. Lines
+    /// that are still in the pipe are read first, for at most DRAIN_TIMEOUT, because another process that holds the
+    /// pipe may keep it open.
     fn text(&mut self) -> String {
         let by = Instant::now() + DRAIN_TIMEOUT;
         while let Ok(line) = self.errors.recv_timeout(by.saturating_duration_since(Instant::now())) {
@@ -276,7 +279,7 @@ impl OutputTail {
         if lines.is_empty() {
             String::new()
         } else {
-            format!("; its last words: {}", lines.iter().cloned().collect::<Vec<_>>().join(" | "))
+            format!("; its last output: {}", lines.iter().cloned().collect::<Vec<_>>().join(" | "))
         }
     }
 }
@@ -346,7 +349,7 @@ mod tests {
                 Ok(2)
             }
         }
-        assert_eq!(OutputTail::of(EndlessOutput).text(), "; its last words: x | x | x | x");
+        assert_eq!(OutputTail::of(EndlessOutput).text(), "; its last output: x | x | x | x");
     }
 
     #[test]

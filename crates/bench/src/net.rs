@@ -1,5 +1,5 @@
-//! The figures of each frame port between two processes on two hosts of our own, which a cable (veth) joins. There is
-//! no protocol: lost frames are counted.
+//! Measures each frame port between two processes on two hosts of our own (network namespaces), which a cable (veth)
+//! joins. There is no protocol: lost frames are counted.
 //!
 //! The local process, in one network namespace, measures; the remote one, in the other, sends short frames back and
 //! counts long ones. They exchange lines over a pipe; the namespaces vanish with them, however they end.
@@ -23,7 +23,8 @@ use hawser_os::epoll::{Epoll, EpollEvent, Interest};
 use hawser_os::interfaces::{self, Interface, IpNetwork};
 use std::io;
 
-/// An entry of the table of measurements. It is passed by name, since the remote process has to make the same.
+/// An entry of the table of measurements. It is passed to the remote process by name, because that must open the same
+/// kind of port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PortEntry {
     pub name: &'static str,
@@ -76,13 +77,13 @@ const FIRST_JOB: u32 = 0x6265_6e00;
 pub type Secret = [u8; 16];
 
 impl PortEntry {
-    /// A job number of its own: several entries may be open on one NIC.
+    /// Returns a job number that no other entry has: several entries may be open on one NIC.
     fn job(&self) -> u32 {
         FIRST_JOB + ROWS.iter().position(|entry| entry == self).unwrap_or(0) as u32
     }
 
-    /// The ports of the remote host's ranks, or of the local host's only one. The last one is used: it is not the
-    /// port that is polled first.
+    /// Opens the ports of the remote host's ranks, or the one port of the local host. The last port is the one that
+    /// is used: it is not the port that is polled first.
     pub fn open(&self, is_local: bool, secret: Secret) -> io::Result<Vec<Box<dyn FramePort>>> {
         let interface = cable_interface()?;
         let ranks = if is_local { 1 } else { self.ranks };
@@ -127,7 +128,7 @@ impl PortEntry {
 
 fn cable_interface() -> io::Result<Interface> {
     let found = interfaces::all()?.into_iter().find(|interface| interface.name == "e0");
-    found.ok_or_else(|| io::Error::other("the cable has no end here"))
+    found.ok_or_else(|| io::Error::other("there is no end of the cable in this network namespace"))
 }
 
 fn local_address(interface: &Interface, v6: bool) -> io::Result<IpNetwork> {
@@ -135,7 +136,7 @@ fn local_address(interface: &Interface, v6: bool) -> io::Result<IpNetwork> {
     found.copied().ok_or_else(|| io::Error::other("the cable has no such address"))
 }
 
-/// A sleep until a port has something to do.
+/// Sleeps until a port has something to do.
 struct PortSleeper {
     epoll: Epoll,
     events: Vec<EpollEvent>,
@@ -154,7 +155,7 @@ impl PortSleeper {
         Ok(PortSleeper { epoll, events: Vec::new() })
     }
 
-    /// Sleeps at most 20 ms: lost frames are retransmitted, and commands are looked for.
+    /// Sleeps at most 20 ms, because the caller must retransmit lost frames and look for commands.
     fn wait(&mut self) {
         let _ = self.epoll.wait(&mut self.events, Some(20));
     }

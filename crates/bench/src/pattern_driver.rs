@@ -1,6 +1,6 @@
-//! The patterns between two ends of a raw layer, written once for all of them.
+//! The patterns between two ends of a raw layer, written once for all layers.
 //!
-//! Used by `worker`; uses the `PatternEndpoint`s in `layer`.
+//! Used by the modules of `layer`, which make the `PatternEndpoint`s; uses `buffers`.
 
 use crate::buffers::{self, BufferPool, ZeroCopyPool};
 use crate::task::{Measurement, TrafficPattern, WorkerTask};
@@ -18,21 +18,21 @@ const ACK_INTERVAL: u64 = 64;
 
 /// One end of a layer between two processes or threads.
 pub trait PatternEndpoint {
-    /// Whether a device may still borrow the message after an exchange has failed: then messages are sent by
+    /// Whether a device may still borrow the message after an exchange has failed. If so, messages are sent by
     /// `exchange_zero_copy`.
     const ZERO_COPY: bool = false;
 
     /// Called before a task.
     fn begin(&mut self) {}
 
-    /// Called after a task; the end is not polled until the next one.
+    /// Called after a task. The end is not polled until the next task.
     fn quiesce(&mut self) {}
 
     /// Sends `out` and receives all of `into`, both at once; either may be empty. The memory of `out` is free for use
     /// afterwards.
     fn exchange(&mut self, out: &mut [u8], into: &mut [u8]) -> io::Result<()>;
 
-    /// Does the same from memory that is never freed.
+    /// Does the same as `exchange`, with memory that is never freed.
     fn exchange_zero_copy(&mut self, out: UserMem<'static>, into: &mut [u8]) -> io::Result<()> {
         unreachable!("zero-copy send of {} bytes for {} by an end that has none", out.len(), into.len())
     }
@@ -59,7 +59,7 @@ pub struct PatternDriver<E> {
     receive_pool: BufferPool,
 }
 
-/// The memory that messages are sent from: one of the two, depending on the end.
+/// The memory from which messages are sent: `zero_copy` if the endpoint has zero-copy sends, otherwise `pool`.
 #[derive(Default)]
 struct SendBuffers {
     pool: BufferPool,
@@ -72,7 +72,7 @@ impl SendBuffers {
         if E::ZERO_COPY { self.zero_copy.reserve(bytes) } else { self.pool.reserve(bytes) }
     }
 
-    /// Sends the message of this number and receives all of `into`, which may be empty.
+    /// Sends message `number` and receives all of `into`, which may be empty.
     fn exchange<E: PatternEndpoint>(
         &mut self,
         end: &mut E,
@@ -104,8 +104,8 @@ impl<E: PatternEndpoint> PatternDriver<E> {
         PatternDriver { endpoint: end, send_buffers: SendBuffers::default(), receive_pool: BufferPool::default() }
     }
 
-    /// Runs this end's part of a task. Returns the time and the CPU time of this end. A wrong byte is reported at
-    /// the end: the other end goes on until then.
+    /// Runs this end's part of a task. Returns the time and the CPU time of this end. A wrong byte is reported only
+    /// after the task, because the other end goes on until then.
     pub fn run(&mut self, role: Role, task: &WorkerTask) -> io::Result<Measurement> {
         let bytes = task.bytes as usize;
         self.send_buffers.reserve::<E>(bytes);
@@ -124,7 +124,7 @@ impl<E: PatternEndpoint> PatternDriver<E> {
         checked.map(|()| measurement)
     }
 
-    /// Exchanges all messages. The inner result: whether all bytes were right.
+    /// Exchanges all messages. The inner result is an error if a byte was wrong.
     fn exchange_messages(&mut self, role: Role, task: &WorkerTask) -> io::Result<io::Result<()>> {
         let (end, mut checked) = (&mut self.endpoint, Ok(()));
         for number in 0..task.count {
@@ -159,8 +159,8 @@ impl<E: PatternEndpoint> PatternDriver<E> {
     }
 }
 
-/// Sends the receiver's acknowledgement, or waits for it: without it the sender could finish by merely queueing its
-/// messages.
+/// Sends the receiver's acknowledgement, or waits for it. Without acknowledgements the sender could finish by merely
+/// queueing its messages.
 fn acknowledge(end: &mut impl PatternEndpoint, role: Role) -> io::Result<()> {
     match role {
         Role::Local => end.receive(&mut [0]),

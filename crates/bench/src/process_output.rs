@@ -1,7 +1,7 @@
-//! The output of a process, line by line: of any length, bytes and amount.
+//! Reads the output of a process line by line, whatever the length of a line, its bytes and the number of lines.
 //!
-//! It keeps no more than is of use, and no caller waits for the process without a limit. Used by `measured_system`
-//! and `doctor`; reads a pipe.
+//! Only the lines that are of use are kept, and no caller waits for the process without a limit. Used by
+//! `measured_system` and `doctor`; reads a pipe.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
@@ -10,23 +10,24 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// More bytes than any reply has. Longer lines are split into several lines, and are no replies.
+/// The maximum length of a line, which no reply reaches. Longer lines are split into several lines, and are no
+/// replies.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 /// The number of lines that may wait to be read: there is one reply to a command.
 const QUEUED_LINES_MAX: usize = 16;
-/// The number of lines of its errors that are kept.
+/// The number of the process's last error lines that are kept.
 const TAIL_LINES: usize = 8;
 /// The time limit for reading what a process has left in the pipe; one of its children may hold the pipe open.
 const READ_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The lines as they arrive, read by a thread that ends with them.
+/// Returns the lines as they arrive. A thread reads them, and ends with the output or with the receiver.
 pub fn spawn_line_reader(from: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = sync_channel(QUEUED_LINES_MAX);
     thread::spawn(move || lines(from).all(|line| sender.send(line).is_ok()));
     receiver
 }
 
-/// The last lines of a process.
+/// The last error lines of a process, which a thread collects.
 pub struct StderrTail(JoinHandle<VecDeque<String>>);
 
 impl StderrTail {
@@ -41,7 +42,8 @@ impl StderrTail {
         }))
     }
 
-    /// The lines, the latest first. Call it when the process has ended.
+    /// Returns the lines, the latest first; none if the output does not end within READ_TIMEOUT. Call it when the
+    /// process has ended.
     pub fn into_lines(self) -> Vec<String> {
         let begin = Instant::now();
         while !self.0.is_finished() {
@@ -54,7 +56,7 @@ impl StderrTail {
     }
 }
 
-/// The lines; bytes that are no text are replaced.
+/// Returns the lines of `from`; bytes that are no text are replaced.
 pub fn lines(from: impl Read) -> impl Iterator<Item = String> {
     let mut from = BufReader::new(from);
     iter::from_fn(move || {

@@ -1,28 +1,29 @@
 //! The results of a run of the benchmark, as they are stored: the file that `hawser-bench run` writes (JSON) and that
 //! reports, `explain` and imports of other tools' results share.
 //!
-//! Times are in microseconds, sizes in bytes. Used by `run`, which measures, by `import`, and by `report`.
+//! Times are in microseconds, sizes in bytes. Used by `run`, which measures, by `import`, `report`, `explain` and
+//! `tune`.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 /// The note of a record that is not complete: it was cut off, a system was left out, or a task failed.
-pub const INCOMPLETE: &str = "points are missing, as the notes say";
+pub const INCOMPLETE: &str = "points are missing; see the notes";
 
-/// The format's number; a file with another one is refused.
+/// The number of the file format; a file with another number is refused.
 pub const FORMAT: u32 = 1;
 
-/// The results of a run; if it was cut off, those until then.
+/// The results of a run; if the run was cut off, the results until then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchmarkRecord {
     pub format: u32,
     /// The command, as one would type it again.
     pub command: String,
-    /// The time at which it began, RFC 3339, UTC.
+    /// The time at which the run began, RFC 3339, UTC.
     pub date: String,
     pub machine: MachineInfo,
-    /// False: points are missing (`INCOMPLETE`).
+    /// False if points are missing (`INCOMPLETE`).
     pub complete: bool,
     /// Notes for the reader: systems that were left out, or ended during the run, and why.
     pub notes: Vec<String>,
@@ -33,7 +34,7 @@ pub struct BenchmarkRecord {
     pub curves: Vec<Curve>,
 }
 
-/// The machine on which it was measured.
+/// The machine on which the run was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineInfo {
     pub host: String,
@@ -68,7 +69,7 @@ pub struct Curve {
     /// The pattern that was measured: `pingpong`, `stream`, `bidirectional`, `rate`, `overlap`, or a collective
     /// operation's name; imports have names of their own for patterns that we do not measure.
     pub pattern: String,
-    /// The number of ranks; 0: another tool did not print it.
+    /// The number of ranks; 0 if another tool did not print it.
     pub ranks: usize,
     /// The points in ascending order of size.
     pub points: Vec<Point>,
@@ -78,21 +79,21 @@ pub struct Curve {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     pub bytes: u64,
-    /// The time of one message: half a round trip in `pingpong`, else the time of a task over its messages (or
-    /// operations).
+    /// The minimum and the median over the rounds of the time of one message: half a round trip in `pingpong`,
+    /// otherwise the time of a task divided by its messages (or operations).
     pub min_us: f64,
     pub median_us: f64,
-    /// The distance from the first to the third quartile of the rounds, over the median.
+    /// The distance from the first to the third quartile of the rounds, divided by the median.
     pub spread: f64,
-    /// The CPU time of all ranks for one message; None where it is not known.
+    /// The CPU time of all ranks for one message; None if it is not known.
     pub cpu_us: Option<f64>,
     /// The part of the transfer that a computation hid, 0 to 1, median; only in `overlap`.
     pub hidden: Option<f64>,
-    /// The messages in a round, and the rounds; 0: another tool did not print them, and without rounds there is no
-    /// spread.
+    /// The number of messages in a round, and the number of rounds; 0 if another tool did not print them. Without
+    /// rounds there is no spread.
     pub count: u64,
     pub rounds: u32,
-    /// The rounds still differed after they were repeated.
+    /// Whether the rounds still differed after they were repeated.
     pub noisy: bool,
 }
 
@@ -120,7 +121,7 @@ fn shell_command(arguments: impl Iterator<Item = OsString>) -> String {
     arguments.map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// A letter of a text from another source, replaced if it would control a terminal.
+/// Returns a letter of a text from another source; a letter that would control a terminal is replaced.
 pub fn printable(letter: char) -> char {
     if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter }
 }
@@ -135,20 +136,20 @@ impl Point {
 /// The number of ranks as text.
 pub fn ranks(ranks: usize) -> String {
     match ranks {
-        0 => "ranks not said".into(),
+        0 => "unknown number of ranks".into(),
         1 => "1 rank".into(),
         _ => format!("{ranks} ranks"),
     }
 }
 
 impl Curve {
-    /// Whether the other curve is of the same system in the same pattern on as many ranks: one record must not have
-    /// both.
+    /// Whether the other curve is of the same system, the same pattern and the same number of ranks: one record must
+    /// not have both.
     pub fn is_same_curve(&self, other: &Curve) -> bool {
         (&self.system, &self.pattern, self.ranks) == (&other.system, &other.pattern, other.ranks)
     }
 
-    /// The points at sizes that another curve has too, each with the other's.
+    /// Returns the points at sizes that the other curve has, too, each with the other curve's point.
     pub fn common_points<'a>(&'a self, other: &'a Curve) -> impl Iterator<Item = (Point, Point)> + 'a {
         let partner = |point: &Point| other.points.iter().find(|other| other.bytes == point.bytes).copied();
         self.points.iter().filter_map(move |point| Some((*point, partner(point)?)))

@@ -1,8 +1,9 @@
-//! A run: every size of every pattern, all systems in turn within each round, for as many rounds as it takes.
+//! A run measures every size of every pattern. In each round all systems run the task in turn; the rounds are
+//! repeated once if they differ too much.
 //!
 //! It knows neither libraries nor layers. A system that ends is left out from then on and noted; the others go on.
-//! Used by `command`; uses `measured_system`, and `record`, in which it leaves the results, also when it is cut
-//! off.
+//! Used by `command` and `tune`; uses `measured_system`, and `record`, in which it leaves the results, also when it
+//! is cut off.
 
 use crate::measured_system::{MeasuredSystem, SystemError};
 use crate::record::{BenchmarkRecord, Curve, Point};
@@ -11,18 +12,19 @@ use crate::task::{Measurement, TrafficPattern, WorkerTask};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// A point whose quartiles are further apart than this part of the median is repeated, and flagged if that does not
-/// help.
+/// A point is repeated if its quartiles are further apart than this fraction of the median, and flagged if that does
+/// not help.
 pub const NOISY: f64 = 0.1;
 
-/// The most messages of a checked task: filling and comparing takes longer than sending.
+/// The maximum number of messages of a checked task: filling and comparing takes longer than sending.
 const CHECKED_MAX: u64 = 16;
-/// A system that fails this often in a row is left out.
+/// A system is left out after this number of failures in a row.
 const FAILURES_MAX: u32 = 3;
 const COUNT_MAX: u64 = 1 << 22;
-/// The most tasks until a size's time has settled.
+/// The maximum number of tasks that warm up for a size, until its time has settled.
 const WARMUPS_MAX: u32 = 8;
-/// The fewest messages of a task. Collective patterns and those of several pairs have no half of a smallest task.
+/// The minimum `count` of a task. A task of collective operations or of several pairs cannot be made shorter than its
+/// `count` allows.
 const COUNT_MIN: u64 = 2;
 
 /// The configuration of the measurements.
@@ -50,7 +52,7 @@ impl MeasurementConfig {
         WorkerTask { pattern, bytes, count, pairs, check: false }
     }
 
-    /// The number of tasks of all systems, as far as it is known beforehand.
+    /// The number of tasks of all systems, as far as it is known before the run.
     fn task_count(&self, systems: &[MeasuredSystem]) -> u64 {
         let of_size = |pattern, bytes| systems.iter().filter(|system| system.accepts(pattern, bytes)).count() as u64;
         let of_pattern =
@@ -59,7 +61,7 @@ impl MeasurementConfig {
     }
 }
 
-/// One system's share of a point.
+/// The measurements of one system for a point.
 struct SystemShare {
     system: usize,
     count: u64,
@@ -110,11 +112,12 @@ impl BenchmarkRun<'_> {
         }
         if self.stop.load(Relaxed) {
             self.record.complete = false;
-            self.record.notes.push("it was stopped before its end: points and rounds are missing".into());
+            self.record.notes.push("the run was stopped before its end: points and rounds are missing".into());
         }
     }
 
-    /// Measures a point. `us`: the time of a message of the size before, for each system.
+    /// Measures a point. `us` has the time of a message of the size before, in microseconds, for each system, and
+    /// gets that of this size.
     fn measure_point(&mut self, pattern: TrafficPattern, bytes: u64, us: &mut [Option<f64>]) {
         let mut shares = Vec::new();
         for (system, &us) in us.iter().enumerate() {
@@ -143,7 +146,7 @@ impl BenchmarkRun<'_> {
     }
 
     /// Runs the first tasks of a size, which are not counted: they warm up and give the number of messages in a
-    /// round. `expected`: the time of a message of the size before, in microseconds.
+    /// round. `expected` is the time of a message of the size before, in microseconds. None if a task failed.
     fn warm_up(
         &mut self,
         system: usize,
@@ -163,9 +166,9 @@ impl BenchmarkRun<'_> {
             let us = measurement.seconds * 1e6 / task.messages() as f64;
             let wanted = self.count(pattern, us);
             let is_long = wanted == count || measurement.seconds > self.config.task_s / 4.0;
-            // The time of a first use, or of a slice of the scheduler, does not recur.
+            // A time that contains a first use, or a time slice of the scheduler, does not recur.
             let is_settled = before.is_some_and(|before| us < 2.0 * before && before < 2.0 * us);
-            // From nothing the count grows until a task is long enough to judge by.
+            // The count grows by at most a factor of 100 until a task is long enough to judge by.
             count = wanted.min(count.saturating_mul(100));
             before = Some(us);
             if is_long && is_settled {
@@ -178,7 +181,7 @@ impl BenchmarkRun<'_> {
 
     fn run_rounds(&mut self, pattern: TrafficPattern, bytes: u64, shares: &mut [SystemShare]) {
         for _ in 0..self.config.rounds {
-            // Another system begins each round, so that none always pays for being the first.
+            // Each round begins with another system, so that no system always pays for being the first.
             shares.rotate_left(shares.len().min(1));
             for share in shares.iter_mut() {
                 let task = self.config.task(pattern, bytes, share.count);
@@ -191,7 +194,7 @@ impl BenchmarkRun<'_> {
         shares.sort_by_key(|share| share.system);
     }
 
-    /// Runs a task once; None where it failed, which is noted once.
+    /// Runs a task once; None if it failed, which is noted, or if the system has ended.
     fn measure_once(&mut self, system: usize, task: &WorkerTask) -> Option<Measurement> {
         let system = &mut self.systems[system];
         if system.has_ended() || self.stop.load(Relaxed) {
@@ -233,7 +236,7 @@ impl BenchmarkRun<'_> {
 }
 
 impl SystemShare {
-    /// The microseconds of a message, for each round, sorted.
+    /// Returns the microseconds of a message in each round, sorted.
     fn times(&self, config: &MeasurementConfig, pattern: TrafficPattern, bytes: u64) -> Vec<f64> {
         let messages = config.task(pattern, bytes, self.count).messages() as f64;
         sorted(self.measurements.iter().map(|measurement| measurement.seconds * 1e6 / messages))
@@ -264,7 +267,7 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// The distance from the first to the third quartile, over the median, of sorted times.
+/// The distance from the first to the third quartile of sorted times, divided by the median.
 fn spread(times: &[f64]) -> f64 {
     if times.is_empty() {
         return 0.0;

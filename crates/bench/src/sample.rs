@@ -1,10 +1,10 @@
-//! Repetitions of one figure, and their line in the table.
+//! Repetitions of one figure, their median and quartiles, and the cores on which they run.
 
 use std::env;
 use std::time::Instant;
 
-/// The cores of the ranks, a core a rank: those listed in HAWSER_BENCH_CORES, or, where it is not set, all that this
-/// process may use.
+/// The cores of the ranks, one core for each rank: those listed in HAWSER_BENCH_CORES or, if it is not set, all that
+/// this process may use.
 pub fn cores() -> Vec<usize> {
     env::var("HAWSER_BENCH_CORES").map_or_else(
         |_| hawser_os::cpus::allowed().unwrap_or_default(),
@@ -12,7 +12,8 @@ pub fn cores() -> Vec<usize> {
     )
 }
 
-/// Times `f`, which does `count` operations, `repetitions` times. Returns the microseconds of one.
+/// Times `f`, which does `count` operations, `repetitions` times. Returns the microseconds of one operation in each
+/// repetition, sorted.
 pub fn times(repetitions: usize, count: usize, mut f: impl FnMut()) -> Vec<f64> {
     let mut samples: Vec<f64> = (0..repetitions)
         .map(|_| {
@@ -38,7 +39,7 @@ pub fn median(sorted: &[f64]) -> f64 {
     if sorted.len().is_multiple_of(2) { (sorted[middle - 1] + sorted[middle]) / 2.0 } else { sorted[middle] }
 }
 
-/// First and third quartile of sorted values, at least one: the medians of both halves.
+/// The first and the third quartile of sorted values, at least one: the medians of both halves.
 pub fn quartiles(sorted: &[f64]) -> (f64, f64) {
     if sorted.len() == 1 {
         return (sorted[0], sorted[0]);

@@ -1,13 +1,14 @@
-//! Message sizes in the manner of NetPIPE: regular steps, each with a neighbour on either side, which reveal the costs
-//! of alignment and of the edges of protocols (NetPIPE's comparison, section 2: docs/heritage.md).
+//! Message sizes in the manner of NetPIPE: regular steps, each with a size a little below and a little above, which
+//! reveal the costs of alignment and of the edges of protocols (NetPIPE's comparison, section 2: docs/heritage.md).
 //!
-//! Used by `command`, which knows the bounds, and `run`.
+//! Used by `command`, which knows the bounds, and `tune`.
 
-/// The bytes between a base and its neighbours; NetPIPE's default.
+/// The default distance of the sizes around a step from the step, in bytes; it is NetPIPE's default.
 pub const PERTURBATION: u64 = 3;
 
-/// The sizes: powers of two and the middles between them from `min` to `max` bytes, and around each base of more than
-/// four perturbations (else they would overlap) the sizes a perturbation away, ascending.
+/// Returns the sizes from `min` to `max` bytes, ascending: the bases, which are the powers of two and the middles
+/// between them; the two bounds; and the sizes a perturbation below and above each base of more than four
+/// perturbations (around smaller bases they would overlap).
 pub fn sizes(min: u64, max: u64, perturbation: u64) -> Vec<u64> {
     let bases = (0..63).map(|power| 1_u64 << power).flat_map(|base| [base, base + base / 2]);
     let around = |base: u64| match perturbation > 0 && base > 4 * perturbation {

@@ -9,15 +9,15 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 #[value(rename_all = "lowercase")]
 pub enum TrafficPattern {
-    /// There and back between two ranks
+    /// A message to another rank and back
     PingPong,
-    /// One way, 64 under way at once
+    /// One direction, 64 messages in flight
     Stream,
-    /// Both ways at once
+    /// Both directions at the same time
     Bidirectional,
-    /// One way, of as many pairs of ranks as there are
+    /// One direction, `--pairs` pairs of ranks at the same time
     Rate,
-    /// One way, with a computation of twice the time between the beginning and the wait
+    /// One direction, with a computation of twice the transfer time between start and wait
     Overlap,
     Barrier,
     Bcast,
@@ -62,7 +62,8 @@ impl TrafficPattern {
         )
     }
 
-    /// Whether it can be measured with messages of this length: sums of 8-byte integers need a multiple of 8.
+    /// Whether the pattern can be measured with messages of this length: sums of 8-byte integers need a multiple of
+    /// 8.
     pub fn accepts(self, bytes: u64) -> bool {
         match self {
             TrafficPattern::Barrier => bytes == 0,
@@ -77,10 +78,11 @@ impl TrafficPattern {
 pub struct WorkerTask {
     pub pattern: TrafficPattern,
     pub bytes: u64,
-    /// The number of messages, each there and back in a ping-pong; of operations in a collective pattern.
+    /// The number of messages; in a ping-pong each goes there and back, and in a collective pattern it is the number
+    /// of operations.
     pub count: u64,
     pub pairs: usize,
-    /// Every byte is filled and compared; not to be timed.
+    /// Whether every byte is filled and compared; such a task is not to be timed.
     pub check: bool,
 }
 
@@ -106,7 +108,7 @@ impl FromStr for WorkerTask {
     type Err = String;
 
     fn from_str(line: &str) -> Result<WorkerTask, String> {
-        let parse_error = || format!("no task: {line}");
+        let parse_error = || format!("not a task: {line}");
         let [pattern, bytes, count, pairs, purpose] =
             line.split_whitespace().collect::<Vec<_>>().try_into().map_err(|_| parse_error())?;
         Ok(WorkerTask {
@@ -130,7 +132,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// The result of this end, with the CPU time of the other one added.
+    /// Returns the result of this end, with the CPU time of the other end added.
     pub fn with_cpu_of(self, other: &Measurement) -> Measurement {
         Measurement { cpu_s: self.cpu_s + other.cpu_s, ..self }
     }
@@ -139,18 +141,19 @@ impl Measurement {
 /// A reply, as a line from a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkerReply {
-    /// Sent before it is ready: a parameter that may divide short messages from long ones, and its value, in bytes.
+    /// Sent before the worker is ready: a parameter that may divide short messages from long ones, and its value, in
+    /// bytes.
     Threshold {
         name: String,
         bytes: u64,
     },
-    /// It is ready; with the number of its ranks and the version that it reports.
+    /// The worker is ready; with the number of its ranks and the version that it reports.
     Ready {
         ranks: usize,
         version: String,
     },
     Measured(Measurement),
-    /// It is still ready, but the task was not done, or bytes were wrong.
+    /// The worker is still ready, but the task was not done, or bytes were wrong.
     Failed(String),
 }
 
@@ -171,7 +174,7 @@ impl FromStr for WorkerReply {
     type Err = String;
 
     fn from_str(line: &str) -> Result<WorkerReply, String> {
-        let parse_error = || format!("no answer: {line}");
+        let parse_error = || format!("not a reply: {line}");
         let (keyword, rest) = line.split_once(' ').ok_or_else(parse_error)?;
         let numbers = || rest.split(' ').map(|text| text.parse().ok()).collect::<Option<Vec<f64>>>();
         match keyword {

@@ -1,8 +1,8 @@
 //! The two ends between which a run measures: on this machine, over a cable (veth) between two network namespaces of
 //! our own, or between this machine and others.
 //!
-//! It makes the commands that start programs at either end; it starts none. The namespaces vanish with the value.
-//! Used by `command`; makes the commands of `library` and `layer`.
+//! It makes the commands that start programs at either end, but starts none. The namespaces vanish with the value.
+//! Used by `command`, `tune` and `doctor`; makes the commands of `library` and `layer`.
 
 use hawser_os::veth_pair::{HOST_ADDRESSES, VethPair};
 use hawser_os::{cpus, host, netns};
@@ -11,8 +11,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Hydra's remote shell over a cable. Its host name is another one than ours: MPICH and Intel MPI take ranks of one
-/// name for one host's.
+/// The remote shell for Hydra over a cable. It gives each end a host name, because MPICH and Intel MPI take ranks
+/// with the same host name for ranks of one host.
 const CABLE_SHELL: &str = r#"#!/bin/sh
 while [ "${1#-}" != "$1" ]; do
     [ "$1" = -l ] && shift
@@ -42,14 +42,14 @@ pub enum TestBed {
     },
 }
 
-/// The hosts of a job over several.
+/// The hosts of a job over several hosts.
 pub struct MultiHostJob<'a> {
     pub hosts: Vec<&'a str>,
     pub remote_shell: Option<&'a Path>,
 }
 
 impl TestBed {
-    /// Makes a cable of our own; `scratch` keeps what its remote shell needs.
+    /// Makes a cable of our own; its remote shell is written to the folder `scratch`.
     pub fn cable(mtu: usize, scratch: &Path) -> io::Result<TestBed> {
         netns::become_root()?;
         let cable = VethPair::new(mtu)?;
@@ -98,14 +98,14 @@ impl TestBed {
                 let ssh = || ["ssh", "-o", "BatchMode=yes"].map(String::from).into();
                 let shell: Vec<String> =
                     remote_shell.as_ref().map_or_else(ssh, |shell| vec![shell.display().to_string()]);
-                // The remote end is not pinned, as libraries' ranks are not.
+                // The remote end is not pinned to cores, because the ranks of libraries are not either.
                 let prefix = [hosts[1].as_str(), "env", "HAWSER_BENCH_CORES="].map(String::from);
                 shell.into_iter().chain(prefix).collect()
             }
         }
     }
 
-    /// The address by which the local end reaches the remote one.
+    /// The address by which the local end reaches the remote end.
     pub fn remote_address(&self) -> &str {
         match self {
             TestBed::Here => "127.0.0.1",
@@ -114,7 +114,7 @@ impl TestBed {
         }
     }
 
-    /// The hosts that a library's job must have, if it must have several.
+    /// Returns the hosts of a library's job; None if the job has one host.
     pub fn multi_host_job(&self) -> Option<MultiHostJob<'_>> {
         match self {
             TestBed::Here => None,
@@ -128,7 +128,7 @@ impl TestBed {
         }
     }
 
-    /// The cores of the ranks, a core a rank; empty on several machines.
+    /// The cores of the ranks, one core for each rank; empty on several machines.
     pub fn cores(&self) -> String {
         match self {
             TestBed::Hosts { .. } => String::new(),

@@ -7,7 +7,7 @@ use crate::sample;
 use crate::task::{WorkerReply, WorkerTask};
 use std::io::{self, BufRead, Write};
 
-/// Runs the local end, or the process that has both.
+/// Runs the local end, or both ends if they are in one process.
 pub fn run_local(entry: &LayerEntry) -> io::Result<()> {
     sample::pin(&sample::cores(), 0);
     let mut layer = match entry.open() {
@@ -22,7 +22,7 @@ pub fn run_local(entry: &LayerEntry) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs the remote end, where that is a process of its own.
+/// Runs the remote end, if it is a process of its own.
 pub fn run_remote(entry: &LayerEntry) -> io::Result<()> {
     sample::pin(&sample::cores(), 1);
     entry.run_remote()

@@ -325,14 +325,14 @@ static int read_task(const char *line, struct task *task) {
     char name[32], check[8];
     long long bytes, count, pairs;
     if (sscanf(line, "%31s %lld %lld %lld %7s", name, &bytes, &count, &pairs, check) != 5) {
-        printf("failed no task: %s", line);
+        printf("failed not a task: %s", line);
         return 0;
     }
     int pattern = 0;
     while (pattern < PATTERNS && strcmp(name, patterns[pattern].name)) pattern++;
     int fits = bytes >= 0 && bytes <= INT32_MAX && count > 0 && pairs > 0 && 2 * pairs <= ranks;
     if (pattern == PATTERNS || !(fits || (patterns[pattern].of_all && bytes >= 0 && count > 0))) {
-        printf("failed %s of %lld bytes, %lld times, by %lld pairs of %d ranks cannot be played\n", name, bytes, count, pairs, ranks);
+        printf("failed %s of %lld bytes, %lld times, by %lld pairs of %d ranks cannot be run\n", name, bytes, count, pairs, ranks);
         return 0;
     }
     *task = (struct task){ pattern, bytes, count, pairs, !strcmp(check, "check") };

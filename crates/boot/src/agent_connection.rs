@@ -1,9 +1,9 @@
 //! The connection of a rank to its agent: a process finds its agent, receives its identity, and keeps the connection
 //! for life.
 //!
-//! The agent takes the process's end from the kernel, not from the connection: a forked child may hold that open.
-//! Nothing here is undone when an `AgentConnection` is dropped; `notify` and `abort` report how the rank ended.
-//! Used by `host::launched`.
+//! The agent learns of the process's end from the kernel, not from the connection, which a forked child may hold
+//! open. Dropping an `AgentConnection` reports nothing; `notify` and `abort` report how the rank ends. Used by
+//! `host::launched` and `host::join`.
 
 use crate::bootstrap::{Bootstrap, Identity, Notification};
 use crate::job_settings::JobSettings;
@@ -22,15 +22,16 @@ use std::sync::{Arc, OnceLock};
 /// The identity of this process in its job, and its connection to the agent.
 pub struct AgentConnection {
     identity: Identity,
-    /// The job's shared segment of this host (`job::Segment::open`); none alone, and none once taken.
+    /// The descriptor of this host's segment (`job::Segment::open`); None if the process is alone or the segment was
+    /// taken.
     segment: Option<OwnedFd>,
-    /// The connection to the agent; none alone.
+    /// The connection to the agent; None if the process is alone.
     connection: Option<Arc<SeqpacketSocket>>,
-    /// The process that attached: a forked child is not the rank.
+    /// The process id of the process that attached: a forked child is not the rank.
     pid: i32,
 }
 
-/// The connection by which a process that could not go on after it had attached can end the job.
+/// The means by which a process that cannot go on after it has attached can end the job.
 enum AbortTarget {
     Connection(AgentConnection),
     Bootstrap(Arc<dyn Bootstrap>),
@@ -38,13 +39,14 @@ enum AbortTarget {
 
 static ABORT_TARGET: OnceLock<AbortTarget> = OnceLock::new();
 
-/// Does the same as `AgentConnection::keep_for_abort`, for a process that has gone further.
+/// Keeps the `Bootstrap` of a process that cannot go on, so that `abort_job` can end the job by it. Has no effect if
+/// a connection or a `Bootstrap` is kept already.
 pub fn keep_for_abort(boot: Arc<dyn Bootstrap>) {
     let _ = ABORT_TARGET.set(AbortTarget::Bootstrap(boot));
 }
 
-/// Ends the job as `AgentConnection::abort` does, for a process that is no rank: not yet, or not at all. Returns
-/// without a launcher.
+/// Ends the job as `AgentConnection::abort` does, for a process that is not yet a rank or cannot become one. Returns
+/// if the process is alone.
 pub fn abort_job(code: i32, text: &str) {
     match ABORT_TARGET.get() {
         Some(AbortTarget::Connection(world)) if !world.is_alone() => world.abort(code, text),
@@ -65,20 +67,21 @@ pub fn attach() -> Result<AgentConnection> {
     attach_with_settings(&JobSettings::default())
 }
 
-/// Determines this process's identity. To be called once, by MPI_Init or the first session. A job whose ranks have
-/// different job settings is ended.
+/// Determines this process's identity: attaches to the agent, to which it sends `settings`, or finds that the process
+/// is alone. To be called once, by MPI_Init or the first session. If the settings of two ranks differ, mpiexec ends
+/// the job.
 pub fn attach_with_settings(settings: &JobSettings) -> Result<AgentConnection> {
     loaded_mpi::refuse_second_mpi(attach as *const () as usize)?;
     attach_from(|variable| std::env::var(variable).ok(), settings)
 }
 
-/// The number of ranks that run this program, as far as that is known before `attach`.
+/// The number of ranks that run this program; None if it is not known before `attach`.
 pub fn program_size_before() -> Option<u32> {
     if std::env::var_os(ADDRESS_VARIABLE).is_none() {
         if std::env::var_os(BOOTSTRAP_FILE_VARIABLE).is_some() {
             return std::env::var(SIZE_VARIABLE).ok()?.parse().ok();
         }
-        // Below an agent whose variables are lost, the agent alone knows.
+        // If the process is below an agent but has lost its variables, only the agent knows the number.
         let is_alone = std::env::var_os(RANK_VARIABLE).is_some() || ancestors::nearest_agent().is_none();
         return is_alone.then_some(1);
     }
@@ -91,7 +94,7 @@ fn attach_from(environment: impl Fn(&str) -> Option<String>, settings: &JobSetti
             let address = AgentAddress::decode(&text).map_err(|text| Error::new(Class::Other, text))?;
             join(&address, settings)
         }
-        // Set without the address, it shows that the address was unset to run the program alone.
+        // `RANK_VARIABLE` without the address shows that the user has unset the address to run the program alone.
         None if environment(RANK_VARIABLE).is_some() => alone_unless_foreign(environment),
         None => {
             let world = alone_unless_foreign(environment)?;
@@ -104,12 +107,13 @@ fn alone_unless_foreign(environment: impl Fn(&str) -> Option<String>) -> Result<
     foreign_launcher::refuse(environment).map(|()| alone())
 }
 
-/// A process of one.
+/// The `AgentConnection` of a process that is alone: it has no connection and no segment.
 fn alone() -> AgentConnection {
     AgentConnection { identity: Identity::alone(), segment: None, connection: None, pid: host::pid() }
 }
 
-/// Joins the job of `agent`, below which this process runs with another environment than the agent's ranks have.
+/// Joins the job of the agent with process id `agent`. This process runs below that agent, but without the variables
+/// that the agent sets.
 fn join_agent(agent: i32, settings: &JobSettings) -> Result<AgentConnection> {
     let lost = |why: &str| {
         let text = format!(
@@ -120,12 +124,12 @@ fn join_agent(agent: i32, settings: &JobSettings) -> Result<AgentConnection> {
         Error::new(Class::Other, text)
     };
     let Some((socket, user)) = ancestors::socket_of(agent) else {
-        return Err(lost(&format!("the socket of mpiexec's agent, process {agent}, is not found from here")));
+        return Err(lost(&format!("the socket of mpiexec's agent (process {agent}) cannot be found")));
     };
     if ![0, user].contains(&host::user()) {
         let text = format!(
-            "this process runs as user {}, and mpiexec as user {user}, whose jobs it cannot join; run mpiexec itself as the \
-             other user (sudo -u USER mpiexec ...)",
+            "this process runs as user {}, and mpiexec as user {user}: it cannot join that user's jobs; run mpiexec \
+             itself as the other user (sudo -u USER mpiexec ...)",
             host::user()
         );
         return Err(Error::new(Class::Other, text));
@@ -136,8 +140,8 @@ fn join_agent(agent: i32, settings: &JobSettings) -> Result<AgentConnection> {
 fn join(address: &AgentAddress, settings: &JobSettings) -> Result<AgentConnection> {
     let lifeline =
         SeqpacketSocket::connect(&address.socket).map_err(|error| connection_lost(&address.socket, &error))?;
-    // The kernel reports the user. The memory that the agent hands over is mapped, so it must not come from another
-    // user.
+    // The kernel reports the user of the agent. This process will map memory that the agent hands over, so the agent
+    // must not belong to another user.
     let agent = lifeline.peer().map_err(|error| connection_lost(&address.socket, &error))?.user;
     check_agent_user(agent, host::user())?;
     // An agent accepts its own user and root, and closes the connections of others without a reply.
@@ -199,7 +203,8 @@ fn other_user_error(agent: u32, user: u32) -> Error {
     Error::new(Class::Other, text)
 }
 
-/// Does for the host's ranks what the agent has promised that each rank does.
+/// Does what the agent's Welcome says that every rank of the host does: lets the other ranks copy from its memory,
+/// and registers for membarrier(2).
 fn apply_welcome(welcome: &Welcome) -> Result<()> {
     if welcome.process_vm {
         process_vm::allow_peers();
@@ -227,18 +232,20 @@ impl AgentConnection {
         &self.identity
     }
 
-    /// No launcher: a process of one. It makes its own segment (`job::Segment::alone`).
+    /// Returns whether this process has no launcher and is the only rank of its job. It then makes its own segment
+    /// (`job::Segment::alone`).
     pub fn is_alone(&self) -> bool {
         self.connection.is_none()
     }
 
-    /// The segment of this host, to be opened by `job::Segment::open`; once.
+    /// Returns the descriptor of this host's segment, to be opened by `job::Segment::open`; None if it was taken
+    /// before or the process is alone.
     pub fn take_segment(&mut self) -> Option<OwnedFd> {
         self.segment.take()
     }
 
-    /// Publishes `business_card` for every rank of the job (`job::Segment::business_card`); it is at most
-    /// `job::layout::BUSINESS_CARD_MAX` bytes. Once, and only in a job of several hosts (`spans_hosts`).
+    /// Publishes `business_card`, at most `job::layout::BUSINESS_CARD_MAX` bytes, for every rank of the job
+    /// (`job::Segment::business_card`). To be called once, and only in a job of several hosts (`spans_hosts`).
     pub fn publish(&self, business_card: &[u8]) -> Result<()> {
         let Some(lifeline) = &self.connection else { return Ok(()) };
         lifeline.send(&AgentMessage::BusinessCard(business_card.to_vec()).encode(), None).map_err(|error| {
@@ -246,8 +253,9 @@ impl AgentConnection {
         })
     }
 
-    /// Sends a notification to the agent, without waiting where it may come from anywhere in the process; returns
-    /// whether it was sent. A forked child's notification is not the rank's.
+    /// Sends a notification to the agent; returns whether it was sent. `Reachability`, which may come from any place
+    /// in the process, is sent without waiting. A process that is alone and a forked child, which is not the rank,
+    /// send nothing, and the result is true.
     pub fn notify(&self, notification: Notification) -> bool {
         let Some(lifeline) = self.connection.as_ref().filter(|_| self.is_attached_process()) else { return true };
         match notification {
@@ -258,7 +266,7 @@ impl AgentConnection {
         }
     }
 
-    /// Keeps the connection of a process that cannot go on, so that its end can be reported on it.
+    /// Keeps the connection of a process that cannot go on, so that `abort_job` can end the job over it.
     pub fn keep_for_abort(self) {
         let _ = ABORT_TARGET.set(AbortTarget::Connection(self));
     }
@@ -271,13 +279,13 @@ impl AgentConnection {
     /// Ends the whole job with `code`, from a forked child too. The launcher prints `text`, one line with the cause,
     /// with rank and host.
     pub fn abort(&self, code: i32, text: &str) -> ! {
-        let child = format!(" (in process {}, a child of it by fork)", host::pid());
+        let child = format!(" (in process {}, a forked child)", host::pid());
         let text = format!("{text}{}", if self.is_attached_process() { "" } else { &child });
         let is_notified = self.connection.as_ref().is_some_and(|lifeline| {
             lifeline.send(&AgentMessage::Abort { code, text: text.clone() }.encode(), None).is_ok()
         });
         if is_notified {
-            // The agent ends this process at once; the bound is for an agent that is itself stopped or gone.
+            // The agent ends this process at once. The sleep is bounded in case the agent is stopped or gone.
             host::sleep_ms(2000);
         } else {
             eprintln!("hawser: rank {} (pid {}) aborts with code {code}: {text}", self.identity.rank, host::pid());
@@ -286,8 +294,8 @@ impl AgentConnection {
     }
 }
 
-/// The code that a process leaves with for `code` of MPI_Abort: its low byte, as the system keeps no more, but
-/// never 0 for another number.
+/// The exit code of a process that calls MPI_Abort with `code`: the low byte of `code`, as the system keeps no more,
+/// but 1 if that byte is 0 and `code` is not.
 pub fn exit_code(code: i32) -> i32 {
     match code & 0xff {
         0 if code != 0 => 1,

@@ -1,16 +1,16 @@
 //! A process that was started below an agent of ours and has lost its environment (`env -i`, sudo) finds that agent.
 //!
-//! Its ancestors are in /proc, and the agent is the nearest of them that was started as one. The agent's socket is
-//! the one among the host's whose listener is that process, according to the kernel. The agent then finds the rank
-//! by the process's parents. Used by `agent_connection`, when no variable names an agent; `agent_connection` then
-//! joins. Without /proc nothing is found.
+//! The ancestors of the process are in /proc, and its agent is the nearest ancestor that was started with the
+//! argument of an agent. Of all sockets on the host that are named like an agent's, the agent's own is the one whose
+//! listener is that process, according to the kernel. The agent then finds the rank by the ancestors of the process.
+//! Used by `agent_connection` when no variable names an agent. Without /proc nothing is found.
 
 use crate::protocol::{AGENT_ARGUMENT, SOCKET_PREFIX};
 use hawser_os::unix::SeqpacketSocket;
 use hawser_os::{clock, host, process_tree};
 use std::collections::BTreeSet;
 
-/// The nearest agent among this process's ancestors.
+/// The process id of the nearest agent among this process's ancestors; None if there is none.
 pub fn nearest_agent() -> Option<i32> {
     process_tree::ancestors(host::pid()).into_iter().find(|&pid| is_agent(&process_tree::arguments(pid)))
 }
@@ -19,13 +19,13 @@ fn is_agent(arguments: &[Vec<u8>]) -> bool {
     arguments.get(1).is_some_and(|word| word == AGENT_ARGUMENT.as_bytes())
 }
 
-/// The limits on the wait until one socket accepts this process, and until all have been tried. Any process can
-/// listen under such a name and accept none; an agent that starts a thousand ranks accepts them in less than a
-/// second.
+/// The time limits, in ms, for one socket to accept this process and for trying all sockets. Any process can listen
+/// under such a name and accept no one; an agent that starts a thousand ranks accepts them in less than a second.
 const SOCKET_TIMEOUT_MS: u64 = 1000;
 const TOTAL_TIMEOUT_MS: u64 = 10_000;
 
-/// The name of the socket at which process `agent` listens, and its user.
+/// The name of the socket at which process `agent` listens, and the user of that process; None if it is not found in
+/// time.
 pub fn socket_of(agent: i32) -> Option<(String, u32)> {
     let sockets = std::fs::read("/proc/net/unix").unwrap_or_default();
     let deadline_ns = clock::now_ns() + TOTAL_TIMEOUT_MS * 1_000_000;

@@ -1,13 +1,14 @@
-//! Foreign launchers, whose protocols we do not have: their environment is the proof that this process is one of
-//! several.
+//! Recognizes foreign launchers, whose protocols we do not have, by their environment variables: these are the proof
+//! that this process is one of several.
 //!
-//! Our own launcher sets some of these variables too, for scripts (`ours`): those are no proof. Used by
+//! Our own launcher sets some of these variables too, for scripts; such variables are no proof (`is_ours`). Used by
 //! `agent_connection`, for a process without an agent.
 
 use crate::protocol::{RANK_VARIABLE, SIZE_VARIABLE};
 use hawser_base::{Class, Error, Result};
 
-/// The variables of a launcher: the number of processes of a step, where it sets that, and this process's number.
+/// The variables of a launcher: with the number of processes of a job step (None if the launcher sets none), and with
+/// this process's number (empty if it is not used).
 struct ForeignLauncher {
     size: Option<&'static str>,
     rank: &'static str,
@@ -18,8 +19,8 @@ const fn launcher(size: &'static str, rank: &'static str, name: &'static str) ->
     ForeignLauncher { size: Some(size), rank, name }
 }
 
-/// From their documentation. A Slurm batch script has SLURM_PROCID without being a step, and salloc's shell has
-/// SLURM_STEP_NUM_TASKS=1.
+/// The launchers, with the variables that their documentation names. Slurm's SLURM_PROCID is not among them, because
+/// a batch script has it without being a step; the shell of salloc has SLURM_STEP_NUM_TASKS=1.
 const LAUNCHERS: [ForeignLauncher; 9] = [
     launcher("PMI_SIZE", "PMI_RANK", "a PMI launcher (Hydra, srun --mpi=pmi2)"),
     launcher("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI's mpirun"),
@@ -32,29 +33,31 @@ const LAUNCHERS: [ForeignLauncher; 9] = [
     ForeignLauncher { size: None, rank: "ALPS_APP_PE", name: "Cray's aprun" },
 ];
 
-/// Variables that mpiexec sets for scripts that read the names of MPICH and Open MPI, each with the value that it
-/// repeats.
+/// The variables of MPICH and Open MPI that our mpiexec sets for scripts: `RANK_NAMES` have the value of
+/// `RANK_VARIABLE`, `SIZE_NAMES` that of `SIZE_VARIABLE`.
 pub const RANK_NAMES: [&str; 2] = ["PMI_RANK", "OMPI_COMM_WORLD_RANK"];
 pub const SIZE_NAMES: [&str; 2] = ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"];
 
-/// The variables that lead to a foreign launcher's server: with one of these the variables above are not ours.
+/// The variables that lead to a foreign launcher's server: if one of these is set, the variables above are not from
+/// our mpiexec.
 pub const SERVERS: [&str; 5] = ["PMI_FD", "PMI_PORT", "PMI_ID", "PMIX_NAMESPACE", "PMIX_RANK"];
 
-/// Refuses to run alone as one of several processes of a launcher that is not ours.
+/// Returns an error if this process is one of several processes of a launcher that is not ours, because it must not
+/// run alone then.
 pub fn refuse(environment: impl Fn(&str) -> Option<String>) -> Result<()> {
     let number = |variable: &str| environment(variable)?.trim().parse::<u64>().ok();
     let is_ours = is_ours(&environment);
     let theirs = || LAUNCHERS.iter().filter(|launcher| !(is_ours && RANK_NAMES.contains(&launcher.rank)));
     let sizes = || theirs().filter_map(|launcher| Some((launcher, launcher.size?, number(launcher.size?)?)));
     if let Some((launcher, variable, size)) = sizes().find(|&(_, _, size)| size > 1) {
-        return Err(refusal(&format!("one of {size} started by {}", launcher.name), variable, size));
+        return Err(refusal(&format!("one of {size} processes started by {}", launcher.name), variable, size));
     }
-    // A step of one by its size is one, whatever else is set.
+    // If a size says that the step has one process, that counts, whatever other variables are set.
     let is_one = sizes().next().is_some();
     let ranks = theirs().find_map(|launcher| Some((launcher, number(launcher.rank)?)));
     match ranks.filter(|_| !is_one) {
         Some((launcher, rank)) => {
-            let what = format!("number {rank} of a step of unknown size, started by {}", launcher.name);
+            let what = format!("process {rank} of a job step of unknown size, started by {}", launcher.name);
             Err(refusal(&what, launcher.rank, rank))
         }
         None => Ok(()),
@@ -64,8 +67,8 @@ pub fn refuse(environment: impl Fn(&str) -> Option<String>) -> Result<()> {
 #[cold]
 fn refusal(what: &str, variable: &str, value: u64) -> Error {
     let text = format!(
-        "this process is {what} ({variable}={value}), which Hawser cannot join; start the program with Hawser's mpiexec, or \
-         unset {variable} to run it alone"
+        "this process is {what} ({variable}={value}), whose jobs Hawser cannot join; start the program with Hawser's \
+         mpiexec, or unset {variable} to run it alone"
     );
     Error::new(Class::Other, text)
 }
@@ -95,7 +98,10 @@ mod tests {
     fn a_foreign_step_of_several_is_refused_with_the_remedy() {
         for variable in LAUNCHERS.iter().filter_map(|launcher| launcher.size) {
             let text = refused(|asked| (asked == variable).then(|| "4".to_owned()));
-            assert!(text.contains("one of 4 started by") && text.contains(&format!("({variable}=4)")), "{text}");
+            assert!(
+                text.contains("one of 4 processes started by") && text.contains(&format!("({variable}=4)")),
+                "{text}"
+            );
             assert!(text.contains("mpiexec") && text.contains(&format!("unset {variable}")) && !text.contains('\n'));
         }
     }

@@ -1,26 +1,26 @@
-//! The names of hosts, as users give them: lists and files of them, with the ranks that each takes.
+//! Parses the names of hosts as users give them, in lists and files, with the number of ranks that each host takes.
 //!
 //! Names stay as they are written, for a remote shell; nothing here resolves one. Used by `launch`, which places
 //! ranks on them, and by `bench`, which examines them.
 
 use std::path::Path;
 
-/// A host as the user has written it, with the ranks that it takes before the next one's turn.
+/// A host as the user has written it. `slots` is the number of ranks that it takes before the next host's turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostEntry {
     pub name: String,
     pub slots: u32,
-    /// It never takes more than these (Open MPI's max_slots).
+    /// The maximum number of ranks that the host takes in all (Open MPI's max_slots).
     pub max: u32,
 }
 
 impl HostEntry {
-    /// `name`, `name:2`, an IPv6 address, `[address]:2`.
+    /// Parses `name`, `name:2`, an IPv6 address or `[address]:2`. The error is one line for the user.
     fn parse(text: &str) -> Result<HostEntry, String> {
         let (name, slots) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((address, "")) => (address, None),
             Some((address, rest)) => (address, Some(rest.strip_prefix(':').unwrap_or(rest))),
-            // More than one colon: an address of IPv6.
+            // A text with more than one colon is an IPv6 address.
             None => text
                 .split_once(':')
                 .filter(|(_, rest)| !rest.contains(':'))
@@ -30,35 +30,37 @@ impl HostEntry {
         // A name with a dash in front would be an option of the remote shell.
         let is_name = |c: char| c.is_ascii_alphanumeric() || "-._:@%".contains(c) || !c.is_ascii();
         if name.is_empty() || name.starts_with('-') || !name.chars().all(is_name) {
-            return Err(format!("{text:?} is no host; write HOST or HOST:RANKS"));
+            return Err(format!("{text:?} is not a valid host; write HOST or HOST:RANKS"));
         }
         Ok(HostEntry { name: name.into(), slots, max: u32::MAX })
     }
 }
 
 fn number(digits: &str, whole: &str) -> Result<u32, String> {
-    digits.parse().ok().filter(|&number| number > 0).ok_or_else(|| format!("{whole}: {digits:?} is no number of ranks"))
+    let number = digits.parse::<u32>().ok().filter(|&number| number > 0);
+    number.ok_or_else(|| format!("{whole}: {digits:?} is not a number of ranks"))
 }
 
-/// `a,b:2,c`
+/// Parses a list of hosts like `a,b:2,c`.
 pub fn list(text: &str) -> Result<Vec<HostEntry>, String> {
     text.split(',').map(|entry| HostEntry::parse(entry.trim())).collect()
 }
 
-/// A file of hosts, one a line: MPICH's `host:2` and Open MPI's `host slots=2 max_slots=4`, comments behind #.
+/// Reads a file with one host in each line: MPICH's `host:2` or Open MPI's `host slots=2 max_slots=4`, with comments
+/// behind #. The error is one line for the user.
 pub fn read(file: &Path) -> Result<Vec<HostEntry>, String> {
-    let at = |number: usize, why: String| format!("line {} of the file of hosts {}: {why}", number + 1, file.display());
+    let at = |number: usize, why: String| format!("line {} of the host file {}: {why}", number + 1, file.display());
     let text = std::fs::read_to_string(file)
-        .map_err(|error| format!("the file of hosts {} cannot be read: {error}", file.display()))?;
+        .map_err(|error| format!("the host file {} cannot be read: {error}", file.display()))?;
     let lines = text.lines().enumerate().filter_map(|(number, text)| Some((number, line(text)?)));
     let hosts = lines.map(|(number, entry)| entry.map_err(|why| at(number, why))).collect::<Result<Vec<_>, _>>()?;
     match hosts.is_empty() {
-        true => Err(format!("the file of hosts {} names none", file.display())),
+        true => Err(format!("the host file {} names no host", file.display())),
         false => Ok(hosts),
     }
 }
 
-/// The entry of a line; none where it is empty.
+/// The entry of a line; None if the line is empty or a comment.
 fn line(text: &str) -> Option<Result<HostEntry, String>> {
     let mut words = text.split('#').next()?.split_whitespace();
     let mut entry = HostEntry::parse(words.next()?);
@@ -66,7 +68,7 @@ fn line(text: &str) -> Option<Result<HostEntry, String>> {
         entry = entry.and_then(|entry| match word.split_once('=') {
             Some(("slots", slots)) => Ok(HostEntry { slots: number(slots, word)?, ..entry }),
             Some(("max_slots" | "max-slots", max)) => Ok(HostEntry { max: number(max, word)?, ..entry }),
-            _ => Err(format!("{word:?} is not known behind a host; slots=N and max_slots=N are")),
+            _ => Err(format!("{word:?} is not a known setting of a host; slots=N and max_slots=N are")),
         });
     }
     Some(entry.map(|entry| HostEntry { slots: entry.slots.min(entry.max), ..entry }))
@@ -107,7 +109,7 @@ mod tests {
         );
         assert!(read("a\nb moon=1\n").is_err_and(|why| why.starts_with("line 2 of") && why.contains("moon=1")));
         assert!(read("a slots=many\n").is_err_and(|why| why.contains("many")));
-        assert!(read("# nobody\n").is_err_and(|why| why.contains("names none")));
+        assert!(read("# nobody\n").is_err_and(|why| why.contains("names no host")));
         std::fs::remove_file(&file).unwrap();
         assert!(super::read(&file).is_err_and(|why| why.contains("cannot be read")));
     }

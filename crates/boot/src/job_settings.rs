@@ -1,18 +1,19 @@
 //! Job-wide settings, which must be alike on all ranks of a job, on whatever host they are.
 //!
 //! A rank sends its settings when it joins (`AgentMessage::Hello`): the library that it runs, and the value of each
-//! parameter that must be the same everywhere. Its agent compares the ranks of a host, mpiexec the first ranks of
-//! all hosts, so no process compares more than its own. Which parameters these are is not known here: `node`
-//! collects them by their rows. Used by `node` and `launch`.
+//! parameter that must be the same everywhere. The agent of a host compares its ranks, mpiexec compares one rank of
+//! each host, and in a manual start rank 0 compares all ranks. `node` selects the parameters: those whose row in the
+//! table of parameters has the scope T_SCOPE_ALL_EQ. Used by `node`, `host` and `launch`.
 
-/// The suffix of a value from the machine's profile: its origin makes no difference, but the user should know.
+/// The suffix of a value that comes from the machine's profile. It makes no difference in the comparison, but
+/// messages show it to the user.
 const BY_PROFILE: &str = " (by the profile)";
 
 /// The settings of one rank: a line for the library, then lines `NAME=VALUE`. Empty: the process sends none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobSettings(String);
 
-/// A rank that joins.
+/// A rank that joins, with its host and its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankSettings {
     pub rank: u32,
@@ -23,7 +24,7 @@ pub struct RankSettings {
 /// The result of the comparison of a rank's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingsCheck {
-    /// It is the first rank that has sent some: all others are compared with it.
+    /// The rank is the first that has sent settings: all others are compared with it.
     First,
     Same,
     /// The job cannot go on; the text, one line, has the cause and the remedy.
@@ -39,7 +40,7 @@ pub struct CommonSettings {
 }
 
 impl JobSettings {
-    /// `library` names the version and the build.
+    /// Makes settings without parameters. `library` names the version and the build of the library.
     pub fn new(library: &str) -> JobSettings {
         JobSettings(library.to_owned())
     }
@@ -53,7 +54,8 @@ impl JobSettings {
         &self.0
     }
 
-    /// Adds a parameter. `value` must be written in one way only (`Param::canonical`).
+    /// Adds a parameter. Values that are equal must be spelled alike (`Param::canonical`), because they are compared
+    /// as text.
     pub fn add(&mut self, name: &str, value: &str, is_by_profile: bool) {
         self.0 += &format!("\n{name}={value}{}", if is_by_profile { BY_PROFILE } else { "" });
     }
@@ -66,14 +68,14 @@ impl JobSettings {
         self.0.lines().skip(1).filter_map(|line| line.split_once('='))
     }
 
-    /// The value of a parameter; empty where it is not set.
+    /// The value of a parameter; empty if it is not set.
     fn value(&self, name: &str) -> &str {
         self.values().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
     }
 }
 
 impl CommonSettings {
-    /// Makes the common settings of ranks that are started one by one.
+    /// Makes the common settings of ranks that are started one by one, without a launcher.
     pub fn without_launcher() -> CommonSettings {
         CommonSettings { first: None, has_no_launcher: true }
     }
@@ -103,13 +105,13 @@ impl RankSettings {
     }
 }
 
-/// Returns one line that names the settings in which two ranks differ, if they do.
+/// Returns one line that names the settings in which two ranks differ; None if they do not.
 fn difference(one: &RankSettings, other: &RankSettings, has_no_launcher: bool) -> Option<String> {
     let (mine, theirs) = (&one.settings, &other.settings);
     if mine.library() != theirs.library() {
         return Some(format!(
-            "{} runs Hawser {}, and {} Hawser {}; let all ranks find the same library (install it on all hosts, and \
-             see LD_LIBRARY_PATH)",
+            "{} runs Hawser {}, and {} runs Hawser {}; all ranks must load the same library (install it on all hosts, \
+             and check LD_LIBRARY_PATH)",
             one.location(),
             mine.library(),
             other.location(),
@@ -128,9 +130,9 @@ fn difference(one: &RankSettings, other: &RankSettings, has_no_launcher: bool) -
         let (here, there) = pair(name);
         text += &format!(", {name} is {here} and {there}");
     }
-    let (them, name) = if rest.is_empty() { ("it", *first) } else { ("them", "NAME") };
+    let (them, name) = if rest.is_empty() { ("it", *first) } else { ("each", "NAME") };
     let how = if has_no_launcher { String::new() } else { format!(" (mpiexec -genv {name} VALUE)") };
-    Some(format!("{text}; set {them} alike for all ranks{how}"))
+    Some(format!("{text}; set {them} to the same value on all ranks{how}"))
 }
 
 #[cfg(test)]
@@ -164,8 +166,8 @@ mod tests {
     fn unlike_values_are_told_with_both_ranks_and_hosts_the_lower_rank_first() {
         let set = rank_settings(0, "a", LIBRARY, &[("HAWSER_WINDOW", "2097152", false), ("HAWSER_CHECK", "0", false)]);
         let unset = rank_settings(3, "b", LIBRARY, &[("HAWSER_WINDOW", "", false), ("HAWSER_CHECK", "0", false)]);
-        let expected = "HAWSER_WINDOW is 2097152 for rank 0 on host a and not set for rank 3 on host b; set it alike \
-                        for all ranks (mpiexec -genv HAWSER_WINDOW VALUE)";
+        let expected = "HAWSER_WINDOW is 2097152 for rank 0 on host a and not set for rank 3 on host b; set it to the \
+                        same value on all ranks (mpiexec -genv HAWSER_WINDOW VALUE)";
         assert_eq!(checked(set.clone(), unset.clone()), SettingsCheck::Different(expected.into()));
         assert_eq!(checked(unset, set), SettingsCheck::Different(expected.into()));
     }
@@ -175,7 +177,7 @@ mod tests {
         let one = rank_settings(0, "a", LIBRARY, &[("HAWSER_EAGER", "1", false), ("HAWSER_CHECK", "1", false)]);
         let other = rank_settings(1, "a", LIBRARY, &[("HAWSER_EAGER", "2", true), ("HAWSER_CHECK", "0", false)]);
         let expected = "HAWSER_EAGER is 1 for rank 0 on host a and 2 (by the profile) for rank 1 on host a, \
-                        HAWSER_CHECK is 1 and 0; set them alike for all ranks (mpiexec -genv NAME VALUE)";
+                        HAWSER_CHECK is 1 and 0; set each to the same value on all ranks (mpiexec -genv NAME VALUE)";
         assert_eq!(checked(one, other), SettingsCheck::Different(expected.into()));
     }
 
@@ -189,8 +191,8 @@ mod tests {
     fn unlike_libraries_are_told_alone() {
         let one = rank_settings(0, "a", LIBRARY, &[("HAWSER_EAGER", "1", false)]);
         let other = rank_settings(1, "b", "0.1.1 (build 2)", &[("HAWSER_EAGER", "2", false)]);
-        let expected = "rank 0 on host a runs Hawser 0.1.0 (build 1), and rank 1 on host b Hawser 0.1.1 (build 2); let \
-                        all ranks find the same library (install it on all hosts, and see LD_LIBRARY_PATH)";
+        let expected = "rank 0 on host a runs Hawser 0.1.0 (build 1), and rank 1 on host b runs Hawser 0.1.1 (build \
+                        2); all ranks must load the same library (install it on all hosts, and check LD_LIBRARY_PATH)";
         assert_eq!(checked(one, other), SettingsCheck::Different(expected.into()));
     }
 

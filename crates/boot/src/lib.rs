@@ -1,13 +1,14 @@
-//! Layer 2: the identity of a process: its own place in the job and the other processes, which it must know before it
-//! can be a rank.
+//! Layer 2: bootstrap. It gives a process its identity in the job and the business cards of the other processes,
+//! which the process needs before it can be a rank.
 //!
-//! The interface is a trait (`bootstrap`). Our own launcher implements it (`agent_connection`), or there is none
-//! and the process is alone. Proof of a foreign launcher, whose protocol we do not have, is an error
-//! (`foreign_launcher`): never N silent processes of one. A process that has lost its environment finds our
-//! launcher by its ancestors (`ancestors`). The layout of the segment that comes with the agent's reply is `job`'s.
-//! The job-wide settings (`job_settings`), which all ranks must have alike, are sent with the request. The names of
-//! hosts (`hosts`) are here for all who start processes on them. Uses `os`; used by `node` (ranks) and `launch`
-//! (the agent, which replies).
+//! The interface is a trait (`bootstrap`), which `host` implements: by a connection to our launcher's agent
+//! (`agent_connection`) or by a bootstrap file. Without a launcher and without a file the process is alone. Proof of
+//! a foreign launcher, whose protocol we do not have, is an error (`foreign_launcher`): otherwise its N processes
+//! would silently run as N jobs of one process. A process that has lost its environment finds our agent by its
+//! ancestors (`ancestors`). The segment comes with the agent's reply; its layout is in `job`. The job-wide settings
+//! (`job_settings`), which all ranks must have alike, are sent with the request. The names of hosts (`hosts`) are
+//! here for all programs that start processes on hosts. Uses `os`; used by `host`, `node` and `mpi` (ranks), by
+//! `dev-ether` (reports), and by `launch` and `bench`.
 #![forbid(unsafe_code)]
 
 pub mod agent_connection;

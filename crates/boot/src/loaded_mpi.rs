@@ -1,13 +1,15 @@
-//! A second MPI library in one process: found by the names of mapped files, named with the remedy.
+//! Finds a second MPI library in a process by the names of the mapped files, and makes the error with the remedy.
 //!
-//! Used by the library at MPI_Init (`agent_connection`) and by the agent on ranks that never attach.
+//! Used by the library at MPI_Init (`agent_connection`, `host::manual_start`) and by the agent on programs and on
+//! ranks that have not attached (`launch`).
 
 use hawser_base::{Class, Error, Result};
 use hawser_os::{host, process_tree};
 use std::path::{Path, PathBuf};
 
-/// The names of MPI libraries, up to `.so`: MPICH and its kin, Open MPI and its parts, the standard ABI. Wrappers
-/// (libmpicxx, libmpifort, profilers) are none: they work on top of any.
+/// The names of MPI libraries, up to `.so`: those of MPICH and its derivatives, of Open MPI and its parts, and of the
+/// standard ABI. Wrappers (libmpicxx, libmpifort, profilers) are not among them, because they work on top of any MPI
+/// library.
 const NAMES: [&str; 9] = [
     "libmpi.so",
     "libmpi_abi.so",
@@ -20,8 +22,8 @@ const NAMES: [&str; 9] = [
     "libmpi_ilp64_core.so",
 ];
 
-/// Returns whether `path` is named like an MPI library: `libmpi.so`, `libmpi.so.12.1`, `libmpi-1a2b.so.12` (a
-/// wheel's).
+/// Returns whether `path` is named like an MPI library: `libmpi.so`, `libmpi.so.12.1`, `libmpi-1a2b.so.12` (from a
+/// Python wheel).
 pub fn is_mpi(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let plain = match (name.find('-'), name.find(".so")) {
@@ -33,24 +35,26 @@ pub fn is_mpi(path: &Path) -> bool {
     NAMES.iter().any(|known| plain.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
 }
 
-/// MPI libraries among the mapped files of process `pid`, other than `ours`.
+/// The MPI libraries among the mapped files of process `pid`, except `ours`.
 pub fn other_libraries(pid: i32, ours: Option<&Path>) -> Vec<PathBuf> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let ours = ours.map(real);
     process_tree::mapped_files(pid).into_iter().filter(|path| is_mpi(path) && Some(real(path)) != ours).collect()
 }
 
-/// Refuses to start beside another MPI library. `code` is the address of any function of this library.
+/// Returns an error if this process has loaded another MPI library. `code` is the address of any function of our
+/// library.
 pub fn refuse_second_mpi(code: usize) -> Result<()> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let Some(ours) = file_at(&maps, code) else { return Ok(()) };
     match other_libraries(host::pid(), Some(&ours)).first() {
-        // Linked into the program itself (tests, tools): there is no library of ours to distinguish from others.
+        // Our code is linked into the program itself (tests, tools): there is no library of ours to distinguish from
+        // others.
         Some(_) if !is_mpi(&ours) => Ok(()),
         Some(other) => Err(Error::new(
             Class::Other,
             format!(
-                "this process has loaded another MPI library, {}, beside Hawser's {}; {}",
+                "this process has loaded another MPI library, {}, in addition to Hawser's {}; {}",
                 other.display(),
                 ours.display(),
                 remedy(other, &ours)
@@ -65,12 +69,13 @@ fn remedy(other: &Path, ours: &Path) -> String {
         return "the program and one of its libraries were built for different MPI ABIs: rebuild one of them".into();
     }
     format!(
-        "put Hawser first (LD_LIBRARY_PATH={}) or rebuild what needs the other one with Hawser's mpicc",
+        "put Hawser first (LD_LIBRARY_PATH={}), or rebuild the program or library that needs the other one with \
+         Hawser's mpicc",
         ours.parent().unwrap_or(Path::new("/")).display()
     )
 }
 
-/// The file whose mapping holds the address.
+/// The file that is mapped at `address`, according to the text of /proc/PID/maps; None if there is none.
 fn file_at(maps: &str, address: usize) -> Option<PathBuf> {
     maps.lines().find_map(|line| {
         let (from, to) = line.split_whitespace().next()?.split_once('-')?;

@@ -1,17 +1,18 @@
 //! The messages between a rank and the agent of its host, over a local socket that keeps message bounds.
 //!
-//! The rank sends Hello, the agent replies with Welcome (with the segment's descriptor beside it), Alone or
-//! Refused. The connection then stays open for the rank's life; the rank sends BusinessCard, Reachability,
-//! Finalize, Back or Abort on it. A tool (`hawser-info`) sends Inspect instead of Hello and gets Text until the end
-//! of the stream. Decoding never trusts a length: a message that does not parse is `None`.
+//! The rank sends Hello, and the agent replies with Welcome (with the segment's descriptor), Alone or Refused. After
+//! Welcome the connection stays open for the rank's life; the rank sends BusinessCard, Reachability, Finalize, Back
+//! or Abort on it. A tool (`hawser-info`) sends Inspect instead of Hello and gets Text until the end of the stream.
+//! Decoding never trusts a length: a message that does not parse is `None`.
 
-/// Raised with every change; `Hello` begins with it in every version.
+/// The version of the protocol, raised with every change. `Hello` begins with it in every version.
 pub const VERSION: u32 = 8;
 
 /// The environment variable with a rank's number and the socket of its agent: `VERSION:RANK:SOCKET`.
 pub const ADDRESS_VARIABLE: &str = "HAWSER_BOOT";
 
-/// The rank in the Hello of a process that has lost its environment: the agent finds it by the process's parents.
+/// The rank in the Hello of a process that has lost its environment: the agent finds the rank by the ancestors of the
+/// process.
 pub const LOST_RANK: u32 = u32::MAX;
 
 /// The first argument of an agent, by which its descendants recognize it.
@@ -21,13 +22,14 @@ pub const AGENT_ARGUMENT: &str = "__agent";
 /// MPI_Init.
 pub const PROGRAM_SIZE_VARIABLE: &str = "HAWSER_PROGRAM_SIZE";
 
-/// The environment variables from which a script may read the rank that it is started for; every rank has them.
+/// The environment variables with the rank and the number of ranks, for scripts; every rank has them.
 pub const RANK_VARIABLE: &str = "HAWSER_RANK";
 pub const SIZE_VARIABLE: &str = "HAWSER_SIZE";
 
-/// The file by which ranks meet that are started without a launcher, each with its `RANK_VARIABLE` and `SIZE_VARIABLE`.
+/// The environment variable with the bootstrap file, by which ranks that are started without a launcher find each
+/// other. Each of these ranks also has its `RANK_VARIABLE` and `SIZE_VARIABLE`.
 pub const BOOTSTRAP_FILE_VARIABLE: &str = "HAWSER_RENDEZVOUS";
-/// The environment variable with the seconds that they wait for each other.
+/// The environment variable with the seconds that ranks without a launcher wait for each other.
 pub const BOOTSTRAP_TIMEOUT_VARIABLE: &str = "HAWSER_RENDEZVOUS_S";
 
 /// The prefix of the names of all agents' sockets; a user's number and the job's name follow.
@@ -36,10 +38,10 @@ pub const SOCKET_PREFIX: &str = "hawser-";
 /// The start of the text of an Abort that the program itself has requested by MPI_Abort.
 pub const ABORT_CALLED: &str = "MPI_Abort was called";
 
-/// The longest message.
+/// The maximum length of a message, in bytes.
 pub const MESSAGE_MAX: usize = 32 << 10;
 
-/// The address of a rank's agent.
+/// The address of a rank's agent, with the rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentAddress {
     pub rank: u32,
@@ -53,13 +55,13 @@ impl AgentAddress {
 
     /// Decodes an address of this version; an error's text names the fault.
     pub fn decode(text: &str) -> Result<AgentAddress, String> {
-        let wrong = || format!("{ADDRESS_VARIABLE}={text} was not set by an mpiexec of Hawser; unset it to run alone");
+        let wrong = || format!("{ADDRESS_VARIABLE}={text} was not set by Hawser's mpiexec; unset it to run alone");
         let mut fields = text.splitn(3, ':');
         let version: u32 = fields.next().and_then(|f| f.parse().ok()).ok_or_else(wrong)?;
         if version != VERSION {
             return Err(format!(
-                "mpiexec speaks version {version} of Hawser's boot protocol, this library version {VERSION}; \
-                 use the mpiexec that was installed with the library"
+                "mpiexec uses version {version} of Hawser's bootstrap protocol, and this library uses version \
+                 {VERSION}; use the mpiexec that was installed with the library"
             ));
         }
         let rank = fields.next().and_then(|f| f.parse().ok()).ok_or_else(wrong)?;
@@ -68,8 +70,9 @@ impl AgentAddress {
     }
 }
 
-/// The proof that a frame on the network is of this job: random bytes of mpiexec's kernel. They travel in mpiexec's
-/// channel to each agent and from there over the local socket to each rank, never in an argument or a variable.
+/// The secret by which a rank proves that its frames on the network belong to this job: random bytes from the kernel
+/// of mpiexec's host. mpiexec sends them over its channel to each agent, and each agent sends them over the local
+/// socket to its ranks. They are never in an argument or a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct JobSecret(pub [u8; 16]);
 
@@ -86,13 +89,13 @@ pub struct Welcome {
     pub size: u32,
     pub local_rank: u32,
     pub local_size: u32,
-    /// Which of mpiexec's `:`-separated programs this is (MPI_APPNUM).
+    /// The number of this rank's program among mpiexec's `:`-separated programs (MPI_APPNUM).
     pub appnum: u32,
     /// The number of ranks of that program (`maxprocs` of MPI_INFO_ENV).
     pub program_size: u32,
     /// MPI_UNIVERSE_SIZE.
     pub universe: u32,
-    /// The number of ranks on the host of the job that has the most.
+    /// The number of ranks on that host of the job which has the most.
     pub widest_host: u32,
     /// All ranks of the host register for membarrier(2).
     pub membarrier: bool,
@@ -114,9 +117,9 @@ pub enum InspectRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct PeerReachability {
     pub peer: u32,
-    /// No port of ours goes with one of the peer's: there is nothing to try.
+    /// No port of this rank can be paired with one of the peer's, so there is no path to try.
     pub has_no_port_pair: bool,
-    /// A path to it was open before; frames that were sent since then are not acknowledged.
+    /// A path to the peer was open before, and frames that were sent since then are not acknowledged.
     pub was_open: bool,
     /// The peer is reachable now: the earlier report is withdrawn.
     pub is_reachable: bool,
@@ -141,11 +144,11 @@ pub enum AgentMessage {
     },
     Welcome(Welcome),
     Refused(String),
-    /// The process is no rank but a program that one has started: it may run alone.
+    /// The process is no rank: it is a program that a rank has started, and may run alone.
     Alone,
     /// The rank leaves in good order.
     Finalize,
-    /// It is back after that, with another session.
+    /// The rank, which had sent `Finalize`, is back with another session.
     Back,
     Abort {
         code: i32,
@@ -164,7 +167,7 @@ impl AgentMessage {
         let mut put = |kind: u8, words: &[u32], rest: &[u8]| {
             bytes.push(kind);
             words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
-            // A cut text is better than none; the cut may fall within a character, which the reader replaces.
+            // A cut text is better than no text; the cut may fall within a character, which the reader replaces.
             bytes.extend(&rest[..rest.len().min(MESSAGE_MAX - 64)]);
         };
         match self {

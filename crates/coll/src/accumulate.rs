@@ -1,26 +1,27 @@
-//! The accumulator of a reduction: a rank's own vector and the operands that it has taken in from others.
+//! The accumulator of a reduction: a rank's own vector, combined with the operands that the rank has received from
+//! others.
 //!
-//! It spares the copy of the input where order allows: as long as nothing was taken in the value is the input itself,
-//! and the first operand from a higher rank is received where the result will be. Ranges are elements of the vector.
-//! Used by every reduction that works on a whole vector.
+//! It avoids a copy of the input if the order of the operands permits. As long as no operand was received, the value
+//! is the input itself; if the first operand comes from a higher rank, it is received where the result will be.
+//! Ranges are in elements of the vector. Used by every reduction that works on a whole vector; uses `schedule`.
 
 use crate::schedule::{BufferId, OperandOrder, Schedule, Span};
 use std::ops::Range;
 
 pub(crate) struct Accumulator {
     input: BufferId,
-    /// The place of the value once an operand was taken in.
+    /// The buffer of the value when an operand has been received. `input` is the buffer of the value before that.
     acc: BufferId,
     tmp: Option<BufferId>,
     has_operand: bool,
 }
 
-/// The side of an incoming operand: of lower or of higher ranks than the accumulated value.
+/// The side of a received operand: it comes from lower or from higher ranks than the accumulated value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OperandSide {
-    /// The incoming operand is of lower ranks: `acc = new op acc`.
+    /// The received operand comes from lower ranks: `acc = received op acc`.
     Lower,
-    /// The incoming operand is of higher ranks: `acc = acc op new`.
+    /// The received operand comes from higher ranks: `acc = acc op received`.
     Higher,
 }
 
@@ -31,18 +32,18 @@ impl OperandSide {
 }
 
 impl Accumulator {
-    /// `acc` may be the input itself, which is then reduced in place.
+    /// Makes an accumulator whose result will be in `acc`. `acc` may be the input itself, which is then overwritten.
     pub fn new(input: BufferId, acc: BufferId) -> Accumulator {
         Accumulator { input, acc, tmp: None, has_operand: input == acc }
     }
 
-    /// The current place of the value of `range`.
+    /// Returns the span in which the value of `range` is now.
     pub fn value(&self, range: &Range<u64>) -> Span {
         piece(if self.has_operand { self.acc } else { self.input }, range)
     }
 
-    /// Takes in `peer`'s operand for `range`; with `send_range` sends it that part of the value at the same time. Only
-    /// `range` of the value counts afterwards.
+    /// Receives `peer`'s operand for `range` and reduces it into the value; in the same round sends `peer` the value
+    /// of `send_range`, if there is one. Ends the round. Afterwards only the part `range` of the value is valid.
     pub fn exchange(
         &mut self,
         s: &mut Schedule,
@@ -75,7 +76,7 @@ impl Accumulator {
         s.end_round();
     }
 
-    /// Makes sure that the value of `range` is in the result buffer.
+    /// Copies the value of `range` to the result buffer, if it is not there already.
     pub fn move_to_result(&mut self, s: &mut Schedule, range: &Range<u64>) {
         if !self.has_operand {
             s.copy(piece(self.input, range), piece(self.acc, range));
@@ -83,7 +84,7 @@ impl Accumulator {
         }
     }
 
-    /// Receives a finished part of the result.
+    /// Receives a part of the final result.
     pub fn receive_result_part(&mut self, s: &mut Schedule, peer: u32, range: &Range<u64>) {
         s.recv(peer, piece(self.acc, range));
         self.has_operand = true;
@@ -96,18 +97,18 @@ impl Accumulator {
     }
 }
 
-/// The elements `range` of a vector.
+/// Returns the span of the elements `range` of a vector.
 pub(crate) fn piece(buffer: BufferId, range: &Range<u64>) -> Span {
     Span::elements(buffer, range.start, range.end - range.start)
 }
 
-/// The two halves of a range; the lower one is never the longer.
+/// Returns the two halves of a range. If they differ in length, the upper half is longer by one element.
 pub(crate) fn halves(range: &Range<u64>) -> (Range<u64>, Range<u64>) {
     let middle = range.start + (range.end - range.start) / 2;
     (range.start..middle, middle..range.end)
 }
 
-/// Part `i` of `parts` nearly equal parts of `count` elements.
+/// Returns the range of part `i`, if `count` elements are divided into `parts` parts of nearly equal length.
 pub(crate) fn part(count: u64, parts: u32, i: u32) -> Range<u64> {
     let (each, longer) = (count / u64::from(parts), count % u64::from(parts));
     let start = |i: u64| i * each + i.min(longer);

@@ -1,6 +1,6 @@
-//! A row of a collective's table, and the choice among the rows of one.
+//! A row of a collective's table of algorithms, and the choice of a row.
 //!
-//! Nothing here knows a collective: each has its table in its own file, and `select` has all tables.
+//! Nothing here knows a collective: each collective has its table in its own file, and `select` has all tables.
 
 use crate::call::RankAndSize;
 use crate::cost_model::CallShape;
@@ -11,12 +11,13 @@ use crate::tuning::Tuning;
 pub(crate) struct Algorithm<A> {
     pub name: &'static str,
     pub fits: fn(&CallShape, &Tuning) -> bool,
-    /// Microseconds, from the formula in the function's comment.
+    /// The estimated time of a call, in microseconds.
     pub cost: fn(&CallShape, &Tuning) -> f64,
     pub build: fn(&A, RankAndSize, &Tuning, &mut Schedule),
 }
 
-/// The values of the parameter for a table of `N - 1` rows: "auto" and the names.
+/// Returns the values of the parameter that forces an algorithm: "auto", then the name of each row. `N` must be the
+/// number of rows plus 1.
 pub(crate) const fn parameter_values<A, const N: usize>(rows: &[Algorithm<A>]) -> [&'static str; N] {
     assert!(rows.len() + 1 == N);
     let mut values = ["auto"; N];
@@ -28,12 +29,13 @@ pub(crate) const fn parameter_values<A, const N: usize>(rows: &[Algorithm<A>]) -
     values
 }
 
-/// Up to this length a shm step is the cheapest algorithm wherever there is one: computing the costs of
-/// other rows takes longer than the step.
+/// The maximum length of data, in bytes, for which a shm step is always chosen if the ranks can use one. The costs of
+/// the other algorithms are not computed, because that takes longer than the step.
 pub const ALWAYS_SHM_BYTES: u64 = 512;
 
-/// Returns the forced row if it fits, otherwise the cheapest that does; of equal ones the first in the table. Rows of
-/// shm steps come first.
+/// Returns the forced row if it fits the call, otherwise the cheapest row that fits; among rows of equal cost, the
+/// first. `forced` is 0, or the number of the forced row, counted from 1. The first row of a table must be one of shm
+/// steps if the collective has such a row.
 pub(crate) fn choose<'a, A>(
     rows: &'a [Algorithm<A>],
     forced: u8,

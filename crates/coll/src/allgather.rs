@@ -9,8 +9,11 @@
 //! | ring | MPICH "ring" | p − 1 | n (p − 1) / p, to the neighbour |
 //! | bruck | Bruck et al. 1997; MPICH "brucks" | ⌈log2 p⌉ | n (p − 1) / p, and packing |
 //!
-//! n is the whole result. Every rank knows all counts, so all but recursive_doubling take any blocks. two_level gathers
-//! blocks on one rank a host, exchanges them between these ranks, and sends them back by a tree.
+//! n is the length of the whole result in bytes, p the number of ranks, hosts the number of hosts; limit is
+//! `ScheduleLimits::shm_step_bytes`, and outstanding is `ScheduleLimits::outstanding`. The column "source" has the
+//! origin of an algorithm, or in brief how it works. Every rank knows all counts, so that all algorithms except
+//! recursive_doubling can exchange blocks of unlike lengths. two_level gathers the blocks of a host on one rank,
+//! exchanges them between these ranks, and sends all blocks to the ranks of each host by a tree.
 
 use crate::algorithm::Algorithm;
 use crate::call::{BlockArray, BlockBuffer, RankAndSize};
@@ -27,9 +30,9 @@ pub(crate) struct Args<'a> {
     pub uniform: bool,
 }
 
-/// Many pairs that communicate across the whole network at once share its links; neighbours on a ring do not. Within a
-/// host there is nothing but its memory to share (measured, 8 ranks on two cores, blocks of 256 KiB: spread 1.24 ms,
-/// ring 1.40).
+/// Returns the factor by which the cost of bytes rises if many pairs of ranks communicate across the whole network at
+/// the same time, because the pairs share its links; only the ring has no such pairs. Within a host there are no
+/// links to share (measured with 8 ranks on two cores and blocks of 256 KiB: spread takes 1.24 ms, ring 1.40 ms).
 fn contention(t: &Tuning) -> f64 {
     if t.one_host { 1.0 } else { 1.5 }
 }
@@ -94,7 +97,7 @@ impl<'a> Args<'a> {
     ];
 }
 
-/// The part of the result that a rank lacks at the start.
+/// Returns the length in bytes of the part of the result that a rank lacks at the start.
 fn share(s: &CallShape) -> f64 {
     s.n() * (s.p() - 1.0) / s.p()
 }
@@ -127,7 +130,8 @@ impl Args<'_> {
         self.recv.span(BufferId::Recv, rank)
     }
 
-    /// The blocks of ranks, in as few spans as can be.
+    /// Returns the blocks of `ranks` as spans: one span if the blocks are equal and adjoin, otherwise one for each
+    /// block.
     fn pieces(&self, ranks: &[u32]) -> impl Iterator<Item = Span> {
         let whole =
             (self.uniform && is_run(ranks)).then(|| self.recv.range_span(BufferId::Recv, ranks[0], ranks.len() as u32));
@@ -135,7 +139,8 @@ impl Args<'_> {
         whole.into_iter().chain(each.iter().map(|&rank| self.block(rank)))
     }
 
-    /// This rank's block at the place where the call has it.
+    /// Returns this rank's own block in the buffer in which the call has it: the receive buffer if the call is in
+    /// place, otherwise the send buffer.
     fn own_span(&self, place: RankAndSize) -> Span {
         if self.in_place { self.block(place.rank) } else { self.send.span(BufferId::Send) }
     }
@@ -147,7 +152,8 @@ impl Args<'_> {
     }
 }
 
-/// Each rank reads the others' blocks beginning with its neighbour's, so that not all read one slot at once.
+/// Exchanges blocks through slots. Each rank reads the slots in the order of ranks, beginning with the rank after its
+/// own, so that not all ranks read one slot at the same time.
 fn shm(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let longest = args.longest(place);
     if longest > t.limits.shm_step_bytes {
@@ -161,7 +167,7 @@ fn shm(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     args.copy_own_block(place, s);
 }
 
-/// The same for longer blocks, a piece of each an exchange.
+/// Exchanges blocks that are longer than a slot: each exchange moves a piece of each block.
 fn shm_split(args: &Args, place: RankAndSize, longest: u64, t: &Tuning, s: &mut Schedule) {
     let split = SlotSplit::new(1, t);
     let others = (1..place.size).map(|i| place.after(i));
@@ -180,7 +186,8 @@ fn shm_split(args: &Args, place: RankAndSize, longest: u64, t: &Tuning, s: &mut 
     args.copy_own_block(place, s);
 }
 
-/// In round k blocks go around in aligned groups of 2^k.
+/// Exchanges aligned groups of blocks: in round k, a rank sends the 2^k blocks that it has, and receives the 2^k
+/// blocks of the adjacent group.
 fn recursive_doubling(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     args.copy_own_block(place, s);
     let mut mask = 1;
@@ -202,7 +209,8 @@ fn ring(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     args.copy_own_block(place, s);
 }
 
-/// Every rank sends its block to every other, a window at a time.
+/// Every rank sends its block to every other rank. A round has at most `ScheduleLimits::outstanding` messages in each
+/// direction.
 fn spread(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     for step in 1..place.size {
         let from = place.before(step);
@@ -213,7 +221,8 @@ fn spread(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     args.copy_own_block(place, s);
 }
 
-/// Leaders receive blocks in place; blocks of several ranks are one message if they adjoin.
+/// Exchanges blocks on two levels. Each leader receives the blocks of its host where the result will have them.
+/// Blocks of several ranks are one message if they are equal and adjoin.
 fn two_level(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));
@@ -232,7 +241,8 @@ fn two_level(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     local.bcast_spans(0, &args.pieces(&all).collect::<Vec<_>>(), s);
 }
 
-/// Every leader sends its host's blocks to every other, a window at a time.
+/// Every leader sends the blocks of its host to every other leader. A round has at most `ScheduleLimits::outstanding`
+/// leaders in each direction.
 fn exchange(args: &Args, leader_group: &Subgroup, t: &Tuning, s: &mut Schedule) {
     let members: Vec<&[u32]> = t.known_hosts().members().collect();
     for step in 1..leader_group.place.size {
@@ -245,7 +255,8 @@ fn exchange(args: &Args, leader_group: &Subgroup, t: &Tuning, s: &mut Schedule) 
     s.end_round();
 }
 
-/// Blocks are packed in the order of ranks from this one on; in round k a rank fetches up to 2^k of them.
+/// Bruck's algorithm. Blocks are packed in scratch memory in the order of ranks, beginning with this rank's; in round
+/// k a rank receives up to 2^k further blocks.
 fn bruck(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let size = place.size;
     let total: u64 = args.shape(place, t).bytes;
@@ -269,7 +280,7 @@ fn bruck(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     unpack(args, place, packed, s);
 }
 
-/// Copies blocks from the order of ranks from this one on into the order of ranks.
+/// Copies the packed blocks, which begin with this rank's, into the receive buffer.
 fn unpack(args: &Args, place: RankAndSize, packed: BufferId, s: &mut Schedule) {
     if args.uniform {
         let each = args.recv.bytes(0);

@@ -8,9 +8,13 @@
 //! | rabenseifner | Rabenseifner 2004; MPICH "reduce_scatter_allgather" | 2 ⌊log2 p⌋ (+ 2) | about 2 n |
 //! | ring | Patarasuk, Yuan 2009; MPICH "ring" | 2 (p − 1) | 2 n (p − 1) / p |
 //!
-//! All ranks end with the same bits, from run to run: each element's expression is evaluated either by one rank or by
-//! both ends of an exchange in the same operand order, and depends on size, count and algorithm alone. All but ring
-//! keep rank order, so that operations need not commute.
+//! n is the length of the vector in bytes, p the number of ranks; limit is `ScheduleLimits::shm_step_bytes`. The
+//! column "source" has the origin of an algorithm, or in brief how it works. "(+ 2)" applies if p is not a power of
+//! two.
+//!
+//! All ranks get the same bits, in each run of a program. Each element is computed either by one rank or by both ends
+//! of an exchange, which use the same order of operands; and the order depends on size, count and algorithm alone.
+//! All algorithms except ring keep rank order, so that operations need not commute.
 
 use crate::accumulate::{Accumulator, OperandSide, halves, part, piece};
 use crate::algorithm::Algorithm;
@@ -65,7 +69,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<ReductionArgs>] = &[
     },
 ];
 
-/// The cost when the last rank to arrive folds while the others wait.
+/// Returns the cost of shm steps in which the last rank to arrive reduces all contributions while the others wait.
 pub(crate) fn cost_of_shm(s: &CallShape, t: &Tuning) -> f64 {
     t.model.shm_steps_us(s, t.limits.shm_steps(s.bytes)) + s.n() * (t.model.fold_us(s) + 2.0 * t.model.copy_us)
 }
@@ -89,7 +93,7 @@ fn recursive_doubling(data: &ReductionArgs, place: RankAndSize, _: &Tuning, s: &
     double_recursively(Accumulator::new(data.input(), BufferId::Recv), data.elements(), place, s);
 }
 
-/// Recursive doubling of `count` elements; the result is at the accumulator's place, on every rank.
+/// Reduces `count` elements by recursive doubling. Every rank gets the result in the accumulator's result buffer.
 pub(crate) fn double_recursively(mut acc: Accumulator, count: u64, place: RankAndSize, s: &mut Schedule) {
     let all = 0..count;
     let hypercube = Hypercube::new(place, 0);
@@ -114,7 +118,8 @@ pub(crate) fn double_recursively(mut acc: Accumulator, count: u64, place: RankAn
     }
 }
 
-/// Recursive halving outward, recursive doubling of the finished pieces on the way back.
+/// Rabenseifner's algorithm: a reduce_scatter by recursive halving, then an allgather of the reduced pieces by
+/// recursive doubling.
 fn rabenseifner(data: &ReductionArgs, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let all = 0..data.elements();
     let hypercube = Hypercube::new(place, 0);
@@ -145,7 +150,8 @@ fn rabenseifner(data: &ReductionArgs, place: RankAndSize, _: &Tuning, s: &mut Sc
     }
 }
 
-/// Part b starts at rank b and gathers operands around the ring; then finished parts go round once more.
+/// The vector has p parts. Part b starts at rank b and is sent around the ring; each rank reduces its own operand
+/// into it. Then the reduced parts are sent around the ring once more.
 fn ring(data: &ReductionArgs, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let (size, count) = (place.size, data.elements());
     let slice = |buffer: BufferId, steps: u32| piece(buffer, &part(count, size, place.before(steps % size)));
@@ -157,7 +163,8 @@ fn ring(data: &ReductionArgs, place: RankAndSize, _: &Tuning, s: &mut Schedule) 
     for step in 0..size - 1 {
         s.send(next, slice(if step == 0 { data.input() } else { BufferId::Recv }, step));
         let into = slice(BufferId::Recv, step + 1);
-        // Both forms compute own op received: in place the own operand is where the result goes.
+        // Both branches compute `own op received`. If the call is in place, the own operand is already in the memory
+        // of the result, so the operand is received into scratch memory.
         if let Some(tmp) = tmp {
             let tmp = Span { buffer: tmp, at: 0, ..into };
             s.recv(last, tmp);
@@ -179,7 +186,7 @@ fn two_level(data: &ReductionArgs, place: RankAndSize, t: &Tuning, s: &mut Sched
     let hosts = t.known_hosts();
     let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));
     let leader = leaders[hosts.host_of(place.rank) as usize];
-    // Each leader is its host's root: its host's sum is where the whole will be.
+    // On each host the leader is the root of a reduction, whose result it gets in its receive buffer.
     let args = reduce::Args { root: leader, data: *data, input: data.input(), output: BufferId::Recv };
     let sum = reduce::reduce_to(leader, &args, place, t, s);
     if let Some(leader_group) = Subgroup::of(&leaders, place.rank) {

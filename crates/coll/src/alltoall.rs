@@ -9,10 +9,14 @@
 //! | spread | MPICH "scattered" | p / outstanding | n (p − 1) |
 //! | pairwise | MPICH "pairwise" | p − 1 | n (p − 1), one message a time |
 //!
-//! n is one block. Counts of the v- and w-variants are known to the two ends of a message alone, so their choice may
-//! depend only on the size of the communicator, and between two ranks on all; a rank that forwards their blocks
-//! receives the lengths first, and long blocks are sent directly. In place host and exchange fit, and bruck and
-//! two_level equal blocks.
+//! n is the length of one block in bytes, p the number of ranks, hosts the number of hosts; limit is
+//! `ScheduleLimits::shm_step_bytes`, and outstanding is `ScheduleLimits::outstanding`. The column "source" has the
+//! origin of an algorithm, or in brief how it works.
+//!
+//! In the variants with v and w only the two ends of a message know its length, so that the choice of an algorithm
+//! may depend only on the size of the communicator; but of two ranks each knows all lengths. A rank that forwards the
+//! blocks of others receives their lengths first, and long blocks are sent directly. Calls in place can use host and
+//! exchange, and, if all blocks are equal, bruck and two_level.
 
 use crate::algorithm::Algorithm;
 use crate::bruck;
@@ -31,14 +35,15 @@ pub(crate) struct Args<'a> {
     pub uniform: bool,
 }
 
-/// Several streams into one rank disturb each other on a network; within a host the rounds of one message delay all
-/// ranks (measured, 8 ranks on two cores, blocks of 1 MiB: spread 5.7 ms, pairwise 8.9).
+/// Returns the factor by which the cost of bytes rises if a rank receives several messages at the same time. On a
+/// network such messages disturb each other. Within a host the factor is 1, because rounds of one message delay all
+/// ranks more (measured with 8 ranks on two cores and blocks of 1 MiB: spread takes 5.7 ms, pairwise 8.9 ms).
 fn contention(t: &Tuning) -> f64 {
     if t.one_host { 1.0 } else { 1.25 }
 }
 
-/// The cost of a local copy step however few its bytes (an estimate: dispatch and a call of memcpy). It keeps small
-/// communicators, where Bruck saves hardly a message, from packing.
+/// The fixed cost of a local copy step, in microseconds (an estimate: dispatch and a call of memcpy). Because of it
+/// bruck, which copies much, is not chosen on small communicators, where it saves few messages.
 const COPY_STEP_US: f64 = 0.02;
 
 impl<'a> Args<'a> {
@@ -127,7 +132,7 @@ impl Args<'_> {
         }
     }
 
-    /// The longest block, as far as all ranks know it.
+    /// Returns the length in bytes of the longest block, if all ranks know it; otherwise 0.
     fn known_bytes(&self, place: RankAndSize) -> u64 {
         match place.size {
             _ if self.uniform => self.recv.bytes(0),
@@ -136,7 +141,7 @@ impl Args<'_> {
         }
     }
 
-    /// The block for a rank, and its bytes.
+    /// Returns the block that this rank sends to `rank`, and its length in bytes.
     fn send_block(&self, rank: u32) -> (Span, u64) {
         match self.in_place {
             true => (self.recv.span(BufferId::Recv, rank), self.recv.bytes(rank)),
@@ -162,7 +167,8 @@ impl Args<'_> {
     }
 }
 
-/// A slot has the blocks of the ranks after its own, in their order; between two ranks they may differ in length.
+/// Exchanges blocks through slots. A rank's slot has the blocks for the other ranks, beginning with the rank after
+/// its own. If there are only two ranks, their blocks may differ in length.
 fn shm(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let shape = args.shape(place, t);
     if !fits_slot(&shape, t) {
@@ -185,8 +191,8 @@ fn shm(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// The same for longer blocks, a piece of each an exchange. In place, too, a piece is sent before another one
-/// overwrites it.
+/// Exchanges blocks that are longer than a slot: each exchange moves a piece of each block. If the call is in place,
+/// a piece is written to the slot before the received piece overwrites it.
 fn shm_split(args: &Args, place: RankAndSize, longest: u64, t: &Tuning, s: &mut Schedule) {
     let (split, others) = (SlotSplit::new(place.size - 1, t), u64::from(place.size - 1));
     let peers = (1..place.size).map(|i| place.after(i));
@@ -220,7 +226,8 @@ fn spread(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     pairwise_rounds(args, place, t.limits.outstanding.max(1), s);
 }
 
-/// Step i sends i ranks ahead and receives from i ranks behind; `steps_per_round` steps make a round.
+/// In step i each rank sends to the rank i after its own and receives from the rank i before its own. A round has
+/// `steps_per_round` steps.
 fn pairwise_rounds(args: &Args, place: RankAndSize, steps_per_round: u32, s: &mut Schedule) {
     for step in 1..place.size {
         let (to, from) = (place.after(step), place.before(step));
@@ -233,7 +240,8 @@ fn pairwise_rounds(args: &Args, place: RankAndSize, steps_per_round: u32, s: &mu
     args.copy_own_block(place, s);
 }
 
-/// In place: in round k ranks whose sum is k modulo p swap blocks, through scratch memory.
+/// The algorithm for calls in place: in round k, two ranks whose sum is k modulo p exchange their blocks, through
+/// scratch memory.
 fn exchange(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let size = place.size;
     let largest = (0..size).filter(|&r| r != place.rank).map(|r| args.recv.bytes(r)).max().unwrap_or(0);
@@ -264,13 +272,13 @@ fn two_level(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let each = args.recv.bytes(0);
     let table = |buffer: BufferId, columns: u32| BlockTable { buffer, at: 0, each, columns };
     let bytes = each * u64::from(place.size) * u64::from(local.place.size);
-    // A row for each rank of this host: its blocks for all.
+    // A row for each rank of this host: the blocks that the rank sends to all ranks.
     let rows = table(s.scratch_bytes(bytes), place.size);
     s.copy(sent, rows.row(local.place.rank));
     local.other_ranks().for_each(|(at, rank)| s.recv(rank, rows.row(at)));
     s.end_round();
     let arrived = exchange_hosts(&rows, &leader_group, &local, t, s);
-    // A row for each rank of this host: the blocks that it receives from all.
+    // A row for each rank of this host: the blocks that the rank receives from all ranks.
     let columns = table(s.scratch_bytes(bytes), place.size);
     for (to, &rank) in (0..).zip(local.ranks) {
         for (ranks, from) in hosts.members().zip(&arrived) {
@@ -284,10 +292,10 @@ fn two_level(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     s.copy(columns.row(local.place.rank), received);
 }
 
-/// Blocks of equal size in scratch memory, row by row.
+/// A table of blocks of equal size in scratch memory, stored row by row.
 struct BlockTable {
     buffer: BufferId,
-    /// The offset at which it begins.
+    /// The offset of the table in the buffer, in bytes.
     at: u64,
     each: u64,
     columns: u32,
@@ -309,7 +317,8 @@ impl BlockTable {
     }
 }
 
-/// Exchanges blocks between hosts: returns, for each other host, the blocks of its ranks for those of this one.
+/// Exchanges blocks between the leaders of the hosts. Returns, for each host, a table with the blocks that its ranks
+/// (rows) send to the ranks of this host (columns); `None` for this host.
 fn exchange_hosts(
     rows: &BlockTable,
     leader_group: &Subgroup,
@@ -335,7 +344,7 @@ fn exchange_hosts(
         at += each * u64::from(own) * ranks.len() as u64;
     }
     s.end_round();
-    // Around the ring, so that not all send to one host at once.
+    // Each leader begins with the host after its own, so that not all leaders send to one host at the same time.
     for step in 1..leader_group.place.size {
         let (to, from) = (leader_group.place.after(step), leader_group.place.before(step));
         if let (Some(leaving), Some(arriving)) = (&leaving[to as usize], &arrived[from as usize]) {

@@ -5,6 +5,9 @@
 //! | host | flags in the job's segment | 1 shm step | 0 |
 //! | two_level | signals to one rank a host, dissemination between these, signals back | 2 + ⌈log2 hosts⌉ | 0 |
 //! | dissemination | Hensgen, Finkel, Manber 1988; MPICH "dissemination" | ⌈log2 p⌉ | 0 |
+//!
+//! p is the number of ranks, hosts the number of hosts. The column "source" has the origin of an algorithm, or in
+//! brief how it works.
 
 use crate::algorithm::Algorithm;
 use crate::call::RankAndSize;
@@ -49,7 +52,8 @@ fn shm(_: &(), _: RankAndSize, _: &Tuning, s: &mut Schedule) {
     s.shm_step(ShmStep::Barrier);
 }
 
-/// In round k every rank reports to the rank 2^k ahead that 2^k ranks up to itself have come.
+/// In round k every rank sends an empty message to the rank 2^k after its own: the 2^k ranks up to the sender have
+/// entered the barrier.
 fn dissemination(_: &(), place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let mut distance = 1;
     while distance < place.size {

@@ -8,8 +8,12 @@
 //! | scatter_ring | van de Geijn; MPICH "scatter_ring_allgather" | ⌈log2 p⌉ + p − 1 | about 2 n |
 //! | chain | pipelined chain; Open MPI "pipeline" | p − 2 + n / segment | n |
 //!
-//! Types may differ from rank to rank as long as their bytes agree, so whatever cuts the data cuts bytes; a buffer that
-//! is not dense is packed into scratch memory first and unpacked at the end.
+//! n is the length of the data in bytes, p the number of ranks; limit is `ScheduleLimits::shm_step_bytes`, and
+//! segment is the result of `segment_bytes`. The column "source" has the origin of an algorithm, or in brief how it
+//! works.
+//!
+//! Datatypes may differ from rank to rank if their bytes agree, so an algorithm that divides the data divides bytes,
+//! not elements. For this a buffer that is not dense is packed into scratch memory first, and unpacked at the end.
 
 use crate::algorithm::Algorithm;
 use crate::binomial_tree::BinomialTree;
@@ -80,10 +84,13 @@ impl Args {
     }
 }
 
-/// The smallest segment of `chain`: below a page a message's fixed cost outweighs its bytes everywhere.
+/// The minimum length of a segment of `chain`, in bytes. In messages that are shorter than a page the fixed cost
+/// exceeds the cost of the bytes in every cost model.
 const SEGMENT_MIN: u64 = 4096;
 
-/// The segment that balances filling the chain against the cost a message: √(n α / (p − 2) β).
+/// Returns the length in bytes of a segment of `chain`: short segments fill the chain sooner, long ones need fewer
+/// messages. The best length is √(n α / ((p − 2) β)), where α is the fixed cost of a message and β the cost of a
+/// byte.
 fn segment_bytes(bytes: u64, size: u32, t: &Tuning) -> u64 {
     let hops = f64::from(size.saturating_sub(2).max(1));
     let best = (bytes as f64 * t.model.message_us / (hops * t.model.byte_us)).sqrt();
@@ -102,7 +109,8 @@ fn binomial(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// The data as one piece of bytes: the user's buffer, or scratch memory that holds them packed.
+/// Returns the buffer with the data as one piece of bytes: the user's buffer if it is dense, otherwise scratch
+/// memory, into which the root packs the data.
 fn contiguous_buffer(args: &Args, place: RankAndSize, s: &mut Schedule) -> BufferId {
     if args.data.dense {
         return BufferId::Recv;
@@ -120,8 +128,8 @@ fn unpack_contiguous(args: &Args, place: RankAndSize, buffer: BufferId, s: &mut 
     }
 }
 
-/// Relative rank v gets chunk v down a binomial tree; then chunks go round the ring, except to ranks that have them
-/// from the tree already.
+/// The data are divided into p chunks. Relative rank v gets chunk v down a binomial tree; then all chunks are sent
+/// around the ring, except to ranks that have got them by the tree already.
 fn scatter_ring(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let tree = BinomialTree::new(place, args.root);
     let (size, bytes) = (place.size, args.data.bytes());
@@ -158,7 +166,7 @@ fn scatter_ring(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     unpack_contiguous(args, place, buffer, s);
 }
 
-/// Each rank passes a segment on while it receives the next.
+/// Each rank sends a segment to the next rank while it receives the following segment.
 fn chain(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let v = place.before(args.root);
     let bytes = args.data.bytes();

@@ -1,8 +1,10 @@
 //! The binomial tree over the ranks of a communicator, seen from one of them.
 //!
-//! Relative ranks count from the root, around the ring of ranks. The parent of relative rank v is v without its
-//! lowest set bit; the subtree of v is the relative ranks `v .. v + lowest bit`, so that it is one piece of memory
-//! when blocks lie in relative order. Used by bcast, reduce, gather and scatter.
+//! The relative rank of a rank is its distance from the root, where rank 0 follows the last rank. The parent of
+//! relative rank v is v without its lowest set bit. The subtree of v consists of the relative ranks from v up to, but
+//! not including, v plus its lowest set bit, as far as there are ranks; the subtree of the root has all ranks. So the
+//! data blocks of a subtree's ranks are one piece of memory if the blocks lie in the order of relative ranks. Used by
+//! `bcast`, `reduce`, `gather`, `scatter` and `host_map`.
 
 use crate::call::RankAndSize;
 use crate::schedule::{BufferId, Span};
@@ -29,7 +31,7 @@ impl BinomialTree {
         BinomialTree { relative_rank, size: place.size, root, low_bit }
     }
 
-    /// The rank whose relative rank is `relative_rank`.
+    /// Returns the rank whose relative rank is `relative_rank`.
     pub fn rank(&self, relative_rank: u32) -> u32 {
         let rank = relative_rank + self.root;
         if rank >= self.size { rank - self.size } else { rank }
@@ -39,13 +41,14 @@ impl BinomialTree {
         (self.relative_rank != 0).then(|| self.rank(self.relative_rank - self.low_bit))
     }
 
-    /// The number of ranks of the subtree, this one included.
+    /// Returns the number of ranks in this rank's subtree, including this rank.
     pub fn subtree_size(&self) -> u32 {
         self.low_bit.min(self.size - self.relative_rank)
     }
 
-    /// The children and the sizes of their subtrees, the smallest first; a child's relative rank is
-    /// `relative_rank` plus a power of two, in ascending order.
+    /// Returns the children, in ascending order of their relative ranks. The relative rank of a child is that of this
+    /// rank plus a power of two. Each subtree is larger than the one before, except that the last one may be smaller
+    /// if the number of ranks is not a power of two.
     pub fn children(self) -> impl DoubleEndedIterator<Item = Child> {
         (0..self.low_bit.trailing_zeros())
             .map(|bit| 1 << bit)
@@ -58,7 +61,8 @@ impl BinomialTree {
     }
 }
 
-/// A child in the tree: its rank, its distance in relative ranks, the size of its subtree.
+/// A child in the tree: its rank, the distance of its relative rank from its parent's, and the number of ranks in its
+/// subtree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Child {
     pub rank: u32,
@@ -67,8 +71,8 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// The place of the blocks of its subtree, packed in relative order with all of this rank's, whose lengths are
-    /// `lengths`.
+    /// Returns the span of the blocks of the child's subtree in `packed`, which has the blocks of the parent's
+    /// subtree in the order of relative ranks. `lengths` are the lengths of those blocks, in bytes.
     pub fn blocks(&self, lengths: &[u64], packed: BufferId) -> Span {
         let (before, rest) = lengths.split_at(self.offset as usize);
         Span::bytes(packed, before.iter().sum(), rest[..self.subtree_size as usize].iter().sum())

@@ -1,11 +1,13 @@
-//! Bruck's exchange of all ranks with all in ⌈log2 p⌉ rounds (Bruck et al. 1997), for MPI_Alltoall, -v and -w.
+//! Bruck's exchange of blocks between all pairs of p ranks in ⌈log2 p⌉ rounds (Bruck et al. 1997), for MPI_Alltoall,
+//! MPI_Alltoallv and MPI_Alltoallw.
 //!
-//! Block i goes to the rank that is i ahead of its sender; in round k all blocks whose i has bit k move 2^k ranks
-//! ahead. Blocks of unlike lengths take two passes: first their lengths, as blocks of one value each, then the
-//! blocks themselves (two-phase Bruck: Fan et al., HPDC 2022), but for those longer than
-//! `ScheduleLimits::max_forwarded_bytes`, which are sent directly afterwards.
+//! Block i of a rank goes to the rank i after its sender. In round k, all blocks whose number i has bit k set move to
+//! the rank 2^k after the one that has them. If blocks have unlike lengths, there are two passes: the first moves the
+//! lengths, as blocks of one value each, the second the blocks themselves (two-phase Bruck: Fan et al., HPDC 2022).
+//! Blocks that are longer than `ScheduleLimits::max_forwarded_bytes` are not moved in this way; they are sent
+//! directly afterwards.
 //!
-//! Used by `alltoall`; uses `schedule`.
+//! Used by `alltoall`; uses `schedule` and the transfers of `two_level_v`.
 
 use crate::alltoall::Args;
 use crate::call::RankAndSize;
@@ -13,7 +15,7 @@ use crate::schedule::{BufferId, Schedule, Span, VALUE_BYTES};
 use crate::tuning::Tuning;
 use crate::two_level_v::BlockTransfers;
 
-/// Block i of the scratch memory is the one with that number.
+/// Exchanges blocks of equal length. Scratch memory has the blocks in the order of their numbers.
 pub(crate) fn equal_blocks(args: &Args, place: RankAndSize, s: &mut Schedule) {
     let (size, each) = (place.size, args.recv.bytes(0));
     let (from, input) = if args.in_place { (args.recv, BufferId::Recv) } else { (args.send, BufferId::Send) };
@@ -25,7 +27,8 @@ pub(crate) fn equal_blocks(args: &Args, place: RankAndSize, s: &mut Schedule) {
     s.copy(from.range_span(input, place.rank, above), span(blocks, 0, above));
     s.copy(from.range_span(input, 0, place.rank), span(blocks, above, place.rank));
 
-    // No round moves more blocks than this: of every aligned pair of runs one moves.
+    // The maximum number of blocks that move in one round: about half of all, because half of the numbers have the
+    // bit.
     let most = size.next_power_of_two() / 2;
     let (leave, arrive) = (s.scratch_bytes(each * u64::from(most)), s.scratch_bytes(each * u64::from(most)));
     distances(size).for_each(|bit| round(bit, place, [blocks, leave, arrive], 0, span, s));
@@ -34,8 +37,10 @@ pub(crate) fn equal_blocks(args: &Args, place: RankAndSize, s: &mut Schedule) {
     }
 }
 
-/// The round of `bit`; `span` makes the span of a number of equal blocks of a buffer, from one on. Blocks that arrive
-/// are also in `arrive`, from block `at` on.
+/// Writes the round in which the blocks whose number has `bit` set move. They are packed in `leave`. The received
+/// blocks arrive in `arrive`, from block `at` on, and are copied from there into `blocks`. The function `span` must
+/// return the span of `count` blocks of a buffer from block `first` on; its arguments are the buffer, `first` and
+/// `count`.
 fn round(
     bit: u32,
     place: RankAndSize,
@@ -58,12 +63,12 @@ fn round(
     }
 }
 
-/// The runs of numbers below `size` that have `bit` set: (first, length).
+/// Returns the runs of consecutive numbers below `size` that have `bit` set, each as its first number and its length.
 fn runs(bit: u32, size: u32) -> impl Iterator<Item = (u32, u32)> {
     (bit..size).step_by(2 * bit as usize).map(move |first| (first, bit.min(size - first)))
 }
 
-/// Blocks of any lengths.
+/// Exchanges blocks of any lengths, in two passes.
 pub(crate) fn any_blocks(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let (transfers, max_forwarded_bytes) = (args.transfers(place, t), t.limits.max_forwarded_bytes);
     let own_lengths: Vec<u64> =
@@ -72,8 +77,8 @@ pub(crate) fn any_blocks(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Sc
     s.continue_with(lengths, move |lengths, s| exchange_blocks(&transfers, place, max_forwarded_bytes, lengths, s));
 }
 
-/// Sends the lengths: `own_lengths[i]` is the length of block i + 1. Returns the memory with the lengths of all
-/// blocks that come to this rank, round by round.
+/// Writes the first pass. `own_lengths[i]` is the length of block i + 1 of this rank. Returns the span of the lengths
+/// of all blocks that move to this rank in the second pass, round by round.
 fn exchange_lengths(own_lengths: &[u64], place: RankAndSize, s: &mut Schedule) -> Span {
     let span = |buffer: BufferId, first: u32, count: u32| {
         Span::bytes(buffer, VALUE_BYTES * u64::from(first), VALUE_BYTES * u64::from(count))
@@ -98,7 +103,7 @@ fn exchange_blocks(
     lengths: &[u64],
     s: &mut Schedule,
 ) {
-    // The current place of block i + 1.
+    // The span in which block i + 1 is now, and its length.
     let mut blocks: Vec<(Span, u64)> =
         transfers.sends.iter().map(|transfer| (transfer.span, transfer.forwarded_bytes(max_forwarded_bytes))).collect();
     let mut lengths = lengths.iter();
@@ -134,7 +139,7 @@ fn distances(size: u32) -> impl Iterator<Item = u32> {
     (0..size.next_power_of_two().trailing_zeros()).map(|k| 1 << k)
 }
 
-/// The number of blocks that move in the round of `bit`.
+/// Returns the number of blocks whose number has `bit` set: they move in one round.
 fn moved_blocks(bit: u32, size: u32) -> u32 {
     runs(bit, size).map(|(_, count)| count).sum()
 }

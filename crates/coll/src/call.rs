@@ -1,12 +1,13 @@
 //! The arguments of a collective call, from which every algorithm builds.
 //!
-//! Only sizes and layouts, never addresses: a schedule built once serves every start of a persistent call. Arguments
-//! are checked already; one that is not significant on a rank is never read (any value will do). Used by `mpi`, `plan`
-//! and the algorithms.
+//! A call has only sizes and layouts, never addresses, so that a schedule that is built once serves every start of a
+//! persistent call. The arguments have been checked. An argument that is not significant on a rank is never read and
+//! may have any value. Used by `mpi`, `plan` and the algorithms.
 
 use crate::schedule::{BufferId, Span, SpanUnit};
 
-/// The calling rank: rank and size in the communicator (the local group).
+/// The calling rank: its rank in the communicator, and the communicator's size. On an intercommunicator both are
+/// those of the local group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankAndSize {
     pub rank: u32,
@@ -14,21 +15,22 @@ pub struct RankAndSize {
 }
 
 impl RankAndSize {
-    /// The rank `steps` after this one on the ring of ranks; `steps` is below the size.
+    /// Returns the rank `steps` after this one, where rank 0 follows the last rank. `steps` must be below the size.
     #[inline]
     pub const fn after(self, steps: u32) -> u32 {
         let rank = self.rank + steps;
         if rank >= self.size { rank - self.size } else { rank }
     }
 
-    /// The rank `steps` before this one on the ring of ranks; `steps` is below the size.
+    /// Returns the rank `steps` before this one, where the last rank precedes rank 0. `steps` must be below the size.
     #[inline]
     pub const fn before(self, steps: u32) -> u32 {
         if self.rank >= steps { self.rank - steps } else { self.rank + self.size - steps }
     }
 }
 
-/// An array argument of MPI, in the integer type that the binding has, or its rule.
+/// An array argument of MPI with a number for each rank: an array of the binding's integer type, or a rule that
+/// replaces the array.
 #[derive(Clone, Copy, Debug)]
 pub enum IntArray<'a> {
     /// `int[]`.
@@ -37,7 +39,7 @@ pub enum IntArray<'a> {
     Count(&'a [i64]),
     /// The same number for every rank.
     Same(i64),
-    /// Rank times this number.
+    /// The rank, times this number.
     Stride(i64),
 }
 
@@ -59,7 +61,7 @@ pub struct BlockBuffer {
     pub count: u64,
     /// Bytes of data in one element (MPI_Type_size).
     pub type_size: u64,
-    /// The `count` elements are one piece of `count * type_size` bytes in the packed order.
+    /// The data of the `count` elements are one piece of memory of `count * type_size` bytes, in packed order.
     pub dense: bool,
 }
 
@@ -69,26 +71,27 @@ impl BlockBuffer {
         self.count * self.type_size
     }
 
-    /// All of it; empty when it has no bytes, as it is at the other end.
+    /// Returns the whole buffer as a span, which is empty if the elements have no bytes. The rank at the other end,
+    /// whose datatype may differ, then leaves out the message too.
     #[inline]
     pub const fn span(&self, buffer: BufferId) -> Span {
         Span::elements(buffer, 0, if self.type_size == 0 { 0 } else { self.count })
     }
 }
 
-/// A user buffer of one block a rank; in neighbourhood collectives, of one a neighbour.
+/// A user buffer with a block for each rank, or, in neighbourhood collectives, for each neighbour.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockArray<'a> {
     pub counts: IntArray<'a>,
-    /// In extents of the type; in bytes where `typed`.
+    /// The displacements of the blocks: in extents of the datatype, or in bytes if `typed`.
     pub displs: IntArray<'a>,
     pub type_size: IntArray<'a>,
-    /// MPI_Alltoallw: each block has its own type.
+    /// Each block has its own datatype (MPI_Alltoallw).
     pub typed: bool,
 }
 
 impl<'a> BlockArray<'a> {
-    /// Equal blocks one after the other: MPI_Gather, MPI_Alltoall, …
+    /// Makes a buffer of equal adjoining blocks: MPI_Gather, MPI_Alltoall, …
     pub const fn regular(count: u64, type_size: u64) -> BlockArray<'static> {
         BlockArray {
             counts: IntArray::Same(count as i64),
@@ -98,12 +101,12 @@ impl<'a> BlockArray<'a> {
         }
     }
 
-    /// The v-variants.
+    /// Makes a buffer of blocks with their own counts and displacements: the variants with v.
     pub const fn vector(counts: IntArray<'a>, displs: IntArray<'a>, type_size: u64) -> BlockArray<'a> {
         BlockArray { counts, displs, type_size: IntArray::Same(type_size as i64), typed: false }
     }
 
-    /// MPI_Alltoallw; `type_sizes` holds MPI_Type_size of each type.
+    /// Makes a buffer of MPI_Alltoallw. `type_sizes` has the size in bytes (MPI_Type_size) of each datatype.
     pub const fn typed(counts: IntArray<'a>, displs: IntArray<'a>, type_sizes: IntArray<'a>) -> BlockArray<'a> {
         BlockArray { counts, displs, type_size: type_sizes, typed: true }
     }
@@ -113,7 +116,8 @@ impl<'a> BlockArray<'a> {
         (self.counts.at(rank) * self.type_size.at(rank)) as u64
     }
 
-    /// The block of `rank`; empty when it has no bytes, as it is at the other end.
+    /// Returns the block of `rank` as a span, which is empty if the block has no bytes. The rank at the other end
+    /// then leaves out the message too.
     #[inline]
     pub fn span(&self, buffer: BufferId, rank: u32) -> Span {
         let unit = if self.typed { SpanUnit::Typed(rank) } else { SpanUnit::Element };
@@ -121,7 +125,7 @@ impl<'a> BlockArray<'a> {
         Span { buffer, unit, at: self.displs.at(rank), count }
     }
 
-    /// The blocks of `ranks` ranks from `first` on, in a buffer of equal adjoining blocks.
+    /// Returns the blocks of `ranks` ranks from `first` on as one span. The buffer must have equal adjoining blocks.
     #[inline]
     pub fn range_span(&self, buffer: BufferId, first: u32, ranks: u32) -> Span {
         let one = self.span(buffer, first);
@@ -129,30 +133,34 @@ impl<'a> BlockArray<'a> {
     }
 }
 
-/// The neighbours of a rank in its communicator's topology, in the order of its blocks. `None` is MPI_PROC_NULL.
+/// The neighbours of a rank in its communicator's topology, in the order of the blocks in the buffers. `None` stands
+/// for MPI_PROC_NULL.
 #[derive(Clone, Copy, Debug)]
 pub struct Neighbors<'a> {
     pub sources: &'a [Option<u32>],
     pub destinations: &'a [Option<u32>],
-    /// A grid: neighbours 2d and 2d + 1 are those in the two directions of dimension d, and what a rank sends
-    /// in one direction its neighbour receives from the other, also where both are the same rank.
+    /// The topology is a grid: neighbours 2d and 2d + 1 are those in the two directions of dimension d. A block that
+    /// a rank sends in one direction is received by its neighbour as a block from the opposite direction, even if the
+    /// neighbours in both directions are the same rank.
     pub grid: bool,
 }
 
 impl<'a> Neighbors<'a> {
-    /// Blocks that leave, with their receivers: the order in which messages to one rank are sent.
+    /// Returns the number and the receiver of each block that is sent. Messages to one rank are sent in this order.
     pub fn outgoing(self) -> impl Iterator<Item = (u32, u32)> + 'a {
         (0..).zip(self.destinations).filter_map(|(block, to)| to.map(|to| (block, to)))
     }
 
-    /// Blocks that arrive, with their senders: the order in which messages from one rank are received.
+    /// Returns the number and the sender of each block that is received. Messages from one rank are received in this
+    /// order.
     pub fn incoming(self) -> impl Iterator<Item = (u32, u32)> + 'a {
         let turn = u32::from(self.grid);
         (0..self.sources.len() as u32)
             .filter_map(move |i| self.sources[(i ^ turn) as usize].map(|from| (i ^ turn, from)))
     }
 
-    /// The block of `rank` for itself: the one that leaves, and the one that arrives.
+    /// Returns the blocks of `rank` for itself: for each, its number in the send buffer and its number in the receive
+    /// buffer.
     pub fn self_loops(self, rank: u32) -> impl Iterator<Item = (u32, u32)> + 'a {
         let own = move |&(_, peer): &(u32, u32)| peer == rank;
         self.outgoing().filter(own).zip(self.incoming().filter(own)).map(|((out, _), (into, _))| (out, into))
@@ -164,7 +172,7 @@ impl<'a> Neighbors<'a> {
 pub struct ReductionArgs {
     pub count: u64,
     pub type_size: u64,
-    /// As in `BlockBuffer`. Without it no shm step is used.
+    /// The data are one piece of memory, as in `BlockBuffer`. If they are not, no shm step is used.
     pub dense: bool,
     pub commutative: bool,
     pub in_place: bool,
@@ -175,19 +183,19 @@ impl ReductionArgs {
         self.count * self.type_size
     }
 
-    /// The elements to work on: none when they have no bytes.
+    /// Returns the number of elements to reduce: 0 if an element has no bytes.
     pub(crate) const fn elements(&self) -> u64 {
         if self.type_size == 0 { 0 } else { self.count }
     }
 
-    /// The place of this rank's own data.
+    /// Returns the buffer with this rank's operand.
     pub(crate) const fn input(&self) -> BufferId {
         if self.in_place { BufferId::Recv } else { BufferId::Send }
     }
 }
 
 impl CollectiveCall<'_> {
-    /// The root of a call that has one.
+    /// Returns the root; `None` if the collective has no root.
     pub const fn root(&self) -> Option<u32> {
         match *self {
             CollectiveCall::Bcast { root, .. }
@@ -210,13 +218,14 @@ pub enum CollectiveCall<'a> {
         root: u32,
         data: BlockBuffer,
     },
-    /// `in_place` matters at the root alone.
+    /// `data.in_place` matters only at the root.
     Reduce {
         root: u32,
         data: ReductionArgs,
     },
     Allreduce(ReductionArgs),
-    /// `counts` replaces `data.count`, which is ignored. In place: the input is all of `Recv`.
+    /// `counts` replaces `data.count`, which is ignored. If the call is in place, the input is the whole receive
+    /// buffer.
     ReduceScatter {
         counts: IntArray<'a>,
         data: ReductionArgs,
@@ -225,7 +234,8 @@ pub enum CollectiveCall<'a> {
     ReduceScatterBlock(ReductionArgs),
     Scan(ReductionArgs),
     Exscan(ReductionArgs),
-    /// At the root `recv` is significant, and `send` unless `in_place`; elsewhere `send` is.
+    /// At the root `recv` is significant, and `send` too if the call is not in place. On other ranks only `send` is
+    /// significant.
     Gather {
         root: u32,
         send: BlockBuffer,
@@ -238,7 +248,8 @@ pub enum CollectiveCall<'a> {
         recv: BlockArray<'a>,
         in_place: bool,
     },
-    /// At the root `send` is significant, and `recv` unless `in_place`; elsewhere `recv` is.
+    /// At the root `send` is significant, and `recv` too if the call is not in place. On other ranks only `recv` is
+    /// significant.
     Scatter {
         root: u32,
         send: BlockArray<'a>,
@@ -261,7 +272,7 @@ pub enum CollectiveCall<'a> {
         recv: BlockArray<'a>,
         in_place: bool,
     },
-    /// In place `send` is not significant.
+    /// `send` is not significant if the call is in place.
     Alltoall {
         send: BlockArray<'a>,
         recv: BlockArray<'a>,
@@ -277,13 +288,14 @@ pub enum CollectiveCall<'a> {
         recv: BlockArray<'a>,
         in_place: bool,
     },
-    /// One block to all destinations and one from each source.
+    /// Each rank sends one block to all its destinations, and receives a block from each of its sources.
     NeighborAllgather {
         neighbors: Neighbors<'a>,
         send: BlockBuffer,
         recv: BlockArray<'a>,
     },
-    /// A block to each destination and one from each source; the w-variant's blocks are typed.
+    /// Each rank sends a block to each of its destinations, and receives a block from each of its sources. In the
+    /// variant with w, blocks are `typed`.
     NeighborAlltoall {
         neighbors: Neighbors<'a>,
         send: BlockArray<'a>,

@@ -1,6 +1,7 @@
-//! The collectives by name. Their tables of algorithms are in `select`, which uses every algorithm.
+//! The collectives, by name. `select` has the table of algorithms of each.
 
-/// The collectives that have a table; the v- and w-variants share that of the regular one.
+/// The collectives that have a table of algorithms. The variants with v and w share the table of the regular
+/// collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Collective {
     Barrier,

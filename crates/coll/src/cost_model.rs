@@ -1,14 +1,17 @@
-//! The cost model of calls: the figures of a communicator, the bounds of a schedule, and the shape of a call.
+//! The cost model of calls: the costs of communication in a communicator, the limits of a schedule, and the facts
+//! about a call on which its cost depends (`CallShape`).
 //!
 //! Costs are plain IEEE arithmetic in a fixed order, so that equal inputs give equal costs on every machine. Nothing
-//! here knows an algorithm. `node` measures the figures; `tuning` and the costs in the tables use them.
+//! here knows an algorithm, and nothing is measured: the figures are constants from the documents that they name.
+//! Used by `tuning` and by the costs in the tables; `mpi` chooses the model of a communicator.
 
-/// The shape of a call: the facts that all ranks know.
+/// The shape of a call: those facts about it that all ranks know, so that all choose the same algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallShape {
     pub size: u32,
-    /// The vector (bcast, reductions), all blocks together (allgather, reduce_scatter) or one block
-    /// (gather, scatter, alltoall); 0 where not every rank knows it (gatherv, scatterv, alltoallv, -w).
+    /// The length in bytes of the vector (bcast, reductions), of all blocks together (allgather, reduce_scatter) or
+    /// of one block (gather, scatter, alltoall); 0 if not every rank knows it (gatherv, scatterv, alltoallv,
+    /// alltoallw).
     pub bytes: u64,
     /// All blocks are equal.
     pub uniform: bool,
@@ -27,26 +30,29 @@ impl CallShape {
         self.bytes as f64
     }
 
-    /// Rounds of a binomial tree or a dissemination.
+    /// Returns the number of rounds of a binomial tree or of a dissemination: the binary logarithm of the size,
+    /// rounded up.
     pub(crate) fn levels(&self) -> f64 {
         f64::from(self.size.next_power_of_two().trailing_zeros())
     }
 
-    /// Two more messages where a hypercube does not fit.
+    /// Returns the number of additional messages if the size is not a power of two: ranks outside the hypercube send
+    /// their data to a rank inside, and receive the result.
     pub(crate) fn fold(&self) -> f64 {
         if self.size.is_power_of_two() { 0.0 } else { 2.0 }
     }
 }
 
-/// The costs of communication within a communicator, in microseconds; the same on all its ranks.
+/// The costs of communication within a communicator, in microseconds. They must be the same on all its ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CostModel {
-    /// The time from the call of a send to the return of the receive, for an empty message; with its share of planning
-    /// and posting.
+    /// The time from the call of a send to the return of the receive, for an empty message. It includes the message's
+    /// share of planning the schedule and posting the receive.
     pub message_us: f64,
-    /// The cost of each further message that is in flight beside others.
+    /// The cost of each further message that is in flight together with others.
     pub overhead_us: f64,
-    /// The same if all ranks have equally many that leave and that arrive.
+    /// The cost of each further message that is in flight together with others, if every rank sends and receives the
+    /// same number of messages.
     pub overhead_of_all_us: f64,
     /// The cost of a byte sent.
     pub byte_us: f64,
@@ -54,7 +60,7 @@ pub struct CostModel {
     pub reduce_us: f64,
     /// The cost of a byte copied within a rank, while all ranks do this.
     pub copy_us: f64,
-    /// The cost of a shm step, and its share for each rank of the communicator.
+    /// The fixed cost of a shm step; `shm_step_rank_us` is added for each rank of the communicator.
     pub shm_step_us: f64,
     pub shm_step_rank_us: f64,
     /// Ranks per core (at least 1). Work that one rank does alone takes 1/load of the time that it takes while all
@@ -62,28 +68,31 @@ pub struct CostModel {
     pub load: f64,
 }
 
-/// A wake-up and a change of process: the barrier of Intel MPI takes 53 µs for the four rounds of 16 ranks on 2 cores
-/// (docs/measurements/2026-11-21-peers-and-floors.md), which is eight of these a round.
+/// The cost of a wake-up and a context switch. Intel MPI's barrier of 16 ranks on 2 cores takes 53 µs
+/// (docs/measurements/2026-11-21-peers-and-floors.md); it has four rounds, and eight such switches on each core in a
+/// round.
 const SWITCH_US: f64 = 53.0 / (4.0 * 8.0);
 
-/// Copies of memory that a byte of a message costs with more ranks than cores: into shared memory and out of it, on
-/// cores that other ranks need meanwhile, and what cold caches add (fitted to
+/// The cost of a byte of a message with more ranks than cores, in copies of a byte. The byte is copied into shared
+/// memory and out of it, on cores that other ranks need at the same time; cold caches add the rest (fitted to
 /// docs/measurements/2026-11-23-collectives.md).
 const OVERSUBSCRIBED_COPIES: f64 = 3.0;
 
-/// Bytes in flight from a rank to all others that its memory holds where they are few, and those of all ranks where
-/// they are many (`dev-shm`); a message that is longer than its pair's share needs one more turn each time.
+/// The size of the memory for messages in flight in `dev-shm`, in bytes: of each rank if a host has at most FEW_RANKS
+/// ranks, of all ranks together if it has more. All pairs of ranks have equal shares of it. A message that is longer
+/// than its pair's share needs one more context switch each time that the share is full.
 const FEW_RANKS_BUFFER_BYTES: f64 = 1048576.0;
 const MANY_RANKS_BUFFER_BYTES: f64 = 2.5 * 1048576.0;
 const FEW_RANKS: u32 = 4;
 
-/// The slots of a member. In steps that do not hold up a member that only contributes, this many pass in one turn.
+/// The number of steps that a member that only contributes can execute without waiting: it has two slots.
 const PIPELINED_STEPS: f64 = 2.0;
 
 impl CostModel {
-    /// Shared memory with a core for each rank: the figures of docs/measurements/2026-11-21-peers-and-floors.md and
-    /// half of the cache-line round trip a rank. A message: as collectives use them (4 KiB take 0.9 where a ping-pong
-    /// takes 0.4).
+    /// The model of shared memory with a core for each rank. The figures are those of
+    /// docs/measurements/2026-11-21-peers-and-floors.md; `shm_step_rank_us` is half the round trip of a cache line.
+    /// The cost of a message is that of messages in collectives: 4 KiB take 0.9 µs there, whereas a ping-pong takes
+    /// 0.4 µs.
     pub const SHARED_MEMORY: CostModel = CostModel {
         message_us: 0.6,
         overhead_us: 0.08,
@@ -96,8 +105,8 @@ impl CostModel {
         load: 1.0,
     };
 
-    /// The model for more ranks than cores: between two rounds every rank of a core must have had its turn, and work
-    /// that all ranks do at the same time takes as many times as long as there are ranks on a core.
+    /// Returns the model of shared memory with more ranks than cores. Between two rounds every rank of a core must
+    /// have run once, and work that all ranks do at the same time takes longer by the number of ranks on a core.
     pub fn oversubscribed(ranks: u32, cores: u32) -> CostModel {
         let load = (f64::from(ranks) / f64::from(cores.max(1))).max(1.0);
         let (switch_us, plain) = (SWITCH_US * load, CostModel::SHARED_MEMORY);
@@ -117,8 +126,8 @@ impl CostModel {
         }
     }
 
-    /// The model of a communicator: `one_host` if all its members are on one host; with the ranks and cores of that
-    /// host.
+    /// Returns the model of a communicator. `one_host` says whether all its members are on one host; `ranks` and
+    /// `cores` are the numbers of ranks and cores of this host.
     pub fn of(one_host: bool, ranks: u32, cores: u32) -> CostModel {
         match one_host {
             false => CostModel::ETHERNET,
@@ -127,7 +136,7 @@ impl CostModel {
         }
     }
 
-    /// Ethernet at 10 Gbit/s through raw frames, of which each takes 1.2 to 1.9 us at both ends
+    /// The model of Ethernet at 10 Gbit/s through raw frames, each of which takes 1.2 to 1.9 µs at both ends together
     /// (docs/measurements/2026-11-22-frame-ports.md).
     pub const ETHERNET: CostModel = CostModel {
         message_us: 5.0,
@@ -137,58 +146,62 @@ impl CostModel {
         ..CostModel::SHARED_MEMORY
     };
 
-    /// The cost of one message of `bytes`.
+    /// Returns the cost of one message of `bytes` bytes.
     pub(crate) fn message_cost_us(&self, bytes: f64) -> f64 {
         self.message_us + bytes * self.byte_us
     }
 
-    /// The cost of `steps` shm steps, one after the other.
+    /// Returns the cost of `steps` shm steps, one after the other.
     pub(crate) fn shm_steps_us(&self, shape: &CallShape, steps: f64) -> f64 {
         steps * (self.shm_step_us + shape.p() * self.shm_step_rank_us)
     }
 
-    /// The cost of copying `bytes` through slots: with more ranks than cores the bytes are in no near cache any more
-    /// when they are read (fitted).
+    /// Returns the cost of copying `bytes` bytes through slots. With more ranks than cores it is higher, because the
+    /// bytes are in no near cache any more when they are read (fitted).
     pub(crate) fn slot_copy_us(&self, bytes: f64) -> f64 {
         bytes * self.copy_us * (self.load / 2.0).max(1.0)
     }
 
-    /// The cost of the root's copies of all blocks but its own; the others copy theirs meanwhile, but for those of the
-    /// first step.
+    /// Returns the cost of the root's copies of all blocks except its own. The other ranks copy their blocks at the
+    /// same time, except those of the first step, whose cost is added.
     pub(crate) fn root_slot_copy_us(&self, shape: &CallShape, limits: &ScheduleLimits) -> f64 {
         let alone = shape.bytes.min(limits.shm_step_bytes) as f64;
         self.slot_copy_us((shape.p() - 1.0) * shape.n() + alone) / self.load
     }
 
-    /// The same where a member that only writes, or only reads, need not wait for each step.
+    /// Returns the cost of `steps` shm steps if a member that only writes, or only reads, need not wait for the
+    /// others in each step.
     pub(crate) fn pipelined_steps_us(&self, shape: &CallShape, steps: f64) -> f64 {
         self.shm_steps_us(shape, (steps / PIPELINED_STEPS).max(1.0))
     }
 
-    /// The cost of one rank folding a byte of all contributions while the others wait.
+    /// Returns the cost for each byte of the vector if one rank reduces all contributions while the other ranks wait.
     pub(crate) fn fold_us(&self, shape: &CallShape) -> f64 {
         (shape.p() - 1.0) * self.reduce_us / self.load
     }
 }
 
-/// Bounds that schedules respect; the same on all ranks of a communicator.
+/// The limits that schedules obey. They must be the same on all ranks of a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScheduleLimits {
-    /// The most bytes of one shm step.
+    /// The maximum length of a contribution to a shm step, in bytes.
     pub shm_step_bytes: u64,
-    /// The most sends, and the most receives, of one round of a linear algorithm.
+    /// The maximum number of sends, and of receives, in one round of an algorithm in which a rank exchanges messages
+    /// with many others.
     pub outstanding: u32,
-    /// The most bytes of a block that other ranks forward where only sender and receiver know its length.
+    /// The maximum length in bytes of a block that other ranks forward, if only its sender and receiver know its
+    /// length. Longer blocks are sent directly.
     pub max_forwarded_bytes: u64,
 }
 
 impl ScheduleLimits {
-    /// The bounds that fit a host of 64 ranks; as many messages in flight as rings and credits hold without a stall. A
-    /// block is forwarded within a host twice, and copied twice, where that costs less than the message that it saves.
+    /// The default limits. `shm_step_bytes` fits a host of 64 ranks. `outstanding` is the number of messages in
+    /// flight that rings and credits hold without a stall. `max_forwarded_bytes` is a length for which two messages
+    /// within a host and two copies cost less than the message between hosts that forwarding saves (asserted below).
     pub const DEFAULT: ScheduleLimits =
         ScheduleLimits { shm_step_bytes: 8192, outstanding: 16, max_forwarded_bytes: 2048 };
 
-    /// The number of shm steps for a vector of `bytes`.
+    /// Returns the number of shm steps for a vector of `bytes` bytes.
     pub(crate) fn shm_steps(&self, bytes: u64) -> f64 {
         bytes.div_ceil(self.shm_step_bytes.max(1)).max(1) as f64
     }
@@ -200,7 +213,8 @@ const _: () = {
     assert!(via_us < far.overhead_us);
 };
 
-/// The bytes of all ranks' results that the last cache holds together with their sources and the slots; longer data
-/// come from memory, where one copy is better than two (32 MiB, of which a third; measured with 4 and 8 ranks,
+/// The maximum length in bytes of all ranks' results together up to which blocks are exchanged through slots. It is a
+/// third of a last-level cache of 32 MiB, which then holds the results, their sources and the slots. Longer data come
+/// from memory, where one copy is better than two (measured with 4 and 8 ranks,
 /// docs/measurements/2026-11-23-collectives.md).
 pub(crate) const CACHE_BYTES: f64 = 10.0 * 1048576.0;

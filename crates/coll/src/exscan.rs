@@ -7,7 +7,8 @@
 //! | chain | MPICH "linear" of MPI_Scan | p − 1, two a rank | n |
 //! | recursive_doubling | Hillis, Steele 1986; MPICH "recursive_doubling" | ⌈log2 p⌉ | n ⌈log2 p⌉ |
 //!
-//! Keeps rank order. The receive buffer of rank 0 is not touched.
+//! n is the length of the vector in bytes, p the number of ranks. The column "source" has the origin of an algorithm,
+//! or in brief how it works. All algorithms keep rank order. None touches the receive buffer of rank 0.
 
 use crate::accumulate::piece;
 use crate::algorithm::Algorithm;
@@ -65,8 +66,8 @@ fn shm(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// `partial` is the reduction of the 2^k ranks up to this one, as a scan has it; `Recv` is the same
-/// without this rank.
+/// Before round k, `partial` has the reduction of the 2^k ranks up to and including this one (or of all, if there are
+/// fewer); the result buffer has the reduction of the same ranks without this one.
 fn recursive_doubling(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let count = args.data.elements();
     if count == 0 || place.size == 1 {
@@ -74,7 +75,7 @@ fn recursive_doubling(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Sched
     }
     let mut partial = Span::elements(args.input, 0, count);
     let result = Span::elements(args.output, 0, count);
-    // Rank 0 receives nothing from below: it only contributes its own operand.
+    // Rank 0 receives nothing, because there are no ranks below it: it only contributes its own operand.
     if place.rank > 0 {
         let own = Span::elements(s.scratch_elements(count), 0, count);
         s.copy(partial, own);
@@ -106,7 +107,7 @@ fn recursive_doubling(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Sched
 fn chain(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let all = |buffer: BufferId| Span::elements(buffer, 0, args.data.elements());
     let (is_first, is_last) = (place.rank == 0, place.rank + 1 == place.size);
-    // In place the own operand is where the result goes.
+    // If the call is in place, the received result would overwrite the own operand; so the operand is copied first.
     let sum = (!is_first && !is_last).then(|| s.scratch_elements(args.data.elements()));
     if let Some(sum) = sum {
         s.copy(all(args.input), all(sum));
@@ -123,7 +124,7 @@ fn chain(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// The result of a rank: its own host's part, after the reduction of all hosts before.
+/// Each rank's result is the reduction of all hosts before its own, combined with the exscan on its own host.
 fn two_level(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let (local, lasts) = (hosts.local(place.rank), hosts.last_ranks());

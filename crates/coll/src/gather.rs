@@ -7,9 +7,11 @@
 //! | two_level | to one rank a host, from there in one message | hosts / outstanding at the root | n p / hosts |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n |
 //!
-//! n is one block. Blocks of other ranks travel packed in scratch memory. In MPI_Gatherv only the root knows the
-//! counts: a rank that forwards blocks receives their lengths first (binomial: as many rounds more), and long ones are
-//! sent directly to the root.
+//! n is the length of one block in bytes, p the number of ranks, hosts the number of hosts; limit is
+//! `ScheduleLimits::shm_step_bytes`, and outstanding is `ScheduleLimits::outstanding`. The column "source" has the
+//! origin of an algorithm, or in brief how it works. A rank that forwards blocks of other ranks keeps them packed in
+//! scratch memory. In MPI_Gatherv only the root knows all counts: a rank that forwards blocks receives their lengths
+//! first (binomial: as many rounds more), and long blocks are sent directly to the root.
 
 use crate::algorithm::Algorithm;
 use crate::binomial_tree::BinomialTree;
@@ -99,7 +101,8 @@ impl Args<'_> {
     }
 }
 
-/// The root copies all blocks out of their slots.
+/// Every other rank writes its block into its slot, in several exchanges if it is longer than a slot, and the root
+/// copies all blocks out of the slots.
 fn shm(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let bytes = args.shape(place, t).bytes;
     let split = SlotSplit::new(1, t);
@@ -158,7 +161,7 @@ fn two_level(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// The blocks of a host, packed in order on its leader.
+/// Receives the blocks of the leader's host, packed in the order of ranks, and returns their span.
 fn gather_at_leader(args: &Args, local: &Subgroup, t: &Tuning, s: &mut Schedule) -> Span {
     let bytes = args.send.bytes();
     let all = s.scratch_bytes(bytes * u64::from(local.place.size));
@@ -171,8 +174,8 @@ fn gather_at_leader(args: &Args, local: &Subgroup, t: &Tuning, s: &mut Schedule)
     Span::bytes(all, 0, bytes * u64::from(local.place.size))
 }
 
-/// At the root: blocks of hosts whose ranks follow each other are received in place, others pass through scratch
-/// memory.
+/// Receives all blocks at the root. The blocks of a host whose ranks are consecutive are received where the result
+/// has them; those of other hosts are received in scratch memory and copied.
 fn receive_from_leaders(args: &Args, place: RankAndSize, leaders: &[u32], t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let bytes = args.recv.bytes(place.rank);
@@ -218,7 +221,9 @@ fn binomial(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     s.send(parent, Span::bytes(subtree, 0, bytes * u64::from(tree.subtree_size())));
 }
 
-/// A child's subtree is a run of ranks and is received in place, except the one that wraps past rank 0.
+/// Receives all blocks at the root. The ranks of a child's subtree are consecutive, so that its blocks are received
+/// where the result has them; but if a subtree continues at rank 0 behind the last rank, its blocks are received in
+/// scratch memory and copied.
 fn receive_at_root(args: &Args, place: RankAndSize, tree: BinomialTree, s: &mut Schedule) {
     let mut wrapped = None;
     for child in tree.children() {
@@ -246,7 +251,8 @@ fn receive_at_root(args: &Args, place: RankAndSize, tree: BinomialTree, s: &mut 
     copy_own_block(args, place, s);
 }
 
-/// Blocks of unlike lengths: the lengths are sent up the tree first, to all but the root, which knows them.
+/// Gathers blocks of unlike lengths by the tree. The lengths are sent up the tree first, but not to the root, which
+/// knows them.
 fn binomial_any_lengths(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let (tree, transfers, max_forwarded_bytes) =
         (BinomialTree::new(place, args.root), args.transfers(place, t), t.limits.max_forwarded_bytes);

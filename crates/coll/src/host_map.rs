@@ -1,8 +1,9 @@
-//! The hosts of a communicator's ranks, and how a collective is made of smaller ones: a part on each host, and a part
-//! between hosts, of one rank each, its leader (MPICH's "smp" algorithms, MVAPICH's two-level ones).
+//! The hosts of a communicator's ranks, and the groups of ranks of a collective on two levels: the ranks of each
+//! host, and one rank of each host, its leader (MPICH's "smp" algorithms, MVAPICH's two-level algorithms).
 //!
-//! Bytes cross a network once a host instead of once a rank. Used by `mpi`, which knows the hosts, by `two_level` and
-//! by the rows "two_level" of the collectives' tables.
+//! On two levels bytes cross the network once for each host instead of once for each rank. Used by `mpi`, which knows
+//! the hosts, by `tuning`, `two_level`, `two_level_v` and `inter`, and by the algorithms "two_level" of the
+//! collectives; uses `binomial_tree` and `schedule`.
 
 use crate::binomial_tree::BinomialTree;
 use crate::call::RankAndSize;
@@ -10,20 +11,22 @@ use crate::schedule::{Schedule, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The hosts of a communicator's ranks; the same on all of them. Cheap to clone, for plans that are carried out later.
+/// The hosts of a communicator's ranks. It must be the same on all of them. It is cheap to clone, because
+/// continuations of schedules keep a clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostMap {
-    /// The place in `members` of each rank's host.
+    /// For each rank, the index of its host in `members`.
     host_of: Arc<[u32]>,
-    /// The ranks of each host, in order; hosts in order of their first ranks.
+    /// The ranks of each host, in ascending order. Hosts are in the order of their first ranks.
     members: Arc<[Box<[u32]>]>,
-    /// Every rank of a host comes before every rank of the next one.
+    /// The ranks of each host are consecutive, so that all ranks of a host come before those of the next host.
     in_order: bool,
-    /// The number of ranks of the host that has most.
+    /// The largest number of ranks on one host.
     largest: u32,
 }
 
-/// For each rank the place of its host among all, in the order of their first ranks; and the ranks of each host.
+/// Groups ranks by host, from a number for each rank that identifies its host. Returns, for each rank, the index of
+/// its host, and the ranks of each host; hosts are in the order of their first ranks.
 pub fn ranks_by_host(of_each: impl IntoIterator<Item = u32>) -> (Vec<u32>, Vec<Vec<u32>>) {
     let mut places = HashMap::new();
     let mut members: Vec<Vec<u32>> = Vec::new();
@@ -39,15 +42,15 @@ pub fn ranks_by_host(of_each: impl IntoIterator<Item = u32>) -> (Vec<u32>, Vec<V
     (host_of, members)
 }
 
-/// Some of a communicator's ranks, of which this is one.
+/// Some of a communicator's ranks, among them the calling rank. `place` is its number among them, and their number.
 pub(crate) struct Subgroup<'a> {
     pub ranks: &'a [u32],
     pub place: RankAndSize,
 }
 
 impl HostMap {
-    /// Makes the table from a number for each rank that identifies its host. None if there are no two levels: all ranks
-    /// share one host, or no two do.
+    /// Makes the map from a number for each rank that identifies its host. Returns `None` if two levels make no
+    /// sense: all ranks are on one host, or each is on a host of its own.
     pub fn new(of_each: impl IntoIterator<Item = u32>) -> Option<HostMap> {
         let (host_of, members) = ranks_by_host(of_each);
         let is_known = members.len() > 1 && members.len() < host_of.len();
@@ -79,13 +82,13 @@ impl HostMap {
         self.members.iter().map(|ranks| &ranks[..])
     }
 
-    /// The ranks that share `rank`'s host.
+    /// Returns the ranks on the host of `rank`, as the group of `rank`.
     pub(crate) fn local(&self, rank: u32) -> Subgroup<'_> {
         let ranks = &self.members[self.host_of(rank) as usize];
         Subgroup { ranks, place: RankAndSize { rank: index_of(rank, ranks), size: ranks.len() as u32 } }
     }
 
-    /// One rank of each host: the first, but `root` for its own.
+    /// Returns the leader of each host: its first rank, but on the host of `root` the root.
     pub(crate) fn leaders(&self, root: Option<u32>) -> Vec<u32> {
         let mut leaders: Vec<u32> = self.members.iter().map(|ranks| ranks[0]).collect();
         if let Some(root) = root {
@@ -100,24 +103,24 @@ impl HostMap {
 }
 
 impl<'a> Subgroup<'a> {
-    /// None: `rank` is not one of them.
+    /// Makes the group of `rank`; `None` if `rank` is not one of `ranks`.
     pub fn of(ranks: &'a [u32], rank: u32) -> Option<Subgroup<'a>> {
         let at = ranks.iter().position(|&other| other == rank)?;
         Some(Subgroup { ranks, place: RankAndSize { rank: at as u32, size: ranks.len() as u32 } })
     }
 
-    /// The number of a rank among these.
+    /// Returns the number of a rank within the group.
     pub fn index(&self, rank: u32) -> u32 {
         index_of(rank, self.ranks)
     }
 
-    /// All but this rank, each with its number among these.
+    /// Returns all ranks of the group except the calling one, each with its number within the group.
     pub fn other_ranks(&self) -> impl Iterator<Item = (u32, u32)> {
         let own = self.place.rank;
         (0..).zip(self.ranks.iter().copied()).filter(move |&(at, _)| at != own)
     }
 
-    /// Sends `spans` down a tree from the one that is `root` among these.
+    /// Broadcasts `spans` within the group by a binomial tree, from the rank that has the number `root` in the group.
     pub fn bcast_spans(&self, root: u32, spans: &[Span], s: &mut Schedule) {
         let tree = BinomialTree::new(self.place, root);
         if let Some(parent) = tree.parent() {
@@ -129,13 +132,13 @@ impl<'a> Subgroup<'a> {
         }
     }
 
-    /// Appends the schedule that `build` makes for this rank's place among these.
+    /// Appends the rounds that `build` writes for the calling rank. In `build`, ranks are numbered within the group.
     pub fn append(&self, s: &mut Schedule, build: impl FnOnce(RankAndSize, &mut Schedule)) {
         s.append_among(|at| self.ranks[at as usize], |span| span, |s| build(self.place, s));
     }
 }
 
-/// Tells whether ranks follow each other: then equal blocks of theirs are one piece.
+/// Tells whether ranks in ascending order are consecutive. Their equal blocks are then one piece of memory.
 pub(crate) fn is_run(ranks: &[u32]) -> bool {
     ranks.last().is_some_and(|&last| (last - ranks[0]) as usize + 1 == ranks.len())
 }

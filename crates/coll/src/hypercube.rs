@@ -1,26 +1,27 @@
 //! The hypercube inside a communicator of any size, seen from one rank.
 //!
-//! With `2^k + r` ranks the first `2 r` pair up (0,1), (2,3), …; of each pair one is a member of the cube and stands
-//! for both, so cube numbers ascend with ranks and every aligned group of cube numbers is a run of consecutive ranks:
-//! reductions keep rank order (MPICH: the "non-power-of-two" step of its recursive doubling). Used by allreduce, reduce
-//! and reduce_scatter.
+//! The first `2 r` of `2^k + r` ranks form pairs (0,1), (2,3), …. One rank of each pair is a corner of the cube and
+//! stands for both. So the numbers of the corners ascend with the ranks, and every aligned group of corners stands
+//! for consecutive ranks, so that reductions keep rank order (MPICH: the "non-power-of-two" step of its recursive
+//! doubling). Used by `allreduce`, `reduce` and `reduce_scatter`.
 
 use crate::call::RankAndSize;
 
-/// A rank's part in the cube.
+/// The role of a rank in the cube.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// A corner with its cube number, and the other rank that it stands for.
+    /// The rank is the corner `number`. If it is one of a pair, it also stands for the rank `partner`.
     Member { number: u32, partner: Option<u32> },
-    /// A rank that sends its data to `proxy` first and receives the result from it at the end.
+    /// The rank is no corner: it sends its data to the rank `proxy` first, and receives the result from it at the
+    /// end.
     Folded { proxy: u32 },
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hypercube {
-    /// Corners, a power of two.
+    /// The number of corners, which is a power of two.
     pub size: u32,
-    /// Pairs.
+    /// The number of pairs.
     extra: u32,
     /// A rank that must be a corner.
     keep: u32,
@@ -40,7 +41,7 @@ impl Hypercube {
         if rank == proxy { Role::Member { number: rank / 2, partner: Some(rank ^ 1) } } else { Role::Folded { proxy } }
     }
 
-    /// The rank at a corner: the even one of a pair, unless the other must be kept.
+    /// Returns the rank at a corner. In a pair it is the even rank, except that the rank `keep` is always a corner.
     pub fn rank(&self, number: u32) -> u32 {
         if number >= self.extra {
             number + self.extra
@@ -51,12 +52,13 @@ impl Hypercube {
         }
     }
 
-    /// The first rank that corner `number` or a later one stands for.
+    /// Returns the lowest rank that corner `number` stands for. For the number of corners it returns the number of
+    /// ranks.
     pub fn first_rank(&self, number: u32) -> u32 {
         if number >= self.extra { number + self.extra } else { 2 * number }
     }
 
-    /// 1, 2, 4, … below the size: the distances of the cube's dimensions.
+    /// Returns the distances between corners in each dimension of the cube: 1, 2, 4, …, below the number of corners.
     pub fn masks(&self) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + use<> {
         (0..self.size.trailing_zeros()).map(|bit| 1 << bit)
     }

@@ -1,12 +1,14 @@
 //! Collectives as data: a pure function turns a call's arguments into one rank's `Schedule` of steps.
 //!
-//! Nothing here sends, waits, allocates user memory or looks at a clock. Used by `mpi`, which checks the arguments,
-//! fills in a `CollectiveCall` and calls `plan`; its one engine runs the schedules for blocking, nonblocking and
-//! persistent calls alike. In tests `check` runs them.
+//! Nothing here sends, waits, allocates user memory or reads a clock. Used by `mpi`, which checks the arguments,
+//! fills in a `CollectiveCall` and calls `plan`; one engine in `mpi` runs the schedules of blocking, nonblocking and
+//! persistent calls. Used also by `node`, which collects the parameters, and by `launch`, which lists the algorithms.
+//! In tests `check` runs the schedules.
 //!
-//! An algorithm is one function in the file of its collective and one row of that file's table. From below: `schedule`
-//! and `call`; `cost_model` and `host_map`, and `tuning` of both; `algorithm`, the row of a table, and `two_level`; the
-//! collectives' files; `select`, which has all their tables.
+//! Each collective has a file with a table of its algorithms; an algorithm is one function of that file and one row
+//! of the table. From the lowest module to the highest: `schedule` and `call`; `cost_model` and `host_map`; `tuning`,
+//! which combines these two; `algorithm`, which defines a row of a table; `two_level`; the files of the collectives;
+//! `select`, which has the tables of all collectives.
 
 #![forbid(unsafe_code)]
 

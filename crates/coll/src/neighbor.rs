@@ -5,10 +5,11 @@
 //! | direct | MPICH "linear" | 1 | n for each neighbour that it sends to |
 //! | two_level | `two_level_v`: through one rank a host | 4, and hosts | n for each edge of the host to others |
 //!
-//! n is one block. In direct everything is one round: a rank knows its own neighbours alone, so that in rounds of a few
-//! messages two ranks could each wait for a message of the other's next round. Between two ranks that are neighbours
-//! several times messages pair by the rule of MPI-5.0 §8.6: the k-th edge to a rank is the k-th edge from it, but on a
-//! grid a block that leaves in one direction of a dimension arrives from the other.
+//! n is the length of one block in bytes, hosts the number of hosts. direct has all messages in one round: a rank
+//! knows only its own neighbours, so that with several rounds of a few messages two ranks could each wait for a
+//! message of the other's next round. Two ranks may be neighbours several times. Their messages pair by the rule of
+//! MPI-5.0 §8.6: the k-th edge to a rank is the k-th edge from it; but on a grid a block that is sent in one
+//! direction of a dimension is received from the opposite direction.
 
 use crate::algorithm::Algorithm;
 use crate::call::{BlockArray, BlockBuffer, Neighbors, RankAndSize};
@@ -19,7 +20,7 @@ use crate::two_level_v::{self, BlockTransfer, BlockTransfers, RankSet};
 
 /// The data for each neighbour.
 pub(crate) enum SendBlocks<'a> {
-    /// The same to all: MPI_Neighbor_allgather.
+    /// The same block to all neighbours (MPI_Neighbor_allgather).
     Same(BlockBuffer),
     Each(BlockArray<'a>),
 }
@@ -31,7 +32,8 @@ pub(crate) struct Args<'a> {
 }
 
 impl<'a> Args<'a> {
-    /// The number of other ranks' neighbours is unknown, so the one round of `direct` is always the cheapest.
+    /// The algorithms. A rank does not know how many neighbours other ranks have, so the cost of `direct` is that of
+    /// one round, which is always the cheapest; `two_level` is used only if it is forced.
     pub const ALGORITHMS: &'a [Algorithm<Args<'a>>] = &[
         Algorithm { name: "direct", fits: |_, _| true, cost: |_, t| t.model.message_us, build: direct },
         Algorithm {
@@ -42,7 +44,7 @@ impl<'a> Args<'a> {
         },
     ];
 
-    /// The shape of the call; no two ranks know the same neighbours.
+    /// Returns the shape of the call. It has no lengths, because ranks do not know each other's neighbours.
     pub fn shape(&self, place: RankAndSize) -> CallShape {
         CallShape {
             size: place.size,

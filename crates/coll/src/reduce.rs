@@ -7,8 +7,13 @@
 //! | binomial | MPICH "binomial" | ⌈log2 p⌉ (+ 1) | n |
 //! | rabenseifner | Rabenseifner 2004; MPICH "reduce_scatter_gather" | 2 ⌊log2 p⌋ (+ 1) | about 2 n |
 //!
-//! Operands keep rank order where the operation does not commute: the binomial tree then stands on rank 0, which passes
-//! the result on. The order never depends on time, so a call gives the same bits every time.
+//! n is the length of the vector in bytes, p the number of ranks; limit is `ScheduleLimits::shm_step_bytes`. The
+//! column "source" has the origin of an algorithm, or in brief how it works.
+//!
+//! If the operation does not commute, operands keep rank order: the root of the binomial tree is then rank 0, which
+//! sends the result to the root of the call; that is the additional round "(+ 1)" of binomial. rabenseifner has one
+//! more round if p is not a power of two. The order of operands never depends on time, so that a call gives the same
+//! bits every time.
 
 use crate::accumulate::{Accumulator, OperandSide, halves, piece};
 use crate::algorithm::Algorithm;
@@ -25,7 +30,7 @@ use std::ops::Range;
 pub(crate) struct Args {
     pub root: u32,
     pub data: ReductionArgs,
-    /// The buffers of this rank's operand and, at the root, of the result.
+    /// The buffer of this rank's operand; `output` is the buffer of the result at the root.
     pub input: BufferId,
     pub output: BufferId,
 }
@@ -35,7 +40,7 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
         name: "host",
         fits: |s, _| s.has_shm_steps,
         cost: |s, t| {
-            // The others write while the root folds.
+            // The other ranks write their contributions while the root reduces.
             let root_us = t.model.fold_us(s) + t.model.copy_us / t.model.load;
             t.model.pipelined_steps_us(s, t.limits.shm_steps(s.bytes)) + s.n() * root_us
         },
@@ -67,14 +72,14 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
 ];
 
 impl Args {
-    /// `in_place` concerns the root alone.
+    /// Makes the arguments of a call. `data.in_place` is used only at the root.
     pub fn new(root: u32, data: ReductionArgs, place: RankAndSize) -> Args {
         let input = if place.rank == root { data.input() } else { BufferId::Send };
         Args { root, data, input, output: BufferId::Recv }
     }
 
     pub fn shape(&self, place: RankAndSize, tuning: &Tuning) -> CallShape {
-        // A property that only the root knows must not decide.
+        // The choice of an algorithm must not depend on a fact that only the root knows.
         CallShape { in_place: false, ..self.data.shape(place, tuning) }
     }
 
@@ -112,7 +117,7 @@ fn binomial(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// Halve the vector at every step outward, then collect the pieces towards the root on the way back.
+/// Rabenseifner's algorithm: a reduce_scatter by recursive halving, then the pieces are collected at the root.
 fn rabenseifner(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let hypercube = Hypercube::new(place, args.root);
     let all = 0..args.data.elements();
@@ -133,11 +138,12 @@ fn rabenseifner(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// The ranges that a corner held before each dimension and after the last; a cube has less than 32.
+/// The ranges of which a corner has the value: before each dimension of the cube, and after the last one. A cube has
+/// fewer than 32 dimensions.
 pub(crate) type CornerRanges = [Range<u64>; 33];
 
-/// Recursive halving in rank order (distances 1, 2, 4, …): afterwards corner `number` has the reduction of the last
-/// range in the returned list.
+/// Appends a reduce_scatter by recursive halving, which keeps rank order (distances 1, 2, 4, …). Returns the ranges
+/// of corner `number`; afterwards the corner has the reduction of the last of them.
 pub(crate) fn reduce_scatter(
     acc: &mut Accumulator,
     hypercube: &Hypercube,
@@ -157,8 +163,8 @@ pub(crate) fn reduce_scatter(
     pieces
 }
 
-/// Collects the pieces at the root, which is corner `root_corner`: of each pair the corner nearer to it takes the
-/// other's piece.
+/// Collects the pieces at the root, which is corner `root_corner`. In each dimension, from the last to the first, a
+/// corner that is on the root's side receives the piece of its peer; the peer sends its piece and is done.
 fn collect_at_root(
     acc: &mut Accumulator,
     hypercube: &Hypercube,
@@ -190,8 +196,9 @@ fn two_level(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// Reduces the data of this host's ranks to one of them. Returns the place of the result on the leader: where the root
-/// wants it, or in memory of the schedule; for a rank alone on its host, where it was.
+/// Appends a reduction of the data of this host's ranks to their leader. Returns the buffer of the result on the
+/// leader: `args.output` if the leader is the root of the call, otherwise scratch memory. A rank that is alone on its
+/// host keeps its operand in `args.input`, which is returned then.
 pub(crate) fn reduce_to(leader: u32, args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) -> BufferId {
     let local = t.known_hosts().local(place.rank);
     if local.place.size == 1 {
@@ -212,7 +219,7 @@ fn shm(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// The vector cut into pieces for shm steps.
+/// Returns the ranges of elements into which the vector is divided for shm steps.
 pub(crate) fn shm_ranges(data: &ReductionArgs, t: &Tuning) -> impl Iterator<Item = Range<u64>> + use<> {
     let count = data.elements();
     let each = (t.limits.shm_step_bytes / data.type_size.max(1)).max(1);

@@ -4,14 +4,17 @@
 //! |---|---|---|---|
 //! | host | allreduce by shm steps | ⌈n / limit⌉ shm steps | n into the segment |
 //! | host_parts | each rank folds its block of all slots | one shm step | n into the segment |
-//! | host_blocks | each block reduced to its rank | p ⌈n / p limit⌉ shm steps, written ahead | n into the segment |
-//! | two_level | reduce on each host, reduce_scatter between, blocks to ranks | those of both parts, and one | n |
+//! | host_blocks | each block reduced to its rank | p ⌈n / (p limit)⌉ shm steps, overlapped | n into the segment |
+//! | two_level | reduce on each host, reduce_scatter between, blocks to ranks | those of both, + 1 | n |
 //! | recursive_doubling | allreduce, MPICH "recursive_doubling" | ⌊log2 p⌋ (+ 2) | n ⌈log2 p⌉ |
 //! | recursive_halving | MPICH "recursive_halving" | ⌊log2 p⌋ (+ 2) | n (p − 1) / p (+ n) |
 //! | pairwise | MPICH "pairwise" | p − 1 | n (p − 1) / p |
 //!
-//! n is the whole vector. Only recursive_halving needs an operation that commutes: it halves over the largest distance
-//! first, so that every rank ends at its own block.
+//! n is the length of the whole vector in bytes, p the number of ranks; limit is `ScheduleLimits::shm_step_bytes`.
+//! "(+ 2)" and "(+ n)" apply if p is not a power of two. The column "source" has the origin of an algorithm, or in
+//! brief how it works. "Overlapped": a rank that has contributed to a step goes on to the next one without waiting.
+//! Only recursive_halving needs an operation that commutes: in its first step the partners have the largest distance,
+//! so that every rank ends with its own block, and therefore operands are not combined in rank order.
 
 use crate::accumulate::{Accumulator, OperandSide, piece};
 use crate::algorithm::Algorithm;
@@ -35,7 +38,7 @@ pub(crate) struct Args {
     output: BufferId,
 }
 
-/// The begins of blocks: by a rule, or by sums of the counts.
+/// The first element of each block: computed from the length of equal blocks, or a list of the sums of the counts.
 enum BlockBoundaries {
     Equal(u64),
     Each(Vec<u64>),
@@ -65,8 +68,8 @@ pub(crate) const ALGORITHMS: &[Algorithm<Args>] = &[
         name: "host_blocks",
         fits: |s, _| s.has_shm_steps,
         cost: |s, t| {
-            // As many ranks fold blocks at a time as there are cores.
             let steps = s.p() * t.limits.shm_steps(s.bytes.div_ceil(s.size.into()));
+            // The ranks reduce their own blocks at the same time: only one block counts, 1 / p of the vector.
             t.model.pipelined_steps_us(s, steps) + s.n() * (t.model.copy_us + (s.p() - 1.0) / s.p() * t.model.reduce_us)
         },
         build: shm_blocks,
@@ -137,7 +140,7 @@ impl Args {
         self.data.shape(place, tuning)
     }
 
-    /// The blocks of the ranks from `first` up to `end`.
+    /// Returns the elements of the blocks of the ranks `first .. end`.
     fn blocks(&self, first: u32, end: u32) -> Range<u64> {
         if self.data.type_size == 0 { 0..0 } else { self.blocks.at(first)..self.blocks.at(end) }
     }
@@ -146,20 +149,21 @@ impl Args {
         self.blocks(rank, rank + 1)
     }
 
-    /// The place of this rank's result: the front of its buffer.
+    /// Returns the span of this rank's result, which is at the front of its receive buffer.
     fn result(&self, place: RankAndSize) -> Span {
         let own = self.block_of(place.rank);
         Span::elements(self.output, 0, own.end - own.start)
     }
 }
 
-/// Operands of the own block come from the ranks below in descending order, around the ring, and from
-/// those above in descending order: two accumulators keep rank order.
+/// In each step a rank sends another rank the operand for that rank's block. The operands of a rank's own block
+/// arrive first from the ranks below it, in descending order, then from the ranks above it, in descending order. Rank
+/// order is kept by two accumulators, one for each side.
 fn pairwise(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let input = args.input;
     let own = args.block_of(place.rank);
     let result = args.result(place);
-    // In place the receive buffer is still being read.
+    // If the call is in place, the receive buffer is still being read.
     let acc =
         if args.input == args.output { Span { buffer: s.scratch_elements(result.count), ..result } } else { result };
     s.copy(piece(input, &own), acc);
@@ -238,15 +242,16 @@ fn shm(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     s.copy(piece(whole, &args.block_of(place.rank)), args.result(place));
 }
 
-/// All blocks in one slot: in place, the input is copied into the slot before a result overwrites it. From the last
-/// rank down to the first, so that their order is kept.
+/// Each rank writes its whole vector into its slot. Then it reduces the block of its result over the slots of all
+/// ranks, from the last rank down to the first, so that rank order is kept. If the call is in place, the input is in
+/// the slot before the result overwrites it.
 fn shm_parts(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     if args.data.elements() == 0 {
         return;
     }
     let (own, result) = (args.block_of(place.rank), args.result(place));
     let (slot, at) = (|rank| RankSlot { rank, bytes: args.data.bytes() }, own.start * args.data.type_size);
-    // A rank that has no block need not wait.
+    // A rank whose block is empty need not wait.
     let sources = if own.is_empty() { MemberSet::Empty } else { MemberSet::All };
     s.begin_exchange(args.data.bytes(), MemberSet::All, sources);
     s.write_slot(0, piece(args.input, &(0..args.data.elements())));
@@ -256,10 +261,11 @@ fn shm_parts(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// A rank that has contributed to a block goes on to the next; only its own block holds it up.
+/// Reduces one block after the other to its rank. A rank that has contributed to a block continues with the next
+/// block; it waits for the others only at its own block.
 fn shm_blocks(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let result = args.result(place);
-    // In place the receive buffer is still being read.
+    // If the call is in place, the receive buffer is still being read.
     let own = if args.input == args.output { s.scratch_elements(result.count) } else { args.output };
     for root in 0..place.size {
         let block = args.block_of(root);
@@ -274,7 +280,8 @@ fn shm_blocks(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// A host's blocks adjoin, for its ranks do.
+/// Reduces on two levels. The blocks of a host adjoin, because the ranks of a host are consecutive
+/// (`has_hosts_in_order`).
 fn two_level(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));

@@ -8,7 +8,8 @@
 //! | two_level | on each host, then exscan of the hosts' totals; MPICH "smp" | both parts', and a tree | the parts' |
 //! | chain | MPICH "linear" | p − 1, two a rank | n |
 //!
-//! All keep rank order.
+//! n is the length of the vector in bytes, p the number of ranks; limit is `ScheduleLimits::shm_step_bytes`. The
+//! column "source" has the origin of an algorithm, or in brief how it works. All algorithms keep rank order.
 
 use crate::accumulate::{Accumulator, OperandSide, piece};
 use crate::algorithm::Algorithm;
@@ -22,7 +23,8 @@ use crate::tuning::{Tuning, fits_one_shm_step};
 use crate::two_level::cost_among;
 
 pub(crate) const ALGORITHMS: &[Algorithm<ReductionArgs>] = &[
-    // More steps than one gain nothing on a chain.
+    // This algorithm needs all data in one step, because more steps would gain nothing; `host_chain` divides the
+    // vector.
     Algorithm { name: "host", fits: fits_one_shm_step, cost: cost_of_shm, build: shm },
     Algorithm {
         name: "host_chain",
@@ -49,18 +51,22 @@ pub(crate) const ALGORITHMS: &[Algorithm<ReductionArgs>] = &[
     },
 ];
 
-/// The cost when the last rank folds all slots; on average a rank folds half of them.
+/// Returns the cost of a scan by one shm step. The last rank reduces all slots and takes longest; with more ranks
+/// than cores the average counts, which is half of the slots.
 pub(crate) fn cost_of_shm(s: &CallShape, t: &Tuning) -> f64 {
     let folds = (s.p() - 1.0) * if t.model.load > 1.0 { 0.5 } else { 1.0 };
     t.model.shm_steps_us(s, 1.0) + s.n() * (2.0 * t.model.copy_us + folds * t.model.reduce_us)
 }
 
-/// The cost of rank after rank: each has its core for itself.
+/// Returns the cost of a chain. Its ranks work one after the other, so that each has a core for itself even if there
+/// are more ranks than cores.
 pub(crate) fn cost_of_chain(s: &CallShape, t: &Tuning) -> f64 {
     (s.p() - 1.0) * (t.model.message_us + s.n() * (t.model.byte_us + t.model.reduce_us) / t.model.load)
 }
 
-/// All ranks contribute, also the last one, which reads its own operand from its slot.
+/// Scans by one exchange: each rank reduces its own operand and the slots of the ranks below it. Every rank writes
+/// its slot, even the last one, which no other rank reads, because a rank reads its own operand from its slot if the
+/// call is not in place.
 fn shm(data: &ReductionArgs, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let all = 0..data.elements();
     if all.is_empty() {
@@ -75,8 +81,8 @@ fn shm(data: &ReductionArgs, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     (0..place.rank).rev().for_each(|rank| s.reduce_slot(slot(rank), 0, result));
 }
 
-/// In each step a rank contributes the piece that it has just folded and folds its own with the contribution of the
-/// rank below: the piece after it.
+/// Scans piece by piece along the chain of ranks. In each step a rank contributes the piece that it has reduced in
+/// the previous step, and reduces the next piece with the contribution of the rank below.
 fn shm_chain(data: &ReductionArgs, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let ranges: Vec<_> = shm_ranges(data, t).collect();
     if ranges.is_empty() {
@@ -102,7 +108,8 @@ fn shm_chain(data: &ReductionArgs, place: RankAndSize, t: &Tuning, s: &mut Sched
     }
 }
 
-/// After round k a rank has the reduction of the 2^(k+1) ranks up to itself, or of all up to itself.
+/// After round k each rank has the reduction of the 2^(k+1) ranks up to and including itself, or of all those ranks
+/// if there are fewer.
 fn recursive_doubling(data: &ReductionArgs, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     let all = 0..data.elements();
     let mut acc = Accumulator::new(data.input(), BufferId::Recv);
@@ -145,8 +152,9 @@ fn two_level(data: &ReductionArgs, place: RankAndSize, t: &Tuning, s: &mut Sched
     }
 }
 
-/// The reduction of all hosts before this one, in memory of the schedule; `total` is this host's, on its last rank.
-/// None on the first.
+/// Appends an exscan of the hosts' totals. On the last rank of each host, `total` is the buffer of the host's total.
+/// Returns the scratch memory that then has, on every rank of the host, the reduction of all hosts before this one;
+/// `None` on the first host.
 pub(crate) fn reduce_hosts_before(
     data: &ReductionArgs,
     total: BufferId,
@@ -159,7 +167,7 @@ pub(crate) fn reduce_hosts_before(
     let is_first = hosts.host_of(place.rank) == 0;
     let before = (!is_first).then(|| s.scratch_elements(data.elements()));
     if let Some(leader_group) = Subgroup::of(lasts, place.rank) {
-        // The first one has no result.
+        // The first host has no result, and an exscan does not write its output there.
         let args = exscan::Args { data: *data, input: total, output: before.unwrap_or(total) };
         leader_group.append_collective(
             exscan::ALGORITHMS,
@@ -175,7 +183,8 @@ pub(crate) fn reduce_hosts_before(
     Some(before)
 }
 
-/// The cost of a scan on each host, an exscan between hosts, and a tree on each host.
+/// Returns the cost of the algorithm "two_level": a scan or exscan on each host (by `rows`), an exscan between hosts,
+/// a broadcast by a tree on each host, and one reduction.
 pub(crate) fn cost_of_levels<A>(rows: &[Algorithm<A>], s: &CallShape, t: &Tuning) -> f64 {
     let (hosts, within) = (t.known_hosts(), t.on_host());
     let levels = CallShape { size: hosts.largest(), ..*s }.levels();

@@ -7,8 +7,11 @@
 //! | two_level | to one rank a host in one message, then on | hosts / outstanding at the root | n (p − 1) at the root |
 //! | linear | Open MPI "basic linear" | p / outstanding at the root | n (p − 1) at the root |
 //!
-//! n is one block. The mirror of gather, also in that a rank that forwards blocks of MPI_Scatterv receives their
-//! lengths first.
+//! n is the length of one block in bytes, p the number of ranks; limit is `ScheduleLimits::shm_step_bytes`, and
+//! outstanding is `ScheduleLimits::outstanding`. The column "source" has the origin of an algorithm, or in brief how
+//! it works. "binomial", "two_level" and "linear" are those of gather in the other direction. In MPI_Scatterv a rank
+//! that forwards blocks receives their lengths first (binomial: as many rounds more), and the root sends long blocks
+//! directly.
 
 use crate::algorithm::Algorithm;
 use crate::binomial_tree::{BinomialTree, Child};
@@ -29,9 +32,10 @@ pub(crate) struct Args<'a> {
     pub uniform: bool,
 }
 
-/// The cost of a further message whose sender does nothing else and knows its length, while ranks that forward blocks
-/// still receive the lengths (fitted to docs/measurements/2026-11-23-collectives.md, Blocks of unlike lengths: the
-/// receivers' part does not count).
+/// The cost of each further message of "linear" if blocks have unlike lengths, in microseconds. The root only sends,
+/// and the receivers' part does not count, since they work at the same time. In the other algorithms the ranks that
+/// forward blocks must receive the lengths first (fitted to docs/measurements/2026-11-23-collectives.md, Blocks of
+/// unlike lengths).
 const LINEAR_MESSAGE_US: f64 = 0.15;
 
 impl<'a> Args<'a> {
@@ -108,7 +112,8 @@ impl Args<'_> {
     }
 }
 
-/// The slot of the root has the blocks of the ranks after it, in their order.
+/// The root writes the blocks for all other ranks into its slot, in several exchanges if they are longer than a slot,
+/// and each rank reads its block. In the slot the blocks begin with that of the rank after the root.
 fn shm(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let (bytes, others) = (args.shape(place, t).bytes, u64::from(place.size - 1));
     let split = SlotSplit::new(place.size - 1, t);
@@ -168,7 +173,7 @@ fn two_level(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     }
 }
 
-/// Receives the blocks of the leader's host, packed in order, and passes them on.
+/// Receives the blocks of the leader's host, packed in the order of ranks, and sends each rank of the host its block.
 fn forward_blocks(args: &Args, local: &Subgroup, t: &Tuning, s: &mut Schedule) {
     let bytes = args.recv.bytes();
     let all = s.scratch_bytes(bytes * u64::from(local.place.size));
@@ -182,7 +187,8 @@ fn forward_blocks(args: &Args, local: &Subgroup, t: &Tuning, s: &mut Schedule) {
     s.copy(block(local.place.rank), args.recv.span(BufferId::Recv));
 }
 
-/// At the root: blocks of hosts whose ranks follow each other are sent from where they are, others are packed first.
+/// Sends all blocks at the root. The blocks of a host whose ranks are consecutive are sent directly from the send
+/// buffer; those of other hosts are packed first.
 fn send_to_leaders(args: &Args, place: RankAndSize, leaders: &[u32], t: &Tuning, s: &mut Schedule) {
     let hosts = t.known_hosts();
     let bytes = args.send.bytes(place.rank);
@@ -227,7 +233,8 @@ fn binomial(args: &Args, place: RankAndSize, _: &Tuning, s: &mut Schedule) {
     s.copy(Span::bytes(subtree, 0, bytes), own);
 }
 
-/// A child's subtree is a run of ranks and is sent from where it is, except the one that wraps past rank 0.
+/// Sends all blocks at the root. The ranks of a child's subtree are consecutive, so that its blocks are sent directly
+/// from the send buffer; but if a subtree continues at rank 0 behind the last rank, its blocks are packed first.
 fn send_from_root(args: &Args, place: RankAndSize, tree: BinomialTree, s: &mut Schedule) {
     let wraps = |child: &Child| child.subtree_size > place.size - child.rank;
     let wrapped = tree.children().find(wraps).map(|child| pack_wrapped(args, place, child, s));
@@ -241,7 +248,8 @@ fn send_from_root(args: &Args, place: RankAndSize, tree: BinomialTree, s: &mut S
     copy_own_block(args, place, s);
 }
 
-/// The blocks from the child's rank to the last and from rank 0 on, packed in that order.
+/// Packs the blocks of a subtree that continues at rank 0: those from the child's rank to the last rank, then those
+/// from rank 0 on. Returns their span.
 fn pack_wrapped(args: &Args, place: RankAndSize, child: Child, s: &mut Schedule) -> Span {
     let before_end = place.size - child.rank;
     let bytes = args.send.bytes(child.rank);
@@ -255,7 +263,8 @@ fn pack_wrapped(args: &Args, place: RankAndSize, child: Child, s: &mut Schedule)
     Span::bytes(buffer, 0, end)
 }
 
-/// Blocks of unlike lengths: the lengths are sent down the tree first, to ranks that forward blocks.
+/// Scatters blocks of unlike lengths by the tree. The lengths are sent down the tree first, to the ranks that forward
+/// blocks.
 fn binomial_any_lengths(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Schedule) {
     let (tree, transfers, max_forwarded_bytes) =
         (BinomialTree::new(place, args.root), args.transfers(place, t), t.limits.max_forwarded_bytes);
@@ -282,8 +291,9 @@ fn binomial_any_lengths(args: &Args, place: RankAndSize, t: &Tuning, s: &mut Sch
     });
 }
 
-/// The lengths of all ranks of a subtree except its root, which knows its own; `offset` is the subtree's place in
-/// this one.
+/// Returns the span of the lengths of a subtree with `ranks` ranks. The subtree's root has no length in it, because
+/// it knows the length of its own block. `offset` is the relative rank of the subtree's root, counted from the
+/// calling rank.
 fn subtree_lengths(ranks: u32, offset: u32, length_buffer: BufferId) -> Span {
     Span::bytes(length_buffer, VALUE_BYTES * u64::from(offset), VALUE_BYTES * u64::from(ranks - 1))
 }

@@ -1,43 +1,47 @@
 //! The language of schedules: spans of memory, steps on them, rounds of steps.
 //!
 //! A schedule is one rank's part of a collective. Rounds run in order. All communication steps of a round may be in
-//! flight at once; when all are complete its local steps run in the order given. Within a round no other communication
-//! step touches the memory that a receive writes. Between two ranks messages match in the order in which both schedules
-//! list them (one tag a schedule is enough), and both ends name the same number of bytes. It must stay cheap to build:
-//! three flat vectors, reused by `clear`.
+//! flight at once; when all are complete, the round's local steps run in the order given. Memory that a receive
+//! writes is not touched by any other communication step of the same round. Between two ranks, messages match in the
+//! order in which both schedules list them, so that one tag for each schedule is enough, and both schedules name the
+//! same number of bytes for a message. A schedule must be cheap to build: it is three flat vectors, whose memory
+//! `clear` keeps for the next call.
 //!
-//! A rank that forwards blocks does not know their lengths when the call is planned. Its schedule ends by receiving
-//! the lengths into scratch memory; its `Continuation` then plans the remaining rounds from them.
+//! A rank that forwards the blocks of other ranks may not know their lengths when the call is planned. Its schedule
+//! ends by receiving these lengths into scratch memory; the schedule's `Continuation` then plans the remaining rounds
+//! from the lengths.
 //!
-//! Used by the algorithms (`bcast`, `allreduce`, …), which write schedules, and by the engine in `mpi` and `check`,
-//! which run them.
+//! Used by the algorithms (`bcast`, `allreduce`, …), which write schedules, and by the engine in `mpi` and by
+//! `check`, which run schedules.
 
 use crate::cost_model::ScheduleLimits;
 use std::fmt;
 use std::sync::Arc;
 
-/// The memory of a span.
+/// The buffer that a span is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BufferId {
-    /// The call's send buffer with its send type. Never written. Never named when the call is in place.
+    /// The call's send buffer, with the send datatype. It is never written, and no span names it if the call is in
+    /// place.
     Send,
-    /// The call's receive buffer with its receive type; MPI_Bcast's one buffer is this one on every rank.
+    /// The call's receive buffer, with the receive datatype. The only buffer of MPI_Bcast is this one, on every rank.
     Recv,
-    /// Temporary memory of the schedule: `Schedule::scratch()[i]` has its size.
+    /// Temporary memory of the schedule. `Schedule::scratch()[i]` describes it.
     Scratch(u8),
 }
 
 /// The unit of a span's `at` and `count`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SpanUnit {
-    /// Elements: `count` elements of the buffer's type, the first one `at` extents after the buffer's
-    /// address. In scratch: of the reduction's type, laid out as in a user buffer.
+    /// Elements: `count` elements of the buffer's datatype; the first one lies `at` extents after the buffer's
+    /// address. Scratch memory has elements of the reduction's datatype, laid out as in a user buffer.
     Element,
-    /// Bytes `at .. at + count` of the packed data. In scratch memory simply bytes. In a user buffer only
-    /// where the call declared that buffer `dense`: offsets from the first byte of data (address + true
+    /// Bytes: the bytes `at .. at + count` of scratch memory, or of the data in a user buffer. A user buffer has such
+    /// spans only if the call declares it `dense`; offsets then count from the first byte of data (address + true
     /// lower bound).
     Byte,
-    /// MPI_Alltoallw: `count` elements of the buffer's type for that rank, `at` bytes after its address.
+    /// MPI_Alltoallw: `count` elements of the datatype that the buffer has for this rank; the first one lies `at`
+    /// bytes after the buffer's address.
     Typed(u32),
 }
 
@@ -68,18 +72,20 @@ impl Span {
     }
 }
 
-/// The order of the operands: MPI operations need not commute.
+/// The order of the operands of a reduction, which matters because MPI operations need not commute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OperandOrder {
-    /// `into = from op into`: MPI's user function called as `f(from, into)`.
+    /// `into = from op into`: a function of the application is called as `f(from, into)`.
     FromFirst,
-    /// `into = into op from`. `from` is scratch memory then and is spent: the engine may call a user
-    /// function as `f(into, from)` and copy the result from `from` to `into`.
+    /// `into = into op from`. `from` must be scratch memory, and its contents are lost: the engine may call a
+    /// function of the application as `f(into, from)`, which writes the result to `from`, and then copy the result to
+    /// `into`.
     IntoFirst,
 }
 
 impl OperandOrder {
-    /// The order that keeps ranks ascending when `from` holds data of rank `from` and `into` of rank `into`.
+    /// Returns the order in which ranks ascend, if one operand has data of rank `from` and the other, which is
+    /// replaced by the result, data of rank `into`.
     #[inline]
     pub const fn by_rank(from: u32, into: u32) -> OperandOrder {
         if from < into { OperandOrder::FromFirst } else { OperandOrder::IntoFirst }
@@ -97,23 +103,23 @@ pub enum CommStep {
         from: u32,
         into: Span,
     },
-    /// A step of the whole communicator through the job's shared segment; alone in its round, but for the next two,
-    /// which belong to `ShmStep::Exchange`.
+    /// A shm step: a step of the whole communicator through the job's shared segment. It is the only communication
+    /// step of its round; but a round with `ShmStep::Exchange` also has the steps of the three kinds that follow.
     Shm(ShmStep),
-    /// Writes a part of this rank's contribution into its slot, from byte `at` on. All are written before any slot is
-    /// read.
+    /// Writes a part of this rank's contribution into this rank's slot, from byte `at` on. All steps of this kind run
+    /// before any slot is read.
     WriteSlot {
         at: u64,
         from: Span,
     },
-    /// Reads from `slot` from byte `at` on, once its rank has written it. Reads happen in the order of the list, also
-    /// from the own slot.
+    /// Reads data from `slot`, from byte `at` on, when the slot's rank has written it. Reads run in the order in
+    /// which the round lists them; a rank may read its own slot too.
     ReadSlot {
         slot: RankSlot,
         at: u64,
         into: Span,
     },
-    /// Reads in the same way, and reduces into this rank's elements: `into = slot op into`.
+    /// Reads in the same way as `ReadSlot`, and reduces the data into this rank's elements: `into = slot op into`.
     ReduceSlot {
         slot: RankSlot,
         at: u64,
@@ -121,7 +127,7 @@ pub enum CommStep {
     },
 }
 
-/// The slot of a rank, which has `bytes` there.
+/// The slot of rank `rank`, which contains `bytes` bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankSlot {
     pub rank: u32,
@@ -139,68 +145,72 @@ pub enum MemberSet {
     All,
 }
 
-/// A shm step: a collective of ranks on one host through flags and small buffers of the job's shared segment. Every
-/// rank of the communicator has the same shm steps in the same order, each at most `ScheduleLimits::shm_step_bytes`.
+/// A shm step: a collective of the ranks of one host through flags and small buffers in the job's shared segment. All
+/// ranks of the communicator must have the same shm steps in the same order. The data of a step have at most
+/// `ScheduleLimits::shm_step_bytes` bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShmStep {
     Barrier,
-    /// The root's span is read, the others' are written; units may differ, bytes are the same.
+    /// The root's span is read; the spans of the other ranks are written. All spans have the same number of bytes,
+    /// but their units may differ.
     Bcast {
         root: u32,
         span: Span,
     },
-    /// The fold from the left in rank order, `((x0 op x1) op x2) …`; `into` is `Span::EMPTY` except at the root. `from`
-    /// and `into` may be the same span, otherwise they do not overlap.
+    /// The reduction of all `from` spans from the left in rank order, `((x0 op x1) op x2) …`. `into` gets the result
+    /// at the root; on other ranks it is `Span::EMPTY`. `from` and `into` are the same span or do not overlap.
     Reduce {
         root: u32,
         from: Span,
         into: Span,
     },
-    /// The same fold, with the same bits on every rank. Of two consecutive rounds, the second one's `from` may be read
-    /// before the first one's `into` is written.
+    /// The same reduction as in `Reduce`; every rank gets the result, with the same bits. In two consecutive rounds
+    /// of this kind, `from` of the second round may be read before `into` of the first round is written.
     Allreduce {
         from: Span,
         into: Span,
     },
-    /// An exchange through slots: this rank writes its slot (the round's `WriteSlot` steps) and reads slots
-    /// (`ReadSlot`, `ReduceSlot`). A rank without readers writes nothing. `All` as `sources` promises that this rank
-    /// reads from, or waits for, each of the others.
+    /// An exchange through slots: this rank writes its own slot (the round's `WriteSlot` steps) and reads other slots
+    /// (`ReadSlot`, `ReduceSlot`). A rank without readers writes nothing. If `sources` is `All`, this rank must have
+    /// a read from each other rank, so that it waits for each.
     Exchange {
-        /// Bytes of this rank's slot.
+        /// The length of this rank's contribution, in bytes.
         slot_bytes: u64,
         readers: MemberSet,
         sources: MemberSet,
     },
 }
 
-/// A step of this rank alone.
+/// A step without communication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalStep {
-    /// The spans hold the same number of bytes and do not overlap; units may differ (pack, unpack).
+    /// Copies `from` to `into`. Both spans have the same number of bytes, and do not overlap. Their units may differ;
+    /// the step then packs or unpacks the data.
     Copy { from: Span, into: Span },
-    /// Spans of elements, as many in both, that do not overlap.
+    /// Reduces `from` into `into`. Both are spans of elements, have the same number of elements, and do not overlap.
     Reduce { from: Span, into: Span, order: OperandOrder },
-    /// Writes the eight bytes of a value that this rank sends to others into scratch memory.
+    /// Writes the eight bytes of a value, which this rank sends to others, into scratch memory.
     StoreValue { value: u64, into: Span },
 }
 
-/// The bytes of a value that ranks send each other, in the byte order of their machines.
+/// The number of bytes of a value that ranks send each other. A value has the byte order of the machine.
 pub const VALUE_BYTES: u64 = 8;
 
-/// Plans the rest of a schedule from the lengths received.
+/// The function that plans the rest of a schedule: it gets the received lengths and writes the schedule.
 type ContinuationFn = dyn Fn(&[u64], &mut Schedule) + Send + Sync;
 
-/// The continuation of a schedule: it plans the rest on a rank that could not know all when the call was planned.
+/// The continuation of a schedule: it plans the rest of the schedule on a rank that did not know the lengths of other
+/// ranks' blocks when the call was planned.
 #[derive(Clone)]
 pub struct Continuation {
-    /// The lengths received, in scratch memory. The rounds are over when they are read; the rest has scratch memory
-    /// of its own.
+    /// The received lengths, in scratch memory of the first part of the schedule. They are read when all rounds of
+    /// that part have ended. The rest has scratch memory of its own.
     pub lengths: Span,
     plan: Arc<ContinuationFn>,
 }
 
 impl Continuation {
-    /// Writes the rest into `schedule` (cleared first), from the received `lengths`.
+    /// Clears `schedule`, and writes the rest into it, planned from the received `lengths`.
     pub fn plan(&self, lengths: &[u64], schedule: &mut Schedule) {
         schedule.clear();
         (self.plan)(lengths, schedule);
@@ -214,7 +224,8 @@ impl fmt::Debug for Continuation {
     }
 }
 
-/// Two schedules for equal arguments are equal but for the functions of their continuations.
+/// Only the spans of the lengths are compared, because functions cannot be: the continuations of two schedules for
+/// equal arguments are then equal.
 impl PartialEq for Continuation {
     fn eq(&self, other: &Continuation) -> bool {
         self.lengths == other.lengths
@@ -223,7 +234,8 @@ impl PartialEq for Continuation {
 
 impl Eq for Continuation {}
 
-/// The length received for a block is not the one that this rank expects: counts and types of the call do not agree.
+/// A block whose received length is not the length that this rank expects, because counts and types of the call do
+/// not agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LengthMismatch {
     pub from: u32,
@@ -231,8 +243,8 @@ pub struct LengthMismatch {
     pub expected: u64,
 }
 
-/// Temporary memory: `count` elements of the reduction's type, or `count` bytes. Never `SpanUnit::Typed`.
-/// Uninitialised when the schedule starts.
+/// The description of temporary memory: `count` elements of the reduction's datatype, or `count` bytes; its unit is
+/// never `SpanUnit::Typed`. The memory is uninitialised when the schedule starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScratchSpec {
     pub unit: SpanUnit,
@@ -246,7 +258,7 @@ pub struct Round<'a> {
     pub locals: &'a [LocalStep],
 }
 
-/// The ends of a round's steps in the flat vectors.
+/// The ends of a round's steps: the indices in the flat vectors of the first steps that follow the round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct RoundEnd {
     comms: u32,
@@ -264,7 +276,7 @@ pub struct Schedule {
     length_mismatch: Option<LengthMismatch>,
 }
 
-/// Reading, for the engine.
+/// Methods that read a schedule, for the engine.
 impl Schedule {
     pub fn new() -> Schedule {
         Schedule::default()
@@ -278,7 +290,7 @@ impl Schedule {
         self.rounds.len()
     }
 
-    /// Round `i`, while `i < len()`.
+    /// Returns round `i`. Panics if `i` is not below `len()`.
     #[inline]
     pub fn round(&self, i: usize) -> Round<'_> {
         let start = if i == 0 { RoundEnd::default() } else { self.rounds[i - 1] };
@@ -293,7 +305,7 @@ impl Schedule {
         (0..self.len()).map(|i| self.round(i))
     }
 
-    /// Tells whether all its communication is shm steps.
+    /// Tells whether the schedule communicates by shm steps alone.
     pub fn is_shm_only(&self) -> bool {
         !self.comms.iter().any(|step| matches!(step, CommStep::Send { .. } | CommStep::Recv { .. }))
     }
@@ -306,12 +318,14 @@ impl Schedule {
         self.continuation.as_ref()
     }
 
-    /// The first block, if any, that this rank leaves out because it is not as long as expected.
+    /// Returns the first block that this rank leaves out because it has not the expected length; `None` if there is
+    /// none.
     pub fn length_mismatch(&self) -> Option<LengthMismatch> {
         self.length_mismatch
     }
 
-    /// The contribution of the round after `round`, if both are an Allreduce's steps with nothing between them.
+    /// Returns the contribution of the round after `round`, if both rounds are Allreduce steps and no local step is
+    /// between them; otherwise `None`.
     pub fn contributed_after(&self, round: usize) -> Option<Span> {
         let allreduced = |round: Round<'_>| match *round.comms {
             [CommStep::Shm(ShmStep::Allreduce { from, .. })] => Some(from),
@@ -322,7 +336,8 @@ impl Schedule {
     }
 }
 
-/// Writing, for the algorithms. Steps on empty spans are dropped, at both ends alike.
+/// Methods that write a schedule, for the algorithms. A step on an empty span is left out, at the sender and at the
+/// receiver in the same way.
 impl Schedule {
     /// Empties the schedule; its memory is kept for the next call.
     pub fn clear(&mut self) {
@@ -347,7 +362,7 @@ impl Schedule {
         BufferId::Scratch(index)
     }
 
-    /// Makes scratch memory at least `count` units large.
+    /// Makes sure that scratch memory has at least `count` units. Does nothing for a user buffer.
     pub(crate) fn grow(&mut self, buffer: BufferId, count: u64) {
         if let BufferId::Scratch(i) = buffer {
             let scratch = &mut self.scratch[i as usize];
@@ -369,7 +384,7 @@ impl Schedule {
         }
     }
 
-    /// Sends a message without data: it reports only that this rank has come so far.
+    /// Sends a message without data, which tells the receiver only that this rank has reached this step.
     pub(crate) fn send_empty(&mut self, to: u32) {
         self.comm(CommStep::Send { to, from: Span::EMPTY });
     }
@@ -378,7 +393,7 @@ impl Schedule {
         self.comm(CommStep::Recv { from, into: Span::EMPTY });
     }
 
-    /// A shm step and the round that it fills.
+    /// Adds a round that consists of a shm step.
     pub(crate) fn shm_step(&mut self, step: ShmStep) {
         self.end_round();
         self.comm(CommStep::Shm(step));
@@ -398,7 +413,7 @@ impl Schedule {
         }
     }
 
-    /// Waits for the slot's rank also if nothing is read.
+    /// Reads a slot. The step waits for the slot's rank even if `into` is empty.
     #[inline]
     pub(crate) fn read_slot(&mut self, slot: RankSlot, at: u64, into: Span) {
         self.comms.push(CommStep::ReadSlot { slot, at, into });
@@ -409,7 +424,7 @@ impl Schedule {
         self.comms.push(CommStep::ReduceSlot { slot, at, into });
     }
 
-    /// Data that are in place already are not copied.
+    /// Copies data, if the two spans differ.
     #[inline]
     pub(crate) fn copy(&mut self, from: Span, into: Span) {
         if !from.is_empty() && from != into {
@@ -417,7 +432,8 @@ impl Schedule {
         }
     }
 
-    /// Writes `values`, which are to be sent to others, into scratch memory from byte `at` on; returns their span.
+    /// Writes `values`, which this rank sends to others, into scratch memory from byte `at` on. Returns the span of
+    /// the values.
     pub(crate) fn store_values(&mut self, values: &[u64], buffer: BufferId, at: u64) -> Span {
         for (i, &value) in (0..).zip(values) {
             self.locals
@@ -426,8 +442,8 @@ impl Schedule {
         Span::bytes(buffer, at, VALUE_BYTES * values.len() as u64)
     }
 
-    /// Ends the schedule with a continuation: `plan` is called with the values at `lengths`, at once if there are
-    /// none.
+    /// Ends the schedule with a continuation, which calls `plan` with the values at `lengths`. If `lengths` is empty,
+    /// `plan` is called at once and appends the rest to this schedule.
     pub(crate) fn continue_with(
         &mut self,
         lengths: Span,
@@ -440,7 +456,7 @@ impl Schedule {
         }
     }
 
-    /// Records that a block is not as long as expected: it is left out.
+    /// Records that a block is left out because it has not the expected length. Only the first such block is kept.
     pub(crate) fn set_length_mismatch(&mut self, from: u32, sent: u64, expected: u64) {
         self.length_mismatch.get_or_insert(LengthMismatch { from, sent, expected });
     }
@@ -452,7 +468,7 @@ impl Schedule {
         }
     }
 
-    /// Communication after a local step belongs to a new round.
+    /// Appends a communication step. If the current round has local steps already, the step begins a new round.
     #[inline]
     fn comm(&mut self, step: CommStep) {
         debug_assert!(self.continuation.is_none(), "{step:?} after the last");
@@ -471,8 +487,9 @@ impl Schedule {
         }
     }
 
-    /// Appends rounds in which some of the ranks take part: `number` of each among them, and the places of their memory
-    /// here. They have no shm steps.
+    /// Appends rounds in which only some of the communicator's ranks take part. `build` writes them with ranks that
+    /// are numbered among the participants; `number` converts such a number to a rank of this schedule, and `span` a
+    /// span of theirs to a span here. The rounds have no shm steps and no continuation.
     pub(crate) fn append_among(
         &mut self,
         number: impl Fn(u32) -> u32,
@@ -502,7 +519,8 @@ impl Schedule {
         }
     }
 
-    /// Closes the round after `messages` messages, if that is the most that may be in flight.
+    /// Closes the round if `messages`, the number of messages so far, is a multiple of the maximum that may be in
+    /// flight.
     pub(crate) fn end_round_if_full(&mut self, messages: u32, limits: &ScheduleLimits) {
         if messages.is_multiple_of(limits.outstanding.max(1)) {
             self.end_round();

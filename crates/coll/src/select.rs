@@ -1,12 +1,13 @@
 //! Selection of the algorithm for a call.
 //!
-//! Every rank must make the same choice from what every rank knows: the shape of the call, the model and the limits,
-//! which a job agrees on once. Costs are plain IEEE arithmetic in a fixed order, so equal inputs give equal choices
-//! on every machine. It never measures anything itself. An algorithm can be forced by name through its collective's
-//! parameter; where a forced one does not fit a call (an algorithm of shm steps across hosts, one that needs a
-//! commutative operation) the model chooses as if nothing was set.
+//! Every rank must choose the same algorithm, so the choice depends only on facts that every rank knows: the shape of
+//! the call and the tuning of the communicator. Costs are plain IEEE arithmetic in a fixed order, so that equal
+//! inputs give equal choices on every machine. Nothing is measured here. A parameter of each collective can force an
+//! algorithm by name. If the forced algorithm does not fit a call (an algorithm of shm steps across hosts, one that
+//! needs a commutative operation), the cost model chooses as if the parameter were not set.
 //!
-//! Used by `mpi`, and by `node`, which measures the figures; uses the algorithms' build functions.
+//! Used by `mpi`, by `node`, which collects the parameters, and by `inter` and `selection_table`; uses the tables of
+//! all collectives.
 
 pub use crate::algorithm::ALWAYS_SHM_BYTES;
 use crate::algorithm::{Algorithm, choose, parameter_values};
@@ -25,7 +26,7 @@ use hawser_base::{Class, Error, Result};
 macro_rules! collectives {
     ($($name:ident, $table:expr, $param:literal, $functions:literal;)*) => {
         impl Collective {
-            /// The values of its parameter: "auto", then its algorithms.
+            /// Returns the values of the collective's parameter: "auto", then the names of its algorithms.
             pub const fn algorithms(self) -> &'static [&'static str] {
                 match self {
                     $(Collective::$name => const { &parameter_values::<_, { $table.len() + 1 }>($table) }),*
@@ -33,7 +34,7 @@ macro_rules! collectives {
             }
         }
 
-        /// Forced algorithms, one row a collective.
+        /// The parameters that force an algorithm, one for each collective.
         pub static PARAMS: &[Param] = &[$(Param {
             name: $param,
             kind: ParamKind::Choice(Collective::$name.algorithms()),
@@ -44,7 +45,7 @@ macro_rules! collectives {
             read: ReadTime::AtUse,
         }),*];
 
-        // The rows are in the order of the enumeration: a parameter is found by its collective's place.
+        // The rows must be in the order of the enumeration, because the index of a collective finds its parameter.
         const _: () = {
             let rows = [$(Collective::$name as usize),*];
             assert!(rows.len() == Collective::ALL.len());
@@ -73,7 +74,8 @@ collectives! {
 }
 
 impl ForcedAlgorithms {
-    /// The algorithms that the environment forces; a wrong name is an error that lists the right ones.
+    /// Returns the algorithms that the parameters force. An unknown name is an error that lists the known ones
+    /// (MPI_ERR_ARG).
     pub fn from_params() -> Result<ForcedAlgorithms> {
         let mut forced = ForcedAlgorithms::NONE;
         for (&collective, param) in Collective::ALL.iter().zip(PARAMS) {
@@ -82,13 +84,14 @@ impl ForcedAlgorithms {
         Ok(forced)
     }
 
-    /// Tells whether no algorithm but `name` is forced on `collective`.
+    /// Tells whether the algorithm `name` is the one that is forced on `collective`, or none is forced.
     pub fn allows_only(&self, collective: Collective, name: &str) -> bool {
         let forced = usize::from(self.of(collective));
         forced == 0 || collective.algorithms()[forced] == name
     }
 
-    /// The same with `collective` set to `name`, one of its `algorithms()`.
+    /// Returns these choices with the algorithm `name` forced on `collective`. The name must be one of
+    /// `Collective::algorithms` ("auto" forces none); otherwise it is an error (MPI_ERR_ARG).
     pub fn with(self, collective: Collective, name: &str) -> Result<ForcedAlgorithms> {
         let names = collective.algorithms();
         let index = names.iter().position(|w| *w == name).ok_or_else(|| {
@@ -99,7 +102,7 @@ impl ForcedAlgorithms {
     }
 }
 
-/// Writes this rank's schedule for `call` into `schedule` (cleared first); returns the name of the algorithm.
+/// Clears `schedule` and writes this rank's schedule for `call` into it. Returns the name of the chosen algorithm.
 pub fn plan(call: &CollectiveCall, place: RankAndSize, tuning: &Tuning, schedule: &mut Schedule) -> &'static str {
     schedule.clear();
     let name = dispatch(call, place, tuning, schedule);
@@ -107,7 +110,8 @@ pub fn plan(call: &CollectiveCall, place: RankAndSize, tuning: &Tuning, schedule
     name
 }
 
-/// Appends the schedule: `plan` without its beginning and its end.
+/// Chooses an algorithm, and appends this rank's schedule for `call` to the schedule `s`; the last round is not
+/// closed. Returns the name of the algorithm.
 pub(crate) fn dispatch(call: &CollectiveCall, place: RankAndSize, t: &Tuning, s: &mut Schedule) -> &'static str {
     use Collective as C;
     match *call {

@@ -1,6 +1,6 @@
-//! The results of selection, for people: a collective's algorithm by the length of its data.
+//! The algorithm that is chosen for each length of data of a collective, for people to read.
 //!
-//! It calls `plan` as a collective would. Used by `hawser-info`.
+//! It calls `plan` as a collective would. Used by `launch` for `hawser-info`; uses `select`.
 
 use crate::call::{BlockArray, BlockBuffer, CollectiveCall, IntArray, Neighbors, RankAndSize, ReductionArgs};
 use crate::collective::Collective;
@@ -8,11 +8,11 @@ use crate::schedule::Schedule;
 use crate::select::plan;
 use crate::tuning::Tuning;
 
-/// The shortest and the longest data that are looked at, in bytes, by powers of two.
+/// The lengths of data that are tried, as powers of two: 8 bytes to 64 MiB.
 const LENGTHS: std::ops::RangeInclusive<u32> = 3..=26;
 
-/// The algorithms by length of data: for each length at which the algorithm changes, that length in bytes, and its
-/// name. Data: the vector of MPI_Bcast and of reductions, the block of one rank elsewhere.
+/// Returns each length, in bytes, from which on another algorithm is chosen, with the name of the algorithm. The
+/// length is that of the vector of MPI_Bcast and of reductions, and of one rank's block for other collectives.
 pub fn algorithms_by_length(collective: Collective, size: u32, tuning: &Tuning) -> Vec<(u64, &'static str)> {
     let mut schedule = Schedule::new();
     let mut chosen = |bytes| plan(&call(collective, bytes), RankAndSize { rank: 0, size }, tuning, &mut schedule);
@@ -26,7 +26,7 @@ pub fn algorithms_by_length(collective: Collective, size: u32, tuning: &Tuning) 
     found
 }
 
-/// A call of the usual kind: dense types, a commutative operation, nothing in place.
+/// Returns a common call with data of `bytes` bytes: dense datatypes, a commutative operation, not in place.
 fn call(collective: Collective, bytes: u64) -> CollectiveCall<'static> {
     let (root, in_place) = (0, false);
     let data = BlockBuffer { count: bytes, type_size: 1, dense: true };

@@ -1,35 +1,37 @@
-//! Blocks that are longer than a slot, cut for several exchanges.
+//! The division of blocks that are longer than a slot into pieces, one for each of several exchanges.
 //!
-//! All ranks cut at the same bytes, whatever their types. Elements that fit the pieces are cut in place; others
-//! travel packed in scratch memory: `send_blocks` packs them, `unpack_blocks` unpacks them. Used by the rows "host"
-//! of allgather, alltoall, gather and scatter.
+//! All ranks divide a block at the same bytes, whatever their datatypes are. If the pieces consist of whole elements,
+//! they are pieces of the user's buffer; otherwise the block is packed in scratch memory: `send_blocks` packs blocks,
+//! `unpack_blocks` unpacks them. Used by the algorithms "host" of allgather, alltoall, gather and scatter; uses
+//! `schedule`.
 
 use crate::schedule::{Schedule, Span, SpanUnit};
 use crate::tuning::Tuning;
 
-/// Pieces are this many bytes, or a multiple: most types' elements fit them.
+/// The length of a piece is a multiple of this number of bytes (if a slot has more), so that the elements of most
+/// datatypes are not divided.
 const PIECE_MULTIPLE: u64 = 64;
 
-/// The cut of blocks into pieces.
+/// The length of the pieces into which blocks are divided.
 #[derive(Clone, Copy)]
 pub(crate) struct SlotSplit {
-    /// Bytes of a piece.
+    /// The length of a piece, in bytes.
     piece_bytes: u64,
 }
 
-/// A block with its memory.
+/// A block that is divided, with its memory.
 #[derive(Clone, Copy)]
 pub(crate) struct SplitBlock {
     span: Span,
-    /// The bytes of one unit of the span.
+    /// The length of one unit of the span, in bytes.
     unit_bytes: u64,
     split: SlotSplit,
-    /// The place of its data in the user's buffer, if `span` is in scratch memory.
+    /// The span of the block in the user's buffer, if `span` is in scratch memory.
     user_span: Option<Span>,
 }
 
 impl SlotSplit {
-    /// Makes the cut for slots that hold pieces of `blocks` blocks.
+    /// Makes the division for slots that must hold a piece of each of `blocks` blocks.
     pub fn new(blocks: u32, t: &Tuning) -> SlotSplit {
         let slot_bytes = t.limits.shm_step_bytes / u64::from(blocks.max(1));
         SlotSplit {
@@ -41,23 +43,25 @@ impl SlotSplit {
         }
     }
 
-    /// Exchanges that blocks of up to `bytes` take.
+    /// Returns the number of exchanges for blocks of up to `bytes` bytes: at least 1.
     pub fn steps(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.piece_bytes).max(1)
     }
 
-    /// Bytes of a block's piece.
+    /// Returns the length in bytes of piece number `step` of a block of `block` bytes; 0 behind the last piece.
     pub fn bytes(&self, block: u64, step: u64) -> u64 {
         block.saturating_sub(step * self.piece_bytes).min(self.piece_bytes)
     }
 
-    /// Tells whether pieces of the block consist of whole elements of `unit` bytes.
+    /// Tells whether every piece of the block consists of whole elements of `unit` bytes, so that the block need not
+    /// be packed.
     fn fits(&self, span: &Span, unit: u64) -> bool {
         span.count * unit <= self.piece_bytes
             || !matches!(span.unit, SpanUnit::Typed(_)) && self.piece_bytes.is_multiple_of(unit)
     }
 
-    /// Blocks that are read piece by piece, with the bytes of a unit of each span.
+    /// Returns the blocks of a receiver for reading them piece by piece, each made of a span and the length of its
+    /// units in bytes. Blocks whose elements would be divided get scratch memory.
     pub fn receive_blocks(&self, blocks: impl Iterator<Item = (Span, u64)>, s: &mut Schedule) -> Vec<SplitBlock> {
         let mut blocks: Vec<SplitBlock> = blocks
             .map(|(span, unit)| SplitBlock { span, unit_bytes: unit.max(1), split: *self, user_span: None })
@@ -80,7 +84,8 @@ impl SlotSplit {
         blocks
     }
 
-    /// Blocks that are written piece by piece.
+    /// Returns the blocks of a sender for writing them piece by piece. Blocks whose elements would be divided are
+    /// packed into scratch memory.
     pub fn send_blocks(&self, blocks: impl Iterator<Item = (Span, u64)>, s: &mut Schedule) -> Vec<SplitBlock> {
         let blocks = self.receive_blocks(blocks, s);
         blocks.iter().for_each(|block| block.user_span.into_iter().for_each(|user_span| s.copy(user_span, block.span)));
@@ -88,7 +93,7 @@ impl SlotSplit {
     }
 }
 
-/// Unpacks the blocks that arrived packed.
+/// Unpacks the received blocks that are in scratch memory into the user's buffer.
 pub(crate) fn unpack_blocks(blocks: &[SplitBlock], s: &mut Schedule) {
     blocks.iter().for_each(|block| block.user_span.into_iter().for_each(|user_span| s.copy(block.span, user_span)));
 }
@@ -98,7 +103,7 @@ impl SplitBlock {
         self.span.count * self.unit_bytes
     }
 
-    /// Bytes of a piece; 0 behind the last.
+    /// Returns the length in bytes of piece number `step`; 0 behind the last piece.
     pub fn len(&self, step: u64) -> u64 {
         self.split.bytes(self.bytes(), step)
     }

@@ -1,13 +1,14 @@
-//! The inputs of selection and building beside the call: the hosts, the model, the limits, and the forced algorithms.
+//! The tuning of a communicator: besides the call, all facts on which the choice of an algorithm and its schedule
+//! depend: the hosts, the cost model, the limits and the forced algorithms.
 //!
-//! It must be equal on all ranks of a communicator. Used by `mpi`, which makes one for each communicator, by `select`,
-//! and by the algorithms, which look up what fits.
+//! The tuning must be equal on all ranks of a communicator. Used by `mpi`, which makes one for each communicator, by
+//! `select`, and by the algorithms, whose conditions and costs depend on it.
 
 use crate::collective::Collective;
 use crate::cost_model::{CallShape, CostModel, ScheduleLimits};
 use crate::host_map::HostMap;
 
-/// One value a communicator, equal on its ranks.
+/// The tuning of a communicator. It must be equal on all ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning<'a> {
     /// All members are on one host and share the job's segment there: shm steps are possible.
@@ -20,65 +21,68 @@ pub struct Tuning<'a> {
 }
 
 impl<'a> Tuning<'a> {
-    /// The tuning among ranks of one host.
+    /// Returns the tuning for the ranks of one host among themselves, if they are a part of the communicator: it has
+    /// no shm steps.
     pub(crate) fn on_host(&self) -> Tuning<'a> {
         Tuning { model: CostModel::SHARED_MEMORY, ..self.between_hosts() }
     }
 
-    /// The tuning between the leaders.
+    /// Returns the tuning for the leaders of the hosts among themselves.
     pub(crate) fn between_hosts(&self) -> Tuning<'a> {
         Tuning { one_host: false, hosts: None, ..*self }
     }
 
-    /// The hosts, for the rows "two_level": `fits` has found that there are some.
+    /// Returns the hosts, for the algorithms "two_level". Panics if they are not known, which `fits` of these
+    /// algorithms excludes.
     pub(crate) fn known_hosts(&self) -> &'a HostMap {
         self.hosts.expect("two levels were found to fit")
     }
 
-    /// Tells whether two levels keep the order of ranks.
+    /// Tells whether an algorithm on two levels keeps rank order: the ranks of each host are consecutive, and the
+    /// hosts are known.
     pub(crate) fn has_hosts_in_order(&self) -> bool {
         self.hosts.is_some_and(HostMap::is_in_order)
     }
 }
 
-/// The algorithm that is forced for each collective; 0 is none. Read once a process, never in a call.
+/// The number of the algorithm that is forced on each collective, counted from 1; 0 if none is forced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForcedAlgorithms([u8; Collective::ALL.len()]);
 
 impl ForcedAlgorithms {
     pub const NONE: ForcedAlgorithms = ForcedAlgorithms([0; Collective::ALL.len()]);
 
-    /// The number that is forced on `collective`.
+    /// Returns the number of the algorithm that is forced on `collective`, or 0.
     pub(crate) fn of(&self, collective: Collective) -> u8 {
         self.0[collective as usize]
     }
 
-    /// The same with this number forced on `collective`.
+    /// Returns these choices with the algorithm of this number forced on `collective`.
     pub(crate) fn with_number(mut self, collective: Collective, number: u8) -> ForcedAlgorithms {
         self.0[collective as usize] = number;
         self
     }
 }
 
-/// Tells whether a slot has room for the whole vector, or the longest block.
+/// Tells whether a slot has space for the length of the call's shape (`CallShape::bytes`).
 pub(crate) fn fits_one_shm_step(s: &CallShape, t: &Tuning) -> bool {
     s.has_shm_steps && s.bytes <= t.limits.shm_step_bytes
 }
 
-/// Tells whether a slot has room for a block of each other rank.
+/// Tells whether a slot has space for a block for each other rank.
 pub(crate) fn fits_slot(s: &CallShape, t: &Tuning) -> bool {
     s.has_shm_steps && s.bytes.saturating_mul(u64::from(s.size) - 1) <= t.limits.shm_step_bytes
 }
 
-/// With more ranks than cores, rooted collectives use flags only for blocks of at least OVERSUBSCRIBED_MIN_BYTES
-/// bytes, since waiting for a flag costs a context switch as waiting for a message does; and only with fewer than
-/// OVERSUBSCRIBED_MAX_LOAD ranks a core, since with more, messages of that length are faster: the receiver reads
-/// them in place (`dev-shm`), without a switch for each step (measured,
-/// docs/measurements/2026-11-23-collectives.md).
+/// The minimum length in bytes of blocks that a collective with a root moves by flags if there are more ranks than
+/// cores, and the number of ranks on a core from which on it uses messages alone. Below the length, flags gain
+/// nothing, because waiting for a flag costs a context switch just as waiting for a message does. With more ranks on
+/// a core, messages of that length are faster, because the receiver reads them in place (`dev-shm`) without a context
+/// switch for each step (measured, docs/measurements/2026-11-23-collectives.md).
 const OVERSUBSCRIBED_MIN_BYTES: u64 = 64 << 10;
 const OVERSUBSCRIBED_MAX_LOAD: f64 = 4.0;
 
-/// Tells whether blocks pass through flags to or from a root.
+/// Tells whether gather and scatter can move their blocks by flags.
 pub(crate) fn fits_rooted_shm(s: &CallShape, t: &Tuning) -> bool {
     let load = t.model.load;
     s.has_shm_steps

@@ -1,7 +1,8 @@
-//! The parts of a collective on two levels, one between the hosts' leaders and one on each host: their costs, and how
-//! they are appended to a schedule.
+//! The two parts of a collective on two levels, one among the leaders of the hosts and one on each host: their costs,
+//! and how they are appended to a schedule.
 //!
-//! Used by the rows "two_level" of the tables; uses the tables' other rows, for the parts.
+//! Used by the algorithms "two_level" of the collectives. For each part the cheapest algorithm of the same tables is
+//! chosen.
 
 use crate::algorithm::{Algorithm, choose};
 use crate::cost_model::CallShape;
@@ -10,7 +11,8 @@ use crate::schedule::Schedule;
 use crate::tuning::Tuning;
 
 impl Subgroup<'_> {
-    /// Appends a collective of these alone, by the algorithm that is cheapest there.
+    /// Appends a collective among the ranks of the group alone, by the algorithm of `rows` that is cheapest for them.
+    /// Does nothing if the group has only one rank.
     pub fn append_collective<A>(
         &self,
         rows: &[Algorithm<A>],
@@ -25,14 +27,15 @@ impl Subgroup<'_> {
     }
 }
 
-/// The cost of both levels of a tree, down or up: between leaders, and on the largest host.
+/// Returns the cost of a collective that runs once among the leaders and once on each host (bcast, reduce); the
+/// largest host counts.
 pub(crate) fn cost_of_both<A>(rows: &[Algorithm<A>], shape: &CallShape, tuning: &Tuning) -> f64 {
     let hosts = tuning.known_hosts();
     cost_among(rows, shape, hosts.count(), &tuning.between_hosts())
         + cost_among(rows, shape, hosts.largest(), &tuning.on_host())
 }
 
-/// The same for a block of each rank that is sent to one rank or from it: `shape.bytes` is one block.
+/// Returns the cost of a gather or a scatter on two levels; `shape.bytes` is the length of one block.
 pub(crate) fn cost_of_blocks(shape: &CallShape, tuning: &Tuning) -> f64 {
     let (hosts, within, between) = (tuning.known_hosts(), tuning.on_host().model, &tuning.model);
     let (count, largest) = (f64::from(hosts.count()), f64::from(hosts.largest()));
@@ -44,7 +47,8 @@ pub(crate) fn cost_of_blocks(shape: &CallShape, tuning: &Tuning) -> f64 {
         + shape.p() * shape.n() * between.copy_us
 }
 
-/// The cost of a part of a call, among `size` ranks.
+/// Returns the cost of a part of a call among `size` ranks, by the cheapest algorithm without shm steps; 0 for one
+/// rank.
 pub(crate) fn cost_among<A>(rows: &[Algorithm<A>], shape: &CallShape, size: u32, tuning: &Tuning) -> f64 {
     let shape = CallShape { size, has_shm_steps: false, ..*shape };
     if size > 1 { (choose(rows, 0, &shape, tuning).cost)(&shape, tuning) } else { 0.0 }

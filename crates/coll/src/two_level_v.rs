@@ -1,18 +1,22 @@
-//! The two-level algorithm for blocks of any lengths between any two ranks, through one rank a host, its leader: the
-//! rows "two_level" of MPI_Gatherv, MPI_Scatterv, MPI_Alltoallv, -w and the neighbourhood collectives.
+//! The two-level algorithm for blocks of any lengths between any two ranks, which pass through one rank of each host,
+//! its leader. It is the algorithm "two_level" of MPI_Gatherv, MPI_Scatterv, MPI_Alltoallv, MPI_Alltoallw and the
+//! neighbourhood collectives.
 //!
-//! Only sender and receiver of a block know its length.
+//! Only the sender and the receiver of a block know its length, so that leaders must receive the lengths first:
 //!
-//! 1. Each rank sends its leader the bytes that it has for each rank of other hosts, and those that it gets from each
-//!    of these hosts.
-//! 2. All blocks from one host to another cross the network in one message, ordered by receiver, then by sender.
-//! 3. Leaders distribute what they receive.
+//! 1. Each rank sends its leader two lists of lengths: how many bytes it will send to each rank of other hosts, and
+//!    how many bytes it will receive from each of those hosts. Then it sends the leader its blocks for other hosts.
+//! 2. All blocks from one host to another cross the network in one message between the leaders, ordered by receiver,
+//!    then by sender.
+//! 3. Each leader sends every rank of its host the blocks for that rank.
 //!
-//! Blocks longer than `ScheduleLimits::max_forwarded_bytes`, for which two more copies cost more than a message
-//! saves, and blocks within a host are sent directly, after these steps: until then a rank waits only for ranks of
-//! its host or for leaders.
+//! Some blocks are sent directly from rank to rank: those within a host, and those longer than
+//! `ScheduleLimits::max_forwarded_bytes`, for which two more copies cost more than a message saves. This comes after
+//! the three steps, because during these a rank must wait only for ranks of its host, or, as a leader, for other
+//! leaders.
 //!
-//! Used by the tables of these collectives; uses `schedule`.
+//! Used by the tables of these collectives and, for the transfers (`BlockTransfers`), by `bruck`; uses `host_map` and
+//! `schedule`.
 
 use crate::call::{BlockArray, BlockBuffer, RankAndSize};
 use crate::cost_model::CallShape;
@@ -20,7 +24,7 @@ use crate::host_map::{HostMap, Subgroup};
 use crate::schedule::{BufferId, Schedule, Span, VALUE_BYTES};
 use crate::tuning::Tuning;
 
-/// A block that leaves this rank, or arrives.
+/// A block that this rank sends or receives.
 pub(crate) struct BlockTransfer {
     pub peer: u32,
     pub span: Span,
@@ -28,17 +32,17 @@ pub(crate) struct BlockTransfer {
 }
 
 impl BlockTransfer {
-    /// The one block of a buffer.
+    /// Makes the transfer of the only block of a buffer.
     pub fn whole(peer: u32, data: &BlockBuffer, buffer: BufferId) -> BlockTransfer {
         BlockTransfer { peer, span: data.span(buffer), bytes: data.bytes() }
     }
 
-    /// One of its blocks.
+    /// Makes the transfer of block number `block` of a buffer.
     pub fn block(peer: u32, blocks: &BlockArray, buffer: BufferId, block: u32) -> BlockTransfer {
         BlockTransfer { peer, span: blocks.span(buffer, block), bytes: blocks.bytes(block) }
     }
 
-    /// Its bytes if other ranks may forward it, otherwise 0.
+    /// Returns the length of the block in bytes if other ranks may forward it; 0 if it is too long for that.
     pub fn forwarded_bytes(&self, max_forwarded_bytes: u64) -> u64 {
         if self.bytes <= max_forwarded_bytes { self.bytes } else { 0 }
     }
@@ -57,21 +61,22 @@ impl RankSet {
     }
 }
 
-/// All blocks of one rank, each list in the order in which messages between two ranks match.
+/// All blocks that one rank sends and receives. In each list, blocks of the same peer are in the order in which
+/// messages match.
 pub(crate) struct BlockTransfers {
     pub sends: Vec<BlockTransfer>,
     pub receives: Vec<BlockTransfer>,
-    /// The blocks of this rank for itself.
+    /// The blocks of this rank for itself: for each, the span in the send buffer and the span in the receive buffer.
     pub self_copies: Vec<(Span, Span)>,
-    /// The ranks that may send a block, and those that may receive one.
+    /// The ranks that may send a block; `destinations` are the ranks that may receive one.
     pub sources: RankSet,
     pub destinations: RankSet,
-    /// The number of list entries that may be in flight at a time.
+    /// The maximum number of blocks that are sent, and of blocks that are received, directly in one round.
     pub max_in_flight: u32,
 }
 
 impl BlockTransfers {
-    /// Sends and receives the blocks that no rank forwards, and copies those that do not leave this rank.
+    /// Sends and receives the blocks that are not forwarded, and copies the blocks of this rank for itself.
     pub fn send_directly(&self, is_forwarded: impl Fn(&BlockTransfer) -> bool, s: &mut Schedule) {
         s.end_round();
         let unforwarded = |list: &[BlockTransfer], i: u32| {
@@ -94,12 +99,13 @@ impl BlockTransfers {
     }
 }
 
-/// The cost of planning a second time, with the allocations for it (fitted to
+/// The cost of planning the continuation, with its allocations, in microseconds (fitted to
 /// docs/measurements/2026-11-23-collectives.md, Blocks of unlike lengths).
 const PLAN_US: f64 = 2.0;
 
-/// The cost besides the bytes: sending the lengths, up to the leader, across and, if all ranks receive something, down
-/// again.
+/// Returns the cost without that of the bytes: planning, the messages with the lengths and with the blocks to the
+/// leaders, the messages between hosts and, if `scatters_down`, the messages from the leaders to the ranks of their
+/// hosts.
 pub(crate) fn cost(shape: &CallShape, t: &Tuning, scatters_down: bool) -> f64 {
     let (hosts, within) = (t.known_hosts(), t.on_host().model);
     let hop_us = within.message_us + (f64::from(hosts.largest()) - 1.0) * within.overhead_us;
@@ -133,11 +139,11 @@ struct LeaderPlan {
     hosts: HostMap,
     leaders: Vec<u32>,
     rank: u32,
-    /// This rank's host.
+    /// The index of this rank's host.
     own_host: u32,
     /// The ranks of other hosts that may receive something, host by host.
     destinations: Vec<u32>,
-    /// Other hosts that may send something.
+    /// The other hosts that may send something.
     source_hosts: Vec<u32>,
     rank_sets: (RankSet, RankSet),
     max_forwarded_bytes: u64,
@@ -174,39 +180,42 @@ impl LeaderPlan {
         self.leaders[self.own_host as usize]
     }
 
-    /// The ranks of this host.
+    /// Returns the ranks of this host.
     fn local(&self) -> Subgroup<'_> {
         self.hosts.local(self.rank)
     }
 
-    /// The sort key of a rank's blocks in a message.
+    /// Returns the key by which the blocks of a message are sorted: by host, then by rank.
     fn order(&self, rank: u32) -> (u32, u32) {
         (self.hosts.host_of(rank), rank)
     }
 
-    /// Tells whether a block goes through the leaders; its two ends agree on that.
+    /// Tells whether a block passes through the leaders. The sender and the receiver of the block come to the same
+    /// result.
     fn forwards(&self, transfer: &BlockTransfer) -> bool {
         transfer.forwarded_bytes(self.max_forwarded_bytes) > 0 && self.hosts.host_of(transfer.peer) != self.own_host
     }
 
-    /// The blocks that do, in their order in a message.
+    /// Returns the blocks that pass through the leaders, in the order of `order`.
     fn forwarded<'a>(&self, transfers: &'a [BlockTransfer]) -> Vec<&'a BlockTransfer> {
         let mut forwarded: Vec<&BlockTransfer> = transfers.iter().filter(|transfer| self.forwards(transfer)).collect();
         forwarded.sort_by_key(|transfer| self.order(transfer.peer));
         forwarded
     }
 
-    /// The number of lengths that a rank of this host sends to its leader.
+    /// Returns the number of lengths that the rank `peer` of this host sends to the leader.
     fn value_count(&self, peer: u32) -> usize {
         self.sent_count(peer) + if self.rank_sets.1.contains(peer) { self.source_hosts.len() } else { 0 }
     }
 
-    /// The number of those lengths that are of blocks it sends; they come first.
+    /// Returns how many of the lengths that the rank `peer` of this host sends to the leader are lengths of blocks
+    /// that it sends. They come before the lengths of blocks that it receives.
     fn sent_count(&self, peer: u32) -> usize {
         if self.rank_sets.0.contains(peer) { self.destinations.len() } else { 0 }
     }
 
-    /// This rank's lengths: bytes for each of `destinations`, bytes from each of `source_hosts`.
+    /// Returns the lengths of this rank: the number of bytes that it sends to each of `destinations`, then the number
+    /// of bytes that it receives from each of `source_hosts`.
     fn lengths(&self, transfers: &BlockTransfers) -> Vec<u64> {
         let mut lengths = vec![0; self.value_count(self.rank)];
         let (sent, received) = lengths.split_at_mut(self.sent_count(self.rank));
@@ -223,8 +232,8 @@ impl LeaderPlan {
         lengths
     }
 
-    /// The bytes that each rank of this host sends and receives, from this rank's own lengths and those `received`
-    /// from the others.
+    /// Returns the lengths of each rank of this host, in rank order. They are taken from this rank's own lengths and
+    /// from `received`, the lengths that the other ranks have sent.
     fn host_loads<'a>(&self, own_lengths: &'a [u64], mut received: &'a [u64]) -> Vec<HostLoad<'a>> {
         let mut host_load = |&peer: &u32| {
             let (lengths, rest) =
@@ -237,7 +246,8 @@ impl LeaderPlan {
     }
 }
 
-/// Bytes that one rank has for each of `destinations` and from each of `source_hosts`; empty if it may have nothing.
+/// The lengths of one rank: the number of bytes that it sends to each of `destinations`, and that it receives from
+/// each of `source_hosts`. A list is empty if the rank can send, or receive, nothing.
 struct HostLoad<'a> {
     sent: &'a [u64],
     received: &'a [u64],
@@ -253,7 +263,7 @@ impl HostLoad<'_> {
     }
 }
 
-/// The schedule of a rank that is no leader: one message up, one down.
+/// Writes the schedule of a rank that is no leader: one message to the leader, one from it.
 fn plan_non_leader(transfers: &BlockTransfers, plan: &LeaderPlan, s: &mut Schedule) {
     let (sent, received) = (plan.forwarded(&transfers.sends), plan.forwarded(&transfers.receives));
     let (up, down) = (scratch_for(&sent, s), scratch_for(&received, s));
@@ -273,7 +283,7 @@ fn plan_leader(transfers: &BlockTransfers, plan: &LeaderPlan, lengths: &[u64], r
     transfers.send_directly(|transfer| plan.forwards(transfer), s);
 }
 
-/// Gathers the blocks of each rank of this host for others, one row a rank.
+/// Gathers, at the leader, the blocks of this host's ranks for other hosts. Returns one span for each rank.
 fn gather_to_leader(
     transfers: &BlockTransfers,
     plan: &LeaderPlan,
@@ -290,7 +300,7 @@ fn gather_to_leader(
     rows
 }
 
-/// Reorders the rows into one message a host.
+/// Sorts the gathered blocks into one message for each host. Returns the span of each host's message.
 fn pack_by_host(rows: &[Span], plan: &LeaderPlan, host_loads: &[HostLoad], s: &mut Schedule) -> Vec<Span> {
     let buffer = s.scratch_bytes(rows.iter().map(|row| row.count).sum());
     let mut outgoing = vec![Span::bytes(buffer, 0, 0); plan.leaders.len()];
@@ -311,8 +321,8 @@ fn pack_by_host(rows: &[Span], plan: &LeaderPlan, host_loads: &[HostLoad], s: &m
     outgoing
 }
 
-/// Exchanges the messages of leaders, around the ring of hosts so that not all send to one at once; returns the
-/// messages from each of `source_hosts`.
+/// Exchanges the messages of the leaders. Each leader begins with the host after its own, so that not all leaders
+/// send to one host at the same time. Returns the span of the message from each of `source_hosts`.
 fn exchange_leaders(outgoing: &[Span], plan: &LeaderPlan, host_loads: &[HostLoad], s: &mut Schedule) -> Vec<Span> {
     let from = |source: usize| host_loads.iter().map(|host_load| host_load.bytes_from(source)).sum::<u64>();
     let bytes: Vec<u64> = (0..plan.source_hosts.len()).map(from).collect();
@@ -354,8 +364,9 @@ fn scatter_from_leader(
     unpack(&plan.forwarded(&transfers.receives), rows[local.place.rank as usize], s);
 }
 
-/// For a root's blocks, in the order of relative ranks: the bytes of each that are forwarded through the tree (0 for
-/// the root's own and for long blocks, which are sent directly), and the forwarded blocks.
+/// Returns, for a root's blocks in the order of relative ranks, the number of bytes of each block that is forwarded
+/// through the tree, and the forwarded blocks. The number is 0 for the root's own block, which comes first, and for
+/// long blocks, which are sent directly.
 pub(crate) fn forwarded_by_root(
     transfers: &[BlockTransfer],
     max_forwarded_bytes: u64,
@@ -365,7 +376,7 @@ pub(crate) fn forwarded_by_root(
     (lengths.collect(), transfers.iter().filter(|transfer| transfer.forwarded_bytes(max_forwarded_bytes) > 0).collect())
 }
 
-/// Spans one after the other.
+/// Returns adjoining spans of these lengths in a buffer, from byte 0 on.
 fn consecutive_spans(buffer: BufferId, bytes: impl IntoIterator<Item = u64>) -> Vec<Span> {
     let mut at = 0;
     let mut next = |bytes| {
@@ -375,13 +386,13 @@ fn consecutive_spans(buffer: BufferId, bytes: impl IntoIterator<Item = u64>) -> 
     bytes.into_iter().map(&mut next).collect()
 }
 
-/// Scratch memory for blocks.
+/// Reserves scratch memory for the packed blocks of `transfers`, and returns its span.
 pub(crate) fn scratch_for(transfers: &[&BlockTransfer], s: &mut Schedule) -> Span {
     let bytes = transfers.iter().map(|transfer| transfer.bytes).sum();
     Span::bytes(s.scratch_bytes(bytes), 0, bytes)
 }
 
-/// Copies blocks one after the other into `packed`.
+/// Copies the blocks one after the other into `packed`.
 pub(crate) fn pack(transfers: &[&BlockTransfer], packed: Span, s: &mut Schedule) {
     transfers
         .iter()
@@ -389,7 +400,7 @@ pub(crate) fn pack(transfers: &[&BlockTransfer], packed: Span, s: &mut Schedule)
         .for_each(|(transfer, packed_span)| s.copy(transfer.span, packed_span));
 }
 
-/// Copies blocks back from `packed`.
+/// Copies the blocks, which are one after the other in `packed`, to their own spans.
 pub(crate) fn unpack(transfers: &[&BlockTransfer], packed: Span, s: &mut Schedule) {
     transfers
         .iter()

@@ -9,7 +9,7 @@ use crate::datatype::Datatype;
 use hawser_base::{Class, Error, Result};
 use std::sync::Arc;
 
-/// The index that runs fastest in memory: the last (C) or the first (Fortran).
+/// The order of an array's elements in memory: the last index runs fastest (C), or the first (Fortran).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ArrayOrder {
     C,
@@ -17,7 +17,7 @@ pub enum ArrayOrder {
 }
 
 impl ArrayOrder {
-    /// Dimensions from the one that runs fastest.
+    /// Returns the dimensions, beginning with the one whose index runs fastest in memory.
     fn innermost_first(self, ndims: usize) -> impl Iterator<Item = usize> {
         (0..ndims).map(move |i| match self {
             ArrayOrder::C => ndims - 1 - i,
@@ -59,7 +59,7 @@ fn invalid_argument(text: String) -> Error {
 }
 
 impl Datatype {
-    /// The three slices have one entry a dimension.
+    /// MPI_Type_create_subarray. Panics if `sizes`, `subsizes` and `starts` differ in length.
     pub fn subarray(
         sizes: &[i64],
         subsizes: &[i64],
@@ -95,7 +95,7 @@ impl Datatype {
             bounded = cyclic(&bounded, extent, block, grid.gsizes[i], coords[i], procs)?;
             extent = mul(extent, grid.gsizes[i], "extent")?;
         }
-        // Markers are set once, around everything: those of the inner dimensions would only be erased.
+        // The bounds are set once, for the whole array: bounds that an inner dimension set would be replaced.
         let bounded = bounded.resized(0, extent)?;
         Datatype::derived(bounded, old, Constructor::Darray { grid: Box::new(grid), old: old.clone() }, form)
     }
@@ -111,12 +111,12 @@ fn check_subarray(sizes: &[i64], subsizes: &[i64], starts: &[i64]) -> Result<()>
         }
         if part < 1 || part > size {
             return Err(invalid_argument(format!(
-                "the subsize of dimension {i} is {part}; it must lie in 1 to {size}"
+                "the subsize of dimension {i} is {part}; it must be from 1 to {size}"
             )));
         }
         if start < 0 || start > size - part {
             return Err(invalid_argument(format!(
-                "the start in dimension {i} is {start}; it must lie in 0 to {}",
+                "the start in dimension {i} is {start}; it must be from 0 to {}",
                 size - part
             )));
         }
@@ -124,7 +124,8 @@ fn check_subarray(sizes: &[i64], subsizes: &[i64], starts: &[i64]) -> Result<()>
     Ok(())
 }
 
-/// The coordinates of the rank in the process grid, which counts in row-major order whatever the array's.
+/// Checks the arguments, and returns the coordinates of the rank in the process grid. The ranks of the grid are
+/// numbered in row-major order, also if the array has Fortran's order.
 fn check_darray(grid: &Darray) -> Result<Vec<i64>> {
     let ndims = grid.gsizes.len();
     let same = grid.distribs.len() == ndims && grid.dargs.len() == ndims && grid.psizes.len() == ndims;
@@ -159,8 +160,8 @@ fn check_darray(grid: &Darray) -> Result<Vec<i64>> {
     Ok(grid.psizes.iter().map(coordinate).collect())
 }
 
-/// The distribution of dimension `i`: elements in a block, and processes that take turns. BLOCK is one turn of large
-/// blocks, NONE is one process alone.
+/// Returns the distribution of dimension `i`: the number of elements in a block, and the number of processes, which
+/// take the blocks in turn. With BLOCK each process takes one large block; with NONE one process takes everything.
 fn block_and_procs(grid: &Darray, i: usize) -> Result<(i64, i64)> {
     let (gsize, procs) = (grid.gsizes[i], grid.psizes[i]);
     if let DistributionArg::Size(size) = grid.dargs[i]
@@ -185,8 +186,8 @@ fn block_and_procs(grid: &Darray, i: usize) -> Result<(i64, i64)> {
     }
 }
 
-/// The blocks of process `coord` of one dimension (MPI-5.0 §5.1.4, function cyclic): whole blocks taken in
-/// turns, and what is left of the last one.
+/// Returns the part of one dimension that process `coord` has (MPI-5.0 §5.1.4, function cyclic): each `procs`-th
+/// whole block, beginning with block `coord`, and the rest behind the whole blocks if it is this process's turn.
 fn cyclic(
     element: &BoundedLayout,
     extent: i64,

@@ -1,7 +1,8 @@
 //! The predefined types of both ABIs, one row each: name, machine representation, reduction group and
 //! size in external32. Sizes are those of x86-64 Linux with gfortran's kinds.
 //!
-//! It never knows a handle value: `abi-std` and `abi-mpich` map theirs to a [`Basic`].
+//! Handle values are not known here: the ABI crates decode C handles, and `mpi::types` maps the result to a
+//! [`Basic`].
 
 /// The representation of a value in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -17,7 +18,7 @@ pub enum Repr {
     I128,
     /// IEEE binary16.
     F16,
-    /// The upper half of an IEEE binary32.
+    /// bfloat16: the upper half of an IEEE binary32.
     Bf16,
     F32,
     F64,
@@ -25,7 +26,7 @@ pub enum Repr {
     X87,
     /// IEEE binary128: `REAL(16)`.
     F128,
-    /// Two of F16, F32, F64, X87 or F128: the real part first.
+    /// The complex types, from here to `ComplexF128`: two numbers of F16, F32, F64, X87 or F128, the real part first.
     ComplexF16,
     ComplexF32,
     ComplexF64,
@@ -38,7 +39,7 @@ pub enum Repr {
 }
 
 impl Repr {
-    /// Bytes of data, gaps not counted.
+    /// The number of bytes of data, without gaps.
     pub const fn size(self) -> u64 {
         match self {
             Repr::I8 | Repr::U8 => 1,
@@ -52,7 +53,7 @@ impl Repr {
         }
     }
 
-    /// The alignment a C compiler gives it (System V x86-64).
+    /// The alignment that a C compiler gives a value of this representation (System V x86-64).
     pub const fn align(self) -> u64 {
         match self {
             Repr::ComplexF16 => 2,
@@ -123,7 +124,7 @@ macro_rules! basics {
 }
 
 basics! {
-    // C. MPI_CHAR is for text; that it reduces like the integer it is, is an extension which MPICH has too.
+    // C. MPI_CHAR is for text. It can be reduced like an integer, which is an extension that MPICH has, too.
     Char = "MPI_CHAR", I8, CInteger, 1;
     SignedChar = "MPI_SIGNED_CHAR", I8, CInteger, 1;
     UnsignedChar = "MPI_UNSIGNED_CHAR", U8, CInteger, 1;
@@ -191,7 +192,7 @@ basics! {
     Complex8 = "MPI_COMPLEX8", ComplexF32, Complex, 8;
     Complex16 = "MPI_COMPLEX16", ComplexF64, Complex, 16;
     Complex32 = "MPI_COMPLEX32", ComplexF128, Complex, 32;
-    // Value and index; in external32 their members follow each other.
+    // Pairs of value and index. In external32 there is no gap between the two.
     FloatInt = "MPI_FLOAT_INT", Pair(Float, Int), Pair, 8;
     DoubleInt = "MPI_DOUBLE_INT", Pair(Double, Int), Pair, 12;
     LongInt = "MPI_LONG_INT", Pair(Long, Int), Pair, 8;
@@ -207,7 +208,7 @@ basics! {
 }
 
 impl Basic {
-    /// LOGICAL in one of its sizes, but not C's and C++'s truth.
+    /// Whether this is Fortran's LOGICAL, in any of its sizes. The truth types of C and C++ are not.
     pub const fn is_fortran_logical(self) -> bool {
         matches!(
             self,
@@ -224,7 +225,7 @@ impl Basic {
         self.repr().align()
     }
 
-    /// From one element to the next in an array; a pair has gaps.
+    /// The number of bytes from one element of an array to the next: a pair may have gaps, which are counted.
     pub const fn extent(self) -> u64 {
         match self.repr() {
             Repr::Pair(value, index) => {
@@ -235,7 +236,8 @@ impl Basic {
         }
     }
 
-    /// Basic elements in one of it (MPI_Get_elements): a pair is a struct of two (MPI-5.0 §6.9.4).
+    /// The number of basic elements in one element of this type (MPI_Get_elements): a pair is a struct of two
+    /// (MPI-5.0 §6.9.4), and a marker has none.
     pub const fn elements(self) -> u64 {
         match self.repr() {
             Repr::Pair(..) => 2,
@@ -245,7 +247,7 @@ impl Basic {
     }
 }
 
-/// The offset of the index of a pair: the first place behind the value that its alignment allows.
+/// The offset of the index in a pair: the first offset behind the value that the alignment of the index allows.
 pub(crate) const fn pair_index_at(value: Basic, index: Basic) -> u64 {
     value.size().next_multiple_of(index.align())
 }

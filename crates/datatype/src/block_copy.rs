@@ -1,7 +1,7 @@
 //! The inner loops of packing: many blocks of one length, between the application's memory and packed
 //! bytes. Common lengths are compiled as constants, so that a block is a few moves and no call.
 //!
-//! Everything here is raw: lengths and addresses were checked or vouched for by `pack`, its only caller.
+//! Nothing is checked here: `pack`, the only caller, has checked the lengths and addresses or vouches for them.
 
 use crate::user::UserPtr;
 use std::ptr;
@@ -68,7 +68,8 @@ pub(crate) unsafe fn strided<D: CopyDirection>(
     })
 }
 
-/// As [`strided`], with `step` bytes from one packed block to the next: one member of many records.
+/// Does the same as [`strided`], with packed blocks that are `step` bytes apart. It copies one member of many
+/// records.
 ///
 /// # Safety
 /// `packed` is valid for `count` blocks `step` apart, `user` for each of them at `disp + i * stride`.

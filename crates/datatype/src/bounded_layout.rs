@@ -1,6 +1,8 @@
-//! Bounds and layout together: what every constructor computes, by four operations (repeat, join, move, resize).
+//! The bounds and the layout of a type together. Every constructor computes them by four operations: repeat, join,
+//! move, resize.
 //!
-//! It checks no argument; `construct` and `array` do that first. Used by `datatype`.
+//! No argument is checked here: `construct` and `array` do that first. Used by `construct`, `array`, `parameterised`
+//! and `datatype`.
 
 use crate::basic::{Basic, Repr, pair_index_at};
 use crate::bounds::{Bounds, add};
@@ -48,7 +50,8 @@ impl BoundedLayout {
         Ok(BoundedLayout { bounds: self.bounds.resized(lb, extent)?, layout: self.layout.clone() })
     }
 
-    /// Blocks in typemap order: displacement, number of copies, and what is copied.
+    /// Joins blocks in typemap order. A block is a displacement, a number of copies, and the layout that is copied;
+    /// the copies are one extent apart.
     pub fn join<'a>(blocks: impl Iterator<Item = (i64, u64, &'a BoundedLayout)>) -> Result<BoundedLayout> {
         let mut builder = LayoutBuilder::default();
         let mut bounds = Bounds::EMPTY;

@@ -6,7 +6,7 @@
 use crate::basic::{Basic, Repr};
 use hawser_base::{Class, Error, Result};
 
-/// A computed size, bound or displacement does not fit in MPI_Count.
+/// The error of a computed size, bound or displacement that does not fit in MPI_Count.
 #[cold]
 pub(crate) fn too_large(what: &str) -> Error {
     Error::new(
@@ -23,12 +23,12 @@ pub(crate) fn mul(a: i64, b: i64, what: &str) -> Result<i64> {
     a.checked_mul(b).ok_or_else(|| too_large(what))
 }
 
-/// A product of sizes, which stays within MPI_Count.
+/// The product of two sizes; an error if it does not fit in MPI_Count.
 pub(crate) fn mul_size(a: u64, b: u64) -> Result<u64> {
     a.checked_mul(b).filter(|&size| size <= i64::MAX as u64).ok_or_else(|| too_large("size"))
 }
 
-/// A sum of sizes, which stays within MPI_Count.
+/// The sum of two sizes; an error if it does not fit in MPI_Count.
 pub(crate) fn add_size(a: u64, b: u64) -> Result<u64> {
     a.checked_add(b).filter(|&size| size <= i64::MAX as u64).ok_or_else(|| too_large("size"))
 }
@@ -41,11 +41,11 @@ struct BoundValue {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Bounds {
-    /// Lower and upper bound; none in an empty typemap.
+    /// The lower and the upper bound; None in an empty typemap.
     lb_ub: Option<(BoundValue, BoundValue)>,
-    /// First byte of data and the one behind the last; none without data.
+    /// The displacements of the first byte of data and of the byte behind the last one; None without data.
     data: Option<(i64, i64)>,
-    /// The largest alignment of its basic types.
+    /// The largest alignment of the basic types in the typemap.
     align: u64,
 }
 
@@ -94,8 +94,8 @@ impl Bounds {
         self.align
     }
 
-    /// The bounds of copies at displacements of which `a` and `b` are the smallest and the largest, in
-    /// either order.
+    /// Returns the bounds of copies at several displacements; `a` and `b` are the smallest and the largest
+    /// displacement, in either order.
     pub fn spread(&self, a: i64, b: i64) -> Result<Bounds> {
         let (least, most) = (a.min(b), a.max(b));
         let mut new = *self;
@@ -110,7 +110,7 @@ impl Bounds {
         new.checked()
     }
 
-    /// `count` copies (at least one), each `stride` behind the one before.
+    /// Returns the bounds of `count` copies (at least one), `stride` bytes apart.
     pub fn repeat(&self, count: u64, stride: i64) -> Result<Bounds> {
         debug_assert!(count > 0);
         if self.lb_ub.is_none() {
@@ -120,7 +120,7 @@ impl Bounds {
         self.spread(0, mul(steps, stride, "extent")?)
     }
 
-    /// Both typemaps, one behind the other.
+    /// Returns the bounds of the two typemaps joined. A bound that a marker set beats one that follows from data.
     pub fn join(self, other: Bounds) -> Result<Bounds> {
         let lb_ub = match (self.lb_ub, other.lb_ub) {
             (Some((l1, h1)), Some((l2, h2))) => Some((lower(l1, l2), higher(h1, h2))),
@@ -133,8 +133,8 @@ impl Bounds {
         Bounds { lb_ub, data, align: self.align.max(other.align) }.checked()
     }
 
-    /// The upper bound of a struct moves up until its extent is a multiple of its alignment, unless a
-    /// marker set it (MPI-5.0 §5.1, ε).
+    /// Moves the upper bound of a struct up until the extent is a multiple of the alignment (MPI-5.0 §5.1, ε). An
+    /// upper bound that a marker set is not moved.
     pub fn padded(mut self) -> Result<Bounds> {
         let extent = self.extent();
         if let Some((_, high)) = &mut self.lb_ub
@@ -147,14 +147,15 @@ impl Bounds {
         self.checked()
     }
 
-    /// New markers in the place of all bounds.
+    /// Replaces the lower and the upper bound by markers.
     pub fn resized(mut self, lb: i64, extent: i64) -> Result<Bounds> {
         let ub = add(lb, extent, "upper bound")?;
         self.lb_ub = Some((BoundValue { value: lb, is_marker: true }, BoundValue { value: ub, is_marker: true }));
         self.checked()
     }
 
-    /// Differences of bounds must fit as well, so that the queries need not check.
+    /// Checks that the extents, which are differences of bounds, fit in MPI_Count, so that the queries need not
+    /// check.
     fn checked(self) -> Result<Bounds> {
         self.ub().checked_sub(self.lb()).ok_or_else(|| too_large("extent"))?;
         if let Some((first, end)) = self.data {

@@ -10,7 +10,7 @@ use crate::datatype::Datatype;
 use hawser_base::{Class, Error, Result};
 use std::sync::Arc;
 
-/// A count argument, checked.
+/// Checks a count argument.
 pub(crate) fn count(value: i64) -> Result<u64> {
     u64::try_from(value).map_err(|_| Error::new(Class::Count, format!("the count is {value}; it must not be negative")))
 }
@@ -43,7 +43,7 @@ impl Datatype {
         form: CountForm,
     ) -> Result<Arc<Datatype>> {
         let blocks = (count(n)?, block_length(blocklength)?);
-        // One block or none has no stride to overflow.
+        // With at most one block the stride is not used, and so cannot be too large.
         let bytes = if blocks.0 > 1 { mul(stride, old.extent(), "stride")? } else { 0 };
         let constructor = Constructor::Vector { count: n, blocklength, stride, old: old.clone() };
         Datatype::derived(strided(blocks, bytes, old)?, old, constructor, form)
@@ -61,7 +61,7 @@ impl Datatype {
         Datatype::derived(strided(blocks, stride, old)?, old, constructor, form)
     }
 
-    /// Displacements count extents of `old`.
+    /// The displacements are in extents of `old`.
     pub fn indexed(lengths: &[i64], disps: &[i64], old: &Arc<Datatype>, form: CountForm) -> Result<Arc<Datatype>> {
         let bounded = blocks(lengths, disps, old.extent(), old)?;
         let constructor =
@@ -69,7 +69,7 @@ impl Datatype {
         Datatype::derived(bounded, old, constructor, form)
     }
 
-    /// Displacements count bytes.
+    /// The displacements are in bytes.
     pub fn hindexed(lengths: &[i64], disps: &[i64], old: &Arc<Datatype>, form: CountForm) -> Result<Arc<Datatype>> {
         let bounded = blocks(lengths, disps, 1, old)?;
         let constructor =
@@ -77,7 +77,7 @@ impl Datatype {
         Datatype::derived(bounded, old, constructor, form)
     }
 
-    /// Displacements count extents of `old`.
+    /// The displacements are in extents of `old`.
     pub fn indexed_block(
         blocklength: i64,
         disps: &[i64],
@@ -89,7 +89,7 @@ impl Datatype {
         Datatype::derived(bounded, old, constructor, form)
     }
 
-    /// Displacements count bytes.
+    /// The displacements are in bytes.
     pub fn hindexed_block(
         blocklength: i64,
         disps: &[i64],
@@ -101,7 +101,7 @@ impl Datatype {
         Datatype::derived(bounded, old, constructor, form)
     }
 
-    /// MPI_Type_create_struct. The three slices have one entry a block.
+    /// MPI_Type_create_struct. Panics if `lengths`, `disps` and `types` differ in length.
     pub fn structure(
         lengths: &[i64],
         disps: &[i64],
@@ -149,7 +149,7 @@ fn equal_blocks(length: i64, disps: &[i64], unit: i64, old: &Datatype) -> Result
     BoundedLayout::join(list.iter().map(|&(disp, copies)| (disp, copies, &old.bounded)))
 }
 
-/// A block's displacement in bytes and its number of copies. An empty block may be anywhere.
+/// Returns the displacement of a block in bytes, and its number of copies. An empty block may have any displacement.
 fn block(length: i64, disp: i64, unit: i64) -> Result<(i64, u64)> {
     match block_length(length)? {
         0 => Ok((0, 0)),

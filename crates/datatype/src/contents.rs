@@ -37,7 +37,7 @@ pub enum Combiner {
     Resized,
 }
 
-/// The constructing call.
+/// The call that made a type, with its arguments.
 pub(crate) enum Constructor {
     Named(Basic),
     Dup(Arc<Datatype>),
@@ -80,7 +80,7 @@ impl Constructor {
     }
 }
 
-/// An entry of the integer array, with the constants of the ABI still as symbols.
+/// An entry of the integer array. Constants whose values differ between the ABIs are symbols.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ContentsInteger {
     Number(i64),
@@ -109,7 +109,7 @@ pub struct Envelope {
 pub struct Contents {
     pub integers: Vec<ContentsInteger>,
     pub addresses: Vec<i64>,
-    /// Only of types made with MPI_Count arguments.
+    /// The array of large counts. It is empty if the type was not made with MPI_Count arguments.
     pub counts: Vec<i64>,
     pub types: Vec<Arc<Datatype>>,
 }
@@ -119,7 +119,7 @@ impl Contents {
         Contents { types: types.to_vec(), ..Contents::default() }
     }
 
-    /// Arguments that are `int` in the short form and MPI_Count in the long one.
+    /// Appends arguments that are `int` in the form without `_c` and MPI_Count in the `_c` form.
     fn numbers(mut self, form: CountForm, values: &[i64]) -> Contents {
         match form {
             CountForm::Int => self.integers.extend(values.iter().map(|&v| ContentsInteger::Number(v))),
@@ -128,7 +128,7 @@ impl Contents {
         self
     }
 
-    /// Arguments that are MPI_Aint in the short form and MPI_Count in the long one.
+    /// Appends arguments that are MPI_Aint in the form without `_c` and MPI_Count in the `_c` form.
     fn bytes(mut self, form: CountForm, values: &[i64]) -> Contents {
         match form {
             CountForm::Int => self.addresses.extend_from_slice(values),
@@ -137,7 +137,7 @@ impl Contents {
         self
     }
 
-    /// Arguments that are `int` in both forms.
+    /// Appends arguments that are `int` in both forms.
     fn integers(mut self, values: impl IntoIterator<Item = ContentsInteger>) -> Contents {
         self.integers.extend(values);
         self
@@ -161,12 +161,12 @@ impl Datatype {
         }
     }
 
-    /// An error for a named type, which has no contents.
+    /// Returns the arguments of the constructor; an error for a predefined type, which has none.
     pub fn contents(&self) -> Result<Contents> {
         match self.constructor {
             Constructor::Named(basic) => {
                 let text =
-                    format!("{} is predefined and has no contents; ask MPI_Type_get_envelope first", basic.name());
+                    format!("{} is predefined and has no contents; call MPI_Type_get_envelope first", basic.name());
                 Err(Error::new(Class::Type, text))
             }
             _ => Ok(self.arguments()),

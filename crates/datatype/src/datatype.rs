@@ -1,8 +1,8 @@
-//! A datatype: its bounds and layout, its size and its constructor. Immutable but for the commit flag, shared by
-//! `Arc`.
+//! A datatype: its bounds and layout, its size and its constructor. It is immutable except for the commit flag, and
+//! shared by `Arc`.
 //!
-//! Names, attributes and reference counts seen by the application are `mpi`'s. `construct` and its neighbours make
-//! types; `pack`, `elements`, `contents`, `reduce` use them.
+//! `mpi` keeps the names, attributes and reference counts that the application sees. `construct`, `array` and
+//! `parameterised` make types; `pack`, `elements`, `contents` and `reduce` use them.
 
 use crate::basic::{Basic, Repr};
 use crate::bounded_layout::BoundedLayout;
@@ -12,20 +12,22 @@ use hawser_base::{Class, Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock};
 
-/// The deepest nesting of types built on types. Walks and drops recurse as deep as types nest; at some 200 bytes a
-/// level this stays within the smallest stacks that threads are given (256 KiB).
+/// The maximum nesting of types that are built on types. Walks and drops recurse once for each level; at some 200
+/// bytes of stack a level this stays within the smallest stacks that threads are given (256 KiB).
 const MAX_NESTING: u32 = 512;
 
 pub struct Datatype {
     size: u64,
     pub(crate) bounded: BoundedLayout,
-    /// All data of any number of elements is one run.
+    /// Whether the data of any number of elements are one run of contiguous bytes.
     dense: bool,
-    /// Basic elements in one (MPI_Get_elements).
+    /// The number of basic elements in one element (MPI_Get_elements).
     elements: u64,
-    /// Bytes of one in external32: never more than `size`, since no basic type grows there.
+    /// The number of bytes of one element in external32. It is at most `size`, because no basic type is longer in
+    /// external32.
     external_size: u64,
-    /// The predefined type that this is a row of, and how many in one: what a reduction computes with.
+    /// If an element is an array of one predefined type, that type and the number of its elements: a reduction
+    /// computes with them.
     unit: Option<(Basic, u64)>,
     pub(crate) constructor: Constructor,
     pub(crate) form: CountForm,
@@ -37,7 +39,7 @@ static BASICS: LazyLock<Vec<Arc<Datatype>>> =
     LazyLock::new(|| Basic::ALL.iter().map(|&basic| Arc::new(Datatype::named(basic))).collect());
 
 impl Datatype {
-    /// The predefined type, the same object every time.
+    /// Returns the predefined type, which is the same object every time.
     #[inline]
     pub fn basic(basic: Basic) -> &'static Arc<Datatype> {
         &BASICS[basic as usize]
@@ -53,7 +55,8 @@ impl Datatype {
         )
     }
 
-    /// A type with no type under it, of so many basic elements and external bytes; it needs no commit.
+    /// Makes a type that is not built on another, with these numbers of basic elements and external bytes. It is
+    /// committed from the start.
     pub(crate) fn scalar(
         bounded: BoundedLayout,
         (elements, external_size): (u64, u64),
@@ -76,7 +79,7 @@ impl Datatype {
         }
     }
 
-    /// A type of copies of `old`.
+    /// Makes a type of copies of `old` at any displacements.
     pub(crate) fn derived(
         bounded: BoundedLayout,
         old: &Datatype,
@@ -89,7 +92,7 @@ impl Datatype {
         Datatype::build(bounded, copies_of(copies, old), unit, constructor, form, old.nesting)
     }
 
-    /// `copies` of `old` one behind the other at its own extent.
+    /// Makes a type of `copies` copies of `old`, one extent of `old` apart.
     pub(crate) fn repeated(
         bounded: BoundedLayout,
         copies: u64,
@@ -101,7 +104,7 @@ impl Datatype {
         Datatype::build(bounded, copies_of(copies, old), unit, constructor, form, old.nesting)
     }
 
-    /// A struct: `blocks` are its members with their numbers of copies.
+    /// Makes a struct. `blocks` are its members, each with its number of copies.
     pub(crate) fn record(
         bounded: BoundedLayout,
         blocks: &[(u64, &Datatype)],
@@ -149,7 +152,7 @@ impl Datatype {
         self.size
     }
 
-    /// Bytes of data in `count` elements; capped where no memory could hold them.
+    /// The number of bytes of data in `count` elements; at most u64::MAX, which no memory could hold.
     #[inline(always)]
     pub fn packed_size(&self, count: u64) -> u64 {
         self.size.saturating_mul(count)
@@ -178,7 +181,7 @@ impl Datatype {
         self.bounded.bounds.true_extent()
     }
 
-    /// The largest alignment of its basic types.
+    /// The largest alignment of the basic types in the type.
     pub fn align(&self) -> u64 {
         self.bounded.bounds.align()
     }
@@ -193,7 +196,7 @@ impl Datatype {
         self.external_size
     }
 
-    /// The displacement and length of the data of `count` elements, if that is one run.
+    /// The displacement and the length of the data of `count` elements; None if they are not one run.
     #[inline]
     pub fn is_contiguous(&self, count: u64) -> Option<(i64, u64)> {
         if self.dense {
@@ -206,10 +209,10 @@ impl Datatype {
         node.run_len().filter(|_| count == 1).map(|len| (*disp, len))
     }
 
-    /// MPI_Type_commit. Types are compiled when they are made, so that only the promise remains.
+    /// MPI_Type_commit. It only sets a flag, because the layout of a type is compiled when the type is made.
     pub fn commit(&self) {
-        // Relaxed: nothing is published with the flag. The type is immutable, and code that shares it between threads
-        // orders that.
+        // Relaxed: the flag publishes nothing. The rest of the type is immutable, and code that passes the type to
+        // another thread orders that.
         self.committed.store(true, Relaxed);
     }
 
@@ -219,7 +222,8 @@ impl Datatype {
         self.committed.load(Relaxed)
     }
 
-    /// One that the application did not construct: it may not be freed (MPI-5.0 §5.1.9).
+    /// Whether the application may not free the type (MPI-5.0 §5.1.9): it has a name, or MPI_Type_create_f90_real or
+    /// its like returned it.
     pub fn is_predefined(&self) -> bool {
         matches!(
             self.constructor,
@@ -230,7 +234,7 @@ impl Datatype {
         )
     }
 
-    /// The predefined type that this is, itself and not as part of another.
+    /// The predefined type, if this is one; None for a type that is built on one.
     pub fn as_basic(&self) -> Option<Basic> {
         match self.constructor {
             Constructor::Named(basic) => Some(basic),
@@ -238,12 +242,14 @@ impl Datatype {
         }
     }
 
-    /// The predefined type that this is a row of, and how many in one: what predefined operations need.
+    /// If an element is an array of one predefined type, that type and the number of its elements: predefined
+    /// operations need them.
     pub(crate) fn unit(&self) -> Option<(Basic, u64)> {
         self.unit
     }
 
-    /// Goes over the packed bytes `from .. to` (not empty, inside the message) of `count` elements.
+    /// Passes the runs that hold the packed bytes `from .. to` (not empty, inside the message) of `count` elements to
+    /// `visitor`.
     #[inline]
     pub(crate) fn walk<S: RunVisitor>(&self, count: u64, from: u64, to: u64, visitor: &mut S) {
         let Some((disp, node)) = &self.bounded.layout.0 else { return };
@@ -257,7 +263,8 @@ impl Datatype {
         }
     }
 
-    /// The run that holds the packed byte `offset` (inside the message): its place from that byte on.
+    /// Returns the part of a run that begins with the packed byte `offset` (inside the message): displacement and
+    /// length.
     pub(crate) fn run_at(&self, count: u64, offset: u64) -> (i64, u64) {
         let Some((disp, node)) = &self.bounded.layout.0 else { return (0, 0) };
         if self.dense {
@@ -267,7 +274,7 @@ impl Datatype {
         walk::run_at(node, disp.wrapping_add(element), offset % self.size)
     }
 
-    /// Runs in one element.
+    /// The number of runs in one element.
     pub(crate) fn runs_in_one(&self) -> u64 {
         self.bounded.layout.0.as_ref().map_or(0, |(_, node)| node.runs())
     }
@@ -291,8 +298,8 @@ impl std::fmt::Debug for Datatype {
     }
 }
 
-/// Basic elements and external bytes of copies of a type. Without data there are none, however many copies of a marker
-/// are requested.
+/// The numbers of basic elements and of external bytes in `copies` copies of a type. Both are zero for a type without
+/// data, such as a marker.
 fn copies_of(copies: u64, of: &Datatype) -> (u64, u64) {
     if of.size == 0 { (0, 0) } else { (copies * of.elements, copies * of.external_size) }
 }

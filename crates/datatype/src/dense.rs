@@ -1,4 +1,4 @@
-//! Messages that are one run of memory: nearly all of them, and the ones whose latency counts.
+//! Messages whose data are one run of memory. Nearly all messages are, above all those whose latency matters.
 
 use crate::basic::Basic;
 use crate::datatype::Datatype;
@@ -20,7 +20,8 @@ static DENSE: [u8; Basic::ALL.len()] = {
 };
 
 impl Basic {
-    /// The memory of `count` elements at `user` if they have no gaps and fit memory at all.
+    /// Returns the memory of `count` elements at `user`; None if the elements have gaps, if `count` is 0, or if it
+    /// needs more than 32 bits.
     #[inline(always)]
     pub fn memory<'a>(self, user: UserPtr<'a>, count: u64) -> Option<UserMem<'a>> {
         let len = u64::from(DENSE[self as usize]) * (count & u64::from(u32::MAX));
@@ -33,7 +34,8 @@ impl Basic {
 }
 
 impl Datatype {
-    /// The memory of `count` elements at `user` if it is one run. Empty messages are one empty run.
+    /// Returns the memory of `count` elements at `user`; None if it is not one run. An empty message is one empty
+    /// run.
     #[inline]
     pub fn memory<'a>(&self, user: UserPtr<'a>, count: u64) -> Option<UserMem<'a>> {
         let (disp, len) = self.is_contiguous(count)?;

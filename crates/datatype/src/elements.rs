@@ -1,14 +1,14 @@
-//! Counting what arrived: MPI_Get_count, MPI_Get_elements and MPI_Status_set_elements (MPI-5.0 §3.2.5,
-//! §5.1.11), which also see part of an element.
+//! Counts the elements that arrived: MPI_Get_count, MPI_Get_elements and MPI_Status_set_elements (MPI-5.0 §3.2.5,
+//! §5.1.11). The last element may have arrived in part.
 //!
-//! `None` is MPI_UNDEFINED. The order of basic types is read from the constructor: a type of one old type is that
-//! type repeated, a struct is its members in turn.
+//! A count of None is MPI_UNDEFINED. The order of basic types is read from the constructor: a type that is built on
+//! one old type is that type repeated, and a struct is its members in turn.
 
 use crate::basic::{Basic, Repr};
 use crate::contents::Constructor;
 use crate::datatype::Datatype;
 
-/// A type as a sequence of types below it.
+/// A type as a sequence of the types on which it is built.
 pub(crate) enum Signature<'a> {
     Basic(Basic),
     Pair(Basic, Basic),
@@ -47,7 +47,7 @@ impl Datatype {
         }
     }
 
-    /// MPI_Get_count: whole elements in `bytes` of packed data.
+    /// MPI_Get_count: the number of elements in `bytes` of packed data; None if the last element is incomplete.
     pub fn count_of(&self, bytes: u64) -> Option<u64> {
         match self.size() {
             0 => (bytes == 0).then_some(0),
@@ -55,7 +55,7 @@ impl Datatype {
         }
     }
 
-    /// MPI_Get_elements: basic elements in `bytes` of packed data.
+    /// MPI_Get_elements: the number of basic elements in `bytes` of packed data; None if the last one is incomplete.
     pub fn elements_of(&self, bytes: u64) -> Option<u64> {
         match self.size() {
             0 => (bytes == 0).then_some(0),
@@ -63,7 +63,8 @@ impl Datatype {
         }
     }
 
-    /// Basic elements in the first `bytes` of one element, which has more.
+    /// The number of basic elements in the first `bytes` of one element, which is longer; None if the last one is
+    /// incomplete.
     fn elements_in_part(&self, mut bytes: u64) -> Option<u64> {
         if bytes == 0 {
             return Some(0);
@@ -87,8 +88,8 @@ impl Datatype {
         }
     }
 
-    /// MPI_Status_set_elements: the packed bytes that `elements` basic elements take; none where that does
-    /// not fit in MPI_Count, or the type has no elements.
+    /// MPI_Status_set_elements: the number of packed bytes of `elements` basic elements; None if it does not fit in
+    /// MPI_Count, or if the type has no basic elements.
     pub fn bytes_of_elements(&self, elements: u64) -> Option<u64> {
         if elements == 0 {
             return Some(0);
@@ -98,7 +99,7 @@ impl Datatype {
         (bytes <= i64::MAX as u64).then_some(bytes)
     }
 
-    /// Packed bytes of the first `elements` basic elements of one element, which has more.
+    /// The number of packed bytes of the first `elements` basic elements of one element, which has more of them.
     fn bytes_in_part(&self, mut elements: u64) -> u64 {
         if elements == 0 {
             return 0;

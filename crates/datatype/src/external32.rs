@@ -1,8 +1,8 @@
 //! The external32 representation (MPI-5.0 §14.5.2): big-endian, with sizes of its own, the same everywhere.
 //!
-//! Values go through a small buffer in native form, since the order of packed bytes is the order of the signature. A
-//! value that does not fit (a `long` or a `wchar_t` is narrower there) is an error, never cut. Used by `mpi`
-//! (MPI_Pack_external and the like) and, later, file access.
+//! Values go through a small buffer in native form, because packed bytes have the order of the signature. A value
+//! that does not fit is an error, and never cut: `long` and `wchar_t` are narrower in external32. Used by `abi`
+//! (MPI_Pack_external and its like) and, later, by file access.
 
 use crate::basic::{Basic, Repr};
 use crate::datatype::Datatype;
@@ -12,7 +12,7 @@ use crate::user::UserPtr;
 use hawser_base::{Class, Error, Result, UserMem};
 use std::sync::Arc;
 
-/// Native bytes converted at a time; a multiple of every basic size.
+/// The number of native bytes that are converted at a time; a multiple of every basic size.
 const CHUNK_BYTES: usize = 4 << 10;
 
 impl Datatype {
@@ -78,7 +78,8 @@ impl Datatype {
         Ok(())
     }
 
-    /// Calls `visit` with rows of one basic type that is no pair, in packed order.
+    /// Calls `visit` for each sequence of equal basic types, in packed order, with the type (never a pair) and its
+    /// number.
     fn each_scalar(&self, count: u64, visit: &mut dyn FnMut(Basic, u64) -> Result<()>) -> Result<()> {
         if count == 0 || self.size() == 0 {
             return Ok(());
@@ -137,7 +138,7 @@ fn from_external(basic: Basic, external: &[u8], native: &mut [u8]) {
             let part = part_len(repr, native.len());
             let kept = external.len() * part / native.len();
             for (from, to) in external.chunks_exact(kept).zip(native.chunks_exact_mut(part)) {
-                // wchar_t is a code point there, without a sign.
+                // In external32 a wchar_t is a code point, without a sign.
                 let negative = is_signed(repr) && basic != Basic::Wchar && from[0] & 0x80 != 0;
                 to.fill(if negative { 0xff } else { 0 });
                 to[..kept].copy_from_slice(from);
@@ -147,7 +148,7 @@ fn from_external(basic: Basic, external: &[u8], native: &mut [u8]) {
     }
 }
 
-/// The number of bytes that are reversed together: half a complex number, otherwise all.
+/// The number of bytes that are reversed together: half of a complex number, or the whole of any other value.
 fn part_len(repr: Repr, size: usize) -> usize {
     match repr {
         Repr::ComplexF16 | Repr::ComplexF32 | Repr::ComplexF64 | Repr::ComplexF128 => size / 2,
@@ -159,17 +160,18 @@ fn is_signed(repr: Repr) -> bool {
     matches!(repr, Repr::I8 | Repr::I16 | Repr::I32 | Repr::I64 | Repr::I128)
 }
 
-/// Tells whether a little-endian integer loses nothing when only its first `kept` bytes stay. A wchar_t (the only one
-/// of four bytes) keeps two, unsigned; a long keeps four.
+/// Tells whether a little-endian integer loses nothing if only its first `kept` bytes stay. A wchar_t, the only type
+/// of four bytes that is narrowed, keeps two bytes, unsigned; a long keeps four.
 fn narrows(repr: Repr, native: &[u8], kept: usize) -> bool {
     let fill = if is_signed(repr) && repr != Repr::I32 && native[kept - 1] & 0x80 != 0 { 0xff } else { 0 };
     native[kept..].iter().all(|&b| b == fill)
 }
 
-/// Fraction bits that binary128 has behind the x87's 63.
+/// The number of fraction bits that binary128 has in addition to the 63 of the x87 format.
 const EXTRA_BITS: u32 = 112 - 63;
 
-/// Both formats have 15 exponent bits with one bias; the x87's leading one is explicit.
+/// Converts an x87 number to binary128. Both formats have 15 exponent bits with the same bias; only in the x87 format
+/// the leading one bit is explicit.
 fn x87_to_quad(native: &[u8]) -> u128 {
     let significand = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|i| native[i]));
     let head = u16::from_le_bytes([native[8], native[9]]);
@@ -177,7 +179,7 @@ fn x87_to_quad(native: &[u8]) -> u128 {
     u128::from(head) << 112 | u128::from(fraction) << EXTRA_BITS
 }
 
-/// Rounds to nearest even; a NaN stays one.
+/// Converts a binary128 number to the x87 format. It rounds to nearest even; a NaN stays a NaN.
 fn quad_to_x87(external: &[u8]) -> [u8; 16] {
     let quad = external.iter().fold(0u128, |bits, &byte| bits << 8 | u128::from(byte));
     let mut head = (quad >> 112) as u16;
@@ -185,7 +187,7 @@ fn quad_to_x87(external: &[u8]) -> [u8; 16] {
     let fraction = quad & ((1 << 112) - 1);
     let mut significand = (fraction >> EXTRA_BITS) as u64;
     if exponent == 0x7fff {
-        // Infinity has no fraction; a NaN is made quiet, so that it keeps one.
+        // Infinity has no fraction. A NaN is made quiet, so that its fraction never becomes zero.
         significand |= 1 << 63 | u64::from(fraction != 0) << 62;
     } else {
         let (rest, half) = (fraction & ((1 << EXTRA_BITS) - 1), 1u128 << (EXTRA_BITS - 1));
@@ -193,7 +195,8 @@ fn quad_to_x87(external: &[u8]) -> [u8; 16] {
         if rest > half || (rest == half && significand & 1 == 1) {
             let (rounded, carried) = significand.overflowing_add(1);
             significand = if carried { 1 << 63 } else { rounded };
-            // A carry out of the fraction moves the exponent; out of a subnormal it makes the first normal.
+            // A carry out of the fraction increments the exponent. A subnormal number that is rounded up to the
+            // smallest normal number gets the exponent 1.
             head += u16::from(carried || (exponent == 0 && rounded >> 63 == 1));
         }
     }

@@ -1,31 +1,32 @@
-//! The layout of a type's data, compiled: loops stay loops, neighbours are merged, dense data is one run.
+//! The layout of a type's data, compiled: loops stay loops, adjacent runs are merged, dense data are one run. A run
+//! is a sequence of contiguous bytes.
 //!
-//! Trees are immutable and share their subtrees, so that a type built on others costs only what is new. Offsets
-//! count packed bytes, displacements count from the buffer's address. Built by `bounded_layout`; used by `walk`,
-//! which goes over a clipped part.
+//! Trees are immutable and share their subtrees, so that a type that is built on others needs memory only for its new
+//! nodes. Offsets count packed bytes, displacements count bytes from the buffer's address. Built by `bounded_layout`;
+//! used by `walk`, which goes over a part of a layout.
 
 use crate::bounds::{add, add_size, mul, mul_size, too_large};
 use hawser_base::Result;
 use std::sync::Arc;
 
-/// A pattern of runs, in packed order, relative to a displacement that its user keeps.
+/// A pattern of runs, in packed order. Displacements are relative to one that is kept beside the node.
 #[derive(Debug)]
 pub(crate) enum LayoutNode {
     /// `count` runs of `len` bytes, `stride` apart. One run of any length is the usual case.
     Strided { count: u64, len: u64, stride: i64 },
     /// Runs of `len` bytes at listed displacements.
     IndexedBlock { len: u64, disps: Box<[i64]> },
-    /// Runs of unlike lengths: run `i` holds the packed bytes `starts[i] .. starts[i + 1]`.
+    /// Runs of different lengths: run `i` holds the packed bytes `starts[i] .. starts[i + 1]`.
     Indexed { starts: Box<[u64]>, disps: Box<[i64]> },
-    /// `count` copies of a pattern of `size` bytes, `stride` apart.
+    /// `count` copies of a pattern of `size` bytes, `stride` apart, with `runs` runs in all.
     Loop { count: u64, stride: i64, size: u64, runs: u64, child: Arc<LayoutNode> },
-    /// Unlike patterns one behind the other.
+    /// Different patterns, one behind the other in packed order.
     Sequence { size: u64, runs: u64, parts: Box<[SequencePart]> },
 }
 
 #[derive(Debug)]
 pub(crate) struct SequencePart {
-    /// Packed offset of its first byte in the sequence.
+    /// The packed offset of the part's first byte in the sequence.
     pub start: u64,
     pub disp: i64,
     pub node: Arc<LayoutNode>,
@@ -42,7 +43,7 @@ impl LayoutNode {
         }
     }
 
-    /// The number of runs. Each has a byte at least, so this never exceeds the size.
+    /// The number of runs. It never exceeds the size, because each run has at least one byte.
     pub fn runs(&self) -> u64 {
         match self {
             LayoutNode::Strided { count, .. } => *count,
@@ -51,7 +52,7 @@ impl LayoutNode {
         }
     }
 
-    /// Its length when it is one run.
+    /// The length of the pattern if it is one run; otherwise None.
     #[inline]
     pub fn run_len(&self) -> Option<u64> {
         match self {
@@ -60,13 +61,13 @@ impl LayoutNode {
         }
     }
 
-    /// Tells whether it is a list of runs, with no patterns below it.
+    /// Tells whether the pattern is a list of runs, with no patterns below it.
     #[inline]
     pub fn is_flat(&self) -> bool {
         matches!(self, LayoutNode::Strided { .. } | LayoutNode::IndexedBlock { .. } | LayoutNode::Indexed { .. })
     }
 
-    /// Packed offset, displacement and length of run `i` of a flat pattern; none of another.
+    /// The packed offset, displacement and length of run `i` of a flat pattern; None if the pattern is not flat.
     #[inline]
     pub fn flat_run(&self, i: usize) -> Option<(u64, i64, u64)> {
         match self {
@@ -82,7 +83,7 @@ impl LayoutNode {
     }
 }
 
-/// A pattern and the displacement of its origin; none where there is no data.
+/// A pattern and the displacement of its origin; None if there is no data.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout(pub Option<(i64, Arc<LayoutNode>)>);
 
@@ -102,7 +103,7 @@ impl Layout {
         Ok(Layout(Some((add(*disp, by, "displacement")?, node.clone()))))
     }
 
-    /// `count` copies, each `stride` behind the one before.
+    /// Returns the layout of `count` copies, `stride` bytes apart.
     pub fn repeat(&self, count: u64, stride: i64) -> Result<Layout> {
         let Some((disp, child)) = &self.0 else { return Ok(Layout::EMPTY) };
         if count <= 1 {
@@ -152,12 +153,12 @@ impl LayoutPiece {
 pub(crate) struct LayoutBuilder {
     pieces: Vec<LayoutPiece>,
     size: u64,
-    /// The last repeated pattern: indexed types repeat few different ones.
+    /// The last repetition that was made, to be used again: consecutive blocks of indexed types are often equal.
     last: Option<RepeatedLayout>,
 }
 
-/// A repetition with all that it was made from. The extent is no property of the node: types that were resized
-/// share the node of the type that they were made of.
+/// A repetition (`node`), and the three arguments from which it was made. The extent is an argument and no property
+/// of the node `of`: a resized type shares the node of the type from which it was made.
 struct RepeatedLayout {
     of: Arc<LayoutNode>,
     count: u64,
@@ -195,7 +196,8 @@ impl LayoutBuilder {
         }
     }
 
-    /// `count` copies of `node`, `extent` apart. Equal ones are one node, by which `common_node` knows them.
+    /// Returns the node of `count` copies of `node`, `extent` apart. Repeated calls with equal arguments return the
+    /// same node, because `common_node` recognises equal pieces by the address of their node.
     fn repeated(&mut self, node: &Arc<LayoutNode>, count: u64, extent: i64) -> Result<Arc<LayoutNode>> {
         let same = |last: &&RepeatedLayout| Arc::ptr_eq(&last.of, node) && (last.count, last.extent) == (count, extent);
         if let Some(last) = self.last.as_ref().filter(same) {
@@ -227,7 +229,7 @@ impl LayoutBuilder {
         Ok(Layout(Some((0, Arc::new(node)))))
     }
 
-    /// The one pattern that all pieces are copies of.
+    /// Returns the pattern of which all pieces are copies; None if the pieces differ.
     fn common_node(&self) -> Option<Arc<LayoutNode>> {
         match self.pieces.first()? {
             LayoutPiece::Run { len: first, .. } => self
@@ -243,7 +245,8 @@ impl LayoutBuilder {
         }
     }
 
-    /// The distance between neighbours when it is always the same (0 for a single piece).
+    /// Returns the distance from each piece to the next if it is always the same (0 for a single piece); otherwise
+    /// None.
     fn stride(&self) -> Option<i64> {
         let mut pairs = self.pieces.windows(2).map(|w| w[1].disp().checked_sub(w[0].disp()));
         let Some(first) = pairs.next() else { return Some(0) };
@@ -278,7 +281,7 @@ impl LayoutBuilder {
     }
 }
 
-/// Checks that the last displacement of a repetition can be named at all.
+/// Returns the displacement of the last copy of a repetition; an error if it does not fit in MPI_Count.
 pub(crate) fn last_disp(count: u64, stride: i64) -> Result<i64> {
     let steps = i64::try_from(count.saturating_sub(1)).map_err(|_| too_large("count"))?;
     mul(steps, stride, "displacement")

@@ -1,13 +1,13 @@
 //! Layer 1 of Hawser: MPI's datatypes. Typemaps and their queries (MPI-5.0 chapter 5), packing and unpacking of any
 //! layout at any offset, external32, and the kernels of the predefined reductions.
 //!
-//! No ABI is known here: `abi` maps handles to [`Basic`] and [`Datatype`] and enums to its constants. No communication
-//! either: `mpi` and `transport` bring the buffers. Used by `abi`, which decodes the arguments, `mpi` and `transport`;
-//! devices carry the packed bytes.
+//! No ABI is known here: `abi` maps constants, and `mpi` maps handles to [`Basic`] and [`Datatype`]. No communication
+//! either: `p2p` packs and unpacks messages, and devices carry the packed bytes. Used by `abi`, which decodes the
+//! arguments, `mpi` and `p2p`.
 //!
 //! The stages of a type: `construct`, `array` and `parameterised` check arguments and compute a [`bounded_layout`]
-//! (bounds and layout); `walk` runs over a clipped part of a layout; `pack`, `runs`, `typed_copy` and `external32`
-//! are the entry points for other crates. `reduce` is the arithmetic.
+//! (bounds and layout); `walk` goes over a part of a layout; `pack`, `runs`, `typed_copy` and `external32` are the
+//! entry points for other crates. `reduce` is the arithmetic.
 
 mod array;
 mod basic;

@@ -1,8 +1,8 @@
-//! Packing and unpacking any part of a message: `count` elements of a type at a buffer are one stream of packed bytes,
-//! and a fragment is a piece of that stream; fragments may be requested in any order.
+//! Packs and unpacks any part of a message. The data of `count` elements of a type at a buffer are one stream of
+//! packed bytes; a fragment is a piece of that stream, and fragments may be requested in any order.
 //!
-//! Nothing is kept between fragments but a position (see `walk`). Used by `mpi` and `transport`, which cut messages
-//! into fragments; uses `block_copy`.
+//! Only a position is kept between fragments (see `walk`). Used by `p2p`, which cuts messages into fragments, by
+//! `abi` and by `external32`; uses `block_copy`.
 
 use crate::block_copy::{CopyDirection, PackBlocks, UnpackBlocks, indexed_block, members, strided};
 use crate::datatype::Datatype;
@@ -20,8 +20,8 @@ struct RunCopier<'a, D> {
     direction: PhantomData<D>,
 }
 
-// Every copy below is inside its buffers: `transfer` requests from `walk` exactly as many bytes as the packed side
-// holds, and the maker of the UserPtr vouched for the user's side.
+// Every copy below is inside its buffers: `transfer` requests no more bytes from `walk` than the packed side holds,
+// and the maker of the UserPtr vouched for the user's side.
 impl<D: CopyDirection> RunVisitor for RunCopier<'_, D> {
     #[inline(always)]
     fn run(&mut self, disp: i64, len: u64) {
@@ -63,21 +63,21 @@ impl<D: CopyDirection> RunVisitor for RunCopier<'_, D> {
     }
 }
 
-/// Records that are copied member by member in one go span so much on either side: both stay in a
-/// first-level cache of 32 KiB.
+/// The maximum number of bytes, on either side, of the records that are copied together, member by member. The bytes
+/// of both sides stay in a first-level cache of 32 KiB.
 const RECORDS_BYTES: u64 = 12 << 10;
 
 impl Datatype {
-    /// Copies the packed bytes from `offset` on to `to`, as many as it holds and the message has, and
-    /// returns how many these were.
+    /// Copies the packed bytes from `offset` on to `to`, until `to` is full or the message ends. Returns the number
+    /// of bytes that were copied.
     #[inline]
     pub fn pack(&self, user: UserPtr, count: u64, offset: u64, mut to: impl PackedTarget) -> usize {
         let (packed, len) = (to.addr(), to.len());
         self.transfer::<PackBlocks>(user, count, offset, packed, len)
     }
 
-    /// Copies `from` to the places of the packed bytes from `offset` on, as many as it holds and the
-    /// message has, and returns how many these were.
+    /// Copies `from` into the user's buffer, as the packed bytes from `offset` on, until `from` or the message ends.
+    /// Returns the number of bytes that were copied.
     #[inline]
     pub fn unpack(&self, user: UserPtr, count: u64, offset: u64, from: impl PackedSource) -> usize {
         self.transfer::<UnpackBlocks>(user, count, offset, from.addr().cast_mut(), from.len())
@@ -101,7 +101,8 @@ impl Datatype {
             return Err(Error::new(
                 Class::Truncate,
                 format!(
-                    "{size} bytes do not fit into the {} left in the pack buffer; MPI_Pack_size tells how many are needed",
+                    "{size} bytes do not fit into the {} left in the pack buffer; MPI_Pack_size returns the size \
+                     needed",
                     remaining.len()
                 ),
             ));
@@ -123,18 +124,18 @@ impl Datatype {
     }
 }
 
-/// The memory behind `position`.
+/// Returns the memory from `position` on; an error if `position` is beyond the end of the buffer.
 pub(crate) fn memory_from(buffer: UserMem<'_>, position: usize) -> Result<UserMem<'_>> {
     if position > buffer.len() {
-        let text = format!("position {position} lies behind the end of the pack buffer of {} bytes", buffer.len());
+        let text = format!("position {position} is beyond the end of the pack buffer of {} bytes", buffer.len());
         return Err(Error::new(Class::Arg, text));
     }
     Ok(buffer.slice(position, buffer.len() - position))
 }
 
-/// A message and the position up to which it has been packed or unpacked, for consecutive fragments. Only the position
-/// is kept: finding its place in the layout again costs some 30 to 100 ns a fragment, and a place that is kept would
-/// have to be updated for every fragment that takes another path.
+/// A message and the position up to which it has been packed or unpacked, for consecutive fragments. The place in the
+/// layout that belongs to the position is not kept. Finding it again costs some 30 to 100 ns a fragment; a place that
+/// is kept would have to be updated for every fragment that is copied without the cursor.
 #[derive(Clone)]
 pub struct PackCursor<'a> {
     datatype: Arc<Datatype>,
@@ -161,12 +162,12 @@ impl<'a> PackCursor<'a> {
         self.total() - self.position
     }
 
-    /// Goes to a packed offset, at most the end.
+    /// Moves to the packed offset `position`, or to the end if that is beyond it.
     pub fn seek(&mut self, position: u64) {
         self.position = position.min(self.total());
     }
 
-    /// Packs the next bytes, as many as `to` holds and are left; returns how many.
+    /// Packs the next bytes until `to` is full or the message ends; returns their number.
     #[inline]
     pub fn pack(&mut self, to: impl PackedTarget) -> usize {
         let n = self.datatype.pack(self.user, self.count, self.position, to);
@@ -174,7 +175,7 @@ impl<'a> PackCursor<'a> {
         n
     }
 
-    /// Unpacks the next bytes, as many as `from` holds and are left; returns how many.
+    /// Unpacks the next bytes until `from` or the message ends; returns their number.
     #[inline]
     pub fn unpack(&mut self, from: impl PackedSource) -> usize {
         let n = self.datatype.unpack(self.user, self.count, self.position, from);

@@ -1,8 +1,10 @@
-//! Types chosen by what they can hold: Fortran's selected kinds, MPI_Type_match_size (MPI-5.0 §19.1.5) and the pairs of
-//! MPI_Type_get_value_index (§6.9.4): those that have a name. The standard lets a library have more without one; MPICH
-//! and Open MPI have none, and mpi4py 4.1.2 cannot take one apart, nor pickle it.
+//! Types that are chosen by what they must hold: Fortran's selected kinds, MPI_Type_match_size (MPI-5.0 §19.1.5), and
+//! the pairs of MPI_Type_get_value_index (§6.9.4). Only pairs that have a name exist here. The standard allows a
+//! library to have further pairs without a name; MPICH and Open MPI have none, and mpi4py 4.1.2 can neither take such
+//! a pair apart nor pickle it.
 //!
-//! The kinds are gfortran's on x86-64. Equal arguments must give equal handles: `mpi` keeps that table.
+//! The kinds are gfortran's on x86-64. Equal arguments must give equal handles: `mpi` keeps the table of these
+//! handles.
 
 use crate::basic::{Basic, Repr, TypeGroup};
 use crate::bounded_layout::BoundedLayout;
@@ -11,7 +13,7 @@ use crate::datatype::Datatype;
 use hawser_base::{Class, Error, Result};
 use std::sync::Arc;
 
-/// The kinds of MPI_Type_match_size; logical ones are an extension of MPICH.
+/// The type classes of MPI_Type_match_size. `Logical` is an extension of MPICH.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TypeClass {
     Logical,
@@ -20,7 +22,7 @@ pub enum TypeClass {
     Complex,
 }
 
-/// Decimal digits, decimal exponent range, the real and the complex type.
+/// The real kinds: decimal digits, decimal exponent range, the real and the complex type.
 const REALS: [(i64, i64, Basic, Basic); 4] = [
     (6, 37, Basic::Real4, Basic::Complex8),
     (15, 307, Basic::Real8, Basic::Complex16),
@@ -28,7 +30,7 @@ const REALS: [(i64, i64, Basic, Basic); 4] = [
     (33, 4931, Basic::Real16, Basic::Complex32),
 ];
 
-/// Decimal exponent range and the type.
+/// The integer kinds: decimal exponent range, and the type.
 const INTEGERS: [(i64, Basic); 5] =
     [(2, Basic::Integer1), (4, Basic::Integer2), (9, Basic::Integer4), (18, Basic::Integer8), (38, Basic::Integer16)];
 
@@ -66,7 +68,7 @@ impl Datatype {
         Ok(single(basic, Constructor::F90Integer { basic, range }))
     }
 
-    /// MPI_Type_match_size: the Fortran type of that class and size in bytes.
+    /// MPI_Type_match_size: the Fortran type of this class and of this size in bytes.
     pub fn match_size(class: TypeClass, size: i64) -> Result<Basic> {
         let candidates: &[Basic] = match class {
             TypeClass::Logical => {
@@ -82,13 +84,13 @@ impl Datatype {
         found.ok_or_else(|| Error::new(Class::Arg, format!("there is no {class:?} type of {size} bytes")))
     }
 
-    /// MPI_Type_get_value_index: none (MPI_DATATYPE_NULL) where no pair of these has a name.
+    /// MPI_Type_get_value_index: the pair of these two types; None (MPI_DATATYPE_NULL) if no named type is this pair.
     pub fn value_index(value: Basic, index: Basic) -> Option<Basic> {
         PAIRS.iter().copied().find(|b| b.repr() == Repr::Pair(value, index))
     }
 }
 
-/// A type of its own that is one `basic`; it needs no commit (§19.1.5).
+/// Makes a new type that is one `basic`. It is committed from the start (§19.1.5).
 fn single(basic: Basic, constructor: Constructor) -> Arc<Datatype> {
     debug_assert!(!matches!(basic.group(), TypeGroup::Pair | TypeGroup::None));
     Arc::new(Datatype::scalar(

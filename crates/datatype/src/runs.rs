@@ -1,7 +1,6 @@
-//! The runs of a message as addresses see them: for single-copy transfers and MPIX_Type_iov.
+//! The runs of a message as displacements and lengths, for MPIX_Type_iov. A run is a sequence of contiguous bytes.
 //!
-//! Runs come in packed order and are not merged across copies of a pattern. Used by `dev-shm`
-//! (process_vm_readv) and `abi`.
+//! Runs come in packed order and are not merged across copies of a pattern. Used by `abi`.
 
 use crate::datatype::Datatype;
 use crate::layout::LayoutNode;
@@ -28,12 +27,14 @@ impl Datatype {
         DataRuns { datatype: self, count, offset, total: self.packed_size(count) }
     }
 
-    /// The number of runs that [`Datatype::runs`] gives from offset 0 on; capped where no memory could hold them.
+    /// The number of runs that [`Datatype::runs`] gives from offset 0 on; at most u64::MAX, which no memory could
+    /// hold.
     pub fn run_count(&self, count: u64) -> u64 {
         if self.is_dense() { u64::from(self.packed_size(count) > 0) } else { self.runs_in_one().saturating_mul(count) }
     }
 
-    /// The packed offset at which run `index` of `count` elements starts; the end where there is none.
+    /// The packed offset at which run `index` of `count` elements starts; the end of the message if there is no such
+    /// run.
     pub fn run_start(&self, count: u64, index: u64) -> u64 {
         let Some((_, node)) = self.bounded.layout.0.as_ref().filter(|_| index < self.run_count(count)) else {
             return self.packed_size(count);
@@ -48,7 +49,7 @@ impl Datatype {
     /// The number of runs of `count` elements that end within the first `bytes` packed bytes (MPIX_Type_iov_len).
     pub fn runs_within(&self, count: u64, bytes: u64) -> u64 {
         let (mut low, mut high) = (0, self.run_count(count));
-        // Starts ascend: the runs that end by then are those whose successor starts by then.
+        // Starts ascend: run `i` ends within `bytes` if run `i + 1` starts at or before `bytes`.
         while low < high {
             let middle = low + (high - low) / 2;
             if self.run_start(count, middle + 1) <= bytes { low = middle + 1 } else { high = middle }

@@ -1,36 +1,37 @@
 //! Temporary memory for typed data, which collectives need between a receive and a reduction.
 //!
-//! It belongs to the library, but is laid out and used like an application's buffer, gaps included, since the
-//! application's reduction functions work on it. Zero until written. It only grows.
+//! The memory belongs to the library, but is laid out and used like an application's buffer, gaps included, because
+//! the application's reduction functions work on it. Its bytes are zero until they are written. It only grows.
 //!
-//! A view either borrows it ([`ScratchBuffer::bytes`]) or is for an operation that ends later
-//! ([`ScratchBuffer::view`]). The type of the latter does not tell when its memory may be freed. So memory with such
-//! views is never freed, unless its owner, `mpi`, has declared that all these operations are over
-//! ([`ScratchBuffer::release_views`]), and a caller of [`allow_freeing_views`] has vouched that owners declare so
-//! only when it is true. A buffer that grows or is dropped before leaves its memory to the operations for good.
+//! A view either borrows the memory ([`ScratchBuffer::bytes`]), or is for an operation that ends later
+//! ([`ScratchBuffer::view`]). The type of a view for an operation does not tell when its memory may be freed. The
+//! memory is therefore freed only if two conditions hold: its owner, `mpi`, has declared that all these operations
+//! are over ([`ScratchBuffer::release_views`]), and a caller of [`allow_freeing_views`] has vouched that owners
+//! declare this only when it is true. Otherwise a buffer that grows or is dropped leaves the memory to the operations
+//! for good.
 
 use crate::datatype::Datatype;
 use crate::user::UserPtr;
 use hawser_base::{SharedMem, UserMem};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// A cache line, and no less than what any basic type is aligned to.
+/// A cache line. Its alignment is at least that of every basic type.
 #[repr(align(64))]
 #[derive(Clone, Copy)]
 struct CacheLine(#[allow(dead_code)] [u8; CACHE_LINE_BYTES]);
 
 const CACHE_LINE_BYTES: usize = 64;
 
-/// The owners were vouched for ([`allow_freeing_views`]). Its partner is itself: nothing else depends on the order
-/// of its store.
+/// Whether [`allow_freeing_views`] was called. The store there and the load in `release_views` are partners; nothing
+/// else depends on the order of the store.
 static FREEING_ALLOWED: AtomicBool = AtomicBool::new(false);
 
 /// Lets [`ScratchBuffer::release_views`] free memory that had views: until this is called, such memory is kept for
 /// good.
 ///
 /// # Safety
-/// From now on all code of this process calls [`ScratchBuffer::release_views`] only when no view is used any more
-/// that the same buffer has given before.
+/// From now on all code of this process calls [`ScratchBuffer::release_views`] only when no view that the same buffer
+/// has given before is used any more.
 pub unsafe fn allow_freeing_views() {
     FREEING_ALLOWED.store(true, Relaxed);
 }
@@ -39,7 +40,7 @@ pub unsafe fn allow_freeing_views() {
 #[derive(Default)]
 pub struct ScratchBuffer {
     lines: Box<[CacheLine]>,
-    /// An operation may still use the memory.
+    /// Whether an operation may still use the memory.
     has_views: bool,
 }
 
@@ -50,7 +51,7 @@ impl Drop for ScratchBuffer {
 }
 
 impl ScratchBuffer {
-    /// Makes it at least `bytes` long. Its contents may be lost.
+    /// Makes the buffer at least `bytes` long. Its contents may be lost.
     pub fn reserve(&mut self, bytes: usize) {
         let lines = bytes.div_ceil(CACHE_LINE_BYTES);
         if lines > self.lines.len() {
@@ -59,8 +60,8 @@ impl ScratchBuffer {
         }
     }
 
-    /// Takes other memory. Memory that operations may still use is not freed: it is lost to us, and no operation
-    /// writes to memory of others.
+    /// Replaces the memory. Memory that operations may still use is not freed but leaked, so that no operation writes
+    /// to memory that has another owner by then.
     fn replace(&mut self, lines: Box<[CacheLine]>) {
         let old = std::mem::replace(&mut self.lines, lines);
         if std::mem::take(&mut self.has_views) {
@@ -87,7 +88,7 @@ impl ScratchBuffer {
         self.has_views &= !freeing_allowed;
     }
 
-    /// Its length, in bytes.
+    /// The length of the buffer, in bytes.
     pub fn len(&self) -> usize {
         self.lines.len() * CACHE_LINE_BYTES
     }
@@ -103,7 +104,7 @@ impl ScratchBuffer {
         unsafe { UserMem::new(self.lines.as_mut_ptr().cast(), all) }.slice(at, len)
     }
 
-    /// The same for an operation that may end later.
+    /// Does the same as `bytes`, for an operation that may end later.
     pub fn view(&mut self, at: usize, len: usize) -> UserMem<'static> {
         self.has_views = true;
         let mem = self.bytes(at, len);
@@ -112,8 +113,8 @@ impl ScratchBuffer {
         unsafe { UserMem::new(mem.as_ptr(), mem.len()) }
     }
 
-    /// The number of bytes that `elements` needs, and the number of bytes by which element 0 lies before their start,
-    /// as a multiple of a line so that every member keeps its alignment.
+    /// Returns the number of bytes that `elements` needs, and the displacement of their start from element 0. The
+    /// displacement is a multiple of a cache line, so that every member keeps its alignment.
     fn space_for(datatype: &Datatype, count: u64) -> (usize, i64) {
         if count == 0 {
             return (0, 0);
@@ -125,15 +126,16 @@ impl ScratchBuffer {
         (((upper - front).max(0) as usize).next_multiple_of(CACHE_LINE_BYTES), front)
     }
 
-    /// Bytes to set aside for `count` elements, a multiple of a line; none if no memory could hold them.
+    /// The number of bytes to set aside for `count` elements, a multiple of a cache line; None if no memory could
+    /// hold them.
     pub fn bytes_for(datatype: &Datatype, count: u64) -> Option<usize> {
         let widest = (datatype.extent().unsigned_abs() as u128).max(datatype.true_extent().unsigned_abs().into());
         let fits = widest.saturating_mul(u128::from(count) + 1) < 1 << 62;
         (fits && datatype.true_lb().unsigned_abs() < 1 << 62).then(|| Self::space_for(datatype, count).0)
     }
 
-    /// The buffer of `count` elements that begins `at` bytes (a multiple of a line) from the start, where
-    /// `bytes_for` bytes were set aside.
+    /// Returns the buffer of `count` elements that begins `at` bytes (a multiple of a cache line) from the start,
+    /// where `bytes_for` bytes were set aside.
     pub fn elements(&mut self, at: usize, datatype: &Datatype, count: u64) -> UserPtr<'_> {
         let (bytes, front) = Self::space_for(datatype, count);
         let mem = self.bytes(at, bytes);
@@ -141,7 +143,7 @@ impl ScratchBuffer {
         unsafe { UserPtr::new(mem.as_ptr()) }.moved(front.wrapping_neg())
     }
 
-    /// The same for an operation that may end later.
+    /// Does the same as `elements`, for an operation that may end later.
     pub fn view_elements(&mut self, at: usize, datatype: &Datatype, count: u64) -> UserPtr<'static> {
         let (bytes, front) = Self::space_for(datatype, count);
         let mem = self.view(at, bytes);
@@ -151,8 +153,8 @@ impl ScratchBuffer {
 }
 
 impl<'a> UserPtr<'a> {
-    /// The buffer of `count` elements whose data is `mem`: a piece of the job's segment on which a reduction works.
-    /// Panics if their data is not one run that fits: an error of ours.
+    /// Returns the buffer of `count` elements whose data are `mem`, a piece of the job's segment on which a reduction
+    /// works. Panics if the data are not one run that fits into `mem`, which is an error of the library.
     #[inline]
     pub fn over(mem: SharedMem<'a>, datatype: &Datatype, count: u64) -> UserPtr<'a> {
         let run = datatype.is_contiguous(count).filter(|&(_, bytes)| bytes <= mem.len() as u64);

@@ -1,14 +1,16 @@
-//! Copies a message from one buffer and type to another buffer and type of this process: a message to oneself, and the
-//! local parts of collectives.
+//! Copies a message from one buffer and type to another buffer and type of this process: a message to oneself, and
+//! the local parts of collectives.
 //!
-//! If one side is one run, the other side is packed or unpacked straight from it; otherwise bytes pass through a
-//! buffer that stays in the first-level cache. Truncation is only reported: `mpi` raises it.
+//! If the data of one side are contiguous, the other side is packed into them or unpacked from them directly;
+//! otherwise the bytes pass, piece by piece, through an intermediate buffer that stays in the first-level cache.
+//! Truncation is only reported: `mpi` raises it.
 
 use crate::datatype::Datatype;
 use crate::user::UserPtr;
 use hawser_base::{SharedMem, UserMem};
 
-/// Half of a usual first-level cache's ways stay free for the two users' sides.
+/// The length of the intermediate buffer in bytes. It leaves at least half of a usual first-level cache to source and
+/// target.
 const CHUNK_BYTES: usize = 8 << 10;
 
 /// The bytes that a copy moved, and whether the source had more.
@@ -21,7 +23,8 @@ pub struct CopyOutcome {
 /// One side of a copy: `count` elements of a type at an address.
 pub type TypedBuffer<'a> = (UserPtr<'a>, u64, &'a Datatype);
 
-/// Copies as many bytes as both sides have. The two must not overlap, unless both are one run.
+/// Copies the bytes that the source has and the target can take. The two must not overlap, except if both are
+/// contiguous.
 pub fn copy_typed(source: TypedBuffer<'_>, target: TypedBuffer<'_>) -> CopyOutcome {
     let (available, capacity) = (source.2.packed_size(source.1), target.2.packed_size(target.1));
     let bytes = available.min(capacity);
@@ -34,7 +37,7 @@ pub fn copy_typed(source: TypedBuffer<'_>, target: TypedBuffer<'_>) -> CopyOutco
     CopyOutcome { bytes, truncated: available > capacity }
 }
 
-/// The first `bytes` of a side that is one run.
+/// Returns the first `bytes` of one side; None if the side is not contiguous.
 fn contiguous_part((user, count, datatype): TypedBuffer<'_>, bytes: u64) -> Option<UserMem<'_>> {
     let (disp, len) = datatype.is_contiguous(count)?;
     debug_assert!(bytes <= len);

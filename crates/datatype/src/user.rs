@@ -2,18 +2,18 @@
 //! directions, and the packed bytes, which are in one piece.
 //!
 //! A [`UserPtr`] is an address without an end: only the application knows how far its memory goes, and no check here
-//! could find out. So its maker's promise is a wide one, and `unsafe`: it covers whatever the safe code between
-//! (`mpi`) does with the address, and that code in turn names no more than the call's own arguments do, for no
-//! longer than the operation lasts. Where the memory is ours (`ScratchBuffer`, [`UserPtr::over`]) its end is known,
-//! and checked. Used by `abi` and `pack`.
+//! could find out. Making one is therefore `unsafe`, and the maker's promise is a wide one: it covers everything that
+//! the safe code in between (`mpi`) does with the address. That code in turn uses only memory that the call's own
+//! arguments name, and only until the operation is over. If the memory is ours (`ScratchBuffer`, [`UserPtr::over`]),
+//! its end is known, and checked. Used by `abi`, `mpi`, `p2p` and `pack`.
 
 use hawser_base::{SharedMem, UserMem};
 use std::marker::PhantomData;
 use std::ptr;
 
-/// The buffer argument of an MPI call: an address that displacements are added to, negative ones too
-/// (and all of them for MPI_BOTTOM, whose address is 0). [`UserMem`] is for data in one piece; the lifetime is that of
-/// the memory, as there.
+/// The buffer argument of an MPI call: an address to which displacements are added, also negative ones. For
+/// MPI_BOTTOM the address is 0, and the displacements are addresses. Data in one piece are a [`UserMem`]. The
+/// lifetime is that of the memory, as for a [`UserMem`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserPtr<'a>(usize, PhantomData<&'a [u8]>);
 
@@ -42,15 +42,15 @@ impl<'a> UserPtr<'a> {
         self.0
     }
 
-    /// The same argument `by` bytes further on. `by` must come from the call's own arguments (whole elements within the
-    /// count, displacements in extents, the bytes of MPI_Alltoallw): `new` vouches for no more, and only the
-    /// application knows where the buffer ends. An address that is only compared may be anything.
+    /// Returns the address `by` bytes further on. `by` must come from the call's own arguments (whole elements within
+    /// the count, displacements in extents, the bytes of MPI_Alltoallw): the caller of `new` vouches for no more, and
+    /// only the application knows where the buffer ends. An address that is only compared may be anything.
     #[inline(always)]
     pub const fn moved(self, by: i64) -> UserPtr<'a> {
         UserPtr(self.0.wrapping_add(by as usize), PhantomData)
     }
 
-    /// The memory of one run; wraps like addresses do.
+    /// The address at displacement `disp`. The sum wraps as addresses do.
     #[inline(always)]
     pub(crate) fn at(self, disp: i64) -> *mut u8 {
         ptr::with_exposed_provenance_mut(self.0.wrapping_add(disp as usize))

@@ -1,12 +1,12 @@
 //! Goes over the part of a layout that holds the packed bytes `from .. to`, run by run in packed order.
 //!
-//! Finding the first run takes a division a loop and a binary search a sequence, so any fragment of a message can be
-//! requested at any time without state. Displacements wrap like addresses: the application vouched for its buffer
-//! (`UserPtr`), and a layout's own bounds are checked when it is built.
+//! Finding the first run takes one division for each loop and one binary search for each sequence, so that any
+//! fragment of a message can be requested at any time without state. Displacements wrap like addresses: the
+//! application vouched for its buffer (`UserPtr`), and the bounds of a layout are checked when it is built.
 
 use crate::layout::LayoutNode;
 
-/// An action on the runs.
+/// An action on runs. A run is `len` contiguous bytes at displacement `disp`.
 pub(crate) trait RunVisitor {
     fn run(&mut self, disp: i64, len: u64);
 
@@ -20,9 +20,10 @@ pub(crate) trait RunVisitor {
     fn records(&mut self, disp: i64, count: u64, stride: i64, record: &LayoutNode);
 }
 
-/// A pattern of so many runs at most, that recurs within so many bytes, is a record: an array of them is
-/// copied run by run over many elements. Measured (examples/pack_speed.rs): farther apart, as in the planes
-/// of an array, going over the elements again for every run costs more cache lines than it saves.
+/// The maximum number of runs in a record, and the maximum number of bytes from one record to the next. A record is a
+/// pattern that recurs; an array of records is copied run by run, each run over many records. Measured
+/// (examples/pack_speed.rs): if the copies are farther apart, as in the planes of an array, going over them again for
+/// every run costs more cache lines than it saves.
 const RECORD_RUNS: u64 = 32;
 const RECORD_STRIDE_BYTES: u64 = 2048;
 
@@ -35,7 +36,7 @@ fn step(disp: i64, index: u64, stride: i64) -> i64 {
     disp.wrapping_add((index as i64).wrapping_mul(stride))
 }
 
-/// The packed bytes `from .. to` of `node` at `disp`; `from < to <= node.size()`.
+/// Passes the packed bytes `from .. to` of `node` at `disp` to `visitor`; `from < to <= node.size()`.
 pub(crate) fn walk<S: RunVisitor>(node: &LayoutNode, disp: i64, from: u64, to: u64, visitor: &mut S) {
     debug_assert!(from < to && to <= node.size());
     match node {
@@ -58,7 +59,7 @@ pub(crate) fn walk<S: RunVisitor>(node: &LayoutNode, disp: i64, from: u64, to: u
     }
 }
 
-/// The last of `n` entries that starts at or before `offset`; the first one starts at 0.
+/// Returns the index of the last of `n` entries that start at or before `offset`; the first entry starts at 0.
 fn first_at(offset: u64, n: usize, start: impl Fn(usize) -> u64) -> usize {
     if offset == 0 {
         return 0;
@@ -71,7 +72,7 @@ fn first_at(offset: u64, n: usize, start: impl Fn(usize) -> u64) -> usize {
     low
 }
 
-/// Runs of `len` bytes, `stride` apart, as many as `to` needs.
+/// Passes the packed bytes `from .. to` of runs of `len` bytes, `stride` apart, to `visitor`.
 pub(crate) fn strided<S: RunVisitor>(len: u64, stride: i64, disp: i64, from: u64, to: u64, visitor: &mut S) {
     let (mut index, inside) = if from == 0 { (0, 0) } else { (from / len, from % len) };
     let mut left = to - from;
@@ -123,7 +124,7 @@ fn indexed<S: RunVisitor>(starts: &[u64], disps: &[i64], disp: i64, from: u64, t
     }
 }
 
-/// Copies of `child` (of `size` bytes), `stride` apart, as many as `to` needs.
+/// Passes the packed bytes `from .. to` of copies of `child` (of `size` bytes), `stride` apart, to `visitor`.
 pub(crate) fn repeated<S: RunVisitor>(
     child: &LayoutNode,
     size: u64,
@@ -155,8 +156,8 @@ pub(crate) fn repeated<S: RunVisitor>(
     }
 }
 
-/// The run that holds the packed byte `offset` of `node` at `disp`: the displacement of that byte, and the number of
-/// bytes of the run from there on.
+/// Returns the part of a run that begins with the packed byte `offset` of `node` at `disp`: the displacement of that
+/// byte, and the number of bytes from it to the end of the run.
 pub(crate) fn run_at(mut node: &LayoutNode, mut disp: i64, mut offset: u64) -> (i64, u64) {
     loop {
         match node {

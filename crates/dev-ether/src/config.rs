@@ -1,8 +1,8 @@
 //! The configuration of this device: the device names that the user gave (`device::DeviceName`), and HAWSER_PORT_RANGE.
 //!
-//! HAWSER_PORT and HAWSER_RAILS are two lists, for every method on every adapter; they are read as such names. Used
-//! by `node`, which reads names, by `open`, and by `info`, for which mpiexec carries the texts to other hosts; uses
-//! `rails` and `port`.
+//! HAWSER_PORT and HAWSER_RAILS are lists of methods and of adapters. They are converted into device names, one for
+//! each method on each adapter. Used by `node`, which reads names, by `open`, and by `info`, for which mpiexec
+//! carries the texts to other hosts; uses `rails` and `port`.
 
 use crate::port::{FLOWS_MAX, PORT_RANGE, PortRange};
 use crate::port_list;
@@ -18,11 +18,11 @@ pub static PORT: Param = Param {
     name: "HAWSER_PORT",
     kind: ParamKind::Text,
     default: "",
-    help: "how ranks of different hosts reach each other: packet (raw Ethernet), packet-udp (raw frames of UDP), udp, stream (TCP), xdp and \
-           xdp-udp (both kinds of raw frames, or those of UDP alone, past the kernel's stack, for the first rank of a host; packet and packet-udp \
-           for all others), or several of them with commas; \
-           empty: packet where that is permitted, packet-udp instead where packet is not answered, udp, and for bulk stream where it \
-           measures better and the network is no slower than Ethernet of 1 Gbit/s",
+    help: "methods between hosts, separated by commas: packet (raw Ethernet), packet-udp (raw frames of UDP), udp, \
+           stream (TCP), xdp (both kinds of raw frames by AF_XDP, which bypasses the kernel's network stack), xdp-udp \
+           (only raw frames of UDP by AF_XDP); with xdp and xdp-udp only the first rank of a host uses AF_XDP, all \
+           others use packet and packet-udp; empty: packet if permitted, packet-udp for peers that do not answer by \
+           packet, udp, and stream for bulk if it measures faster and the network is no slower than 1 Gbit/s Ethernet",
     // `unreachable` reports ranks that have no kind of port in common.
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_BASIC,
@@ -33,8 +33,8 @@ pub static CRC: Param = Param {
     name: "HAWSER_CRC",
     kind: ParamKind::Choice(&["auto", "on", "off"]),
     default: "auto",
-    help: "whether a program's bytes have a CRC32C between hosts: on, off, or auto: by raw frames, where nothing else \
-           checks them from end to end; UDP and TCP have checksums of their own. Headers have one in each case",
+    help: "whether the program's data has a CRC32C between hosts: on, off, or auto (only in raw frames, which nothing \
+           else checks from end to end; UDP and TCP have checksums of their own). Headers always have one",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_DETAIL,
     read: ReadTime::AtStart,
@@ -81,7 +81,8 @@ impl Method {
         }
     }
 
-    /// Returns the method that replaces it where it is not available, and is the same on the wire.
+    /// Returns the method that replaces this one if it is not available, and that is the same on the wire; None if
+    /// there is none.
     pub fn fallback(self) -> Option<Method> {
         match self {
             Method::Xdp => Some(Method::Packet),
@@ -134,12 +135,13 @@ struct AdapterMethods {
 pub struct EtherConfig {
     /// The methods that are tried, in this order.
     pub methods: Vec<Method>,
-    /// Those of them that HAWSER_PORT names; if it names any, there are only these, and those that belong to them.
+    /// The methods that the user has named. If there are any, only these are tried, and the methods that belong to
+    /// them (`methods_to_try`).
     pub named: Vec<Method>,
     pub interfaces: InterfaceFilter,
     pub range: PortRange,
     adapters: Vec<AdapterMethods>,
-    /// The device names, if the user has given names and not the two lists.
+    /// The setting HAWSER_DEVICES, if the user has given device names and not the two lists.
     devices_setting: Option<String>,
 }
 
@@ -159,14 +161,14 @@ impl EtherConfig {
         })
     }
 
-    /// Returns whether HAWSER_PORT names the method, or one that it replaces.
+    /// Returns whether the user has named the method, or a method that it replaces.
     pub fn is_named(&self, method: Method) -> bool {
         self.named.iter().any(|named| named.satisfies(method))
     }
 
-    /// Returns whether ports of this method are in reserve, for peers that do not answer on better ones, or for
-    /// much bulk. If those would be the only ports, none are in reserve: more are opened only after others are
-    /// answered.
+    /// Returns whether ports of this method are in reserve: they are used only for peers that do not answer by better
+    /// ports, or for much bulk. If such ports would be the only ones, none is in reserve, because link opens paths in
+    /// reserve only after others.
     pub fn is_in_reserve(&self, method: Method) -> bool {
         let has_more = || self.methods.iter().any(|method| matches!(method, Method::Udp | Method::Stream));
         let may_be = matches!(method, Method::XdpUdp | Method::PacketUdp | Method::Stream);
@@ -199,7 +201,7 @@ impl EtherConfig {
         let is_specific = |name: &&DeviceName| name.adapter.is_some() || name.method.is_some();
         if let (Some((param, value)), Some(name)) = (other, device_names.iter().find(is_specific)) {
             let text =
-                format!("{}={value} and HAWSER_DEVICES with {name} say the same twice; unset one of them", param.name);
+                format!("{}={value} and HAWSER_DEVICES with {name} both select ports; unset one of them", param.name);
             return Err(Error::new(Class::Arg, text));
         }
         match other {
@@ -254,8 +256,8 @@ fn names(port: &str, rails: &str) -> Result<Vec<DeviceName>> {
     let is_none = |word: &&String| Method::ALL.iter().all(|method| method.name() != **word);
     if let Some(wrong) = methods.iter().flatten().find(is_none) {
         let text = format!(
-            "HAWSER_PORT={port}: {wrong} is none of xdp, xdp-udp, packet, packet-udp, udp and stream; unset it for the \
-             last four"
+            "HAWSER_PORT={port}: {wrong} is not one of xdp, xdp-udp, packet, packet-udp, udp and stream; unset it to \
+             use the last four"
         );
         return Err(Error::new(Class::Arg, text));
     }
@@ -271,11 +273,11 @@ fn names(port: &str, rails: &str) -> Result<Vec<DeviceName>> {
     Ok(adapters.into_iter().flat_map(on).collect())
 }
 
-/// Returns the methods that are tried if `named` is named, or none.
+/// Returns the methods that are tried if the user has named the method `named` or, if it is None, no method.
 fn methods_to_try(named: Option<Method>) -> Vec<Method> {
-    // The cost of a program on the NIC for TCP is not known beforehand, so xdp has to be requested; packet replaces it
-    // where it is not available. Raw Ethernet by queues includes the raw frames of UDP, for peers that do not answer
-    // the former.
+    // A program on the NIC slows TCP down by a degree that is not known beforehand, so xdp must be requested; if it
+    // is requested and not available, packet replaces it. A request for xdp includes xdp-udp, for peers that do not
+    // answer raw Ethernet.
     let is_requested = |method: Method| named == Some(method) || method == Method::XdpUdp && named == Some(Method::Xdp);
     let is_tried = |method: &Method| match method.fallback() {
         Some(_) => is_requested(*method),
@@ -305,7 +307,7 @@ mod tests {
         assert_eq!(chosen("packet-udp"), [PacketUdp]);
         assert_eq!(chosen("udp,xdp"), [Xdp, Packet, XdpUdp, PacketUdp, Udp]);
         let error = test_methods("udp,tcp").map(drop).unwrap_err().to_string();
-        let expected = "HAWSER_PORT=udp,tcp: tcp is none of xdp, xdp-udp, packet, packet-udp, udp and stream";
+        let expected = "HAWSER_PORT=udp,tcp: tcp is not one of xdp, xdp-udp, packet, packet-udp, udp and stream";
         assert!(error.contains(expected), "{error}");
     }
 
@@ -369,7 +371,7 @@ mod tests {
             move |read: &Param| if read.name == param.name { value.to_owned() } else { String::new() }
         };
         let error = EtherConfig::from_params(with(&RAILS, "eth1"), &read("ether:eth0")).map(drop).unwrap_err();
-        let expected = "HAWSER_RAILS=eth1 and HAWSER_DEVICES with ether:eth0 say the same twice; unset one of them";
+        let expected = "HAWSER_RAILS=eth1 and HAWSER_DEVICES with ether:eth0 both select ports; unset one of them";
         assert_eq!(error.cause(), expected);
         let config = EtherConfig::from_params(with(&PORT, "udp"), &read("ether")).unwrap();
         assert_eq!(

@@ -14,31 +14,31 @@ use hawser_link::frame::DropReason;
 const PAGE_AGE_MAX_NS: u64 = 10_000_000;
 
 /// Counters of the protocol and of dropped frames, in the order of the slots. Behind them come the reasons for
-/// dropping a frame, then the bytes of each rail, and the bytes sent by further flows.
+/// dropping a frame, then the bytes of each rail, and the bytes sent by additional flows.
 const FIXED_COUNTERS: [(&str, &str); 11] = [
-    ("frames sent", "frames with payload, those that went again included"),
-    ("frames lost and sent again", "lost, or so late that they counted as lost"),
-    ("runs of frames sent", "frames that were handed to the kernel at once"),
-    ("acknowledgements sent alone", "those that no data went with"),
-    ("questions after a silence", "for what was lost at the end of a message, or from a peer that computes (P17)"),
-    ("timeouts", "nothing was acknowledged for long: all that was under way went again (P16)"),
-    ("frames dropped by the kernel", "for want of room in a socket's buffer or ring, or for a wrong checksum of UDP"),
+    ("frames sent", "frames with payload, retransmitted ones included"),
+    ("frames retransmitted", "lost, or so late that they counted as lost"),
+    ("runs of frames sent", "frames that were handed to the kernel together count as one"),
+    ("acknowledgements sent alone", "those that no data frame carried"),
+    ("probes sent", "for the lost end of a message, or to a peer that computes (P17)"),
+    ("timeouts", "nothing was acknowledged in time: all frames in flight were retransmitted (P16)"),
+    ("frames dropped by the kernel", "because a socket's buffer or ring was full, or a UDP checksum was wrong"),
     (
         "connections refused",
-        "TCP callers that said what no rank of the job says, said again what one had said, or said nothing for 10 s",
+        "TCP callers without a valid greeting: it was wrong, repeated, or did not come within 10 s",
     ),
     (
         CORRUPTED_CONNECTIONS,
-        "TCP connections of peers that were ended, since a length or a front in them was changed on the way",
+        "TCP connections of peers that were ended, because a length or a header in them was changed on the network",
     ),
-    ("connections put off", "TCP callers had to wait, since this process had no descriptors left (ulimit -n)"),
-    ("messages that are no packets", "from a rank of this job that keeps to other rules"),
+    ("connections deferred", "TCP callers had to wait, because this process had no free descriptor (ulimit -n)"),
+    ("malformed messages", "from a rank of this job that breaks the protocol"),
 ];
 
-const CORRUPTED_CONNECTIONS: &str = "connections with changed bytes";
+const CORRUPTED_CONNECTIONS: &str = "corrupted connections";
 
-/// Returns the slots, among `entries`, of the counters that rise where a network changes frames, or somebody forges
-/// them.
+/// Returns the slots, among `entries`, of the counters that rise if a network changes frames, or if somebody forges
+/// frames.
 pub fn corruption_slots() -> impl Iterator<Item = usize> {
     let connections = FIXED_COUNTERS.iter().position(|&(name, _)| name == CORRUPTED_CONNECTIONS);
     let reasons = [DropReason::Tag, DropReason::Crc].map(|reason| FIXED_COUNTERS.len() + reason as usize);
@@ -51,26 +51,25 @@ pub fn entries() -> impl Iterator<Item = CounterInfo> {
         |name: &str, about: &str| CounterInfo { name: name.into(), unit: CounterUnit::Events, about: about.into() };
     let fixed = FIXED_COUNTERS.iter().map(move |(name, about)| events(name, about));
     let dropped = DropReason::ALL.iter().map(move |reason| {
-        events(
-            &format!("frames dropped {}", reason.text()),
-            "frames that were refused on arrival, for this reason (P3)",
-        )
+        events(&format!("frames dropped {}", reason.text()), "dropped on arrival, for this reason (P3)")
     });
     let bytes = ["sent", "received"].into_iter().flat_map(|direction| {
         (0..COUNTED_RAILS).map(move |rail| CounterInfo {
             name: format!("bytes {direction} on rail {rail}"),
             unit: CounterUnit::Bytes,
-            // TCP traffic to a rail's address may arrive by another NIC, where a host answers for all its addresses on
-            // each (ARP).
-            about: "in frames and direct connections, headers and what went again included; rails in the order of hawser-info, of what is \
-                    received the one whose address it was sent to"
-                .into(),
+            // TCP traffic to a rail's address may arrive by another NIC, if the host answers ARP requests for any of
+            // its addresses on every NIC.
+            about:
+                "in frames and direct connections, headers and retransmitted frames included; rails have the order of \
+                    hawser-info; a received frame counts for the rail to whose address it was sent"
+                    .into(),
         })
     });
     let by_flows = CounterInfo {
-        name: "bytes sent by further flows".into(),
+        name: "bytes sent by additional flows".into(),
         unit: CounterUnit::Bytes,
-        about: "of the bytes sent on rails those that left from a second or later source port of UDP, where that carried clearly more (P39)"
+        about: "the part of the bytes sent on rails that left from a second or later UDP source port, where these \
+                carried clearly more (P39)"
             .into(),
     };
     fixed.chain(dropped).chain(bytes).chain([by_flows])
@@ -79,7 +78,7 @@ pub fn entries() -> impl Iterator<Item = CounterInfo> {
 /// This device's counters in the rank's page.
 pub struct CounterPage {
     counters: Counters,
-    /// The first slot.
+    /// The device's first slot in the page.
     first_slot: usize,
     written_ns: u64,
 }

@@ -1,9 +1,9 @@
 //! The device: it carries packets of the lanes as messages of `link`, over the ports of this rank.
 //!
-//! It must never wait, nor send from inside a delivery. A NIC is shared, so all lanes of all users share one
-//! endpoint and its lock; a packet for a lane that is not polled waits in that lane's inbox. This file has the
-//! ports of the first user (MPI), whose own credit bounds its inboxes; those of further users (`user_port`) are
-//! bounded by a credit for each peer. Used by `transport`; uses `link::Endpoint` and `ports`.
+//! It must never wait, nor send from inside a delivery. A NIC is shared, so all lanes of all users share one endpoint
+//! and its lock; a packet for a lane that is not polled waits in that lane's inbox. This file has the ports of the
+//! first user (MPI), whose own credit bounds the inboxes of its lanes. The inboxes of further users (`user_port`) are
+//! bounded by a credit for each peer (`user_table`). Used by `transport`; uses `link::Endpoint` and `ports`.
 
 use crate::counters::CounterPage;
 use crate::direct::{self, DirectConnections, ZeroCopySend};
@@ -36,7 +36,8 @@ use hawser_os::clock;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Longest packet, prefix included, in bytes: with the shortest frames (548 bytes) still within link's fragments.
+/// Longest packet, prefix included, in bytes. Even with the shortest frames (548 bytes) it has no more fragments than
+/// link permits.
 pub const PACKET_MAX_BYTES: usize = (16 << 10) + PREFIX_MAX;
 
 /// Longest eager message, in bytes.
@@ -47,16 +48,16 @@ const RECEIVES_PER_PAGE: u32 = 4096;
 
 /// The parameters of a rank's device.
 pub struct EtherDeviceSetup {
-    /// The rank's process number (`Peer`), and the count of numbers in the job's universe.
+    /// The rank's process number (`Peer`), and the number of process numbers in the job's universe.
     pub me: u32,
     pub ranks: u32,
     pub key: JobKey,
-    /// Seed of numbers that others must not guess.
+    /// The seed of random numbers that others must not guess.
     pub seed: u64,
     pub ports: Vec<OpenPort>,
     /// Looks up the business cards of other ranks.
     pub card_lookup: CardLookup,
-    /// Called whenever all ports were polled: a rank that polls them answers HELLO.
+    /// Called whenever all ports have been polled since the last call: a rank that polls its ports answers HELLO.
     pub on_all_polled: Box<dyn Fn() + Send>,
     /// Receives the reports of peers that do not answer.
     pub report_status: StatusReportFn,
@@ -217,7 +218,7 @@ impl Device for EtherDevice {
 
     fn before_sleep(&self) -> Option<u64> {
         let mut state = lock(&self.state);
-        // Otherwise the peer would wait for its acknowledgement as long as this rank sleeps.
+        // Send acknowledgements now: otherwise peers would wait for them until this rank wakes up.
         state.endpoint.expedite_acks();
         state.transmit();
         state.endpoint.record_sleep();
@@ -278,8 +279,8 @@ impl DeviceState {
         );
         let share = self.endpoint.add_user(lanes.start as u8..lanes.end as u8).ok_or_else(|| {
             let text = format!(
-                "user {} would be one too many of Ethernet in this process: MPI needs half of the memory for frames, \
-                 and four others have an eighth each; open it in another process",
+                "Ethernet has no memory for frames left for user {} in this process: MPI has half of it, and four \
+                 other users have an eighth each; open it in another process",
                 user.name
             );
             Error::new(ErrorClass::Other, text)
@@ -294,7 +295,8 @@ impl DeviceState {
         Ok(())
     }
 
-    /// Begins to connect, if the peer's business card is known by now.
+    /// Begins to connect, if the peer's business card is known by now. `Full` if it is not, or if no path can be
+    /// opened.
     fn connect(&mut self, peer: Peer) -> Result<(), SendError> {
         if self.peer_drain.has_ended(peer) {
             return Err(SendError::PeerFailed);
@@ -371,13 +373,14 @@ impl DeviceState {
         }
     }
 
-    /// Sends the messages that operations on memory have to send.
+    /// Sends the messages of operations on a peer's memory, as far as link has memory for them.
     fn send_rma(&mut self) {
         // Keep the rank awake for an operation that could continue at once.
         self.has_inbox_news |= self.rma.send_pending(&mut self.endpoint);
     }
 
-    /// Puts completed operations into their lanes' inboxes; those of lane `polling_lane` are delivered at once.
+    /// Puts completed operations into their lanes' inboxes. The caller reports those of lane `polling_lane` at once;
+    /// for other lanes the rank must stay awake.
     fn store_completed_ops(&mut self, polling_lane: Option<Lane>) {
         for completed in self.rma.completed_ops.drain(..) {
             self.has_inbox_news |= polling_lane != Some(completed.lane);
@@ -407,8 +410,8 @@ impl DeviceState {
         self.unreachable_peers.check_if_needed(&self.endpoint, &mut self.port_set);
     }
 
-    /// Receives from all ports: packets of one lane are delivered, all others go to their inboxes. Returns the number
-    /// delivered.
+    /// Receives from all ports. Packets of lane `polling_lane` are delivered; all others go to the inboxes of their
+    /// lanes. Returns the number of packets and completions that were delivered.
     pub fn receive(&mut self, polling_lane: Option<Lane>, delivery: &mut dyn Delivery) -> usize {
         self.receive_calls = self.receive_calls.wrapping_add(1);
         if self.receive_calls.is_multiple_of(RECEIVES_PER_PAGE) {
@@ -520,7 +523,7 @@ impl DeviceState {
         self.port_set.forget(peer.0);
         self.rma.forget(peer.0);
         self.users.forget(peer.0);
-        // Other lanes report it when they are polled.
+        // Keep the rank awake: other lanes report the end of the peer when they are polled.
         self.has_inbox_news = true;
     }
 }
@@ -537,7 +540,8 @@ struct Dispatcher<'a> {
 }
 
 impl Dispatcher<'_> {
-    /// Delivers a packet for a lane, or puts it into its inbox; `copy_payload` copies its payload into memory.
+    /// Delivers a packet if its lane is the one that polls, otherwise puts it into its lane's inbox; `copy_payload`
+    /// copies its payload into memory.
     fn dispatch<P: Payload>(
         &mut self,
         from: Peer,

@@ -1,7 +1,7 @@
 //! Port discovery: the interfaces of this host, and on each rail the ports that could be opened, or the reason why not.
 //!
-//! A rank takes its ports from it, and `mpiexec --info` shows it. Only a connection shows whether a port reaches a
-//! peer. Used by `open` and `info`; uses `rails` and `port`.
+//! A rank chooses its ports from the result, and `mpiexec --info` shows the result. Only a connection shows whether a
+//! port reaches a peer. Used by `open` and `info`; uses `rails` and `port`.
 
 use crate::config::{EtherConfig, Method};
 use crate::open::LocalRank;
@@ -19,9 +19,10 @@ use std::time::{Duration, Instant};
 /// An attempt to open a port.
 pub struct PortAttempt {
     pub method: Method,
-    /// The address by which it is reached, if that is not the NIC's own.
+    /// The IP address at which the port is reached; None if it is reached at the NIC's MAC address.
     pub ip: Option<IpAddr>,
-    /// Whether it serves only peers that do not have the first of the rail's addresses: IPv6 beside IPv4.
+    /// Whether the port serves only peers that have no address of the same family as the rail's first address: IPv6
+    /// beside IPv4.
     pub is_spare: bool,
     pub result: io::Result<Box<dyn FramePort>>,
 }
@@ -32,8 +33,8 @@ pub struct InterfacePorts {
     pub attempts: Vec<PortAttempt>,
 }
 
-/// Lists all interfaces and tries `methods` on each rail, except those that device names request for other adapters
-/// only.
+/// Lists all interfaces and tries `methods` on each rail, except methods that the user's device names request only
+/// for other adapters.
 pub fn discover_ports(config: &EtherConfig, methods: &[Method], rank: &LocalRank) -> Result<Vec<InterfacePorts>> {
     let found = |rail: Rail| {
         let mut rail_attempts = RailAttempts::new(&rail.interface, config, rank);
@@ -45,12 +46,13 @@ pub fn discover_ports(config: &EtherConfig, methods: &[Method], rank: &LocalRank
     Ok(settled_rails(config)?.into_iter().map(found).collect())
 }
 
-/// Maximum time to wait for a link whose carrier has come: the kernel takes note within a second
-/// (net/core/link_watch.c). If it does not, as before 802.1X authentication, the interface is no rail.
+/// Maximum time to wait until the kernel reports that an interface with carrier is running. It usually does so within
+/// a second (net/core/link_watch.c). If it does not, for example before 802.1X authentication, the interface is no
+/// rail.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
 const RECHECK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Returns the interfaces, once none is late any more or the time is over.
+/// Returns all interfaces with their status, once none of them is `NotRunning` or SETTLE_TIMEOUT is over.
 fn settled_rails(config: &EtherConfig) -> Result<Vec<Rail>> {
     let begin = Instant::now();
     loop {
@@ -70,7 +72,7 @@ struct RailAttempts<'a> {
     interface: &'a Interface,
     config: &'a EtherConfig,
     rank: &'a LocalRank,
-    /// The NIC's queues, for all ports that take frames from there; opened for the first of them.
+    /// The NIC's queues, which all XDP ports of the rail share. They are opened for the first of these ports.
     queues: OnceCell<io::Result<NicQueues>>,
     attempts: Vec<PortAttempt>,
 }
@@ -81,8 +83,8 @@ impl RailAttempts<'_> {
     }
 
     fn try_method(&mut self, method: Method) {
-        // Frames of an EtherType that NICs do not know all arrive by one queue, which one rank can own: the first of
-        // the host.
+        // All frames of an EtherType that NICs do not know arrive by one queue, which only one rank can own: the
+        // first rank of the host.
         if method.fallback().is_some() && self.rank.local_rank != 0 {
             return;
         }
@@ -94,10 +96,10 @@ impl RailAttempts<'_> {
         }
     }
 
-    /// Tries a method at one address, or at the NIC itself.
+    /// Tries a method at one IP address or, if `local` is None, at the NIC's MAC address.
     fn try_at(&mut self, method: Method, local: Option<&IpNetwork>, is_spare: bool) {
         let ip = local.map(|local| local.ip);
-        // If the NIC's queues are ours, packet adds nothing.
+        // If an XDP port was opened, the method that would replace it adds nothing.
         let replaces = |attempt: &PortAttempt| attempt.method.fallback() == Some(method) && attempt.ip == ip;
         if !self.attempts.iter().any(|attempt| attempt.result.is_ok() && replaces(attempt)) {
             let result = self.open(method, local).and_then(check_frame_max);
@@ -115,8 +117,8 @@ impl RailAttempts<'_> {
             };
         };
         let (range, nth) = (self.config.range, usize::from(rank.local_rank));
-        // Take numbers behind those of `udp` of all ranks, which must not find their ports taken by one that may not be
-        // needed.
+        // A port in reserve takes a number behind those that the `udp` ports of all ranks need, since `udp` must not
+        // find its number taken by a port that may not be needed.
         let reserve_range =
             || if self.config.is_in_reserve(method) { range.after_first(rank.local_ranks) } else { Ok(range) };
         Ok(match method {
@@ -133,7 +135,7 @@ impl RailAttempts<'_> {
     }
 }
 
-/// Returns the port, unless its frames are shorter than HELLO may be (P8).
+/// Returns the port, or an error if its frames are shorter than the shortest HELLO (P8 of docs/protocol.md).
 fn check_frame_max(port: Box<dyn FramePort>) -> io::Result<Box<dyn FramePort>> {
     match port.frame_max() {
         MTU_MIN.. => Ok(port),

@@ -7,22 +7,23 @@ use crate::ports::{EtherCardLookup, PortSet};
 use hawser_link::frame::JobKey;
 use hawser_link::{Config, Endpoint, PortTraits};
 
-/// Frames for all peers together, to be sent and to be kept in order (P21: the receive credit fits the kernel's
-/// buffers, which hold some hundred frames).
+/// The number of frames that can wait to be sent, and of received frames that can wait for earlier ones; each for all
+/// peers together. (By P21 of docs/protocol.md the receive credit fits the kernel's buffers, which hold some hundred
+/// frames.)
 const SEND_FRAMES: usize = 1024;
 const REASSEMBLY_FRAMES: usize = 1024;
 
-/// Bytes of a stream that are sent as one run: as many frames as one call of UDP takes (65507 bytes). It measured best
-/// of 16, 32, 60 and 120 KiB (1 MiB: 616, 461, 380, 422 us).
+/// Bytes of a stream that are handed to a port together, as one run: about as many frames as one call of UDP takes
+/// (65507 bytes). 60 KiB measured best: 1 MiB took 616, 461, 380 and 422 us with runs of 16, 32, 60 and 120 KiB.
 pub const RUN_BYTES: usize = 60 << 10;
 
 /// The rank that owns the endpoint.
 pub struct RankConfig {
-    /// Its process number (`Peer`), and the count of numbers in the job's universe.
+    /// The rank's process number (`Peer`), and the number of process numbers in the job's universe.
     pub me: u32,
     pub ranks: u32,
     pub key: JobKey,
-    /// Seed of numbers that others must not guess.
+    /// The seed of random numbers that others must not guess.
     pub seed: u64,
 }
 

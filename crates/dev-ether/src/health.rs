@@ -1,13 +1,13 @@
 //! Finds the ports of this rank that cannot be used any more, or not now, and the reason.
 //!
-//! It must never touch the file that a closed descriptor's number names now. It checks once a second, because a
-//! rank that only receives gets no error. While all peers answer and nothing was found, one interface is checked
-//! each time.
+//! If the program has closed a port's descriptor, the descriptor's number may name another file now, which must never
+//! be touched. The ports are checked once a second, because a rank that only receives gets no error. If all peers
+//! answer and no port has a fault, a check examines only one interface.
 //!
-//! A port is lost for good when the program has closed its descriptors or its interface is gone (its sockets are
-//! bound to the interface, not to its name; where binding was refused, they use another one with the same address).
-//! A port whose host has lost the IP or MAC address that peers know receives nothing until the host has it again.
-//! Used by `unreachable`; uses `ports`, `os::fd_identity` and `os::nic`.
+//! A port is lost for good when the program has closed its descriptors or its interface is gone. (The port's sockets
+//! are bound to the interface, not to its name. If binding was refused, they use another interface with the same
+//! address.) A port whose host has lost the IP or MAC address that peers know receives nothing until the host has it
+//! again. Used by `unreachable`; uses `ports`, `os::fd_identity` and `os::nic`.
 
 use crate::port::PortAddress;
 use crate::ports::PortSet;
@@ -16,7 +16,8 @@ use hawser_os::fd_identity::FdIdentity;
 use hawser_os::nic;
 use std::io;
 
-/// Time between two checks: one or two system calls for each port and six for an interface, less than 1 us each.
+/// Time between two checks. A check takes one or two system calls for each port and six for an interface, each of
+/// which takes less than 1 us.
 const CHECK_INTERVAL_NS: u64 = 1_000_000_000;
 
 /// Error numbers: linux/errno-base.h, errno.h.
@@ -35,7 +36,7 @@ pub struct PortHealth {
 /// A port as it was when it was opened, and its present fault.
 struct WatchedPort {
     fds: Vec<FdIdentity>,
-    /// The index of its interface.
+    /// The index of the port's interface; None if the interface did not exist.
     interface_index: Option<u32>,
     is_bound: bool,
     address: PortAddress,
@@ -68,7 +69,7 @@ impl PortFault {
                 let mac = mac.map(|byte| format!("{byte:02x}")).join(":");
                 format!("the interface has another MAC address now, {mac}")
             }
-            PortFault::Refused(number) => format!("what it sends is refused: {}", error(number)),
+            PortFault::Refused(number) => format!("sending fails: {}", error(number)),
         }
     }
 }
@@ -91,8 +92,8 @@ impl PortHealth {
         PortHealth { ports: (0..port_set.ports.len()).map(watched).collect(), next_check_ns: 0, next_port: 0 }
     }
 
-    /// Checks, if it is time. Call it now and then; `is_silent`: some peer does not answer. Returns whether it was
-    /// time.
+    /// Checks the ports, if CHECK_INTERVAL_NS has passed since the last check. Call it now and then. `is_silent`:
+    /// some peer does not answer. Returns whether the ports were checked.
     pub fn check(&mut self, now_ns: u64, is_silent: bool, port_set: &mut PortSet) -> bool {
         if now_ns < self.next_check_ns {
             return false;
@@ -120,8 +121,9 @@ impl PortHealth {
         true
     }
 
-    /// Returns whether all ports by which a peer has answered are lost for good; if none has answered, all ports. A
-    /// host may have ports that lead to no peer.
+    /// Returns whether all ports by which any peer has answered are lost for good or, if no peer has answered,
+    /// whether all ports are. (Ports by which nobody answered do not count otherwise: a host may have ports that lead
+    /// to no peer.)
     pub fn has_lost_all_ports(&self, endpoint: &Endpoint) -> bool {
         let is_lost = |port: &WatchedPort| port.fault.is_some_and(|(fault, _)| fault.is_final());
         if !self.ports.iter().any(is_lost) {
@@ -145,12 +147,13 @@ impl PortHealth {
 }
 
 impl WatchedPort {
-    /// Returns whether the descriptors that the port has had from the start are still ours.
+    /// Returns whether the descriptors that the port has had from the start are still ours: the program has not
+    /// closed them.
     fn is_open(&self) -> bool {
         self.fds.iter().all(FdIdentity::is_unchanged)
     }
 
-    /// Returns the fault of its interface, if there is one.
+    /// Returns the fault of the port's interface, if there is one.
     fn interface_fault(&self) -> Option<PortFault> {
         if self.is_bound && self.interface_index.is_some_and(|nic| !nic::exists(nic)) {
             return Some(PortFault::NoInterface);

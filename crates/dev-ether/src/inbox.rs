@@ -1,4 +1,4 @@
-//! Inboxes keep the packets that arrived while another lane was polled.
+//! An inbox keeps the packets that arrive for its lane when another lane is polled, and completions for its lane.
 //!
 //! Used by `device`; uses `device::Delivery`.
 
@@ -8,7 +8,7 @@ use hawser_base::Peer;
 use hawser_device::{Delivery, Header, PayloadView};
 use std::collections::VecDeque;
 
-/// Emptied buffers that are kept, in packets.
+/// Maximum number of emptied buffers that are kept for later packets.
 const FREE_BUFFERS_MAX: usize = 16;
 
 /// A packet of a peer's, with its payload.
@@ -27,7 +27,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Takes back a buffer.
+    /// Keeps an emptied buffer for a later packet, if there are not too many.
     fn recycle(&mut self, mut bytes: Vec<u8>) {
         if self.free_buffers.len() < FREE_BUFFERS_MAX {
             bytes.clear();

@@ -1,7 +1,7 @@
-//! A text for `mpiexec --info` about the rails and ports of this host: which there are, which a rank would use, and why
-//! not the rest.
+//! A text for `mpiexec --info` about the rails and ports of this host: which of them exist, which of them a rank
+//! would use, and why it would not use the others.
 //!
-//! Every port is really opened, for a dummy job. Only a job shows whether a peer answers it
+//! Every port is really opened, for a dummy job. Only a job shows whether peers answer by a port
 //! (`reachability_report`). Used by `node`, and by `bench`, which uses the same list; uses `discovery`.
 
 use crate::config::{EtherConfig, Method};
@@ -11,8 +11,8 @@ use crate::port::NicQueues;
 use hawser_os::interfaces::Interface;
 use hawser_os::offloads;
 
-/// The offloads that affect the speed of frames, by their names in `ethtool -k`. If the NIC makes no checksums, older
-/// kernels take no runs of UDP (`port::udp`).
+/// The offloads that affect the speed of frames, by their names in `ethtool -k`. If the NIC computes no checksums,
+/// older kernels accept no runs of UDP datagrams (`port::udp`).
 const OFFLOADS: [&str; 10] = [
     "tx-udp-segmentation",
     "tx-tcp-segmentation",
@@ -30,7 +30,7 @@ const OFFLOADS: [&str; 10] = [
 /// if requested.
 pub fn discover_all_ports(config: &EtherConfig) -> hawser_base::Result<Vec<InterfacePorts>> {
     let rank = LocalRank::dummy();
-    // A program on the NIC would affect all its traffic.
+    // Do not try xdp without a request: its program on the NIC would affect all of the NIC's traffic.
     let is_tried = |method: &Method| method.fallback().is_none() || config.methods.contains(method);
     let methods: Vec<_> = Method::ALL.into_iter().filter(is_tried).collect();
     discover_ports(config, &methods, &rank)
@@ -77,14 +77,14 @@ fn lines(
 /// Returns the line about xdp, if neither it nor xdp-udp is requested.
 fn describe_unrequested_xdp(interface: &Interface) -> String {
     let owner = NicQueues::attached_program(interface).ok().flatten();
-    let owner = owner.map_or_else(String::new, |id| format!("; the NIC has another program of XDP (id {id})"));
-    format!("    xdp: not tried, for HAWSER_PORT does not ask for it{owner}\n")
+    let owner = owner.map_or_else(String::new, |id| format!("; the NIC has another XDP program (id {id})"));
+    format!("    xdp: not tried, because HAWSER_PORT does not request it{owner}\n")
 }
 
 fn offloads(name: &str) -> String {
     let on = offloads::active(name);
     let on = on.map(|on| OFFLOADS.into_iter().filter(|known| on.iter().any(|name| name == known)).collect());
-    let text = on.map_or_else(|| "not told by the kernel".into(), |on: Vec<_>| on.join(", "));
+    let text = on.map_or_else(|| "not reported by the kernel".into(), |on: Vec<_>| on.join(", "));
     format!("    offloads: {}\n", if text.is_empty() { "none" } else { &text })
 }
 
@@ -109,25 +109,28 @@ fn line(attempt: &PortAttempt, config: &EtherConfig, is_requested: bool, fits: b
         Ok(port) => port,
     };
     let choice = match (is_requested, attempt.is_spare) {
-        _ if !fits => "left out, for a rank has no room for so many ports: name the rails to use in HAWSER_RAILS",
-        (false, _) => "can be used, but HAWSER_PORT does not ask for it",
+        _ if !fits => "left out, because a rank has no space for so many ports: name the rails to use in HAWSER_RAILS",
+        (false, _) => "can be used, but HAWSER_PORT does not request it",
         (true, true) => "tried with hosts that have no IPv4",
         (true, false) => match attempt.method {
             Method::Xdp => "tried by the first rank of this host, while all others use packet",
             Method::XdpUdp if config.is_in_reserve(attempt.method) => {
-                "kept by the first rank of this host for short messages where xdp is not answered, while all others keep packet-udp"
+                "in reserve on the first rank of this host for short messages to peers that do not answer by xdp, \
+                 while all others have packet-udp"
             }
             Method::XdpUdp => "tried by the first rank of this host, while all others use packet-udp",
             method if !config.named.is_empty() && !config.is_in_reserve(method) => "tried",
             Method::Packet => "tried for short messages",
-            Method::PacketUdp => "kept for short messages where packet is not answered",
-            Method::Udp => "tried for bulk, and for short messages where nothing shorter passes",
-            Method::Stream => "kept for bulk where it measures better than udp, and for where nothing else passes",
+            Method::PacketUdp => "in reserve for short messages to peers that do not answer by packet",
+            Method::Udp => "tried for bulk, and for short messages if no method of lower latency works",
+            Method::Stream => {
+                "in reserve for bulk if it measures faster than udp, and for all messages if no other method works"
+            }
         },
     };
     let details = port.details().map_or_else(String::new, |manner| format!("; {manner}"));
     format!(
-        "    {name}{by}: {choice}; frames of {} bytes, room for {} KiB{details}\n",
+        "    {name}{by}: {choice}; frames of {} bytes, receive buffer of {} KiB{details}\n",
         port.frame_max(),
         port.receive_buffer_bytes() >> 10
     )
@@ -145,9 +148,9 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("    offloads: ") && text.contains("tx-tcp-segmentation, "), "{text}");
-        assert!(text.contains("    packet: cannot be used: interface lo is no Ethernet\n"), "{text}");
+        assert!(text.contains("    packet: cannot be used: interface lo is not Ethernet\n"), "{text}");
         assert!(
-            text.contains("    stream over 127.0.0.1: can be used, but HAWSER_PORT does not ask for it;"),
+            text.contains("    stream over 127.0.0.1: can be used, but HAWSER_PORT does not request it;"),
             "{text}"
         );
         let text = describe(&EtherConfig::parse("", "nosuch0", "").unwrap());

@@ -1,14 +1,15 @@
 //! Layer 3: the Ethernet device, between ranks of different hosts.
 //!
-//! It must never trust received data: anyone who can reach a port can send it anything.
+//! The device must never trust received data: anyone who can reach a port can send anything to it.
 //!
-//! A packet passes `device` (all lanes, one endpoint) and `message` (packets as messages of `link`), then `ports`,
-//! which selects port and address, and `port` (frames over one rail, by raw Ethernet, UDP or TCP, and UDP by raw
-//! frames; raw frames by a packet socket or XDP). Long messages go by `direct`, without link. `port_list` is what
-//! others know of a rank's ports. `discovery` finds ports on the `rails`, `open` opens those that `config` permits,
-//! `info` describes them; `unreachable` reports peers that do not answer, and by `health` ports that are lost.
-//! `remote` has operations on a peer's memory, as messages too; `user_table` has the users of the device other than
-//! MPI, with a `user_port` for each of their lanes. Used by `transport`. Uses `link` and `os`.
+//! A packet passes four modules: `device` (all lanes, with one endpoint of `link`), `message` (packets as messages of
+//! `link`), `ports` (selects port and address), and `port` (frames over one rail: raw Ethernet, UDP, TCP, or UDP in
+//! raw frames; raw frames go by a packet socket or XDP). Long messages go by `direct`, without link. `port_list` is
+//! the part of the business card that describes a rank's ports. `discovery` finds ports on the `rails`, `open` opens
+//! those that `config` permits, and `info` describes them. `unreachable` reports peers that do not answer and, by
+//! `health`, ports that are lost. `remote` executes operations on a peer's memory, which are messages too.
+//! `user_table` has the users of the device other than MPI; each of their lanes has a `user_port`. Used by
+//! `transport`. Uses `link` and `os`.
 
 #![forbid(unsafe_code)]
 

@@ -8,7 +8,7 @@ use hawser_link::fragment::FRAGMENT_HEADER_BYTES;
 use hawser_link::frame::{COVERED_BYTES, HEADER_BYTES as FRAME_HEADER};
 use hawser_link::{LinkSendError, MTU_MIN, Message, MessageClass};
 
-/// Bytes of a packet's header (P35).
+/// Bytes of a packet's header (P35 of docs/protocol.md).
 pub const HEADER: usize = 12;
 
 // Every field of a packet that is acted on lies in the first bytes of its message's first fragment, which the CRC
@@ -78,7 +78,8 @@ impl<'a> PacketMessage<'a> {
     }
 }
 
-/// Takes the first bytes of a message, to fill `to`. None if there are not enough bytes: then it is empty.
+/// Takes the first bytes of a message, and fills `to` with them. None if the message has too few bytes: then all of
+/// them were taken.
 pub fn read_exact(message: &mut Message<'_>, to: UserMem) -> Option<()> {
     let mut at = 0;
     while at < to.len() {
@@ -92,7 +93,8 @@ pub fn read_exact(message: &mut Message<'_>, to: UserMem) -> Option<()> {
 /// A received packet: the rest of its message behind the header.
 pub struct MessagePayload<'a> {
     rest: Message<'a>,
-    /// A buffer for deliveries that take pieces in memory and not copies.
+    /// Memory for the pieces that `next` returns: such a piece is memory that could be written, whereas the bytes of
+    /// a message can only be read.
     scratch: &'a mut Vec<u8>,
 }
 
@@ -106,7 +108,7 @@ impl<'a> MessagePayload<'a> {
         Some((header, MessagePayload { rest: message, scratch }))
     }
 
-    /// Copies its payload into `memory`.
+    /// Appends the rest of the payload to `memory`, and returns it.
     pub fn copy_payload(&mut self, mut memory: Vec<u8>) -> Vec<u8> {
         while let Some(piece) = self.rest.next(usize::MAX) {
             memory.extend_from_slice(piece);

@@ -1,8 +1,10 @@
-//! Opens the ports of a rank: on each rail of its host one for raw Ethernet, where that is allowed, and with each
-//! family of addresses one for UDP, one for UDP by raw frames, where they are allowed, and one for TCP. For raw frames
-//! xdp and xdp-udp are taken if they are requested and available, otherwise packet and packet-udp.
+//! Opens the ports of a rank. Each rail of the rank's host gets a port for raw Ethernet, if that is allowed. For each
+//! address family of the rail (IPv4, IPv6) it gets a port for UDP, one for UDP by raw frames, if they are allowed,
+//! and one for TCP. For raw frames `xdp` and `xdp-udp` are used if they are requested and available, otherwise
+//! `packet` and `packet-udp`.
 //!
-//! The connection finds out which of them reach a peer. Used by `node`; uses `config` and `discovery`.
+//! `link` finds out which of these ports reach a peer, when it connects to it. Used by `node`; uses `config` and
+//! `discovery`.
 
 use crate::config::{EtherConfig, Method};
 use crate::discovery::{InterfacePorts, PortAttempt, discover_ports};
@@ -13,19 +15,20 @@ use hawser_base::{Class, Error, Result};
 use hawser_link::frame::JobKey;
 use std::io;
 
-/// The job and the rank of its host that own the ports.
+/// The rank that owns the ports, and its job.
 #[derive(Clone)]
 pub struct LocalRank {
     /// A number that distinguishes frames of this job from those of others on the same wire; it is no secret.
     pub job: u32,
     pub local_rank: u16,
-    /// The number of ranks on its host.
+    /// The number of ranks on the rank's host.
     pub local_ranks: u16,
     /// The rank's identity, for the peers that it connects to.
     pub credentials: RankCredentials,
 }
 
-/// A port, its host's rail, the rail's name, and its properties for `link`.
+/// A port, the number of its rail on this host, the name of the rail's interface, and the port's properties for
+/// `link`.
 pub struct OpenPort {
     pub port: Box<dyn FramePort>,
     pub rail: u8,
@@ -33,8 +36,8 @@ pub struct OpenPort {
     pub traits: hawser_link::PortTraits,
 }
 
-/// Opens the ports. Returns at least one, and one of each kind that is named, or an error with everything that was
-/// tried.
+/// Opens the ports. Returns at least one port, and at least one of each method that the user has named; otherwise an
+/// error with all attempts.
 pub fn open_ports(rank: &LocalRank, config: &EtherConfig) -> Result<Vec<OpenPort>> {
     let found = discover_ports(config, &config.methods, rank)?;
     let unmatched =
@@ -50,8 +53,9 @@ pub fn open_ports(rank: &LocalRank, config: &EtherConfig) -> Result<Vec<OpenPort
     Ok(ports)
 }
 
-/// Returns the ports that a rank would have, each by its rail and attempt, and how many of them, the first ones,
-/// its business card has space for. Those that may not be needed come last.
+/// Returns the ports that a rank would have, each as the index of its rail in `found` and the index of its attempt
+/// there. Ports that may not be needed come last. Also returns how many of the ports, counted from the first, the
+/// rank's business card has space for.
 pub fn ports_by_need(found: &[InterfacePorts], config: &EtherConfig) -> (Vec<(usize, usize)>, usize) {
     let is_wanted = |on: &InterfacePorts, attempt: &PortAttempt| {
         attempt.result.is_ok() && config.permits(&on.rail.interface, attempt.method)
@@ -66,7 +70,7 @@ pub fn ports_by_need(found: &[InterfacePorts], config: &EtherConfig) -> (Vec<(us
     (candidates, fit_count)
 }
 
-/// The need for a port.
+/// The degree to which a port is needed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Need {
     Always,
@@ -75,7 +79,7 @@ enum Need {
 }
 
 impl LocalRank {
-    /// Returns the only rank of a dummy job, to list what is available.
+    /// Returns the only rank of a dummy job, for listing the ports that are available.
     pub fn dummy() -> LocalRank {
         let credentials = RankCredentials { key: JobKey::new([0; 16]), me: 0, ranks: 1 };
         LocalRank { job: 0, local_rank: 0, local_ranks: 1, credentials }
@@ -92,7 +96,8 @@ impl Need {
     }
 }
 
-/// Returns a text about ports that are left out because a business card has no space for them.
+/// Returns a text about ports that are left out because a business card has no space for them; None if there are
+/// none.
 fn left_out_text(found: &[InterfacePorts], config: &EtherConfig) -> Option<String> {
     let (candidates, fit_count) = ports_by_need(found, config);
     let omitted = candidates[fit_count..].iter().map(|&(rail, at)| (&found[rail].rail, &found[rail].attempts[at]));
@@ -100,21 +105,22 @@ fn left_out_text(found: &[InterfacePorts], config: &EtherConfig) -> Option<Strin
     let names: Vec<_> = omitted.map(|(rail, attempt)| name(&rail.interface.name, attempt.method)).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "a rank has room for {fit_count} of the {} ports of this host; left out are {}; name the rails to use in HAWSER_RAILS",
+            "a rank can use only {fit_count} of the {} ports of this host and omits {}; name the rails to use in \
+             HAWSER_RAILS",
             candidates.len(),
             names.join(", ")
         )
     })
 }
 
-/// Returns a text if packet replaces xdp on a rail, with the reason: of several such methods with one reason, the
-/// first.
+/// Returns a text with the reason if packet replaces xdp, or packet-udp replaces xdp-udp, on a rail. If both are
+/// replaced, the text is about the first one only.
 fn replacement_text(found: &InterfacePorts) -> Option<String> {
     let replacement = |attempt: &PortAttempt| {
         let (error, stand_in) = (attempt.result.as_ref().err()?, attempt.method.fallback()?);
         let is_there = found.attempts.iter().any(|other| other.method == stand_in && other.result.is_ok());
         let name = || name(&found.rail.interface.name, attempt.method);
-        is_there.then(|| format!("{} takes the place of {}: {error}", stand_in.name(), name()))
+        is_there.then(|| format!("using {} instead of {}: {error}", stand_in.name(), name()))
     };
     found.attempts.iter().find_map(replacement)
 }
@@ -133,12 +139,12 @@ fn choose_ports(found: Vec<InterfacePorts>, config: &EtherConfig) -> Result<Vec<
     let lacks =
         |method: Method| candidates.iter().all(|&(rail, at)| !found[rail].attempts[at].method.satisfies(method));
     if let Some(method) = config.named.iter().find(|method| lacks(**method)) {
-        let text =
-            format!("{} names {}, which no rail of this host has: {failures}", config.methods_param(), method.name());
+        let (param, method) = (config.methods_param(), method.name());
+        let text = format!("{param} names {method}, which no rail of this host can use: {failures}");
         return Err(Error::new(Class::Other, text));
     }
     if candidates.is_empty() {
-        return Err(Error::new(Class::Other, format!("no interface of this host leads to others: {failures}")));
+        return Err(Error::new(Class::Other, format!("no interface of this host leads to other hosts: {failures}")));
     }
     let mut found: Vec<_> =
         found.into_iter().map(|found| (found.rail, found.attempts.into_iter().map(Some).collect::<Vec<_>>())).collect();
@@ -150,7 +156,7 @@ fn choose_ports(found: Vec<InterfacePorts>, config: &EtherConfig) -> Result<Vec<
         made.ok().map(|port| traits.map(|traits| OpenPort { port, rail, interface, traits }))
     });
     let mut ports: Vec<OpenPort> = opened.collect::<Result<_>>()?;
-    // The indices are those of the business card, which has the ports in this order.
+    // The index of a port is its position in the business card, which lists the ports in this order.
     for (port_index, opened) in ports.iter_mut().enumerate() {
         if let Some(stream) = opened.port.as_stream() {
             stream.set_port_index(port_index as u8);
@@ -181,8 +187,8 @@ fn check_any_selected(found: &[InterfacePorts], config: &EtherConfig) -> Result<
     Err(Error::new(Class::Other, text))
 }
 
-/// Returns the error if all ports of HAWSER_PORT_RANGE are taken: reported even where another method would do, except
-/// for methods that were not requested.
+/// Returns the error of a method for which all ports of HAWSER_PORT_RANGE are taken. Such an error is reported even
+/// if ports of another method are there, but only for `udp`, `stream` and the methods that the user has named.
 fn port_range_error<'a>(found: &'a [InterfacePorts], config: &EtherConfig) -> Option<&'a io::Error> {
     let is_requested = |attempt: &&PortAttempt| {
         config.is_named(attempt.method) || matches!(attempt.method, Method::Udp | Method::Stream)
@@ -214,7 +220,7 @@ mod tests {
         assert!(choose_ports(found, &config).unwrap().iter().all(|opened| opened.port.name() == "udp"));
         let text = left_out_text(&test_rails(27, &config), &config).unwrap();
         let expected =
-            "a rank has room for 25 of the 54 ports of this host; left out are lo by udp, lo by udp; name the rails";
+            "a rank can use only 25 of the 54 ports of this host and omits lo by udp, lo by udp; name the rails";
         assert!(text.starts_with(expected), "{text}");
     }
 }

@@ -1,4 +1,5 @@
-//! A value for each lane: the first user's in one array, those of further users behind it as their lanes are opened.
+//! A value for each lane. The values of the first user's (MPI's) lanes are in an array; those of further users are
+//! added when their lanes are opened.
 //!
 //! Used by `device` and `peer_drain`; uses no module.
 
@@ -18,7 +19,7 @@ impl<T: Default> Default for PerLane<T> {
 }
 
 impl<T: Default> PerLane<T> {
-    /// Extends it to at least `lanes` lanes.
+    /// Adds values until there are at least `lanes` lanes.
     pub fn grow(&mut self, lanes: usize) {
         let further = lanes.saturating_sub(LANES).max(self.further_users.len());
         self.further_users.resize_with(further, T::default);

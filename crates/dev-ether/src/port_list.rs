@@ -1,8 +1,8 @@
 //! The port list of a rank: the addresses of its ports. It is what this device publishes in the rank's business
 //! card, which other ranks get through their agents.
 //!
-//! A port list is trusted only as far as frames are sent to its addresses. Used by `device`, which publishes its
-//! own and looks up others'; uses `port::PortAddress`.
+//! A peer's port list is not trusted: the only effect that it can have is that frames are sent to its addresses. Used
+//! by `device`, which publishes its own and looks up others'; uses `port::PortAddress`.
 
 use crate::port::PortAddress;
 use hawser_device::business_card::entry_overhead;
@@ -20,7 +20,7 @@ pub const PORT_LIST_MAX_BYTES: usize = BUSINESS_CARD_MAX - entry_overhead(NAME);
 
 const _: () = assert!(11 * (2 * 3 + 9 + 7) < PORT_LIST_MAX_BYTES);
 
-/// One port (P33).
+/// One port of a port list (P33 of docs/protocol.md).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CardPort {
     /// The port's rail on its host: only ports on one rail can replace each other.
@@ -43,7 +43,7 @@ impl PortList {
         port_list
     }
 
-    /// Returns how many of these ports, the first ones, a business card has space for.
+    /// Returns how many ports with these addresses, counted from the first, a business card has space for.
     pub fn count_fitting(addresses: impl Iterator<Item = PortAddress>) -> usize {
         let mut bytes = vec![0];
         let fits = addresses.take(PORTS_MAX).take_while(|address| {

@@ -1,4 +1,5 @@
-//! The ports of this rank, and the addresses of its peers' ports: it carries `link`'s frames.
+//! The port set: the ports of this rank, and the addresses of its peers' ports. It sends and receives `link`'s
+//! frames.
 //!
 //! It must never touch a port whose descriptor the program has closed. Used by `device`; uses `port`.
 
@@ -12,26 +13,28 @@ use std::collections::HashMap;
 use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
 
-/// Source of other ranks' business cards. None as long as the rank has not published its own.
+/// A function that returns the port list in another rank's business card; None until that rank has published its
+/// card.
 pub type EtherCardLookup = Box<dyn Fn(u32) -> Option<Vec<u8>> + Send>;
 
-/// Consecutive empty polls after which a port is polled less often, if a poll is expensive: traffic comes in runs, at
-/// shorter intervals.
+/// Consecutive empty polls after which a port is polled less often, if a poll of it is expensive. While there is
+/// traffic, frames arrive at shorter intervals than that.
 const EMPTY_POLLS_TO_BACKOFF: u32 = 64;
 
-/// Consecutive empty polls after which a port is polled still less often, and by which factor: the program does not use
-/// it at present.
+/// Consecutive empty polls after which a port is polled still less often, because the program does not use it at
+/// present; and the factor by which its poll interval is then longer.
 const EMPTY_POLLS_TO_LONG_BACKOFF: u32 = 2048;
 const LONG_BACKOFF_FACTOR: u32 = 8;
 
-// After `poll_all_next` both are numbers at which the port is polled, whatever its poll interval.
+// Both counts that `EmptyPolls::poll_next` sets are multiples of every poll interval, so that the port is polled
+// next.
 const _: () = assert!(
     (4 * EMPTY_POLLS_TO_BACKOFF).is_multiple_of(POLL_INTERVAL_MAX)
         && (2 * EMPTY_POLLS_TO_LONG_BACKOFF).is_multiple_of(POLL_INTERVAL_MAX * LONG_BACKOFF_FACTOR)
 );
 const _: () = assert!(4 * EMPTY_POLLS_TO_BACKOFF <= EMPTY_POLLS_TO_LONG_BACKOFF);
 
-/// Number of polls that were due since a port last had something.
+/// The number of calls of `PortSet::receive` for a port since one of them last received something.
 #[derive(Clone, Copy, Debug)]
 struct EmptyPolls(u32);
 
@@ -46,8 +49,8 @@ impl EmptyPolls {
         self.0 = if anything { 0 } else { self.0.wrapping_add(1) };
     }
 
-    /// Makes the port be polled next, and afterwards as often as before. Otherwise ranks that sleep often would pay
-    /// EMPTY_POLLS_TO_BACKOFF system calls for each sleep.
+    /// Makes the port be polled next, and afterwards as rarely as before. If the count began at 0 again, ranks that
+    /// sleep often would pay EMPTY_POLLS_TO_BACKOFF system calls for each sleep.
     fn poll_next(&mut self) {
         self.0 = match self.0 {
             it if it > EMPTY_POLLS_TO_LONG_BACKOFF => 2 * EMPTY_POLLS_TO_LONG_BACKOFF,
@@ -57,7 +60,8 @@ impl EmptyPolls {
     }
 }
 
-/// Rails whose bytes are counted separately; those of further ones are counted with the last of these.
+/// The number of rails whose bytes are counted separately. The bytes of further rails are counted with those of the
+/// last of these.
 pub const COUNTED_RAILS: usize = 8;
 
 /// The ports of a rank, as the module describes them.
@@ -68,20 +72,21 @@ pub struct PortSet {
     polled: u32,
     /// Rail and interface name of each port.
     port_rails: Vec<(u8, String)>,
-    /// Index of each port's rail in the byte counters below, and the bytes of all rails.
+    /// For each port, the index of its rail in the two byte counters below.
     rail_slots: Vec<usize>,
     pub bytes_sent: [u64; COUNTED_RAILS],
     pub bytes_received: [u64; COUNTED_RAILS],
-    /// Bytes of those sent that went by further flows (P39).
+    /// The part of the sent bytes that went by further flows (P39 of docs/protocol.md).
     pub bytes_by_flows: u64,
     card_lookup: EtherCardLookup,
-    /// Port lists that were needed, each with its process number: an index has several incarnations.
+    /// The port lists that were needed, each with the process number of its owner: processes with the same index
+    /// (incarnations) have the same entry, one after the other.
     port_lists: PeerTable<Option<(u32, PortList)>>,
-    /// For each port, the system's error number of each path that it refused when last used, by rank. Sends by a
-    /// port that refuses nothing do not pay for the others.
+    /// For each port, the error numbers of the paths on which the system refused the last send, by peer and path.
+    /// Each port has its own map, so that sends by a port without errors do not pay for those of others.
     path_errors: Vec<HashMap<(u32, PathId), i32>>,
-    /// For each port, the error number and the time of its last frame, if that was refused for a reason of this host's
-    /// own.
+    /// For each port, the error number and the time of its last frame, if that was refused for a reason on this host
+    /// (LOCAL_ERRORS).
     port_errors: Vec<Option<(i32, u64)>>,
     /// Ports whose descriptors the program has closed, a bit each: their numbers may name other files now.
     closed: u32,
@@ -90,7 +95,7 @@ pub struct PortSet {
 }
 
 /// Time for which a refusal is reported. A port that has something to send is tried more often (docs/protocol.md, P8:
-/// HELLO at least once a second, P24: probes to a silent peer); later it is unknown whether it still refuses.
+/// HELLO at least once a second, P24: probes to a silent peer); later it is unknown whether sends are still refused.
 const ERROR_VALID_NS: u64 = 5_000_000_000;
 /// The error number of a port whose descriptor is closed.
 const EBADF: i32 = 9;
@@ -99,7 +104,7 @@ const EBADF: i32 = 9;
 const LOCAL_ERRORS: [i32; 8] = [6, EBADF, 19, 22, 88, 99, 100, 101];
 
 impl PortSet {
-    /// Makes them. `port_rails`: rail and interface name of each port.
+    /// Makes the port set. `port_rails`: rail and interface name of each port.
     pub fn new(ports: Vec<Box<dyn FramePort>>, port_rails: Vec<(u8, String)>, card_lookup: EtherCardLookup) -> PortSet {
         let (empty_polls, path_errors) = (vec![EmptyPolls(0); ports.len()], vec![HashMap::new(); ports.len()]);
         PortSet {
@@ -128,8 +133,8 @@ impl PortSet {
         self.bytes_received[self.rail_slots[at]] += bytes;
     }
 
-    /// Receives from a port, unless a poll of it is expensive and many were empty. Returns whether anything was
-    /// received.
+    /// Polls a port. If a poll of the port is expensive and many polls were empty, most calls do nothing. Returns
+    /// whether anything was received.
     pub fn receive(&mut self, at: usize, take: &mut dyn FnMut(&[u8])) -> bool {
         if self.is_closed(at) {
             self.polled |= 1 << at;
@@ -152,8 +157,8 @@ impl PortSet {
         all
     }
 
-    /// Makes every port be polled next, because the rank may have slept on them. Ports that were polled less often are
-    /// polled once.
+    /// Makes every port be polled next, because one of them may have ended the rank's sleep. Ports that were polled
+    /// less often are polled once.
     pub fn poll_all_next(&mut self) {
         self.empty_polls.iter_mut().for_each(EmptyPolls::poll_next);
     }
@@ -202,7 +207,7 @@ impl PortSet {
         self.path_errors[usize::from(path_id.local_port)].get(&(peer, path_id)).copied()
     }
 
-    /// Records the system's result of a send on a path. Returns the number of frames that it took.
+    /// Records the result of a send on a path. Returns the number of frames that the port has accepted.
     fn note_result(&mut self, peer: u32, path_id: PathId, sent: Result<usize, FrameSendError>) -> usize {
         let at = usize::from(path_id.local_port);
         match sent {
@@ -244,7 +249,7 @@ impl PortSet {
         self.ports.iter_mut().enumerate().filter(move |(at, _)| closed & 1 << at == 0)
     }
 
-    /// Returns a TCP port, as long as its descriptors are ours.
+    /// Returns the port if it is a TCP port and its descriptors are still ours.
     pub fn stream_port(&mut self, at: usize) -> Option<&mut StreamPort> {
         if self.is_closed(at) { None } else { self.ports[at].as_stream() }
     }
@@ -259,8 +264,8 @@ impl PortSet {
         self.usable_ports().filter_map(|(_, port)| port.deadline_ns()).min()
     }
 
-    /// Returns the frames and connections that came to all ports and were never handed over. It takes a system call for
-    /// each port.
+    /// Returns the numbers of frames and connections that came to all ports and were never handed over. That takes a
+    /// system call for each port.
     pub fn drops(&mut self) -> PortDrops {
         let open: Vec<(usize, PortDrops)> = self.usable_ports().map(|(at, port)| (at, port.drops())).collect();
         open.into_iter().for_each(|(at, drops)| self.drops[at] = drops);
@@ -286,7 +291,7 @@ impl PortSet {
     }
 }
 
-/// Returns for each port the index of its rail among those that have ports, at most the last index.
+/// Returns for each port the index of its rail among the rails that have ports, at most COUNTED_RAILS - 1.
 fn rail_slots(port_rails: &[(u8, String)]) -> Vec<usize> {
     let mut rails: Vec<u8> = port_rails.iter().map(|&(rail, _)| rail).collect();
     rails.sort_unstable();
@@ -326,8 +331,8 @@ fn is_v6(port: &CardPort) -> bool {
     port.address.ip().is_some_and(|ip| ip.is_ipv6())
 }
 
-/// Returns whether a rail has an address of IPv4: between two that have, IPv6 would be a second path over the same
-/// wire.
+/// Returns whether a rail has an IPv4 address. Between two rails that both have one, IPv6 would be a second path over
+/// the same wire.
 fn has_v4(port_list: &PortList, rail: u8) -> bool {
     port_list.ports().iter().any(|port| port.rail == rail && port.address.ip().is_some_and(|ip| ip.is_ipv4()))
 }

@@ -1,4 +1,5 @@
-//! Rails: the interfaces of this host over which ranks may reach others, and the reasons against the rest.
+//! Rails: the interfaces of this host over which ranks may reach others, and for every other interface the reason why
+//! it is not used.
 //!
 //! Real hosts have unusable interfaces: bridges of containers without carrier, tunnels that swallow everything, parts
 //! of bonds. Here they are recognized by what the kernel reports of them; whether two rails reach each other, only a
@@ -15,7 +16,7 @@ pub static RAILS: Param = Param {
     name: "HAWSER_RAILS",
     kind: ParamKind::Text,
     default: "",
-    help: "interfaces and networks between hosts that ranks use, as in eth0,10.1.0.0/16; empty: all that may serve",
+    help: "interfaces that ranks use between hosts, by name or network, as in eth0,10.1.0.0/16; empty: all usable ones",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_BASIC,
     read: ReadTime::AtStart,
@@ -38,7 +39,7 @@ pub enum InterfaceStatus {
     Rail,
     /// It has an address, and its cable is unplugged: it can be used once that is plugged in again.
     Unplugged,
-    /// HAWSER_RAILS names others.
+    /// HAWSER_RAILS names other interfaces.
     NotSelected,
     /// It is administratively down.
     Down,
@@ -48,11 +49,12 @@ pub enum InterfaceStatus {
     NotRunning,
     /// It is a loopback interface.
     Loopback,
-    /// It is a tunnel, or another link without neighbours.
+    /// It is a tunnel, or another link on which there are no MAC addresses to resolve (point-to-point, or without
+    /// ARP).
     Tunnel,
     /// It is a member of a bridge or bond, which is used instead.
     Enslaved,
-    /// It is neither Ethernet nor has it an address.
+    /// It has neither a MAC address nor an IP address.
     NoAddress,
 }
 
@@ -64,7 +66,7 @@ pub struct Rail {
 }
 
 impl InterfaceStatus {
-    /// Returns whether ports are opened on it.
+    /// Returns whether ports are opened on an interface of this status.
     pub fn is_usable(self) -> bool {
         matches!(self, InterfaceStatus::Rail | InterfaceStatus::Unplugged)
     }
@@ -78,7 +80,7 @@ impl InterfaceStatus {
             InterfaceStatus::Down => "is down",
             InterfaceStatus::NoCarrier => "has no carrier",
             InterfaceStatus::NotRunning => "has carrier, but is not running after 2 s",
-            InterfaceStatus::Loopback => "leads back to this host",
+            InterfaceStatus::Loopback => "is a loopback interface",
             InterfaceStatus::Tunnel => "is a tunnel (name it in HAWSER_RAILS to use it)",
             InterfaceStatus::Enslaved => "is part of a bridge or bond",
             InterfaceStatus::NoAddress => "has no address",
@@ -112,7 +114,7 @@ impl FilterTerm {
     }
 }
 
-/// Prints its name and its addresses.
+/// Prints the interface's name and addresses.
 impl fmt::Display for Rail {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}", self.interface.name)?;
@@ -147,7 +149,7 @@ impl InterfaceFilter {
         self.0.iter().any(|term| term.names(interface))
     }
 
-    /// Returns the union of several; all interfaces, if one of them selects all.
+    /// Returns the filter that selects all interfaces that any of these filters selects.
     pub fn union_of<'a>(several: impl Iterator<Item = &'a InterfaceFilter>) -> InterfaceFilter {
         let mut terms: Vec<FilterTerm> = Vec::new();
         for filter in several {
@@ -160,13 +162,13 @@ impl InterfaceFilter {
         InterfaceFilter(terms)
     }
 
-    /// Returns whether it selects an interface; all, if it names none.
+    /// Returns whether the filter selects an interface. A filter without terms selects every interface.
     pub fn selects(&self, interface: &Interface) -> bool {
         self.0.is_empty() || self.names(interface)
     }
 
-    /// Returns a text about the terms that match none of these interfaces: typing errors, or meant for other hosts.
-    /// `setting`: a parameter and its value.
+    /// Returns a text about the terms that match none of these interfaces: they are typing errors, or meant for other
+    /// hosts. None if there are no such terms. `setting`: a parameter and its value.
     pub fn unmatched_text<'a>(
         &self,
         setting: &str,
@@ -178,8 +180,8 @@ impl InterfaceFilter {
         (!unmatched.is_empty()).then(text)
     }
 
-    /// Returns whether this address of a selected interface may be used: if networks name the interface, and not
-    /// its name, the addresses within them.
+    /// Returns whether this address of a selected interface may be used. If the filter selects the interface by
+    /// networks alone and not by its name, only addresses in these networks may be used.
     pub fn allows(&self, interface: &Interface, address: &IpNetwork) -> bool {
         let by_name = self.0.iter().any(|term| matches!(term, FilterTerm::Name(name) if *name == interface.name));
         let within = |term: &FilterTerm| matches!(term, FilterTerm::Network(network) if network.contains(&address.ip));
@@ -201,7 +203,7 @@ fn parse_term(text: &str) -> Option<FilterTerm> {
     valid.then(|| FilterTerm::Name(text.to_owned()))
 }
 
-/// Classifies interfaces. One that is named is used whatever it is, unless it cannot work.
+/// Classifies interfaces. A tunnel or a loopback interface is a rail only if the filter names it.
 pub fn classify(interfaces: Vec<Interface>, filter: &InterfaceFilter) -> Vec<Rail> {
     let judged = |interface: Interface| Rail { status: status_of(&interface, filter), interface };
     interfaces.into_iter().map(judged).collect()

@@ -1,6 +1,6 @@
 //! A text for `mpiexec --stats`: the ports of this rank by which peers have answered, and those found best for bulk.
 //!
-//! It decides nothing. Used by `device`; uses `ports` and `link::PortReachability`.
+//! Nothing depends on this text. Used by `device`; uses `ports` and `link::PortReachability`.
 
 use crate::ports::PortSet;
 use hawser_link::{Endpoint, PortReachability};
@@ -37,9 +37,10 @@ impl ReachabilityReport {
     }
 }
 
-/// Returns the text, as in "eth0: packet 1 of 1, udp 1 of 1 (best for bulk to 1); docker0: packet 0 of 1": the number
-/// of peers that answered, of those that were tried. "(best for bulk to 3, by 4 flows)": to at least one of the three,
-/// from that many source ports. Ports by which no peer was tried are left out.
+/// Returns the text, as in "eth0: packet 1 of 1, udp 1 of 1 (best for bulk to 1); docker0: packet 0 of 1". Behind
+/// each port stands the number of peers that have answered by it, of those that were tried. "(best for bulk to 3, by
+/// 4 flows)" means: the port is best for bulk to three peers, and for at least one of them by four source ports.
+/// Ports by which no peer was tried are left out.
 fn describe(port_set: &PortSet, reachability_of: impl Fn(u8) -> PortReachability) -> String {
     let mut ports: Vec<u8> = (0..port_set.ports.len() as u8).collect();
     ports.sort_by_key(|&port| port_set.rail_of(port));

@@ -1,10 +1,11 @@
 //! Reports of peers that do not answer, whether a path to them was open before or never.
 //!
-//! It must never give a peer up: one that computes answers nothing (P18). The attempts, pair by pair, are reported
-//! to the host's agent, and the report is withdrawn with the first answer. The same, and the rank's ports that are
-//! lost, are written to its page, where a report finds them. Every such peer is reported, so that one that computes
-//! hides no dead link. mpiexec knows from the peer's page whether it polls, and decides. Used by `device`; uses
-//! `ports` and `health`.
+//! This module must never give a peer up: a peer that computes answers nothing (P18 of docs/protocol.md). It reports
+//! the attempts to reach a peer, one line for each pair of ports, to the host's agent, and withdraws the report as
+//! soon as the peer answers. The same lines, and the rank's ports that are lost, are written to the rank's page,
+//! where `launch` reads them for its report. Every silent peer is reported, so that a peer that only computes hides
+//! no dead link to another peer. mpiexec knows from the peer's page whether the peer polls, and decides. Used by
+//! `device`; uses `ports` and `health`.
 
 use crate::health::PortHealth;
 use crate::port::PortAddress;
@@ -24,21 +25,21 @@ pub enum StatusReport<'a> {
     NetworkStatus(&'a NetworkStatus),
 }
 
-/// The callback that delivers a report. Returns whether that could be done without waiting.
+/// The callback that delivers a report. Returns false if the report could not be delivered without waiting.
 pub type StatusReportFn = Box<dyn Fn(StatusReport<'_>) -> bool + Send>;
 
-/// Time from a connection's beginning, or its falling silent, to its report, and between two reports: longer than two
-/// of the longest intervals of HELLO and of probes (P18), so that few peers are reported because of a lost frame or a
-/// short computation.
+/// Time from the moment when a connection was begun or fell silent to the first report of its peer, and from one
+/// repeated report to the next. It contains two of the longest intervals of HELLO and of probes (P18), so that few
+/// peers are reported because of a lost frame or a short computation.
 const REPORT_INTERVAL_NS: u64 = 2_000_000_000;
-/// Time between two checks. A peer must be silent for this long before it is in the page.
+/// Time between two checks, and time for which a peer must have been silent before it is written to the page.
 const CHECK_INTERVAL_NS: u64 = 250_000_000;
-/// Maximum peers that are first reported at one check, so that a rank whose many peers compute does not flood mpiexec;
-/// and maximum peers in the page, which has space for about as many.
+/// Maximum peers that are reported for the first time at one check, because otherwise a rank with many peers that
+/// compute would flood mpiexec; and maximum peers in the page, which has space for about so many.
 const FIRST_REPORTS_MAX: usize = 2;
 const PAGE_PEERS_MAX: usize = 8;
-/// Reported peers up to which an answer is reported at once, because the program may end with it; with more it waits
-/// for the next check, since that check looks at all of them.
+/// Maximum number of reported peers with which an answer is reported at once, because the program may end with it. If
+/// more peers are reported, an answer is reported at the next check, because each search examines all reported peers.
 const FEW_REPORTED: usize = 8;
 
 /// The connections that were begun, and the reports on them.
@@ -49,7 +50,7 @@ pub struct UnreachablePeers {
     reported: HashMap<u32, u64>,
     /// The time of the last report.
     reported_ns: u64,
-    /// Peers to which no path exists.
+    /// Peers that were reported because no port of ours can reach a port of theirs.
     without_port_pair: Vec<u32>,
     health: PortHealth,
     /// The present text in the page.
@@ -77,7 +78,7 @@ impl UnreachablePeers {
         self.connecting.push((peer, clock::now_ns()));
     }
 
-    /// Reports that no port of ours can reach one of the peer's.
+    /// Reports, once for each peer, that no port of ours can reach a port of the peer.
     #[cold]
     pub fn report_no_port_pair(&mut self, peer: u32, port_set: &mut PortSet) {
         let mut report = || PeerReachability {
@@ -91,13 +92,14 @@ impl UnreachablePeers {
         }
     }
 
-    /// Forgets a peer that has ended, which is no answer.
+    /// Forgets a peer that has ended. Its report is not withdrawn, because the peer has not answered.
     pub fn forget(&mut self, peer: u32) {
         self.connecting.retain(|&(other, _)| other != peer);
         self.reported.remove(&peer);
     }
 
-    /// Checks if anything may be reported. Call it with every transmission.
+    /// Checks all peers, if some connection was begun and not answered, or some peer is reported. Call it with every
+    /// transmission.
     #[inline]
     pub fn check_if_needed(&mut self, endpoint: &Endpoint, port_set: &mut PortSet) {
         if !self.connecting.is_empty() || !self.reported.is_empty() {
@@ -111,7 +113,8 @@ impl UnreachablePeers {
         (!self.reported.is_empty()).then_some(self.next_check_ns)
     }
 
-    /// Checks all peers, if it is time. Call it now and then.
+    /// Checks all peers and ports, if CHECK_INTERVAL_NS has passed since the last check, and writes the page. Call it
+    /// now and then.
     #[cold]
     pub fn check(&mut self, now_ns: u64, endpoint: &Endpoint, port_set: &mut PortSet) {
         let is_due = now_ns >= self.next_check_ns;
@@ -135,7 +138,7 @@ impl UnreachablePeers {
         self.publish(NetworkStatus { is_cut_off: gone, port_faults: faults, unreachable: silent });
     }
 
-    /// Returns the peers that do not answer, each with the time since when, those that have been silent longest first.
+    /// Returns the peers that do not answer, each with the time since which it has been silent, the earliest first.
     fn silent_peers(&mut self, endpoint: &Endpoint) -> Vec<(u32, u64)> {
         self.connecting.retain(|&(peer, _)| endpoint.unreachable_paths(peer).is_some());
         let mut all: Vec<_> = self.connecting.iter().copied().chain(endpoint.silent_peers()).collect();
@@ -153,8 +156,8 @@ impl UnreachablePeers {
         });
     }
 
-    /// Reports some peers that have been silent for long and are not reported yet; if there are none, one of the others
-    /// again, with the attempts since.
+    /// Reports a few peers that have been silent for REPORT_INTERVAL_NS and are not reported yet. If there are none,
+    /// reports the peer with the oldest report again, with the attempts made since then.
     fn report_silent(&mut self, now_ns: u64, silent_peers: &[(u32, u64)], endpoint: &Endpoint, port_set: &mut PortSet) {
         let overdue = silent_peers
             .iter()
@@ -187,8 +190,8 @@ impl UnreachablePeers {
     }
 }
 
-/// Describes the paths to a peer that does not answer. Nothing is known of those in reserve for cases where others are
-/// answered, and they are left out.
+/// Describes the paths to a peer that does not answer. Paths that were not tried (those in reserve) or that respond
+/// are left out.
 fn unreachable_peer(peer: u32, now_ns: u64, endpoint: &Endpoint, port_set: &mut PortSet) -> UnreachablePeer {
     let each =
         endpoint.path_statuses(peer).filter_map(|(path_id, status)| path_line(peer, path_id, status, now_ns, port_set));
@@ -200,7 +203,7 @@ fn join_lines(each: impl Iterator<Item = String>) -> String {
     each.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns a line on a path that was tried.
+/// Returns a line about a path; None if the path was not tried or responds.
 fn path_line(peer: u32, path_id: PathId, status: PathStatus, now_ns: u64, port_set: &mut PortSet) -> Option<String> {
     let error = port_set.path_error(peer, path_id).map(io::Error::from_raw_os_error);
     let seconds = |since_ns: u64| now_ns.saturating_sub(since_ns) / 1_000_000_000;
@@ -227,7 +230,7 @@ fn describe_port(ours: u8, port_set: &PortSet) -> String {
     format!("{interface} {} {}", port.name(), port.address())
 }
 
-/// Returns why no port of ours can reach one of the peer's.
+/// Returns a line for each pair of ports, with the reason why our port cannot reach the peer's.
 fn describe_mismatches(peer: u32, port_set: &mut PortSet) -> String {
     let port_list = port_set.port_list_of(peer).cloned().unwrap_or_default();
     let pair = |(ours, theirs): (u8, &PortAddress)| {
@@ -534,10 +537,10 @@ mod tests {
         assert_eq!((reports.len(), reports[0].has_no_port_pair), (1, true), "once");
         assert_eq!(
             reports[0].pairs,
-            "eth0 udp 10.0.0.1:1 -> udp [fd77::2]:2: IPv4 and IPv6 do not meet\n\
-             eth0 udp 10.0.0.1:1 -> stream 10.0.0.2:5: ports of different kinds do not meet\n\
-             eth1 packet 02:00:00:00:00:01#3 -> udp [fd77::2]:2: ports of different kinds do not meet\n\
-             eth1 packet 02:00:00:00:00:01#3 -> stream 10.0.0.2:5: ports of different kinds do not meet"
+            "eth0 udp 10.0.0.1:1 -> udp [fd77::2]:2: IPv4 and IPv6 addresses cannot reach each other\n\
+             eth0 udp 10.0.0.1:1 -> stream 10.0.0.2:5: ports of different kinds cannot reach each other\n\
+             eth1 packet 02:00:00:00:00:01#3 -> udp [fd77::2]:2: ports of different kinds cannot reach each other\n\
+             eth1 packet 02:00:00:00:00:01#3 -> stream 10.0.0.2:5: ports of different kinds cannot reach each other"
         );
     }
 }

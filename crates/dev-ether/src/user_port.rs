@@ -1,8 +1,10 @@
-//! The port of one lane of a further user: what its packets need beyond those of the first user.
+//! The port of one lane of a further user (a user of the transport other than MPI). It does the additional work that
+//! packets of such a user need.
 //!
-//! It requests permission before it sends (`user_table`), uses its user's share of link's memory, and reports the
-//! packets that it has taken. The first user's ports (`device`) know nothing of it. Used by `transport`; uses the
-//! state of `device`, and `user_table`.
+//! Before it sends, the port checks that the peer's user is open and has given credit (`user_table`). It takes memory
+//! from its user's share of link's memory, and counts the packets that its user has taken, so that the peer gets
+//! credit. The first user's ports (`device`) know nothing of this. Used by `transport`; uses the state of `device`,
+//! and `user_table`.
 
 use crate::device::{DeviceState, EtherPort, PACKET_MAX_BYTES, lock};
 use crate::endpoint::RUN_BYTES;
@@ -23,7 +25,7 @@ pub struct UserPort {
 }
 
 impl UserPort {
-    /// Opens it. None: no user has opened the lane.
+    /// Opens the port. None: no user has opened the lane.
     pub fn new(port: EtherPort) -> Option<UserPort> {
         let (user_index, share) = lock(&port.state).users.user_of_lane(port.lane)?;
         Some(UserPort { port, user_index, share })
@@ -70,7 +72,7 @@ impl DevicePort for UserPort {
     fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: PayloadSource<'_>) -> Result<(), SendError> {
         let mut state = lock(&self.port.state);
         let result = self.accept_packet(&mut state, to, header, prefix, source, false);
-        // Send also the request to the peer, if the packet was refused for that.
+        // Transmit even if the packet was refused: an OPEN_REQUEST to the peer may have to be sent.
         state.transmit();
         result
     }

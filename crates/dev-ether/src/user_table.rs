@@ -1,18 +1,18 @@
-//! Users of the device beside the first (MPI): the assignment of a peer's packets to them, and the credit that bounds
-//! unread packets.
+//! The further users of the device, those beside the first (MPI): the assignment of a peer's packets to them, and the
+//! credit that bounds their unread packets.
 //!
-//! Nothing here is sent from inside a delivery: messages to send wait for `send_due`. A user may have other lanes
-//! at its peer, or not be open there yet. Before the first packet to a peer it sends OPEN_REQUEST (ASK of P42: its
-//! name and its lanes), and the peer replies with OPEN_REPLY (GRANT of P42) when its user of that name is open;
-//! nothing is sent before that, and packets for other lanes than the requested ones are dropped. OPEN_REPLY also
-//! carries how many of the packets the user there has taken: the sender may be PAYLOAD_CREDIT beyond that, or
-//! CONTROL_CREDIT without payload, so that the inboxes of a user that does not poll are bounded for each peer, and
-//! only that user is refused. The count of packets taken is reported after each TAKEN_PER_REPORT of them, by
-//! messages of link on a channel of their own.
+//! Nothing here is sent from inside a delivery: messages to send wait for `send_due`. At the peer a user may have
+//! lanes of other numbers, or may not be open yet. So before its first packet to a peer a user sends OPEN_REQUEST
+//! with its name and its lanes (P42 of docs/protocol.md), and the peer replies with OPEN_REPLY once its own user of
+//! that name is open. No packet is sent before that reply, and packets for lanes that were not requested are dropped.
+//! OPEN_REPLY also carries the number of packets that the peer's user has taken. A user may have sent at most
+//! PAYLOAD_CREDIT packets more than that number, or CONTROL_CREDIT if the packet has no payload. So the inboxes of a
+//! user that does not poll are bounded for each peer, and only packets of that user are refused. OPEN_REPLY is sent
+//! again after each TAKEN_PER_REPORT packets that were taken. All these messages use a channel of link of their own.
 //!
-//! Link keeps the order of messages, so a packet never arrives before its OPEN_REQUEST. Long messages go in
-//! packets: a direct connection is shared by all users, and one that does not poll would have to stop it. Used by
-//! `device` and `user_port`; uses `link::Endpoint`.
+//! Link keeps the order of messages, so a packet never arrives before its OPEN_REQUEST. Long messages of further
+//! users go in packets and not by a direct connection: all users would share that connection, and a user that does
+//! not poll would block it. Used by `device` and `user_port`; uses `link::Endpoint`.
 
 use crate::message::{PacketMessage, read_exact};
 use hawser_base::{LANES, Lane, UserMem};
@@ -23,24 +23,27 @@ use std::collections::HashMap;
 /// The channel of messages about users.
 pub const CHANNEL: u8 = 253;
 
-/// Packets with payload that a user may have in flight to a peer, taken there by link and not by the user: 2 MiB of the
-/// longest. As many more may be without payload, and one for each lane that has reserved memory.
+/// Maximum packets with payload that a user may have sent to a peer and that the peer's user has not taken: 2 MiB, if
+/// all have the maximum length. CONTROL_CREDIT permits as many more without payload, and CREDIT_MAX one more for each
+/// lane that has reserved memory.
 pub const PAYLOAD_CREDIT: u32 = 128;
 const CONTROL_CREDIT: u32 = 2 * PAYLOAD_CREDIT;
 const CREDIT_MAX: u32 = CONTROL_CREDIT + u8::BITS * 4;
-/// Maximum packets taken between two reports of a receiver: the sender never waits for less than its receiver has space
-/// for.
+/// Maximum packets that a user takes before the sender gets a report. So a sender waits for credit only if more than
+/// PAYLOAD_CREDIT - TAKEN_PER_REPORT of its packets are not taken yet.
 const TAKEN_PER_REPORT: u32 = PAYLOAD_CREDIT / 4;
 
 /// The longest name in a message, as in the host's segment (`job::users`).
 const NAME_MAX: usize = hawser_job::users::NAME_MAX;
-/// Maximum users of a peer that are kept, open here or not: a peer may send any names.
+/// Maximum users of each peer that are recorded, whether they are open here or not: a peer could request any number
+/// of names.
 const USERS_PER_PEER_MAX: usize = 16;
 
 const OPEN_REQUEST: u8 = 1;
 const OPEN_REPLY: u8 = 2;
-/// Bytes of a message in front of a name: its kind, the first lane at the sender of OPEN_REQUEST, its lanes or 0,
-/// the name's length or 0; in OPEN_REPLY the packets taken follow, little-endian.
+/// Bytes of a message in front of a name: the kind, the first lane at the sender of OPEN_REQUEST, the number of its
+/// lanes (0 in OPEN_REPLY), and the length of the name (0 in OPEN_REPLY). In OPEN_REPLY the number of packets taken
+/// follows, little-endian.
 const HEADER_BYTES: usize = 4;
 const MESSAGE_MAX_BYTES: usize = HEADER_BYTES + NAME_MAX;
 
@@ -48,28 +51,29 @@ const MESSAGE_MAX_BYTES: usize = HEADER_BYTES + NAME_MAX;
 struct LocalUser {
     user: TransportUser,
     share: ShareId,
-    /// The progress with each peer that it has sent to.
+    /// The packets to each peer, by process number.
     send_states: HashMap<u32, UserSendState>,
 }
 
-/// The progress of a user here with the packets that it sends to a peer.
+/// The packets that a user of this process sends to a peer.
 #[derive(Default)]
 struct UserSendState {
     is_requested: bool,
-    /// Packets that the user there has taken, once it is known to be open.
+    /// The number of packets that the peer's user has taken; None until that user is known to be open.
     taken: Option<u32>,
     sent: u32,
 }
 
-/// A user of a peer's.
+/// A user of a peer, as its OPEN_REQUEST describes it.
 struct RemoteUser {
     name: String,
-    /// Its first lane there, and the number of its lanes.
+    /// The user's first lane at the peer, and the number of its lanes.
     first_lane: u8,
     lane_count: u8,
     /// The index of our user of that name, once it is open.
     local_index: Option<usize>,
-    /// Packets that arrived, packets that the user here has taken, and the latter as last reported to its peer.
+    /// The number of packets that have arrived, the number of those that the user here has taken, and the latter
+    /// number as last reported to the peer.
     arrived: u32,
     taken: u32,
     reported: u32,
@@ -93,7 +97,8 @@ pub struct UserTable {
 }
 
 impl UserTable {
-    /// Opens a user of this process, with its share of link's memory.
+    /// Opens a user of this process, with its share of link's memory. OPEN_REPLY becomes due to peers that have
+    /// requested it.
     pub fn open(&mut self, user: TransportUser, share: ShareId) {
         let index = self.local_users.len();
         for (&peer, all) in &mut self.remote_users {
@@ -140,7 +145,7 @@ impl UserTable {
     }
 
     /// Returns whether a packet of a user may be sent to a peer now; sends OPEN_REQUEST to the peer if that was not
-    /// done. `is_reserved`: memory was reserved for it.
+    /// done. `is_reserved`: memory was reserved for the packet.
     pub fn may_send(
         &mut self,
         index: usize,
@@ -169,7 +174,7 @@ impl UserTable {
         state.sent = state.sent.wrapping_add(1);
     }
 
-    /// Handles a message of a peer's users. False: there is no such message.
+    /// Handles a message of a peer about its users. False if the message is not valid.
     pub fn handle_message(&mut self, from: u32, message: &mut Message<'_>) -> bool {
         let mut bytes = [0; MESSAGE_MAX_BYTES];
         let len = message.len().min(MESSAGE_MAX_BYTES);
@@ -231,8 +236,8 @@ impl UserTable {
         is_valid
     }
 
-    /// Returns the lane here for a packet on the sender's lane `channel`. None: no user has that lane, or its sender
-    /// had no permission to send it.
+    /// Returns the local lane for a packet that arrives on the sender's lane `channel`, and counts the packet. None:
+    /// no open user here has that lane, or the sender had no credit for the packet.
     pub fn admit_packet(&mut self, from: u32, channel: u8) -> Option<Lane> {
         let remote = self.remote_users.get_mut(&from)?.iter_mut().find(|remote| remote.has_lane(channel))?;
         let first = self.local_users[remote.local_index?].user.first_lane;
@@ -243,7 +248,7 @@ impl UserTable {
         Some(Lane(first.0 + channel - remote.first_lane))
     }
 
-    /// Counts a packet of a peer's that the user with this lane has taken.
+    /// Counts a packet of a peer that the user with this lane has taken. OPEN_REPLY becomes due if enough were taken.
     pub fn count_taken(&mut self, from: u32, lane: Lane) {
         let index = self.local_users.iter().position(|local| local.user.lanes().contains(&lane.index()));
         let Some(all) = self.remote_users.get_mut(&from) else { return };
@@ -276,13 +281,14 @@ fn open_request(user: &TransportUser) -> [u8; MESSAGE_MAX_BYTES] {
     message
 }
 
-/// Returns whether they are the same user: the same name, and as many lanes. Otherwise there would be lanes that the
-/// other side does not have.
+/// Returns whether the two are the same user: they have the same name and the same number of lanes. With different
+/// numbers of lanes one side would have lanes that the other lacks.
 fn is_same_user(remote: &RemoteUser, user: &TransportUser) -> bool {
     remote.name == user.name && usize::from(remote.lane_count) == user.lane_count
 }
 
-/// Sends a message. Returns whether link took it; for a peer that has ended, as if it did.
+/// Sends a message. Returns false if link has no room for it now. For a peer that has ended the result is true,
+/// although nothing is sent.
 fn send_control(peer: u32, message: &[u8], endpoint: &mut Endpoint) -> bool {
     let mut writer = PacketMessage::with_header(message, PayloadSource::None);
     let total = writer.total();

@@ -293,7 +293,7 @@ fn answers_that_were_not_asked_for_change_nothing() {
     exchange(vec![data(number, begins, 10), rma_header(4, 1, number, 0)], &mut completions);
     assert!(completions.0.len() == 1 && bytes() == read, "what is late is nobody's");
     device.on_idle();
-    let slot = counters::entries().position(|entry| entry.name == "messages that are no packets").unwrap();
+    let slot = counters::entries().position(|entry| entry.name == "malformed messages").unwrap();
     assert_eq!(counters.get(slot), counted.len() as u64);
 }
 
@@ -341,7 +341,7 @@ fn messages_of_a_peer() {
         taken.packets.sort_by_key(|packet| packet.0);
         assert_eq!(taken.packets, packets);
         device.on_idle();
-        let slot = counters::entries().position(|entry| entry.name == "messages that are no packets").unwrap();
+        let slot = counters::entries().position(|entry| entry.name == "malformed messages").unwrap();
         assert_eq!(counters.get(slot), (expected.len() - packets.len()) as u64);
     });
 }

@@ -978,7 +978,7 @@ fn one_for_a_nic(_: Kind) {
     let again = |selector| host.within(|| xdp(&interface, selector));
     let id = host.within(|| NicQueues::attached_program(&interface)).unwrap().expect("a program is attached");
     let refused = again(1).err().unwrap();
-    assert!(refused.to_string().contains(&format!("the NIC has another program of XDP (id {id};")), "{refused}");
+    assert!(refused.to_string().contains(&format!("the NIC has another XDP program (id {id};")), "{refused}");
     works(&mut pair);
     // The kernel takes its time to free a queue.
     for _ in 0..30 {
@@ -1039,7 +1039,8 @@ fn no_xdp_in_driver(_: Kind) {
     let b = host.within(|| Box::new(xdp(&bridge(), 0).unwrap()) as Port);
     let a = open(Xdp, &cable.a, 0);
     for (port, queues) in [(&a, 2), (&b, 1)] {
-        let expected = format!("a program run by the kernel, with copies, on the first {queues} of its queues");
+        let expected =
+            format!("an XDP program run by the kernel, with copies, on the first {queues} of the NIC's queues");
         assert_eq!(port.details(), Some(expected));
     }
     let mut pair = Pair { cable, a, b };

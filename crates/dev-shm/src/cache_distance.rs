@@ -1,18 +1,18 @@
-//! The distance to a peer's cache, which decides how long packets are written: through our caches or past them.
+//! The distance to a peer's cache. It decides whether long packets are written through our caches or past them.
 //!
-//! Two cores that share a last-level cache pass ordinary stores on at memcpy's speed. Between caches that share
-//! nothing (other core complexes, other sockets) streaming stores, which bypass the caches, measured twice as fast;
-//! between near caches, half as fast. A host may move virtual cores at any moment, so the topology is not
-//! consulted: the sender times a load of the one cache line that the peer writes and that it reads anyway. Used by
-//! `port`.
+//! Two cores that share a last-level cache (near) pass on the data of ordinary stores at memcpy's speed. Streaming
+//! stores bypass the caches. Between cores that share no cache (far: other core complexes, other sockets) they
+//! measured twice as fast as ordinary stores, and between near cores half as fast. A host may move virtual cores at
+//! any moment, so the topology is not consulted: the sender times the load of a cache line that the peer writes and
+//! that the sender has to read anyway. Used by `port`.
 
 /// Thresholds between near and far, in ticks of the time-stamp counter, with a gap so that noise does not flip the
 /// choice. Measured in the middle of a stream at 2.45 GHz, the timing included: near 120 to 170, far 340 to 450.
 const NEAR_BELOW: u16 = 250;
 const FAR_ABOVE: u16 = 310;
 
-/// Long packets between two measurements: a measurement costs a load of the peer's cache line, which is slow if it
-/// is far.
+/// The number of long packets from one measurement to the next. A measurement costs a load of a cache line that the
+/// peer writes, which is slow if the peer is far.
 const PERIOD: u8 = 4;
 
 /// The measured distance of one peer.
@@ -44,7 +44,7 @@ impl CacheDistance {
     }
 
     fn record(&mut self, passed: u64) {
-        // Clamp, so that an interrupt in between counts as very far, once.
+        // Clamp the time, so that an interrupt during the load counts only once as very far.
         let passed = passed.min(8 * u64::from(FAR_ABOVE)) as u16;
         self.ticks = if self.ticks == 0 { passed } else { (7 * self.ticks + passed) / 8 };
         self.far = if self.far { self.ticks >= NEAR_BELOW } else { self.ticks > FAR_ABOVE };

@@ -1,8 +1,9 @@
 //! Copies between private memory and ring slots or chunks.
 //!
-//! Nothing here reads or writes outside its ranges. Short copies go by size class, without a call. Long copies use a
-//! loop of our own: the C library's `rep movsb` falls to a quarter of its speed where a chunk starts a page and the
-//! user's buffer lies 16 bytes into one, as every large malloc does (measured on Zen 3). Uses no other module.
+//! No function reads or writes outside the ranges that it is given. Short copies go by size class, without a call.
+//! Long copies use a loop of our own: the C library's `rep movsb` falls to a quarter of its speed if the chunk begins
+//! at a page boundary and the user's buffer 16 bytes behind one, as every large malloc does (measured on Zen 3). Uses
+//! no other module.
 
 /// Sixteen bytes that are moved in one register.
 #[cfg(target_arch = "x86_64")]
@@ -10,7 +11,8 @@ type Wide = std::arch::x86_64::__m128i;
 #[cfg(not(target_arch = "x86_64"))]
 type Wide = u128;
 
-/// Copies at most 64 bytes: two copies of the largest size class that fits, which may overlap.
+/// Copies at most 64 bytes, by two (from 32 bytes on, four) loads and stores of the largest size class that fits.
+/// They may overlap.
 ///
 /// # Safety
 /// `from` is valid for reading `len` bytes, `to` for writing them, and they do not overlap.
@@ -101,7 +103,7 @@ pub unsafe fn long(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Copies any length past the caches where the processor can. The data are visible before any later store, as with
+/// Copies any length past the caches if the processor can. The data are visible before any later store, as with
 /// `long`.
 ///
 /// # Safety
@@ -143,8 +145,8 @@ unsafe fn stream(mut to: *mut u8, mut from: *const u8, mut len: usize) {
     }
 }
 
-/// Copies more than 64 bytes, a whole cache line per store. Lines are read in order, without prefetch: reading the last
-/// line first and prefetching 512 bytes ahead cost 10 to 15 % where the source lies in a far peer's cache.
+/// Copies more than 64 bytes, a whole cache line per store. Lines are read in order, without prefetch: reading the
+/// last line first and prefetching 512 bytes ahead cost 10 to 15 % if the source lies in a far peer's cache.
 ///
 /// # Safety
 /// As `short`, with `len` above 64, on a processor with AVX-512.
@@ -203,8 +205,8 @@ unsafe fn avx(mut to: *mut u8, mut from: *const u8, mut len: usize) {
     }
 }
 
-/// Returns the offset within a cache line of the side of the copy that is best kept aligned: the chunk, which begins at
-/// a line.
+/// Returns the offset, within its cache line, of the side of the copy that is best kept aligned. That is the chunk,
+/// which begins at a cache line: `from` if it is aligned, otherwise `to`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn skew(to: *mut u8, from: *const u8) -> usize {

@@ -18,10 +18,11 @@ use hawser_device::{
 use hawser_job::Segment;
 use std::sync::Arc;
 
-/// Divisor of a pool's size: the part of a pool that an eager message may fill.
+/// The divisor of a pool's size that gives the part of a pool that an eager message may fill: a quarter.
 const EAGER_PART: usize = 4;
 
-/// The longest piece that a pool can spare (`pool::piece_chunks`), and the shortest that is worth a ring slot.
+/// The longest piece, in bytes, that a pool can spare (`pool::piece_chunks`), and the shortest that is worth a ring
+/// slot.
 const PIECE_MAX: usize = CHUNKS * CHUNK;
 const PIECE_MIN: usize = 2 << 10;
 
@@ -29,8 +30,8 @@ pub static PIECE: Param = Param {
     name: "HAWSER_PIECE",
     kind: ParamKind::Bytes { min: PIECE_MIN as u64, max: PIECE_MAX as u64 },
     default: "",
-    help: "bytes of a long message that are copied at a time through shared memory, cut to a power of two and to what a pool has; \
-           empty: by the message's length, as measured best",
+    help: "bytes of a long message that are copied at a time through shared memory, rounded down to a power of two \
+           and limited by the size of a pool; empty: by the message's length, as measured best",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_TUNER_DETAIL,
     read: ReadTime::AtStart,
@@ -71,9 +72,9 @@ impl ShmDevice {
     }
 }
 
-/// Returns the length of piece that measured best: short streams gain when both ends copy at once, long ones need few
-/// ring slots, and pieces of 8 KiB and more can be written past the caches to a far peer. It is cut to what a peer can
-/// have of a pool.
+/// Returns the length of the pieces of a stream of `total` bytes, in bytes, that measured best, but at most `MOST`,
+/// the part of a pool that a peer can have. Short streams gain if both ends copy at the same time, long ones need few
+/// ring slots, and pieces of 8 KiB and more can be written past the caches to a far peer.
 fn piece<const MOST: usize>(total: usize) -> usize {
     let best = match total {
         0..=4200 => 2 << 10,
@@ -85,7 +86,7 @@ fn piece<const MOST: usize>(total: usize) -> usize {
     best.min(MOST)
 }
 
-/// The longest packet, and the function from a message's length to the length of its pieces.
+/// The longest packet without prefix, in bytes, and the function from a message's length to the length of its pieces.
 type Lengths = (usize, fn(usize) -> usize);
 
 fn lengths(ranks: usize) -> Lengths {
@@ -116,8 +117,8 @@ fn always(bytes: usize) -> fn(usize) -> usize {
     }
 }
 
-/// Returns the limits of this device among `ranks` ranks of a host, without those of reads from exposed memory. With
-/// more ranks no limit grows.
+/// Returns the limits of this device on a host with `ranks` ranks, without the limit for reads of exposed memory. No
+/// limit is larger on a host with more ranks.
 pub fn limits(ranks: usize) -> DeviceLimits {
     among(ranks, lengths(ranks))
 }

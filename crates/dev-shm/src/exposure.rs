@@ -1,8 +1,9 @@
-//! Reading and writing a peer's buffer in place: one plain copy if it is in shared memory (MPI_Alloc_mem, windows); for
-//! reading, process_vm_readv if it is private and the host's agent measured that this is faster.
+//! Exposed memory: a peer reads or writes a buffer directly, without packets. If the buffer is in shared memory
+//! (MPI_Alloc_mem, windows), that is one plain copy. A buffer in private memory is only read, by process_vm_readv,
+//! and only if the host's agent measured that this is faster.
 //!
-//! A key from a message is checked: at worst it names other bytes of the job. A copy that fails returns false, and the
-//! bytes are sent instead. Used by `device`; uses `job::arena` and `os::process_vm`.
+//! A key from a message is checked: a wrong key can at worst name other memory of the job. A copy that fails returns
+//! false, and the bytes are sent instead. Used by `device`; uses `job::arena` and `os::process_vm`.
 
 use crate::copy;
 use hawser_base::param::{Param, ParamKind, ReadTime};
@@ -18,7 +19,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, RwLock};
 
-/// The kind of memory that a key names, in its first word: `[kind, offset in the owner's arena or address, length]`.
+/// The kind of memory that a key names. It is the first word of the key: `[kind, offset in the owner's arena or
+/// address, length]`.
 const IN_ARENA: u64 = 1;
 const PRIVATE: u64 = 2;
 
@@ -26,14 +28,16 @@ const PRIVATE: u64 = 2;
 /// needs (docs/measurements/2026-11-22-shared-memory.md).
 const ARENA_FROM: usize = 8 << 10;
 
-/// Upper limit of an eager message, in bytes. Beyond it, the RTR of a posted receive arrives as early (192 KiB and
-/// more: eager within 5 % of RTR; 96 and 128 KiB: eager took 3 to 5 % less one after the other, 6 to 13 % less many at
-/// once), and an eager message that arrives unexpected costs a copy (docs/tuning.md).
+/// Maximum length of an eager message, in bytes. For a longer message the RTR of a posted receive arrives early
+/// enough, so that an eager message gains nothing; and an eager message that arrives unexpected costs a copy
+/// (docs/tuning.md). Measured against RTR: from 192 KiB on, eager messages were within 5 %; at 96 and 128 KiB they
+/// took 3 to 5 % less time one after the other, and 6 to 13 % less with many at once.
 pub const EAGER: usize = 128 << 10;
 
-/// Size of the windows in which parts of arenas are mapped; it costs address space only.
+/// Bytes of an arena that are mapped at once, as one window. A window costs only address space.
 const WINDOW: u64 = 64 << 20;
-/// Windows that stay mapped: a GiB of each of 16 peers. Beyond that, all are unmapped, and mapped again as needed.
+/// Maximum windows that stay mapped: 16 GiB in all, for example one GiB of each of 16 peers. When one more is needed,
+/// all are unmapped, and then mapped again as needed.
 const WINDOWS: usize = 256;
 
 const _: () = assert!(ARENA_STEP.is_multiple_of(WINDOW));
@@ -42,13 +46,14 @@ pub static PROCESS_VM_FROM: Param = Param {
     name: "HAWSER_PROCESS_VM_FROM",
     kind: ParamKind::Bytes { min: 0, max: 1 << 40 },
     default: "",
-    help: "shortest private buffer that its receiver reads by process_vm_readv where that is allowed, in bytes; empty: as measured",
+    help: "shortest send buffer in private memory that the receiver reads by process_vm_readv if permitted, in bytes; \
+           empty: as measured",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_TUNER_DETAIL,
     read: ReadTime::AtStart,
 };
 
-/// Returns the length from which private buffers are read in place, if any are.
+/// Returns the length, in bytes, from which private buffers are exposed for process_vm_readv; None if they never are.
 fn process_vm_from(facts: &HostFacts, ranks: usize) -> Option<usize> {
     // `node` has refused an invalid value at the start.
     let chosen = PROCESS_VM_FROM.number_set().ok().flatten();
@@ -58,9 +63,10 @@ fn process_vm_from(facts: &HostFacts, ranks: usize) -> Option<usize> {
     Some((from as usize).max(ARENA_FROM))
 }
 
-/// Ranks per core from which a host counts as heavily oversubscribed. On such a host no other rank copies
-/// meanwhile, and each filling of a pair's pool costs a time slice of every rank: one slower copy is faster than
-/// two with their time slices, whatever was measured on an idle host (docs/measurements/2026-11-23-collectives.md).
+/// Ranks per core from which a host counts as heavily oversubscribed. On such a host sender and receiver do not copy
+/// at the same time, and each time the sender has filled its pool, every rank gets a time slice before the sender can
+/// continue. So one copy by process_vm_readv, though slower, beats two copies with these time slices, whatever was
+/// measured on an idle host (docs/measurements/2026-11-23-collectives.md).
 const OVERSUBSCRIBED_RANKS: usize = 4;
 const OVERSUBSCRIBED_FROM: u64 = 64 << 10;
 
@@ -68,8 +74,9 @@ fn is_heavily_oversubscribed(facts: &HostFacts, ranks: usize) -> bool {
     ranks >= OVERSUBSCRIBED_RANKS * facts.cores as usize
 }
 
-/// Returns the length from which process_vm_readv beats copying through chunks and a rendezvous is worth it, if any:
-/// through chunks the receiver's copy and the sender's run at once, so that both together take about as long as one.
+/// Returns the length, in bytes, from which process_vm_readv is faster than a copy through chunks, and a rendezvous
+/// is worth its messages; None if there is no such length. Through chunks the receiver's copy and the sender's run at
+/// the same time, so that both together take about the time of one.
 fn faster_from(facts: &HostFacts) -> Option<u64> {
     let (memcpy, process_vm) = (u64::from(facts.memcpy_mb_s), u64::from(facts.process_vm_mb_s));
     if memcpy == 0 || process_vm <= memcpy {
@@ -95,7 +102,8 @@ unsafe fn copy_once(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Returns the offset or address of byte `at` of the memory that `key` names, if `len` bytes follow from there.
+/// Returns the offset or address of byte `at` of the memory that `key` names. None if the memory has fewer than `len`
+/// bytes from there on.
 fn place(key: &ExposedKey, at: u64, len: usize) -> Option<u64> {
     let &[_, start, room] = key;
     at.checked_add(len as u64).filter(|&end| end <= room)?;
@@ -104,12 +112,13 @@ fn place(key: &ExposedKey, at: u64, len: usize) -> Option<u64> {
 
 pub struct ExposedMemory {
     segment: Segment,
-    /// The mapped spans of our own arena, by address: length and offset in the arena.
+    /// The mapped parts of our own arena: by their address, their length and their offset in the arena.
     shared: RwLock<BTreeMap<usize, (usize, u64)>>,
-    /// Mapped parts of peers' arenas, by owner and number.
+    /// The mapped windows of peers' arenas, by owner and number.
     windows: Mutex<BTreeMap<(usize, u64), Region>>,
     process_vm_from: Option<usize>,
-    /// Whether peers may reach private memory at all, fast or slow, as far as the host's agent found.
+    /// Whether the host permits processes to access the private memory of others, fast or slow; found by the host's
+    /// agent.
     is_private_reachable: bool,
     /// Set when process_vm_readv has failed, or would read another process: the agent's measurement does not hold for
     /// this process.
@@ -121,8 +130,8 @@ impl ExposedMemory {
     pub fn new(segment: Segment, me: usize) -> ExposedMemory {
         let facts = segment.facts();
         let process_vm_from = process_vm_from(&facts, segment.local_slots());
-        // In its own PID namespace this process knows its peers by other numbers than the agent does, and they know it
-        // by others.
+        // If this process has a PID namespace of its own, it and the agent know the same processes by different
+        // numbers.
         let is_apart = segment.rank(me).pid() != host::pid();
         ExposedMemory {
             segment,
@@ -201,7 +210,7 @@ impl ExposedMemory {
     pub fn read_arena(&self, owner: usize, from: u64, into: UserMem) -> bool {
         self.for_each_piece(owner, from, into.len(), |done, piece| {
             let to = into.slice(done, piece.len());
-            // SAFETY: both views have as many bytes.
+            // SAFETY: both views have `piece.len()` bytes.
             unsafe { copy_once(to.as_ptr(), piece.as_ptr(), piece.len()) }
         })
     }
@@ -210,12 +219,13 @@ impl ExposedMemory {
     pub fn write_arena(&self, owner: usize, to: u64, mem: UserMem) -> bool {
         self.for_each_piece(owner, to, mem.len(), |done, piece| {
             let from = mem.slice(done, piece.len());
-            // SAFETY: both views have as many bytes.
+            // SAFETY: both views have `piece.len()` bytes.
             unsafe { copy_once(piece.as_ptr(), from.as_ptr(), piece.len()) }
         })
     }
 
-    /// Calls `f` with each mapped piece of `len` bytes of `owner`'s arena, and the number of bytes before that piece.
+    /// Calls `f` with each mapped piece of the `len` bytes from byte `from` of `owner`'s arena, and the number of
+    /// bytes before that piece. False if the arena has no such bytes.
     pub fn for_each_piece(&self, owner: usize, from: u64, len: usize, mut f: impl FnMut(usize, SharedMem)) -> bool {
         let mut done = 0;
         while done < len {
@@ -228,7 +238,8 @@ impl ExposedMemory {
         true
     }
 
-    /// Returns the word-aligned window of `owner`'s arena that holds the word at `at`, and the word's offset in it.
+    /// Returns the window of `owner`'s arena that holds the aligned word at byte `at`, and the word's offset in the
+    /// window. None if the arena has no such word.
     pub fn word(&self, owner: usize, at: u64) -> Option<(Region, usize)> {
         Some((self.window(owner, at / WINDOW)?, (at % WINDOW) as usize))
     }

@@ -6,21 +6,22 @@
 //!   rings:  for each receiver, sender: a ring
 //!   pools:  for each rank: chunks                        (what the rank sends)
 //!   words:  for each rank, whole pages:
-//!           a cache line for each peer: how far that peer has read the ring from this rank
-//!           cache lines of poll bits: whose rings this rank polls by itself (`poll_set`)
-//!           cache lines of notify bits: who has written into a ring that it does not poll
-//!           a cache line of which one word is used, the overview: in which words of those some are set
+//!           a cache line for each peer: how many slots the peer has read of the ring from this rank
+//!           cache lines of poll bits: the peers whose rings this rank polls by itself (`poll_set`)
+//!           cache lines of notify bits: the peers that have written into rings that it does not poll
+//!           a cache line with one word, the overview: which words of notify bits are not zero
 //! ```
-//! All of a lane lies together, so that only the lane's offset depends on the number of lanes, and a user of the
-//! transport touches no memory of other users' lanes. The area is sparse: pages that are never touched cost nothing.
-//! Used by `device` and `port` alone.
+//! All parts of a lane lie together, so that no offset depends on the number of lanes, and a user of the transport
+//! touches no memory of other users' lanes. The area is sparse: pages that are never touched cost nothing. Used by
+//! `device` and `port` alone.
 
 use crate::pool::{CHUNK, POOL_CHUNKS};
 use crate::ring_mapping::RING_BYTES;
 use crate::ring_slot::SLOT_BYTES;
 use hawser_job::layout::{DEVICE_BYTES_PER_LANE, DEVICE_BYTES_PER_PAIR, DEVICE_BYTES_PER_RANK, LANES_MAX, MAX_LOCAL};
 
-/// Bytes of one pool; most of it is never touched where there are many ranks.
+/// Bytes of the space for one pool. On a host with many ranks most of it is never touched, because pools are smaller
+/// there.
 const POOL_BYTES: usize = CHUNK * POOL_CHUNKS;
 
 const PAGE: usize = 4096;
@@ -31,16 +32,17 @@ const SLOT_BITS: usize = SLOT_BYTES * 8;
 /// Bits of a word.
 pub const WORD_BITS: usize = u64::BITS as usize;
 
-// The overview has a bit for each word.
+// The overview, one word, has a bit for each word of notify bits.
 const _: () = assert!(MAX_LOCAL <= WORD_BITS * WORD_BITS);
 
 const _: () = assert!(RING_BYTES + SLOT_BYTES <= DEVICE_BYTES_PER_PAIR && REGISTERED <= DEVICE_BYTES_PER_RANK);
-// The parts that do not depend on the number of peers: the cache lines of bits, the overview, the rest of the last
-// page.
+// The bytes of a lane must suffice for the parts of a rank that are there once and not for each peer: the pool, the
+// cache lines of bits, the overview, and the rest of the last page.
 const _: () = assert!(POOL_BYTES + words_bytes(MAX_LOCAL) - MAX_LOCAL * SLOT_BYTES <= DEVICE_BYTES_PER_LANE);
 const _: () = assert!(words_bytes(1) <= 2 * PAGE);
 
-/// Maximum registrations of a rank at a time: as many as a key can name. Eight pages, of which few are touched.
+/// Maximum registrations of a rank at a time: the number that a key can name. Their words take eight pages, of which
+/// few are touched.
 pub const REGISTRATIONS: usize = 4096;
 const REGISTERED: usize = REGISTRATIONS * 8;
 
@@ -77,8 +79,8 @@ impl LaneLayout {
         self.words + rank * self.words_bytes
     }
 
-    /// Returns the offset of the credit line, which holds how far `receiver` has read the ring from `sender`; written
-    /// by `receiver`.
+    /// Returns the offset of the credit line: the cache line that holds how many slots of the ring from `sender` the
+    /// receiver has read, and which chunks it has returned. Only `receiver` writes it.
     pub fn credit(&self, sender: usize, receiver: usize) -> usize {
         self.words(sender) + receiver * SLOT_BYTES
     }
@@ -90,14 +92,15 @@ impl LaneLayout {
         self.words(rank) + self.ranks * SLOT_BYTES + sender / 64 * 8
     }
 
-    /// Returns the offset of the 64-bit word that holds the notify bit of `sender`: set if it notifies `rank`.
+    /// Returns the offset of the 64-bit word that holds the notify bit of `sender`: set when `sender` notifies
+    /// `rank`.
     #[inline(always)]
     pub fn notify_bits(&self, rank: usize, sender: usize) -> usize {
         self.poll_bits(rank, sender) + self.ranks.div_ceil(SLOT_BITS) * SLOT_BYTES
     }
 
-    /// Returns the offset of the overview: it has a bit for each word of notify bits of `rank` in which some are
-    /// set.
+    /// Returns the offset of the overview of `rank`: a word with a bit for each word of notify bits of `rank` in
+    /// which some bit is set.
     #[inline(always)]
     pub fn overview(&self, rank: usize) -> usize {
         self.notify_bits(rank, 0) + self.ranks.div_ceil(SLOT_BITS) * SLOT_BYTES
@@ -125,7 +128,8 @@ impl DeviceLayout {
         LaneLayout { ranks, rings, pools, words: pools + ranks * POOL_BYTES, words_bytes: words_bytes(ranks) }
     }
 
-    /// See `LaneLayout`; so for the next five.
+    /// Returns the result of `LaneLayout::ring` for one lane. The next five functions do so for the functions of
+    /// their names.
     pub fn ring(&self, receiver: usize, lane: usize, sender: usize) -> usize {
         self.lane(lane).ring(receiver, sender)
     }
@@ -150,8 +154,8 @@ impl DeviceLayout {
         self.lane(lane).overview(rank)
     }
 
-    /// Returns offset and length of every part that a process in local slot `me` writes on a lane, and that others
-    /// write there for it alone. Its entries about a peer lie in that peer's words.
+    /// Returns offset and length of every part of a lane that belongs to the process in local slot `me`: the parts
+    /// that it writes, and those that others write for it alone. Its credit lines lie among the words of its peers.
     pub fn parts_of(self, me: usize, lane: usize) -> impl Iterator<Item = (usize, usize)> {
         let at = self.lane(lane);
         let others = (0..self.ranks).filter(move |&other| other != me);

@@ -1,9 +1,10 @@
 //! Layer 3: the shared-memory device, between the ranks of one host.
 //!
-//! A packet is one ring slot of 64 bytes in the ring of its ordered pair and lane, with further slots if it is
-//! short, or chunks of its sender's pool if it is long. There is no connection and no handshake: the offset of a
-//! ring follows from (receiver, lane, sender). A port never waits for a peer except inside `Payload`, and there
-//! only while the peer is in the middle of writing a packet.
+//! A packet takes a ring slot of 64 bytes in the ring of its lane and of its ordered pair of ranks (sender and
+//! receiver). The rest of a short packet takes further ring slots. The payload of a long packet lies in chunks: of
+//! the sender's pool, or of the receiver's pool if the sender has retained some. There is no connection and no
+//! handshake: the offset of a ring follows from (receiver, lane, sender). A port never waits for a peer except inside
+//! `Payload`, and there only for a peer that is in the middle of writing a packet.
 //!
 //! The route of a packet: `port` (space, choice of form) -> `ring` over `ring_mapping` (ring slots) or `pool`
 //! (chunks) -> `poll_set` and the doorbell of `job` -> the receiver's `port` -> `payload` -> the transport's

@@ -1,25 +1,27 @@
-//! The bits by which a sender notifies a receiver, and the rule for when it need not.
+//! The bits by which a sender notifies a receiver of a packet, and the rule by which a sender need not notify.
 //!
-//! A receiver polls the rings of a few peers by itself, and publishes that in *poll bits* that only it writes. A
-//! sender that is not polled sets its *notify bit* after it has written, once per packet.
+//! A receiver polls the rings of a few peers by itself, and publishes these peers in *poll bits*, which only the
+//! receiver writes. A sender whose poll bit is not set sets its *notify bit* once for each packet that it has
+//! written.
 //! ```text
 //! The sender:                                       The receiver, to stop polling:
 //! W1  write the slot                                U1  clear the poll bit
-//! W2  waker's barrier (the doorbell's, the same)    U2  sleeper's barrier
-//! W3  polled? else set the notify bit (RMW)         U3  poll the ring once more
+//! W2  waker's barrier (the doorbell uses the same)  U2  sleeper's barrier
+//! W3  if not polled, set the notify bit (RMW)       U3  poll the ring once more
 //! ```
 //! If one word has not enough bits for all senders, an *overview* has a bit for each word of notify bits, so that a
-//! poll costs the same however many ranks the host has: a sender sets its notify bit before the word's bit, the
-//! receiver takes the word's bit before the notify bits.
+//! poll costs the same however many ranks the host has: a sender sets its notify bit first and then the word's bit in
+//! the overview; the receiver takes the overview first and then the notify bits.
 //!
-//! This is the doorbell's protocol: either U3 finds the slot or W3 finds the bit cleared. Beginning to poll needs
-//! no barrier: a late sender only makes a needless notification. Between two ranks a sender pays one load of a
-//! cache line that never changes. Used by `port` and `poll_set`; model: `tests/loom.rs`.
+//! The protocol is that of the doorbell: either U3 finds the slot or W3 finds that the poll bit is cleared. To begin
+//! polling needs no barrier: a sender that sees the poll bit late only makes a needless notification. On a host with
+//! two ranks a sender pays one load of a cache line that never changes. Used by `port` and `poll_set`; model:
+//! `tests/loom.rs`.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// A word of bits; the model checker has its own.
+/// A word of bits. The model checker implements it by atomics of its own.
 pub trait BitWord {
     fn load(&self) -> u64;
     /// Sets bits. Release: pairs with `take`.
@@ -51,15 +53,15 @@ impl BitWord for AtomicU64 {
     }
 }
 
-/// A word of notify bits, and its bit in the overview where there is one.
+/// A word of notify bits, and the overview with the word's bit in it, if there is an overview.
 pub struct NotifyBits<'a, B> {
     pub word: &'a B,
     pub overview: Option<(&'a B, u64)>,
 }
 
 impl<B: BitWord> NotifyBits<'_, B> {
-    /// Sets notify bits of the word, then the word's bit in the overview: a receiver that takes the latter finds
-    /// the former.
+    /// Sets notify bits of the word, then the word's bit in the overview: so a receiver that takes the word's bit
+    /// finds the notify bits.
     pub fn notify(&self, bits: u64) {
         self.word.set(bits);
         if let Some((overview, bit)) = self.overview {
@@ -82,14 +84,14 @@ pub fn notify_unless_polled<'a, B: BitWord + 'a>(
     true
 }
 
-/// Takes the bits of a word of notify bits, or of the overview, that were set since the last call. Poll the rings,
-/// or take the words, afterwards.
+/// Takes the bits of a word of notify bits, or of the overview, that were set since the last call. Afterwards the
+/// caller must poll the rings of these senders, or take these words of notify bits.
 #[inline(always)]
 pub fn take_notified(notify_bits: &impl BitWord) -> u64 {
     if notify_bits.load() == 0 { 0 } else { notify_bits.take() }
 }
 
-/// Does steps U1 and U2. Poll the ring once more afterwards (U3).
+/// Does steps U1 and U2. Afterwards the caller must poll the ring once more (U3).
 pub fn stop_polling(poll_bits: &impl BitWord, peer: u64, sleeper_barrier: impl FnOnce()) {
     poll_bits.clear(peer);
     sleeper_barrier();

@@ -1,8 +1,9 @@
-//! A packet's payload in place: in ring slots that may still be arriving, or in its sender's chunks.
+//! The payload of a packet, read where it lies: in ring slots that may still be arriving, or in chunks.
 //!
-//! Nothing outside the peer's ring and pool is touched, whatever a peer wrote. Ring slots are copied as they
-//! arrive; this is the only place where a port waits for a peer, and only for one that is in the middle of writing.
-//! Chunks are complete before their slot is written. Used by `port`; called by the transport's delivery.
+//! Nothing outside the peer's ring and the pool that holds the chunks is touched, whatever a peer wrote. Ring slots
+//! are copied as they arrive; this is the only place where a port waits for a peer, and only for a peer that is in
+//! the middle of writing a packet. Chunks are complete before their slot is written. Used by `port`; called by the
+//! transport's delivery.
 
 use crate::copy;
 use crate::peer_liveness::PeerLiveness;
@@ -14,14 +15,14 @@ use hawser_base::{Peer, SharedMem, UserMem};
 use hawser_device::Payload;
 use hawser_os::host;
 
-/// Iterations of waiting for a slot with the core's pause instruction: a microsecond or two, longer than a slot
-/// takes to be written.
+/// The number of pause instructions for which a port waits for a slot before it yields the core: a microsecond or two
+/// in all, longer than a slot takes to be written.
 const SPINS: u32 = 64;
 
 /// Payload in ring slots.
 pub struct InlinePayload<'a> {
     cursor: Cursor<RingMapping>,
-    /// The next byte in the body of the cursor's slot.
+    /// The offset of the next byte in the body of the cursor's slot.
     at: usize,
     /// Bytes of the payload that are left.
     left: usize,
@@ -30,13 +31,14 @@ pub struct InlinePayload<'a> {
 }
 
 impl<'a> InlinePayload<'a> {
-    /// Makes the payload of a packet whose first slot, which has arrived, is at `cursor`.
+    /// Makes the payload of a packet whose first slot is at `cursor` and has arrived.
     #[inline(always)]
     pub fn new(cursor: Cursor<RingMapping>, len: usize, liveness: &'a PeerLiveness, writer: Peer) -> InlinePayload<'a> {
         InlinePayload { cursor, at: FIRST_PAYLOAD_AT, left: len, liveness, writer }
     }
 
-    /// Makes the cursor's slot one that holds the next byte. False if the writer ended before it wrote it.
+    /// Moves the cursor to the slot that holds the next byte, if necessary, and waits until that slot has arrived.
+    /// False if the writer ended before it wrote the slot.
     #[inline(always)]
     fn ready(&mut self) -> bool {
         if self.at < BODY {
@@ -51,7 +53,7 @@ impl<'a> InlinePayload<'a> {
         false
     }
 
-    /// Waits for the slot at `cursor`. False if it never comes.
+    /// Waits for the slot at `cursor`. False if the writer ended before it wrote the slot.
     #[inline(never)]
     fn wait(&self, cursor: Cursor<RingMapping>) -> bool {
         for _ in 0..SPINS {
@@ -61,7 +63,8 @@ impl<'a> InlinePayload<'a> {
             }
         }
         loop {
-            // Load the end before the slot: everything that the writer wrote before its end is then visible.
+            // Query first whether the writer has ended, and load the slot afterwards: then everything that the writer
+            // wrote before its end is visible.
             let ended = self.liveness.has_ended(self.writer);
             if cursor.word().is_some() {
                 return true;
@@ -73,7 +76,8 @@ impl<'a> InlinePayload<'a> {
         }
     }
 
-    /// Copies the front of the payload to `to`, which has space for `len` bytes. False if fewer are left.
+    /// Copies the first `len` bytes of the payload to `to`, which has space for them. False if fewer are left, or the
+    /// writer ended before it wrote them.
     #[inline(always)]
     fn copy_out(&mut self, to: *mut u8, len: usize) -> bool {
         if len > self.left || (len > 0 && !self.ready()) {
@@ -139,7 +143,7 @@ impl Payload for InlinePayload<'_> {
 /// Payload with its prefix in a slot and the rest in chunks.
 pub struct ChunkedPayload<'a> {
     prefix: SharedMem<'a>,
-    /// A mapping that is long enough for every chunk number that a byte can name.
+    /// The beginning of the pool. Its mapping is long enough for every chunk number that a byte can name.
     pool: *mut u8,
     chunks: [u8; CHUNKS],
     /// Offset of the next byte, counted from the start of the first chunk.
@@ -169,7 +173,7 @@ impl<'a> ChunkedPayload<'a> {
         })
     }
 
-    /// Returns the chunk numbers of the packet, whose length was given by a peer.
+    /// Returns the chunk numbers of the packet. Their count follows from the length that the peer wrote.
     #[inline]
     pub fn numbers(&self) -> &[u8] {
         &self.chunks[..self.end.div_ceil(CHUNK)]

@@ -1,6 +1,7 @@
 //! The peers of this host by their local numbers, and which of them have ended (`job::exit_log`).
 //!
-//! Silence is not death: a ring that does not move proves nothing. Used by `port` and `payload`.
+//! Only this log shows that a peer has ended: a ring in which nothing changes proves nothing. Used by `port` and
+//! `payload`.
 
 use hawser_base::Peer;
 use hawser_job::exit_log::ExitLogReader;
@@ -17,14 +18,15 @@ impl PeerLiveness {
         PeerLiveness { exits: segment.exit_log().reader(), segment }
     }
 
-    /// Returns whether a process has ended since `next_exited` returned none: one load of a cache line that hardly
-    /// ever changes.
+    /// Returns whether a process has ended since `next_exited` returned None. That costs one load of a cache line
+    /// that hardly ever changes.
     #[inline(always)]
     pub fn has_new_exits(&self) -> bool {
         self.exits.has_new_exits()
     }
 
-    /// Returns the next peer of this host that has ended. Everything that it wrote is visible afterwards.
+    /// Returns the next peer of this host that has ended, if there is one. Everything that the peer wrote is visible
+    /// afterwards.
     #[cold]
     pub fn next_exited(&mut self) -> Option<Peer> {
         std::iter::from_fn(|| self.exits.take()).find(|&peer| self.segment.local_slot_of(peer).is_some())
@@ -41,7 +43,7 @@ impl PeerLiveness {
         self.exits.exit_log().has_ended(peer)
     }
 
-    /// Returns the number of a peer among the ranks of this host.
+    /// Returns the number of a peer among the ranks of this host; None if the peer is on another host.
     pub fn local(&self, peer: Peer) -> Option<usize> {
         self.segment.local_slot_of(peer)
     }
@@ -49,8 +51,8 @@ impl PeerLiveness {
     /// Returns the peer that is the host's rank `local`, if there is one.
     pub fn peer(&self, local: usize) -> Option<Peer> {
         let peer = self.segment.process_in(local)?;
-        // The slot may hold any number that a process wrote, and the number of a process that was not announced is
-        // unknown.
+        // Check the number: a process may have written anything into the slot, and a process that was not announced
+        // is unknown here.
         (self.local(peer) == Some(local)).then_some(peer)
     }
 

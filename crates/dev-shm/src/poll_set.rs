@@ -1,17 +1,17 @@
-//! The choice of the rings that a port polls by itself: the peers whose rings it polls, and when that set changes.
+//! The poll set of a port: the peers whose rings it reads in every poll, and the rule by which this set changes.
 //!
-//! At most eight peers are polled: beyond that, polling every ring costs more than notifications. A peer that
-//! notifies often replaces one that has been quiet (second chance, as in a page cache). This module only keeps the
-//! set and its counts: `notify` defines the shared bits, and `port` writes them.
+//! The set has at most eight peers: to poll more rings would cost more than notifications do. A peer that notifies
+//! often replaces one that has been quiet (second chance, as in a page cache). This module only keeps the set and its
+//! counts: `notify` defines the shared bits, and `port` writes them.
 
 use hawser_base::Peer;
 use hawser_base::peer_table::PeerTable;
 
-/// Rings that a port reads in every poll: eight cache lines of the first-level cache.
+/// Maximum rings that a port reads in every poll. They take eight cache lines of the first-level cache.
 pub const POLL_SET_MAX: usize = 8;
 
-/// Notifications after which a peer may replace a quiet one: rare enough that the cost of the barrier is
-/// negligible.
+/// The number of notifications after which a peer may replace a quiet one. A replacement costs a barrier (`notify`),
+/// which is negligible at so low a frequency.
 const NOTIFICATIONS_TO_REPLACE: u8 = 16;
 
 /// The change to the poll set after a notification of a peer.
@@ -49,8 +49,8 @@ impl PollSet {
         (0..self.len).find(|&place| self.peer(place) == peer)
     }
 
-    /// Counts a notification of `peer`, and returns the change to make. `was_busy` returns whether anything came
-    /// from a peer since its last query.
+    /// Counts a notification of `peer`, and returns the change to make. `was_busy` returns whether packets of a peer
+    /// have arrived since it was last called for that peer.
     pub fn notified(&mut self, peer: Peer, was_busy: impl FnMut(Peer) -> bool) -> PollSetChange {
         if self.place(peer).is_some() {
             return PollSetChange::None;

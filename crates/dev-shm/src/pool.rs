@@ -1,39 +1,41 @@
-//! The chunks of one rank in one lane: which peer holds them, and which are used next.
+//! The pool of one rank in one lane: which peer holds which of its chunks, and which chunks are used next.
 //!
-//! A pool is private to the sender, which owns its chunks: a receiver returns them by a bit that it flips, or
-//! filled with its reply (`retained`).
+//! A pool is private to the sender, which owns its chunks. A receiver returns a chunk by flipping the chunk's bit, or
+//! sends the chunk back filled with a reply (`retained`).
 //!
-//! Chunks that returned with a reply are used first, in their order: both sides have them in their caches, and the
-//! peer wrote them last. (Using the latest one first made 256 KiB between far cores 15 % slower.) The others are
-//! used in turn, the least recently used first: a chunk that is rewritten at once must be fetched back from the
-//! receiver's cache one cache line after the other, which measured four times as slow. All of a pool is touched in
-//! time, hence its size depends on the number of ranks. Used by `port`.
+//! Chunks that came back with a reply are used first, in the order in which they came: both sides have them in their
+//! caches, and the peer wrote them last. (To use the latest one first made 256 KiB between far cores, which share no
+//! cache, 15 % slower.) The other chunks are used in turn, the least recently used first: a chunk that is rewritten
+//! at once must be fetched back from the receiver's cache one cache line after the other, which measured four times
+//! as slow. So all chunks of a pool are touched in time, and for that reason the size of a pool depends on the number
+//! of ranks. Used by `port`.
 
 use crate::retained::{ChunkSet, ReturnBits, WORDS};
 use crate::ring_slot::CHUNKS;
 use hawser_base::Peer;
 use hawser_base::peer_table::PeerTable;
 
-/// Bytes of a chunk: a page. Larger ones gained nothing and would be touched in part.
+/// Bytes of a chunk: a page. Larger chunks gained nothing, and packets would use only a part of them.
 pub const CHUNK: usize = 4096;
-/// Maximum chunks of a pool: 1 MiB; more measured no faster. A chunk number is a byte.
+/// Maximum chunks of a pool, 1 MiB in all. Larger pools measured no faster. A chunk number fits into a byte.
 pub const POOL_CHUNKS: usize = 256;
 
 const _: () = assert!(POOL_CHUNKS == 1 << u8::BITS);
 
-/// Maximum ranks of a host at which each has a pool of all chunks. A sender that cycles through less than a MiB writes
-/// lines that its readers' caches still hold, at a quarter of the speed (docs/measurements/2026-11-23-collectives.md).
-/// Eight ranks gained nothing.
+/// Maximum ranks of a host at which every rank has a pool of POOL_CHUNKS chunks. A sender that cycles through a
+/// smaller pool than 1 MiB writes cache lines that its readers' caches still hold, at a quarter of the speed
+/// (docs/measurements/2026-11-23-collectives.md). With eight ranks such pools gained nothing.
 const FEW_RANKS: usize = 4;
-/// Pages of all pools and rings of one lane that a rank may touch when more ranks exchange long messages with one
-/// another: 2.5 of the 4 MiB that a rank may touch of all shared memory in a job of 64.
+/// The number of pages of pools and rings of one lane that a rank may touch on a host with more ranks, if all of them
+/// exchange long messages with one another. That is 2.5 MiB, of the 4 MiB of all shared memory that a rank may touch
+/// in a job of 64.
 const PAGES: usize = 640;
-/// Pages of those for each peer: two rings, and shares of the pages of words.
+/// The number of these pages that each peer takes: two rings, and shares of the pages of words (`layout`).
 const PAGES_PER_PEER: usize = 6;
-/// Minimum chunks of a pool for chunks to be of use: two packets in flight to two peers.
+/// Minimum chunks of a pool: a smaller pool would be of no use, since two packets must fit for each of two peers.
 const CHUNKS_MIN: usize = 4;
 
-/// Returns the chunks of each pool on a host with `ranks` ranks.
+/// Returns the number of chunks of each pool on a host with `ranks` ranks.
 pub const fn chunks(ranks: usize) -> usize {
     let fit = (PAGES / ranks).saturating_sub(PAGES_PER_PEER);
     if fit > POOL_CHUNKS || ranks <= FEW_RANKS {
@@ -45,13 +47,14 @@ pub const fn chunks(ranks: usize) -> usize {
     }
 }
 
-/// Returns the chunks that every peer can have whatever the others hold.
+/// Returns the number of chunks that every peer can have, whatever the other peers hold.
 const fn guaranteed(ranks: usize) -> usize {
     let peers = if ranks > 1 { ranks - 1 } else { 1 };
     chunks(ranks) / peers
 }
 
-/// Returns the longest piece of a stream, in chunks: a peer can have it and a chunk for the packet before it.
+/// Returns the length of the longest piece of a stream, in chunks. Within its guaranteed share a peer can have such a
+/// piece, and a chunk for the packet before it.
 pub const fn piece_chunks(ranks: usize) -> usize {
     let most = guaranteed(ranks).saturating_sub(1);
     let most = if most > CHUNKS { CHUNKS } else { most };
@@ -60,8 +63,9 @@ pub const fn piece_chunks(ranks: usize) -> usize {
 
 const _: () = assert!(chunks(2) == POOL_CHUNKS && piece_chunks(8) == CHUNKS && chunks(64) == CHUNKS_MIN);
 
-/// Returns the maximum chunks that a receiver may keep for its reply: never those that the owner needs to continue
-/// sending, and not more than half of its guaranteed share, or bursts in one direction would run out of chunks.
+/// Returns the maximum number of chunks that a receiver may retain for its replies. It must leave enough chunks of
+/// its guaranteed share for one more piece, so that the owner can continue to send; and it may retain at most half of
+/// that share, since otherwise bursts in one direction would run out of chunks.
 pub const fn retained_max(ranks: usize) -> usize {
     let spare = guaranteed(ranks).saturating_sub(piece_chunks(ranks));
     let half = guaranteed(ranks) / 2;
@@ -73,11 +77,12 @@ const _: () = assert!(retained_max(2) == 128 && retained_max(64) == 0);
 /// Chunk numbers of one packet, a byte each, in the order of its payload.
 pub type ChunkNumbers = [u8; CHUNKS];
 
-/// Returns how many of the `count` chunks of a packet are contiguous from `first` on: those with consecutive numbers.
+/// Returns the number of chunks that are contiguous in memory, from the chunk with index `first` on, in a packet of
+/// `count` chunks. Chunks are contiguous if their numbers are consecutive.
 #[inline(always)]
 pub fn contiguous(numbers: &ChunkNumbers, first: usize, count: usize) -> usize {
-    // All in one comparison: each byte against the first one plus its distance. The last chunk of a pool has no
-    // successor, but a byte wraps around.
+    // Compare all numbers at once: each byte with the first number plus the byte's distance from it. The last chunk
+    // of a pool has no successor, whereas a byte wraps around to 0: hence the last `min`.
     const EACH: u64 = u64::from_le_bytes([1; CHUNKS]);
     const DISTANCES: u64 = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7]);
     let number = u64::from(numbers[first]);
@@ -97,8 +102,8 @@ struct OutstandingChunks {
     is_listed: bool,
 }
 
-/// Free chunks in the order in which they will be used. No chunk is in it twice, so that the queue has space for
-/// all; its positions wrap as bytes do.
+/// A queue of free chunks, in the order in which they will be used. It holds no chunk twice, so that it has space for
+/// all chunks; its positions are bytes, which wrap around.
 struct ChunkFifo {
     numbers: [u8; POOL_CHUNKS],
     first: u8,
@@ -106,7 +111,7 @@ struct ChunkFifo {
 }
 
 impl ChunkFifo {
-    /// Makes a queue of the chunks below `count`.
+    /// Makes a queue of the chunks with numbers below `count`.
     fn below(count: usize) -> ChunkFifo {
         ChunkFifo { numbers: std::array::from_fn(|place| place as u8), first: 0, len: count as u16 }
     }
@@ -123,7 +128,7 @@ impl ChunkFifo {
         self.len += 1;
     }
 
-    /// Takes as many as `into` has space for. The caller has checked that there are as many.
+    /// Takes the chunks that fill `into`. The caller has checked that the queue has so many.
     #[inline(always)]
     fn take(&mut self, into: &mut [u8]) {
         debug_assert!(into.len() <= self.len());
@@ -141,13 +146,13 @@ pub struct ChunkPool {
     /// The other free chunks, the least recently used first.
     free: ChunkFifo,
     outstanding: PeerTable<OutstandingChunks>,
-    /// Peers that hold chunks, and some that held some before.
+    /// Peers that hold chunks, and peers that have returned all of theirs since `holders` was last called.
     holders: Vec<Peer>,
-    /// Chunks that a peer may have whatever the others hold.
+    /// The number of chunks that each peer may have, whatever the other peers hold.
     guaranteed: usize,
-    /// The maximum that one peer may hold where nothing can be guaranteed.
+    /// Maximum chunks that one peer may hold if they are more than the guaranteed share.
     max_per_peer: usize,
-    /// Chunks reserved for peers that hold less than guaranteed.
+    /// The number of chunks that are reserved for peers which hold less than their guaranteed share.
     reserved_for_others: usize,
 }
 
@@ -173,8 +178,8 @@ impl ChunkPool {
         self.warm.len() + self.free.len()
     }
 
-    /// Returns whether `peer` may have `count` more: within its guaranteed share, or of those that are reserved for no
-    /// peer.
+    /// Returns whether `peer` may take `count` more chunks: from its guaranteed share, or from chunks that are
+    /// reserved for no other peer.
     #[inline]
     pub fn may_take(&self, peer: Peer, count: usize) -> bool {
         let outstanding = self.outstanding[peer].count;
@@ -184,7 +189,7 @@ impl ChunkPool {
         fair && count <= self.free()
     }
 
-    /// Returns whether the next `count` chunks returned with a reply.
+    /// Returns whether the next `count` chunks that would be taken have come back with a reply.
     #[inline(always)]
     pub fn is_warm(&self, count: usize) -> bool {
         self.warm.len() >= count
@@ -226,8 +231,8 @@ impl ChunkPool {
         self.reserved_for_others += self.reserved_for(peer);
     }
 
-    /// Takes back chunks in which `peer` has sent its reply, once that is read. Chunks that it did not have are
-    /// ignored.
+    /// Takes back the chunks in which `peer` has sent a reply, after that reply was read. A number of a chunk that
+    /// the peer did not hold is ignored.
     #[inline]
     pub fn reclaim_with_reply(&mut self, peer: Peer, numbers: &[u8]) {
         self.reserved_for_others -= self.reserved_for(peer);
@@ -251,7 +256,7 @@ impl ChunkPool {
         }
         self.outstanding.reset(peer);
         self.holders.retain(|&holder| holder != peer);
-        // The guaranteed share is reserved for it again, or to the next process of its local slot.
+        // Reserve the guaranteed share again, for the next process of the peer's local slot.
         self.reserved_for_others += self.reserved_for(peer);
     }
 

@@ -1,9 +1,9 @@
 //! The port of one lane: it chooses the form of each packet to send, delivers what has arrived, and reports peers that
 //! have ended.
 //!
-//! A port is used under its lane's lock alone. A refused packet leaves nothing behind: space for all of it is found
-//! before its first slot is written. A peer has a `PeerRings` from its first use until it is lost. Used by
-//! `transport`; uses `peer_rings`, `ring`, `pool`, `payload` and `poll_set`.
+//! A port is used under its lane's lock alone. A refused packet leaves nothing behind: the port finds space for the
+//! whole packet before it writes the first slot. A peer has a `PeerRings` from its first use until its end is
+//! reported. Used by `transport`; uses `peer_rings`, `ring`, `pool`, `payload` and `poll_set`.
 
 mod incoming;
 mod peer_rings;
@@ -30,32 +30,33 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::fence;
 
-/// Payload, in bytes, up to which payload goes in ring slots. Beyond it a chunk is faster (measured between 768 and
-/// 1024).
+/// The longest payload, in bytes, that goes in ring slots. For longer payload a chunk is faster (from a length
+/// between 768 and 1024 bytes on, as measured).
 pub const SHORT: usize = ring_slot::payload_of_slots(14);
 
-/// Slots that may be unread in a ring: control packets may use all, payload leaves some.
+/// Maximum slots of a ring that may be unread. Control packets may use all slots; payload leaves some free for them.
 const CONTROL_LIMIT: u32 = SLOTS;
 const PAYLOAD_LIMIT: u32 = SLOTS - 16;
 
-/// The most slots of a packet: as many as fit once the peer has read everything, whether it has published that or
-/// not.
+/// Maximum slots of a packet. So many fit once the peer has read everything, even if it has not published its last
+/// reads yet.
 const PACKET_SLOTS_MAX: u32 = PAYLOAD_LIMIT - publish_interval::<RingMapping>();
 
-/// Payload that can go in slots, if there is no chunk: a peer's share of a pool is never less than its ring.
+/// The longest payload, in bytes, that can go in slots if there is no chunk. So even a peer that can have no chunk
+/// gets packets of this length, through its ring.
 pub const INLINE_MAX: usize = ring_slot::payload_of_slots(PACKET_SLOTS_MAX);
 
 const _: () = assert!(SHORT <= INLINE_MAX && CHUNK + PREFIX_MAX <= INLINE_MAX);
 
-/// Returns the chunks of a packet of `total` bytes, prefix included: a small rest beyond whole chunks goes into the
-/// slot beside the prefix.
+/// Returns the number of chunks of a packet of `total` bytes, prefix included. If no more than PREFIX_MAX bytes, with
+/// the prefix, are left beyond whole chunks, these bytes go in the slot.
 #[inline(always)]
 fn chunks_of(total: usize) -> usize {
     if total >= CHUNK && total % CHUNK <= PREFIX_MAX { total / CHUNK } else { total.div_ceil(CHUNK) }
 }
 
-/// Packets of this length or more may be written past the caches. Shorter ones gained nothing: waiting for the stores
-/// to drain costs as much as each saves.
+/// Minimum length of packets, in bytes, that may be written past the caches. Shorter packets gained nothing: to wait
+/// until the stores have drained costs as much as they save.
 const LONG: usize = 2 * CHUNK;
 
 /// Maximum packets of one peer that a poll delivers before it reads the next peer's ring.
@@ -99,17 +100,19 @@ impl ShmPort {
         owner.ok_or(RemoteError::PeerFailed)
     }
 
-    /// Returns the rings of a peer, opened by its first use; none if the peer is lost.
+    /// Returns the rings of a peer, which are opened at its first use. None if the peer has ended, or is on another
+    /// host.
     #[inline]
     fn open(&mut self, peer: Peer) -> Option<&mut PeerRings> {
-        // The local slot of a lost peer can still be written by others, and nobody polls it again.
+        // Do not open the rings of a peer that has ended: others can still write to its local slot, and nobody would
+        // poll it.
         if self.peers[peer].state == PeerRingState::Unused && self.liveness.is_known_ended(peer) {
             return None;
         }
         self.open_any(peer)
     }
 
-    /// Returns the same, also of a peer that has just ended.
+    /// Returns the rings of a peer as `open` does, but also if the peer has ended.
     fn open_any(&mut self, peer: Peer) -> Option<&mut PeerRings> {
         if self.peers[peer].state == PeerRingState::Unused {
             let local = self.liveness.local(peer).filter(|&local| local != self.words.me)?;
@@ -124,13 +127,15 @@ impl ShmPort {
         self.peers.get_mut(peer).expect("it was opened")
     }
 
-    /// Returns whether the peer's ring has space, by the last known credit; for a peer that was never used it has none.
+    /// Returns whether the ring to a peer has space for `slots` slots, by the last known credit. False for a peer
+    /// that was never used.
     #[inline(always)]
     fn has_slots(&mut self, to: Peer, slots: u32, limit: u32) -> bool {
         self.peers.get_mut(to).is_some_and(|rings| rings.tx.has_space(slots, limit))
     }
 
-    /// Writes a packet into slots. `from` is valid for `len` bytes.
+    /// Writes a packet with the bytes of `from` into slots. Without `PREFIX` it has no prefix. `Full` if there is no
+    /// space.
     #[inline(always)]
     fn put_inline<const PREFIX: bool>(
         &mut self,
@@ -175,13 +180,13 @@ impl ShmPort {
         Ok(())
     }
 
-    /// Finds space for `slots` slots of payload, reading the peer's credit if necessary.
+    /// Checks that there is space for `slots` slots of payload, and reads the peer's credit if necessary.
     #[inline]
     fn find_slots(&mut self, to: Peer, slots: u32) -> Result<(), SendError> {
         if self.has_slots(to, slots, PAYLOAD_LIMIT) { Ok(()) } else { self.refresh_credit(to, slots, PAYLOAD_LIMIT) }
     }
 
-    /// Reads the peer's credit again, in case it has read enough meanwhile.
+    /// Reads the peer's credit again, and returns whether the peer has read enough meanwhile.
     #[cold]
     #[inline(never)]
     fn refresh_credit(&mut self, to: Peer, slots: u32, limit: u32) -> Result<(), SendError> {
@@ -190,7 +195,8 @@ impl ShmPort {
         if rings.tx.has_space(slots, limit) { Ok(()) } else { Err(SendError::Full) }
     }
 
-    /// Returns whether `count` chunks can be had for `to`, after collecting those that were returned.
+    /// Returns whether there are `count` chunks for a packet to `to`. If there are not, takes back returned chunks
+    /// first.
     #[inline]
     fn find_chunks(&mut self, to: Peer, count: usize) -> bool {
         self.retained[to].has(count) || self.pool.may_take(to, count) || self.collect_chunks(to, count)
@@ -199,8 +205,8 @@ impl ShmPort {
     #[cold]
     #[inline(never)]
     fn collect_chunks(&mut self, to: Peer, count: usize) -> bool {
-        // In a long stream every packet comes here, and the peer itself has returned chunks: no list is made for
-        // it.
+        // In a long stream every packet comes here, and usually the receiver itself has returned chunks. So try it
+        // first: then no list of all holders is made.
         if self.reclaim_for(to, count, to) {
             return true;
         }
@@ -215,9 +221,9 @@ impl ShmPort {
     }
 
     /// Returns the copy function that fills chunks for a packet of `len` bytes to the peer: past the caches if the
-    /// peer is far and the chunks will be returned by their bits. Chunks that return with a reply, either way, are
-    /// best in a cache for both sides, near or far. Call it before looking for chunks: that fetches the cache line
-    /// whose load is timed here.
+    /// peer is far and the chunks will be returned by their bits. Chunks that come back with a reply, to us or to the
+    /// peer, are best written through the caches, whether the peer is near or far. Must be called before
+    /// `find_chunks`, which loads the cache line whose load is timed here.
     #[inline]
     fn copy_for(&mut self, to: Peer, len: usize, count: usize) -> unsafe fn(*mut u8, *const u8, usize) {
         if len < LONG || self.retained[to].has(count) || (count <= REPLY_CHUNKS && self.pool.is_warm(count)) {
@@ -230,8 +236,8 @@ impl ShmPort {
         if distance.is_far() { copy::past_caches } else { copy::long }
     }
 
-    /// Writes a packet with `len` bytes into chunks, filled front to back by `fill`, and its prefix into a slot.
-    /// The chunks are the peer's if we retain some of its, otherwise ours.
+    /// Writes a packet with `len` bytes into chunks, filled front to back by `fill`, and its prefix into a slot. The
+    /// chunks are those of the peer's pool that we retain, if there are enough, and otherwise chunks of our own pool.
     fn put_chunks(
         &mut self,
         to: Peer,
@@ -274,7 +280,7 @@ impl ShmPort {
         Ok(())
     }
 
-    /// Packs payload that goes in slots into private memory first.
+    /// Sends a packet in slots whose payload must be packed: packs it into private memory first.
     fn pack_inline(
         &mut self,
         to: Peer,

@@ -1,10 +1,12 @@
-//! Operations on registered memory of the host's ranks. Each completes within its call: by one copy or one instruction
-//! in the owner's arena, by process_vm_readv and process_vm_writev in private memory where the host permits it.
+//! Operations on registered memory of the host's ranks. Each operation completes within its call. In the owner's
+//! arena it is one copy or one atomic instruction; in private memory it is process_vm_readv or process_vm_writev, if
+//! the host permits them.
 //!
-//! Private memory has no atomics (docs/adr/0052-remote-operations.md). A key from a message is checked: at worst it
-//! names other bytes of the job. A shared word of the owner holds whether the registration still exists:
+//! Private memory has no atomics (docs/adr/0052-remote-operations.md). A key from a message is checked: a wrong key
+//! can at worst name other memory of the job. For each registration the owner has a shared word that holds whether
+//! the registration still exists:
 //! ```text
-//! the number of the registration among those of its slot, 63 bits | kept, 1 bit
+//! how many registrations the slot has had, 63 bits | whether the latest one still exists, 1 bit
 //! ```
 //! Used by `device` and `port`; uses `exposure`, `layout` and `os::process_vm`.
 
@@ -29,13 +31,13 @@ pub const CAPABILITIES: Capabilities = Capabilities::OF_MAPPED_MEMORY;
 const OF_PRIVATE: Capabilities =
     Capabilities { atomics_4: AtomicOps::NONE, atomics_8: AtomicOps::NONE, ..CAPABILITIES };
 
-/// Bytes that are packed at a time before they are copied to private memory: as many as stay in a core's first-level
-/// cache until they are read again (half of 32 KiB).
+/// Bytes that are packed at a time before they are copied to private memory. They stay in a core's first-level cache
+/// until they are read again (half of 32 KiB).
 const PACKED: usize = 16 << 10;
 
-/// A key's first word: where the memory lies (8 bits), the slot of its registration (12), its owner (12), and the
-/// low bits of the registration's number (32). The second: the offset in the owner's arena, or the address. The
-/// third: the length in bytes.
+/// The first word of a key: the kind of memory (8 bits), the slot of its registration (12), its owner's local number
+/// (12), and the low bits of the registration's number (32). The key's second word is the offset in the owner's
+/// arena, or the address; the third is the length in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct ShmKey {
     memory: MemoryKind,
@@ -44,7 +46,7 @@ struct ShmKey {
     number: u32,
 }
 
-/// The kind of registered memory. Other keys have kinds 1 and 2 (`exposure`).
+/// The kind of registered memory. The keys of exposed memory have kinds 1 and 2 (`exposure`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum MemoryKind {
     Arena = 3,
@@ -140,7 +142,7 @@ impl ShmRegistrations {
         };
         let place = self.take_slot()?;
         let word = self.word(self.me, place);
-        // Only this process writes it.
+        // Only this process writes the word.
         let number = (word.load(Acquire) >> 1) + 1;
         // Release: pairs with the Acquire in `find`.
         word.store(number << 1 | 1, Release);
@@ -168,7 +170,8 @@ impl ShmRegistrations {
         if is_kept { Ok(name) } else { Err(RemoteError::InvalidKey) }
     }
 
-    /// Returns the memory, and the offset or address in it, of byte `at` of what the key names, if `len` bytes follow.
+    /// Returns the kind of the memory that the key names, and the offset or address of the memory's byte `at`. An
+    /// error if the registration has ended, or the memory has fewer than `len` bytes from there on.
     fn place(&self, owner: usize, key: &RemoteKey, at: u64, len: usize) -> Result<(MemoryKind, u64), RemoteError> {
         let name = self.find(owner, key)?;
         check_bounds(at, len, key.0[2])?;
@@ -227,7 +230,8 @@ impl ShmRegistrations {
     }
 }
 
-/// Converts the result of a copy in an arena: memory that cannot be mapped is in no arena.
+/// Converts the result of a copy in an arena. A copy fails only if the memory cannot be mapped: then the key names no
+/// memory of an arena.
 fn in_arena(is_done: bool) -> Result<(), RemoteError> {
     if is_done { Ok(()) } else { Err(RemoteError::InvalidKey) }
 }
@@ -236,8 +240,9 @@ const EPERM: i32 = 1;
 const ESRCH: i32 = 3;
 const ENOSYS: i32 = 38;
 
-/// Converts an error: the process does not exist; the system, or a sandbox, has forbidden the call meanwhile; otherwise
-/// nothing is mapped at the address.
+/// Converts an error of process_vm_readv or process_vm_writev. The process does not exist (`PeerFailed`); or the
+/// system, or a sandbox, has forbidden the call meanwhile (`Unsupported`); otherwise nothing is mapped at the
+/// address.
 fn fault(error: &io::Error) -> RemoteError {
     match error.raw_os_error() {
         Some(ESRCH) => RemoteError::PeerFailed,

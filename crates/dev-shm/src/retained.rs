@@ -1,16 +1,18 @@
 //! Retained chunks: a rank that has read a peer's chunk keeps it a while, to send its own reply in it.
 //!
-//! A cache line written by one core, read and then written by the other, and so on, moves once per message; a line
-//! that one side always writes and the other always reads is moved and invalidated in turn. A small pool used in
-//! that manner measured 8.0 us for 64 KiB where one whose chunks return with the reply took 2.2 us (near cores). A
-//! chunk that is not needed for a reply is returned by a bit, which its receiver flips, in the cache line that
-//! holds the ring's credit: the owner finds both with one load of that line.
+//! If two cores write a cache line in turn, each after it has read the other's data, the line moves once per message.
+//! If one core always writes it and the other always reads it, the line is moved and invalidated in turn. Measured
+//! with 64 KiB between near cores, which share a cache: 2.2 us with a pool whose chunks come back with the reply, 8.0
+//! us with a small pool whose chunks do not. A chunk that is not needed for a reply is returned by a bit, which its
+//! receiver flips, in the cache line that holds the ring's credit: so the owner finds both with one load of that
+//! line.
 //!
 //! Long streams are different: data that pass in one direction must not stay in two caches. The chunks of their
-//! packets are returned at once (1 MiB between far cores: 89 us; retained for a reply, 180 us).
+//! packets are returned at once. (Measured with 1 MiB between far cores, which share no cache: 89 us if the chunks
+//! are returned at once, 180 us if they are retained for a reply.)
 //!
-//! A chunk passes to the receiver by the ring slot that names it, and is returned exactly once: by its bit, or
-//! named in a slot of the receiver. Used by `port`; `pool` is the owner's side.
+//! A chunk passes to the receiver by the ring slot that names it, and is returned exactly once: by its bit, or by a
+//! ring slot of the receiver that names it. Used by `port`; `pool` is the owner's side.
 
 use crate::pool::{ChunkNumbers, POOL_CHUNKS};
 use crate::ring_slot::CHUNKS;
@@ -19,7 +21,8 @@ use std::collections::VecDeque;
 /// Words that hold a bit for each chunk of a pool.
 pub const WORDS: usize = POOL_CHUNKS / u64::BITS as usize;
 
-/// Maximum chunks of a packet that is retained for a reply or sent as one: half of a long stream's.
+/// Maximum chunks of a packet whose chunks are retained for a reply, or which is sent as a reply in retained chunks.
+/// That is half of the chunks of a packet in a long stream.
 pub const REPLY_CHUNKS: usize = CHUNKS / 2;
 
 /// The words of the bits by which a receiver returns chunks.
@@ -55,7 +58,8 @@ impl ChunkSet {
         was
     }
 
-    /// Removes those of `bits` in a word. Returns the numbers removed.
+    /// Removes the chunks of one word whose bits are set in `bits`. Returns the numbers of those that were in the
+    /// set.
     #[inline]
     pub fn remove_in(&mut self, word: usize, bits: u64) -> impl Iterator<Item = u8> + use<> {
         let mut out = self.0[word] & bits;
@@ -72,9 +76,9 @@ impl ChunkSet {
 #[derive(Clone, PartialEq, Eq)]
 pub struct RetainedChunks {
     chunks: VecDeque<u8>,
-    /// Maximum number of chunks that it may keep.
+    /// Maximum number of chunks that this rank may retain.
     max: usize,
-    /// The current values of the words.
+    /// The current values of the words of return bits.
     returns: [u64; WORDS],
 }
 
@@ -83,7 +87,8 @@ impl RetainedChunks {
         RetainedChunks { chunks: VecDeque::new(), max: most, returns: [0; WORDS] }
     }
 
-    /// Retains chunks that were read. Returns whether some were returned: an owner that waits for them may sleep.
+    /// Retains the chunks of a packet that was read, and returns surplus ones to their owner. Returns whether any
+    /// were returned: then the caller must wake the owner, which may sleep until it has chunks.
     #[inline]
     pub fn retain(&mut self, numbers: &[u8], words: impl ReturnBits) -> bool {
         let RetainedChunks { chunks: kept, max: most, returns } = self;
@@ -105,7 +110,7 @@ impl RetainedChunks {
         count <= REPLY_CHUNKS && self.chunks.len() >= count
     }
 
-    /// Takes `count` of them for a reply, if there are as many.
+    /// Takes `count` retained chunks for a reply. None if `has` is false for this count.
     #[inline]
     pub fn take(&mut self, count: usize) -> Option<ChunkNumbers> {
         if !self.has(count) {

@@ -1,14 +1,16 @@
-//! The ring of one ordered pair in one lane: slots with a generation in each, and lazy credit.
+//! The ring of one ordered pair of ranks in one lane. Each of its slots holds a generation, and the reader reports
+//! only now and then how much it has read (the credit).
 //!
-//! One process writes slots, one reads them. A slot's first word is written last and holds the slot's generation,
-//! so that a slot can be read as soon as it has arrived, whether or not those after it have. The reader publishes
-//! how far it has read only every quarter of a ring, and when it returns chunks in the same slot (`retained`).
+//! One process writes the slots, and one reads them. The first word of a slot is written last and holds the slot's
+//! generation, so that a slot can be read as soon as it has arrived, whether or not the slots after it have arrived.
+//! The reader publishes the number of slots that it has read after every quarter of a ring, and whenever it returns
+//! chunks, whose bits lie in the same cache line (`retained`).
 //!
 //! Generic over the storage of slots (`RingMemory`): `ring_mapping` in production, loom's atomics in
 //! `tests/loom.rs`. Used by `port` and `payload`.
 
-/// Slots of a ring: 8 KiB a pair, two pages, of which the second is touched only by pairs that exchange many
-/// packets. 64 to 1024 slots measured equal in latency and in rate.
+/// The number of slots of a ring. They take two pages (8 KiB), of which the second is touched only by pairs that
+/// exchange many packets. 64 to 1024 slots measured equal in latency and in rate.
 pub const SLOTS: u32 = 128;
 
 /// The storage of a ring's slots and of its credit word.
@@ -29,7 +31,7 @@ pub trait RingMemory: Copy {
     fn set_consumed(self, count: u32);
 }
 
-/// Returns the maximum slots after which the reader publishes its count.
+/// Returns the number of slots after which the reader publishes its count.
 pub const fn publish_interval<S: RingMemory>() -> u32 {
     S::SLOTS / 4
 }
@@ -39,14 +41,15 @@ fn slot<S: RingMemory>(position: u32) -> u32 {
     position & (S::SLOTS - 1)
 }
 
-/// Returns the generation of the slot at a position: one more in each round, never that of the round before. Zeroed
-/// memory is generation 0, the first round is 1. Positions may wrap: 2^32 / SLOTS is a multiple of 256.
+/// Returns the generation of the slot at a position. It is one more in each round through the ring, modulo 256, and
+/// so never that of the round before. Zeroed memory has generation 0, the first round has 1. Positions may wrap,
+/// because 2^32 / SLOTS is a multiple of 256.
 #[inline(always)]
 fn generation<S: RingMemory>(position: u32) -> u8 {
     (position / S::SLOTS).wrapping_add(1) as u8
 }
 
-/// The writing end.
+/// The writing end of a ring.
 #[derive(Clone)]
 pub struct Producer<S> {
     memory: S,
@@ -67,7 +70,7 @@ impl<S: RingMemory> Producer<S> {
         self.memory
     }
 
-    /// Returns whether `slots` more fit if at most `limit` may be unread, by the last known credit.
+    /// Returns whether `slots` more slots fit, by the last known credit, if at most `limit` slots may be unread.
     #[inline(always)]
     pub fn has_space(&self, slots: u32, limit: u32) -> bool {
         self.head.wrapping_sub(self.seen) + slots <= limit
@@ -77,7 +80,8 @@ impl<S: RingMemory> Producer<S> {
     #[inline]
     pub fn refresh(&mut self) -> bool {
         let consumed = self.memory.consumed();
-        // Ignore a count that is not between the last known one and what we wrote: no reader wrote it.
+        // Ignore a count that is not between the last known count and the number of slots that we wrote: no correct
+        // reader has written it.
         let sane = consumed.wrapping_sub(self.seen) <= self.head.wrapping_sub(self.seen);
         let changed = sane && consumed != self.seen;
         if changed {
@@ -91,14 +95,15 @@ impl<S: RingMemory> Producer<S> {
         self.seen = self.head.wrapping_sub(S::SLOTS);
     }
 
-    /// Begins a packet, for whose slots there is space; `PacketWriter::finish` records how far it went.
+    /// Begins a packet. The caller has checked that there is space for its slots; `PacketWriter::finish` records how
+    /// many were written.
     #[inline(always)]
     pub fn packet(&self) -> PacketWriter<S> {
         PacketWriter { memory: self.memory, head: self.head }
     }
 }
 
-/// A packet that is being written. A value of its own so that it stays in registers from slot to slot.
+/// A packet that is being written. It is separate from `Producer`, so that it stays in registers from slot to slot.
 #[must_use = "without `finish` the slots are written over"]
 pub struct PacketWriter<S> {
     memory: S,
@@ -121,7 +126,7 @@ impl<S: RingMemory> PacketWriter<S> {
     }
 }
 
-/// The reading end.
+/// The reading end of a ring.
 #[derive(Clone)]
 pub struct Consumer<S> {
     memory: S,
@@ -154,9 +159,9 @@ impl<S: RingMemory> Consumer<S> {
         Cursor { memory: self.memory, at: self.tail }
     }
 
-    /// Takes `slots` slots, read or not: those that are not written yet are skipped once they are. Publishes the
-    /// count every quarter of a ring, or `at_once`. Returns whether it did: a writer that waits for space may
-    /// sleep.
+    /// Takes `slots` slots, whether they were read or not; slots that are not written yet are skipped once they are
+    /// written. Publishes the count after a quarter of a ring, or at once if `at_once`. Returns whether the count was
+    /// published: then the caller must wake the writer, which may sleep until there is space.
     #[inline(always)]
     pub fn advance(&mut self, slots: u32, at_once: bool) -> bool {
         self.tail = self.tail.wrapping_add(slots);

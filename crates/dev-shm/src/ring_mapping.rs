@@ -1,7 +1,7 @@
 //! Ring slots in the job's segment: raw shared memory behind the trait of `ring`.
 //!
-//! The only file that turns offsets into slots. The owner of a `RingMapping` must keep the segment mapped (`port`
-//! does).
+//! This is the only file that turns offsets into slots. The owner of a `RingMapping` must keep the segment mapped
+//! (`port` does).
 
 use crate::retained::{ReturnBits, WORDS};
 use crate::ring::{RingMemory, SLOTS};
@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// Bytes of a ring.
 pub const RING_BYTES: usize = SLOT_BYTES * SLOTS as usize;
 
-/// One ring: its slots, and its credit line in the writer's page, which holds the count of slots read and the words
-/// of returned chunks.
+/// One ring: its slots, and its credit line in the writer's page. The reader writes this line: the count of slots
+/// that it has read, and the words of bits by which it returns chunks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RingMapping {
     ring: *mut u8,
@@ -26,7 +26,7 @@ const RETURNS_AT: usize = 8;
 
 const _: () = assert!(RETURNS_AT + WORDS * 8 <= SLOT_BYTES);
 
-/// Zeroes, which no generation equals.
+/// The memory of a ring that is never written. It holds zeroes, and no slot of the first round has generation 0.
 static EMPTY_RING: [AtomicU64; RING_BYTES / 8] = [const { AtomicU64::new(0) }; RING_BYTES / 8];
 
 // SAFETY: two addresses in a mapping that outlives the port that owns this, or in EMPTY_RING; all access is by the

@@ -23,15 +23,15 @@ pub const FIRST_PAYLOAD: usize = BODY - 8;
 pub const FIRST_PAYLOAD_AT: usize = 8;
 /// Offset of the chunk numbers in the body of a first slot.
 pub const CHUNKS_AT: usize = FIRST_PAYLOAD_AT + PREFIX_MAX;
-/// Maximum chunks of a packet: a byte each.
+/// Maximum chunks of a packet. Each chunk number takes a byte of the slot.
 pub const CHUNKS: usize = BODY - CHUNKS_AT;
 
 const _: () = assert!(CHUNKS == 8);
 
-/// The form of a packet whose payload lies in chunks; the low bits are its prefix's length.
+/// Flag: the packet's payload lies in chunks. The low bits of the form are then the length of the packet's prefix.
 const IN_CHUNKS: u64 = 1 << 63;
 const PREFIX_MASK: u64 = 0x3f;
-/// Flag: the chunks are the reader's own, returned filled with a reply (`retained`).
+/// Flag: the chunks belong to the reader's pool, and come back to it filled with a reply (`retained`).
 const REPLY_IN_PLACE: u64 = 1 << 62;
 
 const _: () = assert!(PREFIX_MAX as u64 <= PREFIX_MASK);
@@ -42,8 +42,8 @@ pub fn inline_word(header: &Header, len: usize) -> u64 {
     u64::from(header.kind) << 8 | u64::from(header.aux) << 16 | (len as u64) << 32
 }
 
-/// Returns the same for a packet with `len` bytes in chunks, the reader's if `is_reply`, and `prefix` bytes in its
-/// slot.
+/// Returns the first word, without the generation, of a packet with `prefix` bytes in its slot and `len` bytes in
+/// chunks. The chunks belong to the reader's pool if `is_reply`.
 #[inline(always)]
 pub fn chunked_word(header: &Header, prefix: usize, len: usize, is_reply: bool) -> u64 {
     inline_word(header, len) | IN_CHUNKS | if is_reply { REPLY_IN_PLACE } else { 0 } | (prefix as u64) << 48
@@ -85,7 +85,7 @@ pub fn prefix_len(word: u64) -> usize {
 /// Returns the slots of a packet with `len` bytes inline.
 #[inline(always)]
 pub const fn slots_of(len: usize) -> u32 {
-    // Divided by a constant: a multiplication.
+    // The divisor is a constant, so that the compiler makes a multiplication of the division.
     1 + len.saturating_sub(FIRST_PAYLOAD).div_ceil(BODY) as u32
 }
 

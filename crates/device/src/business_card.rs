@@ -2,7 +2,7 @@
 //! (`CardEntry`) that are packed together.
 //!
 //! A device may have several entries (one per adapter), each under a name of its own. All entries of all devices of a
-//! process are sent to its peers as one piece, because the starter of processes knows one short text of each process.
+//! process are sent to its peers as one byte string, because the launcher passes on one short text for each process.
 //! Only the device that made an entry can interpret it. Used by `device`, and by `node`, which assembles the devices;
 //! uses no other module.
 
@@ -11,18 +11,19 @@ use hawser_base::Peer;
 /// An entry of a business card: the address of one device, or of one of its adapters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CardEntry {
-    /// A device's name, followed by a colon and an adapter's if the device has an entry for each. At most 255 bytes.
+    /// The name of the device or, if the device has an entry for each adapter, the device's name, a colon and the
+    /// adapter's name. At most 255 bytes.
     pub name: String,
     /// The contents. At most 65,535 bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Returns the entry that a peer has published under a name, as far as it is known by now. A device gets this
-/// function when it is made, and calls it before its first packet to the peer, again and again while the entry is
-/// unknown. It never waits.
+/// A function that returns the entry that a peer has published under a name; None while the entry is unknown. A
+/// device gets the function when it is made, and calls it before its first packet to a peer, again and again until
+/// the entry is known. The function never waits.
 pub type CardLookup = Box<dyn Fn(Peer, &str) -> Option<Vec<u8>> + Send>;
 
-/// The bytes that an entry with this name takes besides its own.
+/// Returns the bytes that a packed entry with this name takes in addition to its contents.
 pub const fn entry_overhead(name: &str) -> usize {
     1 + name.len() + 2
 }

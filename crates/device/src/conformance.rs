@@ -1,10 +1,11 @@
 //! The conformance suite: tests of every device's promises to the transport, as functions that a device's own tests
 //! call.
 //!
-//! `wire` has one end to send from and one to receive at (the same one, for the self device); `many` and `peer_death`
-//! need devices with several peers, and peers that can die (the self device has only itself; there `memory` stands
-//! for it). `remote` tests a device's operations on memory of peers, if it has any. A broken promise panics with its
-//! name. Used by `loopback`'s tests and those of each device crate.
+//! The tests of `wire` have one sender and one receiver (for the self device, one port that is both). `many` needs
+//! devices with several peers, and `peer_death` peers that can die; the self device reaches only itself, so the
+//! devices of `memory`, which exist only for the tests of this crate, take its place there. `remote` tests a device's
+//! operations on memory of peers, if it has any. A test panics with the name of the promise that is broken. Used by
+//! `loopback`'s tests and those of each device crate.
 
 mod endpoints;
 mod many;

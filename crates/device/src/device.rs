@@ -19,10 +19,11 @@ pub type ExposedKey = [u64; 3];
 /// # A complete small device
 ///
 /// `QueueDevice` is a device between two ranks of one process: the sender appends a packet to a queue, from which the
-/// receiver takes it when it polls. It shows the order in which to write a device: report whom it reaches and its
-/// limits, then take packets or refuse them, then deliver; run the suite at every step, as it names the broken promise.
-/// The defaults of `Device` and `DevicePort` are right for such a device: it has no business cards, no memory of peers
-/// (`Capabilities::NONE`, and each operation refused), and no descriptor to sleep on but the rank's doorbell.
+/// receiver takes it when it polls. It shows the order in which to write a device: first report the reachable peers
+/// and the limits, then accept or refuse packets, then deliver them. Run the suite after every step: it names the
+/// promise that is broken. The default methods of `Device` and `DevicePort` are right for such a device: it has no
+/// entries in business cards, no operations on memory of peers (`Capabilities::NONE`; each operation is refused), and
+/// no descriptors that wake a sleeping rank.
 ///
 /// ```
 /// use hawser_base::{Lane, Peer, SharedMem};
@@ -34,8 +35,8 @@ pub type ExposedKey = [u64; 3];
 ///
 /// /// The longest packet, in bytes.
 /// const PACKET: usize = 4096;
-/// /// The maximum number of packets with payload in one queue. Control may use as much space again, so that envelopes
-/// /// travel where payload is refused.
+/// /// The number of queued packets from which payload is refused. Control packets are refused only from twice this
+/// /// number on, so that envelopes can be sent when payload is refused.
 /// const QUEUE_MAX: usize = 32;
 ///
 /// /// Packets in the order in which they were sent, by lane, sender and receiver.
@@ -78,7 +79,7 @@ pub type ExposedKey = [u64; 3];
 ///     ) -> Result<(), SendError> {
 ///         let mut queues = self.device.queues.lock().unwrap();
 ///         let queue = queues.entry((self.lane, self.device.me, to)).or_default();
-///         // A refusal leaves nothing behind: it comes before anything is packed.
+///         // Refuse before anything is packed: a refused packet must leave nothing behind.
 ///         if queue.len() >= if let PayloadSource::None = source { 2 * QUEUE_MAX } else { QUEUE_MAX } {
 ///             return Err(SendError::Full);
 ///         }
@@ -92,12 +93,12 @@ pub type ExposedKey = [u64; 3];
 ///         queue.push_back((header, bytes));
 ///         Ok(())
 ///     }
-///     /// No other port fills this queue, so that what is free now stays free until this port sends.
+///     /// No other port fills this queue, so space that is free now stays free until this port sends.
 ///     fn reserve(&mut self, to: Peer, _len: usize) -> bool {
 ///         let queues = self.device.queues.lock().unwrap();
 ///         queues.get(&(self.lane, self.device.me, to)).is_none_or(|queue| queue.len() < QUEUE_MAX)
 ///     }
-///     /// Delivers at most as many packets as a queue can hold: the next poll delivers those that arrive meanwhile.
+///     /// Delivers at most 2 * QUEUE_MAX packets, so that a poll ends even if the peer never stops sending.
 ///     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
 ///         let from = Peer(1 - self.device.me.0);
 ///         (0..2 * QUEUE_MAX).take_while(|_| self.poll_from(from, delivery)).count()
@@ -117,19 +118,20 @@ pub type ExposedKey = [u64; 3];
 ///     let device = |me| Arc::new(QueueDevice { me: Peer(me), queues: Arc::clone(&queues) }) as Arc<dyn Device>;
 ///     TestNet { devices: vec![device(0), device(1)], kill: Box::new(|_| ()) }
 /// };
-/// // Between two ends: lengths, order, refusals, room.
+/// // Tests between one sender and one receiver: lengths, order, refusals, reservations.
 /// conformance::wire(net);
-/// // Random traffic both ways, and of two lanes that do not meet.
+/// // Random traffic in both directions, and traffic on two lanes that must not affect each other.
 /// conformance::soak(&net(), 2_000, 1);
 /// conformance::lanes_are_independent(&net(), 500);
-/// // Operations that it lacks are refused.
+/// // Operations on remote memory, all of which this device lacks, must be refused.
 /// conformance::remote(|| (net(), Box::new(|_, len| conformance::words(len))));
 /// ```
 ///
-/// A device for memory of peers adds `capabilities` and `register` here and `write`, `read`, `atomic` and `flush` to
-/// its port: where the owner carries operations out, [`RegistrationTable`](crate::RegistrationTable) keeps the memory
-/// and its keys (`loopback.rs` does it in its calls, `dev-ether` by messages); a device whose peers can die calls
-/// `Delivery::peer_failed` and runs [`conformance::a_peer_dies`](crate::conformance::a_peer_dies) too.
+/// A device with operations on memory of peers also implements `capabilities` and `register` of `Device`, and
+/// `write`, `read`, `atomic` and `flush` of its port. If the process that owns the memory carries the operations out,
+/// [`RegistrationTable`](crate::RegistrationTable) keeps that memory and its keys (`loopback.rs` carries an operation
+/// out within its call, `dev-ether` when a message arrives). A device whose peers can die calls
+/// `Delivery::peer_failed`, and its tests also run [`conformance::a_peer_dies`](crate::conformance::a_peer_dies).
 pub trait Device: Send + Sync {
     /// The name, as in `mpiexec --info`.
     fn name(&self) -> &'static str;
@@ -137,13 +139,14 @@ pub trait Device: Send + Sync {
     /// Whether the device reaches the peer.
     fn reaches(&self, peer: Peer) -> bool;
 
-    /// The limits, which apply to every peer that it reaches.
+    /// The limits, which are the same for every peer that the device reaches.
     fn limits(&self) -> DeviceLimits;
 
-    /// Admits a user other than the first (MPI), which has these lanes of this process; called once for each, before
-    /// its ports are requested. Packets that the user leaves unread must not delay others: a packet for a lane of its
-    /// own that the peer has not opened, or does not poll, waits or is refused for this user alone. A device whose
-    /// lanes share nothing has nothing to do.
+    /// Admits `user`, a user of the transport other than the first one (MPI), with its lanes in this process. Called
+    /// once for each such user, before `port` is called for its lanes. Packets that a user leaves unread must not
+    /// delay other users: if the peer has not opened the lane of a packet, or does not poll it, only packets of this
+    /// user wait or are refused. An error if the device has no room for another user. The default does nothing, which
+    /// suits a device whose lanes share nothing.
     fn admit(&self, user: &TransportUser) -> Result<()> {
         let _ = user;
         Ok(())
@@ -152,79 +155,84 @@ pub trait Device: Send + Sync {
     /// Returns the port of lane `lane`; called once for each lane.
     fn port(&self, lane: Lane) -> Box<dyn DevicePort>;
 
-    /// Calls `each` with each descriptor that becomes readable when a packet arrives; none if a shared flag is set
-    /// instead.
+    /// Calls `each` with every descriptor that becomes readable when a packet arrives. Calls it with none if the
+    /// device announces a packet by a flag in shared memory instead.
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
         let _ = each;
     }
 
-    /// Prepares for a sleep of the rank: sends what is owed to peers, and returns how long the rank may sleep, in
-    /// nanoseconds.
+    /// Prepares a sleep of the rank: sends what peers wait for (acknowledgements), and returns the maximum time for
+    /// which the rank may sleep, in nanoseconds. None: until something arrives.
     fn before_sleep(&self) -> Option<u64> {
         None
     }
 
-    /// Works on packets that were taken and have not reached their peers yet, without any lane. Returns whether none is
-    /// left. For MPI_Finalize; a device whose packets are at their peers when `send` returns has nothing to do.
+    /// Makes progress, without using any lane, with packets that were accepted and have not reached their peers yet.
+    /// Returns whether none is left. MPI_Finalize calls it until none is. The default suits a device whose packets
+    /// are at their peers when `send` returns.
     fn flush(&self) -> bool {
         true
     }
 
-    /// Called when no thread sends or polls any more for now: the device publishes its counters as they are.
+    /// Publishes the present values of the device's counters. Called when, for the time being, no thread sends or
+    /// polls any more.
     fn on_idle(&self) {}
 
-    /// Returns this device's entries of the business card, by which peers reach it, each under a name of its own. The
-    /// owner of the device publishes them to all peers, and gives the device a `business_card::CardLookup` that finds
-    /// theirs. A device that finds its peers without a card has none.
+    /// Returns this device's entries of the business card, by which peers reach the device, each under a name of its
+    /// own. The owner of the device (`node`) publishes the entries to all peers, and gave the device a
+    /// `business_card::CardLookup` that finds the entries of peers. Empty for a device that finds its peers without
+    /// business cards.
     fn card_entries(&self) -> Vec<CardEntry> {
         Vec::new()
     }
 
-    /// Announces that `memory` of this process lies at byte `at` of its rank's arena in the job's segment, where peers
-    /// of this host can map it.
+    /// Announces that `memory` of this process maps this rank's arena in the job's segment from byte `at` on, so that
+    /// peers on this host can map the same bytes.
     fn share(&self, at: u64, memory: &Region) {
         let _ = (at, memory);
     }
 
-    /// Reverts `share`, before the memory is unmapped.
+    /// Reverts `share`. Must be called before the memory is unmapped.
     fn unshare(&self, memory: &Region) {
         let _ = memory;
     }
 
-    /// The operations that its ports support on remote memory; a registration may support fewer.
+    /// The operations that the device's ports support on remote memory. A registration may support fewer.
     fn capabilities(&self) -> Capabilities {
         Capabilities::NONE
     }
 
     /// Registers memory of this process, so that holders of the key can access it until the registration is dropped
-    /// (see `remote`). It must stay mapped until then. None: peers cannot access it at all, or there are too many
-    /// registrations.
+    /// (see `remote`). The memory must stay mapped until then. None if peers cannot access this memory at all, or if
+    /// there are too many registrations.
     fn register(&self, mem: UserMem<'static>) -> Option<Registration> {
         let _ = mem;
         None
     }
 
-    /// Exposes `mem` so that a peer may read it while the send is open; `None` if reading would not be better.
+    /// Exposes `mem`, the memory of a send, so that the receiver may read it while the send is open. Returns the key
+    /// that names the memory; `None` if peers cannot read it, or if packets are better.
     fn expose(&self, mem: UserMem<'static>) -> Option<ExposedKey> {
         let _ = mem;
         None
     }
 
-    /// Copies `into.len()` bytes from byte `at` of the peer's exposed buffer. False if it could not: then no byte
-    /// outside `into` was written, and the peer is requested to send.
+    /// Copies `into.len()` bytes from byte `at` of the peer's exposed buffer. Returns false if the copy failed: then
+    /// no byte outside `into` was written, and the caller requests the peer to send the bytes.
     fn read(&self, peer: Peer, key: &ExposedKey, at: u64, into: UserMem) -> bool {
         let _ = (peer, key, at, into);
         false
     }
 
-    /// Exposes `mem` so that a peer may write it while the receive is open; `None` if writing would not be better.
+    /// Exposes `mem`, the memory of a receive, so that the sender may write it while the receive is open. Returns the
+    /// key that names the memory; `None` if peers cannot write it, or if packets are better.
     fn expose_to_write(&self, mem: UserMem<'static>) -> Option<ExposedKey> {
         let _ = mem;
         None
     }
 
-    /// Copies all of `source` to byte `at` of the peer's exposed buffer. False if it could not: then no byte outside
-    /// that range was written, and the bytes are sent.
+    /// Copies all of `source` to byte `at` of the peer's exposed buffer. Returns false if the copy failed: then no
+    /// byte outside that range was written, and the caller sends the bytes.
     fn write(&self, peer: Peer, key: &ExposedKey, at: u64, source: PayloadSource<'_>) -> bool {
         let _ = (peer, key, at, source);
         false

@@ -1,7 +1,7 @@
 //! The header of every packet: a few words that name the packet's protocol and belong to that protocol.
 //!
-//! A device carries them and must never act on them. Used by the protocols above the transport (`p2p::wire`, windows,
-//! PM, Madeleine); uses no other module.
+//! A device carries these words and must never act on them. Used by the protocols above the transport (`p2p::wire`,
+//! windows, PM, Madeleine); uses no other module.
 
 /// A protocol above the transport, which receives packets of its own: the upper half of `Header::kind`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -25,7 +25,7 @@ impl Protocol {
         self.0 as usize
     }
 
-    /// Returns the `Header::kind` of the protocol's packets of kind `own`, of which each protocol has 16.
+    /// Returns the `Header::kind` of the protocol's packets of kind `own`, a number from 0 to 15.
     pub const fn kind(self, own: u8) -> u8 {
         assert!(own >> Protocol::KIND_BITS == 0);
         self.0 << Protocol::KIND_BITS | own
@@ -47,8 +47,8 @@ impl Header {
         Protocol(self.kind >> Protocol::KIND_BITS)
     }
 
-    /// Returns the header of the piece of a stream that begins `bytes` later: `b`, and above it `aux`, hold the
-    /// position of a piece.
+    /// Returns the header of the piece of a stream that begins `bytes` bytes later. In the header of a piece, `b`
+    /// holds the low 32 bits of its position in the stream and `aux` the high 16 bits.
     #[inline]
     pub fn moved(self, bytes: u64) -> Header {
         let at = (u64::from(self.aux) << 32 | u64::from(self.b)).wrapping_add(bytes);
@@ -56,5 +56,5 @@ impl Header {
     }
 }
 
-/// The longest prefix: control data that may stand between a header and its payload, in bytes.
+/// The longest prefix, in bytes. A prefix is control data between the header and the payload of a packet.
 pub const PREFIX_MAX: usize = 40;

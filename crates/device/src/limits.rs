@@ -1,28 +1,31 @@
 //! A device's limits for packets, by which the transfer method of a message is chosen.
 //!
-//! They are numbers, so that no code depends on a device's name. The limits for remote memory are in `remote`. Used by
-//! `device`; uses no other module.
+//! They are numbers, so that no code depends on a device's name. The limits for remote memory are in `remote`. Used
+//! by `device` and `loopback`; uses `header`, for the maximum length of a prefix.
 
 use crate::header::PREFIX_MAX;
 
-/// The limits of a device toward a peer, by which a method is chosen.
+/// The limits of a device for packets, by which the transfer method of a message is chosen. They are the same for
+/// every peer that the device reaches.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceLimits {
     /// Longest payload (prefix included) of the cheapest kind of packet, in bytes.
     pub short: usize,
     /// Longest payload (prefix included) of one packet, in bytes.
     pub packet: usize,
-    /// The rule by which streams are cut.
+    /// The rule by which streams are cut into packets.
     pub fragmentation: Fragmentation,
     /// Longest message that is worth sending eagerly, in bytes.
     pub eager: usize,
-    /// Shortest exposed buffer that is better read remotely than streamed, in bytes, if there is one.
+    /// Minimum length of a buffer, in bytes, from which a remote read of the exposed buffer is better than a stream;
+    /// None if a stream is always better.
     pub remote_read_from: Option<usize>,
 }
 
 impl DeviceLimits {
-    /// Longest payload that is best sent in one packet, in bytes. Both ends copy such a packet in turn, not at the same
-    /// time, but a second packet costs more; unless a packet is itself cut into frames.
+    /// Returns the longest payload that is best sent in one packet, in bytes. If the device cuts a packet into
+    /// frames, that is the payload of one frame. Otherwise it is the longest packet: its two ends copy it one after
+    /// the other and not at the same time, but a second packet would cost more.
     pub fn max_single_packet(&self) -> usize {
         match self.fragmentation {
             Fragmentation::Frames(frame) => frame,
@@ -34,12 +37,13 @@ impl DeviceLimits {
 /// The rule by which the bytes of a long message are cut into packets.
 #[derive(Clone, Copy, Debug)]
 pub enum Fragmentation {
-    /// Pieces of what a frame carries, in bytes: at most this, and toward a peer the result of
-    /// `DevicePort::piece_len`.
+    /// A piece is the payload of one frame. The number is the longest payload of a frame on the ports for short
+    /// messages, in bytes. For a given peer `DevicePort::piece_len` returns the length, which may be smaller, or
+    /// greater (TCP has longer frames).
     Frames(usize),
-    /// Pieces of whole pages, for a stream of `total` bytes about as long as the function returns, in bytes; at most
-    /// `DeviceLimits::packet`. Short streams need short pieces (both ends copy at the same time) and long ones long
-    /// pieces.
+    /// A function that returns the best length of a piece, in bytes, for a stream of `total` bytes; at most
+    /// `DeviceLimits::packet`. Short streams need short pieces, so that both ends copy at the same time, and long
+    /// streams need long ones.
     Pages(fn(total: usize) -> usize),
 }
 

@@ -1,7 +1,8 @@
 //! The self device: packets from a process to itself, in memory.
 //!
-//! A message to oneself is rare and must only be right: payload is copied into a queue and out again. Operations on
-//! registered memory end in their calls. Used by `transport`, which routes a rank's own number here; uses `registry`.
+//! Messages of a process to itself are rare, so the device is simple rather than fast: payload is copied into a queue
+//! and out again. Operations on registered memory end within their calls. Used by `transport`, which routes a rank's
+//! own number here; uses `registry`.
 
 use crate::limits::{DeviceLimits, Fragmentation};
 use crate::packet::{PayloadSource, SendError};
@@ -16,10 +17,11 @@ use hawser_base::{Lane, Peer, SharedMem, UserMem};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The maximum number of queued packets: beyond it payload is refused, and beyond twice it control too.
+/// The number of queued packets from which payload is refused. Control packets are refused only from twice this
+/// number on.
 const QUEUE: usize = 256;
 
-/// Longest packet, in bytes. A longer message to oneself is read directly from its buffer.
+/// Longest packet, in bytes. A longer message of a process to itself is sent as a stream of packets of this length.
 const PACKET: usize = 64 << 10;
 
 /// The device of one process.
@@ -51,7 +53,7 @@ impl Device for Loopback {
             short: PACKET,
             packet: PACKET,
             fragmentation: Fragmentation::Pages(|_| PACKET),
-            // Equal to that of shared memory: one limit has to suit all devices of a rank.
+            // Equal to the limit of shared memory: one limit has to suit all devices of a rank.
             eager: 2 * PACKET,
             remote_read_from: None,
         }
@@ -113,7 +115,7 @@ impl DevicePort for LoopbackPort {
         Ok(())
     }
 
-    /// No other thread sends to this port, so the room remains.
+    /// Reserves by a check alone: no other thread sends to this port, so the room remains.
     fn reserve(&mut self, _to: Peer, _len: usize) -> bool {
         self.queue.len() < QUEUE
     }

@@ -1,9 +1,9 @@
 //! Names of devices: `shm`, `ether`, `ether:eth0`, `ether:eth0:packet`, read as device, adapter and method.
 //!
-//! The device defines what names an adapter (an interface, or a network as in `10.1.0.0/16`); it is not checked here.
-//! An adapter with a colon stands in brackets: `ether:[fd00::/16]`. Without an adapter a name means all of them, so
-//! that `ether::udp` is one method on each. Used by `node`, which opens devices by names, and by devices, which read
-//! their part; uses no other module.
+//! The device defines which texts name an adapter (an interface, or a network as in `10.1.0.0/16`); this module does
+//! not check them. An adapter with a colon stands in brackets: `ether:[fd00::/16]`. A name without an adapter means
+//! all adapters, so that `ether::udp` is one method on each of them. Used by `node`, which opens devices by names,
+//! and by devices, which read their part of a name; uses no other module.
 
 use hawser_base::{Class, Error, Result};
 use std::fmt;
@@ -16,13 +16,13 @@ pub struct DeviceKind {
     pub methods: &'static [&'static str],
 }
 
-/// One device, or a part of one.
+/// The name of a whole device, or of one adapter or method of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DeviceName {
     pub device: String,
-    /// None: all adapters.
+    /// The adapter. None: all adapters.
     pub adapter: Option<String>,
-    /// None: chosen by the device.
+    /// The method. None: the device chooses it.
     pub method: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl DeviceName {
         })
     }
 
-    /// Parses names separated by commas; empty text has none.
+    /// Parses names that are separated by commas. Returns an empty list for an empty text.
     pub fn parse_list(text: &str, kinds: &[DeviceKind]) -> Result<Vec<DeviceName>> {
         if text.trim().is_empty() {
             return Ok(Vec::new());
@@ -88,7 +88,7 @@ fn parse_name(text: &str, kinds: &[DeviceKind]) -> std::result::Result<DeviceNam
     let (adapter, method) = split_adapter(rest)?;
     let Some(method) = method else {
         return match adapter {
-            "" => Err(format!("an adapter is missing behind the colon; write {device} for all of them")),
+            "" => Err(format!("an adapter is missing after the colon; write {device} for all adapters")),
             _ => Ok(DeviceName { adapter: Some(adapter.into()), ..DeviceName::new(device) }),
         };
     };
@@ -105,12 +105,12 @@ fn split_adapter(text: &str) -> std::result::Result<(&str, Option<&str>), String
     let Some(inner) = text.strip_prefix('[') else {
         return Ok(text.split_once(':').map_or((text, None), |(adapter, method)| (adapter, Some(method))));
     };
-    let (adapter, suffix) = inner.split_once(']').ok_or("a bracket is not closed; write ] behind the adapter")?;
+    let (adapter, suffix) = inner.split_once(']').ok_or("a bracket is not closed; write ] after the adapter")?;
     match suffix.strip_prefix(':') {
-        _ if adapter.is_empty() => Err("nothing stands in the brackets; write the adapter there".into()),
+        _ if adapter.is_empty() => Err("the brackets are empty; write the adapter in them".into()),
         Some(method) => Ok((adapter, Some(method))),
         None if suffix.is_empty() => Ok((adapter, None)),
-        None => Err(format!("{suffix} stands behind the bracket; write a colon and a method there, or nothing")),
+        None => Err(format!("{suffix} follows the bracket; write a colon and a method there, or nothing")),
     }
 }
 
@@ -162,17 +162,17 @@ mod tests {
             ("ethernet:eth0", "ethernet:eth0: no device ethernet; there are shm and ether"),
             ("shm:", "shm:: shm has no adapters; write shm alone"),
             ("shm:eth0", "shm:eth0: shm has no adapters; write shm alone"),
-            ("ether:", "ether:: an adapter is missing behind the colon; write ether for all of them"),
+            ("ether:", "ether:: an adapter is missing after the colon; write ether for all adapters"),
             ("ether::", "ether::: a method is missing; ether has packet, udp and stream"),
             ("ether:eth0:", "ether:eth0:: a method is missing; ether has packet, udp and stream"),
             ("ether:eth0:tcp", "ether:eth0:tcp: no method tcp; ether has packet, udp and stream"),
             ("ether:eth0:udp:9", "ether:eth0:udp:9: no method udp:9; ether has packet, udp and stream"),
             ("ether:fd00::/16", "ether:fd00::/16: no method :/16; ether has packet, udp and stream"),
-            ("ether:[fd00::1", "ether:[fd00::1: a bracket is not closed; write ] behind the adapter"),
-            ("ether:[]", "ether:[]: nothing stands in the brackets; write the adapter there"),
+            ("ether:[fd00::1", "ether:[fd00::1: a bracket is not closed; write ] after the adapter"),
+            ("ether:[]", "ether:[]: the brackets are empty; write the adapter in them"),
             (
                 "ether:[fd00::1]udp",
-                "ether:[fd00::1]udp: udp stands behind the bracket; write a colon and a method there, or nothing",
+                "ether:[fd00::1]udp: udp follows the bracket; write a colon and a method there, or nothing",
             ),
         ];
         for (text, expected) in table {

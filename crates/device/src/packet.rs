@@ -1,15 +1,15 @@
 //! The bytes of a packet on both sides: the source of a payload, the reason for a refusal, and the payload at the
 //! receiver.
 //!
-//! Nothing here keeps them: a source is read while `send` runs, a payload while `deliver` does. Used by `port`; uses
-//! `base`'s memory that others write.
+//! The types here keep no bytes: a source is read only while `send` runs, a payload only while `deliver` runs. Used
+//! by `port`; uses `SharedMem` and `UserMem` of `base`.
 
 use hawser_base::{SharedMem, UserMem};
 
-/// The source of a payload; it is copied (or packed) while `send` runs and not read later.
+/// The source of a payload. It is copied (or packed) while `send` runs, and not read later.
 pub enum PayloadSource<'a> {
     None,
-    /// Contiguous memory of the application, or of ours.
+    /// Contiguous memory of the application or of the library.
     Mem(UserMem<'a>),
     /// `len` bytes that `pack` writes piece by piece, front to back, to where the device wants them.
     Pack {
@@ -56,7 +56,8 @@ pub trait Payload {
     /// Returns the next contiguous piece, at most `max` bytes; `None` at the end, or if the peer died while it wrote.
     fn next(&mut self, max: usize) -> Option<SharedMem<'_>>;
 
-    /// Copies the front of the payload to all of `to`. False if the peer died while it wrote.
+    /// Copies the front of the payload to all of `to`. False if the payload has fewer bytes left, or if the peer died
+    /// while it wrote them.
     fn copy_to(&mut self, to: UserMem) -> bool {
         let mut at = 0;
         while at < to.len() {
@@ -67,7 +68,7 @@ pub trait Payload {
         true
     }
 
-    /// Copies the front of the payload to `to`, for prefixes. False if there are not enough bytes.
+    /// Copies the front of the payload, usually a prefix, to all of `to`. False as for `copy_to`.
     fn read(&mut self, to: &mut [u8]) -> bool {
         let mut at = 0;
         while at < to.len() {

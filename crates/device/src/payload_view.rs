@@ -1,4 +1,4 @@
-//! A payload in memory of our own.
+//! A payload that lies in private memory of the receiving process.
 //!
 //! Used by devices that copy packets when they arrive; passed to `Delivery`.
 

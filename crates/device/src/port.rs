@@ -10,24 +10,28 @@ use hawser_base::{Peer, UserMem};
 
 /// Receives the deliveries of a port.
 pub trait Delivery {
-    /// Takes a packet of `from`. It must not send: it records packets to be sent later.
+    /// Takes a packet of `from`. An implementation must not send from here; it records packets that are to be sent
+    /// later.
     fn deliver(&mut self, from: Peer, header: Header, payload: &mut dyn Payload);
-    /// Whether another packet of `from` is awaited. If false, leave further packets in the ring: a receive posted
-    /// meanwhile saves the copy of an unexpected message.
+    /// Whether another packet of `from` is awaited. If not, a poll should leave further packets of `from` in the
+    /// device: if the receive for such a packet is posted before the next poll, no copy of an unexpected message is
+    /// made.
     fn expects(&self, from: Peer) -> bool {
         let _ = from;
         true
     }
     /// Called once when a peer has failed or ended: no packet will come from `peer`, and none will reach it.
     fn peer_failed(&mut self, peer: Peer);
-    /// Called when memory of a zero-copy send (`DevicePort::send_zero_copy`) is the application's again: the receiver
-    /// has its first `delivered` bytes, and the caller must send the rest otherwise.
+    /// Called once when the memory of zero-copy send `token` (`DevicePort::send_zero_copy`) belongs to the
+    /// application again. The receiver has its first `delivered` bytes; the caller must send the remaining bytes as
+    /// packets.
     fn zero_copy_done(&mut self, token: u32, delivered: u64) {
         unreachable!("{delivered} bytes of {token} are released, and no zero-copy send is open")
     }
-    /// Called when an operation of this port that was in flight (`Submitted::InFlight`) has ended: with the value
-    /// that an atomic found, else 0, or with the reason of its failure. Called once, and then the memory that it has
-    /// borrowed is the application's again. As in `deliver` no packet may be sent, and no operation begun.
+    /// Called once when an operation of this port that was in flight (`Submitted::InFlight`) has ended. `outcome` is
+    /// the value that an atomic found, 0 for other operations, or the reason of the failure. Memory that the
+    /// operation has borrowed belongs to the application again. As in `deliver`, no packet may be sent and no
+    /// operation begun from here.
     fn op_completed(&mut self, token: CompletionToken, outcome: Result<u64, RemoteError>) {
         unreachable!("{token:?} ends with {outcome:?}, and nothing was in flight")
     }
@@ -35,17 +39,18 @@ pub trait Delivery {
 
 /// One lane's port of a device.
 pub trait DevicePort: Send {
-    /// Sends a packet: `prefix`, at most PREFIX_MAX bytes, and then `source`. A packet without a source is control: it
-    /// may use room that payload may not, so that envelopes can be sent when payload is refused.
+    /// Sends a packet: `prefix`, at most PREFIX_MAX bytes, and then `source`. A packet whose source is
+    /// `PayloadSource::None` is a control packet: it may use room that is closed to payload, so that envelopes can be
+    /// sent when payload is refused.
     fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: PayloadSource<'_>) -> Result<(), SendError>;
 
-    /// The fast path of sends: contiguous bytes, at most `DeviceLimits::short`, no prefix.
+    /// Sends a packet without prefix on the fast path: `bytes` has at most `DeviceLimits::short` bytes.
     fn send_short(&mut self, to: Peer, header: Header, bytes: UserMem) -> Result<(), SendError> {
         self.send(to, header, &[], PayloadSource::Mem(bytes))
     }
 
-    /// Returns the best length of the pieces of a stream of `total` bytes to the peer, in bytes, if it is sent in
-    /// frames.
+    /// Returns the best length of the pieces of a stream of `total` bytes to the peer, in bytes, if the device sends
+    /// in frames (`Fragmentation::Frames`); otherwise None.
     fn piece_len(&mut self, to: Peer, total: usize) -> Option<usize> {
         let _ = (to, total);
         None
@@ -68,10 +73,11 @@ pub trait DevicePort: Send {
     /// Sends the pieces that `send_piece` has delayed.
     fn flush_pieces(&mut self) {}
 
-    /// Starts a zero-copy send: takes a stream of `mem` to be transmitted from the application's memory, until
-    /// `Delivery::zero_copy_done` reports `token`, or `peer_failed` its peer. It arrives as packets of any length,
-    /// with `header` moved (`Header::moved`) to where each begins. `order_free` as in `send_piece`. False: nothing
-    /// was taken, and pieces are better.
+    /// Starts a zero-copy send of `mem`. The device transmits from `mem`, which is borrowed until
+    /// `Delivery::zero_copy_done` reports `token`, or `Delivery::peer_failed` reports the peer. The bytes arrive as
+    /// packets of any length, each with `header` moved (`Header::moved`) to the position of the packet's first byte.
+    /// `order_free` means the same as in `send_piece`. Returns false if nothing was accepted: then `send_piece` is
+    /// better.
     fn send_zero_copy(
         &mut self,
         to: Peer,
@@ -84,22 +90,23 @@ pub trait DevicePort: Send {
         false
     }
 
-    /// Reserves room for one packet to the peer with a payload of at most `len` bytes, prefix included. It is
-    /// reserved until the next call of this port that sends, reserves or polls: if that call sends such a packet it
-    /// is taken, whatever other lanes do meanwhile, unless the peer has failed or ended. False: there is no room now.
-    /// If `len` is more than a packet (`DeviceLimits::packet`), the result is whether so many bytes would be taken
-    /// now in several packets, and nothing is reserved.
+    /// Reserves room for one packet to the peer with a payload of at most `len` bytes, prefix included. The room is
+    /// reserved until the next call of this port that sends, reserves or polls. If that call sends such a packet, the
+    /// device accepts it whatever other lanes have done since, except if the peer has failed or ended. Returns false
+    /// if there is no room now. If `len` is longer than a packet (`DeviceLimits::packet`), nothing is reserved, and
+    /// the result is whether the device would now accept `len` bytes in several packets.
     fn reserve(&mut self, to: Peer, len: usize) -> bool;
 
-    /// Delivers arrived packets of any peer, a bounded number. Returns their number.
+    /// Delivers packets that have arrived from any peer, a bounded number of them. Returns how many were delivered.
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize;
 
-    /// Polls for a packet of `from`, by the fast path. Returns whether any was delivered: if frames arrive in runs, all
-    /// packets of a run are, including those of other peers.
+    /// Delivers the next packet of `from`, on the fast path. Returns whether any packet was delivered. A device that
+    /// receives frames in batches delivers all packets of a batch, including those of other peers.
     fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool;
 
-    /// Writes `source` to byte `at` of the peer's memory that `key` names. For this and the next three calls, `remote`
-    /// defines how they end and what has an order. A device without them refuses them with `RemoteError::Unsupported`.
+    /// Writes `source` to byte `at` of the peer's memory that `key` names. The module `remote` defines how `write`,
+    /// `read`, `atomic` and `flush` end, and which of them have an order. A device without writes, reads or atomics
+    /// refuses them with `RemoteError::Unsupported`.
     fn write(
         &mut self,
         to: Peer,
@@ -126,8 +133,8 @@ pub trait DevicePort: Send {
         Err(RemoteError::Unsupported)
     }
 
-    /// Carries out `atomic` on the word at byte `at` of the peer's memory that `key` names. The value found is reported
-    /// with its end.
+    /// Carries out `atomic` on the word at byte `at` of the peer's memory that `key` names. The value that was found
+    /// in the word is reported when the operation ends.
     fn atomic(
         &mut self,
         to: Peer,

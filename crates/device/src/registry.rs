@@ -1,8 +1,9 @@
-//! Registered memory of a process, for devices whose owners carry operations out: directly for the self device, on a
-//! peer's request packet otherwise.
+//! The registered memory of a process, for devices in which the process that owns the memory carries the operations
+//! out: the self device within the call, the Ethernet device when a peer's message arrives.
 //!
-//! A key from a packet is looked up here and must never be trusted: it names memory only while its registration
-//! exists, only of this table, and only within its bounds. Used by `loopback` and `dev-ether`; uses `remote`.
+//! A key from a packet is looked up here and must never be trusted: it names memory only if a registration of this
+//! table that still exists made it, and only within the bounds of that registration. Used by `loopback` and
+//! `dev-ether`; uses `remote`.
 
 use crate::remote::{Capabilities, Registration, RemoteError, RemoteKey};
 use hawser_base::UserMem;
@@ -71,8 +72,8 @@ impl RegistrationTable {
         Registration::new(key, capabilities, RegistrationGuard { table: self.clone(), slot: number })
     }
 
-    /// Calls `f` with `len` bytes from byte `at` of the memory that the key names; the registration cannot end before
-    /// it returns.
+    /// Calls `f` with `len` bytes from byte `at` of the memory that the key names. The registration cannot end before
+    /// `f` returns. Errors: `InvalidKey`, `OutOfBounds`.
     pub fn with<R>(
         &self,
         key: &RemoteKey,

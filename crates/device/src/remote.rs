@@ -2,36 +2,38 @@
 //!
 //! # The lifetime of a registration
 //!
-//! A process registers memory of its own with a device ([`Device::register`]) and gets a [`Registration`]. Its
-//! [`RemoteKey`] is 24 bytes that may be sent to any process; a process that has it may access that memory, as long
-//! as the registration exists and no longer. The memory remains the owner's: it must stay mapped, and peers read and
-//! write it at any moment between `register` and the drop. To drop a registration ends it: operations that begin
-//! later end with [`RemoteError::InvalidKey`], whatever is registered there by then. The drop waits for no peer. A
-//! device whose operations the owner carries out (`Capabilities::needs_peer`) touches nothing once the drop has
-//! returned; where a peer accesses the memory by itself, an operation in progress finishes. So before the owner uses
-//! the memory for something else after a drop, it must make sure, by a message, that its peers have flushed.
+//! A process registers memory of its own with a device ([`Device::register`]) and gets a [`Registration`]. The
+//! registration's [`RemoteKey`] is 24 bytes that may be sent to any process; a process that has the key may access
+//! that memory until the registration is dropped. The memory remains the owner's: it must stay mapped, and peers read
+//! and write it at any moment between `register` and the drop. The drop ends the registration: operations that begin
+//! later end with [`RemoteError::InvalidKey`], even if other memory has been registered since. The drop waits for no
+//! peer. If the owner carries the operations out (`Capabilities::needs_peer`), the device touches nothing once the
+//! drop has returned. If peers access the memory by themselves, an operation in progress continues after the drop. So
+//! before the owner uses the memory for something else after a drop, it must make sure, by a message, that its peers
+//! have flushed.
 //!
 //! # How an operation ends
 //!
-//! The call returns [`Submitted::Done`], and everything is done, or [`Submitted::InFlight`], and
-//! [`Delivery::op_completed`] reports the token once, at a later poll of the same port; or it is refused with a
-//! [`RemoteError`], nothing was done and the token is not reported. Memory that an operation has borrowed (the source
-//! of a write, the destination of a read) belongs to the device until that end. An operation that ends with an error
-//! has done all, a part or nothing; a read has written nothing outside `into`, a write nothing outside its range. If
-//! a peer fails or ends, its operations end with [`RemoteError::PeerFailed`] before `Delivery::peer_failed` is
-//! called.
+//! The call has one of three results. [`Submitted::Done`]: the operation is complete. [`Submitted::InFlight`]:
+//! [`Delivery::op_completed`] reports the token once, in a later poll of the same port. A [`RemoteError`]: the
+//! operation is refused or has failed, and the token is not reported. Memory that an operation has borrowed (the
+//! source of a write, the destination of a read) belongs to the device until the operation has ended. An operation
+//! that ends with an error has done all, a part or nothing, but a read has written nothing outside `into`, and a
+//! write nothing outside its range. If a peer fails or ends, the operations with it end with
+//! [`RemoteError::PeerFailed`] before `Delivery::peer_failed` is called.
 //!
 //! # Order and visibility
 //!
-//! Operations have no order among each other, nor with packets: neither two writes to one place nor a write and a
-//! packet behind it. Their ends have an order: when a write or an atomic has ended successfully, or a
-//! [`DevicePort::flush`] that was begun after it, its bytes are visible to every process that learns of that by a
-//! later packet, and to every operation that is begun later. Atomics are atomic among each other, through any device,
-//! and with atomic instructions of the owner; a write is not, and a process that reads a place while it is written
-//! gets any mixture.
+//! Operations have no order among each other, nor with packets: two writes to the same bytes may take effect in
+//! either order, and a packet may arrive before a write that was begun earlier. Ends of operations have an order.
+//! When a write or an atomic has ended successfully, or when a [`DevicePort::flush`] that was begun after it has
+//! ended, its bytes are visible to every operation that is begun later, and to every process that is informed of that
+//! end by a later packet. Atomics are atomic with each other, whatever device carries them out, and with atomic
+//! instructions of the owner. Writes are not atomic: a process that reads bytes while they are written gets any
+//! mixture of old and new ones.
 //!
-//! Used by `port` and `device`; uses `registry`, for devices whose owners carry operations out. (UCX's uct has the same
-//! parts: interface capabilities, packed remote keys, completions, flush.)
+//! Used by `port`, `device` and `registry`; uses `header` and `packet`. (UCX's uct has the same parts: interface
+//! capabilities, packed remote keys, completions, flush.)
 //!
 //! [`Device::register`]: crate::Device::register
 //! [`Delivery::op_completed`]: crate::Delivery::op_completed
@@ -54,15 +56,16 @@ pub struct Capabilities {
     pub packed: usize,
     /// Longest read, in bytes; 0 if there is none.
     pub read: usize,
-    /// The alignment of places and lengths of writes and reads, in bytes. An atomic's place is a multiple of its width,
-    /// in the owner's memory and in the registered memory.
+    /// The offset and the length of a write or read must be multiples of this number of bytes. The word of an atomic
+    /// must be aligned to its width, both as an address of the owner and counted from the beginning of the registered
+    /// memory.
     pub alignment: usize,
     /// The atomics on words of four bytes, and of eight.
     pub atomics_4: AtomicOps,
     pub atomics_8: AtomicOps,
-    /// Operations that may be in flight to one peer; 0 if all end before their calls return.
+    /// Maximum number of operations in flight to one peer; 0 if every operation ends before its call returns.
     pub in_flight: usize,
-    /// Whether an operation progresses only while the peer polls, on any lane, or flushes its device.
+    /// Whether an operation progresses only when the peer polls, on any lane, or flushes its device.
     pub needs_peer: bool,
 }
 
@@ -79,8 +82,8 @@ impl Capabilities {
         needs_peer: false,
     };
 
-    /// The abilities for memory that this process has mapped, its own or a peer's: all, and each operation ends in its
-    /// call.
+    /// The abilities for memory that this process has mapped, its own or a peer's: all operations, each of which ends
+    /// within its call.
     pub const OF_MAPPED_MEMORY: Capabilities = Capabilities {
         write: usize::MAX,
         packed: usize::MAX,
@@ -155,14 +158,14 @@ impl AtomicOps {
         self.0 & op.bit() != 0
     }
 
-    /// Whether all of these are in `others`.
+    /// Whether `others` contains all functions of this set.
     pub const fn is_within(self, others: AtomicOps) -> bool {
         self.0 & !others.0 == 0
     }
 }
 
-/// One atomic operation on a word of a peer's memory. Only the low bytes of `operand` and of the expected value count,
-/// as many as the word has; the value found is returned in the same way.
+/// One atomic operation on a word of a peer's memory. For a word of four bytes only the low four bytes of `operand`
+/// and of the expected value count, and the value found is returned in the low four bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AtomicRequest {
     pub op: AtomicOp,
@@ -201,8 +204,8 @@ impl AtomicRequest {
         }
     }
 
-    /// Carries the operation out on a word that the owner's process accesses itself. None if `word` has another
-    /// length, or is not aligned.
+    /// Carries the operation out on a word that the owner's process accesses itself. None if `word` does not have the
+    /// length `width`, or is not aligned.
     pub fn apply(&self, word: UserMem<'_>) -> Option<u64> {
         match self.width {
             _ if word.len() != self.width.bytes() => None,
@@ -254,7 +257,7 @@ impl RemoteKey {
     }
 }
 
-/// Memory of this process that peers may access, until this is dropped (see the module).
+/// The right of peers to access memory of this process, until this value is dropped (see the module).
 #[must_use = "a registration ends when it is dropped"]
 pub struct Registration {
     key: RemoteKey,
@@ -287,31 +290,33 @@ impl fmt::Debug for Registration {
     }
 }
 
-/// Identifies an operation to its user: the device interprets neither half.
+/// A token that identifies an operation to the user of the port. The device interprets neither field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CompletionToken {
-    /// The user of the port that owns the operation.
+    /// The protocol that has begun the operation.
     pub protocol: Protocol,
     pub number: u32,
 }
 
-/// The state of a taken operation when its call returns.
+/// The state of an accepted operation when its call returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Submitted {
-    /// The operation has ended, and its token is not reported. The number is the value that an atomic found, else 0.
+    /// The operation has ended, and its token is not reported. The number is the value that an atomic found, and 0
+    /// for other operations.
     Done(u64),
-    /// `Delivery::op_completed` will report its token.
+    /// The operation has not ended; `Delivery::op_completed` will report its token.
     InFlight,
 }
 
-/// The reason for which an operation was not taken, or failed.
+/// The reason for which an operation was not accepted, or failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RemoteError {
-    /// There is no room for it now; polls make some. Returned by calls alone.
+    /// There is no room for the operation now; polling makes room. Only calls return this error,
+    /// `Delivery::op_completed` never reports it.
     Full,
     /// The peer has failed or ended.
     PeerFailed,
-    /// The key names no memory of the peer: its registration has ended, or another process made it.
+    /// The key names no memory of the peer: the registration has ended, or the key is of another process.
     InvalidKey,
     /// The bytes are not all within the registered memory.
     OutOfBounds,
@@ -319,7 +324,7 @@ pub enum RemoteError {
     Unsupported,
 }
 
-/// A peer to which packets are refused is refused operations for the same reason.
+/// Where an operation needs a packet that is refused, the operation is refused for the same reason.
 impl From<SendError> for RemoteError {
     fn from(error: SendError) -> RemoteError {
         match error {

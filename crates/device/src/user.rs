@@ -1,7 +1,7 @@
 //! A user of the transport, as a device knows it: its name, and its lanes in this process.
 //!
-//! MPI is one, which has the first lanes and is reported to no device; others are reported before a port of theirs is
-//! requested (`Device::admit`). Used by `transport`; passed to devices.
+//! MPI is the first user: it has the first lanes and is not announced to devices. Every other user is announced
+//! (`Device::admit`) before a port of one of its lanes is requested. Used by `transport`; passed to devices.
 
 use hawser_base::Lane;
 use std::ops::Range;
@@ -9,9 +9,10 @@ use std::ops::Range;
 /// A user of the transport. See the module.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransportUser {
-    /// The same in all processes of the job, where the user may have other lanes.
+    /// The name, which is the same in all processes of the job. The user's lanes may have other numbers in other
+    /// processes.
     pub name: String,
-    /// The first of its lanes here, and their number.
+    /// The first of the user's lanes in this process, and the number of its lanes.
     pub first_lane: Lane,
     pub lane_count: usize,
 }

@@ -1,5 +1,5 @@
-//! The mapping of a process that connects to the listener (`ClientListener`) to a rank, if it is one. It reads
-//! tables and the tree of processes, and changes nothing. Used by `rank_server`, which receives the client's
+//! The mapping of a process that connects to the listener (`ClientListener`) to a rank, if the process is one. It
+//! reads tables and the tree of processes, and changes nothing. Used by `rank_server`, which receives the client's
 //! message; uses `rank_process`, which keeps the state of the rank.
 
 use crate::rank_process::RankProcess;
@@ -17,12 +17,13 @@ pub struct ClientResolver<'a> {
 }
 
 impl ClientResolver<'_> {
-    /// Returns the local number of rank `world`, if process `pid` may become it now, otherwise the reply to it.
+    /// Returns the local number of the rank that process `pid` may become now: rank `world`, or for LOST_RANK the
+    /// rank that it descends from. The error is the reply with which the process is refused.
     pub fn resolve(&self, version: u32, world: u32, pid: i32) -> Result<usize, AgentMessage> {
         if version != VERSION {
             return Err(AgentMessage::Refused(format!(
-                "mpiexec speaks version {VERSION} of Hawser's boot protocol, this library version {version}; \
-                 use the mpiexec that was installed with the library"
+                "mpiexec uses version {VERSION} of Hawser's bootstrap protocol, and this library uses version \
+                 {version}; use the mpiexec that was installed with the library"
             )));
         }
         let local = self.local_rank_of(world, pid).map_err(AgentMessage::Refused)?;
@@ -36,8 +37,8 @@ impl ClientResolver<'_> {
         }
     }
 
-    /// Returns the local number of the rank that process `pid` names, or, if its environment is lost, of the rank
-    /// that it descends from.
+    /// Returns the local number of the rank `world` that process `pid` names, or, if the process has lost its
+    /// environment (LOST_RANK), of the rank that it descends from.
     fn local_rank_of(&self, world: u32, pid: i32) -> Result<usize, String> {
         if world != LOST_RANK {
             return self.segment.local_slot_of(Peer(world)).ok_or_else(|| {
@@ -51,8 +52,8 @@ impl ClientResolver<'_> {
         };
         let local = self.ranks.iter().position(is_of);
         local.ok_or_else(|| {
-            "this process has lost the variables that mpiexec set (env -i, sudo?), and nothing tells which rank has \
-             started it; let the program keep HAWSER_BOOT"
+            "this process has lost the variables that mpiexec set (env -i, sudo?), and its rank cannot be determined; \
+             let the program keep HAWSER_BOOT"
                 .into()
         })
     }

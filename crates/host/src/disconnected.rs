@@ -1,7 +1,8 @@
 //! Ranks that live and whose connection to the agent is closed: their programs have closed every descriptor. Their
 //! reports (which peers are unreachable, and that they have left MPI) are read from their pages, once a second.
 //!
-//! It decides nothing: a rank's end is known from its process. Used by `rank_server`; uses `job::NetworkStatus`.
+//! This module does not decide whether a rank has ended: that is known from its process. Used by `rank_server`; uses
+//! `job::NetworkStatus`.
 
 use hawser_boot::protocol::PeerReachability;
 use hawser_job::{NetworkStatus, RankPage, RankPhase, UnreachablePeer};
@@ -12,16 +13,16 @@ const POLL_NS: u64 = 1_000_000_000;
 /// The ranks with closed connections, and what they have reported.
 #[derive(Default)]
 pub struct DisconnectedRanks {
-    /// Local numbers, and the peers that each has reported as unreachable.
+    /// The local number of each rank, and the peers that it has last reported as unreachable.
     ranks: Vec<(usize, Vec<u32>)>,
     poll_at_ns: Option<u64>,
 }
 
-/// A report in a page that the rank has not sent.
+/// A report that stands in a rank's page and that the rank has not sent.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PageReport {
     Reachability(PeerReachability),
-    /// It has left MPI, or has not.
+    /// Whether the rank has left MPI.
     Finalized(bool),
 }
 
@@ -32,13 +33,13 @@ impl DisconnectedRanks {
         self.poll_at_ns = Some(now_ns + POLL_NS);
     }
 
-    /// The time at which `poll_pages` has something to do.
+    /// Returns the time at which `poll_pages` has something to do; None if there is no such rank.
     pub fn deadline_ns(&self) -> Option<u64> {
         self.poll_at_ns
     }
 
-    /// Returns the reports that are new in the pages; `page` returns the page of a rank that lives, and whether its
-    /// notification that it has left MPI was received.
+    /// Returns the reports in the pages that are new, each with the local number of its rank. `page` returns the page
+    /// of a rank, and whether its notification that it has left MPI was received; None if the rank has ended.
     pub fn poll_pages(
         &mut self,
         now_ns: u64,
@@ -62,9 +63,10 @@ impl DisconnectedRanks {
     }
 }
 
-/// `reported`: the peers that were reported as unreachable for it.
+/// Returns which peers of a rank are reachable again, and which are unreachable. `reported` has the peers that were
+/// reported as unreachable at the last call; they are replaced by the present ones.
 fn reachability_reports(page: &RankPage, reported: &mut Vec<u32>) -> Vec<PeerReachability> {
-    // A rank that was stopped while it wrote has reported nothing new.
+    // A rank that was stopped while it wrote its page has reported nothing new.
     let Some(NetworkStatus { unreachable: silent, .. }) = page.network_status().read() else { return Vec::new() };
     let is_silent = |peer: u32| silent.iter().any(|silent| silent.peer == peer);
     let reachable_again = |&peer: &u32| (!is_silent(peer)).then(|| PeerReachability::reachable(peer));

@@ -1,18 +1,20 @@
-//! Measurements of the host by the first process before ranks join. They take about two milliseconds. Uses `os`;
-//! used by `segment`, which publishes the figures.
+//! Measurements of the host, which its first process makes before ranks join. They take about two milliseconds. Uses
+//! `os`; used by `manual_start` and by `launch`'s agent, which publish the figures in the segment.
 
 use hawser_job::{HostFacts, ProcessVm};
 use hawser_os::{clock, cpus, membarrier, process_vm};
 use std::hint::black_box;
 
-/// Large enough to leave the inner caches, small enough to be quick.
+/// The number of bytes that is copied: large enough to leave the inner caches, small enough to be quick.
 const PROBE_BYTES: usize = 1 << 20;
 const TRIES: u32 = 3;
 
-/// Measures for `local` ranks; a single rank has no other to copy from. `may_membarrier`: the user permits it.
+/// Measures the host for `local` ranks; for a single rank no copying is measured, because it has no other to copy
+/// from. `may_membarrier` says whether the user permits membarrier(2).
 pub fn measure(local: usize, may_membarrier: bool) -> HostFacts {
     let cores = cpus::available() as u32;
-    // With fewer cores than ranks these sleep often, and the sleeper's barrier would cost more than the wakers' fences.
+    // With fewer cores than ranks, the ranks sleep often, and the sleepers' barriers would cost more than the wakers'
+    // fences.
     let membarrier = may_membarrier && local > 1 && local <= cores as usize && membarrier::is_supported();
     let mut facts = HostFacts { cores, membarrier, ..HostFacts::default() };
     if local > 1 {
@@ -27,8 +29,8 @@ pub fn measure(local: usize, may_membarrier: bool) -> HostFacts {
     facts
 }
 
-/// The same for ranks of which one is the first process: it may have threads, so that it must not fork; whether ranks
-/// may copy from each other's memory stays unknown.
+/// Measures the host if the first process is itself one of the `local` ranks. It may have threads, so that it must
+/// not fork: it does not try whether ranks may copy from each other's memory, which counts as forbidden.
 pub fn without_fork(local: usize) -> HostFacts {
     let mut facts = HostFacts { cores: cpus::available() as u32, ..HostFacts::default() };
     if local > 1 {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A process that has become a rank.
 pub struct Joined {
     pub bootstrap: Arc<dyn Bootstrap>,
-    /// The job's part on this host.
+    /// The job's segment on this host.
     pub segment: Segment,
 }
 
@@ -34,7 +34,7 @@ pub fn join(settings: &JobSettings) -> Result<Joined> {
     }
 }
 
-/// The agent's segment, or one of our own without a launcher.
+/// Opens the agent's segment, or creates a private one if there is no launcher.
 fn segment(world: &mut AgentConnection) -> Result<Segment> {
     match world.take_segment() {
         Some(fd) => Segment::open(fd),

@@ -1,11 +1,11 @@
-//! A process below our launcher, or alone: `Bootstrap` through the connection to the agent and the segment, which
-//! the agent writes. Uses `boot::AgentConnection`; used by `join`.
+//! The `Bootstrap` of a process that our launcher has started, or that runs alone: through the connection to the
+//! agent and the segment, which the agent writes. Uses `boot::AgentConnection`; used by `join`.
 
 use hawser_base::{Peer, Result};
 use hawser_boot::{AgentConnection, Bootstrap, Identity, KvsKey, Notification};
 use hawser_job::Segment;
 
-/// A process below our launcher, or alone.
+/// A process that our launcher has started, or that runs alone.
 pub struct LaunchedProcess {
     pub connection: AgentConnection,
     pub segment: Segment,
@@ -28,7 +28,7 @@ impl Bootstrap for LaunchedProcess {
         }
     }
 
-    /// The agent rings the doorbell for each business card that arrives.
+    /// There is nothing to wait for here: the agent rings the doorbell for each business card that arrives.
     fn fence(&self) -> Result<()> {
         Ok(())
     }

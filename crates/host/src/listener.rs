@@ -1,9 +1,10 @@
 //! The listener (`ClientListener`) of ranks and tools: the first process's local socket and the connections made to it.
 //!
 //! Only the job's own user (and root) gets a reply; `client_rank` decides which client becomes which rank. Any
-//! process of the machine can connect, without end, so each turn takes a bounded number of clients and of messages,
-//! and clients that send nothing are dropped when too many wait. The listener is never closed for good: if the
-//! system gives no descriptor it pauses for a moment. Used by `rank_server`.
+//! process of the machine can connect, without end. Therefore one turn of the first process's event loop takes a
+//! bounded number of clients and of messages, and clients that send nothing are dropped when too many wait. The
+//! listener is never closed for good: if the system gives no descriptor it pauses for a moment. Used by `rank_server`
+//! and `manual_start`.
 
 use hawser_boot::protocol::{AgentMessage, MESSAGE_MAX, SOCKET_PREFIX};
 use hawser_os::epoll::{Epoll, Interest};
@@ -13,25 +14,27 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Clients accepted in one turn: one of another user costs some 5 us, so other events wait for less than a
-/// millisecond.
+/// The maximum number of clients that are accepted in one turn. A client of another user costs about 5 us, so other
+/// events wait for less than a millisecond.
 pub const CLIENTS_PER_TURN: usize = 64;
-/// More clients than can wait in the listener's backlog at one moment (`SeqpacketListener::bind` sets it).
+/// A number of clients that is larger than the listener's backlog (`SeqpacketListener::bind` sets it): to accept that
+/// many is to accept all that wait.
 pub const ALL_CLIENTS: usize = 4097;
-/// Messages received from one client in one turn.
+/// The maximum number of messages that are received from one client in one turn.
 pub const MESSAGES_PER_TURN: usize = 300;
-/// Messages received from a client that has ended: more than its socket holds, each of which takes 768 bytes of its
-/// buffer at least. The buffer is of net.core.wmem_default, 208 KiB unless it was raised, and of 48 MiB here.
+/// The maximum number of messages that are received from a client that has ended: more than its socket holds. Each
+/// message takes at least 768 bytes of the socket's buffer, so that this number empties a buffer of 48 MiB. The
+/// buffer has net.core.wmem_default bytes, 208 KiB if it was not raised.
 pub const ALL_MESSAGES: usize = 65536;
-/// Clients beside the ranks that may be silent at once: tools, and processes of the job's user that are not of the
-/// job.
+/// The maximum number of clients, in addition to the ranks, that have sent nothing yet: tools, and processes of the
+/// job's user that are not of the job.
 const SILENT_CLIENTS: usize = 32;
-/// Silent clients of one process: a rank or a tool makes one connection, and sends at once.
+/// The maximum number of silent clients of one process: a rank or a tool makes one connection, and sends at once.
 const SILENT_PER_PROCESS: usize = 4;
-/// Descriptors that a listener takes beside those of the ranks' connections.
+/// The number of descriptors that a listener takes in addition to those of the ranks' connections.
 pub const DESCRIPTORS: u64 = SILENT_CLIENTS as u64 + 1;
-/// The interval at which more of a reply is sent to a client whose socket was full, and the time for which it may
-/// stay full.
+/// The interval at which more of a reply is sent to a client whose socket was full, and the time after which a reply
+/// to a socket that is still full is given up, both in ns.
 const REPLY_RETRY_NS: u64 = 10_000_000;
 const REPLY_TIMEOUT_NS: u64 = 30_000_000_000;
 /// The time that the listener pauses when a client cannot be accepted.
@@ -44,19 +47,19 @@ pub struct ClientListener {
     token: u64,
     connections: HashMap<u32, SeqpacketSocket>,
     next: u32,
-    /// Clients that have sent nothing yet and their processes, the earliest first, and the most of them that are
-    /// kept.
+    /// The clients that have sent nothing yet, each with its process, the earliest first; and the maximum number of
+    /// them.
     silent: VecDeque<(u32, i32)>,
     silent_max: usize,
     /// Clients whose sockets had no space for their whole reply.
     pending_replies: HashMap<u32, PendingReply>,
-    /// The listener is out of the epoll set until then.
+    /// The time until which the listener is out of the epoll set.
     paused_until_ns: Option<u64>,
-    /// The failure to accept clients has been reported.
+    /// Whether a failure to accept clients has been reported.
     is_failure_reported: bool,
 }
 
-/// The rest of a reply.
+/// The rest of a reply, which did not fit into the client's socket.
 struct PendingReply {
     parts: VecDeque<AgentMessage>,
     until_ns: u64,
@@ -68,14 +71,14 @@ pub enum Accepted {
     /// A process of another user, which has been dropped.
     OtherUser,
     None,
-    /// The listener pauses, for this reason if that was not reported yet.
+    /// The listener pauses, because of this error; None if an error was reported before.
     Paused(Option<io::Error>),
 }
 
 /// The result of receiving from a connection.
 pub enum ClientInput {
     Message(AgentMessage),
-    /// Nothing more for now.
+    /// No message has arrived.
     Nothing,
     /// The connection is over and forgotten.
     Closed,
@@ -102,10 +105,10 @@ impl ClientListener {
         })
     }
 
-    /// Accepts a client. An error is returned once: the listener tries again after a pause. A turn takes no more
-    /// than `CLIENTS_PER_TURN`; clients left in the backlog make another event. A client is in the epoll set under
-    /// the number that `token_of` makes of its own, and its messages are to be received before the next one is
-    /// accepted.
+    /// Accepts a client, and adds it to the epoll set under the token that `token_of` makes of the client's number.
+    /// The caller must receive the client's messages before it accepts the next one, and must accept at most
+    /// `CLIENTS_PER_TURN` clients in one turn; clients that are left in the backlog make another event. If accepting
+    /// fails, the listener pauses and then tries again; only the first error is returned.
     pub fn accept_client(&mut self, epoll: &mut Epoll, token_of: impl Fn(u32) -> u64) -> Accepted {
         match self.accept() {
             Ok(Some(connection)) => {
@@ -140,7 +143,7 @@ impl ClientListener {
         }
     }
 
-    /// Adds a connection. Returns the number of the client; none if it is of another user.
+    /// Adds a connection. Returns the number of the client; None if it is of another user.
     fn admit(&mut self, connection: SeqpacketSocket) -> Option<u32> {
         let Credentials { pid, user } = connection.peer().ok()?;
         if user != host::user() && user != 0 {
@@ -156,8 +159,9 @@ impl ClientListener {
         Some(number)
     }
 
-    /// Returns the silent client that is dropped for one more of process `pid`: one of that process if it has many,
-    /// so that it displaces no other one. A process that this host cannot name has number 0.
+    /// Returns the silent client that must be dropped before a client of process `pid` is added; None if there is
+    /// space. If that process has many silent clients, its earliest one is dropped, so that it displaces no other
+    /// process's client. A process that this host cannot name has number 0.
     fn client_to_drop(&self, pid: i32) -> Option<u32> {
         let mut same = self.silent.iter().filter(|(_, other)| *other == pid && pid != 0);
         let first_of_same = same.next().map(|(number, _)| *number);
@@ -168,7 +172,8 @@ impl ClientListener {
         self.silent.front().map(|(number, _)| *number).filter(|_| is_full)
     }
 
-    /// The time at which the listener's pause is over, or there may be space for more of a reply.
+    /// Returns the time at which `handle_timeout` has something to do: when the listener's pause is over, or when
+    /// there may be space for more of a reply.
     pub fn deadline_ns(&self) -> Option<u64> {
         let more_ns = (!self.pending_replies.is_empty()).then(|| clock::now_ns() + REPLY_RETRY_NS);
         self.paused_until_ns.into_iter().chain(more_ns).min()
@@ -198,7 +203,8 @@ impl ClientListener {
         self.connections.get(&number)?.peer().ok()
     }
 
-    /// Receives a client's next message. No more than `MESSAGES_PER_TURN` are to be received in one turn.
+    /// Receives a client's next message. The caller must receive at most `MESSAGES_PER_TURN` messages in one turn. A
+    /// message that cannot be decoded closes the connection.
     pub fn receive(&mut self, number: u32) -> ClientInput {
         let Some(connection) = self.connections.get(&number) else { return ClientInput::Nothing };
         let mut bytes = [0; MESSAGE_MAX];
@@ -220,7 +226,8 @@ impl ClientListener {
         self.connections.get(&number).is_some_and(|line| line.send(&message.encode(), fd).is_ok())
     }
 
-    /// Replies to a tool and closes the connection, both as soon as its socket takes it. It gets one reply only.
+    /// Sends a reply to a tool as its socket gets space, now and in `handle_timeout`, and then closes the connection.
+    /// A tool gets only one reply.
     pub fn reply_and_close(&mut self, number: u32, text: &str) {
         if self.pending_replies.contains_key(&number) || !self.connections.contains_key(&number) {
             return;
@@ -266,7 +273,7 @@ impl ClientListener {
     }
 
     fn mark_active(&mut self, number: u32) {
-        // The latest clients send first: ranks do so at once.
+        // The search begins with the latest clients, because ranks send as soon as they have connected.
         if let Some(at) = self.silent.iter().rposition(|&(silent, _)| silent == number) {
             self.silent.remove(at);
         }

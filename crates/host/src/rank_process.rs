@@ -1,8 +1,8 @@
-//! A rank as the first process of its host sees it: whether it lives, and the fault of its end. No I/O. Used by
-//! `rank_server`.
+//! A rank as the first process of its host sees it: whether it lives, and the fault of its end. This module does no
+//! I/O. Used by `rank_server` and `client_rank`.
 //!
 //! The program that was started for a rank (`child`) need not be the process that becomes the rank (`attached`): a
-//! shell script, a debugger or Python may stand between. The rank has exited when both have.
+//! shell script, a debugger or Python may stand between. The rank has exited when both processes have exited.
 
 use hawser_os::spawn::ExitStatus;
 use hawser_os::tether::Tether;
@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 pub struct RankProcess {
     pub world: u32,
     pub app: u32,
-    /// The process that was started; 0 before.
+    /// The process that was started for the rank; 0 before it is started.
     pub child: i32,
     pub child_status: Option<ExitStatus>,
     pub attached: Option<Attached>,
@@ -27,30 +27,30 @@ pub struct RankProcess {
 /// The process that called MPI_Init.
 pub struct Attached {
     pub pid: i32,
-    /// Its connection, by number.
+    /// The number of its connection.
     pub connection: u32,
-    /// A pidfd of it where it is not the child.
+    /// A pidfd of the process; None if the process is the child.
     pub process: Option<OwnedFd>,
-    /// For when it leaves the child's process group.
+    /// A tether of this process, in case it leaves the child's process group.
     pub tether: Option<Tether>,
     pub finalized: bool,
     pub has_exited: bool,
-    /// Its end, if that is known.
+    /// The status with which it ended, if that is known.
     pub status: Option<ExitStatus>,
 }
 
-/// Tables that find ranks by other numbers, without a search among all; the values are local numbers.
+/// Tables by which ranks are found without a search among all. All ranks in them are local numbers.
 #[derive(Default)]
 pub struct RankIndex {
-    /// Ranks by a process of theirs.
+    /// Ranks by the numbers of their processes.
     pub by_process: HashMap<i32, usize>,
     /// Ranks by the number of their connection.
     pub by_connection: HashMap<u32, usize>,
-    /// Ranks whose fault is decided later.
+    /// Ranks whose ends will be judged later (`RankProcess::decide_at_ns`).
     pub fault_pending: Vec<usize>,
-    /// A rank has called MPI_Init.
+    /// Whether a rank has called MPI_Init.
     pub any_attached: bool,
-    /// Ranks that have ended without MPI_Init, as far as that has not been reported.
+    /// Ranks that have ended without MPI_Init, which has not been reported as a fault yet.
     pub exited_without_init: Vec<usize>,
 }
 
@@ -69,15 +69,17 @@ pub enum ExitFault {
     NoFinalize {
         code: i32,
     },
-    /// The same, and nothing is known of the process's end, or only the end of the script that had started it.
+    /// It called MPI_Init, but its process ended without MPI_Finalize. The exit status of the process is not known,
+    /// or only that of the script that had started it.
     EndUnknown,
 }
 
-/// Shells report a signal as 128 + its number; numbers end at 64.
+/// The exit codes by which shells report that a signal has ended a program: 128 + the number of the signal, which is
+/// at most 64.
 const SHELL_SIGNALS: std::ops::RangeInclusive<i32> = 129..=192;
 
 impl RankProcess {
-    /// The process to name to people.
+    /// Returns the process to name to people: the one that called MPI_Init, otherwise the child.
     pub fn pid(&self) -> i32 {
         self.attached.as_ref().map_or(self.child, |attached| attached.pid)
     }
@@ -86,7 +88,7 @@ impl RankProcess {
         self.child_status.is_some() && self.attached.as_ref().is_none_or(|attached| attached.has_exited)
     }
 
-    /// Records that process `pid` has been reaped; returns whether it was of this rank.
+    /// Records that process `pid` has been reaped. Returns whether it was a process of this rank.
     pub fn record_reaped(&mut self, pid: i32, status: ExitStatus) -> bool {
         let child = self.child == pid && self.child_status.is_none();
         if child {
@@ -97,13 +99,14 @@ impl RankProcess {
         if let Some(attached) = attached {
             attached.has_exited = true;
             attached.status = Some(status);
-            // Closed, it leaves the epoll set, where it would be ready for ever.
+            // The pidfd is closed, which takes it out of the epoll set: it would be ready there for ever.
             attached.process = None;
         }
         child || is_attached
     }
 
-    /// The fault of the rank's end, once that can be known. `is_final`: nothing more will be known.
+    /// Returns the fault of the rank's end; None if there is no fault, or if it cannot be known yet. `is_final` says
+    /// that nothing more will become known.
     pub fn exit_fault(&self, is_final: bool) -> Option<ExitFault> {
         match &self.attached {
             Some(attached) if attached.has_exited && !attached.finalized => {
@@ -126,19 +129,20 @@ impl RankProcess {
         }
     }
 
-    /// Ended in good order without ever calling MPI_Init.
+    /// Returns whether the rank has ended in good order without ever calling MPI_Init.
     pub fn left_without_init(&self) -> bool {
         self.child_status == Some(ExitStatus::Exited(0)) && self.attached.is_none()
     }
 
-    /// Attached, and not through with MPI.
+    /// Returns whether the rank uses MPI: its process has called MPI_Init, has not left MPI and has not exited.
     pub fn is_back(&self) -> bool {
         self.attached.as_ref().is_some_and(|attached| !attached.finalized && !attached.has_exited)
     }
 
-    /// Returns whether process `pid`, which has the ancestors `ancestors`, was started by the rank's process and
-    /// not beside it by the script that started that one. An orphan, which has come back to the agent, and a
-    /// process of which /proc shows nothing are taken for the rank's as long as it uses MPI.
+    /// Returns whether process `pid`, which has the ancestors `ancestors`, was started by the rank's process
+    /// `attached`, and not beside it by the script that had started the rank's process. An orphan, which the agent
+    /// has adopted, and a process of which /proc shows nothing count as started by the rank's process if the rank
+    /// still uses MPI.
     pub fn has_started(&self, attached: &Attached, pid: i32, ancestors: &[i32]) -> bool {
         if attached.has_exited || [attached.pid, self.child].contains(&pid) {
             return false;
@@ -146,7 +150,8 @@ impl RankProcess {
         ancestors.contains(&attached.pid) || !attached.finalized && !ancestors.contains(&self.child)
     }
 
-    /// The text of the refusal when a process cannot become this rank after `attached` has.
+    /// Returns the text with which a process is refused that cannot become this rank, because `attached` has become
+    /// it before.
     pub fn refusal_text(&self, attached: &Attached) -> String {
         let (world, pid) = (self.world, attached.pid);
         match attached.finalized {
@@ -155,7 +160,7 @@ impl RankProcess {
                  start every MPI program of a script with an mpiexec of its own"
             ),
             false => format!(
-                "rank {world} of this job is process {pid} already; a program that is started beside it is no rank: \
+                "rank {world} of this job is process {pid} already; another process cannot become that rank: \
                  unset HAWSER_BOOT to run it alone"
             ),
         }
@@ -169,7 +174,7 @@ fn fault_without_finalize(status: ExitStatus) -> ExitFault {
     }
 }
 
-/// The exit code of an end as shells have it.
+/// Returns the exit code by which shells report an exit status.
 pub fn exit_code(status: ExitStatus) -> i32 {
     match status {
         ExitStatus::Exited(code) => code,

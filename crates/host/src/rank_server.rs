@@ -1,17 +1,17 @@
 //! The rank server (`RankServer`) does all that a host's first process does for the ranks of a job while they run,
-//! and nothing else. Our agent is one such process; a PMI server or the launcher of another library can be the
-//! next.
+//! and nothing else. The first process is the one that starts the ranks on its host. Our agent is one such process; a
+//! PMI server or the launcher of another library can be the next.
 //!
-//! A `RankServer` owns the listener (`ClientListener`) with all connections, the segment (pages, business cards,
-//! exit log), the job-wide settings, and for each rank its processes, their pidfds and their ends. It is a state
-//! machine in the manner of quinn: it starts nothing, prints nothing and waits for nothing. The first process has
-//! the epoll set and the children; it reports events (`handle_event`, `handle_reaped`, `handle_timeout`), and what
-//! it receives from elsewhere (`set_business_cards`, `record_exits`, `set_all_left`, `begin_job_end`). The rank
-//! server does at once what has to follow on this host: it accepts a client or refuses it, writes an end where all
-//! read it, wakes the ranks. Everything that other processes have to know or decide it puts into a queue of events,
-//! which the first process empties after each call (`poll_event`). So the rank server never ends a job, ends no
-//! process unless requested, communicates with no other host and does not know whether any listens. Uses
-//! `listener`, `client_rank`, `rank_process`, `segment`, `disconnected`; used by `launch`.
+//! A `RankServer` owns the listener (`ClientListener`) with all connections, the segment (pages, business cards, exit
+//! log), the job-wide settings, and for each rank its processes, their pidfds and their ends. It is a state machine
+//! in the manner of the QUIC library quinn: it starts nothing, prints nothing and waits for nothing. The first
+//! process has the epoll set and the children. It reports events to the rank server (`handle_event`, `handle_reaped`,
+//! `handle_timeout`), and what it receives from elsewhere (`set_business_cards`, `record_exits`, `set_all_left`,
+//! `begin_job_end`). The rank server does at once what has to follow on this host: it accepts a client or refuses it,
+//! writes an end into the exit log, wakes the ranks. It puts everything that other processes have to know or decide
+//! into a queue of events, which the first process empties after each call (`poll_event`). So the rank server never
+//! ends a job, ends a process only on request, and communicates with no other host. Uses `listener`, `client_rank`,
+//! `rank_process`, `segment`, `disconnected`; used by `launch`.
 
 mod clients;
 mod event;
@@ -37,10 +37,11 @@ use std::os::fd::AsFd;
 
 /// Descriptors for each rank: its connection, and a pidfd of its process.
 pub const DESCRIPTORS_PER_RANK: u64 = 2;
-/// Descriptors for each rank where `RankServerSpec::has_tethers`: a tether of its program's process group, and one
-/// of the process that calls MPI_Init if that is another one.
+/// Further descriptors for each rank if `RankServerSpec::has_tethers`: those of two tethers (`os::tether`), by which
+/// the kernel kills processes when the first process dies. One is for the process group of the rank's program, one
+/// for the process that calls MPI_Init if that is another process.
 pub const TETHERS_PER_RANK: u64 = 2 * tether::DESCRIPTORS;
-/// Descriptors beside those.
+/// Descriptors of a rank server beside those for each rank.
 pub const DESCRIPTORS: u64 = listener::DESCRIPTORS;
 
 /// The configuration of a rank server: a host's part of a job.
@@ -51,28 +52,32 @@ pub struct RankServerSpec {
     pub host: String,
     /// A part of the socket's name, by which people and tools find it.
     pub socket_label: String,
-    /// Ranks of the whole job.
+    /// The number of ranks of the whole job.
     pub size: u32,
-    /// The number in the job of each rank here, in the order of their pages, and the program that it runs.
+    /// For each rank here, in the order of their pages: its rank in the job, and the index of its program in
+    /// `programs`.
     pub ranks: Vec<(u32, u32)>,
-    /// The host of each rank of the job; empty where that is not known.
+    /// The index of the host of each rank of the job; empty if the hosts are not known.
     pub hosts: Vec<u32>,
     /// The number of ranks of the job that run each program.
     pub programs: Vec<u32>,
-    /// The proof on the network that a frame is of this job.
+    /// The secret by which a frame on the network is proved to be of this job.
     pub secret: JobSecret,
-    /// There are descriptors for tethers: processes that ranks have started die with this process.
+    /// Whether the limit of descriptors permits tethers, by which processes that ranks have started die with this
+    /// process.
     pub has_tethers: bool,
-    /// The job goes on without a rank whose end was a fault; otherwise it is ended, and no rank is to leave MPI by
-    /// itself meanwhile.
+    /// Whether the job goes on without a rank whose end was a fault. Otherwise the job is ended after such a fault,
+    /// and from the fault on the rank server no longer reports by itself that all ranks have left MPI
+    /// (`check_all_left`): ranks that wait for that report must not leave before the job is ended.
     pub continues_after_fault: bool,
 }
 
 /// The first process's epoll set and the time, for one call.
 pub struct CallContext<'a> {
-    /// Its set, in which the rank server keeps its own descriptors under the numbers of `EventSource`.
+    /// The first process's epoll set, in which the rank server keeps its own descriptors under the numbers of
+    /// `EventSource`.
     pub epoll: &'a mut Epoll,
-    /// The time (`os::clock`), for which a deadline may have come.
+    /// The present time (`os::clock`), in ns.
     pub now_ns: u64,
 }
 
@@ -84,7 +89,7 @@ pub struct RankServer {
     listener: ClientListener,
     /// The ranks by their local numbers.
     ranks: Vec<RankProcess>,
-    /// The ranks of the host of the job that has the most.
+    /// The maximum number of ranks that the job has on one host.
     widest_host: u32,
     index: RankIndex,
     /// The job settings that the ranks here have in common.
@@ -92,11 +97,11 @@ pub struct RankServer {
     disconnected: DisconnectedRanks,
     /// The number of times that ranks have left MPI.
     departures: u32,
-    /// A rank's process has exited that had not left MPI.
+    /// Whether a rank's process has exited without having left MPI.
     exited_without_finalize: bool,
-    /// A fault was reported for which the job is going to be ended.
+    /// Whether a fault was reported for which the job is going to be ended.
     will_end_job: bool,
-    /// The job is being ended.
+    /// Whether the job is being ended.
     is_ending: bool,
     events: VecDeque<RankEvent>,
 }
@@ -130,7 +135,7 @@ impl RankServer {
         })
     }
 
-    /// The name of the socket that ranks and tools connect to (`boot::protocol::AgentAddress`).
+    /// Returns the name of the socket that ranks and tools connect to (`boot::protocol::AgentAddress`).
     pub fn socket(&self) -> &str {
         &self.listener.name
     }
@@ -147,7 +152,7 @@ impl RankServer {
         &self.segment
     }
 
-    /// The ranks here, by their local numbers.
+    /// Returns the ranks here, by their local numbers.
     pub fn ranks(&self) -> &[RankProcess] {
         &self.ranks
     }
@@ -157,8 +162,8 @@ impl RankServer {
         self.ranks.len() < self.spec.size as usize
     }
 
-    /// Returns the next event for other processes, in the order in which they happened. To be called until there is
-    /// none, after every call that is given a `CallContext`.
+    /// Returns the next event for other processes, in the order in which the events happened. To be called until
+    /// there is none, after every call that takes a `CallContext`.
     pub fn poll_event(&mut self) -> Option<RankEvent> {
         self.events.pop_front()
     }
@@ -172,7 +177,7 @@ impl RankServer {
         }
     }
 
-    /// The time at which `handle_timeout` has something to do.
+    /// Returns the time at which `handle_timeout` has something to do.
     pub fn deadline_ns(&self) -> Option<u64> {
         let judgements = self.index.fault_pending.iter().filter_map(|&local| self.ranks[local].decide_at_ns);
         let others = [self.listener.deadline_ns(), self.disconnected.deadline_ns()];
@@ -186,8 +191,9 @@ impl RankServer {
         self.read_pages(call);
     }
 
-    /// Records that a program was started for a rank, as the leader of process group `pid`. If the group cannot be tied
-    /// to this process, it is left to PR_SET_PDEATHSIG and to the first process, which ends what is below it.
+    /// Records that a program was started for a rank, as the leader of process group `pid`, and ties the group to
+    /// this process by a tether. If that fails, the group still ends by PR_SET_PDEATHSIG, or by the first process,
+    /// which ends all its descendants.
     pub fn set_started(&mut self, local: usize, pid: i32) {
         self.ranks[local].child = pid;
         self.ranks[local].tether = self.spec.has_tethers.then(|| Tether::tie_group(pid).ok()).flatten();
@@ -212,8 +218,9 @@ impl RankServer {
         self.listener.reply_and_close(client, text);
     }
 
-    /// Lets the ranks here look up the business cards that ranks of the job have published; those of this host are
-    /// no exception (`RankEvent::BusinessCard`), since the leader of the job may have to agree first.
+    /// Makes business cards of ranks of the job visible to the ranks here. The cards of ranks of this host, too,
+    /// become visible only by this call: they are passed on as `RankEvent::BusinessCard`, and the process that
+    /// controls the job (mpiexec) sends no cards to the hosts if their job-wide settings differ.
     pub fn set_business_cards(&mut self, business_cards: &[(u32, Vec<u8>)]) {
         for (rank, business_card) in business_cards {
             self.segment.set_business_card(Peer(*rank), business_card);
@@ -221,7 +228,8 @@ impl RankServer {
         self.segment.ring_all();
     }
 
-    /// Shows the ranks here that processes of other hosts are gone; those of this host are known.
+    /// Records in this host's exit log that processes of other hosts have ended, and wakes the ranks here. Ends that
+    /// are recorded already are ignored.
     pub fn record_exits(&mut self, exits: impl IntoIterator<Item = (u32, ExitKind)>) {
         let news = exits.into_iter().filter(|&(rank, ending)| self.record_exit_of(rank, ending)).count();
         if news > 0 {
@@ -229,24 +237,26 @@ impl RankServer {
         }
     }
 
-    /// Records that every rank of the job has left MPI, as it was known when `reported` departures of ranks of this
-    /// host had been reported (`RankEvent::Left`).
+    /// Records that every rank of the job has left MPI. `reported` is the number of departures of ranks of this host
+    /// (`RankEvent::Left`) that the caller had received when it found that all had left. If it is outdated, nothing
+    /// happens.
     pub fn set_all_left(&mut self, reported: u32) {
-        // Otherwise ranks have come back meanwhile; `set_all_left` is called again when all have left again.
+        // Otherwise ranks have come back meanwhile: `set_all_left` is called again when all have left again.
         if reported == self.departures && !self.ranks.iter().any(RankProcess::is_back) {
             self.segment.set_all_finalized(true);
             self.segment.ring_all();
         }
     }
 
-    /// Begins the end of the job with `code`: ranks that poll see it, and ranks that have not joined are not missed
-    /// any more.
+    /// Begins the end of the job with `code`. Ranks that poll see it. From now on it is no fault if a rank ends well
+    /// without having called MPI_Init (`RankFault::NoInit`).
     pub fn begin_job_end(&mut self, code: i32) {
         self.segment.set_aborted(code);
         self.is_ending = true;
     }
 
-    /// Sends a signal to every rank's process group, and to its process where that left the group.
+    /// Sends a signal to every rank: to the process group of the rank's child, or, if the child has ended, to the
+    /// process that has become the rank.
     pub fn signal_all(&self, signal: i32) {
         for rank in self.ranks.iter().filter(|rank| rank.child > 0) {
             if rank.child_status.is_none() {
@@ -260,8 +270,8 @@ impl RankServer {
         }
     }
 
-    /// Kills the processes that have become ranks and that are no children of this process: one that attached from
-    /// elsewhere is not below it.
+    /// Kills the processes that have become ranks and that are no children of this process: such a process need not
+    /// be its descendant.
     pub fn kill_attached(&self) {
         for rank in &self.ranks {
             if let Some(Attached { process: Some(process), has_exited: false, .. }) = &rank.attached {
@@ -270,8 +280,8 @@ impl RankServer {
         }
     }
 
-    /// Returns whether every process of the job on this host has exited. There is no event: a rank that was gone
-    /// may come back, as a process that its program has left running.
+    /// Returns whether every process of the job on this host has exited. There is no event for that, because a rank
+    /// that has exited may come back: a process that its program has left running may become the rank.
     pub fn have_all_exited(&self) -> bool {
         self.ranks.iter().all(RankProcess::is_gone)
     }

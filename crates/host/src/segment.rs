@@ -1,4 +1,5 @@
-//! The segment of a host as its first process makes it. Uses `facts`; used by `rank_server`. The ranks open it.
+//! The segment of a host, as its first process makes it; the ranks open it. Used by `rank_server` and `manual_start`;
+//! uses `job::Segment`.
 
 use hawser_job::{HostFacts, Segment, SegmentSpec};
 use std::io;
@@ -8,11 +9,11 @@ use std::io;
 pub struct LocalRanks<'a> {
     pub job_id: &'a str,
     pub host: &'a str,
-    /// Ranks of the whole job.
+    /// The number of ranks of the whole job.
     pub size: u32,
     /// The numbers in the job of the ranks here, in the order of their pages.
     pub ranks: Vec<u32>,
-    /// The host of each rank of the job; empty if the launcher has not given it.
+    /// The number of the host of each rank of the job; empty if the launcher has not given it.
     pub hosts: &'a [u32],
 }
 
@@ -34,7 +35,7 @@ impl LocalRanks<'_> {
         Ok(segment)
     }
 
-    /// The largest number of ranks on one host of the job.
+    /// Returns the maximum number of ranks that the job has on one host.
     pub fn widest_host(&self) -> u32 {
         let mut ranks = vec![0; self.hosts.iter().max().map_or(0, |&most| most as usize + 1)];
         self.hosts.iter().for_each(|&host| ranks[host as usize] += 1);

@@ -49,7 +49,7 @@ fn rank() {
         Some("absent") => std::process::exit(0),
         Some(_) => {
             let text = join(&JobSettings::default()).err().expect("it is refused").cause().to_owned();
-            assert!(text.contains("already; a program that is started beside it is no rank"), "{text}");
+            assert!(text.contains("already; another process cannot become that rank"), "{text}");
             std::process::exit(5)
         }
         None => {}
@@ -544,7 +544,7 @@ fn strangers_are_answered_or_hung_up_on_and_leave_no_trace() {
     // Rank 1 is on another host.
     assert!(matches!(refused(&hello(1)), Some(AgentMessage::Refused(_))));
     let old = AgentMessage::Hello { version: VERSION - 1, rank: 0, settings: String::new() };
-    assert!(matches!(refused(&old), Some(AgentMessage::Refused(text)) if text.contains("speaks version")));
+    assert!(matches!(refused(&old), Some(AgentMessage::Refused(text)) if text.contains("uses version")));
     // Notifications of ranks from a client that is no rank.
     for message in [
         AgentMessage::Finalize,

@@ -1,34 +1,38 @@
-//! Draws a graph as SVG: boxes in rows, those that use others above those that they use, and arrows between them.
+//! Draws a graph as SVG: boxes in rows, and an arrow from each box to each box that it uses. Used boxes are drawn
+//! below the boxes that use them.
 //!
-//! An arrow that goes down is grey; one that does not is red, and so are the boxes of a cycle. The text of a
-//! diagram is made here; files are written by the program (`main`).
+//! An arrow that points down is grey, any other arrow is red, and so are the boxes of a cycle. The functions here
+//! return the text of a diagram; the program (`main`) writes the files.
 
 use std::collections::BTreeSet;
 
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
 
-/// The height of a box, the space between two in a row, and the distance between rows, in pixels.
+/// `HEIGHT` is the height of a box, `GAP` the space between two boxes of a row, and `STEP` the distance between the
+/// tops of two rows, all in pixels.
 const HEIGHT: usize = 24;
 const GAP: usize = 16;
 const STEP: usize = 84;
-/// The width of a character of 13 pixels of a monospaced font, in pixels.
+/// The width, in pixels, of a character of a monospaced font whose size is 13 pixels.
 const CHARACTER: usize = 8;
-/// The number of passes that move the boxes of a row near the boxes to which arrows join them.
+/// The number of passes over all rows. Each pass sorts the boxes of every row, so that a box comes near the boxes
+/// with which arrows connect it.
 const SWEEPS: usize = 8;
 
-/// The boxes and arrows of one diagram; a row's number grows downward.
+/// The boxes and arrows of one diagram. Box `i` has the name `boxes[i]` and is in row `row_of[i]`; rows are numbered
+/// from the top. An arrow `(from, to)` has the indices of its two boxes.
 #[derive(Debug, Default)]
 pub struct Diagram {
     pub title: String,
     pub boxes: Vec<String>,
     pub row_of: Vec<usize>,
     pub arrows: BTreeSet<(usize, usize)>,
-    /// The boxes that are part of a cycle.
+    /// The boxes that are part of a cycle, which are drawn red.
     pub marked: BTreeSet<usize>,
 }
 
-/// The position of a box.
+/// The position and the width of a box, in pixels.
 struct BoxRect {
     left: usize,
     top: usize,
@@ -36,19 +40,20 @@ struct BoxRect {
 }
 
 impl Diagram {
-    /// Makes a diagram with the row of `row_of` for each box.
+    /// Makes a diagram in which box `i` is in row `row_of[i]`, and no box is marked.
     pub fn in_rows(title: String, boxes: Vec<String>, row_of: Vec<usize>, arrows: BTreeSet<(usize, usize)>) -> Diagram {
         Diagram { title, boxes, row_of, arrows, marked: BTreeSet::new() }
     }
 
-    /// Makes a diagram with each box above all that it uses; those of a cycle share a row.
+    /// Makes a diagram in which each box is above all boxes that it uses. The boxes of a cycle share a row and are
+    /// marked.
     pub fn by_use(title: String, boxes: Vec<String>, arrows: BTreeSet<(usize, usize)>) -> Diagram {
         let mut drawn: DiGraph<(), ()> = DiGraph::new();
         boxes.iter().for_each(|_| _ = drawn.add_node(()));
         drawn.extend_with_edges(arrows.iter().map(|&(from, to)| (from as u32, to as u32)));
         let mut height_of = vec![0; boxes.len()];
         let mut marked = BTreeSet::new();
-        // A used box comes before those that use it.
+        // `tarjan_scc` returns a used box before the boxes that use it.
         for part in tarjan_scc(&drawn) {
             let part: BTreeSet<usize> = part.iter().map(|node| node.index()).collect();
             let below = arrows.iter().filter(|(from, to)| part.contains(from) && !part.contains(to));
@@ -63,7 +68,7 @@ impl Diagram {
         Diagram { title, boxes, row_of, arrows, marked }
     }
 
-    /// The arrows that do not go down.
+    /// Returns the arrows that do not go down, as the names of their two boxes.
     pub fn upward_arrows(&self) -> Vec<(&str, &str)> {
         let wrong = self.arrows.iter().filter(|&&(from, to)| !self.goes_down(from, to));
         wrong.map(|&(from, to)| (self.boxes[from].as_str(), self.boxes[to].as_str())).collect()
@@ -73,7 +78,7 @@ impl Diagram {
         self.row_of[from] < self.row_of[to]
     }
 
-    /// The boxes of each row from left to right, near those to which arrows join them.
+    /// Returns the boxes of each row from left to right. A box is placed near the boxes with which arrows connect it.
     fn rows(&self) -> Vec<Vec<usize>> {
         let count = self.row_of.iter().max().map_or(0, |last| last + 1);
         let row = |number| (0..self.boxes.len()).filter(|&at| self.row_of[at] == number).collect();
@@ -99,7 +104,7 @@ impl Diagram {
         self.boxes[at].len() * CHARACTER + GAP
     }
 
-    /// The position of each box, and the width and height of the diagram; `top` is its upper edge.
+    /// Returns the position of each box, and the width and height of the diagram, whose upper edge is at `top`.
     fn layout(&self, top: usize) -> (Vec<BoxRect>, usize, usize) {
         let rows = self.rows();
         let wide = |row: &Vec<usize>| row.iter().map(|&at| self.width_of(at) + GAP).sum::<usize>() + GAP;

@@ -1,8 +1,9 @@
 //! The graph of a crate's modules, its levels, and the cycles in it.
 //!
-//! A level is the contents of one module: itself (the code in its own file) and its children, each with all that is
-//! below it as one node. The root's level shows the crate from afar; a folder's level shows its files. All files at
-//! once are one more level, so that no cycle hides between levels.
+//! A level is the graph of the contents of one module. Its nodes are the module itself (the code in its own file) and
+//! its children; a child stands for itself and all modules below it. The root's level shows the crate from afar; the
+//! level of a folder shows its files. Cycles are also searched in the graph of all files at once, so that a cycle
+//! between two levels is found, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,7 +11,8 @@ use std::path::PathBuf;
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
 
-/// A place where a module uses another; both are indices of modules in their graph.
+/// One place where a module uses another one. `from` (the user) and `to` are indices into the names of the graph;
+/// `source` and `line` say where the use is written, and `path` is the path that is written there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
     pub from: usize,
@@ -29,19 +31,19 @@ pub struct Graph {
     pub crates: BTreeSet<String>,
 }
 
-/// The contents of one module.
+/// The graph of the contents of one module, as described above.
 #[derive(Debug)]
 pub struct Level {
-    /// The module whose level it is.
+    /// The name of the module.
     pub of: String,
     pub graph: Graph,
 }
 
-/// Modules that all reach each other, and the edges among them.
+/// Modules that all reach each other by uses, and the edges between these modules.
 #[derive(Debug)]
 pub struct Cycle {
     pub members: Vec<String>,
-    /// The user, the used module, and each place of use.
+    /// The places of use, by the names of the using and of the used module.
     pub edges: BTreeMap<(String, String), Vec<Edge>>,
 }
 
@@ -69,7 +71,7 @@ impl Graph {
         Cycle { members: members.iter().map(|&number| self.names[number].clone()).collect(), edges }
     }
 
-    /// The largest cycle among all files and in each level.
+    /// Returns the largest cycle of the graph of all files and of all levels; None if there is no cycle.
     pub fn largest(&self) -> Option<Cycle> {
         let levels = self.levels();
         let all = std::iter::once(self).chain(levels.iter().map(|level| &level.graph));
@@ -105,12 +107,12 @@ impl Graph {
     }
 }
 
-/// The module that contains `name`.
+/// Returns the name of the module that contains module `name`; the root contains itself.
 fn parent(name: &str) -> &str {
     name.rsplit_once("::").map_or("", |(parent, _)| parent)
 }
 
-/// The module of `of`'s level to which `name` belongs.
+/// Returns the node that stands for module `name` in the level of module `of`; None if `name` is not inside `of`.
 fn seen_from(of: &str, name: &str) -> Option<String> {
     if name == of {
         return Some(name.to_owned());
@@ -121,7 +123,7 @@ fn seen_from(of: &str, name: &str) -> Option<String> {
 }
 
 impl Cycle {
-    /// The members, then each edge with the lines that make it.
+    /// Returns the cycle as text: the members, then each edge with the source lines that cause it.
     pub fn report(&self) -> String {
         let shown = |name: &str| if name.is_empty() { "(root)".to_owned() } else { name.to_owned() };
         let members: Vec<String> = self.members.iter().map(|name| shown(name)).collect();

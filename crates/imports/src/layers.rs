@@ -1,12 +1,12 @@
-//! The crates and their layers, from the table of the test that checks them.
+//! Reads the crates and their layers from the table of the test that checks the layers.
 //!
-//! The table exists once, in `crates/base/tests/floors.rs`, and is read from there.
+//! The table exists once, in `crates/base/tests/floors.rs`.
 
 use std::path::Path;
 
 use syn::{Expr, Item, Lit};
 
-/// Each crate that `FLOORS` has and that is in the checkout, with its layer.
+/// Returns the crates of the table `FLOORS` that are in the checkout, each with its layer.
 pub fn table(crates: &Path) -> Vec<(String, u32)> {
     let path = crates.join("base/tests/floors.rs");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -25,7 +25,7 @@ fn rows(table: &Expr) -> Vec<(String, u32)> {
     array.elems.iter().filter_map(row).collect()
 }
 
-/// Reads the row `("base", 0)`.
+/// Reads one row, such as `("base", 0)`; None if `pair` is not a name and a number.
 fn row(pair: &Expr) -> Option<(String, u32)> {
     let Expr::Tuple(pair) = pair else { return None };
     let literal = |at: usize| if let Expr::Lit(literal) = pair.elems.get(at)? { Some(&literal.lit) } else { None };

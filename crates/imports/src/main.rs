@@ -1,8 +1,10 @@
-//! `make drawing`: draws the imports of the workspace, its layers in one diagram and the modules of each crate in
-//! one more; the lines that make its cycles are written to a `.txt` beside it.
+//! `make drawing` draws the imports of the workspace: one diagram of the layers, and one diagram of the modules for
+//! each crate. The source lines that cause the cycles of a crate are written to a `.txt` file beside the crate's
+//! diagram.
 //!
 //! The command line is `hawser-imports [crates [folder]]`; without arguments it reads `crates` and writes to
-//! `build/drawing`.
+//! `build/drawing`. `make machines` runs `hawser-imports machines`, which draws the state machines into
+//! docs/protocol.md.
 
 #![forbid(unsafe_code)]
 
@@ -10,10 +12,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use hawser_imports::drawing::{Diagram, svg};
-use hawser_imports::{Graph, layers, of_crate};
+use hawser_imports::machines::{document, machines};
+use hawser_imports::{Graph, layers, of_crate, sources};
 
 fn main() -> std::io::Result<()> {
-    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
+    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from).peekable();
+    if arguments.peek().is_some_and(|first| first.as_os_str() == "machines") {
+        return draw_machines(Path::new("docs/protocol.md"));
+    }
     let crates = arguments.next().unwrap_or_else(|| "crates".into());
     let folder = arguments.next().unwrap_or_else(|| "build/drawing".into());
     std::fs::create_dir_all(&folder)?;
@@ -21,6 +27,13 @@ fn main() -> std::io::Result<()> {
     let graphs: BTreeMap<&str, Graph> = table.iter().map(|(name, _)| (&**name, of_crate(&crates.join(name)))).collect();
     draw_layers(&folder, &table, &graphs)?;
     graphs.iter().try_for_each(|(name, graph)| draw_crate(&folder, name, graph))
+}
+
+fn draw_machines(page: &Path) -> std::io::Result<()> {
+    let sources = sources::of_all_crates();
+    let found: Vec<_> = sources.iter().flat_map(|source| machines(&source.path(), &source.text)).collect();
+    found.iter().for_each(|machine| println!("{}: {} of {}", page.display(), machine.name, machine.file));
+    std::fs::write(page, document(&std::fs::read_to_string(page)?, &found))
 }
 
 fn draw_layers(folder: &Path, table: &[(String, u32)], graphs: &BTreeMap<&str, Graph>) -> std::io::Result<()> {

@@ -14,7 +14,8 @@ use crate::tokens::{self, PathUse};
 #[derive(Debug, Default)]
 pub struct Module {
     pub parent: Option<usize>,
-    /// The module whose file contains this one; itself, unless it is inline.
+    /// The index of the module to whose file this one belongs: the module itself, or an outer module if this one is
+    /// inline.
     pub file: usize,
     /// The name as `a::b`; empty for the root.
     pub name: String,
@@ -31,7 +32,8 @@ pub struct Module {
 #[derive(Debug, Default)]
 pub struct CrateSource {
     pub modules: Vec<Module>,
-    /// The macros by name: `macro_rules!` ignores modules.
+    /// The index of the module that defines each macro, by the macro's name: the name of a `macro_rules!` has no
+    /// path.
     pub macros: BTreeMap<String, usize>,
 }
 
@@ -94,7 +96,8 @@ impl ModuleReader<'_> {
         items.iter().for_each(|item| reader.visit_item(item));
     }
 
-    /// Reads the names that one `use` imports. A private one uses what it imports, a public one only re-exports it.
+    /// Reads the names that one `use` imports. A private import (`names` is true) also counts as a use of the names;
+    /// a public one only re-exports them.
     fn read_use(&mut self, tree: &UseTree, before: &[String], names: bool) {
         let mut path = before.to_vec();
         match tree {
@@ -186,7 +189,7 @@ impl<'ast> Visit<'ast> for ModuleReader<'_> {
         visit::visit_macro(self, call);
     }
 
-    /// Names in attributes are not uses: derives and conditions.
+    /// Names in attributes (derives, conditions) are no uses.
     fn visit_attribute(&mut self, _: &'ast Attribute) {}
 
     /// `pub(in a::b)` uses nothing.
@@ -210,7 +213,7 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Whether it is `cfg(test)` or `cfg(all(test, …))`: no build that is used contains it.
+/// Whether the attribute is `cfg(test)` or `cfg(all(test, …))`: builds that are used do not contain such an item.
 fn is_test_only(attribute: &Attribute) -> bool {
     let syn::Meta::List(list) = &attribute.meta else { return false };
     let text = list.tokens.to_string();

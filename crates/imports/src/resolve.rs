@@ -1,8 +1,8 @@
 //! Finds the modules that define the names in a module, through all imports, globs and re-exports.
 //!
-//! Visibility is not checked (the compiler does that), and one name may stand for several things (a module and a
-//! function): then all count. A name that comes from another crate or from a block's own variables is not found, and
-//! makes no edge.
+//! Visibility is not checked, because the compiler does that. If one name stands for several things (a module and a
+//! function), all of them count. A name that comes from another crate, or that a block defines itself (a variable),
+//! is not found and makes no edge.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,8 @@ enum Target {
     Item(usize),
 }
 
-/// The names that are being looked up: an import may lead back to itself.
+/// The names, with their modules, that are being looked up. They are not looked up again, because an import may lead
+/// back to itself.
 type VisitedNames = BTreeSet<(usize, String)>;
 
 /// The graph of the files of one crate.
@@ -46,7 +47,7 @@ pub fn graph(source: &CrateSource) -> Graph {
 }
 
 impl CrateSource {
-    /// The modules that define this name.
+    /// Returns the modules that define the name `named`, as seen from `module`; none if it is not found.
     fn defining_modules(&self, module: usize, named: &PathUse) -> Vec<usize> {
         let found = self.resolve(module, &named.path, &mut VisitedNames::new());
         let item = |found: &Target| if let Target::Item(at) = found { Some(*at) } else { None };
@@ -73,7 +74,7 @@ impl CrateSource {
 
     fn follow(&self, target: Target, rest: &[String], visited: &mut VisitedNames) -> BTreeSet<Target> {
         match (target, rest.split_first()) {
-            // The rest of the path, behind an item, is the item's own: a variant, an associated function.
+            // The rest of a path behind an item names a part of the item: a variant, an associated function.
             (Target::Item(_), _) | (_, None) => BTreeSet::from([target]),
             (Target::Module(at), Some((first, _))) if first == "super" || first == "self" => {
                 self.resolve(at, rest, visited)
@@ -88,8 +89,9 @@ impl CrateSource {
         }
     }
 
-    /// Whether a name that this module does not contain can only come from a macro that it calls: except for an import
-    /// from another crate, nothing else introduces names that are not written.
+    /// Whether a name that is not written in this module can only come from a macro that the module calls. It is
+    /// false if the module imports the name, if a macro has the name, or if a glob imports from another crate:
+    /// nothing else introduces names that are not written.
     fn may_be_made_by_a_macro(&self, module: usize, name: &str) -> bool {
         let here = &self.modules[module];
         let imported = here.imports.iter().any(|(given, _)| given == name);
@@ -97,7 +99,8 @@ impl CrateSource {
         !imported && !self.macros.contains_key(name) && !here.globs.iter().any(foreign)
     }
 
-    /// The targets of `name` in this module.
+    /// Returns the targets of `name` in this module: its own definitions and imports or, if there are none, those
+    /// that globs bring.
     fn look_up(&self, module: usize, name: &str, visited: &mut VisitedNames) -> BTreeSet<Target> {
         if !visited.insert((module, name.to_owned())) {
             return BTreeSet::new();

@@ -1,7 +1,8 @@
 //! Finds the paths in the tokens of a macro, whose grammar only the macro knows.
 //!
-//! Each run `a::b::c` counts as a path, and each word alone, unless it follows a dot or a dollar (`$crate` apart) or is
-//! the name before a colon. Words that name neither a module nor an item give nothing in `resolve`.
+//! Each sequence `a::b::c` and each single word counts as a path. Words that do not count are those after a dot (a
+//! field), a dollar (a variable of the macro, except `$crate`) or an apostrophe (a lifetime), and a single word
+//! before a colon (a field's name). A path that names neither a module nor an item finds nothing in `resolve`.
 
 use proc_macro2::{TokenStream, TokenTree};
 
@@ -35,7 +36,7 @@ pub fn paths(tokens: TokenStream, found: &mut Vec<PathUse>) {
     }
 }
 
-/// The path that begins here, and the index behind it.
+/// Returns the path that begins at token `at`, and the index of the token behind the path.
 fn path_from(tokens: &[TokenTree], mut at: usize) -> (Vec<String>, usize) {
     let mut path = Vec::new();
     while let Some(TokenTree::Ident(word)) = tokens.get(at) {
@@ -58,7 +59,7 @@ fn is(tokens: &[TokenTree], at: usize, mark: char) -> bool {
     matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == mark)
 }
 
-/// Whether the token before makes this word a field, a macro's variable, a lifetime, or the rest of a path.
+/// Whether the token before word `at` makes the word a field, a macro's variable, a lifetime, or the rest of a path.
 fn is_excluded_by_previous(tokens: &[TokenTree], at: usize) -> bool {
     let mark = |back: usize, mark| at >= back && is(tokens, at - back, mark);
     let field = mark(1, '.') && !mark(2, '.');

@@ -3,9 +3,9 @@
 //! It reads the sources of all crates as `syn` parses them, and must never write one. Definitions inside `macro_rules!`
 //! are not seen. The names of test functions are sentences, which say what holds, and are left out.
 
-use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use hawser_imports::sources;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Ident, Member};
@@ -56,28 +56,6 @@ const KEPT_LENGTHS: [(&str, &str, &str); 5] = [
     ("launch/src/frames_tests.rs", "from_agent_frames", "a list of all frames"),
     ("launch/tests/rank/rank.rs", "main", "one match over all acts of the test program"),
 ];
-
-fn crates() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
-}
-
-/// Returns the source files of all crates.
-fn sources() -> Vec<PathBuf> {
-    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
-        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-            let path = entry.path();
-            if entry.file_type().unwrap().is_dir() {
-                walk(&path, found);
-            } else if path.extension().is_some_and(|ending| ending == "rs") {
-                found.push(path);
-            }
-        }
-    }
-    let mut found = Vec::new();
-    walk(&crates(), &mut found);
-    assert!(found.len() > 500, "the sources of all crates are read, not {} files", found.len());
-    found
-}
 
 /// A definition with a forbidden word, or a function with its length.
 #[derive(Debug, PartialEq)]
@@ -216,11 +194,7 @@ impl<'ast> Visit<'ast> for Definitions {
 fn all() -> &'static [(String, Definitions)] {
     static ALL: OnceLock<Vec<(String, Definitions)>> = OnceLock::new();
     ALL.get_or_init(|| {
-        let read = |path: PathBuf| {
-            let name = path.strip_prefix(crates()).unwrap().display().to_string();
-            (name, Definitions::of(&std::fs::read_to_string(&path).unwrap()))
-        };
-        sources().into_iter().map(read).collect()
+        sources::of_all_crates().into_iter().map(|source| (source.name, Definitions::of(&source.text))).collect()
     })
 }
 

@@ -1,6 +1,6 @@
 //! A rank's arena: shared memory for MPI_Alloc_mem and windows, in spans of whole pages.
 //!
-//! The rank that owns an arena allocates and frees; any process of the host maps a span by (local rank, offset,
+//! Only the rank that owns an arena allocates and frees; any process of the host maps a span by (local rank, offset,
 //! length). Freed pages are returned to the system at once. The bookkeeping is the owner's private memory: no lock is
 //! shared.
 
@@ -12,7 +12,7 @@ use hawser_os::memfd;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// A piece of some rank's arena, as it travels in messages.
+/// A span: a piece of a rank's arena, in the form in which messages carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The arena's owner, by its local index.
@@ -25,7 +25,7 @@ pub struct Span {
 pub struct Arena {
     segment: Segment,
     local: usize,
-    /// Free ranges: offset to length, neighbours joined.
+    /// The free ranges: the length of each by its offset. Adjacent ranges are joined.
     free: Mutex<BTreeMap<u64, u64>>,
 }
 
@@ -35,7 +35,8 @@ impl Arena {
         Arena { segment: segment.clone(), local, free: Mutex::new(BTreeMap::from([(0, segment.layout().arena)])) }
     }
 
-    /// Allocates at least `len` bytes of zeroes, aligned to a page, and maps them here. Memory is used once touched.
+    /// Allocates at least `len` bytes of zeroes, aligned to a page, and maps them here. Pages take memory only after
+    /// they are touched.
     pub fn allocate(&self, len: usize) -> Result<(Span, Region)> {
         let rounded_len = (len.max(1) as u64).checked_next_multiple_of(PAGE as u64).unwrap_or(u64::MAX);
         let offset = self.take(rounded_len).ok_or_else(|| {
@@ -57,14 +58,14 @@ impl Arena {
         }
     }
 
-    /// Returns whether the limit on file sizes has left it less than ARENA_BYTES.
+    /// Returns whether the arena is smaller than ARENA_BYTES, because of the limit on file sizes.
     pub fn is_short(&self) -> bool {
         self.segment.layout().arena < ARENA_BYTES
     }
 
-    /// Frees a span of this arena. Others may still have it mapped; they then read zeroes. Once the program has closed
-    /// the segment's descriptor, the pages stay until the job ends and are not allocated again, because they would not
-    /// be zeroes.
+    /// Frees a span of this arena. Other processes may still have it mapped; they then read zeroes. If the program
+    /// has closed the segment's descriptor, the pages stay until the job ends and are not allocated again, because
+    /// they would not be zeroes.
     pub fn free(&self, span: Span) -> Result<()> {
         assert_eq!(span.local as usize, self.local, "a span of another rank's arena");
         let at = self.segment.layout().arena(self.local) + span.offset;

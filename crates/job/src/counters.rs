@@ -18,7 +18,7 @@ const _: () = assert!(COUNTERS * NAME_BYTES + 8 <= hawser_os::map::PAGE);
 const COUNT: usize = 0;
 const NAMES: usize = 8;
 
-/// Publishes the names; every rank of one version writes the same.
+/// Publishes the names. Every rank of one version writes the same names.
 pub(crate) fn write_names(page: &Region, names: &[impl AsRef<str>]) {
     assert!(names.len() <= COUNTERS, "{} counters for {COUNTERS} slots", names.len());
     for (i, name) in names.iter().enumerate() {
@@ -68,7 +68,8 @@ impl Counters {
         Counters(Region::private(Counters::BYTES))
     }
 
-    /// Adds to slot `slot`. For the rank itself; two threads at once may lose a count, never corrupt one.
+    /// Adds `count` to slot `slot`. Only the rank itself may call it. If two threads add at once, a count may be
+    /// lost, but the slot is never corrupt.
     #[inline(always)]
     pub fn add(&self, slot: usize, count: u64) {
         let word = self.0.u64(slot * 8);
@@ -89,7 +90,7 @@ impl Counters {
         }
     }
 
-    /// Returns the sum of the first `slots` slots: it changes when anything was counted there.
+    /// Returns the sum of the first `slots` slots, which changes whenever one of them counts something.
     pub fn sum(&self, slots: usize) -> u64 {
         (0..slots).map(|slot| self.get(slot)).fold(0, u64::wrapping_add)
     }

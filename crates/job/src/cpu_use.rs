@@ -1,13 +1,15 @@
-//! A rank's use of its core, in turns: each from the end of a yield or sleep to the beginning of the next.
+//! A rank's use of its core, in turns: a turn lasts from the end of a yield or sleep to the beginning of the next
+//! one.
 //!
-//! The figures are a guess, because the words are read one by one and threads of the rank overwrite each other's:
-//! nothing that must be right may depend on them. Three words in the rank's page, written by the rank whenever it
-//! yields or sleeps, read by ranks of the host to find out whether it was one of them that kept a core.
+//! The record is three words in the rank's page. The rank writes them whenever it yields or sleeps. Other ranks of
+//! the host read them to find out whether a rank of the job kept a core. The figures are estimates, because the words
+//! are read one by one and threads of the rank overwrite each other's: nothing that must be right may depend on them.
 
 use hawser_base::Region;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Offsets in the record.
+/// Offsets in the record: the beginning of the latest turn, the end of the latest turn, and the length of all ended
+/// turns together, in ns.
 const BEGAN: usize = 0;
 const ENDED: usize = 8;
 const BUSY: usize = 16;
@@ -29,13 +31,13 @@ impl CpuUse {
         CpuUse(Region::private(CpuUse::BYTES))
     }
 
-    /// Records that the rank has its core. For the rank itself.
+    /// Records that the rank has its core. Only the rank itself may call it.
     #[inline]
     pub fn begin(&self, now_ns: u64) {
         self.0.u64(BEGAN).store(now_ns, Relaxed);
     }
 
-    /// Records that the rank is about to yield its core. For the rank itself.
+    /// Records that the rank is about to yield its core. Only the rank itself may call it.
     #[inline]
     pub fn end(&self, now_ns: u64) {
         self.0.u64(ENDED).store(now_ns, Relaxed);
@@ -43,7 +45,8 @@ impl CpuUse {
         worked.store(worked.load(Relaxed) + now_ns.saturating_sub(began_ns), Relaxed);
     }
 
-    /// Returns the time of all its turns together, the present one, if there is one, until `now_ns`.
+    /// Returns the length of all turns of the rank together, in ns. The present turn, if there is one, counts until
+    /// `now_ns`.
     pub fn busy_ns(&self, now_ns: u64) -> u64 {
         let [began_ns, ended_ns, worked_ns] = [BEGAN, ENDED, BUSY].map(|word| self.0.u64(word).load(Relaxed));
         let present_ns = if ended_ns < began_ns { now_ns.saturating_sub(began_ns) } else { 0 };

@@ -1,6 +1,6 @@
 //! The doorbell of a rank: it lets the rank sleep without missing an event, and lets others wake it.
 //!
-//! The word is a count of rings; its lowest bit is set while a thread sleeps or is about to.
+//! The doorbell is a word: a count of rings, with a lowest bit that is set if a thread sleeps or is about to sleep.
 //! ```text
 //! The sleeper:                              The waker:
 //! S1  set the bit, keep the word  (arm)     W1  write into a ring that the sleeper polls
@@ -8,20 +8,21 @@
 //! S3  poll every source once more       W3  is the bit set?                    (ring)
 //! S4  futex wait while the word is as kept  W4  count up, bit off, futex wake      (ring)
 //! ```
-//! S1 before S3 and W1 before W3 are store-load pairs: with both barriers at least one side sees the other
-//! (Dekker). Either S3 finds the message, or W3 finds the sleeper. Between W4's store and its wake the futex
-//! refuses to sleep, since the word has changed; the count makes that true even if another thread of the rank has
-//! set the bit again meanwhile. With `BarrierMode::Membarrier` the sleeper runs W2 on the waker's core by
-//! membarrier(2): the interrupt falls before W1, then W3 sees S1, or after it, then S3 sees W1; so a waker on the
-//! data path pays only a compiler fence. `tests/doorbell_loom.rs` checks the protocol over all interleavings, and
-//! that it fails without the barrier.
+//! S1 before S3 and W1 before W3 are store-load pairs: with both barriers at least one side sees the other's store
+//! (Dekker). Either S3 finds the message, or W3 finds the sleeper. Between the store and the wake of W4 the futex
+//! refuses to sleep, since the word has changed; because of the count it has changed even if another thread of the
+//! rank has set the bit again meanwhile. With `BarrierMode::Membarrier` the sleeper runs W2 on the waker's core by
+//! membarrier(2), which interrupts that core: if the interrupt falls before W1, W3 sees S1; if it falls after W1, S3
+//! sees W1. So a waker on the data path pays only for a compiler fence. `tests/doorbell_loom.rs` checks the protocol
+//! over all interleavings, and that it fails without the barrier.
 //!
-//! Several threads of a rank may sleep on one word: a ring wakes them all. If the rank has a progress thread to
-//! which its operations are handed over (`progress_handoff`), that is woken too.
+//! Several threads of a rank may sleep on one word: a ring wakes them all. If the rank has a progress thread and has
+//! handed its operations over to it (`progress_handoff`), a ring also wakes that thread.
 //!
-//! A rank that waits for descriptors too (`WakeSources`) sleeps in epoll instead, with a wake socket (`WakeSocket`)
-//! of its own among them: S4 is then to load the word once more and wait for any descriptor, and W4 writes to that
-//! socket. A ring between the two steps stays in the socket.
+//! A rank that waits for descriptors too (`WakeSources`) sleeps in epoll, not on the futex. One of the descriptors is
+//! that of its own wake socket (`WakeSocket`). S4 is then to load the word once more and, if it is unchanged, to wait
+//! for any descriptor; W4 writes to the wake socket. A ring between the two parts of S4 stays in the socket and ends
+//! the wait.
 
 use crate::progress_handoff;
 use hawser_base::Region;
@@ -36,10 +37,10 @@ use std::sync::atomic::{compiler_fence, fence};
 
 pub use hawser_os::futex::WakeReason;
 
-/// The bit of the word that is set while a thread sleeps or is about to.
+/// The bit of the word that is set if a thread sleeps or is about to sleep.
 pub const SLEEPING: u32 = 1;
 
-/// The word as `arm` left it: the value to sleep on.
+/// The value that `arm` has given the word. A sleep on it ends, or does not begin, if the word has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "an armed doorbell costs the next waker a system call: sleep, or disarm"]
 pub struct Armed(u32);
@@ -47,13 +48,13 @@ pub struct Armed(u32);
 /// The operations that the protocol is built on; the model checker has its own.
 pub trait DoorbellWord {
     fn load(&self) -> u32;
-    /// Sets bits. Returns the word before.
+    /// Sets bits. Returns the previous word.
     fn set(&self, bits: u32) -> u32;
     /// Clears bits.
     fn clear(&self, bits: u32);
-    /// Replaces `from` by `to`, at least with acquire and release. Returns whether it did.
+    /// Replaces `from` by `to`, at least with acquire and release. Returns whether the word was `from`.
     fn replace(&self, from: u32, to: u32) -> bool;
-    /// Runs step S2: after this, every waker's W3 sees S1, or S3 sees its W1.
+    /// Runs step S2: after it, for every waker, its W3 sees S1 or S3 sees its W1.
     fn sleeper_barrier(&self);
     /// Runs step W2.
     fn waker_barrier(&self);
@@ -61,7 +62,7 @@ pub trait DoorbellWord {
     fn futex_wake_all(&self);
 }
 
-/// Runs steps S1 and S2. Then poll every source once more, and sleep or leave.
+/// Runs steps S1 and S2. The caller must then poll every source once more (S3), and then sleep or disarm.
 #[inline]
 pub fn arm(word: &impl DoorbellWord) -> Armed {
     let armed = Armed(word.set(SLEEPING) | SLEEPING);
@@ -94,8 +95,8 @@ pub fn ring_after_barrier(word: &impl DoorbellWord) {
 #[cold]
 #[inline(never)]
 fn wake(word: &impl DoorbellWord, seen: u32) {
-    // Adding one to an odd word increments the count and clears the bit. If it fails, another waker came first and
-    // wakes the same sleepers; a thread that has armed since polls its sources after our W1.
+    // Adding one to an odd word clears the bit and increments the count. If the exchange fails, another waker came
+    // first and wakes the same sleepers; a thread that has armed since then polls its sources after our W1.
     if word.replace(seen, seen.wrapping_add(1)) {
         word.futex_wake_all();
     }
@@ -104,20 +105,22 @@ fn wake(word: &impl DoorbellWord, seen: u32) {
 /// The side that runs the waker's barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierMode {
-    /// The waker, each time.
+    /// The waker runs it, at each ring.
     Full,
-    /// The sleeper, for all wakers; every process of the job on this host has registered (`host facts`).
+    /// The sleeper runs it for all wakers, by membarrier(2): every process of the job on this host has registered for
+    /// that (`HostFacts::membarrier`).
     Membarrier,
 }
 
-/// Offset behind the word of the name of a sleeper's own wake socket, 0 without one.
+/// Offset of the name of the wake socket of a rank that sleeps in epoll; 0 without a wake socket.
 const WAKE_SOCKET: usize = 8;
 
-/// Offsets of the state of the progress thread's hand-off, and of the name of its own wake socket, likewise.
+/// Offset of the state of the handoff to the progress thread (`progress_handoff`), and offset of the name of the
+/// progress thread's own wake socket, 0 without one.
 const PROGRESS_STATE: usize = 16;
 const PROGRESS_WAKE_SOCKET: usize = 24;
 
-/// The descriptors that a rank waits for, and the wake socket by which others ring then.
+/// The descriptors that a sleeper waits for. One of them is that of its wake socket, by which others ring.
 pub struct WakeSources {
     epoll: Epoll,
     wake_socket: Arc<WakeSocket>,
@@ -156,20 +159,21 @@ impl Doorbell {
         Doorbell::new(Region::private(Doorbell::BYTES), BarrierMode::Full)
     }
 
-    /// Announces that this rank is about to sleep; a full barrier.
+    /// Announces that this rank is about to sleep, and runs a full barrier.
     #[inline]
     pub fn arm(&self) -> Armed {
         arm(self)
     }
 
-    /// Sleeps until the doorbell rings, at most `timeout_ns`. `arm` first, then poll every source.
+    /// Sleeps until the doorbell rings, at most `timeout_ns`. The caller must have called `arm` and then have polled
+    /// every source.
     #[inline]
     pub fn sleep(&self, armed: Armed, timeout_ns: Option<u64>) -> WakeReason {
         sleep(self, armed, timeout_ns)
     }
 
-    /// Makes the rank of this doorbell sleep by `sleep_with_descriptors` from now on, so that others write to its
-    /// wake socket.
+    /// Makes a wake socket for this doorbell's rank, to which others write from now on. The rank must sleep only by
+    /// `sleep_with_descriptors` then. Returns the sources of that sleep, so far only the wake socket.
     pub fn wait_for_descriptors(&self) -> io::Result<WakeSources> {
         let (own, name) = WakeSocket::new()?;
         let sources = WakeSources::new(Arc::new(own))?;
@@ -178,8 +182,9 @@ impl Doorbell {
         Ok(sources)
     }
 
-    /// Makes the progress thread of this doorbell's rank sleep by `wait_as_progress_thread` from now on, so that
-    /// others wake it there. Returns its sources without the descriptors that are added, and with them.
+    /// Makes a wake socket for the progress thread of this doorbell's rank, to which others write from now on. The
+    /// progress thread must sleep only by `wait_as_progress_thread` then. Returns two sets of sources with this wake
+    /// socket: the caller adds no descriptors to the first one, and the ports' descriptors to the second one.
     pub fn progress_descriptors(&self) -> io::Result<[WakeSources; 2]> {
         let (own, name) = WakeSocket::new()?;
         let bell = Arc::new(own);
@@ -189,7 +194,8 @@ impl Doorbell {
         Ok(both)
     }
 
-    /// Makes the progress thread sleep until it is woken or any of the descriptors is ready.
+    /// Makes the progress thread sleep until it is woken or any descriptor of `sources` is ready, at most
+    /// `timeout_ns`. It does not sleep if the state of the handoff is no longer `seen`.
     pub fn wait_as_progress_thread(&self, sources: &WakeSources, seen: u32, timeout_ns: Option<u64>) {
         if progress_handoff::ProgressHandoff::load(self) == seen {
             sources.epoll.sleep(timeout_ns);
@@ -197,7 +203,7 @@ impl Doorbell {
         sources.wake_socket.drain();
     }
 
-    /// Sleeps as `sleep` does, or until any of the descriptors is ready.
+    /// Sleeps as `sleep` does, but also ends when any descriptor of `sources` is ready.
     pub fn sleep_with_descriptors(&self, sources: &WakeSources, armed: Armed, timeout_ns: Option<u64>) {
         if self.load() == armed.0 {
             sources.epoll.sleep(timeout_ns);
@@ -205,8 +211,8 @@ impl Doorbell {
         sources.wake_socket.drain();
     }
 
-    /// Clears the announcement, which saves the next waker a system call. Call it only if this thread is the rank's
-    /// only sleeper: it would hide another one.
+    /// Takes the announcement back, which saves the next waker a system call. Call it only if this thread is the
+    /// rank's only sleeper: wakers would not see another one any more.
     #[inline]
     pub fn disarm(&self) {
         DoorbellWord::clear(self, SLEEPING);
@@ -218,8 +224,8 @@ impl Doorbell {
         ring(self);
     }
 
-    /// Rings as `ring` does, for a caller that has run `waker_barrier` of any doorbell after writing: one barrier,
-    /// many doorbells.
+    /// Rings as `ring` does, for a caller that has run `waker_barrier` of any doorbell after writing: one barrier is
+    /// enough for many doorbells.
     #[inline(always)]
     pub fn ring_after_barrier(&self) {
         ring_after_barrier(self);
@@ -240,15 +246,15 @@ impl Doorbell {
 /// The doorbells of some ranks of one host: four bytes for each, because many are kept and few are rung.
 #[derive(Clone)]
 pub struct Doorbells {
-    /// The memory that all of them lie in.
+    /// The memory in which all the doorbells lie.
     region: Region,
-    /// Offset of each of them, in cache lines.
+    /// The offset of each doorbell, in cache lines.
     offsets: Box<[u32]>,
     barrier_mode: BarrierMode,
 }
 
 impl Doorbells {
-    /// Makes them. `offsets`: their offsets in `region`, in bytes.
+    /// Makes the doorbells that lie at these offsets of `region`, in bytes.
     pub(crate) fn new(region: Region, offsets: impl Iterator<Item = usize>, barrier_mode: BarrierMode) -> Doorbells {
         let line = |at: usize| u32::try_from(at / Doorbell::BYTES).expect("pages of ranks are at the front");
         Doorbells { region, offsets: offsets.map(line).collect(), barrier_mode }
@@ -269,14 +275,15 @@ impl Doorbells {
         self.offsets[bell] as usize * Doorbell::BYTES
     }
 
-    /// Wakes rank `bell` of the list if it sleeps. Call it after writing the data that the rank must see.
+    /// Wakes the rank of doorbell number `bell` if it sleeps. Call it after writing the data that the rank must see.
     #[inline]
     pub fn ring(&self, bell: usize) {
         self.waker_barrier();
         self.ring_after_barrier(bell);
     }
 
-    /// Rings as `ring` does, for a caller that has run `waker_barrier` after writing: one barrier, many doorbells.
+    /// Rings as `ring` does, for a caller that has run `waker_barrier` after writing: one barrier is enough for many
+    /// doorbells.
     #[inline(always)]
     pub fn ring_after_barrier(&self, bell: usize) {
         if self.region.u32(self.offset_of(bell)).load(Relaxed) & SLEEPING != 0 {
@@ -315,8 +322,8 @@ impl DoorbellWord for Doorbell {
 
     #[inline]
     fn set(&self, bits: u32) -> u32 {
-        // Release: a thread that clears the bit (`replace`) sees the state of the hand-off before it
-        // (`progress_handoff`).
+        // Release: a thread that clears the bit (`replace`) sees the state of the handoff that was stored before the
+        // bit was set (`progress_handoff`).
         self.region.u32(0).fetch_or(bits, Release)
     }
 
@@ -334,8 +341,8 @@ impl DoorbellWord for Doorbell {
     fn sleeper_barrier(&self) {
         fence(SeqCst);
         if self.barrier_mode == BarrierMode::Membarrier {
-            // Cannot fail once registered (`boot` did), unless a sandbox was installed since: then a wake can be
-            // missed until the sleeper's timeout, which sleepers on a Membarrier doorbell therefore have.
+            // After the registration (in `boot`) this fails only if a sandbox was installed since. A wake can then be
+            // missed until the sleeper's timeout, which every sleep on a Membarrier doorbell therefore has.
             let _ = membarrier::barrier();
         }
     }

@@ -1,11 +1,12 @@
 //! The processes of the job that have ended: a log in each host's segment, in the order in which the ends became known
 //! there.
 //!
-//! An end must never be recorded here because a process is silent. The log is the only record of whether a process
-//! lives. Ends are written by the first process of a host: as the kernel reports them for processes there, and as
-//! mpiexec reports them for other hosts; without a launcher each rank monitors the others, and the one that sees an
-//! end first writes it. All others read: an `ExitLogReader` continues where it last stopped, so that none scans all
-//! processes. Used by `segment`, the devices, `mpi` and the agent.
+//! The log is the only record of whether a process lives; an end must never be recorded only because a process is
+//! silent. The first process of a host writes the ends: those of processes on this host when the kernel reports them,
+//! those of processes on other hosts when mpiexec reports them. Without a launcher each rank monitors the others, and
+//! the one that sees an end first writes it. All other processes only read the log: an `ExitLogReader` continues at
+//! the entry at which it last stopped, so that none scans all processes. Used by `segment`, the devices, `mpi` and
+//! the agent.
 
 use crate::layout::LINE;
 use hawser_base::{Peer, Region};
@@ -15,9 +16,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// The kind of a process's end, for its peers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExitKind {
-    /// It had left MPI, or done its work: only an operation that names it waits for it.
+    /// The process had left MPI, or done its work: only an operation that names it waits for it.
     InOrder,
-    /// It had not: an operation that waits for any process may wait for it.
+    /// The process had not left MPI: an operation that waits for any process may wait for it, too.
     Failed,
 }
 
@@ -25,8 +26,8 @@ pub enum ExitKind {
 /// it.
 pub(crate) const COUNT: usize = 4;
 
-/// The form of an end in a word of either table: its number, counted from 1, the flag of a failure, and the process's
-/// name.
+/// The form of an end in a word of either table, from the highest bit on: the number of the end, counted from 1; the
+/// flag of a failure; and the name of the process.
 const NUMBER_SHIFT: u32 = 33;
 const FAILED: u64 = 1 << 32;
 
@@ -42,15 +43,16 @@ const fn peer_of(entry: u64) -> Peer {
 #[derive(Clone)]
 pub struct ExitLog {
     line: Region,
-    /// The log, a ring with a word for each number that a process can have; then for each number the last end of a
-    /// process with it. A number is reassigned only when all have seen the end before (`processes`), so that of two
-    /// ends of one number a reader has read the first: no reader is behind by more than the ring.
+    /// First the log: a ring, with as many words as a process can have numbers. Then a word for each process number:
+    /// the last end of a process with that number. A number is reassigned only when all processes have seen its last
+    /// end (`processes`). Therefore a reader has read the earlier one of two ends of one number, and no reader is
+    /// behind by more than the ring.
     tables: Region,
     numbers: usize,
 }
 
 impl ExitLog {
-    /// Returns the bytes of the tables for `numbers` numbers.
+    /// Returns the length of the tables for `numbers` process numbers, in bytes.
     pub(crate) const fn bytes(numbers: usize) -> usize {
         (2 * 8 * numbers).next_multiple_of(LINE)
     }
@@ -73,24 +75,25 @@ impl ExitLog {
         self.tables.u64(8 * (at as usize % self.numbers))
     }
 
-    /// Returns the word of the last end of a number.
+    /// Returns the word of the last end of a process number.
     fn last_exit_word(&self, number: usize) -> &AtomicU64 {
         self.tables.u64(8 * (self.numbers + number))
     }
 
-    /// Records that a process has ended: it will write nothing any more, and the caller has seen all that it had
-    /// written. Returns whether that was not recorded yet. The caller must ring all doorbells afterwards
-    /// (`Segment::ring_all`).
+    /// Records that a process has ended. The process must write nothing any more, and the caller must have seen all
+    /// that the process had written. Returns whether the end had not been recorded yet. The caller must ring all
+    /// doorbells afterwards (`Segment::ring_all`).
     ///
-    /// Several processes may record at once, and one may die in the middle at any word: the next one completes the
-    /// half-written entry.
+    /// Several processes may record at once, and one of them may die between any two of its stores: the next recorder
+    /// completes the half-written entry.
     pub fn record(&self, peer: Peer, exit_kind: ExitKind) -> bool {
-        // Ends that are counted by now are not of this peer: a reader that sees them counted sees their entries.
+        // By this load the entries of all ends that are counted by now are visible: `is_among` finds the peer's end
+        // if it is one of them.
         let mut at = self.count().load(Acquire);
         while peer.index() < self.numbers && !self.is_among(peer, at) {
             let found = self.write_entry(at, peer, exit_kind);
-            // Pairs with the Acquire of those who read the count: a reader that sees it sees log and entries up to
-            // it.
+            // Pairs with the Acquire loads of the count: a reader that sees this count sees the log, and the last
+            // ends, up to it.
             let _ = self.count().compare_exchange(at, at + 1, AcqRel, Relaxed);
             match found {
                 None => return true,
@@ -101,19 +104,22 @@ impl ExitLog {
         false
     }
 
-    /// Writes an end at `at` of the log, or finds another one there; and writes the end that stands there to its
-    /// number's word. It is an end when it is counted.
+    /// Writes an end at position `at` of the log, if no other end stands there. Then writes the end that stands there
+    /// to the word of its process number. Returns the process of the other end; None if this end was written. An end
+    /// is valid only when it is counted.
     fn write_entry(&self, at: u32, peer: Peer, exit_kind: ExitKind) -> Option<Peer> {
         let failed = if exit_kind == ExitKind::Failed { FAILED } else { 0 };
         let entry = u64::from(at + 1) << NUMBER_SHIFT | failed | u64::from(peer.0);
         let before = self.log(at).load(Acquire);
         let is_there = number_of(before) == at + 1;
-        // AcqRel: a process that completes another's entry passes on what the dead process had written.
+        // AcqRel: a process that completes another recorder's entry also passes on what the ended process had
+        // written.
         let written = || self.log(at).compare_exchange(before, entry, AcqRel, Acquire);
         let found = if is_there { Some(before) } else { written().err() };
         let stands = found.unwrap_or(entry);
         if peer_of(stands).index() < self.numbers {
-            // Release pairs with the Acquire in `last_exit`. A late writer finds a later end of the number there.
+            // Release pairs with the Acquire in `last_exit`. A late recorder may find a later end of the number
+            // there, which stays.
             self.last_exit_word(peer_of(stands).index()).fetch_max(stands, Release);
         }
         found.map(peer_of)
@@ -127,15 +133,16 @@ impl ExitLog {
         self.write_entry(at, peer, exit_kind);
     }
 
-    /// Returns the last end of a peer's number, if there was one; none for a number that does not exist.
+    /// Returns the word of the last end of a process with the peer's number; None if there was no end, or if there is
+    /// no such number.
     fn last_exit(&self, peer: Peer) -> Option<u64> {
         // Pairs with the Release in `write_entry`: a reader that sees a process's end sees what it had written.
         let word = (peer.index() < self.numbers).then(|| self.last_exit_word(peer.index()).load(Acquire))?;
         (word != 0).then_some(word)
     }
 
-    /// Returns whether a process's end is among the first `count`, or earlier than that of a later process with its
-    /// number.
+    /// Returns whether a process's end is among the first `count` ends, or whether a later process with its number
+    /// has ended.
     fn is_among(&self, peer: Peer, count: u32) -> bool {
         self.last_exit(peer).is_some_and(|last| match peer_of(last).incarnation() {
             life if life == peer.incarnation() => (1..=count).contains(&number_of(last)),
@@ -149,23 +156,23 @@ impl ExitLog {
         self.count().load(Acquire) != 0
     }
 
-    /// Returns whether a process has ended; what it had written is visible afterwards. A process that is not of the job
-    /// counts as ended.
+    /// Returns whether a process has ended; what it had written is visible afterwards. A process whose number is not
+    /// of the job counts as ended.
     pub fn has_ended(&self, peer: Peer) -> bool {
         peer.index() >= self.numbers
             || self.last_exit(peer).is_some_and(|last| peer_of(last).incarnation() >= peer.incarnation())
     }
 
-    /// Returns whether a process has ended, and not in order.
+    /// Returns whether a process has ended by a failure (`ExitKind::Failed`).
     pub fn has_failed(&self, peer: Peer) -> bool {
         let is_its = |&last: &u64| peer_of(last) == peer && number_of(last) <= self.count().load(Acquire);
         self.last_exit(peer).filter(is_its).is_some_and(|last| last & FAILED != 0)
     }
 
-    /// Returns a reader of all ends, from the first one.
+    /// Returns a reader that begins at the oldest end in the log.
     pub fn reader(&self) -> ExitLogReader {
-        // Every process has seen the ends that are no longer in the ring, and processes that ended so early can no
-        // longer be reached.
+        // Every process has seen the ends that are no longer in the ring, and processes that ended that early cannot
+        // be reached any more.
         let seen = self.count().load(Acquire).saturating_sub(self.numbers as u32);
         ExitLogReader { exit_log: self.clone(), seen }
     }
@@ -178,18 +185,19 @@ pub struct ExitLogReader {
 }
 
 impl ExitLogReader {
-    /// Returns whether a process has ended since the last `take`: one load of a cache line that hardly ever
-    /// changes.
+    /// Returns whether there are ends that `take` has not returned. It costs one load, of a cache line that hardly
+    /// ever changes.
     #[inline(always)]
     pub fn has_new_exits(&self) -> bool {
         // Pairs with the AcqRel in `record`.
         self.exit_log.count().load(Acquire) != self.seen
     }
 
-    /// Returns the next process that has ended. What it had written is visible afterwards.
+    /// Returns the process of the next end; None if there is none. What that process had written is visible
+    /// afterwards.
     pub fn take(&mut self) -> Option<Peer> {
         let count = self.exit_log.count().load(Acquire);
-        // Clamp: the word may hold any value that a process wrote.
+        // The position is clamped, because the count may be any value that a process has written.
         self.seen = self.seen.max(count.saturating_sub(self.exit_log.numbers as u32));
         while self.seen < count {
             let entry = self.exit_log.log(self.seen).load(Acquire);

@@ -17,15 +17,17 @@ pub enum ProcessVm {
 /// The facts of one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct HostFacts {
-    /// Cores that the job can use at once: affinity, cut to the cgroup's quota.
+    /// The number of cores that the job can use at once: those of the affinity, or the cgroup's quota if that is
+    /// less.
     pub cores: u32,
     pub process_vm: ProcessVm,
     /// The rate of copying 1 MiB, in MB/s; 0 if it was not measured.
     pub memcpy_mb_s: u32,
-    /// The same through process_vm_readv, and its cost for one byte.
+    /// The rate of copying 1 MiB by process_vm_readv, in MB/s, and the time for copying one byte by it, in ns; 0 if
+    /// they were not measured.
     pub process_vm_mb_s: u32,
     pub process_vm_fixed_ns: u32,
-    /// Doorbells may rely on membarrier(2): all ranks register, wakers need no fence.
+    /// Whether doorbells rely on membarrier(2): then all ranks register for it, and wakers need no fence.
     pub membarrier: bool,
 }
 

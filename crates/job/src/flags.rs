@@ -1,9 +1,10 @@
 //! The area of collective flags: a block for each communicator whose members are all on this host.
 //!
-//! Layout and allocation only; the algorithms on flags are `mpi`'s. One member allocates a block and sends its
-//! number to the others in the exchange that creates the communicator; the last to leave releases it. Block 0 is
-//! MPI_COMM_WORLD's on every host, so that no message is needed to agree on it. The algorithm decides which cache
-//! lines and which payload a member writes: the lines are separate, so that writers never share one.
+//! This module has the layout and the allocation of the blocks; the algorithms on flags are `mpi`'s. One member
+//! allocates a block and sends its number to the others in the exchange that creates the communicator; the last
+//! member that leaves the communicator releases the block. Block 0 is MPI_COMM_WORLD's on every host, so that no
+//! message is needed to agree on it. The algorithm decides which cache lines and which payload a member writes: each
+//! member has cache lines of its own, so that writers never share one.
 
 use crate::layout::{FLAG_BLOCKS, FLAG_LINES, LINE, SegmentLayout, flag_payload};
 use hawser_base::{Region, SharedMem};
@@ -29,8 +30,8 @@ pub(crate) fn mark_taken(header: &Region, first: usize) {
     }
 }
 
-/// Allocates a free block and returns its number; none when all are taken, and then the communicator does without
-/// one.
+/// Allocates a free block and returns its number; None if all blocks are taken. The communicator then does without a
+/// block.
 pub(crate) fn allocate(header: &Region) -> Option<u32> {
     for index in 0..WORDS {
         let word = header.u32(BITMAP + 4 * index);
@@ -38,7 +39,7 @@ pub(crate) fn allocate(header: &Region) -> Option<u32> {
         let mut taken = word.load(Relaxed);
         while taken | reserved != u32::MAX {
             let bit = (taken | reserved).trailing_ones();
-            // Acquire pairs with the Release in `release`: its last user's accesses are over.
+            // Acquire pairs with the Release in `release`: the accesses of the block's last users are over.
             match word.compare_exchange_weak(taken, taken | 1 << bit, Acquire, Relaxed) {
                 Ok(_) => return Some(index as u32 * 32 + bit),
                 Err(now) => taken = now,
@@ -122,7 +123,7 @@ impl FlagBlock {
     /// Sets all flags to zero. The member that allocated the block calls it before it sends the number to the others.
     pub fn clear(&self) {
         for word in 0..self.members * FLAG_LINES * LINE / 4 {
-            // Skip pages that were never touched.
+            // A word that is zero is not written, so that pages that were never written stay so.
             let word = self.region.u32(word * 4);
             if word.load(Relaxed) != 0 {
                 word.swap(0, AcqRel);

@@ -1,12 +1,13 @@
 //! The flight recorder: a small ring of a rank's latest events, to be read after a failure.
 //!
-//! Recording is a handful of plain stores. A reader may catch an entry half written: it is a hint for people, not data.
+//! Recording costs an atomic addition and a handful of plain stores. A reader may catch an entry half written: the
+//! entries are hints for people, not data.
 
 use crate::text;
 use hawser_base::Region;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Entries that are kept.
+/// The number of entries that are kept.
 pub const EVENTS: usize = 32;
 /// Longest text of an event.
 pub const TEXT_BYTES: usize = 24;

@@ -5,30 +5,33 @@
 //! `----------------------- mapped by every rank in one go, touched sparsely ---------------------------------------'
 //! arenas, mapped on demand
 //! ```
-//! A local slot is the part of one process of this host: two pages, rings and an arena; there may be more slots
-//! than ranks at the start, for processes that join later. Pages that are never touched cost nothing: the file is
-//! sparse. In address space a spare slot costs each process of the host 17 MiB, and 260 KiB for each other slot.
+//! A local slot is the part of the segment that one process of this host has: two pages, rings and an arena. At the
+//! start there may be more slots than ranks, for processes that join later. Pages that are never touched cost
+//! nothing, because the file is sparse. A spare slot costs each process of the host 17 MiB of address space, and 260
+//! KiB for each other slot.
 
 use crate::exit_log::ExitLog;
 use crate::page::RankPage;
 use hawser_base::LANES;
 use hawser_os::map::PAGE;
 
-/// Raised with every change of the layout; a library and an agent of different versions refuse each other.
+/// The version of the layout, which must be raised with every change; a library and an agent of different versions
+/// refuse each other.
 pub const LAYOUT_VERSION: u32 = 13;
 
 /// Bytes that devices may use on each lane for each ordered pair of local ranks: a ring and a cache line of credit.
-/// `dev-shm` asserts that it suffices, as for the next two.
+/// `dev-shm` asserts that this and the next two numbers suffice.
 pub const DEVICE_BYTES_PER_PAIR: usize = (8 << 10) + LINE;
-/// Bytes on each lane for each local rank beside its pairs: a pool of chunks, and two pages of words.
+/// Bytes that devices may use on each lane for each local rank, in addition to its pairs: a pool of chunks, and two
+/// pages of words.
 pub const DEVICE_BYTES_PER_LANE: usize = (1 << 20) + 2 * PAGE;
-/// Bytes for each local rank, whatever the number of lanes.
+/// Bytes that devices may use for each local rank, independently of the number of lanes.
 pub const DEVICE_BYTES_PER_RANK: usize = 64 << 10;
 
-/// Lanes for users of the transport beside the first (`users`): eight of one lane, or one with as many as MPI. In
-/// address space they cost as much as those of MPI.
+/// Lanes for the users of the transport other than MPI (`users`): enough for eight users of one lane each, or for one
+/// user with as many lanes as MPI. They take as much address space as MPI's lanes.
 pub const LANES_OF_OTHERS: usize = 8;
-/// Maximum lanes of a segment (a bound for values that are read).
+/// The maximum number of lanes of a segment (a bound for a value that is read from a header).
 pub const LANES_MAX: usize = 32;
 const _: () = assert!(LANES + LANES_OF_OTHERS <= LANES_MAX);
 
@@ -38,49 +41,53 @@ pub const fn device_bytes(local_slots: usize, lanes: usize) -> usize {
     (of_lanes + local_slots * DEVICE_BYTES_PER_RANK).next_multiple_of(PAGE)
 }
 
-/// Communicators of a host that can have a block of collective flags at the same time; later ones use messages.
+/// The number of communicators of a host that can have a block of collective flags at the same time; further ones use
+/// messages.
 pub const FLAG_BLOCKS: usize = 256;
 /// Cache lines of flags for each member of a block.
 pub const FLAG_LINES: usize = 8;
-/// Blocks with much payload, the first ones: address space is limited, and few communicators move long data.
+/// The number of wide blocks, which have much payload and are the first blocks. They are few because address space is
+/// limited, and few communicators move long data.
 pub const WIDE_BLOCKS: usize = 16;
-/// Maximum payload for each member of a wide block, on a host with up to FEW_RANKS ranks. With a MiB a core writes
-/// to cache lines that no cache holds any more, which is four times as fast as to lines that a reader has
-/// (docs/measurements/2026-11-23-collectives.md).
+/// The maximum payload, in bytes, for each member of a wide block on a host with up to FEW_RANKS ranks. With 1 MiB a
+/// core writes to cache lines that no cache holds any more, which is four times as fast as writing to lines that a
+/// reader's cache holds (docs/measurements/2026-11-23-collectives.md).
 pub const FLAG_PAYLOAD_WIDE: usize = 1 << 20;
 const FLAG_PAYLOAD_OF_FEW: usize = 4 << 20;
 const FEW_RANKS: usize = 16;
-/// Minimum payload for each member of another block: on a host with many ranks the least, so that the memory that all
-/// of them touch stays small.
+/// The minimum payload, in bytes, for each member of a block that is not wide. On a host with many ranks it is small,
+/// so that the memory that all of them touch stays small.
 const FLAG_PAYLOAD_MIN: usize = 16 << 10;
-/// Maximum payload for each member: two contributions of 32 KiB. Longer ones do not fit into a core's first-level cache
-/// together with their destination.
+/// The maximum payload, in bytes, for each member of a block that is not wide: two contributions of 32 KiB. A longer
+/// contribution does not fit into a core's first-level cache together with its destination.
 const FLAG_PAYLOAD_MAX: usize = 64 << 10;
-/// Payload of all its members together, unless that is less than the minimum.
+/// The payload, in bytes, of all members of a block that is not wide together, if this gives each of them at least
+/// the minimum and at most the maximum.
 const FLAG_PAYLOAD_OF_ALL: usize = 1 << 20;
 
 /// File space of one rank's arena for MPI_Alloc_mem and windows: more memory than a host of today has for a rank.
 pub const ARENA_BYTES: u64 = 64 << 30;
-/// An arena that must be shorter (`SegmentLayout::fit_to`) is a multiple of this: the size that peers map at once.
+/// The length of an arena that must be shorter than ARENA_BYTES (`SegmentLayout::fit_to`) is a multiple of this,
+/// which is the size that peers map at once.
 pub const ARENA_STEP: u64 = 64 << 20;
 
 pub const LINE: usize = 64;
 
-/// Maximum bytes of the business cards of a rank's devices together, which a rank publishes to all ranks of a job
-/// of several hosts. A card of 256 bytes fits with its name.
+/// The maximum length, in bytes, of the business card of a rank, which has an entry for each device. A rank of a job
+/// of several hosts publishes it to all ranks. An entry of 256 bytes fits, together with its device's name.
 pub const BUSINESS_CARD_MAX: usize = 264;
 
 pub(crate) const COUNTER_NAMES: usize = PAGE;
 const TABLES: usize = 2 * PAGE;
 
-/// Maximum local slots of a host, and maximum numbers of a job's universe, of a segment (bounds for values that are
-/// read).
+/// The maximum number of local slots of a host, and the maximum number of process numbers of a job's universe (bounds
+/// for values that are read from a header).
 pub const MAX_LOCAL: usize = 4096;
 pub const MAX_WORLD: usize = 1 << 24;
 const _: () = assert!(MAX_WORLD == hawser_base::Peer::NUMBERS);
 
-/// Returns the bytes of payload for each member of block `number` on a host with `local` ranks, in whole pages for each
-/// of two halves.
+/// Returns the bytes of payload for each member of block `number` on a host with `local` ranks. Payload is used in
+/// two halves, each of which has whole pages.
 pub const fn flag_payload(local: usize, number: usize) -> usize {
     let (all, least, most) = if local <= FEW_RANKS && number < WIDE_BLOCKS {
         (FLAG_PAYLOAD_OF_FEW, FLAG_PAYLOAD_MAX, FLAG_PAYLOAD_WIDE)
@@ -97,8 +104,9 @@ pub const fn flag_payload(local: usize, number: usize) -> usize {
     }
 }
 
-/// Returns the longest contribution for `payload` bytes: four for each half, of which a member may be two ahead; with
-/// little payload one of up to 32 KiB, which a core's first-level cache holds.
+/// Returns the maximum length, in bytes, of one contribution of a member that has `payload` bytes. Each half of the
+/// payload has space for four such contributions, because a member may be two ahead of another one. With little
+/// payload the length is up to 32 KiB, which a core's first-level cache holds, if a half has that space.
 pub const fn flag_step(payload: usize) -> usize {
     let (eighth, half) = (payload / 8 / PAGE * PAGE, payload / 2);
     let least = if half < 32 << 10 { half } else { 32 << 10 };
@@ -110,13 +118,13 @@ pub const fn flag_step(payload: usize) -> usize {
 pub struct SegmentLayout {
     pub local: usize,
     pub world: usize,
-    /// Local slots for processes of this host, at least `local`.
+    /// The number of local slots for processes of this host, at least `local`.
     pub local_slots: usize,
-    /// Numbers that processes of the job may have, `world` at least.
+    /// The number of process numbers of the job, at least `world`.
     pub numbers: usize,
-    /// Lanes of all users of the transport together; the first LANES are MPI's.
+    /// The number of lanes of all users of the transport together; the first LANES lanes are MPI's.
     pub lanes: usize,
-    /// Blocks of flags, up to FLAG_BLOCKS.
+    /// The number of blocks of collective flags, up to FLAG_BLOCKS.
     pub blocks: usize,
     /// Bytes of the arena of each local slot, up to ARENA_BYTES.
     pub arena: u64,
@@ -137,13 +145,14 @@ impl SegmentLayout {
         }
     }
 
-    /// Adds this many local slots here, and numbers in the job, that are free at the start.
+    /// Adds `local_slots` local slots on this host, and `numbers` process numbers of the job, all of which are free
+    /// at the start.
     pub fn with_spare(self, local_slots: usize, numbers: usize) -> SegmentLayout {
         SegmentLayout { local_slots: self.local + local_slots, numbers: self.world + numbers, ..self }
     }
 
-    /// Fits the layout into a file of at most `limit` bytes: arenas are reduced first, then lanes of other users
-    /// than MPI, then blocks of flags. None if the rest does not fit.
+    /// Fits the layout into a file of at most `limit` bytes: arenas are reduced first, then the lanes of users other
+    /// than MPI are left out, then blocks of flags. None if the rest does not fit.
     pub fn fit_to(self, limit: u64) -> Option<SegmentLayout> {
         if self.file_bytes() <= limit {
             return Some(self);
@@ -160,7 +169,8 @@ impl SegmentLayout {
         }
     }
 
-    /// Returns the least file size of a job, in bytes.
+    /// Returns the minimum size of the job's file, in bytes: with MPI's lanes alone, one block of flags and no
+    /// arenas.
     pub fn min_bytes(self) -> u64 {
         SegmentLayout { lanes: LANES, blocks: 1, arena: 0, ..self }.file_bytes()
     }
@@ -177,22 +187,24 @@ impl SegmentLayout {
             && self.arena.is_multiple_of(ARENA_STEP)
     }
 
-    /// Returns the offset of the name of the process in each local slot; `Peer::NONE` in a slot that is free.
+    /// Returns the offset of the table that has, for each local slot, the name of the process in it; `Peer::NONE` if
+    /// the slot is free.
     pub(crate) fn process_names(&self) -> usize {
         TABLES
     }
 
-    /// Returns the offset of the local slot of each number's process; `u32::MAX` for processes on other hosts.
+    /// Returns the offset of the table that has, for each process number, the local slot of its process; `u32::MAX`
+    /// if the process is on another host.
     pub(crate) fn local_slot_indices(&self) -> usize {
         TABLES + (self.local_slots * 4).next_multiple_of(LINE)
     }
 
-    /// Returns the offset of the host's number for each number's process.
+    /// Returns the offset of the table that has, for each process number, the number of the host of its process.
     pub(crate) fn hosts(&self) -> usize {
         self.local_slot_indices() + (self.numbers * 4).next_multiple_of(LINE)
     }
 
-    /// Returns the offset of the incarnation of each number (`processes`).
+    /// Returns the offset of the table that has the incarnation of each process number (`processes`).
     pub(crate) fn incarnations(&self) -> usize {
         self.hosts() + (self.numbers * 4).next_multiple_of(LINE)
     }
@@ -207,7 +219,7 @@ impl SegmentLayout {
     }
 
     pub fn rank_page(&self, local: usize) -> usize {
-        assert!(local < self.local_slots, "no room {local} among {}", self.local_slots);
+        assert!(local < self.local_slots, "no local slot {local} among {}", self.local_slots);
         self.rank_pages() + local * RankPage::BYTES
     }
 
@@ -215,13 +227,13 @@ impl SegmentLayout {
         self.rank_pages() + self.local_slots * RankPage::BYTES
     }
 
-    /// Returns the bytes of one communicator's block: the cache lines of each of `local` members, then each one's
-    /// payload.
+    /// Returns the length of block `number`, in bytes: the cache lines of all `local` members, then the payload of
+    /// each member.
     pub fn flag_block_bytes(&self, number: usize) -> usize {
         (self.local * (FLAG_LINES * LINE + flag_payload(self.local, number))).next_multiple_of(PAGE)
     }
 
-    /// Returns the offset of block `number`: the wide ones come first.
+    /// Returns the offset of block `number`. The wide blocks come first.
     pub fn flag_block(&self, number: usize) -> usize {
         let wide = if number < WIDE_BLOCKS { number } else { WIDE_BLOCKS };
         self.flags() + wide * self.flag_block_bytes(0) + (number - wide) * self.flag_block_bytes(WIDE_BLOCKS)
@@ -235,8 +247,8 @@ impl SegmentLayout {
         device_bytes(self.local_slots, self.lanes)
     }
 
-    /// Returns the offset of the business cards: the length of the card of each number's process, then the cards. A
-    /// job that stays on one host has none.
+    /// Returns the offset of the business cards: first a table with the length of the card of each process number,
+    /// then the cards. The segment of a job that stays on one host has none.
     pub(crate) fn business_cards(&self) -> usize {
         self.device() + self.device_bytes()
     }
@@ -263,7 +275,7 @@ impl SegmentLayout {
     }
 
     pub fn arena(&self, local: usize) -> u64 {
-        assert!(local < self.local_slots, "no room {local} among {}", self.local_slots);
+        assert!(local < self.local_slots, "no local slot {local} among {}", self.local_slots);
         self.mapped_bytes() as u64 + local as u64 * self.arena
     }
 

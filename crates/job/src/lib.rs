@@ -1,9 +1,10 @@
 //! Layer 2: the layout of a job's shared segment on one host, as typed accessors over `base::Region`.
 //!
-//! Everything in the segment may be written by any process of the job at any moment, so nothing read from it is trusted
-//! further than the job itself. The host's agent creates the segment before it starts the ranks; each rank maps it; the
-//! agent reads it to report what the ranks do. Only the layout lives here: the algorithms on rings are `dev-shm`'s,
-//! those on flags `mpi`'s. Used by `dev-shm`, `transport` and `launch`; uses `os`.
+//! Everything in the segment may be written by any process of the job at any moment, so nothing read from it is
+//! trusted more than the job's processes themselves. The host's agent creates the segment before it starts the ranks;
+//! each rank maps it; the agent reads it to report what the ranks do. Only the layout lives here: the algorithms on
+//! rings are `dev-shm`'s, those on flags are `mpi`'s. Used by both devices, `host`, `transport`, `p2p`, `mpi`,
+//! `node`, `launch` and `bench`; uses `os`.
 #![forbid(unsafe_code)]
 
 pub mod arena;

@@ -1,8 +1,9 @@
 //! A rank's report on its network: the ports that cannot be used, and the unreachable peers.
 //!
-//! The rank writes it into its second page; its agent reads it for the report on the ranks, and if the rank's
-//! connection to the agent is closed, in place of a message. The words are guarded by a version (a seqlock): odd while
-//! they are written, by one thread at a time. Used by `dev-ether`, which writes, and `launch`, which reads.
+//! The rank writes the report into its second page. The agent reads it for its report on the ranks, and in place of a
+//! message if the rank's connection to the agent is closed. The words are guarded by a version (a seqlock), which is
+//! odd during a write; only one thread writes at a time. Used by `dev-ether`, which writes, and by `host` and
+//! `launch`, which read.
 
 use crate::text;
 use hawser_base::Region;
@@ -14,7 +15,7 @@ use std::sync::atomic::fence;
 const VERSION: usize = 0;
 const CUT_OFF: usize = 4;
 const FAULTS: usize = 8;
-/// Space for a line for each of the ports: those of eleven rails are cut.
+/// Space, in bytes, for a line about each of the ports; the lines about eleven rails are cut.
 const FAULTS_BYTES: usize = 1 << 10;
 const UNREACHABLE: usize = FAULTS + FAULTS_BYTES;
 const UNREACHABLE_BYTES: usize = PAGE - UNREACHABLE;
@@ -29,7 +30,7 @@ const RECORD_SEPARATOR: char = '\u{1e}';
 pub struct NetworkStatus {
     /// Whether none of the rank's ports by which others reached it can ever be used again.
     pub is_cut_off: bool,
-    /// A line for each of its ports that cannot be used now, with the reason.
+    /// A line for each port of the rank that cannot be used now, with the reason.
     pub port_faults: String,
     /// The peers that have been unreachable for longest, as many as there is space for.
     pub unreachable: Vec<UnreachablePeer>,
@@ -41,7 +42,7 @@ pub struct UnreachablePeer {
     pub peer: u32,
     /// Whether a path to it was open before.
     pub was_open: bool,
-    /// A line for each pair of ports.
+    /// A line for each pair of a local and a remote port.
     pub pairs: String,
 }
 
@@ -52,7 +53,7 @@ impl UnreachablePeer {
         format!("{peer} {}\n{pairs}{RECORD_SEPARATOR}", u8::from(*was_open))
     }
 
-    /// Reads the text. None: it was cut within the first line, or is empty.
+    /// Reads the text. None if it was cut within the first line, or is empty.
     fn decode(text: &str) -> Option<UnreachablePeer> {
         let (numbers, pairs) = text.split_once('\n')?;
         let (peer, was_open) = numbers.split_once(' ')?;
@@ -72,7 +73,7 @@ impl NetworkStatusRecord {
         NetworkStatusRecord(region)
     }
 
-    /// Writes the report. For the rank itself, one thread at a time.
+    /// Writes the report. Only the rank itself may call it, one thread at a time.
     pub fn write(&self, status: &NetworkStatus) {
         let even = self.0.u32(VERSION).load(Relaxed);
         self.0.u32(VERSION).store(even.wrapping_add(1), Relaxed);
@@ -86,12 +87,13 @@ impl NetworkStatusRecord {
         self.0.u32(VERSION).store(even.wrapping_add(2), Release);
     }
 
-    /// Returns the rank's latest report. None if it was stopped or died while it wrote: nothing is known then.
+    /// Returns the rank's latest report. None if the rank was stopped, or died, during a `write`: its report is not
+    /// known then.
     pub fn read(&self) -> Option<NetworkStatus> {
         (0..READ_ATTEMPTS).find_map(|_| self.try_read())
     }
 
-    /// Reads once. None: the report is being written.
+    /// Reads once. None if the report is being written.
     fn try_read(&self) -> Option<NetworkStatus> {
         // Pairs with the Release store at the end of `write`.
         let before = self.0.u32(VERSION).load(Acquire);
@@ -107,7 +109,7 @@ impl NetworkStatusRecord {
     }
 }
 
-/// Maximum reads: a read takes as long as writing.
+/// The maximum number of attempts of `read`: one attempt takes as long as a write.
 const READ_ATTEMPTS: u32 = 1000;
 
 #[cfg(test)]

@@ -101,13 +101,13 @@ impl RankPage {
         self.region.u32(PHASE).store(phase as u32, Release);
     }
 
-    /// Returns how often the rank has polled all its ports for data from other hosts: it grows while the rank is inside
-    /// MPI, sleeping too (each second), and stands still while it computes or is stopped.
+    /// Returns how often the rank has polled all its ports for data from other hosts. The number grows when the rank
+    /// is inside MPI, even if it sleeps there (each second); it does not change when the rank computes or is stopped.
     pub fn net_polls(&self) -> u64 {
         self.region.u64(NET_POLLS).load(Relaxed)
     }
 
-    /// Counts a poll. For the rank itself, one thread at a time.
+    /// Counts a poll. Only the rank itself may call it, one thread at a time.
     #[inline]
     pub fn count_net_poll(&self) {
         let looks = self.region.u64(NET_POLLS);
@@ -115,26 +115,26 @@ impl RankPage {
     }
 
     /// Records that the rank has released everything that it kept of a process that has ended
-    /// (`Segment::request_release`). For the rank itself.
+    /// (`Segment::request_release`). Only the rank itself may call it.
     pub fn confirm_release(&self, peer: Peer) {
-        // Pairs with the Acquire in `last_released`: nothing of the process is used after it.
+        // Pairs with the Acquire in `last_released`: the rank uses nothing of the process after this store.
         self.region.u32(RELEASED).store(peer.0 ^ Peer::NONE.0, Release);
     }
 
-    /// Returns the process that the rank has released last.
+    /// Returns the process that the rank has released last; None if there was none.
     pub fn last_released(&self) -> Option<Peer> {
         // Pairs with the Release in `confirm_release`.
         let peer = Peer(self.region.u32(RELEASED).load(Acquire) ^ Peer::NONE.0);
         (peer != Peer::NONE).then_some(peer)
     }
 
-    /// Publishes, as a text, the ports by which the rank's peers on other hosts are reachable. For the rank itself,
-    /// one thread at a time.
+    /// Publishes, as a text, the ports by which the rank's peers on other hosts are reachable. Only the rank itself
+    /// may call it, one thread at a time.
     pub fn set_reachability(&self, text: &str) {
         text::write(&self.region, REACHABILITY, REACHABILITY_BYTES, text);
     }
 
-    /// Returns that text; empty if there is none.
+    /// Returns the text of `set_reachability`; empty if there is none.
     pub fn reachability(&self) -> String {
         text::read(&self.region, REACHABILITY, REACHABILITY_BYTES)
     }

@@ -1,11 +1,11 @@
-//! The membership of the job's universe, as the segment of a host records it: which process has a number, on which
-//! host and in which local slot of this one. A number and a slot can be assigned to a process that joins later,
-//! released and assigned again.
+//! The membership of the job's universe, as the segment of a host records it: which process has which number, on
+//! which host it is, and in which local slot if it is on this host. A number and a slot can be assigned to a process
+//! that joins later, released and assigned again.
 //!
-//! Nothing waits here and nothing is sent. The host's first process writes here, and no other, except that each
-//! process confirms releases itself; every process of the host reads. Names are `Peer`s: the number of a process
-//! and the incarnation of that number. The data of a process is written before its name becomes visible. Used by
-//! `host` and the devices; uses `segment`.
+//! This module never waits and sends nothing. The records are written only by the host's first process, except that
+//! each process confirms releases itself; every process of the host reads them. Names are `Peer`s: the number of a
+//! process and the incarnation of that number. The data of a process are written before its name becomes visible.
+//! Used by `host` and the devices; uses `segment`.
 //!
 //! ```text
 //! joins:  the host's first process `reserve_local_slot`s it in a free slot (or `add_remote`s it, of another host) ->
@@ -22,10 +22,11 @@ use hawser_base::{Class, Error, Peer, Result};
 use hawser_os::memfd;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// The word of a number that no process has; the next process begins its next incarnation. Other words are the present
-/// incarnation plus one; 0 means unchanged since the start.
+/// The entry, in the table of incarnations, of a number that no process has any more; the next process with that
+/// number begins the next incarnation. Any other entry is the present incarnation plus one, or 0 if it is unchanged
+/// since the start.
 const VACANT: u32 = u32::MAX;
-/// The entry in the table of local slots of a process on another host.
+/// The entry, in the table of local slots, of a process that is on another host.
 pub(crate) const ON_OTHER_HOST: u32 = u32::MAX;
 
 impl Segment {
@@ -34,7 +35,8 @@ impl Segment {
         if number >= self.layout().numbers {
             return None;
         }
-        // Pairs with the Release in `announce`: a process that sees the incarnation sees the data of that process.
+        // Pairs with the Release in `announce`: a process that sees the incarnation sees the data of the announced
+        // process.
         match self.word(self.layout().incarnations() + 4 * number).load(Acquire) {
             0 if number < self.world_size() => Some(Peer::new(number, 0)),
             0 | VACANT => None,
@@ -48,13 +50,14 @@ impl Segment {
         self.process_of_number(peer.index()) == Some(peer)
     }
 
-    /// Returns the process in a local slot of this host: its first ranks have the first slots.
+    /// Returns the process in a local slot of this host; None if the slot is free. The ranks with which the job began
+    /// on this host have the first slots.
     pub fn process_in(&self, slot: usize) -> Option<Peer> {
         let word = |slot: usize| self.word(self.layout().process_names() + 4 * slot).load(Relaxed);
         (slot < self.local_slots()).then(|| Peer(word(slot))).filter(|&name| name != Peer::NONE)
     }
 
-    /// Returns the local slot of a process; none if it is on another host, or unknown.
+    /// Returns the local slot of a process; None if it is on another host, or unknown.
     pub fn local_slot_of(&self, peer: Peer) -> Option<usize> {
         if !self.is_known(peer) {
             return None;
@@ -63,14 +66,15 @@ impl Segment {
         ((slot as usize) < self.local_slots()).then_some(slot as usize)
     }
 
-    /// Returns whether a process has joined since the start: others may have used its slot and its number before it.
+    /// Returns whether a process has joined since the start: other processes may have used its slot and its number
+    /// before.
     pub fn joined_late(&self, peer: Peer) -> bool {
         peer.incarnation() > 0 || peer.index() >= self.world_size()
     }
 
     /// Reserves a free local slot for a process that has not started, whose name no other process has or had. The
-    /// process is not known until it is announced. Class::NoMem: all slots are taken; Class::Arg: there is no such
-    /// number, or it is taken.
+    /// process is not known before it is announced. The error is Class::NoMem if all slots are taken, and Class::Arg
+    /// if there is no such number or the number is taken.
     pub fn reserve_local_slot(&self, peer: Peer, host: u32) -> Result<usize> {
         self.check_free(peer)?;
         let slot = (0..self.local_slots())
@@ -82,12 +86,14 @@ impl Segment {
         Ok(slot)
     }
 
-    /// Adds a process of another host, with its business card: it needs no slot here, and is known at once.
+    /// Adds a process of another host, with its business card. Such a process needs no slot here, and is known at
+    /// once. The error is Class::Arg if there is no such number, if the number is taken, or if the card does not fit.
     pub fn add_remote(&self, peer: Peer, host: u32, business_card: &[u8]) -> Result<()> {
         self.check_free(peer)?;
         self.assign(peer, host, ON_OTHER_HOST);
         if !self.set_business_card(peer, business_card) {
-            return Err(Error::new(Class::Arg, format!("a card of {} bytes for process {peer}", business_card.len())));
+            let text = format!("the business card of process {peer} cannot be stored: {} bytes", business_card.len());
+            return Err(Error::new(Class::Arg, text));
         }
         self.announce(peer);
         Ok(())
@@ -98,15 +104,14 @@ impl Segment {
         if number < numbers && self.process_of_number(number).is_none() {
             return Ok(());
         }
-        let text =
-            format!("process {peer} cannot join the job: its number is taken, or above all {numbers} of the job");
+        let text = format!("process {peer} cannot join the job: its number is in use, or not below {numbers}");
         Err(Error::new(Class::Arg, text))
     }
 
     #[cold]
     fn no_local_slot(&self) -> Error {
         let text = format!(
-            "all {} rooms of host {} are taken; end a process there, or start the job with more of them",
+            "all {} local slots of host {} are in use; end a process there, or start the job with more of them",
             self.local_slots(),
             self.host()
         );
@@ -121,8 +126,8 @@ impl Segment {
         self.drop_business_card(peer);
     }
 
-    /// Zeroes a local slot's page and arena, so that nothing of its former process is left. The devices' parts of it
-    /// are theirs to clean.
+    /// Zeroes a local slot's pages and arena, so that nothing of its former process is left. The devices must clean
+    /// their parts of the slot themselves.
     fn clear_local_slot(&self, slot: usize) -> Result<()> {
         let (plan, fd) = (self.layout(), self.live_fd()?);
         let punch = |at: u64, len: u64| memfd::punch_hole(fd, at, len);
@@ -131,29 +136,29 @@ impl Segment {
             .map_err(|error| Error::new(Class::Other, error.to_string()))
     }
 
-    /// Makes a process known: all of this host can send to it from now on. Call it after it has cleaned its devices'
-    /// parts of its slot.
+    /// Makes a process known: from now on all processes of this host can send to it. To be called after the process
+    /// has cleaned its devices' parts of its slot.
     pub fn announce(&self, peer: Peer) {
         // Pairs with the Acquire in `process_of_number`.
         self.word(self.layout().incarnations() + 4 * peer.index()).store(peer.incarnation() + 1, Release);
     }
 
-    /// Requests all processes of this host to release everything that they keep of one that has ended. For the host's
-    /// first process, which must ring afterwards; one at a time.
+    /// Requests all processes of this host to release everything that they keep of a process that has ended. Only the
+    /// host's first process may call it, for one process at a time, and must ring afterwards.
     pub fn request_release(&self, peer: Peer) {
         // Pairs with the Acquire in `requested_release`.
         self.release_word().store(peer.0 ^ Peer::NONE.0, Release);
     }
 
-    /// Returns the process to release; none if none was ever requested.
+    /// Returns the process to release, which is that of the last request; None if there was no request.
     pub fn requested_release(&self) -> Option<Peer> {
         // Pairs with the Release in `request_release`.
         let requested = Peer(self.release_word().load(Acquire) ^ Peer::NONE.0);
         (requested != Peer::NONE).then_some(requested)
     }
 
-    /// Returns whether every living process of this host has released the process: nothing that joins later can meet
-    /// anything of it here.
+    /// Returns whether every living process of this host has released the process of the last request, if that is
+    /// `peer`. A process that joins later then finds nothing of `peer` here.
     pub fn is_released(&self, peer: Peer) -> bool {
         let owes = |slot: usize| {
             let page = self.rank(slot);

@@ -39,15 +39,16 @@ const JOB_ID: usize = 64;
 const JOB_ID_BYTES: usize = 64;
 const HOST: usize = 128;
 const HOST_BYTES: usize = 64;
-/// Offset of the abort word, in a cache line of its own: spinning ranks read it.
+/// Offset of the abort word. Its cache line has only words that spinning ranks read.
 const ABORT: usize = 256;
 /// Flag in the abort word beside the low bits of the code, so that code 0 is visible too.
 const ABORTED: u32 = 1 << 31;
-/// Offset in the same line: set when every rank of the job has come to the end of MPI_Finalize.
+/// Offset, in the same cache line, of the word that is set when every rank of the job has come to the end of
+/// MPI_Finalize.
 const ALL_FINALIZED: usize = 264;
-/// The same line holds the number of processes that have ended, for the same readers.
+/// The same cache line has the count of ended processes (`exit_log`), for the same readers.
 const _: () = assert!(ABORT.is_multiple_of(LINE) && ABORT + exit_log::COUNT + 4 <= ALL_FINALIZED);
-/// Offset of the name of the process that all must release (`processes`).
+/// Offset of the name of the process that all processes of the host must release (`processes`).
 const RELEASE_REQUEST: usize = 320;
 
 /// The parameters of a new segment.
@@ -55,18 +56,20 @@ const RELEASE_REQUEST: usize = 320;
 pub struct SegmentSpec {
     pub job_id: String,
     pub host: String,
-    /// The number of processes with which the job begins: their numbers from 0 on are their ranks.
+    /// The number of processes with which the job begins. Their process numbers, from 0 on, are their ranks in
+    /// MPI_COMM_WORLD.
     pub world: usize,
     /// The world rank of each local rank, in order.
     pub world_ranks: Vec<u32>,
-    /// Additional local slots of this host, and numbers of the job, for processes that join later.
+    /// The numbers of additional local slots of this host, and of additional process numbers of the job, for
+    /// processes that join later.
     pub spare_local_slots: usize,
     pub spare_numbers: usize,
     pub facts: HostFacts,
 }
 
 impl SegmentSpec {
-    /// Makes the parameters for a job of a single process. Nothing is measured: it has no peer to copy from.
+    /// Makes the parameters for a job of a single process. No copying is measured, because the process has no peer.
     pub fn alone(host: &str, job_id: &str) -> SegmentSpec {
         let facts = HostFacts { cores: hawser_os::cpus::available() as u32, ..HostFacts::default() };
         SegmentSpec { facts, ..SegmentSpec::without_spares(job_id, host, 1, vec![0]) }
@@ -136,7 +139,7 @@ impl Segment {
     }
 
     /// Maps the segment that the agent handed over. Its size must be sealed, so that no process can change it under
-    /// the mapping, unless it is a file that cannot be sealed: the system had no memfd for the agent.
+    /// the mapping. A file that cannot be sealed is accepted, too: the agent's system had no memfd.
     pub fn open(fd: OwnedFd) -> Result<Segment> {
         let no_mem = |e: io::Error| Error::new(Class::NoMem, e.to_string());
         if memfd::is_sealed(fd.as_fd()) == Some(false) {
@@ -160,7 +163,8 @@ impl Segment {
         if segment.tables_agree() { Ok(segment) } else { Err(wrong_version(LAYOUT_VERSION)) }
     }
 
-    /// Checks that each process here is one of the job's, and is found by its name once it is announced.
+    /// Returns whether the tables agree: each process in a local slot has a number of the job, and its name leads to
+    /// that slot if the process is announced.
     fn tables_agree(&self) -> bool {
         let agrees = |slot: usize| match self.process_in(slot) {
             Some(peer) => {
@@ -171,7 +175,7 @@ impl Segment {
         (0..self.layout.local_slots).all(agrees)
     }
 
-    /// Returns a word of the tables.
+    /// Returns the word at offset `at` of the segment, which is in one of the tables.
     pub(crate) fn word(&self, at: usize) -> &AtomicU32 {
         self.region.u32(at)
     }
@@ -181,7 +185,7 @@ impl Segment {
         self.region.part(0, PAGE)
     }
 
-    /// Returns the word that names the process that all must release.
+    /// Returns the word that names the process that all processes of the host must release.
     pub(crate) fn release_word(&self) -> &AtomicU32 {
         self.region.u32(RELEASE_REQUEST)
     }
@@ -190,7 +194,8 @@ impl Segment {
         self.fd.as_fd()
     }
 
-    /// Returns the descriptor, unless the program has closed it: its number may name a file of the program's by now.
+    /// Returns the descriptor. It is an error if the program has closed it: its number may name a file of the
+    /// program's by now.
     pub(crate) fn live_fd(&self) -> Result<BorrowedFd<'_>> {
         self.fd.live().map_err(|_| closed_error())
     }
@@ -251,21 +256,21 @@ impl Segment {
         self.region.part(self.layout.device(), self.layout.device_bytes())
     }
 
-    /// Zeroes a part of that area, which no other process may be using.
+    /// Zeroes a part of the device area. No other process may be using that part.
     pub fn clean_device_area(&self, at: usize, len: usize) -> Result<()> {
         assert!(at.checked_add(len).is_some_and(|end| end <= self.layout.device_bytes()));
         memfd::punch_hole(self.live_fd()?, (self.layout.device() + at) as u64, len as u64)
             .map_err(|error| Error::new(Class::Other, error.to_string()))
     }
 
-    /// Allocates a block of collective flags, all zero; none when all are in use.
+    /// Allocates a block of collective flags, all zero, and returns its number; None if all blocks are in use.
     pub fn allocate_flags(&self) -> Option<u32> {
         let number = flags::allocate(&self.region)?;
         self.flags(number).clear();
         Some(number)
     }
 
-    /// Returns block `number`, which its allocator has sent.
+    /// Returns block `number`, which the member that allocated it has sent.
     pub fn flags(&self, number: u32) -> FlagBlock {
         FlagBlock::new(&self.region, &self.layout, number)
     }
@@ -275,11 +280,11 @@ impl Segment {
         flags::release(&self.region, number);
     }
 
-    /// Maps a piece of some rank's arena. The span may come from a message, and is checked.
+    /// Maps a piece of a rank's arena. The span may come from a message, and is checked.
     pub fn map_span(&self, span: Span) -> Result<Region> {
         let inside = span.offset.checked_add(span.len).is_some_and(|end| end <= self.layout.arena) && span.len > 0;
         if span.local as usize >= self.layout.local_slots || !inside || !span.offset.is_multiple_of(PAGE as u64) {
-            return Err(Error::new(Class::Intern, format!("{span:?} lies outside the arenas of this host")));
+            return Err(Error::new(Class::Intern, format!("{span:?} is outside the arenas of this host")));
         }
         map::shared(self.live_fd()?, self.layout.arena(span.local as usize) + span.offset, span.len as usize)
             .map_err(|e| Error::new(Class::NoMem, e.to_string()))
@@ -313,16 +318,16 @@ impl Segment {
         }
     }
 
-    /// Wakes every rank of the host. For the agent, after it has written the data that they must see.
+    /// Wakes every rank of the host. The agent calls it after it has written the data that the ranks must see.
     pub fn ring_all(&self) {
-        // The agent is not registered for membarrier(2), on which its doorbells may rely: it runs the waker's
-        // barrier.
+        // The ranks' doorbells may rely on membarrier(2), for which the agent is not registered: therefore it runs
+        // the waker's barrier.
         fence(SeqCst);
         (0..self.layout.local_slots).for_each(|local| self.rank(local).doorbell().ring_after_barrier());
     }
 
-    /// Writes the host of each rank of the job, hosts numbered as the launcher does. For the agent, before it starts
-    /// ranks.
+    /// Writes, for each rank of the job, the number that its host has for the launcher. The agent calls it before it
+    /// starts ranks.
     pub fn set_hosts(&self, hosts: &[u32]) {
         assert!(hosts.len() == self.layout.world);
         for (rank, &host) in hosts.iter().enumerate() {
@@ -330,8 +335,8 @@ impl Segment {
         }
     }
 
-    /// Publishes the business card of a process to the processes of this host; once for each. For the agent, which
-    /// must ring afterwards. Returns whether there is space for it.
+    /// Publishes the business card of a process to the processes of this host, once for each process. The agent calls
+    /// it, and must ring afterwards. Returns false if the card is too long, or if the segment has no place for it.
     pub fn set_business_card(&self, peer: Peer, business_card: &[u8]) -> bool {
         if !self.has_business_card(peer) || business_card.len() > BUSINESS_CARD_MAX {
             return false;
@@ -342,8 +347,8 @@ impl Segment {
         true
     }
 
-    /// Returns the business card that a process has published (`boot::Bootstrap::publish`), once it is known here.
-    /// A process that waits for it sleeps on the doorbell, which then rings.
+    /// Returns the business card that a process has published (`boot::Bootstrap::publish`); None if it is not known
+    /// here yet. A process that waits for a card sleeps on its doorbell, which rings when a card arrives.
     pub fn business_card(&self, peer: Peer) -> Option<Vec<u8>> {
         if !self.has_business_card(peer) || !self.is_known(peer) {
             return None;
@@ -355,7 +360,7 @@ impl Segment {
         Some(card)
     }
 
-    /// Drops the business card of a number, whose next process has not published any.
+    /// Drops the business card of a process number: the next process with this number has not published any.
     pub(crate) fn drop_business_card(&self, peer: Peer) {
         if self.has_business_card(peer) {
             self.word(self.layout.business_cards() + 4 * peer.index()).store(0, Relaxed);
@@ -366,8 +371,8 @@ impl Segment {
         self.layout.has_business_cards() && peer.index() < self.layout.numbers
     }
 
-    /// Records that every rank of the job has left MPI, for the agent, which must ring afterwards; or that this one has
-    /// come back.
+    /// Records whether every rank of the job has left MPI. The agent records that they have, and must ring
+    /// afterwards; a rank that comes back records that they have not.
     pub fn set_all_finalized(&self, yes: bool) {
         // Pairs with the Acquire in `all_finalized`; no other data depends on it.
         self.region.u32(ALL_FINALIZED).store(u32::from(yes), Release);
@@ -383,7 +388,7 @@ impl Segment {
         self.abort_word().compare_exchange(0, word, AcqRel, Relaxed).is_ok()
     }
 
-    /// Returns the code that the job is being ended with, if it is.
+    /// Returns the code with which the job is being ended; None if it is not.
     pub fn abort_code(&self) -> Option<i32> {
         let word = self.abort_word().load(Acquire);
         (word & ABORTED != 0).then_some((word & 0xff) as i32)
@@ -430,15 +435,16 @@ fn too_long(least: u64, limit: u64) -> io::Error {
 
 #[cold]
 fn closed_error() -> Error {
-    let text = "the program has closed the descriptor of the job's shared memory, of which no more can be mapped or \
-                given back; let it leave open what it has not opened itself, or close all that is open before MPI_Init";
+    let text = "the program has closed the descriptor of the job's shared memory, so no more of it can be mapped or \
+                released; the program must close only descriptors that it has opened itself, or close all others \
+                before MPI_Init";
     Error::new(Class::Other, text)
 }
 
 #[cold]
 fn wrong_version(version: u32) -> Error {
     let text = format!(
-        "mpiexec handed over a segment of layout {version}, this library knows layout {LAYOUT_VERSION}; \
+        "mpiexec passed a segment of layout {version}, and this library uses layout {LAYOUT_VERSION}; \
          use the mpiexec that was installed with the library"
     );
     Error::new(Class::Other, text)

@@ -16,7 +16,7 @@ pub(crate) fn write(region: &Region, at: usize, capacity: usize, text: &str) {
     }
 }
 
-/// Reads the text back.
+/// Reads a text that `write` has written.
 pub(crate) fn read(region: &Region, at: usize, capacity: usize) -> String {
     let mut bytes: Vec<u8> =
         (0..capacity / 8).flat_map(|word| region.u64(at + word * 8).load(Relaxed).to_ne_bytes()).collect();

@@ -1,10 +1,11 @@
-//! Users of the transport and their lanes, alike in all processes of the host.
+//! The users of the transport and their lanes, which are the same in all processes of the host.
 //!
-//! A user is known by its name (`mpi`, `pm`, `madeleine`). The first process of the host that opens it writes a word of
-//! name and lanes behind the existing ones; a user's lanes begin where those before it end, so that every process finds
-//! the same ones in whatever order it opens its users, or if it opens a few alone. Each word is written at once, by a
-//! compare-and-swap: a process that dies meanwhile leaves a user or none. An entry is never removed. On other hosts a
-//! user may have other lanes; devices exchange them (`dev-ether`). Used by `transport`.
+//! A user is known by its name (`mpi`, `pm`, `madeleine`). The first process of the host that opens a user appends a
+//! word to a table: a number made of the name, and the number of lanes. A user's lanes begin where those of the
+//! previous user end. Therefore every process finds the same lanes for a user, in whatever order it opens its users,
+//! and even if it opens only some of them. Each word is written at once, by a compare-and-swap: a process that dies
+//! meanwhile leaves a whole entry or none. An entry is never removed. On other hosts a user may have other lanes;
+//! devices exchange them (`dev-ether`). Used by `transport`.
 
 use crate::layout::LANES_MAX;
 use crate::segment::Segment;
@@ -13,7 +14,7 @@ use hawser_base::{Class, Error, LANES, Lane, Region, Result};
 use hawser_os::map::PAGE;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
-/// The user that has the first lanes, which no other can be given.
+/// The name of the user that has the first lanes, which no other user can get.
 pub const MPI: &str = "mpi";
 
 /// The longest name of a user, in bytes.
@@ -22,15 +23,17 @@ pub const NAME_MAX: usize = 16;
 /// Maximum users of a host beside MPI.
 const USERS_MAX: usize = LANES_MAX - LANES;
 
-/// Offset of their words in the header page, and of the names after them, for reports and for names with equal numbers.
+/// Offset of the users' words in the header page, and offset of the users' names behind the words. The names are for
+/// reports, and to distinguish names whose numbers are equal.
 const AT: usize = 2048;
 const NAMES: usize = AT + USERS_MAX * 8;
 const _: () = assert!(NAMES + USERS_MAX * NAME_MAX <= PAGE && NAME_MAX.is_multiple_of(8));
 
-/// Bits of a word that hold the number of the user's lanes; above them is the number of its name.
+/// The number of bits of a word that hold how many lanes the user has; above them is the number made of its name.
 const LANE_BITS: u32 = 8;
 
-/// Returns a number made of a name (FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv), never 0.
+/// Returns a number made of a name (FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv), never 0. Its lowest LANE_BITS
+/// bits are 0.
 fn number(name: &str) -> u64 {
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
@@ -41,29 +44,31 @@ fn refusal(text: String) -> Error {
     Error::new(Class::Arg, text)
 }
 
-/// Checks a name: printable ASCII without spaces, because it stands in messages and in lines for people.
+/// Checks a user's name and number of lanes. A name must be printable ASCII without spaces, because it stands in
+/// messages and in lines for people.
 fn check(name: &str, lanes: usize) -> Result<()> {
     if name.is_empty() || name.len() > NAME_MAX || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(refusal(format!(
-            "a user of the transport cannot be called {name:?}; a name has 1 to {NAME_MAX} printable \
-             characters of ASCII"
+            "{name:?} is not a valid name of a transport user; a name has 1 to {NAME_MAX} printable ASCII \
+             characters"
         )));
     }
     if lanes == 0 {
-        return Err(refusal(format!("user {name} asks for no lanes; one is the least")));
+        return Err(refusal(format!("user {name} requests no lanes; it needs at least one")));
     }
     Ok(())
 }
 
 impl Segment {
-    /// Returns the first of the `lanes` lanes of a user: those that another process of the host has assigned to it,
-    /// or new ones.
+    /// Returns the first of the `lanes` lanes of a user: of the lanes that another process of the host has assigned
+    /// to the user, or of new ones. The error is Class::Arg if the name is not allowed, if the user has another
+    /// number of lanes, or if too few lanes are left.
     pub fn lanes_of(&self, name: &str, lanes: usize) -> Result<Lane> {
         check(name, lanes)?;
         if name == MPI {
             return match lanes {
                 LANES => Ok(Lane(0)),
-                _ => Err(refusal(format!("user {MPI} has {LANES} lanes, and {lanes} are asked for"))),
+                _ => Err(refusal(format!("user {MPI} has {LANES} lanes, and {lanes} are requested"))),
             };
         }
         let (header, most) = (self.header(), self.layout().lanes);
@@ -71,7 +76,7 @@ impl Segment {
         let mut first = LANES;
         for place in 0..USERS_MAX {
             let word = header.u64(AT + place * 8);
-            // Pairs with the AcqRel below: a process that sees a user sees those before it.
+            // Pairs with the AcqRel below: a process that sees a user sees the users before it.
             let mut found = word.load(Acquire);
             if found == 0 {
                 if first + lanes > most {
@@ -92,8 +97,8 @@ impl Segment {
             first = (first + its).min(most);
         }
         Err(refusal(format!(
-            "user {name} asks for {lanes} lanes, and {} of the job's {most} are left; open it with fewer, or fewer \
-             users",
+            "user {name} requests {lanes} lanes, and {} of the job's {most} are left; open it with fewer lanes, or \
+             open fewer users",
             most.saturating_sub(first)
         )))
     }
@@ -106,16 +111,16 @@ impl Segment {
     }
 }
 
-/// Checks that the user at index `place` is this one. The process that has written its word may not have written
-/// its name yet.
+/// Checks that the user at index `place` of the table, which has `its` lanes, is the user `name` with `lanes` lanes.
+/// Its name may still be empty, because the process that has written the word may not have written the name yet.
 fn check_same_user(header: &Region, place: usize, (name, lanes): (&str, usize), its: usize) -> Result<()> {
     let other = text::read(header, NAMES + place * NAME_MAX, NAME_MAX);
     if !other.is_empty() && !name.starts_with(&other) {
-        return Err(refusal(format!("users {name} and {other} come to one number; give one of them another name")));
+        return Err(refusal(format!("users {name} and {other} have the same hash; give one of them another name")));
     }
     if its != lanes {
         return Err(refusal(format!(
-            "user {name} has {its} lanes in other processes of this host, and {lanes} are asked for here; ask for {its}"
+            "user {name} has {its} lanes in other processes of this host, and {lanes} are requested here; request {its}"
         )));
     }
     Ok(())
@@ -150,25 +155,26 @@ mod tests {
         let [one, other] = two();
         let told = |name, lanes| one.lanes_of(name, lanes).unwrap_err().cause().to_owned();
         one.lanes_of("pm", 2).unwrap();
-        let expected = "user pm has 2 lanes in other processes of this host, and 3 are asked for here; ask for 2";
+        let expected = "user pm has 2 lanes in other processes of this host, and 3 are requested here; request 2";
         assert_eq!(told("pm", 3), expected);
         let most = LANES + LANES_OF_OTHERS;
         let expected = format!(
-            "user other asks for 7 lanes, and 6 of the job's {most} are left; open it with fewer, or fewer users"
+            "user other requests 7 lanes, and 6 of the job's {most} are left; open it with fewer lanes, or open fewer \
+             users"
         );
         assert_eq!(told("other", 7), expected);
         assert_eq!(other.lanes_of("other", 6).unwrap().index(), LANES + 2);
         assert!(told("third", 1).contains("and 0 of the job's"));
-        assert_eq!(told(MPI, 1), "user mpi has 8 lanes, and 1 are asked for");
+        assert_eq!(told(MPI, 1), "user mpi has 8 lanes, and 1 are requested");
         for wrong in ["", "a b", "seventeen_letters", "\u{e4}"] {
-            assert!(told(wrong, 1).contains("cannot be called"), "{wrong}");
+            assert!(told(wrong, 1).contains("is not a valid name"), "{wrong}");
         }
-        assert_eq!(told("pm2", 0), "user pm2 asks for no lanes; one is the least");
+        assert_eq!(told("pm2", 0), "user pm2 requests no lanes; it needs at least one");
         assert_eq!(
             told("pm2", 999),
             format!(
-                "user pm2 asks for 999 lanes, and 0 of the job's {most} are left; open it \
-                                              with fewer, or fewer users"
+                "user pm2 requests 999 lanes, and 0 of the job's {most} are left; open it \
+                                              with fewer lanes, or open fewer users"
             )
         );
     }

@@ -1,8 +1,8 @@
-//! The reason why a rank sleeps, or polls without success: written by the rank just before it sleeps and while it
-//! polls, read by the agent to explain a stop.
+//! The reason why a rank sleeps, or polls without success. The rank writes it just before it sleeps, and when it
+//! polls; the agent reads it to explain why a job hangs.
 //!
-//! Writing it never waits. The record is guarded by a version word (a seqlock): odd while it is written. The rank pays
-//! a few plain stores and one compare-and-swap, only on its way to sleep.
+//! Writing never waits. The record is guarded by a version word (a seqlock), which is odd during a write. The rank
+//! pays a few plain stores and one compare-and-swap, and only when it waits.
 
 use crate::text;
 use hawser_base::Region;
@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::fence;
 use std::time::Duration;
 
-/// Longest name of a call or a communicator, in bytes: "MPI_Request_get_status_some of
-/// MPI_Reduce_scatter_block_init" has 60. A communicator's may be longer and is cut.
+/// The maximum length of a name of a call or a communicator, in bytes: "MPI_Request_get_status_some of
+/// MPI_Reduce_scatter_block_init" has 60. A communicator's name may be longer and is cut then.
 pub const NAME_BYTES: usize = 64;
 
 /// Offsets in the record.
@@ -68,9 +68,11 @@ pub enum PendingCount {
 /// The reason that a rank publishes before it sleeps. `Name` is `&str` for the writer.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct WaitReason<Name> {
-    /// The time at which this wait began without progress since: going to sleep again keeps it.
+    /// The time at which this wait began, without progress since then, in ns. A rank that wakes and goes to sleep
+    /// again without progress keeps it.
     pub since_ns: u64,
-    /// The time of the latest empty poll of a rank that polls, which may do something else since; 0: it sleeps.
+    /// The time of the latest empty poll of a rank that polls, in ns; the rank may do something else since then. 0 if
+    /// the rank sleeps.
     pub polled_ns: u64,
     /// The MPI function, at most `NAME_BYTES` bytes.
     pub call: Name,
@@ -78,7 +80,7 @@ pub struct WaitReason<Name> {
     pub communicator: Name,
     pub context: u32,
     pub peer: WaitPeer,
-    /// On an intercommunicator, the rank of `peer` in the remote group, if it is there.
+    /// On an intercommunicator, the rank of `peer` in the remote group; None if `peer` is not in that group.
     pub remote: Option<u32>,
     pub tag: WaitTag,
     /// The size of the awaited message; 0 if it is unknown.
@@ -110,7 +112,7 @@ impl WaitRecord {
     pub fn begin(&self, reason: &WaitReason<&str>) {
         let version = self.0.u32(VERSION);
         let even = version.load(Relaxed);
-        // Another thread is writing: its reason is as good as ours. AcqRel keeps our stores behind this one.
+        // If another thread is writing, its reason is as good as ours. AcqRel keeps our stores behind this exchange.
         if even & 1 == 1 || version.compare_exchange(even, even.wrapping_add(1), AcqRel, Relaxed).is_err() {
             return;
         }
@@ -145,8 +147,8 @@ impl WaitRecord {
 
     /// Returns why the rank sleeps, if it does.
     pub fn read(&self) -> Option<OwnedWaitReason> {
-        // The writer may have lost its core to this reader. One that dies while it writes leaves the version odd:
-        // after SHORT_SLEEPS sleeps it counts as not waiting.
+        // The writer may have lost its core to this reader, which therefore sleeps. A writer that dies during a write
+        // leaves the version odd: after SHORT_SLEEPS sleeps its rank counts as not waiting.
         for _ in 0..SHORT_SLEEPS {
             for _ in 0..SPINS {
                 if let Some(reason) = self.try_read() {
@@ -159,7 +161,7 @@ impl WaitRecord {
         None
     }
 
-    /// Reads once. None: the record is being written.
+    /// Reads once. None if the record is being written; `Some(None)` if the rank does not wait.
     fn try_read(&self) -> Option<Option<OwnedWaitReason>> {
         // Pairs with the Release store at the end of `begin`.
         let before = self.0.u32(VERSION).load(Acquire);
@@ -188,8 +190,8 @@ impl WaitRecord {
 
 const _: () = assert!(REMOTE + 4 <= WaitRecord::BYTES && POLLED.is_multiple_of(8));
 
-/// Writing takes less than this many reads; a writer that has lost its core has it again within a few short sleeps,
-/// each at most a time slice of the scheduler.
+/// A write takes less time than SPINS reads. A writer that has lost its core has it again within a few short sleeps,
+/// each of which is at most a time slice of the scheduler.
 const SPINS: u32 = 1000;
 const SHORT_SLEEPS: u32 = 50;
 const SHORT_SLEEP: Duration = Duration::from_millis(1);

@@ -1,8 +1,8 @@
-//! Lists the algorithms of collectives, and those that a job of a given size would get, for `hawser-info
-//! --collectives`.
+//! Lists the algorithms of each collective, and the algorithm that a job of a given size uses for each message
+//! length, for `hawser-info --collectives`.
 //!
-//! A rank of this host chooses the same: the model is the one that `mpi` would use (`CostModel::of`), the parameters
-//! are those of the environment. Used by `hawser-info`; uses `coll::algorithms_by_length`.
+//! A rank of this host chooses the same algorithms: the cost model is the one that `mpi` uses (`CostModel::of`), and
+//! the parameters come from the environment. Used by `hawser-info`; uses `coll::algorithms_by_length`.
 
 use hawser_base::Result;
 use hawser_coll::{
@@ -12,8 +12,9 @@ use hawser_job::flags::WORLD_BLOCK;
 use hawser_job::layout::{flag_payload, flag_step};
 use std::fmt::Write;
 
-/// The text for jobs of `ranks` ranks: on this host with `cores` usable at once, on hosts with as many ranks as that,
-/// and on as many hosts as ranks.
+/// Returns the text for jobs of `ranks` ranks in three layouts: all ranks on this host, of which `cores` cores are
+/// usable at once; `cores` ranks on each host; and one rank on each host. The second one is left out if it is the
+/// same as one of the others.
 pub fn text(ranks: u32, cores: u32) -> Result<String> {
     let forced = ForcedAlgorithms::from_params()?;
     let many = HostMap::new((0..ranks).map(|rank| rank / cores.max(1)));
@@ -47,7 +48,7 @@ fn line(parts: &[(u64, &str)]) -> String {
     parts.iter().take(1).map(|&(_, name)| name.to_owned()).chain(rest).collect::<Vec<_>>().join(", ")
 }
 
-/// Formats a power of two.
+/// Formats a number of bytes, which is a power of two.
 fn bytes(bytes: u64) -> String {
     match bytes.trailing_zeros() {
         20.. => format!("{} MiB", bytes >> 20),

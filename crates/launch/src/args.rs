@@ -30,26 +30,26 @@ struct RawOptions {
     /// Number of ranks
     #[arg(short = 'n', short_alias = 'c', long = "np", alias = "n", value_name = "N")]
     ranks: Option<u32>,
-    /// Number of ranks on each host before the next one's turn
+    /// Number of ranks on each host before the next host is used
     #[arg(short = 'N', long = "ppn", aliases = ["perhost", "npernode"], value_name = "N")]
     per_host: Option<u32>,
-    /// ppr:N:WHAT: so many ranks for each host, socket, numa or core; other ways to map are taken silently
+    /// ppr:N:WHAT places N ranks on each node (host), socket, numa or core; other mappings are ignored silently
     #[arg(long = "map-by", value_name = "HOW")]
     map_by: Vec<String>,
     #[arg(long = "npersocket", value_name = "N", hide = true)]
     per_socket: Option<u32>,
     #[arg(long = "pernode", hide = true)]
     one_per_host: bool,
-    /// Numbers of ranks that will do, as 2,4 or FROM:TO:STEP; the greatest up to -n is taken
+    /// Acceptable numbers of ranks, as in 2,4 or FROM:TO:STEP; the greatest one that is not above -n is used
     #[arg(long = "soft", value_name = "SET", allow_hyphen_values = true)]
     soft: Option<String>,
-    /// What kind of processor the program is for; another one is an error
+    /// Processor type that the program needs; a host of another type is an error
     #[arg(long = "arch", value_name = "NAME")]
     arch: Option<String>,
-    /// Where to look for the program before PATH
+    /// Folders in which to search for the program before PATH
     #[arg(long = "path", value_name = "DIR[:DIR]...")]
     path: Option<OsString>,
-    /// A file of programs with their options, one a line, instead of those behind colons
+    /// Read the programs and their options from a file instead, one program per line
     #[arg(long = "configfile", aliases = ["file", "app"], value_name = "FILE")]
     config_file: Option<PathBuf>,
     /// Working directory of the program
@@ -76,26 +76,27 @@ struct RawOptions {
     /// Begin every line of output with its rank
     #[arg(short = 'l', long = "prepend-rank", alias = "tag-output")]
     label: bool,
-    /// Begin every line of output with this: %r is the rank, %h its host, %p the host's number, %g 0
+    /// Begin every line of output with this: %r is the rank, %h its host, %p the host's number,
+    /// %g the process group (0)
     #[arg(long = "prepend-pattern", value_name = "PATTERN", allow_hyphen_values = true)]
     prepend: Option<OsString>,
-    /// Write the ranks' output to files of these names instead; a rank's place in them as for --prepend-pattern
+    /// Write standard output to files of these names instead; placeholders as for --prepend-pattern
     #[arg(long = "outfile-pattern", value_name = "PATTERN")]
     out_file: Option<OsString>,
-    /// The same for their standard error
+    /// The same for standard error
     #[arg(long = "errfile-pattern", value_name = "PATTERN")]
     err_file: Option<OsString>,
-    /// Write it to DIR/1/rank.N/stdout and stderr, too; with nojobid to DIR/rank.N, with nocopy there alone
+    /// Also write the output to DIR/1/rank.N/stdout and stderr; nojobid omits the 1, nocopy writes it only there
     #[arg(long = "output-filename", value_name = "DIR[:nojobid,nocopy]")]
     output_folder: Option<OsString>,
-    /// Open MPI 5's way to say `-l` and `--output-filename`
+    /// Open MPI 5's spelling of `-l` and `--output-filename`
     #[arg(long = "output", value_name = "HOW", hide = true)]
     output: Vec<String>,
-    /// Report and end the job after this time
+    /// Report the state of each rank and end the job after this time
     #[arg(short = 't', long = "timeout", value_name = "SECONDS", allow_negative_numbers = true)]
     timeout_s: Option<f64>,
-    /// Give each rank cores of its own: none (the default), core, hwthread; socket, numa, l1cache to l3cache, in turn;
-    /// WHAT:N for N of them; user:0,2+3,... for these
+    /// Bind ranks to cores: none (the default); core or hwthread (one for each rank); socket, numa, l1cache to l3cache
+    /// (in turn); WHAT:N for N of them for each rank; user:0,2+3,... for these cores, rank by rank
     #[arg(long = "bind-to", alias = "binding", value_name = "WHAT")]
     bind_to: Option<String>,
     #[arg(long = "bind-to-core", hide = true)]
@@ -107,31 +108,31 @@ struct RawOptions {
     /// Ranks that read standard input: 0 (the default), 1,3-5, all or none
     #[arg(short = 's', long = "stdin", value_name = "RANKS")]
     stdin: Option<String>,
-    /// Hosts to run on, and how many ranks each takes before the next one's turn (1)
+    /// Hosts to run on, and the number of ranks on each before the next host is used (1)
     #[arg(short = 'H', long = "hosts", aliases = ["host"], value_name = "HOST[:N],...")]
     hosts: Option<String>,
-    /// A file of hosts, one a line: HOST[:N] or HOST slots=N max_slots=N
+    /// Read the hosts from a file, one per line: HOST[:N] or HOST slots=N max_slots=N
     #[arg(short = 'f', long = "hostfile", aliases = ["machinefile", "default-hostfile"], value_name = "FILE")]
     host_file: Option<PathBuf>,
-    /// What starts the agents of other hosts: ssh (the default), rsh; fork for none, all run here
+    /// Program that starts the agents on other hosts: ssh (the default) or rsh; with fork all ranks run on this host
     #[arg(long = "launcher", alias = "bootstrap", value_name = "WHICH")]
     launcher: Option<String>,
     /// The remote shell to use, with its options
     #[arg(long = "launcher-exec", alias = "bootstrap-exec", value_name = "COMMAND")]
     launcher_exec: Option<String>,
-    /// Where Hawser is installed on other hosts, if elsewhere than here
+    /// Installation folder of Hawser on other hosts, if it is not the same as here
     #[arg(long = "prefix", value_name = "DIR")]
     installed: Option<PathBuf>,
-    /// Let the other ranks go on when one has ended: what they have to do with it fails (MPI_ERR_PROC_ABORTED)
+    /// Let the other ranks continue when one has ended; operations that need it fail (MPI_ERR_PROC_ABORTED)
     #[arg(long = "disable-auto-cleanup", alias = "enable-recovery")]
     keeps: bool,
     /// Print every rank's counters at the end
     #[arg(long = "stats")]
     stats: bool,
-    /// Print what was detected and chosen; without a program that is all
+    /// Print the detected cores, devices and interfaces, and all parameters; without a program, exit afterwards
     #[arg(long = "info")]
     info: bool,
-    /// Say what is done
+    /// Print each step
     #[arg(short = 'v', long = "verbose")]
     verbose: bool,
     /// Behind the `--` of `normalise`, where nothing is an option.
@@ -252,7 +253,7 @@ pub fn parse(arguments: &[OsString]) -> Result<JobOptions, NothingToRun> {
         match app(raw, &options)? {
             Some(app) => options.apps.push(app),
             None if number == 0 && options.info && segment.len() == arguments.len() => {}
-            None => return Err(NothingToRun::UsageError("no program is given; mpiexec --help tells how".into())),
+            None => return Err(NothingToRun::UsageError("no program is given; see mpiexec --help".into())),
         }
     }
     for app in &mut options.apps {
@@ -280,13 +281,11 @@ fn read_programs(
     if let Some(program) = file_options.command.first() {
         let program = program.to_string_lossy();
         return Err(NothingToRun::UsageError(format!(
-            "-configfile {name} names the programs: {program} cannot stand behind it"
+            "-configfile {name} names the programs: {program} cannot follow it"
         )));
     }
     if file_options.ranks.is_some() {
-        return Err(NothingToRun::UsageError(format!(
-            "-configfile {name} names the programs: -n belongs into its lines"
-        )));
+        return Err(NothingToRun::UsageError(format!("-configfile {name} names the programs: put -n into its lines")));
     }
     let lines = args_file::read(file).map_err(NothingToRun::UsageError)?;
     if lines.is_empty() {
@@ -427,9 +426,8 @@ fn take_options(raw: &RawOptions, options: &mut JobOptions, global: &mut GlobalO
     options.verbose |= raw.verbose;
     if let Some(seconds) = raw.timeout_s {
         let timeout = Duration::try_from_secs_f64(seconds).ok().filter(|t| !t.is_zero());
-        options.timeout = Some(
-            timeout.ok_or_else(|| NothingToRun::UsageError(format!("--timeout {seconds} is no time in seconds")))?,
-        );
+        let wrong = || NothingToRun::UsageError(format!("--timeout {seconds} is not a positive number of seconds"));
+        options.timeout = Some(timeout.ok_or_else(wrong)?);
     }
     let old = [(raw.bind_to_core, "core"), (raw.bind_to_socket, "socket"), (raw.bind_to_none, "none")];
     let old = old.into_iter().find_map(|(is_given, what)| is_given.then_some(what));
@@ -500,7 +498,7 @@ fn take_output(value: &str, outputs: &mut OutputOptions) -> Result<(), NothingTo
             }
             ("nocopy", "") => copies = false,
             _ => {
-                let text = format!("--output {word} is not offered here, only tag, dir=DIR, file=NAME and nocopy");
+                let text = format!("--output {word} is not supported, only tag, dir=DIR, file=NAME and nocopy");
                 return Err(NothingToRun::UsageError(text));
             }
         }
@@ -516,7 +514,7 @@ fn take_launcher(raw: &RawOptions, launcher: &mut Launcher) -> Result<(), Nothin
             "rsh" => LauncherKind::Rsh,
             "fork" => LauncherKind::Fork,
             _ => {
-                let text = format!("--launcher {name} is not offered here: ssh, rsh and fork are");
+                let text = format!("--launcher {name} is not supported; ssh, rsh and fork are");
                 return Err(NothingToRun::UsageError(text));
             }
         };

@@ -1,4 +1,5 @@
-//! Reads files of programs: `-configfile FILE` (MPI-5.0 §11.5), which has a line for what stands between two colons.
+//! Reads the file of `-configfile FILE` (MPI-5.0 §11.5). Each line describes one program, with the arguments that
+//! would stand between two colons on the command line.
 //!
 //! Lines that begin with # are comments, a line that ends with a backslash continues in the next, and words are quoted
 //! as in a shell. Nothing is expanded. Used by `args`, which finds the option and then parses each line.
@@ -8,13 +9,14 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-/// Reads the words of each line that has any, with the line's number.
+/// Returns the words of each line that has any, with the line's number. The error is one line for the user.
 pub fn read(file: &Path) -> Result<Vec<(usize, Vec<OsString>)>, String> {
-    let bytes = fs::read(file).map_err(|error| format!("the file of programs {}: {error}", file.display()))?;
+    let bytes = fs::read(file).map_err(|error| format!("-configfile {}: {error}", file.display()))?;
     lines(&bytes).map_err(|line| format!("line {line} of {}: a quote is not closed", file.display()))
 }
 
-/// The same for a file's bytes, or the number of a line that has an open quote.
+/// Returns the words of each line in the bytes of a file, with the line's number. The error is the number of a line
+/// with a quote that is not closed.
 fn lines(bytes: &[u8]) -> Result<Vec<(usize, Vec<OsString>)>, usize> {
     let mut found = Vec::new();
     let mut text = Vec::new();

@@ -184,7 +184,7 @@ fn what_is_wrong_is_said_in_one_line() {
         ("-n 0 ./a", "at least one rank"),
         ("-n 2", "no program is given"),
         ("-n 2 ./a :", "no program is given"),
-        ("--bind-to moon ./a", "--bind-to moon is not offered here"),
+        ("--bind-to moon ./a", "--bind-to moon is not supported"),
         ("-ppn 0 ./a", "at least one rank"),
         ("-ppn x ./a", "invalid value 'x'"),
         ("--map-by ppr:x:node ./a", "--map-by ppr:x:node is not ppr:N:node"),
@@ -199,17 +199,17 @@ fn what_is_wrong_is_said_in_one_line() {
         ("-env A=B=C ./a : -genv = ./b", "-genv: a variable needs a name"),
         ("-env=A 5 ./a", "2 values required"),
         ("-genv=A=5 ./a", "2 values required"),
-        ("-t -1 ./a", "no time in seconds"),
-        ("-t 0 ./a", "no time in seconds"),
+        ("-t -1 ./a", "is not a positive number of seconds"),
+        ("-t 0 ./a", "is not a positive number of seconds"),
         ("-t soon ./a", "invalid value 'soon'"),
         ("-n", "a value is required"),
-        ("--output xml ./a", "--output xml is not offered"),
+        ("--output xml ./a", "--output xml is not supported"),
         ("-env ONE", "2 values required"),
         ("", "no program is given"),
-        ("-hosts a:x ./a", "no number of ranks"),
-        ("-hosts a,,b ./a", "is no host"),
-        ("--host=-oProxyCommand=x ./a", "is no host"),
-        ("-bootstrap moon ./a", "--launcher moon is not offered"),
+        ("-hosts a:x ./a", "is not a number of ranks"),
+        ("-hosts a,,b ./a", "is not a valid host"),
+        ("--host=-oProxyCommand=x ./a", "is not a valid host"),
+        ("-bootstrap moon ./a", "--launcher moon is not supported"),
     ] {
         let text = refused(line);
         assert!(text.contains(expected) && !text.contains('\n'), "{line}: {text}");
@@ -291,7 +291,7 @@ fn output_goes_where_either_launcher_sends_it() {
     let file = parsed("--output file=f,tag ./a").outputs;
     assert!(file.label.is_some() && file.out == Some(OutputPattern::around_rank("f.".as_ref(), true, ".out")));
     for (words, expected) in [
-        ("-outfile-pattern %x ./a", "after % comes r"),
+        ("-outfile-pattern %x ./a", "% must be followed by r"),
         ("--output nonsense ./a", "only tag, dir=DIR, file=NAME and nocopy"),
         ("--output dir= ./a", "--output dir="),
         ("--output-filename d -outfile-pattern o ./a", "named twice"),
@@ -312,8 +312,8 @@ fn a_file_of_programs_stands_for_those_behind_colons() {
     let both = parsed(&format!("./z : -file {name}"));
     assert_eq!(both.apps.len(), 4);
     for (words, expected) in [
-        (format!("-configfile {name} ./a"), "./a cannot stand behind it"),
-        (format!("-n 2 -configfile {name}"), "-n belongs into its lines"),
+        (format!("-configfile {name} ./a"), "./a cannot follow it"),
+        (format!("-n 2 -configfile {name}"), "put -n into its lines"),
         ("-configfile /no/such".into(), "/no/such: No such file"),
     ] {
         assert!(refused(&words).contains(expected), "{words}");

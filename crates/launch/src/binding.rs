@@ -1,7 +1,8 @@
 //! The cores on which each rank of a host may run: parses `--bind-to` in the spellings of MPICH and Open MPI, and
-//! resolves it on a host. A binding that is impossible is reported, never ignored.
+//! determines the cores of each rank on a host. A binding that is impossible is reported, never ignored.
 //!
-//! Used by `args`, which parses it, and `agent::run`, which requests the cores; uses `os::cpus`.
+//! Used by `args`, which parses the option, by `frames`, which sends the binding to agents, and by `agent::run`,
+//! which requests the cores; uses `os::cpus`.
 
 use hawser_os::cpus::{self, TopologyLevel};
 
@@ -9,24 +10,29 @@ use hawser_os::cpus::{self, TopologyLevel};
 pub enum Binding {
     #[default]
     None,
-    /// `count` of these units for each rank, in turn.
+    /// Each rank gets the next `count` units of this kind. If the units are cores or hardware threads, no two ranks
+    /// get the same unit; of larger units, the first one follows after the last.
     Units { unit: TopologyLevel, count: u32 },
-    /// Cores by their numbers, for the ranks in turn.
+    /// The core numbers of each rank, the first entry for the first rank of the host; after the last entry the first
+    /// follows.
     User(Vec<Vec<u32>>),
 }
 
-/// Open MPI's modifiers behind the unit; they describe what happens here anyway.
+/// Open MPI's modifiers behind the unit, which are accepted and have no effect.
 const DETAILS: [&str; 3] = ["overload-allowed", "no-overload", "if-supported"];
-/// The most ranks in a user's list (Linux knows no more cores).
+/// The maximum number of ranks in a user's list, and the bound of its core numbers: Linux supports no more than 8192
+/// cores.
 const LIST_MAX: usize = 8192;
 
-/// `core`, `socket:2`, `core:overload-allowed`, `user:0+2,1-3x4`, `none`, …
+/// Parses the value of `--bind-to`: `core`, `socket:2`, `core:overload-allowed`, `user:0+2,1-3x4`, `none`, … The
+/// error is one line for the user.
 pub fn parse(text: &str) -> Result<Binding, String> {
     let (name, details) = text.split_once(':').unwrap_or((text, ""));
     if name == "user" {
         return parse_user_list(details).map(Binding::User).ok_or_else(|| {
             format!(
-                "--bind-to {text} lists no cores; write user:0,2+3,4-7 to give rank 0 core 0, rank 1 two, rank 2 four"
+                "--bind-to {text} does not list cores; with user:0,2+3,4-7 rank 0 gets core 0, rank 1 cores 2 and 3, \
+                 rank 2 cores 4 to 7"
             )
         });
     }
@@ -35,7 +41,8 @@ pub fn parse(text: &str) -> Result<Binding, String> {
     }
     let Some(unit) = unit(name) else {
         return Err(format!(
-            "--bind-to {text} is not offered here: core, hwthread, l1cache to l3cache, numa, socket, user:LIST and none are"
+            "--bind-to {text} is not supported; core, hwthread, l1cache to l3cache, numa, socket, user:LIST and none \
+             are"
         ));
     };
     let mut count = 1;
@@ -47,7 +54,7 @@ pub fn parse(text: &str) -> Result<Binding, String> {
     Ok(Binding::Units { unit, count })
 }
 
-/// A part of a host by the names that both launchers know.
+/// The kind of unit that has this name in MPICH or Open MPI; None if the name is known to neither.
 pub fn unit(name: &str) -> Option<TopologyLevel> {
     match name.to_ascii_lowercase().as_str() {
         "hwthread" | "hwt" | "rr" => Some(TopologyLevel::Thread),
@@ -71,7 +78,8 @@ fn unit_plural(unit: TopologyLevel) -> &'static str {
     }
 }
 
-/// Parses MPICH's list: entries by commas, cores by +, ranges by -, repetition by x.
+/// Parses MPICH's list. Commas separate the entries of ranks, + separates the cores of an entry, A-B is a range of
+/// cores, and a final xN repeats the entry N times. None if the list is invalid.
 fn parse_user_list(list: &str) -> Option<Vec<Vec<u32>>> {
     let mut entries = Vec::new();
     for entry in list.split(',') {
@@ -89,8 +97,8 @@ fn parse_user_list(list: &str) -> Option<Vec<Vec<u32>>> {
 }
 
 impl Binding {
-    /// The cores of each of a host's `ranks`, empty where they are not bound; or the reason why the requested binding
-    /// is impossible.
+    /// The cores of each of the `ranks` ranks of this host; an empty list if the ranks are not bound. The error is
+    /// the reason why the requested binding is impossible.
     pub fn cores(&self, ranks: usize) -> Result<Vec<Vec<usize>>, String> {
         let allowed = || cpus::allowed().unwrap_or_default();
         match self {
@@ -106,7 +114,7 @@ impl Binding {
                 let units = cpus::domains(*unit).unwrap_or_default();
                 match units.len() {
                     few if few < *count as usize => {
-                        Err(format!("{count} {} were to be each rank's, and there are {few}", unit_plural(*unit)))
+                        Err(format!("each rank needs {count} {}, and this host has {few}", unit_plural(*unit)))
                     }
                     _ => Ok(assign_round_robin(&units, *count, ranks)),
                 }
@@ -115,7 +123,8 @@ impl Binding {
     }
 }
 
-/// Gives each rank cores of its own; a hardware thread is better than sharing one.
+/// Gives each rank `count` units that no other rank gets. The error names the shortage. `cores` tries whole cores
+/// first and hardware threads second, because a rank is better off with one hardware thread than with a shared core.
 fn assign_exclusive(units: &[Vec<usize>], count: u32, ranks: usize) -> Result<Vec<Vec<usize>>, String> {
     match ranks * count as usize <= units.len() {
         true => Ok(assign_round_robin(units, count, ranks)),
@@ -134,7 +143,7 @@ fn assign_round_robin(units: &[Vec<usize>], count: u32, ranks: usize) -> Vec<Vec
 fn assign_listed(entries: &[Vec<u32>], allowed: &[usize], ranks: usize) -> Result<Vec<Vec<usize>>, String> {
     let entries: Vec<Vec<usize>> = entries.iter().map(|cores| cores.iter().map(|&c| c as usize).collect()).collect();
     match entries.iter().flatten().find(|core| !allowed.contains(core)) {
-        Some(core) => Err(format!("core {core} is not there or may not be used (cores {allowed:?} may)")),
+        Some(core) => Err(format!("core {core} does not exist or may not be used (allowed cores: {allowed:?})")),
         None => Ok(assign_round_robin(&entries, 1, ranks)),
     }
 }

@@ -1,28 +1,30 @@
-//! Frames over a stream: the agent's standard input and output, or their other ends.
+//! Sends and receives frames over byte streams: the agent's standard input and output, and mpiexec's ends of them.
 //!
 //! Neither side ever blocks on the other: bytes that cannot be written yet wait in the backlog, and a producer must
 //! check `backlog` before it produces more.
 //!
-//! A frame travels in pieces, each behind a header of 32 bits: its length, and whether another piece follows. Where
-//! another process writes heartbeats into the same output (`heartbeat`), each piece is one write that the kernel
-//! does not divide. An agent's stream begins with `MARK`: what a remote shell or a login script has printed before
-//! is no part of it.
+//! A frame is sent in pieces. Each piece stands behind a header of 32 bits with the length of the piece and a flag
+//! that another piece of the frame follows. If another process writes heartbeats into the same output (`heartbeat`),
+//! the pieces are so short that the kernel divides none of their writes. An agent's stream begins with `MARK`: a
+//! remote shell or a login script may have printed text before the mark, and that text is skipped.
 
 use hawser_os::pipe;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// The longest frame. The longest that is sent is a job's description with its environments.
+/// The maximum length of a frame, in bytes. The longest frames that are sent describe a job with the environments of
+/// its programs.
 const FRAME_MAX: usize = 64 << 20;
-/// The bytes that a pipe or a local socket takes whole or not at all (PIPE_BUF), without the header of the piece.
+/// The maximum length of a piece, in bytes, that a pipe or a local socket takes together with its header whole or not
+/// at all (PIPE_BUF).
 const ATOMIC_WRITE_BYTES: usize = 4096 - 4;
 /// Flag in a piece's header: another piece of the frame follows.
 const MORE_PIECES: u32 = 1 << 31;
-/// A heartbeat: a value that is no piece's header.
+/// The bytes of a heartbeat: a value that is never the header of a piece.
 pub const HEARTBEAT: [u8; 4] = [0xff; 4];
 /// The bytes before an agent's first frame.
 pub const MARK: &[u8] = b"\n\x01Hawser's agent\x02\n";
-/// The number of bytes that are kept of what came before the mark.
+/// The maximum number of bytes that are kept of the text before the mark.
 const PREAMBLE_MAX: usize = 4096;
 
 pub struct AgentChannel {
@@ -33,8 +35,8 @@ pub struct AgentChannel {
     consumed: usize,
     /// The pieces of a frame whose last piece has not arrived.
     frame: Vec<u8>,
-    /// Bytes to write, of which those from `sent` on are not yet written; those up to `piece_end` are written in one
-    /// piece.
+    /// Bytes to write. Those before `sent` have been written; those from `sent` to `piece_end` are the rest of the
+    /// present piece, which is passed to one write.
     outgoing: Vec<u8>,
     sent: usize,
     piece_end: usize,
@@ -48,12 +50,13 @@ pub struct AgentChannel {
 pub enum Received {
     Frame(Vec<u8>),
     Nothing,
-    /// The other side is gone.
+    /// The other side is gone, or has sent a frame that is too long.
     End,
 }
 
 impl AgentChannel {
-    /// Takes ownership of both descriptors, which must be this process's own: they are made nonblocking.
+    /// Takes ownership of both descriptors and makes them nonblocking, so no program that expects blocking reads or
+    /// writes may share them.
     pub fn new(input: OwnedFd, output: OwnedFd) -> io::Result<AgentChannel> {
         pipe::set_nonblocking(input.as_fd())?;
         pipe::set_nonblocking(output.as_fd())?;
@@ -72,13 +75,15 @@ impl AgentChannel {
         })
     }
 
-    /// Expects an agent on the other side, whose first frame comes behind its mark.
+    /// Makes the channel skip all received bytes up to `MARK`, behind which the agent on the other side sends its
+    /// first frame.
     pub fn awaiting_mark(mut self) -> AgentChannel {
         self.mark_found = false;
         self
     }
 
-    /// Sends so that another process may write heartbeats into the same output.
+    /// Makes the channel send pieces that the kernel does not divide, so that another process may write heartbeats
+    /// into the same output.
     pub fn with_heartbeats(mut self) -> AgentChannel {
         self.piece_max = ATOMIC_WRITE_BYTES;
         self
@@ -97,17 +102,17 @@ impl AgentChannel {
         self.outgoing.len() - self.sent
     }
 
-    /// Whether anything was received since the last call.
+    /// Returns whether anything, even a heartbeat, was received since the last call.
     pub fn take_activity(&mut self) -> bool {
         std::mem::take(&mut self.has_received)
     }
 
-    /// The last bytes that came before the mark, if the mark has not come.
+    /// The last received bytes if the mark has not come yet, empty if it has.
     pub fn preamble(&self) -> &[u8] {
         if self.mark_found { &[] } else { &self.received }
     }
 
-    /// Sends an agent's first frame.
+    /// Sends an agent's first frame, behind the mark and in one piece with it.
     pub fn send_first_frame(&mut self, body: &[u8]) -> io::Result<()> {
         assert!(
             body.len() + MARK.len() <= ATOMIC_WRITE_BYTES && self.backlog() == 0,
@@ -135,7 +140,7 @@ impl AgentChannel {
         }
     }
 
-    /// Writes as much of the backlog as possible.
+    /// Writes as much of the backlog as is possible without blocking. An error means that the other side is gone.
     pub fn flush(&mut self) -> io::Result<()> {
         while self.backlog() > 0 {
             if self.sent >= self.piece_end {
@@ -158,7 +163,8 @@ impl AgentChannel {
         Ok(())
     }
 
-    /// Returns the next whole frame, after reading what has arrived.
+    /// Returns the next whole frame, and reads received bytes until one is complete. `Nothing`: no frame is complete
+    /// yet.
     pub fn receive(&mut self) -> Received {
         loop {
             if let Some(frame) = self.next_frame() {

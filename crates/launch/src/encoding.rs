@@ -1,7 +1,7 @@
 //! Encodes numbers, bytes and lists into a frame's body, and decodes them. Decoding never trusts a length: input that
 //! does not parse gives `None`.
 
-/// Appends values.
+/// Appends values to a frame's body.
 #[derive(Default)]
 pub struct FieldWriter(pub Vec<u8>);
 
@@ -37,11 +37,11 @@ impl FieldWriter {
         self
     }
 
-    /// Ends a chain of values where the caller needs no result.
+    /// Ends a chain of calls in an expression that must have no value.
     pub fn done(&mut self) {}
 }
 
-/// Takes values from the front.
+/// Takes values from the front of a frame's body. Each call returns None if too few bytes are left.
 pub struct FieldReader<'a>(pub &'a [u8]);
 
 impl<'a> FieldReader<'a> {
@@ -74,7 +74,7 @@ impl<'a> FieldReader<'a> {
 
     pub fn list<T>(&mut self, mut get: impl FnMut(&mut FieldReader<'a>) -> Option<T>) -> Option<Vec<T>> {
         let len = self.u32()? as usize;
-        // Every item takes at least a byte, so a longer list is invalid.
+        // Every item takes at least one byte, so a list with more items than bytes is invalid.
         if len > self.0.len() {
             return None;
         }

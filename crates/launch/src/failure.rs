@@ -1,22 +1,23 @@
 //! The failures of ranks, with the line that mpiexec prints for each and mpiexec's exit code.
 //!
-//! The agent finds failures (`agent::run`, `host::rank_server`); mpiexec prints the first one and ends the job.
+//! The agent finds failures (`agent::run`, `host::rank_server`); mpiexec prints the first one and, by default, ends
+//! the job (`job_control::failure_policy`).
 
 use crate::encoding::{FieldReader, FieldWriter};
 use hawser_host::rank_process::ExitFault;
 use hawser_os::signals;
 use std::path::Path;
 
-/// mpiexec's own exit codes, for failures that are not reported by a rank's code.
+/// The exit code of mpiexec for a failure that no exit code of a rank expresses.
 pub const EXIT_FAILURE: i32 = 1;
-/// A wrong command line.
+/// The exit code for a wrong command line.
 pub const EXIT_USAGE: i32 = 2;
-/// `--timeout` has passed: the code of timeout(1).
+/// The exit code if the time limit of `--timeout` has expired; timeout(1) has the same.
 pub const EXIT_TIMEOUT: i32 = 124;
-/// The codes of shells: found but not executable, and not found.
+/// The exit codes of shells for a program that is found but not executable, and for one that is not found.
 pub const EXIT_NOT_EXECUTABLE: i32 = 126;
 pub const EXIT_NOT_FOUND: i32 = 127;
-/// The base to which the number of a signal is added.
+/// The exit code for an end by a signal is this number plus the number of the signal.
 pub const EXIT_SIGNAL: i32 = 128;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,12 +28,12 @@ pub enum FailureKind {
     AbnormalExit(ExitFault),
     /// The rank ended without MPI_Init although others called it.
     NoInit,
-    /// MPI_Abort, or an error handler that ends the job.
+    /// The rank has called MPI_Abort, or one of its error handlers has ended the job.
     Aborted { code: i32, text: String },
-    /// The rank has mapped another MPI library, or its program requires one; `remedy` is the second remedy, if there
-    /// is one.
+    /// The rank has mapped another MPI library, or its program requires one. `remedy` is the text of a remedy besides
+    /// rebuilding the program, empty if there is none.
     ForeignMpi { program: String, file: String, remedy: String },
-    /// The rank and another one differ in job-wide settings; the text names both.
+    /// The rank and another one differ in job-wide settings; the text names both ranks.
     SettingsDiffer { text: String },
     /// The agent cannot run the job at all.
     HostFailed { text: String },
@@ -41,20 +42,21 @@ pub enum FailureKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankFailure {
     pub rank: u32,
-    /// The process id; 0 where there is none.
+    /// The process id; 0 if there is no process.
     pub pid: i32,
     pub kind: FailureKind,
 }
 
 impl FailureKind {
-    /// Makes the failure of a program of another MPI. `own_directory` is the directory of our libraries, where it is
-    /// known. A program linked with a library that Hawser cannot replace can only be built again; `by_rpath`: its
-    /// own file names the directory of the other one (DT_RPATH), which nothing in the environment overrides.
+    /// Makes the failure of a program that uses the other MPI library `file`. `own_directory` is the directory of our
+    /// libraries, if it is known. If that directory has no library of the same name, the program can only be rebuilt.
+    /// `by_rpath`: the program's own file names the directory of the other library (DT_RPATH), which nothing in the
+    /// environment overrides.
     pub fn foreign_mpi(program: &str, file: &str, by_rpath: bool, own_directory: Option<&Path>) -> FailureKind {
         let name = Path::new(file).file_name().unwrap_or_default();
         let remedy = |directory: &Path| match directory.join(name).exists() {
             true if by_rpath => {
-                format!(", or take the search path out of it that goes before ours (patchelf --remove-rpath {program})")
+                format!(", or remove its RPATH, which precedes Hawser's libraries (patchelf --remove-rpath {program})")
             }
             true => format!(", or have it find Hawser's library first (LD_LIBRARY_PATH={})", directory.display()),
             false => String::new(),
@@ -76,7 +78,7 @@ impl RankFailure {
         }
     }
 
-    /// One line: which rank, where, what.
+    /// The line for the user: the rank with its host and process, and the failure.
     pub fn line(&self, host: &str) -> String {
         let rank = self.rank;
         let rank_text = if self.pid == 0 {
@@ -105,7 +107,7 @@ impl RankFailure {
                 format!("{rank_text} aborted the job with code {code}{colon}{text}")
             }
             FailureKind::ForeignMpi { program, file, remedy } => format!(
-                "{rank_text}, {program}, runs on another MPI library, {file}, and cannot join this job; \
+                "{rank_text}, {program}, uses another MPI library, {file}, and cannot join this job; \
                  rebuild it with Hawser's mpicc{remedy}"
             ),
             FailureKind::SettingsDiffer { text } => text.clone(),

@@ -1,8 +1,8 @@
 //! The frames that mpiexec and an agent exchange.
 //!
-//! `ToAgent` goes to the agent, `FromAgent` comes from it; `channel` carries them. Both ends are of the same
-//! version, which the agent's first frame carries, so no other version is decoded; a frame that does not parse ends
-//! the connection.
+//! `ToAgent` frames go to the agent, `FromAgent` frames come from it; `channel` carries both. An agent's first frame
+//! has the agent's version, and mpiexec goes on only if that is its own version. So no end ever decodes a frame of
+//! another version, apart from that first one. A frame that does not parse ends the connection.
 
 use crate::binding::Binding;
 use crate::encoding::{FieldReader, FieldWriter};
@@ -13,43 +13,44 @@ use hawser_job::{
 };
 use hawser_os::cpus::TopologyLevel;
 
-/// The version of the frames; raise it with every change of a frame but the first, which all versions understand.
+/// The version of the frames. Raise it with every change of a frame. The first frame (`FromAgent::Ready`) must never
+/// change, because all versions must understand it.
 const VERSION: u32 = 11;
 
-/// The version that both ends must have in common.
+/// The version of this program and of its frames, which mpiexec and its agents must have in common.
 pub fn version() -> String {
     format!("{} (frames {VERSION})", env!("CARGO_PKG_VERSION"))
 }
 
-/// A program and how to start it; `ranks` of it are in the job.
+/// A program of the job and how to start it; `ranks` ranks of the job run it.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct App {
     pub ranks: u32,
     pub program: Vec<u8>,
     pub args: Vec<Vec<u8>>,
-    /// The directory in which it starts; empty for the one in which mpiexec was started.
+    /// The program's working directory, if relative below `HostJob::directory`; empty: `HostJob::directory` itself.
     pub directory: Vec<u8>,
-    /// Folders in which the program is looked for before its PATH, separated by colons.
+    /// Folders, separated by colons, in which the program is searched before the folders of its PATH.
     pub path: Vec<u8>,
     /// The processor that the program is for; empty for any.
     pub arch: String,
-    /// Its whole environment except what the agent adds.
+    /// The program's whole environment, except the variables that the agent adds.
     pub environment: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// The job of one host, which its agent must run.
+/// One host's part of a job, which the host's agent must run.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct HostJob {
     pub id: String,
-    /// The user's name for the host; empty for its own name.
+    /// The user's name for the host; empty: the host's own name.
     pub host: String,
-    /// The proof that a frame on the network is of this job. The secret travels here, and to the ranks when they
-    /// attach.
+    /// The secret by which a rank proves that its frames on the network belong to this job. The agent passes it on to
+    /// each rank that attaches.
     pub secret: JobSecret,
     pub size: u32,
-    /// The world ranks of this host, with the index of each one's app.
+    /// The ranks of this host: the world rank of each, and the index of its program in `apps`.
     pub ranks: Vec<(u32, u32)>,
-    /// The host number of each world rank; empty where there is one host.
+    /// The number of the host of each world rank; empty if the job has only one host.
     pub hosts: Vec<u32>,
     pub apps: Vec<App>,
     pub directory: Vec<u8>,
@@ -57,11 +58,11 @@ pub struct HostJob {
     /// The world ranks that read mpiexec's standard input.
     pub readers: Vec<u32>,
     pub stats: bool,
-    /// The value of HAWSER_MEMBARRIER where mpiexec runs.
+    /// The value of HAWSER_MEMBARRIER in mpiexec's environment.
     pub membarrier: bool,
-    /// The other ranks go on when a rank ends (-disable-auto-cleanup).
+    /// The other ranks go on when a rank ends by a fault (-disable-auto-cleanup).
     pub continues_after_fault: bool,
-    /// The profile of the machine that mpiexec is on, in one line (`node::profile`); empty for none.
+    /// The profile of mpiexec's machine, in one line (`node::profile`); empty if there is none.
     pub profile_line: String,
 }
 
@@ -72,36 +73,39 @@ pub type RankBusinessCard = (u32, Vec<u8>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankExit {
     pub rank: u32,
-    /// The rank had not left MPI, nor done its work (`job::exit_log::ExitKind`).
+    /// Whether the rank had neither left MPI nor done its work (`job::exit_log::ExitKind::Failed`).
     pub failed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToAgent {
     Start(Box<HostJob>),
-    /// Input for the ranks that read it; empty at the end of the input.
+    /// Input for the ranks that read mpiexec's standard input; empty at the end of the input.
     Input(Vec<u8>),
     /// A signal to be sent to every rank.
     Signal(i32),
     /// Requests `FromAgent::Snapshot`.
     Snapshot,
-    /// Ends every rank, with this signal first; `code` is for ranks that poll the abort flag.
+    /// Ends every rank: by `signal` first, and by SIGKILL after a grace period. `code` is the exit code of the job,
+    /// for ranks that poll the abort flag of the segment.
     End {
         signal: i32,
         code: i32,
     },
     /// Business cards that ranks of any host have published.
     BusinessCards(Vec<RankBusinessCard>),
-    /// Every rank has come to the end of MPI_Finalize: no rank needs a reply of another any more. `finalized_seen`
-    /// is the number of `FromAgent::Finalized` of this host that had arrived before.
+    /// Every rank of the job has come to the end of MPI_Finalize or has ended without it, so no rank needs a reply
+    /// from another one any more. `finalized_seen` is the number of `FromAgent::Finalized` frames that mpiexec had
+    /// received from this host; the agent ignores this frame if a rank has begun another session since.
     AllFinalized {
         finalized_seen: u32,
     },
-    /// Ranks, of other hosts as a rule, whose processes are gone.
+    /// Ranks whose processes are gone: ranks of other hosts, and ranks of this host that have ended without MPI_Init
+    /// (`job_control::failure_policy`).
     RanksExited(Vec<RankExit>),
     /// Requests `FromAgent::Counters`.
     Counters,
-    /// Requests `FromAgent::Info`, measured for `ranks` ranks; `settings` are the Hawser variables of their
+    /// Requests `FromAgent::Info`, measured for `ranks` ranks; `settings` are the Hawser variables of the ranks'
     /// environment.
     Info {
         ranks: u32,
@@ -120,11 +124,12 @@ pub enum OutputStream {
 pub enum RankActivity {
     /// The program runs but has not called MPI_Init.
     NotInit,
-    /// The rank is inside MPI_Init, or between MPI calls, or spinning in one.
+    /// The rank is inside MPI_Init.
     Initializing,
+    /// The rank is between MPI calls, or spins in one.
     Computing,
-    /// The rank sleeps in a call, or polls. `since_ns` and `polled_ns` of the reason are ages here: clocks of hosts
-    /// differ.
+    /// The rank sleeps in an MPI call, or calls MPI_Test or the like again and again. In a frame, `since_ns` and
+    /// `polled_ns` of the reason are ages instead of times, because the clocks of hosts differ.
     Waiting(OwnedWaitReason),
     Finalized,
     Exited,
@@ -135,11 +140,11 @@ pub struct RankState {
     pub rank: u32,
     pub pid: i32,
     pub activity: RankActivity,
-    /// The number of times it has polled its network (`job::RankPage::net_polls`).
+    /// The number of times that the rank has polled its network (`job::RankPage::net_polls`).
     pub net_polls: u64,
-    /// The packets that it found changed in transit: the counters that are not 0.
+    /// The counters of received packets that were changed in transit, with their names; counters of 0 are left out.
     pub corruption_counts: Vec<(String, u64)>,
-    /// Its report of its paths to other hosts.
+    /// The rank's own report on its ports and on the peers that it cannot reach.
     pub network_status: NetworkStatus,
 }
 
@@ -150,7 +155,7 @@ pub struct HostCounters {
     pub ranks: Vec<RankCounters>,
 }
 
-/// The counters of one rank, and the ports by which its peers on other hosts replied.
+/// The counters of one rank, and the text about the ports by which its peers on other hosts replied.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct RankCounters {
     pub rank: u32,
@@ -165,7 +170,8 @@ pub enum FromAgent {
         version: String,
         pid: i32,
     },
-    /// The ranks are being started; the texts are what was detected and chosen.
+    /// The ranks are being started. `notes` are messages for the user, such as the reason why no rank is bound to
+    /// cores.
     Started {
         host: String,
         facts: HostFacts,
@@ -176,17 +182,18 @@ pub enum FromAgent {
         stream: OutputStream,
         bytes: Vec<u8>,
     },
-    /// The readers have taken this many bytes of input: as many more may be sent.
+    /// The ranks that read input have taken this many bytes of it, so mpiexec may send as many more.
     InputTaken(u32),
     Failure(RankFailure),
-    /// The process of a rank is gone; sent as soon as that is known, in a job of several hosts. `has_left`: it had left
-    /// MPI. `is_fault_pending`: its fault follows, at once or when it is known (`FromAgent::Failure`).
+    /// The process of a rank is gone. Sent as soon as that is known, and only in a job of several hosts. `has_left`:
+    /// the rank had left MPI. `is_fault_pending`: a `FromAgent::Failure` for the rank's end follows, at once or when
+    /// the fault is known.
     RankExited {
         exit: RankExit,
         has_left: bool,
         is_fault_pending: bool,
     },
-    /// The end of a rank, for -v.
+    /// The last process of a rank has ended, with this exit code; mpiexec prints it with -v.
     RankExitCode {
         rank: u32,
         pid: i32,
@@ -196,31 +203,32 @@ pub enum FromAgent {
     Counters(HostCounters),
     /// A message that mpiexec prints in a line.
     Note(String),
-    /// Nothing of the job is left on the host, and all its output has been sent.
+    /// The agent has ended its part of the job, and has sent all output. `clean`: no process of the job is left on
+    /// the host.
     Finished {
         clean: bool,
     },
     BusinessCard(RankBusinessCard),
     /// The first rank of this host has called MPI_Init. Sent in a job of several hosts.
     Attached,
-    /// The job-wide settings of this host's ranks, as its first one reported them (`boot::job_settings`). Sent in a
+    /// The job-wide settings of this host's ranks, as the first rank reported them (`boot::job_settings`). Sent in a
     /// job of several hosts, before any business card of this host.
     JobSettings {
         rank: u32,
         text: String,
     },
-    /// A rank has come to the end of MPI_Finalize, or of its last session.
+    /// A rank has come to the end of MPI_Finalize, or of its last session. Sent in a job of several hosts.
     Finalized,
-    /// The rank has begun another session.
+    /// A rank that was reported by `Finalized` has begun another session. Sent in a job of several hosts.
     SessionReopened,
     /// A rank has ended well without MPI_Init. Sent in a job of several hosts.
     ExitedWithoutInit {
         rank: u32,
         pid: i32,
     },
-    /// The text of what was detected on this host.
+    /// The properties that were detected on this host, as text (`info::host_text`).
     Info(String),
-    /// A rank's report about its paths to another one.
+    /// A rank's report about its paths to another rank.
     Reachability {
         rank: u32,
         report: PeerReachability,
@@ -521,7 +529,7 @@ fn get_network_status(from: &mut FieldReader) -> Option<NetworkStatus> {
     Some(NetworkStatus { is_cut_off, port_faults: faults, unreachable: silent })
 }
 
-/// The code for no rank of a remote group.
+/// The code for `OwnedWaitReason::remote` without a rank.
 const NOT_REMOTE: u32 = u32::MAX;
 
 fn put_reason(to: &mut FieldWriter, reason: &OwnedWaitReason) {

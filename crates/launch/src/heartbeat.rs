@@ -1,11 +1,12 @@
 //! Heartbeats between hosts, by which a silent network or a machine without power is distinguished from a process that
 //! is merely stopped.
 //!
-//! Every second a heartbeat is written into each channel to another host: by this process (`main`) beside mpiexec,
-//! and by its supervisor (`agent::supervisor`) beside a remote agent. A stopped mpiexec or agent is waited for,
-//! since its heartbeats continue; only where the writer of the heartbeats is stopped or gone too, or nothing gets
-//! through, there is silence. A heartbeat is one write that the kernel never divides (`channel`), so it may fall
-//! between writes of the other process.
+//! Every second a heartbeat is written into each direction of the channel between mpiexec and an agent on another
+//! host: on mpiexec's side by a helper process (`main`), on the agent's side by the agent's supervisor
+//! (`agent::supervisor`). If mpiexec or the agent is stopped, its heartbeats continue, and so the other side waits
+//! for it. There is silence only if the writer of the heartbeats is stopped or gone too, or if the network delivers
+//! nothing. A heartbeat is one write that the kernel never divides (`channel`), so it may fall between two writes of
+//! mpiexec or the agent.
 
 use crate::channel::HEARTBEAT;
 use hawser_os::epoll::{Epoll, Interest};
@@ -18,12 +19,12 @@ use std::os::fd::{AsFd, OwnedFd};
 pub const SUBCOMMAND: &str = "__pulse";
 
 const HEARTBEAT_NS: u64 = 1_000_000_000;
-/// Seconds of silence after which the other side counts as lost: with the time that ends the rest it makes less than
-/// ten.
+/// The time in seconds without a received byte after which the other side counts as lost. Together with the time that
+/// ending the rest of the job takes, it is less than 10 s.
 pub const SILENCE_S: u32 = 7;
 
-/// The duration of the other side's silence, counted in checks: a process that was stopped itself has checked once,
-/// however long it was stopped.
+/// The duration of the other side's silence, counted in checks that are one second apart. If the process that checks
+/// was itself stopped meanwhile, that time counts as one check, however long it was.
 pub struct SilenceTimer {
     check_at_ns: u64,
     missed: u32,
@@ -36,7 +37,8 @@ impl Default for SilenceTimer {
 }
 
 impl SilenceTimer {
-    /// Ends the silence: something was received, or nothing could have been.
+    /// Sets the duration to zero: something was received, or this process did not read, so that nothing could be
+    /// received.
     pub fn reset(&mut self) {
         self.missed = 0;
     }
@@ -46,7 +48,7 @@ impl SilenceTimer {
         self.check_at_ns
     }
 
-    /// Call it when that time has come. Returns whether the silence is too long.
+    /// Counts a check if its time (`check_at_ns`) has come. Returns whether `SILENCE_S` checks have found silence.
     pub fn has_expired(&mut self) -> bool {
         let now_ns = clock::now_ns();
         if now_ns >= self.check_at_ns {
@@ -57,13 +59,13 @@ impl SilenceTimer {
     }
 }
 
-/// The time until the next heartbeat.
+/// The time in ms until the next heartbeat is due, if the last one was written at `last_ns`; 0 if it is due now.
 pub fn next_heartbeat_ms(last_ns: u64) -> u64 {
     (last_ns + HEARTBEAT_NS).saturating_sub(clock::now_ns()).div_ceil(1_000_000)
 }
 
-/// Writes one heartbeat. Returns whether the reader still exists. Where the channel is full, the data that fills it is
-/// a sign of life.
+/// Writes one heartbeat. Returns whether the channel still has a reader. If the channel is full, no heartbeat is
+/// written: the data that fills the channel is a sign of life too.
 pub fn send_heartbeat(channel: &OwnedFd) -> bool {
     match pipe::write(channel.as_fd(), &HEARTBEAT) {
         Err(error) => error.kind() == io::ErrorKind::WouldBlock,
@@ -71,12 +73,13 @@ pub fn send_heartbeat(channel: &OwnedFd) -> bool {
     }
 }
 
-/// Writes heartbeats into every channel that mpiexec hands over on `socket`, until mpiexec is gone.
+/// Writes heartbeats into every channel that mpiexec hands over on `socket`, until mpiexec is gone. Returns the exit
+/// code.
 pub fn main(socket: OwnedFd) -> i32 {
     match serve(SeqpacketSocket::from(socket)) {
         Ok(()) => 0,
         Err(error) => {
-            eprintln!("mpiexec's pulse fails: {error}");
+            eprintln!("mpiexec's heartbeat process failed: {error}");
             1
         }
     }

@@ -8,8 +8,9 @@ pub use hawser_boot::hosts::{HostEntry, list, read};
 use hawser_os::host;
 use std::path::PathBuf;
 
-/// Iterates over the host of each rank: each host takes as many ranks as it has slots (`per_host` where that is given),
-/// and when all are full the first host is next. None once every host has its maximum.
+/// Iterates over the hosts of the ranks, one item for each rank. A host takes as many ranks as it has slots
+/// (`per_host` ranks if that is given), then the next host has its turn, and after the last host the first one. The
+/// iteration ends when every host has its maximum number of ranks (`HostEntry::max`).
 pub struct RankPlacer<'a> {
     hosts: &'a [HostEntry],
     per_host: Option<u32>,
@@ -41,7 +42,8 @@ impl<'a> Iterator for RankPlacer<'a> {
     }
 }
 
-/// The ranks of a program for which no number is given: one for each slot.
+/// The number of ranks of a program for which the user gives none: one for each slot, or `per_host` for each host if
+/// that is given.
 pub fn slots(hosts: &[HostEntry], per_host: Option<u32>) -> u32 {
     hosts.iter().fold(0, |sum, host| sum.saturating_add(per_host.unwrap_or(host.slots)))
 }
@@ -50,9 +52,9 @@ pub fn slots(hosts: &[HostEntry], per_host: Option<u32>) -> u32 {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Launcher {
     pub kind: LauncherKind,
-    /// The remote shell to use instead of the default of its kind, with its own options.
+    /// The remote shell with its options, if it is another one than the default of `kind`.
     pub exec: Option<String>,
-    /// The directory in which Hawser is installed on the other hosts, if it is another one than here.
+    /// The directory in which Hawser is installed on the other hosts, if it is another one than on this host.
     pub prefix: Option<PathBuf>,
 }
 
@@ -65,8 +67,9 @@ pub enum LauncherKind {
     Fork,
 }
 
-/// The arguments that precede a host's name; without any the agent is started here.
 impl Launcher {
+    /// The remote shell for the host `name`: the words of its command that precede the host's name. None if the agent
+    /// is started on this host without a shell.
     pub fn shell(&self, name: &str) -> Option<Vec<String>> {
         let here = ["localhost", "127.0.0.1", "::1"];
         if here.contains(&name) || self.kind == LauncherKind::Fork {
@@ -87,7 +90,8 @@ impl Launcher {
         Some(words.iter().map(|&word| word.into()).collect())
     }
 
-    /// The command for a remote shell: the same mpiexec, as the supervisor of an agent.
+    /// The path of mpiexec on another host, and the command for a remote shell that starts it there with
+    /// `subcommand`.
     pub fn command(&self, subcommand: &str) -> (PathBuf, String) {
         let own = std::env::current_exe().unwrap_or_else(|_| "mpiexec".into());
         let program = self.prefix.as_ref().map_or(own, |prefix| prefix.join("bin/mpiexec"));

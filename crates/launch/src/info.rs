@@ -22,7 +22,7 @@ pub fn facts_text(facts: &HostFacts) -> String {
         ProcessVm::Forbidden if facts.memcpy_mb_s == 0 => "process_vm_readv not tried".into(),
         ProcessVm::Forbidden => "process_vm_readv forbidden".into(),
         ProcessVm::Allowed => {
-            format!("process_vm_readv {} MB/s and {} ns at least", facts.process_vm_mb_s, facts.process_vm_fixed_ns)
+            format!("process_vm_readv {} MB/s, at least {} ns a call", facts.process_vm_mb_s, facts.process_vm_fixed_ns)
         }
     };
     let doorbell_method = if facts.membarrier { "membarrier" } else { "fences" };
@@ -32,7 +32,7 @@ pub fn facts_text(facts: &HostFacts) -> String {
 /// The names and values of an environment.
 pub type Environment = [(Vec<u8>, Vec<u8>)];
 
-/// The whole text, as measured here for `ranks` ranks.
+/// The whole text: the properties of this host, measured for `ranks` ranks, and the parameters.
 pub fn text(ranks: usize, profile: &ProfileStatus) -> String {
     host_text(ranks, &own_settings()) + &parameters(profile)
 }
@@ -47,14 +47,20 @@ pub fn settings(environment: &Environment) -> Vec<(Vec<u8>, Vec<u8>)> {
     environment.iter().filter(|(name, _)| name.starts_with(b"HAWSER_")).cloned().collect()
 }
 
-/// The properties of this host, as measured for `ranks` ranks with these settings.
+/// The properties of this host, measured for `ranks` ranks; `settings` are the Hawser variables of the ranks, by
+/// which the rails are chosen.
 pub fn host_text(ranks: usize, settings: &Environment) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "Hawser {LIBRARY}, segment layout {LAYOUT_VERSION}");
     let _ = writeln!(text, "host        {}", host::name());
     let allowed = cpus::allowed().unwrap_or_default();
     let quota = cpus::quota().map_or_else(|| "no quota".into(), |quota| format!("quota {quota:.2}"));
-    let _ = writeln!(text, "cores       {} allowed ({quota}), {} usable at once", allowed.len(), cpus::available());
+    let _ = writeln!(
+        text,
+        "cores       {} allowed ({quota}), {} usable at the same time",
+        allowed.len(),
+        cpus::available()
+    );
     let _ = writeln!(
         text,
         "measured    {}",
@@ -66,13 +72,14 @@ pub fn host_text(ranks: usize, settings: &Environment) -> String {
     let value = |param: &Param| set(param).map_or(String::new(), |(_, value)| String::from_utf8_lossy(value).into());
     let _ = write!(
         text,
-        "rails       to other hosts; what is tried is used where it is answered, as --stats shows of a job\n{}",
+        "rails       interfaces to other hosts; a port that is tried is used if a peer answers on it (see --stats)\n{}",
         hawser_node::rails(value)
     );
     text
 }
 
-/// The parameters in force, those of this process's environment and of its profile.
+/// The parameters with their values, from this process's environment, from its profile or by default, and then all
+/// other Hawser variables of the environment.
 pub fn parameters(profile: &ProfileStatus) -> String {
     let mut text = format!("profile     {profile}\nparameters  (* set in the environment, + by the profile)\n");
     let known = params::all();
@@ -86,7 +93,7 @@ pub fn parameters(profile: &ProfileStatus) -> String {
         let value = if value.is_empty() { "(empty)" } else { &value };
         let words =
             if let ParamKind::Choice(words) = param.kind { format!(": {}", words.join(", ")) } else { String::new() };
-        let must_match = if param.must_match_on_all_ranks() { "; all ranks alike" } else { "" };
+        let must_match = if param.must_match_on_all_ranks() { "; same on all ranks" } else { "" };
         let _ = writeln!(text, "  {mark} {}={value}  {}{words}{must_match}", param.name, param.help);
     }
     let mut others: Vec<_> = std::env::vars().filter(|(name, _)| name.starts_with("HAWSER_")).collect();
@@ -101,7 +108,7 @@ pub fn parameters(profile: &ProfileStatus) -> String {
 /// The directory of our libraries and the ABIs that are in it.
 fn libraries() -> String {
     let Some(directory) = libraries::library_directory() else {
-        return "none beside this binary (../lib): the program's own search path decides".into();
+        return "none in ../lib of this binary: programs use their own library search path".into();
     };
     let abis = [("libmpi_abi.so.1", "the MPI 5.0 standard ABI"), ("libmpi.so.12", "the MPICH ABI")];
     let installed = abis.into_iter().filter(|(name, _)| directory.join(name).exists());
@@ -123,7 +130,10 @@ mod tests {
             process_vm_fixed_ns: 7,
             membarrier: true,
         });
-        assert_eq!(line, "2 cores, memcpy 9 MB/s, process_vm_readv 5 MB/s and 7 ns at least, doorbells by membarrier");
+        assert_eq!(
+            line,
+            "2 cores, memcpy 9 MB/s, process_vm_readv 5 MB/s, at least 7 ns a call, doorbells by membarrier"
+        );
         assert!(
             facts_text(&HostFacts { memcpy_mb_s: 9, ..HostFacts::default() }).contains("process_vm_readv forbidden")
         );

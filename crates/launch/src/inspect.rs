@@ -1,4 +1,5 @@
-//! Finds the running jobs of this user and queries their agents. Used by `hawser-info`.
+//! Finds the running jobs of this user and queries their agents. Used by `hawser-info`, and by `agent::run`, which
+//! names its socket by `host_part`.
 
 use hawser_boot::protocol::{AgentMessage, InspectRequest, MESSAGE_MAX, SOCKET_PREFIX};
 use hawser_os::unix::SeqpacketSocket;
@@ -6,27 +7,29 @@ use hawser_os::{clock, host};
 use std::collections::BTreeSet;
 use std::io;
 
-/// An agent that replies for a job, or for this host's part of it: its socket and the job's name.
+/// A socket at which tools are answered: by the only agent of a job, by mpiexec for a job of several hosts, or by an
+/// agent for its host's part of such a job. `job` is the name of the job or of the part (`host_part`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AgentSocket {
     pub job: String,
     pub socket: String,
 }
 
-/// The name of a host's part of a job of several hosts; the whole has the job's name.
+/// The name of a host's part of a job of several hosts; the whole job goes by the job's name.
 pub fn host_part(job: &str, host: &str) -> String {
     // The name of a socket must be short.
     let short: String = host.chars().filter(char::is_ascii_alphanumeric).take(16).collect();
     format!("{job}@{short}")
 }
 
-/// The jobs on this host (in this network namespace) that `user` started.
+/// The sockets on this host (in this network namespace) of the jobs that this user has started.
 pub fn agents() -> Vec<AgentSocket> {
     let sockets = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
     agents_in(&sockets, host::user())
 }
 
-/// /proc/net/unix shows abstract names with an '@' at the end of a line; connections repeat the listener's name.
+/// The sockets in the text of /proc/net/unix, each once. The text shows an abstract name, with an '@' in front, at
+/// the end of a line; the lines of connections repeat the name of their listener.
 fn agents_in(sockets: &str, user: u32) -> Vec<AgentSocket> {
     let prefix = format!("@{SOCKET_PREFIX}{user}-");
     let found = sockets.lines().filter_map(|line| {
@@ -37,8 +40,8 @@ fn agents_in(sockets: &str, user: u32) -> Vec<AgentSocket> {
     found.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Selects the agents that `wanted` names: a job, or the process of its mpiexec; all without one. A part of a job is
-/// left out where the whole can be queried.
+/// Selects the agents of the job that `wanted` names by its name or by the process id of its mpiexec; the agents of
+/// all jobs if `wanted` is None. The agent of a host's part is left out if the whole job can be queried.
 pub fn select(agents: Vec<AgentSocket>, wanted: Option<&str>) -> Vec<AgentSocket> {
     let whole_job = |agent: &AgentSocket| agent.job.split('@').next().unwrap_or_default().to_owned();
     let is_named = |agent: &AgentSocket, name: &str| {
@@ -49,11 +52,12 @@ pub fn select(agents: Vec<AgentSocket>, wanted: Option<&str>) -> Vec<AgentSocket
     agents.iter().filter(|agent| is_best(agent) && wanted.is_none_or(|name| is_named(agent, name))).cloned().collect()
 }
 
-/// The time limit of a query: an agent that is stopped never replies, and its job must not keep others waiting.
+/// The time limit of a query: an agent that is stopped never replies, and must not delay the queries of other jobs.
 const REPLY_TIMEOUT_NS: u64 = 5_000_000_000;
 
-/// Returns an agent's reply, within a time limit. The peer of the connection must be this user's, so that no other
-/// user can reply for it.
+/// Sends a request to an agent and returns its reply. It is an error if the whole reply does not come within
+/// `REPLY_TIMEOUT_NS`, or if the process at the other end belongs to another user, who could otherwise reply in the
+/// agent's place.
 pub fn query(agent: &AgentSocket, request: InspectRequest) -> io::Result<String> {
     let deadline_ns = clock::now_ns() + REPLY_TIMEOUT_NS;
     query_until(agent, request, deadline_ns).map_err(|error| match error.kind() {
@@ -72,7 +76,7 @@ fn query_until(agent: &AgentSocket, request: InspectRequest, deadline_ns: u64) -
     };
     let socket = SeqpacketSocket::connect_timeout(&agent.socket, left_ms()?)?;
     if socket.peer()?.user != host::user() {
-        return Err(io::Error::other(format!("job {} belongs to somebody else", agent.job)));
+        return Err(io::Error::other(format!("job {} belongs to another user", agent.job)));
     }
     socket.send(&AgentMessage::Inspect(request).encode(), None)?;
     let mut text = String::new();
@@ -83,17 +87,19 @@ fn query_until(agent: &AgentSocket, request: InspectRequest, deadline_ns: u64) -
             (0, _) => return Ok(text),
             (len, _) => match AgentMessage::decode(&bytes[..len]) {
                 Some(AgentMessage::Text(piece)) => text.push_str(&piece),
-                _ => return Err(io::Error::other(format!("the agent of job {} speaks another version", agent.job))),
+                _ => return Err(io::Error::other(format!("the agent of job {} is of another version", agent.job))),
             },
         }
     }
 }
 
-/// The most agents that are queried at once: another user may have made any number of sockets with names like theirs.
+/// The maximum number of agents that are queried at once: another user may have made any number of sockets with names
+/// that look like those of agents.
 const QUERIES_AT_ONCE: usize = 256;
 
-/// The replies of several agents, in their order; many are queried at once, so that those that never reply cost one
-/// wait.
+/// Sends all requests of `wanted` to each agent. Returns the replies of each agent, in the order of `agents`. Up to
+/// `QUERIES_AT_ONCE` agents are queried at once, so that agents that never reply are waited for together and not one
+/// after the other.
 pub fn query_all(agents: &[AgentSocket], wanted: &[InspectRequest]) -> Vec<Vec<io::Result<String>>> {
     let query_some = |some: &[AgentSocket]| {
         std::thread::scope(|scope| {

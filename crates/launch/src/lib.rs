@@ -1,10 +1,10 @@
 //! Layer 8: `mpiexec`, the agent that it starts on a host, and `hawser-info`.
 //!
 //! mpiexec (`job_control`) reads the command line (`args`), starts an agent for each host (`hosts`), and exchanges
-//! frames with it (`frames`, `channel`) over the agent's standard input and output, through ssh too. The agent
-//! (`agent`) starts the ranks, accepts them by the host's rank server (`host::rank_server`), relays their output and
-//! reports how they end. Each of the two ends everything below it when the other is gone. Nothing here polls: every
-//! wait is for an event or a deadline.
+//! frames with it (`frames`, `channel`) over the agent's standard input and output, also if ssh has started the
+//! agent. The agent (`agent`) starts the ranks, accepts their connections by the host's rank server
+//! (`host::rank_server`), relays their output and reports how they end. If mpiexec or the agent is gone, the other
+//! one ends every process below itself. Nothing here polls: every wait is for an event or a deadline.
 #![forbid(unsafe_code)]
 
 pub mod agent;

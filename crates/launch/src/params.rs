@@ -8,7 +8,7 @@ pub static HANG: Param = Param {
     name: "HAWSER_HANG_S",
     kind: ParamKind::Number { min: 0, max: 1_000_000 },
     default: "60",
-    help: "seconds without progress of any rank after which mpiexec prints who waits for whom; 0 never does",
+    help: "seconds without progress of any rank after which mpiexec prints which rank waits for which; 0: never",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_BASIC,
     read: ReadTime::AtStart,
@@ -17,10 +17,11 @@ pub static HANG: Param = Param {
 pub static UNREACHED: Param = Param {
     name: "HAWSER_UNREACHED_S",
     kind: ParamKind::Number { min: 0, max: 1_000_000 },
-    // A port of a spanning tree that comes up may forward nothing for 20 and twice 15 s (IEEE 802.1D-2004, table 17-1).
+    // A switch port that comes up under the Spanning Tree Protocol may forward nothing for 20 s and then twice for 15
+    // s (IEEE 802.1D-2004, table 17-1).
     default: "60",
-    help: "seconds in which two ranks of different hosts are both in MPI and nothing is answered between them, after which mpiexec \
-           lists what was tried and ends the job; 0 never does",
+    help: "seconds in which two ranks of different hosts are both in MPI and nothing between them is acknowledged, \
+           after which mpiexec lists the ports that were tried and ends the job; 0: never",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_BASIC,
     read: ReadTime::AtStart,
@@ -40,7 +41,7 @@ pub static MEMBARRIER: Param = Param {
     name: "HAWSER_MEMBARRIER",
     kind: ParamKind::Flag,
     default: "1",
-    help: "let ranks use membarrier(2) for their doorbells where there is a core for each",
+    help: "let ranks use membarrier(2) for their doorbells if each rank has a core",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_TUNER_DETAIL,
     read: ReadTime::AtStart,
@@ -50,13 +51,13 @@ pub static TIMEOUT: Param = Param {
     name: "MPIEXEC_TIMEOUT",
     kind: ParamKind::Number { min: 0, max: 1_000_000_000 },
     default: "0",
-    help: "seconds after which mpiexec reports and ends the job; 0 never does (--timeout)",
+    help: "seconds after which mpiexec reports the state of each rank and ends the job; 0: never (--timeout)",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_BASIC,
     read: ReadTime::AtStart,
 };
 
-/// Whether ranks may use membarrier(2) where the kernel offers it.
+/// Whether ranks may use membarrier(2), if the kernel offers it.
 pub fn may_membarrier() -> bool {
     MEMBARRIER.flag().unwrap_or(true)
 }
@@ -69,7 +70,7 @@ pub fn all() -> Vec<&'static Param> {
     PARAMS.into_iter().chain(hawser_node::params()).collect()
 }
 
-/// Refuses an invalid value once, before every rank would.
+/// Refuses an invalid value of a parameter once, here, before every rank would refuse it.
 pub fn check() -> Result<()> {
     PARAMS.into_iter().filter(|param| param.is_set()).try_for_each(Param::check)?;
     hawser_node::check_params()

@@ -1,18 +1,20 @@
-//! Patterns that contain a rank's place, for labels of lines and names of files, in the syntax of MPICH and Open MPI.
+//! Patterns with placeholders for a rank and its host, for labels of lines and names of files, in the syntax of MPICH
+//! and Open MPI.
 //!
-//! `%r` is the rank, `%g` the process group's number (always 0 here), `%p` the number of the rank's host among the
-//! job's, `%h` its name and `%%` a percent sign. Nothing is opened here. Used by `args` and `job_control`.
+//! `%r` is the rank, `%g` the number of the process group (always 0 here), `%p` the number of the rank's host among
+//! the hosts of the job, `%h` the name of that host and `%%` a percent sign. No file is opened here. Used by `args`
+//! and `job_control`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-/// The place of a rank.
+/// A rank and the host that it is on: the values of the placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankLocation {
     pub rank: u32,
     pub size: u32,
-    /// The number of its host.
+    /// The number of the rank's host among the hosts of the job, from 0.
     pub proxy: u32,
     pub host: String,
 }
@@ -28,7 +30,7 @@ enum PatternPart {
     Host,
 }
 
-/// A text with placeholders for a rank's place.
+/// A text with placeholders for a rank and its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputPattern(Vec<PatternPart>);
 
@@ -47,7 +49,7 @@ impl OutputPattern {
                 (b'%', letter) if letter != Some(b'%') => {
                     let text = text.to_string_lossy();
                     return Err(format!(
-                        "{option} {text}: after % comes r (rank), g, p (host's number), h (host) or %"
+                        "{option} {text}: % must be followed by r (rank), g, p (host's number), h (host) or %"
                     ));
                 }
                 _ => match parts.last_mut() {
@@ -64,7 +66,8 @@ impl OutputPattern {
         OutputPattern(vec![PatternPart::Text(b"[".into()), PatternPart::Rank, PatternPart::Text(b"] ".into())])
     }
 
-    /// `text`, literally, then the rank, then `rest`.
+    /// Makes the pattern of `text`, the rank and `rest`; percent signs in `text` and `rest` have no meaning.
+    /// `is_padded`: the rank is written with leading zeroes.
     pub fn around_rank(text: &OsStr, is_padded: bool, rest: &str) -> OutputPattern {
         let rank = if is_padded { PatternPart::PaddedRank } else { PatternPart::Rank };
         OutputPattern(vec![PatternPart::Text(text.as_bytes().into()), rank, PatternPart::Text(rest.into())])
@@ -89,17 +92,18 @@ impl OutputPattern {
 pub struct OutputOptions {
     /// The label of each line.
     pub label: Option<OutputPattern>,
-    /// The files that get the output instead of mpiexec's own output.
+    /// The names of the files that get the ranks' standard output (`out`) and standard error (`err`) instead of
+    /// mpiexec's own output; None: there is no file.
     pub out: Option<OutputPattern>,
     pub err: Option<OutputPattern>,
-    /// The folders of the files are created.
+    /// Whether the folders of the files are created.
     pub makes_folders: bool,
-    /// Output to files goes to mpiexec's own output, too.
+    /// Whether output to files goes to mpiexec's own output, too.
     pub copies: bool,
 }
 
 impl OutputOptions {
-    /// The files of a rank's two streams.
+    /// The files of a rank's standard output and standard error; None for mpiexec's own output.
     pub fn files(&self, location: &RankLocation) -> [Option<PathBuf>; 2] {
         let name = |pattern: &Option<OutputPattern>| {
             pattern.as_ref().map(|pattern| PathBuf::from(OsString::from_vec(pattern.expand(location))))
@@ -107,8 +111,9 @@ impl OutputOptions {
         [name(&self.out), name(&self.err)]
     }
 
-    /// Parses Open MPI's `--output-filename DIR[:nojobid,nocopy]`: DIR/1/rank.N/stdout and stderr. The text behind the
-    /// last colon is part of the name where it is none of these words.
+    /// Sets the files by the value of Open MPI's `--output-filename DIR[:nojobid,nocopy]`: DIR/1/rank.N/stdout and
+    /// stderr, or with `nojobid` DIR/rank.N/stdout and stderr. Without `nocopy` the output also goes to mpiexec's own
+    /// output. If the text behind the last colon contains any other word than these two, it is part of DIR.
     pub fn take_folder(&mut self, value: &OsStr) {
         let words = |text: &[u8]| text.split(|&b| b == b',').map(<[u8]>::to_ascii_lowercase).collect::<Vec<_>>();
         let colon = value.as_bytes().iter().rposition(|&byte| byte == b':');

@@ -1,6 +1,6 @@
-//! The report of a job without progress: which rank waits for which, and whether the job is stuck. A peer that a
-//! waiting rank cannot reach any more is named with the paths that were tried, and no cycle is reported that such a
-//! broken path causes.
+//! The report of what the ranks of a job do: which rank waits for which, and in which cycles. mpiexec prints it for a
+//! job without progress, and on request. If a waiting rank cannot reach a peer any more, the report names the peer
+//! with the paths that were tried. It lists no cycle that such a broken path causes.
 
 use crate::frames::{RankActivity, RankState};
 use hawser_job::{OwnedWaitReason, PendingCount, UnreachablePeer, WaitPeer, WaitTag};
@@ -10,9 +10,10 @@ use std::fmt::Write;
 /// The state of a rank and the host that it is on.
 pub type HostRankState<'a> = (&'a str, &'a RankState);
 
-/// The time in which no rank has made progress: every rank that has called MPI_Init and can still call MPI sleeps in a
-/// call or has empty polls only, and the latest of them has for so long. None where some rank computes, or none waits:
-/// programs need not be of MPI.
+/// The time in ns in which no rank has made progress: the time since the latest of the waiting ranks began to wait. A
+/// rank waits if it sleeps in a call or has only empty polls. Ranks that have not called MPI_Init, have finalized or
+/// have exited do not count. None if a rank computes or is in MPI_Init, or if no rank waits (the programs need not
+/// use MPI).
 pub fn no_progress_ns<'a>(states: impl IntoIterator<Item = &'a RankState>) -> Option<u64> {
     let mut least: Option<u64> = None;
     for state in states {
@@ -25,8 +26,8 @@ pub fn no_progress_ns<'a>(states: impl IntoIterator<Item = &'a RankState>) -> Op
     least
 }
 
-/// The headline of the report of a stop: a rank that has not called MPI_Init may compute, or its program does not
-/// start.
+/// The headline of the report of a job without progress for `hang_s` seconds. It names the ranks that have not called
+/// MPI_Init: such a rank may compute, or its program does not start.
 pub fn hang_summary<'a>(hang_s: u64, states: impl IntoIterator<Item = &'a RankState>) -> String {
     let absent: Vec<_> =
         states.into_iter().filter(|state| state.activity == RankActivity::NotInit).map(|state| state.rank).collect();
@@ -42,10 +43,11 @@ pub fn hang_summary<'a>(hang_s: u64, states: impl IntoIterator<Item = &'a RankSt
     }
 }
 
-/// The report: a line for each rank, then one for each cycle of ranks that wait for each other.
+/// The report: `headline`, a line for each rank with its unreachable peers and unusable ports below it, a line for
+/// each cycle of ranks that wait for each other, and a line about packets that were changed in transit.
 pub fn report(headline: &str, states: &[HostRankState]) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "mpiexec: {headline}; what each rank does:");
+    let _ = writeln!(text, "mpiexec: {headline}; state of each rank:");
     let by_rank: BTreeMap<u32, &RankState> = states.iter().map(|(_, state)| (state.rank, *state)).collect();
     let mut sorted: Vec<&HostRankState> = states.iter().collect();
     sorted.sort_by_key(|(_, state)| state.rank);
@@ -65,7 +67,7 @@ pub fn report(headline: &str, states: &[HostRankState]) -> String {
     text + &corruption_text(states)
 }
 
-/// One line for all packets that the ranks found changed in transit, if there are any.
+/// One line about all packets that the ranks found changed in transit; empty if there are none.
 fn corruption_text(states: &[HostRankState]) -> String {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     let mut ranks: Vec<(u32, &str)> = Vec::new();
@@ -78,25 +80,26 @@ fn corruption_text(states: &[HostRankState]) -> String {
     let others = if ranks.len() > 1 { format!(" and {} more", ranks.len() - 1) } else { String::new() };
     let counts: Vec<String> = sums.iter().map(|(name, sum)| format!("{name} {sum}")).collect();
     format!(
-        "mpiexec: what came by the network to rank {rank} on {host}{others} had been changed on the way, or was \
-         forged: {}; it was dropped and goes again (HAWSER_CRC=on has all payload checked as well)\n",
+        "mpiexec: rank {rank} on {host}{others} received data from the network that was corrupted in transit, or \
+         forged: {}; it was dropped and is retransmitted (HAWSER_CRC=on checks all payload too)\n",
         counts.join(", ")
     )
 }
 
-/// The name of the host of a rank.
+/// The name of a rank's host; "another host" if `states` does not have the rank.
 fn host_of<'a>(states: &[HostRankState<'a>], rank: u32) -> &'a str {
     states.iter().find(|(_, state)| state.rank == rank).map_or("another host", |(host, _)| host)
 }
 
-/// The report of a waiting rank about its paths to other hosts, to be put below its line.
+/// The lines below a rank's line: the peers that the rank cannot reach, if it waits, and its ports that cannot be
+/// used.
 fn network_text<'a>(state: &RankState, host: impl Fn(u32) -> &'a str) -> String {
     let indented = |lines: &str| lines.lines().map(|line| format!("      {line}\n")).collect::<String>();
     let mut text = String::new();
     for silent_peer in silent_peers(state) {
         let peer = silent_peer.peer;
         let problem =
-            if silent_peer.was_open { "does not acknowledge what was sent to it" } else { "has never answered it" };
+            if silent_peer.was_open { "does not acknowledge data sent to it" } else { "has never answered this rank" };
         let _ = writeln!(text, "    rank {peer} on {} {problem}:", host(peer));
         text += &indented(&silent_peer.pairs);
     }
@@ -107,7 +110,8 @@ fn network_text<'a>(state: &RankState, host: impl Fn(u32) -> &'a str) -> String 
     text
 }
 
-/// The peers that a waiting rank cannot reach. The report of one that computes may be out of date.
+/// The peers that a rank cannot reach, if it waits. None are returned for a rank that computes, because its report
+/// may be out of date.
 fn silent_peers(state: &RankState) -> &[UnreachablePeer] {
     if let RankActivity::Waiting(_) = state.activity { &state.network_status.unreachable } else { &[] }
 }
@@ -166,7 +170,7 @@ fn is_polling(reason: &OwnedWaitReason) -> bool {
     reason.polled_ns != 0
 }
 
-/// Whether something is in flight between two ranks, and nothing of it is acknowledged.
+/// Whether one of the two ranks reports the other as unreachable: it has sent something, and nothing is acknowledged.
 fn is_blocked_by_network(states: &BTreeMap<u32, &RankState>, rank: u32, peer: u32) -> bool {
     let cannot_reach = |rank: u32, peer: u32| {
         states.get(&rank).is_some_and(|state| silent_peers(state).iter().any(|silent| silent.peer == peer))
@@ -174,8 +178,9 @@ fn is_blocked_by_network(states: &BTreeMap<u32, &RankState>, rank: u32, peer: u3
     cannot_reach(rank, peer) || cannot_reach(peer, rank)
 }
 
-/// The cycles of ranks each of which waits for the next alone, the lowest rank first. A rank that polls may wait for
-/// another next, and a rank that waits for data on a silent path waits for no rank.
+/// The cycles of ranks in which each rank waits for the next one and for no other rank; each cycle begins with its
+/// lowest rank. A rank that polls is in no cycle, because its next call may wait for another rank. A rank is in no
+/// cycle either if it and the peer that it waits for cannot reach each other: it waits for the network.
 fn cycles(states: &BTreeMap<u32, &RankState>) -> Vec<Vec<u32>> {
     let next = |rank: u32| match &states.get(&rank)?.activity {
         RankActivity::Waiting(reason @ OwnedWaitReason { peer: WaitPeer::Rank(peer), .. })
@@ -194,7 +199,8 @@ fn cycles(states: &BTreeMap<u32, &RankState>) -> Vec<Vec<u32>> {
             path.push(rank);
             at = next(rank);
         }
-        // The walk ends at a rank seen before: a cycle if that rank is on this very path.
+        // The walk ends at a rank that was seen before. It is a cycle if this walk has passed that rank, and not an
+        // earlier one.
         if let Some(begin) = at.and_then(|rank| path.iter().position(|&p| p == rank)) {
             let mut cycle = path.split_off(begin);
             let lowest = (0..cycle.len()).min_by_key(|&i| cycle[i]).unwrap_or(0);
@@ -257,7 +263,7 @@ mod tests {
         ];
         assert_eq!(
             text(&states),
-            "mpiexec: no rank has made progress for 60 s; what each rank does:\n\
+            "mpiexec: no rank has made progress for 60 s; state of each rank:\n\
              \x20 rank 0 on vm (pid 100): MPI_Recv, waiting for rank 1, tag 7, MPI_COMM_WORLD, for 61.0 s\n\
              \x20 rank 1 on vm (pid 101): MPI_Recv, waiting for rank 2, tag 7, MPI_COMM_WORLD, for 60.5 s\n\
              \x20 rank 2 on vm (pid 102): MPI_Recv, waiting for rank 0, tag 7, MPI_COMM_WORLD, for 61.2 s\n\
@@ -337,14 +343,15 @@ mod tests {
     #[test]
     fn a_network_that_changes_what_it_carries_is_told_of() {
         let mut states = [0, 1, 2].map(|rank| receiving(rank, WaitPeer::Any, 61.0));
-        assert!(!text(&states).contains("changed"));
+        assert!(!text(&states).contains("corrupted"));
         states[1].corruption_counts = vec![("frames dropped with a wrong tag".into(), 7)];
         states[2].corruption_counts = vec![("frames dropped with a wrong tag".into(), 5), ("connections".into(), 1)];
         let (all, one) = (text(&states), text(&states[..2]));
         let counts = "connections 1, frames dropped with a wrong tag 12;";
-        let expected = format!("to rank 1 on vm and 1 more had been changed on the way, or was forged: {counts}");
+        let received = "received data from the network that was corrupted in transit, or forged";
+        let expected = format!("mpiexec: rank 1 on vm and 1 more {received}: {counts}");
         assert!(all.contains(&expected), "{all}");
-        assert!(one.contains("to rank 1 on vm had been changed"), "{one}");
+        assert!(one.contains(&format!("mpiexec: rank 1 on vm {received}: ")), "{one}");
     }
 
     #[test]
@@ -359,10 +366,10 @@ mod tests {
                      gone\n  rank 1 on vm";
         assert!(report_text.contains(lines) && !report_text.contains("cycle"), "{report_text}");
         let lines =
-            "    rank 0 on vm does not acknowledge what was sent to it:\n      eth0 udp a -> b: no answer for 8 s\n";
+            "    rank 0 on vm does not acknowledge data sent to it:\n      eth0 udp a -> b: no answer for 8 s\n";
         assert!(report_text.ends_with(lines), "{report_text}");
         states[1].network_status.unreachable = vec![silent(0, false)];
-        assert!(text(&states).contains("    rank 0 on vm has never answered it:\n"));
+        assert!(text(&states).contains("    rank 0 on vm has never answered this rank:\n"));
         // Data in flight to others does not concern these two.
         states[1].network_status.unreachable = vec![silent(7, true)];
         assert!(text(&states).contains("    rank 7 on another host does not") && text(&states).contains("cycle"));

@@ -1,10 +1,11 @@
-//! Counters as text: a line for each rank with its counters, one with the peers that replied to it on each port, and
-//! the sum.
+//! The counters of ranks as text: for each rank a line with its counters and a line with the number of peers that
+//! replied to it on each port, then a line with the sums over all ranks.
 
 use crate::frames::{HostCounters, RankCounters};
 use std::fmt::Write;
 
-/// The lines; counters of zero are left out.
+/// Returns the lines, in the order of the ranks. Counters that are zero are left out, and so are the sums if there is
+/// only one rank.
 pub fn text(counters: &HostCounters) -> String {
     let mut text = String::new();
     let mut sum = vec![0u64; counters.names.len()];

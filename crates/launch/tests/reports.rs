@@ -13,7 +13,7 @@ use std::time::Duration;
 fn deadlock(headline: &str) -> String {
     let vm = host::name();
     format!(
-        "mpiexec: {headline}; what each rank does:\n\
+        "mpiexec: {headline}; state of each rank:\n\
          \x20 rank 0 on {vm} (pid N): MPI_Recv, waiting for rank 1, tag 7, MPI_COMM_WORLD, for N s\n\
          \x20 rank 1 on {vm} (pid N): MPI_Recv, waiting for rank 2, tag 7, MPI_COMM_WORLD, for N s\n\
          \x20 rank 2 on {vm} (pid N): MPI_Recv, waiting for rank 0, tag 7, MPI_COMM_WORLD, for N s\n\
@@ -24,7 +24,7 @@ fn deadlock(headline: &str) -> String {
 #[test]
 fn a_timeout_reports_and_ends_the_job() {
     let outcome = run("-t 1 -n 3 RANK ring 7");
-    assert_eq!((outcome.code, mask(&outcome.err)), (124, deadlock("the job's time (--timeout 1) is over")));
+    assert_eq!((outcome.code, mask(&outcome.err)), (124, deadlock("the time limit (--timeout 1) has expired")));
     outcome.ended_by_itself();
 }
 
@@ -32,7 +32,8 @@ fn a_timeout_reports_and_ends_the_job() {
 fn a_deadlock_is_reported_without_being_asked() {
     let job = start_words(&["-t", "4", "-n", "3", RANK, "ring", "7"], |command| command.env("HAWSER_HANG_S", "1"));
     let err = mask(&job.finish().err);
-    let expected = deadlock("no rank has made progress for 1 s") + &deadlock("the job's time (--timeout 4) is over");
+    let expected =
+        deadlock("no rank has made progress for 1 s") + &deadlock("the time limit (--timeout 4) has expired");
     // The report appears once, not every second.
     assert_eq!(err, expected);
 }
@@ -42,13 +43,13 @@ fn a_deadlock_is_reported_without_being_asked() {
 fn a_rank_that_does_not_call_mpi_init_is_named_to_who_waits_for_it() {
     let words = ["-t", "4", "-n", "1", RANK, "await", "1", ":", "-n", "1", "sleep", "100"];
     let err = start_words(&words, |command| command.env("HAWSER_HANG_S", "1")).finish().err;
-    let first = "mpiexec: all others have waited for 1 s, and rank 1 has not called MPI_Init; what each rank does:\n";
+    let first = "mpiexec: all others have waited for 1 s, and rank 1 has not called MPI_Init; state of each rank:\n";
     assert!(err.starts_with(first) && err.contains(": has not called MPI_Init\n"), "{err}");
-    assert_eq!(err.matches("what each rank does").count(), 2, "once, and at its end: {err}");
+    assert_eq!(err.matches("state of each rank").count(), 2, "once, and at its end: {err}");
     // Programs without MPI wait for no rank.
     let words = ["-t", "3", "-n", "2", "sleep", "100"];
     let err = start_words(&words, |command| command.env("HAWSER_HANG_S", "1")).finish().err;
-    assert_eq!(err.matches("what each rank does").count(), 1, "{err}");
+    assert_eq!(err.matches("state of each rank").count(), 1, "{err}");
 }
 
 #[test]
@@ -74,8 +75,8 @@ fn a_signal_asks_for_a_report_and_hawser_info_for_another() {
     let outcome = job.finish();
     assert_eq!(outcome.code, 128 + SIGKILL);
     let err = mask(&outcome.err);
-    assert!(err.starts_with(&deadlock("asked by signal 3 (Quit)")), "{err}");
-    assert!(err.contains("what the ranks counted:\n  rank 0: bells rung 3, barriers 1\n"), "{err}");
+    assert!(err.starts_with(&deadlock("report requested by signal 3 (Quit)")), "{err}");
+    assert!(err.contains("counters of the ranks:\n  rank 0: bells rung 3, barriers 1\n"), "{err}");
 }
 
 #[test]
@@ -102,8 +103,8 @@ fn a_rank_with_another_mpi_is_named() {
     let outcome = run_script("-n 2", &format!("LD_PRELOAD={} sleep 100", library.display()));
     std::fs::remove_dir_all(&directory).unwrap();
     assert_eq!(outcome.code, 1);
-    let expected = format!("runs on another MPI library, {}, and cannot join this job", library.display());
-    assert!(outcome.err.contains(&expected) && outcome.err.contains("sleep, runs"), "{}", outcome.err);
+    let expected = format!("uses another MPI library, {}, and cannot join this job", library.display());
+    assert!(outcome.err.contains(&expected) && outcome.err.contains("sleep, uses"), "{}", outcome.err);
 }
 
 /// An installation with a library that has the name of ours, and programs that were linked with it and with others.
@@ -151,7 +152,7 @@ fn a_program_of_another_mpi_is_refused_before_it_runs() {
     linked.cc("-o ours main.c lib/libmpi.so.12");
     let (code, err) = linked.mpiexec(&["-n", "2", "./theirs"]);
     assert_eq!((code, err.lines().count()), (Some(1), 1), "{err}");
-    assert!(err.contains("./theirs, runs on another MPI library, libmpi.so.40, and cannot join this job"), "{err}");
+    assert!(err.contains("./theirs, uses another MPI library, libmpi.so.40, and cannot join this job"), "{err}");
     // The library is found through LD_LIBRARY_PATH alone.
     assert_eq!(linked.mpiexec(&["-n", "2", "./ours"]), (Some(0), String::new()));
 }

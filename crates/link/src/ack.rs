@@ -1,16 +1,18 @@
-//! The payload of an ACK: the words of bits beyond `expected`, which is in the header (P12).
+//! The payload of an ACK frame: one bit for each frame number beyond `expected`, in words of 64 bits (P12 of
+//! docs/protocol.md). `expected` itself is in the frame's header.
 //!
-//! Used by `connection`; uses `frame` and `receive_window`.
+//! Used by `connection`; uses `frame`, `receive_window` and `seq`.
 
 use crate::frame::DropReason;
 use crate::planted::{Bug, planted};
 use crate::receive_window::Ack;
 use crate::seq::{BITMAP_WORDS, Seq};
 
-/// The payload of the longest ACK, in bytes.
+/// The maximum length of the payload of an ACK, in bytes.
 pub const ACK_BYTES_MAX: usize = BITMAP_WORDS * 8;
 
-/// Writes the words that must be sent to the front of `into`. Returns the number of bytes.
+/// Writes the words of an acknowledgement, up to the last nonzero one, to the start of `into`. Returns the number of
+/// bytes written.
 pub fn write(ack: &Ack, into: &mut [u8; ACK_BYTES_MAX]) -> usize {
     let words = ack.words();
     for (chunk, word) in into.chunks_exact_mut(8).zip(words) {
@@ -19,7 +21,8 @@ pub fn write(ack: &Ack, into: &mut [u8; ACK_BYTES_MAX]) -> usize {
     words.len() * 8
 }
 
-/// Decodes the acknowledgement of a header and a payload.
+/// Decodes an acknowledgement from the field `expected` of a header and the payload behind that header. Returns an
+/// error if the payload is too long, or is no whole number of words.
 pub fn read(expected: Seq, payload: &[u8]) -> Result<Ack, DropReason> {
     if payload.len() > ACK_BYTES_MAX || !payload.len().is_multiple_of(8) {
         return Err(DropReason::Ack);

@@ -1,63 +1,70 @@
 //! Selects the path that carries bulk best between one of our NICs and one of a peer's. In a trial each responding
-//! path is measured with the traffic itself, in several intervals, as a core may be taken away for longer than one
-//! interval lasts. The path on which, in its best interval, most bytes were acknowledged in the time with frames in
-//! flight wins until the next trial; trials become rarer as long as the same path wins. All flows between two ports
-//! together count as one more path, once there are several: they are requested where no path carries more than some
-//! networks give one flow (P39).
+//! path is measured with the traffic itself, in several intervals, because the scheduler may take a core away for
+//! longer than one interval lasts. A path counts by its best interval: the bytes acknowledged there per time in which
+//! frames were in flight. The path with the highest such rate wins, and carries bulk until the next trial. Trials
+//! become rarer when the same path wins again. If there are several flows between two ports, all of them together
+//! count as one more path. Further flows are requested if the best path carries no more than some networks allow one
+//! flow (P39 of docs/protocol.md).
 //!
 //! Until its own trial a peer is sent bulk by the path that won with another peer (`shared_stats`).
 //!
-//! It sends nothing, and reads no clock. Used by `connection`; uses `shared_stats` and `goodput`.
+//! The module sends nothing, and reads no clock. Used by `connection`, `path` and `reachability`; uses
+//! `shared_stats`, `goodput` and `port_traits`.
 
 use crate::goodput::GoodputEstimator;
 use crate::marks::{Mark, mark};
 use crate::port_traits::{LatencyClass, NicPair};
 use crate::shared_stats::{BestPath, SharedStats};
 
-/// The most bytes at the start of an interval that do not count because their frames were cut for the previous
-/// path: as many as an interval has; if there are more, all bulk is of that kind (many short messages).
+/// The maximum number of bytes at the start of an interval that do not count because their frames were cut for the
+/// path of the previous interval. It is the length of an interval: if there are more such bytes, all bulk consists of
+/// short frames (many short messages), and then they count.
 const WARMUP_BYTES: u32 = INTERVAL_BYTES as u32;
 
-/// Bytes of one interval: about as many as may be in flight at once, on the previous path too, or more; and enough
-/// that TCP's slow start is over within the first interval.
+/// The length of an interval, in bytes. About this many bytes, or fewer, may be in flight at once, also on the path
+/// of the previous interval; and TCP's slow start is over within the first interval.
 const INTERVAL_BYTES: u64 = 1 << 20;
 
-/// The longest interval, in ns: on a slow port INTERVAL_BYTES would take seconds, and there the network is the
-/// bottleneck.
+/// The longest interval, in ns. On a slow port INTERVAL_BYTES would take seconds; but there the network is the
+/// bottleneck, and all paths are about equally fast.
 const INTERVAL_MAX_NS: u64 = 100_000_000;
 
-/// Intervals of each path in a trial. With one interval of 2 MiB, UDP or raw frames were chosen in four of eight
-/// runs where TCP was best (8 KiB, ping-pong).
+/// The number of intervals of each path in a trial. With a single interval of 2 MiB, UDP or raw frames were chosen in
+/// four of eight runs although TCP was best (ping-pong of 8 KiB).
 const TRIAL_INTERVALS: u8 = 4;
 
-/// Bytes after which a path that has not half of another's rate is discarded for the rest of the trial.
+/// The number of acknowledged bytes in an interval after which a path is discarded for the rest of the trial, if its
+/// rate is less than half of the best path's rate.
 const DISCARD_AFTER_BYTES: u64 = INTERVAL_BYTES / 4;
 
-/// The divisor of the rate that gives the bonus of the path made for bulk (the last): its acknowledgements take
-/// longer, which the traffic does not feel, because its replies go by the path of the lowest latency (TCP instead
-/// of UDP at 8 KiB: 8.0 us, not 9.3, but no better goodput).
+/// The path made for bulk, which is the last one in the list, gets a bonus in the comparison: its rate divided by
+/// this number. Its acknowledgements take longer, which lowers the measured rate; but the traffic does not feel that,
+/// because its replies go by the path of the lowest latency. (A message of 8 KiB took 8.0 us by TCP and 9.3 us by
+/// UDP, although the goodput of TCP was no higher.)
 const BULK_BONUS_DIVISOR: u32 = 4;
 
-/// The divisor of the rate that gives the margin by which a path must be better to replace the last winner: where the
-/// network is the bottleneck all paths are alike, and would be tried for ever.
+/// Another path replaces the last winner only if its rate is higher by more than a margin: the winner's rate divided
+/// by this number. If the network is the bottleneck, all paths are about equally fast; without a margin the winner
+/// would keep changing, and all paths would be tried for ever.
 const WINNER_MARGIN_DIVISOR: u32 = 10;
 
-/// The percentage of the rate of all flows together at which a single path is preferred: each flow has a path's
-/// acknowledgements and a part of the receive capacity, and many flows that meet at one port take bandwidth from
-/// others. Where each flow is limited, together they carry a multiple.
+/// The percentage of the rate of all flows together that is compared with the rate of a single path. So all flows
+/// together must carry 1.5 times as much to win, because they cost more: each flow has a path's acknowledgements and
+/// a part of the receive capacity, and many flows that meet at one port take bandwidth from others. If the network
+/// limits each flow, they carry a multiple of a single path's rate.
 const MULTI_FLOW_PERCENT: u32 = 67;
 
-/// The factor by which the interval of all flows together is longer: as much more may be in flight, and bytes that
-/// are sent at the end of an interval are not counted.
+/// The factor by which the interval of all flows together is longer than that of a single path. By this factor more
+/// bytes may be in flight, and bytes that are still in flight at the end of an interval do not count.
 const MULTI_FLOW_FACTOR: u64 = 4;
 
-/// Bytes until all paths are tried again, the first time and the last: to try a path of a tenth of the winner's rate
-/// costs as much time as a tenth of the first.
+/// Bytes of bulk between two trials: at first, and at most. A path with a tenth of the winner's rate is discarded
+/// early in a trial, and costs at most a tenth of the time that the first RETRIAL_BYTES take.
 const RETRIAL_BYTES: u64 = 64 << 20;
 const RETRIAL_BYTES_MAX: u64 = 1 << 40;
 
-/// Bytes that are sent to a peer by an untried path, while the paths to another peer are tried: more than three such
-/// trials take.
+/// The maximum number of bytes that a peer is sent by an untried path because another peer's paths are in a trial. It
+/// is more than the longest trial of three paths takes.
 const WAIT_BYTES: u64 = 32 << 20;
 
 const _: () = assert!(
@@ -68,15 +75,16 @@ const _: () = assert!(RETRIAL_BYTES < RETRIAL_BYTES_MAX);
 
 /// The properties of a path that the selection needs.
 pub trait BulkPath {
-    /// Our port, and the NICs that the path connects.
+    /// Our port.
     fn local_port(&self) -> u8;
+    /// The NICs that the path connects: ours and the peer's.
     fn nic_pair(&self) -> NicPair;
     fn latency_class(&self) -> LatencyClass;
-    /// Whether it may carry bulk now: it is established, responds, and connects these NICs.
+    /// Whether the path may carry bulk between these NICs now: it connects them, is established and responds.
     fn is_usable(&self, nic_pair: NicPair) -> bool;
-    /// Whether it stands for all flows between two ports at once.
+    /// Whether the path stands for all flows between two ports together.
     fn is_multi_flow(&self) -> bool;
-    /// Whether it must not be tried now.
+    /// Whether the path must not be tried now.
     fn is_suspended(&self) -> bool;
     fn goodput(&self) -> &GoodputEstimator;
     fn goodput_mut(&mut self) -> &mut GoodputEstimator;
@@ -87,26 +95,28 @@ pub trait BulkPath {
 pub struct BulkPathSelector {
     peer: u32,
     pub nic_pair: NicPair,
-    /// The path that bulk takes now; none before one was usable. The index of a path is a byte, as there are very
+    /// The index of the path that bulk takes now; None if no path was usable. It is a byte, because there are very
     /// many selectors.
     current: Option<u8>,
-    /// Bytes that the path is to carry before the next interval or trial.
+    /// Bytes that the current path is still to carry before the next interval or trial.
     left_bytes: u64,
-    /// Bytes that were sent before the first byte of the interval that counts.
+    /// Bytes that were sent in this interval before the first byte that counts.
     warmup_bytes: u32,
     /// Remaining intervals of the trial in progress; 0: no trial.
     intervals_left: u8,
-    /// The last winner, and the bytes until all paths are tried again.
+    /// The index of the path that won the last trial; None before the first trial.
     winner: Option<u8>,
+    /// The number of bytes of bulk between the last trial and the next one.
     retrial_bytes: u64,
-    /// Whether the network is slow (`slow_network`): then the path for single frames is the only single path taken,
-    /// if there is one, and if no other NICs lead to the peer, by all of which together raw frames cost as many
-    /// times more (three ports of 500 Mbit/s: 997, not 1157).
+    /// Whether the network is slow (`slow_network`), there is a path for single frames, and no other NICs lead to the
+    /// peer. Then the path for single frames is the only single path that may carry bulk. With several NICs this does
+    /// not hold, because raw frames over all of them together cost a multiple of the CPU time: three ports of 500
+    /// Mbit/s carried 997 Mbit/s by raw frames, and 1157 Mbit/s otherwise.
     is_slow: bool,
-    /// Bytes that were sent before the first trial.
+    /// Bytes of bulk that were sent outside of trials. It is used only before the first trial.
     untried_bytes: u64,
-    /// Whether the best path carries no more than a network may give one flow, and further flows were not requested
-    /// yet.
+    /// Whether further flows are to be requested: the best path carries no more than a network may give one flow, or
+    /// all flows together have won with another peer; and they were not requested since.
     needs_flows: bool,
     /// Whether all flows together have won with another peer, so that they are taken here if they carry anything.
     is_guess_multi_flow: bool,
@@ -130,7 +140,7 @@ impl BulkPathSelector {
         }
     }
 
-    /// The path that bulk takes now.
+    /// The index of the path that bulk takes now; None if no path was usable.
     #[inline]
     pub fn current(&self) -> Option<usize> {
         self.current.map(usize::from)
@@ -142,12 +152,12 @@ impl BulkPathSelector {
         self.intervals_left > 0
     }
 
-    /// The path that was best when all were tried.
+    /// The index of the path that won the last trial; None before the first trial.
     pub fn winner(&self) -> Option<usize> {
         self.winner.map(usize::from)
     }
 
-    /// Whether further flows might carry more.
+    /// Whether further flows are to be opened, because they might carry more.
     #[inline]
     pub fn needs_flows(&self) -> bool {
         self.needs_flows
@@ -157,7 +167,7 @@ impl BulkPathSelector {
         self.needs_flows = false;
     }
 
-    /// Whether our port `local_port` would be tried or taken now, if it had an open path.
+    /// Whether bulk would be tried on a path of our port `local_port`, or use it, if that path were open now.
     pub fn may_need(&self, local_port: u8, stats: &SharedStats) -> bool {
         let nic = stats.nic(self.nic_pair);
         let is_guessed =
@@ -166,7 +176,8 @@ impl BulkPathSelector {
         !self.is_slow && (self.winner.is_some() || self.has_trial() || !is_guessed && !waits)
     }
 
-    /// Checks before bulk is sent whether the path is still usable and the network as slow as it was.
+    /// Begins a trial if the current path is no longer usable, or if the network has become slow or is no longer
+    /// slow. It is called before bulk is sent.
     pub fn update<W: BulkPath>(&mut self, paths: &mut [W], stats: &mut SharedStats) {
         let is_usable = self.current().is_some_and(|at| paths[at].is_usable(self.nic_pair));
         if !is_usable || self.is_slow != self.is_slow_now(paths, stats) {
@@ -187,10 +198,11 @@ impl BulkPathSelector {
         self.begin_trial(paths, stats);
     }
 
-    /// Tries path `new`, which stands for all flows of another one and is usable now. It alone is tried, and compared
-    /// with what the others did in their trial.
+    /// Tries path `new`, which stands for all flows between two ports. Only this path is measured, and compared with
+    /// the results that the other paths had in their trial. Nothing happens if a trial is in progress, if the first
+    /// trial is still to come, or if the path is suspended or not usable.
     pub fn try_multi_flow<W: BulkPath>(&mut self, new: usize, paths: &mut [W]) {
-        // Otherwise a trial is in progress or to come, and includes it.
+        // A trial that is in progress or still to come includes the path anyway.
         let is_settled = self.winner.is_some() || self.is_guess_multi_flow;
         if self.intervals_left == 0 && is_settled && paths[new].is_usable(self.nic_pair) && !paths[new].is_suspended() {
             mark(Mark::FlowsTried);
@@ -201,8 +213,8 @@ impl BulkPathSelector {
         }
     }
 
-    /// Records bulk of `bytes` bytes that was sent over the path, in frames that were cut for another one. In a
-    /// trial they measure nothing: the interval begins after them.
+    /// Records that `bytes` bytes of bulk were sent on the current path in frames that were cut for another path.
+    /// During a trial such frames measure nothing: the interval begins again behind them, for at most WARMUP_BYTES.
     pub fn on_sent_of_other_mtu<W: BulkPath>(&mut self, bytes: usize, paths: &mut [W], stats: &mut SharedStats) {
         if let Some(at) = self.current().filter(|_| self.has_trial() && self.warmup_bytes < WARMUP_BYTES) {
             mark(Mark::IntervalRestarted);
@@ -213,7 +225,8 @@ impl BulkPathSelector {
         self.on_sent(bytes, paths, stats);
     }
 
-    /// Records bulk of `bytes` bytes that was sent over the path.
+    /// Records that `bytes` bytes of bulk were sent on the current path. Begins the next interval or trial if it is
+    /// due.
     pub fn on_sent<W: BulkPath>(&mut self, bytes: usize, paths: &mut [W], stats: &mut SharedStats) {
         let Some(at) = self.current() else { return };
         self.left_bytes = self.left_bytes.saturating_sub(bytes as u64);
@@ -240,14 +253,15 @@ impl BulkPathSelector {
     fn should_discard<W: BulkPath>(&self, at: usize, paths: &[W]) -> bool {
         let goodput = paths[at].goodput();
         let (bytes, peak) = (goodput.bytes(), goodput.peak());
-        // Flows that were never used have small congestion windows.
+        // All flows together are not discarded in their first interval: flows that were never used have small
+        // congestion windows.
         let is_new = paths[at].is_multi_flow() && goodput.is_unmeasured();
         !is_new
             && bytes >= DISCARD_AFTER_BYTES
             && self.best(paths).is_some_and(|best| peak < paths[best].goodput().peak() / 2)
     }
 
-    /// The best path by the intervals so far.
+    /// The index of the best path by the intervals of the trial so far; None if no path may carry bulk.
     fn best<W: BulkPath>(&self, paths: &[W]) -> Option<usize> {
         let singles = || self.candidates(paths).filter(|&at| !paths[at].is_multi_flow());
         let last = singles().next_back();
@@ -262,21 +276,23 @@ impl BulkPathSelector {
         all.filter(more).or(one)
     }
 
-    /// The paths that may carry bulk now: all usable ones; in a slow network, of the single paths only the one of
-    /// the lowest latency.
+    /// The indexes of the paths that may carry bulk now: all usable paths. In a slow network these are the single
+    /// path of the lowest latency, and the usable paths that stand for several flows.
     fn candidates<W: BulkPath>(&self, paths: &[W]) -> impl DoubleEndedIterator<Item = usize> {
         let only = if self.is_slow { self.lowest_latency(paths) } else { None };
         let is_left = move |at: usize| paths[at].is_multi_flow() || only.is_none_or(|only| only == at);
         (0..paths.len()).filter(move |&at| paths[at].is_usable(self.nic_pair) && is_left(at))
     }
 
-    /// The usable path for single frames.
+    /// The index of the usable single path that has the lowest latency, and so carries single frames; None if no
+    /// single path is usable.
     fn lowest_latency<W: BulkPath>(&self, paths: &[W]) -> Option<usize> {
         let singles = (0..paths.len()).filter(|&at| paths[at].is_usable(self.nic_pair) && !paths[at].is_multi_flow());
         singles.min_by_key(|&at| (paths[at].latency_class(), paths[at].local_port()))
     }
 
-    /// The best path, or the last winner if that is about as good.
+    /// Returns the last winner, if it may carry bulk and path `best` is not better by more than the margin
+    /// (WINNER_MARGIN_DIVISOR); otherwise path `best`.
     fn best_or_winner<W: BulkPath>(&self, best: usize, paths: &[W]) -> usize {
         let peak = |at: usize| score(&paths[at]);
         let is_as_good = |&winner: &usize| {
@@ -287,7 +303,8 @@ impl BulkPathSelector {
     }
 
     fn begin_trial<W: BulkPath>(&mut self, paths: &mut [W], stats: &mut SharedStats) {
-        // Most pairs of NICs have no usable path: no other peer is to wait for a result there.
+        // Most pairs of NICs have no usable path. For them no trial is recorded, because other peers would wait for
+        // its result.
         if paths.iter().all(|path| !path.is_usable(self.nic_pair)) {
             (self.current, self.intervals_left) = (None, 0);
             return;
@@ -304,10 +321,11 @@ impl BulkPathSelector {
         }
     }
 
-    /// Takes the path that won with another peer before the first trial, if it is open here. Returns whether it did.
+    /// Before the first trial, takes the usable path of the local port that won with another peer, if there is one.
+    /// Returns whether it took a path.
     fn use_guess<W: BulkPath>(&mut self, paths: &mut [W], stats: &SharedStats) -> bool {
         let nic = stats.nic(self.nic_pair);
-        // Peers that all took it at about the same time are tried one after the other.
+        // Peers that took the guess at about the same time have their trials one after the other.
         let is_early = self.untried_bytes < RETRIAL_BYTES;
         let is_behind = nic.has_trial_of_other(self.peer) && self.untried_bytes < RETRIAL_BYTES + WAIT_BYTES;
         let Some(best) = nic.best_path().filter(|_| is_early || is_behind) else { return false };
@@ -326,8 +344,8 @@ impl BulkPathSelector {
         true
     }
 
-    /// Takes any path before the first trial, while the paths to another peer are tried, or while the path that won
-    /// there may still be opened here. Returns whether it did.
+    /// Before the first trial, takes any usable path during a trial of another peer's paths, or if the path that won
+    /// with another peer may still be opened here; but only for WAIT_BYTES bytes. Returns whether it took a path.
     fn use_any_path<W: BulkPath>(&mut self, paths: &[W], stats: &SharedStats) -> bool {
         let nic = stats.nic(self.nic_pair);
         let waits = (nic.best_path().is_some() || nic.has_trial_of_other(self.peer)) && self.untried_bytes < WAIT_BYTES;
@@ -339,7 +357,7 @@ impl BulkPathSelector {
         true
     }
 
-    /// Ends the interval of path `last` and begins the next one.
+    /// Ends the interval of path `last`. Begins the next interval, or ends the trial if that was the last one.
     fn next_interval<W: BulkPath>(&mut self, last: usize, paths: &mut [W], stats: &mut SharedStats) {
         if !self.begin_interval_before(last, paths) {
             self.intervals_left -= 1;
@@ -349,9 +367,9 @@ impl BulkPathSelector {
         }
     }
 
-    /// Begins the interval of the last usable path before `end` that was not discarded. The order is from the last
-    /// on: paths made for bulk come behind those for single frames, of which little is then tried. Returns whether
-    /// there is one.
+    /// Begins the interval of the usable path with the highest index below `end` that is neither discarded nor
+    /// suspended. Paths made for bulk have higher indexes than those for single frames and are tried first; the
+    /// others are then discarded after few bytes. Returns whether there is such a path.
     fn begin_interval_before<W: BulkPath>(&mut self, end: usize, paths: &mut [W]) -> bool {
         let may_be_tried = |&at: &usize| at < end && !paths[at].is_suspended() && !paths[at].goodput().is_discarded();
         let next = self.candidates(paths).rev().find(may_be_tried);

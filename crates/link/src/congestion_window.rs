@@ -1,17 +1,19 @@
-//! The congestion window of one path: the frames that may be in flight. It grows until more is lost than a network
-//! loses by chance, and then shrinks (P23). Go-Back-N for PM had a fixed number; a switch port with a small buffer and
-//! many senders needs an adaptive one.
+//! The congestion window of one path: the number of frames that may be in flight on it. It grows until more frames
+//! are lost than a network loses by chance, and then shrinks (P23 of docs/protocol.md). The window of Go-Back-N for
+//! PM, the protocol from which this one descends (docs/heritage.md), had a fixed length; if many senders share a
+//! switch port with a small buffer, the window must adapt.
 //!
-//! It knows nothing of frames but their numbers. Used by `established`.
+//! The module knows nothing of frames but their numbers. Used by `established`; uses `seq`.
 
 use crate::marks::{Mark, mark};
 use crate::seq::{SEQ_WINDOW, Seq};
 
-/// The first window, in frames, before anything is known: what 10 Gbit/s carry in 40 us.
+/// The window of a new path, in frames, when nothing is known yet: about the frames that 10 Gbit/s carry in 40 us.
 const INITIAL_FRAMES: u32 = 32;
 /// The smallest window, in frames: enough to see three frames overtake one (P15).
 const MIN_FRAMES: u32 = 4;
-/// The percentage of lost frames that counts as chance, not as a full buffer (BBR v2's threshold).
+/// The percentage of lost frames up to which a loss counts as chance, and not as a full buffer (the threshold of BBR
+/// v2).
 const RANDOM_LOSS_PERCENT: u32 = 2;
 
 const _: () = assert!(MIN_FRAMES < INITIAL_FRAMES && INITIAL_FRAMES < SEQ_WINDOW);
@@ -21,10 +23,12 @@ const _: () = assert!(MIN_FRAMES < INITIAL_FRAMES && INITIAL_FRAMES < SEQ_WINDOW
 pub struct CongestionWindow {
     /// The window in 256ths of a frame.
     limit: u32,
-    /// Whether the window doubles each round: until the first loss.
+    /// Whether the window doubles each round. It does so at first and after a timeout, until a round loses more than
+    /// RANDOM_LOSS_PERCENT.
     is_slow_start: bool,
-    /// A round ends when a frame beyond this number has arrived.
+    /// The round ends when the peer expects this number or a later one.
     round_end: Seq,
+    /// Frames of this round that were acknowledged, and frames that were declared lost.
     acked: u32,
     lost: u32,
 }
@@ -48,12 +52,13 @@ impl CongestionWindow {
         self.limit / FRAME_UNITS
     }
 
-    /// Records that `acked` frames arrived and `lost` are lost; `full`: at least half of the window was in use. The
-    /// peer has all before `expected`, and the next frame will be `next`.
+    /// Records that `acked` frames were acknowledged and `lost` frames were declared lost. `full` is true if at least
+    /// half of the window was in use. `expected` is the first number that has not arrived at the peer, and `next` is
+    /// the number of the next frame to be sent.
     pub fn on_ack(&mut self, acked: u32, lost: u32, full: bool, expected: Seq, next: Seq) {
         self.acked += acked;
         self.lost += lost;
-        // A window of which less than half is in use shows nothing of the network.
+        // If less than half of the window is in use, acknowledgements show nothing of the network's capacity.
         if full && acked > 0 {
             self.grow(acked);
         }
@@ -77,7 +82,7 @@ impl CongestionWindow {
         (self.acked, self.lost, self.round_end) = (0, 0, next);
     }
 
-    /// Restarts after a timeout: the estimate of the network is outdated.
+    /// Restarts the window after a timeout, because the old estimate of the network is outdated.
     pub fn on_timeout(&mut self, next: Seq) {
         *self = CongestionWindow {
             limit: MIN_FRAMES * FRAME_UNITS,

@@ -1,8 +1,9 @@
-//! The connection with one peer: its paths, and the fragments that wait to be sent to it.
+//! The connection with one peer: its paths, and the fragments that wait to be sent to that peer.
 //!
-//! A message is cut into fragments, each of which is sent on any path with credit, and retransmitted on any if it
-//! is lost (P22). Used by `endpoint`; uses `path_choice`, which chooses the path of each frame, `path`,
-//! `established`, `frame_pool`, and `reassembly` for received fragments.
+//! A message is cut into fragments. Each fragment is sent on any path that has credit; a fragment that is lost is
+//! retransmitted on any path (P22 of docs/protocol.md). Used by `connections` and `endpoint`; uses `path_choice`,
+//! which chooses the path of each frame, `path`, `established`, `frame_pool`, and `reassembly` for received
+//! fragments.
 
 mod path_choice;
 
@@ -30,30 +31,33 @@ use std::io::IoSlice;
 
 /// Puts frames on the wire, where they may be lost, duplicated and reordered.
 pub trait FrameSender {
-    /// Sends frames of one length, of which the last may be shorter, in order. Returns how many were taken; if not all,
-    /// try later.
+    /// Sends frames on one path of a peer, in order. All of them have the same length, except that the last may be
+    /// shorter. Returns how many were taken; the caller tries the others later.
     fn send(&mut self, peer: u32, path_id: PathId, frames: &[IoSlice<'_>]) -> usize;
 }
 
-/// Slots for sending that messages without payload leave free too: for HELLOs, and to cut frames for shorter paths.
-/// Otherwise memory full of frames that wait for a peer would keep its paths from being opened (found by the
-/// simulation, seed 16).
+/// Slots for sending that even messages without payload leave free: for HELLOs, and for cutting frames for shorter
+/// paths. Without them, frames that wait for a peer could fill the memory, and then the paths to this peer could
+/// never be opened (found by the simulation, seed 16).
 pub(crate) const HELLO_RESERVED_SLOTS: usize = 16;
 
-/// The divisor of a receiver's memory for fragments: so much may overtake a frame that must be delivered in order. That
-/// is half of what the receiver keeps of one peer (`reassembly`).
+/// The divisor of the memory for received fragments that gives how many frames may overtake a frame that must be
+/// delivered in order. It is half of what a receiver keeps of one peer (`reassembly`); the receiver's memory is
+/// assumed to be as large as ours.
 const OVERTAKE_DIVISOR: usize = 8;
 
 /// The state of the endpoint that every connection needs.
 pub struct EndpointShared {
     pub key: JobKey,
     pub me: u32,
-    /// Frames that wait to be sent or are in flight; `reassembly_buffer`: fragments that wait for earlier ones.
+    /// Frames that wait to be sent or are in flight.
     pub send_pool: FramePool,
     /// Free slots of `send_pool` that are reserved for later messages (`SendReservation`), including those of
     /// users' shares.
     pub reserved_slots: usize,
+    /// The shares of further users in `send_pool`.
     pub shares: UserShares,
+    /// Received fragments that wait for earlier ones.
     pub reassembly_buffer: ReassemblyBuffer,
     /// The receive capacity of each of our ports (P21).
     pub receive_capacities: Box<[ReceiveCapacity]>,
@@ -68,13 +72,15 @@ pub struct EndpointShared {
 pub struct LinkCounters {
     /// Frames with payload, including retransmissions.
     pub frames: u64,
+    /// Frames with payload that counted as lost.
     pub lost: u64,
     /// Runs of frames that were handed to the wire at once.
     pub runs: u64,
     /// Acknowledgements that were sent alone.
     pub acks: u64,
-    /// Probes after a silence, and timeouts.
+    /// Probes that were due after a silence.
     pub probes: u64,
+    /// Timeouts, after each of which all frames in flight on a path counted as lost.
     pub timeouts: u64,
 }
 
@@ -84,6 +90,7 @@ pub struct Connection {
     paths: Vec<Path>,
     /// The selectors of the path for bulk, one for each pair of NICs.
     selectors: Vec<BulkPathSelector>,
+    /// Bytes of long transfers that were sent to the peer so far.
     bulk_bytes: u64,
     /// Whether there is more than one flow between two ports.
     has_flows: bool,
@@ -96,13 +103,13 @@ pub struct Connection {
     reassembly: Reassembly,
     /// Whether we have sent STOP.
     has_sent_stop: bool,
-    /// The time until which `transmit` has nothing to do, unless a message or a frame comes before (`mark_ready`):
-    /// a poll must not cost a check of each path, of which two hosts with several NICs have dozens.
+    /// The time before which `transmit` has nothing to do, if no message and no frame comes earlier (`mark_ready`).
+    /// Without it each poll would check every path, and two hosts with several NICs have dozens of paths.
     idle_until_ns: u64,
     membership: ListMembership,
 }
 
-/// The lists of the endpoint that contain a connection.
+/// The lists of the endpoint (`active`, `ready`) that contain a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ListMembership {
     pub active: bool,
@@ -113,7 +120,7 @@ pub struct ListMembership {
 struct Run {
     /// The index of the path.
     at: usize,
-    /// The length of its frames, in bytes.
+    /// The length of the frames, in bytes; the last one may be shorter.
     len: usize,
     size: TransferSize,
     /// The number of frames offered, and of those that the wire took.
@@ -121,9 +128,9 @@ struct Run {
     taken: usize,
     /// Bytes of the frames that the wire took.
     bytes: usize,
-    /// The index of the bulk selector of its path.
+    /// The index of the selector whose bulk goes by the path; None if the transfer is not long.
     selector_at: Option<usize>,
-    /// The index of the path that stands for several flows, of which this path is one.
+    /// The index of the path that stands for several flows, one of which is this path; None if there is no such path.
     multi_flow: Option<usize>,
 }
 
@@ -132,7 +139,7 @@ impl EndpointShared {
         &mut self.receive_capacities[usize::from(path_id.local_port)]
     }
 
-    /// The properties of the port by which a path id leaves.
+    /// The properties of our port from which the path with this path id leaves.
     pub fn port_traits(&self, path_id: PathId) -> PortTraits {
         self.ports[usize::from(path_id.local_port)]
     }
@@ -169,7 +176,8 @@ impl Connection {
     }
 
     pub fn add_path(&mut self, path: Path) -> usize {
-        // Most hosts have one NIC with few paths; there may be very many peers.
+        // Memory is reserved for one more entry only: most hosts have one NIC with few paths, and there may be very
+        // many peers.
         if self.selectors.iter().all(|selector| selector.nic_pair != path.nic_pair()) {
             self.selectors.reserve_exact(1);
             self.selectors.push(BulkPathSelector::new(self.peer, path.nic_pair()));
@@ -196,35 +204,38 @@ impl Connection {
         self.reassembly.has_delivered(before)
     }
 
-    /// Slots that hold frames for the peer.
+    /// Slots of `send_pool` that hold frames for the peer.
     pub fn used_slots(&self) -> usize {
         self.used_slots
     }
 
-    /// Whether there is something to send, to acknowledge or to wait for.
+    /// Whether the connection has something to send, to acknowledge or to wait for.
     pub fn is_active(&self) -> bool {
         self.idle_until_ns != u64::MAX
     }
 
-    /// The time until which `transmit` has nothing to do.
+    /// The time before which `transmit` has nothing to do.
     pub fn idle_until_ns(&self) -> u64 {
         self.idle_until_ns
     }
 
-    /// Makes the connection ready, because a message was sent or a frame arrived: both lists contain it from now on.
-    /// Returns those that did before.
+    /// Makes `transmit` do its work at once, because a message was sent or a frame arrived. Records that both lists
+    /// of the endpoint contain the connection from now on, and returns the lists that contained it before: the caller
+    /// adds it to the others.
     pub fn mark_ready(&mut self) -> ListMembership {
         self.idle_until_ns = 0;
         std::mem::replace(&mut self.membership, ListMembership { active: true, ready: true })
     }
 
-    /// Whether it has something to do at once; the list of such connections contains it from now on, or not.
+    /// Returns whether the connection has something to do at once, and records that result as its membership of the
+    /// list `ready`.
     pub fn update_ready(&mut self) -> bool {
         self.membership.ready = self.idle_until_ns == 0;
         self.membership.ready
     }
 
-    /// Same as `update_ready`, for the connections that have something to do.
+    /// Returns whether the connection has something to do or to wait for, and records that result as its membership
+    /// of the list `active`.
     pub fn update_active(&mut self) -> bool {
         self.membership.active = self.is_active();
         self.membership.active
@@ -235,8 +246,8 @@ impl Connection {
         self.used_slots == 0
     }
 
-    /// The time since which no path has responded, where one was established and something of ours is not
-    /// acknowledged yet.
+    /// The time since which no path has responded. None if a path responds, if no path was ever established, or if
+    /// everything of ours is acknowledged.
     pub fn silent_since_ns(&self) -> Option<u64> {
         if self.is_all_acked() || self.paths.iter().any(Path::is_responding) {
             return None;
@@ -244,8 +255,8 @@ impl Connection {
         self.paths.iter().filter_map(|path| path.established()?.silent_since_ns()).max()
     }
 
-    /// Takes a message of `total` bytes: `fill` writes its bytes from an offset on. The caller has checked that there
-    /// are slots enough.
+    /// Takes a message of `total` bytes: `fill` is called with an offset and memory, and writes the message's bytes
+    /// from that offset on. The caller has checked that there are enough slots.
     pub fn send(
         &mut self,
         shared: &mut EndpointShared,
@@ -280,7 +291,9 @@ impl Connection {
         self.next_message = self.next_message.next();
     }
 
-    /// Takes a HELLO or WELCOME for this path, `len` bytes long.
+    /// Takes a HELLO or WELCOME of `len` bytes for path `at`. If it establishes the path, the selectors for bulk
+    /// include the path from now on; if no path to the peer was established before, all other paths send HELLO at
+    /// once.
     pub fn handle_hello(
         &mut self,
         stats: &mut SharedStats,
@@ -312,7 +325,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends a HELLO or WELCOME. Returns whether the wire took it.
+    /// Sends a HELLO or WELCOME of `len` bytes on path `at`. Returns whether the wire took it.
     fn write_hello(
         &mut self,
         shared: &mut EndpointShared,
@@ -342,7 +355,8 @@ impl Connection {
         taken > 0
     }
 
-    /// Takes a numbered frame or an acknowledgement of path `at`.
+    /// Takes a numbered frame or an acknowledgement that arrived on path `at`. The error is the reason if the frame
+    /// is dropped.
     pub fn handle_frame(
         &mut self,
         shared: &mut EndpointShared,
@@ -359,7 +373,8 @@ impl Connection {
             let ack = ack::read(head.expected, payload)?;
             let result = established.handle_ack(&mut shared.send_pool, &ack, &ack_header, now_ns)?;
             let length = self.paths[at].mtu_mut();
-            // A peer that has sent STOP drops long ones itself (P25).
+            // A peer that has sent STOP drops frames for lack of memory, so its losses do not show that frames are
+            // too long (P25).
             if !ack_header.stop && (!result.lost.is_empty() || length.is_suspect()) {
                 let of = |queue| longest_frame(&shared.send_pool, queue);
                 length.on_ack(of(&result.acked), of(&result.lost), now_ns);
@@ -372,7 +387,7 @@ impl Connection {
         let placement = header.as_ref().map(|(header, fragment)| {
             self.reassembly.find_placement(&shared.reassembly_buffer, header, fragment.len())
         });
-        // A frame that breaks a rule has no effect, nor has its header (P3).
+        // A frame that breaks a rule has no effect, and neither has its header (P3).
         if let Some(Err(DropReason::Fragment)) = placement {
             return Err(DropReason::Fragment);
         }
@@ -389,7 +404,7 @@ impl Connection {
         let path_id = self.paths[at].id;
         let established = self.paths[at].established_mut().expect("it is open");
         if let Some(Err(reason)) = placement {
-            // The frame is not taken, and will be retransmitted (P20).
+            // The frame is not accepted, and the peer will retransmit its payload (P20).
             if reason == DropReason::NoMemory {
                 mark(Mark::StopSent);
                 self.has_sent_stop = true;
@@ -404,7 +419,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Releases frames of path `at` that were acknowledged.
+    /// Releases frames of path `at` that were acknowledged, and records their bytes in the measurements of the path,
+    /// of its NIC, and of the path that stands for all flows between its ports.
     fn release_acked(&mut self, shared: &mut EndpointShared, at: usize, acked: FrameQueue, now_ns: u64) {
         if !acked.is_empty() {
             let bytes = shared.send_pool.iter(&acked).map(|slot| shared.send_pool.frame(slot).len()).sum();
@@ -428,7 +444,7 @@ impl Connection {
         }
     }
 
-    /// Reserves those of the slots again that belong to users' shares.
+    /// Reserves the slots of acknowledged frames again, if they belong to users' shares.
     #[cold]
     #[inline(never)]
     fn return_to_shares(&self, shared: &mut EndpointShared, acked: &FrameQueue) {
@@ -438,7 +454,7 @@ impl Connection {
             each.filter(|&slot| shares.on_acked(self.peer, fragment_header(send_pool.frame(slot)).channel)).count();
     }
 
-    /// Sends what may be sent now, if there may be anything.
+    /// Sends everything that may be sent now; returns at once if there is nothing to do before `idle_until_ns`.
     #[inline]
     pub fn transmit(&mut self, shared: &mut EndpointShared, now_ns: u64, wire: &mut dyn FrameSender) {
         if now_ns < self.idle_until_ns {
@@ -449,7 +465,7 @@ impl Connection {
         self.idle_until_ns = if waits { 0 } else { self.deadline_ns().unwrap_or(u64::MAX) };
     }
 
-    /// Sends HELLOs, probes, fragments and acknowledgements.
+    /// Sends GO, HELLOs, WELCOMEs, probes, fragments and acknowledgements, and handles timeouts.
     fn transmit_all(&mut self, shared: &mut EndpointShared, now_ns: u64, wire: &mut dyn FrameSender) {
         if self.has_sent_stop && self.reassembly.can_resume(&shared.reassembly_buffer) {
             mark(Mark::GoSent);
@@ -468,7 +484,8 @@ impl Connection {
             }
             self.handle_timeout(shared, at, now_ns, wire);
         }
-        // After the HELLOs, one of which was the last attempt of a path that was never answered.
+        // This follows the HELLOs, because one of them may have been the last attempt on a path that was never
+        // answered.
         self.open_on_demand_paths(&shared.stats);
         if !self.waiting.is_empty() {
             self.update_flows();
@@ -504,7 +521,8 @@ impl Connection {
         }
     }
 
-    /// Puts lost frames back in their places among the waiting ones. Both queues are nearly in order.
+    /// Puts lost frames back among the waiting ones, in the order of their messages. Both queues are nearly in that
+    /// order already.
     fn queue_retransmits(&mut self, shared: &mut EndpointShared, mut lost: FrameQueue) {
         let send_pool = &mut shared.send_pool;
         let number = |send_pool: &FramePool, slot: FrameSlot| fragment_header(send_pool.frame(slot)).message;
@@ -512,7 +530,8 @@ impl Connection {
         while let Some(slot) = send_pool.pop(&mut lost) {
             shared.counters.lost += 1;
             let message = number(send_pool, slot);
-            // Behind the previous lost frame, if it belongs there, or else searched from the front.
+            // The place is searched behind the previous lost frame, if that frame's message is not a later one, and
+            // otherwise from the front.
             let mut behind = last.filter(|&last| number(send_pool, last).is_at_or_before(message));
             let mut next = behind.map_or(self.waiting.first(), |last| send_pool.after(last));
             while let Some(at) = next
@@ -530,7 +549,7 @@ impl Connection {
         }
     }
 
-    /// P17
+    /// Sends a probe on path `at`, if the path is established and has a number left (P17).
     fn send_probe(&mut self, shared: &mut EndpointShared, at: usize, now_ns: u64, wire: &mut dyn FrameSender) {
         let (peer, stop, path) = (self.peer, self.stop_flag(), &mut self.paths[at]);
         let path_id = path.id;
@@ -548,12 +567,13 @@ impl Connection {
         }
     }
 
-    /// P20
+    /// The flag STOP, if the peer has got STOP from us and not yet GO; otherwise no flag (P20).
     fn stop_flag(&self) -> FrameFlags {
         if self.has_sent_stop { FrameFlags::STOP } else { FrameFlags::default() }
     }
 
-    /// Sends waiting frames of one length on one path. Returns whether there may be more to send.
+    /// Sends a run of waiting frames of one length on one path, or cuts the first waiting frame in two if it is too
+    /// long for every usable path. Returns whether there may be more to send.
     fn send_run(&mut self, shared: &mut EndpointShared, now_ns: u64, wire: &mut dyn FrameSender) -> bool {
         let first = self.waiting.first().expect("something waits");
         let len = shared.send_pool.frame(first).len();
@@ -565,7 +585,8 @@ impl Connection {
         if longest < len {
             return self.split_frame(shared, first, longest);
         }
-        // A receiver keeps frames that must be delivered in order until those on slower ports are there.
+        // A receiver keeps frames that must be delivered in order until earlier ones on slower ports have arrived. So
+        // only as many of them count as waiting as may overtake others (OVERTAKE_DIVISOR).
         let is_order_free = fragment_header(shared.send_pool.frame(first)).order_free;
         let ahead = if is_order_free { usize::MAX } else { shared.reassembly_buffer.slots() / OVERTAKE_DIVISOR };
         let Some((at, most)) = self.pick_path(len, size, self.waiting.len().min(ahead)) else { return false };
@@ -587,14 +608,14 @@ impl Connection {
             && let this = shared.send_pool.frame(slot).len()
             && this <= len
         {
-            // A path in a trial must not look slow because an acknowledgement waits for data (P13).
+            // A path in a trial must not look slow because its last acknowledgement waits for data to go with (P13).
             let after = shared.send_pool.after(slot);
             let flags = if is_tried && after.is_none() { stop | FrameFlags::ACK_NOW } else { stop };
             let head = data_header(credit, remote_number, &established.sequence_fields(count as u32), flags);
             write_data_header(shared, slot, &head, peer_pair(shared.me, peer), coverage);
             run[count] = slot;
             count += 1;
-            // Segmentation offload takes a shorter frame at the end alone.
+            // Segmentation offload permits a shorter frame only as the last one of a run.
             next = after.filter(|_| this == len);
         }
         let mut frames = [IoSlice::new(&[]); RUN_FRAMES_MAX];
@@ -608,17 +629,18 @@ impl Connection {
             established.on_sent(&mut shared.send_pool, slot, now_ns);
         }
         self.record_run(shared, now_ns, &Run { at, len, size, count, taken, bytes, selector_at, multi_flow });
-        // Frames that the wire refuses go by another path.
+        // Frames that the wire refuses may go by another path.
         taken > 0 || self.paths.len() > 1
     }
 
-    /// Records for the path, its bulk selector and the statistics what the wire took of a run.
+    /// Records what the wire took of a run: for the path, for its bulk selector and for the statistics.
     fn record_run(&mut self, shared: &mut EndpointShared, now_ns: u64, run: &Run) {
         let &Run { at, len, size, count, taken, bytes, selector_at, multi_flow } = run;
         let path = &mut self.paths[at];
         if taken < count {
             mark(Mark::WireFull);
-            // The path of a port that is down must fall silent, or it would be tried for ever (P24).
+            // If the port is down, its path must become silent, or frames would be offered to it for ever (P24): the
+            // probe leads to a timeout.
             path.numbered_mut().expect("it was picked").1.schedule_probe(now_ns);
             path.is_full = true;
             path.mtu_mut().on_refused(len);
@@ -647,12 +669,14 @@ impl Connection {
         shared.counters.runs += u64::from(taken > 0);
     }
 
-    /// Cuts the first waiting frame in two, as it is longer than any responding path takes. Returns whether it did.
+    /// Cuts the first waiting frame, in `slot`, in two, because it is longer than `longest`, the longest frame that
+    /// any usable path takes. Returns false if there is no memory for the second frame.
     fn split_frame(&mut self, shared: &mut EndpointShared, slot: FrameSlot, longest: usize) -> bool {
         let len = shared.send_pool.frame(slot).len();
         let keep = longest - HEADER_BYTES - FRAGMENT_HEADER_BYTES;
-        // One slot is left for HELLO. While a peer has frames in flight it does not take the last slots: pieces that
-        // are lost may have to be cut again for a path that is shorter still (found by the simulation, seed 173124).
+        // One slot is left for HELLO. If frames of this peer are in flight, HELLO_RESERVED_SLOTS are left: lost
+        // pieces may have to be cut again for a path that takes still shorter frames (found by the simulation, seed
+        // 173124).
         let left = shared.send_pool.free_slots().saturating_sub(shared.reserved_slots);
         let is_short = left <= HELLO_RESERVED_SLOTS && !self.has_nothing_in_flight() || left <= 1;
         let Some(rest) = (!is_short).then(|| shared.send_pool.allocate(len - keep)).flatten() else {
@@ -669,7 +693,7 @@ impl Connection {
         true
     }
 
-    /// Sends the acknowledgement that is to go alone.
+    /// Sends the acknowledgement of path `at` alone, if that is due.
     fn send_ack(&mut self, shared: &mut EndpointShared, at: usize, now_ns: u64, wire: &mut dyn FrameSender) {
         let (peer, stop, path) = (self.peer, self.stop_flag(), &mut self.paths[at]);
         let path_id = path.id;
@@ -697,17 +721,18 @@ impl Connection {
         }
     }
 
-    /// Makes pending acknowledgements due at once.
+    /// Makes the pending acknowledgements of all paths due at once.
     pub fn expedite_acks(&mut self) {
         self.paths.iter_mut().filter_map(Path::established_mut).for_each(EstablishedPath::expedite_ack);
     }
 
-    /// The time at which `transmit` has something to do, if nothing arrives before.
+    /// The time at which `transmit` has something to do, if no message and no frame comes before; None if it has
+    /// nothing to wait for.
     pub fn deadline_ns(&self) -> Option<u64> {
         self.paths.iter().filter_map(Path::deadline_ns).min()
     }
 
-    /// Releases all memory of a peer that is gone.
+    /// Releases all memory and receive capacity of a peer that is gone.
     pub fn release(self, shared: &mut EndpointShared) {
         if self.used_slots > 0 || !self.reassembly.is_empty() {
             mark(Mark::Forgotten);
@@ -741,7 +766,7 @@ fn data_header(credit: u16, path_number: u32, fields: &SequenceFields, flags: Fr
     FrameHeader { kind: FrameKind::Data, flags, path_number, sequence, expected, credit, open }
 }
 
-/// Writes the header of a frame whose payload lies in its slot.
+/// Writes a header in front of the payload that already lies in the frame's slot.
 fn write_data_header(
     shared: &mut EndpointShared,
     slot: FrameSlot,

@@ -9,9 +9,10 @@ use hawser_base::peer_table::PeerTable;
 
 /// The connections of an endpoint. See the module.
 pub struct Connections {
-    /// The index of a peer's connection plus one; 0 without one.
+    /// For each peer the index of its connection plus one; 0 if the peer has no connection.
     indexes: PeerTable<u32>,
     connections: Vec<Option<Box<Connection>>>,
+    /// The indexes of free entries in `connections`.
     free: Vec<u32>,
     /// Peers that are gone for good: their late frames open no path.
     ended: EndedPeers,
@@ -60,7 +61,7 @@ impl Connections {
         self.ended.contains(Peer(peer))
     }
 
-    /// Returns the peer of another incarnation that has a connection under the number of this one.
+    /// Returns the other incarnation of this peer's process number that has a connection; None if there is none.
     pub fn other_incarnation(&self, peer: u32) -> Option<u32> {
         self.get(peer).map(Connection::peer).filter(|&other| other != peer)
     }

@@ -1,20 +1,24 @@
-//! The rate of one path: bytes acknowledged in the time in which frames were in flight. Bulk is distributed among paths
-//! by it.
+//! The delivery rate of one path: the bytes acknowledged per time in which frames were in flight. Bulk is distributed
+//! among paths by their rates.
 //!
-//! The estimate rises with the bytes that arrive, and falls only while the path was kept full: a path with little
-//! traffic shows little. The module sends nothing, and reads no clock. Used by `established`.
+//! The estimate rises with the bytes that are acknowledged. It falls only if the path was kept full, because a path
+//! with little traffic shows little of what it could carry. The module sends nothing, and reads no clock. Used by
+//! `established`.
 
 use crate::marks::{Mark, mark};
 
-/// The shortest sample, in ns. A shorter one measures the receiver's scheduling rather than the network: an
-/// acknowledgement waits 100 us (P13), a descheduled receiver for longer, and then much arrives at once.
+/// The shortest sample, in ns. A shorter one measures the receiver's scheduling rather than the network: a receiver
+/// delays an acknowledgement by 100 us (P13 of docs/protocol.md), and by more if it is descheduled; then many bytes
+/// are acknowledged at once.
 const SAMPLE_NS: u64 = 500_000;
 
-/// The smallest sample, in bytes. A smaller one measures a single reply rather than a rate: ten frames of Ethernet.
+/// The smallest sample, in bytes: ten frames of Ethernet. A smaller one measures the time of one round trip
+/// rather than a rate.
 const SAMPLE_BYTES: u32 = 15_000;
 
-/// After this many bytes on other paths a path's rate may be underestimated: it is doubled, until the path is used.
-/// Then the path gets a frame that may arrive late; this many bytes take 13 ms at 10 Gbit/s.
+/// The number of bytes that go by other paths before the rate of an unused path is doubled. The rate may be
+/// underestimated, and only use of the path can correct it; by the doubling the path is used again sooner or later.
+/// Its frame may then arrive late, but this is rare: the bytes take 13 ms at 10 Gbit/s.
 const BYPASSED_BYTES_MAX: u32 = 16 << 20;
 
 /// The rate of one path. See the module.
@@ -27,16 +31,17 @@ pub struct DeliveryRate {
     sample: Option<RateSample>,
 }
 
-/// The bytes that arrived while frames were in flight.
+/// A sample of the rate: the bytes acknowledged while frames were in flight.
 #[derive(Clone, Copy, Debug)]
 struct RateSample {
     since_ns: u64,
     acked_bytes: u32,
-    /// The time from `since_ns` until the last of them arrived.
+    /// The time, in ns, from `since_ns` until the last of these bytes were acknowledged.
     duration_ns: u32,
-    /// No frame was in flight before: all bytes that arrived were sent since.
+    /// Whether no frame was in flight before `since_ns`, so that all acknowledged bytes were sent after it.
     from_idle: bool,
-    /// Whether the path was full when the last of them had arrived.
+    /// Whether the path was full when the last of these bytes were acknowledged: at least the bytes that it carries
+    /// in its shortest round trip were still in flight.
     is_full: bool,
 }
 
@@ -58,13 +63,14 @@ impl DeliveryRate {
         self.sample.get_or_insert(RateSample::new(now_ns, true));
     }
 
-    /// Records that `bytes` bytes arrived, and `left` bytes are still in flight; a round trip takes `trip_ns` now, and
-    /// took `least_ns` with empty queues.
+    /// Records that `bytes` bytes were acknowledged, and that `left` bytes are still in flight. A round trip takes
+    /// `trip_ns` now, and took `least_ns` when queues were empty.
     pub fn on_acked(&mut self, bytes: u64, left: u64, now_ns: u64, (trip_ns, least_ns): (u64, u64)) {
         let Some(mut sample) = self.sample.take() else { return };
         let end_ns = sample.since_ns + u64::from(sample.duration_ns);
         let is_over = u64::from(sample.duration_ns) >= SAMPLE_NS.max(trip_ns) && sample.acked_bytes >= SAMPLE_BYTES;
-        // Only a later time shows that all bytes of one burst have arrived.
+        // The sample ends only if time has passed since its last acknowledgement: acknowledgements of the same burst
+        // may have the same time, and belong to the same sample.
         if is_over && now_ns > end_ns {
             self.update(sample.per_ms(), sample.is_full);
             sample = RateSample::new(end_ns, false);
@@ -75,7 +81,8 @@ impl DeliveryRate {
         if left > 0 {
             self.sample = Some(sample);
         } else if sample.from_idle && self.per_ms > 0 {
-            // The rate can be no lower.
+            // All these bytes were sent and acknowledged within the sample: the rate is at least as high, and may
+            // rise but not fall.
             self.update(sample.per_ms(), false);
         }
     }
@@ -92,7 +99,7 @@ impl DeliveryRate {
         }
     }
 
-    /// Records that `bytes` bytes went by other paths.
+    /// Records that `bytes` bytes went by other paths. Doubles the rate after BYPASSED_BYTES_MAX of them.
     pub fn record_bypassed(&mut self, bytes: usize) {
         self.bypassed_bytes = self.bypassed_bytes.saturating_add(bytes.min(u32::MAX as usize) as u32);
         if self.bypassed_bytes >= BYPASSED_BYTES_MAX {
@@ -100,12 +107,12 @@ impl DeliveryRate {
         }
     }
 
-    /// Drops the sample after a timeout, whose time tells nothing of the rate.
+    /// Drops the sample after a timeout, because the time of the silence shows nothing of the rate.
     pub fn on_timeout(&mut self) {
         self.sample = None;
     }
 
-    /// The rate in bytes per millisecond, once it is known.
+    /// The rate in bytes per millisecond; None before the first measurement.
     pub fn per_ms(&self) -> Option<u32> {
         (self.per_ms > 0).then_some(self.per_ms)
     }

@@ -1,7 +1,9 @@
-//! The peers that were forgotten: one byte per number, which stands for all incarnations up to one.
+//! The peers that have ended and were forgotten. For each process number a byte counts the incarnations that are
+//! over.
 //!
-//! A recorded end is never reverted: a process lives once. Whether a process lives is in the host's log
-//! (`job::exit_log`), which link does not know. Used by `connections`; uses `base::peer_table`.
+//! A recorded end is never taken back, because a process lives only once. The host's exit log (`job::exit_log`)
+//! decides whether a process lives; link does not know that log, and records the ends that its caller reports. Used
+//! by `connections`; uses `base::peer_table`.
 
 use hawser_base::Peer;
 use hawser_base::peer_table::PeerTable;
@@ -9,7 +11,7 @@ use hawser_base::peer_table::PeerTable;
 /// The peers that have ended. See the module.
 #[derive(Clone, Debug)]
 pub struct EndedPeers(
-    /// The number of incarnations of each number that are over.
+    /// For each process number the number of its incarnations that are over.
     PeerTable<u8>,
 );
 
@@ -20,13 +22,14 @@ impl EndedPeers {
         EndedPeers(PeerTable::new(0))
     }
 
-    /// Whether the process has ended, or a later one under its number lives or has ended.
+    /// Whether this process or a later incarnation of its process number was recorded as ended.
     #[inline]
     pub fn contains(&self, peer: Peer) -> bool {
         peer.incarnation() < u32::from(self.0[peer])
     }
 
-    /// Records that the process has ended. Returns whether this is new.
+    /// Records that the process and all earlier incarnations of its process number have ended. Returns whether this
+    /// is new.
     pub fn insert(&mut self, peer: Peer) -> bool {
         let is_news = !self.contains(peer) && peer.incarnation() < Peer::INCARNATIONS;
         if is_news {

@@ -1,8 +1,9 @@
-//! The endpoint of a rank: all its peers, the assignment of their frames, and the memory that they share.
+//! The endpoint of a rank: the connections with all its peers, the assignment of received frames to them, and the
+//! memory that they share.
 //!
 //! Frames enter by `handle_frame` and leave by `transmit`; messages enter by `send` and leave by a call of `deliver`.
-//! Time is an argument. A peer is given up by `forget` alone, never for its silence (P18). Used by `dev-ether`; uses
-//! `connection`.
+//! The time is an argument. Only `forget` gives a peer up; its silence never does (P18 of docs/protocol.md). Used by
+//! `dev-ether`; uses `connection`, `connections` and `path_numbers`.
 
 use crate::connection::{Connection, EndpointShared, FrameSender, HELLO_RESERVED_SLOTS, LinkCounters};
 use crate::connections::Connections;
@@ -26,28 +27,31 @@ use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 use std::ops::Range;
 
-/// Slots for sending that payload leaves free for messages without payload: envelopes can always be sent, so that legal
-/// programs cannot wait for each other's credits for ever (docs/adr/0005-credits.md).
+/// Slots for sending that payload leaves free for messages without payload. So envelopes can always be sent, and
+/// legal programs cannot wait for each other's credit for ever (docs/adr/0005-credits.md).
 const CONTROL_RESERVED_SLOTS: usize = 64;
 
-/// The divisor of the memory for sending for a further user's share: with half of all for the first user, four
-/// further users may have one. Of 1024 frames 128 are 180 KiB of Ethernet's, in flight at once.
+/// The divisor of the memory for sending that gives a further user's share. The first user keeps at least half of the
+/// memory, so four further users may have a share. If the memory has 1024 slots, a share has 128: 180 KiB in Ethernet
+/// frames, in flight at once.
 const SHARE_DIVISOR: usize = 8;
 
-/// Paths that a peer may open: all pairs of eight rails with four ports each. The limit keeps a peer from taking all
-/// memory with HELLOs.
+/// The maximum number of paths to one peer: if both hosts have eight rails with four ports each, all pairs of ports
+/// of one kind. It keeps a peer from taking all memory by HELLOs.
 const PATHS_PER_PEER_MAX: usize = 256;
 
 /// The configuration of an endpoint.
 pub struct Config {
-    /// This process (`Peer`), and the number of process numbers in its universe.
+    /// This process (a `Peer`).
     pub me: u32,
+    /// The number of process numbers: a HELLO from a process number that is not below it is dropped.
     pub ranks: u32,
     pub key: JobKey,
     /// The longest frame of any of our ports, in bytes.
     pub frame_max: usize,
-    /// Frames that may wait or be in flight, and fragments that may wait for earlier ones; for all peers together.
+    /// Frames that may wait to be sent or be in flight, for all peers together.
     pub send_slots: usize,
+    /// Received fragments that may wait for earlier ones, for all peers together.
     pub reassembly_slots: usize,
     /// The properties of each of our ports.
     pub ports: Vec<PortTraits>,
@@ -56,19 +60,19 @@ pub struct Config {
 /// The kind of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MessageClass {
-    /// Without payload: it may use memory that payload may not.
+    /// A message without payload: it may use slots that payload must leave free.
     Control,
     Payload,
-    /// Order-free payload: it is delivered regardless of earlier messages, as the receiver knows where it belongs.
+    /// Order-free payload: it may be delivered before earlier messages, because the receiver knows where it belongs.
     OrderFree,
 }
 
 /// The reason for which a message was not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinkSendError {
-    /// There is no memory for it now; acknowledgements free some.
+    /// There is no memory for the message now; acknowledgements free some.
     Full,
-    /// There is no connection: none was begun, or the peer was forgotten.
+    /// There is no connection with the peer: none was begun, or the peer was forgotten.
     NotConnected,
 }
 
@@ -77,14 +81,14 @@ pub enum LinkSendError {
 #[must_use = "the memory is kept until it is given back"]
 pub struct SendReservation {
     peer: u32,
-    /// The longest message for which it suffices, in bytes.
+    /// The longest message for which the memory suffices, in bytes.
     total: usize,
     slots: usize,
-    /// The share to which the slots belong; None: no further user's.
+    /// The further user's share to which the slots belong; None if the message is the first user's.
     share: Option<ShareId>,
 }
 
-/// Returns the slots of a message of `total` bytes in frames of `frame` bytes.
+/// Returns the number of slots that a message of `total` bytes needs in frames of `frame` bytes.
 fn slots_in(frame: usize, total: usize) -> usize {
     total.div_ceil(frame - HEADER_BYTES - FRAGMENT_HEADER_BYTES).max(1)
 }
@@ -104,15 +108,16 @@ pub struct Endpoint {
     ranks: u32,
     connections: Connections,
     path_numbers: PathNumberTable,
-    /// Peers with something to do, and those of them with something to do at once; each is listed once.
+    /// Peers with something to do or to wait for; each is listed once.
     active: Vec<u32>,
+    /// The peers in `active` that have something to do at once; each is listed once.
     ready: Vec<u32>,
-    /// The time before which the others have nothing to do.
+    /// The time before which peers that are not in `ready` have nothing to do.
     idle_until_ns: u64,
     drop_counts: DropCounts,
     /// The source of path numbers and first frame numbers.
     random: SipHasher24,
-    /// Paths that were ever begun, each of which has random numbers of its own.
+    /// The number of paths that were ever begun. The random numbers of the next path are derived from it.
     paths_begun: u64,
 }
 
@@ -151,7 +156,7 @@ impl Endpoint {
         }
     }
 
-    /// Sets how many frames our port `port` buffers: its paths share them (P21).
+    /// Sets the number of frames that our port `port` buffers, which its paths share (P21).
     pub fn set_receive_capacity(&mut self, port: usize, frames: u32) {
         self.shared.receive_capacities[port].set_frames(frames);
     }
@@ -160,23 +165,24 @@ impl Endpoint {
         self.connections.get(peer).is_some()
     }
 
-    /// Returns a connection's path ids if none ever had a reply, and how often each was tried. Such a peer is
-    /// waited for like any other (P18); a caller that knows that the peer is ready may report that nothing reaches
-    /// it.
+    /// Returns the path ids of a connection and the number of HELLOs that were tried on each, if none of the paths
+    /// ever had a reply; otherwise None. Such a peer is waited for like any other (P18). A caller that knows that the
+    /// peer is ready may report that nothing reaches it.
     pub fn unreachable_paths(&self, peer: u32) -> Option<impl Iterator<Item = (PathId, u32)> + '_> {
         let paths = self.connections.get(peer)?.paths();
         let tries = || paths.iter().filter_map(|path| Some((path.id, path.hello_tries()?)));
         (tries().count() == paths.len()).then(tries)
     }
 
-    /// Returns the peers that had an open path and have none that responds now, though something of ours is not
-    /// acknowledged yet, with the time since when. They are waited for (P18), as with `unreachable_paths`.
+    /// Returns the silent peers, with the time since which each has been silent: a path to it was established, no
+    /// path responds now, and something of ours is not acknowledged yet. They are waited for (P18), like the peers of
+    /// `unreachable_paths`.
     pub fn silent_peers(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         let since_ns = |&peer: &u32| Some((peer, self.silent_since_ns(peer)?));
         self.active.iter().filter_map(since_ns)
     }
 
-    /// Same as `silent_peers`, for one peer.
+    /// Returns the time since which a peer has been silent, in the sense of `silent_peers`; None if it is not silent.
     pub fn silent_since_ns(&self, peer: u32) -> Option<u64> {
         self.connections.get(peer)?.silent_since_ns()
     }
@@ -193,43 +199,44 @@ impl Endpoint {
         connection.is_some_and(|peer| peer.path_index(path_id).is_some_and(|at| peer.paths()[at].is_responding()))
     }
 
-    /// Returns the statistics of the paths from our port `port`.
+    /// Returns the statistics of the paths that leave from our port `port`.
     pub fn port_reachability(&self, port: u8) -> PortReachability {
         self.connections
             .iter()
             .fold(PortReachability::default(), |total, peer| total.add_peer(port, peer.paths(), peer.selectors()))
     }
 
-    /// Returns the longest frame, in bytes, for a message of `total` bytes to a peer, if there is a connection.
+    /// Returns the longest frame, in bytes, for a message of `total` bytes to a peer; None if there is no connection.
     pub fn frame_for_message(&self, peer: u32, total: usize) -> Option<usize> {
         Some(self.connections.get(peer)?.frame_for_message(total))
     }
 
-    /// Returns the path that carries bulk to a peer best, if there is only one, it loses nothing while it stands (TCP),
-    /// and payload on it needs no CRC; none during a trial. Bytes that are sent there past link must be reported
-    /// (`record_direct`).
+    /// Returns the path on which bulk to a peer may bypass link. It is the only path that carries bulk to the peer,
+    /// it loses nothing while its connection lasts (TCP), and payload on it needs no CRC. None if there is no such
+    /// path, or during a trial. Bytes that the caller sends there past link must be reported by `record_direct`.
     pub fn direct_path(&mut self, peer: u32) -> Option<PathId> {
         self.connections.get_mut(peer)?.direct_path(&mut self.shared.stats)
     }
 
-    /// Records that `bytes` bytes of bulk were sent by that path.
+    /// Records that `bytes` bytes of bulk were sent past link, by the path of `direct_path`.
     pub fn record_direct(&mut self, peer: u32, bytes: usize) {
         if let Some(connection) = self.connections.get_mut(peer) {
             connection.record_direct(&mut self.shared.stats, bytes);
         }
     }
 
-    /// The number of the next message to a peer.
+    /// The number of the next message to a peer; None if there is no connection.
     pub fn next_message(&self, peer: u32) -> Option<Seq> {
         Some(self.connections.get(peer)?.next_message())
     }
 
-    /// Whether all messages of a peer before this one were delivered.
+    /// Whether all messages of a peer with numbers below `before` were delivered; false if there is no connection.
     pub fn has_delivered(&self, peer: u32, before: Seq) -> bool {
         self.connections.get(peer).is_some_and(|connection| connection.has_delivered(before))
     }
 
-    /// Begins to open a path, once for each path id; if this rank has too many paths none is opened (P40).
+    /// Begins to open a path, if there is none with this path id yet. If this rank has too many paths, none is opened
+    /// (P40). The peer must not be forgotten.
     pub fn open_path(&mut self, peer: u32, path_id: PathId, remote: RemotePort) {
         assert!(!self.connections.is_forgotten(peer), "rank {peer} was forgotten");
         if self.path_numbers.available() == 0 {
@@ -243,10 +250,10 @@ impl Endpoint {
         self.paths_begun += 1;
         let owner = PathOwner { peer, path_index: connection.paths().len() as u8 };
         let number = self.path_numbers.assign(owner, random as u8).expect("one is left");
-        // 31 bits, so that no path begins near the end of all numbers by design.
+        // The first frame number has 31 bits (P7), so that no path begins near the end of all numbers.
         let first = Seq((random >> 33) as u32);
         connection.add_path(Path::new(path_id, self.shared.port_traits(path_id), number, first, remote));
-        // Reserved here, so that nothing is allocated once paths are open.
+        // Memory for the lists is reserved here, so that nothing is allocated once paths are open.
         self.active.reserve(self.connections.capacity() - self.active.len());
         self.ready.reserve(self.connections.capacity() - self.ready.len());
         self.mark_ready(peer);
@@ -263,7 +270,7 @@ impl Endpoint {
         hasher.finish()
     }
 
-    /// Lists a peer after a message to it or a frame from it.
+    /// Adds a peer to the lists `active` and `ready`, after a message to it or a frame from it.
     fn mark_ready(&mut self, peer: u32) {
         let was_listed = self.connections.get_mut(peer).expect("it was opened").mark_ready();
         if !was_listed.active {
@@ -274,7 +281,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether a message of `total` bytes would be taken.
+    /// Checks whether a message of `total` bytes to a peer would be taken; the error is the reason if not.
     pub fn check_send(&self, peer: u32, total: usize, class: MessageClass) -> Result<(), LinkSendError> {
         let connection = self.connections.get(peer).ok_or(LinkSendError::NotConnected)?;
         self.check_slots(connection, slots_in(connection.frame_for_message(total), total), class)
@@ -283,7 +290,8 @@ impl Endpoint {
     fn check_slots(&self, connection: &Connection, needed: usize, class: MessageClass) -> Result<(), LinkSendError> {
         let control = class == MessageClass::Control;
         let reserved = if control { HELLO_RESERVED_SLOTS } else { CONTROL_RESERVED_SLOTS };
-        // No peer takes all: another peer's messages pass one that does not answer.
+        // Payload to one peer takes at most half of the slots, so that a peer that does not answer leaves memory for
+        // messages to others.
         let fair =
             connection.used_slots() == 0 || connection.used_slots() + needed <= self.shared.send_pool.slots() / 2;
         let left = self.shared.send_pool.free_slots().saturating_sub(self.shared.reserved_slots);
@@ -298,12 +306,14 @@ impl Endpoint {
         Err(LinkSendError::Full)
     }
 
-    /// The longest message, in bytes: every path passes it in at most FRAGMENTS_MAX fragments.
+    /// The longest message, in bytes, that fits into FRAGMENTS_MAX frames of `frame_min` bytes, the shortest that any
+    /// path takes.
     pub fn message_max(frame_min: usize) -> usize {
         (FRAGMENTS_MAX * (frame_min - HEADER_BYTES - FRAGMENT_HEADER_BYTES)).min(u16::MAX as usize)
     }
 
-    /// Takes a message; `fill` writes its bytes from an offset on, front to back.
+    /// Takes a message of `total` bytes to a peer. `fill` is called with offsets in ascending order, and writes the
+    /// message's bytes from each offset on.
     pub fn send(
         &mut self,
         peer: u32,
@@ -316,7 +326,8 @@ impl Endpoint {
         self.enqueue(None, (peer, channel), total, class, fill)
     }
 
-    /// Takes a message for which there are slots, in a further user's share or outside the shares.
+    /// Takes a message for which the caller has found slots: in a further user's share, or outside of all shares if
+    /// `share_id` is None.
     #[inline]
     fn enqueue(
         &mut self,
@@ -338,12 +349,14 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Returns the most slots that a message of `total` bytes takes, in frames of any length.
+    /// Returns the maximum number of slots that a message of `total` bytes needs, which is that in the shortest
+    /// frames.
     fn slots_max(&self, total: usize) -> usize {
         slots_in(MTU_MIN.min(self.shared.send_pool.stride()), total)
     }
 
-    /// Reserves memory for a message of at most `total` bytes with payload, in frames of any length.
+    /// Reserves memory for one message with payload, of at most `total` bytes; it suffices even if the path MTU
+    /// becomes smaller.
     pub fn reserve(&mut self, peer: u32, total: usize) -> Result<SendReservation, LinkSendError> {
         let connection = self.connections.get(peer).ok_or(LinkSendError::NotConnected)?;
         let slots = self.slots_max(total);
@@ -360,7 +373,7 @@ impl Endpoint {
         }
     }
 
-    /// Same as `send`, for a message for which memory was reserved: it is taken unless the peer was forgotten.
+    /// Takes a message for which memory was reserved, like `send`; it fails only if the peer was forgotten.
     pub fn send_reserved(
         &mut self,
         reservation: SendReservation,
@@ -375,20 +388,21 @@ impl Endpoint {
         self.enqueue(share_id, (peer, channel), total, class, fill)
     }
 
-    /// Adds a further user, whose messages use these channels, with a share of the memory for sending. None: there
-    /// are so many users that the first one would have less than half.
+    /// Adds a further user, whose messages use these channels, and gives it a share of the memory for sending.
+    /// Returns None if the first user would have less than half of the memory left.
     pub fn add_user(&mut self, channels: Range<u8>) -> Option<ShareId> {
         let EndpointShared { send_pool, shares, reserved_slots, .. } = &mut self.shared;
         let share = send_pool.slots() / SHARE_DIVISOR;
         if shares.slots() + share > send_pool.slots() / 2 {
             return None;
         }
-        // Slots of the share that others use at the moment return to it before any other message gets them.
+        // Slots of the share that other messages use at the moment return to the share before any other message gets
+        // them.
         *reserved_slots += share;
         Some(shares.add(channels, share))
     }
 
-    /// Whether a message of `total` bytes of a further user would be taken.
+    /// Checks whether a message of `total` bytes of a further user would be taken; the error is the reason if not.
     pub fn check_send_of(
         &self,
         share_id: ShareId,
@@ -416,7 +430,7 @@ impl Endpoint {
         }
     }
 
-    /// Same as `send`, for a further user.
+    /// Takes a message of a further user, like `send`.
     pub fn send_of(
         &mut self,
         share_id: ShareId,
@@ -429,19 +443,21 @@ impl Endpoint {
         self.enqueue(Some(share_id), (peer, channel), total, class, fill)
     }
 
-    /// Same as `reserve`, from a further user's share; `send_reserved` uses the memory.
+    /// Reserves memory for one message in a further user's share, as `reserve` does for the first user;
+    /// `send_reserved` uses that memory.
     pub fn reserve_of(&mut self, share_id: ShareId, peer: u32, total: usize) -> Result<SendReservation, LinkSendError> {
         self.connections.get(peer).ok_or(LinkSendError::NotConnected)?;
         let slots = self.slots_max(total);
         self.check_slots_of(share_id, peer, slots, MessageClass::Payload)?;
         if self.shared.send_pool.free_slots() < self.shared.reserved_slots {
-            return Err(LinkSendError::Full); // others used all slots when the share was made, and not all have returned
+            return Err(LinkSendError::Full); // slots were in use when the share was made, and not all are free again
         }
         self.shared.shares.reserve(share_id, slots);
         Ok(SendReservation { peer, total, slots, share: Some(share_id) })
     }
 
-    /// Takes a frame that arrived by our port `port`. Its replies are sent by `transmit`.
+    /// Takes a frame that arrived by our port `port`, and calls `deliver` with each message that can be delivered
+    /// now. If the frame is dropped, the reason is counted and returned. Replies are sent by `transmit`.
     pub fn handle_frame(
         &mut self,
         port: u8,
@@ -471,7 +487,7 @@ impl Endpoint {
         let PathOwner { peer, path_index: at } =
             self.path_numbers.owner(frame.path_number()).ok_or(DropReason::Path)?;
         let connection = self.connections.get_mut(peer).ok_or(DropReason::Path)?;
-        // P40: the path's current number, not an earlier one of its index.
+        // The frame must have the path's current number, and not an earlier one of the same index (P40).
         if connection.paths()[usize::from(at)].local_number != frame.path_number() && !planted(Bug::StalePath) {
             return Err(DropReason::Path);
         }
@@ -486,9 +502,9 @@ impl Endpoint {
             return Err(DropReason::Path);
         }
         let (head, payload) = frame.check(&self.shared.key, PeerPair { from: peer, to: me })?;
-        // A number is assigned again when all have forgotten its former owner
-        // (docs/adr/0053-a-name-is-a-number-and-a-life.md): a connection that still exists here was opened by a late
-        // HELLO.
+        // A process number is assigned again when all have forgotten its former owner
+        // (docs/adr/0053-a-name-is-a-number-and-a-life.md). If a connection with the former owner still exists here,
+        // a late HELLO has opened it.
         if let Some(other) = self.connections.other_incarnation(peer) {
             if Peer(other).incarnation() > Peer(peer).incarnation() {
                 return Err(DropReason::Path);
@@ -521,7 +537,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Sends all that may be sent now.
+    /// Sends everything that may be sent now. Begins to open further flows if a peer needs them.
     pub fn transmit(&mut self, now_ns: u64, wire: &mut dyn FrameSender) {
         self.shared.stats.record_poll(now_ns);
         let wants_flows = if now_ns < self.idle_until_ns {
@@ -534,7 +550,8 @@ impl Endpoint {
         }
     }
 
-    /// Transmits to the peers that have something to do at once. Returns a peer to which further flows are needed.
+    /// Transmits to the peers that have something to do at once. Returns a peer to which further flows are needed, if
+    /// there is one.
     fn transmit_ready(&mut self, now_ns: u64, wire: &mut dyn FrameSender) -> Option<u32> {
         let Endpoint { shared, connections, ready, idle_until_ns, .. } = self;
         let mut wants_flows = None;
@@ -551,8 +568,8 @@ impl Endpoint {
         wants_flows
     }
 
-    /// Transmits to all peers that have something to do, as the time of one may have come. Returns a peer to which
-    /// further flows are needed.
+    /// Transmits to all peers that have something to do or to wait for, because the time of one of them may have
+    /// come. Returns a peer to which further flows are needed, if there is one.
     fn transmit_active(&mut self, now_ns: u64, wire: &mut dyn FrameSender) -> Option<u32> {
         let Endpoint { shared, connections, active, ready, idle_until_ns, .. } = self;
         let mut wants_flows = None;
@@ -572,7 +589,7 @@ impl Endpoint {
         wants_flows
     }
 
-    /// P39: begins to open further flows to a peer, unless there are too many paths.
+    /// Begins to open the missing further flows to a peer, if that does not make too many paths (P39).
     #[cold]
     fn open_additional_flows(&mut self, peer: u32) {
         let Some(connection) = self.connections.get_mut(peer) else { return };
@@ -603,12 +620,14 @@ impl Endpoint {
         }
     }
 
-    /// Records that this rank is going to sleep until a frame arrives, so that the gap does not count as a late poll.
+    /// Records that this rank is going to sleep until a frame arrives, so that the time asleep does not count as a
+    /// late poll.
     pub fn record_sleep(&mut self) {
         self.shared.stats.record_sleep();
     }
 
-    /// The time at which `transmit` has something to do, if no frame arrives and no message is sent before.
+    /// The time at which `transmit` has something to do, if no frame arrives and no message is sent before; None if
+    /// it has nothing to wait for.
     pub fn deadline_ns(&self) -> Option<u64> {
         let connections = self.active.iter().filter_map(|&peer| self.connections.get(peer));
         connections.filter_map(|connection| connection.deadline_ns()).min()
@@ -619,7 +638,7 @@ impl Endpoint {
         self.connections.iter().all(Connection::is_all_acked)
     }
 
-    /// Forgets a peer that is gone: nothing is sent to it or taken from it any more.
+    /// Forgets a peer that is gone, and releases its memory: nothing is sent to it or taken from it any more.
     pub fn forget(&mut self, peer: u32) {
         if let Some(connection) = self.connections.forget(peer) {
             connection.paths().iter().for_each(|path| self.path_numbers.release(path.local_number));

@@ -1,9 +1,10 @@
-//! One established path to a peer, (local port, remote port, flow): its numbers, acknowledgements and timers.
-//! `handle_*` takes received frames, `poll_*` returns what is to be sent, `deadline_ns` is the time of the next
-//! call.
+//! One established path to a peer, which is named by (local port, remote port, flow): its numbers, acknowledgements
+//! and timers. `handle_*` takes received frames or handles a timer, `poll_*` returns what is to be sent, and
+//! `deadline_ns` is the time at which the next call is due.
 //!
-//! It never decides what is sent on which path and never gives a peer up: silence only backs off (P18). Frames are
-//! slots of the endpoint's pool. Used by `connection`; uses `receive_window`, `in_flight`, `rtt`.
+//! The module never decides what is sent on which path, and never gives a peer up: silence only makes the timeout
+//! longer (P18 of docs/protocol.md). Frames lie in slots of the endpoint's pool. Used by `connection` and `path`;
+//! uses `receive_window`, `in_flight`, `rtt`, `delivery_rate`, `congestion_window` and `path_credit`.
 
 use crate::congestion_window::CongestionWindow;
 use crate::delivery_rate::DeliveryRate;
@@ -18,32 +19,34 @@ use crate::receive_window::{Ack, ReceiveWindow, RecvOutcome};
 use crate::rtt::{ACK_DELAY_NS, RttEstimator, TIMEOUT_MAX_NS};
 use crate::seq::{BITMAP_WORDS, SEQ_WINDOW, Seq};
 
-/// The divisor of the frames that the peer may have in flight: an acknowledgement is due after that part of them, and
-/// at most after one run of UDP segments (P13).
+/// The number of received frames that makes an acknowledgement due: the frames that the peer may have in flight,
+/// divided by ACK_DIVISOR, but at most ACK_EVERY_MAX, a run of UDP segments (P13).
 const ACK_DIVISOR: u32 = 4;
 const ACK_EVERY_MAX: u32 = 64;
-/// The fewest frames that make one due. A single frame is acknowledged by the reply to it: an acknowledgement of
-/// its own costs a system call (MTU 9000, 1 B: 4.9 us, not 2.2). The smallest credit that a receiver grants is as
-/// many.
+/// The minimum number of received frames that makes an acknowledgement due; a receiver grants at least as many. A
+/// single frame is acknowledged by the reply to it, because an acknowledgement alone costs a system call: with it a
+/// message of 1 byte takes 4.9 us at MTU 9000, without it 2.2 us.
 const ACK_EVERY_MIN: u32 = crate::path_credit::CREDIT_MIN;
 
-/// Frames that may be in flight to a peer that has sent STOP: it has memory only for the fragments that it needs to
-/// continue, which are the oldest, and drops all others (P20).
+/// The maximum number of frames in flight to a peer that has sent STOP. The peer has memory only for the fragments
+/// that it needs to continue, which are the oldest, and drops all others (P20).
 const STOPPED_FRAMES: u32 = 4;
 
-/// With fewer frames than this in its congestion window a path is limited by many senders that share a port:
-/// further flows beside it would be as many more senders, each with the smallest window. It is twice the smallest
-/// window (P23), so that windows still change.
+/// If a path's congestion window has fewer frames than this, the path is limited by many senders that share a port.
+/// Further flows beside it would be that many more senders, each with the smallest window. The number is twice the
+/// smallest window (P23), so that windows still change.
 const CONGESTED_FRAMES: u32 = 8;
-/// Timeouts without a reply after which congestion is not the reason: the path of this flow alone may be broken.
+/// The number of timeouts without a reply from which on congestion is not the reason: the path of this flow alone may
+/// be broken.
 const CONGESTED_TIMEOUTS: u32 = 3;
 
-/// The assumed length of a window's frames, in bytes, and the shortest round trip between hosts of a cluster while bulk
-/// is in flight, in ns.
+/// The assumed length of a frame, in bytes, if none is in flight.
 const FRAME_BYTES: u64 = 1500;
+/// The shortest round trip that is assumed, in ns: that between hosts of a cluster while bulk is in flight.
 const ROUND_TRIP_MIN_NS: u64 = 50_000;
 
-/// A refused acknowledgement is tried again after ACK_DELAY_NS, doubled at most this often: 0.4 s.
+/// The maximum number of doublings of the time after which a refused acknowledgement is tried again: from
+/// ACK_DELAY_NS to 0.4 s.
 const REFUSALS_MAX: u8 = 12;
 
 const _: () = assert!(ACK_DELAY_NS << REFUSALS_MAX < TIMEOUT_MAX_NS);
@@ -52,14 +55,14 @@ const _: () = assert!(ACK_DELAY_NS << REFUSALS_MAX < TIMEOUT_MAX_NS);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum AckState {
     NotDue,
-    /// With the next numbered frame, or alone at this time.
+    /// An acknowledgement goes with the next numbered frame, or alone at this time.
     Delayed(u64),
-    /// At once.
+    /// An acknowledgement must go alone, at once.
     Now,
 }
 
 impl AckState {
-    /// The time at which it is due, at the latest.
+    /// The time at which an acknowledgement is due at the latest: 0 if at once, None if none is due.
     fn due_ns(self) -> Option<u64> {
         match self {
             AckState::NotDue => None,
@@ -69,18 +72,36 @@ impl AckState {
     }
 }
 
-/// The event for which the sender waits.
+/// The event for which the sender of a path waits (P16, P17).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RetransmitTimer {
     /// No frame is in flight.
     Idle,
-    /// An acknowledgement; at this time a probe requests it.
-    Probe(u64),
-    /// The reply to the probe; at this time all frames in flight count as lost.
-    Timeout(u64),
+    /// The sender waits for an acknowledgement; at `at_ns` it requests one by a probe.
+    Probe { at_ns: u64 },
+    /// The sender waits for the reply to the probe; at `at_ns` all frames in flight count as lost.
+    Timeout { at_ns: u64 },
 }
 
-/// The result of a deadline.
+hawser_base::state_machine! {
+    impl RetransmitTimer {
+        start Idle;
+        /// A numbered frame was sent, or a probe is to find out whether the peer has credit or is alive.
+        started(Idle => Probe { at_ns: u64 });
+        /// The probe is sent.
+        probe_sent(Probe => Timeout { at_ns: u64 });
+        /// The peer has sent a frame without news: the timeout loses its back-off (P18).
+        back_off_ended(Timeout => Timeout { at_ns: u64 });
+        /// An acknowledgement has settled frames, and others are in flight.
+        progress_made(Idle | Probe | Timeout => Probe { at_ns: u64 });
+        /// An acknowledgement has settled the last frames in flight.
+        all_settled(Idle | Probe | Timeout => Idle);
+        /// The reply did not come in time: all frames in flight count as lost (P16).
+        timed_out(Timeout => Idle);
+    }
+}
+
+/// The result of `handle_timeout`.
 #[derive(PartialEq, Eq, Debug)]
 pub enum TimerEvent {
     Nothing,
@@ -90,11 +111,11 @@ pub enum TimerEvent {
     Timeout(FrameQueue),
 }
 
-/// The acknowledgement and the credit in any header of the peer.
+/// The acknowledgement, the credit and STOP in a header that the peer has sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AckHeader {
     pub expected: Seq,
-    /// Frames that the peer takes beyond the last one that arrived (P21).
+    /// The number of frames that the peer accepts beyond the last one that arrived (P21).
     pub credit: u16,
     /// Whether the peer has no memory for payload (P20).
     pub stop: bool,
@@ -134,17 +155,20 @@ pub struct EstablishedPath {
     rtt: RttEstimator,
     rate: DeliveryRate,
     congestion_window: CongestionWindow,
-    /// The first number for which the peer has not granted us credit (P21), and whether it has sent STOP (P20).
+    /// The first number for which the peer has not granted us credit (P21).
     peer_credit_end: Seq,
+    /// Whether the peer's last frame had STOP (P20).
     is_stopped: bool,
-    /// The receive credit that the peer has from us.
+    /// The receive credit that we grant the peer.
     receive_credit: PathCredit,
     ack_state: AckState,
-    /// Frames received since an acknowledgement was sent, how many make one due, and whether the next one has LOSE.
+    /// The number of frames received since the last acknowledgement was sent.
     frames_since_ack: u32,
+    /// The number of received frames that makes an acknowledgement due.
     ack_every: u32,
+    /// Whether the next acknowledgement has LOSE.
     has_new_gap: bool,
-    /// Acknowledgements that the wire refused since a frame arrived.
+    /// The number of acknowledgements that the wire refused since a frame last arrived.
     ack_refusals: u8,
     /// The time of the first timeout since the peer last acknowledged something new (P24); 0: there was none.
     silent_since_ns: u64,
@@ -152,8 +176,8 @@ pub struct EstablishedPath {
 }
 
 impl EstablishedPath {
-    /// A path whose two ends agreed on their first numbers when it was opened; the peer grants credit for `credit`
-    /// frames.
+    /// A new path. Both ends agreed on the first numbers when it was opened: our first frame has number `ours`, the
+    /// peer's has `theirs`. The peer grants credit for `credit` frames.
     pub fn new(ours: Seq, theirs: Seq, credit: u16) -> EstablishedPath {
         EstablishedPath {
             in_flight: InFlightFrames::new(ours),
@@ -174,13 +198,14 @@ impl EstablishedPath {
         }
     }
 
-    /// Same as `new`, for a port on which nothing is lost.
+    /// Turns a new path into one on which nothing is lost while its connection lasts (TCP): its shortest timeout is
+    /// longer (P16).
     pub fn lossless(self) -> EstablishedPath {
         EstablishedPath { rtt: RttEstimator::lossless(), ..self }
     }
 
-    /// Frames with payload that may be sent: within the window of numbers (P10: S1 of PM's appendix B), the congestion
-    /// window (P23) and the peer's credit (P20, P21).
+    /// The number of frames with payload that may be sent now. They must be within the window of numbers (P10: S1 of
+    /// PM's appendix B), the congestion window (P23) and the peer's credit (P20, P21).
     pub fn sendable_frames(&self) -> u32 {
         let free_numbers = SEQ_WINDOW - self.in_flight.open_numbers();
         let window = if self.is_stopped { STOPPED_FRAMES } else { self.congestion_window.frames() };
@@ -198,26 +223,27 @@ impl EstablishedPath {
         free_numbers.min(network).min(credit)
     }
 
-    /// Whether a probe may be sent, which has no payload and needs no credit.
+    /// Whether a probe may be sent: it needs a number, but has no payload and needs no credit.
     #[inline]
     pub fn can_probe(&self) -> bool {
         self.in_flight.open_numbers() < SEQ_WINDOW && !planted(Bug::ProbeNotSent)
     }
 
-    /// Whether the network bears so little here that no further flow may be used beside it (P39).
+    /// Whether the network has so little capacity on this path that no further flow may be used beside it (P39).
     #[inline]
     pub fn is_congested(&self) -> bool {
         self.congestion_window.frames() < CONGESTED_FRAMES && self.rtt.timeouts() < CONGESTED_TIMEOUTS
     }
 
-    /// The smoothed round trip; 0 before one was measured.
+    /// The smoothed round trip, in ns; 0 before the first sample.
     pub fn round_trip_ns(&self) -> u64 {
         self.rtt.smoothed_ns()
     }
 
-    /// The time that `bytes` bytes take by the path's measured rate, or by a window per round trip if that takes
-    /// longer. The round trip is the shortest one, because one reply that arrived after a port was pushed back would
-    /// make the path look too slow to be used, and so to be measured, ever again.
+    /// The time, in ns, that `bytes` bytes take: by the path's measured rate, or by one congestion window per round
+    /// trip if that takes longer. The shortest round trip is used here. A longer one, of a reply that was held up
+    /// while a port was down, would make the path look too slow to be used, and then it would never be measured
+    /// again.
     pub fn transfer_ns(&self, bytes: u64) -> u64 {
         let frame =
             self.in_flight.bytes().checked_div(self.frames_in_flight().into()).map_or(FRAME_BYTES, |mean| mean.max(1));
@@ -227,7 +253,7 @@ impl EstablishedPath {
         bytes * 1_000_000 / per_ms.max(1)
     }
 
-    /// Records that `bytes` bytes went by other paths that might have gone here.
+    /// Records that `bytes` bytes of bulk went by other paths, although they might have gone by this one.
     pub fn record_bypassed(&mut self, bytes: usize) {
         self.rate.record_bypassed(bytes);
     }
@@ -237,7 +263,7 @@ impl EstablishedPath {
         self.in_flight.bytes()
     }
 
-    /// The time until all frames in flight have arrived, by the path's rate.
+    /// The time, in ns, until all frames in flight have arrived, by the path's rate; 0 if none is in flight.
     pub fn queue_ns(&self) -> u64 {
         match self.in_flight.bytes() {
             0 => 0,
@@ -245,7 +271,7 @@ impl EstablishedPath {
         }
     }
 
-    /// The one-way time to the peer with empty queues.
+    /// The time, in ns, that a frame takes to the peer if queues are empty: half of the shortest round trip.
     pub fn latency_ns(&self) -> u64 {
         self.rtt.min_ns() / 2
     }
@@ -256,32 +282,34 @@ impl EstablishedPath {
         self.in_flight.count()
     }
 
-    /// The numbers for the header of the next frame, or of one that is `ahead` frames behind it (P13, P19).
+    /// The numbers for the header of the frame that is sent after `ahead` others; 0 is the next frame (P13, P19).
     #[inline]
     pub fn sequence_fields(&self, ahead: u32) -> SequenceFields {
         let open = (self.in_flight.open_numbers() + ahead) as u16;
         SequenceFields { sequence: self.in_flight.next() + ahead, open, expected: self.receive_window.expected() }
     }
 
-    /// Records that the next frame was sent.
+    /// Records that the frame in `slot` was sent with the next number.
     pub fn on_sent(&mut self, pool: &mut FramePool, slot: FrameSlot, now_ns: u64) {
         self.in_flight.on_sent(pool, slot, now_ns);
         self.rate.on_sent(now_ns);
         self.on_numbered_sent(now_ns);
     }
 
-    /// Records that a probe was sent as the next frame.
+    /// Records that a probe was sent with the next number.
     pub fn on_probe_sent(&mut self, pool: &FramePool, now_ns: u64) {
         self.in_flight.on_probe_sent(pool, now_ns);
         self.on_numbered_sent(now_ns);
     }
 
-    /// Records that a numbered frame was sent: the peer takes its header's acknowledgement, and will acknowledge it.
+    /// Records that a numbered frame was sent: starts the timer if it is idle, and cancels a delayed acknowledgement
+    /// if the frame's header acknowledges everything.
     fn on_numbered_sent(&mut self, now_ns: u64) {
         if self.timer == RetransmitTimer::Idle {
-            self.timer = RetransmitTimer::Probe(now_ns + self.rtt.probe_ns());
+            self.timer.started(now_ns + self.rtt.probe_ns());
         }
-        // Frames beyond a gap do not fit into a header: then the acknowledgement is still sent alone.
+        // A header cannot acknowledge frames beyond a gap. If there is a gap, or if an acknowledgement is due at
+        // once, it is still sent alone.
         if !self.receive_window.has_gap() && self.ack_state != AckState::Now {
             mark(Mark::AckWithData);
             self.on_ack_sent();
@@ -296,53 +324,56 @@ impl EstablishedPath {
         self.in_flight.take_all(pool)
     }
 
-    /// Whether a timeout passed, and nothing new of ours was acknowledged since: the peer computes, or the path is
-    /// dead, at least in our direction: frames of the peer that arrive on it do not prove that ours reach it (P24).
+    /// Whether a timeout has passed since the peer last acknowledged something new of ours. Then the peer computes,
+    /// or the path is dead, at least in our direction: frames of the peer that arrive on it do not prove that ours
+    /// reach the peer (P24).
     #[inline]
     pub fn is_silent(&self) -> bool {
         self.silent_since_ns > 0
     }
 
-    /// The time since which the path has been silent (P24), if it is.
+    /// The time since which the path has been silent (P24); None if it is not silent.
     pub fn silent_since_ns(&self) -> Option<u64> {
         self.is_silent().then_some(self.silent_since_ns)
     }
 
-    /// Schedules a probe, if the path waits for nothing: a frame waits for credit, and the peer's advertisement of new
-    /// credit may be lost; or the path was dead, and only a reply can show that it is no longer (P24).
+    /// Schedules a probe, if the timer is idle. A frame may be waiting for credit, and the peer's frame with new
+    /// credit may be lost; or the path was silent or refused a frame, and only a reply shows that it works again
+    /// (P24).
     pub fn schedule_probe(&mut self, now_ns: u64) {
         if self.timer == RetransmitTimer::Idle {
             mark(Mark::Blocked);
-            self.timer = RetransmitTimer::Probe(now_ns + self.rtt.probe_ns());
+            self.timer.started(now_ns + self.rtt.probe_ns());
         }
     }
 
-    /// Returns the credit for a header that names `end` as the number behind the last one that arrived (P21).
+    /// Renews the peer's credit, and returns it for a header: as the number of frames beyond `end`, the number behind
+    /// the last one that the header reports as arrived (P21).
     pub fn advertised_credit(&mut self, capacity: &mut ReceiveCapacity, end: Seq) -> u16 {
         let frames = self.receive_credit.renew(capacity, self.receive_window.end());
         self.ack_every = (frames / ACK_DIVISOR).clamp(ACK_EVERY_MIN, ACK_EVERY_MAX);
         self.receive_credit.credit(end)
     }
 
-    /// Records that a frame arrived for which there is no memory: the peer must get STOP.
+    /// Records that a frame was refused because there is no memory for it: the peer must get STOP.
     pub fn on_frame_refused(&mut self) {
         self.receive_window.on_refused();
         self.ack_now();
     }
 
-    /// Makes an acknowledgement due at once, as the peer waits for it: GO.
+    /// Makes an acknowledgement due at once, because the peer must get STOP or GO without delay.
     pub fn ack_now(&mut self) {
         self.ack_state = AckState::Now;
     }
 
-    /// Records that the wire refused an acknowledgement: it is tried again soon, and ever later as long as no frame
-    /// arrives, because the port may be down for long.
+    /// Records that the wire refused an acknowledgement. It is tried again soon, and then after times that double
+    /// until a frame arrives, because the port may be down for long.
     pub fn retry_ack(&mut self, now_ns: u64) {
         self.ack_state = AckState::Delayed(now_ns + (ACK_DELAY_NS << self.ack_refusals));
         self.ack_refusals = (self.ack_refusals + 1).min(REFUSALS_MAX);
     }
 
-    /// Makes a pending acknowledgement due at once.
+    /// Makes an acknowledgement due at once, if one is pending.
     pub fn expedite_ack(&mut self) {
         if self.ack_state != AckState::NotDue {
             self.ack_state = AckState::Now;
@@ -353,8 +384,8 @@ impl EstablishedPath {
         (self.ack_state, self.frames_since_ack, self.has_new_gap) = (AckState::NotDue, 0, false);
     }
 
-    /// Takes the header of a numbered frame of the peer. An error: the frame must be dropped, but an
-    /// acknowledgement may be pending.
+    /// Takes the header of a numbered frame of the peer. If it returns an error, the frame must be dropped; an
+    /// acknowledgement may be due even then.
     pub fn handle_numbered(
         &mut self,
         capacity: &mut ReceiveCapacity,
@@ -369,7 +400,7 @@ impl EstablishedPath {
         };
         match outcome {
             RecvOutcome::BeyondWindow => return Err(DropReason::BeyondWindow),
-            // The acknowledgement was lost: the sender waits for it (P11).
+            // The acknowledgement may have been lost, and the sender waits for it (P11).
             RecvOutcome::Duplicate => {
                 mark(Mark::AckOfDuplicate);
                 self.ack_state = AckState::Now;
@@ -388,7 +419,8 @@ impl EstablishedPath {
         if outcome == RecvOutcome::Duplicate { Err(DropReason::Duplicate) } else { Ok(()) }
     }
 
-    /// P13
+    /// Makes an acknowledgement due after a new frame: at once if enough frames have arrived, or else after
+    /// ACK_DELAY_NS (P13).
     fn schedule_ack(&mut self, now_ns: u64) {
         self.frames_since_ack += 1;
         if self.frames_since_ack >= self.ack_every {
@@ -399,7 +431,8 @@ impl EstablishedPath {
         }
     }
 
-    /// Takes the acknowledgement in the header of any frame. Returns the frames that it acknowledges.
+    /// Takes the acknowledgement, the credit and STOP in the header of a numbered frame. Returns the frames that it
+    /// acknowledges, or an error if it acknowledges a number that was never sent.
     pub fn handle_ack_header(
         &mut self,
         pool: &mut FramePool,
@@ -410,7 +443,9 @@ impl EstablishedPath {
         Ok(self.process_ack(pool, &ack, header, now_ns)?.slots)
     }
 
-    /// Takes an acknowledgement with its bits.
+    /// Takes an ACK frame: its header, and its acknowledgement with the bits. Returns the frames that it
+    /// acknowledges, and the frames that count as lost because later ones have arrived (P15); or an error if it
+    /// acknowledges a number that was never sent.
     pub fn handle_ack(
         &mut self,
         pool: &mut FramePool,
@@ -474,25 +509,29 @@ impl EstablishedPath {
                 self.congestion_window.on_ack(count, 0, full, ack.expected, self.in_flight.next());
                 self.restart_timer(now_ns);
             }
-            // The peer is alive and acknowledges nothing new: the timeout loses its back-off (P18), but does not
-            // restart, or a peer that sends much would put it off for ever (found by the simulation, seed 76).
+            // The peer is alive, and acknowledges nothing new: the timeout loses its back-off (P18). The timer does
+            // not restart, because a peer that sends much would then put the timeout off for ever (found by the
+            // simulation, seed 76).
             None => {
-                if let RetransmitTimer::Timeout(at_ns) = self.timer {
+                if let RetransmitTimer::Timeout { at_ns } = self.timer {
                     mark(Mark::BackOffEnded);
-                    self.timer = RetransmitTimer::Timeout(at_ns.min(now_ns + self.rtt.timeout_ns()));
+                    self.timer.back_off_ended(at_ns.min(now_ns + self.rtt.timeout_ns()));
                 }
             }
         }
         Ok(acked)
     }
 
-    /// Restarts the timer after progress, if frames are in flight.
+    /// Restarts the timer after progress, or stops it if no frame is in flight any more.
     fn restart_timer(&mut self, now_ns: u64) {
-        let is_over = self.in_flight.count() == 0 || planted(Bug::TimerStopped);
-        self.timer = if is_over { RetransmitTimer::Idle } else { RetransmitTimer::Probe(now_ns + self.rtt.probe_ns()) };
+        if self.in_flight.count() == 0 || planted(Bug::TimerStopped) {
+            self.timer.all_settled();
+        } else {
+            self.timer.progress_made(now_ns + self.rtt.probe_ns());
+        }
     }
 
-    /// Returns the acknowledgement that is to be sent alone now.
+    /// Returns the acknowledgement that is to be sent alone now; None if none is due.
     pub fn poll_ack(&mut self, now_ns: u64) -> Option<PendingAck> {
         self.ack_state.due_ns().filter(|&at_ns| at_ns <= now_ns)?;
         let flags = if self.has_new_gap { FrameFlags::LOSE } else { FrameFlags::default() };
@@ -507,27 +546,29 @@ impl EstablishedPath {
         Some(PendingAck { ack, flags })
     }
 
-    /// The time at which `poll_ack` or `handle_timeout` has something to do.
+    /// The time at which `poll_ack` or `handle_timeout` has something to do; None if neither has.
     pub fn deadline_ns(&self) -> Option<u64> {
         let timer_ns = match self.timer {
             RetransmitTimer::Idle => None,
-            RetransmitTimer::Probe(at_ns) | RetransmitTimer::Timeout(at_ns) => Some(at_ns),
+            RetransmitTimer::Probe { at_ns } | RetransmitTimer::Timeout { at_ns } => Some(at_ns),
         };
         self.ack_state.due_ns().into_iter().chain(timer_ns).min()
     }
 
-    /// Handles the passing of time.
+    /// Checks whether the time of the timer has come. If so, a probe is to be sent, or all frames in flight count as
+    /// lost and the path is silent.
     pub fn handle_timeout(&mut self, pool: &FramePool, now_ns: u64) -> TimerEvent {
         match self.timer {
-            RetransmitTimer::Probe(at_ns) if at_ns <= now_ns => {
+            RetransmitTimer::Probe { at_ns } if at_ns <= now_ns => {
                 mark(Mark::Probe);
-                self.timer = RetransmitTimer::Timeout(now_ns + self.rtt.timeout_ns());
+                self.timer.probe_sent(now_ns + self.rtt.timeout_ns());
                 TimerEvent::Probe
             }
-            RetransmitTimer::Timeout(at_ns) if at_ns <= now_ns => {
+            RetransmitTimer::Timeout { at_ns } if at_ns <= now_ns => {
                 mark(Mark::Timeout);
                 self.rtt.on_timeout();
-                // The bug: the peer must be silent for a second.
+                // With the planted bug a path becomes silent only after more than ten timeouts in which no frame of
+                // the peer arrived, about a second.
                 let is_silent = !planted(Bug::OneWayAlive) || self.rtt.timeouts() > 10;
                 self.silent_since_ns = match self.silent_since_ns {
                     _ if !is_silent => 0,
@@ -537,7 +578,7 @@ impl EstablishedPath {
                 let lost = self.in_flight.take_all(pool);
                 self.congestion_window.on_timeout(self.in_flight.next());
                 self.rate.on_timeout();
-                self.timer = RetransmitTimer::Idle;
+                self.timer.timed_out();
                 let is_forgotten = planted(Bug::SilenceIsDeath) && self.rtt.timeouts() > 10;
                 TimerEvent::Timeout(if is_forgotten { FrameQueue::default() } else { lost })
             }

@@ -1,7 +1,8 @@
-//! The fragment header: it precedes the fragment of a message that a DATA frame carries. It addresses the fragment
-//! by (message, offset), so that it can be retransmitted on any path and placed in any order (P22).
+//! The fragment header, which precedes the fragment of a message in the payload of a DATA frame. It names the
+//! fragment by its message and its offset there, so that the fragment can be retransmitted on any path and fragments
+//! may arrive in any order (P22 of docs/protocol.md).
 //!
-//! Used by `connection`, `reassembly` and `endpoint`; uses `frame`.
+//! Used by `connection`, `reassembly` and `endpoint`; uses `frame` and `seq`.
 
 use crate::frame::DropReason;
 use crate::seq::Seq;
@@ -9,7 +10,8 @@ use crate::seq::Seq;
 /// The length of a fragment header, in bytes.
 pub const FRAGMENT_HEADER_BYTES: usize = 12;
 
-/// The most fragments of one message: with the shortest frames of 576 bytes they still hold a packet of 16 KiB.
+/// The maximum number of fragments of one message: even with the shortest frames, in packets of 576 bytes, they hold
+/// a packet of 16 KiB.
 pub const FRAGMENTS_MAX: usize = 64;
 
 /// The header of a fragment.
@@ -17,12 +19,15 @@ pub const FRAGMENTS_MAX: usize = 64;
 pub struct FragmentHeader {
     /// The number of the message among all messages of this sender to this receiver.
     pub message: Seq,
-    /// The position of the fragment in the message, and the length of the message, in bytes.
+    /// The position of the fragment in the message, in bytes.
     pub offset: u16,
+    /// The length of the message, in bytes.
     pub total: u16,
-    /// The channel that gets the message at the receiver (a lane); PM's channel.
+    /// The channel at the receiver to which the message goes: a lane, or a channel for control messages. PM calls it
+    /// channel too.
     pub channel: u8,
-    /// Order-free: the message is delivered regardless of earlier messages, as the receiver knows where it belongs.
+    /// Whether the message is order-free: it may be delivered before earlier messages, because the receiver knows
+    /// where it belongs.
     pub order_free: bool,
 }
 
@@ -34,8 +39,8 @@ impl FragmentHeader {
         into[8..FRAGMENT_HEADER_BYTES].copy_from_slice(&[self.channel, u8::from(self.order_free), 0, 0]);
     }
 
-    /// Decodes the fragment header of a payload, and returns it with the fragment behind it, which lies within its
-    /// message.
+    /// Decodes the fragment header at the front of a payload. Returns it with the fragment behind it, or an error if
+    /// the fragment does not lie within its message.
     pub fn read(payload: &[u8]) -> Result<(FragmentHeader, &[u8]), DropReason> {
         let (head, fragment) = payload.split_at_checked(FRAGMENT_HEADER_BYTES).ok_or(DropReason::Fragment)?;
         let u16_at = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);

@@ -1,8 +1,8 @@
-//! The frame: 32 bytes of header and a payload, its encoding, and the checks that authenticate it.
+//! The frame, a header of 32 bytes and a payload: its encoding, and the checks that authenticate it.
 //!
-//! `Frame` wraps bytes of any origin; only `Frame::check` proves that a peer of this job wrote them. Each error has
-//! a name of its own, by which it is counted (P3). Used by the frame ports, `endpoint`, `connection` and
-//! `established`.
+//! `Frame` wraps bytes of any origin; only `Frame::check` proves that a peer of this job wrote them. Each reason for
+//! dropping a frame has a name, by which it is counted (P3 of docs/protocol.md). Used by most modules of this crate,
+//! and by `dev-ether`, whose own tags need `JobKey`; uses `seq`.
 
 use crate::planted::{Bug, planted};
 use crate::seq::Seq;
@@ -12,13 +12,14 @@ use std::ops::Range;
 
 /// The length of a header, in bytes.
 pub const HEADER_BYTES: usize = 32;
-/// The longest payload, in bytes: UDP's, which is the longest of all ports.
+/// The longest payload, in bytes: with the header it fills the longest UDP datagram, and no port has longer frames.
 pub const PAYLOAD_MAX: usize = 65_507 - HEADER_BYTES;
-/// Bytes at the front of a payload that its CRC covers in every frame (P6): all bytes on which the receiver acts.
-/// These are a fragment header (12 bytes) and the longest front of a packet (52), which `dev-ether` asserts.
+/// The number of bytes at the front of a payload that its CRC covers in every frame (P6). All bytes on which the
+/// receiver acts are among them: a fragment header (12 bytes), and the longest packet header with its prefix (52
+/// bytes), as `dev-ether` asserts.
 pub const COVERED_BYTES: usize = 64;
-/// The version of the protocol; frames of an older or newer one are dropped (P3). Since 2 the CRC covers the front of
-/// every payload.
+/// The version of the protocol; frames of any other version are dropped (P3). Since version 2 the CRC covers the
+/// front of every payload.
 pub const VERSION: u8 = 2;
 
 /// The positions of the fields of a header. All integers are little-endian (P1).
@@ -45,9 +46,9 @@ pub enum FrameKind {
     Hello = 1,
     /// The reply to HELLO.
     Welcome = 2,
-    /// Carries a fragment, or nothing as a probe; has a number.
+    /// Carries a fragment, or, as a probe, nothing; it has a number.
     Data = 3,
-    /// Reports the frames that arrived beyond `expected`; has no number.
+    /// Reports which frames beyond `expected` have arrived; it has no number.
     Ack = 4,
 }
 
@@ -64,13 +65,14 @@ impl FrameKind {
 pub struct FrameFlags(u8);
 
 impl FrameFlags {
-    /// A frame before the sender's last ones is missing: LOSE of Go-Back-N for PM (P12).
+    /// LOSE of Go-Back-N for PM: at the sender of this flag a frame is missing that later ones have overtaken (P12).
     pub const LOSE: FrameFlags = FrameFlags(1);
-    /// The sender of this flag takes no payload until it sends a frame without it: STOP, and GO (P20).
+    /// STOP: the sender of this flag has no memory for payload that must wait for earlier payload. A frame without
+    /// this flag is GO (P20).
     pub const STOP: FrameFlags = FrameFlags(2);
     /// Requests an immediate acknowledgement (P17).
     pub const ACK_NOW: FrameFlags = FrameFlags(4);
-    /// The CRC covers the front of the payload alone: the medium checks the rest (P6).
+    /// The CRC covers only the front of the payload, because the medium checks the rest (P6).
     pub const UNCHECKED: FrameFlags = FrameFlags(8);
 
     const ALL: u8 = 15;
@@ -106,8 +108,9 @@ impl CrcCoverage {
     }
 }
 
-/// The sender and the receiver of a frame (`Peer`). They are in the tag and not in the frame (P5), so that no frame
-/// to or from one incarnation of a number is taken for another's.
+/// The sender and the receiver of a frame (each a `Peer`). The tag is computed from them, but the frame does not
+/// contain them (P5). So a frame from or to one incarnation of a process number is not taken for a frame of another
+/// incarnation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PeerPair {
     pub from: u32,
@@ -131,7 +134,8 @@ impl JobKey {
         hasher.finish()
     }
 
-    /// The keyed tag of words between two ranks that are no header, and must not be as long as one (P36).
+    /// The keyed tag of `words`, bytes between two ranks that are no frame header (P36). They must not be as long as
+    /// the tagged part of a header, or they could be taken for one.
     pub fn tag_of(&self, words: &[u8], peers: PeerPair) -> u64 {
         assert!(words.len() != field::TAG.start, "they could be taken for a header");
         let mut hasher = SipHasher24::new_with_key(&self.0);
@@ -143,7 +147,7 @@ impl JobKey {
 
     /// The keyed tag of a header between two ranks (P5).
     fn tag(&self, header: &[u8], peers: PeerPair) -> u64 {
-        // Hashed in one piece: part by part it takes twice as long (44 ns per frame).
+        // The bytes are hashed in one piece: hashing them part by part takes twice as long (44 ns per frame).
         const FRONT: usize = field::TAG.start;
         let mut hashed = [0; FRONT + 8];
         hashed[..FRONT].copy_from_slice(&header[..FRONT]);
@@ -158,21 +162,21 @@ impl JobKey {
 pub struct FrameHeader {
     pub kind: FrameKind,
     pub flags: FrameFlags,
-    /// The receiver's number of the path.
+    /// The receiver's number of the path; in HELLO and WELCOME the sender's process name.
     pub path_number: u32,
     /// The frame's own number; 0 for a frame without one.
     pub sequence: Seq,
-    /// All frames before this one have arrived at the sender of this frame.
+    /// The first number of the other direction that has not arrived at the sender of this frame (P12).
     pub expected: Seq,
-    /// The receive credit: the frames that the sender of this frame takes beyond the last one that arrived at it
-    /// (P21).
+    /// The receive credit: the number of frames that the sender of this frame accepts beyond the last one that has
+    /// arrived at it (P21).
     pub credit: u16,
     /// The distance from `sequence` back to the oldest number that is still open (P19).
     pub open: u16,
 }
 
 impl FrameHeader {
-    /// Encodes the header of a frame with this payload.
+    /// Encodes the header of a frame with this payload, CRC and tag included.
     pub fn write(&self, key: &JobKey, peers: PeerPair, payload: &[u8], coverage: CrcCoverage) -> [u8; HEADER_BYTES] {
         let length = payload.len();
         assert!(length <= PAYLOAD_MAX, "a payload of {length} bytes");
@@ -201,10 +205,11 @@ pub fn crc(bytes: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(bytes)
 }
 
-/// The reason for which a frame was dropped (P3). The frame has changed no state.
+/// The reason for which a frame was dropped (P3). Such a frame has no effect, except that a duplicate, and a frame
+/// for which there is no memory, are acknowledged at once, and that their own acknowledgements count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DropReason {
-    /// Shorter than a header.
+    /// The frame is shorter than a header.
     Short,
     /// The frame has another version of the protocol.
     Version,
@@ -214,21 +219,21 @@ pub enum DropReason {
     Flags,
     /// The header states more payload than arrived.
     Length,
-    /// The sender is not the expected one: another job, another user, a forger, or the frame was changed in transit.
+    /// The tag is wrong: the frame is of another job or another user, is forged, or was changed in transit.
     Tag,
-    /// The payload was changed in transit, where its CRC covers it.
+    /// The part of the payload that the CRC covers was changed in transit.
     Crc,
-    /// The path is not open.
+    /// The frame belongs to no open path, or its peer is no peer of ours or was forgotten.
     Path,
     /// A frame with this number arrived before.
     Duplicate,
-    /// The number is beyond the window.
+    /// The frame reports more open numbers than a window has (P11).
     BeyondWindow,
     /// The frame acknowledges a number that was never sent.
     AckOfUnsent,
-    /// The acknowledgement is truncated or too long.
+    /// The acknowledgement is no whole number of words, or is too long.
     Ack,
-    /// The payload is no fragment of a message (P22).
+    /// The payload is no valid fragment of a message (P22).
     Fragment,
     /// The HELLO opens no valid path (P7).
     Hello,
@@ -259,24 +264,24 @@ impl DropReason {
         ]
     };
 
-    /// The reason in the words of `--stats`, which describe the dropped frames.
+    /// The text of the reason for `--stats`: it follows the words "frames dropped".
     pub const fn text(self) -> &'static str {
         match self {
             DropReason::Short => "short of a header",
             DropReason::Version => "of another version",
             DropReason::Kind => "of unknown kind",
             DropReason::Flags => "with unknown flags",
-            DropReason::Length => "cut off",
+            DropReason::Length => "with a wrong length",
             DropReason::Tag => "with a wrong tag",
             DropReason::Crc => "with a wrong CRC",
             DropReason::Path => "of no open path",
-            DropReason::Duplicate => "that came again",
+            DropReason::Duplicate => "as duplicates",
             DropReason::BeyondWindow => "beyond the window",
             DropReason::AckOfUnsent => "acknowledging the unsent",
             DropReason::Ack => "with a malformed ACK",
-            DropReason::Fragment => "with no fragment",
-            DropReason::Hello => "with no HELLO",
-            DropReason::NoMemory => "without room",
+            DropReason::Fragment => "with an invalid fragment",
+            DropReason::Hello => "with an invalid HELLO",
+            DropReason::NoMemory => "without memory",
         }
     }
 }
@@ -298,7 +303,7 @@ fn u32_field(header: &[u8], field: Range<usize>) -> u32 {
     u32::from_le_bytes(header[field].try_into().expect("a field of four bytes"))
 }
 
-/// Bytes in the form of a frame. Its contents must not be trusted before `check`.
+/// Bytes that have the form of a frame. Their contents must not be trusted before `check` has succeeded.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     header: &'a [u8],
@@ -307,7 +312,8 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Parses received bytes, padding included (P2).
+    /// Parses received bytes; bytes behind the payload are padding and ignored (P2). An error means that the bytes
+    /// have not the form of a frame.
     pub fn parse(bytes: &'a [u8]) -> Result<Frame<'a>, DropReason> {
         if bytes.len() < HEADER_BYTES {
             return Err(DropReason::Short);
@@ -324,7 +330,8 @@ impl<'a> Frame<'a> {
         Ok(Frame { header, payload, kind })
     }
 
-    /// The receiver's number of the path; it determines the sender that the frame must have.
+    /// The receiver's number of the path, which determines the sender that the frame must have; in HELLO and WELCOME
+    /// the sender's process name.
     pub fn path_number(&self) -> u32 {
         u32_field(self.header, field::PATH)
     }
@@ -333,14 +340,15 @@ impl<'a> Frame<'a> {
         self.kind
     }
 
-    /// Returns the header and the payload, if the sender that `peers` names wrote them, in this job (P4).
+    /// Returns the header and the payload, if the tag and the CRC prove that the sender in `peers` wrote them, in
+    /// this job (P4). The CRC may cover only the front of the payload (P6).
     pub fn check(&self, key: &JobKey, peers: PeerPair) -> Result<(FrameHeader, &'a [u8]), DropReason> {
         let tag = u64::from_le_bytes(self.header[field::TAG].try_into().expect("a field of eight bytes"));
         if key.tag(self.header, peers) != tag && !planted(Bug::TagUnchecked) {
             return Err(DropReason::Tag);
         }
         let flags = FrameFlags(self.header[field::FLAGS]);
-        // The receiver acts on all bytes of an acknowledgement or HELLO.
+        // The receiver acts on all bytes of ACK, HELLO and WELCOME, so their CRC covers the whole payload.
         let is_unchecked = flags.has(FrameFlags::UNCHECKED) && self.kind == FrameKind::Data;
         let coverage = if is_unchecked { CrcCoverage::Front } else { CrcCoverage::All };
         let is_right = crc(coverage.of(self.payload)) == u32_field(self.header, field::CRC);

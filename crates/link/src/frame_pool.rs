@@ -1,18 +1,18 @@
-//! The pool of memory for frames, shared by all peers: PM's buffers per channel instead of per peer (PM, 4.3). A
-//! slot holds one frame, and the state that its path needs while the frame is in flight; queues of slots need no
-//! memory of their own.
+//! The pool of memory for frames, shared by all peers, just as PM had buffers for each channel and not for each peer
+//! (PM, 4.3). A slot holds one frame, and the state that its path needs while the frame is in flight. Queues link
+//! slots, and need no memory of their own.
 //!
 //! Nothing is allocated after `new`. Used by `connection`, `in_flight` and `reassembly`; uses `seq`.
 
 use crate::seq::Seq;
 
-/// The index of a frame in the pool.
+/// The index of a slot in the pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameSlot(u32);
 
 const NONE: u32 = u32::MAX;
 
-/// The number under which a frame was sent, and the time.
+/// The number under which a frame was sent, and the time at which it was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SendStamp {
     pub seq: Seq,
@@ -25,9 +25,10 @@ pub struct FramePool {
     bytes: Box<[u8]>,
     stride: usize,
     lengths: Box<[u32]>,
-    /// The next slot of the queue to which a slot belongs.
+    /// For each slot the next one of the queue that contains it.
     next: Box<[u32]>,
-    /// The stamps of slots in flight. They are tuples, as zeroed ones cost address space alone.
+    /// The stamps of slots in flight, as tuples of number and time: zeroed tuples cost only address space until they
+    /// are written.
     stamps: Box<[(u32, u64)]>,
     free: FrameQueue,
 }
@@ -67,7 +68,7 @@ impl FrameQueue {
 }
 
 impl FramePool {
-    /// A pool of `slots` frames of at most `stride` bytes. Unused memory costs address space alone.
+    /// A pool of `slots` frames of at most `stride` bytes. Slots that were never used cost only address space.
     pub fn new(slots: usize, stride: usize) -> FramePool {
         assert!(slots < NONE as usize);
         let mut pool = FramePool {
@@ -99,7 +100,7 @@ impl FramePool {
         self.next.len()
     }
 
-    /// Takes a free slot, for `len` bytes.
+    /// Takes a free slot, for a frame of `len` bytes. Returns None if no slot is free.
     pub fn allocate(&mut self, len: usize) -> Option<FrameSlot> {
         assert!(len <= self.stride, "a frame of {len} bytes in a slot of {}", self.stride);
         let mut free = std::mem::take(&mut self.free);
@@ -111,7 +112,8 @@ impl FramePool {
         slot
     }
 
-    /// Frees a slot that is in no queue. The slot freed last is taken first: it is in the cache.
+    /// Frees a slot that is in no queue. The next slot to be allocated is the one that was freed last, because it is
+    /// in the cache.
     pub fn release(&mut self, slot: FrameSlot) {
         let mut free = std::mem::take(&mut self.free);
         self.push_front(&mut free, slot);
@@ -147,7 +149,8 @@ impl FramePool {
         &mut self.bytes[at..at + self.lengths[slot.0 as usize] as usize]
     }
 
-    /// Keeps the first `len` bytes of a frame, and moves the rest to the end of another one, from `at` on.
+    /// Cuts the frame in `slot` to its first `len` bytes, and moves the rest into the frame in `other`, from byte
+    /// `at` to its end.
     pub fn move_tail(&mut self, slot: FrameSlot, len: usize, other: FrameSlot, at: usize) {
         let length = std::mem::replace(&mut self.lengths[slot.0 as usize], len as u32) as usize;
         assert!(length - len == self.frame(other).len() - at, "what is moved fits");
@@ -178,7 +181,8 @@ impl FramePool {
         self.remove_after(queue, None)
     }
 
-    /// Removes the slot behind `before`, which is in the queue; behind None is the first one.
+    /// Removes and returns the slot behind `before`, which is in the queue, or the first slot if `before` is None.
+    /// Returns None if there is no such slot.
     pub fn remove_after(&mut self, queue: &mut FrameQueue, before: Option<FrameSlot>) -> Option<FrameSlot> {
         let slot = self.after_or_first(queue, before)?;
         let next = self.next[slot.0 as usize];
@@ -203,12 +207,13 @@ impl FramePool {
         queue.len += 1;
     }
 
-    /// Returns the slot behind `before`; behind None is the first one.
+    /// Returns the slot behind `before`, or the first slot of the queue if `before` is None. Returns None if there is
+    /// no such slot.
     pub fn after_or_first(&self, queue: &FrameQueue, before: Option<FrameSlot>) -> Option<FrameSlot> {
         before.map_or(queue.first(), |before| self.after(before))
     }
 
-    /// Returns the slot behind `slot` in its queue.
+    /// Returns the slot behind `slot` in its queue; None if `slot` is the last one.
     pub fn after(&self, slot: FrameSlot) -> Option<FrameSlot> {
         let next = self.next[slot.0 as usize];
         (next != NONE).then_some(FrameSlot(next))

@@ -1,34 +1,37 @@
-//! The goodput estimator of one path, fed by the traffic itself: bytes that arrived in the time in which frames
+//! The goodput estimator of one path. It measures the traffic itself: the bytes acknowledged per time in which frames
 //! were in flight.
 //!
-//! It reads no clock. Used by `bulk_path`, which compares paths, and by `connection`, which records sent and
-//! arrived bytes; uses no other module.
+//! It reads no clock. Used by `bulk_path`, which compares paths, by `path`, which has one, and by `connection`, which
+//! records sent and acknowledged bytes; uses no other module.
 
-/// Bytes per millisecond. A path that carries more is not limited by the per-flow limits of clouds. Amazon EC2: 5
-/// Gbit/s (Amazon EC2 instance network bandwidth), and a fifth for what an interval measures too high. In a cluster
-/// placement group the limit is 10; but that is what a host by itself achieves for messages of 16 KiB, and flows
-/// that are open and not used cost 5 % of their time there.
+/// The rate, in bytes per millisecond, above which no per-flow limit of a cloud limits a path: 5 Gbit/s on Amazon EC2
+/// (Amazon EC2 instance network bandwidth), and a fifth more, because an interval may measure too high a rate. In a
+/// cluster placement group the limit is 10 Gbit/s; but a host by itself achieves no more than that for messages of 16
+/// KiB, and there flows that are open and not used cost 5 % of the time.
 const FLOW_MAX_BYTES_PER_MS: u32 = 750_000;
 
-/// At FLOW_MAX_BYTES_PER_MS this many bytes take nine times as long as a short message between two hosts (10 us); 8
-/// KiB that go to and fro carry less than that on any network.
+/// The minimum number of bytes in flight since an idle time for which the rate shows more than the latency. At
+/// FLOW_MAX_BYTES_PER_MS they take nine times as long as a short message between two hosts (10 us). A ping-pong of 8
+/// KiB has a lower rate than that on any network.
 pub const LONG_BYTES: u32 = 64 << 10;
 
-/// The goodput of one path: bytes of frames that arrived.
+/// The goodput of one path: the rate at which bytes of its frames are acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GoodputEstimator {
     bytes: u64,
-    /// The time with frames in flight in this interval; and its part before the bytes that count.
+    /// The time of this interval in which frames were in flight, in ns.
     busy_ns: u64,
+    /// The part of `busy_ns` before the bytes that count.
     warmup_ns: u64,
-    /// The start of the current time with frames in flight, not counted yet.
+    /// The time since which frames are in flight and not counted in `busy_ns` yet; None if none is in flight.
     since_ns: Option<u64>,
-    /// Bytes sent since then, and whether they ever were so many in this trial that the rate shows more than the
-    /// latency.
+    /// Bytes that were sent since no frame was in flight.
     since_bytes: u32,
+    /// Whether `since_bytes` has reached LONG_BYTES in this trial, so that the rate shows more than the latency.
     is_long: bool,
-    /// The best rate of this trial's intervals, and whether the path is discarded for the rest of it.
+    /// The best rate of this trial's finished intervals, in bytes per millisecond.
     peak: u32,
+    /// Whether the path is discarded for the rest of this trial.
     is_discarded: bool,
 }
 
@@ -41,7 +44,7 @@ impl GoodputEstimator {
         self.is_long |= self.since_bytes >= LONG_BYTES;
     }
 
-    /// Records that frames of `bytes` bytes arrived; `more`: others are still in flight.
+    /// Records that frames of `bytes` bytes were acknowledged; `more` is true if others are still in flight.
     pub fn on_acked(&mut self, bytes: usize, more: bool, now_ns: u64) {
         if let Some(since_ns) = self.since_ns {
             self.busy_ns += now_ns.saturating_sub(since_ns);
@@ -55,32 +58,34 @@ impl GoodputEstimator {
             GoodputEstimator { since_ns: self.since_ns, since_bytes: self.since_bytes, ..GoodputEstimator::default() };
     }
 
-    /// Begins an interval. Only now has everything arrived that was sent in the previous one.
+    /// Begins an interval. The previous one counts until now, because bytes that were sent in it may be acknowledged
+    /// after other paths have begun theirs.
     pub fn begin_interval(&mut self) {
         (self.peak, self.bytes, self.busy_ns, self.warmup_ns) = (self.peak(), 0, 0, 0);
     }
 
-    /// Discards the bytes that arrived in this interval until now.
+    /// Discards the bytes that were acknowledged in this interval until now, and the time that they took.
     pub fn reset_interval(&mut self) {
         (self.bytes, self.warmup_ns) = (0, self.busy_ns);
     }
 
-    /// Whether the path carried no more than a network may give one flow, and not because it was sent little at a time.
+    /// Whether a per-flow limit of the network may be the reason for the path's rate: the path carried no more than
+    /// such a limit, although many bytes were sent at a time.
     pub fn may_be_rate_limited(&self) -> bool {
         self.is_long && self.peak() < FLOW_MAX_BYTES_PER_MS
     }
 
-    /// The best rate of this trial until now, in bytes per millisecond.
+    /// The best rate of this trial until now, the current interval included, in bytes per millisecond.
     pub fn peak(&self) -> u32 {
         self.peak.max(self.rate())
     }
 
-    /// Whether no interval of this trial is over that measured anything.
+    /// Whether no finished interval of this trial has measured anything.
     pub fn is_unmeasured(&self) -> bool {
         self.peak == 0
     }
 
-    /// The bytes that count in this interval.
+    /// The acknowledged bytes of this interval that count.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -99,7 +104,7 @@ impl GoodputEstimator {
         self.is_discarded = true;
     }
 
-    /// The rate in bytes per millisecond; 0 before any arrived.
+    /// The rate of this interval in bytes per millisecond; 0 before any bytes were acknowledged.
     fn rate(&self) -> u32 {
         self.bytes
             .saturating_mul(1_000_000)

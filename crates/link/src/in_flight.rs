@@ -1,9 +1,9 @@
 //! The frames in flight on one path: each numbered frame, until the peer acknowledges it or it counts as lost. Lost
-//! payload is retransmitted in a frame of a new number, on this path or another (P10).
+//! payload is retransmitted in a frame of a new number, on this path or another (P10 of docs/protocol.md).
 //!
-//! PM kept a send buffer for each frame of a path. Here frames lie in the endpoint's pool, and those in flight form
-//! a queue there, in order of their numbers: an idle path has none. It reads no clock and sends nothing. Used by
-//! `established`; uses `frame_pool` and `receive_window`.
+//! PM kept a send buffer for each frame of a path. Here frames lie in the endpoint's pool, and those in flight form a
+//! queue there, in order of their numbers, so that an idle path occupies no slot. The module reads no clock and sends
+//! nothing. Used by `established`; uses `frame_pool` and `receive_window`.
 
 use crate::frame_pool::{FramePool, FrameQueue, FrameSlot, SendStamp};
 use crate::marks::{Mark, mark};
@@ -14,13 +14,17 @@ use crate::seq::{SEQ_WINDOW, Seq};
 /// The result of an acknowledgement.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub struct AckedFrames {
-    /// A number was acknowledged that is higher than all before.
+    /// Whether a number was acknowledged that is higher than all that were acknowledged before.
     pub higher: bool,
+    /// The frames that are acknowledged now and were in flight.
     pub slots: FrameQueue,
+    /// The bytes of these frames.
     pub bytes: u64,
-    /// The time at which the newest of these frames was sent; None if nothing new was acknowledged.
+    /// The send time of the newest of these frames, or of a probe that is newer; None if nothing new was
+    /// acknowledged.
     pub newest_sent_ns: Option<u64>,
-    /// The send time of the frame that a timeout took for lost, and which had arrived.
+    /// The send time of the last frame that a timeout declared lost, if the acknowledgement shows that the timeout
+    /// was too early; otherwise None.
     pub spurious_sent_ns: Option<u64>,
 }
 
@@ -32,13 +36,15 @@ pub struct InFlightFrames {
     bytes: u64,
     /// The newest probe (P17), which has no payload and no slot: a lost probe needs no retransmission.
     probe: Option<SendStamp>,
-    /// The oldest number that is neither acknowledged nor lost, and the next one to be used.
+    /// The oldest number that is neither acknowledged nor lost.
     first: Seq,
+    /// The next number to be used.
     next: Seq,
-    /// The highest acknowledged number plus one, and the send time of the newest acknowledged frame.
+    /// The highest acknowledged number plus one.
     acked_end: Seq,
+    /// The send time of the newest acknowledged frame; 0 before the first acknowledgement.
     newest_acked_sent_ns: u64,
-    /// The last one of the frames that a timeout took for lost (P16).
+    /// The last frame that a timeout declared lost (P16), until its number or a later one is acknowledged.
     last_timed_out: Option<SendStamp>,
 }
 
@@ -88,7 +94,8 @@ impl InFlightFrames {
         pool.push(&mut self.queue, slot);
     }
 
-    /// Records that a probe was sent with the next number. An earlier probe in flight is as good as lost.
+    /// Records that a probe was sent with the next number. An earlier probe that is still in flight is no longer
+    /// tracked, as if it were lost.
     pub fn on_probe_sent(&mut self, pool: &FramePool, now_ns: u64) {
         if self.probe.is_some() {
             mark(Mark::ProbeReplaced);
@@ -104,7 +111,8 @@ impl InFlightFrames {
         SendStamp { seq: number, sent_ns: at_ns }
     }
 
-    /// Takes an acknowledgement of the peer, for numbers before `end`, all of which were used (P14).
+    /// Takes an acknowledgement of the peer, and returns the frames that it acknowledges. `end` is the number behind
+    /// the last one that it acknowledges; all numbers before `end` were used (P14).
     #[inline]
     pub fn on_ack(&mut self, pool: &mut FramePool, ack: &Ack, end: Seq) -> AckedFrames {
         let higher = self.acked_end != end && self.acked_end.is_at_or_before(end);
@@ -131,8 +139,9 @@ impl InFlightFrames {
         AckedFrames { higher, slots, bytes: before - self.bytes, newest_sent_ns: newest_ns, spurious_sent_ns: late_ns }
     }
 
-    /// Checks whether a timeout was too early: all arrived up to `end`, and that is just what the timeout took for
-    /// lost. No later frame had arrived yet that could have closed its number (P19).
+    /// Checks whether a timeout was too early. It was if the acknowledgement ends exactly with the last number that
+    /// the timeout declared lost: then no later frame had arrived yet that could have closed this number (P19), so
+    /// the frame itself has arrived. Returns its send time; otherwise None.
     fn take_spurious_timeout(&mut self, end: Seq) -> Option<u64> {
         let timed_out = self.last_timed_out.take_if(|last| last.seq.next().is_at_or_before(end))?;
         (timed_out.seq.next() == end).then(|| {
@@ -141,8 +150,8 @@ impl InFlightFrames {
         })
     }
 
-    /// Returns the frames that count as lost: those that `REORDER_MAX` later frames have overtaken, or one that was
-    /// sent more than `slack_ns` later (P15).
+    /// Removes and returns the frames that count as lost (P15): the number behind the last acknowledged one is more
+    /// than `REORDER_MAX` higher than theirs, or a frame was acknowledged that was sent more than `slack_ns` later.
     pub fn take_lost(&mut self, pool: &mut FramePool, slack_ns: u64) -> FrameQueue {
         let (acked_end, newest_ns, had_probe) = (self.acked_end, self.newest_acked_sent_ns, self.probe.is_some());
         let lost = self.take_settled(pool, acked_end, |SendStamp { seq: number, sent_ns: at_ns }| {
@@ -159,11 +168,12 @@ impl InFlightFrames {
         lost
     }
 
-    /// Returns all frames in flight: nothing arrived for a timeout (P16).
+    /// Removes and returns all frames in flight, because nothing was acknowledged for a timeout (P16) or the path is
+    /// closed.
     pub fn take_all(&mut self, pool: &FramePool) -> FrameQueue {
         let last = self.queue.last().map(|slot| pool.stamp(slot));
         let last = last.into_iter().chain(self.probe).max_by_key(|stamp| self.first.distance_to(stamp.seq));
-        // The first timeout counts: replies to it may arrive after others.
+        // The frame of the first timeout is kept: it may be acknowledged after further timeouts.
         self.last_timed_out = self.last_timed_out.or(last);
         (self.probe, self.first, self.bytes) = (None, self.next, 0);
         std::mem::take(&mut self.queue)

@@ -1,19 +1,22 @@
 //! Layer 1: the reliable Ethernet protocol as a state machine without I/O, the descendant of Go-Back-N for PM.
 //!
-//! Its inputs are received frames, the time (nanoseconds of any monotonic clock) and keys, as arguments; its
-//! outputs are frames to send and to retransmit. No module here reads a clock, waits, or allocates after a path is
-//! open, except for the state that a path needs from its first gap on. `docs/protocol.md` is the specification;
-//! `P<n>` in code and tests cites its rules, and `tests/protocol.rs` finds a rule that is not cited.
+//! The caller passes received frames, messages to be sent, the time (nanoseconds of any monotonic clock) and keys as
+//! arguments; the crate returns frames to be sent, retransmissions included, and delivers received messages. No
+//! module here reads a clock or waits. Once a path is open nothing is allocated, except the bitmap of a path at its
+//! first gap, the bitmap of a peer at its first message that is delivered early, and the entries for peers in a
+//! user's share. `docs/protocol.md` is the specification; `P<n>` in code and tests cites its rules, and
+//! `tests/protocol.rs` finds a rule that is not cited.
 //!
-//! The modules that a frame passes: `endpoint` (all peers, with `connections` and `path_numbers`) -> `connection`
-//! (one peer: messages in fragments) -> `path` (a path from its opening on) -> `established` (an established path:
-//! numbers, acknowledgements and timers) over `receive_window`, `in_flight`, `rtt`, `delivery_rate` and
-//! `congestion_window`, and at the receiver `reassembly`. `path_choice`, `bulk_path` (with `goodput`,
+//! A frame passes these modules: `endpoint` (all peers, with `connections` and `path_numbers`) -> `connection` (one
+//! peer: messages in fragments) -> `path` (a path from its opening on) -> `established` (an established path:
+//! numbers, acknowledgements and timers), which uses `receive_window`, `in_flight`, `rtt`, `delivery_rate` and
+//! `congestion_window`; at the receiver `reassembly` follows. `path_choice`, `bulk_path` (with `goodput`,
 //! `shared_stats` and `slow_network`) and `path_scheduler` choose among paths by the properties of each port
-//! (`port_traits`); `path_credit` divides the receive credit (`receive_capacity`) among paths; `path_mtu` finds the
-//! path MTU; `frame`, `fragment` and `ack` encode the contents of a frame; `frame_pool` is the memory for frames,
-//! of which further users of the endpoint have shares (`user_shares`). `marks` and `planted` are for tests. Used by
-//! `dev-ether` with its frame ports.
+//! (`port_traits`). `path_credit` divides the receive credit (`receive_capacity`) among paths, and `path_mtu` finds
+//! the path MTU. `frame`, `fragment` and `ack` encode the contents of a frame. `frame_pool` is the memory for frames;
+//! further users of the endpoint have shares of it (`user_shares`). `reachability` collects statistics for display.
+//! `marks` and `planted` are for tests. The crate is used by `dev-ether`, whose frame ports send and receive the
+//! frames.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,8 @@
-//! Marks: the states and events that the simulator must have reached. A mark that no seed reaches is not tested,
-//! and the test names it (`tests/simulation`). Reasons for dropping a frame are counted anyway
-//! (`Endpoint::drop_counts`).
+//! Marks: the states and events that the simulator must have reached. A mark that no seed reaches is not tested, and
+//! the test prints it (`tests/simulation`). Reasons for dropping a frame have no marks, because they are counted
+//! anyway (`Endpoint::drop_counts`).
 //!
-//! A build without the feature `marks` contains none of it; tests alone turn the feature on. Uses no other module.
+//! A build without the feature `marks` records nothing; only tests turn the feature on. Uses no other module.
 
 #[cfg(feature = "marks")]
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -1,7 +1,8 @@
-//! One path of a connection from its opening on. HELLO is sent until the peer's own number for the path is known,
-//! from its HELLO or its WELCOME (P7), whose length shows that frames of this length pass (P8).
+//! One path of a connection, from its opening on. HELLO is sent until a HELLO or WELCOME of the peer arrives. It
+//! contains the peer's number for the path (P7 of docs/protocol.md), and its length shows that frames of this length
+//! pass (P8).
 //!
-//! Used by `connection`; uses `established`, `path_mtu` and `goodput`.
+//! Used by `connection`, `endpoint` and `reachability`; uses `established`, `path_mtu` and `goodput`.
 
 use crate::bulk_path::BulkPath;
 use crate::established::EstablishedPath;
@@ -16,8 +17,8 @@ use crate::receive_capacity::ReceiveCapacity;
 use crate::rtt::{TIMEOUT_FIRST_NS, TIMEOUT_MAX_NS};
 use crate::seq::Seq;
 
-/// The path id: the two ports that a path connects, by their numbers in their owners' business cards, and which of
-/// several flows between them.
+/// The path id: the two ports that a path connects, by their indexes in their owners' business cards, and the flow,
+/// which is one of several between these ports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub struct PathId {
     pub local_port: u8,
@@ -35,13 +36,14 @@ impl PathId {
 /// The far end of a path that is to be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RemotePort {
-    /// The peer's NIC, by its own number.
+    /// The peer's NIC, by the peer's number for it.
     pub nic: u8,
     /// The longest frame that both ends take, in bytes.
     pub frame_max: usize,
 }
 
-/// The flow whose path stands for all flows of its ports; the first flow is a separate path for bulk.
+/// The flow whose path stands for all flows between two ports together; flow 0, the first one, also counts as a path
+/// of its own for bulk.
 pub const MULTI_FLOW: u8 = 1;
 
 /// The bytes of a HELLO's payload that have a meaning; the rest shows that long frames pass.
@@ -78,14 +80,29 @@ impl Hello {
     }
 }
 
+/// The state of a path (P7). A path ends only with its peer.
 #[derive(Debug)]
 enum PathState {
     /// HELLO is sent only once the path is needed.
     OnDemand,
-    /// HELLO is sent again at this time.
+    /// HELLO is sent again at `hello_at_ns`; it was sent, or refused by the wire, `tries` times.
     Opening { hello_at_ns: u64, tries: u32 },
-    /// `remote_number`: the peer's number for the path.
+    /// Frames pass. `remote_number` is the peer's number for the path.
     Open { remote_number: u32, remote_first_seq: Seq, established: Box<EstablishedPath> },
+}
+
+hawser_base::state_machine! {
+    impl PathState {
+        start OnDemand | Opening;
+        /// The path is needed: by bulk, by single frames of its latency class, or since no other path has a reply.
+        needed(OnDemand => Opening { hello_at_ns: u64, tries: u32 });
+        /// The peer's HELLO or WELCOME has arrived.
+        hello_received(OnDemand | Opening => Open {
+            remote_number: u32,
+            remote_first_seq: Seq,
+            established: Box<EstablishedPath>,
+        });
+    }
 }
 
 /// A path from its opening on. See the module.
@@ -99,14 +116,14 @@ pub struct Path {
     pub local_number: u32,
     first_seq: Seq,
     mtu: PathMtu,
-    /// The length of a WELCOME that must be sent.
+    /// The length of a WELCOME that must be sent; None if none must be sent.
     pending_welcome: Option<usize>,
     goodput: GoodputEstimator,
-    /// The wire refused a frame: it is not tried again in the same call of `transmit`.
+    /// Whether the wire refused a frame: then the path is not tried again in the same call of `transmit`.
     pub is_full: bool,
-    /// A further flow that would congest the network takes no bulk now.
+    /// Whether the path is a further flow that takes no bulk now, because it would congest the network (P39).
     pub is_suspended: bool,
-    /// The path stands for flows of which at least one responds.
+    /// Whether at least one flow between the path's ports responds; it is known only of further flows.
     pub has_responding_flow: bool,
     state: PathState,
 }
@@ -139,22 +156,24 @@ impl Path {
         NicPair { local: self.port.nic, remote: self.remote_nic }
     }
 
-    /// Whether it is not the first of the flows between two ports: then it is for bulk alone (P39).
+    /// Whether the path is not the first of the flows between two ports: then it is for bulk alone (P39).
     pub fn is_additional_flow(&self) -> bool {
         self.id.flow > 0
     }
 
-    /// Whether it stands for all flows between its two ports, as one path for bulk: the second flow does.
+    /// Whether the path stands for all flows between its two ports, as one path for bulk: the path of the second flow
+    /// does.
     pub fn is_multi_flow(&self) -> bool {
         self.id.flow == MULTI_FLOW
     }
 
-    /// Whether both are flows between the same two ports, or the same flow.
+    /// Whether both paths connect the same two ports; they may be the same path.
     pub fn shares_ports_with(&self, other: &Path) -> bool {
         (self.id.local_port, self.id.remote_port) == (other.id.local_port, other.id.remote_port)
     }
 
-    /// Returns the further flows that its port may open beside it, with their far end.
+    /// Returns the further flows that may be opened between the ports of this first flow, with their far end; none if
+    /// this path is a further flow itself.
     pub fn additional_flows(&self) -> impl Iterator<Item = (PathId, RemotePort)> + use<> {
         let (id, remote) = (self.id, RemotePort { nic: self.remote_nic, frame_max: self.mtu.max_bytes() });
         let flows = if self.is_additional_flow() { 1 } else { self.port.flows_max };
@@ -167,7 +186,7 @@ impl Path {
 
     /// Begins to open an on-demand path.
     pub fn start_opening(&mut self) {
-        self.state = PathState::Opening { hello_at_ns: 0, tries: 0 };
+        self.state.needed(0, 0);
     }
 
     /// Restarts HELLO as in the beginning: the peer has answered on another path, so it is reachable now.
@@ -177,12 +196,13 @@ impl Path {
         }
     }
 
-    /// Whether HELLO was never answered, though it was sent often enough for a reply.
+    /// Whether HELLO was sent often enough for a reply (more than TRIES_PER_MTU times), and there was none.
     pub fn is_hello_exhausted(&self) -> bool {
         matches!(&self.state, PathState::Opening { tries, .. } if *tries > TRIES_PER_MTU)
     }
 
-    /// Whether the path has no reply: HELLO was sent often enough, or the established path is silent.
+    /// Whether nothing answers on the path: it is still to be opened on demand, HELLO was sent often enough without a
+    /// reply, or the established path is silent.
     pub fn has_no_reply(&self) -> bool {
         match &self.state {
             PathState::OnDemand => true,
@@ -191,7 +211,8 @@ impl Path {
         }
     }
 
-    /// The longest frame, header included, in bytes; once the path is open, one that has passed.
+    /// The path MTU: the longest frame, header included, in bytes. Once the path is open, a frame of this length has
+    /// passed.
     pub fn mtu(&self) -> usize {
         self.mtu.bytes()
     }
@@ -219,7 +240,7 @@ impl Path {
         self.established().is_some_and(|established| !established.is_silent())
     }
 
-    /// The established path, and the peer's number for it.
+    /// The peer's number for the path, and the established path; None if the path is not open.
     pub fn numbered_mut(&mut self) -> Option<(u32, &mut EstablishedPath)> {
         match &mut self.state {
             PathState::Open { remote_number, established, .. } => Some((*remote_number, established)),
@@ -227,7 +248,7 @@ impl Path {
         }
     }
 
-    /// The number of HELLOs that were sent or that the wire refused, while none is answered.
+    /// The number of HELLOs that were sent or that the wire refused; None once the path is open.
     pub fn hello_tries(&self) -> Option<u32> {
         match &self.state {
             PathState::OnDemand => Some(0),
@@ -236,7 +257,7 @@ impl Path {
         }
     }
 
-    /// Returns the contents of our HELLO or WELCOME, with its credit.
+    /// Returns the contents of our HELLO or WELCOME, with the credit that it grants.
     pub fn hello(&mut self, capacity: &mut ReceiveCapacity) -> Hello {
         let credit = match &mut self.state {
             PathState::Open { remote_first_seq, established, .. } => {
@@ -262,22 +283,18 @@ impl Path {
         }
     }
 
-    /// Takes the peer's HELLO or WELCOME of `len` bytes, header included; a HELLO is answered by a WELCOME of its
-    /// length.
+    /// Takes the peer's HELLO or WELCOME of `len` bytes, header included. A HELLO is answered by a WELCOME of the
+    /// same length. Returns an error if the path is open with other values.
     pub fn handle_hello(&mut self, hello: &Hello, kind: FrameKind, len: usize) -> Result<(), DropReason> {
         match &self.state {
             PathState::OnDemand | PathState::Opening { .. } => {
                 mark(if kind == FrameKind::Hello { Mark::OpenedByHello } else { Mark::OpenedByWelcome });
                 let established = EstablishedPath::new(self.first_seq, hello.first_seq, hello.credit);
                 let established = Box::new(if self.port.is_lossless { established.lossless() } else { established });
-                self.state = PathState::Open {
-                    remote_number: hello.path_number,
-                    remote_first_seq: hello.first_seq,
-                    established,
-                };
+                self.state.hello_received(hello.path_number, hello.first_seq, established);
                 self.mtu.set_opened(len);
             }
-            // A process is a rank once: its path begins once.
+            // The peer opens each path once, so other values are invalid (P7).
             PathState::Open { remote_number, remote_first_seq, .. }
                 if (*remote_number, *remote_first_seq) != (hello.path_number, hello.first_seq) =>
             {
@@ -292,7 +309,7 @@ impl Path {
         Ok(())
     }
 
-    /// Returns the length of a WELCOME that is to be sent now, header included.
+    /// Returns the length, header included, of a WELCOME that is to be sent now; None if none is.
     pub fn poll_welcome(&mut self) -> Option<usize> {
         self.pending_welcome.take()
     }
@@ -303,8 +320,8 @@ impl Path {
         self.pending_welcome = Some(len);
     }
 
-    /// Returns the length of a HELLO that is to be sent now, header included. On an open path it tries longer frames,
-    /// while data is sent to the peer.
+    /// Returns the length, header included, of a HELLO that is to be sent now; None if none is. On an open path a
+    /// HELLO tries longer frames, but only if `in_use`: data is being sent to the peer (P25).
     pub fn poll_hello(&mut self, now_ns: u64, in_use: bool) -> Option<usize> {
         let (at_ns, tries) = match &mut self.state {
             PathState::Opening { hello_at_ns: at_ns, tries } if *at_ns <= now_ns => (at_ns, tries),
@@ -313,8 +330,8 @@ impl Path {
             }
             _ => return None,
         };
-        // A random delay of up to half as much: replies that together found a buffer full would find it full together
-        // again.
+        // A random delay of up to half as much is added: otherwise HELLOs, and replies to them, that were lost
+        // together in a full buffer would be lost together again.
         let wait_ns = TIMEOUT_FIRST_NS << (*tries).min(8);
         let chance = u64::from(self.first_seq.0.rotate_left(7 * *tries) % 1024);
         *at_ns = now_ns + (wait_ns + wait_ns / 2 * chance / 1024).min(TIMEOUT_MAX_NS);

@@ -1,47 +1,49 @@
-//! The receive credit of one path (P21): the frames that the peer may have in flight to us, so that those of all
-//! paths of a port fit it.
+//! The receive credit of one path (P21 of docs/protocol.md): the number of frames that the peer may have in flight to
+//! us on this path, so that the frames on all paths of a port fit the port's buffers.
 //!
-//! A path is granted about what it uses: twice the frames that were in flight, as the peer's `open` reports, and at
-//! most half of what the others have left, so that n busy paths have capacity / (n + 1) each, and an equal part of
-//! what the network bears (P27). Granted credit is never taken back; a path with more than its part gets no more
-//! until enough of its frames have arrived. Used by `established`, for each header with a credit; uses
-//! `receive_capacity`.
+//! A path is granted about what it uses: twice the number of frames that were in flight, as the peer's `open` reports
+//! it. There are two upper bounds: half of what the other paths have left of the capacity, so that n busy paths have
+//! capacity / (n + 1) each; and an equal part of what the network bears (P27). Granted credit is never taken back; a
+//! path that has more than its part gets no more until enough of its frames have arrived. Used by `established`, for
+//! each header with a credit, and by `path`; uses `receive_capacity`.
 
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
 use crate::receive_capacity::{ReceiveCapacity, SenderRound};
 use crate::seq::{SEQ_WINDOW, Seq};
 
-/// The credit that a path always gets, in frames, or its peer could not continue; HELLO grants it, as there may never
-/// be a reply.
+/// The credit that a path always gets, in frames: without it the peer could not continue. HELLO grants this much and
+/// no more, because there may never be a reply.
 pub const CREDIT_MIN: u32 = 2;
 
-/// The first credit of a path, in frames: a sender begins with no more (P23), so that the first bulk never waits for
-/// credit.
+/// The first credit of a path, in frames. It equals a sender's first congestion window (P23), so that the first bulk
+/// never waits for credit.
 const CREDIT_INITIAL: u32 = 32;
-/// The divisor of the remaining capacity for a path's first credit: many peers open paths and send nothing more.
+/// The divisor of the remaining capacity that bounds a path's first credit: many peers open paths and then send
+/// nothing more.
 const INITIAL_DIVISOR: u32 = 4;
 
 /// The credit of one path's peer.
 #[derive(Debug)]
 pub struct PathCredit {
-    /// The first number for which the peer has no credit: never more than a window beyond what arrived.
+    /// The first number for which the peer has no credit; at most a window beyond the frames that arrived.
     end: Seq,
-    /// Frames that are counted for it in the port's receive capacity.
+    /// The number of frames that the port's receive capacity counts as granted to this path.
     counted_frames: u32,
-    /// Frames of credit that it gets if the capacity suffices; 0 before the first credit.
+    /// The credit that the path gets if the capacity suffices, in frames; 0 before the first credit.
     target: u32,
     sender_round: SenderRound,
 }
 
 impl PathCredit {
-    /// The credit of a path whose peer begins with number `first`, and has received a HELLO at most.
+    /// The credit of a new path whose peer's first frame has number `first`. The peer has at most the credit of a
+    /// HELLO.
     pub fn new(first: Seq) -> PathCredit {
         PathCredit { end: first + CREDIT_MIN, counted_frames: 0, target: 0, sender_round: SenderRound::default() }
     }
 
-    /// Records that a frame arrived, behind `lost` missing ones, when the peer had `frames` in flight: if that is more
-    /// than half of the target, the target doubles.
+    /// Records that a frame arrived, behind `lost` missing ones, and that the peer had `frames` frames in flight
+    /// then. If that is more than half of the target, the target doubles.
     #[inline]
     pub fn on_arrived(&mut self, capacity: &mut ReceiveCapacity, frames: u32, lost: u32, now_ns: u64) {
         capacity.on_arrived(&mut self.sender_round, frames, lost, now_ns);
@@ -51,8 +53,9 @@ impl PathCredit {
         }
     }
 
-    /// Grants credit beyond `end`, before which nothing is in flight, as far as the capacity suffices. Returns the
-    /// frames.
+    /// Grants credit for numbers from `end` on, as far as the capacity suffices. `end` is the number behind the last
+    /// frame that arrived: frames before it are no longer in the port's buffers. Returns the path's part in frames;
+    /// if the path has more credit already, it keeps that.
     pub fn renew(&mut self, capacity: &mut ReceiveCapacity, end: Seq) -> u32 {
         let left =
             capacity.available(if planted(Bug::CreditForEach) { capacity.granted_frames } else { self.counted_frames });
@@ -76,7 +79,8 @@ impl PathCredit {
         frames
     }
 
-    /// Returns the credit for a header that names `end` as the number behind the last one that arrived.
+    /// Returns the credit for a header: the number of frames beyond `end`, the number behind the last one that the
+    /// header reports as arrived.
     #[inline]
     pub fn credit(&self, end: Seq) -> u16 {
         let frames = if end.is_at_or_before(self.end) { end.distance_to(self.end) } else { 0 };

@@ -1,28 +1,30 @@
-//! The path MTU: the length of the frames of one path. HELLO finds the longest frame that passes before it is
-//! needed (P8). But later a network may pass less than it did, without any notice: then long frames are lost again
-//! and again, while short ones arrive. This module detects that and takes shorter frames, and tries longer ones
-//! again from time to time, by HELLO (P25).
+//! The path MTU: the length of the frames of one path. HELLO finds the longest frame that passes before the path is
+//! used (P8 of docs/protocol.md). Later a network may pass only shorter frames, without any notice: then long frames
+//! are lost again and again, whereas short ones arrive. This module detects that and makes frames shorter. From time
+//! to time it tries longer ones again, by HELLO (P25).
 //!
-//! It sends nothing. Used by `path`; uses constants of `frame` and `rtt`.
+//! It sends nothing. Used by `path` and `endpoint`; uses constants of `frame` and `rtt`.
 
 use crate::frame::{HEADER_BYTES, PAYLOAD_MAX};
 use crate::marks::{Mark, mark};
 use crate::planted::{Bug, planted};
 use crate::rtt::TIMEOUT_FIRST_NS;
 
-/// The longest frames that most networks pass (Ethernet's 1500 bytes), that all IPv6 networks pass (1280) and all IPv4
-/// networks (576), less IP and UDP headers, in bytes.
+/// The lengths of frames that are tried, in bytes: packets of 1500 bytes, which most networks pass (Ethernet), of
+/// 1280, which all IPv6 networks pass, and of 576, which all IPv4 networks pass, each less the headers of IP and UDP.
 const MTU_STEPS: [usize; 3] = [1452, 1232, MTU_MIN];
-/// The shortest HELLO, in bytes, except between ends that have only shorter frames (P8).
+/// The length of the shortest HELLO, in bytes. HELLO is shorter only between ends that cannot send frames of this
+/// length (P8).
 pub const MTU_MIN: usize = 548;
 
-/// HELLOs of one length before a shorter one is tried; also how often long frames are lost in succession before shorter
-/// ones are taken. RFC 8899's MAX_PROBES.
+/// The number of HELLOs of one length after which a shorter one is tried, and of ACKs in succession that show a loss
+/// of long frames after which shorter frames are sent. It is MAX_PROBES of RFC 8899.
 pub const TRIES_PER_MTU: u32 = 3;
 
-/// The first interval, in ns, after which a longer frame is tried again, as a full buffer in the network looks alike;
-/// and how often the interval is doubled: to a minute and more, as a network may well stay as it is.
+/// The time, in ns, after which a longer frame is tried again for the first time: losses in a full buffer of the
+/// network look the same as those of frames that are too long.
 const RETRY_NS: u64 = TIMEOUT_FIRST_NS;
+/// The maximum number of doublings of this time, to more than a minute, because a network may well stay as it is.
 const RETRY_DOUBLINGS_MAX: u8 = 13;
 
 /// The path MTU of one path. See the module. It is small, because there may be very many paths.
@@ -31,18 +33,20 @@ pub struct PathMtu {
     current: u16,
     /// The longest frame that both ends can send.
     max: u16,
-    /// The longest frame that was lost since one as long arrived, and how many such losses there were.
+    /// The longest frame that was lost and may have been too long, because no frame of about its length has arrived
+    /// since; 0 if there is none.
     suspect: u16,
+    /// The number of ACKs in succession that reported such losses.
     suspect_losses: u8,
     /// The number of longer HELLOs that were sent without a reply.
     longer_hellos: u8,
-    /// The longest frame that the wire refused since the last frame of the peer.
+    /// The longest frame that the wire refused since the peer's last ACK; 0 if there is none.
     refused: u16,
     /// The time at which the next longer HELLO may be sent.
     retry_at_ns: u64,
 }
 
-/// Returns the length to which frames are cut when those of `len` bytes do not pass.
+/// Returns the length to which frames are cut if those of `len` bytes do not pass; None if there is no shorter one.
 fn next_shorter(len: usize) -> Option<usize> {
     MTU_STEPS.into_iter().find(|&shorter| shorter < len)
 }
@@ -86,18 +90,19 @@ impl PathMtu {
         shorter.min(self.bytes())
     }
 
-    /// Sets the length of the HELLO or WELCOME that opened the path.
+    /// Makes frames no longer than the HELLO or WELCOME that opened the path.
     pub fn set_opened(&mut self, len: usize) {
         self.current = self.current.min(len as u16);
     }
 
-    /// Returns the next longer length to try.
+    /// Returns the next longer length to try, which is at most `max`.
     fn next_longer(&self) -> usize {
         let longer = MTU_STEPS.into_iter().rev().find(|&longer| longer > self.bytes());
         longer.unwrap_or(usize::MAX).min(self.max.into())
     }
 
-    /// Whether arrived frames must be reported, because longer ones are suspected.
+    /// Whether frames that were lost or refused may have been too long, so that the lengths of acknowledged frames
+    /// must be reported.
     #[inline]
     pub fn is_suspect(&self) -> bool {
         self.suspect_losses > 0 || self.refused > 0
@@ -108,7 +113,9 @@ impl PathMtu {
         self.refused = self.refused.max(len as u16);
     }
 
-    /// Records that frames arrived, the longest of `longest` bytes; 0: none.
+    /// Records the acknowledgement in the header of a numbered frame: the longest frame that it acknowledges has
+    /// `longest` bytes; 0 if there is none. Frames that were lost or refused are no longer suspected of being too
+    /// long, if a frame of about their length is acknowledged.
     pub fn on_header_ack(&mut self, longest: usize) {
         let suspect = usize::from(self.suspect.max(self.refused));
         if longest > next_shorter(suspect).unwrap_or(0) {
@@ -116,7 +123,9 @@ impl PathMtu {
         }
     }
 
-    /// Records an ACK of the peer: the longest frame that arrived and the longest that is lost, in bytes; 0: none.
+    /// Records an ACK of the peer: the longest frame that it acknowledges has `acked` bytes, and the longest that it
+    /// shows to be lost has `lost` bytes; 0 if there is none. After TRIES_PER_MTU losses of long frames in succession
+    /// frames become shorter.
     pub fn on_ack(&mut self, acked: usize, lost: usize, now_ns: u64) {
         let refused_bytes = std::mem::take(&mut self.refused);
         if refused_bytes > 0 {
@@ -137,7 +146,8 @@ impl PathMtu {
         }
     }
 
-    /// Returns the length of a longer HELLO that is to be tried now, while data is being sent.
+    /// Returns the length of a longer HELLO that is to be sent now; None if none is. The caller asks only if data is
+    /// being sent.
     pub fn poll_longer_hello(&mut self, now_ns: u64) -> Option<usize> {
         if self.current == self.max || now_ns < self.retry_at_ns {
             return None;
@@ -148,7 +158,8 @@ impl PathMtu {
         Some(self.next_longer())
     }
 
-    /// Records a WELCOME of this length for a path that is open.
+    /// Records a WELCOME of `len` bytes for a path that is open. If it answers the last longer HELLO, frames become
+    /// as long.
     pub fn on_welcome(&mut self, len: usize) {
         if self.longer_hellos > 0 && len == self.next_longer() {
             mark(Mark::FramesLonger);

@@ -1,12 +1,14 @@
-//! The numbers of this rank's paths (P40): an index, and how often that index was assigned.
+//! The numbers of this rank's paths (P40 of docs/protocol.md): each consists of an index and a count of how often
+//! that index was assigned.
 //!
-//! An index is free again when its path is gone. The index that was free for longest is assigned first, with
-//! another number than before: a late frame of the former path names none. The module knows nothing of paths
-//! themselves. Used by `endpoint`; uses no other module.
+//! An index is free again when its path is gone. The index that was free for longest is assigned first. Its number
+//! then has another count than before, so that a late frame of the former path names no path. The module knows
+//! nothing of paths themselves. Used by `endpoint`; uses no other module.
 
 use std::collections::VecDeque;
 
-/// Bits of a number that are its index: the number of paths of a rank at one time, 16 to each of a million peers.
+/// The number of bits of a path number that are its index. They bound the number of paths of a rank at one time: 16
+/// to each of a million peers.
 const INDEX_BITS: u32 = 24;
 pub const PATHS_MAX: usize = 1 << INDEX_BITS;
 
@@ -47,8 +49,8 @@ impl PathNumberTable {
         self.free.len() + self.capacity - self.entries.len()
     }
 
-    /// Assigns a number to a path; none if there are too many paths. The first number of an index contains
-    /// `random`, so that it differs from that of an earlier incarnation of this rank.
+    /// Assigns a number to a path; None if there are too many paths. The count of a new index begins with `random`,
+    /// so that its first number differs from the number that an earlier incarnation of this rank had.
     pub fn assign(&mut self, owner: PathOwner, random: u8) -> Option<u32> {
         let index = match self.free.pop_front() {
             Some(place) => place,
@@ -64,8 +66,8 @@ impl PathNumberTable {
         Some(index | u32::from(generation) << INDEX_BITS)
     }
 
-    /// Returns the owner of the path with this number, if its index is assigned. The caller, who keeps the path's
-    /// full number, must compare it.
+    /// Returns the owner of the path with this number, if its index is assigned. The count is not checked: the
+    /// caller, which has the path's full number, must compare it.
     #[inline]
     pub fn owner(&self, number: u32) -> Option<PathOwner> {
         let &NumberEntry { peer, path_index: at, is_taken, .. } = self.entries.get(number as usize % PATHS_MAX)?;

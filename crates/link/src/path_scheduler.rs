@@ -1,16 +1,17 @@
-//! The path scheduler: chooses the path on which the next frame arrives first, by each path's rate and its bytes in
-//! flight. So bulk is distributed in proportion to the ports' rates, and all end at about the same time; short
-//! messages pass full paths by.
+//! The path scheduler chooses the path on which the next frame arrives first, by each path's rate and its bytes in
+//! flight. So bulk is distributed in proportion to the ports' rates, and all ports finish at about the same time;
+//! short messages avoid full paths.
 //!
-//! If the fastest path cannot send, a slower one is taken only if the frame arrives by it before the fastest would
-//! have sent all that waits: otherwise a message would end as late as on the slowest port (earliest completion
-//! first, Lim et al., CoNEXT 2017). It knows no frames and no clock (P26). Used by `path_choice` of `connection`.
+//! If the fastest path cannot send now, a slower one is taken only if the frame arrives by it before the fastest path
+//! would have sent everything that waits; otherwise the frame waits. Without this a message would end as late as on
+//! the slowest port (earliest completion first, Lim et al., CoNEXT 2017; P26 of docs/protocol.md). The module knows
+//! neither frames nor a clock. Used by `path_choice` of `connection`.
 
 use crate::marks::{Mark, mark};
 use crate::port_traits::LatencyClass;
 
-/// The longest time that a run of frames takes on its path, in ns, where there are several paths: a message may end so
-/// much later for it. Shorter runs cost system calls: 250 us are 4 frames at 200 Mbit/s.
+/// The longest time, in ns, that a run of frames may take on its path if there are several paths: a run may delay the
+/// end of a message by this time. Shorter runs cost more system calls: in 250 us only 4 frames pass at 200 Mbit/s.
 pub const RUN_NS_MAX: u64 = 1_000_000;
 
 /// A path that the frame may take.
@@ -18,17 +19,18 @@ pub const RUN_NS_MAX: u64 = 1_000_000;
 pub struct PathCandidate {
     /// The index of the path.
     pub index: usize,
-    /// The latency class; a path of the lowest class is taken, however slow it is.
+    /// The latency class. A path of a lower class is preferred to all paths of higher classes, however slow it is.
     pub latency_class: LatencyClass,
     pub can_send: bool,
-    /// Frames are in flight: their acknowledgements will let the path send again.
+    /// Whether frames are in flight: their acknowledgements will let the path send again.
     pub has_in_flight: bool,
-    /// The time until the frame would have arrived by it, and until all that waits would have, in ns.
+    /// The time, in ns, until the next frame would have arrived by this path.
     pub frame_arrival_ns: u64,
+    /// The time, in ns, until all waiting frames would have arrived by this path.
     pub all_arrival_ns: u64,
 }
 
-/// Returns the path to take now.
+/// Returns the index of the path to take now; None if the frame must wait.
 pub fn choose(candidates: impl Iterator<Item = PathCandidate>) -> Option<usize> {
     let key = |candidate: &PathCandidate| (candidate.latency_class, candidate.frame_arrival_ns, candidate.index);
     let (mut best, mut open) = (None::<PathCandidate>, None::<PathCandidate>);

@@ -1,8 +1,9 @@
-//! Bugs that a protocol like this one has had, or could have. The simulator must find each of them
-//! (`tests/planted.rs`); a simulator that misses one does not prove what it is meant to prove.
+//! Bugs that a protocol like this one has had, or could have; each breaks a rule `P<n>` of docs/protocol.md. The
+//! simulator must find each of them (`tests/planted.rs`); a simulator that misses one does not prove what it is meant
+//! to prove.
 //!
-//! A build without the feature `planted` contains none of it; tests alone turn the feature on, and then each thread has
-//! one bug, or none. Uses no other module.
+//! A build without the feature `planted` contains none of the bugs. Only tests turn the feature on, and then each
+//! thread has one bug, or none. Uses no other module.
 
 #[cfg(feature = "planted")]
 use std::cell::Cell;
@@ -38,23 +39,26 @@ bugs! {
     OverlapBuffered,
     /// A message that was delivered before earlier ones is delivered again when a duplicate arrives (P22).
     EarlyTwice,
-    /// The timer does not run on when a part of the frames in flight has arrived (P16).
+    /// The timer stops when some of the frames in flight have been acknowledged and others have not (P16).
     TimerStopped,
     /// No probe is sent for a lost tail, or for credit of the peer (P17).
     ProbeNotSent,
-    /// The round trip is that of the oldest acknowledged frame, whose acknowledgement waited for another one's.
+    /// The round trip is measured by the oldest of the frames that are acknowledged together: its acknowledgement was
+    /// delayed until later frames had arrived.
     RoundTripOfOldest,
     /// Tags are not checked (P4).
     TagUnchecked,
-    /// The peer is declared dead after a number of timeouts: its last acknowledgement may have been lost (P18).
+    /// The peer is taken for dead after a number of timeouts, though perhaps only its last acknowledgement was lost
+    /// (P18).
     SilenceIsDeath,
     /// Each path is granted credit as if there were no other (P21).
     CreditForEach,
     /// A silent path is not probed (P24).
     SilentForever,
-    /// Frames that wait are bound to the path that lost some, as long as that is silent (P24).
+    /// If a path is silent, waiting frames may take only silent paths, as if they were bound to the path that lost
+    /// some (P24).
     BoundToPath,
-    /// A path on which frames of the peer arrive counts as alive, though none of ours reaches the peer (P24).
+    /// A path on which frames of the peer arrive counts as alive, although none of our frames reaches the peer (P24).
     OneWayAlive,
     /// Long frames are lost, and retransmitted in the same length (P25).
     ShrunkUnnoticed,
@@ -67,7 +71,7 @@ thread_local! {
     static PLANTED: Cell<Option<Bug>> = const { Cell::new(None) };
 }
 
-/// Gives this thread a bug.
+/// Gives this thread a bug, or none.
 #[cfg(feature = "planted")]
 pub fn plant(bug: Option<Bug>) {
     PLANTED.set(bug);

@@ -17,22 +17,24 @@ pub enum LatencyClass {
     BulkOnly,
 }
 
-/// A local port.
+/// The properties of a local port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortTraits {
     pub latency_class: LatencyClass,
-    /// Our number of the NIC that the port uses: of the paths between two NICs the best carries all bulk.
+    /// Our number for the NIC that the port uses. Of all paths between two NICs the best one carries all bulk.
     pub nic: u8,
-    /// Whether the CRC covers whole payloads; where the medium checks them it covers only their front (P6).
+    /// Whether the CRC covers whole payloads. If the medium checks payloads, it needs to cover only their front (P6
+    /// of docs/protocol.md).
     pub has_full_crc: bool,
-    /// Frames are never lost while the connection stands (TCP): only a long silence counts as a loss (P16).
+    /// Whether frames are never lost while the connection lasts (TCP): then only a long silence counts as a loss
+    /// (P16).
     pub is_lossless: bool,
-    /// Paths of this port are opened on demand: for bulk, when there is much bulk to measure them with or to carry,
-    /// or no other path responds; for single frames, when a path over the same NIC is established, but none of a
-    /// better class ever was.
+    /// Whether paths of this port are opened only on demand. A port for bulk is needed if there is much bulk to
+    /// measure its paths with or to carry, or if no other path responds. A port for single frames is needed if a path
+    /// over the same NIC is established, but none of a better latency class ever was.
     pub is_on_demand: bool,
-    /// Maximum flows (UDP source ports) per peer port; all of one peer port are opened when per-flow rate limiting is
-    /// suspected (P39).
+    /// The maximum number of flows (UDP source ports) to each port of a peer. The flows to a port are all opened when
+    /// per-flow rate limiting is suspected (P39).
     pub flows_max: u8,
 }
 

@@ -1,17 +1,18 @@
-//! Statistics of the paths from one local port, for display: how many peers answered there, and for how many it
-//! carried bulk best; and the state of each path to one peer.
+//! Statistics of the paths from one local port, for display: the number of peers that answered there, and the number
+//! to which the port carried bulk best. It also has the state of each path to one peer.
 //!
-//! Nothing is decided by them. Used by `endpoint`; uses `path` and `bulk_path`.
+//! No decision depends on them. Used by `endpoint`; uses `path` and `bulk_path`.
 
 use crate::bulk_path::BulkPathSelector;
 use crate::path::Path;
 
-/// The state of a path to a peer for which frames are in flight.
+/// The state of a path, for the report of a peer that does not answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PathStatus {
-    /// The number of HELLOs that were sent without a reply.
+    /// The path was never answered. The number is that of its HELLOs that were sent or that the wire refused.
     NoReply(u32),
-    /// The path was open, and the peer has acknowledged nothing since then (P24).
+    /// The path is established, and silent since this time, in ns: that of the first timeout after the peer last
+    /// acknowledged something new (P24 of docs/protocol.md).
     Silent { since_ns: u64 },
     /// The path was not tried, or it responds.
     Other,
@@ -32,13 +33,13 @@ impl PathStatus {
 /// The statistics of one local port; each field but the last counts peers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PortReachability {
-    /// Peers to which it sent HELLO.
+    /// Peers to which HELLO was sent from the port, or to which it has an open path.
     pub tried: u32,
-    /// Peers that answered by it at least once.
+    /// Peers to which the port has an open path: they have answered there at least once.
     pub replied: u32,
-    /// Peers for which it carried bulk best, of the paths over its NIC.
+    /// Peers to which the port carried bulk best, of all ports of its NIC.
     pub best_for_bulk: u32,
-    /// The largest number of flows that carry bulk to one of these peers.
+    /// The maximum number of flows that carry bulk to one of the peers in `best_for_bulk`.
     pub flows: u32,
 }
 

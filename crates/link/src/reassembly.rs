@@ -1,8 +1,9 @@
-//! Reassembly of one peer's messages: fragments are kept until their message is whole, and messages are delivered
-//! once, in the order of their numbers; an order-free message is delivered as soon as it is whole (P22).
+//! Reassembly of one peer's messages: fragments are kept until their message is whole, and each message is delivered
+//! once, in the order of message numbers. Only an order-free message of a single fragment may be delivered before
+//! earlier ones (P22 of docs/protocol.md).
 //!
 //! It sends nothing and knows no paths; it reports a lack of memory to its caller, which sends STOP (P20). Used by
-//! `connection`; uses `frame_pool` and `fragment`.
+//! `connection` and `endpoint`; uses `frame_pool` and `fragment`.
 
 use crate::fragment::{FRAGMENT_HEADER_BYTES, FRAGMENTS_MAX, FragmentHeader};
 use crate::frame::DropReason;
@@ -14,10 +15,10 @@ use crate::seq::Seq;
 /// Slots that are reserved for the next message of one peer, so that buffered messages can always be completed.
 pub const RESERVED_SLOTS: usize = FRAGMENTS_MAX;
 
-/// The reassembly buffer: memory for fragments that wait for earlier ones, of all peers together.
+/// The reassembly buffer: the memory, shared by all peers, for fragments that wait for earlier ones.
 pub struct ReassemblyBuffer {
     pool: FramePool,
-    /// The peer whose next message may take the last slots.
+    /// The peer whose next message may take the last slots; None if any peer's next message may.
     reserve_peer: Option<u32>,
 }
 
@@ -37,7 +38,7 @@ impl ReassemblyBuffer {
     }
 }
 
-/// A message that has arrived whole: fragments in the frame that just arrived, or in the pool.
+/// A message that has arrived whole. Its fragments lie in the frame that just arrived, or in the pool.
 pub struct Message<'a> {
     piece: &'a [u8],
     rest: Option<(&'a FramePool, FrameSlot)>,
@@ -71,9 +72,9 @@ impl<'a> Message<'a> {
 /// The receiver of messages: called with the peer, the channel and the message.
 pub type DeliverFn<'a> = dyn FnMut(u32, u8, Message<'_>) + 'a;
 
-/// Messages beyond the next one for which early delivery is recorded. A peer has at most as many frames in flight as
-/// half of its memory, 512; while a lost one waits behind those of its port, other ports continue: 3 MB of bulk in
-/// frames of 1500 bytes.
+/// The number of messages, from the next one on, for which early delivery is recorded: 3 MB of bulk in frames of 1500
+/// bytes. A peer has at most 512 frames in flight, half of its memory; but during the time in which a lost frame
+/// waits behind the other frames of its port, other ports continue to send.
 const EARLY_MESSAGES: u32 = 2048;
 
 /// The placement of a fragment.
@@ -88,7 +89,7 @@ pub enum FragmentPlacement {
     Duplicate,
 }
 
-/// Returns the word and the bit of a message in the bitmap.
+/// Returns the index of a message's word in the bitmap of early deliveries, and the message's bit in that word.
 fn early_bit(message: Seq) -> (usize, u64) {
     let at = message.0 % EARLY_MESSAGES;
     (at as usize / 64, 1 << (at % 64))
@@ -99,12 +100,12 @@ pub struct Reassembly {
     peer: u32,
     /// The number of the next message to be delivered.
     expected: Seq,
-    /// Buffered fragments of the next and of later messages, in order; and how many bytes of the next one are among
-    /// them.
+    /// Buffered fragments of the next and of later messages, in order.
     buffered: FrameQueue,
+    /// The number of bytes of the next message that are buffered.
     next_bytes: usize,
-    /// A bitmap of later messages that were delivered early. It is allocated with the first one, as most peers are sent
-    /// no bulk.
+    /// A bitmap of later messages that were delivered early. It is allocated with the first such message, because
+    /// most peers send us no bulk.
     early: Option<Box<[u64; EARLY_MESSAGES as usize / 64]>>,
 }
 
@@ -117,7 +118,7 @@ impl Reassembly {
         self.buffered.is_empty()
     }
 
-    /// Whether all messages before this one were delivered.
+    /// Whether all messages with numbers below `before` were delivered.
     pub fn has_delivered(&self, before: Seq) -> bool {
         before.is_at_or_before(self.expected)
     }
@@ -127,7 +128,8 @@ impl Reassembly {
         buffer.pool.free_slots() > 2 * RESERVED_SLOTS && self.buffered.len() <= buffer.pool.slots() / 8
     }
 
-    /// Returns the placement of a fragment of `len` bytes, if there is memory for it.
+    /// Returns the placement of a fragment of `len` bytes. Errors: `NoMemory` if there is no memory to keep it,
+    /// `Fragment` if it contradicts buffered fragments.
     pub fn find_placement(
         &self,
         buffer: &ReassemblyBuffer,
@@ -158,7 +160,7 @@ impl Reassembly {
             mark(Mark::DuplicateFragment);
             return Ok(FragmentPlacement::Duplicate);
         }
-        // No peer's later messages may take all slots, or those that the next messages of others need.
+        // A peer's later messages may take neither all slots nor those that the next messages of other peers need.
         let left = buffer.pool.free_slots();
         if is_next && left <= RESERVED_SLOTS {
             mark(if buffer.reserve_peer == Some(self.peer) { Mark::ReserveUsed } else { Mark::ReserveOfOther });
@@ -171,8 +173,9 @@ impl Reassembly {
         if has_capacity { Ok(behind) } else { Err(DropReason::NoMemory) }
     }
 
-    /// Returns the buffered fragment behind which a fragment belongs. One that overlaps others is no fragment of an
-    /// honest peer, unless it was cut out of one that arrived whole.
+    /// Returns the position of a fragment: `Buffer` with the buffered fragment behind which it belongs (None: in
+    /// front of all), or `Duplicate` if a buffered fragment contains it, because a frame that was lost was cut in two
+    /// after its first copy had arrived. Any other overlap is an error: no honest peer sends such a fragment.
     fn find_position(
         &self,
         pool: &FramePool,
@@ -239,7 +242,7 @@ impl Reassembly {
             FragmentPlacement::Duplicate => {}
             FragmentPlacement::DeliverNow => {
                 mark(Mark::DeliveredAtOnce);
-                // Pieces of it may be buffered, if it was cut for a shorter path.
+                // Pieces of the message may be buffered, if its frame was also cut in two for a shorter path.
                 self.drop_next_buffered(buffer);
                 deliver(self.peer, header.channel, Message { piece: fragment, rest: None, left: fragment.len() });
                 self.advance(buffer);
@@ -267,18 +270,20 @@ impl Reassembly {
         }
     }
 
-    /// Returns whether the next message was delivered early, and clears its bit, which the message 2048 later will use.
+    /// Returns whether the next message was delivered early. Clears its bit, which message `expected +
+    /// EARLY_MESSAGES` will use.
     fn take_early_bit(&mut self) -> bool {
         let (word, bit) = early_bit(self.expected);
         let word = self.early.as_mut().map(|early| &mut early[word]).filter(|word| **word & bit != 0);
         word.map(|word| *word &= !bit).is_some()
     }
 
-    /// Advances over the next message, which is delivered, to the first one that was not delivered early.
+    /// Advances from the next message, which was just delivered, to the first later one that was not delivered early.
+    /// Counts the bytes of that message that are buffered.
     fn advance(&mut self, buffer: &mut ReassemblyBuffer) {
         self.expected = self.expected.next();
         while self.take_early_bit() {
-            // Pieces of it may be buffered, if it was cut for a shorter path.
+            // Pieces of the message may be buffered, if its frame was also cut in two for a shorter path.
             self.drop_next_buffered(buffer);
             self.expected = self.expected.next();
         }
@@ -296,7 +301,7 @@ impl Reassembly {
         }
     }
 
-    /// Delivers messages for as long as the next one is buffered whole.
+    /// Delivers the next message if it is buffered whole, and then those behind it in the same manner.
     fn deliver_buffered(&mut self, buffer: &mut ReassemblyBuffer, deliver: &mut DeliverFn<'_>) {
         while let Some(first) = self.buffered.first() {
             let (header, _) = FragmentHeader::read(buffer.pool.frame(first)).expect("it was checked when it arrived");

@@ -1,42 +1,45 @@
-//! The receive capacity of one local port: the frames that all senders together may have in flight to it (P21,
-//! P27). That is what the port really buffers, and, once much of several senders' traffic is lost, what the network
-//! bears. Only the receiver sees all senders.
+//! The receive capacity of one local port: the number of frames that all senders together may have in flight to it
+//! (P21 and P27 of docs/protocol.md). It is what the port really buffers. Once much of several senders' traffic is
+//! lost, it is what the network bears, if that is less. The receiver decides, because it alone sees all senders.
 //!
-//! Used by `path_credit`, which gives each path its part. It knows nothing of paths except when each is first
-//! active in a round.
+//! Used by `path_credit`, which gives each path its part. The module knows of paths only in which round each was last
+//! active, and the state of each in that round (`SenderRound`).
 
 use crate::marks::{Mark, mark};
 
-/// Frames of a round, by which the loss is judged; a quarter of a whole window of one path (`seq`).
+/// The number of frames in a round, at whose end the loss is judged: a quarter of a whole window of one path (`seq`).
 const ROUND_FRAMES: u32 = 256;
-/// A round with fewer frames ends after this time, in ns, so that the number of active senders is known: ten times what
-/// a switch's buffer of 64 KiB takes at 500 Mbit/s.
+/// The time, in ns, after which a round ends that has fewer frames, so that the number of active senders is known. It
+/// is ten times the time in which a switch port of 500 Mbit/s sends a buffer of 64 KiB.
 const ROUND_NS: u64 = 10_000_000;
-/// The least that is granted to all together, in frames: what a switch's port can buffer in frames of MTU 9000, if it
-/// has 64 KiB.
+/// The minimum that all senders together are granted, in frames: the number of frames of MTU 9000 that a switch port
+/// with 64 KiB of memory can buffer.
 const MIN_FRAMES: u32 = 7;
-/// The percentage of loss above which less is granted: below it the senders' windows respond (P23), at 2 %. Eight
-/// senders to a port of 500 Mbit/s with 64 KiB, each a process in two cores: the median of 60 rounds was 440 Mbit/s by
-/// windows alone, 436 with 10 %, and 415 with 2 %, because a port runs dry where replies arrive late.
+/// The percentage of loss above which less is granted. Smaller losses are left to the senders' congestion windows,
+/// which respond from 2 % on (P23). Eight senders to a port of 500 Mbit/s with 64 KiB, each a process, on two cores
+/// together, got (median of 60 rounds) 440 Mbit/s by windows alone, 436 with 10 % here, and 415 with 2 %, because a
+/// port runs dry if replies arrive late.
 const LOST_PERCENT: u32 = 10;
-/// The divisor of the increase when less was lost: measured as above, 273 Mbit/s with a sixteenth and 2 %.
+/// The divisor of what is granted that gives the increase when less was lost. Measured as above, 273 Mbit/s were
+/// reached with a sixteenth and 2 %.
 const INCREASE_DIVISOR: u32 = 4;
-/// The network is assumed to bear all that the port buffers.
+/// The value of `network_frames` if the network is assumed to bear all that the port buffers.
 const UNLIMITED: u32 = u32::MAX;
 
 /// The receive capacity of a local port, in frames. See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveCapacity {
-    /// Frames that the port buffers.
+    /// The number of frames that the port buffers.
     frames: u32,
-    /// Frames that its paths were granted and did not send, as of the last renewal of each.
+    /// The number of frames that the port's paths were granted and did not send, as counted at the last renewal of
+    /// each path's credit.
     pub granted_frames: u32,
-    /// Frames that the network bears.
+    /// The number of frames in flight that the network bears.
     network_frames: u32,
-    /// Paths that were active in the last round.
+    /// The number of paths that were active in the last round.
     senders: u32,
-    /// Credit saved together by senders that were granted none, in parts of a frame: one divided by the number of
-    /// senders.
+    /// Credit that the senders have saved together because they were granted none. The unit is a frame divided by the
+    /// number of senders.
     saved: i32,
     /// Whether the last round of full length reduced the capacity.
     was_narrowed: bool,
@@ -47,17 +50,19 @@ pub struct ReceiveCapacity {
 struct CapacityRound {
     number: u32,
     since_ns: u64,
-    /// Paths that were active in the round, and the most frames that they had in flight.
+    /// The number of paths that were active in this round.
     senders: u32,
+    /// The sum over these paths of the most frames that each had in flight at once.
     in_flight: u32,
-    /// Frames that arrived, and frames that did not; short rounds are added up.
+    /// Frames that arrived; those of short rounds are added up.
     arrived: u32,
+    /// Frames that were lost; those of short rounds are added up.
     lost: u32,
     /// Whether a sender wanted more than its part.
     is_scarce: bool,
 }
 
-/// The state of one path in a round.
+/// The state of one path in the round in which it was last active.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct SenderRound {
     round: u32,
@@ -82,17 +87,20 @@ impl ReceiveCapacity {
         }
     }
 
-    /// Sets what the port buffers. Granted credit stands, even if it is more.
+    /// Sets the number of frames that the port buffers. Credit that is already granted stays valid, even if it is
+    /// more.
     pub fn set_frames(&mut self, frames: u32) {
         self.frames = frames;
     }
 
-    /// Returns what is left of the port's capacity for a path for which `counted` frames are counted.
+    /// Returns the number of frames of the port's capacity that are left for a path. `counted` frames of
+    /// `granted_frames` are the path's own.
     pub fn available(&self, counted: u32) -> u32 {
         self.frames.saturating_sub(self.granted_frames - counted)
     }
 
-    /// Records that a path's frame arrived, behind `lost` missing ones; the path had `in_flight` frames in flight.
+    /// Records that a frame of a path arrived, behind `lost` missing ones, when `in_flight` frames of the path were
+    /// in flight. Ends the round if it is long enough.
     #[inline]
     pub fn on_arrived(&mut self, sender: &mut SenderRound, in_flight: u32, lost: u32, now_ns: u64) {
         let round = &mut self.round;
@@ -114,7 +122,7 @@ impl ReceiveCapacity {
     fn end_round(&mut self, now_ns: u64) {
         let CapacityRound { number, senders, in_flight, arrived, lost, is_scarce, .. } = self.round;
         let is_long = arrived + lost >= ROUND_FRAMES;
-        // Frames lost in the round after a reduction were sent before it.
+        // The round after a reduction is not judged: frames that are lost in it were sent before the reduction.
         let judged = is_long && !std::mem::take(&mut self.was_narrowed);
         if judged && senders > 1 && 100 * lost > LOST_PERCENT * (arrived + lost) {
             self.was_narrowed = true;
@@ -138,8 +146,10 @@ impl ReceiveCapacity {
         };
     }
 
-    /// Returns the part of one sender in what the network bears, if it wants `frames` frames, `least` or more, and
-    /// `has` some: at least `least`, or what it has until its turn comes.
+    /// Returns one sender's part in what the network bears, in frames. The sender wants `frames`, which is at least
+    /// `least`, and has credit for `has`. If there is enough for all senders, the part is at least `least`. If there
+    /// is not, the senders take turns: until its turn comes, a sender that has credit keeps it, and one that has none
+    /// gets none.
     pub fn share(&mut self, sender: &mut SenderRound, frames: u32, least: u32, has: u32) -> u32 {
         if self.network_frames == UNLIMITED {
             return frames;
@@ -153,8 +163,8 @@ impl ReceiveCapacity {
         if has > 0 {
             return has;
         }
-        // Each saves its part: a sender that needs credit when all have saved enough for one gets it, and so does
-        // one that has waited twice as long.
+        // Each sender without credit saves its part. It gets credit if all together have saved enough for one sender,
+        // or if it has saved twice that amount by itself.
         let (saving, enough) = (self.network_frames as i32, (least * senders) as i32);
         self.saved = (self.saved + saving).min(enough);
         sender.saved += saving;

@@ -1,12 +1,14 @@
 //! The frames received on one path: each is accepted once, in any order, and acknowledged to the sender.
 //!
-//! Go-Back-N for PM discarded all frames after a gap and replied with LOSE; here they are kept, and LOSE reports
-//! the gap (P12). Frames are not put in order here: message numbers do that. Used by `established`; uses `seq`.
+//! Go-Back-N for PM discarded all frames after a gap and replied with LOSE; here such frames are kept, and LOSE
+//! reports the gap (P12 of docs/protocol.md). Frames are not put in order here: `reassembly` does that by message
+//! numbers. Used by `established`, `in_flight` and `ack`; uses `seq`.
 
 use crate::marks::{Mark, mark};
 use crate::seq::{BITMAP_WORDS, SEQ_WINDOW, Seq};
 
-/// Frames that may overtake one before it counts as lost: networks reorder less than that (RFC 5681's three).
+/// The number of frames that may overtake one before it counts as lost: networks reorder less than that (RFC 5681 has
+/// three, too).
 pub const REORDER_MAX: u32 = 3;
 
 /// The result of a frame's arrival.
@@ -18,12 +20,12 @@ pub enum RecvOutcome {
     Gap,
     /// The frame is a duplicate (P11).
     Duplicate,
-    /// The frame reports more than a window of open numbers: no sender that keeps the protocol does so (P11).
+    /// The frame reports more open numbers than a window has: no sender that keeps the protocol does so (P11).
     BeyondWindow,
 }
 
-/// An acknowledgement: all frames before `expected` are here, `expected` is not, and bit `i` of word `w` is set if
-/// frame `expected + 1 + 64 w + i` is (P12).
+/// An acknowledgement: all frames before `expected` have arrived, frame `expected` has not, and bit `i` of word `w`
+/// is set if frame `expected + 1 + 64 w + i` has arrived (P12).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ack {
     pub expected: Seq,
@@ -31,7 +33,7 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// The words up to the last nonzero one: those that must be sent.
+    /// The words up to the last nonzero one; the others need not be sent.
     pub fn words(&self) -> &[u64] {
         let used = self.bits.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
         &self.bits[..used]
@@ -48,7 +50,7 @@ impl Ack {
         self.bits.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
     }
 
-    /// The number behind the highest that has arrived.
+    /// The number behind the highest one that has arrived.
     pub fn end(&self) -> Seq {
         let words = self.words();
         let beyond = words.last().map_or(0, |last| 64 * words.len() as u32 - last.leading_zeros() + 1);
@@ -61,14 +63,16 @@ impl Ack {
 pub struct ReceiveWindow {
     expected: Seq,
     /// A bit for each frame of the window beyond `expected`, by its index in the ring. It is allocated at the path's
-    /// first gap: most paths never have one.
+    /// first gap, because most paths never have a gap.
     arrived: Option<Box<[u64; BITMAP_WORDS]>>,
-    /// The number of frames here beyond `expected`, and the distance to the last of them.
+    /// The number of frames beyond `expected` that have arrived.
     ahead_count: u32,
+    /// The distance from `expected` to the last of these frames.
     last_ahead: u32,
-    /// The missing frame that was last reported to the sender.
+    /// The missing frame that was last reported to the sender by LOSE.
     reported_gap: Option<Seq>,
-    /// Numbers that were closed without their frames, since the last `take_lost`, less the refused frames.
+    /// The number of frame numbers that were closed without their frames since the last `take_lost`, less the number
+    /// of refused frames.
     lost: i32,
 }
 
@@ -81,8 +85,8 @@ impl ReceiveWindow {
         (seq.ring_index() / 64, 1 << (seq.ring_index() % 64))
     }
 
-    /// Records a frame. Its sender has no acknowledgement yet for the `open` numbers before it; earlier numbers are
-    /// closed, whether their frames arrived or were retransmitted under another number (P19).
+    /// Records that a frame arrived. `open` is the distance from its number back to the oldest open one. All numbers
+    /// before that one are closed: their frames arrived, or their payload is retransmitted under other numbers (P19).
     pub fn accept(&mut self, seq: Seq, open: u32) -> RecvOutcome {
         if open >= SEQ_WINDOW {
             return RecvOutcome::BeyondWindow;
@@ -133,7 +137,7 @@ impl ReceiveWindow {
         self.skip_arrived();
     }
 
-    /// Advances over all frames that are here.
+    /// Advances `expected` over all frames that have arrived.
     fn skip_arrived(&mut self) {
         while self.has_arrived(self.expected) {
             self.close_first();
@@ -157,15 +161,15 @@ impl ReceiveWindow {
         self.arrived.as_ref().is_some_and(|arrived| arrived[word] & bit != 0)
     }
 
-    /// Returns the number of frames that were retransmitted since the last call: they did not arrive before, or not in
-    /// time.
+    /// Returns the number of frames that were lost since the last call: their payload was retransmitted, because they
+    /// had not arrived or not in time.
     pub fn take_lost(&mut self) -> u32 {
         let lost = self.lost.max(0);
         self.lost -= lost;
         lost as u32
     }
 
-    /// Records that an arrived frame was refused: when its number is closed, it was not lost.
+    /// Records that a frame arrived and was refused: it does not count as lost when its number is closed.
     pub fn on_refused(&mut self) {
         self.lost -= 1;
     }
@@ -176,13 +180,13 @@ impl ReceiveWindow {
         self.expected
     }
 
-    /// The number behind the highest that has arrived.
+    /// The number behind the highest one that has arrived.
     #[inline]
     pub fn end(&self) -> Seq {
         self.expected + if self.ahead_count > 0 { self.last_ahead + 1 } else { 0 }
     }
 
-    /// Whether a frame is missing that a later one has overtaken.
+    /// Whether a frame is missing that a later frame has overtaken.
     #[inline]
     pub fn has_gap(&self) -> bool {
         self.ahead_count > 0

@@ -1,19 +1,23 @@
-//! The round-trip time of one path: the estimate, and the timeouts (RFC 6298, with a floor for clusters).
+//! The round-trip time of one path: its estimate, and the timeouts that follow from it (RFC 6298, with a minimum for
+//! clusters).
 //!
-//! It never looks at frames and reads no clock. Used by `established`.
+//! The module never looks at frames and reads no clock. Used by `established`; `path` and `path_mtu` use its
+//! constants.
 
 use crate::marks::{Mark, mark};
 
-/// The shortest timeout, in ns: with a shorter one a peer that is descheduled for a tick would look like a loss (P16).
+/// The shortest timeout, in ns: with a shorter one a peer that is descheduled for a tick would look like a loss (P16
+/// of docs/protocol.md).
 pub const TIMEOUT_MIN_NS: u64 = 1_000_000;
-/// The shortest timeout where nothing is lost while the connection stands (TCP), in ns: silence then means a busy peer,
-/// hardly ever a broken connection. A few time slices of the scheduler (P16).
+/// The shortest timeout, in ns, on a port that loses nothing while its connection lasts (TCP): a few time slices of
+/// the scheduler. Silence there means that the peer is busy, and hardly ever that the connection is broken (P16).
 pub const TIMEOUT_LOSSLESS_NS: u64 = 20_000_000;
-/// The longest timeout, in ns: a peer that returns is found within it even if it sends nothing (P18).
+/// The longest timeout, in ns: after this time at the latest we notice that a peer responds again, even if it sends
+/// nothing by itself (P18).
 pub const TIMEOUT_MAX_NS: u64 = 1_000_000_000;
 /// The timeout before the first sample, in ns (P16).
 pub const TIMEOUT_FIRST_NS: u64 = 10_000_000;
-/// The longest delay of an acknowledgement at the receiver, which waits for data to send it with, in ns (P13).
+/// The longest time, in ns, for which a receiver delays an acknowledgement so that it can go with data (P13).
 pub const ACK_DELAY_NS: u64 = 100_000;
 
 const _: () = assert!(
@@ -25,12 +29,13 @@ const _: () = assert!(TIMEOUT_LOSSLESS_NS < TIMEOUT_MAX_NS);
 /// The round-trip estimator of one path. See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimator {
-    /// The shortest timeout.
+    /// The shortest timeout, in ns.
     floor_ns: u64,
-    /// The smoothed round trip and its mean deviation; 0 before the first sample.
+    /// The smoothed round trip, in ns; 0 before the first sample.
     smoothed_ns: u64,
+    /// The mean deviation of the samples from the smoothed round trip, in ns.
     deviation_ns: u64,
-    /// The shortest sample; 0 before the first one.
+    /// The shortest sample, in ns; 0 before the first one.
     min_ns: u64,
     /// Timeouts since the last frame of the peer: the exponent of the back-off.
     timeouts: u32,
@@ -43,13 +48,13 @@ impl Default for RttEstimator {
 }
 
 impl RttEstimator {
-    /// The estimator of a path on which nothing is lost.
+    /// The estimator of a path on which nothing is lost while its connection lasts (TCP).
     pub fn lossless() -> RttEstimator {
         RttEstimator { floor_ns: TIMEOUT_LOSSLESS_NS, ..RttEstimator::default() }
     }
 
-    /// Records a frame that was acknowledged `ns` after it was sent. Each number is used once, so every sample is valid
-    /// (P10).
+    /// Records that a frame was acknowledged `ns` nanoseconds after it was sent. Each number is used once, so every
+    /// such sample is valid (P10).
     pub fn add_sample(&mut self, ns: u64) {
         let ns = ns.clamp(1, TIMEOUT_MAX_NS);
         if self.smoothed_ns == 0 {
@@ -61,17 +66,17 @@ impl RttEstimator {
         self.smoothed_ns = (7 * self.smoothed_ns + ns) / 8;
     }
 
-    /// The smoothed estimate; 0 before the first sample.
+    /// The smoothed round trip, in ns; 0 before the first sample.
     pub fn smoothed_ns(&self) -> u64 {
         self.smoothed_ns
     }
 
-    /// The round trip with empty queues; 0 before the first sample.
+    /// The round trip with empty queues, in ns, which is the shortest sample; 0 before the first one.
     pub fn min_ns(&self) -> u64 {
         self.min_ns
     }
 
-    /// Resets the back-off: a frame of the peer arrived, so it is there (P18).
+    /// Resets the back-off, because a frame of the peer has arrived (P18).
     pub fn on_received(&mut self) {
         self.timeouts = 0;
     }
@@ -98,12 +103,14 @@ impl RttEstimator {
         base.saturating_mul(1 << self.timeouts.min(20)).min(TIMEOUT_MAX_NS)
     }
 
-    /// Returns the lead, in ns, that a frame must have had over an acknowledged one to count as lost (P15).
+    /// Returns a time, in ns: a frame counts as lost if another frame was acknowledged that was sent later by more
+    /// than this time (P15).
     pub fn slack_ns(&self) -> u64 {
         self.smoothed_ns / 4 + ACK_DELAY_NS
     }
 
-    /// Returns the time without an acknowledgement after which a probe is due, in ns (P17). Once per silence.
+    /// Returns the time without an acknowledgement after which a probe is due, in ns (P17). There is one probe before
+    /// each timeout.
     pub fn probe_ns(&self) -> u64 {
         match self.smoothed_ns {
             0 => TIMEOUT_FIRST_NS / 2,

@@ -1,8 +1,10 @@
-//! Frame numbers of a path: they wrap, so they are compared within a window only. Uses no other module.
+//! Frame numbers of a path, and message numbers of a peer. They wrap around, so only numbers that are near each other
+//! can be compared. Uses no other module.
 
 use std::ops::Add;
 
-/// Frames that may be in flight on a path: a bandwidth-delay product of 10 Gbit/s and 1 ms is 830 frames of 1500 bytes.
+/// The maximum number of open frame numbers on a path, and so of frames in flight (P10 of docs/protocol.md). For
+/// comparison: 10 Gbit/s and 1 ms have a bandwidth-delay product of 830 frames of 1500 bytes.
 pub const SEQ_WINDOW: u32 = 1024;
 
 /// The number of words that hold one bit for each frame of a window.
@@ -10,18 +12,19 @@ pub const BITMAP_WORDS: usize = (SEQ_WINDOW / u64::BITS) as usize;
 
 const _: () = assert!(SEQ_WINDOW.is_power_of_two() && BITMAP_WORDS * u64::BITS as usize == SEQ_WINDOW as usize);
 
-/// The number of a frame. Each number is used once (P10).
+/// The number of a frame, or of a message. Each frame number is used once (P10).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Seq(pub u32);
 
 impl Seq {
-    /// The distance from `self` to `other`: 0 if they are equal. More than a window if `self` is not before `other`.
+    /// The distance from `self` to `other`: 0 if they are equal, and more than half of all numbers if `other` is
+    /// before `self`.
     #[inline]
     pub fn distance_to(self, other: Seq) -> u32 {
         other.0.wrapping_sub(self.0)
     }
 
-    /// Whether `self` is no later than `other`: compared numbers are less than half of all numbers apart.
+    /// Whether `self` is no later than `other`. The two must be less than half of all numbers apart.
     #[inline]
     pub fn is_at_or_before(self, other: Seq) -> bool {
         self.distance_to(other) <= u32::MAX / 2
@@ -32,7 +35,7 @@ impl Seq {
         self + 1
     }
 
-    /// The index of the number in a ring of a window.
+    /// The index of the number in a ring of SEQ_WINDOW entries.
     #[inline]
     pub(crate) fn ring_index(self) -> usize {
         (self.0 % SEQ_WINDOW) as usize

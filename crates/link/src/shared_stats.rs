@@ -1,22 +1,24 @@
-//! Shared statistics: what bulk transfers to all peers have shown about our NICs. The result of the last trial of the
-//! paths over each NIC is the first guess for peers whose paths were not tried (otherwise each of many peers would be
-//! sent twelve megabytes by paths that are not the best, while others disturb the trial with theirs); and the rate of
-//! all together (`slow_network`).
+//! Shared statistics: what bulk transfers to all peers have shown about our NICs. For each NIC there are two facts.
+//! One is the path that won the last trial, which is the first guess for peers whose paths were not tried. Without it
+//! each of many peers would be sent twelve megabytes by paths that are not the best, and the trials would disturb
+//! each other. The other is the rate of all paths together (`slow_network`).
 //!
-//! It decides nothing. Used by `bulk_path`; uses `slow_network`.
+//! The module decides nothing. Used by `bulk_path`, `connection` and `endpoint`; uses `slow_network` and
+//! `port_traits`.
 
 use crate::port_traits::{NicPair, PortTraits};
 use crate::slow_network::SlowNetworkDetector;
 
-/// A rank that did not poll for this long, in ns, was computing, or had no core.
+/// The time, in ns, without a poll after which a rank is taken to have computed, or to have had no core.
 const POLL_GAP_NS: u64 = 1_000_000;
 
 /// The shared statistics of an endpoint. See the module.
 #[derive(Debug)]
 pub struct SharedStats {
     nics: Box<[NicStats]>,
-    /// The time of the last poll of this rank, and whether it has slept since.
+    /// The time of this rank's last poll.
     polled_ns: u64,
+    /// Whether this rank has slept since its last poll.
     has_slept: bool,
 }
 
@@ -26,7 +28,7 @@ impl SharedStats {
         SharedStats { nics: vec![NicStats::default(); nics].into_boxed_slice(), polled_ns: 0, has_slept: false }
     }
 
-    /// The statistics of the NIC at our end.
+    /// The statistics of our NIC of this pair.
     pub fn nic(&self, nic_pair: NicPair) -> &NicStats {
         &self.nics[usize::from(nic_pair.local)]
     }
@@ -35,8 +37,9 @@ impl SharedStats {
         &mut self.nics[usize::from(nic_pair.local)]
     }
 
-    /// Records a poll of this rank. If it did not poll for long, it is unknown whether the network or this rank was
-    /// slow, so arrivals of that time do not count; a rank that slept would have been woken.
+    /// Records a poll of this rank. After a long time without a poll it is unknown whether the network or this rank
+    /// was slow, so what was acknowledged in that time does not count. This is not so if the rank slept, because a
+    /// frame would have woken it.
     #[inline]
     pub fn record_poll(&mut self, now_ns: u64) {
         let has_slept = std::mem::take(&mut self.has_slept);
@@ -51,7 +54,7 @@ impl SharedStats {
         self.has_slept = true;
     }
 
-    /// Records that nothing is in flight or waits any more.
+    /// Records that no frame is in flight or waits to be sent any more.
     pub fn on_idle(&mut self) {
         self.nics.iter_mut().for_each(|nic| nic.slow_network.on_idle());
     }
@@ -62,7 +65,7 @@ impl SharedStats {
 pub struct BestPath {
     /// Our port.
     pub local_port: u8,
-    /// Whether all flows together won (P39).
+    /// Whether all flows together won (P39 of docs/protocol.md).
     pub is_multi_flow: bool,
 }
 
@@ -71,7 +74,7 @@ pub struct BestPath {
 pub struct NicStats {
     pub slow_network: SlowNetworkDetector,
     best_path: Option<BestPath>,
-    /// The peer whose paths are tried.
+    /// The peer whose paths are in a trial; None if there is no trial.
     trial_peer: Option<u32>,
 }
 
@@ -80,7 +83,8 @@ impl NicStats {
         self.best_path
     }
 
-    /// Whether the paths of another peer are being tried; or were, if nothing was sent to it since.
+    /// Whether another peer's paths are in a trial. A trial also counts if nothing was sent to its peer for long: it
+    /// is not over yet.
     pub fn has_trial_of_other(&self, peer: u32) -> bool {
         self.trial_peer.is_some_and(|other| other != peer)
     }

@@ -1,38 +1,43 @@
-//! The slow-network detector: the rate of all paths over one of our NICs together shows whether the network is so
-//! slow that raw frames carry what it takes at little cost. Then raw frames carry bulk too: their runs are no
-//! bursts, and no other protocol's congestion control works beside ours. Eight senders of 1 MiB through a port of
-//! 500 Mbit/s: 475 Mbit/s and no stall over 10 ms, not 432 and 59; one port at 1 % loss 472, not 426
-//! (docs/measurements/2026-11-23-rails-and-flows.md, 2026-11-22-network.md).
+//! The slow-network detector measures the rate of all paths over one of our NICs together. It finds whether the
+//! network is so slow that raw frames can carry all that it takes for little CPU time. Then bulk goes by raw frames
+//! too (`bulk_path`): the NIC does not cut them from long buffers, so they leave in no bursts, and TCP's congestion
+//! control does not compete with ours. Eight senders of 1 MiB through a port of 500 Mbit/s: by raw frames 475 Mbit/s
+//! and stalls of at most 10 ms, without this rule 432 Mbit/s and 59 ms; through one such port with 1 % loss 471, not
+//! 430 (docs/measurements/2026-11-23-rails-and-flows.md, 2026-11-22-network.md).
 //!
-//! It must measure only what the network takes, not how seldom a program sends, or how late its peer takes part: a
-//! span counts if more was waiting than the network took, and if this rank polled all the time; of a period's spans
-//! the second best counts.
+//! The detector must measure only what the network takes. It must not mistake for a slow network a program that
+//! sends seldom, or a peer that takes part late. It measures in spans of acknowledged bytes; several spans are a
+//! period. A span counts only if more was waiting than the network took, and if this rank polled all the time. The
+//! rate of a period is that of its second best span.
 //!
-//! It sends nothing, and reads no clock. Used by `shared_stats`; uses no other module.
+//! It sends nothing, and reads no clock. Used by `shared_stats`, `connection` and `bulk_path`; uses no other module.
 
-/// The length of a span, in bytes, and the number of spans of a period, and the length of a period, in bytes.
+/// The length of a span, in acknowledged bytes.
 const SPAN_BYTES: u64 = 256 << 10;
+/// The number of spans in a period; only spans that count are included.
 const PERIOD_SPANS: u8 = 4;
+/// The length of a period, in bytes.
 const PERIOD_BYTES: u64 = SPAN_BYTES * PERIOD_SPANS as u64;
 
-/// The number of slow periods in a row that make the network slow: in a single one this rank may be short of a
-/// core. Each wrong decision doubles it, at most this often (`DOUBLINGS_MAX`).
+/// The number of slow periods in succession after which the network counts as slow: in a single one this rank may be
+/// short of a core. Each wrong decision doubles the number, at most DOUBLINGS_MAX times.
 const SLOW_PERIODS: u16 = 8;
 const DOUBLINGS_MAX: u32 = 9;
 
-/// Bytes per millisecond: what Ethernet of 1 Gbit/s carries, and a fifth for what is measured too high. Raw frames at
-/// that rate cost a fifth of a core (1.7 us each).
+/// The rate, in bytes per millisecond, below which a period is slow: what Ethernet of 1 Gbit/s carries, and a fifth
+/// more, because the measured rate may be too high. At this rate raw frames cost a fifth of a core (1.7 us each).
 const SLOW_BYTES_PER_MS: u64 = 150_000;
-/// The rate that shows that the network is no longer slow: raw frames carry three times as much.
+/// The rate, in bytes per millisecond, from which on the network is no longer slow. Raw frames can carry three times
+/// as much.
 const FAST_BYTES_PER_MS: u64 = 2 * SLOW_BYTES_PER_MS;
 
-/// The number of peers that are distinguished: as many as the flows that a port opens to one peer. A rank that sends to
-/// as many peers at once has as many flows.
+/// The number of peers that are distinguished. It equals the number of flows that a port opens to one peer: a rank
+/// that sends to this many peers at once has as many flows anyway.
 const TRACKED_PEERS: usize = 4;
-/// Bytes of a period from which on a peer counts as one that is sent bulk.
+/// The number of bytes in a period from which on a peer counts as one to which bulk is sent.
 const BULK_PEER_BYTES: u64 = PERIOD_BYTES / 32;
 
-/// The bytes that arrived over a NIC.
+/// Bytes over a NIC that a peer has acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct AckedBytes {
     pub peer: u32,
@@ -46,16 +51,20 @@ pub struct AckedBytes {
 /// The slow-network detector of one NIC. See the module.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct SlowNetworkDetector {
-    /// The bytes, the busy time and the fullness of this span.
+    /// The acknowledged bytes of this span.
     bytes: u64,
+    /// The time of this span in which frames were in flight or waited to be sent, in ns.
     busy_ns: u64,
+    /// Whether more was waiting in this span than the network took.
     was_full: bool,
-    /// The time since which frames are in flight or wait to be sent.
+    /// The time up to which `busy_ns` counts, while frames are in flight or wait to be sent; None while there are
+    /// none.
     since_ns: Option<u64>,
-    /// The spans of this period, and their two best rates.
+    /// The number of spans of this period that count so far.
     spans: u8,
+    /// The best and the second best rate of these spans, in bytes per millisecond.
     best: [u64; 2],
-    /// The number of slow periods in a row.
+    /// The number of slow periods in succession.
     slow_periods: u16,
     is_slow: bool,
     /// The number of times that the network turned out to be no longer slow.
@@ -69,7 +78,7 @@ impl SlowNetworkDetector {
         self.is_slow
     }
 
-    /// Whether bulk goes to several peers at once.
+    /// Whether bulk went to TRACKED_PEERS peers or more in the last period.
     pub fn has_many_peers(&self) -> bool {
         self.bulk_peers.are_many
     }
@@ -83,7 +92,8 @@ impl SlowNetworkDetector {
         self.since_ns = None;
     }
 
-    /// Discards the span: this rank did not poll for a while, and frames that it takes now arrived before.
+    /// Discards the span in progress, because this rank did not poll for a while: frames that it takes now may have
+    /// arrived long before.
     pub fn discard_span(&mut self, now_ns: u64) {
         (self.bytes, self.busy_ns, self.was_full) = (0, 0, false);
         self.since_ns = self.since_ns.map(|_| now_ns);
@@ -130,13 +140,14 @@ impl SlowNetworkDetector {
     }
 }
 
-/// Detects whether bulk goes to several peers at once.
+/// Detects whether bulk goes to TRACKED_PEERS peers or more at once.
 #[derive(Clone, Copy, Default, Debug)]
 struct BulkPeers {
-    /// The peers to which most bytes went in this period, and about how many: a peer that displaces another is
-    /// credited with its bytes (the "space-saving" algorithm of Metwally, Agrawal and El Abbadi).
+    /// The peers to which most bytes went in this period, and about how many bytes went to each. A peer that
+    /// displaces another one in the list takes over its count (the "space-saving" algorithm of Metwally, Agrawal and
+    /// El Abbadi).
     top: [(Option<u32>, u64); TRACKED_PEERS],
-    /// Whether the peers of the last period were many.
+    /// Whether bulk went to TRACKED_PEERS peers or more in the last period.
     are_many: bool,
 }
 

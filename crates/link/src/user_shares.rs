@@ -1,17 +1,17 @@
 //! Further users of an endpoint, and their shares of the memory for sending.
 //!
-//! A further user is identified by the channels of its messages. Its share is reserved for as long as the endpoint
-//! lives, and it has no more: a user whose peers have stopped delays neither the first user nor another one, nor is
-//! it delayed by them. No peer has more than half of a share, so that a stopped peer leaves memory for the others.
-//! The first user has all memory outside the shares, and pays nothing for them but a check at each batch of
-//! acknowledged frames. Fragments that are buffered until earlier ones arrive belong to no user: they are delivered
-//! whoever polls. Used by `endpoint`, which checks a share before it takes a message, and by `connection`, which
-//! returns slots; uses `frame_pool`.
+//! A further user is identified by the channels of its messages. Its share is reserved until the endpoint ends, and
+//! it gets no memory beyond the share. So a user whose peers have sent STOP delays no other user, and is not delayed
+//! by other users. Payload to one peer takes at most half of a share, so that a peer that has sent STOP leaves memory
+//! for the others. The first user has all memory outside of the shares; they cost it only a check at each batch of
+//! acknowledged frames. Received fragments that wait for earlier ones belong to no user: a poll by any user delivers
+//! them. Used by `endpoint`, which checks a share before it takes a message, and by `connection`, which returns
+//! slots; uses no other module.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Slots of a share that payload leaves free for a user's messages without payload.
+/// The number of slots of a share that payload leaves free for the user's messages without payload.
 const CONTROL_RESERVED_SLOTS: usize = 8;
 
 /// The index of one of an endpoint's further users.
@@ -23,8 +23,9 @@ pub struct ShareId(usize);
 struct UserShare {
     channels: Range<u8>,
     slots: usize,
-    /// Slots with messages of the user, in all and by peer.
+    /// The number of slots that hold messages of the user.
     used: usize,
+    /// The number of these slots for each peer that has any.
     by_peer: HashMap<u32, usize>,
     /// Slots that are reserved for later messages.
     reserved: usize,
@@ -54,7 +55,8 @@ impl UserShares {
         self.0.iter().map(|share| share.slots).sum()
     }
 
-    /// Whether a user has `needed` slots left for a message to a peer.
+    /// Whether a user has `needed` slots left for a message to a peer. `is_control` is true for a message without
+    /// payload.
     pub fn can_send(&self, id: ShareId, peer: u32, needed: usize, is_control: bool) -> bool {
         let UserShare { slots, used, reserved, by_peer, .. } = &self.0[id.0];
         let to_peer = by_peer.get(&peer).copied().unwrap_or(0);
@@ -78,9 +80,9 @@ impl UserShares {
         *share.by_peer.entry(peer).or_default() += slots;
     }
 
-    /// Records that a frame to a peer was acknowledged and its slot is free. Returns whether the slot goes back to
-    /// a user's share: a frame that was cut in two has one slot more than its message took, which was the first
-    /// user's.
+    /// Records that a frame to a peer was acknowledged and its slot is free. Returns whether the slot returns to a
+    /// user's share. If a frame was cut in two, the message had one slot more than it took from the share: that slot
+    /// was the first user's, and returns to it.
     pub fn on_acked(&mut self, peer: u32, channel: u8) -> bool {
         let Some(share) = self.0.iter_mut().find(|share| share.channels.contains(&channel)) else { return false };
         let Some(to_peer) = share.by_peer.get_mut(&peer) else { return false };
@@ -92,7 +94,7 @@ impl UserShares {
         true
     }
 
-    /// Drops all messages to a peer. Returns how many slots go back to the shares.
+    /// Records that all messages to a peer are dropped. Returns the number of slots that return to the shares.
     pub fn forget(&mut self, peer: u32) -> usize {
         let release = |share: &mut UserShare| {
             let to_peer = share.by_peer.remove(&peer).unwrap_or(0);

@@ -6,8 +6,8 @@ use crate::memory::ALIGN;
 use crate::{info, process};
 use hawser_base::{Class, Error, Handle, Result};
 
-/// MPI_Alloc_mem. Size 0 gives memory too, which is to be freed; the info key mpi_minimum_memory_alignment
-/// is heeded.
+/// MPI_Alloc_mem. For size 0 it returns memory too, which must be freed. It obeys the info key
+/// mpi_minimum_memory_alignment.
 pub fn alloc(size: i64, info: Handle) -> Result<*mut u8> {
     let process = process::get()?;
     let hints = info::hints(info)?;

@@ -1,12 +1,13 @@
-//! Buffers that the application attached for buffered sends, and the part of them that is in use (MPI-5.0 §3.6).
+//! Buffers that the application attached for buffered sends, and how much of each is in use (MPI-5.0 §3.6).
 //!
-//! The memory is never touched: its size is the limit that the program requested. Used by `bsend`, `comm`,
-//! `session_table`.
+//! The attached memory is never read or written: only its size counts, as the limit that the program requested. Used
+//! by `bsend`, `comm`, `session`, `session_table`, `process` and `abi::buffered`.
 
 use hawser_base::{Class, Error, Handle, Result};
 use std::sync::Mutex;
 
-/// The buffer that may be attached to an object: its address for MPI_Buffer_detach, its size, the part of it in use.
+/// The buffer that is attached to a communicator, a session or the process, if there is one: its address for
+/// MPI_Buffer_detach, its size, the part of it in use.
 #[derive(Debug, Default)]
 pub struct AttachedBuffer(Mutex<Option<BsendBuffer>>);
 
@@ -19,7 +20,8 @@ struct BsendBuffer {
     pending: Vec<(Handle, u64)>,
 }
 
-/// The cost of a message beside its bytes: the standard ABI's MPI_BSEND_OVERHEAD, the larger of both ABIs'.
+/// The bytes that a message uses in the buffer beside its own: the standard ABI's MPI_BSEND_OVERHEAD, the larger one
+/// of the two ABIs'.
 const OVERHEAD: u64 = 96;
 
 impl AttachedBuffer {
@@ -35,14 +37,16 @@ impl AttachedBuffer {
     pub fn attach(&self, address: usize, size: u64, automatic: bool) -> Result<()> {
         let mut buffer = self.lock();
         if buffer.is_some() {
-            let text = "a buffer is attached already; detach it first (MPI_Buffer_detach or its like)";
+            let text = "a buffer is already attached; detach it first (MPI_Buffer_detach or a similar call)";
             return Err(Error::new(Class::Buffer, text));
         }
         *buffer = Some(BsendBuffer { address, size, automatic, pending: Vec::new() });
         Ok(())
     }
 
-    /// Reserves the bytes of a message; sends that are no longer pending give back theirs.
+    /// Checks that a message of `bytes` bytes fits into the buffer beside the pending ones (MPI_ERR_BUFFER). Before
+    /// that it forgets the sends that are no longer pending (`is_open`). The message itself counts after
+    /// `add_pending`.
     pub(crate) fn reserve(&self, is_open: impl Fn(Handle) -> bool, bytes: u64) -> Result<()> {
         let mut guard = self.lock();
         let Some(buffer) = guard.as_mut() else {
@@ -54,7 +58,7 @@ impl AttachedBuffer {
         if !buffer.automatic && used + bytes + OVERHEAD > buffer.size {
             let text = format!(
                 "a message of {bytes} bytes does not fit the attached buffer of {} bytes, of which {used} are in use; \
-                 attach a larger one (the message and MPI_BSEND_OVERHEAD for each)",
+                 attach a larger one (each message needs MPI_BSEND_OVERHEAD bytes more)",
                 buffer.size
             );
             return Err(Error::new(Class::Buffer, text));
@@ -68,12 +72,12 @@ impl AttachedBuffer {
         }
     }
 
-    /// Sends that have not ended.
+    /// The requests of the sends that still count; some of them may have ended.
     pub(crate) fn pending(&self) -> Vec<Handle> {
         self.lock().as_ref().map_or(Vec::new(), |buffer| buffer.pending.iter().map(|&(handle, _)| handle).collect())
     }
 
-    /// The address and the size that were attached, and whether there was no limit; nothing is attached any more.
+    /// Detaches the buffer. Returns its address, its size, and whether it had no limit; None if there was none.
     pub(crate) fn take(&self) -> Option<(usize, u64, bool)> {
         self.lock().take().map(|buffer| (buffer.address, buffer.size, buffer.automatic))
     }

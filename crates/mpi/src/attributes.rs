@@ -1,11 +1,11 @@
 //! Attributes: values that the application attaches to communicators and datatypes under keys of its own (MPI-5.0
 //! §7.7).
 //!
-//! Copy and delete functions of the application run with no lock held and may call MPI. While one deletes an attribute,
-//! the attribute is not set. Objects free theirs in the reverse of the order in which they were set, as MPI requires
-//! for MPI_COMM_SELF (§11.2.4).
+//! Copy and delete functions of the application run with no lock held and may call MPI. While the delete function of
+//! an attribute runs, the attribute is not set. An object that is freed deletes its attributes in the reverse of the
+//! order in which they were set, as MPI requires for MPI_COMM_SELF (§11.2.4).
 //!
-//! Used by `comm_attr`, `comm`, `types`; uses `registry`.
+//! Used by `comm_attr`, `comm`, `types` and `abi::attributes`; uses `registry` and `errors`.
 
 use crate::errors;
 use crate::registry::ObjectRegistry;
@@ -16,16 +16,17 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// The error code of a callback of the application that fails: a code of the ABI-neutral numbering (`errors`).
 pub type ErrorCode = i32;
 
-/// Copies an attribute: the old object, the key, the value. `None`: the new object does not get it.
+/// A function that copies an attribute. Its arguments are the old object, the key and the value. `Ok(None)`: the new
+/// object does not get the attribute.
 pub type CopyCallback =
     Box<dyn Fn(Handle, Handle, usize) -> std::result::Result<Option<usize>, ErrorCode> + Send + Sync>;
-/// Deletes an attribute: the object, the key, the value.
+/// A function that deletes an attribute. Its arguments are the object, the key and the value.
 pub type DeleteCallback = Box<dyn Fn(Handle, Handle, usize) -> std::result::Result<(), ErrorCode> + Send + Sync>;
 
 pub enum CopyRule {
-    /// MPI_COMM_NULL_COPY_FN and its like: not copied.
+    /// MPI_COMM_NULL_COPY_FN and its like: the attribute is not copied.
     Null,
-    /// MPI_COMM_DUP_FN and its like: the same value.
+    /// MPI_COMM_DUP_FN and its like: the copy has the same value.
     Dup,
     Call(CopyCallback),
 }
@@ -36,9 +37,9 @@ pub enum DeleteRule {
     Call(DeleteCallback),
 }
 
-/// A key. Its handle lives until it is freed and no attribute uses it (MPI-5.0 §7.7.2).
+/// An attribute key. Its handle is valid until the key is freed and no attribute uses it (MPI-5.0 §7.7.2).
 struct Keyval {
-    /// The kind of objects that have it.
+    /// The kind of objects that may have an attribute with this key.
     kind: ObjectKind,
     copy: CopyRule,
     delete: DeleteRule,
@@ -64,8 +65,9 @@ pub(crate) fn new_keyval(kind: ObjectKind, copy: CopyRule, delete: DeleteRule) -
     KEYVALS.insert(Arc::new(Keyval { kind, copy, delete, usage }))
 }
 
-/// MPI_Comm_free_keyval and its like. While attributes use a freed key it exists and may be named, also here once more:
-/// delete functions free the key of their own attribute (PETSc's do), as MPICH and Open MPI let them.
+/// MPI_Comm_free_keyval and its like. As long as attributes use a freed key, the key exists and its handle may be
+/// passed to all functions, this one included: delete functions free the key of their own attribute (PETSc's do), and
+/// MPICH and Open MPI let them.
 pub fn free_keyval(kind: ObjectKind, handle: Handle) -> Result<()> {
     let keyval = find(kind, handle)?;
     let mut usage = keyval.lock_usage();
@@ -76,11 +78,11 @@ pub fn free_keyval(kind: ObjectKind, handle: Handle) -> Result<()> {
     Ok(())
 }
 
-/// The key of a handle, for objects of a kind (MPI_ERR_KEYVAL).
+/// Returns the key of a handle. The error is MPI_ERR_KEYVAL if the handle has no key for objects of `kind`.
 fn find(kind: ObjectKind, handle: Handle) -> Result<Arc<Keyval>> {
     if handle.is_predefined() {
         let text = match keyval::name(handle).filter(|_| !handle.is_null()) {
-            Some(name) => format!("{name} is predefined; it can only be asked for"),
+            Some(name) => format!("{name} is predefined and can only be read"),
             None => "the attribute key is MPI_KEYVAL_INVALID".into(),
         };
         return Err(Error::new(Class::Keyval, text));
@@ -98,7 +100,7 @@ fn no_keyval(handle: Handle) -> Error {
     Error::new(Class::Keyval, format!("attribute key {handle:?} does not exist; it was freed before"))
 }
 
-/// A key in use by an attribute, or about to be.
+/// A counted use of a key: by an attribute, or by one that is about to be set.
 struct KeyvalRef {
     handle: Handle,
     keyval: Arc<Keyval>,
@@ -144,7 +146,7 @@ impl Attributes {
         self.list.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// MPI_Comm_set_attr: a value that was set before is deleted first.
+    /// MPI_Comm_set_attr. If the attribute was set before, it is deleted first.
     pub fn set(&self, kind: ObjectKind, object: Handle, keyval: Handle, value: usize) -> Result<()> {
         let key = KeyvalRef::new(keyval, find(kind, keyval)?);
         self.delete(kind, object, keyval)?;
@@ -152,13 +154,13 @@ impl Attributes {
         Ok(())
     }
 
-    /// MPI_Comm_get_attr.
+    /// MPI_Comm_get_attr. None: the attribute is not set.
     pub fn get(&self, kind: ObjectKind, keyval: Handle) -> Result<Option<usize>> {
         find(kind, keyval)?;
         Ok(self.list().iter().find(|a| a.key.handle == keyval).map(|a| a.value))
     }
 
-    /// MPI_Comm_delete_attr. Nothing happens if it is not set.
+    /// MPI_Comm_delete_attr. Nothing happens if the attribute is not set.
     pub fn delete(&self, kind: ObjectKind, object: Handle, keyval: Handle) -> Result<()> {
         find(kind, keyval)?;
         let mut list = self.list();
@@ -168,7 +170,8 @@ impl Attributes {
         self.call_delete_callback(object, attribute, at)
     }
 
-    /// Deletes all attributes, the last one set first. An attribute whose function fails stays, and so do earlier ones.
+    /// Deletes all attributes, the last one set first. If a delete function fails, the result is its error; the
+    /// attribute concerned and all that were set earlier stay.
     pub fn delete_all(&self, object: Handle) -> Result<()> {
         loop {
             let mut list = self.list();
@@ -179,7 +182,8 @@ impl Attributes {
         }
     }
 
-    /// Calls the delete function of an attribute that was taken out at `at`; restores the attribute if that fails.
+    /// Calls the delete function of an attribute that was at index `at` and is taken out. If the function fails, the
+    /// attribute is restored.
     fn call_delete_callback(&self, object: Handle, attribute: Attribute, at: usize) -> Result<()> {
         let DeleteRule::Call(function) = &attribute.key.keyval.delete else { return Ok(()) };
         let handle = attribute.key.handle;
@@ -192,9 +196,9 @@ impl Attributes {
         Err(errors::from_code(code, text))
     }
 
-    /// Copies the attributes of `old` to this object, which was duplicated from it: as each key's copy function
-    /// decides, in the order of setting. If one fails, the caller deletes what this object has by then (`delete_all`)
-    /// and abandons the new object (MPI-5.0 §7.7.2).
+    /// Copies the attributes of `old` to this object, which was duplicated from it, in the order of their setting;
+    /// the copy rule of each key decides. If a copy function fails, the caller deletes the attributes that this
+    /// object has by then (`delete_all`) and abandons the new object (MPI-5.0 §7.7.2).
     pub fn copy_from(&self, old: &Attributes, old_object: Handle) -> Result<()> {
         let snapshot = old.list().clone();
         for Attribute { key, value } in snapshot {

@@ -1,8 +1,10 @@
-//! Buffered sends (MPI-5.0 §3.6): a message that cannot leave at once is copied, and the copy is charged to the buffer
-//! that the application attached: to that of the communicator, or of its session, or of the process.
+//! Buffered sends (MPI-5.0 §3.6). Each message is copied. If the copy cannot leave at once, its bytes are charged to
+//! the buffer that the application attached to the communicator; if there is none, to that of its session; or else to
+//! that of the process.
 //!
-//! The copy is in our own memory, not in the attached one: the attached size is the limit that the program
-//! requested, and its memory is never written. Used by `pt2pt`; uses `p2p::send`.
+//! The copy is in memory of the library, not in the attached buffer: the attached size is only the limit that the
+//! program requested, and its memory is never written. Used by `pt2pt`, `persistent`, `comm_create`, `session`, `env`
+//! and `abi::buffered`; uses `attached`, `session_table`, `task` and `p2p::send`.
 
 use crate::attached::AttachedBuffer;
 use crate::comm::CommRef;
@@ -15,7 +17,8 @@ use hawser_job::{OwnedWaitReason, PendingCount};
 use hawser_p2p::buffer::Buffer;
 use hawser_p2p::message::{Destination, MessageMemory, PendingSend};
 
-/// Starts a buffered send: it ends for the caller here.
+/// Starts a buffered send, which has ended for the caller when this function returns. MPI_ERR_BUFFER if the message
+/// does not fit into the buffer.
 pub fn start(process: &'static Process, comm: &CommRef, buffer: Buffer, to: &Destination) -> Result<()> {
     let bytes = buffer.len();
     let session = Some(comm.group().session()).filter(|session| !session.is_null());
@@ -71,7 +74,8 @@ pub fn iflush(
     )
 }
 
-/// Buffered sends on any lanes; nothing wakes the waiter when they end.
+/// The task of `iflush`: it waits for buffered sends on any lanes. It must be polled, because nothing wakes it when
+/// they end.
 struct FlushTask {
     process: &'static Process,
     call: &'static str,
@@ -94,7 +98,8 @@ impl Task<TaskResult> for FlushTask {
     }
 }
 
-/// Tells whether the request has ended, as far as is known now. An ended one is kept for the buffer, which then
+/// Tells whether a request has ended, as far as is known now: it counts as pending while another thread is inside its
+/// lane. The request is not removed here: the attached buffer removes it later (`AttachedBuffer::reserve`), and then
 /// frees its bytes.
 fn has_ended(process: &'static Process, handle: Handle) -> bool {
     let Ok(lane) = crate::request::lane_of(handle) else { return true };
@@ -103,7 +108,8 @@ fn has_ended(process: &'static Process, handle: Handle) -> bool {
     requests.find(handle).map_or(true, |index| requests.get(index).is_complete())
 }
 
-/// MPI_Buffer_detach and its like: the address and the size that were attached.
+/// MPI_Buffer_detach and its like. Returns the address and the size that were attached, and whether the buffer had no
+/// limit.
 pub fn detach(process: &'static Process, call: &'static str, attached: &AttachedBuffer) -> Result<(usize, u64, bool)> {
     flush(process, call, attached);
     attached.take().ok_or_else(|| Error::new(Class::Buffer, "no buffer is attached"))

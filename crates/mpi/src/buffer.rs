@@ -1,6 +1,7 @@
-//! The buffer arguments of a call: their datatype is found, and they are checked for errors.
+//! The buffer arguments of a call: their datatype is looked up, and they are checked.
 //!
-//! Used by `abi` (an address, a count and a handle); uses `types` and `p2p::buffer`.
+//! Used by the calls that have buffers (`pt2pt`, `probe`, `ops`, `collective` and others), for which `abi` fills in
+//! the address, the count and the handle of the datatype; uses `types` and `p2p::buffer`.
 
 use crate::types;
 use hawser_base::{Class, Error, Handle, Result, UserMem};
@@ -16,7 +17,8 @@ pub struct BufferArg {
 }
 
 impl BufferArg {
-    /// The memory of a buffer of a predefined type; `None` where more must be checked.
+    /// The memory of the buffer, if its datatype is predefined and has no gaps, its count is positive and its address
+    /// is not null. None: more must be checked (`of`).
     #[inline(always)]
     pub fn contiguous_memory(&self) -> Option<UserMem<'static>> {
         if self.count <= 0 {
@@ -26,7 +28,7 @@ impl BufferArg {
     }
 }
 
-/// The memory that a call names; checks count, datatype and address (MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER).
+/// The buffer that a call names; checks count, datatype and address (MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER).
 #[inline(always)]
 pub fn of(buf: &BufferArg) -> Result<Buffer> {
     match buf.contiguous_memory() {
@@ -40,7 +42,8 @@ fn checked(buf: &BufferArg) -> Result<Buffer> {
     if buf.count < 0 {
         return Err(Error::new(Class::Count, format!("count is {}; it must not be negative", buf.count)));
     }
-    // A null datatype with count 0 is not checked, as in MPICH: programs pass none to MPI_PROC_NULL.
+    // A null datatype with count 0 is not checked, as in MPICH: programs pass MPI_DATATYPE_NULL together with
+    // MPI_PROC_NULL.
     if buf.count == 0 && buf.datatype.is_null() {
         return Ok(Buffer::EMPTY);
     }

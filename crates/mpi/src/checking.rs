@@ -1,7 +1,7 @@
 //! The switch `HAWSER_CHECK`: if it is on, calls of collectives are compared (`collective::argument_compare`), and
 //! what a program does not free before MPI_Finalize is reported (`leaks`).
 //!
-//! Used by `env`, `collective`, `leaks`.
+//! Used by `collective` and `leaks`, and by `node`, which lists the parameter.
 
 use hawser_base::param::{Param, ParamKind, ReadTime};
 use hawser_base::value::{T_SCOPE_ALL_EQ, T_VERBOSITY_USER_BASIC};
@@ -11,8 +11,8 @@ pub static CHECK: Param = Param {
     name: "HAWSER_CHECK",
     kind: ParamKind::Flag,
     default: "0",
-    help: "compare the arguments of collectives on all members before they begin, and list what was not freed at \
-           MPI_Finalize",
+    help: "compare the arguments of collectives on all members before they begin, and list the MPI objects that were \
+           not freed at MPI_Finalize",
     scope: T_SCOPE_ALL_EQ,
     verbosity: T_VERBOSITY_USER_BASIC,
     read: ReadTime::AtStart,

@@ -1,6 +1,7 @@
 //! Communicators: a group, a pair of contexts, and the application's attributes (MPI-5.0 chapter 7).
 //!
-//! The agreement on new ones is in `comm_create`. Used by `abi::comm`; uses `group`.
+//! `comm_create` makes new communicators. Used by most modules of this crate and by `abi`; uses `group`, `attached`,
+//! `attributes`, `errhandler`, `hints`, `shape` and `engine`.
 
 use crate::attached::AttachedBuffer;
 use crate::attributes::Attributes;
@@ -18,35 +19,37 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 /// A communicator.
 pub struct Comm {
-    /// The context of point-to-point messages; the others follow from it. Written once, before any member communicates
-    /// on it.
+    /// The context of point-to-point messages, from which the contexts of collective and partitioned messages follow.
+    /// It has its final value before any member communicates on the communicator.
     context: AtomicU32,
     rank: u32,
     /// The local group.
     group: Arc<Group>,
-    /// The processes that ranks in calls name: on an intercommunicator the remote group.
+    /// The group to which ranks in calls refer: on an intercommunicator the remote group, otherwise the local group.
     addressed_group: Arc<Group>,
-    /// All members: on an intercommunicator of one group, then of the other, in the same order on both sides.
+    /// All members. On an intercommunicator they are the members of one group, then those of the other, in the same
+    /// order on both sides (`is_first`).
     all_members: Arc<Group>,
-    /// Its own handle, known once it has one.
+    /// The communicator's handle; 0 until it has one.
     handle: AtomicU32,
     name: Mutex<Vec<u8>>,
     pub attributes: Attributes,
     pub errhandler: ErrhandlerCell,
     pub hints: Hints,
-    /// Its buffer for buffered sends.
+    /// The buffer for buffered sends that the application attached to the communicator, if it did.
     pub attached_buffer: AttachedBuffer,
     /// Flags in the job's segment, if all members are on this host and a block was free.
     flags: OnceLock<FlagBlockRef>,
-    /// Its virtual topology, if it was made with one.
+    /// The virtual topology, if the communicator has one.
     topology: OnceLock<Arc<Topology>>,
-    /// The state that its collectives keep from call to call.
+    /// The state that the communicator's collectives keep from call to call.
     pub(crate) engine: engine::CollectiveEngineCell,
-    /// Partitions for which this rank has taken numbers.
+    /// The message number from which on this rank takes numbers for its next partitions (`partitioned`), plus
+    /// PARTITION_NUMBERS once numbers are reused.
     pub(crate) partitions_begun: AtomicU64,
 }
 
-/// A block of collective flags and its number, which the member that allocated it releases.
+/// A block of collective flags and its number. The last member that leaves the communicator releases the block.
 pub struct FlagBlockRef {
     pub block: FlagBlock,
     pub number: u32,
@@ -57,7 +60,8 @@ impl Comm {
         Comm::of(context, group.clone(), group.clone(), group)
     }
 
-    /// An intercommunicator: `group` is the local group, `remote` the other, which shares no process with it.
+    /// Makes an intercommunicator: `group` is the local group, and `remote` is the other group, which has no process
+    /// in common with it.
     pub fn between(context: Context, group: Arc<Group>, remote: Arc<Group>) -> Comm {
         let (first, second) = if is_group_first(&group, &remote) { (&group, &remote) } else { (&remote, &group) };
         let me = group.rank().and_then(|rank| group.peer(rank)).expect("a communicator is made on its members alone");
@@ -73,7 +77,7 @@ impl Comm {
         }
     }
 
-    /// Makes one with the same groups.
+    /// Makes a communicator with the same groups and another context.
     pub fn with_context(&self, context: Context) -> Comm {
         Comm::of(context, self.group.clone(), self.addressed_group.clone(), self.all_members.clone())
     }
@@ -107,7 +111,7 @@ impl Comm {
         self.context.store(context.0, Relaxed); // partner: `context`
     }
 
-    /// The context of its collectives.
+    /// The context of the communicator's collectives.
     #[inline(always)]
     pub fn collective_context(&self) -> Context {
         self.context().collective()
@@ -133,13 +137,14 @@ impl Comm {
         &self.group
     }
 
-    /// The processes that ranks in calls name: on an intercommunicator the remote group.
+    /// The group to which ranks in calls refer: on an intercommunicator the remote group, otherwise the local group.
     #[inline(always)]
     pub fn addressed_group(&self) -> &Arc<Group> {
         &self.addressed_group
     }
 
-    /// All members: on an intercommunicator of one group, then of the other, in the same order on both sides.
+    /// All members. On an intercommunicator they are the members of one group, then those of the other, in the same
+    /// order on both sides (`is_first`).
     pub fn all_members(&self) -> &Arc<Group> {
         &self.all_members
     }
@@ -174,8 +179,8 @@ impl Comm {
         Err(self.bad_rank(rank))
     }
 
-    /// Refuses an intercommunicator, for functions of intracommunicators alone (MPI_ERR_COMM). `instead`: the user's
-    /// alternative.
+    /// Refuses an intercommunicator, for functions that work on intracommunicators alone (MPI_ERR_COMM). `instead`
+    /// tells the user what to call.
     pub fn refuse_inter(&self, instead: &str) -> Result<()> {
         if self.is_inter() {
             let text = format!("{} is an intercommunicator; {instead}", self.display_name());
@@ -196,17 +201,20 @@ impl Comm {
         format!("0..={last} of {remote}{}", self.display_name())
     }
 
-    /// The rank of a process that sent on this communicator.
+    /// The rank, in the addressed group, of a process that sent on this communicator; MPI_ANY_SOURCE if the process
+    /// is not in that group.
     pub fn rank_of(&self, peer: Peer) -> i32 {
         self.addressed_group.rank_of(peer).map_or(hawser_base::value::ANY_SOURCE, |rank| rank as i32)
     }
 
-    /// The rank of a process in the remote group, for error messages.
+    /// The rank of a process in the remote group, for error messages. None on an intracommunicator, or if `peer` is
+    /// None.
     pub fn remote_rank(&self, peer: Option<Peer>) -> Option<u32> {
         peer.filter(|_| self.is_inter()).and_then(|peer| self.addressed_group.rank_of(peer))
     }
 
-    /// MPI_Comm_get_name: empty until set, but for the predefined ones.
+    /// MPI_Comm_get_name. The name is empty until one is set, except for the predefined communicators, which have
+    /// names from the start.
     pub fn name(&self) -> Vec<u8> {
         self.name.lock().unwrap_or_else(|p| p.into_inner()).clone()
     }
@@ -215,14 +223,15 @@ impl Comm {
         *self.name.lock().unwrap_or_else(|p| p.into_inner()) = name.to_vec();
     }
 
-    /// Resets what a program has set on a predefined communicator, all but its attributes and its buffer.
+    /// Resets the name, the error handler and the hints of a predefined communicator; its attributes and its attached
+    /// buffer stay.
     pub(crate) fn reset(&self, name: &[u8]) {
         self.set_name(name);
         self.errhandler.clear();
         self.hints.clear();
     }
 
-    /// Returns a name for messages: its own, or one that identifies it.
+    /// Returns a name for error messages and reports: the communicator's own, or one made of its context number.
     pub fn display_name(&self) -> String {
         match self.name() {
             name if name.is_empty() && self.is_inter() => format!("intercommunicator #{}", self.context().number()),
@@ -245,7 +254,7 @@ impl Comm {
 
     /// The topology of a communicator that must have one (MPI_ERR_TOPOLOGY).
     pub fn expect_topology(&self) -> Result<&Topology> {
-        let missing = || self.no_topology("topology", "MPI_Cart_create and its like make one with");
+        let missing = || self.no_topology("topology", "MPI_Cart_create and similar calls make a communicator with one");
         self.topology().map(Arc::as_ref).ok_or_else(missing)
     }
 
@@ -259,7 +268,7 @@ impl Comm {
         let _ = self.topology.set(topology);
     }
 
-    /// Copies the topology of the communicator that this one was duplicated from.
+    /// Takes over the topology of `from`, of which this communicator is a duplicate.
     pub fn inherit_topology(&self, from: &Comm) {
         if let Some(topology) = from.topology() {
             self.set_topology(topology.clone());
@@ -267,12 +276,13 @@ impl Comm {
     }
 }
 
-/// The order of the groups of an intercommunicator, for all members alike.
+/// Tells whether `group` is the first of the two groups of an intercommunicator: the one whose rank 0 has the lower
+/// process number. All members get the same order.
 fn is_group_first(group: &Group, other: &Group) -> bool {
     group.peer(0) < other.peer(0)
 }
 
-/// A communicator in use: it stays alive, freed or not.
+/// A reference to a communicator, which stays alive as long as the reference, even if the application has freed it.
 #[derive(Clone)]
 pub enum CommRef {
     Predefined(&'static Comm),

@@ -1,4 +1,4 @@
-//! Attributes of communicators, and the few that all of them have from the start (MPI-5.0 §7.7, §9.1.2).
+//! Attributes of communicators, including the predefined ones, which every communicator has (MPI-5.0 §7.7, §9.1.2).
 //!
 //! Used by `abi::attributes`; uses `attributes`, `process`.
 
@@ -18,7 +18,8 @@ pub fn create_keyval(kind: ObjectKind, copy: CopyRule, delete: DeleteRule) -> Re
     new_keyval(kind, copy, delete)
 }
 
-/// A predefined attribute's value; the ABI maps each kind of number to its own.
+/// The value of a predefined attribute. There are kinds because the ABI translates ranks and error codes into its own
+/// numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PredefinedAttribute {
     Number(i32),
@@ -35,7 +36,8 @@ pub enum AttributeValue {
     Integer(&'static AtomicI32),
 }
 
-/// The integers behind predefined attributes, by the keys' numbers.
+/// The integers to which the application gets pointers when it queries predefined attributes, by the number of the
+/// key's handle.
 static INTEGERS: [AtomicI32; 8] = [const { AtomicI32::new(0) }; 8];
 
 const _: () = assert!((keyval::UNIVERSE_SIZE.bits() as usize) < INTEGERS.len());
@@ -46,8 +48,8 @@ pub fn comm_set(comm: Handle, keyval: Handle, value: usize) -> Result<()> {
     found.attributes.set(ObjectKind::Comm, comm, keyval, value)
 }
 
-/// MPI_Comm_get_attr. The predefined attributes are seen on every communicator. `number` writes a
-/// predefined value as the ABI does.
+/// MPI_Comm_get_attr. Every communicator has the predefined attributes; `number` converts a predefined value to the
+/// ABI's number. None: the attribute is not set.
 pub fn comm_get(
     comm: Handle,
     keyval: Handle,
@@ -60,7 +62,7 @@ pub fn comm_get(
     }
     Ok(predefined_attribute(process, keyval).map(|value| {
         let integer = &INTEGERS[keyval.bits() as usize];
-        // Read by the application, in this thread or after a synchronisation of its own.
+        // The application reads the integer in this thread, or in another one after a synchronisation of its own.
         integer.store(number(value), Relaxed);
         AttributeValue::Integer(integer)
     }))
@@ -79,7 +81,7 @@ fn predefined_attribute(process: &Process, keyval: Handle) -> Option<PredefinedA
         // No process is the host, and every one can do the language's input and output (MPI-5.0 §9.1.2).
         keyval::HOST => Some(PredefinedAttribute::Rank(PROC_NULL)),
         keyval::IO => Some(PredefinedAttribute::Rank(ANY_SOURCE)),
-        // All clocks are the same one if all processes are on one host.
+        // If all processes are on one host, they read the same clock.
         keyval::WTIME_IS_GLOBAL => Some(PredefinedAttribute::Number(i32::from(!identity.spans_hosts()))),
         keyval::APPNUM => identity.appnum.map(|number| PredefinedAttribute::Number(number as i32)),
         keyval::LASTUSEDCODE => Some(PredefinedAttribute::Code(errors::last_used())),

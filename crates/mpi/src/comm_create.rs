@@ -1,11 +1,12 @@
 //! Making and freeing communicators (MPI-5.0 §7.4.2, §7.4.3).
 //!
-//! All members agree on a number (`context_ids`) by a collective of their own; where all are on one host rank 0 then
-//! allocates a block of flags and broadcasts its number. Each kind of attached data is copied by its own module:
-//! attributes by `attributes`, the error handler by `errhandler`; duplicates share the topology. Names and hints are
-//! not copied.
+//! All members agree on a context number (`context_ids`) by small collectives of the library's own. If all members
+//! are on one host, rank 0 then allocates a block of flags and broadcasts the block's number. Every new communicator
+//! inherits the error handler (`errhandler`). A duplicate also gets copies of the attributes (`attributes`) and
+//! shares the topology. Names and hints are not copied.
 //!
-//! Used by `abi::comm`; uses `collective::internal`.
+//! Used by `abi::comm`, `comm_idup`, `group_bootstrap`, `inter` and `topology`; uses `context_ids`, `hardware` and
+//! `collective::internal`.
 
 use crate::collective::internal::CollectiveScope;
 use crate::comm::{Comm, CommRef, FlagBlockRef};
@@ -46,7 +47,7 @@ fn duplicate(name: &'static str, comm: Handle) -> Result<Handle> {
     let new = process.comm(handle)?;
     new.inherit_topology(&old);
     if let Err(error) = new.attributes.copy_from(&old.attributes, comm) {
-        // A failure here follows an earlier one: the first error is the call's.
+        // The call returns the error of the copy; an error of this deletion is not reported.
         let _ = new.attributes.delete_all(handle);
         remove_comm(process, &new);
         return Err(error);
@@ -54,7 +55,8 @@ fn duplicate(name: &'static str, comm: Handle) -> Result<Handle> {
     Ok(handle)
 }
 
-/// MPI_Comm_create. MPI_COMM_NULL where this process is not in the group.
+/// MPI_Comm_create. MPI_COMM_NULL if this process is not in the group, or if the new intercommunicator would have no
+/// remote group.
 pub fn create(comm: Handle, group: Handle) -> Result<Handle> {
     const NAME: &str = "MPI_Comm_create";
     let process = process::get()?;
@@ -66,7 +68,8 @@ pub fn create(comm: Handle, group: Handle) -> Result<Handle> {
     if is_member { make(process, NAME, &old, Comm::with(context, group, remote)) } else { Ok(Handle::NULL) }
 }
 
-/// MPI_Comm_create_group: collective over the group alone; `tag` distinguishes creations that threads begin at once.
+/// MPI_Comm_create_group: only the members of the group take part. `tag` distinguishes calls that threads make at the
+/// same time.
 pub fn create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle> {
     const NAME: &str = "MPI_Comm_create_group";
     let process = process::get()?;
@@ -79,28 +82,30 @@ pub fn create_group(comm: Handle, group: Handle, tag: i32) -> Result<Handle> {
     if group.rank().is_none() {
         return Ok(Handle::NULL);
     }
-    // The application's collectives on this context have the tags from 0 up.
+    // The tag of this collective is negative: the application's collectives on this context have tags from 0 on.
     let scope =
         CollectiveScope::Group { comm: &old, group: group.clone(), context: old.collective_context(), tag: !tag };
     let context = agree(process, NAME, &scope, &old, true)?;
     make(process, NAME, &old, Comm::new(context, group))
 }
 
-/// A group whose processes are all members of the communicator (MPI_ERR_GROUP).
+/// The group of a handle, whose processes must all be members of the communicator (MPI_ERR_GROUP).
 fn subgroup(process: &'static Process, comm: &Comm, group: Handle) -> Result<Arc<Group>> {
     let group = group_of(process, group)?;
     let non_member = group.peers().find(|&peer| comm.group().rank_of(peer).is_none());
     if let Some(peer) = non_member {
-        let text = format!("the group has {}, which is no member of {}", process.peer_name(peer), comm.display_name());
+        let text =
+            format!("the group has {}, which is not a member of {}", process.peer_name(peer), comm.display_name());
         return Err(Error::new(Class::Group, text));
     }
     Ok(group)
 }
 
-/// The word of a member that is outside of the new group.
+/// The word of a member that is not in the new group.
 const OUTSIDE: u64 = u64::MAX;
 
-/// The part of the remote group that its members name in MPI_Comm_create, as they order it.
+/// The processes of the remote group that are in the group that they pass to MPI_Comm_create themselves, in the order
+/// of that group. All members of the intercommunicator take part.
 fn remote_subgroup(process: &'static Process, name: &'static str, old: &CommRef, group: &Group) -> Result<Arc<Group>> {
     let ranks = CollectiveScope::Comm(old).allgather(process, name, &[group.rank().map_or(OUTSIDE, u64::from)])?;
     let rank_in_group = |peer: Peer| old.all_members().rank_of(peer).map_or(OUTSIDE, |rank| ranks[rank as usize]);
@@ -123,8 +128,9 @@ pub(crate) fn group_of(process: &'static Process, handle: Handle) -> Result<Arc<
     })
 }
 
-/// A communicator of the members that `ranks` names, in that order: its members pass the same `ranks`, and lists that
-/// differ share no member. MPI_COMM_NULL if this process is not among them.
+/// Makes a communicator of the members of `old` that `ranks` names, in that order. All members of `old` call it. The
+/// members of one new communicator pass the same `ranks`; lists that differ must have no rank in common.
+/// MPI_COMM_NULL if this process is not in `ranks`.
 pub fn create_of_ranks(process: &'static Process, name: &'static str, old: &CommRef, ranks: &[u32]) -> Result<Handle> {
     let members = ranks.iter().filter_map(|&rank| old.group().peer(rank)).collect();
     let group = Arc::new(Group::of(members, process.me()).in_session(old.group().session()));
@@ -145,7 +151,8 @@ pub fn split(comm: Handle, color: i32, key: i32) -> Result<Handle> {
     split_by_color(process, "MPI_Comm_split", &old, color, key)
 }
 
-/// Members of one colour, by key and then by old rank.
+/// Makes a communicator of the members of one colour, ordered by key, and by old rank if keys are equal.
+/// MPI_COMM_NULL if `color` is None.
 fn split_by_color(
     process: &'static Process,
     name: &'static str,
@@ -171,14 +178,14 @@ fn split_by_color(
     make(process, name, old, Comm::with(context, members_of_color(old.group()), remote))
 }
 
-/// A colour above all real ones.
+/// The word of a member without a colour; it is above all real colours.
 const NO_COLOR: u64 = u64::MAX;
 
 fn encode(color: Option<u64>, key: i32) -> [u64; 2] {
     [color.unwrap_or(NO_COLOR), key as u64]
 }
 
-/// The ranks whose words have this colour, by key.
+/// The ranks whose words have this colour, ordered by key, and by rank if keys are equal.
 fn sorted(all: &[u64], color: Option<u64>) -> Vec<u32> {
     let color_word = color.unwrap_or(NO_COLOR);
     let ranked = (0u32..).zip(all.as_chunks().0).filter(|&(_, &[color, _])| color == color_word);
@@ -187,7 +194,8 @@ fn sorted(all: &[u64], color: Option<u64>) -> Vec<u32> {
     members.into_iter().map(|(_, rank)| rank).collect()
 }
 
-/// MPI_Comm_split_type. A type that splits nothing further gives MPI_COMM_NULL, as does a resource that is not named.
+/// MPI_Comm_split_type. MPI_COMM_NULL if there is no further level into which `split_type` could split, or if the
+/// info object names no resource to which this process is restricted.
 pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Result<Handle> {
     let process = process::get()?;
     let old = process.comm(comm)?;
@@ -206,7 +214,7 @@ pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Resu
         }
         COMM_TYPE_HW_GUIDED | COMM_TYPE_RESOURCE_GUIDED => hints.get(hardware::TYPE).and_then(resource_color),
         COMM_TYPE_NEIGHBORHOOD => hints.get(DIRECTORY).and_then(|path| hardware::file_system_color(process, path)),
-        _ => return Err(Error::new(Class::Arg, format!("split_type {split_type} is none of MPI_COMM_TYPE_*"))),
+        _ => return Err(Error::new(Class::Arg, format!("split_type {split_type} is not one of MPI_COMM_TYPE_*"))),
     };
     let new = split_by_color(process, "MPI_Comm_split_type", &old, color, key)?;
     if split_type == COMM_TYPE_HW_UNGUIDED && !new.is_null() {
@@ -215,18 +223,19 @@ pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Resu
     Ok(new)
 }
 
-/// MPI_Comm_free: local, so that programs may free in any order, as their destructors do (MPI-5.0 §7.4.3: collective,
-/// but "anticipated that it will normally be implemented to be local"). Pending operations continue; the communicator
-/// is removed with the last of them. Its number may be reused before others have freed theirs: then it has another
-/// generation (`context_ids`), and its flags go with the last member.
+/// MPI_Comm_free. It is local, so that programs may free communicators in any order, as their destructors do (MPI-5.0
+/// §7.4.3: collective, but "anticipated that it will normally be implemented to be local"). Pending operations
+/// continue, and the communicator is removed when the last of them ends. Its number may be reused before other
+/// members have freed the communicator; the number then has another generation (`context_ids`). The block of flags is
+/// released when the last member frees the communicator.
 pub fn free(handle: Handle) -> Result<()> {
     let process = process::get()?;
     let found = check_freeable(process, handle, "freed")?;
     remove_freed(process, "MPI_Comm_free", &found)
 }
 
-/// MPI_Comm_disconnect: operations pending on the communicator end first (MPI-5.0 §11.10.4), also those whose requests
-/// the program has freed.
+/// MPI_Comm_disconnect: waits until no operation is pending on the communicator (MPI-5.0 §11.10.4), including
+/// operations whose requests the program has freed.
 pub fn disconnect(handle: Handle) -> Result<()> {
     const NAME: &str = "MPI_Comm_disconnect";
     let process = process::get()?;
@@ -239,7 +248,8 @@ pub fn disconnect(handle: Handle) -> Result<()> {
     remove_freed(process, NAME, &found)
 }
 
-/// A communicator that a call may end (`action`): no predefined one.
+/// The communicator of a handle, for a call that ends it: a predefined one is refused (MPI_ERR_COMM). `action` names
+/// in the error what the call does.
 fn check_freeable(process: &'static Process, handle: Handle, action: &str) -> Result<CommRef> {
     let found = process.comm(handle)?;
     if let Some(name) = comm::name(handle) {
@@ -248,8 +258,8 @@ fn check_freeable(process: &'static Process, handle: Handle, action: &str) -> Re
     Ok(found)
 }
 
-/// The buffer that is attached to the communicator is removed with it, when all messages in it have left (MPI-5.0
-/// §3.6.1).
+/// Ends a communicator: deletes its attributes, waits until all messages in the buffer that is attached to it have
+/// left (MPI-5.0 §3.6.1), and removes communicator and buffer.
 fn remove_freed(process: &'static Process, name: &'static str, found: &CommRef) -> Result<()> {
     found.attributes.delete_all(found.handle())?;
     bsend::flush(process, name, &found.attached_buffer);
@@ -257,13 +267,14 @@ fn remove_freed(process: &'static Process, name: &'static str, found: &CommRef) 
     Ok(())
 }
 
-/// Ends this member's use of a communicator: its handle becomes invalid, its flags are freed with the last member's.
+/// Ends this member's use of a communicator: its handle becomes invalid, and its block of flags is released if this
+/// is the last member.
 fn remove_comm(process: &'static Process, found: &CommRef) {
     leave_flag_block(process, found);
     process.comms().remove(found.handle());
 }
 
-/// Gives up the flags of a communicator that this member does not use any more.
+/// Ends this member's use of the communicator's block of flags. The last member to do so releases the block.
 pub(crate) fn leave_flag_block(process: &'static Process, comm: &Comm) {
     if comm.depart_from_flags()
         && let Some(flags) = comm.flags()
@@ -317,13 +328,14 @@ pub(crate) fn agree(
     agree_in(process, &mut ScopeAgreement(process, name, scope), agreement_salt(parent, tag_part), is_member)
 }
 
-/// The salt of an agreement among members of `parent`; `tag_part` distinguishes those that may be in progress at
-/// once.
+/// The salt of an agreement among members of `parent`. `tag_part` distinguishes agreements that may be in progress at
+/// the same time.
 pub(crate) fn agreement_salt(parent: &Comm, tag_part: u32) -> u32 {
     parent.context().number() ^ tag_part.wrapping_mul(Context::NUMBERS)
 }
 
-/// The same agreement by any rounds; for `salt` see `ContextIdAllocation`.
+/// Agrees on a context, like `agree`, but by any implementation of the rounds. For `salt` and `is_member` see
+/// `ContextIdAllocation`.
 pub(crate) fn agree_in(
     process: &'static Process,
     rounds: &mut impl AgreementRounds,
@@ -335,8 +347,8 @@ pub(crate) fn agree_in(
         .agree(rounds)
 }
 
-/// Gives back the numbers of communicators that are gone, once no queue holds anything of theirs, and releases the
-/// state of processes that are gone if that was requested.
+/// Frees the numbers of communicators that are gone, after it has dropped the messages for them that nobody received.
+/// It also releases the state of a process that has ended, if that is requested. No lane may be locked.
 pub(crate) fn free_retired_contexts(process: &'static Process) {
     process.release_ended_peers();
     let retired = context_ids::lock_pool().take_retired();
@@ -354,7 +366,8 @@ impl Drop for Comm {
     }
 }
 
-/// Makes the communicator itself, on a member.
+/// Completes a new communicator on a member: it gets the parent's error handler, a handle, and a block of flags if
+/// its members can share one and one is free.
 pub(crate) fn make(process: &'static Process, name: &'static str, parent: &Comm, new: Comm) -> Result<Handle> {
     new.errhandler.inherit(&parent.errhandler);
     let handle = process.add_comm(new)?;
@@ -368,25 +381,27 @@ pub(crate) fn make(process: &'static Process, name: &'static str, parent: &Comm,
     Ok(handle)
 }
 
-/// The tag before the application's first collective on the communicator.
+/// The tag of the broadcast of the number of the block of flags. It is negative, so that it differs from the tags of
+/// the application's collectives on the communicator.
 const FLAGS_TAG: i32 = -1;
 const NO_BLOCK: u64 = u64::MAX;
 
-/// Returns the block of flags that rank 0 allocated, if one was free.
+/// Returns the number of the block of flags that rank 0 allocated; None if none was free.
 fn share_flags(process: &'static Process, name: &'static str, new: &CommRef) -> Result<Option<u32>> {
     let context = new.collective_context();
     let scope = CollectiveScope::Group { comm: new, group: new.group().clone(), context, tag: FLAGS_TAG };
     flag_block_of_word(scope.bcast(process, name, flag_block_word(process, new.rank()))?)
 }
 
-/// This member's word in the broadcast of the block of flags: rank 0 allocates one, and its word is the block's
-/// number.
+/// This member's word in the broadcast of the number of the block of flags. Rank 0 allocates a block, and its word is
+/// the block's number, or NO_BLOCK if none is free. The other ranks' words are not used.
 pub(crate) fn flag_block_word(process: &Process, rank: u32) -> u64 {
     let block = if rank == 0 { process.segment().allocate_flags() } else { None };
     block.map_or(NO_BLOCK, u64::from)
 }
 
-/// The block that rank 0 named.
+/// The number of the block that rank 0 named; None if it had none. MPI_ERR_INTERN if there is no block with that
+/// number.
 pub(crate) fn flag_block_of_word(word: u64) -> Result<Option<u32>> {
     if word != NO_BLOCK && word >= FLAG_BLOCKS as u64 {
         return Err(Error::new(Class::Intern, format!("rank 0 named block {word} of {FLAG_BLOCKS} blocks of flags")));

@@ -1,8 +1,8 @@
 //! MPI_Comm_idup: the agreement on a communicator's number as a task (MPI-5.0 §7.4.2).
 //!
-//! Attributes and error handler are copied at the call, "as if MPI_COMM_DUP was executed" then: attributes by the
-//! application's functions. The handle is returned at the call too, so that nothing is written to the application's
-//! memory later, and the communicator is ready when the task has ended.
+//! Attributes and error handler are copied at the call, "as if MPI_COMM_DUP was executed" then, because the
+//! application's functions copy the attributes. The handle is returned at the call too, so that nothing is written to
+//! the application's memory later. The communicator is ready when the task has ended.
 //!
 //! Used by `abi::comm`; uses `context_ids`, `collective::internal`, `task`.
 
@@ -20,7 +20,7 @@ use hawser_base::handle_table::PendingHandle;
 use hawser_base::{Context, Error, Handle, Result};
 use hawser_job::OwnedWaitReason;
 
-/// The step that the members are doing.
+/// The step of the agreement that is in progress.
 enum IdupState {
     ReducingFreeIds,
     ReducingGeneration(Candidate),
@@ -36,7 +36,8 @@ struct IdupTask {
     old: CommRef,
     /// The new communicator, until it is ready.
     new: Option<PendingHandle<'static, Comm>>,
-    /// The error because of which there will be no communicator here; this rank still helps the others to theirs.
+    /// The error because of which this rank gets no communicator. It still takes part in the rounds, so that the
+    /// others get theirs.
     error: Option<Error>,
     collectives: AsyncCollectives,
     allocation: ContextIdAllocation<'static>,
@@ -62,8 +63,8 @@ fn begin(name: &'static str, comm: Handle, hints: Option<Info>) -> Result<(Handl
     let handle = new.handle();
     free_retired_contexts(process);
     let mut collectives = AsyncCollectives::new(process, &old)?;
-    // Several may be in progress at once, also on one communicator and beside a blocking one: each searches in an order
-    // of its own.
+    // Several agreements may be in progress at the same time, also on one communicator and beside a blocking one. The
+    // salt gives each of them its own order of search.
     let salt = agreement_salt(&old, collectives.sequence_number().wrapping_add(1));
     let allocation = ContextIdAllocation { pool: context_ids::pool(), is_member: true, multithreaded: true, salt };
     let position = SearchPosition::default();
@@ -159,7 +160,7 @@ impl IdupTask {
         Ok(false)
     }
 
-    /// Ends the search: a number that is reserved and not agreed on is freed.
+    /// Frees the number that is reserved and not agreed on yet, if there is one.
     fn release_candidate(&mut self) {
         if let IdupState::ReducingGeneration(candidate) = self.state {
             self.allocation.release_candidate(candidate);
@@ -170,14 +171,14 @@ impl IdupTask {
         self.new.as_ref().expect("it is not ready")
     }
 
-    /// Completes the communicator, or removes it.
+    /// Makes the communicator ready; or removes it if there was an error, which is the result.
     fn finish(&mut self, process: &'static Process) -> Result<()> {
         let new = self.new.take().expect("a task ends once");
         let Some(error) = self.error.take() else {
             process.publish_comm(new);
             return Ok(());
         };
-        // A failure here follows an earlier one: the first error is the call's.
+        // The task's error is returned; an error of this deletion is not reported.
         let _ = new.attributes.delete_all(new.handle());
         leave_flag_block(process, &new);
         Err(error)

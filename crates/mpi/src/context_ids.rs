@@ -1,20 +1,22 @@
-//! Context ids of communicators: which are free here, and how members agree on one (MPI-5.0 §7.4.2).
+//! Context ids (here: numbers) of communicators: which are free here, and how the members of a new communicator agree
+//! on one (MPI-5.0 §7.4.2).
 //!
-//! Round 1 is a bitwise AND of the members' free numbers; all pick the same number and reserve it. Round 2 is the
-//! maximum of the number's next generation on each of them, so that no message of an earlier communicator, however
-//! late, matches a context of this one. On a member with several threads another thread may have taken the number in
-//! between; the member reports that in round 2 as well. A thread holds at most one reserved number across a round, so
-//! that threads that create communicators at the same time cannot deadlock, whatever the order on other processes; a
-//! number lost to another thread is given back and the search continues elsewhere. An agreement that has lost a number
-//! skips every second attempt or so, chosen by its salt; otherwise two agreements that two processes complete in
-//! opposite orders could take the last number from each other for ever.
+//! An agreement takes two rounds. In round 1 the members compute the bitwise AND of their free numbers; all pick the
+//! same number from the result and reserve it. In round 2 they compute the maximum of the number's next generation on
+//! each member, so that no message of an earlier communicator, however late, matches a context of the new one. On a
+//! member with several threads another thread may have taken the number between the rounds; that member contributes
+//! TAKEN to round 2, all give the number back, and the search continues with another number. A thread holds at most
+//! one reserved number during a round, so threads that create communicators at the same time cannot deadlock,
+//! whatever the order on other processes. After an agreement has lost a number, it reserves nothing in about half of
+//! its attempts, which its salt chooses. Otherwise two agreements that two processes complete in opposite orders
+//! could take the last number from each other for ever.
 //!
-//! A contribution to round 1 (`FreeIds`) covers one range of the numbers: few programs need a second one. It also
-//! has a word that lists the ranges with any free number: if the members have no number in common in one range,
-//! they continue with the next of those.
+//! A member's contribution to round 1 (`FreeIds`) has a bit for each number of one range; few programs need a second
+//! range. One more word lists the ranges in which the member has a free number. If the members have no free number in
+//! common in one range, they continue with the next range that all have listed.
 //!
-//! Used by `comm_create`, `comm_idup`, `inter`, `group_bootstrap` and `process`. It never communicates itself: the
-//! caller brings the rounds (`AgreementRounds`).
+//! Used by `comm_create`, `comm_idup`, `inter`, `group_bootstrap` and `process`. This module never communicates
+//! itself: the caller implements the two rounds (`AgreementRounds`).
 
 use hawser_base::{Class, Context, Error, LANES, Result};
 use std::sync::{Mutex, MutexGuard};
@@ -24,20 +26,22 @@ use std::sync::{Mutex, MutexGuard};
 pub const BOOTSTRAP: Context = Context::new(2, 0);
 
 pub const CONTEXT_IDS: usize = Context::NUMBERS as usize;
-/// The numbers in one contribution, as 512 bytes: a message of so many takes as long as any short one.
+/// The number of context ids in one contribution to round 1. As bits they take 512 bytes, and a message of 512 bytes
+/// takes as long as any shorter one.
 const RANGE_IDS: usize = 4096;
 const RANGES: usize = CONTEXT_IDS / RANGE_IDS;
 pub const RANGE_WORDS: usize = RANGE_IDS / 64;
 
-/// The predefined numbers: MPI_COMM_WORLD's, MPI_COMM_SELF's and that of group bootstrap (`group_bootstrap`).
+/// The number of predefined context ids: those of MPI_COMM_WORLD, MPI_COMM_SELF and group bootstrap
+/// (`group_bootstrap`).
 const PREDEFINED: usize = 3;
 
 const _: () = assert!(CONTEXT_IDS.is_multiple_of(RANGE_IDS) && RANGE_IDS.is_multiple_of(64 * LANES) && LANES <= 64);
 
-/// The numbers of one process.
+/// The context ids of one process: which are free, and the generation that each gets next.
 pub struct ContextIdPool {
     free: [u64; CONTEXT_IDS / 64],
-    /// For each number its least generation that is new here; beyond the end it is the first.
+    /// For each number the lowest generation that this process has not used; it is 0 for numbers beyond the end.
     next_generations: Vec<u32>,
     /// Contexts whose communicator is gone, but whose lane may still hold messages for them.
     retired: Vec<Context>,
@@ -45,12 +49,12 @@ pub struct ContextIdPool {
 
 static POOL: Mutex<ContextIdPool> = Mutex::new(ContextIdPool::new());
 
-/// Returns this process's numbers.
+/// Returns the context ids of this process.
 pub fn pool() -> &'static Mutex<ContextIdPool> {
     &POOL
 }
 
-/// Returns this process's numbers, locked.
+/// Returns the context ids of this process, locked.
 pub fn lock_pool() -> MutexGuard<'static, ContextIdPool> {
     POOL.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
@@ -90,7 +94,7 @@ impl ContextIdPool {
         was_free
     }
 
-    /// Frees a number. One that has had all its generations is not used again.
+    /// Frees a number. A number that has had all its generations stays reserved for good.
     pub fn release(&mut self, number: u32) {
         let number = number as usize;
         debug_assert!(number >= PREDEFINED && self.free[number / 64] >> (number % 64) & 1 == 0);
@@ -99,7 +103,8 @@ impl ContextIdPool {
         }
     }
 
-    /// Records that the communicator is gone. It may have been freed inside a lane, so its queues are cleaned up later.
+    /// Records that the communicator of `context` is gone. Its match queues are cleaned up later (`take_retired`),
+    /// because the caller may have its lane locked. Predefined numbers are ignored.
     pub fn retire(&mut self, context: Context) {
         if context.number() as usize >= PREDEFINED {
             self.retired.push(context);
@@ -119,7 +124,7 @@ impl Default for ContextIdPool {
 
 /// The two reductions among the members.
 pub trait AgreementRounds {
-    /// Computes the bitwise AND of all members' words.
+    /// Computes the bitwise AND of all members' words, and writes it into `words`.
     fn allreduce_and(&mut self, words: &mut [u64]) -> Result<()>;
     /// Computes the maximum of all members' words.
     fn allreduce_max(&mut self, word: u64) -> Result<u64>;
@@ -128,32 +133,32 @@ pub trait AgreementRounds {
 /// The word that a member contributes instead of a generation if another thread has taken the number.
 const TAKEN: u64 = Context::GENERATIONS as u64;
 
-/// The word of a member whose first round failed because a process had ended.
+/// The word that a member contributes to the second round if its first round failed because a process had ended.
 pub const FAILED: u64 = u64::MAX;
 const _: () = assert!(FAILED > TAKEN);
 
-/// A member's contribution to the first round: its free numbers of a range; the ranges that have any, and
-/// `SINGLE_THREADED`.
+/// A member's contribution to the first round: a bit for each free number of one range; then a word with a bit for
+/// each range that has a free number, and the flag SINGLE_THREADED.
 pub type FreeIds = [u64; RANGE_WORDS + 1];
 
-/// Flag of a member with one thread.
+/// The flag of a member for which `ContextIdAllocation::multithreaded` is false.
 const SINGLE_THREADED: u64 = 1 << 63;
 const _: () = assert!(RANGES < 63);
 
 /// The progress of a search, the same on all members.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct SearchPosition {
-    /// The number of context ids that were chosen and lost.
+    /// The number of context ids that were picked and lost so far.
     attempt: u32,
     range: usize,
 }
 
-/// The number that all have picked.
+/// The number that all members have picked in one attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
     number: usize,
     reserved: bool,
-    /// This process's contribution to the second round, a maximum.
+    /// This process's contribution to the second round, which computes the maximum.
     pub generation: u64,
 }
 
@@ -173,14 +178,15 @@ impl ContextIdAllocation<'_> {
         self.pool.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Agrees on a context whose number is then reserved on the members. MPI_ERR_OTHER if all are in use.
+    /// Agrees with the other members on a context, whose number is then reserved on all of them. MPI_ERR_OTHER if no
+    /// number is free on all members, MPI_ERR_PROC_ABORTED if a member has ended.
     pub fn agree(&self, rounds: &mut impl AgreementRounds) -> Result<Context> {
         let mut position = SearchPosition::default();
         loop {
             let mut words = self.free_ids(position);
             if let Err(error) = rounds.allreduce_and(&mut words) {
-                // Other members may have completed the round and go on to the second one: this keeps them from waiting
-                // there.
+                // Other members may have completed the first round and go on to the second one. Without this
+                // contribution they would wait there for ever.
                 let _ = rounds.allreduce_max(FAILED);
                 return Err(error);
             }
@@ -203,7 +209,8 @@ impl ContextIdAllocation<'_> {
         }
     }
 
-    /// This process's contribution to the first round, a bitwise AND.
+    /// This process's contribution to the first round, which computes the bitwise AND. All bits are set if the
+    /// process is no member.
     pub fn free_ids(&self, position: SearchPosition) -> FreeIds {
         let mut words = [u64::MAX; RANGE_WORDS + 1];
         if self.is_member {
@@ -217,8 +224,9 @@ impl ContextIdAllocation<'_> {
         words
     }
 
-    /// Picks a number that is free on all members, and reserves it. None: no number of this range is, and all
-    /// continue with another one. MPI_ERR_OTHER if there is none.
+    /// Picks a number that is free on all members, and reserves it here if possible. None: no number of this range is
+    /// free on all members; `position` is now the next range, with which all members continue. MPI_ERR_OTHER if there
+    /// is no further range.
     pub fn choose_candidate(&self, all: &FreeIds, position: &mut SearchPosition) -> Result<Option<Candidate>> {
         let (common, single_threaded) = (&all[..RANGE_WORDS], all[RANGE_WORDS] & SINGLE_THREADED != 0);
         let start = if single_threaded { 0 } else { self.salt.wrapping_add(position.attempt.wrapping_mul(17)) };
@@ -232,7 +240,8 @@ impl ContextIdAllocation<'_> {
         Ok(Some(Candidate { number, reserved, generation: self.generation(number, reserved) }))
     }
 
-    /// Returns the context, if the maximum of all generations shows that all members have it; otherwise the search
+    /// Ends an attempt; `generation` is the maximum of all contributions to the second round. Returns the context if
+    /// all members have reserved the number. None: a member has not, so the number is given back and the search
     /// continues.
     pub fn finish_attempt(
         &self,
@@ -251,14 +260,14 @@ impl ContextIdAllocation<'_> {
         Some(Context::new(candidate.number as u32, generation as u32))
     }
 
-    /// Ends the search without this number.
+    /// Gives a number back that this process has reserved.
     pub fn release_candidate(&self, candidate: Candidate) {
         if candidate.reserved {
             self.lock_pool().release(candidate.number as u32);
         }
     }
 
-    /// Tells whether the agreement skips this attempt; all members compute the same.
+    /// Tells whether the agreement reserves nothing in this attempt; all members compute the same answer.
     fn skips_attempt(&self, attempt: u32) -> bool {
         attempt > 0 && hash(self.salt ^ hash(attempt)) % 2 == 1
     }
@@ -289,7 +298,7 @@ fn no_id_left() -> Error {
     Error::new(Class::Other, text)
 }
 
-/// Every bit of the result depends on all of `word`: the finalizer of MurmurHash3, the same on every machine.
+/// The finalizer of MurmurHash3, the same on every machine: every bit of the result depends on every bit of `word`.
 const fn hash(word: u32) -> u32 {
     let word = (word ^ word >> 16).wrapping_mul(0x85eb_ca6b);
     let word = (word ^ word >> 13).wrapping_mul(0xc2b2_ae35);
@@ -307,8 +316,9 @@ const fn lane_bits(lane: usize) -> u64 {
     bits
 }
 
-/// Picks a number of those that are free on all: on the lane with most of them, so that communicators spread over the
-/// lanes. The choice among equals depends on `start`.
+/// Picks one of the numbers whose bits are set in `common`, which are free on all members: a number on the lane with
+/// the most of them, so that communicators spread over the lanes. `start` decides between lanes with equally many,
+/// and between the numbers of the lane. None if no bit is set.
 fn pick(common: &[u64], start: u32) -> Option<usize> {
     let free_on = |lane: usize| common.iter().map(|word| (word & lane_bits(lane)).count_ones()).sum::<u32>();
     let lanes = (0..LANES).map(|i| (start as usize + i) % LANES);

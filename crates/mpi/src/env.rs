@@ -1,9 +1,10 @@
-//! Begin and end of MPI in a process, and what a program may query about its start (MPI-5.0 chapter 11).
+//! The begin and the end of the use of MPI in a process (MPI-5.0 chapter 11), and the processor's name.
 //!
-//! MPI is used by the World Model, once, and by sessions, as often as they like and beside it. The rank leaves the job
-//! with the last of them, and comes back with the next session.
+//! The World Model uses MPI once in a process. Sessions use it as often as the program likes, also at the same time
+//! as the World Model. The rank leaves the job when the last use ends, and comes back when the next one begins.
 //!
-//! Used by `abi::env`, `session`; ends the use of every other module.
+//! Used by `abi::env` and `session`; uses `init_state`, `process`, `raise`, `bsend`, `collective`, `failures` and
+//! `leaks`.
 
 use crate::init_state;
 use crate::init_state::{SESSIONS, WORLD};
@@ -15,14 +16,16 @@ use hawser_base::{Class, Error, Lane, Result, handle, lane_lock};
 use hawser_boot::Notification;
 use hawser_job::{OwnedWaitReason, RankPhase};
 
-/// MPI_Init. MPI_COMM_WORLD and MPI_COMM_SELF are new, whatever a session has set on them before.
+/// MPI_Init. It resets what sessions have set on MPI_COMM_WORLD and MPI_COMM_SELF before: attributes, names, error
+/// handlers and hints.
 pub fn init(process: &'static Process, thread_level: i32) -> Result<()> {
     begin(process, WORLD, thread_level)?;
     let predefined = [
         (process.world(), handle::comm::WORLD, process::WORLD_NAME),
         (process.self_comm(), handle::comm::SELF, process::SELF_NAME),
     ];
-    // The error handlers are replaced last: those of the session get the error of a delete function that fails.
+    // The error handlers are removed last: if a delete function fails, the error goes to the handler that a session
+    // has set.
     for (comm, handle, _) in predefined {
         if let Err(error) = comm.attributes.delete_all(handle) {
             raise::raise(&ErrorObject::Default, "MPI_Init", &error);
@@ -32,14 +35,15 @@ pub fn init(process: &'static Process, thread_level: i32) -> Result<()> {
     Ok(())
 }
 
-/// Begins the use of MPI by `model` (`init_state::WORLD`, `init_state::SESSIONS`).
+/// Begins the use of MPI by `model` (`init_state::WORLD`, `init_state::SESSIONS`). MPI_ERR_OTHER in a child of fork,
+/// and if the World Model begins for the second time.
 pub(crate) fn begin(process: &'static Process, model: u8, thread_level: i32) -> Result<()> {
     if init_state::was_forked() {
         return Err(init_state::not_running_error());
     }
     let mut state = init_state::lock_state();
     if model == WORLD && init_state::was_initialized() {
-        return Err(Error::new(Class::Other, "MPI is initialised already; it can be only once in a process"));
+        return Err(Error::new(Class::Other, "MPI is already initialised; a process can initialise it only once"));
     }
     allow_threads(model, thread_level)?;
     if init_state::active_models() == 0 {
@@ -58,21 +62,23 @@ pub(crate) fn begin(process: &'static Process, model: u8, thread_level: i32) -> 
     Ok(())
 }
 
-/// Switches the library from one thread inside at a time to several, if the caller may bring several: at
-/// MPI_THREAD_MULTIPLE, or when a session is used beside another session or the World Model. Each of these may have a
-/// thread of its own (MPI-5.0 §11.3.1), so that two threads may be inside whatever their levels are; MPI_THREAD_SINGLE
-/// declares that there is one thread in all.
+/// Switches the library from one thread inside at a time to several, if several may come: at MPI_THREAD_MULTIPLE; and
+/// at every level except MPI_THREAD_SINGLE if a session begins, or if the World Model begins while there are
+/// sessions. Each session and the World Model may be used by a thread of its own (MPI-5.0 §11.3.1), so two threads
+/// may be inside at once whatever their levels are; MPI_THREAD_SINGLE declares that the process has one thread in
+/// all.
 fn allow_threads(model: u8, thread_level: i32) -> Result<()> {
     let is_beside_others = model == SESSIONS || init_state::active_models() & SESSIONS != 0;
     let may_be_several = thread_level == THREAD_MULTIPLE || is_beside_others && thread_level != THREAD_SINGLE;
     if !may_be_several || lane_lock::has_several_app_threads() {
         return Ok(());
     }
-    // The main thread may be inside at this moment, and does not know of another one.
+    // At MPI_THREAD_FUNNELED the main thread may be inside the library at this moment, and takes no locks. Only that
+    // thread may make the switch.
     let is_funneled = init_state::active_models() & WORLD != 0
         && init_state::thread_level().is_ok_and(|level| level == THREAD_FUNNELED);
     if is_funneled && !init_state::is_main_thread()? {
-        let text = "MPI_Init_thread was asked for MPI_THREAD_FUNNELED, and this is not the main thread; ask for \
+        let text = "MPI_Init_thread requested MPI_THREAD_FUNNELED, and this is not the main thread; request \
                     MPI_THREAD_MULTIPLE";
         return Err(Error::new(Class::Other, text));
     }
@@ -80,7 +86,7 @@ fn allow_threads(model: u8, thread_level: i32) -> Result<()> {
     Ok(())
 }
 
-/// Ends the use of MPI by `model`. The last one takes the rank out of the job.
+/// Ends one use of MPI by `model`. If it was the last use, the rank leaves the job.
 pub(crate) fn end(process: &'static Process, model: u8, call: &'static str) {
     end_after(process, model, call, LeaveCondition::AllSent);
 }
@@ -103,10 +109,12 @@ fn end_after(process: &'static Process, model: u8, call: &'static str, condition
     init_state::set_active(model, false);
 }
 
-/// MPI_Finalize: everything that this rank sent has been handed over, and all ranks have reached this call.
+/// MPI_Finalize: waits until all ranks have reached this call. If there are no sessions, it flushes all sends before
+/// that wait, and leaves the job after it.
 ///
-/// Attributes of MPI_COMM_SELF are deleted first, while MPI still works (MPI-5.0 §11.2.4). The World Model ends even if
-/// one of the delete functions fails: that is the error given here, and its handler has been called.
+/// Attributes of MPI_COMM_SELF are deleted first, while MPI still works (MPI-5.0 §11.2.4). The World Model ends even
+/// if one of the delete functions fails. The result is then the error of that function, for which the error handler
+/// has been called already.
 pub fn finalize() -> Result<Option<Error>> {
     const NAME: &str = "MPI_Finalize";
     let process = process::get()?;
@@ -117,13 +125,14 @@ pub fn finalize() -> Result<Option<Error>> {
     if let Some(error) = &first_error {
         raise::raise(&ErrorObject::Default, NAME, error);
     }
-    // Pending operations of sessions may wait for peers that come to their own end of the World Model first.
+    // While there are sessions nothing is flushed: a pending operation of a session may wait for a peer that comes to
+    // its own MPI_Finalize first.
     if init_state::active_models() == WORLD {
         flush_sends(process, NAME);
         leaks::report_leaks(process);
     }
-    // Until all ranks have reached this call, a peer may still need this rank to make progress: for a message that
-    // it reads here, or a reply that it waits for.
+    // Until all ranks have reached this call, a peer may still need this rank's progress: the peer may read a message
+    // from this rank's memory, or wait for a reply.
     let condition = match collective::barrier_of(NAME, handle::comm::WORLD) {
         Ok(()) => LeaveCondition::AllSent,
         Err(_) if failures::has_any_failed() => LeaveCondition::AllRanksLeft,
@@ -133,28 +142,30 @@ pub fn finalize() -> Result<Option<Error>> {
     Ok(first_error)
 }
 
-/// The event until which a rank that leaves still serves its peers.
+/// The event up to which a rank that leaves the job still makes progress for its peers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LeaveCondition {
-    /// All that it sent has arrived, or all ranks have left.
+    /// Everything that this rank sent has arrived, or all ranks have left.
     AllSent,
-    /// All ranks have left: some process has failed, so that they could not meet.
+    /// All ranks have left. It is used when a process has failed, because the barrier of MPI_Finalize has then failed
+    /// too.
     AllRanksLeft,
 }
 
-/// Leaves the job: from here on the rank's end is no failure of the job.
+/// Leaves the job: from here on the end of this process is no failure of the job.
 fn leave_job(process: &'static Process, call: &'static str, condition: LeaveCondition) {
     flush_sends(process, call);
     let page = process.segment().rank(process.job().identity().local_rank as usize);
     page.set_phase(RankPhase::Finalized);
     process.job().notify(Notification::Left);
-    // Peers may leave without having communicated with all ranks: pending acknowledgements are sent to them now.
+    // A peer that leaves waits for the acknowledgements that this rank owes to it, so they are sent now.
     process.fabric().before_sleep();
     wait_for_acks(process, call, condition);
 }
 
-/// Waits until all that this rank sent has arrived, or no rank needs it any more: all ranks have come so far. A peer
-/// that has may be gone, and its last acknowledgement lost.
+/// Waits until everything that this rank sent has arrived (`LeaveCondition::AllSent`), or until all ranks have left
+/// the job. In the second case acknowledgements may be missing for ever: a peer that has left may be gone, and its
+/// last acknowledgement lost.
 fn wait_for_acks(process: &'static Process, call: &'static str, condition: LeaveCondition) {
     let reason = || OwnedWaitReason { call: call.to_owned(), ..OwnedWaitReason::default() };
     let world = process.world().lane();
@@ -162,12 +173,13 @@ fn wait_for_acks(process: &'static Process, call: &'static str, condition: Leave
         let has_arrived = process.fabric().flush() && condition == LeaveCondition::AllSent;
         (has_arrived || process.segment().all_finalized()).then_some(())
     });
-    // Not only where all was acknowledged: when all ranks have come so far none waits for that.
+    // The devices publish their counters here, even if acknowledgements are missing: once all ranks have left, none
+    // waits for them.
     process.fabric().on_idle();
 }
 
-/// Waits until the devices have all that this rank has to send, including buffered sends and those whose requests were
-/// freed.
+/// Waits until the devices have everything that this rank has to send, including buffered sends and sends whose
+/// requests were freed.
 fn flush_sends(process: &'static Process, call: &'static str) {
     bsend::flush(process, call, process.attached_buffer());
     let reason = || OwnedWaitReason { call: call.to_owned(), ..OwnedWaitReason::default() };

@@ -1,15 +1,16 @@
-//! Error handlers: the objects, and the cell in which a communicator, window, file or session keeps its own (MPI-5.0
-//! §9.3).
+//! Error handlers: the objects, and the cell in which a communicator, window, file or session keeps its error handler
+//! (MPI-5.0 §9.3).
 //!
-//! They may be created and freed at any time by any thread (§11.4.1). Used by `raise`, `comm`, `session`; uses
-//! `registry`.
+//! Error handlers may be created and freed at any time by any thread (§11.4.1). Used by `raise`, `comm`, `session`,
+//! `session_table`, `group_bootstrap`, `inter` and `leaks`; uses `registry`.
 
 use crate::registry::ObjectRegistry;
 use hawser_base::handle::{ObjectKind, errhandler};
 use hawser_base::{Class, Error, Handle, Result};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// A function of the application: the object's handle (dead or null if it has none) and the error code.
+/// A function of the application. Its arguments are the handle of the object (null or freed if there is no object any
+/// more) and the error code.
 pub type ErrhandlerCallback = Box<dyn Fn(Handle, i32) + Send + Sync>;
 
 /// The action of an error handler.
@@ -18,8 +19,8 @@ pub enum Errhandler {
     /// MPI_ERRORS_ARE_FATAL: all connected processes end.
     #[default]
     Fatal,
-    /// MPI_ERRORS_ABORT: the processes of the communicator end. MPI_Abort here ends the job, whatever the
-    /// communicator, and so does this.
+    /// MPI_ERRORS_ABORT: in MPI it ends the processes of the communicator. Here it ends the job, as MPI_Abort does
+    /// for every communicator.
     Abort,
     /// MPI_ERRORS_RETURN: the code is returned.
     Return,
@@ -27,14 +28,15 @@ pub enum Errhandler {
     Call(Arc<UserErrhandler>),
 }
 
-/// An error handler that the application created. It lives while an object uses it or a handle names it.
+/// An error handler that the application created. It lives as long as an object uses it or a handle names it.
 pub struct UserErrhandler {
     kind: ObjectKind,
     pub(crate) function: ErrhandlerCallback,
     handle: Mutex<ErrhandlerHandle>,
 }
 
-/// Each handle given out is to be freed (§9.3.1: MPI_Comm_get_errhandler gives one out); all of them are equal.
+/// The handle of an error handler, and the number of times that it was given out and not freed. Creation and
+/// MPI_Comm_get_errhandler give out the same handle, and the application frees it as often (§9.3.1).
 struct ErrhandlerHandle {
     handle: Handle,
     uses: u32,
@@ -75,12 +77,12 @@ impl ErrhandlerCell {
     fn replace(&self, handler: Option<Errhandler>) {
         let mut guard = self.lock();
         let before = std::mem::replace(&mut *guard, handler);
-        // Its destructor may be the application's function: it must not run under the lock.
+        // The old handler's destructor may call a function of the application, so it must not run under the lock.
         drop(guard);
         drop(before);
     }
 
-    /// Takes the handler of the communicator that this one was made of (§7.4.2).
+    /// Takes over the handler of the communicator from which this one was made (§7.4.2).
     pub fn inherit(&self, parent: &ErrhandlerCell) {
         self.set(parent.get());
     }
@@ -103,7 +105,7 @@ impl Errhandler {
         }
     }
 
-    /// A handle for it, which the application frees.
+    /// Returns the error handler's handle, which the application must free.
     pub(crate) fn to_handle(&self) -> Result<Handle> {
         let user = match self {
             Errhandler::Fatal => return Ok(errhandler::ERRORS_ARE_FATAL),

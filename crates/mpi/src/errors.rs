@@ -1,17 +1,19 @@
-//! Error classes, codes and strings, those of the application included (MPI-5.0 §9.4-5).
+//! Error classes, codes and strings, including the ones that the application adds (MPI-5.0 §9.4-5).
 //!
-//! A code inside the library is a class's value in the standard ABI, or from FIRST_USER_CODE on a class or a code
-//! that the application added; an ABI moves those to where its own numbers end. Usable at any time by any thread.
-//! Numbers are given out in ascending order and again once nothing above them is in use, so that processes which
+//! Inside the library an error code is either the value of a class in the standard ABI, or a number from
+//! FIRST_USER_CODE on for a class or a code that the application added; an ABI converts the added numbers to the
+//! range above its own classes. The functions may be called at any time by any thread. Numbers are given out in
+//! ascending order. A removed number is given out again once no number above it is in use, so that processes which
 //! add the same in the same order get the same numbers.
 //!
-//! Used by `abi::errors`, `errhandler`; uses `base::error`.
+//! Used by `abi::errors`, `abi::request`, `attributes`, `comm_attr`, `grequest_callbacks` and `raise`; uses
+//! `base::error`.
 
 use hawser_base::{Class, Error, Result};
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard};
 
-/// MPI_ERR_LASTCODE of the standard ABI (abi_constants.tsv): no class of ours is above it.
+/// MPI_ERR_LASTCODE of the standard ABI (abi_constants.tsv): all classes of this library are below it.
 pub const LAST: i32 = 16383;
 pub const FIRST_USER_CODE: i32 = LAST + 1;
 
@@ -35,7 +37,7 @@ struct UserErrors {
 }
 
 struct UserError {
-    /// For a code: its class, ours or an added one. For a class: itself.
+    /// The class of a code: a predefined or an added one. A class is its own class.
     class: i32,
     text: Option<Vec<u8>>,
 }
@@ -71,7 +73,7 @@ pub fn remove_string(code: i32) -> Result<()> {
     match user_errors().entry(code)?.text.take() {
         Some(_) => Ok(()),
         None => {
-            Err(Error::new(Class::Arg, format!("error code {code} has no string; MPI_Add_error_string gives it one")))
+            Err(Error::new(Class::Arg, format!("error code {code} has no string; MPI_Add_error_string can add one")))
         }
     }
 }
@@ -87,11 +89,12 @@ const GENERIC_CLASSES: [Class; 3] = [Class::Other, Class::Intern, Class::Unknown
 type LastCauses = [Option<String>; GENERIC_CLASSES.len()];
 
 thread_local! {
-    /// The cause of this thread's last error of each of these classes.
+    /// For each class of GENERIC_CLASSES the cause of this thread's last error of that class.
     static LAST_CAUSES: RefCell<LastCauses> = const { RefCell::new([const { None }; GENERIC_CLASSES.len()]) };
 }
 
-/// Records the error of a failed call of this thread: `string` gives its cause if the class has none of its own.
+/// Records the error of a failed call of this thread. If its class is one of GENERIC_CLASSES, `string` gives this
+/// cause.
 pub fn store_last_error(function: &str, error: &Error) {
     store_cause(error, || format!("{function}: {}", error.cause()));
 }
@@ -103,7 +106,7 @@ pub fn store_operation_error(error: &Error) {
 
 fn store_cause(error: &Error, cause: impl FnOnce() -> String) {
     if let Some(at) = GENERIC_CLASSES.iter().position(|&class| class as i32 == error.code()) {
-        // In a destructor of another thread-local value there may be none any more.
+        // If a destructor of another thread-local value calls MPI, this value may be gone already.
         let _ = LAST_CAUSES.try_with(|causes| causes.borrow_mut()[at].replace(cause()));
     }
 }
@@ -114,8 +117,8 @@ fn last_cause(code: i32) -> Option<String> {
     LAST_CAUSES.try_with(|causes| causes.borrow()[at].clone()).ok().flatten()
 }
 
-/// MPI_Error_string. Empty for a code of the application that has none. For a class whose text gives no cause, the text
-/// is that of the last error of this code in the calling thread.
+/// MPI_Error_string. The string is empty for a code of the application without a string. For a class of
+/// GENERIC_CLASSES it gives the cause of the calling thread's last error with this code.
 pub fn string(code: i32) -> Result<Vec<u8>> {
     if let Some(class) = Class::from_value(code) {
         let cause = last_cause(code).unwrap_or_else(|| class.text().to_owned());
@@ -129,8 +132,8 @@ pub fn last_used() -> i32 {
     LAST + user_errors().entries.len() as i32
 }
 
-/// The error of a call that failed because a function of the application returned `code`, which need not
-/// be one.
+/// The error of a call that failed because a function of the application returned `code`, which the error keeps. If
+/// the class of `code` is a predefined one other than MPI_SUCCESS, the error has that class, otherwise MPI_ERR_OTHER.
 pub fn from_code(code: i32, text: String) -> Error {
     let class = class(code).ok().and_then(Class::from_value).filter(|class| *class != Class::Success);
     Error::new(class.unwrap_or(Class::Other), text).with_code(code)
@@ -156,7 +159,7 @@ impl UserErrors {
         let class = match class {
             None => code,
             Some(class) if self.class(class).is_ok_and(|class_of_code| class_of_code == class) => class,
-            Some(class) => return Err(Error::new(Class::Arg, format!("{class} is no error class"))),
+            Some(class) => return Err(Error::new(Class::Arg, format!("{class} is not an error class"))),
         };
         self.entries.push(Some(UserError { class, text: None }));
         Ok(code)
@@ -179,12 +182,12 @@ impl UserErrors {
         }
         self.get(code)
             .map(|entry| entry.class)
-            .ok_or_else(|| Error::new(Class::Arg, format!("{code} is no error code")))
+            .ok_or_else(|| Error::new(Class::Arg, format!("{code} is not an error code")))
     }
 
     fn remove_class(&mut self, class: i32) -> Result<()> {
         if self.get(class).is_none_or(|entry| entry.class != class) {
-            return Err(Error::new(Class::Arg, format!("{class} is no error class that MPI_Add_error_class gave out")));
+            return Err(Error::new(Class::Arg, format!("{class} was not returned by MPI_Add_error_class")));
         }
         let codes = self.entries.iter().flatten().filter(|entry| entry.class == class).count() - 1;
         if codes > 0 {
@@ -197,7 +200,7 @@ impl UserErrors {
 
     fn remove_code(&mut self, code: i32) -> Result<()> {
         if self.get(code).is_none_or(|entry| entry.class == code) {
-            return Err(Error::new(Class::Arg, format!("{code} is no error code that MPI_Add_error_code gave out")));
+            return Err(Error::new(Class::Arg, format!("{code} was not returned by MPI_Add_error_code")));
         }
         self.remove(code)
     }
@@ -217,7 +220,7 @@ impl UserErrors {
 
 #[cold]
 fn no_user_error(code: i32) -> Error {
-    Error::new(Class::Arg, format!("{code} is no error class or code that the application added"))
+    Error::new(Class::Arg, format!("{code} is not an error class or code that the application added"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
-//! Properties of the Fortran compiler, as a Fortran binding, which is another library's, has set them (MPI-5.0 §20.4).
+//! Properties of the Fortran compiler (MPI-5.0 §20.4). A Fortran binding, which is another library, sets them.
 //!
-//! They are set once in a process, before MPI_Init or after it. Used by `abi::fortran`; uses `datatype::reduce`.
+//! They are set once in a process, before or after MPI_Init. Used by `abi::fortran`; uses `info` and
+//! `datatype::reduce`.
 
 use crate::info::{self, Info};
 use hawser_base::{Class, Error, Handle, Result};
@@ -9,7 +10,7 @@ use std::sync::OnceLock;
 
 static FORTRAN_INFO: OnceLock<Info> = OnceLock::new();
 
-/// The keys that give sizes, in bytes, and the types that have them here.
+/// The info keys of the sizes of Fortran types, in bytes, and the predefined types whose sizes they must match.
 const SIZES: [(&[u8], Basic); 4] = [
     (b"mpi_logical_size", Basic::Logical),
     (b"mpi_integer_size", Basic::Integer),
@@ -17,7 +18,8 @@ const SIZES: [(&[u8], Basic); 4] = [
     (b"mpi_double_precision_size", Basic::DoublePrecision),
 ];
 
-/// MPI_Abi_set_fortran_info (MPI_ERR_ABI if the properties were set before, or cannot be).
+/// MPI_Abi_set_fortran_info (MPI_ERR_ABI if the properties were set before, or if a size is not that of this
+/// library).
 pub fn set_info(handle: Handle) -> Result<()> {
     let info = info::copy(handle)?;
     for (key, basic) in SIZES {
@@ -26,14 +28,14 @@ pub fn set_info(handle: Handle) -> Result<()> {
             && value != here.as_bytes()
         {
             let value = String::from_utf8_lossy(value);
-            let text = format!("{name} is {value}, and {} has {here} bytes here", basic.name());
+            let text = format!("{name} is {value}, but {} has {here} bytes in this library", basic.name());
             return Err(Error::new(Class::Abi, text));
         }
     }
     FORTRAN_INFO.set(info).map_err(|_| twice("MPI_Abi_set_fortran_info"))
 }
 
-/// MPI_Abi_get_fortran_info: null as long as nothing was set.
+/// MPI_Abi_get_fortran_info. The handle is null if nothing was set.
 pub fn info() -> Result<Handle> {
     FORTRAN_INFO.get().cloned().map_or(Ok(Handle::NULL), info::insert)
 }
@@ -48,5 +50,5 @@ pub fn set_booleans(yes: i64, no: i64) -> Result<()> {
 
 #[cold]
 fn twice(function: &str) -> Error {
-    Error::new(Class::Abi, format!("{function} was called before, and it can be only once in a process"))
+    Error::new(Class::Abi, format!("{function} was called before; a process can call it only once"))
 }

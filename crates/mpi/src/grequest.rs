@@ -1,10 +1,11 @@
-//! Generalized requests: operations of the application's own that end as MPI's do (MPI-5.0 §13.2).
+//! Generalized requests: operations of the application that a program waits for as for MPI's own (MPI-5.0 §13.2).
 //!
-//! The application declares the end of one (`complete`). The function that completes the request calls the
-//! application's functions for the status, with no lane locked. MPICH's MPIX_Grequest_start adds a function that is
-//! called whenever MPI makes progress: that is a task that polls. They live in the lane of MPI_COMM_SELF.
+//! The application reports the end of its operation (`complete`). The call that completes the request (such as
+//! MPI_Wait) then calls the application's functions for the status, with no lane locked. MPICH's MPIX_Grequest_start
+//! adds a poll function, which is called whenever MPI makes progress; a task that polls calls it. All generalized
+//! requests live in the lane of MPI_COMM_SELF.
 //!
-//! Used by `abi::grequest`; uses `request`, `task`.
+//! Used by `abi::grequest` and `pt2pt`; uses `grequest_callbacks`, `request` and `task`.
 
 use crate::comm::CommRef;
 use crate::grequest_callbacks::{Grequest, GrequestCallbacks, GrequestPoll, callback_result, reason};
@@ -69,22 +70,22 @@ pub fn start(callbacks: GrequestCallbacks, poll: Option<GrequestPoll>) -> Result
     Ok(handle)
 }
 
-/// MPI_Grequest_complete. The request may have been freed by then.
+/// MPI_Grequest_complete. If the request was freed before, its free function is called now.
 pub fn complete(handle: Handle) -> Result<()> {
     let process = process::get()?;
     let mut lane = process.lane(request::lane_of(handle)?).enter();
     let index = lane.core.requests.find_freed(handle)?;
     let found = lane.core.requests.get(index);
     let Some(grequest) = found.data.grequest.clone() else {
-        return Err(Error::new(Class::Request, "the request is no generalized request"));
+        return Err(Error::new(Class::Request, "the request is not a generalized request"));
     };
     if grequest.completed.swap(true, AcqRel) {
         // partner: `GrequestPollTask::advance`
         return Err(Error::new(Class::Request, "the generalized request was completed before"));
     }
     let (orphan, task) = (found.freed, if let RequestState::Running(task) = found.state { Some(task) } else { None });
-    // The task is not polled again. A thread that polls it at this moment, which may be this very thread, ends the
-    // request afterwards.
+    // The task is removed, so that it is not polled again. If a thread polls it at this moment, which may be this
+    // very thread, the task is not in its slot: it ends the request itself after that poll.
     let withdrawn = task.map(|task| lane.core.requests.tasks.remove(task));
     if let Some(None) = withdrawn {
         return Ok(());
@@ -98,7 +99,8 @@ pub fn complete(handle: Handle) -> Result<()> {
     if orphan { callback_result("free", (grequest.callbacks.free)()) } else { Ok(()) }
 }
 
-/// MPI_Request_free of one: its free function is called now, or at its completion if it is not polled.
+/// MPI_Request_free of a generalized request. The free function is called now if the application has completed the
+/// operation, otherwise when it does.
 pub fn free(mut lane: LaneGuard<'_, Lane>, index: u32) -> Result<()> {
     let request = lane.core.requests.get(index);
     let grequest = request.data.grequest.clone().expect("the caller looked");
@@ -115,7 +117,7 @@ pub fn free(mut lane: LaneGuard<'_, Lane>, index: u32) -> Result<()> {
     }
 }
 
-/// MPI_Cancel of one: its effect is up to the application.
+/// MPI_Cancel of a generalized request: calls the application's cancel function, which decides what happens.
 pub fn cancel(lane: LaneGuard<'_, Lane>, grequest: &Grequest) -> Result<()> {
     let has_ended = grequest.completed.load(Relaxed);
     drop(lane);

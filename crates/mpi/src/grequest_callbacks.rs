@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 #[derive(Clone, Copy, Debug)]
 pub struct StatusPtr(pub usize);
 
-/// The application's functions; each gives an error code.
+/// The application's functions; each returns an error code.
 pub struct GrequestCallbacks {
     pub query: Box<dyn Fn(StatusPtr) -> i32 + Send + Sync>,
     pub free: Box<dyn Fn() -> i32 + Send + Sync>,
@@ -21,19 +21,19 @@ pub struct GrequestCallbacks {
     pub cancel: Box<dyn Fn(bool) -> i32 + Send + Sync>,
 }
 
-/// MPICH's: called with the extra state until the application completes the request.
+/// The poll function of MPICH's MPIX_Grequest_start. It is called until the application completes the request.
 pub type GrequestPoll = Box<dyn Fn() -> i32 + Send + Sync>;
 
-/// The operation of one request.
+/// The application's operation behind one generalized request.
 pub struct Grequest {
     pub(crate) callbacks: GrequestCallbacks,
     pub(crate) completed: AtomicBool,
 }
 
-/// An operation that has ended, for the function that completes it.
+/// A generalized request whose operation has ended, for the call that completes it.
 pub struct FinishedGrequest {
     grequest: Arc<Grequest>,
-    /// The request is removed, and with it the application's state for it.
+    /// The request is removed, so its free function is called too.
     is_removed: bool,
 }
 
@@ -42,8 +42,8 @@ impl FinishedGrequest {
         FinishedGrequest { grequest, is_removed }
     }
 
-    /// Calls the query function to fill in the status, and the free function if the request is removed. The last error
-    /// is the one that counts (§13.2).
+    /// Calls the query function to fill in the status, and the free function if the request is removed. If both fail,
+    /// the result is the error of the free function, which was called last (§13.2).
     pub fn run(&self, status: StatusPtr) -> Result<()> {
         let GrequestCallbacks { query, free, .. } = &self.grequest.callbacks;
         let result = callback_result("query", query(status));
@@ -59,7 +59,7 @@ pub(crate) fn callback_result(which: &str, code: i32) -> Result<()> {
     Err(errors::from_code(code, text))
 }
 
-/// The description of a rank that waits for one.
+/// Describes, for reports, that a rank waits for a generalized request.
 pub fn reason() -> OwnedWaitReason {
     OwnedWaitReason { call: "MPI_Grequest_start".to_owned(), ..OwnedWaitReason::default() }
 }

@@ -1,6 +1,7 @@
 //! Groups: ordered sets of processes (MPI-5.0 §7.3).
 //!
-//! Pure sets: nothing here communicates. Used by `abi::group`, `comm`.
+//! Nothing here communicates. Used by `abi::group`, `comm`, `process`, `session`, `collective` and the modules that
+//! make communicators.
 
 use hawser_base::value::{IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL};
 use hawser_base::{Class, Error, Handle, Peer, Peers, Result};
@@ -13,24 +14,24 @@ pub struct Group {
     members: Peers,
     /// The rank of this process.
     rank: Option<u32>,
-    /// The session that it comes from; null for the World Model's.
+    /// The session from which the group is derived; null if it is derived from the World Model.
     session: Handle,
     /// The ranks of processes, computed at the first use.
     ranks: OnceLock<HashMap<Peer, u32>>,
 }
 
 impl Group {
-    /// These processes, in this order; each at most once.
+    /// Makes a group of `members` in this order, each of which may occur once. `me` is this process.
     pub fn new(members: Peers, me: Peer) -> Group {
         Group { rank: members.rank_of(me), members, session: Handle::NULL, ranks: OnceLock::new() }
     }
 
-    /// The same of a list.
+    /// Makes a group of a list of processes, as `new` does.
     pub fn of(members: Vec<Peer>, me: Peer) -> Group {
         Group::new(Peers::from_list(members), me)
     }
 
-    /// The same of a session.
+    /// Returns the group as one that is derived from `session`.
     pub fn in_session(self, session: Handle) -> Group {
         Group { session, ..self }
     }
@@ -50,13 +51,13 @@ impl Group {
         self.rank
     }
 
-    /// The process of a rank.
+    /// The process of a rank; None if there is no such rank.
     #[inline]
     pub fn peer(&self, rank: u32) -> Option<Peer> {
         self.members.get(rank)
     }
 
-    /// The rank of a process.
+    /// The rank of a process; None if it is no member.
     pub fn rank_of(&self, peer: Peer) -> Option<u32> {
         match &self.members {
             Peers::List(members) if members.len() > 8 => self.ranks().get(&peer).copied(),
@@ -86,7 +87,8 @@ impl Group {
         }
     }
 
-    /// MPI_Group_translate_ranks, one rank.
+    /// MPI_Group_translate_ranks for one rank: MPI_UNDEFINED if the process is no member of `to`, MPI_ERR_RANK if
+    /// this group has no such rank.
     pub fn translate(&self, rank: i32, to: &Group) -> Result<i32> {
         if rank == PROC_NULL {
             return Ok(PROC_NULL);
@@ -120,7 +122,7 @@ impl Group {
         self.select(|_, peer| other.rank_of(peer).is_none(), me)
     }
 
-    /// Checks that ranks are members, each named once.
+    /// Checks that `ranks` are ranks of the group, and that none occurs twice (MPI_ERR_RANK).
     fn check_ranks(&self, ranks: &[i32]) -> Result<()> {
         let mut seen = vec![false; self.size() as usize];
         for &rank in ranks {
@@ -152,7 +154,7 @@ impl Group {
         let mut ranks = Vec::new();
         for &[first, last, stride] in ranges {
             if stride == 0 || (stride > 0) != (last >= first) && first != last {
-                let text = format!("the range {first}, {last}, {stride} has no step toward its end");
+                let text = format!("the stride of the range {first}, {last}, {stride} is zero or has the wrong sign");
                 return Err(Error::new(Class::Arg, text));
             }
             let steps = (i64::from(last) - i64::from(first)) / i64::from(stride);

@@ -1,12 +1,12 @@
-//! Group bootstrap: MPI_Comm_create_from_group, a communicator for a group whose members have none in common yet
-//! (MPI-5.0 §7.4.2).
+//! Group bootstrap: MPI_Comm_create_from_group makes a communicator for a group whose members have no communicator in
+//! common yet (MPI-5.0 §7.4.2).
 //!
-//! The members communicate in a context that all processes of the job have from the start, each group under a tag
-//! that is a hash of its members and the application's string. Two groups of one process that are bootstrapped at
-//! the same time may have the same tag by chance (1 in 2^31): so every round also carries the full hash, and such
-//! groups get an error instead of being mixed up.
+//! The members communicate in a context that all processes of the job have from the start. Each group uses a tag that
+//! is computed from a hash of its members and of the application's string. If a process bootstraps two groups at the
+//! same time, both may have the same tag by chance (1 in 2^31). Therefore every round also carries the full hash, and
+//! groups with the same tag get an error and never each other's data.
 //!
-//! Used by `abi::session`; uses `comm_create`, `collective::internal`.
+//! Used by `abi::session` and `inter`; uses `comm_create`, `context_ids` and `collective::internal`.
 
 use crate::collective::internal::CollectiveScope;
 use crate::comm::Comm;
@@ -77,15 +77,16 @@ impl<'a> GroupBootstrap<'a> {
         !((self.fingerprint >> 64 ^ self.fingerprint) as i32 & i32::MAX)
     }
 
-    /// Words that are alike on all members of this bootstrap, and differ from those of any other one.
+    /// The fingerprint and its complement as words. They are alike on all members of this bootstrap, and differ from
+    /// those of any other bootstrap.
     fn fingerprint_words(&self) -> [u64; 4] {
         let (low, high) = (self.fingerprint as u64, (self.fingerprint >> 64) as u64);
         [low, high, !low, !high]
     }
 
-    /// Runs one reduction on `words` and the group's fingerprint with its complement. After AND or MAX these come back
-    /// unchanged only if all participants had the same fingerprint; otherwise two groups use the same tag, which is an
-    /// error.
+    /// Runs one reduction on `words` and `fingerprint_words`, and writes the reduced words into `words`. A reduction
+    /// by AND or MAX leaves the fingerprint's words unchanged only if all participants have the same fingerprint;
+    /// otherwise two groups use the same tag, which is an error (MPI_ERR_ARG).
     fn run_round(
         &self,
         words: &mut [u64],
@@ -108,8 +109,8 @@ impl<'a> GroupBootstrap<'a> {
     #[cold]
     fn tag_collision(&self) -> Error {
         let text = format!(
-            "the string tag \"{}\" cannot be told from that of another communicator that this process creates at the same \
-             time; change one of them",
+            "the string tag \"{}\" cannot be distinguished from that of another communicator that this process creates \
+             at the same time; change one of them",
             String::from_utf8_lossy(self.stringtag)
         );
         Error::new(Class::Arg, text)

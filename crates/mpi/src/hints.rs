@@ -1,8 +1,9 @@
-//! Hints on a communicator (MPI-5.0 §7.4.4): an assertion of the application is kept and returned. No code here relies
-//! on it: a receive that breaks an assertion works all the same.
+//! Hints on a communicator (MPI-5.0 §7.4.4): the assertions of the application are kept and returned. No code here
+//! relies on them, so a receive that breaks an assertion works all the same.
 //!
-//! As in MPICH the known ones are returned from the start, with their default; others are ignored. Used by `abi::comm`,
-//! `comm_create`; uses `info`.
+//! As in MPICH, the known hints are returned from the start, with their default values; others are ignored. Used by
+//! `comm` and `session`, and through the communicator by `abi::comm` and the modules that make communicators; uses
+//! `info`.
 
 use crate::info::Info;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -16,7 +17,8 @@ const ASSERTIONS: [&[u8]; 5] = [
     b"mpi_assert_strict_persistent_collective_ordering",
 ];
 
-/// Kinds of memory that buffers may use (MPI-5.0 §12.4.3): the program's and MPI_Alloc_mem's.
+/// The info key and value for the kinds of memory that buffers may use (MPI-5.0 §12.4.3): that of MPI_Alloc_mem (mpi)
+/// and the program's own (system).
 pub(crate) const MEMORY_KINDS: [&[u8]; 2] = [b"mpi_memory_alloc_kinds", b"mpi,system"];
 
 /// The hints of one communicator: a bit for each assertion that holds.
@@ -28,7 +30,7 @@ impl Hints {
     pub fn set(&self, info: &Info) {
         for (i, key) in ASSERTIONS.iter().enumerate() {
             match info.get(key) {
-                // partner of both: `info`, which reads nothing else by them
+                // partner of both writes: `info`; no other data depends on the bits
                 Some(b"true" | b"1") => drop(self.0.fetch_or(1 << i, Relaxed)),
                 Some(b"false" | b"0") => drop(self.0.fetch_and(!(1 << i), Relaxed)),
                 _ => {}

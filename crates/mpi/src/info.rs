@@ -1,7 +1,7 @@
 //! Info objects: ordered pairs of a key and a value (MPI-5.0 chapter 10). Usable at any time by any thread.
 //!
-//! Keys and values are bytes as the application gave them. Their longest lengths are the ABI's and come as arguments.
-//! Used by `abi::info`, and modules that read hints; uses `registry`.
+//! Keys and values are bytes as the application gave them. Their maximum lengths depend on the ABI and are arguments
+//! (`InfoLimits`). Used by `abi::info` and modules that read or make info objects; uses `registry`.
 
 use crate::registry::ObjectRegistry;
 use hawser_base::handle::info;
@@ -11,7 +11,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// The longest key and the longest value in bytes, without a terminating zero.
+/// The maximum lengths of a key and of a value in bytes, without a terminating zero.
 #[derive(Clone, Copy, Debug)]
 pub struct InfoLimits {
     pub key: usize,
@@ -56,13 +56,13 @@ pub fn create() -> Result<Handle> {
     insert(Info::default())
 }
 
-/// A handle for pairs that a module made (MPI_Comm_get_info).
+/// Makes an info object of pairs that a module has made (MPI_Comm_get_info); returns its handle.
 pub fn insert(info: Info) -> Result<Handle> {
     INFOS.insert(Arc::new(Mutex::new(info)))
 }
 
-/// MPI_Info_create_env: the contents of MPI_INFO_ENV. `argv` is the program's name and its arguments, if the caller has
-/// them.
+/// MPI_Info_create_env: the contents of MPI_INFO_ENV. `argv` is the program's name and its arguments, or empty if the
+/// caller does not have them.
 pub fn create_env(argv: &[Vec<u8>]) -> Result<Handle> {
     insert(environment(argv))
 }
@@ -117,7 +117,7 @@ pub fn delete(handle: Handle, key: &[u8], limits: InfoLimits) -> Result<()> {
     if change(handle, |info| info.delete(key))? { Ok(()) } else { Err(no_key()) }
 }
 
-/// MPI_Info_get, _get_string and _get_valuelen: `None` where the key is not set.
+/// MPI_Info_get, _get_string and _get_valuelen. None: the key is not set.
 pub fn get(handle: Handle, key: &[u8], limits: InfoLimits) -> Result<Option<Vec<u8>>> {
     check_key(key, limits)?;
     with(handle, |info| info.get(key).map(<[u8]>::to_vec))
@@ -167,7 +167,7 @@ fn check_key(key: &[u8], limits: InfoLimits) -> Result<()> {
     Ok(())
 }
 
-/// A key for error messages, cut.
+/// A key in quotation marks, for error messages; at most 40 bytes of it.
 fn quoted(key: &[u8]) -> String {
     let text = String::from_utf8_lossy(&key[..key.len().min(40)]).into_owned();
     if key.len() > 40 { format!("\"{text}...\"") } else { format!("\"{text}\"") }
@@ -183,8 +183,8 @@ fn no_info(handle: Handle) -> Error {
     Error::new(Class::Info, text)
 }
 
-/// The facts about how this process was started (MPI-5.0 §11.2.1, MPI_INFO_ENV): in a job of several programs, its own.
-/// `file` and `thread_level` are absent, since mpiexec has no options for them.
+/// The contents of MPI_INFO_ENV: how this process was started (MPI-5.0 §11.2.1). In a job of several programs they
+/// are about its own program. `file` and `thread_level` are absent, because mpiexec has no options for them.
 fn environment(argv: &[Vec<u8>]) -> Info {
     let started: Vec<Vec<u8>> = match argv {
         [] => std::env::args_os().map(OsStringExt::into_vec).collect(),
@@ -203,7 +203,7 @@ fn environment(argv: &[Vec<u8>]) -> Info {
     // Before MPI_Init the value comes from the launcher's environment variable.
     let processes = PROGRAM_SIZE.get().copied().or_else(program_size_before);
     if let Some(processes) = processes {
-        // A job is never started with fewer processes than requested.
+        // `soft` is the same number, because a job is never started with fewer processes than requested.
         let processes = processes.to_string();
         info.set(b"maxprocs", processes.as_bytes());
         info.set(b"soft", processes.as_bytes());
@@ -216,7 +216,7 @@ pub fn record_program_size(processes: u32) {
     let _ = PROGRAM_SIZE.set(processes);
 }
 
-/// Records the directory that the program was started in, before it changes that.
+/// Records the current directory, before the program changes it. Only the first call has an effect.
 pub fn record_start_directory() {
     START_DIRECTORY.get_or_init(|| std::env::current_dir().ok());
 }

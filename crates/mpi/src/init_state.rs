@@ -1,8 +1,9 @@
 //! The state of MPI in this process: whether it may be used now, and by which users, the World Model or sessions
 //! (MPI-5.0 §11.2, §11.3).
 //!
-//! Every call of the application checks here first. The begin and end of their use is in `env`. Used by every
-//! module; uses none.
+//! Almost every call of the application checks this state first. `env` begins and ends the use of MPI. Used by
+//! `process` (for most calls), `env`, `session`, `pt2pt`, by modules whose calls need no `Process` (`types`, `ops`,
+//! `comm_attr`, `tools`), and by `abi`; uses no other module of this crate.
 
 use hawser_base::{Class, Error, Result};
 use std::sync::atomic::{AtomicU8, Ordering::*};
@@ -15,14 +16,14 @@ static INIT_STATE: Mutex<InitState> = Mutex::new(InitState { sessions: 0, has_re
 
 static WORLD_MODEL: OnceLock<WorldModel> = OnceLock::new();
 
-/// The World Model: between MPI_Init and MPI_Finalize.
+/// The World Model uses MPI: the process is between MPI_Init and MPI_Finalize.
 pub const WORLD: u8 = 1;
-/// There are sessions.
+/// At least one session uses MPI.
 pub const SESSIONS: u8 = 2;
 const RUNNING: u8 = WORLD | SESSIONS;
 /// MPI_Finalize was called.
 const WORLD_ENDED: u8 = 4;
-/// In a child of fork: a copy of the rank, which its peers know nothing of.
+/// This process is a child of fork: a copy of a rank, of which the peers know nothing.
 const FORKED_CHILD: u8 = 8;
 /// MPI_COMM_WORLD and MPI_COMM_SELF may be named: in the World Model, and before it while there are sessions.
 const WORLD_NAMEABLE: u8 = 16;
@@ -30,11 +31,11 @@ const WORLD_NAMEABLE: u8 = 16;
 /// The part of the state that is locked while a user begins or ends to use MPI.
 pub struct InitState {
     pub sessions: u32,
-    /// This rank's leaving was reported to the job.
+    /// The launcher was notified that this rank has left the job.
     pub has_reported_leave: bool,
 }
 
-/// The arguments of MPI_Init.
+/// The thread level of MPI_Init, and the thread that called it.
 struct WorldModel {
     thread_level: i32,
     main_thread: std::thread::ThreadId,
@@ -46,7 +47,7 @@ pub fn is_running() -> bool {
     STATE_BITS.load(Relaxed) & RUNNING != 0 // partner: `set_active`
 }
 
-/// The error of a call outside of its time, if this is such a time (MPI_ERR_OTHER).
+/// Checks that MPI is in use now (MPI_ERR_OTHER).
 #[inline]
 pub fn check() -> Result<()> {
     if is_running() { Ok(()) } else { Err(not_running_error()) }
@@ -57,20 +58,20 @@ pub fn not_running_error() -> Error {
     let bits = STATE_BITS.load(Relaxed); // partner: `set_active`, `mark_forked_child`
     let text = match bits {
         _ if bits & FORKED_CHILD != 0 => {
-            "called in a child of fork, which is no rank; call MPI in the process that called MPI_Init, or start the child \
-             as a program of its own (exec)"
+            "called in a child of fork, which is not a rank; call MPI in the process that called MPI_Init, or let the \
+             child start a program of its own (exec)"
         }
         _ if bits & WORLD_ENDED != 0 => "called after MPI_Finalize",
         _ if lock_state().has_reported_leave => {
-            "called after the last MPI_Session_finalize; a new session has to be made (MPI_Session_init)"
+            "called after the last MPI_Session_finalize; create a new session first (MPI_Session_init)"
         }
         _ => "called before MPI_Init",
     };
     Error::new(Class::Other, text)
 }
 
-/// Marks this process as a child of fork from now on. Nothing is called here that the child may not: it has one thread,
-/// and locks may be held for ever.
+/// Marks this process as a child of fork, if its parent was using MPI. This function must take no lock: the child has
+/// one thread, and a lock that another thread of the parent held is never released.
 pub fn mark_forked_child() {
     let bits = STATE_BITS.load(Relaxed); // partner of both: `is_running`, in this one thread
     if bits & RUNNING != 0 {
@@ -83,12 +84,13 @@ pub fn was_initialized() -> bool {
     has_any(WORLD | WORLD_ENDED)
 }
 
-/// MPI_Finalized. In a child of fork there is no MPI any more, and exit handlers (mpi4py's, PETSc's) need not end it.
+/// MPI_Finalized. It is true in a child of fork too, so that exit handlers there (mpi4py's, PETSc's) do not call
+/// MPI_Finalize.
 pub fn was_finalized() -> bool {
     has_any(WORLD_ENDED | FORKED_CHILD)
 }
 
-/// Tells whether this process is a fork of a rank.
+/// Tells whether this process is a child of fork of a rank.
 pub fn was_forked() -> bool {
     has_any(FORKED_CHILD)
 }
@@ -106,16 +108,18 @@ pub fn active_models() -> u8 {
     STATE_BITS.load(Acquire) & RUNNING // partner: `set_active`
 }
 
-/// Tells whether MPI_COMM_WORLD and MPI_COMM_SELF may be named. MPI-5.0 §11.3 has them in the World Model alone.
-/// Programs written for Intel MPI name them with a session only (OSU's benchmarks do), and until MPI_Init was called
-/// that can mean one thing: all processes of the job. After MPI_Finalize they are gone, whatever sessions there are.
+/// Tells whether MPI_COMM_WORLD and MPI_COMM_SELF may be named. MPI-5.0 §11.3 permits it in the World Model alone. It
+/// is also permitted before MPI_Init while there are sessions, because programs written for Intel MPI (OSU's
+/// benchmarks) do so, and MPI_COMM_WORLD can then only mean all processes of the job. After MPI_Finalize it is not
+/// permitted, even if there are sessions. In a child of fork it is, so that a call that fails there finds its error
+/// handler.
 #[inline(always)]
 pub fn has_world() -> bool {
     STATE_BITS.load(Relaxed) & (WORLD_NAMEABLE | FORKED_CHILD) != 0 // partner: `set_active`
 }
 
-/// Records that `model` uses MPI from now on, or no longer. Only for a caller that holds `lock_state`, and not in a
-/// child of fork.
+/// Records whether `model` uses MPI from now on. The caller must hold `lock_state`, and must not be in a child of
+/// fork.
 pub fn set_active(model: u8, is_active: bool) {
     let bits = STATE_BITS.load(Relaxed); // written under `lock_state` alone
     let ended = if model == WORLD && !is_active { WORLD_ENDED } else { 0 };
@@ -125,13 +129,13 @@ pub fn set_active(model: u8, is_active: bool) {
     STATE_BITS.store(bits, Release); // partners: `is_running`, `has_world`, `has_any`, `active_models`
 }
 
-/// Records the World Model's thread and level; called once, by MPI_Init in its thread.
+/// Records the thread level of the World Model, and the calling thread as the main thread. MPI_Init calls it once.
 pub fn set_world_model(thread_level: i32) {
     let _ = WORLD_MODEL.set(WorldModel { thread_level, main_thread: std::thread::current().id() });
 }
 
 fn world_model() -> Result<&'static WorldModel> {
-    WORLD_MODEL.get().ok_or_else(|| Error::new(Class::Other, "called before MPI_Init, of which it tells"))
+    WORLD_MODEL.get().ok_or_else(|| Error::new(Class::Other, "called before MPI_Init, which determines the result"))
 }
 
 /// MPI_Query_thread.

@@ -1,10 +1,12 @@
 //! Intercommunicators: two groups that communicate with each other (MPI-5.0 §7.6).
 //!
-//! Both sides have one context, agreed on as `comm_create` does it. Where they have no communicator in common yet, each
-//! round is one in the local group, one between the leaders, and the result spread in the local group. An error at a
-//! leader that does not reach the other side is sent to the local group, which would otherwise wait for ever.
+//! All members of both groups have the same context, on which they agree as in `comm_create`. In
+//! MPI_Intercomm_create, where the groups need not have a communicator in common, each round of the agreement is a
+//! reduction in each local group, one between the two leaders, and a broadcast of the result in each local group. A
+//! leader that fails to exchange the groups with the other leader sends the class of its error to its local group,
+//! which would otherwise wait for ever.
 //!
-//! Used by `abi::comm`, `comm_create`; uses `comm`, `collective::internal`.
+//! Used by `abi::inter`; uses `comm`, `comm_create`, `context_ids`, `group_bootstrap` and `collective::internal`.
 
 use crate::collective::internal::CollectiveScope;
 use crate::comm::{Comm, CommRef};
@@ -23,7 +25,7 @@ pub fn test_inter(comm: Handle) -> Result<bool> {
     Ok(process::get()?.comm(comm)?.is_inter())
 }
 
-/// MPI_Comm_remote_group, and for MPI_Comm_remote_size.
+/// The remote group, for MPI_Comm_remote_group and MPI_Comm_remote_size (MPI_ERR_COMM on an intracommunicator).
 pub fn remote_group(comm: Handle) -> Result<Arc<Group>> {
     Ok(intercomm(process::get()?, comm)?.addressed_group().clone())
 }
@@ -33,11 +35,11 @@ fn intercomm(process: &'static Process, comm: Handle) -> Result<CommRef> {
     if found.is_inter() {
         return Ok(found);
     }
-    let text = format!("{} is no intercommunicator; it has no remote group", found.display_name());
+    let text = format!("{} is not an intercommunicator; it has no remote group", found.display_name());
     Err(Error::new(Class::Comm, text))
 }
 
-/// MPI_Intercomm_create. `peer_comm`, `remote_leader` and `tag` matter at the local leader alone.
+/// MPI_Intercomm_create. `peer_comm`, `remote_leader` and `tag` are used on the local leader alone.
 pub fn create(
     local_comm: Handle,
     local_leader: i32,
@@ -68,7 +70,8 @@ pub fn create(
     make(process, NAME, &local, Comm::between(context, local.group().clone(), remote))
 }
 
-/// The remote group, as the leader sends it to the local group, or the class of its error.
+/// Broadcasts the remote group from the leader to the local group, and returns it. If the leader's exchange failed,
+/// all members get an error of the same class.
 fn bcast_remote_group(
     process: &'static Process,
     name: &'static str,
@@ -95,7 +98,7 @@ fn bcast_remote_group(
     Ok(Arc::new(Group::of(peers, process.me()).in_session(local.group().session())))
 }
 
-/// The two leaders, with the communicator and the tag of their messages.
+/// The group of the two leaders, with the communicator and the tag of their messages.
 struct InterLeaders {
     comm: CommRef,
     group: Arc<Group>,
@@ -113,7 +116,7 @@ fn find_leaders(process: &'static Process, peer_comm: Handle, remote_leader: i32
         let text = format!("remote_leader: rank {remote_leader} of {} is the local leader itself", comm.display_name());
         return Err(Error::new(Class::Rank, text));
     }
-    // Sorted, so that both sides have the same order.
+    // The two are sorted, so that both leaders use the same order.
     let group = Arc::new(Group::of(vec![me.min(other), me.max(other)], me));
     Ok(InterLeaders { comm, group, tag: !tag })
 }
@@ -123,13 +126,15 @@ fn in_argument(argument: &str, error: &Error) -> Error {
 }
 
 impl InterLeaders {
-    /// The application's collectives on this context have the tags from 0 up.
+    /// The collective scope of the two leaders. Its tag is the bitwise complement of the application's tag, and so is
+    /// negative: the collectives of `comm` itself, on the same context, have internal tags from 0 on.
     fn scope(&self) -> CollectiveScope<'_> {
         let context = self.comm.collective_context();
         CollectiveScope::Group { comm: &self.comm, group: self.group.clone(), context, tag: self.tag }
     }
 
-    /// The members of the remote group. MPI_ERR_COMM where the groups overlap.
+    /// Exchanges the groups with the other leader; returns the process numbers of the remote group (MPI_ERR_COMM if
+    /// the groups overlap).
     fn exchange_groups(
         self,
         process: &'static Process,
@@ -151,14 +156,14 @@ impl InterLeaders {
     }
 }
 
-/// Both groups in one agreement.
+/// The rounds of an agreement of the members of both groups.
 struct InterAgreement<'a> {
     process: &'static Process,
     name: &'static str,
     local: CollectiveScope<'a>,
     /// The local leader's rank.
     leader: u32,
-    /// On the leader.
+    /// The two leaders, on the local leader; None on other ranks.
     leaders: Option<InterLeaders>,
 }
 
@@ -192,9 +197,9 @@ impl AgreementRounds for InterAgreement<'_> {
     }
 }
 
-/// MPI_Intercomm_create_from_groups: all members of both groups take part in one group bootstrap
-/// (`group_bootstrap`); the leaders do nothing that others do not. MPI_COMM_NULL where one of the groups is empty
-/// (MPI-5.0 §7.6.2); no leader is checked there.
+/// MPI_Intercomm_create_from_groups: all members of both groups take part in one group bootstrap (`group_bootstrap`),
+/// and the leaders do the same as all others. If one of the groups is empty, the result is MPI_COMM_NULL (MPI-5.0
+/// §7.6.2), and the leaders are not checked.
 pub fn create_from_groups(
     local: (Handle, i32),
     remote: (Handle, i32),
@@ -226,7 +231,7 @@ fn group_in(process: &'static Process, group: Handle, which: &str) -> Result<Arc
     group_of(process, group).map_err(|error| in_argument(&format!("{which}_group"), &error))
 }
 
-/// The rank of a group's leader (MPI_ERR_RANK).
+/// Checks that `leader` is a rank of the group (MPI_ERR_RANK).
 fn check_leader(group: &Group, leader: i32, which: &str) -> Result<()> {
     if u32::try_from(leader).is_ok_and(|leader| leader < group.size()) {
         return Ok(());
@@ -235,7 +240,8 @@ fn check_leader(group: &Group, leader: i32, which: &str) -> Result<()> {
     Err(Error::new(Class::Rank, text))
 }
 
-/// This process is in its own group (MPI_ERR_GROUP), and no process is in both (MPI_ERR_COMM).
+/// Checks that this process is in its local group `group` (MPI_ERR_GROUP), and that no process is in both groups
+/// (MPI_ERR_COMM).
 fn check_disjoint(process: &Process, group: &Group, other: &Group) -> Result<()> {
     if group.rank().is_none() {
         let text = "this process is not in local_group; only members of the two groups call this function";
@@ -251,7 +257,8 @@ fn in_both(process: &Process, peer: Peer) -> String {
     format!("{} is in both groups; they must have no process in common", process.peer_name(peer))
 }
 
-/// MPI_Intercomm_merge. If both groups give the same `high`, the group of the lower process comes first.
+/// MPI_Intercomm_merge. The group that passes `high` as false comes first. If both groups pass the same, the one
+/// whose rank 0 has the lower process number comes first.
 pub fn merge(comm: Handle, high: bool) -> Result<Handle> {
     const NAME: &str = "MPI_Intercomm_merge";
     let process = process::get()?;

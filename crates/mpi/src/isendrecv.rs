@@ -1,6 +1,6 @@
 //! MPI_Isendrecv and MPI_Isendrecv_replace: a send and a receive that end as one request (MPI-5.0 §3.11).
 //!
-//! Used by `abi::p2p`; uses `pt2pt`, whose blocking forms begin alike, and `task`.
+//! Used by `abi::p2p`; uses `task`, and `pt2pt`, which starts the two operations as for the blocking calls.
 
 use crate::buffer::BufferArg;
 use crate::comm::CommRef;
@@ -14,7 +14,7 @@ use hawser_base::{Handle, Result};
 use hawser_job::{OwnedWaitReason, WaitTag};
 use hawser_transport::wait_peer;
 
-/// One of the two operations, by the rank that it is with.
+/// One of the two operations; `rank` is the destination of the send or the source of the receive.
 enum SendrecvPart {
     Pending { request: Handle, rank: i32 },
     Ended(Status),
@@ -29,7 +29,8 @@ impl SendrecvPart {
         }
     }
 
-    /// Its status; `None`: it has not ended, and its end then wakes the task.
+    /// Returns the status of the operation and removes its request. None: it has not ended; its end wakes the task
+    /// `me`.
     fn poll(&mut self, lane: &mut Lane, me: TaskId) -> Option<Status> {
         if let SendrecvPart::Pending { request, .. } = *self {
             let requests = &mut lane.core.requests;

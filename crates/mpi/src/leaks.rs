@@ -9,10 +9,10 @@ use crate::request::{Request, RequestKind, RequestState};
 use crate::{errhandler, info, types};
 use hawser_base::value::{ANY_SOURCE, ANY_TAG};
 
-/// Names that a line lists before it only counts.
+/// The number of names that the report lists for each kind of object; further objects are only counted.
 const NAMES_LISTED: usize = 4;
 
-/// Reports what the program has not freed, if that is requested and there is any. The program is at its end.
+/// Prints one line that lists the objects that the program has not freed, if HAWSER_CHECK is on and there are any.
 pub fn report_leaks(process: &'static Process) {
     if !is_enabled() {
         return;
@@ -29,7 +29,7 @@ pub fn report_leaks(process: &'static Process) {
     let leaks: Vec<String> = leaks.into_iter().flatten().collect();
     if !leaks.is_empty() {
         let me = process.world().rank();
-        eprintln!("hawser: rank {me} comes to MPI_Finalize and has not freed {} (HAWSER_CHECK)", leaks.join(", "));
+        eprintln!("hawser: rank {me} called MPI_Finalize without freeing {} (HAWSER_CHECK)", leaks.join(", "));
     }
 }
 
@@ -37,7 +37,7 @@ fn unnamed(count: usize) -> Vec<String> {
     vec![String::new(); count]
 }
 
-/// `3 datatypes (cell; face; 1 more)`; None if there are none.
+/// Describes the objects of one kind, as in `3 datatypes (cell; face; 1 more)`. None if there are none.
 fn count_and_names(what: &str, names: Vec<String>) -> Option<String> {
     let count = names.len();
     if count == 0 {
@@ -70,7 +70,7 @@ fn requests(process: &'static Process) -> Vec<String> {
     found
 }
 
-/// `a receive from rank 1, tag 7, MPI_COMM_WORLD`.
+/// Describes a request, as in `a receive from rank 1, tag 7, MPI_COMM_WORLD`.
 fn describe(request: &Request) -> String {
     let persistent = if request.data.persistent_op.is_some() { "persistent " } else { "" };
     let state =

@@ -1,9 +1,9 @@
-//! Layer 6: the semantics of MPI, without an ABI and without a device's name.
+//! Layer 6: the semantics of MPI. Nothing here knows an ABI or names a device.
 //!
-//! Calls go down: `pt2pt` (checked) → `p2p`. Completions go up: `p2p` → `request` → `task` → `wait`. Objects with
-//! handles: `comm`, `group`, `types`, `ops`, `info`, `errhandler`, `attributes`; those that exist before MPI_Init
-//! are in a `registry`. All arguments and results are ABI-neutral values: `base::value`, `base::handle`,
-//! `base::error::Class`.
+//! Calls go down: `pt2pt` checks the arguments and hands the operation to `p2p`. Completions go up: `p2p` ends a
+//! `request`, which may wake a `task`, and `wait` returns the result. The objects with handles are `comm`, `group`,
+//! `types`, `ops`, `info`, `errhandler` and `attributes`; objects that may be used before MPI_Init are kept in a
+//! `registry`. All arguments and results are ABI-neutral values: `base::value`, `base::handle`, `base::error::Class`.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,9 @@
-//! Memory that peers on this host can map: MPI_Alloc_mem (MPI-5.0 §9.2), from the rank's arena in the job's segment. A
-//! transfer from it is one plain copy.
+//! The memory of MPI_Alloc_mem (MPI-5.0 §9.2). It lies in the rank's arena in the job's segment, which peers on this
+//! host can map, so that a transfer from it is one plain copy.
 //!
-//! Long pieces are spans of the arena of their own; short ones share a slab. Devices know of every span while it is
-//! mapped. Used by `alloc`; uses `job::arena`, and the devices through `transport::Fabric`.
+//! A piece is what one call of MPI_Alloc_mem gets. A long piece has a span of the arena for itself; short pieces
+//! share a slab, which is a span of SLAB bytes. Every span is announced to the devices as long as it is mapped. Used
+//! by `alloc` and `process`; uses `job::arena`, and the devices through `transport::Fabric`.
 
 use hawser_base::{Class, Error, Region, Result};
 use hawser_job::Segment;
@@ -14,9 +15,9 @@ use std::sync::{Mutex, MutexGuard};
 
 /// The alignment of every piece in bytes: a cache line, and no less than any datatype requires.
 pub const ALIGN: usize = 64;
-/// A slab's length in bytes. It is touched page by page, so its length costs addresses only.
+/// The length of a slab, in bytes. Only its touched pages take memory, so its length costs only addresses.
 const SLAB: usize = 256 << 10;
-/// Up to this length, in bytes, pieces come from slabs: eight or more fit into one.
+/// The largest length of a short piece, in bytes: at least eight pieces fit into a slab.
 const SHORT: usize = SLAB / 8;
 
 // Spans of the arena begin at a page.
@@ -31,13 +32,14 @@ pub struct SharedAllocator {
 
 #[derive(Default)]
 struct Allocations {
-    /// Spans of one piece each, by the address that was given out.
+    /// The spans of long pieces, by the address that was given out.
     long: BTreeMap<usize, MappedSpan>,
     /// The slabs by the address of their first byte.
     slabs: BTreeMap<usize, Slab>,
 }
 
-/// A mapped span of the arena, or memory that no peer can map, if the segment has a short arena or none.
+/// A mapped span of the arena. If the arena is short or empty and has no space left, `span` is None, and `region` is
+/// private memory that no peer can map.
 struct MappedSpan {
     span: Option<Span>,
     region: Region,
@@ -45,12 +47,12 @@ struct MappedSpan {
 
 struct Slab {
     mapped: MappedSpan,
-    /// Offsets and lengths of pieces in use.
+    /// The pieces in use: offset to length, in bytes.
     used: BTreeMap<usize, usize>,
 }
 
 impl SharedAllocator {
-    /// The memory of local rank `local`: made once, in its process.
+    /// Makes the allocator of local rank `local`, once, in that rank's process.
     pub fn new(segment: &Segment, local: usize, fabric: &'static Fabric) -> SharedAllocator {
         SharedAllocator { arena: Arena::new(segment, local), fabric, allocations: Mutex::default() }
     }
@@ -80,7 +82,7 @@ impl SharedAllocator {
     }
 
     fn alloc_long(&self, size: usize, align: usize) -> Result<*mut u8> {
-        // Spans begin at a page; a wider alignment is found inside a longer one.
+        // Spans begin at a page. For a wider alignment the span is longer, and the piece begins inside of it.
         let mapped_bytes = size.max(1).saturating_add(align.saturating_sub(PAGE));
         let mapped = self.map(mapped_bytes)?;
         let base = mapped.region.as_ptr();
@@ -125,7 +127,8 @@ impl SharedAllocator {
 }
 
 impl Allocations {
-    /// Frees a short piece. `None`: there is no such piece. A slab that is no longer needed is returned.
+    /// Frees a short piece. None: there is no such piece. `Some(Some(slab))`: the slab is empty and not needed any
+    /// more, so the caller unmaps it.
     fn free_short(&mut self, addr: usize) -> Option<Option<Slab>> {
         let (&start, slab) = self.slabs.range_mut(..=addr).next_back()?;
         slab.used.remove(&(addr - start))?;
@@ -136,7 +139,8 @@ impl Allocations {
 }
 
 impl Slab {
-    /// The first gap that holds an aligned piece of `len` bytes.
+    /// Takes the first gap that holds an aligned piece of `len` bytes; returns the address of the piece. None: there
+    /// is no such gap.
     fn take(&mut self, len: usize, align: usize) -> Option<*mut u8> {
         let mut gap = 0;
         for (&at, &used) in &self.used {
@@ -155,7 +159,7 @@ impl Slab {
 
 #[cold]
 fn not_allocated(base: *mut u8) -> Error {
-    Error::new(Class::Base, format!("{base:?} was not given out by MPI_Alloc_mem, or was freed before"))
+    Error::new(Class::Base, format!("{base:?} was not returned by MPI_Alloc_mem, or was freed before"))
 }
 
 #[cfg(test)]

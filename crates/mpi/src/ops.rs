@@ -1,7 +1,7 @@
 //! Reduction operations: predefined ones by number, the application's functions in a table (MPI-5.0 §6.9).
 //!
-//! `Reducer` is an operation made ready for one datatype: collectives keep and apply it. Used by `abi::op`, the
-//! collective engine; uses `datatype::reduce`.
+//! A `Reducer` is an operation prepared for one datatype; collectives keep and apply it. Used by `abi::op`,
+//! `collective` and the collective engine; uses `types`, `buffer` and `datatype::reduce`.
 
 use crate::buffer::{self, BufferArg};
 use crate::registry::full;
@@ -30,7 +30,7 @@ impl UserOp {
     }
 }
 
-/// All of them.
+/// All operations that the application created and has not freed.
 static USER_OPS: HandleTable<Arc<UserOp>> = HandleTable::new();
 
 /// The number of operations that the program has not freed.
@@ -38,14 +38,15 @@ pub fn live_count() -> usize {
     USER_OPS.live().len()
 }
 
-/// An operation. Cheap to clone; it lives on when its handle is freed.
+/// An operation. It is cheap to clone, and lives on when its handle is freed.
 #[derive(Clone)]
 pub enum ReduceOp {
     Predefined(PredefinedOp),
     User(Arc<UserOp>),
 }
 
-/// The predefined operation of a handle, by its number; `op::ALL` and `mpich_op::ALL` have the names of `Op::ALL`.
+/// The predefined operation of a handle, by its number; `op::ALL` and `mpich_op::ALL` use the names of
+/// `PredefinedOp::ALL`.
 const PREDEFINED: [Option<PredefinedOp>; Handle::FIRST_DYNAMIC as usize] = {
     let mut table = [None; Handle::FIRST_DYNAMIC as usize];
     let (mut set, sets) = (0, [op::ALL, mpich_op::ALL]);
@@ -132,7 +133,7 @@ pub fn reduce_local(
     Ok(())
 }
 
-/// An operation made ready for one datatype. Cheap to clone.
+/// An operation prepared for one datatype. It is cheap to clone.
 #[derive(Clone)]
 pub struct Reducer(PreparedKernel);
 
@@ -143,8 +144,8 @@ enum PreparedKernel {
 }
 
 impl Reducer {
-    /// For collectives, where MPI_REPLACE and MPI_NO_OP have no meaning (MPI-5.0 §12.3.4). MPI_ERR_OP if the
-    /// operation is not defined on the datatype.
+    /// Prepares an operation for collectives. MPI_ERR_OP if the operation is not defined on the datatype, or is
+    /// MPI_REPLACE or MPI_NO_OP, which have no meaning in collectives (MPI-5.0 §12.3.4).
     pub fn new(op: Handle, datatype: Handle) -> Result<Reducer> {
         let reduce_op = ReduceOp::of(op)?;
         types::with(datatype, |found| Reducer::of(reduce_op, found, datatype))?
@@ -153,12 +154,12 @@ impl Reducer {
     pub(crate) fn of(reduce_op: ReduceOp, datatype: &Arc<Datatype>, handle: Handle) -> Result<Reducer> {
         match reduce_op {
             ReduceOp::Predefined(op @ (PredefinedOp::Replace | PredefinedOp::NoOp)) => {
-                let text = format!("{} is for MPI_Accumulate and its like, not for reductions", op.name());
+                let text = format!("{} is for MPI_Accumulate and similar calls, not for reductions", op.name());
                 Err(Error::new(Class::Op, text))
             }
             ReduceOp::Predefined(op) if !datatype.is_predefined() => {
                 let text = format!(
-                    "{} is defined on predefined datatypes alone; make one for yours (MPI_Op_create)",
+                    "{} is defined only on predefined datatypes; create an operation for yours (MPI_Op_create)",
                     op.name()
                 );
                 Err(Error::new(Class::Op, text))
@@ -172,7 +173,7 @@ impl Reducer {
         }
     }
 
-    /// The name, for error messages.
+    /// The operation's name, for error messages.
     pub fn name(&self) -> &'static str {
         match &self.0 {
             PreparedKernel::Predefined { op, .. } => op.name(),
@@ -187,8 +188,9 @@ impl Reducer {
         }
     }
 
-    /// Tells whether elements may be reduced in pieces. An application's function may look at its count, but must give
-    /// the same for pieces: MPI lets it be called with any part of a buffer (MPI-5.0 §6.9.5).
+    /// Tells whether elements may be reduced in pieces. The application's functions always permit that: such a
+    /// function may look at its count, but MPI may call it with any part of a buffer (MPI-5.0 §6.9.5), so its results
+    /// must not depend on the pieces.
     pub fn is_elementwise(&self) -> bool {
         match &self.0 {
             PreparedKernel::Predefined { op, .. } => op.is_elementwise(),
@@ -196,7 +198,8 @@ impl Reducer {
         }
     }
 
-    /// The kernel, where the operation is a predefined one: it works on bytes in any place.
+    /// The kernel of a predefined operation, which works on bytes in any memory; None for an operation of the
+    /// application.
     pub fn predefined(&self) -> Option<&ReduceKernel> {
         match &self.0 {
             PreparedKernel::Predefined { reduction, .. } => Some(reduction),
@@ -218,7 +221,7 @@ impl Reducer {
     }
 }
 
-/// Calls the application's function, more than once where its count argument is too narrow.
+/// Calls the application's function, several times if `count` does not fit into its count argument.
 fn call(user_op: &UserOp, from: UserPtr, into: UserPtr, count: u64, datatype: &Datatype, handle: Handle) {
     let mut applied = 0;
     while applied < count {

@@ -1,6 +1,7 @@
-//! The state of a partitioned request: how the sender cuts the message, and which parts are ready or have arrived.
+//! The state of a partitioned request: how the sender cuts the message, and which partitions are ready or have
+//! arrived.
 //!
-//! The transfer of the parts is in `partitioned`. Used by `partitioned`, `request`; uses `p2p`.
+//! `partitioned` transfers the partitions. Used by `partitioned` and `request`; uses `request` and `p2p`.
 
 use crate::request::{PersistentOp, Request, RequestState, Requests};
 use hawser_base::value::ANY_TAG;
@@ -11,26 +12,28 @@ use hawser_p2p::matching::{Envelope, MatchSpec, OpOutcome};
 use hawser_p2p::message::Destination;
 use std::ops::Range;
 
-/// The state that a partitioned request keeps from start to start.
+/// The state that a partitioned request keeps from start to start. A round is the time from MPI_Start to completion.
 pub struct PartitionedRequest {
-    /// All partitions.
+    /// The buffer of all partitions.
     pub buffer: Buffer,
     pub partitions: u32,
     pub role: PartitionedRole,
-    /// For each of the sender's partitions: it is ready, or it has arrived, in this round.
+    /// An entry for each of the sender's partitions: on the sender it is ready, on the receiver it has arrived, in
+    /// this round.
     pub done: Vec<bool>,
-    /// Messages of this round that have not ended, or were not begun.
+    /// The messages of this round that have not ended, including those that were not begun.
     pub pending: u32,
     /// The bytes that arrived in this round.
     pub bytes: u64,
     pub error: Option<Class>,
-    /// The introduction is in progress.
+    /// The introduction, the message with the sender's plan, has not been sent or received yet.
     pub introduction_pending: bool,
 }
 
 pub enum PartitionedRole {
     Sender(PartitionPlan, Destination),
-    /// The sender's plan, once it is known, and the memory for it.
+    /// The sender's plan, once the introduction has arrived; the match criteria of its messages; the memory for the
+    /// introduction.
     Receiver(Option<PartitionPlan>, MatchSpec, ScratchBuffer),
     /// The other side is MPI_PROC_NULL.
     ProcNull,
@@ -40,13 +43,13 @@ pub enum PartitionedRole {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PartitionPlan {
     pub partitions: u32,
-    /// Length of each, in bytes.
+    /// The length of each partition, in bytes.
     pub bytes: u64,
-    /// Number of the first; the tag of a message is the complement of its number.
+    /// The message number of the first partition. The tag of a message is the bitwise complement of its number.
     pub first: u32,
 }
 
-/// Numbers of messages: as many as there are negative tags.
+/// The number of message numbers: there is one for each negative tag.
 pub const PARTITION_NUMBERS: u64 = 1 << 31;
 
 impl PartitionPlan {
@@ -59,7 +62,7 @@ impl PartitionPlan {
             .collect()
     }
 
-    /// Decodes a plan. None: no sender sends this.
+    /// Decodes a plan. None: no sender sends these bytes.
     pub fn decode(bytes: &[u8; PartitionPlan::BYTES]) -> Option<PartitionPlan> {
         let word = |i: usize| u64::from_le_bytes(bytes[8 * i..8 * i + 8].try_into().expect("a word has eight bytes"));
         let (partitions, first) = (u32::try_from(word(0)).ok()?, u32::try_from(word(2)).ok()?);
@@ -80,12 +83,14 @@ impl PartitionPlan {
         self.first.into()..u64::from(self.first) + u64::from(self.partitions)
     }
 
-    /// The sender's partitions that have bytes of the receiver's `partition`, of `partitions` with `bytes` in all.
-    /// Bytes that no sender fills have arrived with the whole message.
+    /// The sender's partitions that have bytes of the receiver's partition number `partition`. The receiver has
+    /// `partitions` partitions with `bytes` bytes in all. If no partition of the sender has bytes of it, the result
+    /// is all partitions of the sender: the receiver's partition has then arrived with the whole message.
     pub fn covering_partitions(&self, partition: u32, partitions: u32, bytes: u64) -> Range<u32> {
         let (all, at) = (u128::from(self.partitions), u128::from(partition));
-        // `theirs` of a partition are as long as `ours` of the sender's; where both sides have as many bytes, zero too,
-        // the numbers of partitions decide.
+        // `theirs` of the receiver's partitions are as long as `ours` of the sender's. If both sides have equally
+        // many bytes (possibly none), the numbers of partitions give this ratio, otherwise the lengths of the
+        // partitions do.
         let (ours, theirs) = match self.total() == u128::from(bytes) {
             true => (all, u128::from(partitions)),
             false => (u128::from(bytes / u64::from(partitions)), u128::from(self.bytes).max(1)),
@@ -95,7 +100,8 @@ impl PartitionPlan {
     }
 }
 
-/// The first of `count` consecutive numbers that no live plan has, searched from `next` on with wrap-around.
+/// The first of `count` consecutive numbers that no live plan has (`live`: the numbers of each), searched from `next`
+/// on with wrap-around. None: there are no such numbers.
 pub fn free_numbers(next: u64, count: u64, live: impl Iterator<Item = Range<u64>> + Clone) -> Option<u64> {
     let mut at = next % PARTITION_NUMBERS;
     let mut rounds = 0;
@@ -131,7 +137,7 @@ impl PartitionedRequest {
         PersistentOp::Partitioned(this)
     }
 
-    /// The cut of the sender's message, if that is known.
+    /// The cut of the sender's message; None before the introduction has arrived, and with MPI_PROC_NULL.
     pub fn plan(&self) -> Option<PartitionPlan> {
         match &self.role {
             PartitionedRole::Sender(plan, _) => Some(*plan),
@@ -152,17 +158,18 @@ impl PartitionedRequest {
         self.done.clear();
         self.done.resize(partitions as usize, false);
         (self.pending, self.bytes) = (messages, 0);
-        // An error of the introduction stays: without one no round can succeed.
+        // An error of the introduction stays, because without the introduction no round can succeed.
         self.error = self.error.filter(|_| matches!(self.role, PartitionedRole::Receiver(None, ..)));
     }
 
-    /// Tells whether no more messages will come in this round.
+    /// Tells whether no more messages will come in this round: all have ended, and the receiver has the plan or an
+    /// error.
     pub fn is_round_complete(&self) -> bool {
         let waits = matches!(self.role, PartitionedRole::Receiver(None, ..)) && self.error.is_none();
         self.pending == 0 && !waits
     }
 
-    /// Records the end of a message.
+    /// Records the end of a message: of a partition, or of the introduction, whose tag is not negative.
     pub fn on_message_ended(&mut self, outcome: &OpOutcome) {
         let tag = outcome.envelope.tag;
         if tag >= 0 {
@@ -199,7 +206,7 @@ impl PartitionedRequest {
     }
 }
 
-/// The numbers of a sender's messages in `context`.
+/// The message numbers of a partitioned send in `context`; None for other requests.
 pub fn numbers_in_use(request: &Request, context: Context) -> Option<Range<u64>> {
     match request.data.persistent_op.as_deref() {
         Some(PersistentOp::Partitioned(PartitionedRequest { role: PartitionedRole::Sender(plan, to), .. }))
@@ -211,7 +218,7 @@ pub fn numbers_in_use(request: &Request, context: Context) -> Option<Range<u64>>
     }
 }
 
-/// Ends the round, if it is over.
+/// Ends the request's operation, if the request is active and its round is complete.
 pub fn end_round(request: &mut Request) {
     if !matches!(request.state, RequestState::Active(_)) {
         return;
@@ -226,7 +233,9 @@ pub fn end_round(request: &mut Request) {
     }
 }
 
-/// Records the end of a message of a partitioned request.
+/// Records the end of a message of a partitioned request, and ends the round if it was the last message. If it was
+/// the introduction of a receive that is active, the receives of the partitions follow (`Requests::to_continue`). A
+/// freed request is removed once its introduction has ended.
 #[cold]
 pub fn on_operation_ended(requests: &mut Requests, index: u32, outcome: &OpOutcome) {
     let request = requests.get(index);
@@ -246,7 +255,8 @@ pub fn on_operation_ended(requests: &mut Requests, index: u32, outcome: &OpOutco
     }
 }
 
-/// The receives of a round that has begun, one for each partition of the sender.
+/// The receives of a round that has begun, one for each partition of the sender. None are returned before the plan is
+/// known, or on the sender.
 pub fn receives_to_post(request: &mut Request) -> Vec<(MatchSpec, Buffer)> {
     let Some(PartitionedRequest { role: PartitionedRole::Receiver(Some(plan), match_spec, _), buffer, .. }) =
         request.data.partitioned()
@@ -263,10 +273,11 @@ pub fn receives_to_post(request: &mut Request) -> Vec<(MatchSpec, Buffer)> {
 }
 
 impl PartitionedRequest {
-    /// MPI_ERR_ARG.
+    /// The number of a partition that a call names (MPI_ERR_ARG if the request has no such partition).
     pub fn check(&self, partition: i32) -> Result<u32> {
         u32::try_from(partition).ok().filter(|&number| number < self.partitions).ok_or_else(|| {
-            let text = format!("partition {partition} is none of the request's {} (from 0 on)", self.partitions);
+            let text =
+                format!("partition {partition} is not one of the request's {} (numbered from 0)", self.partitions);
             Error::new(Class::Arg, text)
         })
     }

@@ -1,13 +1,17 @@
 //! Partitioned point-to-point communication (MPI-5.0 chapter 4): a message of parts that become ready one by one.
 //!
-//! It goes by ordinary messages in a context of its own. At its initialization the sender introduces itself: how many
-//! partitions of how many bytes will come, and under which tags. Introductions have the application's tag, so that the
-//! engine matches initializations in their order; a receiver posts the receive of one when it is initialized. After
-//! that each partition of the sender is a message to its place in the receiver's buffer, whose partitions may be
-//! others; it has a negative tag that the sender gave to no other one. A receive that is started before its
-//! introduction has come posts its messages when it comes. Rounds need no number: messages with one tag stay in order.
+//! The partitions go as ordinary messages in a context of their own. When a send is initialized, it sends an
+//! introduction (`PartitionPlan`): how many partitions of how many bytes will come, and under which tags.
+//! Introductions have the application's tag, so that the engine matches sends and receives in the order in which they
+//! were initialized; a receive posts the receive of its introduction when it is initialized. After that each
+//! partition of the sender is one message to its place in the receiver's buffer, which the receiver may have divided
+//! into other partitions. Such a message has a negative tag that the sender uses for no other partition. If a receive
+//! is started before its introduction has arrived, it posts the receives of the partitions when the introduction
+//! arrives. A round is the time from MPI_Start to completion. Messages do not carry the number of their round,
+//! because messages with one tag stay in order.
 //!
-//! Used by `abi::partitioned`, `persistent`; uses `request`, `p2p::send`, `p2p::recv`.
+//! Used by `abi::partitioned` and `persistent`; uses `partition` (the state of such a request), `request`, `pt2pt`,
+//! `wait`, `p2p::send` and `p2p::recv`.
 
 use crate::buffer::{self, BufferArg};
 use crate::comm::Comm;
@@ -28,11 +32,11 @@ use hawser_p2p::message::{Destination, MessageMemory, PendingSend};
 use hawser_p2p::wait::NO_LANE;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Partitions of a message and the arguments of its initialization.
+/// The partitions of a message, as MPI_Psend_init and MPI_Precv_init get them.
 #[derive(Clone, Copy)]
 pub struct PartitionArgs {
     pub partitions: i32,
-    /// The first partition's buffer, and so the length of each.
+    /// The buffer of the first partition. The others are as long, and follow one after the other.
     pub first_partition: BufferArg,
 }
 
@@ -71,7 +75,7 @@ pub fn recv_init(args: &PartitionArgs, source: i32, tag: i32, comm: Handle, hint
     if source == ANY_SOURCE || tag == ANY_TAG {
         let (class, what) =
             if source == ANY_SOURCE { (Class::Rank, "MPI_ANY_SOURCE") } else { (Class::Tag, "MPI_ANY_TAG") };
-        let text = format!("a partitioned receive has one source and one tag (MPI-5.0 §4.2.1); {what} is neither");
+        let text = format!("a partitioned receive needs one source and one tag (MPI-5.0 §4.2.1), not {what}");
         return Err(Error::new(class, text));
     }
     let match_spec = pt2pt::match_spec(&comm, source, tag)?;
@@ -96,7 +100,8 @@ pub fn recv_init(args: &PartitionArgs, source: i32, tag: i32, comm: Handle, hint
 }
 
 impl PartitionArgs {
-    /// All partitions, their number, and the length of each in bytes.
+    /// Checks the arguments. Returns the buffer of all partitions, the number of partitions, and the length of each
+    /// in bytes.
     fn check(&self) -> Result<(Buffer, u32, u64)> {
         let PartitionArgs { partitions, first_partition: first } = *self;
         let Ok(number) = u32::try_from(partitions) else {
@@ -113,17 +118,19 @@ impl PartitionArgs {
     }
 }
 
-/// Numbers for `count` messages that no other one has.
+/// Takes `count` consecutive message numbers that no other partition has in the communicator's partitioned context;
+/// returns the first. MPI_ERR_OTHER if there are none.
 fn take_numbers(requests: &mut Requests, comm: &Comm, count: u32) -> Result<u32> {
-    let next_number = comm.partitions_begun.load(Relaxed); // under the lane's lock, as the store below
+    let next_number = comm.partitions_begun.load(Relaxed); // partner: the store below; both under the lane's lock
     let context = comm.context().partitioned();
     let plans = || requests.iter().filter_map(|request| numbers_in_use(request, context));
     let fits = next_number + u64::from(count) <= PARTITION_NUMBERS;
-    // No number has been used twice yet: no need to search.
+    // As long as no number has been used twice, all numbers from `next_number` on are free, and no search is needed.
     let first = if fits { Some(next_number) } else { free_numbers(next_number, count.into(), plans()) };
     let Some(first) = first else {
         let text = format!(
-            "there are {PARTITION_NUMBERS} partitions in the requests of {}; free some, or use a communicator of MPI_Comm_dup",
+            "all {PARTITION_NUMBERS} partitions that {} can have are in use; free some requests, or duplicate it \
+             (MPI_Comm_dup)",
             comm.display_name()
         );
         return Err(Error::new(Class::Other, text));
@@ -133,7 +140,7 @@ fn take_numbers(requests: &mut Requests, comm: &Comm, count: u32) -> Result<u32>
     Ok(first as u32)
 }
 
-/// MPI_Start.
+/// MPI_Start of a partitioned request, which must be inactive.
 pub fn start(lane: &mut Lane, index: u32) {
     let request = lane.core.requests.get(index);
     request.state = RequestState::Active(None);
@@ -157,19 +164,21 @@ pub fn ready(handle: Handle, partitions: impl Iterator<Item = i32>) -> Result<()
     Ok(())
 }
 
-/// Makes the message of a partition that is ready.
+/// Marks a partition as ready, and returns its message with its destination; None if that is MPI_PROC_NULL.
+/// MPI_ERR_REQUEST if the request is no active partitioned send, MPI_ERR_ARG for a wrong partition or one that is
+/// ready already.
 fn take_ready_message(request: &mut Request, partition: i32) -> Result<Option<(Destination, Buffer)>> {
     let is_send = request.data.kind == RequestKind::Send;
     let is_inactive = matches!(request.state, RequestState::Inactive);
     let partitioned = request.data.partitioned().filter(|_| is_send);
     let Some(partitioned) = partitioned else { return Err(wrong_request("MPI_Psend_init")) };
     if is_inactive {
-        let text = "the request is not active: MPI_Start comes before its partitions are ready";
+        let text = "the request is not active; call MPI_Start before its partitions are ready";
         return Err(Error::new(Class::Request, text));
     }
     let number = partitioned.check(partition)?;
     if std::mem::replace(&mut partitioned.done[number as usize], true) {
-        let text = format!("partition {partition} is ready already; each is said to be once after MPI_Start");
+        let text = format!("partition {partition} is already ready; mark each one ready once after MPI_Start");
         return Err(Error::new(Class::Arg, text));
     }
     let PartitionedRole::Sender(plan, to) = &partitioned.role else { return Ok(None) };
@@ -179,10 +188,10 @@ fn take_ready_message(request: &mut Request, partition: i32) -> Result<Option<(D
 
 #[cold]
 fn wrong_request(by: &str) -> Error {
-    Error::new(Class::Request, format!("the request is not one of {by}"))
+    Error::new(Class::Request, format!("the request was not created by {by}"))
 }
 
-/// MPI_Parrived. A request that is null or not active has nothing to wait for (MPI-5.0 §4.2.2).
+/// MPI_Parrived. It is true if the request is null or not active: then there is nothing to wait for (MPI-5.0 §4.2.2).
 pub fn arrived(handle: Handle, partition: i32) -> Result<bool> {
     if handle.is_null() {
         return Ok(true);

@@ -1,6 +1,6 @@
 //! Persistent requests (MPI-5.0 §3.9): the arguments of a call, kept to be started again and again.
 //!
-//! Used by `abi::p2p`; uses `p2p::send`, `pt2pt::post` and `task`.
+//! Used by `abi::p2p` and `abi::request`; uses `pt2pt`, `bsend`, `partitioned`, `request`, `task` and `p2p::send`.
 
 use crate::bsend;
 use crate::buffer::{self, BufferArg};

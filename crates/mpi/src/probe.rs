@@ -1,6 +1,6 @@
-//! Probes: the message that a receive would get, reported or taken out of the queue (MPI-5.0 §3.8).
+//! Probes: they report the message that a receive would get, or take it out of the queue (MPI-5.0 §3.8).
 //!
-//! Used by `abi::p2p`; uses the matching engine's unexpected messages.
+//! Used by `abi::p2p`; uses `pt2pt`, `wait` and the matching engine's unexpected messages.
 
 use crate::buffer::{self, BufferArg};
 use crate::comm::Comm;
@@ -22,7 +22,7 @@ fn envelope_status(comm: &Comm, source: i32, envelope: &Envelope) -> Status {
     Status { source, tag: envelope.tag, error: None, bytes: envelope.bytes, cancelled: false }
 }
 
-/// MPI_Iprobe. `None`: no message yet.
+/// MPI_Iprobe. None: no such message has arrived.
 pub fn iprobe(source: i32, tag: i32, comm: Handle) -> Result<Option<Status>> {
     let process = process::get()?;
     let comm = process.comm(comm)?;
@@ -55,8 +55,8 @@ pub fn probe(source: i32, tag: i32, comm: Handle) -> Result<Status> {
     Ok(envelope_status(&comm, source, &envelope))
 }
 
-/// The error of a probe whose peer will send nothing any more; for a probe from any source, if a process that it might
-/// have been waiting for has failed.
+/// The error of a probe whose source has failed or ended, so that it will send nothing any more; for a probe from any
+/// source, the error if a process that might have sent the message has failed. None: there is no such process.
 fn failed_peer_error(comm: &Comm, lane: &Lane, match_spec: &MatchSpec) -> Option<Error> {
     let engine = &lane.core.engine;
     let is_failed_member = |&peer: &Peer| failures::has_failed(peer) && comm.addressed_group().rank_of(peer).is_some();
@@ -80,7 +80,7 @@ fn reason(call: &str, comm: &Comm, match_spec: &MatchSpec) -> OwnedWaitReason {
     }
 }
 
-/// MPI_Improbe: the message's handle and its status.
+/// MPI_Improbe: the message's handle and its status. None: no such message has arrived.
 pub fn improbe(source: i32, tag: i32, comm: Handle) -> Result<Option<(Handle, Status)>> {
     let process = process::get()?;
     let comm = process.comm(comm)?;
@@ -118,7 +118,7 @@ pub fn mprobe(source: i32, tag: i32, comm: Handle) -> Result<(Handle, Status)> {
     Ok((process.new_message(&comm, unexpected)?, envelope_status(&comm, source, &envelope)))
 }
 
-/// MPI_Imrecv. The message handle dies.
+/// MPI_Imrecv. The message handle becomes invalid.
 pub fn imrecv(buf: &BufferArg, message: Handle) -> Result<Handle> {
     let process = process::get()?;
     let handle = begin_mrecv(process, buf, message)?;
@@ -144,7 +144,7 @@ fn begin_mrecv(process: &'static Process, buf: &BufferArg, message: Handle) -> R
     Ok(lane.core.requests.handle(request))
 }
 
-/// MPI_Mrecv. The status of a receive that failed describes what came, as MPI_Recv's does.
+/// MPI_Mrecv. As with MPI_Recv, the status describes the message even if the receive failed.
 pub fn mrecv(buf: &BufferArg, message: Handle) -> Result<Completed> {
     let mut request = begin_mrecv(process::get()?, buf, message)?;
     wait::wait("MPI_Mrecv", &mut request)

@@ -1,8 +1,9 @@
 //! This process as MPI sees it: its identity, its lanes, its tables of objects (MPI-5.0 §11.2).
 //!
-//! There is one, made by `node` and kept for good; every call of the application begins with `get`. The users of
-//! MPI, the World Model and sessions, are recorded in `init_state` and managed by `env`. Made by `node` (which
-//! brings world, devices and parameters together); used by every module here.
+//! There is one `Process`. `node`, which brings world, devices and parameters together, makes it (`start`), and it is
+//! never dropped. Most calls of the application begin with `get`. Whether the World Model or sessions use MPI is
+//! recorded in `init_state` and changed by `env`. Used by most modules of this crate; uses `comm`, `group`,
+//! `request`, `memory`, `attached` and `p2p::lanes`.
 
 use crate::attached::AttachedBuffer;
 use crate::comm::{Comm, CommRef, FlagBlockRef};
@@ -40,32 +41,34 @@ pub struct Process {
     allocator: SharedAllocator,
     segment: Segment,
     boot: Arc<dyn Bootstrap>,
-    /// Its process number in the job, which is no rank.
+    /// The process number of this process in the job; it is no rank.
     me: Peer,
 }
 
-/// The names that they have until the program gives others (MPI-5.0 §7.8).
+/// The names of the two predefined communicators until the program gives them others (MPI-5.0 §7.8).
 pub const WORLD_NAME: &[u8] = b"MPI_COMM_WORLD";
 pub const SELF_NAME: &[u8] = b"MPI_COMM_SELF";
 
-/// The parts that `node` brings.
+/// The parts from which `node` makes the process.
 pub struct ProcessParts {
     pub boot: Arc<dyn Bootstrap>,
     pub segment: Segment,
     pub fabric: &'static Fabric,
     pub limits: ProtocolLimits,
     pub wait_policy: WaitPolicy,
-    /// The progress thread's sleep, if the process is to have one.
+    /// The sleep of the progress thread; None if the process has no progress thread.
     pub standby: Option<ProgressSleep>,
 }
 
-/// A message that a matched probe took; it is kept in its communicator's lane.
+/// A message that a matched probe took out of the unexpected queue. Its data stay in the lane of `comm`, as operation
+/// `op` of the matching engine.
 pub struct MatchedMessage {
     pub comm: CommRef,
     pub op: OpId,
 }
 
-/// MPI_COMM_WORLD's flags, if it is that of the processes with which the job began, and all of them are on this host.
+/// Returns MPI_COMM_WORLD's block of flags. None if a rank is on another host, if there is only one rank, or if the
+/// ranks are not the processes with which the job began.
 fn world_flags(segment: &Segment, world: &Group) -> Option<FlagBlockRef> {
     let size = segment.world_size();
     let is_first = world.peers().eq((0..size as u32).map(Peer));
@@ -73,7 +76,7 @@ fn world_flags(segment: &Segment, world: &Group) -> Option<FlagBlockRef> {
     on_one_host.then(|| FlagBlockRef { block: segment.flags(WORLD_BLOCK), number: WORLD_BLOCK })
 }
 
-/// Makes the process, which is not in use yet; called once, by `node`, under its lock.
+/// Makes the process; the use of MPI has not begun yet (`env::begin`). `node` calls it once, under a lock of its own.
 pub fn start(parts: ProcessParts) -> Result<&'static Process> {
     let ProcessParts { boot, segment, fabric, limits, wait_policy, standby } = parts;
     fork::register_child_handler(after_fork_in_child)
@@ -138,7 +141,8 @@ pub fn started() -> Option<&'static Process> {
     PROCESS.get()
 }
 
-/// The process whose error handlers apply: also in a child of fork, where every call fails.
+/// Returns the process, so that the error handlers of a failed call can be found: also in a child of fork, where
+/// `get` fails.
 pub fn for_error_handlers() -> Result<&'static Process> {
     get().or_else(|error| PROCESS.get().filter(|_| init_state::was_forked()).ok_or(error))
 }
@@ -151,7 +155,8 @@ extern "C" fn after_fork_in_child() {
 
 /// MPI_Abort: the whole job ends, whatever the communicator.
 pub fn abort(code: i32, text: &str) -> ! {
-    // The program's output before the abort shows what it was doing; the process ends without exit(3).
+    // The streams are flushed because the process ends without exit(3), and the program's output before the abort
+    // shows what it was doing.
     hawser_os::host::flush_streams();
     match started() {
         Some(process) => process.job().abort(code, text),
@@ -159,14 +164,15 @@ pub fn abort(code: i32, text: &str) -> ! {
     }
 }
 
-/// The same before MPI_Init: the launcher, if there is one, is notified even so, for one line with rank and host.
+/// Aborts before this process is a rank. If there is a launcher, it ends the job and prints one line with rank and
+/// host; otherwise this process prints the text and exits.
 fn abort_outside(code: i32, text: &str) -> ! {
     hawser_boot::agent_connection::abort_job(code, text);
     eprintln!("hawser: {text}");
     hawser_os::host::exit_now(hawser_boot::agent_connection::exit_code(code))
 }
 
-/// Ends the job: there is no memory for what this rank has promised to its peers.
+/// Ends the job: there is no memory for a message that a peer was allowed to send by its credit.
 fn no_memory(text: &str) -> ! {
     abort(Class::NoMem as i32, text)
 }
@@ -181,12 +187,13 @@ impl Process {
         &self.self_comm
     }
 
-    /// The job that this process belongs to: it names the processes, and receives this rank's end.
+    /// The interface to the launcher: it gives the identity of this process and the processes of its world, and takes
+    /// notifications.
     pub fn job(&self) -> &dyn Bootstrap {
         &*self.boot
     }
 
-    /// The host's part of the job: pages, flags, arenas.
+    /// The job's segment on this host: pages, flags, arenas.
     pub fn segment(&self) -> &Segment {
         &self.segment
     }
@@ -195,8 +202,8 @@ impl Process {
         self.me
     }
 
-    /// Releases the state about a process that has ended, if the host's first process has requested that. No lane
-    /// may be locked.
+    /// Releases the state that is kept about a process that has ended, if the first process of the host requests that
+    /// in the segment. No lane may be locked.
     pub fn release_ended_peers(&self) {
         let page = self.segment.rank(self.job().identity().local_rank as usize);
         self.lanes.handle_release_request(&self.segment, &page);
@@ -244,8 +251,8 @@ impl Process {
         self.lanes.counters()
     }
 
-    /// Records that a call leaves an operation in progress: the progress thread, if there is one, advances it. No
-    /// lane may be locked.
+    /// Hands the operations that a call leaves pending to the progress thread, if there is one. No lane may be
+    /// locked.
     #[inline]
     pub fn notify_progress_thread(&'static self) {
         self.lanes.hand_over();
@@ -255,7 +262,7 @@ impl Process {
         &self.comms
     }
 
-    /// A handle for a new communicator.
+    /// Adds a new communicator; returns its handle (MPI_ERR_OTHER if no handle is free).
     pub fn add_comm(&'static self, comm: Comm) -> Result<Handle> {
         self.lanes.activate(comm.lane());
         let handle = self.comms.insert(comm).ok_or_else(|| full("communicators"))?;
@@ -263,14 +270,16 @@ impl Process {
         Ok(handle)
     }
 
-    /// A handle for a communicator that is not ready.
+    /// Reserves a handle for a communicator whose context is not agreed on yet. If the result is dropped, handle and
+    /// communicator are removed.
     pub fn reserve_comm(&'static self, comm: Comm) -> Result<PendingHandle<'static, Comm>> {
         let reserved = self.comms.reserve(comm).ok_or_else(|| full("communicators"))?;
         reserved.set_handle(reserved.handle());
         Ok(reserved)
     }
 
-    /// Sets the number that the members have agreed on.
+    /// Makes a reserved communicator usable by its handle. The caller has set the context on which the members have
+    /// agreed.
     pub fn publish_comm(&'static self, reserved: PendingHandle<'static, Comm>) {
         self.lanes.activate(reserved.lane());
         reserved.publish();
@@ -291,7 +300,7 @@ impl Process {
         self.messages.insert(message).ok_or_else(|| full("probed messages"))
     }
 
-    /// Takes the message of a handle, which becomes invalid.
+    /// Takes the message of a handle, which becomes invalid (MPI_ERR_REQUEST).
     pub fn take_message(&'static self, handle: Handle) -> Result<MatchedMessage> {
         let found = self.messages.get(handle).map(|m| MatchedMessage { comm: m.comm.clone(), op: m.op });
         match found {
@@ -300,7 +309,7 @@ impl Process {
         }
     }
 
-    /// The memory that MPI_Alloc_mem allocates.
+    /// The allocator of MPI_Alloc_mem.
     pub fn allocator(&self) -> &SharedAllocator {
         &self.allocator
     }
@@ -309,7 +318,8 @@ impl Process {
         &self.attached_buffer
     }
 
-    /// Tells whether the request of a buffered send is still pending; removes an ended one.
+    /// Tells whether the request of a buffered send is pending, as far as is known now: it counts as pending while
+    /// another thread is inside its lane. A request that has ended is removed.
     pub fn is_open(&'static self, handle: Handle) -> bool {
         let Ok(id) = crate::request::lane_of(handle) else { return false };
         let Some(mut lane) = self.lane(id).try_enter() else { return true };
@@ -339,8 +349,9 @@ impl Process {
         self.comms().get(handle).map(CommRef::Counted).ok_or_else(|| self.no_comm(handle))
     }
 
-    /// The same for a query of the object alone, which may be in the making: programs that use MPICH (mpi4py is one)
-    /// set the error handler of a duplicate before MPI_Comm_idup has ended.
+    /// The communicator of a handle, even if it is not ready yet, for calls that only read or set its properties:
+    /// programs written for MPICH (mpi4py is one) set the error handler of a duplicate before its MPI_Comm_idup has
+    /// ended.
     pub fn comm_or_reserved(&'static self, handle: Handle) -> Result<CommRef> {
         self.comm(handle).or_else(|error| self.comms().get_pending(handle).map(CommRef::Counted).ok_or(error))
     }

@@ -1,9 +1,12 @@
 //! Point-to-point communication (MPI-5.0 chapter 3): checked arguments become operations of a lane.
 //!
-//! The fast paths are here: a short standard send is one ring slot that the device writes, a receive from a known
-//! source with empty queues polls that one ring. Everything else goes through the matching engine.
+//! The fast paths are here: for a short standard or ready send the device writes one ring slot, and a receive from a
+//! known source polls the ring of that source if the match queues are empty. Everything else goes through the
+//! matching engine.
 //!
-//! Used by `abi::p2p`; uses `p2p::send`, `lane` and `matching`; `wait` when it cannot end at once.
+//! Used by `abi::p2p`, `abi::request`, `isendrecv`, `persistent`, `partitioned` and `probe`; uses `bsend`,
+//! `grequest`, `request`, `wait` (if an operation cannot end at once), and of `p2p` the modules `send`, `recv`,
+//! `lane` and `matching`.
 
 use crate::bsend;
 use crate::buffer::{self, BufferArg};
@@ -22,7 +25,7 @@ use hawser_p2p::message::{Destination, MessageMemory, PendingSend};
 use hawser_p2p::recv::DirectRecv;
 use hawser_p2p::request::RequestData;
 
-/// The largest tag (the attribute MPI_TAG_UB). Collectives use contexts of their own, so all of it is free.
+/// The largest tag (the attribute MPI_TAG_UB): the largest int, because collectives use contexts of their own.
 pub const TAG_UB: i32 = i32::MAX;
 
 #[inline]
@@ -73,13 +76,14 @@ pub fn send(call: &'static str, buf: &BufferArg, dest: i32, tag: i32, comm: Hand
     }
 }
 
-/// The shortest send path: returns false for any argument that is wrong or slow, and the checked path finds the reason.
+/// The shortest send path. True: the message was sent. False: an argument is wrong or needs more work, or the message
+/// cannot leave at once; the checked path (`begin_send`) finds out which.
 #[inline(always)]
 fn send_fast(process: &'static Process, buf: &BufferArg, dest: i32, tag: i32, comm: Handle, mode: SendMode) -> bool {
     if !matches!(mode, SendMode::Standard | SendMode::Ready) {
         return false;
     }
-    let counted; // one call below for both kinds, so that it is inlined
+    let counted; // declared here, so that one inlined call serves predefined and other communicators
     let comm = if comm == handle::comm::WORLD && init_state::has_world() {
         process.world()
     } else {
@@ -91,7 +95,7 @@ fn send_fast(process: &'static Process, buf: &BufferArg, dest: i32, tag: i32, co
     process.lane(comm.lane()).enter().send_at_once(&target, mem)
 }
 
-/// The destination of a fast-path send, and its bytes.
+/// The destination of a fast-path send, and its bytes; None if the arguments need the checked path.
 #[inline(always)]
 fn fast_target(comm: &Comm, buf: &BufferArg, dest: i32, tag: i32) -> Option<(Destination, UserMem<'static>)> {
     let mem = buf.contiguous_memory().filter(|_| dest >= 0 && tag >= 0)?;
@@ -99,14 +103,14 @@ fn fast_target(comm: &Comm, buf: &BufferArg, dest: i32, tag: i32) -> Option<(Des
     Some((Destination { peer, context: comm.context(), tag }, mem))
 }
 
-/// A send that has begun and not ended.
+/// A send that was started and has not ended.
 struct StartedSend {
     lane: LaneId,
     request: u32,
     handle: Handle,
 }
 
-/// A send with all its checks. `None`: it has ended.
+/// Starts a send after all checks. None: the send has ended already.
 #[inline(never)]
 fn begin_send(
     process: &'static Process,
@@ -166,7 +170,7 @@ fn begin_recv(process: &'static Process, buf: &BufferArg, source: i32, tag: i32,
     Ok(lane.core.requests.handle(request))
 }
 
-/// MPI_Recv. The status of a receive that failed describes what came (`Status::check`).
+/// MPI_Recv. The status describes the message even if the receive failed; `Status::check` returns the error.
 #[inline(always)]
 pub fn recv(buf: &BufferArg, source: i32, tag: i32, comm: Handle) -> Result<Status> {
     let process = process::get()?;
@@ -190,7 +194,8 @@ fn recv_fast(process: &'static Process, buf: &BufferArg, source: i32, tag: i32, 
     recv_direct(process, &mut process.lane(comm.lane()).enter(), &match_spec, peer, mem, source)
 }
 
-/// The match criteria of a fast-path receive, its source, and its memory.
+/// The match criteria of a fast-path receive, its source, and its memory; None if the arguments need the checked
+/// path.
 #[inline(always)]
 fn fast_match_spec(comm: &Comm, buf: &BufferArg, source: i32, tag: i32) -> Option<(MatchSpec, Peer, UserMem<'static>)> {
     let mem = buf.contiguous_memory().filter(|_| source >= 0 && (tag >= 0 || tag == ANY_TAG))?;
@@ -207,7 +212,8 @@ fn recv_checked(process: &'static Process, buf: &BufferArg, source: i32, tag: i3
     recv_posted("MPI_Recv", process, comm, match_spec, buffer, source)
 }
 
-/// Takes the message from its source's ring, as long as that is valid and worth it.
+/// Takes the message directly from its source's ring (`p2p::recv`). None: the fast path is not possible, or another
+/// message or none arrived while the ring was polled; the receive must then be posted.
 #[inline(always)]
 pub(crate) fn recv_direct(
     process: &Process,
@@ -243,7 +249,7 @@ fn recv_posted(
     Ok(wait::for_request(process, lane_id, request, call))
 }
 
-/// MPI_Sendrecv. The status is the receive's; its error is that of the send, if that failed.
+/// MPI_Sendrecv. The status is that of the receive, but its error is the send's if the send failed.
 pub fn sendrecv(
     out: &BufferArg,
     dest: i32,
@@ -260,8 +266,8 @@ pub fn sendrecv(
     end_sendrecv("MPI_Sendrecv", begin_sendrecv(out, dest, send_tag, into, source, recv_tag, comm)?)
 }
 
-/// The shortest exchange path: a short message that leaves at once, then a receive as MPI_Recv's. The preconditions of
-/// both are checked before: with `None` nothing has been sent.
+/// The shortest path of MPI_Sendrecv: a short message that leaves at once, then a receive as in MPI_Recv. The
+/// preconditions of both are checked before the send. None: nothing was sent.
 #[expect(clippy::too_many_arguments, reason = "MPI_Sendrecv's")]
 fn sendrecv_fast(
     process: &'static Process,
@@ -286,7 +292,8 @@ fn sendrecv_fast(
     Some(direct.map_or_else(posted, Ok))
 }
 
-/// Its two operations: the send and the receive.
+/// Starts the two operations of MPI_Sendrecv; returns the requests of the send and of the receive. If the send fails,
+/// the receive is cancelled.
 pub(crate) fn begin_sendrecv(
     out: &BufferArg,
     dest: i32,
@@ -311,12 +318,12 @@ fn end_sendrecv(name: &'static str, (mut send, mut recv): (Handle, Handle)) -> R
     Ok(Status { error: sent.error.or(received.error), ..received })
 }
 
-/// Drops an operation that was started for a call that failed: it ends by itself.
+/// Frees the request of an operation that was started for a call that then failed; the operation ends by itself.
 fn detach_request(request: Handle) {
     let _ = request_free(request);
 }
 
-/// MPI_Sendrecv_replace. Its status is as MPI_Sendrecv's.
+/// MPI_Sendrecv_replace. Its status is like that of MPI_Sendrecv.
 pub fn sendrecv_replace(
     buf: &BufferArg,
     dest: i32,
@@ -329,7 +336,8 @@ pub fn sendrecv_replace(
     end_sendrecv("MPI_Sendrecv_replace", requests)
 }
 
-/// Its two operations: the send of a copy, and the receive.
+/// Starts the two operations of MPI_Sendrecv_replace, the send of a copy of the buffer and the receive; returns their
+/// requests.
 pub(crate) fn begin_sendrecv_replace(
     buf: &BufferArg,
     dest: i32,
@@ -354,7 +362,8 @@ pub(crate) fn begin_sendrecv_replace(
     Ok((send, recv))
 }
 
-/// MPI_Cancel. A receive is cancelled at once; a send is cancelled if its receiver confirms that.
+/// MPI_Cancel. A receive that no message has matched and a send that still waits for room are cancelled at once.
+/// Another send is cancelled only if its receiver confirms that. A generalized request calls its cancel function.
 pub fn request_cancel(handle: Handle) -> Result<()> {
     let process = process::get()?;
     if handle == SENT || handle == NOTHING_RECEIVED {
@@ -381,8 +390,8 @@ pub fn request_cancel(handle: Handle) -> Result<()> {
             let is_to_self = request.data.peer() == Some(process.me());
             lane.core.engine.cancel_send(op);
             lane.flush_effects();
-            // Two rounds of progress, for request and reply: a cancellation within this process is decided at once,
-            // as programs expect that test only once.
+            // A send to this process itself is cancelled at once, because programs expect that the first test shows
+            // it: two rounds of progress, one for the request to cancel and one for the reply.
             for _ in 0..if is_to_self { 2 } else { 0 } {
                 lane.progress();
             }
@@ -394,9 +403,9 @@ pub fn request_cancel(handle: Handle) -> Result<()> {
     Ok(())
 }
 
-/// MPI_Request_free: the operation continues, its handle is gone. A collective operation and a partitioned one must not
-/// be active (MPI-5.0 §6.12, §4.2). One that has ended may be freed: MPI_Request_get_status leaves its request to be
-/// freed or completed (§3.7.6).
+/// MPI_Request_free: the handle becomes invalid, and a pending operation continues. The request of a collective or
+/// partitioned operation must not be active (MPI_ERR_REQUEST; MPI-5.0 §6.12, §4.2). A request whose operation has
+/// ended may be freed, because MPI_Request_get_status does not free it (§3.7.6).
 pub fn request_free(handle: Handle) -> Result<()> {
     let process = process::get()?;
     if handle == SENT || handle == NOTHING_RECEIVED {
@@ -410,7 +419,7 @@ pub fn request_free(handle: Handle) -> Result<()> {
         (RequestKind::Grequest, _) => return grequest::free(lane, index),
         (RequestKind::Collective, RequestState::Running(_)) => return Err(not_freeable()),
         (_, RequestState::Active(_)) if is_introducing.is_some() => {
-            return Err(partitioned_error("freed while it is under way (MPI-5.0 §4.2); complete it first"));
+            return Err(partitioned_error("freed while it is in progress (MPI-5.0 §4.2); complete it first"));
         }
         (_, RequestState::Inactive | RequestState::OpEnded(_)) if is_introducing == Some(true) => request.freed = true,
         (_, RequestState::Active(_) | RequestState::Running(_)) => request.freed = true,

@@ -1,9 +1,10 @@
 //! Error handling of failed calls: which error handler is called, and what the handlers do (MPI-5.0 §9.3).
 //!
-//! `raise` is where every failed call of the application ends. It is entered with no lane locked and no reference
-//! to a table's object, because a handler of the application may call MPI again.
+//! Every failed call of the application ends in `raise`. Its caller has no lane locked and holds no reference to an
+//! object of a table, because a handler of the application may call MPI again.
 //!
-//! Used by `abi::raise`; uses `errhandler`, and `process::abort`, which ends the job.
+//! Used by `abi::raise`, `abi::errhandler` and `env`; uses `errhandler`, `errors`, `session_table`, and
+//! `process::abort`, which ends the job.
 
 use crate::comm::{Comm, CommRef};
 use crate::errhandler::{Errhandler, ErrhandlerCell};
@@ -13,28 +14,28 @@ use crate::session_table;
 use hawser_base::handle::{ObjectKind, comm};
 use hawser_base::{Class, Error, Handle, Result};
 
-/// The handler for calls on files when there is no file, and the one that new files get (§14.7).
+/// The handler of MPI_FILE_NULL: for calls on files that have no file, and for new files (MPI-5.0 §14.7).
 static NO_FILE: ErrhandlerCell = ErrhandlerCell::with_handler(Errhandler::Return);
 
-/// The handler of `ErrorObject::AlreadyHandled`, whose error was handled already.
+/// The handler for `ErrorObject::AlreadyHandled`: it does nothing more about the error.
 static ALREADY_HANDLED: ErrhandlerCell = ErrhandlerCell::with_handler(Errhandler::Return);
 
-/// The object of a failed call.
+/// The object whose error handler is called for a failed call.
 #[derive(Clone)]
 pub enum ErrorObject {
-    /// None, or none that is valid: `default_error_comm`; before MPI_Init and after MPI_Finalize the initial
-    /// handler (§9.3).
+    /// The call has no object, or none that is valid: the handler of `default_error_comm` is called, or before
+    /// MPI_Init and after MPI_Finalize the initial handler (§9.3).
     Default,
-    /// None any more: the handler was called already.
+    /// No handler is called, because one was called already.
     AlreadyHandled,
     Comm(Handle),
-    /// A communicator in use by an operation, freed by the application or not.
+    /// The communicator of an operation, which the application may have freed.
     CommInUse(CommRef),
     Win(Handle),
-    /// Null for MPI_FILE_NULL.
+    /// A file; the null handle for MPI_FILE_NULL.
     File(Handle),
     Session(Handle),
-    /// None yet: the handler is the one that the call gives to the new object.
+    /// An object that the call was to make: the handler that it was to get is called.
     Handler(ObjectKind, Errhandler),
 }
 
@@ -44,12 +45,13 @@ pub fn set(object: &ErrorObject, handle: Handle) -> Result<()> {
     with_cell(object, |kind, cell| Errhandler::of_kind(handle, kind).map(|handler| cell.set(handler)))?
 }
 
-/// MPI_Comm_get_errhandler and its like. The handle is to be freed.
+/// MPI_Comm_get_errhandler and its like. The application must free the handle.
 pub fn get(object: &ErrorObject) -> Result<Handle> {
     with_cell(object, |_, cell| cell.get())?.to_handle()
 }
 
-/// MPI_Comm_call_errhandler and its like: it fails if `code` is no error code, and returns if the handler does.
+/// MPI_Comm_call_errhandler and its like. It fails if `code` is no error code (MPI_ERR_ARG), and returns only if the
+/// handler returns.
 pub fn call(object: &ErrorObject, function: &'static str, code: i32) -> Result<()> {
     errors::class(code)?;
     let handler = with_cell(object, |_, cell| cell.get())?;
@@ -79,15 +81,16 @@ fn with_cell<R>(object: &ErrorObject, f: impl FnOnce(ObjectKind, &ErrhandlerCell
     }
 }
 
-/// The communicator for errors of no object: MPI_COMM_SELF (§9.3). As long as the program has set no handler there it
-/// is MPI_COMM_WORLD, as in MPI-3, so that programs written for that need to set theirs on it alone; so does MPICH.
+/// The communicator whose handler gets the errors of calls without an object: MPI_COMM_SELF (§9.3) if the program has
+/// set a handler there, otherwise MPI_COMM_WORLD, as in MPI-3 and in MPICH. So a program written for MPI-3 needs to
+/// set its handler on MPI_COMM_WORLD alone.
 fn default_error_comm() -> Result<&'static Comm> {
     let process = process::for_error_handlers()?;
     Ok(if process.self_comm().errhandler.is_set() { process.self_comm() } else { process.world() })
 }
 
-/// Ends a failed call of the application: its object's error handler is called. The code is what the call
-/// returns, if the handler does.
+/// Ends a failed call of the application: calls the error handler of its object. If the handler returns, the result
+/// is the error code, which the MPI function returns.
 #[cold]
 pub fn raise(object: &ErrorObject, function: &'static str, error: &Error) -> i32 {
     let (handler, object_handle) = responsible_handler(object);
@@ -96,8 +99,9 @@ pub fn raise(object: &ErrorObject, function: &'static str, error: &Error) -> i32
     error.code()
 }
 
-/// The handler for a failed call, and the object that it gets: the call's own; if there is none,
-/// `default_error_comm` and its handler; outside of MPI_Init and MPI_Finalize the initial handler.
+/// The handler for a failed call, and the handle that the handler gets. They are those of the call's object, if it
+/// exists. Otherwise the handler is that of `default_error_comm`, or before MPI_Init and after MPI_Finalize the
+/// initial one; for a file it is the handler of MPI_FILE_NULL, with a null handle.
 fn responsible_handler(object: &ErrorObject) -> (Errhandler, Handle) {
     match with_cell(object, |_, cell| cell.get()) {
         Ok(handler) => (handler, object.handle()),
@@ -131,7 +135,7 @@ fn run(handler: &Errhandler, object_handle: Handle, object: &ErrorObject, functi
     }
 }
 
-/// Ends the job with the error's class for a code, and one line that gives the cause.
+/// Ends the job. The exit code is the error's class, and one line gives the cause.
 fn end(object: &ErrorObject, function: &'static str, error: &Error) -> ! {
     let name = process::for_error_handlers().ok().and_then(|process| name_of(process, object));
     let line = error_line(function, name, error);

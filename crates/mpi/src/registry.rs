@@ -1,10 +1,11 @@
 //! Objects that exist before MPI_Init and after MPI_Finalize: a table of handles under a lock.
 //!
 //! Info objects, error handlers and error codes may be used at any time by any thread (MPI-5.0 §11.4.1), so they
-//! cannot rely on the thread level that a bare `HandleTable` relies on. No function of the application runs under
-//! the lock, destructors included: `remove` gives the object out.
+//! cannot rely on the thread level as a bare `HandleTable` does. No function of the application runs under the lock.
+//! That includes destructors: `remove` returns the object, and the caller drops it.
 //!
-//! Used by `info`, `errhandler`, `attributes`; uses `base::handle_table`.
+//! Used by `info`, `errhandler`, `attributes` and `session_table`, and for the error `full` by `ops`, `process` and
+//! `types`; uses `base::handle_table`.
 
 use hawser_base::handle_table::HandleTable;
 use hawser_base::{Class, Error, Handle, Result};

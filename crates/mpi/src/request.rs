@@ -1,7 +1,7 @@
 //! MPI's requests: MPI's part of a pending operation, and its status (MPI-5.0 §3.7).
 //!
-//! The requests themselves live in the lanes of `p2p`. Used by every call that begins or ends operations; uses
-//! `comm`, `partition`, `grequest_callbacks`, `p2p::request`.
+//! The requests themselves live in the lanes of `p2p`. Used by every module that begins or ends operations; uses
+//! `comm`, `partition`, `grequest_callbacks`, `status`, `failures` and `p2p::request`.
 
 use crate::comm::CommRef;
 use crate::failures;
@@ -24,10 +24,11 @@ pub type Requests = request::Requests<RequestMeta>;
 pub type RequestState = request::RequestState<TaskResult>;
 pub type Lane = lane::LaneState<RequestMeta>;
 
-/// A send that had ended when MPI_Isend returned. One handle for all of them: there is nothing to keep.
+/// The handle that stands for every send that had ended when MPI_Isend returned. They share one handle because
+/// nothing has to be kept for them.
 pub const SENT: Handle = Handle::predefined(1);
 
-/// A receive from MPI_PROC_NULL, which has ended from the start.
+/// The handle that stands for every receive from MPI_PROC_NULL: it has ended when it begins.
 pub const NOTHING_RECEIVED: Handle = Handle::predefined(2);
 
 /// The kind of an operation.
@@ -35,15 +36,16 @@ pub const NOTHING_RECEIVED: Handle = Handle::predefined(2);
 pub enum RequestKind {
     Send,
     Recv,
-    /// Several operations as one, which ends when all have.
+    /// Several operations as one request, which ends when all of them have ended.
     Compound,
     /// A collective: it can be neither cancelled nor freed before it has ended.
     Collective,
-    /// The application's own.
+    /// A generalized request: an operation of the application.
     Grequest,
 }
 
-/// The four send modes (MPI-5.0 §3.4). A ready send is a standard one: nothing is gained by its promise.
+/// The four send modes (MPI-5.0 §3.4). A ready send is treated as a standard one, because knowing that its receive is
+/// posted saves nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SendMode {
     Standard,
@@ -65,7 +67,7 @@ pub enum PersistentOp {
     },
     /// An operation with MPI_PROC_NULL.
     ProcNull,
-    /// None while the task has it.
+    /// The work of a task; None while the task is in progress and has it.
     Task(Option<Box<dyn TaskBody<TaskResult>>>),
     Partitioned(PartitionedRequest),
 }
@@ -74,25 +76,26 @@ pub enum PersistentOp {
 pub struct RequestMeta {
     pub kind: RequestKind,
     pub comm: CommRef,
-    /// The rank that the call named; for MPI_ANY_SOURCE the communicator supplies it.
+    /// The rank that the call named. If it is MPI_ANY_SOURCE, the status gets the rank of the sender from the
+    /// communicator.
     pub rank: i32,
-    /// The tag that it named.
+    /// The tag that the call named.
     pub tag: i32,
-    /// The application's operation, if it is one.
+    /// The state of a generalized request; None for other kinds.
     pub grequest: Option<Arc<Grequest>>,
-    /// The operation that MPI_Start begins again.
+    /// The operation that MPI_Start begins; None if the request is not persistent.
     pub persistent_op: Option<Box<PersistentOp>>,
-    /// MPI_Cancel was called.
+    /// MPI_Cancel was called for this send.
     pub cancel_requested: bool,
 }
 
-/// An operation of `comm` that is about to begin.
+/// Makes the request of an operation on `comm` that is about to begin.
 #[inline]
 pub fn new(kind: RequestKind, comm: CommRef, rank: i32, tag: i32) -> Request {
     Request::new(RequestMeta { kind, comm, rank, tag, grequest: None, persistent_op: None, cancel_requested: false })
 }
 
-/// A persistent request, which waits to be started.
+/// Makes a persistent request, which is inactive until MPI_Start.
 pub fn persistent(kind: RequestKind, comm: CommRef, rank: i32, tag: i32, persistent_op: PersistentOp) -> Request {
     let mut request = new(kind, comm, rank, tag);
     request.data.persistent_op = Some(Box::new(persistent_op));
@@ -101,7 +104,7 @@ pub fn persistent(kind: RequestKind, comm: CommRef, rank: i32, tag: i32, persist
 }
 
 impl RequestMeta {
-    /// Its state of partitioned communication, if it is of that.
+    /// The state of partitioned communication; None for other requests.
     pub fn partitioned(&mut self) -> Option<&mut PartitionedRequest> {
         match self.persistent_op.as_deref_mut() {
             Some(PersistentOp::Partitioned(partitioned)) => Some(partitioned),
@@ -174,7 +177,7 @@ impl request::RequestData for RequestMeta {
     }
 }
 
-/// The status of a request that has ended.
+/// The status of a request that has ended; None if it has not.
 #[inline]
 pub fn status(request: &Request) -> Option<Status> {
     match &request.state {
@@ -184,7 +187,8 @@ pub fn status(request: &Request) -> Option<Status> {
     }
 }
 
-/// The error, with its text, of a request that did not end by the engine.
+/// The error, with its text, of a request that a task or the application ended. None if it succeeded or has not
+/// ended, or if an operation of the engine ended it: its status has the class of the error.
 pub fn failure(request: &Request) -> Option<&Error> {
     if let RequestState::UserEnded(end) = &request.state { end.failure.as_ref() } else { None }
 }

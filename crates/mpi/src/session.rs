@@ -1,8 +1,8 @@
 //! Sessions and the process sets that they offer (MPI-5.0 §11.3).
 //!
-//! A session is a user of MPI (`env`), with an error handler and a buffer for buffered sends of its own. It holds no
-//! object that is derived from it: groups name their session, communicators have a group, and both outlive it
-//! harmlessly.
+//! A session is a user of MPI (`env`). It has an error handler and a buffer for buffered sends, and keeps no
+//! reference to objects that are derived from it: a group has the handle of its session, and a communicator has a
+//! group. Both may outlive the session without harm.
 //!
 //! Used by `abi::session`; uses `env`, `session_table`.
 
@@ -20,7 +20,7 @@ use hawser_base::value::{THREAD_FUNNELED, THREAD_MULTIPLE, THREAD_SERIALIZED, TH
 use hawser_base::{Class, Error, Handle, Peer, Result};
 use std::sync::Arc;
 
-/// The values of `thread_level`. A program that gives none may use the session in any way.
+/// The values of the info key `thread_level`. The first one applies if the program gives none of them.
 const THREAD_LEVELS: [(&[u8], i32); 4] = [
     (b"MPI_THREAD_MULTIPLE", THREAD_MULTIPLE),
     (b"MPI_THREAD_SERIALIZED", THREAD_SERIALIZED),
@@ -29,7 +29,7 @@ const THREAD_LEVELS: [(&[u8], i32); 4] = [
 ];
 const THREAD_LEVEL: &[u8] = b"thread_level";
 
-/// MPI_Session_init. `start` makes this process a rank if it is none.
+/// MPI_Session_init. `start` makes this process a rank if it is not one yet.
 pub fn init(start: impl FnOnce() -> Result<&'static Process>, hints: &Info, errhandler: Errhandler) -> Result<Handle> {
     let wanted = hints.get(THREAD_LEVEL);
     let thread_level = THREAD_LEVELS.iter().find(|(name, _)| Some(*name) == wanted).unwrap_or(&THREAD_LEVELS[0]);
@@ -49,7 +49,7 @@ pub fn finalize(handle: Handle) -> Result<()> {
     const NAME: &str = "MPI_Session_finalize";
     let process = process::get()?;
     bsend::flush(process, NAME, &get(handle)?.attached_buffer);
-    // If two threads finalise the same session, one comes too late.
+    // If two threads finalise the same session, the second one gets an error here.
     SESSION_TABLE.remove(handle).ok_or_else(|| no_session(handle))?;
     env::end(process, SESSIONS, NAME);
     Ok(())
@@ -63,7 +63,7 @@ pub fn info(session: &Session) -> Info {
     info
 }
 
-/// The processes of a set, in the order of MPI_COMM_WORLD.
+/// A function that lists the processes of a set, in the order of MPI_COMM_WORLD.
 type PsetMembers = fn(&'static Process) -> Vec<Peer>;
 
 /// The sets of processes, by their names. The two of the standard come first; the third is Open MPI's name for the

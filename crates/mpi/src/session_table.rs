@@ -1,6 +1,7 @@
-//! The table of sessions: they may be queried at any time by any thread, so they live in a `registry`.
+//! The table of sessions. It is an `ObjectRegistry`, because sessions may be queried at any time by any thread.
 //!
-//! Used by `session`, `raise`, `bsend`; uses `errhandler`, `attached`.
+//! Used by `session`, `raise`, `bsend`, `group_bootstrap`, `inter` and `abi`; uses `registry`, `errhandler` and
+//! `attached`.
 
 use crate::attached::AttachedBuffer;
 use crate::errhandler::ErrhandlerCell;
@@ -22,7 +23,8 @@ pub fn get(handle: Handle) -> Result<Arc<Session>> {
     SESSION_TABLE.get(handle).ok_or_else(|| no_session(handle))
 }
 
-/// Checks that an object derived from a session may still be used; a null handle: it is derived from none.
+/// Checks that the session with this handle is open, so that an object derived from it may be used (MPI_ERR_SESSION).
+/// The handle is null if the object is derived from no session; such an object may always be used.
 pub fn check_open(handle: Handle) -> Result<()> {
     if handle.is_null() { Ok(()) } else { get(handle).map(drop) }
 }

@@ -9,7 +9,7 @@ pub struct Status {
     /// A rank of the communicator, or MPI_ANY_SOURCE, MPI_PROC_NULL.
     pub source: i32,
     pub tag: i32,
-    /// The error of this operation; its class.
+    /// The class of the operation's error; None if it succeeded.
     pub error: Option<Class>,
     pub bytes: u64,
     pub cancelled: bool,
@@ -22,7 +22,7 @@ impl Status {
     /// The status of a receive from MPI_PROC_NULL (MPI-5.0 §3.10).
     pub const PROC_NULL: Status = Status { source: PROC_NULL, tag: ANY_TAG, error: None, bytes: 0, cancelled: false };
 
-    /// The operation's error with its text, if it failed. The status describes what was received all the same.
+    /// Returns the operation's error with its text, if it failed. Even then the status describes what was received.
     #[inline]
     pub fn check(&self) -> Result<()> {
         match self.error {
@@ -46,7 +46,7 @@ impl Status {
     }
 }
 
-/// The end of a task.
+/// The result of a task.
 #[derive(Clone, Debug)]
 pub struct TaskResult {
     pub status: Status,
@@ -55,7 +55,7 @@ pub struct TaskResult {
 }
 
 impl TaskResult {
-    /// The end of a call that receives nothing.
+    /// The result of a task that receives nothing: success or an error.
     pub fn of(result: Result<()>) -> TaskResult {
         TaskResult { status: Status::EMPTY, failure: result.err() }
     }

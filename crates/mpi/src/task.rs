@@ -1,6 +1,7 @@
-//! Tasks of MPI: requests that stand for more than one operation, as nonblocking collectives and MPI_Isendrecv do.
+//! Tasks of MPI: requests that stand for more than one operation, for example nonblocking collectives and
+//! MPI_Isendrecv.
 //!
-//! `p2p` runs the tasks. Used by `collective::nonblocking`, `comm_idup`, `isendrecv`, `bsend`, `persistent`; uses
+//! `p2p` runs the tasks. Used by `collective`, `comm_idup`, `isendrecv`, `bsend`, `grequest` and `persistent`; uses
 //! `request` and `p2p::task`.
 
 use crate::comm::CommRef;
@@ -15,7 +16,7 @@ pub use hawser_p2p::task::{TaskBody as Task, TaskId};
 
 pub type TaskStep = task::TaskStep<TaskResult>;
 
-/// Begins a task: the handle of its request.
+/// Begins a task and takes its first steps; returns the handle of its request.
 pub fn request(
     process: &'static Process,
     comm: CommRef,
@@ -33,7 +34,7 @@ pub fn request(
     Ok(handle)
 }
 
-/// A persistent request that does `work` each time it is started.
+/// Makes a persistent request that does `work` each time it is started; returns its handle.
 pub fn persistent(
     process: &'static Process,
     comm: CommRef,

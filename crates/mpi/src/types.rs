@@ -1,7 +1,7 @@
 //! Datatype handles: predefined ones by number, the application's in a table (MPI-5.0 chapter 5).
 //!
 //! The `datatype` crate has the types themselves; here they get a handle, a name and attributes. Used by `buffer`,
-//! `abi::datatype`; uses the `datatype` crate.
+//! `ops`, `leaks`, `collective` and `abi` (`datatype`, `layout`, `attributes`); uses the `datatype` crate.
 
 use crate::attributes::Attributes;
 use crate::init_state;
@@ -17,7 +17,8 @@ pub struct DatatypeTable {
     entries: HandleTable<DatatypeEntry>,
     /// Names and attributes that the application gave to predefined types, by number.
     predefined: [OnceLock<Box<DatatypeExtras>>; Handle::FIRST_DYNAMIC as usize],
-    /// Types that equal arguments return again (Fortran's kinds): their handles stay valid for good (§19.1.5).
+    /// Types that a constructor returns again for equal arguments (those of Fortran's kinds), and their handles,
+    /// which stay valid for good (MPI-5.0 §19.1.5).
     predefined_handles: Mutex<Vec<(Arc<Datatype>, Handle)>>,
 }
 
@@ -120,7 +121,7 @@ pub const fn handle_of(basic: Basic) -> Handle {
     Handle::predefined(HANDLE_NUMBERS[basic as usize])
 }
 
-/// All of them, while MPI may be used (MPI_ERR_OTHER otherwise).
+/// All datatypes that have a handle (MPI_ERR_OTHER if MPI is not in use).
 fn types() -> Result<&'static DatatypeTable> {
     init_state::check().map(|()| &TYPES)
 }
@@ -152,7 +153,7 @@ fn no_type(handle: Handle) -> Error {
     Error::new(Class::Type, text)
 }
 
-/// A handle for a type that a constructor made: predefined types have theirs.
+/// Returns a handle for a type that a constructor has made. A predefined type has its handle already.
 pub fn insert(datatype: Arc<Datatype>) -> Result<Handle> {
     TYPES.insert(datatype)
 }
@@ -163,12 +164,13 @@ pub fn commit(handle: Handle) -> Result<()> {
     with(handle, |datatype| datatype.commit())
 }
 
-/// MPI_Type_free: its attributes are deleted first; types made of it and pending calls keep what they need (§5.1.9).
+/// MPI_Type_free. The attributes of the type are deleted first; types made of it and pending calls keep what they
+/// need (§5.1.9).
 pub fn free(handle: Handle) -> Result<()> {
     types()?.free(handle)
 }
 
-/// The names of those that the program has not freed; empty where it gave none.
+/// The names of the datatypes that the program has not freed; a datatype without a name has the empty one.
 pub fn live_names() -> Vec<String> {
     let types = &TYPES;
     let predefined_handles: Vec<Handle> =
@@ -177,13 +179,14 @@ pub fn live_names() -> Vec<String> {
     own.filter_map(|handle| types.name(handle).ok()).map(|name| String::from_utf8_lossy(&name).into_owned()).collect()
 }
 
-/// MPI_Type_dup: attributes are copied as their keys require; the commit state too, but not the name (§5.1.10).
+/// MPI_Type_dup. Attributes are copied as their keys require; the commit state is copied too, but the name is not
+/// (§5.1.10).
 pub fn dup(handle: Handle) -> Result<Handle> {
     types()?.dup(handle)
 }
 
-/// MPI_Type_get_name: a predefined type and MPI_DATATYPE_NULL are called like their constants, others are not until
-/// they are named.
+/// MPI_Type_get_name. Predefined types and MPI_DATATYPE_NULL have the names of their constants from the start; other
+/// types have an empty name until one is set.
 pub fn name(handle: Handle) -> Result<Vec<u8>> {
     types()?.name(handle)
 }
@@ -214,8 +217,8 @@ pub fn contents(handle: Handle) -> Result<(Contents, Vec<Handle>)> {
     types()?.contents(handle)
 }
 
-/// Calls `f` with a handle of `datatype` that works until it returns: `handle`, or if the application has
-/// freed it, another one. For functions of the application that are called with a handle.
+/// Calls `f`, which calls a function of the application, with a handle of `datatype` that is valid until `f` returns:
+/// `handle`, or a temporary one if the application has freed `handle`.
 pub fn with_live_handle<R>(handle: Handle, datatype: &Arc<Datatype>, f: impl FnOnce(Handle) -> R) -> R {
     if TYPES.is_handle_of(handle, datatype) { f(handle) } else { TYPES.with_temporary_handle(handle, datatype, f) }
 }
@@ -295,7 +298,7 @@ impl DatatypeTable {
         let copied =
             self.extras(handle, |old| self.extras(new, |new| new.attributes.copy_from(&old.attributes, handle)));
         if let Err(error) = copied.and_then(|inner| inner?) {
-            // The copy's error is reported; errors of the deletions, for a type that never was, are not.
+            // The error of the copy is returned; errors of these deletions are ignored.
             let _ = self.extras(new, |extras| extras.attributes.delete_all(new));
             self.entries.remove(new);
             return Err(error);
@@ -319,7 +322,8 @@ impl DatatypeTable {
     }
 }
 
-/// Tells whether two types without handles were made by the same call.
+/// Whether two types were made by the same constructor from equal integers and the same types. It is meant for the
+/// parametrised types of Fortran (MPI_Type_create_f90_real), for which there are no constants.
 fn same_arguments(a: &Datatype, b: &Datatype) -> bool {
     if a.combiner() != b.combiner() {
         return false;

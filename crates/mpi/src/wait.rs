@@ -1,6 +1,7 @@
 //! Completion: MPI's wait and test calls.
 //!
-//! Their wait loop is in `p2p`. Used by `pt2pt`, `abi::request`; uses `request` and `p2p::wait`.
+//! The wait loop of these calls is in `p2p`. Used by `pt2pt`, `probe`, `partitioned` and `abi::request`; uses
+//! `request`, `grequest_callbacks` and `p2p::wait`.
 
 use crate::comm::CommRef;
 use crate::grequest_callbacks::{self, FinishedGrequest};
@@ -14,16 +15,18 @@ use hawser_p2p::request::RequestData;
 use hawser_p2p::wait::NO_LANE;
 use hawser_transport::wait_peer;
 
-/// A completed operation, and the communicator whose error handler is called if it failed.
+/// The result of a wait or test call for one request.
 pub struct Completed {
     pub status: Status,
-    /// Its error with its text, where the status does not suffice.
+    /// The operation's error with its text, if the class in the status does not suffice.
     pub failure: Option<Error>,
-    /// The application's functions that are still to be called, if it was its operation.
+    /// The generalized request, if it was one: the caller must still call the application's functions.
     pub grequest: Option<FinishedGrequest>,
-    /// The communicator, which the application may have freed by now; none where there was no operation.
+    /// The communicator on whose error handler a failure is raised; the application may have freed it by now. It is
+    /// None if there was no operation, and for most operations that succeeded.
     pub comm: Option<CommRef>,
-    /// There was no operation: the status is the empty one, of which MPI_ERROR is a part (MPI-5.0 §3.7.3).
+    /// There was no operation. Its status is the empty one, and MPI_ERROR is then a part of the status (MPI-5.0
+    /// §3.7.3).
     pub empty: bool,
 }
 
@@ -42,7 +45,7 @@ impl Completed {
     }
 }
 
-/// Waits for a request that a blocking call made, and forgets it.
+/// Waits for a request that a blocking call made, removes it, and returns its status.
 pub fn for_request(process: &'static Process, lane: LaneId, index: u32, call: &'static str) -> Status {
     let reason = || pending_reason(process, call, lane, index);
     process.lanes().wait_until(lane, reason, |lane| {
@@ -51,7 +54,7 @@ pub fn for_request(process: &'static Process, lane: LaneId, index: u32, call: &'
     })
 }
 
-/// The description of a request, for reports of what a rank that sleeps waits for.
+/// Describes a pending request, for reports of what this rank waits for.
 fn pending_reason(process: &'static Process, call: &str, lane: LaneId, index: u32) -> OwnedWaitReason {
     let mut guard = process.lane(lane).enter();
     if let RequestState::Running(task) = guard.core.requests.get(index).state
@@ -77,7 +80,8 @@ fn pending_reason(process: &'static Process, call: &str, lane: LaneId, index: u3
     }
 }
 
-/// The same when it waits for any of several requests: their common properties.
+/// Describes all pending requests of `handles` together, for the same reports: peer, tag and communicator are given
+/// if they are alike in all of them, and the number of requests.
 fn common_wait_reason(process: &'static Process, call: &str, handles: &[Handle]) -> OwnedWaitReason {
     let mut open = handles.iter().filter_map(|&handle| match handle_state(process, handle) {
         Ok(HandleState::Pending(lane, index)) => Some(pending_reason(process, call, lane, index)),
@@ -106,20 +110,20 @@ fn common_wait_reason(process: &'static Process, call: &str, handles: &[Handle])
 /// The treatment of a request whose operation has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Disposition {
-    /// It goes, or becomes inactive if it is persistent: MPI_Wait, MPI_Test and their kin.
+    /// The request is removed, or becomes inactive if it is persistent: MPI_Wait, MPI_Test and their kin.
     End,
-    /// It stays as it is: MPI_Request_get_status and its kin.
+    /// The request stays as it is: MPI_Request_get_status and its kin.
     Keep,
 }
 
 impl Disposition {
-    /// The name of the MPI function that was called, of two that differ in this alone.
+    /// The name of the MPI function that was called: one of two that differ only in the disposition.
     fn name(self, end_name: &'static str, keep_name: &'static str) -> &'static str {
         if self == Disposition::End { end_name } else { keep_name }
     }
 }
 
-/// The result of a request that has ended, and whether the request was removed.
+/// The result of a request that has ended, and whether the request was removed; None if it has not ended.
 #[inline]
 fn take_result(lane: &mut Lane, index: u32, disposition: Disposition) -> Option<(Completed, bool)> {
     let request = lane.core.requests.get(index);
@@ -143,11 +147,11 @@ fn take_result(lane: &mut Lane, index: u32, disposition: Disposition) -> Option<
 
 /// The state of a handle before a wait.
 enum HandleState {
-    /// It ended from the start: the status is known and the handle becomes null.
+    /// The handle is SENT or NOTHING_RECEIVED: the operation had ended when it was started, and its status is known.
     Complete(Completed),
-    /// It is inactive or null: no operation at all.
+    /// The request is inactive or the handle is null: there is no operation.
     Inactive,
-    /// A request that may be pending.
+    /// A request that may be pending: its lane and its number.
     Pending(LaneId, u32),
 }
 
@@ -172,13 +176,13 @@ fn handle_state(process: &'static Process, handle: Handle) -> Result<HandleState
 /// The result of one poll of a handle.
 enum PollResult {
     Ended(Completed),
-    /// It is inactive or null.
+    /// The request is inactive or the handle is null.
     Inactive,
     Pending,
 }
 
 impl PollResult {
-    /// The result, also if there was no operation. `None`: it has not ended.
+    /// The result; `NOTHING` if there was no operation. None: the operation has not ended.
     fn into_completed(self) -> Option<Completed> {
         match self {
             PollResult::Ended(completed) => Some(completed),
@@ -188,7 +192,7 @@ impl PollResult {
     }
 }
 
-/// The result of `handle` if it has ended.
+/// Looks once whether the operation of `handle` has ended. If its request is removed, `handle` becomes null.
 #[inline]
 fn poll(process: &'static Process, handle: &mut Handle, disposition: Disposition) -> Result<PollResult> {
     let (completed, removed) = match handle_state(process, *handle)? {
@@ -222,8 +226,8 @@ fn wait_for(process: &'static Process, name: &'static str, handle: &mut Handle) 
     }
 }
 
-/// Waits for a request. Returns the status of one that ended well and was removed: most do, and nothing else is needed
-/// of them.
+/// Waits for a request, and removes it if it succeeded, as most do; returns the status. None: the request failed, is
+/// inactive or null, or must remain (persistent and generalized ones); `end_unsuccessful` then gives its result.
 #[inline(always)]
 fn end_successful(process: &'static Process, name: &'static str, handle: Handle) -> Option<Status> {
     match handle {
@@ -242,11 +246,11 @@ fn end_successful(process: &'static Process, name: &'static str, handle: Handle)
     let (outcome, meta) = lane.core.requests.take_succeeded(index)?;
     drop(lane);
     let status = meta.status(&outcome);
-    drop(meta); // the last user of its communicator may be this, and then enters the lane
+    drop(meta); // with no lane locked: it may have the last reference to its communicator
     Some(status)
 }
 
-/// Waits until the request is over, inactive, or null.
+/// Waits until the request has ended; returns at once if it is inactive or null.
 #[inline(never)]
 fn wait_until_ended(process: &'static Process, name: &'static str, handle: Handle) {
     if let Ok(HandleState::Pending(lane, index)) = handle_state(process, handle) {
@@ -255,13 +259,13 @@ fn wait_until_ended(process: &'static Process, name: &'static str, handle: Handl
     }
 }
 
-/// The end of a request that failed, is null, or is not removed.
+/// The result of a request that has ended and that `end_successful` did not remove.
 #[inline(never)]
 fn end_unsuccessful(process: &'static Process, handle: &mut Handle) -> Result<Completed> {
     Ok(poll(process, handle, Disposition::End)?.into_completed().expect("it was waited for"))
 }
 
-/// MPI_Test and MPI_Request_get_status. `None`: not yet.
+/// MPI_Test and MPI_Request_get_status. None: the operation has not ended.
 pub fn test(handle: &mut Handle, disposition: Disposition) -> Result<Option<Completed>> {
     let process = process::get()?;
     let mut ended = poll(process, handle, disposition)?.into_completed();
@@ -278,7 +282,8 @@ pub fn test(handle: &mut Handle, disposition: Disposition) -> Result<Option<Comp
     Ok(ended)
 }
 
-/// Records the result of a poll by a call that does not wait: it found something in `handles`, or nothing.
+/// Records whether a call that does not wait found something (`is_found`). If it did not, reports show that the rank
+/// waits for `handles`, because a program that polls again and again is waiting too.
 #[inline]
 pub(crate) fn count_poll(process: &'static Process, is_found: bool, name: &str, handles: &[Handle]) {
     if is_found {
@@ -288,11 +293,11 @@ pub(crate) fn count_poll(process: &'static Process, is_found: bool, name: &str, 
     }
 }
 
-/// MPI_Waitall: `each` gets every request's number and result, in order.
+/// MPI_Waitall. It calls `each` with the index and the result of every request, in order.
 pub fn waitall(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -> Result<()> {
     let process = process::get()?;
     check_all(handles)?;
-    let _attending = process.lanes().begin_wait(); // once, not for each of them
+    let _attending = process.lanes().begin_wait(); // once for the call, not for each request
     for (i, handle) in handles.iter_mut().enumerate() {
         each(i, wait_for(process, "MPI_Waitall", handle)?);
     }
@@ -340,9 +345,9 @@ fn all_ended(process: &'static Process, handles: &[Handle]) -> Result<bool> {
 
 /// The result of one poll of several requests.
 pub enum AnyResult {
-    /// The one at this index has ended.
+    /// The request at this index has ended.
     Ended(usize, Completed),
-    /// There is no active request among them.
+    /// None of the requests is active.
     NoneActive,
     Pending,
 }
@@ -373,7 +378,7 @@ pub fn testany(handles: &mut [Handle], disposition: Disposition) -> Result<AnyRe
     Ok(found)
 }
 
-/// MPI_Waitany. Never `Pending`.
+/// MPI_Waitany. The result is never `Pending`.
 pub fn waitany(handles: &mut [Handle]) -> Result<AnyResult> {
     let process = process::get()?;
     check_all(handles)?;
@@ -389,8 +394,8 @@ pub fn waitany(handles: &mut [Handle]) -> Result<AnyResult> {
     }
 }
 
-/// MPI_Testsome and MPI_Request_get_status_some: `each` gets those that have ended. `None`: there is no active
-/// request among them.
+/// MPI_Testsome and MPI_Request_get_status_some. It calls `each` with the index and the result of every request that
+/// has ended, and returns their number. None: none of the requests is active.
 pub fn testsome(
     handles: &mut [Handle],
     disposition: Disposition,
@@ -424,7 +429,7 @@ fn poll_some(
     Ok((active || ended > 0).then_some(ended))
 }
 
-/// MPI_Waitsome: at least one, if any is active.
+/// MPI_Waitsome: as `testsome`, but waits until at least one request has ended, if any is active.
 pub fn waitsome(handles: &mut [Handle], mut each: impl FnMut(usize, Completed)) -> Result<Option<usize>> {
     let process = process::get()?;
     check_all(handles)?;

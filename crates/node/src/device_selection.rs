@@ -1,7 +1,7 @@
 //! The selection of the devices that a rank opens: those that HAWSER_DEVICES names, all if it is empty.
 //!
-//! A rank always reaches itself. Used by `start` and `--info`; uses `device::DeviceName`. The devices read the
-//! parts of their own names.
+//! The device by which a rank reaches itself is always opened. Used by `start` and `--info`; uses
+//! `device::DeviceName`. Each device interprets the interfaces and methods in its names.
 
 use hawser_base::param::{Param, ParamKind as Value, ReadTime};
 use hawser_base::value::{T_SCOPE_LOCAL, T_VERBOSITY_USER_DETAIL};
@@ -14,8 +14,8 @@ pub static DEVICES: Param = Param {
     name: "HAWSER_DEVICES",
     kind: Value::Text,
     default: "",
-    help: "devices by name, adapter and method that ranks use, as in shm,ether:eth0:packet,ether:eth1 (ether::udp: on \
-           every adapter); empty: all, where HAWSER_RAILS and HAWSER_PORT say by which adapters and methods",
+    help: "devices that ranks use, by name, interface and method, as in shm,ether:eth0:packet,ether:eth1 (ether::udp: \
+           on every interface); empty: all, with the interfaces and methods of HAWSER_RAILS and HAWSER_PORT",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_DETAIL,
     read: ReadTime::AtStart,
@@ -27,7 +27,7 @@ const KINDS: [DeviceKind; 2] = [DeviceKind { name: ShmDevice::NAME, methods: &[]
 /// The requested devices.
 #[derive(Debug)]
 pub struct DeviceSelection {
-    /// Empty: all devices.
+    /// The names of the requested devices; empty for all devices.
     names: Vec<DeviceName>,
     pub ethernet_config: EtherConfig,
 }
@@ -88,6 +88,6 @@ mod tests {
              packet-udp, udp and stream"
         );
         assert!(told("shm", "a b").starts_with("HAWSER_RAILS=a b: a b is neither an interface's name nor a network"));
-        assert!(told("ether:eth0", "eth1").contains("say the same twice"));
+        assert!(told("ether:eth0", "eth1").contains("both select ports"));
     }
 }

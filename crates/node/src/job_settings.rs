@@ -8,17 +8,18 @@ use hawser_base::Result;
 use hawser_base::param::Param;
 use hawser_boot::job_settings::JobSettings;
 
-/// The version of this library, and a number of the sources that it was built of (`build.rs`).
+/// The version of this library, and a number that is made of the sources of which it was built (`build.rs`).
 pub const LIBRARY: &str = concat!(env!("CARGO_PKG_VERSION"), " (build ", env!("HAWSER_BUILD"), ")");
 
-/// The parameters that all ranks must have alike.
+/// Returns the parameters that all ranks must have alike.
 pub fn params() -> impl Iterator<Item = &'static Param> {
     all().into_iter().filter(|param| param.must_match_on_all_ranks())
 }
 
 /// Returns the settings of this rank, from values that have been checked.
 pub(crate) fn of_rank() -> Result<JobSettings> {
-    // Out of the library's data, where the text stands whole: the compiler would make a part of it instructions.
+    // `black_box` makes the compiler take the text from the library's data, where it stands as a whole; otherwise the
+    // compiler would turn a part of it into instructions.
     let mut settings = JobSettings::new(std::hint::black_box(LIBRARY));
     for param in params() {
         let is_by_profile = !param.is_set() && param.tuned().is_some();

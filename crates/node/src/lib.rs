@@ -1,8 +1,8 @@
 //! Layer 7: assembly of a process: profile and parameters → boot → devices → transport → `mpi::process`.
 //!
-//! The only crate that knows every device. A new device is one row of `DEVICES`. Used by the ABI crates, for MPI_Init
-//! and the first session, and by `hawser-info`, which lists the devices and the parameters. It takes no part once the
-//! process is assembled.
+//! This is the only crate that knows every device. A new device is one row of `DEVICES`. Used by the ABI crates, for
+//! MPI_Init and the first session, and by `hawser-info`, which lists the devices and the parameters. It takes no part
+//! once the process is assembled.
 
 #![forbid(unsafe_code)]
 
@@ -35,10 +35,10 @@ use hawser_p2p::{counters, progress_thread};
 use hawser_transport::{Fabric, ProgressSleep, RankPages, Transport, WaitPolicy};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// One initialisation at a time.
+/// The lock by which there is one initialisation at a time.
 static STARTING: Mutex<()> = Mutex::new(());
 
-/// Makes this process a rank, if it is none yet.
+/// Makes this process a rank, if it is none yet. Returns the process.
 pub fn start() -> Result<&'static Process> {
     let _alone = STARTING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(process) = process::started() {
@@ -47,7 +47,7 @@ pub fn start() -> Result<&'static Process> {
     profile::of_rank()?;
     params::check()?;
     let joined = join::join(&job_settings::of_rank()?)?;
-    // Below mpiexec, mpiexec warns, once for all ranks and what they start.
+    // If mpiexec has started this process, mpiexec warns, once for all ranks and all that they start.
     if is_first_without_launcher(&joined) && std::env::var_os(ADDRESS_VARIABLE).is_none() {
         let variables = std::env::vars_os().map(|(name, _)| name);
         unknown_variables::warnings(variables).iter().for_each(|line| eprintln!("hawser: {line}"));
@@ -56,20 +56,21 @@ pub fn start() -> Result<&'static Process> {
     make_parts(joined).and_then(process::start).inspect_err(|_| hawser_boot::keep_for_abort(boot))
 }
 
-/// Returns whether this process prints for a job that has no mpiexec to do that.
+/// Returns whether this process prints the warnings of a job that has no mpiexec to do that.
 fn is_first_without_launcher(joined: &Joined) -> bool {
     let me = joined.bootstrap.identity();
     me.appnum.is_none() && me.rank == 0
 }
 
-/// The devices of this process and their users, if it is a rank.
+/// The transport of this process: its devices and their users. None before it is a rank.
 static SERVICE: Mutex<Option<&'static Transport>> = Mutex::new(None);
 
 fn lock_service() -> MutexGuard<'static, Option<&'static Transport>> {
     SERVICE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The devices of this process, which users other than MPI open by their names; None before it is a rank.
+/// Returns the transport of this process, which users other than MPI open by their names; None before the process is
+/// a rank.
 pub fn service() -> Option<&'static Transport> {
     *lock_service()
 }
@@ -86,7 +87,7 @@ fn make_parts(Joined { bootstrap: boot, segment }: Joined) -> Result<ProcessPart
         devices.extend(make(&boot, &segment, &selection)?);
     }
     publish_business_cards(&boot, &segment, &devices)?;
-    // The service stays for as long as the process: other users open it by their names.
+    // The transport is never freed, because users other than MPI may open it by their names at any time.
     let service: &'static Transport = Box::leak(Box::new(Transport::new(devices, segment.clone())));
     let fabric = Box::leak(Box::new(service.open_mpi(&boot.world())?));
     *lock_service() = Some(service);
@@ -99,8 +100,8 @@ fn make_parts(Joined { bootstrap: boot, segment }: Joined) -> Result<ProcessPart
     Ok(ProcessParts { boot, segment, fabric, limits, wait_policy, standby })
 }
 
-/// The pages of this host's ranks but `me`, and whether they live, for the wait policy (`WaitPolicy`) of a rank
-/// that checks whether they compute.
+/// Returns a function that gives the pages of this host's ranks except `me`, by number, each with whether the rank
+/// lives; None behind the last one. By it the wait policy (`WaitPolicy`) checks whether other ranks compute.
 fn other_pages(segment: &Segment, me: usize) -> RankPages {
     let segment = segment.clone();
     Box::new(move |number| {
@@ -110,7 +111,7 @@ fn other_pages(segment: &Segment, me: usize) -> RankPages {
     })
 }
 
-/// A device's name, and the function with which a rank makes its own, if the job needs it.
+/// A device's name, and the function that makes this rank's device of that name; None if the job does not need it.
 type DeviceEntry =
     (&'static str, fn(&Arc<dyn Bootstrap>, &Segment, &DeviceSelection) -> Result<Option<Box<dyn Device>>>);
 
@@ -130,12 +131,12 @@ static DEVICES: [DeviceEntry; 3] = [
     }),
 ];
 
-/// The device between hosts, with the rails of this one.
+/// Makes the device between hosts, with the ports of this host.
 fn ethernet(boot: &Arc<dyn Bootstrap>, segment: &Segment, selection: &DeviceSelection) -> Result<Box<dyn Device>> {
     let Identity { peer, local_rank, local_size, secret, .. } = *boot.identity();
     let (me, numbers) = (peer.0, segment.layout().numbers as u32);
     let secret = secret.0;
-    // A process with one of these keys can derive none of the others, nor the secret.
+    // From one of these derived numbers nobody can derive another one, or the secret.
     let derive = |purpose: &[u8]| JobKey::new(secret).derive(purpose);
     let (local_rank, local_ranks) = (local_rank as u16, local_size as u16);
     let seal = RankCredentials { key: JobKey::new(secret), me, ranks: numbers };
@@ -180,12 +181,13 @@ fn publish_business_cards(boot: &Arc<dyn Bootstrap>, segment: &Segment, devices:
     Ok(())
 }
 
-/// The names of all devices, in the order in which they are tried.
+/// Returns the names of all devices, in the order in which they are tried.
 pub fn devices() -> impl Iterator<Item = &'static str> {
     DEVICES.iter().map(|&(name, _)| name)
 }
 
-/// The configuration (`EtherConfig`) of this process's environment for the network between hosts, for tools.
+/// Returns the configuration (`EtherConfig`) of the network between hosts that this process's environment requests,
+/// for tools.
 pub fn ethernet_config() -> Result<EtherConfig> {
     DeviceSelection::from_environment().map(|selection| selection.ethernet_config)
 }
@@ -195,8 +197,8 @@ pub fn ports(rank: &LocalRank) -> Result<Vec<OpenPort>> {
     hawser_dev_ether::open_ports(rank, &ethernet_config()?)
 }
 
-/// The rails and ports of this host in lines for people, as a rank would have them if `text` returned its parameters;
-/// or the error in one of these.
+/// Returns lines for people about the rails and ports of this host, as a rank would have them for which `text`
+/// returned the parameters; or about the error in one of these parameters.
 pub fn rails(text: impl Fn(&Param) -> String) -> String {
     match DeviceSelection::parse(text) {
         Ok(selection) => hawser_dev_ether::describe(&selection.ethernet_config),
@@ -204,9 +206,9 @@ pub fn rails(text: impl Fn(&Param) -> String) -> String {
     }
 }
 
-/// The limits of the matching engine: figures that suit every route of every rank, since the job's ranks must have
-/// them alike. They follow from the parameters that are alike (`job_settings`), from the devices, and from
-/// `widest_host`, the ranks of the host that has the most: shared memory among them has the least figures.
+/// Returns the limits of the matching engine. The ranks of a job must have them alike, so each limit suits every
+/// route of every rank. The limits follow from the job-wide parameters (`job_settings`), from the devices, and from
+/// `widest_host`, the maximum number of ranks on one host: on that host the limits of shared memory are lowest.
 fn limits(fabric: &Fabric, widest_host: usize) -> Result<ProtocolLimits> {
     let widest = (widest_host > 1).then(|| hawser_dev_shm::limits(widest_host));
     let least = |figure: fn(&hawser_device::DeviceLimits) -> usize| {
@@ -224,6 +226,8 @@ mod tests {
     use hawser_base::{Peer, Peers};
     use hawser_job::SegmentSpec;
     use hawser_job::counters::{COUNTERS, NAME_BYTES};
+    use hawser_mpi::tools::former_names::FORMER_NAMES;
+    use hawser_mpi::tools::pvar::PvarSpec;
     use std::collections::HashSet;
 
     #[test]
@@ -234,12 +238,21 @@ mod tests {
         assert!(names.iter().all(|name| name.len() <= NAME_BYTES), "{names:?}");
     }
 
+    /// A tool that knows a former name must find the variable, and a tool that knows only present ones a single one.
+    #[test]
+    fn former_names_of_counters_lead_to_present_ones() {
+        let variables: Vec<PvarSpec> = tools().into_iter().flat_map(|category| category.variables).collect();
+        let exists = |name: &str| variables.iter().any(|variable| variable.name() == name);
+        for (former, present) in FORMER_NAMES {
+            assert!(exists(present) && !exists(former), "{former} -> {present}");
+        }
+    }
+
     #[test]
     fn what_counts_changes_is_found_by_its_slot() {
         let names: Vec<String> = mpit_categories::entries().map(|entry| entry.name).collect();
         let found: Vec<&str> = counters_of_changes().map(|slot| &names[slot][..]).collect();
-        let expected =
-            ["connections with changed bytes", "frames dropped with a wrong tag", "frames dropped with a wrong CRC"];
+        let expected = ["corrupted connections", "frames dropped with a wrong tag", "frames dropped with a wrong CRC"];
         assert_eq!(found, expected);
     }
 

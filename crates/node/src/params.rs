@@ -13,20 +13,21 @@ pub static EAGER: Param = Param {
     name: "HAWSER_EAGER",
     kind: ParamKind::Bytes { min: 0, max: 1 << 30 },
     default: "",
-    help: "longest message that is sent without asking the receiver, in bytes; empty: as the devices measure best. \
-           Beyond 8 KiB, memory of MPI_Alloc_mem is read in place instead",
+    help: "longest eager message, in bytes; longer ones use rendezvous; empty: the value that measured best for the \
+           devices. Messages of more than 8 KiB in memory of MPI_Alloc_mem are read in place instead",
     scope: T_SCOPE_ALL_EQ,
     verbosity: T_VERBOSITY_TUNER_BASIC,
     read: ReadTime::AtStart,
 };
 
-/// With the default (`WINDOW_EAGERS`) 64 messages of a packet each are in flight before a sender needs an RTS, as many
-/// as windows of programs have.
+/// The credit for each peer. With the default (`WINDOW_EAGERS`) a sender can have 64 messages of one packet each in
+/// flight before it needs an RTS, as many as programs that send in windows usually have.
 pub static WINDOW: Param = Param {
     name: "HAWSER_WINDOW",
     kind: ParamKind::Bytes { min: 0, max: 1 << 40 },
     default: "",
-    help: "bytes of unexpected messages that a rank keeps for each peer before senders must ask; empty: 8 x HAWSER_EAGER",
+    help: "bytes of unexpected messages that a rank keeps for each peer (credit); beyond that senders need a \
+           request-to-send; empty: 8 x HAWSER_EAGER",
     scope: T_SCOPE_ALL_EQ,
     verbosity: T_VERBOSITY_TUNER_BASIC,
     read: ReadTime::AtStart,
@@ -35,30 +36,31 @@ pub static WINDOW: Param = Param {
 /// The number of messages of HAWSER_EAGER bytes in the default window.
 pub const WINDOW_EAGERS: u64 = 8;
 
-/// Sender and receiver copy a message of one packet one after the other, not at once, but a second packet and its
-/// passage through the queues cost more up to the default (docs/measurements/2026-11-23-message-rate.md).
+/// The longest message of one packet. Sender and receiver copy such a message one after the other, and one of several
+/// packets at the same time. But up to the default length, a second packet and its passage through the queues cost
+/// more than that saves (docs/measurements/2026-11-23-message-rate.md).
 pub static PACKET: Param = Param {
     name: "HAWSER_PACKET",
     kind: ParamKind::Bytes { min: 1 << 10, max: 1 << 20 },
     default: "16k",
-    help: "longest message that travels in one packet, in bytes; cut to what the devices take",
+    help: "longest message that is sent in one packet, in bytes; limited to the longest packet of the devices",
     scope: T_SCOPE_ALL_EQ,
     verbosity: T_VERBOSITY_TUNER_DETAIL,
     read: ReadTime::AtStart,
 };
 
-/// The part of a message that a receiver copies while the sender copies the next bytes.
+/// The first part of a message, which the receiver copies at the same time as the sender copies the next bytes.
 pub static FIRST: Param = Param {
     name: "HAWSER_FIRST",
     kind: ParamKind::Bytes { min: 1 << 10, max: 1 << 20 },
     default: "8k",
-    help: "first bytes of a longer message, which travel with its envelope; no more than HAWSER_PACKET",
+    help: "number of first bytes of a longer message that are sent with its envelope; at most HAWSER_PACKET",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_TUNER_DETAIL,
     read: ReadTime::AtStart,
 };
 
-/// Every parameter that a rank reads.
+/// Returns every parameter that a rank reads.
 pub fn all() -> Vec<&'static Param> {
     mpit_categories::params().collect()
 }

@@ -1,12 +1,12 @@
-//! A profile: the results of `hawser-bench tune` on a machine, which replace the parameters' defaults as long as the
-//! machine is the same.
+//! A profile: the results of `hawser-bench tune` on a machine, which replace the parameters' defaults on that
+//! machine.
 //!
 //! It is a text of lines `NAME = VALUE`: the machine's properties, and parameters; a `#` begins a comment, such as
-//! the evidence. mpiexec searches for it and hands it to each host's agent, and that to its ranks (which may be
-//! bound to some cores, and could not see the whole machine); a process that is alone searches itself. On a host
-//! that is another machine only those values count that must be alike on all hosts. A line that cannot be used is
-//! ignored with a notice, and never ends a job. Used by `start`, mpiexec, `hawser-info` and `hawser-bench`, which
-//! writes profiles.
+//! the evidence. mpiexec searches for the profile and hands it to each host's agent, and the agent hands it to its
+//! ranks (which may be bound to some cores, and could not see the whole machine); a process without a launcher
+//! searches itself. On a host that is another machine, only those values count that must be alike on all hosts. A
+//! profile with a line that cannot be used is ignored as a whole, with a notice, and never ends a job. Used by
+//! `start`, mpiexec, `hawser-info` and `hawser-bench`, which writes profiles.
 
 use crate::params;
 use hawser_base::param::{Param, ParamKind, ReadTime};
@@ -28,28 +28,28 @@ pub static PROFILE: Param = Param {
     name: "HAWSER_PROFILE",
     kind: ParamKind::Text,
     default: "",
-    help: "the profile that mpiexec, or a program started without it, goes by (hawser-bench tune writes it): a file, or none; empty: \
-           ~/.config/hawser/profile, else /etc/hawser/profile",
+    help: "profile (hawser-bench tune writes it) that mpiexec, or a program started without it, uses: a file, or none; \
+           empty: ~/.config/hawser/profile, else /etc/hawser/profile",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_BASIC,
     read: ReadTime::AtStart,
 };
 
-/// The properties of a machine that the figures depend on.
+/// The properties of a machine on which the values of a profile depend.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MachineId {
     pub hawser: String,
     pub processor: String,
     /// The number of cores that can be used at once.
     pub cores: String,
-    /// The first two numbers of its release.
+    /// The first two numbers of the kernel's release.
     pub kernel: String,
 }
 
 /// A profile: a machine's properties, and values of parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// When it was measured, RFC 3339.
+    /// The time at which it was measured, as RFC 3339 has it.
     pub date: String,
     pub machine: MachineId,
     /// Parameters and their values.
@@ -72,7 +72,7 @@ pub enum ProfileStatus {
 }
 
 impl ProfileStatus {
-    /// One line, for agents; empty without a profile.
+    /// Returns the profile as one line, for agents; empty without a profile.
     pub fn line(&self) -> String {
         match self {
             ProfileStatus::Used { profile, .. } => profile.line(),
@@ -112,7 +112,7 @@ impl fmt::Display for ProfileStatus {
             ProfileStatus::Used { path, profile } => write!(f, "{} of {}", path.display(), profile.date),
             ProfileStatus::Ignored { path, reason: why } => write!(
                 f,
-                "{} is not used: {why}; `hawser-bench tune` writes one for this machine, HAWSER_PROFILE=none goes without",
+                "{} is not used: {why}; run `hawser-bench tune` for this machine, or set HAWSER_PROFILE=none",
                 path.display()
             ),
         }
@@ -139,7 +139,8 @@ impl MachineId {
         [("hawser", &self.hawser), ("processor", &self.processor), ("cores", &self.cores), ("kernel", &self.kernel)]
     }
 
-    /// The first property in which `there`, a profile's machine, differs from this one.
+    /// Returns the first property in which `there`, a profile's machine, differs from this one; None if there is
+    /// none.
     fn machine_mismatch(&self, there: &MachineId) -> Option<ProfileError> {
         let pairs = there.lines().into_iter().zip(self.lines());
         let unlike = |((what, there), (_, here)): ((&'static str, &String), (_, &String))| {
@@ -181,8 +182,8 @@ impl Profile {
         Some(())
     }
 
-    /// The profile as `parse` reads it, with `end` after each line and the text of `evidence` for a parameter before
-    /// its line.
+    /// Returns the profile as `parse` reads it, with `end` after each line and the text of `evidence` for a parameter
+    /// before its line.
     pub fn text(&self, end: &str, evidence: impl Fn(&str) -> String) -> String {
         let head = [("date", &self.date)].into_iter().chain(self.machine.lines());
         let head = head.map(|(name, value)| line(name, value, end));
@@ -190,12 +191,13 @@ impl Profile {
         head.chain(values).collect()
     }
 
-    /// One line, for agents.
+    /// Returns the profile as one line, for agents.
     fn line(&self) -> String {
         self.text(";", |_| String::new())
     }
 
-    /// The values that count on `here`, each with its parameter.
+    /// Returns the values that count on `here`, each with its parameter: if the profile is of another machine, only
+    /// those that must be alike on all hosts.
     fn applicable_values(&self, here: &MachineId) -> std::result::Result<Vec<(&'static Param, &str)>, ProfileError> {
         let is_other = here.machine_mismatch(&self.machine).is_some();
         let known = params::all();
@@ -224,9 +226,9 @@ fn line(name: &str, value: &str, end: &str) -> String {
     format!("{name} = {value}{end}")
 }
 
-/// The lines of a job's profile that count on this host, which an agent hands to its ranks in `VARIABLE`.
+/// Returns the lines of a job's profile that count on this host, which an agent hands to its ranks in `VARIABLE`.
 pub fn of_host(handed: &str) -> String {
-    // mpiexec, which is of the same version, has checked it.
+    // mpiexec, which is of the same version, has checked the profile.
     let profile = Profile::parse(handed).unwrap_or_default();
     if profile.values.is_empty() {
         return String::new();
@@ -235,8 +237,8 @@ pub fn of_host(handed: &str) -> String {
     rows.into_iter().map(|(param, value)| line(param.name, value, ";")).collect()
 }
 
-/// Searches for this machine's profile, and applies it to the parameters of this process. A profile that was
-/// requested by name and is not there is an error.
+/// Searches for this machine's profile, and applies it to the parameters of this process. It is an error if a profile
+/// that was requested by name is not there.
 pub fn find() -> Result<ProfileStatus> {
     if PROFILE.text() == NONE {
         return Ok(ProfileStatus::Nothing);
@@ -266,7 +268,7 @@ pub fn find() -> Result<ProfileStatus> {
     Ok(first)
 }
 
-/// The file that HAWSER_PROFILE names.
+/// Returns the file that HAWSER_PROFILE names; None if it names none.
 pub fn named() -> Option<PathBuf> {
     Some(PROFILE.text()).filter(|text| !text.is_empty() && text != NONE).map(PathBuf::from)
 }
@@ -284,19 +286,20 @@ fn read(path: &Path) -> io::Result<ProfileStatus> {
     })
 }
 
-/// The paths where it is searched for: the user's, which tune writes, and the machine's.
+/// Returns the paths at which a profile is searched for: the user's, which tune writes, and the machine's.
 fn search_paths() -> Vec<PathBuf> {
     user_path().into_iter().chain([PathBuf::from("/etc/hawser/profile")]).collect()
 }
 
-/// The user's profile, which tune writes.
+/// Returns the path of the user's profile, which tune writes.
 pub fn user_path() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
     Some(folder.join("hawser/profile"))
 }
 
-/// Applies the job's profile in a rank, and in a process that is alone the one that it finds.
+/// Applies a profile to this process: in a rank that mpiexec has started, the job's profile; in a process without a
+/// launcher, the profile that it finds.
 pub(crate) fn of_rank() -> Result<()> {
     if std::env::var_os(ADDRESS_VARIABLE).is_none() {
         let found = find()?;

@@ -11,9 +11,9 @@ use std::ffi::{OsStr, OsString};
 /// The prefix of all parameters' names.
 const PREFIX: &str = "HAWSER_";
 
-/// Variables that are read elsewhere than by a rank, without PREFIX. A row each: those that mpiexec reads and those
-/// that its agents set; those that the compiler wrappers, tools, scripts and tests read; those that environment modules
-/// set.
+/// Variables that other programs than ranks read, without PREFIX. The first row has those that mpiexec reads and
+/// those that its agents set; the second row those that the compiler wrappers, tools, scripts and tests read; the
+/// third row those that environment modules set.
 const OTHERS: [&[&str]; 3] = [
     &[
         "HANG_S",
@@ -48,13 +48,13 @@ const OTHERS: [&[&str]; 3] = [
     ],
     &["HOME", "ROOT", "DIR", "BASE", "PATH", "BIN", "LIB", "LIBDIR", "INC", "INCLUDE", "MAN", "DOC", "VERSION"],
 ];
-/// The prefixes of whole families of such names.
+/// The prefixes, without PREFIX, of whole families of such variables.
 const FAMILIES: [&str; 2] = ["TEST_", "BENCH_"];
 
-/// The most letters that a misspelt name may be wrong in.
+/// The maximum number of wrong letters in a name that counts as misspelt.
 const TYPOS: usize = 3;
 
-/// A line for each of the variables that looks like a parameter and is none.
+/// Returns a line for each of the variables that looks like a parameter and is none.
 pub fn warnings(variables: impl IntoIterator<Item = OsString>) -> Vec<String> {
     let known: Vec<&str> = params::all().iter().map(|param| param.name).collect();
     let variables: BTreeSet<OsString> = variables.into_iter().collect();
@@ -72,11 +72,14 @@ fn warning(name: &OsStr, known: &[&str]) -> Option<String> {
     let names = known.iter().map(|&name| name.to_owned()).chain(launchers);
     let nearest = names.map(|known| (distance(rest, &known[PREFIX.len()..]), known)).min();
     let near = nearest.filter(|&(typos, _)| typos <= TYPOS.min(rest.len() / 2));
-    let meant = near.map_or_else(|| "hawser-info lists them".into(), |(_, known)| format!("is {known} meant?"));
-    Some(format!("{name} is no parameter of Hawser, and nothing heeds it; {meant}"))
+    let meant = match near {
+        Some((_, known)) => format!("did you mean {known}?"),
+        None => "hawser-info lists all parameters".into(),
+    };
+    Some(format!("{name} is not a parameter of Hawser, and is ignored; {meant}"))
 }
 
-/// The number of letters to be put in, taken out or changed to make `a` of `b` (Levenshtein's distance).
+/// Returns the number of letters to be put in, taken out or changed to make `a` of `b` (Levenshtein's distance).
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {
@@ -102,12 +105,12 @@ mod tests {
     fn a_misspelt_name_is_told_with_the_one_that_was_meant() {
         assert_eq!(
             of(&["HAWSER_PROT", "PATH", "HAWSER_PORT", "HAWSER_PROT"]),
-            ["HAWSER_PROT is no parameter of Hawser, and nothing heeds it; is HAWSER_PORT meant?"]
+            ["HAWSER_PROT is not a parameter of Hawser, and is ignored; did you mean HAWSER_PORT?"]
         );
-        assert!(of(&["HAWSER_HANGS"])[0].ends_with("is HAWSER_HANG_S meant?"));
-        assert!(of(&["HAWSER_COLL_ALREDUCE"])[0].ends_with("is HAWSER_COLL_ALLREDUCE meant?"));
-        assert!(of(&["HAWSER_NETWORK_OF_TOMORROW"])[0].ends_with("hawser-info lists them"));
-        assert!(of(&["HAWSER_X"])[0].ends_with("hawser-info lists them"));
+        assert!(of(&["HAWSER_HANGS"])[0].ends_with("did you mean HAWSER_HANG_S?"));
+        assert!(of(&["HAWSER_COLL_ALREDUCE"])[0].ends_with("did you mean HAWSER_COLL_ALLREDUCE?"));
+        assert!(of(&["HAWSER_NETWORK_OF_TOMORROW"])[0].ends_with("hawser-info lists all parameters"));
+        assert!(of(&["HAWSER_X"])[0].ends_with("hawser-info lists all parameters"));
     }
 
     #[test]

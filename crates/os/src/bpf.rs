@@ -1,4 +1,5 @@
-//! Classic BPF programs that choose among a socket's frames (linux/filter.h). The kernel checks and compiles them.
+//! Classic BPF programs for sockets (linux/filter.h): filters, which accept or drop a frame, and programs that return
+//! a field of a frame. The kernel checks and compiles them.
 
 /// One instruction.
 pub type BpfInsn = libc::sock_filter;
@@ -10,11 +11,12 @@ pub enum LoadField {
     Byte(u32),
     /// Two bytes at this offset, big-endian.
     Half(u32),
-    /// Some bits of two bytes.
+    /// The two bytes at the offset that comes first, big-endian, ANDed with the mask that comes second.
     Bits(u32, u16),
     /// Four bytes at this offset, big-endian.
     Word(u32),
-    /// The frame's destination class: PACKET_HOST (0) is this host alone (SKF_AD_OFF + SKF_AD_PKTTYPE).
+    /// The class of the frame's destination; PACKET_HOST (0) is a frame for this host alone (SKF_AD_OFF +
+    /// SKF_AD_PKTTYPE).
     PacketType,
 }
 
@@ -26,7 +28,7 @@ const LOAD_BYTE: u16 = 0x30;
 const AND: u16 = 0x54;
 /// BPF_JMP | BPF_JEQ | BPF_K.
 const JUMP_IF_EQUAL: u16 = 0x15;
-/// BPF_RET with K or with the accumulator.
+/// BPF_RET that returns the constant K, and BPF_RET that returns the accumulator.
 const RETURN: u16 = 0x06;
 const RETURN_LOADED: u16 = 0x16;
 /// linux/filter.h: SKF_AD_OFF (-0x1000) + SKF_AD_PKTTYPE (4).
@@ -46,8 +48,8 @@ fn load(field: LoadField) -> Vec<BpfInsn> {
     }
 }
 
-/// Makes a program that takes a frame whole if every field has its value, otherwise none of it. A field beyond the
-/// frame's end does not match.
+/// Makes a filter that accepts the whole frame if every field has its value, and drops the frame otherwise. A field
+/// that lies beyond the frame's end does not match.
 pub fn match_all(wanted: &[(LoadField, u32)]) -> Vec<BpfInsn> {
     let mut steps = Vec::new();
     let mut left: usize = wanted.iter().map(|&(field, _)| load(field).len() + 1).sum();
@@ -55,7 +57,8 @@ pub fn match_all(wanted: &[(LoadField, u32)]) -> Vec<BpfInsn> {
         let loaded = load(field);
         left -= loaded.len() + 1;
         steps.extend(loaded);
-        // Jump to the last step: over the rest and the "yes".
+        // If the field differs, jump over the remaining tests and the return that accepts, to the last step: it drops
+        // the frame.
         let jf = u8::try_from(left + 1).expect("a filter of a few fields");
         steps.push(BpfInsn { jf, ..insn(JUMP_IF_EQUAL, value) });
     }
@@ -64,7 +67,7 @@ pub fn match_all(wanted: &[(LoadField, u32)]) -> Vec<BpfInsn> {
     steps
 }
 
-/// Makes a program that takes nothing.
+/// Makes a filter that drops every frame.
 pub fn match_none() -> Vec<BpfInsn> {
     vec![insn(RETURN, 0)]
 }

@@ -1,10 +1,12 @@
-//! The cgroups that bind this process for a controller: its own and all above it, of version 2 and of version 1.
+//! The cgroups whose limits for a controller bind this process: the process's own cgroup and all its ancestors, of
+//! version 2 and of version 1.
 //!
-//! It reads no limits: the caller reads a group's files. Used by `cpus` (quotas) and `hawser-bench` (memory).
+//! This module reads no limits: the caller reads a group's files. Used by `cpus` (quotas) and `hawser-bench`
+//! (memory).
 
 use std::path::{Path, PathBuf};
 
-/// The directory where the kernel shows them.
+/// The directory where the kernel shows cgroups.
 const ROOT: &str = "/sys/fs/cgroup";
 
 /// The version that a group's files belong to.
@@ -14,14 +16,15 @@ pub enum CgroupVersion {
     Two,
 }
 
-/// Returns the groups of this process.
+/// Returns the directories of the cgroups that bind this process for `controller`.
 pub fn groups(controller: &str) -> Vec<(CgroupVersion, PathBuf)> {
     let membership = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     groups_of(&membership, controller, Path::new(ROOT))
 }
 
-/// Returns the groups in `membership`, which is /proc/self/cgroup: lines `0::/path` (version 2) and
-/// `N:controllers:/path` (version 1).
+/// Returns the directories, below `root`, of the groups in `membership` and of their ancestors. `membership` is the
+/// text of /proc/self/cgroup: lines `0::/path` (version 2) and `N:controllers:/path` (version 1). Groups of version 1
+/// count only if `controller` is one of their controllers.
 pub(crate) fn groups_of(membership: &str, controller: &str, root: &Path) -> Vec<(CgroupVersion, PathBuf)> {
     let mut groups = Vec::new();
     for line in membership.lines() {

@@ -1,4 +1,5 @@
-//! The cores that this process may use, and the number that it can use at once (affinity, cgroup quota).
+//! The cores that this process may run on (its affinity), and the number of cores that it can use at once (affinity
+//! and cgroup quota).
 
 use crate::ErrorContext;
 use crate::cgroup::{self, CgroupVersion};
@@ -6,7 +7,8 @@ use crate::errno::checked;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Maximum cores that one mask of ours can name; sched_getaffinity requires at least the kernel's own size.
+/// The maximum number of cores in one affinity mask. sched_getaffinity fails if the mask is shorter than the kernel's
+/// own.
 const MASK_CORES: usize = 8192;
 type CpuMask = [u64; MASK_CORES / 64];
 
@@ -15,14 +17,15 @@ pub fn allowed() -> io::Result<Vec<usize>> {
     let mut mask: CpuMask = [0; MASK_CORES / 64];
     // SAFETY: room for size_of(mask) bytes.
     checked(unsafe { libc::sched_getaffinity(0, size_of::<CpuMask>(), mask.as_mut_ptr().cast()) })
-        .context(|| "asking for the cores of this process (sched_getaffinity)".into())?;
+        .context(|| "getting the cores of this process (sched_getaffinity)".into())?;
     Ok((0..MASK_CORES).filter(|core| mask[core / 64] >> (core % 64) & 1 == 1).collect())
 }
 
 /// The level of the host's topology by which cores are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TopologyLevel {
-    /// A hardware thread, where a core has several; the kernel's numbers, and this file's "cores", are these.
+    /// A hardware thread, of which a core may have several. The kernel numbers hardware threads, and "core" means a
+    /// hardware thread in this file, except in this list.
     Thread,
     Core,
     /// A cache of this level.
@@ -31,19 +34,21 @@ pub enum TopologyLevel {
     Socket,
 }
 
-/// Returns the cores that this process may run on, grouped by their domain of this level. All belong together if
-/// the kernel reports nothing else (and each hardware thread to a core of its own).
+/// Returns the cores that this process may run on, grouped by their domain of this level. If the kernel does not
+/// report the domains, all cores are in one group; for `Thread` and `Core`, each core is then in a group of its own.
 pub fn domains(level: TopologyLevel) -> io::Result<Vec<Vec<usize>>> {
     Ok(domains_of(&allowed()?, level, Path::new("/sys/devices/system/cpu")))
 }
 
-/// Returns the number of the only domain of this level in which this process may run; none if it may run in
-/// several.
+/// Returns the number of the only domain of this level in which this process may run; None if it may run in several
+/// domains.
 pub fn only_domain(level: TopologyLevel) -> Option<u32> {
     only_domain_of(&allowed().ok()?, level, Path::new("/sys/devices/system/cpu"))
 }
 
-/// Returns the number in the name of the only domain: that of its first core, of all that the host has.
+/// Returns the number of the only domain of `cores`: the number of the NUMA node, or else the number of the domain's
+/// first core (of all cores of the host, not only of `cores`). For `Thread` it is the core's own number; for other
+/// levels 0 if the kernel does not report the domain. None if `cores` are in several domains.
 fn only_domain_of(cores: &[usize], level: TopologyLevel, root: &Path) -> Option<u32> {
     let units = domains_of(cores, level, root);
     let [only] = &units[..] else { return None };
@@ -66,8 +71,9 @@ fn domains_of(cores: &[usize], level: TopologyLevel, root: &Path) -> Vec<Vec<usi
     units.into_iter().map(|unit| unit.1).collect()
 }
 
-/// Returns the text that distinguishes a core's domain of this level from others: its list of cores, or its name.
-/// `core` is the core's directory.
+/// Returns a text that identifies the domain of this level that a core belongs to: the domain's list of cores, or its
+/// name (such as `node1`). `core` is the core's directory. None for `Thread`, or if the kernel does not report the
+/// domain.
 fn domain_of(core: &Path, level: TopologyLevel) -> Option<String> {
     let text = |path: &Path| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
     // The second names are those of kernels before 5.3.
@@ -99,18 +105,20 @@ pub fn bind(cores: &[usize]) -> io::Result<()> {
     checked(unsafe { libc::sched_setaffinity(0, size_of::<CpuMask>(), mask.as_ptr().cast()) }).map(drop)
 }
 
-/// Returns how many cores' worth of time the cgroup lets this process use, if a quota limits it.
+/// Returns the CPU quota of this process's cgroups, in cores: 1.5 means 1.5 s of CPU time per second. None if no
+/// quota limits this process.
 pub fn quota() -> Option<f64> {
     tightest(cgroup::groups("cpu"))
 }
 
-/// Returns how many processes can run at once here: the allowed cores, cut to the quota; at least one.
+/// Returns how many processes can run at once here: the number of allowed cores, or the quota, rounded up, if that is
+/// less; at least 1.
 pub fn available() -> usize {
     let cores = allowed().map_or(1, |cores| cores.len());
     quota().map_or(cores, |quota| cores.min(quota.ceil() as usize)).max(1)
 }
 
-/// Returns the tightest quota of these groups.
+/// Returns the smallest quota of these groups, in cores.
 fn tightest(groups: Vec<(CgroupVersion, PathBuf)>) -> Option<f64> {
     let quota = |(version, group): (CgroupVersion, PathBuf)| match version {
         CgroupVersion::One => quota_v1(&group),

@@ -1,8 +1,8 @@
 //! eBPF programs that choose which of a NIC's frames a process gets (linux/bpf.h, RFC 9669): instructions, assembled
 //! here.
 //!
-//! It must never choose the frames to redirect. The kernel checks and compiles the programs. Used by `dev-ether`, which
-//! knows its frames; `xdp` loads and attaches them.
+//! This module must never decide which frames are redirected: `dev-ether`, which uses it and knows its frames, does.
+//! The kernel checks and compiles the programs; `xdp` loads and attaches them. Uses `bpf` (fields of frames).
 
 use crate::bpf::LoadField;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -12,14 +12,15 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 #[repr(C)]
 pub struct EbpfInsn {
     code: u8,
-    /// The register that is written, and the one that is read, four bits each.
+    /// The numbers of the register that is written and of the register that is read, four bits each.
     registers: u8,
-    /// The offset of a jump, in steps beyond the next one, or of a load, in bytes.
+    /// For a jump: how many instructions it skips, counted from the next one. For a load: the offset in bytes.
     offset: i16,
     value: i32,
 }
 
-/// A register: R0 holds the result of a program or a call, R1 to R5 are a call's arguments, which it destroys.
+/// The number of a register. R0 holds the result of a program or a call; R1 to R5 hold the arguments of a call, which
+/// destroys them.
 type Register = u8;
 const R0: Register = 0;
 const R1: Register = 1;
@@ -28,7 +29,8 @@ const R3: Register = 3;
 const R4: Register = 4;
 const R6: Register = 6;
 
-/// Class, size and mode, or class, operation and source, of the instructions that are used here (RFC 9669, 3 to 5).
+/// The codes of the instructions that are used here: a code consists of class, size and mode, or of class, operation
+/// and source (RFC 9669, 3 to 5).
 mod code {
     pub const MOVE: u8 = 0xbf;
     pub const SET: u8 = 0xb7;
@@ -44,10 +46,11 @@ mod code {
     pub const EXIT: u8 = 0x95;
 }
 
-/// linux/bpf.h: a long load gives the map of this descriptor (BPF_PSEUDO_MAP_FD); the function bpf_redirect_map.
+/// linux/bpf.h: with the source register OF_MAP (BPF_PSEUDO_MAP_FD), a long load loads the map that its descriptor
+/// names; REDIRECT_MAP is the number of the function bpf_redirect_map.
 const OF_MAP: Register = 1;
 const REDIRECT_MAP: i32 = 51;
-/// enum xdp_action.
+/// The results of a program: a frame passes to the kernel, or is redirected (enum xdp_action).
 pub const PASS: u32 = 2;
 pub const REDIRECT: u32 = 4;
 /// Offsets in `struct xdp_md`, which describes a frame to a program.
@@ -60,16 +63,17 @@ fn insn(code: u8, to: Register, from: Register, offset: i16, value: i32) -> Ebpf
     EbpfInsn { code, registers, offset, value }
 }
 
-/// The frames to redirect: those of at least `min_bytes` bytes, in which every field, all within those bytes, has its
-/// value.
+/// A pattern of frames to redirect. A frame matches if it has at least `min_bytes` bytes and every field has its
+/// value. All fields must lie within the first `min_bytes` bytes.
 #[derive(Clone, Debug)]
 pub struct FrameMatch {
     pub min_bytes: usize,
     pub fields: Vec<(LoadField, u32)>,
 }
 
-/// Makes a program that redirects a frame that matches one of these patterns to the socket that `map` has for the queue
-/// by which it came. All other frames pass to the kernel, and so do those of a queue without a socket.
+/// Makes a program that redirects each frame that matches one of these patterns to the socket that `map` has for the
+/// queue by which the frame came. All other frames pass to the kernel; so do matching frames of a queue without a
+/// socket.
 pub fn redirect_matching(patterns: &[FrameMatch], map: BorrowedFd) -> Vec<EbpfInsn> {
     let begin = [
         insn(code::MOVE, R6, R1, 0, 0),
@@ -80,7 +84,8 @@ pub fn redirect_matching(patterns: &[FrameMatch], map: BorrowedFd) -> Vec<EbpfIn
     begin.into_iter().chain(patterns.iter().flat_map(|pattern| redirect(pattern, map))).chain(pass).collect()
 }
 
-/// Makes the steps that redirect a frame that matches this pattern; all others continue behind these steps.
+/// Makes the steps that redirect a frame that matches this pattern. For any other frame the program continues behind
+/// them.
 fn redirect(pattern: &FrameMatch, map: BorrowedFd) -> Vec<EbpfInsn> {
     let mut steps = vec![
         insn(code::MOVE, R4, R2, 0, 0),
@@ -106,11 +111,13 @@ fn redirect(pattern: &FrameMatch, map: BorrowedFd) -> Vec<EbpfInsn> {
     steps
 }
 
-/// Makes the steps that test a field's value: the last step jumps if it differs, to where the caller sets it.
+/// Makes the steps that test a field's value. Each comparison is a jump that is taken if the value differs; the
+/// caller sets its target. Panics for `PacketType`, which the kernel determines only after XDP.
 fn field_test(field: LoadField, value: u32) -> Vec<EbpfInsn> {
     let load = |code: u8, at: u32| insn(code, R4, R2, at as i16, 0);
     let unless = |value: i32| insn(code::JUMP_UNLESS_EQUAL, R4, 0, 0, value);
-    // In the order of two bytes of a frame when they are loaded.
+    // A load of two bytes of a frame does not reverse their order, and numbers in frames are big-endian: this is the
+    // value that the load gives for `half`.
     let loaded = |half: u16| i32::from(u16::from_ne_bytes(half.to_be_bytes()));
     let half = |at: u32, value: u16| vec![load(code::LOAD_HALF, at), unless(loaded(value))];
     match field {
@@ -119,7 +126,7 @@ fn field_test(field: LoadField, value: u32) -> Vec<EbpfInsn> {
         LoadField::Bits(at, mask) => {
             vec![load(code::LOAD_HALF, at), insn(code::AND, R4, 0, 0, loaded(mask)), unless(loaded(value as u16))]
         }
-        // Halves, because not every processor can load a word at an odd multiple of two.
+        // The word is loaded as two halves, because not every processor can load a word at an odd multiple of two.
         LoadField::Word(at) => [half(at, (value >> 16) as u16), half(at + 2, value as u16)].concat(),
         LoadField::PacketType => panic!("the kernel determines a frame's class later"),
     }

@@ -1,6 +1,6 @@
 //! Waiting for many descriptors at once (epoll(7)).
 //!
-//! Regular files, which epoll refuses, are listed apart and reported as ready at every turn.
+//! epoll refuses regular files: they are in a list of their own here, and every `wait` reports them as ready.
 
 use crate::ErrorContext;
 use crate::errno::checked;
@@ -9,10 +9,11 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
-/// Maximum sleep on a set that was closed: about as long as a message may wait then.
+/// The maximum sleep if the program has closed the epoll set. Nothing wakes the sleeper then, so a message may wait
+/// about that long.
 const CLOSED_SET_SLEEP: Duration = Duration::from_millis(1);
 
-/// An event of a descriptor; `token` is the one that it was added with.
+/// An event of a descriptor; `token` is the number with which the descriptor was added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EpollEvent {
     pub token: u64,
@@ -36,7 +37,7 @@ pub struct Epoll {
     regular_files: Vec<(i32, u64, Interest)>,
 }
 
-/// Readable while an event is pending: one set can be waited for in another.
+/// The set's descriptor is readable if an event is pending, so that one set can be waited for in another.
 impl AsFd for Epoll {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
@@ -87,8 +88,8 @@ impl Epoll {
         checked(unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), operation, fd.as_raw_fd(), &mut event) }).map(drop)
     }
 
-    /// Waits until anything happens to any descriptor, at most `timeout_ns`, in whole milliseconds. Returns whether it
-    /// did.
+    /// Waits until a descriptor has an event, at most `timeout_ns`, which is rounded up to milliseconds (None:
+    /// without limit). Returns whether there was an event. Regular files are ignored.
     pub fn sleep(&self, timeout_ns: Option<u64>) -> bool {
         let timeout = timeout_ns.map_or(-1, |ns| ns.div_ceil(1_000_000).min(i32::MAX as u64) as i32);
         let mut event = libc::epoll_event { events: 0, u64: 0 };
@@ -101,7 +102,8 @@ impl Epoll {
         count > 0
     }
 
-    /// Waits for events, at most `timeout_ms` (forever without), and puts them into `events`.
+    /// Waits for events, at most `timeout_ms` (None: without limit), and puts them into `events`, which is cleared
+    /// first. It does not wait if the set has regular files.
     pub fn wait(&mut self, events: &mut Vec<EpollEvent>, timeout_ms: Option<u64>) -> io::Result<()> {
         events.clear();
         let file = |&(_, token, interest): &(i32, u64, Interest)| EpollEvent {

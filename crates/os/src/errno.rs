@@ -1,6 +1,7 @@
 //! Conversion of a system call's result to an `io::Error` whose text names the operation.
 //!
-//! It never loses the error number: `kind()` keeps it for callers that decide by it.
+//! It must never lose the `kind()` of an error, by which callers decide. An error with context keeps only its kind;
+//! without context it keeps its number, too.
 
 use std::io;
 
@@ -12,7 +13,7 @@ pub(crate) fn checked(result: impl Into<i64>) -> io::Result<i64> {
     }
 }
 
-/// Converts as `checked` does, and repeats the call while a signal interrupts it.
+/// Makes a call and converts its result as `checked` does. Repeats the call if a signal has interrupted it.
 pub(crate) fn restarted<R: Into<i64>>(mut call: impl FnMut() -> R) -> io::Result<i64> {
     loop {
         match checked(call()) {
@@ -22,7 +23,7 @@ pub(crate) fn restarted<R: Into<i64>>(mut call: impl FnMut() -> R) -> io::Result
     }
 }
 
-/// Adds to an error the operation in which it arose.
+/// Adds the operation that failed to the text of an error.
 pub trait ErrorContext<T> {
     fn context(self, doing: impl FnOnce() -> String) -> io::Result<T>;
 }

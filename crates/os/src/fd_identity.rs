@@ -1,9 +1,10 @@
-//! The identity of the file behind a descriptor of ours (fstat(2)): a program may close a descriptor that it did not
-//! open, and the kernel gives the number to the next file.
+//! The identity of the file behind a descriptor of the library (fstat(2)). A program may close a descriptor that it
+//! did not open, and the kernel then gives its number to the next file that is opened.
 //!
-//! This module never touches the file that the number names now. The kernel gives the lowest number that is free.
-//! So ours are moved to high numbers, which the next files of such a program do not get. Each socket has a number
-//! of its own; an epoll set can only be told from files of other kinds.
+//! This module never touches such a later file. The kernel gives a new file the lowest free number; therefore the
+//! library's descriptors are moved to high numbers, which the next files of such a program do not get. The identity
+//! is the file's device and inode. Every socket has an inode of its own, whereas epoll sets share one: an epoll set
+//! can be distinguished only from files of other kinds.
 
 use crate::errno::checked;
 use crate::limits::{self, Resource};
@@ -11,7 +12,8 @@ use std::io;
 use std::mem::{ManuallyDrop, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-/// The identity of a file when it was opened. The descriptor itself is its owner's.
+/// The identity of the file that was behind a descriptor when this value was made. The descriptor itself belongs to
+/// its owner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FdIdentity {
     fd: i32,
@@ -30,8 +32,8 @@ impl FdIdentity {
     }
 }
 
-/// A descriptor that is closed with its owner, unless the program has closed it before: the number may be another
-/// file's by then. A caller that would change the file must check `live` first.
+/// A descriptor that is closed when this value is dropped, except if the program has closed it before: its number may
+/// then belong to another file. A caller that would change the file (write to it, for example) must use `live`.
 pub struct CheckedFd {
     fd: ManuallyDrop<OwnedFd>,
     identity: Option<FdIdentity>,
@@ -47,7 +49,7 @@ impl CheckedFd {
         self.identity.is_none_or(|held| held.is_unchanged())
     }
 
-    /// Returns the descriptor, as long as it stands for the same file.
+    /// Returns the descriptor, or an error if it no longer stands for the same file.
     pub fn live(&self) -> io::Result<BorrowedFd<'_>> {
         if self.is_unchanged() { Ok(self.fd.as_fd()) } else { Err(closed_error()) }
     }
@@ -62,7 +64,7 @@ fn closed_error() -> io::Error {
 impl From<CheckedFd> for OwnedFd {
     fn from(owned: CheckedFd) -> OwnedFd {
         let mut owned = ManuallyDrop::new(owned);
-        // SAFETY: it is taken once, here: the value that it is taken from is not dropped.
+        // SAFETY: the descriptor is taken once, here: the value from which it is taken is not dropped.
         unsafe { ManuallyDrop::take(&mut owned.fd) }
     }
 }
@@ -84,17 +86,18 @@ impl AsFd for CheckedFd {
 impl Drop for CheckedFd {
     fn drop(&mut self) {
         if self.is_unchanged() {
-            // SAFETY: it is dropped once, here.
+            // SAFETY: the descriptor is dropped once, here.
             unsafe { ManuallyDrop::drop(&mut self.fd) };
         }
     }
 }
 
-/// The lowest number of ours, if the limit allows it: below FD_SETSIZE, which bounds select(2), and above the numbers
-/// that most programs have open.
+/// The lowest number to which descriptors are moved, or half the limit on descriptors if that is lower. It is below
+/// FD_SETSIZE, which bounds select(2), and above the numbers that most programs have open.
 const HIGH_FDS_FROM: u64 = 512;
 
-/// Moves the file to a high number; it keeps its number if none is free.
+/// Moves a file to a descriptor with a high number. A descriptor that is high already, or for which no high number is
+/// free, is returned as it is.
 pub(crate) fn dup_high(fd: OwnedFd) -> OwnedFd {
     let from = (limits::get(Resource::Descriptors).soft / 2).min(HIGH_FDS_FROM) as i32;
     if fd.as_raw_fd() >= from {
@@ -108,7 +111,7 @@ pub(crate) fn dup_high(fd: OwnedFd) -> OwnedFd {
     }
 }
 
-/// Returns the device and the number of an open file.
+/// Returns the device and the inode of the file behind a descriptor.
 fn file_id(fd: i32) -> io::Result<(u64, u64)> {
     // SAFETY: stat is plain data, for which zeroes are valid; the call fills it.
     let mut stat: libc::stat = unsafe { zeroed() };

@@ -1,6 +1,7 @@
 //! The file system of a directory (stat(2)): its identity, its size and its free space (statvfs(3)).
 //!
-//! Used by `hawser-bench`, for people, by `mpi::hardware`, and by `memfd`, where a file without a name replaces memory.
+//! Used by `hawser-bench` (reports for people), `mpi::hardware`, `memfd` (a folder for a file without a name, which
+//! replaces memory) and `launch` (O_NONBLOCK).
 
 use crate::errno::checked;
 pub use libc::O_NONBLOCK;
@@ -9,7 +10,7 @@ use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-/// Returns the bytes of the file system that `path` lies on: all, and those that are free for every user.
+/// Returns the size of the file system that `path` lies on, and its space that is free for every user, both in bytes.
 pub fn size_and_free(path: &CStr) -> io::Result<[u64; 2]> {
     // SAFETY: a plain structure, for which zeroes are valid.
     let mut stat: libc::statvfs = unsafe { std::mem::zeroed() };
@@ -18,8 +19,8 @@ pub fn size_and_free(path: &CStr) -> io::Result<[u64; 2]> {
     Ok([stat.f_blocks, stat.f_bavail].map(|blocks| blocks.saturating_mul(stat.f_frsize)))
 }
 
-/// Returns the number of the file system that a directory lies on, the same for all processes of this host that see it;
-/// none if there is no such directory.
+/// Returns the number of the file system that a directory lies on. It is the same for all processes of this host that
+/// see this file system. None if there is no such directory.
 pub fn of_directory(path: &OsStr) -> Option<u32> {
     let found = std::fs::metadata(path).ok().filter(Metadata::is_dir)?;
     // 12 bits of the device's number identify its driver and 20 the device (`MKDEV` in the kernel's

@@ -1,6 +1,6 @@
 //! Sleeping on a shared word until another thread or process changes it (futex(2), shared between processes).
 //!
-//! The word's protocol is `job::doorbell`'s; this file only sleeps and wakes.
+//! `job::doorbell` defines the protocol of the word; this file only sleeps and wakes.
 
 use crate::errno::checked;
 use std::sync::atomic::AtomicU32;
@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU32;
 /// The reason for which `wait` returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WakeReason {
-    /// `wake` was called, or there was no reason: check again.
+    /// `wake` was called, or the kernel woke the sleeper without a reason: the caller must check the word again.
     Woken,
     /// The word did not hold the expected value.
     Changed,
@@ -17,7 +17,8 @@ pub enum WakeReason {
     Interrupted,
 }
 
-/// Sleeps while `word` holds `expected`, at most `timeout_ns`.
+/// Sleeps until `wake` is called, at most `timeout_ns` (None: without limit). Does not sleep if `word` does not hold
+/// `expected`.
 pub fn wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) -> WakeReason {
     let limit = timeout_ns.map(|ns| libc::timespec {
         tv_sec: (ns / 1_000_000_000).min(i64::MAX as u64 / 4) as i64,

@@ -21,7 +21,7 @@ pub fn release() -> String {
     std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().into()
 }
 
-/// Returns the kind of the machine, as in `uname -m`.
+/// Returns the architecture of the machine, as in `uname -m`.
 pub fn machine() -> String {
     // SAFETY: a plain structure, for which zeroes are valid.
     let mut names: libc::utsname = unsafe { std::mem::zeroed() };
@@ -31,13 +31,13 @@ pub fn machine() -> String {
     String::from_utf8_lossy(&bytes.collect::<Vec<_>>()).into_owned()
 }
 
-/// Returns the effective user.
+/// Returns the effective user id.
 pub fn user() -> u32 {
     // SAFETY: cannot fail.
     unsafe { libc::geteuid() }
 }
 
-/// Returns the effective group.
+/// Returns the effective group id.
 pub fn group() -> u32 {
     // SAFETY: cannot fail.
     unsafe { libc::getegid() }
@@ -50,14 +50,14 @@ pub fn pid() -> i32 {
     unsafe { libc::getpid() }
 }
 
-/// Returns the process that started this one, or adopted it since.
+/// Returns the number of the process that started this one, or that has adopted it since.
 pub fn parent() -> i32 {
     // SAFETY: cannot fail.
     unsafe { libc::getppid() }
 }
 
-/// Returns the file of this program, to start it again: as /proc has it, otherwise as it was called (AT_EXECFN,
-/// getauxval(3)).
+/// Returns the path by which this program can be started again: /proc/self/exe, or, if there is no /proc, the path
+/// with which it was started (AT_EXECFN, getauxval(3)).
 pub fn program() -> PathBuf {
     let own = Path::new("/proc/self/exe");
     if own.exists() {
@@ -97,8 +97,8 @@ pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// Writes out the contents of the application's C streams, as exit(3) would. It waits for a stream that another thread
-/// holds, so it is only for a process that is about to end.
+/// Writes out the contents of the application's C streams, as exit(3) would. It waits if another thread has locked a
+/// stream, so it is only for a process that is about to end.
 pub fn flush_streams() {
     // SAFETY: a null stream means all of them.
     unsafe { libc::fflush(std::ptr::null_mut()) };
@@ -113,7 +113,7 @@ pub fn exit_now(code: i32) -> ! {
 /// Sleeps up to `ms`; a signal ends it early.
 pub fn sleep_ms(ms: u32) {
     let time = libc::timespec { tv_sec: i64::from(ms / 1000), tv_nsec: i64::from(ms % 1000) * 1_000_000 };
-    // SAFETY: a valid time, no wish for the rest.
+    // SAFETY: a valid time; the time that is left is not requested.
     unsafe { libc::nanosleep(&time, std::ptr::null_mut()) };
 }
 

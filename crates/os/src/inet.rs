@@ -57,11 +57,13 @@ impl Sockaddr {
     }
 }
 
-/// Returns the family of sockets that reach such addresses.
+/// Returns the address family of the sockets that can reach `address`.
 pub(crate) fn family(address: &SocketAddr) -> i32 {
     if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 }
 }
 
+/// Converts an address from the kernel's form. None if `place` is null, or if the address is neither IPv4 nor IPv6.
+///
 /// # Safety
 /// `place` is null or points to a whole address of the family that it names.
 pub(crate) unsafe fn read(place: *const libc::sockaddr) -> Option<SocketAddr> {

@@ -14,7 +14,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 pub struct Interface {
     pub name: String,
     pub index: u32,
-    /// The MAC address; none if it is no Ethernet.
+    /// The MAC address; None if the interface is no Ethernet.
     pub mac: Option<[u8; 6]>,
     /// Longest packet behind the Ethernet header, in bytes.
     pub mtu: usize,
@@ -23,27 +23,28 @@ pub struct Interface {
     /// The speed in Mbit/s, if the driver knows it.
     pub speed_mbit: Option<u32>,
     pub driver: Option<String>,
-    /// Whether it is a part of a bridge or bond, which has the addresses.
+    /// Whether the interface is part of a bridge or bond, which has the addresses then.
     pub enslaved: bool,
-    /// The number of interfaces that are parts of it.
+    /// The number of interfaces that are part of this one, if it is a bridge or bond; otherwise 0.
     pub members: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IfFlags {
-    /// Whether it is administratively up.
+    /// Whether the interface is administratively up.
     pub up: bool,
-    /// Whether its carrier is there.
+    /// Whether the interface has a carrier.
     pub carrier: bool,
-    /// Whether the kernel has taken note of the carrier and sends: for some links up to a second later.
+    /// Whether the kernel has noticed the carrier and sends. For some links this takes up to a second after the
+    /// carrier is there.
     pub running: bool,
     pub loopback: bool,
     pub point_to_point: bool,
-    /// Whether it has no address resolution, and so no neighbours.
+    /// Whether the interface has no address resolution (ARP), and so no entries in the kernel's neighbour table.
     pub no_arp: bool,
 }
 
-/// An address and the number of leading bits that its network has in common.
+/// An address of an interface, and the number of leading bits that all addresses of its network have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpNetwork {
     pub ip: IpAddr,
@@ -68,12 +69,12 @@ impl IpNetwork {
     }
 }
 
-/// Returns all interfaces, by number.
+/// Returns all interfaces, in the order of their numbers.
 pub fn all() -> io::Result<Vec<Interface>> {
     let mut found = BTreeMap::new();
     let mut first: *mut libc::ifaddrs = std::ptr::null_mut();
     // SAFETY: a place for the list, which is freed below.
-    checked(unsafe { libc::getifaddrs(&mut first) }).context(|| "asking for the network interfaces".into())?;
+    checked(unsafe { libc::getifaddrs(&mut first) }).context(|| "getting the network interfaces".into())?;
     let mut next = first;
     // SAFETY: the list and all that it points to live until freeifaddrs.
     while let Some(entry) = unsafe { next.as_ref() } {
@@ -99,14 +100,16 @@ pub fn all() -> io::Result<Vec<Interface>> {
 pub(crate) fn query_socket() -> io::Result<OwnedFd> {
     sockopt::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)
         .or_else(|_| sockopt::socket(libc::AF_INET6, libc::SOCK_DGRAM, 0))
-        .context(|| "making a socket to ask for interfaces by".into())
+        .context(|| "making a socket for queries about interfaces".into())
 }
 
 /// linux/if.h.
 const IFF_LOWER_UP: i32 = 1 << 16;
 
+/// Adds what an entry of getifaddrs says about an interface: the entries of one interface come one by one.
+///
 /// # Safety
-/// `entry` is of a list of getifaddrs that lives.
+/// `entry` belongs to a list of getifaddrs that has not been freed.
 unsafe fn add(found: &mut BTreeMap<String, Interface>, entry: &libc::ifaddrs) {
     // SAFETY: a C string of the list.
     let name = unsafe { CStr::from_ptr(entry.ifa_name) }.to_string_lossy().into_owned();

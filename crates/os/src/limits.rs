@@ -37,7 +37,7 @@ impl Resource {
 }
 
 pub fn get(resource: Resource) -> Limit {
-    // If the query is forbidden, an excess is refused when the resource is used.
+    // If the query is forbidden, infinity is returned, and the kernel refuses an excess when the resource is used.
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: a valid place for the answer.
     unsafe { libc::getrlimit(resource.number(), &mut limit) };
@@ -50,7 +50,8 @@ pub fn set(resource: Resource, limit: Limit) -> io::Result<()> {
     checked(unsafe { libc::setrlimit(resource.number(), &limit) }).map(drop)
 }
 
-/// Raises the limit to at least `wanted`: within the ceiling, or with privilege beyond it. Returns the limit in force.
+/// Raises the soft limit to at least `wanted`, beyond the hard limit if this process has the privilege, otherwise at
+/// most to the hard limit. Returns the limit in force.
 pub fn raise(resource: Resource, wanted: u64) -> Limit {
     let now = get(resource);
     if now.soft < wanted && set(resource, Limit { soft: wanted, hard: now.hard.max(wanted) }).is_err() {

@@ -1,5 +1,6 @@
-//! The assignment of interfaces to bridges and bonds, as rtnetlink(7) reports it, and other properties of links that it
-//! alone reports; the file system may show another namespace's.
+//! The assignment of interfaces to bridges and bonds, as rtnetlink(7) reports it, and other properties of links that
+//! only rtnetlink reports. The file system (/sys) is not used, because it may show the links of another network
+//! namespace.
 
 use crate::ErrorContext;
 use crate::netlink::{DUMP, NetlinkSocket, attribute, read_u32};
@@ -7,7 +8,7 @@ use std::collections::HashMap;
 use std::io;
 
 /// linux/rtnetlink.h, if_link.h: the length of `struct ifinfomsg`, the offset of the interface's number in it, and
-/// numbers.
+/// the numbers of two messages and of an attribute.
 const LINK_HEAD: usize = 16;
 const INDEX: std::ops::Range<usize> = 4..8;
 const NEW_LINK: u16 = 16;
@@ -24,7 +25,7 @@ pub(crate) fn all() -> io::Result<HashMap<u32, u32>> {
         .collect())
 }
 
-/// Returns an attribute (IFLA_) of all links that have it, by their numbers.
+/// Returns the value of attribute `wanted` (an IFLA_ number) for every link that has it, by the link's number.
 pub(crate) fn attributes_of(wanted: u16) -> io::Result<HashMap<u32, Vec<u8>>> {
     let mut found = HashMap::new();
     let mut asker = NetlinkSocket::new().context(doing)?;
@@ -34,7 +35,7 @@ pub(crate) fn attributes_of(wanted: u16) -> io::Result<HashMap<u32, Vec<u8>>> {
 }
 
 fn doing() -> String {
-    "asking for the links".into()
+    "getting the network links".into()
 }
 
 fn read((kind, body): (u16, &[u8]), wanted: u16, found: &mut HashMap<u32, Vec<u8>>) {

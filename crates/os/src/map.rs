@@ -1,7 +1,8 @@
 //! Mappings of shared memory as regions (mmap(2)).
 //!
-//! A region unmaps itself with its last clone. A process that shrinks the file under a mapping makes touching it
-//! fatal (SIGBUS): segments of Hawser only grow holes, and their size is sealed (`memfd`).
+//! A region is unmapped when its last clone is dropped. If a process shrinks the file under a mapping, touching the
+//! mapping is fatal (SIGBUS): the files of Hawser's segments never shrink, because their size is sealed (`memfd`);
+//! they only get holes.
 
 use crate::ErrorContext;
 use hawser_base::Region;
@@ -10,7 +11,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 use std::sync::Arc;
 
-/// The page size that offsets and lengths of mappings follow.
+/// The page size, in bytes, of which offsets and lengths of mappings are multiples.
 pub const PAGE: usize = 4096;
 
 struct Mapping {
@@ -25,13 +26,13 @@ unsafe impl Sync for Mapping {}
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: exactly what mmap gave; no region over it is left, since they own this value.
+        // SAFETY: exactly what mmap gave; no region over it is left, since all regions over it own this value.
         unsafe { libc::munmap(self.addr, self.len) };
     }
 }
 
-/// Maps `len` bytes of `fd` from `offset` (a multiple of the page size), shared, readable and writable.
-/// Costs address space only, until touched.
+/// Maps `len` bytes of `fd` from `offset` (a multiple of the page size), shared, readable and writable. The mapping
+/// costs only address space before it is touched.
 pub fn shared(fd: BorrowedFd, offset: u64, len: usize) -> io::Result<Region> {
     map(libc::MAP_SHARED | libc::MAP_NORESERVE, fd.as_raw_fd(), offset, len)
 }

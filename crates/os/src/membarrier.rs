@@ -1,7 +1,7 @@
-//! A memory barrier on all cores that run processes of the job, paid by the caller (membarrier(2)).
+//! A memory barrier on all cores that run processes of the job, for which only the caller pays (membarrier(2)).
 //!
-//! With it the waker of a doorbell needs no fence of its own: the sleeper, who has time, runs the barrier on the
-//! waker's core (`job::doorbell`). Works between processes that have all registered.
+//! By this barrier the waker of a doorbell needs no fence: the sleeper, who has time, runs the barrier on the waker's
+//! core (`job::doorbell`). It works between processes that have all called `register`.
 
 use crate::errno::checked;
 use std::io;
@@ -16,7 +16,7 @@ fn membarrier(command: i32) -> io::Result<i64> {
     checked(unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) })
 }
 
-/// Returns whether the kernel supports it here; false under some sandboxes.
+/// Returns whether this process may use the barrier: the kernel must have it, and some sandboxes forbid it.
 pub fn is_supported() -> bool {
     let wanted = i64::from(CMD_GLOBAL_EXPEDITED | CMD_REGISTER_GLOBAL_EXPEDITED);
     membarrier(CMD_QUERY).is_ok_and(|commands| commands & wanted == wanted)

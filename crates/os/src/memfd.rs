@@ -1,8 +1,9 @@
 //! Memory with a descriptor but no name: nothing to leak, no /dev/shm to overflow (memfd_create(2)).
 //!
-//! A file may be far larger than memory: pages exist once they are touched. If memfd_create is missing or forbidden,
-//! the memory is a file without a name in /dev/shm or a folder for temporary files. The limit on file sizes (`ulimit
-//! -f`) holds for both: it is raised as far as that is allowed while a file gets its length, and then put back.
+//! A file may be far larger than memory: pages exist only after they are touched. If memfd_create is missing or
+//! forbidden, the memory is a file without a name in /dev/shm or a folder for temporary files. The limit on file
+//! sizes (`ulimit -f`) holds for both kinds of file: it is raised as far as that is allowed when a file gets its
+//! length, and then restored.
 
 use crate::ErrorContext;
 use crate::errno::{checked, restarted};
@@ -17,7 +18,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Free bytes with which the first folder for files without a name is taken: more than jobs of a few ranks touch.
+/// The free space, in bytes, that makes a folder good enough for a file without a name: 1 GiB is more than jobs of a
+/// few ranks touch.
 const ENOUGH_FREE_BYTES: u64 = 1 << 30;
 
 /// Makes a sparse file of `len` zero bytes in memory. `label` shows in /proc/PID/maps. The file is sealed: no holder of
@@ -28,7 +30,7 @@ pub fn create(label: &CStr, len: u64) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// Makes the same, but its size can still be changed and sealed.
+/// Makes such a file without seals: its size can still be changed, and sealed later.
 pub fn create_unsealed(label: &CStr, len: u64) -> io::Result<OwnedFd> {
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: `label` is a C string; the call gives a new descriptor or -1.
@@ -37,7 +39,7 @@ pub fn create_unsealed(label: &CStr, len: u64) -> io::Result<OwnedFd> {
         Ok(fd) => unsafe { OwnedFd::from_raw_fd(fd as i32) },
         Err(memfd) => without_name().map_err(|folder| {
             let text = format!(
-                "making a shared segment of {len} bytes: memfd_create: {memfd}, and a file without a name: {folder}"
+                "making a shared segment of {len} bytes: memfd_create: {memfd}; a file without a name: {folder}"
             );
             io::Error::new(memfd.kind(), text)
         })?,
@@ -58,16 +60,16 @@ pub fn create_unsealed(label: &CStr, len: u64) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// The seals of a file whose size is fixed, itself sealed (linux/fcntl.h).
+/// The seals that fix a file's size and that forbid further seals (linux/fcntl.h).
 const SIZE_SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
 
-/// Seals a file. One that cannot be sealed, because it is no memfd, stays as it is.
+/// Seals the size of a file. A file that cannot be sealed, because it is no memfd, stays as it is.
 fn seal(fd: BorrowedFd) {
     // SAFETY: a live descriptor and plain numbers.
     unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_ADD_SEALS, SIZE_SEALS) };
 }
 
-/// Returns whether the size of the file behind `fd` is sealed. None: it is of a kind that cannot be sealed.
+/// Returns whether the size of the file behind `fd` is sealed; None if the file is of a kind that cannot be sealed.
 pub fn is_sealed(fd: BorrowedFd) -> Option<bool> {
     // SAFETY: a live descriptor; the call is a query only.
     let seals = checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GET_SEALS) }).ok()? as i32;
@@ -75,24 +77,26 @@ pub fn is_sealed(fd: BorrowedFd) -> Option<bool> {
     (seals != libc::F_SEAL_SEAL).then_some(seals & SIZE_SEALS == SIZE_SEALS)
 }
 
-/// Returns the longest file that `create` may make, in bytes.
+/// Returns the maximum length of a file that `create` may make, in bytes.
 pub fn longest() -> u64 {
     with_long_files(|limit| limit)
 }
 
-/// Runs `f` under the highest limit on file sizes that this process may have, which is its argument.
+/// Raises the limit on file sizes as far as this process may, calls `f` with that limit, in bytes, and restores the
+/// limit.
 fn with_long_files<T>(f: impl FnOnce(u64) -> T) -> T {
     let before = limits::get(Resource::FileSize);
     let now = limits::raise(Resource::FileSize, u64::MAX);
     let result = f(now.soft);
     if now != before {
-        // The programs keep the user's limit.
+        // The ranks' programs must get the limit that the user has set.
         let _ = limits::set(Resource::FileSize, before);
     }
     result
 }
 
-/// Makes a new file without a name, in the first folder that has enough free space, otherwise in the one that has most.
+/// Makes a new file without a name. The folders are tried in this order: those with ENOUGH_FREE_BYTES (/dev/shm
+/// first), then the others, by their free space.
 fn without_name() -> io::Result<OwnedFd> {
     let temporary = std::env::var_os("TMPDIR").map(PathBuf::from);
     let folders = ["/dev/shm", "/tmp", "/var/tmp"].map(PathBuf::from);
@@ -100,7 +104,7 @@ fn without_name() -> io::Result<OwnedFd> {
     found.sort_by_key(|(room, folder)| {
         (std::cmp::Reverse((*room).min(ENOUGH_FREE_BYTES)), folder != Path::new("/dev/shm"))
     });
-    let mut last = io::Error::other("no folder for temporary files has room");
+    let mut last = io::Error::other("no folder for temporary files has free space");
     for (_, folder) in found {
         match open_without_name(&folder) {
             Ok(fd) => return Ok(fd),
@@ -122,11 +126,11 @@ fn open_without_name(folder: &Path) -> io::Result<OwnedFd> {
     if let Ok(file) = options.open(folder) {
         return Ok(file.into());
     }
-    // A file system without O_TMPFILE.
+    // This file system has no O_TMPFILE.
     open_and_remove(folder)
 }
 
-/// Makes the same, but the file has a name for a moment.
+/// Makes a new file under a random name, and removes the name at once.
 fn open_and_remove(folder: &Path) -> io::Result<OwnedFd> {
     let random = u64::from_ne_bytes(crate::host::random()?);
     let name = folder.join(format!("hawser-{}-{random:016x}", crate::host::pid()));

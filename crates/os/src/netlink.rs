@@ -1,7 +1,8 @@
-//! Queries to the kernel about links, routes and neighbours (netlink(7), rtnetlink(7)): messages of a head and
-//! attributes.
+//! Queries to the kernel about links, routes and neighbours, which are the hosts and gateways on the same link
+//! (netlink(7), rtnetlink(7)): messages of a head and attributes.
 //!
-//! It never waits: the kernel replies while it takes the query. Used by `interfaces` and `next_hop`.
+//! It never waits: the kernel writes its reply during the call that sends the query. Used by `link_masters`,
+//! `next_hop` and `xdp`.
 
 use crate::errno::{checked, restarted};
 use crate::sockopt;
@@ -15,7 +16,8 @@ const ERROR: u16 = 2;
 const DONE: u16 = 3;
 pub(crate) const REQUEST: u16 = 1;
 pub(crate) const DUMP: u16 = 0x300;
-/// Flags in an attribute's kind: it holds others, or its numbers are big-endian.
+/// The bits of an attribute's kind without the two flags: that it holds other attributes, and that its numbers are
+/// big-endian.
 const KIND: u16 = 0x3fff;
 
 /// A socket for queries, and the number of the last query.
@@ -30,8 +32,9 @@ impl NetlinkSocket {
         Ok(NetlinkSocket { socket, sequence: 0 })
     }
 
-    /// Sends a query, and hands over the kind of each reply and the bytes behind its head. An error is the kernel's
-    /// own.
+    /// Sends a query and calls `take` with the kind of each reply and with the bytes behind the reply's head. With
+    /// DUMP there are replies up to a last one, otherwise one. Returns the kernel's error if the kernel refuses the
+    /// query.
     pub(crate) fn query(
         &mut self,
         (kind, flags): (u16, u16),
@@ -47,12 +50,13 @@ impl NetlinkSocket {
         let mut reply = vec![0_u8; if flags & DUMP == 0 { 1 << 12 } else { 1 << 16 }];
         loop {
             let (place, len) = (reply.as_mut_ptr().cast(), reply.len());
-            // SAFETY: `reply` is valid for writes. The reply is there, or this would block, which is an error.
+            // SAFETY: `reply` is valid for writes. The reply is there already; if it were not, the call would return
+            // an error, because the socket never blocks.
             let got = restarted(|| unsafe { libc::recv(fd, place, len, 0) as i64 })? as usize;
             let mut rest = &reply[..got];
             while let Some((kind, sequence, body, more)) = message(rest) {
                 rest = more;
-                // A reply to an earlier query whose replies were not all read.
+                // This is a reply to an earlier query whose replies were not all read.
                 if sequence != self.sequence {
                     continue;
                 }
@@ -87,13 +91,14 @@ fn encode_query(kind: u16, flags: u16, sequence: u32, head: &[u8], attributes: &
     bytes
 }
 
-/// Converts the body of an error message; 0 is no error.
+/// Converts the body of an error message, which begins with an error number; 0 means success.
 fn failure(body: &[u8]) -> io::Result<()> {
     let number = body.get(..4).map_or(libc::EBADMSG, |bytes| -(read_u32(bytes) as i32));
     if number == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(number)) }
 }
 
-/// Returns the first of several messages: kind, the query's number, the bytes behind the head; and the rest.
+/// Splits off the first message. Returns its kind, the number of its query, the bytes behind its head, and the bytes
+/// of the messages behind it. None if `bytes` does not begin with a whole message.
 pub(crate) fn message(bytes: &[u8]) -> Option<(u16, u32, &[u8], &[u8])> {
     let len = read_u32(bytes.get(..4)?) as usize;
     let (kind, sequence) = (read_u16(bytes.get(4..6)?), read_u32(bytes.get(8..12)?));
@@ -106,7 +111,7 @@ pub(crate) fn attribute(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
     attributes(bytes).find(|&(kind, _)| kind == wanted).map(|(_, value)| value)
 }
 
-/// Returns the attributes behind a head, kind and value.
+/// Returns the kind and the value of each attribute in `bytes`, which begins behind a head.
 fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let len = usize::from(read_u16(bytes.get(..2)?));

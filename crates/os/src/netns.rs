@@ -1,7 +1,7 @@
 //! Network namespaces: hosts of our own on one machine, for benchmarks and tests (namespaces(7)).
 //!
-//! A namespace, with all that was made in it, vanishes with its last descriptor, socket and process: nothing is left
-//! behind, not even by kill -9.
+//! A namespace vanishes, with all that was made in it, when its last descriptor, socket and process are gone: nothing
+//! is left behind, not even after kill -9.
 
 use crate::ErrorContext;
 use crate::errno::checked;
@@ -55,15 +55,15 @@ impl NetNamespace {
     }
 }
 
-/// Makes this process, which must have one thread, root in a user namespace of its own, unless it is root already: this
-/// lets users make network namespaces where the system permits it. The process leaves its network namespace for an
-/// empty one, the only one to which it may return later.
+/// Makes this process, which must have only one thread, root in a user namespace of its own, if it is not root
+/// already. This lets users make network namespaces if the system permits it. The process leaves its network
+/// namespace for a new, empty one. To that one it can return later, but never to the one that it left.
 pub fn become_root() -> io::Result<()> {
     let (user, group) = (crate::host::user(), crate::host::group());
     if user == 0 {
         return Ok(());
     }
-    // SAFETY: fails where there are several threads, else moves this process.
+    // SAFETY: fails if there are several threads, otherwise moves this process.
     checked(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) })
         .context(|| "making a user namespace".into())?;
     std::fs::write("/proc/self/setgroups", "deny")?;

@@ -1,6 +1,8 @@
-//! The next hop of a packet for an address, as the kernel's routes and neighbours give it (rtnetlink(7)).
+//! The next hop of a packet to an address, as the kernel's tables of routes and of neighbours (the hosts and gateways
+//! on the same link) give it (rtnetlink(7)).
 //!
-//! It queries and never resolves: the kernel does that, for packets of its own sockets.
+//! It only queries the tables. It never resolves an address (by ARP): the kernel does that for packets of its own
+//! sockets.
 
 use crate::ErrorContext;
 use crate::netlink::{NetlinkSocket, attribute, read_u16};
@@ -16,7 +18,8 @@ const TO: u16 = 1;
 const FROM: u16 = 2;
 const OUT: u16 = 4;
 const GATEWAY: u16 = 5;
-/// The attribute with a gateway of another family, two bytes in front of its address.
+/// The attribute with a gateway of another address family than the destination: two bytes, then the gateway's
+/// address.
 const VIA: u16 = 18;
 /// The attribute of a route whose packets get further headers (lightweight tunnels).
 const ENCAPSULATION: u16 = 22;
@@ -33,7 +36,7 @@ const LINK_ADDRESS: u16 = 2;
 /// NUD_REACHABLE, STALE, DELAY, PROBE and PERMANENT: the states in which the kernel itself would send to a neighbour.
 const VALID: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x80;
 
-/// Queries next hops from one address by one interface.
+/// Queries the next hops of packets from one local address by one interface.
 pub struct NextHopQuery {
     socket: NetlinkSocket,
     from: IpAddr,
@@ -42,12 +45,12 @@ pub struct NextHopQuery {
 
 impl NextHopQuery {
     pub fn new(from: IpAddr, interface: u32) -> io::Result<NextHopQuery> {
-        let asker = NetlinkSocket::new().context(|| "making a socket to ask for neighbours by".into())?;
+        let asker = NetlinkSocket::new().context(|| "making a socket for queries about neighbours".into())?;
         Ok(NextHopQuery { socket: asker, from, interface })
     }
 
-    /// Returns the Ethernet address of the neighbour by which `to` is reached. None: the kernel sends nothing there by
-    /// this interface as a plain packet, or does not know the neighbour now. (Before Linux 5.0: always.)
+    /// Returns the Ethernet address of the next hop to `to`. None if the kernel would not send a plain packet to `to`
+    /// by this interface, or does not know the next hop's Ethernet address now; always None before Linux 5.0.
     pub fn mac(&mut self, to: IpAddr) -> Option<[u8; 6]> {
         let hop = self.hop(to)?;
         let mut head = [0; NEIGHBOUR_HEAD];
@@ -60,7 +63,8 @@ impl NextHopQuery {
         asked.ok().and(mac)
     }
 
-    /// Returns the next hop: `to` itself, or a gateway.
+    /// Returns the IP address of the next hop: `to` itself, or a gateway. None if there is no plain route by this
+    /// interface.
     fn hop(&mut self, to: IpAddr) -> Option<IpAddr> {
         let bits = |ip: IpAddr| if ip.is_ipv4() { 32 } else { 128 };
         let mut head = [0; ROUTE_HEAD];
@@ -75,7 +79,8 @@ impl NextHopQuery {
     }
 }
 
-/// Returns the next hop of a route.
+/// Returns the next hop that a route in a reply gives: the route's gateway, or `to`. None if the route does not send
+/// plain packets to one host by `interface`.
 fn gateway(body: &[u8], to: IpAddr, interface: u32) -> Option<IpAddr> {
     let (head, rest) = body.split_at_checked(ROUTE_HEAD)?;
     let value = |wanted: u16| attribute(rest, wanted);
@@ -87,7 +92,7 @@ fn gateway(body: &[u8], to: IpAddr, interface: u32) -> Option<IpAddr> {
     value(GATEWAY).or(via).map_or(Some(to), address)
 }
 
-/// Returns the address in an entry of neighbours, if it may be used.
+/// Returns the Ethernet address in an entry of the neighbour table, if its state is in VALID.
 fn neighbour(body: &[u8]) -> Option<[u8; 6]> {
     let (head, rest) = body.split_at_checked(NEIGHBOUR_HEAD)?;
     let mac = attribute(rest, LINK_ADDRESS)?;

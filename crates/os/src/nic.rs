@@ -1,7 +1,8 @@
-//! The present state of one network interface, since a port was opened on it (netdevice(7)): whether it is there, its
-//! MAC address and whether an IP address is still the host's. A few system calls that never wait.
+//! The present state of one network interface, to be compared with its state when a port was opened on it
+//! (netdevice(7)): whether it exists, its MAC address, and whether the host still has an IP address. The queries are
+//! a few system calls that never wait.
 //!
-//! Used by ports that are silent; uses `interfaces`, which describes them all.
+//! Used by `dev-ether` for ports on which nothing arrives; uses `interfaces` and `udp`.
 
 use crate::interfaces;
 use crate::udp::UdpSocket;
@@ -9,7 +10,7 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::net::SocketAddr;
 
-/// Returns the number of the interface of this name.
+/// Returns the number of the interface of this name; None if there is none.
 pub fn index(name: &str) -> Option<u32> {
     let name = CString::new(name).ok()?;
     // SAFETY: a C string.
@@ -17,12 +18,12 @@ pub fn index(name: &str) -> Option<u32> {
     (index > 0).then_some(index)
 }
 
-/// Returns whether there is an interface of this number; another one of the same name has another number.
+/// Returns whether there is an interface of this number. A later interface of the same name has another number.
 pub fn exists(index: u32) -> bool {
     name(index).is_some()
 }
 
-/// Returns its MAC address.
+/// Returns the MAC address of the interface of this number; None if there is no such interface.
 pub fn mac(index: u32) -> Option<[u8; 6]> {
     let asker = interfaces::query_socket().ok()?;
     let answer = interfaces::ioctl(&asker, &name(index)?, libc::SIOCGIFHWADDR, std::ptr::null_mut())?;
@@ -32,8 +33,8 @@ pub fn mac(index: u32) -> Option<[u8; 6]> {
     Some(std::array::from_fn(|at| bytes[at] as u8))
 }
 
-/// Returns whether the host has this address: whether a socket can be bound to it. If no socket can be made, returns
-/// true.
+/// Returns whether the host has this address, that is, whether a socket can be bound to it. Returns true if no socket
+/// can be made.
 pub fn has_address(address: &SocketAddr) -> bool {
     let mut any_port = *address;
     any_port.set_port(0);

@@ -1,24 +1,25 @@
 //! The offloads of a network interface, by their names in `ethtool -k`: the features that it has, which of them are
 //! switched on, and which can be switched (linux/ethtool.h, the queries of strings and features).
 //!
-//! For people: nothing is chosen by it, and nothing is switched. Used by `dev-ether`, for `mpiexec --info`, and
-//! `hawser-bench`; uses `interfaces`.
+//! The list is for people only: the library chooses nothing by it, and switches nothing. Used by `dev-ether` (for
+//! `mpiexec --info`) and `hawser-bench`; uses `interfaces`.
 
 use crate::interfaces::{ioctl, query_socket};
 use std::os::fd::OwnedFd;
 
-/// linux/ethtool.h: the queries, and which set of strings names the features.
+/// linux/ethtool.h: the numbers of three queries, and the number of the set of strings that are the features' names.
 const GET_STRINGS: u32 = 0x1b;
 const GET_COUNT: u32 = 0x37;
 const GET_FEATURES: u32 = 0x3a;
 const FEATURES: u32 = 4;
 
-/// Words in front of the strings (struct ethtool_gstrings); before the count (ethtool_sset_info) stand four, of which
-/// the third and fourth are the mask of sets; before the features (ethtool_gfeatures) two.
+/// The numbers of 32-bit words in front of the strings (struct ethtool_gstrings), of the count (ethtool_sset_info,
+/// whose third and fourth word are the mask of sets) and of the features (ethtool_gfeatures).
 const BEFORE_STRINGS: usize = 3;
 const BEFORE_COUNT: usize = 4;
 const BEFORE_FEATURES: usize = 2;
-/// Bytes of a string; and words for each 32 features: available, requested, active, never changed.
+/// STRING is the length of a string, in bytes. BLOCK is the number of words for 32 features, one bit each: available,
+/// requested, active, never changed. The others are indices of such words.
 const STRING: usize = 32;
 const BLOCK: usize = 4;
 const AVAILABLE: usize = 0;
@@ -33,12 +34,12 @@ pub struct Feature {
     pub is_changeable: bool,
 }
 
-/// Returns the features that are on. None: the kernel does not report them.
+/// Returns the features that are on; None if the kernel does not report them.
 pub fn active(interface: &str) -> Option<Vec<String>> {
     Some(all(interface)?.into_iter().filter(|feature| feature.is_on).map(|feature| feature.name).collect())
 }
 
-/// Returns all features. None: the kernel does not report them.
+/// Returns all features; None if the kernel does not report them.
 pub fn all(interface: &str) -> Option<Vec<Feature>> {
     let asker = query_socket().ok()?;
     let count = query(&asker, interface, &[GET_COUNT, 0, 1 << FEATURES, 0], 1)?[BEFORE_COUNT] as usize;
@@ -58,8 +59,8 @@ pub fn all(interface: &str) -> Option<Vec<Feature>> {
     Some(bytes.chunks_exact(STRING).enumerate().map(feature).collect())
 }
 
-/// Makes a query that begins with these words, and to which the kernel's reply is at most `max_words` words behind
-/// them.
+/// Makes a query that begins with the words `request`. The kernel writes its reply, at most `max_words` words, behind
+/// them. Returns all these words; None if the kernel refuses the query.
 fn query(asker: &OwnedFd, interface: &str, request: &[u32], max_words: usize) -> Option<Vec<u32>> {
     let mut words = request.to_vec();
     words.resize(request.len() + max_words, 0);

@@ -1,7 +1,7 @@
 //! Sockets of raw Ethernet frames (packet(7)). Needs CAP_NET_RAW in the network namespace.
 //!
-//! A socket is made without reception: it gets its filter, ring and group first, and `bind` finally lets frames in, so
-//! that no unwanted frame arrives. `packet_ring` receives them.
+//! A new socket receives nothing. It gets its filter and its ring first; then `bind` lets frames in, so that no
+//! unwanted frame arrives. A bound socket may join a fanout group. `packet_ring` receives the frames.
 
 use crate::bpf::BpfInsn;
 use crate::errno::{checked, restarted};
@@ -11,7 +11,7 @@ use std::io;
 use std::mem::zeroed;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// linux/if_packet.h.
+/// Numbers from linux/if_packet.h.
 mod option {
     pub const RX_RING: i32 = 5;
     pub const STATISTICS: i32 = 6;
@@ -26,7 +26,7 @@ mod option {
     pub const FANOUT_FLAG_UNIQUEID: u32 = 0x2000;
 }
 
-/// Maximum frames that one call sends: the vectors for them lie on the stack.
+/// The maximum number of frames that one call sends: the arrays that describe them lie on the stack.
 pub const RUN_MAX: usize = 64;
 
 /// The configuration of a ring: linux/if_packet.h `struct tpacket_req`.
@@ -51,7 +51,7 @@ pub struct Statistics {
     pub drops: u32,
 }
 
-/// A group of sockets in which each frame goes to one of them.
+/// A fanout group of sockets: each frame goes to exactly one socket of the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FanoutGroup(u16);
 
@@ -84,7 +84,7 @@ impl PacketSocket {
             .context(|| "making a packet socket (needs CAP_NET_RAW)".into())
     }
 
-    /// Drops every frame of which `program` takes nothing.
+    /// Makes the kernel drop every frame that `program` does not accept.
     pub fn filter(&self, program: &[BpfInsn]) -> io::Result<()> {
         sockopt::filter(self.as_fd(), program).context(|| "filtering frames".into())
     }
@@ -106,7 +106,8 @@ impl PacketSocket {
         sockopt::enable(self.as_fd(), libc::SOL_PACKET, option::IGNORE_OUTGOING)
     }
 
-    /// Lets frames of `protocol` in that arrive by the interface of number `index`, and sends by it.
+    /// Binds the socket to the interface of number `index`: from now on it receives the frames of EtherType
+    /// `protocol` that arrive by this interface, and sends by it.
     pub fn bind(&self, index: u32, protocol: u16) -> io::Result<()> {
         // SAFETY: a plain structure, for which zeroes are valid.
         let mut address: libc::sockaddr_ll = unsafe { zeroed() };
@@ -120,11 +121,12 @@ impl PacketSocket {
             .context(|| format!("binding a packet socket to interface {index}"))
     }
 
-    /// Makes a group with this bound socket as its first; `program` returns the index in the group (modulo its
-    /// size), in the order of joining, of the socket to which a frame goes. It sees the frame without its Ethernet
-    /// header. As long as no socket leaves, indices stay.
+    /// Makes a fanout group whose first member is this socket, which must be bound. For each frame `program` returns
+    /// a number: modulo the size of the group, it is the index, in the order of joining, of the socket that gets the
+    /// frame. The program sees the frame without its Ethernet header. Indices do not change if no socket leaves the
+    /// group.
     pub fn create_fanout(&self, program: &[BpfInsn]) -> io::Result<FanoutGroup> {
-        let doing = || "founding a group of packet sockets".into();
+        let doing = || "making a fanout group of packet sockets".into();
         let kind = (option::FANOUT_CBPF | option::FANOUT_FLAG_UNIQUEID) << 16;
         sockopt::set(self.as_fd(), libc::SOL_PACKET, option::FANOUT, &kind).context(doing)?;
         sockopt::set_program(self.as_fd(), libc::SOL_PACKET, option::FANOUT_DATA, program).context(doing)?;
@@ -132,11 +134,11 @@ impl PacketSocket {
         Ok(FanoutGroup(group as u16))
     }
 
-    /// Joins a group, with its next index.
+    /// Adds this socket, which must be bound, to a group, with the group's next index.
     pub fn join_fanout(&self, group: FanoutGroup) -> io::Result<()> {
         let value = u32::from(group.0) | option::FANOUT_CBPF << 16;
         sockopt::set(self.as_fd(), libc::SOL_PACKET, option::FANOUT, &value)
-            .context(|| "joining a group of packet sockets".into())
+            .context(|| "joining a fanout group of packet sockets".into())
     }
 
     /// Returns the counts of frames that passed the filter and that were dropped since the last call.
@@ -149,7 +151,7 @@ impl PacketSocket {
         statistics
     }
 
-    /// Takes the pending error (the interface went down), 0 for none.
+    /// Takes the pending error, such as that of an interface that went down. Returns its number, 0 for none.
     pub fn take_error(&self) -> i32 {
         sockopt::take_error(self.as_fd())
     }
@@ -160,8 +162,8 @@ impl PacketSocket {
         restarted(|| unsafe { libc::send(self.0.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) as i64 }).map(drop)
     }
 
-    /// Sends frames of a header and a body each, at most RUN_MAX. Returns how many were sent; an error only if none
-    /// was.
+    /// Sends frames that consist of a header and a body, at most RUN_MAX. Returns how many were sent; an error only
+    /// if no frame was sent.
     pub fn send_run<'a>(&self, frames: impl Iterator<Item = [&'a [u8]; 2]>) -> io::Result<usize> {
         // SAFETY: plain structures, for which zeroes are valid.
         let mut messages: [libc::mmsghdr; RUN_MAX] = unsafe { zeroed() };

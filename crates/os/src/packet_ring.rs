@@ -1,9 +1,9 @@
 //! The ring through which a packet socket hands over its frames (TPACKET_V2): mapped memory, in which an empty poll
 //! costs one load.
 //!
-//! Each slot begins with a status word by which kernel and process pass it to and fro; while it is ours the kernel
-//! does not touch it, and no other process maps it: only for this reason is a slice of its bytes sound. The slot's
-//! header is checked all the same.
+//! Each slot begins with a status word, by which the kernel and this process pass the slot to and fro. While a slot
+//! is ours, the kernel does not touch it, and no other process maps it: only for this reason is a slice of its bytes
+//! sound. The offsets and lengths in the slot's header are checked nevertheless.
 
 use crate::map;
 use crate::packet::{PacketSocket, RingConfig};
@@ -20,27 +20,28 @@ const USER: u32 = 1;
 const STATUS: usize = 0;
 const LENGTH: usize = 4;
 const CAPTURED: usize = 8;
-/// Offset of two halves: the offsets of the Ethernet header and of the bytes behind it.
+/// Offset of two 16-bit numbers: the offset of the Ethernet header in the slot, and that of the bytes behind this
+/// header.
 const OFFSETS: usize = 12;
 
-/// Maximum bytes of a slot in front of a frame's Ethernet header: TPACKET2_HDRLEN (52), space for 16 bytes of
-/// header, rounded up to 16.
+/// The number of bytes of a slot in front of the bytes behind a frame's Ethernet header: TPACKET2_HDRLEN (52) and 16
+/// bytes, rounded up to a multiple of 16. The Ethernet header is the last part of them.
 pub const SLOT_HEAD: usize = 80;
 
 pub struct PacketRing {
     socket: PacketSocket,
     region: Region,
     config: RingConfig,
-    /// The next slot: its number in its block, and the offsets of the slot and the block.
+    /// The slot to be read next: its number in its block, its offset, and the offset of its block.
     nth: u32,
     slot_at: usize,
     block_at: usize,
 }
 
 impl PacketRing {
-    /// Maps the ring that `socket` was given by `set_ring` with the same configuration. It takes the socket: a
-    /// second ring over the same slots would return them to the kernel while the first one still passes out their
-    /// bytes.
+    /// Maps the ring that `set_ring` has made for `socket` with the same configuration. It takes ownership of the
+    /// socket: a second `PacketRing` over the same slots would return them to the kernel while the first one still
+    /// passes out their bytes.
     pub fn map(socket: PacketSocket, shape: RingConfig) -> io::Result<PacketRing> {
         let slots_a_block = shape.block_bytes.checked_div(shape.slot_bytes).unwrap_or(0);
         assert!(slots_a_block > 0 && shape.slots == slots_a_block * shape.blocks, "a ring of shape {shape:?}");
@@ -53,8 +54,8 @@ impl PacketRing {
         &self.socket
     }
 
-    /// Passes each received frame, at most `limit`, with its Ethernet header to `take`; those that were cut are
-    /// skipped. Returns how many slots were taken.
+    /// Calls `take` with each received frame, including its Ethernet header; empties at most `limit` slots. Frames
+    /// that the kernel cut are skipped. Returns the number of emptied slots, those of skipped frames included.
     #[inline]
     pub fn receive(&mut self, limit: usize, mut take: impl FnMut(&[u8])) -> usize {
         let mut count = 0;

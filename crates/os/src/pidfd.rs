@@ -1,4 +1,5 @@
-//! A stable reference to a process, which its number alone is not: the kernel reuses numbers (pidfd_open(2)).
+//! A stable reference to a process (pidfd_open(2)). A process's number is no such reference, because the kernel
+//! reuses numbers.
 
 use crate::ErrorContext;
 use crate::errno::checked;
@@ -10,7 +11,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 pub fn open(pid: i32) -> io::Result<OwnedFd> {
     // SAFETY: plain numbers; the call gives a new descriptor or -1.
     let fd = checked(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })
-        .context(|| format!("taking hold of process {pid} (pidfd_open)"))?;
+        .context(|| format!("opening process {pid} (pidfd_open)"))?;
     // SAFETY: the descriptor is new and nobody else's.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }

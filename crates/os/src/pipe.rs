@@ -25,20 +25,20 @@ pub fn set_nonblocking(fd: BorrowedFd) -> io::Result<()> {
     checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags as i32 | libc::O_NONBLOCK) }).map(drop)
 }
 
-/// Reads the bytes that are there; 0 at the end of the stream.
+/// Reads bytes, at most the length of `to`. Returns how many, 0 at the end of the stream.
 pub fn read(fd: BorrowedFd, to: &mut [u8]) -> io::Result<usize> {
     // SAFETY: `to` is valid for writes of its length.
     restarted(|| unsafe { libc::read(fd.as_raw_fd(), to.as_mut_ptr().cast(), to.len()) as i64 }).map(|n| n as usize)
 }
 
-/// Writes a first part of `from`. Returns its length.
+/// Writes the first bytes of `from`, as many as the file takes in one call. Returns how many.
 pub fn write(fd: BorrowedFd, from: &[u8]) -> io::Result<usize> {
     // SAFETY: `from` is valid for reads of its length.
     restarted(|| unsafe { libc::write(fd.as_raw_fd(), from.as_ptr().cast(), from.len()) as i64 }).map(|n| n as usize)
 }
 
-/// Waits until a pipe takes more, no longer than `limit_ms`. Returns whether it does; a write to one without a reader
-/// fails.
+/// Waits until a pipe takes more bytes, at most `limit_ms`. Returns whether a write would return at once; to a pipe
+/// without a reader it would return at once with an error.
 pub fn wait_writable(pipe: BorrowedFd, limit_ms: i32) -> io::Result<bool> {
     wait_ready(pipe, libc::POLLOUT, limit_ms)
 }

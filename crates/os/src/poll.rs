@@ -6,7 +6,7 @@ use crate::errno::restarted;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Waits for one of `events`, an error or an end, no longer than `limit_ms`. Returns whether there is one.
+/// Waits until `fd` has one of `events`, an error or a hang-up, at most `limit_ms`. Returns whether it has.
 pub(crate) fn wait_ready(fd: BorrowedFd, events: i16, limit_ms: i32) -> io::Result<bool> {
     let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 };
     // SAFETY: one valid pollfd, alive during the call.

@@ -1,5 +1,5 @@
-//! The tree of processes, and ending all processes below this one. Ending is for the launcher alone, which is a
-//! subreaper: all processes that its ranks start, double-forked daemons and new sessions included, stay below it.
+//! The tree of processes, and ending all descendants of this process. Ending is for the launcher alone, which is a
+//! subreaper: all processes that its ranks start remain its descendants, even double-forked daemons and new sessions.
 
 use crate::errno::checked;
 use crate::signals::{self, SIGCHLD, SIGKILL, SIGSTOP};
@@ -15,7 +15,7 @@ pub struct ProcessTree {
 }
 
 impl ProcessTree {
-    /// Returns the present processes. A walk takes some 20 us for each.
+    /// Returns the present processes. A walk takes about 20 us per process.
     pub fn snapshot() -> ProcessTree {
         let mut tree = ProcessTree { children: HashMap::new(), zombies: HashSet::new() };
         for pid in processes() {
@@ -28,7 +28,7 @@ impl ProcessTree {
         tree
     }
 
-    /// Returns every process that descends from `root`, which is not among them. Zombies are left out.
+    /// Returns every descendant of process `root`, without `root` itself and without zombies.
     pub fn descendants(&self, root: i32) -> Vec<i32> {
         let mut found = Vec::new();
         let mut open = vec![root];
@@ -44,7 +44,7 @@ impl ProcessTree {
     }
 }
 
-/// Returns every process that descends from `root` now. For several roots make one `ProcessTree`.
+/// Returns every descendant that process `root` has now. For several roots make one `ProcessTree`.
 pub fn descendants(root: i32) -> Vec<i32> {
     ProcessTree::snapshot().descendants(root)
 }
@@ -53,7 +53,7 @@ fn processes() -> impl Iterator<Item = i32> {
     fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// Returns the fields after the last ')' of /proc/PID/stat: the name before it may hold any bytes.
+/// Returns the fields after the last ')' of /proc/PID/stat: the program's name in front of it may contain any bytes.
 fn stat_fields(pid: i32) -> Option<String> {
     let stat = String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?).into_owned();
     Some(stat[stat.rfind(')')? + 1..].to_owned())
@@ -66,15 +66,17 @@ fn parent_and_state(pid: i32) -> Option<(i32, char)> {
     Some((fields.next()?.parse().ok()?, state))
 }
 
-/// Time to wait for killed processes until /proc is walked again.
+/// The time, in ms, for which killed processes are waited for before /proc is walked again.
 const SETTLE_MS: u64 = 10;
 
-/// Returns the parent of process `pid`, the parent of that one and so on; empty if /proc does not show it.
+/// Returns the ancestors of process `pid`: its parent, its parent's parent and so on. Empty if /proc does not show
+/// the process.
 pub fn ancestors(pid: i32) -> Vec<i32> {
     let mut found = Vec::new();
     let mut child = pid;
     while let Some((parent, _)) = parent_and_state(child).filter(|_| child > 0) {
-        // A chain that is read while processes end could otherwise be circular.
+        // If processes end during the walk and their numbers are used again, the chain may lead back to a number that
+        // was found before.
         if parent <= 0 || found.contains(&parent) {
             break;
         }
@@ -90,24 +92,25 @@ pub fn arguments(pid: i32) -> Vec<Vec<u8>> {
     bytes.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect()
 }
 
-/// Returns whether `descendants` finds all: /proc is there, and orphans are adopted.
+/// Returns whether `descendants` finds all descendants of this process: /proc can be read, and orphans are adopted.
 fn is_complete() -> bool {
     spawn::is_subreaper() && parent_and_state(host::pid()).is_some()
 }
 
-/// Ends the process groups that were started here, if that is the only method to find some of their members.
+/// Kills the process groups that this process has started, if `descendants` would not find all their members.
 fn kill_groups() {
     if !is_complete() {
         spawn::groups().into_iter().for_each(|group| drop(signals::send(-group, SIGKILL)));
     }
 }
 
-/// Ends every descendant of this process and reaps it. First all are stopped, until no new one appears, so that none
-/// can start another; then all are killed. Gives up after `limit_ms`. Returns whether nothing is left. `seen` is called
-/// with every child that is reaped.
+/// Ends every descendant of this process and reaps it. First all descendants are stopped, until a walk finds no new
+/// one: a stopped process cannot start another. Then all are killed. Gives up after `limit_ms`. Calls `seen` with
+/// every child that is reaped. Returns whether no child is left.
 pub fn kill_descendants(limit_ms: u64, mut seen: impl FnMut(i32, spawn::ExitStatus)) -> bool {
     let deadline_ns = clock::now_ns() + limit_ms * 1_000_000;
-    // Orphans that are not adopted are no children of this process.
+    // Orphans that this process has not adopted are not its children: `reap_all` does not see them, and could end
+    // this function at once, before they are killed.
     kill_groups();
     loop {
         if reap_all(&mut seen) {
@@ -123,7 +126,8 @@ pub fn kill_descendants(limit_ms: u64, mut seen: impl FnMut(i32, spawn::ExitStat
         }
         stopped.iter().for_each(|&pid| drop(signals::send(pid, SIGKILL)));
         kill_groups();
-        // A walk for each of many children that end one after the other would cost the square of their number.
+        // Waiting here saves walks: if many children end one after the other, a walk after each end would cost the
+        // square of their number.
         if reap_within(SETTLE_MS, &mut seen) {
             return true;
         }
@@ -133,12 +137,12 @@ pub fn kill_descendants(limit_ms: u64, mut seen: impl FnMut(i32, spawn::ExitStat
     }
 }
 
-/// Waits until no child is left, at most `limit_ms`. Returns whether none is.
+/// Waits until no child is left, at most `limit_ms`, and reaps the children. Returns whether no child is left.
 pub fn await_children(limit_ms: u64) -> bool {
     reap_within(limit_ms, &mut |_, _| {})
 }
 
-/// Reaps children until none is left, at most for `limit_ms`. Returns whether none is.
+/// Reaps children until none is left, at most for `limit_ms`. Returns whether no child is left.
 fn reap_within(limit_ms: u64, seen: &mut impl FnMut(i32, spawn::ExitStatus)) -> bool {
     let deadline_ns = clock::now_ns() + limit_ms * 1_000_000;
     while !reap_all(seen) {
@@ -162,8 +166,8 @@ fn reap_all(seen: &mut impl FnMut(i32, spawn::ExitStatus)) -> bool {
     }
 }
 
-/// Sleeps until some child ends, at most `ms`. SIGCHLD must be blocked (`SignalFd::block`), otherwise it only
-/// sleeps.
+/// Sleeps until a child ends, at most `ms`. SIGCHLD must be blocked (`SignalFd::block`); otherwise the end of a child
+/// does not end the sleep.
 fn wait_for_children(ms: i64) {
     let limit = libc::timespec { tv_sec: ms / 1000, tv_nsec: ms % 1000 * 1_000_000 };
     // SAFETY: the set is initialised before use; the siginfo is not requested.

@@ -1,13 +1,14 @@
 //! Copying straight from or to another process's memory (process_vm_readv(2)).
 //!
-//! It may be forbidden (Yama, seccomp, namespaces): callers must have an alternative. It is faster than a pipelined
-//! copy only where measured so (`job` publishes the measurement).
+//! The copy may be forbidden (Yama, seccomp, namespaces): callers must have an alternative. Whether it is faster than
+//! a pipelined copy depends on the host; only a measurement tells, which `job` publishes (`HostFacts`).
 
 use crate::errno::checked;
 use hawser_base::UserMem;
 use std::io;
 
-/// Copies from `remote_addr` in process `pid` to all of `to`. After an error any part of it may have been copied.
+/// Copies from `remote_addr` in process `pid` to all of `to`. If it fails, any part of `to` may have been
+/// overwritten.
 pub fn read(pid: i32, remote_addr: u64, to: UserMem) -> io::Result<()> {
     piecewise(remote_addr, to, |local, remote| {
         // SAFETY: `to` is valid for writes (its maker ensures it); the kernel checks the other side.
@@ -15,7 +16,7 @@ pub fn read(pid: i32, remote_addr: u64, to: UserMem) -> io::Result<()> {
     })
 }
 
-/// Copies all of `from` to `remote_addr` in process `pid`. After an error any part of it may have been copied.
+/// Copies all of `from` to `remote_addr` in process `pid`. If it fails, any part of `from` may have been copied.
 pub fn write(pid: i32, remote_addr: u64, from: UserMem) -> io::Result<()> {
     piecewise(remote_addr, from, |local, remote| {
         // SAFETY: `from` is valid for reads (its maker ensures it); the kernel checks the other side.
@@ -23,7 +24,8 @@ pub fn write(pid: i32, remote_addr: u64, from: UserMem) -> io::Result<()> {
     })
 }
 
-/// Calls `copy` with the rest until all of `mem` is done: a short copy is legal beyond 2 GiB, an empty one ends it.
+/// Calls `copy` with the rest of `mem`, and of the remote memory, until all is copied: beyond 2 GiB one call may copy
+/// only a part. A call that copies nothing is an error.
 fn piecewise(
     remote_addr: u64,
     mem: UserMem,
@@ -47,15 +49,15 @@ fn vectors(remote_addr: u64, local: UserMem) -> (libc::iovec, libc::iovec) {
     )
 }
 
-/// Lets the other processes of this user copy from and to this one where Yama would permit only ancestors
-/// (PR_SET_PTRACER_ANY). Needed only if `job`'s host facts require it.
+/// Lets the other processes of this user copy from and to this one if Yama would otherwise permit that only to
+/// ancestors (PR_SET_PTRACER_ANY). Needed only if `job`'s host facts require it.
 pub fn allow_peers() {
-    // SAFETY: a setting of this process; fails with EINVAL where there is no Yama, which is as good.
+    // SAFETY: a setting of this process; it fails with EINVAL if there is no Yama, and is not needed then.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY) };
 }
 
-/// Returns whether a process of this user may copy from another that called `allow_peers`: tried between two children
-/// of this process, as it would be between two ranks. Calls fork: for the launcher alone.
+/// Returns whether a process of this user may copy from another process that has called `allow_peers`. Two children
+/// of this process try it, since ranks are such children too. Calls fork: for the launcher alone.
 pub fn allowed_between_children() -> bool {
     let word = 0x6861_7773_6572_u64;
     let mut copy = 0_u64;
@@ -91,7 +93,8 @@ pub fn allowed_between_children() -> bool {
     allowed
 }
 
-/// Returns how long process_vm_readv takes to copy `from` within this process: the best of `tries`, in nanoseconds.
+/// Returns how long process_vm_readv takes to copy `from` within this process: the minimum of `tries` copies, in ns.
+/// None if a copy fails, or if `tries` is 0.
 pub fn time_ns(from: &[u8], tries: u32) -> Option<u64> {
     let mut out = vec![1u8; from.len()];
     let mut best_ns = None;

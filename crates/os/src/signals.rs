@@ -12,7 +12,7 @@ pub use libc::{
     SIGUSR2, SIGWINCH, SIGXFSZ,
 };
 
-/// A saved signal mask, to be restored in a program that is started.
+/// A saved signal mask, which a program gets back when it is started.
 #[derive(Clone, Copy)]
 pub struct SignalMask(libc::sigset_t);
 
@@ -34,7 +34,8 @@ pub struct SignalFd {
 }
 
 impl SignalFd {
-    /// Takes over `signals`. Call it before there is a second thread.
+    /// Blocks `signals` and makes a descriptor to read them from. Call it before there is a second thread: only the
+    /// calling thread's mask is changed, which later threads inherit.
     pub fn block(signals: &[i32]) -> io::Result<SignalFd> {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         let mut before = MaybeUninit::<libc::sigset_t>::uninit();
@@ -49,7 +50,7 @@ impl SignalFd {
         };
         // SAFETY: a valid set; gives a new descriptor or -1.
         let fd = checked(unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })
-            .context(|| "taking signals over (signalfd)".into())?;
+            .context(|| "making a descriptor for signals (signalfd)".into())?;
         // SAFETY: the descriptor is new and nobody else's.
         Ok(SignalFd { fd: unsafe { OwnedFd::from_raw_fd(fd as i32) }, saved_mask: SignalMask(before) })
     }
@@ -93,7 +94,8 @@ pub fn stop_self() {
     unsafe { libc::raise(libc::SIGSTOP) };
 }
 
-/// Ends this process by `signal`, as if it had never been blocked, taken or ignored.
+/// Ends this process by `signal`, as if the signal had never been blocked, handled or ignored. If `signal` does not
+/// end a process by default, exits with 128 + `signal`.
 pub fn die_of(signal: i32) -> ! {
     restore_default(signal);
     let mut set = MaybeUninit::<libc::sigset_t>::uninit();
@@ -104,7 +106,7 @@ pub fn die_of(signal: i32) -> ! {
         libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), std::ptr::null_mut());
         libc::raise(signal);
     }
-    // The signal does not end a process by default.
+    // This signal does not end a process by default.
     std::process::exit(128 + signal)
 }
 
@@ -125,8 +127,8 @@ pub fn restore_default(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
-/// Makes this process continue after `signal`: a file beyond RLIMIT_FSIZE (SIGXFSZ) is then an error, and does not end
-/// it.
+/// Makes this process ignore `signal`. With SIGXFSZ ignored, for example, a write beyond RLIMIT_FSIZE returns an
+/// error and does not end the process.
 pub fn ignore(signal: i32) {
     // SAFETY: SIG_IGN is a valid disposition.
     unsafe { libc::signal(signal, libc::SIG_IGN) };

@@ -6,7 +6,7 @@ use crate::fd_identity;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Makes a new socket that a child does not inherit and whose calls never block.
+/// Makes a new socket that is closed on exec and whose calls never block.
 pub(crate) fn socket(domain: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
     // SAFETY: plain numbers; gives a new descriptor or -1.
     let fd = checked(unsafe { libc::socket(domain, kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, protocol) })?;
@@ -32,7 +32,7 @@ pub(crate) fn set_program(fd: BorrowedFd, level: i32, name: i32, program: &[BpfI
     set(fd, level, name, &program)
 }
 
-/// Drops everything that arrives for a socket and of which `program` takes nothing.
+/// Makes the kernel drop every packet for a socket that `program` does not accept.
 pub(crate) fn filter(fd: BorrowedFd, program: &[BpfInsn]) -> io::Result<()> {
     set_program(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, program)
 }
@@ -47,8 +47,8 @@ pub(crate) fn get(fd: BorrowedFd, level: i32, name: i32) -> io::Result<i32> {
     Ok(value)
 }
 
-/// Reads an option that is one of the kernel's structures of plain numbers, of which an older kernel may fill only the
-/// front. Returns how many bytes it filled.
+/// Reads an option whose value is one of the kernel's structures of plain numbers into `value`. An older kernel may
+/// fill only the front of the structure. Returns how many bytes the kernel has filled.
 pub(crate) fn fill<T: Copy>(fd: BorrowedFd, level: i32, name: i32, value: &mut T) -> io::Result<usize> {
     let mut len = size_of::<T>() as libc::socklen_t;
     // SAFETY: room for `len` bytes.
@@ -70,19 +70,22 @@ pub(crate) fn drops(fd: BorrowedFd) -> u32 {
     values[DROPS]
 }
 
-/// Takes the pending error of a socket, 0 for none; until then the socket polls as ready.
+/// Takes the pending error of a socket. Returns its number, 0 for none. While an error is pending, poll(2) reports
+/// the socket as ready.
 pub(crate) fn take_error(fd: BorrowedFd) -> i32 {
     get(fd, libc::SOL_SOCKET, libc::SO_ERROR).unwrap_or(libc::EBADF)
 }
 
-/// The buffers that the kernel really grants, in bytes of its own accounting (truesize), not of payload.
+/// The sizes of the buffers that the kernel has granted, in bytes. The kernel counts the memory of packets
+/// (truesize), not their payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketBuffers {
     pub receive: usize,
     pub send: usize,
 }
 
-/// Requests buffers of `bytes`: beyond net.core.{r,w}mem_max if this process may (CAP_NET_ADMIN), otherwise up to it.
+/// Requests a receive buffer and a send buffer of `bytes` each. The kernel grants more than net.core.{r,w}mem_max
+/// only if this process has CAP_NET_ADMIN. Returns the granted sizes.
 pub(crate) fn set_buffers(fd: BorrowedFd, bytes: usize) -> io::Result<SocketBuffers> {
     let wanted = bytes.min(i32::MAX as usize / 2) as i32;
     let ask = |force: i32, plain: i32, name: i32| -> io::Result<usize> {
@@ -97,8 +100,8 @@ pub(crate) fn set_buffers(fd: BorrowedFd, bytes: usize) -> io::Result<SocketBuff
     })
 }
 
-/// Restricts a socket's sends to one interface, whatever the routes are (SO_BINDTODEVICE, without privilege since Linux
-/// 5.7).
+/// Restricts a socket to one interface, for sending and receiving, whatever the routes are (SO_BINDTODEVICE, without
+/// privilege since Linux 5.7).
 pub(crate) fn bind_to_interface(fd: BorrowedFd, name: &str) -> io::Result<()> {
     let mut padded = [0_u8; libc::IFNAMSIZ];
     if name.len() >= padded.len() {
@@ -108,11 +111,12 @@ pub(crate) fn bind_to_interface(fd: BorrowedFd, name: &str) -> io::Result<()> {
     set(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, &padded)
 }
 
-/// Makes an empty receive poll the NIC's own queue, instead of waiting for its interrupt (SO_BUSY_POLL): if the driver
-/// supports it and this process may (CAP_NET_ADMIN, or net.core.busy_read). Otherwise nothing changes.
+/// Makes a receive that finds nothing poll the NIC's queue itself, instead of leaving that to the NIC's interrupt
+/// (SO_BUSY_POLL). Has no effect if the driver does not support it, or if this process may not request it
+/// (CAP_NET_ADMIN, or net.core.busy_read).
 pub(crate) fn poll_driver(fd: BorrowedFd) {
-    /// Time for which a blocking call would poll; ours do not block and poll once. net.core.busy_read's documented
-    /// value.
+    /// The time for which a blocking call would poll; the calls of our sockets do not block, and poll once. The
+    /// kernel's documentation recommends this value for net.core.busy_read.
     const MICROSECONDS: i32 = 50;
     let _ = set(fd, libc::SOL_SOCKET, libc::SO_BUSY_POLL, &MICROSECONDS);
 }

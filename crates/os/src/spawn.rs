@@ -1,7 +1,8 @@
 //! Starting programs so that they cannot outlive the process that started them. For the launcher alone.
 //!
-//! A child gets a process group of its own, dies with its parent (PR_SET_PDEATHSIG) and inherits no descriptor but its
-//! three; the parent is a subreaper, so that it adopts orphans.
+//! A child can get a process group of its own and can be made to die with its parent (PR_SET_PDEATHSIG); see
+//! `SpawnOptions`. It inherits only its three standard descriptors. The parent is a subreaper, so that it adopts
+//! orphans.
 
 use crate::errno::checked;
 use crate::limits::{Limit, Resource};
@@ -16,22 +17,22 @@ use std::sync::{Mutex, MutexGuard};
 /// The settings of a child beyond those of `Command`. All are applied between fork and exec.
 #[derive(Clone, Default)]
 pub struct SpawnOptions {
-    /// The signal mask to start with.
+    /// The signal mask with which the child starts.
     pub mask: Option<SignalMask>,
-    /// The cores to run on; empty for all.
+    /// The cores on which the child may run; empty for all.
     pub cores: Vec<usize>,
-    /// The limit on open descriptors to start with.
+    /// The limit on open descriptors with which the child starts.
     pub descriptors: Option<Limit>,
     /// Whether to make the child the leader of a process group of its own.
     pub own_group: bool,
-    /// Whether the caller is in a terminal's foreground: signals of its keys (^C, ^Z) must not hit the child before it
-    /// has a group of its own. The caller must have these signals blocked; those that arrive for the caller stay
-    /// pending.
+    /// Whether the caller is in a terminal's foreground. Signals of the terminal's keys (^C, ^Z) that reach the child
+    /// before it has a group of its own are then discarded. The caller must have these signals blocked; the signals
+    /// that are pending for the caller stay pending.
     pub at_terminal: bool,
     /// Whether to kill the child when the thread that starts it ends.
     pub die_with_parent: bool,
-    /// Whether to request the child to end (SIGTERM) when the thread that starts it ends: for a child that must end
-    /// others first.
+    /// Whether to send SIGTERM to the child when the thread that starts it ends: for a child that must end other
+    /// processes before itself.
     pub end_with_parent: bool,
 }
 
@@ -52,13 +53,13 @@ pub fn spawn(command: &mut Command, options: SpawnOptions) -> io::Result<Child> 
 #[derive(Clone, Copy)]
 struct ProcessGroup {
     number: i32,
-    /// Whether its leader, our child, has not been reaped.
+    /// Whether the group's leader, which is a child of this process, has not been reaped yet.
     has_leader: bool,
 }
 
 impl ProcessGroup {
-    /// Returns whether the number is still that of the group. The kernel gives a number to no new process while a group
-    /// has it: if the leader is reaped and a process has its number, the group has ended before.
+    /// Returns whether the number still names this group. The kernel gives the number of an existing group to no new
+    /// process: if the leader is reaped and a process has the number now, the group has ended.
     fn is_ours(self) -> bool {
         self.has_leader || crate::signals::send(-self.number, 0).is_ok() && !is_taken(self.number)
     }
@@ -69,15 +70,15 @@ fn is_taken(number: i32) -> bool {
     !crate::signals::send(number, 0).is_err_and(|error| error.raw_os_error() == Some(libc::ESRCH))
 }
 
-/// The process groups of children that were started with one of their own, as long as they have members.
+/// The process groups that were started with `own_group` and that may have members.
 static GROUPS: Mutex<Vec<ProcessGroup>> = Mutex::new(Vec::new());
 
 fn locked_groups() -> MutexGuard<'static, Vec<ProcessGroup>> {
     GROUPS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Returns the process groups that this process has started and that may have members. A group that has lost its last
-/// member frees its number, for whatever the kernel starts next: it is forgotten here and whenever a child is reaped.
+/// Returns the process groups that this process has started and that may have members. A group is forgotten when it
+/// has no members, here and whenever a child is reaped, because the kernel may then give its number to a new process.
 pub fn groups() -> Vec<i32> {
     let mut groups = locked_groups();
     groups.retain(|group| group.is_ours());
@@ -94,8 +95,8 @@ fn forget_leader(pid: i32) {
 /// The signals that a terminal sends to its foreground group.
 const TERMINAL_SIGNALS: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, libc::SIGHUP];
 
-/// Discards the terminal's signals that are pending for this process. It runs between fork and exec: the parent's own
-/// are neither discarded nor ignored at any moment.
+/// Discards the terminal's signals that are pending for this process. It runs between fork and exec, in the child:
+/// the signals of the parent are at no moment discarded or ignored.
 fn discard_terminal_signals() {
     for signal in TERMINAL_SIGNALS {
         // SAFETY: SIG_IGN is a valid disposition, and discards what is pending (POSIX, sigaction).
@@ -138,8 +139,8 @@ fn prepare(options: &SpawnOptions, parent: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// Cancels dying with the parent, a setting that this process may have inherited through `execve` from a shell that was
-/// started with it (prctl(2): it outlives every exec except that of a program with other rights).
+/// Cancels dying with the parent (PR_SET_PDEATHSIG). This process may have got that setting by `execve` from a shell
+/// that was started with it (prctl(2): the setting outlives every exec except that of a program with other rights).
 pub fn outlive_parent() -> io::Result<()> {
     // SAFETY: a setting of this process.
     checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, 0) }).map(drop)
@@ -148,8 +149,8 @@ pub fn outlive_parent() -> io::Result<()> {
 /// Whether this process adopts its orphaned descendants.
 static IS_SUBREAPER: AtomicBool = AtomicBool::new(false);
 
-/// Makes this process adopt its orphaned descendants. If the kernel cannot or may not, they are found by their
-/// process groups alone (`process_tree::kill_descendants`).
+/// Makes this process adopt its orphaned descendants. If the kernel refuses, orphans are found only by their process
+/// groups (`process_tree::kill_descendants`).
 pub fn become_subreaper() {
     // SAFETY: a setting of this process.
     let result = checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) });
@@ -188,7 +189,7 @@ pub enum Reaped {
     NoChildren,
 }
 
-/// Collects one ended child, an adopted orphan included.
+/// Reaps one child that has ended, if there is one; the child may be an adopted orphan. Never waits.
 pub fn reap() -> Reaped {
     let mut status = 0;
     // SAFETY: a valid place for the status.

@@ -1,5 +1,6 @@
-//! TCP connections that never block (tcp(7)). A broken one is an error, never a signal: the process is the
-//! application's. Errors of connecting, sending and receiving keep their numbers.
+//! TCP connections that never block (tcp(7)). A broken connection is an error, never a signal, because the process
+//! belongs to the application. Errors of connecting, sending and receiving keep the kernel's error number
+//! (`raw_os_error`).
 
 use crate::errno::{checked, restarted};
 use crate::fd_identity::{self, CheckedFd};
@@ -11,7 +12,7 @@ use std::mem::zeroed;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// Maximum pieces that one call sends: the vectors for them lie on the stack.
+/// The maximum number of pieces that one call sends: the array that describes them lies on the stack.
 pub const PIECES_MAX: usize = 64;
 
 pub struct TcpListener(CheckedFd);
@@ -71,26 +72,28 @@ impl TcpStream {
     pub fn connect(from: &SocketAddr, to: &SocketAddr, interface: &str) -> io::Result<TcpStream> {
         let fd = sockopt::socket(inet::family(to), libc::SOCK_STREAM, 0)?;
         sockopt::enable(fd.as_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY)?;
-        // Otherwise the routes choose the interface. Some processes may not bind: then they do.
+        // Without this the routes choose the interface. They also do so if this process may not bind to an interface.
         let _ = sockopt::bind_to_interface(fd.as_fd(), interface);
-        // The port is chosen when the peer is known: as many connections to each peer as there are ports.
+        // The kernel chooses the local port only in `connect`, when it knows the peer: each peer can then have as
+        // many connections as there are ports.
         let _ = sockopt::enable(fd.as_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
         inet::bind(fd.as_fd(), from)?;
         let raw = Sockaddr::new(to);
-        // SAFETY: a valid address of that length. Not restarted: interrupted, it goes on by itself.
+        // SAFETY: a valid address of that length. The call is not restarted: an interrupted connect continues by
+        // itself.
         match checked(unsafe { libc::connect(fd.as_raw_fd(), raw.as_ptr(), raw.len()) }) {
             Err(error) if !matches!(error.raw_os_error(), Some(libc::EINPROGRESS | libc::EINTR)) => Err(error),
             _ => Ok(TcpStream(CheckedFd::new(fd))),
         }
     }
 
-    /// Takes the pending error of the connection, 0 for none.
+    /// Takes the pending error of the connection. Returns its number, 0 for none.
     pub fn take_error(&self) -> i32 {
         sockopt::take_error(self.as_fd())
     }
 
-    /// Sends the pieces, at most PIECES_MAX, one behind the other as far as there is space. Returns how many bytes were
-    /// sent, `None` if there is no space or the connection is not established yet.
+    /// Sends the pieces, at most PIECES_MAX, one behind the other, as far as there is space in the send buffer.
+    /// Returns how many bytes were sent; `None` if there is no space or the connection is not established yet.
     pub fn send<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> io::Result<Option<usize>> {
         let mut parts = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; PIECES_MAX];
         let mut count = 0;
@@ -102,7 +105,7 @@ impl TcpStream {
         unsafe { self.send_parts(&mut parts[..count]) }
     }
 
-    /// Sends `header` and the application's memory behind it, likewise.
+    /// Sends `header` and the application's memory behind it. Returns the same as `send`.
     pub fn send_user(&self, header: &[u8], payload: UserMem) -> io::Result<Option<usize>> {
         let mut parts = [
             libc::iovec { iov_base: header.as_ptr().cast_mut().cast(), iov_len: header.len() },
@@ -123,20 +126,21 @@ impl TcpStream {
         none_if_would_block(sent)
     }
 
-    /// Receives to the front of `to`. Returns how many bytes, 0 at the end, `None` if nothing has arrived.
+    /// Receives to the front of `to`. Returns how many bytes were received, 0 at the end, `None` if nothing has
+    /// arrived.
     pub fn receive(&self, to: &mut [u8]) -> io::Result<Option<usize>> {
         self.receive_user(UserMem::of_slice(to))
     }
 
-    /// Receives to the application's memory, likewise.
+    /// Receives to the application's memory. Returns the same as `receive`.
     pub fn receive_user(&self, to: UserMem) -> io::Result<Option<usize>> {
         let (fd, place, len) = (self.0.as_raw_fd(), to.as_ptr().cast(), to.len());
         // SAFETY: a UserMem is valid for writes for its length, by its promise (otherwise the kernel returns EFAULT).
         none_if_would_block(restarted(|| unsafe { libc::recv(fd, place, len, 0) as i64 }))
     }
 
-    /// Returns the bytes that `receive` would get now. They stay there, whatever happens to the connection (tcp(7),
-    /// SIOCINQ).
+    /// Returns the number of bytes that `receive` would get now. These bytes stay there, whatever happens to the
+    /// connection (tcp(7), SIOCINQ).
     pub fn available(&self) -> usize {
         let mut bytes: libc::c_int = 0;
         // SAFETY: FIONREAD writes one int.
@@ -144,7 +148,8 @@ impl TcpStream {
         if asked < 0 { 0 } else { bytes.max(0) as usize }
     }
 
-    /// Returns whether it has ended or broken, and all arrived bytes were received.
+    /// Returns whether all bytes that had arrived were received and no more can arrive, because the peer has ended
+    /// the connection or because it has broken.
     pub fn is_closed(&self) -> bool {
         let (fd, mut byte) = (self.0.as_raw_fd(), 0_u8);
         let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
@@ -154,7 +159,7 @@ impl TcpStream {
         matches!(seen, Ok(Some(0)) | Err(_))
     }
 
-    /// Returns the smoothed round trip, in microseconds; none if the kernel does not report it (TCP_INFO).
+    /// Returns the smoothed round-trip time, in microseconds; None if the kernel does not report it (TCP_INFO).
     pub fn round_trip_us(&self) -> Option<u32> {
         // SAFETY: a plain structure, for which zeroes are valid.
         let mut info: libc::tcp_info = unsafe { zeroed() };
@@ -165,16 +170,18 @@ impl TcpStream {
         (got == 0 && info.tcpi_rtt > 0).then_some(info.tcpi_rtt)
     }
 
-    /// Limits the retransmission timeout (TCP_RTO_MAX_MS, Linux 6.15; the kernel takes 1 s to 120 s, and without it
-    /// doubles each timeout up to 120 s). Returns whether the kernel has that.
+    /// Sets the maximum of the retransmission timeout to `ms`, which may be 1000 to 120000 (TCP_RTO_MAX_MS, Linux
+    /// 6.15). Without this setting the kernel doubles each timeout up to 120 s. Returns whether the kernel has
+    /// accepted the setting.
     pub fn set_max_rto(&self, ms: i32) -> bool {
         /// linux/tcp.h; not in libc 0.2 yet.
         const TCP_RTO_MAX_MS: i32 = 44;
         sockopt::set(self.as_fd(), libc::IPPROTO_TCP, TCP_RTO_MAX_MS, &ms).is_ok()
     }
 
-    /// Returns the retransmission timeout of TCP, in microseconds, if something was retransmitted; none if all bytes
-    /// are acknowledged, or wait for space at the peer (TCP_INFO).
+    /// Returns the present retransmission timeout of TCP, in microseconds, if bytes that are not acknowledged were
+    /// retransmitted. None if all bytes are acknowledged, if bytes only wait for space at the peer, or if the kernel
+    /// does not report it (TCP_INFO).
     pub fn rto_us(&self) -> Option<u32> {
         // SAFETY: a plain structure, for which zeroes are valid.
         let mut info: libc::tcp_info = unsafe { zeroed() };
@@ -182,13 +189,13 @@ impl TcpStream {
         (info.tcpi_unacked > 0 && info.tcpi_retransmits > 0).then_some(info.tcpi_rto)
     }
 
-    /// Limits the bytes that the peer has not acknowledged, including the kernel's overhead; the kernel doubles the
-    /// value (socket(7)).
+    /// Sets the size of the send buffer, which limits the bytes that were given to the kernel and that the peer has
+    /// not acknowledged. The kernel sets twice `bytes`, because it counts its own overhead, too (socket(7)).
     pub fn set_send_buffer(&self, bytes: i32) {
         let _ = sockopt::set(self.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes);
     }
 
-    /// Makes closing discard the bytes that are not sent by then (SO_LINGER).
+    /// Makes closing the connection discard the bytes that are not sent yet (SO_LINGER).
     pub fn abort_on_close(&self) {
         let linger = libc::linger { l_onoff: 1, l_linger: 0 };
         let _ = sockopt::set(self.as_fd(), libc::SOL_SOCKET, libc::SO_LINGER, &linger);

@@ -1,10 +1,10 @@
-//! A tether: the kernel kills a process group, or a process, when this process ends, however it ends. For the launcher
-//! alone.
+//! A tether makes the kernel kill a process group, or a process, when this process ends, however it ends. For the
+//! launcher alone.
 //!
-//! PR_SET_PDEATHSIG (`spawn`) reaches a child and not the processes that the child has started. A tether does: it is a
-//! pair of connected sockets over which nothing is ever sent, each armed to send SIGKILL when the other is closed
-//! (fcntl(2), F_SETOWN, F_SETSIG, O_ASYNC). The one that the kernel closes first at the end of this process triggers
-//! the other. Only a process that has left the group and is not tethered itself escapes.
+//! PR_SET_PDEATHSIG (`spawn`) reaches a child, but not the processes that the child has started. A tether reaches
+//! them, too: it is a pair of connected sockets over which nothing is ever sent, each armed to send SIGKILL when the
+//! other is closed (fcntl(2), F_SETOWN, F_SETSIG, O_ASYNC). When this process ends, the socket that the kernel closes
+//! first triggers the other. Only a process that has left the group and is not tethered itself escapes.
 
 use crate::errno::checked;
 use crate::pidfd;
@@ -17,12 +17,12 @@ pub struct Tether {
     _sockets: (SeqpacketSocket, SeqpacketSocket),
 }
 
-/// Descriptors that a tether takes.
+/// The number of descriptors that a tether takes.
 pub const DESCRIPTORS: u64 = 2;
 
 impl Tether {
-    /// Ties a process group to this process: that of a child that has not been reaped, so that the number is still its
-    /// own.
+    /// Ties a process group to this process. It must be the group of a child that has not been reaped, because its
+    /// number may belong to another group after that.
     pub fn tie_group(group: i32) -> io::Result<Tether> {
         let sockets = SeqpacketSocket::pair()?;
         set_signal_owner(sockets.0.as_fd(), -group)?;
@@ -30,9 +30,10 @@ impl Tether {
         Tether::armed(sockets)
     }
 
-    /// Ties the process with number `pid`, to which `process` is a pidfd. Had the process ended, the number could be
-    /// another's, so it is checked again before the tether is armed: from then on the kernel identifies it by more than
-    /// its number.
+    /// Ties the process with number `pid`, of which `process` is a pidfd. If the process had ended, the number could
+    /// be another process's. Therefore that is checked after the kernel has looked the number up, and before the
+    /// tether is armed; from then on the kernel identifies the process by more than its number. An error if the
+    /// process has ended.
     pub fn tie_process(pid: i32, process: BorrowedFd) -> io::Result<Tether> {
         let sockets = SeqpacketSocket::pair()?;
         set_signal_owner(sockets.0.as_fd(), pid)?;

@@ -9,15 +9,16 @@ use std::thread::{Builder, JoinHandle};
 /// Starts a thread; `name` has at most 15 bytes (pthread_setname_np(3)).
 pub fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     let before = block_all()?;
-    // It inherits the mask.
+    // The new thread inherits the mask.
     let thread = Builder::new().name(name.to_owned()).spawn(run);
     // SAFETY: a mask that the kernel gave.
     let _ = unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
     thread
 }
 
-/// Requests short time slices for the calling thread, of `slice_ns`: Linux from 6.12 on then lets it preempt threads
-/// that compute as soon as it is woken (sched_setattr(2), SCHED_OTHER with a slice). Older kernels ignore it.
+/// Requests time slices of `slice_ns` for the calling thread (sched_setattr(2), SCHED_OTHER with a slice). From Linux
+/// 6.12 on a thread with short slices preempts threads that compute as soon as it is woken; older kernels ignore the
+/// request.
 pub fn request_short_slices(slice_ns: u64) {
     let attr = SchedAttr { size: size_of::<SchedAttr>() as u32, runtime: slice_ns, ..SchedAttr::default() };
     // SAFETY: a valid structure with its own size; 0 is the calling thread.
@@ -38,10 +39,10 @@ struct SchedAttr {
     period: u64,
 }
 
-/// Blocks all signals of this thread. Returns the mask before.
+/// Blocks all signals of this thread. Returns the previous mask.
 fn block_all() -> io::Result<libc::sigset_t> {
     let (mut all, mut before) = (MaybeUninit::<libc::sigset_t>::uninit(), MaybeUninit::<libc::sigset_t>::uninit());
-    // SAFETY: sigfillset initialises the set that is set, pthread_sigmask the one before if it succeeds.
+    // SAFETY: sigfillset initialises `all`; pthread_sigmask initialises `before` if it succeeds.
     unsafe {
         libc::sigfillset(all.as_mut_ptr());
         match libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) {

@@ -2,8 +2,8 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Returns whether reading `fd` now would stop this process: a terminal whose foreground is another process group (as
-/// after `mpiexec … &`).
+/// Returns whether reading `fd` now would stop this process: it is a terminal, and the terminal's foreground is
+/// another process group (as after `mpiexec … &`).
 pub fn belongs_to_others(fd: BorrowedFd) -> bool {
     // SAFETY: questions about a live descriptor and this process.
     unsafe { libc::isatty(fd.as_raw_fd()) == 1 && libc::tcgetpgrp(fd.as_raw_fd()) != libc::getpgrp() }

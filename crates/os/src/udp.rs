@@ -1,5 +1,6 @@
-//! Sockets of UDP datagrams (udp(7)), many in one call: segments cut by the kernel or the NIC on the way out
-//! (UDP_SEGMENT), and joined on the way in (UDP_GRO). Errors of sending and receiving keep their numbers.
+//! UDP sockets that send and receive many datagrams in one call (udp(7)): the kernel or the NIC cuts a long run of
+//! bytes into datagrams when it is sent (UDP_SEGMENT), and joins datagrams that arrive (UDP_GRO). Errors of sending
+//! and receiving keep their numbers.
 
 use crate::ErrorContext;
 use crate::bpf;
@@ -12,17 +13,18 @@ use std::mem::zeroed;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-/// Maximum datagrams that one call sends: UDP_MAX_SEGMENTS of Linux before 6.9, and the vectors of `send_run` on the
-/// stack.
+/// The maximum number of datagrams that one call sends: UDP_MAX_SEGMENTS of Linux before 6.9, and the length of the
+/// array of `send_run`, which lies on the stack.
 pub const RUN_MAX: usize = 64;
-/// The longest datagram over IPv4, and the longest run of segments: 65535 less the headers of IP and UDP.
+/// The maximum length of a datagram over IPv4, and of all segments of one call together: 65535 bytes less the headers
+/// of IP and UDP.
 pub const MAX_DATAGRAM: usize = 65_507;
 
 /// The result of one receive call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     pub bytes: usize,
-    /// Length of each datagram of these; the last may be shorter.
+    /// The length of each datagram in these bytes; the last one may be shorter.
     pub size: usize,
 }
 
@@ -39,8 +41,8 @@ impl AsFd for UdpSocket {
 struct ControlBuffer([u8; 32]);
 
 impl UdpSocket {
-    /// Binds a socket to one address (port 0: any), whose datagrams are never fragmented: one that is too long is
-    /// refused, and ICMP messages about the path MTU are ignored (IP_PMTUDISC_PROBE), because anybody can send them.
+    /// Binds a socket to one address (port 0: any). Its datagrams are never fragmented: a datagram that is too long
+    /// is refused. ICMP messages about the path MTU are ignored (IP_PMTUDISC_PROBE), because anybody can send them.
     pub fn bind(address: &SocketAddr) -> io::Result<UdpSocket> {
         let fd = sockopt::socket(inet::family(address), libc::SOCK_DGRAM, 0)?;
         if address.is_ipv4() {
@@ -72,13 +74,14 @@ impl UdpSocket {
         sockopt::enable(self.as_fd(), libc::SOL_UDP, libc::UDP_GRO)
     }
 
-    /// Keeps the address and receives nothing any more: datagrams that still arrive are dropped without notice to their
-    /// senders.
+    /// Makes the socket receive nothing any more, but keep its address. Datagrams that still arrive are dropped
+    /// without notice to their senders.
     pub fn discard_incoming(&self) -> io::Result<()> {
         sockopt::filter(self.as_fd(), &bpf::match_none()).context(|| "filtering datagrams".into())
     }
 
-    /// Returns how many datagrams came and were dropped for want of space or for a wrong checksum, so far.
+    /// Returns how many datagrams for this socket were dropped so far, for want of space or because of a wrong
+    /// checksum.
     pub fn drops(&self) -> u32 {
         sockopt::drops(self.as_fd())
     }
@@ -98,8 +101,9 @@ impl UdpSocket {
         .map(drop)
     }
 
-    /// Sends `datagrams` of one length (the last may be shorter), at most RUN_MAX, of MAX_DATAGRAM bytes together,
-    /// as one that the kernel or the NIC cuts (Linux 4.18). All or nothing.
+    /// Sends `datagrams` of one length (the last may be shorter) as one run of bytes, which the kernel or the NIC
+    /// cuts (Linux 4.18): at most RUN_MAX datagrams, and at most MAX_DATAGRAM bytes together. Sends either all of
+    /// them or, with an error, none.
     pub fn send_segments(&self, to: &SocketAddr, datagrams: &[IoSlice<'_>]) -> io::Result<()> {
         let raw = Sockaddr::new(to);
         let size = datagrams.first().map_or(0, |first| first.len()) as u16;
@@ -119,8 +123,8 @@ impl UdpSocket {
         restarted(|| unsafe { libc::sendmsg(self.0.as_raw_fd(), &message, libc::MSG_NOSIGNAL) as i64 }).map(drop)
     }
 
-    /// Sends likewise where segments cannot be cut: single datagrams in one call. Returns how many were sent; an error
-    /// only if none was.
+    /// Sends `datagrams` one by one in one call, if nobody can cut segments: at most RUN_MAX datagrams. Returns how
+    /// many were sent; an error only if no datagram was sent.
     pub fn send_run(&self, to: &SocketAddr, datagrams: &[IoSlice<'_>]) -> io::Result<usize> {
         let raw = Sockaddr::new(to);
         // SAFETY: plain structures, for which zeroes are valid.
@@ -135,7 +139,8 @@ impl UdpSocket {
         restarted(|| unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count, flags) }).map(|n| n as usize)
     }
 
-    /// Receives to the front of `to`, several datagrams if the kernel joined them; `None` if nothing has arrived.
+    /// Receives to the front of `to` one datagram, or several that the kernel has joined; `None` if nothing has
+    /// arrived.
     #[inline]
     pub fn receive(&self, to: &mut [u8]) -> io::Result<Option<Received>> {
         let mut part = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
@@ -174,7 +179,8 @@ fn segment_size(message: &libc::msghdr) -> Option<usize> {
     None
 }
 
-/// Makes a message to be sent: `parts` is only read. IoSlice is guaranteed to be laid out as iovec.
+/// Makes a message to be sent to `to`; the kernel only reads `parts`. IoSlice is guaranteed to have the layout of
+/// iovec.
 fn addressed(to: &Sockaddr, parts: &[IoSlice<'_>]) -> libc::msghdr {
     // SAFETY: a plain structure, for which zeroes are valid.
     let mut message: libc::msghdr = unsafe { zeroed() };

@@ -12,16 +12,16 @@ use std::io;
 use std::mem::{offset_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// The identity of the other end, as the kernel reports it; `pid` is as this process's pid namespace sees it, 0 if
-/// it does not.
+/// The identity of the process at the other end, as the kernel reports it. `pid` is its number in this process's pid
+/// namespace, 0 if it has none there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credentials {
     pub pid: i32,
     pub user: u32,
 }
 
-/// A connected socket of messages. Once a program has closed its descriptor, nothing is written to the file that has
-/// its number now.
+/// A connected socket of messages. If the program has closed the socket's descriptor, sending is an error, and
+/// nothing is written to the file that has the descriptor's number now.
 pub struct SeqpacketSocket(CheckedFd);
 
 /// A socket that waits for connections under an abstract name.
@@ -57,7 +57,7 @@ const NAME_MAX: usize = size_of::<libc::sockaddr_un>() - offset_of!(libc::sockad
 
 fn address(name: &str) -> io::Result<(libc::sockaddr_un, libc::socklen_t)> {
     if name.is_empty() || name.len() > NAME_MAX {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("'{name}' is no name of a local socket")));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("'{name}' is not a name of a local socket")));
     }
     // SAFETY: a plain structure, for which zeroes are valid.
     let mut address: libc::sockaddr_un = unsafe { zeroed() };
@@ -79,11 +79,11 @@ fn socket(flags: i32) -> io::Result<OwnedFd> {
 impl SeqpacketListener {
     /// Listens under `name`; accepting does not block.
     pub fn bind(name: &str) -> io::Result<SeqpacketListener> {
-        // The kernel cuts it to net.core.somaxconn.
+        // The kernel cuts the backlog to net.core.somaxconn.
         SeqpacketListener::bind_with_backlog(name, 4096)
     }
 
-    /// Listens likewise, where `backlog` + 1 connections may wait to be accepted.
+    /// Listens under `name`, without blocking in `accept`; at most `backlog` + 1 connections can wait to be accepted.
     pub fn bind_with_backlog(name: &str, backlog: i32) -> io::Result<SeqpacketListener> {
         let fd = socket(libc::SOCK_NONBLOCK)?;
         let (address, len) = address(name)?;
@@ -123,7 +123,7 @@ fn connect(fd: BorrowedFd, name: &str) -> io::Result<()> {
 /// does not run.
 const SO_PEERPIDFD: i32 = 77;
 
-/// Descriptors in flight beside one message: we send at most one.
+/// Bytes for the descriptors that travel beside one message; we send at most one descriptor.
 const CONTROL_LEN: usize = 64;
 #[repr(C, align(8))]
 struct ControlBuffer([u8; CONTROL_LEN]);
@@ -136,19 +136,19 @@ impl SeqpacketSocket {
         Ok(SeqpacketSocket::from(fd))
     }
 
-    /// Connects to `name` if that takes no more than `limit_ms`; each read and write waits no longer than that, too
-    /// (WouldBlock afterwards).
+    /// Connects to `name`, but waits at most `limit_ms`. Each later read and write also waits at most `limit_ms`
+    /// (then: WouldBlock).
     pub fn connect_timeout(name: &str, limit_ms: u64) -> io::Result<SeqpacketSocket> {
         let line = SeqpacketSocket::from(socket(0)?);
-        // A connection waits for space in the listener's backlog, by the limit on sending (unix(7)).
+        // connect waits for space in the listener's backlog, at most for the time limit on sending (unix(7)).
         line.set_timeout(limit_ms)?;
         connect(line.as_fd(), name)?;
         Ok(line)
     }
 
-    /// Limits the wait of each read and write from now on to `limit_ms` (WouldBlock afterwards).
+    /// Limits the wait of each read and write from now on to `limit_ms` (then: WouldBlock).
     pub fn set_timeout(&self, limit_ms: u64) -> io::Result<()> {
-        // Zero would be no limit.
+        // Zero would mean no limit.
         let limit_us = limit_ms.max(1) as i64 * 1000;
         let limit = libc::timeval { tv_sec: limit_us / 1_000_000, tv_usec: limit_us % 1_000_000 };
         for option in [libc::SO_SNDTIMEO, libc::SO_RCVTIMEO] {
@@ -181,8 +181,9 @@ impl SeqpacketSocket {
         Ok(Credentials { pid: credentials.pid, user: credentials.uid })
     }
 
-    /// Returns a pidfd of the process at the other end. If the kernel gives none with the connection (before Linux
-    /// 6.5), it is found by its number, as long as the connection shows that it is still there.
+    /// Returns a pidfd of the process at the other end. If the kernel cannot give one for a connection (before Linux
+    /// 6.5), the process is opened by its number; that is an error if the other end is closed, because the process
+    /// may have ended then.
     pub fn peer_process(&self) -> io::Result<OwnedFd> {
         let (mut fd, mut len) = (-1_i32, size_of::<i32>() as libc::socklen_t);
         let place = (&raw mut fd).cast();
@@ -233,7 +234,8 @@ impl SeqpacketSocket {
         restarted(|| unsafe { libc::send(to, bytes.as_ptr().cast(), bytes.len(), flags) as i64 }).map(drop)
     }
 
-    /// Receives one message into `to`. Returns its length (0: the other end is closed) and the descriptor beside it.
+    /// Receives one message into `to`. Returns its length (0: the other end is closed) and the descriptor that came
+    /// beside it. A message that is longer than `to` is an error.
     pub fn receive(&self, to: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {
         let mut part = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
         let mut control = ControlBuffer([0; CONTROL_LEN]);
@@ -256,7 +258,7 @@ impl SeqpacketSocket {
             }
         }
         if message.msg_flags & libc::MSG_TRUNC != 0 {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a message longer than expected came"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a message is longer than expected"));
         }
         Ok((got as usize, fd))
     }

@@ -1,6 +1,6 @@
-//! Processor time that this process has used (getrusage(2)), or one thread of it.
+//! The CPU time that this process, or the calling thread, has used (getrusage(2), clock_gettime(2)).
 
-/// Returns the process's seconds, including those that the kernel spent for it.
+/// Returns the CPU time of the process in seconds, including the time that the kernel spent for it.
 pub fn cpu_s() -> f64 {
     // SAFETY: a plain structure, for which zeroes are valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -10,7 +10,7 @@ pub fn cpu_s() -> f64 {
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
-/// Returns the seconds of the calling thread alone.
+/// Returns the CPU time of the calling thread in seconds.
 pub fn thread_cpu_s() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a valid place for the answer; the clock always exists.

@@ -1,5 +1,5 @@
-//! Two hosts of our own connected by a veth pair, for benchmarks and tests: network namespaces, which vanish with
-//! the value. Needs ip(8), and the privilege for namespaces (`netns::become_root`).
+//! Two virtual hosts, connected by a veth pair, for benchmarks and tests. The hosts are network namespaces, which
+//! vanish when the value is dropped. Needs ip(8), and the privilege for namespaces (`netns::become_root`).
 
 use crate::interfaces::{self, Interface, IpNetwork};
 use crate::netns::NetNamespace;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The IPv4 addresses of a pair's hosts.
 pub const HOST_ADDRESSES: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
 
-/// A host; clones share it.
+/// One of the two hosts: a network namespace, which clones share.
 #[derive(Clone)]
 pub struct NetnsHost(Arc<NetNamespace>);
 
@@ -35,7 +35,8 @@ impl NetnsHost {
         self.0.within(f).unwrap()
     }
 
-    /// Returns the path by which other programs can enter it (nsenter(1)), while this process lives.
+    /// Returns the path by which other programs can enter this host (nsenter(1)). It is valid until this process
+    /// ends, or drops the last clone of the host.
     pub fn path(&self) -> PathBuf {
         format!("/proc/{}/fd/{}", std::process::id(), self.0.as_fd().as_raw_fd()).into()
     }
@@ -47,7 +48,7 @@ impl NetnsHost {
         if output.status.success() { Ok(()) } else { Err(io::Error::other(text())) }
     }
 
-    /// Returns its interface of the pair.
+    /// Returns this host's interface of the veth pair.
     pub fn interface(&self) -> Interface {
         let all = self.within(|| interfaces::all().unwrap());
         all.into_iter().find(|interface| interface.name == "e0").expect("an end of the veth pair")

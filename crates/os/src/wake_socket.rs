@@ -1,8 +1,8 @@
-//! A wake socket: a doorbell as a descriptor, for a sleeper that waits for other descriptors too: a local datagram
-//! socket (unix(7), SOCK_DGRAM).
+//! A wake socket is a doorbell with a descriptor, for a sleeper that waits for other descriptors too. It is a local
+//! datagram socket (unix(7), SOCK_DGRAM).
 //!
-//! The kernel gives it an abstract name of five digits; any process that knows the name can ring, which costs the
-//! sleeper one empty poll.
+//! The kernel gives the socket an abstract name of five digits. Any process that knows the name can ring; a needless
+//! ring costs the sleeper one empty poll.
 
 use crate::ErrorContext;
 use crate::errno::checked;
@@ -12,7 +12,8 @@ use std::mem::{offset_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
 
-/// The name of a wake socket: the bytes behind the leading zero, as many as the kernel chooses; never 0.
+/// The name of a wake socket, as a number: the bytes that the kernel has chosen, behind the leading zero of the
+/// address; never 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WakeSocketName(u64);
 
@@ -37,7 +38,7 @@ impl WakeSocketName {
     }
 }
 
-/// Digits of a name that the kernel chooses, and bytes of such an address.
+/// The number of digits of a name that the kernel chooses, and the length in bytes of an address with such a name.
 const NAME_BYTES: usize = 5;
 const ADDRESS_BYTES: usize = offset_of!(libc::sockaddr_un, sun_path) + 1 + NAME_BYTES;
 
@@ -61,12 +62,12 @@ impl WakeSocket {
         // SAFETY: a live descriptor and an address of the given length: the family alone, for a name that the kernel
         // chooses.
         checked(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), family) })
-            .context(|| "naming a bell".into())?;
+            .context(|| "binding a wake socket".into())?;
         let mut length = size_of::<libc::sockaddr_un>() as libc::socklen_t;
         // SAFETY: the address has room for the given length.
         checked(unsafe { libc::getsockname(fd.as_raw_fd(), (&raw mut address).cast(), &raw mut length) })?;
         if length as usize != ADDRESS_BYTES {
-            return Err(io::Error::other("the kernel gave a bell a name of another length than ever"));
+            return Err(io::Error::other("the kernel gave a wake socket a name of an unexpected length"));
         }
         let mut bytes = [0; 8];
         for (to, from) in bytes.iter_mut().zip(&address.sun_path[1..=NAME_BYTES]) {
@@ -75,9 +76,9 @@ impl WakeSocket {
         Ok((WakeSocket(CheckedFd::new(fd)), WakeSocketName(u64::from_le_bytes(bytes))))
     }
 
-    /// Receives the rings that have arrived, but only some of many: any process on the machine can ring without
-    /// end, and the rest costs another empty poll. Nothing is taken from a program's file that has the socket's
-    /// number by now.
+    /// Receives rings that have arrived, at most RINGS_PER_DRAIN, because any process on the machine can ring without
+    /// end; the rings that are left cost another empty poll. If the program has closed the socket, nothing is
+    /// received from the file that has its number now.
     pub fn drain(&self) {
         let Ok(fd) = self.0.live() else { return };
         let mut byte = 0_u8;
@@ -87,10 +88,12 @@ impl WakeSocket {
     }
 }
 
-/// Rings that one drain receives: about as many as a socket holds by default (net.unix.max_dgram_qlen, 10).
+/// The maximum number of rings that one drain receives: about as many as a socket holds by default
+/// (net.unix.max_dgram_qlen, 10).
 const RINGS_PER_DRAIN: u32 = 8;
 
-/// Rings the wake socket of this name. One that is closed, or full of rings, needs none.
+/// Rings the wake socket of this name. A socket that is closed or full of rings needs no further ring: errors are
+/// ignored.
 pub fn ring(name: WakeSocketName) {
     static WAKER: OnceLock<Option<CheckedFd>> = OnceLock::new();
     // If the program has closed the waker and a file of its own has that number by now, the call fails, or is a ring as

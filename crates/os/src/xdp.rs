@@ -1,8 +1,9 @@
-//! eBPF programs on network interfaces (XDP), by bpf(2): loading, trying and attaching them, and finding the attached
-//! one.
+//! eBPF programs on network interfaces (XDP): loading, testing and attaching them, and finding the attached program
+//! (bpf(2)).
 //!
-//! No program of others is ever replaced. A program is attached by a link: it is removed with the link's last
-//! descriptor, however its process ends. Uses `ebpf`, which makes the programs; they redirect to the sockets of `xsk`.
+//! A program of another process is never replaced. A program is attached by a link, and the kernel detaches it with
+//! the link's last descriptor, however the process ends. Uses `ebpf`, which makes the programs, and `link_masters`
+//! and `netlink`, by which it finds the attached program. The programs redirect frames to the sockets of `xsk`.
 
 use crate::ebpf::EbpfInsn;
 use crate::errno::checked;
@@ -35,10 +36,10 @@ const IFLA_XDP_PROG_ID: u16 = 4;
 /// The name that tools show (`bpftool prog`, `ip link`); at most 15 bytes.
 const NAME: &[u8; 16] = b"hawser_redirect\0";
 
-/// Maximum length of the verifier's log with its error.
+/// The maximum length, in bytes, of the verifier's log, which becomes part of the error.
 const LOG_BYTES: usize = 4096;
 
-/// The sockets to which a program redirects, by the queue of the NIC.
+/// The sockets to which a program redirects frames, by the number of the NIC's queue.
 pub struct XskMap(OwnedFd);
 
 impl AsFd for XskMap {
@@ -59,7 +60,7 @@ impl XskMap {
         }
         let create = MapCreateAttr { kind: MAP_TYPE_XSKMAP, key_bytes: 4, value_bytes: 4, entries: queues };
         create_fd(command::MAP_CREATE, create)
-            .context(|| format!("making a map of sockets ({REQUIREMENTS})"))
+            .context(|| format!("making a map of AF_XDP sockets ({REQUIREMENTS})"))
             .map(XskMap)
     }
 
@@ -78,12 +79,12 @@ impl XskMap {
         let (key, value) = (place(&raw const queue), place((&raw const fd).cast()));
         bpf(command::MAP_UPDATE, MapUpdateAttr { map: self.0.as_raw_fd(), unused: 0, key, value, flags: 0 })
             .map(drop)
-            .context(|| format!("handing over queue {queue}"))
+            .context(|| format!("redirecting queue {queue} to a socket"))
     }
 }
 
-/// The requirements of loading: older kernels count a program's memory as locked.
-const REQUIREMENTS: &str = "needs CAP_BPF and CAP_NET_ADMIN; before Linux 5.11 also room in `ulimit -l`";
+/// The privileges that loading needs, for error messages. Older kernels count a program's memory as locked memory.
+const REQUIREMENTS: &str = "needs CAP_BPF and CAP_NET_ADMIN; before Linux 5.11 also a sufficient `ulimit -l`";
 
 /// A program that the kernel has checked.
 pub struct XdpProgram(OwnedFd);
@@ -105,19 +106,20 @@ struct ProgLoadAttr {
 }
 
 impl XdpProgram {
-    /// Loads it; it takes frames in fragments if the kernel has those (Linux 5.18).
+    /// Loads the program of these steps. It accepts frames in several buffers if the kernel has those (Linux 5.18).
+    /// An error contains the verifier's log.
     pub fn load(steps: &[EbpfInsn]) -> io::Result<XdpProgram> {
         let by = |flags| XdpProgram::load_with(steps, flags, &mut []);
         if let Ok(program) = by(HAS_FRAGS).or_else(|_| by(0)) {
             return Ok(XdpProgram(program));
         }
-        // Once more, now with the verifier's log.
+        // Loading is tried once more, now with the verifier's log.
         let mut log = vec![0; LOG_BYTES];
         let result = XdpProgram::load_with(steps, 0, &mut log);
         let words: Vec<u8> = log.into_iter().take_while(|&byte| byte != 0).collect();
         let words = String::from_utf8_lossy(&words).trim().replace('\n', "; ");
         let colon = if words.is_empty() { "" } else { ": " };
-        result.context(|| format!("loading a program of XDP ({REQUIREMENTS}{colon}{words})")).map(XdpProgram)
+        result.context(|| format!("loading an XDP program ({REQUIREMENTS}{colon}{words})")).map(XdpProgram)
     }
 
     fn load_with(steps: &[EbpfInsn], flags: u32, log: &mut [u8]) -> io::Result<OwnedFd> {
@@ -138,7 +140,8 @@ impl XdpProgram {
         create_fd(command::PROGRAM_LOAD, load)
     }
 
-    /// Returns its action for a frame of at least 14 bytes (BPF_PROG_TEST_RUN): `ebpf::PASS`, `ebpf::REDIRECT`.
+    /// Runs the program on a frame of at least 14 bytes, without an interface (BPF_PROG_TEST_RUN). Returns its
+    /// result: `ebpf::PASS` or `ebpf::REDIRECT`.
     pub fn test_run(&self, frame: &[u8]) -> io::Result<u32> {
         #[repr(C)]
         struct TestRunAttr {
@@ -161,14 +164,15 @@ impl XdpProgram {
             repeat: 1,
             duration: 0,
         };
-        bpf_syscall(command::PROGRAM_TEST_RUN, &mut test).context(|| "trying a program of XDP".into())?;
+        bpf_syscall(command::PROGRAM_TEST_RUN, &mut test).context(|| "testing an XDP program".into())?;
         Ok(test.result)
     }
 
-    /// Attaches it: the driver runs it, or the kernel in front of its own stack, which works with every driver.
+    /// Attaches the program to an interface. If `native`, the driver runs it; otherwise the kernel runs it in front
+    /// of its own network stack, which works with every driver.
     pub fn attach(&self, interface: u32, native: bool) -> io::Result<XdpLink> {
         let fd = self.attach_with(interface, if native { DRV_MODE } else { SKB_MODE });
-        fd.map(|fd| XdpLink { fd, native }).context(|| format!("attaching a program of XDP to interface {interface}"))
+        fd.map(|fd| XdpLink { fd, native }).context(|| format!("attaching an XDP program to interface {interface}"))
     }
 
     fn attach_with(&self, interface: u32, flags: u32) -> io::Result<OwnedFd> {
@@ -186,14 +190,14 @@ impl XdpProgram {
     }
 }
 
-/// A program that is attached to an interface, for as long as this lives.
+/// The attachment of a program to an interface; dropping this value detaches the program.
 pub struct XdpLink {
     fd: OwnedFd,
     native: bool,
 }
 
 impl XdpLink {
-    /// Returns whether the driver runs it.
+    /// Returns whether the driver runs the program.
     pub fn is_native(&self) -> bool {
         self.native
     }
@@ -208,11 +212,12 @@ impl XdpLink {
             old: u32,
         }
         let update = LinkUpdateAttr { link: self.fd.as_raw_fd(), program: program.0.as_raw_fd(), flags: 0, old: 0 };
-        bpf(command::LINK_UPDATE, update).map(drop).context(|| "replacing a program of XDP".into())
+        bpf(command::LINK_UPDATE, update).map(drop).context(|| "replacing an XDP program".into())
     }
 }
 
-/// Returns the number of the program that is attached to an interface, whichever process did that.
+/// Returns the number of the program that is attached to an interface, whichever process has attached it; None if
+/// there is no program.
 pub fn attached_program_id(interface: u32) -> io::Result<Option<u32>> {
     let found = link_masters::attributes_of(IFLA_XDP)?;
     let nested = found.get(&interface).map(Vec::as_slice).unwrap_or_default();
@@ -220,7 +225,7 @@ pub fn attached_program_id(interface: u32) -> io::Result<Option<u32>> {
     Ok(id.map(u32::from_ne_bytes).filter(|&id| id != 0))
 }
 
-/// Makes a call that returns a new descriptor.
+/// Makes a bpf(2) call that returns a new descriptor.
 fn create_fd<T>(command: i32, attributes: T) -> io::Result<OwnedFd> {
     let fd = bpf(command, attributes)?;
     // SAFETY: the descriptor is new and nobody else's; the kernel closes it on exec by itself.
@@ -231,8 +236,8 @@ fn bpf<T>(command: i32, mut attributes: T) -> io::Result<i64> {
     bpf_syscall(command, &mut attributes)
 }
 
-/// Makes a call. `attributes`: the command's structure in `union bpf_attr`, or the front of it; all addresses in it
-/// must be alive and of the lengths in it.
+/// Makes a bpf(2) call. `attributes` is the command's structure in `union bpf_attr`, or the front of it. Each address
+/// in it must point to live memory of the length that stands beside it.
 fn bpf_syscall<T>(command: i32, attributes: &mut T) -> io::Result<i64> {
     let (place, len) = (std::ptr::from_mut(attributes), size_of::<T>());
     // SAFETY: `len` bytes, readable and writable; each caller in this file keeps what they point to alive for the call.

@@ -1,10 +1,10 @@
 //! AF_XDP sockets: frames of one queue of a NIC, in memory that the process shares with the kernel (UMEM), or with the
 //! NIC itself if the driver has zero-copy. Needs CAP_NET_RAW.
 //!
-//! The memory is cut into chunks; those for received frames and those for frames to send are separate. A chunk is
-//! ours, or the kernel's from its slot in a ring until it returns in another: only for this reason is a slice of
-//! its bytes sound. The contents of the rings are checked all the same. A program (`xdp`) decides which frames
-//! arrive. Used by `dev-ether`; uses `xsk_ring`.
+//! The memory is cut into chunks: some are for received frames, the others for frames to send. A chunk is the
+//! kernel's from the moment when its slot in a ring is published until it returns in another ring; otherwise it is
+//! ours: only for this reason is a slice of its bytes sound. The contents of the rings are checked nevertheless. A
+//! program (`xdp`) decides which frames arrive. Used by `dev-ether`; uses `xsk_ring`.
 
 use crate::errno::restarted;
 use crate::fd_identity::CheckedFd;
@@ -17,20 +17,20 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 /// The division of a socket's memory, in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UmemConfig {
-    /// Bytes of a chunk, a power of two from 2048 up to a page: longer frames come in several.
+    /// Bytes of a chunk, a power of two from 2048 up to a page. Longer frames come in several chunks.
     pub chunk_bytes: u32,
-    /// Chunks for received frames that were not taken: a power of two.
+    /// The number of chunks for received frames that have not been taken yet, a power of two.
     pub receive: u32,
-    /// Further chunks for receiving: a NIC that fills them itself must have some however long no frame is taken,
-    /// because all traffic of this queue passes through them.
+    /// The number of further chunks for receiving. A NIC that writes into the chunks itself must always have free
+    /// ones, even if no frame is taken for a long time, because all traffic of this queue passes through them.
     pub reserve: u32,
-    /// Chunks for frames to send: a power of two, or 0 for none.
+    /// The number of chunks for frames to send: a power of two, or 0.
     pub send: u32,
 }
 
 impl UmemConfig {
-    /// Slots for the chunks to fill, and as many again: otherwise each would be written in the cache line that the
-    /// kernel reads next.
+    /// Returns the number of slots of the fill ring: at least twice the number of chunks for receiving. In a ring
+    /// without spare slots, each address would be written into the cache line that the kernel reads next.
     fn fill(&self) -> u32 {
         2 * (self.receive + self.reserve).next_power_of_two()
     }
@@ -56,7 +56,7 @@ pub struct XskSocket {
     fill: ProducerRing,
     tx_rings: Option<TxRings>,
     zero_copy: bool,
-    /// The received part of a frame that continues.
+    /// The bytes received so far of a frame that is not complete yet.
     partial: Vec<u8>,
 }
 
@@ -64,13 +64,13 @@ pub struct XskSocket {
 struct TxRings {
     tx: ProducerRing,
     completion: ConsumerRing,
-    /// Addresses of the chunks that are ours.
+    /// Addresses of the chunks for sending that are ours.
     free: Vec<u64>,
-    /// Maximum calls per `flush`: the kernel takes at most TX_BATCH_SIZE frames in one call.
+    /// The maximum number of calls per `flush`: the kernel takes at most BATCH frames in one call.
     max_calls: usize,
 }
 
-/// linux/if_xdp.h: frames that the kernel sends in one call.
+/// The maximum number of frames that the kernel sends in one call (TX_BATCH_SIZE in the kernel's net/xdp/xsk.c).
 const BATCH: usize = 32;
 
 impl AsFd for XskSocket {
@@ -81,12 +81,13 @@ impl AsFd for XskSocket {
 
 /// Makes a socket without memory or queue.
 pub fn open_unbound() -> io::Result<OwnedFd> {
-    sockopt::socket(libc::AF_XDP, libc::SOCK_RAW, 0).context(|| "making a socket of AF_XDP (needs CAP_NET_RAW)".into())
+    sockopt::socket(libc::AF_XDP, libc::SOCK_RAW, 0).context(|| "making an AF_XDP socket (needs CAP_NET_RAW)".into())
 }
 
 impl XskSocket {
-    /// Takes queue `queue` of an interface: with zero-copy or not at all, or with copies. `in_parts`: frames may be
-    /// longer than a chunk (Linux 6.6). `InvalidInput`: there is no such queue.
+    /// Opens a socket for queue `queue` of an interface. With `zero_copy` it fails if the driver has no zero-copy;
+    /// without it the kernel copies frames. `in_parts`: frames may be longer than a chunk (Linux 6.6). The error
+    /// `InvalidInput` means that there is no such queue.
     pub fn open(
         interface: u32,
         queue: u32,
@@ -99,14 +100,14 @@ impl XskSocket {
         register(fd.as_fd(), &frames, config.chunk_bytes).context(|| {
             format!("sharing {} KiB with the kernel (does `ulimit -l` limit locked memory?)", frames.len() >> 10)
         })?;
-        let rings = XskRings::make(fd.as_fd(), config).context(|| "making the rings of a socket of AF_XDP".into())?;
+        let rings = XskRings::make(fd.as_fd(), config).context(|| "making the rings of an AF_XDP socket".into())?;
         let (came, mut fill) = (ConsumerRing::new(rings.rx), ProducerRing::new(rings.fill));
         let chunk = |nth: u32| u64::from(nth) * u64::from(config.chunk_bytes);
         let (incoming, all) = (config.receive + config.reserve, config.chunks());
         (0..incoming).for_each(|nth| fill.put_address(chunk(nth)));
         fill.publish();
         bind(fd.as_fd(), interface, queue, zero_copy, in_parts).context(|| {
-            format!("taking queue {queue}{}", if in_parts { " (frames in parts need Linux 6.6)" } else { "" })
+            format!("binding to queue {queue}{}", if in_parts { " (frames in parts need Linux 6.6)" } else { "" })
         })?;
         let sending = rings.tx.map(|out| TxRings {
             tx: ProducerRing::new(out),
@@ -132,14 +133,15 @@ impl XskSocket {
         self.zero_copy
     }
 
-    /// Passes each received frame, in at most `limit` chunks, with its Ethernet header to `take`. Returns how many.
-    /// An empty poll costs a load.
+    /// Calls `take` with each received frame, including its Ethernet header; takes at most `limit` chunks. Returns
+    /// the number of frames. An empty poll costs one load.
     #[inline]
     pub fn receive(&mut self, limit: usize, take: impl FnMut(&[u8])) -> usize {
         self.receive_while(limit, |_| true, take)
     }
 
-    /// Does the same, up to the first frame that is not wanted, by its first chunk: it stays the next one.
+    /// Receives as `receive` does, but only up to the first frame that `is_wanted` rejects by its first chunk. That
+    /// frame stays the next one.
     #[inline]
     pub fn receive_while(
         &mut self,
@@ -162,14 +164,16 @@ impl XskSocket {
         count
     }
 
-    /// Returns whether the next descriptor is of a frame that is wanted.
+    /// Returns whether the next descriptor belongs to a wanted frame.
     fn is_next_wanted(&self, is_wanted: &impl Fn(&[u8]) -> bool) -> bool {
-        // A frame that has begun was wanted, and a descriptor outside the memory is removed.
+        // The rest of a frame whose first chunk was wanted is wanted, and a descriptor outside the memory is to be
+        // removed.
         !self.partial.is_empty() || frame_bytes(&self.frames, self.rx.peek_desc()).is_none_or(is_wanted)
     }
 
-    /// Takes a descriptor. Returns the number of frames that it completes. The chunk is the kernel's again from the
-    /// next `publish` on.
+    /// Takes a descriptor, and calls `take` if it completes a frame. Returns the number of frames that it completes,
+    /// 0 or 1. The chunk is the kernel's again from the next `publish` on. A descriptor outside the memory is
+    /// ignored.
     fn take_desc(&mut self, desc: XdpDesc, take: &mut impl FnMut(&[u8])) -> usize {
         let Some(bytes) = frame_bytes(&self.frames, desc) else { return 0 };
         let is_whole = !desc.continues;
@@ -186,8 +190,8 @@ impl XskSocket {
         usize::from(is_whole)
     }
 
-    /// Calls the kernel if the NIC needs it: one that has run out of memory for frames takes more only when it is
-    /// called.
+    /// Calls the kernel if the driver needs that: a driver with zero-copy that has run out of chunks takes new ones
+    /// only when it is called.
     #[inline]
     fn wake_driver(&self) {
         if self.zero_copy && self.fill.needs_wakeup() {
@@ -196,12 +200,13 @@ impl XskSocket {
         }
     }
 
-    /// Takes a frame of `head` and `body`, to be sent by `flush`. Returns whether there was space.
+    /// Copies a frame of `head` and `body` into chunks, to be sent by `flush`. Returns whether there was space;
+    /// always false if the socket has no chunks for sending.
     pub fn enqueue(&mut self, head: &[u8], body: &[u8]) -> bool {
         let Some(sending) = &mut self.tx_rings else { return false };
         let (chunk, total) = (self.chunk_bytes as usize, head.len() + body.len());
         let parts = total.div_ceil(chunk);
-        // At once: the chunk that was sent last is still in the cache.
+        // Sent chunks are taken back at once: the chunk that was sent last is used next, and is still in the cache.
         sending.collect();
         if sending.free.len() < parts || sending.tx.free_slots() < parts {
             return false;
@@ -226,8 +231,8 @@ impl XskSocket {
         }
     }
 
-    /// Hands over the enqueued frames. Those for which the NIC has no space wait for the next call. The error keeps
-    /// its number, and the frames enqueued until then wait too.
+    /// Hands the enqueued frames over to the kernel. Frames for which the NIC has no space wait for the next call.
+    /// After an error all remaining frames wait, too; the error keeps its number.
     pub fn flush(&mut self) -> io::Result<()> {
         let Some(sending) = &mut self.tx_rings else { return Ok(()) };
         sending.tx.publish();
@@ -237,7 +242,7 @@ impl XskSocket {
             }
             match wake_kernel(&self.fd) {
                 Ok(()) => {}
-                // One frame is lost, or a batch is through: there may be more.
+                // The kernel has lost one frame, or has sent a batch: there may be more frames.
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EBUSY | libc::EAGAIN | libc::ENOBUFS)) => {}
                 Err(error) => return Err(error),
             }
@@ -250,7 +255,7 @@ impl XskSocket {
         self.tx_rings.as_ref().is_some_and(|sending| sending.tx.pending() > 0)
     }
 
-    /// Returns the frames that came by the queue for this socket, and for which there was no space, so far.
+    /// Returns the number of frames that came for this socket and were dropped so far, because there was no space.
     pub fn drops(&self) -> u64 {
         // SAFETY: plain numbers.
         let mut counts: libc::xdp_statistics = unsafe { std::mem::zeroed() };
@@ -258,13 +263,13 @@ impl XskSocket {
         counts.rx_dropped + counts.rx_ring_full
     }
 
-    /// Takes the pending error (the interface is gone), 0 for none.
+    /// Takes the pending error, such as that of an interface that is gone. Returns its number, 0 for none.
     pub fn take_error(&self) -> i32 {
         sockopt::take_error(self.fd.as_fd())
     }
 }
 
-/// Returns the bytes of a descriptor's part, if they lie in the memory of frames.
+/// Returns the bytes that a descriptor names; None if they do not lie in the memory of frames.
 fn frame_bytes(frames: &Region, desc: XdpDesc) -> Option<&[u8]> {
     let begin = desc.at as usize;
     let fits = begin.checked_add(desc.len as usize).is_some_and(|end| end <= frames.len());
@@ -313,7 +318,7 @@ struct XskRings {
 impl XskRings {
     fn make(fd: BorrowedFd, config: UmemConfig) -> io::Result<XskRings> {
         let places = |option: i32, places: u32| sockopt::set(fd, libc::SOL_XDP, option, &places);
-        // Every socket has all rings except the one by which it sends.
+        // A socket that sends nothing has no TX ring, but all the other rings: the completion ring has one slot then.
         let sent = config.send.max(1);
         places(libc::XDP_UMEM_FILL_RING, config.fill())?;
         places(libc::XDP_UMEM_COMPLETION_RING, sent)?;

@@ -1,8 +1,8 @@
 //! The rings by which an AF_XDP socket and the kernel hand each other frames (linux/if_xdp.h): mapped memory, in which
 //! each of two counters is written by one side alone.
 //!
-//! Counters increase and wrap around; a slot of a ring is a counter modulo its length. Only the process that owns
-//! the socket maps these. Used by `xsk`.
+//! Counters increase and wrap around; the number of a slot is a counter modulo the number of slots. Only the process
+//! that owns the socket maps its rings. Used by `xsk`.
 
 use crate::map;
 use hawser_base::Region;
@@ -19,11 +19,11 @@ pub(crate) struct XdpDesc {
     /// Offset in the memory of frames.
     pub at: u64,
     pub len: u32,
-    /// XDP_PKT_CONTD: the frame continues in the next part.
+    /// XDP_PKT_CONTD: the frame continues in the next descriptor.
     pub continues: bool,
 }
 
-/// Bytes of a descriptor, and of an entry in rings that hold addresses alone.
+/// Bytes of a descriptor, and bytes of an entry of a ring that holds only addresses.
 pub(crate) const DESC_BYTES: usize = 16;
 pub(crate) const ADDRESS_BYTES: usize = 8;
 /// XDP_PKT_CONTD.
@@ -37,7 +37,8 @@ pub(crate) struct XskRingMapping {
 }
 
 impl XskRingMapping {
-    /// Maps a ring of `slots` (a power of two) of `bytes` each, which is at `at` of its socket.
+    /// Maps the ring that is at offset `at` of the socket `fd`: `slots` slots (a power of two) of `bytes` each.
+    /// `offsets` says where the counters and the slots are in the mapping.
     pub fn map(
         fd: BorrowedFd,
         at: u64,
@@ -50,7 +51,7 @@ impl XskRingMapping {
         Ok(XskRingMapping { region, offsets, slots })
     }
 
-    /// Returns the offset of the slot of a counter.
+    /// Returns the offset, in the mapping, of the slot that a counter names.
     fn slot_offset(&self, counter: u32, bytes: usize) -> usize {
         self.offsets.desc as usize + (counter & (self.slots - 1)) as usize * bytes
     }
@@ -81,10 +82,12 @@ impl XskRingMapping {
     }
 }
 
-/// A ring that the kernel writes and we read: of received frames, of memory that was sent.
+/// A ring that the kernel writes and we read: the RX ring has received frames, the completion ring has chunks whose
+/// frames were sent.
 pub(crate) struct ConsumerRing {
     memory: XskRingMapping,
-    /// The number of slots that we have read, and the number that the kernel had written as last loaded.
+    /// The counter of slots that we have read, and the counter of slots that the kernel had written when we loaded it
+    /// last.
     read: u32,
     written: u32,
 }
@@ -94,7 +97,8 @@ impl ConsumerRing {
         ConsumerRing { memory, read: 0, written: 0 }
     }
 
-    /// Returns the number of slots that can be read. A load, if there was nothing left.
+    /// Returns the number of slots that can be read. Loads the kernel's counter only if all slots known so far are
+    /// read.
     #[inline]
     pub fn ready(&mut self) -> usize {
         if self.read == self.written {
@@ -104,18 +108,20 @@ impl ConsumerRing {
         self.written.wrapping_sub(self.read) as usize
     }
 
-    /// Returns the next descriptor that is ready, of a ring of descriptors; it stays the next one.
+    /// Returns the next descriptor without taking it. The ring must hold descriptors, and one must be ready.
     pub fn peek_desc(&self) -> XdpDesc {
         self.memory.desc(self.read)
     }
 
-    /// Takes the next descriptor that is ready, of a ring of descriptors; its slot stays ours until `release`.
+    /// Takes the next descriptor; its slot stays ours until `release`. The ring must hold descriptors, and one must
+    /// be ready.
     pub fn next_desc(&mut self) -> XdpDesc {
         self.read = self.read.wrapping_add(1);
         self.memory.desc(self.read.wrapping_sub(1))
     }
 
-    /// Takes the next entry of a ring of addresses, likewise.
+    /// Takes the next address; its slot stays ours until `release`. The ring must hold addresses, and one must be
+    /// ready.
     pub fn next_address(&mut self) -> u64 {
         self.read = self.read.wrapping_add(1);
         self.memory.address(self.read.wrapping_sub(1))
@@ -128,7 +134,8 @@ impl ConsumerRing {
     }
 }
 
-/// A ring that we write and the kernel reads: of memory for frames to receive, of frames to send.
+/// A ring that we write and the kernel reads: the fill ring has chunks for frames to receive, the TX ring has frames
+/// to send.
 pub(crate) struct ProducerRing {
     memory: XskRingMapping,
     written: u32,
@@ -149,7 +156,7 @@ impl ProducerRing {
         self.memory.slots as usize - self.pending()
     }
 
-    /// Writes the next slot, for which there is space; the kernel sees it after `publish`.
+    /// Writes a descriptor into the next slot, which must be free; the kernel sees it after `publish`.
     pub fn put_desc(&mut self, desc: XdpDesc) {
         self.memory.set_desc(self.written, desc);
         self.written = self.written.wrapping_add(1);

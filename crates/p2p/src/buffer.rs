@@ -8,7 +8,7 @@ use hawser_datatype::{Datatype, UserPtr, copy_typed};
 use hawser_device::{Payload, PayloadSource};
 use std::sync::Arc;
 
-/// The memory of a message. It must stay valid until the operation ends: no stack frame bounds its lifetime.
+/// The memory of a message. It must stay valid until the operation ends; no lifetime in the type ensures that.
 #[derive(Clone)]
 pub enum Buffer {
     /// One contiguous range.
@@ -20,8 +20,8 @@ pub enum Buffer {
 impl Buffer {
     pub const EMPTY: Buffer = Buffer::Dense(UserMem::EMPTY);
 
-    /// A buffer of `count` elements of a type; checks that the type is committed and the address (MPI_ERR_TYPE,
-    /// MPI_ERR_BUFFER).
+    /// Makes a buffer of `count` elements of a type. Checks that the type is committed (MPI_ERR_TYPE) and that the
+    /// address is not null (MPI_ERR_BUFFER).
     #[inline]
     pub fn new(at: UserPtr<'static>, count: u64, datatype: &Arc<Datatype>) -> Result<Buffer> {
         if !datatype.is_committed() {
@@ -30,7 +30,7 @@ impl Buffer {
         Buffer::uncommitted(at, count, datatype)
     }
 
-    /// Same as `new`, for calls for which MPI does not require a committed type (MPI-5.0 §5.1.9).
+    /// Makes a buffer as `new` does, for calls for which MPI does not require a committed type (MPI-5.0 §5.1.9).
     #[inline]
     pub fn uncommitted(at: UserPtr<'static>, count: u64, datatype: &Arc<Datatype>) -> Result<Buffer> {
         match datatype.memory(at, count) {
@@ -49,7 +49,7 @@ impl Buffer {
         Buffer::Spread { at, count, datatype: datatype.clone(), from: 0, len: datatype.packed_size(count) }
     }
 
-    /// Returns the message's bytes `at .. at + size` as a buffer of their own.
+    /// Returns a buffer that consists of the message's bytes `at .. at + size`.
     pub fn part(&self, at: u64, size: u64) -> Buffer {
         match self {
             _ if size == 0 => Buffer::EMPTY,
@@ -66,7 +66,7 @@ impl Buffer {
         }
     }
 
-    /// The length of the message, in bytes.
+    /// Returns the length of the message, in bytes.
     #[inline]
     pub fn len(&self) -> u64 {
         match self {
@@ -79,7 +79,7 @@ impl Buffer {
         self.len() == 0
     }
 
-    /// Calls `f` with the bytes `at .. at + len` as a device takes them.
+    /// Calls `f` with the bytes `at .. at + len` of the message, in the form in which a device takes them.
     pub fn source<R>(&self, at: u64, len: usize, f: impl FnOnce(PayloadSource<'_>) -> R) -> R {
         match self {
             _ if len == 0 => f(PayloadSource::None),
@@ -92,7 +92,8 @@ impl Buffer {
         }
     }
 
-    /// Copies `len` bytes of the payload to the message's bytes from `at` on. False if the peer died.
+    /// Copies `len` bytes of the payload to the message's bytes from `at` on. Returns false if the peer has died
+    /// meanwhile.
     pub fn place(&self, at: u64, len: usize, payload: &mut dyn Payload) -> bool {
         match self {
             Buffer::Dense(mem) => payload.copy_to(mem.slice(at as usize, len)),
@@ -172,8 +173,8 @@ impl Buffer {
     }
 }
 
-/// Whether the address is a null pointer that does not stand for memory. A type with absolute addresses, used with
-/// MPI_BOTTOM, begins elsewhere.
+/// Returns whether the address is a null pointer that does not stand for memory. It does stand for memory if the type
+/// has absolute addresses (used with MPI_BOTTOM), because such a type begins elsewhere.
 pub fn is_nowhere(at: UserPtr, datatype: &Datatype) -> bool {
     at.addr() == 0 && datatype.true_lb() == 0 && datatype.size() > 0
 }

@@ -1,9 +1,9 @@
 //! The state of one lane: the matching engine, the memory of its operations, and the channel to the peers.
 //!
-//! A `LaneState` is used under its lane's lock alone (`base::lane_lock::LaneCell`). It carries out the engine's
+//! A `LaneState` is used only under its lane's lock (`base::lane_lock::LaneCell`). It carries out the engine's
 //! effects: places payload, transmits, streams, reads and writes remotely, and completes requests. Effects that touch
-//! buffers happen inside the delivery, in order; those that send wait in the outbox until the device has returned,
-//! because a delivery must not send (`device::Delivery`).
+//! buffers are carried out inside the delivery, in order; effects that send wait in the outbox until the device has
+//! returned, because a delivery must not send (`device::Delivery`).
 //!
 //! Used by `send`, `recv` and `request`; uses `transport::Channel`.
 
@@ -24,14 +24,14 @@ use hawser_os::map::PAGE;
 use hawser_transport::{Channel, Fabric};
 use std::collections::VecDeque;
 
-/// Packets that are taken from one peer before all peers are polled.
+/// The maximum number of packets that are taken from one peer before all peers are polled.
 const BURST: u32 = 16;
 
 /// The state of one lane. See the module.
 pub struct LaneState<N: RequestData> {
     pub channel: Channel,
     pub core: LaneCore<N>,
-    /// Sends that wait for room at their devices.
+    /// Sends that wait for space at their devices.
     pub waiting_sends: PeerQueues<PendingSend>,
 }
 
@@ -102,7 +102,7 @@ impl<N: RequestData> LaneState<N> {
         self.flush_effects() || packets > 0
     }
 
-    /// Polls one peer alone, whose packets are awaited. Returns whether any arrived.
+    /// Polls only the peer whose packets are awaited. Returns whether any packet arrived.
     #[inline]
     pub fn progress_with(&mut self, peer: Peer) -> bool {
         let mut packets = 0;
@@ -118,14 +118,16 @@ impl<N: RequestData> LaneState<N> {
         packets > 0
     }
 
-    /// Carries out the pending sends. Returns whether a send or a stream moved.
+    /// Carries out the pending effects, and sends what waits as far as the devices have space: control packets,
+    /// waiting sends, and streams. Also posts the next receives of requests in `Requests::to_continue`. Returns
+    /// whether a send began, a receive was posted or a stream moved.
     #[inline]
     pub fn flush_effects(&mut self) -> bool {
         self.run_effects();
         if !self.channel.is_flushed() {
             self.channel.flush();
         }
-        // Envelopes go first: a stream would take all the room.
+        // Waiting sends begin first, because a stream would take all the space.
         let has_begun = !self.waiting_sends.is_empty() && self.start_waiting_sends();
         let went_on = !self.core.requests.to_continue.is_empty() && self.post_continuations();
         let moved = !self.core.streams.is_empty() && self.send_streams();
@@ -141,7 +143,7 @@ impl<N: RequestData> LaneState<N> {
         }
     }
 
-    /// Closes a freed context: messages that were not received are dropped with it.
+    /// Closes a freed context, and drops its messages that were not received.
     pub fn close_context(&mut self, context: Context) {
         for op in self.core.engine.close(context) {
             self.core.slot(op).body = MessageMemory::None;
@@ -149,8 +151,8 @@ impl<N: RequestData> LaneState<N> {
         self.flush_effects();
     }
 
-    /// Releases the state of a peer that has ended. False: the report of its end has not arrived yet, or one of its
-    /// messages has not been received yet.
+    /// Releases the state of a peer that has ended. Returns false if the report of its end has not arrived yet, or if
+    /// one of its messages has not been received yet.
     pub fn release_peer(&mut self, peer: Peer) -> bool {
         if self.core.engine.is_superseded(peer) {
             return true;
@@ -166,13 +168,13 @@ impl<N: RequestData> LaneState<N> {
         is_clear
     }
 
-    /// Whether nothing is being sent and no task is pending: then the fast path may poll one ring alone.
+    /// Returns whether nothing is being sent and no task is pending: then the fast path may poll one ring alone.
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
         self.is_send_idle() && self.core.requests.tasks.is_empty()
     }
 
-    /// Whether nothing is being sent.
+    /// Returns whether nothing is being sent.
     #[inline(always)]
     fn is_send_idle(&self) -> bool {
         self.core.streams.is_empty()
@@ -181,12 +183,12 @@ impl<N: RequestData> LaneState<N> {
             && self.channel.is_flushed()
     }
 
-    /// Whether everything that this rank has to send was handed to the devices.
+    /// Returns whether everything that this rank has to send was handed to the devices.
     pub fn is_drained(&self) -> bool {
         self.is_send_idle() && self.core.outbox.is_empty() && !self.core.engine.has_open_sends()
     }
 
-    /// Whether progress is possible, by arrivals or by pending sends.
+    /// Returns whether progress is possible, by arrivals or by pending sends.
     pub fn may_have_work(&self) -> bool {
         self.core.requests.has_any() || !self.is_drained()
     }
@@ -241,8 +243,9 @@ impl<N: RequestData> LaneState<N> {
         }
     }
 
-    /// Hands pieces of open streams to the devices until they refuse. Streams to one peer keep their order: later ones
-    /// would find no room where the first found none.
+    /// Hands pieces of open streams to the devices until the devices refuse them. Streams to one peer keep their
+    /// order: later streams would find no space either when the first one found none. Returns whether any stream
+    /// moved.
     fn send_streams(&mut self) -> bool {
         let mut moved = false;
         let mut streams = std::mem::take(&mut self.core.streams);
@@ -263,8 +266,8 @@ impl<N: RequestData> LaneState<N> {
 
     fn send_pieces(&mut self, stream: &mut Stream) -> bool {
         let start = stream.at;
-        // The routes to the peer, and the best one, change while a long message is in flight. The whole length is
-        // passed, as for the first packet, so that all pieces take the same route.
+        // The routes to the peer may change before a long message has been sent, and so may the best route. The whole
+        // length is passed, as for the first packet, so that all pieces take the same route.
         if let Some(frame) = self.channel.piece_len(stream.to, stream.until as usize) {
             stream.piece = frame;
         }
@@ -284,9 +287,9 @@ impl<N: RequestData> LaneState<N> {
     }
 }
 
-/// Returns the length of the pieces into which `rest` bytes of a message of `total` bytes are cut. All have like
-/// length, because a short last piece cost one more packet (17 KiB: 1.21 us, not 1.09), and whole pages, as devices
-/// fill them.
+/// Returns the length, in bytes, of the pieces into which `rest` bytes of a message of `total` bytes are cut. All
+/// pieces have about the same length, because a short last piece would cost one more packet (measured for 17 KiB:
+/// 1.21 us with it, 1.09 us without it). The length is a multiple of a page, because devices fill whole pages.
 fn piece_len(limits: &hawser_device::DeviceLimits, total: u64, rest: usize) -> usize {
     let best = limits.fragmentation.piece_len(total as usize);
     let most = limits.packet - PREFIX_MAX;
@@ -308,19 +311,19 @@ impl<N: RequestData> LaneCore<N> {
         &mut self.op_slots[index]
     }
 
-    /// Returns the length of a stream's pieces to a peer, where no frame length determines it.
+    /// Returns the length of a stream's pieces to a peer, for a device whose frames do not determine it.
     pub(crate) fn piece_len_to(&self, to: Peer, total: u64, rest: usize) -> usize {
         // No bytes are sent to a peer that no device reaches.
         self.fabric.limits(to).map_or(rest, |limits| piece_len(limits, total, rest))
     }
 
-    /// Whether a message is being sent in pieces.
+    /// Returns whether a message is being sent in pieces.
     #[inline]
     pub(crate) fn has_streams(&self) -> bool {
         !self.streams.is_empty()
     }
 
-    /// Calls `f` with the bytes `at .. at + len` of a send.
+    /// Calls `f` with the bytes `at .. at + len` of a send, in the form in which a device takes them.
     pub fn with_source<R>(&mut self, op: OpId, at: u64, len: usize, f: impl FnOnce(PayloadSource<'_>) -> R) -> R {
         self.slot(op).body.source(at, len, f)
     }
@@ -415,14 +418,14 @@ impl<N: RequestData> LaneCore<N> {
         }
     }
 
-    /// Whether a receive from any source must end with an error because `peer` has failed or ended.
+    /// Returns whether a receive from any source must end with an error because `peer` has failed or ended.
     fn must_fail(&mut self, op: OpId, peer: Peer) -> bool {
         let request = self.slot(op).request;
         request.is_some_and(|request| self.requests.get(request).data.fails_with(peer))
     }
 
-    /// Fails a receive from any source that was posted just now and waits, if it must fail for a peer that has failed
-    /// or ended.
+    /// Fails a receive from any source that was just posted and has no message, if a peer has failed or ended for
+    /// which it must fail.
     #[cold]
     pub(crate) fn fail_if_peer_failed(&mut self, op: OpId) {
         let failed = self.engine.failed_peers().to_vec();
@@ -533,7 +536,7 @@ impl<N: RequestData> Delivery for LaneCore<N> {
         if self.engine.is_superseded(peer) {
             return; // the state under this number belongs to a later process
         }
-        // The peer's operations end below: none of its effects is carried out any more.
+        // The peer's operations end below, so none of their effects is carried out any more.
         self.streams.remove_peer(peer);
         self.zero_copy_sends.retain(|stream| stream.to != peer);
         self.outbox.retain(|effect| !effect.is_with(peer));

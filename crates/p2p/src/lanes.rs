@@ -1,6 +1,7 @@
 //! The lanes of one user of the transport in this process, which of them are in use, and how the user waits.
 //!
-//! MPI has one instance; other users have their own, with matching, order and credits of their own. Used by the user's
+//! A lane is a part of a process's state that has its own lock, rings and queues; each communicator uses one lane.
+//! MPI has one `Lanes`; other users have their own, with matching, order and credits of their own. Used by the user's
 //! calls (MPI: `process`); uses `lane`, `wait` and `progress_thread`.
 
 use crate::counters::{self, Counter};
@@ -23,7 +24,7 @@ pub struct LanesConfig {
     pub limits: ProtocolLimits,
     pub wait_policy: WaitPolicy,
     pub counters: Counters,
-    /// The sleep of the progress thread, if the process is to have one.
+    /// The object by which the progress thread sleeps and is woken; None if the process has no progress thread.
     pub progress_sleep: Option<ProgressSleep>,
     /// Ends the process with this text: it has no memory for a message that its credit allowed a peer to send.
     pub abort_out_of_memory: fn(&str) -> !,
@@ -33,7 +34,7 @@ pub struct LanesConfig {
 pub struct Lanes<N: RequestData> {
     /// A bit for each lane in use. It is the first field because every call reads it.
     active: AtomicU32,
-    /// Calls that polled the lanes and did not wait.
+    /// The number of calls that polled the lanes and did not wait.
     pub(crate) poll_calls: AtomicU32,
     fabric: &'static Fabric,
     wait_policy: WaitPolicy,
@@ -71,7 +72,7 @@ impl<N: RequestData> Lanes<N> {
 
     /// Returns the lanes in use.
     pub fn active(&self) -> impl Iterator<Item = LaneId> + use<N> {
-        let active = self.active.load(Relaxed); // partner: `activate`; a lane is activated before it is used
+        let active = self.active.load(Relaxed); // partner: `activate`, which comes before any use of a lane
         (0..LANES as u8).filter(move |lane| active >> lane & 1 == 1).map(LaneId)
     }
 
@@ -80,8 +81,9 @@ impl<N: RequestData> Lanes<N> {
         self.active.fetch_or(1 << lane.0, Relaxed); // partner: `active`
     }
 
-    /// Releases the state of the process of this host's job whose release is requested (`Segment::request_release`),
-    /// unless that is done, and reports it in the rank's page once nothing is left.
+    /// Carries out the request to release a process that has ended (`Segment::request_release`), if there is one that
+    /// this rank has not confirmed: releases the state of that process in all lanes, and confirms it in the rank's
+    /// page when nothing is left.
     pub fn handle_release_request(&self, segment: &Segment, page: &RankPage) {
         let requested = segment.requested_release().filter(|&peer| page.last_released() != Some(peer));
         if let Some(peer) = requested
@@ -114,14 +116,14 @@ impl<N: RequestData> Lanes<N> {
         self.queue_lengths.iter().map(|lengths| &**lengths)
     }
 
-    /// Counts an empty poll by a call that does not wait. A program that keeps polling is waiting too, and reports then
-    /// show `reason`.
+    /// Counts an empty poll by a call that does not wait. A program that does nothing but such calls is waiting, too:
+    /// after a while (`WaitPolicy::record_empty_poll`) reports show `reason` for it.
     #[inline]
     pub fn record_empty_poll(&self, reason: impl FnOnce() -> OwnedWaitReason) {
         self.wait_policy.record_empty_poll(|| self.counters.sum(counters::PROGRESS_COUNTERS), reason);
     }
 
-    /// Returns the number of polls of its peer's ring alone that a receive makes (`LaneState::recv_directly`).
+    /// Returns how many times a receive polls only its peer's ring before it is posted (`LaneState::recv_directly`).
     #[inline]
     pub fn direct_polls(&self) -> u32 {
         if self.wait_policy.is_oversubscribed() {

@@ -1,11 +1,11 @@
 //! Layer 5, messages between processes: matching, streams, requests and waits. It knows no communicators.
 //!
-//! Downwards: `send` (waits for room) and `recv` → `matching` (chooses the method) → `lane` → `transport`.
-//! Upwards: `lane` (delivery) → `matching` → `request` → `task` → `wait`. Each user of this crate (an implementation
-//! of [`request::RequestData`]) has [`lanes::Lanes`] of its own: MPI is one user, [`minimal_data::MinimalData`] the
+//! Downwards: `send` (waits for space) and `recv` → `matching` (chooses the method) → `lane` → `transport`. Upwards:
+//! `lane` (delivery) → `matching` → `request` → `task` → `wait`. Each user of this crate (an implementation of
+//! [`request::RequestData`]) has [`lanes::Lanes`] of its own: MPI is one user, [`minimal_data::MinimalData`] the
 //! smallest.
 //!
-//! A message of a process to itself, on one lane:
+//! Example: a process sends a message to itself, on one lane:
 //!
 //! ```
 //! use hawser_base::{Context, Lane, Peer, Peers, UserMem};

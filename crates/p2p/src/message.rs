@@ -18,7 +18,7 @@ pub struct Destination {
 pub struct PendingSend {
     pub to: Destination,
     pub body: MessageMemory,
-    /// Complete only when matched (MPI_Ssend, MPI-5.0 §3.4).
+    /// Whether the send completes only when it is matched (MPI_Ssend, MPI-5.0 §3.4).
     pub sync: bool,
     /// The request that ends with the send.
     pub request: u32,
@@ -34,7 +34,7 @@ pub enum MessageMemory {
 }
 
 impl MessageMemory {
-    /// The length of the message, in bytes.
+    /// Returns the length of the message, in bytes.
     pub fn bytes(&self) -> u64 {
         match self {
             MessageMemory::None => 0,
@@ -43,7 +43,7 @@ impl MessageMemory {
         }
     }
 
-    /// Calls `f` with the bytes `at .. at + len` as a device takes them.
+    /// Calls `f` with the bytes `at .. at + len` of the message, in the form in which a device takes them.
     pub fn source<R>(&self, at: u64, len: usize, f: impl FnOnce(PayloadSource<'_>) -> R) -> R {
         match self {
             MessageMemory::Buffer(buffer) => buffer.source(at, len, f),

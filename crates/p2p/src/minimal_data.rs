@@ -1,4 +1,4 @@
-//! The smallest user of this crate: its data of a request is only the peer that can end it.
+//! The smallest user of this crate: with each request it keeps only the peer that can end the request.
 //!
 //! Tests and examples use it, and layers that need no more. Used by its user's calls; uses `request`.
 
@@ -11,7 +11,7 @@ use hawser_base::Peer;
 /// The data of a request with one operation, which is removed once its end was reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MinimalData {
-    /// The peer of the operation; none for a receive from any source.
+    /// The peer of the operation; None for a receive from any source.
     pub peer: Option<Peer>,
 }
 

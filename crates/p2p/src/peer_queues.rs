@@ -1,8 +1,8 @@
-//! Queues of items that wait for room at the device: one queue per peer, in order, and the list of peers whose queue is
-//! not empty.
+//! Queues of items that wait for space at their devices: a queue for each peer, in order, and the list of peers whose
+//! queue is not empty.
 //!
-//! The cost of a pass grows with the number of peers that have a queue, never with the number of items. Used by `lane`
-//! and `send`; uses no other module.
+//! The cost of one pass grows with the number of peers that have items, never with the number of items. Used by
+//! `lane` and `send`; uses no other module.
 
 use hawser_base::Peer;
 use hawser_base::peer_table::PeerTable;
@@ -36,7 +36,7 @@ impl<T> PeerQueues<T> {
         self.nonempty.is_empty()
     }
 
-    /// Whether an item waits for this peer.
+    /// Returns whether an item for this peer waits.
     #[inline]
     pub fn has(&self, peer: Peer) -> bool {
         !self.nonempty.is_empty() && self.index_of(peer).is_some_and(|place| !self.queues[place].is_empty())
@@ -58,8 +58,8 @@ impl<T> PeerQueues<T> {
         self.queues.len() - 1
     }
 
-    /// Passes the waiting items to `send`, which takes an item or returns it: then no more items of that peer are
-    /// passed.
+    /// Passes the waiting items to `send`. If `send` returns an item, the item keeps waiting, and no more items of
+    /// that peer are passed.
     pub fn drain(&mut self, mut send: impl FnMut(T) -> Result<(), T>) {
         let PeerQueues { queues, indices, nonempty } = self;
         nonempty.retain(|&peer| {
@@ -74,7 +74,7 @@ impl<T> PeerQueues<T> {
         });
     }
 
-    /// Removes the first item of the peer for which `fits` is true.
+    /// Removes and returns the first item of the peer for which `fits` is true; None if there is none.
     pub fn take(&mut self, peer: Peer, fits: impl FnMut(&T) -> bool) -> Option<T> {
         let index = self.index_of(peer)?;
         let queue = &mut self.queues[index];

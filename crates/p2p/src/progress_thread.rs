@@ -3,10 +3,10 @@
 //!
 //! It sleeps until a packet arrives for an operation that a call left pending (`hand_over`), polls the lanes until
 //! nothing has arrived for a while, and sleeps again. A thread of the application that waits makes progress itself
-//! meanwhile (`begin_wait`), as without a progress thread. The progress thread enters the lanes as a guest under
-//! their locks, which such a process therefore has at any thread level, and keeps out of lanes that a waiting thread
-//! polls. It never calls a function of the application below MPI_THREAD_MULTIPLE, and never completes a request: only
-//! the application's calls do.
+//! during its wait (`begin_wait`), as without a progress thread. The progress thread takes the lanes' locks, which a
+//! process with a progress thread therefore has at any thread level, and keeps out of lanes that a waiting thread
+//! polls. It never calls a function of the application below MPI_THREAD_MULTIPLE, and never completes a request for
+//! the application: only the application's calls do.
 //!
 //! Used by the user (MPI: `env`), which starts and ends it, and by every call that leaves operations pending or waits;
 //! uses `lane`, `task` and `transport::ProgressSleep`.
@@ -28,19 +28,20 @@ pub static PROGRESS: Param = Param {
     name: "HAWSER_PROGRESS",
     kind: ParamKind::Choice(&["off", "auto", "on"]),
     default: "off",
-    help: "whether a thread of each rank moves nonblocking operations while the program computes: off, on, or auto: where a rank \
-           has more than one core",
+    help: "whether a thread of each rank makes progress on nonblocking operations while the program computes: off, on, \
+           or auto (only if a rank has more than one core)",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_BASIC,
     read: ReadTime::AtStart,
 };
 
-/// The time for which the progress thread polls on when nothing arrives, in ns: about the time to wake a peer's.
-/// 5, 50 and 100 us measured no better (docs/measurements/2026-11-23-progress.md).
+/// The time, in ns, for which the progress thread continues to poll when nothing arrives: about the time that waking
+/// a peer's progress thread takes. 5, 50 and 100 us measured no better (docs/measurements/2026-11-23-progress.md).
 const IDLE_NS: u64 = 20_000;
 
-/// The shortest time slice that Linux grants, in ns (kernel/sched/syscalls.c): a progress thread that is woken for some
-/// microseconds on the core where its rank computes must not wait for the end of a slice of milliseconds.
+/// The time slice, in ns, that the progress thread requests: the shortest one that Linux grants
+/// (kernel/sched/syscalls.c). A progress thread that is woken for some microseconds on the core on which its rank
+/// computes must not wait for the end of a slice of milliseconds.
 const SLICE_NS: u64 = 100_000;
 
 /// The thread's name, as ps(1) shows it.
@@ -53,7 +54,7 @@ pub struct ProgressThread {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Whether a rank with `cores` cores of its own (0: there are more ranks than cores) gets a progress thread.
+/// Returns whether a rank with `cores` cores of its own (0: there are more ranks than cores) gets a progress thread.
 pub fn is_enabled(cores: u32) -> Result<bool> {
     Ok(match PROGRESS.choice()? {
         "on" => true,
@@ -71,18 +72,19 @@ impl ProgressThread {
         self.thread.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Starts the thread. Call it once the process exists, while no thread is inside a lane.
+    /// Starts the thread. Call it after the process was made, when no thread is inside a lane.
     pub fn start<N: RequestData>(&'static self, lanes: &'static Lanes<N>) -> Result<()> {
         lane_lock::set_progress_thread();
         self.must_end.store(false, Relaxed); // partner: `run`, ordered by the thread's start
         self.progress_sleep.reset();
         let failed =
-            |error| Error::new(Class::Other, format!("starting the thread of HAWSER_PROGRESS: {error}; set it off"));
+            |error| Error::new(Class::Other, format!("starting the progress thread: {error}; set HAWSER_PROGRESS=off"));
         *self.thread() = Some(thread::spawn(THREAD_NAME, move || self.run(lanes)).map_err(failed)?);
         Ok(())
     }
 
-    /// Ends the thread: no operation is pending, or none may be waited for any more.
+    /// Ends the thread. Call it when no operation is pending, or when no pending operation may be waited for any
+    /// more.
     pub fn end(&self) {
         self.must_end.store(true, Release); // partner: `run`
         self.progress_sleep.wake();
@@ -96,7 +98,8 @@ impl ProgressThread {
         thread::request_short_slices(SLICE_NS);
         let must_end = || self.must_end.load(Acquire); // partner: `end`
         loop {
-            // Checked before the sleep too: this thread may have missed the last wake-up while it prepared to sleep.
+            // This is checked before the sleep, too, because this thread may have missed the last wake-up when it
+            // prepared to sleep.
             if must_end() {
                 return;
             }
@@ -136,8 +139,8 @@ impl ProgressThread {
     /// Prepares to sleep after nothing arrived: arms the doorbell, then polls once more. Returns whether it may
     /// sleep.
     fn try_sleep<N: RequestData>(&self, lanes: &'static Lanes<N>, outcome: PollOutcome) -> bool {
-        // Where several threads of the application wait, none takes operations back: only this thread knows whether
-        // any is pending.
+        // If several threads of the application use MPI, none takes operations back: only this thread finds out
+        // whether any is pending.
         let disarms = outcome == PollOutcome::NoWork && lane_lock::has_several_app_threads();
         let is_armed = if disarms { self.progress_sleep.disarm() } else { self.progress_sleep.rearm() };
         let may_sleep =
@@ -155,15 +158,15 @@ impl ProgressThread {
 enum PollOutcome {
     /// No lane without a waiting thread has a pending operation.
     NoWork,
-    /// A lane is locked by another thread, which makes progress itself, unless we have taken its core: so do not spin
-    /// for it.
+    /// A lane is locked by another thread, which makes progress itself. Do not spin for it: this thread may have
+    /// taken the other thread's core.
     LaneBusy,
     Nothing,
     Moved,
 }
 
-/// Makes progress in the lanes that have pending operations and no waiting thread. `waits`: also waits for lanes that
-/// are locked.
+/// Makes progress in the lanes that have pending operations and no waiting thread. If `waits`, also waits for lanes
+/// that are locked.
 fn poll_lanes<N: RequestData>(lanes: &'static Lanes<N>, waits: bool) -> PollOutcome {
     let mut outcome = PollOutcome::NoWork;
     for id in lanes.active() {
@@ -188,7 +191,8 @@ fn poll_lanes<N: RequestData>(lanes: &'static Lanes<N>, waits: bool) -> PollOutc
 }
 
 impl<N: RequestData> Lanes<N> {
-    /// Hands pending operations to the progress thread when a call leaves one. No lane may be locked.
+    /// Hands pending operations to the progress thread, if there is one and an operation is pending at the end of a
+    /// call. The caller must have no lane locked.
     #[inline]
     pub fn hand_over(&'static self) {
         if let Some(progress_thread) = self.progress_thread() {
@@ -214,17 +218,17 @@ fn hand_over<N: RequestData>(lanes: &'static Lanes<N>, progress_thread: &Progres
     }
 }
 
-/// Polls once more after the doorbell was armed. Progress made now may have made more operations ready, for which no
-/// doorbell is rung: the progress thread continues them while the application computes.
+/// Polls once more after the doorbell was armed. This progress may have made more operations ready, for which no
+/// doorbell is rung: then the progress thread is woken, to continue them during the application's computation.
 fn poll_once_more<N: RequestData>(lanes: &'static Lanes<N>, progress_thread: &ProgressThread) {
     if poll_lanes(lanes, true) == PollOutcome::Moved {
         progress_thread.progress_sleep.wake();
     }
 }
 
-/// The guard of a waiting thread, see `Lanes::begin_wait`. Where several threads of the application wait, none of
-/// them takes operations back: the progress thread keeps out of the lanes that they poll, and a thread that leaves
-/// polls for what arrived there last.
+/// The guard of a waiting thread, see `Lanes::begin_wait`. If several threads of the application use MPI, none of
+/// them takes operations back: the progress thread keeps out of the lanes that they poll, and a thread that ends its
+/// wait polls once more for what has arrived there last.
 pub struct WaitGuard<N: RequestData>(Option<GuardedWait<N>>);
 
 struct GuardedWait<N: RequestData> {
@@ -236,8 +240,8 @@ struct GuardedWait<N: RequestData> {
 impl<N: RequestData> Drop for WaitGuard<N> {
     #[inline]
     fn drop(&mut self) {
-        // Operations that were not handed over at the start may be by now: functions of the application are called
-        // during a wait.
+        // Operations that were not handed over when the wait began may have been handed over during the wait, in
+        // which functions of the application are called.
         if let Some(wait) = &self.0
             && (wait.was_armed
                 || lane_lock::has_several_app_threads()

@@ -13,12 +13,12 @@ use crate::wire;
 use hawser_base::{Peer, UserMem};
 use hawser_device::{Delivery, Header, Payload};
 
-/// Polls of one ring alone before a receive is posted and everything is polled.
+/// The maximum number of polls of only one ring, before a receive is posted and everything is polled.
 pub const DIRECT_POLLS: u32 = 2000;
-/// The same limit for a peer on another host, where each poll is a system call: some 30 us, as
-/// `transport::wait_policy` spins.
+/// The maximum number of such polls for a peer on another host. Each poll is a system call there, so that these polls
+/// take about 30 us, the time for which `transport::wait_policy` spins.
 const DIRECT_POLLS_REMOTE: u32 = 16;
-/// The same limit while other threads may want the lane.
+/// The maximum number of such polls if other threads may want the lane.
 pub const DIRECT_POLLS_SHARED: u32 = 20;
 const _: () = assert!(DIRECT_POLLS_REMOTE < DIRECT_POLLS_SHARED && DIRECT_POLLS_SHARED < DIRECT_POLLS);
 
@@ -65,8 +65,9 @@ impl<N: RequestData> LaneState<N> {
         N::on_receives_posted(self.core.requests.get(index));
     }
 
-    /// Polls the peer's ring alone for the wanted message, up to `max_polls` times, while the fast path is allowed and
-    /// worthwhile. `is_local` returns whether the peer is on this host.
+    /// Polls only the peer's ring for the wanted message, up to `max_polls` times, if the fast path is allowed and
+    /// worthwhile. The message is copied to `mem`. None if it was not received: the receive must be posted then.
+    /// `is_local` returns whether the peer is on this host.
     #[inline(always)]
     pub fn recv_directly(
         &mut self,
@@ -99,8 +100,8 @@ impl<N: RequestData> LaneState<N> {
         received // None: another message arrived first, and the engine has it
     }
 
-    /// Whether a message may take several packets. Its receive must be posted before the first packet arrives, or the
-    /// message is kept as unexpected.
+    /// Returns whether a message that fills `mem` may take several packets. The receive of such a message must be
+    /// posted before its first packet arrives, because the message is otherwise kept as unexpected.
     #[inline(always)]
     pub fn is_long(&self, peer: Peer, mem: UserMem) -> bool {
         mem.len() as u64 > self.core.engine.limits().packet || mem.len() > self.channel.max_single_packet(peer)

@@ -15,17 +15,18 @@ pub trait RequestData: Send + Sized + 'static {
     /// The result of a task.
     type End: Send;
 
-    /// The only peer that can end the request's operation, if there is one: it is polled first.
+    /// Returns the only peer that can end the request's operation, if there is one: this peer is polled first.
     fn peer(&self) -> Option<Peer>;
 
-    /// Whether a receive from any source ends with an error when `peer` has failed or ended and no message has
-    /// arrived that it could take: the awaited message might have been that peer's.
+    /// Returns whether a receive from any source ends with an error when `peer` has failed or ended and no message
+    /// has arrived that the receive could take: the awaited message might have been that peer's.
     fn fails_with(&self, peer: Peer) -> bool;
 
-    /// Whether the request remains after its operation has ended: it can be started again, or the user has more to do.
+    /// Returns whether the request remains after its operation has ended: it can be started again, or the user has
+    /// more to do.
     fn is_retained(&self) -> bool;
 
-    /// Whether the request has several operations, whose ends the user counts (`on_op_ended`).
+    /// Returns whether the request has several operations, whose ends the user counts (`on_op_ended`).
     fn has_several_ops(&self) -> bool;
 
     /// Called when one of several operations has ended. The user may end the request, or add it to
@@ -36,10 +37,10 @@ pub trait RequestData: Send + Sized + 'static {
     /// operations.
     fn next_receives(request: &mut Request<Self>) -> Vec<(MatchSpec, Buffer)>;
 
-    /// Called when all of those receives have begun; some may have ended.
+    /// Called when all receives of `next_receives` have been posted; some of them may have ended already.
     fn on_receives_posted(request: &mut Request<Self>);
 
-    /// Keeps the work of an ended task to begin it again, or returns it if the request is to be removed.
+    /// Keeps the work of an ended task to begin it again, or returns the work if the request is to be removed.
     fn keep_task(&mut self, body: Box<dyn TaskBody<Self::End>>) -> Option<Box<dyn TaskBody<Self::End>>>;
 }
 
@@ -50,12 +51,12 @@ const _: () = assert!(LANES.is_power_of_two() && (Handle::FIRST_DYNAMIC as usize
 pub enum RequestState<E> {
     /// The request can be started, for the first time or again.
     Inactive,
-    /// Pending if the engine has an operation of it; otherwise about to begin.
+    /// The request is pending if the engine has an operation for it; otherwise it is about to begin.
     Active(Option<OpId>),
     /// A pending task.
     Running(task::TaskId),
     OpEnded(OpOutcome),
-    /// Ended, but not by an operation of the engine.
+    /// The request has ended, but not by an operation of the engine.
     UserEnded(E),
 }
 
@@ -64,7 +65,7 @@ pub struct Request<N: RequestData> {
     pub state: RequestState<N::End>,
     /// The task that becomes ready when the request has ended.
     pub waker: Option<task::TaskId>,
-    /// The request was freed: nothing will collect its result, so it is removed when it ends.
+    /// Whether the request was freed: then nothing will collect its result, and it is removed when it ends.
     pub freed: bool,
     /// The user's part.
     pub data: N,
@@ -82,7 +83,7 @@ impl<N: RequestData> Request<N> {
         if let RequestState::OpEnded(outcome) = self.state { Some(outcome) } else { None }
     }
 
-    /// Whether the request has ended, with success or an error.
+    /// Returns whether the request has ended, with success or an error.
     #[inline(always)]
     pub fn is_complete(&self) -> bool {
         matches!(self.state, RequestState::OpEnded(_) | RequestState::UserEnded(_))
@@ -91,8 +92,9 @@ impl<N: RequestData> Request<N> {
 
 /// The number of requests of a lane whose handles have generations: half of the slots of all handles.
 const WITH_GENERATION: u32 = (Handle::SLOTS / 2 - Handle::FIRST_DYNAMIC) >> LANE_BITS;
-/// The number of further requests per generation: beyond WITH_GENERATION the generation is a part of the number. So
-/// there can be millions, but a request that is created when there are many does not detect a stale handle.
+/// The number of further requests per generation. Beyond WITH_GENERATION the generation is a part of the request's
+/// number, so that there can be millions of requests. But when there are that many, the handle of a request beyond
+/// WITH_GENERATION is not recognised as stale after the request was removed.
 const NUMBERS_PER_GENERATION: u32 = (Handle::SLOTS / 2) >> LANE_BITS;
 /// The maximum number of requests of a lane.
 const MAX_REQUESTS: u32 = WITH_GENERATION + (NUMBERS_PER_GENERATION << Handle::GENERATION_BITS);
@@ -130,7 +132,7 @@ pub struct Requests<N: RequestData> {
     lane: LaneId,
     slots: Vec<RequestSlot<N>>,
     free: Vec<u32>,
-    /// Free numbers beyond WITH_GENERATION, which are used when there is no other.
+    /// Free numbers beyond WITH_GENERATION, which are used only if there is no other.
     free_high: Vec<u32>,
 }
 
@@ -188,8 +190,8 @@ impl<N: RequestData> Requests<N> {
         slot.request.take().expect("a request's number is used while it exists")
     }
 
-    /// Removes a request whose operation has ended without error, unless its data retains it
-    /// (`RequestData::is_retained`).
+    /// Removes a request, and returns its outcome and data, if its operation has ended without error and its data
+    /// does not retain it (`RequestData::is_retained`). Otherwise returns None.
     #[inline(always)]
     pub fn take_succeeded(&mut self, index: u32) -> Option<(OpOutcome, N)> {
         let request = self.get(index);
@@ -219,7 +221,7 @@ impl<N: RequestData> Requests<N> {
         }
     }
 
-    /// Same as `find`, but also for a request that was freed before it ended.
+    /// Returns the same as `find`, but also finds a request that was freed before it ended.
     pub fn find_freed(&self, handle: Handle) -> Result<u32> {
         let index = index_of(handle);
         match self.slots.get(index as usize) {
@@ -228,7 +230,7 @@ impl<N: RequestData> Requests<N> {
         }
     }
 
-    /// Called when the engine's operation has ended.
+    /// Called when the engine's operation of the request has ended.
     #[inline]
     pub fn complete(&mut self, index: u32, outcome: OpOutcome) {
         let request = self.get(index);
@@ -259,7 +261,7 @@ impl<N: RequestData> Requests<N> {
         self.slots.iter().filter_map(|entry| entry.request.as_ref())
     }
 
-    /// Whether there are any requests, pending or not.
+    /// Returns whether there are any requests, pending or not.
     pub fn has_any(&self) -> bool {
         self.slots.len() > self.free.len() + self.free_high.len()
     }

@@ -9,8 +9,8 @@ use crate::task::{Executor, Progress, Task, TaskBody, TaskId, TaskStep};
 use hawser_base::{Lane as LaneId, lane_lock};
 
 impl<N: RequestData> Requests<N> {
-    /// Ends a task's request. Returns the task's remaining work, which the caller drops once it has unlocked the lane,
-    /// and whether the request was removed too.
+    /// Ends a task's request. Returns the task's remaining work, which the caller drops after it has unlocked the
+    /// lane, and whether the request was removed, too.
     fn end_task(&mut self, id: TaskId, task: Task<N::End>, end: N::End) -> (Option<Box<dyn TaskBody<N::End>>>, bool) {
         self.tasks.release(id);
         let request = self.get(task.request);
@@ -25,7 +25,7 @@ impl<N: RequestData> Requests<N> {
 }
 
 impl<N: RequestData> Lanes<N> {
-    /// Adds a task whose `begin` was called and that ends with `request`, and takes its first steps.
+    /// Adds a task whose `begin` was called, and takes its first steps. `request` ends with the task.
     pub fn run(&'static self, lane_id: LaneId, request: u32, body: Box<dyn TaskBody<N::End>>) {
         let mut lane = self.lane(lane_id).enter();
         let id = lane.core.requests.tasks.reserve();
@@ -34,14 +34,15 @@ impl<N: RequestData> Lanes<N> {
         self.step(lane_id, id, Task { body, request });
     }
 
-    /// Advances the tasks of a lane that are ready. The calling thread may call the application's functions.
+    /// Advances the tasks of a lane that are ready. The calling thread may call the application's functions. No lane
+    /// may be locked.
     #[cold]
     #[inline(never)]
     pub fn advance(&'static self, lane: LaneId) -> Progress {
         self.advance_as(Executor::Application, lane)
     }
 
-    /// Same as `advance`, for the library's progress thread.
+    /// Does the same as `advance` for the library's progress thread.
     pub fn advance_as_progress_thread(&'static self, lane: LaneId) -> Progress {
         self.advance_as(
             if lane_lock::has_several_app_threads() { Executor::Application } else { Executor::ProgressThread },

@@ -1,10 +1,10 @@
-//! Hands sends to the matching engine: at once, or after earlier sends that wait for room.
+//! Hands sends to the matching engine: at once, or after earlier sends that wait for space at the device.
 //!
-//! An eager message for which its device has no room waits here whole, as if the call had come later: it leaves as one
-//! packet once there is room, where a rendezvous takes three. Sends wait for room alone, which the peer makes merely by
-//! polling. They do not wait for credit, which may return only when a later message is matched: a message without
-//! credit sends an RTS. No message overtakes an earlier one to its peer. Used by the user's calls (MPI: `pt2pt`,
-//! `persistent`, `bsend`, `collective`); uses `matching` and `transport::Channel`.
+//! An eager message for which its device has no space waits here whole, as if the call had come later: it leaves as
+//! one packet when there is space, whereas a rendezvous takes three packets. Sends wait only for space, which a peer
+//! makes merely by polling. They do not wait for credit, which may return only when a later message is matched: a
+//! message without credit sends an RTS. No message overtakes an earlier one to its peer. Used by the user's calls
+//! (MPI: `pt2pt`, `persistent`, `bsend`, `collective`); uses `matching` and `transport::Channel`.
 
 use crate::buffer::Buffer;
 use crate::counters::Counter;
@@ -21,8 +21,8 @@ impl<N: RequestData> LaneState<N> {
     pub fn start(&mut self, send: PendingSend) {
         let (peer, bytes) = (send.to.peer, send.body.bytes());
         if bytes > self.core.engine.limits().eager {
-            // The RTR of a receive that is already posted may have arrived: then no RTS is needed (without this poll,
-            // 85 % of a ping-pong's messages sent one).
+            // The RTR of a receive that is already posted may have arrived: then no RTS is needed. (Without this
+            // poll, 85 % of the messages of a ping-pong sent an RTS.)
             self.progress_with(peer);
         } else {
             while !self.core.engine.has_credit(peer, bytes) && self.progress_with(peer) {}
@@ -39,8 +39,8 @@ impl<N: RequestData> LaneState<N> {
         }
     }
 
-    /// Tries to complete a send at once, as one packet or as packets for which there is room. False: nothing was sent,
-    /// and the caller must use `start`.
+    /// Tries to complete a send at once, as one packet or as several packets for which the device has space. Returns
+    /// false if nothing was sent: the caller must use `start` then.
     #[inline(always)]
     pub fn send_at_once(&mut self, to: &Destination, mem: UserMem<'static>) -> bool {
         let bytes = mem.len() as u64;
@@ -57,7 +57,8 @@ impl<N: RequestData> LaneState<N> {
         sent
     }
 
-    /// Sends a message in one packet, if there is credit and room for it and the peer has announced no receive by RTR.
+    /// Sends a message in one packet, if there is credit and space for it and the peer has announced no receive by
+    /// RTR. Returns whether it was sent.
     #[inline(always)]
     fn send_eager(&mut self, to: &Destination, mem: UserMem<'static>) -> bool {
         let bytes = mem.len() as u64;
@@ -72,8 +73,9 @@ impl<N: RequestData> LaneState<N> {
         false
     }
 
-    /// Sends a message of several packets for which there seems to be room now; it ends here, without a request. A rest
-    /// that finds no room after all is copied and kept as a buffered send is: at most one message. False: nothing was
+    /// Sends a message of several packets, if the device seems to have space for it now. The send ends here, without
+    /// a request. If the device has no space for the rest after all, the message is copied, as for a buffered send,
+    /// and the rest is streamed later; this happens to at most one message at a time. Returns false if nothing was
     /// sent.
     #[inline(never)]
     pub(crate) fn send_stream_at_once(&mut self, to: Destination, mem: UserMem<'static>) -> bool {
@@ -106,7 +108,7 @@ impl<N: RequestData> LaneState<N> {
         true
     }
 
-    /// Starts waiting sends as far as there is room. Returns whether any began.
+    /// Starts waiting sends as far as their devices have space. Returns whether any began.
     pub fn start_waiting_sends(&mut self) -> bool {
         let mut has_begun = false;
         let mut waiting = std::mem::take(&mut self.waiting_sends);
@@ -116,7 +118,7 @@ impl<N: RequestData> LaneState<N> {
         has_begun
     }
 
-    /// Cancels a send that still waits for room (MPI_Cancel).
+    /// Cancels a send that still waits for space (MPI_Cancel).
     pub fn cancel_waiting(&mut self, request: u32) {
         let Some(peer) = self.core.requests.get(request).data.peer() else { return };
         if let Some(PendingSend { to, body, .. }) = self.waiting_sends.take(peer, |send| send.request == request) {
@@ -125,7 +127,8 @@ impl<N: RequestData> LaneState<N> {
         }
     }
 
-    /// Hands a send to the engine and its first packet to the device. `Err`: the send has to wait for room.
+    /// Hands a send to the engine and its first packet to the device. Returns the send as an error if it must wait
+    /// for space.
     fn begin(&mut self, send: PendingSend) -> Result<(), PendingSend> {
         let limits = *self.core.engine.limits();
         let (to, bytes) = (send.to, send.body.bytes());
@@ -173,8 +176,8 @@ impl<N: RequestData> LaneState<N> {
         Ok(())
     }
 
-    /// Sends a packet with the first `first_bytes` bytes, for which the device has reserved room; the first packet of
-    /// an eager stream leaves with the next pieces of the stream.
+    /// Sends a packet with the first `first_bytes` bytes of the message, for which the device has reserved space. The
+    /// first packet of an eager stream leaves with the next pieces of the stream.
     fn send_first(&mut self, to: Peer, packet: &Packet, body: &MessageMemory, first_bytes: u64) {
         let control = wire::encode(packet);
         if first_bytes == 0 {

@@ -1,10 +1,10 @@
 //! Tasks: requests that stand for more than one operation of the matching engine, such as a nonblocking collective.
 //!
-//! A task lives in the lane of its request and owns what a blocking call would have on its stack. It marks which of
-//! its operations it waits for (`Request::waker`); when that has ended the task is ready, and the thread that makes
-//! progress on the lane advances it (`run_tasks`). During a step the task is not in the lane and no lane is locked,
-//! because a reduction calls the application's functions, which may call MPI again: one thread at a time has the
-//! task, and a wake meanwhile is recorded.
+//! A task lives in the lane of its request and owns what a blocking call would have on its stack. It marks for which
+//! of its operations it waits (`Request::waker`). When that operation has ended, the task is ready, and the thread
+//! that makes progress on the lane advances it (`run_tasks`). During a step the task is not in the lane and no lane
+//! is locked, because a reduction calls the application's functions, which may call MPI again. Only one thread at a
+//! time has the task, and a wake during a step is recorded.
 //!
 //! Used by `request` and `run_tasks`; uses no other module.
 
@@ -31,8 +31,8 @@ pub trait TaskBody<E>: Send {
     /// Advances as far as possible without waiting. No lane is locked.
     fn advance(&mut self, id: TaskId) -> TaskStep<E>;
 
-    /// Whether a step may call the application's functions, which below MPI_THREAD_MULTIPLE only its own threads may
-    /// call.
+    /// Returns whether a step may call the application's functions, which below MPI_THREAD_MULTIPLE only its own
+    /// threads may call.
     fn calls_application(&self) -> bool {
         true
     }
@@ -40,7 +40,8 @@ pub trait TaskBody<E>: Send {
     /// Called when the request was freed before it ended, and was removed with it. No lane is locked.
     fn on_freed(&mut self) {}
 
-    /// The event for which the task waits; `call` is the MPI function that began it. Its lane is locked.
+    /// Returns the event for which the task waits; its field `call` is the MPI function that began the task. The
+    /// task's lane is locked during this call.
     fn reason(&self) -> OwnedWaitReason;
 }
 
@@ -64,9 +65,9 @@ pub(crate) struct Task<E> {
 }
 
 struct TaskSlot<E> {
-    /// None while the task is advanced, or if the slot is free.
+    /// None during a step of the task, or if the slot is free.
     task: Option<Task<E>>,
-    /// The task is ready, or will be when it is put back.
+    /// Whether the task is ready, or will be ready when it is put back.
     is_woken: bool,
 }
 
@@ -101,13 +102,13 @@ impl<E> Default for Tasks<E> {
 }
 
 impl<E> Tasks<E> {
-    /// Whether no task is pending.
+    /// Returns whether no task is pending.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.open == 0
     }
 
-    /// Whether some task can advance.
+    /// Returns whether some task can advance.
     #[inline(always)]
     pub fn is_ready(&self) -> bool {
         !self.ready.is_empty()
@@ -162,12 +163,12 @@ impl<E> Tasks<E> {
         self.open -= 1;
     }
 
-    /// The number of tasks that can advance now.
+    /// Returns the number of tasks that can advance now.
     pub(crate) fn ready(&self) -> usize {
         self.ready.len()
     }
 
-    /// Removes a task that is not to be advanced again. None while it is advanced.
+    /// Removes a task that is not to be advanced again. None during a step of the task.
     pub fn remove(&mut self, id: TaskId) -> Option<Box<dyn TaskBody<E>>> {
         let task = self.slots[id.0 as usize].task.take()?;
         self.ready.retain(|&ready| ready != id);
@@ -175,7 +176,7 @@ impl<E> Tasks<E> {
         Some(task.body)
     }
 
-    /// Returns what a task waits for. None while it is advanced.
+    /// Returns the event for which a task waits. None during a step of the task.
     pub fn reason(&self, id: TaskId) -> Option<OwnedWaitReason> {
         self.slots[id.0 as usize].task.as_ref().map(|task| task.body.reason())
     }

@@ -1,8 +1,8 @@
 //! The wait loop of every blocking call, and progress of all lanes by threads that wait or poll once.
 //!
-//! The loop polls the lane of the awaited operation and, at intervals, all others, so that a wait on one lane keeps
-//! the rest of the process moving. This thread never sleeps while it has locked a lane. A thread that made progress
-//! on a lane advances the ready tasks of that lane after it has left it.
+//! The loop polls the lane of the awaited operation and, at intervals, all other lanes, so that a wait on one lane
+//! keeps the rest of the process moving. A thread never sleeps with a lane locked. A thread that has made progress on
+//! a lane advances the ready tasks of that lane after it has left the lane.
 //!
 //! Used by the user's calls (MPI: `wait`, `collective`); uses `lane`, `task` and `transport::WaitLoop`.
 
@@ -25,7 +25,9 @@ impl<N: RequestData> Lanes<N> {
         reason: impl Fn() -> OwnedWaitReason,
         mut done: impl FnMut(&mut LaneState<N>) -> Option<R>,
     ) -> R {
-        let mut wait_guard = None; // dropped last: its drop arms the doorbell, which that of `wait` may disarm
+        // The first variable is dropped last. Its drop gives pending operations back to the progress thread and arms
+        // the doorbell for it; the drop of `wait` may disarm the doorbell, and so must come before.
+        let mut wait_guard = None;
         let mut wait = self.wait_policy().begin_wait();
         let mut tending = None;
         loop {
@@ -49,7 +51,7 @@ impl<N: RequestData> Lanes<N> {
         }
     }
 
-    /// Leaves a lane after progress there, and advances its ready tasks.
+    /// Leaves a lane after progress there, and advances its ready tasks. Returns the result of advancing them.
     #[inline]
     pub fn leave(&'static self, lane: LaneId, guard: LaneGuard<'_, LaneState<N>>) -> Progress {
         let ready = guard.core.requests.tasks.is_ready();
@@ -57,7 +59,9 @@ impl<N: RequestData> Lanes<N> {
         if ready { self.advance(lane) } else { Progress::Nothing }
     }
 
-    /// Takes one step of the wait loop; polls all lanes but `lane` when their time has come.
+    /// Takes one step of the wait loop: polls all lanes except `lane` when that is due, and otherwise pauses. `moved`
+    /// says whether there was progress on `lane`: then this step neither polls nor pauses. After any progress the
+    /// wait spins again from the beginning.
     #[inline]
     pub fn wait_once(
         &'static self,
@@ -73,7 +77,7 @@ impl<N: RequestData> Lanes<N> {
         }
     }
 
-    /// Makes progress on every lane in use but `except`, for a thread that waits. Returns whether anything moved.
+    /// Makes progress on every lane in use except `except`, for a thread that waits. Returns whether anything moved.
     pub fn progress_while_waiting(&'static self, wait: &mut WaitLoop<'_>, except: LaneId) -> bool {
         let found = self.progress_others(except, wait.is_armed().then(clock::now_ns));
         if found == Progress::LeftOut && wait.is_armed() {
@@ -82,8 +86,9 @@ impl<N: RequestData> Lanes<N> {
         found == Progress::Moved
     }
 
-    /// Makes progress on every lane in use but `except`; on other threads' lanes only from time to time, and only if
-    /// they left them.
+    /// Makes progress on every lane in use except `except`. A lane whose owner, the thread that last entered it for
+    /// its own work, is another thread is entered only if `now_ns` is given, and only if the owner has not used the
+    /// lane lately (`LaneCell::try_enter_unless_owned`).
     pub fn progress_others(&'static self, except: LaneId, now_ns: Option<u64>) -> Progress {
         let mut found = Progress::Nothing;
         for lane in self.active().filter(|&lane| lane != except) {
@@ -99,10 +104,10 @@ impl<N: RequestData> Lanes<N> {
         found
     }
 
-    /// Same as `progress_others`, for a call that does not wait.
+    /// Does the same as `progress_others`, for a call that does not wait.
     pub fn poll_others(&'static self, except: LaneId) {
         let poll_calls = &self.poll_calls;
-        // The count is a statistic (Relaxed).
+        // The count only says when it is time, and orders no other memory (Relaxed).
         let is_time =
             lane_lock::has_several_app_threads() && poll_calls.fetch_add(1, Relaxed).is_multiple_of(CALLS_PER_POLL);
         self.progress_others(except, is_time.then(clock::now_ns));
@@ -112,14 +117,16 @@ impl<N: RequestData> Lanes<N> {
 /// A number that no lane has.
 pub const NO_LANE: LaneId = LaneId(u8::MAX);
 
-/// Polling calls per poll of other threads' lanes: so many calls cost as much as one reading of the clock.
+/// The number of polling calls of which one also polls lanes that other threads own. Only that call has to read the
+/// clock.
 const CALLS_PER_POLL: u32 = 64;
 
-/// Polls of the one awaited peer before everything is polled.
+/// The maximum number of polls of only the awaited peer, before everything is polled.
 const PEER_POLLS: u32 = 8;
 
 impl<N: RequestData> LaneState<N> {
-    /// Whether a request is complete, possibly after its peer alone was polled.
+    /// Returns whether a request is complete. If it is not and only one peer can complete it, polls only this peer
+    /// first.
     #[inline]
     pub fn poll_request(&mut self, index: u32) -> bool {
         let request = self.core.requests.get(index);

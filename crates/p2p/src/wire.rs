@@ -1,6 +1,6 @@
 //! Encodes packets of the matching engine as a device's headers and prefixes, and decodes them.
 //!
-//! All fields are little-endian words at fixed places. A packet that cannot be decoded is invalid; the caller drops
+//! All fields are little-endian words at fixed offsets. A packet that cannot be decoded is invalid; the caller drops
 //! it. Used by `lane`, `send` and `recv`; uses the packets of `matching`.
 
 use crate::matching::{BufferKey, Packet};
@@ -23,34 +23,35 @@ const CANCEL_REPLY: u8 = Protocol::MESSAGES.kind(12);
 const CREDIT: u8 = Protocol::MESSAGES.kind(13);
 const PUT_DONE: u8 = Protocol::MESSAGES.kind(14);
 
-/// The header of a whole eager message: all that the fast path writes.
+/// Returns the header of a whole eager message, which is all that the fast path writes besides the payload.
 #[inline(always)]
 pub fn eager(context: Context, tag: i32) -> Header {
     Header { kind: EAGER, aux: 0, a: context.0, b: tag as u32 }
 }
 
-/// Whether a header is that of a whole eager message on `context`.
+/// Returns whether a header is that of a whole eager message on `context`.
 #[inline(always)]
 pub fn is_eager(header: &Header, context: Context) -> bool {
     header.kind == EAGER && header.a == context.0
 }
 
-/// Returns the context of a whole eager message that arrived on `lane`.
+/// Returns the context of a whole eager message that arrived on `lane`. None for any other packet, or if the context
+/// belongs to another lane.
 #[inline(always)]
 pub fn eager_context(header: &Header, lane: Lane) -> Option<Context> {
     let context = Context(header.a);
     (header.kind == EAGER && context.lane() == lane).then_some(context)
 }
 
-/// The header of a piece of a stream.
+/// Returns the header of a piece of a stream.
 #[inline]
 pub fn data(message: u32, at: u64) -> Header {
     debug_assert!(at < 1 << 48);
     Header { kind: DATA, aux: (at >> 32) as u16, a: message, b: at as u32 }
 }
 
-/// A prefix under construction. Its size is the most that devices carry, and that the CRC of frames covers in every
-/// mode.
+/// A prefix under construction. Its maximum length is the longest prefix that devices carry, and that the CRC of
+/// frames covers in every mode.
 struct PrefixWriter([u8; PREFIX_MAX], usize);
 
 impl PrefixWriter {
@@ -114,7 +115,7 @@ impl PrefixReader<'_> {
         let mut bytes = [0; 8];
         self.0.read(&mut bytes).then(|| u64::from_le_bytes(bytes))
     }
-    /// Reads the rkey whose presence `aux` indicates. `None`: it is truncated.
+    /// Reads the rkey whose presence `aux` indicates. None if the rkey is truncated.
     fn key(&mut self, aux: u16) -> Option<Option<BufferKey>> {
         if aux == 1 { Some(Some(BufferKey([self.u64()?, self.u64()?, self.u64()?]))) } else { Some(None) }
     }
@@ -124,8 +125,8 @@ impl PrefixReader<'_> {
     }
 }
 
-/// Decodes the packet of a header that arrived on `lane`; its prefix is taken off the payload. `None`: not a packet of
-/// ours.
+/// Decodes the packet of a header that arrived on `lane`, and removes the packet's prefix from the payload. None if
+/// it is no packet of this module, is truncated, or names a context of another lane.
 pub fn decode(header: &Header, payload: &mut dyn Payload, lane: Lane) -> Option<Packet> {
     let Header { kind, aux, a, b } = *header;
     let (context, tag) = (Context(a), b as i32);

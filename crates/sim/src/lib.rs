@@ -1,7 +1,7 @@
-//! Layer 0, for tests alone: a simulated network of opaque bytes between nodes, with a virtual clock, whose faults
-//! tests change while it runs. The same seed and the same calls give the same run.
+//! Layer 0, for tests alone: a simulated network that carries bytes between nodes, with a virtual clock. Tests may
+//! change its faults during a run. The same seed and the same calls give the same run.
 //!
-//! It knows nothing of what it carries. Used by tests of `link` and other crates.
+//! It knows nothing of the meaning of these bytes. Used by tests of `link` and other crates.
 
 #![forbid(unsafe_code)]
 

@@ -1,32 +1,33 @@
 //! Simulates links between nodes: a frame arrives later, or never, or twice, or out of order, or changed.
 //!
-//! A link is one direction between two nodes. Links without settings are alike; some may have a latency, faults and
-//! a longest frame of their own, and pass a switch port that others pass too.
+//! A link is one direction between two nodes. It has the settings of the network, but may have a latency, faults and
+//! a longest frame of its own. It may lead through a switch port that it shares with other links.
 
 use crate::port::SwitchPort;
 use crate::rng::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The faults of a link, in one direction; chances per mille.
+/// The faults of a link. All fields but `delay_max_ns` are chances per mille for each frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
     pub loss: u32,
     pub duplicate: u32,
-    /// Arrives up to `delay_max_ns` later than it would, behind others.
+    /// The frame arrives up to `delay_max_ns` later than it would, behind frames that were sent after it.
     pub reorder: u32,
     pub delay_max_ns: u64,
-    /// One to eight bits are flipped.
+    /// One to eight bits of the frame are flipped.
     pub corrupt: u32,
-    /// The end is cut off.
+    /// The end of the frame is cut off.
     pub truncate: u32,
 }
 
-/// The settings of one link; those that are None are as on all others.
+/// The settings of one link. If a setting is None, the link has the network's latency or faults, frames of any length
+/// pass, or it leads through no switch port.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SimLink {
     pub latency_ns: Option<u64>,
     pub faults: Option<Faults>,
-    /// The longest frame; longer ones are lost without a report.
+    /// The longest frame that passes, in bytes; longer ones are lost without a report.
     pub mtu: Option<usize>,
     /// The number of a switch port, from `add_port`: frames queue there before they travel.
     pub port: Option<usize>,
@@ -45,7 +46,7 @@ pub struct SimNetwork {
     rng: Rng,
     latency_ns: u64,
     faults: Faults,
-    /// The directions that carry nothing.
+    /// The links that carry nothing, as (from, to).
     severed: BTreeSet<(usize, usize)>,
     links: BTreeMap<(usize, usize), SimLink>,
     ports: Vec<SwitchPort>,
@@ -74,12 +75,12 @@ impl SimNetwork {
         self.now_ns
     }
 
-    /// Sets, from now on, the faults of all links that have none of their own.
+    /// Sets the faults of all links that have none of their own, from now on.
     pub fn set_faults(&mut self, faults: Faults) {
         self.faults = faults;
     }
 
-    /// Cuts or joins one direction.
+    /// Cuts the link between two nodes in one direction, or joins it again.
     pub fn set_severed(&mut self, from: usize, to: usize, cut: bool) {
         if cut {
             self.severed.insert((from, to));
@@ -88,12 +89,12 @@ impl SimNetwork {
         }
     }
 
-    /// The settings of this link, to be changed from now on.
+    /// Returns the settings of this link; changes affect frames that are sent from now on.
     pub fn link_mut(&mut self, from: usize, to: usize) -> &mut SimLink {
         self.links.entry((from, to)).or_default()
     }
 
-    /// The settings of all links that have had any of their own.
+    /// Returns the settings of all links for which `link_mut` was called.
     pub fn links_mut(&mut self) -> impl Iterator<Item = &mut SimLink> {
         self.links.values_mut()
     }
@@ -128,7 +129,8 @@ impl SimNetwork {
         }
     }
 
-    /// The time at which a frame that enters this port has left it; None if it is dropped there.
+    /// The time at which a frame that enters this port now has left it, or the current time if there is no port; None
+    /// if the port drops the frame.
     fn departure_ns(&mut self, port: Option<usize>, len: usize) -> Option<u64> {
         let Some(port) = port else { return Some(self.now_ns) };
         self.ports[port].enqueue(len, self.now_ns)
@@ -150,7 +152,8 @@ impl SimNetwork {
         }
     }
 
-    /// The next arrival no later than `until_ns`; the clock advances to it, or else to `until_ns`.
+    /// Returns the next frame that arrives no later than `until_ns`, and advances the clock to its arrival. If there
+    /// is none, it returns None, and advances the clock to `until_ns`.
     pub fn next(&mut self, until_ns: u64) -> Option<ArrivedPacket> {
         match self.in_flight.first_entry().filter(|first| first.key().0 <= until_ns) {
             Some(first) => {
@@ -165,7 +168,7 @@ impl SimNetwork {
         }
     }
 
-    /// The time of the next arrival.
+    /// The time of the next arrival; None if no frame is in flight.
     pub fn next_arrival_ns(&self) -> Option<u64> {
         self.in_flight.keys().next().map(|&(at_ns, _)| at_ns)
     }

@@ -1,6 +1,7 @@
-//! A port of a switch: frames queue for its rate in a buffer; a frame that finds the buffer full is dropped.
+//! A port of a switch. It sends frames at its rate; frames that wait are in its buffer, and a frame for which the
+//! buffer has no space is dropped.
 //!
-//! It knows lengths alone. Used by `network`.
+//! The port knows only the lengths of frames. Used by `network`.
 
 const BITS: u128 = 8;
 const SECOND_NS: u128 = 1_000_000_000;
@@ -10,7 +11,7 @@ const SECOND_NS: u128 = 1_000_000_000;
 pub struct SwitchPort {
     bits_per_s: u64,
     buffer_bytes: usize,
-    /// The time at which the last bit of the queue has left.
+    /// The time at which the last bit of the queue leaves.
     free_at_ns: u64,
     dropped: u64,
 }
@@ -21,7 +22,8 @@ impl SwitchPort {
         SwitchPort { bits_per_s, buffer_bytes, free_at_ns: 0, dropped: 0 }
     }
 
-    /// Takes a frame of `len` bytes. Returns the time at which its last bit leaves, if the buffer has space for it.
+    /// Takes a frame of `len` bytes. Returns the time at which its last bit leaves; None if the buffer has no space
+    /// for it, so that it is dropped.
     pub fn enqueue(&mut self, len: usize, now_ns: u64) -> Option<u64> {
         let queue_ns = u128::from(self.free_at_ns.saturating_sub(now_ns));
         let queued = queue_ns * u128::from(self.bits_per_s) / (BITS * SECOND_NS);

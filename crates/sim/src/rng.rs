@@ -28,12 +28,12 @@ impl Rng {
         self.below(len as u64) as usize
     }
 
-    /// True once in `count` cases.
+    /// True with a probability of one in `count`.
     pub fn one_in(&mut self, count: usize) -> bool {
         self.index(count) == 0
     }
 
-    /// True in `chance` of a thousand cases.
+    /// True with a probability of `chance` in a thousand.
     pub fn per_mille(&mut self, chance: u32) -> bool {
         self.below(1000) < u64::from(chance)
     }

@@ -1,4 +1,5 @@
-//! The seeds that a run tries: `SIM_SEED=N SIM_SEEDS=K` are K from N on; a seed alone is that one (`make sim`).
+//! The seeds that a run of the tests tries. `SIM_SEED=N SIM_SEEDS=K` in the environment selects K seeds from N on;
+//! `SIM_SEED=N` without SIM_SEEDS selects N alone (`make sim`).
 
 use std::any::Any;
 use std::ops::Range;
@@ -6,18 +7,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
-/// A number from the environment of the run.
+/// Returns the number in the environment variable `name`; None if it is not set. A value that is no number is a
+/// panic.
 pub fn env_number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }
 
-/// The seeds of this run. `default_count`: how many from 1 on, if the environment names none.
+/// Returns the seeds of this run. If the environment names none, they are `default_count` seeds from 1 on.
 pub fn seeds(default_count: u64) -> Range<u64> {
     let first = env_number("SIM_SEED").unwrap_or(1);
     first..first + env_number("SIM_SEEDS").unwrap_or(if env_number("SIM_SEED").is_some() { 1 } else { default_count })
 }
 
-/// Tries every seed, on all cores. The first that fails ends the run, and is named.
+/// Calls `run` with every seed, on all cores. The first seed that fails is printed, and its panic ends the whole run.
 pub fn for_each_seed(seeds: Range<u64>, run: impl Fn(u64) + Sync) {
     let next = AtomicU64::new(seeds.start);
     let work = || {
@@ -38,7 +40,7 @@ pub fn for_each_seed(seeds: Range<u64>, run: impl Fn(u64) + Sync) {
     });
 }
 
-/// Tries one seed: a panic is an error.
+/// Calls `run` with one seed, and returns its panic as an error.
 pub fn try_seed(seed: u64, run: impl FnOnce(u64)) -> Result<(), Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(|| run(seed)))
 }

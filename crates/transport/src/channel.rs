@@ -1,9 +1,10 @@
-//! The channel of one lane to all peers: the ports of its devices, and control packets that wait for room.
+//! The channel of one lane to all peers: the ports of its devices, and control packets that wait for space at a
+//! device.
 //!
 //! Payload is never queued here: when a device refuses it, the sender keeps it (a stream continues later, an eager
-//! message becomes a rendezvous). Control packets are always accepted, in order: those that a device refuses wait in
-//! the peer's backlog, and no packet to that peer overtakes them. Used by a user's lanes (MPI: `p2p`); uses `fabric`
-//! and `demux`.
+//! message waits whole in `p2p::send`). Control packets are always accepted, in order: those that a device refuses
+//! wait in the peer's backlog, and no packet to that peer overtakes them. Used by a user's lanes (MPI: `p2p`); uses
+//! `fabric` and `demux`.
 
 use crate::demux::{Demux, Receiver, Receivers};
 use crate::fabric::RouteTable;
@@ -38,12 +39,14 @@ impl ControlPacket {
 /// The route to a peer, and the packets that wait for it.
 #[derive(Clone)]
 struct PeerRoute {
-    /// The owner of the route: a number has several incarnations, and no packet of one goes to another.
+    /// The peer to which the route leads. A process number has several incarnations, and no packet for one of them
+    /// goes to another.
     peer: Peer,
     device: u8,
     /// Whether the peer has failed or ended: no packet reaches it any more.
     has_failed: bool,
-    /// The fast path takes payload shorter than this, in bytes; 0, so none at all, while a backlog waits.
+    /// The fast path takes payload that is shorter than this, in bytes. It is 0 if a backlog waits: the fast path
+    /// then takes no payload at all.
     fast_path_limit: u32,
     fast_path_max: u32,
     /// The longest payload that is best sent in one packet, in bytes.
@@ -63,12 +66,13 @@ impl PeerRoute {
         backlog: VecDeque::new(),
     };
 
-    /// Whether the route has no owner, or a former process of the peer's number.
+    /// Returns whether the route leads to no peer, or to an earlier process with the number of `peer`.
     fn is_superseded_by(&self, peer: Peer) -> bool {
         self.peer == Peer::NONE || self.peer.incarnation() < peer.incarnation()
     }
 
-    /// Opens the route to a peer. False: no device reaches it, or its number belongs to a later process by now.
+    /// Opens the route to a peer. Returns false if no device reaches the peer, or if the peer's number belongs to a
+    /// later process by now.
     #[cold]
     #[inline(never)]
     fn open(&mut self, peer: Peer, table: &RouteTable) -> bool {
@@ -99,7 +103,7 @@ impl PartialEq for PeerRoute {
 struct PeerRoutes {
     all: PeerTable<PeerRoute>,
     table: Arc<RouteTable>,
-    /// The route to peers that no device reaches; it is like one to a failed peer.
+    /// The route to all peers that no device reaches; it is treated like a route to a failed peer.
     unreachable: PeerRoute,
 }
 
@@ -121,7 +125,7 @@ pub struct Channel {
     routes: PeerRoutes,
     /// Peers with a backlog.
     backlogged: Vec<Peer>,
-    /// The receivers of further protocols, if there are any; the caller of `poll` receives its own.
+    /// The receivers of further protocols, if there are any. Packets of other protocols go to the caller of `poll`.
     receivers: Option<Box<Receivers>>,
 }
 
@@ -131,7 +135,7 @@ impl Channel {
         Channel { ports, routes, backlogged: Vec::new(), receivers: None }
     }
 
-    /// The longest payload that is best sent to the peer in one packet, in bytes.
+    /// Returns the maximum payload, in bytes, that is best sent to the peer in one packet.
     #[inline(always)]
     pub fn max_single_packet(&self, to: Peer) -> usize {
         let route = &self.routes.all[to];
@@ -146,14 +150,16 @@ impl Channel {
         })
     }
 
-    /// The best length of the pieces of a stream of `total` bytes to the peer, in bytes, if it is sent in frames.
+    /// Returns the best length, in bytes, of the pieces of a stream of `total` bytes to the peer if the device sends
+    /// in frames; otherwise None.
     #[inline]
     pub fn piece_len(&mut self, to: Peer, total: usize) -> Option<usize> {
         let route = self.routes.route_to(to);
         self.ports[route.device as usize].piece_len(to, total)
     }
 
-    /// The fast path of sends, for payload of one packet. False: too long, refused, or an earlier packet waits.
+    /// Sends payload of one packet by the fast path. Returns false, and sends nothing, if the payload is too long, if
+    /// the device refuses it, or if an earlier packet to the peer waits.
     #[inline(always)]
     pub fn send_whole(&mut self, to: Peer, header: Header, bytes: UserMem) -> bool {
         // One comparison for two conditions: short enough, and the route belongs to this incarnation of the number.
@@ -180,7 +186,8 @@ impl Channel {
             && port.send(to, header, &[], PayloadSource::Mem(bytes)).is_ok()
     }
 
-    /// Sends a packet with payload. False: refused now, nothing was sent. A packet to a failed peer is dropped.
+    /// Sends a packet with payload. Returns false if it is refused now: then nothing was sent. A packet to a failed
+    /// peer is dropped, and the result is true.
     #[inline]
     pub fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: PayloadSource<'_>) -> bool {
         self.try_send(to, |port| port.send(to, header, prefix, source))
@@ -205,8 +212,8 @@ impl Channel {
         }
     }
 
-    /// Sends a piece of a stream, which may wait for `flush_pieces` at the device. `order_free`: the peer knows where
-    /// the piece belongs, so it may overtake others. False: refused now.
+    /// Sends a piece of a stream; the device may keep it until `flush_pieces`. `order_free` says that the peer knows
+    /// where the piece belongs, so that it may overtake others. Returns false if it is refused now.
     pub fn send_piece(
         &mut self,
         to: Peer,
@@ -218,7 +225,8 @@ impl Channel {
         self.try_send(to, |port| port.send_piece(to, header, prefix, source, order_free))
     }
 
-    /// Starts a zero-copy send of a stream (`DevicePort::send_zero_copy`). False: send it in pieces.
+    /// Starts a zero-copy send of a stream (`DevicePort::send_zero_copy`). Returns false if the stream must be sent
+    /// in pieces.
     pub fn send_zero_copy(
         &mut self,
         to: Peer,
@@ -239,7 +247,7 @@ impl Channel {
         self.ports.iter_mut().for_each(|port| port.flush_pieces());
     }
 
-    /// Sends a packet without payload, now or as soon as there is room.
+    /// Sends a packet without payload now, or, if the device refuses it, as soon as the device has space.
     pub fn send_control(&mut self, to: Peer, control: ControlPacket) {
         if !self.send(to, control.header, control.prefix(), PayloadSource::None) {
             let route = self.routes.route_to(to);
@@ -251,9 +259,9 @@ impl Channel {
         }
     }
 
-    /// Reserves room for one packet to the peer with payload of at most `len` bytes, prefix included, until the next
-    /// call that sends, reserves or polls: a packet sent by that call is taken (`DevicePort::reserve`). False: there
-    /// is no room now.
+    /// Reserves space for one packet to the peer, with payload of at most `len` bytes, prefix included. The space is
+    /// reserved until the next call that sends, reserves or polls; if that call sends such a packet, the packet is
+    /// accepted (`DevicePort::reserve`). Returns false if there is no space now.
     #[inline]
     pub fn reserve(&mut self, to: Peer, len: usize) -> bool {
         let route = self.routes.route_to(to);
@@ -261,7 +269,8 @@ impl Channel {
     }
 
     /// Begins an operation on memory of a peer: `begin` calls `DevicePort::write`, `read`, `atomic` or `flush` of the
-    /// port that it gets. Operations and packets have no order, so it overtakes packets that wait here.
+    /// port that it gets. Operations and packets have no order among each other, so the operation may overtake
+    /// packets that wait here.
     pub fn begin_remote_op(
         &mut self,
         to: Peer,
@@ -274,13 +283,13 @@ impl Channel {
         begin(&mut *self.ports[route.device as usize])
     }
 
-    /// Whether no packet waits to be sent.
+    /// Returns whether no packet waits to be sent.
     #[inline(always)]
     pub fn is_flushed(&self) -> bool {
         self.backlogged.is_empty()
     }
 
-    /// Sends waiting packets as far as there is room.
+    /// Sends the packets that wait here, as far as the devices have space.
     pub fn flush(&mut self) {
         let mut index = 0;
         while index < self.backlogged.len() {
@@ -309,7 +318,7 @@ impl Channel {
         true
     }
 
-    /// Releases the state of a peer that has ended: nothing is known of its number any more.
+    /// Releases the state of a peer that has ended, so that the channel knows nothing of its process number any more.
     pub fn release_peer(&mut self, peer: Peer) {
         if self.routes.all[peer].peer == peer {
             self.backlogged.retain(|&other| other != peer);
@@ -317,7 +326,8 @@ impl Channel {
         }
     }
 
-    /// Registers the receiver of packets of `protocol`. False: it has a receiver already.
+    /// Registers the receiver of packets of `protocol`. Returns false if the protocol has a receiver already, or is
+    /// MESSAGES.
     pub fn register_receiver(&mut self, protocol: Protocol, receiver: Box<dyn Receiver>) -> bool {
         self.receivers.get_or_insert_default().add(protocol, receiver)
     }
@@ -334,7 +344,8 @@ impl Channel {
         }
     }
 
-    /// Polls for a packet of `from`; others may be delivered with it (`DevicePort::poll_from`).
+    /// Polls for a packet of `from`; packets of other peers may be delivered with it (`DevicePort::poll_from`).
+    /// Returns whether any packet was delivered.
     #[inline(always)]
     pub fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
         let route = self.routes.route_to(from);

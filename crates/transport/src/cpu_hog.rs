@@ -1,42 +1,45 @@
 //! The CPU hog detector: detects a CPU-bound process that shares this core and never yields, such as a compiler, a
 //! browser, or another job that spins.
 //!
-//! Beside such a process each yield costs a time slice, milliseconds for a message of a microsecond, at every wait; a
-//! thread that sleeps is woken within some 20 us, because the scheduler owes it time. `wait_policy` reports here how
-//! long its yields took, and checks before the next one. Ranks of this job that worked meanwhile are not hogs: the
-//! other ranks wait for their work.
+//! If such a process shares the core, each yield costs a time slice: milliseconds for a message of a microsecond, in
+//! every wait. A thread that sleeps, in contrast, is woken within about 20 us, because the scheduler owes it time.
+//! `wait_policy` reports to the detector how long its yields took, and asks it before the next yield. Ranks of this
+//! job that worked meanwhile are not hogs, because the other ranks wait for their work.
 //!
-//! Measured, with a busy loop on the same core: two ranks, an Allreduce of 8 bytes, 4 ms with yields and 0.2 us
-//! without; four ranks on two cores, a loop on each, 2 ms and 40 us (Intel MPI and Open MPI 4 ms).
+//! Measured times of an Allreduce of 8 bytes: for two ranks, with a busy loop on the same core, 4 ms with yields and
+//! 0.2 us without them; for four ranks on two cores, with a busy loop on each core, 2 ms with yields and 40 us
+//! without them (Intel MPI and Open MPI: 4 ms).
 
 use hawser_job::page::RankPage;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The shortest slice of today's schedulers, in ns (EEVDF: base_slice_ns, 1.4 ms on two cores, measured 2 and 4 ms with
-/// its ticks), and more than a rank that also waits ever takes.
+/// The minimum length, in ns, of a yield that may have cost a time slice: less than the shortest slice of today's
+/// schedulers (EEVDF: base_slice_ns, 1.4 ms on two cores; with its ticks 2 and 4 ms were measured), and more than a
+/// rank that also waits ever takes.
 const SLICE_NS: u64 = 1_000_000;
-/// A second slice within this many times its length is no coincidence.
+/// If a yield costs a second slice within this many times the slice's length, it is no coincidence.
 const REPEAT_FACTOR: u64 = 16;
-/// Yields stop for this many times its length: a hundredth of the time is spent on checking whether the core is free
-/// again.
+/// After that no thread yields for this many times the slice's length: a hundredth of the time is spent on checking
+/// whether the core is free again.
 const BACKOFF_FACTOR: u64 = 100;
 
-/// The hog detector of one process. Times are of the monotonic clock, each a guess that is read alone (Relaxed).
+/// The hog detector of one process. Its times are of the monotonic clock; each is an estimate that is read
+/// independently of the others (Relaxed).
 pub struct HogDetector {
-    /// A shorter yield is no sign of a hog: `SLICE_NS`.
+    /// A shorter yield is no sign of a hog. It is `SLICE_NS`, except in tests.
     slice_ns: u64,
     /// The end of the last yield that took a slice for nothing.
     last_slice_ns: AtomicU64,
-    /// No thread yields before this time; 0: there is no hog.
+    /// No thread yields before this time; 0 if there is no hog.
     no_yield_until_ns: AtomicU64,
     other_pages: RankPages,
     /// The time that each of the other ranks had worked at `last_slice_ns`, in ns; created at first use.
     worked_ns: OnceLock<Box<[AtomicU64]>>,
 }
 
-/// Returns the page of each of this host's other ranks and whether the rank lives, by a number from 0 on; None beyond
-/// the last.
+/// A function that returns, by a number from 0 on, the page of each other rank of this host and whether that rank
+/// lives; None beyond the last one.
 pub type RankPages = Box<dyn Fn(usize) -> Option<(RankPage, bool)> + Send + Sync>;
 
 impl HogDetector {
@@ -77,7 +80,8 @@ impl HogDetector {
         is_hog
     }
 
-    /// Returns how long the other ranks have worked since the last call, all together: on other cores too.
+    /// Returns the time, in ns, for which the other ranks of this host have worked since the last call, all ranks
+    /// together and on all cores.
     fn worked_ns(&self, now_ns: u64) -> u64 {
         let pages = || (0..).map_while(|other| (self.other_pages)(other));
         let before = self.worked_ns.get_or_init(|| pages().map(|_| AtomicU64::new(0)).collect());
@@ -88,7 +92,7 @@ impl HogDetector {
         pages().zip(before).filter(|((_, is_alive), _)| *is_alive).map(since).sum()
     }
 
-    /// Whether a yield would cost a slice.
+    /// Returns whether a yield would cost a slice.
     #[inline]
     pub fn is_present(&self, now_ns: u64) -> bool {
         let until_ns = self.no_yield_until_ns.load(Relaxed);

@@ -15,7 +15,7 @@ pub trait Receiver: Send {
     /// Called once when a peer has failed or ended: no packet will come from it, and none will reach it.
     fn peer_failed(&mut self, peer: Peer);
 
-    /// Called when an operation on a peer's memory has ended whose token has this protocol
+    /// Called when an operation on a peer's memory has ended, if the operation's token has this protocol
     /// (`Delivery::op_completed`).
     fn op_completed(&mut self, number: u32, outcome: Result<u64, RemoteError>) {
         unreachable!("operation {number} ends with {outcome:?}, and nothing was in flight")
@@ -27,7 +27,7 @@ pub trait Receiver: Send {
 pub(crate) struct Receivers([Option<Box<dyn Receiver>>; Protocol::COUNT]);
 
 impl Receivers {
-    /// Adds a receiver. False: the protocol has one, or is the poller's.
+    /// Adds a receiver. Returns false if the protocol has a receiver already, or is that of the poller.
     pub fn add(&mut self, protocol: Protocol, receiver: Box<dyn Receiver>) -> bool {
         let slot = &mut self.0[protocol.index()];
         let is_free = protocol != Protocol::MESSAGES && slot.is_none();

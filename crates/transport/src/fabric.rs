@@ -1,9 +1,9 @@
-//! The devices of a process as one user has them, and the route to each peer: the first device that reaches it
-//! (PM/Composite, PM 7.2.1: a device per peer).
+//! The devices of a process as one user has them, and the route to each peer, which is the first device that reaches
+//! it (as in PM/Composite: one device per peer, PM 7.2.1).
 //!
-//! All users share the devices (`transport`); routes, ports and lanes are the user's own. A user counts its lanes
-//! from 0; the offset to the devices' lanes is added when a channel is made, not for each packet. Used by the user's
-//! lanes (MPI: `p2p`); uses `channel` and the devices.
+//! All users share the devices (`transport`), whereas each user has routes, ports and lanes of its own. A user counts
+//! its lanes from 0; the offset to the devices' lanes is added when a channel is made, not for each packet. Used by
+//! the user's lanes (MPI: `p2p`); uses `channel` and the devices.
 
 use crate::channel::Channel;
 use hawser_base::{Class, Error, LANES, Lane, Peer, Peers, Region, Result, UserMem};
@@ -16,7 +16,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The number of cached routes: each long message looks one up several times, mostly that of a few peers.
+/// The number of cached routes. The cache is there because each long message looks up its peer's route several times,
+/// and most lookups are for a few peers.
 const CACHED_ROUTES: usize = 64;
 
 /// All devices, the best first, and their limits. The route to a peer is determined at its first use; only the latest
@@ -36,8 +37,8 @@ impl RouteTable {
         Arc::new(RouteTable { devices, limits, cache: [const { AtomicU64::new(0) }; CACHED_ROUTES] })
     }
 
-    /// The index of the device that is the route to a peer. None: no device knows the peer, or it has ended for good.
-    /// A peer keeps its route: a later process under its number is another `Peer`.
+    /// Returns the index of the device that is the route to a peer. None if no device knows the peer, or if the peer
+    /// has ended for good. A peer keeps its route: a later process with its number is another `Peer`.
     pub fn device(&self, peer: Peer) -> Option<usize> {
         let cached = &self.cache[peer.index() % CACHED_ROUTES];
         let word = cached.load(Relaxed);
@@ -49,7 +50,7 @@ impl RouteTable {
         Some(device)
     }
 
-    /// The limits of the device at an index.
+    /// Returns the limits of the device with this index.
     pub fn limits_of(&self, device: usize) -> &DeviceLimits {
         &self.limits[device]
     }
@@ -64,14 +65,15 @@ pub struct Fabric {
 }
 
 impl Fabric {
-    /// The fabric of the only user of `devices`, MPI: see `for_user`.
+    /// Makes the fabric of MPI as the only user of `devices` (see `for_user`).
     pub fn new(devices: Vec<Box<dyn Device>>, peers: &Peers) -> Result<Fabric> {
         let user = TransportUser { name: MPI.into(), first_lane: Lane(0), lane_count: LANES };
         Fabric::for_user(devices.into(), user, peers)
     }
 
-    /// The fabric of a user that begins with `peers`, each of which one of `devices` must reach; the best comes first.
-    /// Peers that appear later are reached as soon as a device reports so (`Device::reaches`).
+    /// Makes the fabric of a user that begins with `peers`. One of `devices`, of which the best comes first, must
+    /// reach each of these peers; otherwise the result is an error. Peers that appear later are reached as soon as a
+    /// device reports so (`Device::reaches`).
     pub(crate) fn for_user(devices: Arc<[Box<dyn Device>]>, user: TransportUser, peers: &Peers) -> Result<Fabric> {
         let routes = RouteTable::new(devices);
         let mut is_used = vec![false; routes.devices.len()];
@@ -90,12 +92,12 @@ impl Fabric {
         &self.routes.devices
     }
 
-    /// The limits of each device that is the route to some peer with which the process has begun.
+    /// Returns the limits of each device that is the route to some peer with which the process has begun.
     pub fn all_limits(&self) -> impl Iterator<Item = &DeviceLimits> {
         self.routes.limits.iter().zip(&self.is_used).filter(|&(_, &is_used)| is_used).map(|(limits, _)| limits)
     }
 
-    /// The limits toward a peer, if it is reached.
+    /// Returns the limits of the route to a peer; None if no device reaches it.
     pub fn limits(&self, peer: Peer) -> Option<&DeviceLimits> {
         Some(self.routes.limits_of(self.routes.device(peer)?))
     }
@@ -104,7 +106,7 @@ impl Fabric {
         Some(&*self.devices()[self.routes.device(peer)?])
     }
 
-    /// The user of the fabric, and its number of lanes.
+    /// Returns the user of the fabric, with its number of lanes.
     pub fn user(&self) -> &TransportUser {
         &self.user
     }
@@ -143,7 +145,8 @@ impl Fabric {
         self.devices().iter().for_each(|device| device.descriptors(each));
     }
 
-    /// Prepares the devices for a sleep of the rank. Returns how long it may last, in nanoseconds.
+    /// Prepares the devices for a sleep of the rank. Returns the maximum length of the sleep, in ns; None if no
+    /// device limits it.
     pub fn before_sleep(&self) -> Option<u64> {
         self.devices().iter().filter_map(|device| device.before_sleep()).min()
     }
@@ -168,7 +171,7 @@ impl Fabric {
         self.devices().iter().for_each(|device| device.unshare(memory));
     }
 
-    /// The operations that are possible on memory of a peer, by the device that reaches it.
+    /// Returns the operations that are possible on memory of a peer, which depend on the device that reaches it.
     pub fn capabilities(&self, peer: Peer) -> Capabilities {
         self.device(peer).map_or(Capabilities::NONE, |device| device.capabilities())
     }

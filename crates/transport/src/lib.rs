@@ -16,7 +16,8 @@
 //! 3. *Buffer space*: a ring and a pool belong to one lane; by Ethernet a user has a credit of packets to each peer,
 //!    and a share of `link`'s memory for sending. When it is used up, that user alone is refused.
 //!
-//! Example: opens a user, and sends a packet to oneself and one to another process, which is a thread here:
+//! Example: two processes, which are both in one process here, open a user; the first one sends a packet to itself
+//! and one to the second:
 //!
 //! ```
 //! use hawser_base::{Lane, Peer, Peers, UserMem};

@@ -1,6 +1,6 @@
 //! Detects waits by polling: a program that calls MPI_Test or MPI_Iprobe in a loop waits as much as one in MPI_Wait,
-//! and the report of a stuck job must show it. After some empty polls in a row the rank's page records the wait, with
-//! the time of the latest; a poll that finds something clears it.
+//! and the report of a job that hangs must show it. After some empty polls in a row the rank's page records the wait,
+//! with the time of the latest poll; a poll that finds something clears the record.
 //!
 //! It must never slow a call that finds something, nor read the clock in every call that does not. Used by `mpi::wait`
 //! and `mpi::probe`; uses `job::wait`, which the host's agent reads.
@@ -10,23 +10,23 @@ use hawser_job::{OwnedWaitReason, WaitReason};
 use hawser_os::clock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Empty polls before a wait is recorded: a program that finds something sooner never reads the clock.
+/// The number of empty polls before a wait is recorded: a program that finds something sooner never reads the clock.
 const EMPTY_POLLS_BEFORE_RECORD: u32 = 16;
 
 /// The approximate interval between two readings of the clock, in ns: a hundredth of the shortest time that a report
-/// shows, and expensive only for programs that poll less often than that.
+/// shows. Only a program that polls less often than that reads the clock in every poll.
 const CLOCK_READ_NS: u64 = 1_000_000;
 
-/// The most calls between two readings of the clock: 30 us of a tight loop; a program that then polls only every
-/// millisecond is recorded again after a second.
+/// The maximum number of calls between two readings of the clock: they take 30 us in a tight loop. If the program
+/// then polls only every millisecond, its wait is recorded again after a second.
 const LARGEST_STRIDE: u32 = 1024;
 
 /// The polling state of one process. Threads that poll at the same time share it; the last one's reason is shown. All
 /// words are statistics: each is written and read alone, by Relaxed accesses.
 pub struct PollTracker {
-    /// Empty polls until the next reading of the clock.
+    /// The number of empty polls until the next reading of the clock.
     polls_left: AtomicU32,
-    /// Calls between two readings; 0: no wait is recorded.
+    /// The number of calls between two readings of the clock; 0 if no wait is recorded.
     stride: AtomicU32,
     clock_read_ns: AtomicU64,
     /// The time since which nothing was sent or received.

@@ -1,10 +1,10 @@
 //! The sleep of the progress thread until it is woken, and the handoff of pending operations to it by the application
 //! (`job::progress_handoff`).
 //!
-//! On one host the application arms the doorbell itself, which saves a wake-up. Between hosts the progress thread is
-//! woken at once: it alone can sleep on the ports' descriptors, and knows for how long. It sleeps on descriptors of
-//! its own (epoll), so that a thread of the application that waits for the same ports never misses a wake-up. Used by
-//! `p2p::progress_thread`; uses `job::progress_handoff`.
+//! If all ranks are on one host, the application arms the doorbell itself, which saves a wake-up of the progress
+//! thread. Between hosts the progress thread is woken at once: it alone can sleep on the ports' descriptors, and
+//! knows for how long. It has an epoll set of its own, so that a thread of the application that waits for the same
+//! ports never misses a wake-up. Used by `p2p::progress_thread`; uses `job::progress_handoff`.
 
 use crate::fabric::Fabric;
 use hawser_base::Result;
@@ -21,16 +21,16 @@ pub struct ProgressSleep {
     descriptor_sleep: Option<DescriptorSleep>,
 }
 
-/// Devices whose arrivals are signalled by descriptors.
+/// The sources of a sleep, if a device signals arrivals by descriptors.
 struct DescriptorSleep {
-    /// The progress thread's own doorbell alone, for the time in which the application polls for itself.
+    /// Only the progress thread's wake socket, for a sleep in which the application polls for itself.
     disarmed_sources: WakeSources,
     armed_sources: WakeSources,
     fabric: &'static Fabric,
 }
 
 impl ProgressSleep {
-    /// `doorbell`: the rank's.
+    /// Makes the sleep of the progress thread; `doorbell` is that of the rank.
     pub fn new(doorbell: Doorbell, fabric: &'static Fabric) -> Result<ProgressSleep> {
         let descriptor_sleep = DescriptorSleep::of(&doorbell, fabric)?;
         Ok(ProgressSleep { doorbell, descriptor_sleep })
@@ -48,8 +48,8 @@ impl ProgressSleep {
         false
     }
 
-    /// Called when the application polls for them itself from now on. Returns whether it did not before. Only for a
-    /// process with one such thread.
+    /// Called when the application itself polls for the pending operations from now on. Returns whether they had been
+    /// handed over. Only for a process in which one thread of the application uses MPI.
     pub fn take_back(&self) -> bool {
         let was_armed = progress_handoff::take_back(&self.doorbell);
         if was_armed {
@@ -96,7 +96,7 @@ impl ProgressSleep {
         }
     }
 
-    /// Whether the progress thread must poll.
+    /// Returns whether the progress thread must poll.
     #[inline]
     pub fn is_running(&self) -> bool {
         ProgressHandoff::load(&self.doorbell) == RUNNING
@@ -114,12 +114,13 @@ impl ProgressSleep {
         self.doorbell.replace(RUNNING, APPLICATION)
     }
 
-    /// Called when it has found something after all, after `rearm` or `disarm`.
+    /// Called when the progress thread has found something after all, after `disarm` if `was_disarmed`, otherwise
+    /// after `rearm`.
     pub fn resume(&self, was_disarmed: bool) {
         self.doorbell.replace(if was_disarmed { APPLICATION } else { ARMED }, RUNNING);
     }
 
-    /// Whether the application polls for itself, or nothing is pending.
+    /// Returns whether the application polls for itself, or nothing is pending.
     pub fn is_disarmed(&self) -> bool {
         ProgressHandoff::load(&self.doorbell) == APPLICATION
     }
@@ -137,7 +138,7 @@ impl ProgressSleep {
 }
 
 impl DescriptorSleep {
-    /// None if no device has descriptors.
+    /// Makes the sources of the sleep; None if no device has descriptors.
     fn of(doorbell: &Doorbell, fabric: &'static Fabric) -> Result<Option<DescriptorSleep>> {
         let both = fabric.wake_sources(|| doorbell.progress_descriptors(), |[_, armed_sources]| armed_sources)?;
         Ok(both.map(|[disarmed_sources, armed_sources]| DescriptorSleep { disarmed_sources, armed_sources, fabric }))

@@ -1,13 +1,13 @@
 //! The devices of a process, made once, and their users: each user opens them by its name and gets a `Fabric` of its
 //! own.
 //!
-//! Users are independent of each other. Each has lanes, and so rings, inboxes and pools, of its own; its own order,
-//! buffer space, routes and receivers; a user that does not poll is refused space, and no other user is. A user's
-//! name determines its lanes, alike in all processes of a host (`job::users`); between hosts devices exchange them
-//! (`dev-ether::user_table`), so that processes may open users in any order, or only some of them: packets to a user
-//! that the peer has not opened wait. A user is opened once in a process, and keeps its lanes. The users share the
-//! process's doorbell and its lifetime: a user that gets the report of a peer's end does not pass it on to others.
-//! Used by `node`, which makes the devices; uses `fabric`.
+//! Users are independent of each other. Each user has lanes of its own, and so rings, inboxes and pools; it also has
+//! its own order, buffer space, routes and receivers. If a user does not poll, only that user is refused space. A
+//! user's name determines its lanes, alike in all processes of a host (`job::users`); between hosts devices exchange
+//! them (`dev-ether::user_table`), so that processes may open users in any order, or only some of them: packets to a
+//! user that the peer has not opened wait. A user is opened once in a process, and keeps its lanes. The users share
+//! the process's doorbell and its lifetime: a user that gets the report of a peer's end does not pass it on to other
+//! users. Used by `node`, which makes the devices; uses `fabric`.
 
 use crate::fabric::Fabric;
 use hawser_base::{Class, Error, LANES, Peers, Result};
@@ -25,12 +25,13 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// The transport over the devices of a process whose host has this segment; the best device comes first.
+    /// Makes the transport over the devices of a process, of which the best comes first; `segment` is that of the
+    /// process's host.
     pub fn new(devices: Vec<Box<dyn Device>>, segment: Segment) -> Transport {
         Transport { devices: devices.into(), segment, open_users: Mutex::default() }
     }
 
-    /// The devices, the best first.
+    /// Returns the devices, the best first.
     pub fn devices(&self) -> &[Box<dyn Device>] {
         &self.devices
     }
@@ -40,19 +41,19 @@ impl Transport {
         self.open(MPI, LANES, peers)
     }
 
-    /// Opens the user `name` with `lanes` lanes, which begins with `peers`: each of them must be reached, whether that
-    /// user is open there or not. A name has 1 to `NAME_MAX` printable characters of ASCII. All processes of a host
-    /// must request the same number of lanes; another number is an error, and so it is if the job has no more lanes, or
+    /// Opens the user `name` with `lanes` lanes, which begins with `peers`. A device must reach each of these peers,
+    /// whether they have opened the user or not. A name has 1 to `NAME_MAX` printable characters of ASCII. It is an
+    /// error if other processes of the host have requested another number of lanes, if the job has no more lanes, or
     /// if the user is open here already.
     pub fn open(&self, name: &str, lanes: usize, peers: &Peers) -> Result<Fabric> {
         let mut open_users = self.open_users.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if open_users.iter().any(|other| other == name) {
-            let text = format!("user {name} is open in this process already; share what its opening has returned");
+            let text = format!("user {name} is already open in this process; share the fabric that `open` returned");
             return Err(Error::new(Class::Other, text));
         }
         let user =
             TransportUser { name: name.into(), first_lane: self.segment.lanes_of(name, lanes)?, lane_count: lanes };
-        // This call is last, because devices do not revert it.
+        // `admit` comes after all that may fail here, because devices cannot revert it.
         let fabric = Fabric::for_user(self.devices.clone(), user.clone(), peers)?;
         if name != MPI {
             self.devices.iter().try_for_each(|device| device.admit(&user))?;
@@ -116,7 +117,7 @@ mod tests {
         let pm = transport.open("pm", 2, &peers).unwrap();
         assert_eq!((pm.user().lane(Lane(0)).index(), pm.user().lanes()), (LANES, LANES..LANES + 2));
         let error_text = |name, lanes| transport.open(name, lanes, &peers).map(drop).unwrap_err().cause().to_owned();
-        assert!(error_text("pm", 2).contains("is open in this process already"));
+        assert!(error_text("pm", 2).contains("is already open in this process"));
         assert!(error_text("many", 99).contains("lanes, and"));
         assert_eq!(transport.open("other", 1, &peers).unwrap().user().first_lane, Lane(LANES as u8 + 2));
         let out_of_range = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(pm.channel(Lane(2)))));

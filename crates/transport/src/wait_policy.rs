@@ -1,12 +1,12 @@
-//! The wait policy: spin while a core is free, then yield, then sleep until the doorbell rings.
+//! The wait policy: a waiting thread spins if a core is free, then yields, then sleeps until the doorbell rings.
 //!
-//! A `WaitLoop` lives as long as one wait of one thread. The caller polls, calls `pause`, polls again; after `pause`
-//! has armed the doorbell the caller must poll every source once more before it calls again. With more ranks than
+//! A `WaitLoop` is one wait of one thread. The caller polls, calls `pause`, and polls again. After `pause` has armed
+//! the doorbell, the caller must poll every source once more before it calls `pause` again. With more ranks than
 //! cores no rank spins: a yield lets the awaited peer run. Measured on two cores with 16 ranks
-//! (docs/adr/0011-spin-yield-then-sleep.md): spinning for 100 polls first doubles the time of a barrier, sleeping at
-//! once triples it. If more threads of this process wait than it has cores they spin only briefly; if a yield has
-//! shown that another process is on this core none spins for a while; if it has shown one that never yields
-//! (`cpu_hog`) none yields.
+//! (docs/adr/0011-spin-yield-then-sleep.md), spinning for 100 polls first doubles the time of a barrier, and sleeping
+//! at once triples it. If more threads of this process wait than it has cores, they spin only briefly. If a yield has
+//! shown that another process is on this core, no thread spins for a while; if that process never yields (`cpu_hog`),
+//! no thread yields.
 
 use crate::cpu_hog::{HogDetector, RankPages};
 use crate::fabric::Fabric;
@@ -24,7 +24,7 @@ pub static SPIN: Param = Param {
     name: "HAWSER_SPIN",
     kind: ParamKind::Number { min: 0, max: 1 << 30 },
     default: "1000",
-    help: "turns of polling before a waiting rank yields its core, where there is a core for every rank",
+    help: "polls before a waiting rank yields its core, if there is a core for every rank",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_TUNER_BASIC,
     read: ReadTime::AtUse,
@@ -40,60 +40,66 @@ pub static YIELD: Param = Param {
     read: ReadTime::AtUse,
 };
 
-/// Yields before a sleep with more ranks than cores: two are as good as 256, and the fewer the less a late rank costs
-/// the others; with a core for each the next message may be near, and waking up takes 20 us and more (measured).
+/// The number of yields before a sleep, with more ranks than cores and with a core for each rank. In the first case
+/// two are as good as 256, and the fewer there are, the less a late rank costs the others. In the second case the
+/// next message may be near, and waking up takes 20 us and more (measured).
 const YIELDS_OVERSUBSCRIBED: u64 = 16;
 const YIELDS: u64 = 256;
 
-/// The polls for which a thread spins if more threads of this process wait than it has cores: a reply in flight
-/// arrives within them. Measured on two cores, 4 threads in each of two ranks, million messages a second in ping-pong
-/// and in a stream: 0.15 and 0.8 after 1000 polls, 2.8 and 3.6 after 100, 6.2 and 5.7 after 40, 7.5 and 4.0 after 20,
-/// 2.5 and 4.8 after none; one thread: 8.6 and 5.7.
+/// The number of polls for which a thread spins if more threads of this process wait than it has cores: a reply that
+/// is in flight arrives within them. Measured on two cores with 4 threads in each of two ranks, in million messages
+/// per second in ping-pong and in a stream: 0.15 and 0.8 with 1000 polls, 2.8 and 3.6 with 100, 6.2 and 5.7 with 40,
+/// 7.5 and 4.0 with 20, 2.5 and 4.8 without spinning; with one thread 8.6 and 5.7.
 const SPIN_AMONG_THREADS: u32 = 40;
 
-/// The time that a wait spins if each poll is a system call, in ns: about as long as waking up takes. Such a poll
-/// takes microseconds, and a thousand of them would be taken from another process that wants the core. Measured, four
-/// hosts with two ranks each on two cores, an Allreduce of 8 bytes: 30 us 0.6 ms, 100 us 0.95 ms, a thousand polls 19
-/// ms.
+/// The time, in ns, for which a wait spins if each poll is a system call: about the time that waking up takes. Such a
+/// poll takes microseconds, and a thousand of them would be taken from another process that wants the core. Measured
+/// times of an Allreduce of 8 bytes on four hosts with two ranks each, on two cores: 0.6 ms with spins of 30 us, 0.95
+/// ms with 100 us, 19 ms with a thousand polls.
 const SPIN_NS: u64 = 30_000;
-/// Polls between two readings of the clock for that.
+/// The number of polls between two readings of the clock in such a spin.
 const SPINS_PER_CLOCK_READ: u32 = 8;
 
 /// A yield that takes longer than this, in ns, has let another process run: alone on a core the call takes 0.3 to 0.5
-/// us, and a process that ran meanwhile has polled the network or copied something. Measured, two ranks on two hosts
-/// that share a core, 1 byte there and back, halved: 47 us if each spins for `SPIN_NS` first, 6.8 if none spins (MPICH
-/// over TCP: 11.4); four hosts with two ranks each on two cores, an Allreduce of 8 bytes: 600 us, 100.
+/// us, whereas another process that ran has polled the network or copied something. Then no wait spins for a while.
+/// Measured half round trips of 1 byte, with two ranks on two hosts that share a core: 47 us if each rank spins for
+/// `SPIN_NS` first, 6.8 us if none spins (MPICH over TCP: 11.4 us). Measured times of an Allreduce of 8 bytes on four
+/// hosts with two ranks each, on two cores: 600 us with spins, 100 us without them.
 const SHARED_CORE_NS: u64 = 2_000;
-/// A time-bounded spin yields once after this, in ns. Longer than a short round trip (5 us), to which a yield would add
-/// 10 %.
+/// A spin that is limited by time yields once after this time, in ns. It is longer than a short round trip (5 us), to
+/// which a yield would add 10 %.
 const YIELD_AFTER_NS: u64 = 8_000;
-/// Short yields in a row after which the core counts as ours again.
+/// The number of short yields in a row after which the core counts as ours again.
 const SHARED_CORE_YIELDS: u32 = 64;
 
-/// A sleep ends by itself after this time, in ns, so that even a lost wake-up costs no more (job::doorbell).
+/// A sleep ends by itself after this time, in ns, so that even a lost wake-up costs no more than this
+/// (job::doorbell).
 const SLEEP_NS: u64 = 1_000_000_000;
 
-/// The length of a short sleep, in ns: another thread may leave work to be done.
+/// The maximum length of a short sleep, in ns, which is taken if another thread may leave work to be done.
 const SHORT_SLEEP_NS: u64 = 1_000_000;
 
 /// The wait policy of this process.
 pub struct WaitPolicy {
-    /// Each of these is read alone (Relaxed): a tool may set the parameters at any time.
+    /// The number of polls before the first yield. This number and the next three are read independently of each
+    /// other (Relaxed), because a tool may set the parameters at any time.
     spin: AtomicU32,
-    /// The polls if more threads wait than there are cores.
+    /// The number of polls before the first yield, if more threads wait than there are cores.
     spin_among_threads: AtomicU32,
-    /// Spinning also ends after this time, unless it is 0.
+    /// Spinning also ends after this time, in ns; 0 if it is not limited by time.
     spin_ns: AtomicU64,
     yields: AtomicU32,
-    /// Short yields until this core counts as ours alone again; 0 if it does. A guess (Relaxed).
+    /// The number of short yields until this core counts as ours alone again; 0 if it does. It is an estimate
+    /// (Relaxed).
     shared_core_yields: AtomicU32,
-    /// A longer yield has let another process run: `SHARED_CORE_NS`.
+    /// A longer yield, in ns, has let another process run. It is `SHARED_CORE_NS`, except in tests.
     shared_core_ns: u64,
     hog: HogDetector,
     time_slice: CpuUse,
-    /// The cores of this rank; 0 if there are more ranks than cores.
+    /// The number of cores of this rank; 0 if there are more ranks than cores.
     cores: u32,
-    /// Threads that have waited for a while, and have not gone to sleep. A guess at how many want a core (Relaxed).
+    /// The number of threads that have waited for a while and have not gone to sleep: an estimate of how many want a
+    /// core (Relaxed).
     waiting_threads: AtomicU32,
     sleep_counters: SleepCounters,
     doorbell: Doorbell,
@@ -109,14 +115,15 @@ pub struct SleepCounters {
     pub ns: (Region, usize),
 }
 
-/// Devices whose arrivals are signalled by descriptors.
+/// The sources of a sleep, if a device signals arrivals by descriptors.
 struct DescriptorWait {
     sources: WakeSources,
     fabric: &'static Fabric,
 }
 
 impl WaitPolicy {
-    /// `cores`: this rank's, 0 if there are more ranks than cores. `page` is this rank's.
+    /// Makes the wait policy of the rank that has `page`. `cores` is the number of the rank's cores, 0 if there are
+    /// more ranks than cores.
     pub fn new(
         cores: u32,
         page: &RankPage,
@@ -152,7 +159,7 @@ impl WaitPolicy {
     pub fn reload_parameters(&self) -> Result<()> {
         let oversubscribed = self.cores == 0;
         let spin = if oversubscribed && !SPIN.is_set() { 0 } else { SPIN.number()? };
-        // A profile's value was measured with a core for each rank.
+        // A profile's value was measured with a core for each rank, and does not apply with more ranks than cores.
         let yields = match YIELD.number_set()? {
             Some(yields) => yields,
             None if oversubscribed => YIELDS_OVERSUBSCRIBED,
@@ -206,7 +213,8 @@ impl WaitPolicy {
         self.doorbell.ring();
     }
 
-    /// Counts a thread that waits for longer than a moment, or no longer does.
+    /// Counts this thread as one that waits for longer than a moment if `waits`, otherwise no longer. `is_counted`
+    /// says whether it is counted, and is updated.
     fn count_waiting(&self, is_counted: &mut bool, waits: bool) {
         if std::mem::replace(is_counted, waits) == waits {
             return;
@@ -217,18 +225,19 @@ impl WaitPolicy {
         };
     }
 
-    /// Whether no wait spins, because another process needs the core.
+    /// Returns whether no wait spins, because another process needs the core.
     pub fn is_oversubscribed(&self) -> bool {
         self.spin() == 0 || self.is_core_shared()
     }
 
-    /// Whether another process was on this core lately.
+    /// Returns whether another process was on this core lately.
     #[inline]
     fn is_core_shared(&self) -> bool {
         self.shared_core_yields.load(Relaxed) > 0
     }
 
-    /// Yields the core, and records whether another process used it. False: beside a CPU hog it does nothing.
+    /// Yields the core, and records whether another process used it. Returns false, without a yield, if a CPU hog
+    /// shares the core.
     fn yield_core(&self) -> bool {
         let begin_ns = clock::now_ns();
         if self.hog.is_present(begin_ns) {
@@ -245,7 +254,7 @@ impl WaitPolicy {
     fn record_yield(&self, begin_ns: u64, end_ns: u64) {
         let took_ns = end_ns - begin_ns;
         if self.hog.record_yield(begin_ns, end_ns) {
-            self.shared_core_yields.store(0, Relaxed); // to spin costs the hog's time, to yield ours
+            self.shared_core_yields.store(0, Relaxed); // spinning costs the hog's time, yielding ours
         } else if took_ns > self.shared_core_ns {
             self.shared_core_yields.store(SHARED_CORE_YIELDS, Relaxed);
         } else if self.is_core_shared() {
@@ -255,7 +264,7 @@ impl WaitPolicy {
 }
 
 impl SleepCounters {
-    /// Counts one sleep. Several threads may sleep at once.
+    /// Counts one sleep, which took `ns`. Several threads may sleep at once.
     fn count(&self, ns: u64) {
         for ((page, at), count) in [(&self.times, 1), (&self.ns, ns)] {
             page.u64(*at).fetch_add(count, Relaxed);
@@ -264,14 +273,15 @@ impl SleepCounters {
 }
 
 impl DescriptorWait {
-    /// None if no device has descriptors.
+    /// Makes the sources of the sleeps; None if no device has descriptors.
     fn of(doorbell: &Doorbell, fabric: &'static Fabric) -> Result<Option<DescriptorWait>> {
         let sources = fabric.wake_sources(|| doorbell.wait_for_descriptors(), |sources| sources)?;
         Ok(sources.map(|sources| DescriptorWait { sources, fabric }))
     }
 
     fn sleep(&self, doorbell: &Doorbell, armed: Armed, limit_ns: u64) {
-        // A ring wakes only one of several threads here: the others poll again soon.
+        // In epoll a ring wakes only one of several threads: therefore the others sleep only briefly before they poll
+        // again.
         let limit_ns = if lane_lock::has_several_app_threads() { limit_ns.min(SHORT_SLEEP_NS) } else { limit_ns };
         let limit_ns = self.fabric.before_sleep().map_or(limit_ns, |ns| ns.min(limit_ns));
         doorbell.sleep_with_descriptors(&self.sources, armed, Some(limit_ns));
@@ -384,7 +394,8 @@ impl WaitLoop<'_> {
         let end_ns = clock::now_ns();
         self.policy.time_slice.begin(end_ns);
         self.policy.sleep_counters.count(end_ns - now_ns);
-        // A few more polls before the next sleep: the message that woke us may arrive in pieces.
+        // There are a few more polls before the next sleep, because the message that woke this thread may arrive in
+        // pieces.
         self.polls = self.polls.saturating_sub(4);
     }
 
@@ -403,13 +414,13 @@ impl WaitLoop<'_> {
         self.is_next_sleep_short = true;
     }
 
-    /// Whether the next `pause` may sleep: everything must be polled before it.
+    /// Returns whether the next `pause` may sleep: every source must be polled before it.
     #[inline]
     pub fn is_armed(&self) -> bool {
         self.armed.is_some()
     }
 
-    /// Whether everything should be polled now, not only the awaited source.
+    /// Returns whether everything should be polled now, not only the awaited source.
     #[inline]
     pub fn is_full_poll_due(&self) -> bool {
         self.armed.is_some() || self.polls.is_multiple_of(64) || self.polls > self.policy.spin()
@@ -438,7 +449,7 @@ impl WaitLoop<'_> {
     }
 }
 
-/// The awaited peer, as a wait reason names it.
+/// Returns the awaited peer as a wait reason names it; None stands for any source.
 pub fn wait_peer(source: Option<Peer>) -> hawser_job::WaitPeer {
     source.map_or(hawser_job::WaitPeer::Any, |peer| hawser_job::WaitPeer::Rank(peer.0))
 }

@@ -1,7 +1,8 @@
 //! MPI_T_event_* and MPI_T_source_*: this library has no events.
 //!
-//! MPI-5.0 §15.3.8 leaves it to the library which events it has. No index, registration or instance is valid, so every
-//! function but those that return a number of events refuses its first argument. Used by the exported functions.
+//! MPI-5.0 §15.3.8 leaves it to the library which events it has. No index, registration or instance is valid, so
+//! every function but those that return a number of events refuses its first argument. Used by the exported
+//! functions.
 
 use super::ToolHandle;
 use crate::abi::Abi;
@@ -20,7 +21,7 @@ macro_rules! refuse {
         #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name<A: Abi>($(_: $kind),*) -> Result {
             tools::check()?;
-            Err(Error::new(Class::$class, "this library has no events and no sources of them").into())
+            Err(Error::new(Class::$class, "this library has no events and no event sources").into())
         }
     )*};
 }

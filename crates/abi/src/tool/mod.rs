@@ -1,7 +1,7 @@
 //! The tool information interface MPI_T: start and end, enumerations, and helpers for results.
 //!
-//! Its handles are numbers in the type of pointers, in both ABIs. No error handler is called (`raise::tool`). Used by
-//! the exported functions; uses `mpi::tools`.
+//! The handles of the interface are numbers in the type of pointers, in both ABIs. No error handler is called
+//! (`raise::tool`). Used by the exported functions; uses `mpi::tools`.
 
 pub mod category;
 pub mod cvar;
@@ -28,7 +28,7 @@ fn id(pointer: ToolHandle) -> ToolObjectId {
     pointer.addr() as ToolObjectId
 }
 
-/// Writes a result unless the address is null (MPI-5.0 §15.3.6, "If any OUT parameter ... is a NULL pointer").
+/// Writes a result, except if the address is null (MPI-5.0 §15.3.6, "If any OUT parameter ... is a NULL pointer").
 ///
 /// # Safety
 /// `to` is null or may be written.
@@ -40,7 +40,8 @@ unsafe fn store<T>(to: *mut T, value: T) {
 }
 
 /// Writes a string result (MPI-5.0 §15.3.3): at most `*len` bytes with the terminating zero go to `to`, and `*len`
-/// becomes the length of the whole; without a length nothing is written, without room the length alone.
+/// becomes the length of the whole string with the zero. If `len` is null, nothing is written; if `to` is null or has
+/// no room, only the length.
 ///
 /// # Safety
 /// `len` is null or may be read and written; `to` is null or `*len` bytes at it may be written.
@@ -61,7 +62,7 @@ unsafe fn store_text(text: &str, to: *mut c_char, len: *mut c_int) {
     }
 }
 
-/// Writes the indices to an array argument: as many as there is room for.
+/// Writes the indices to an array argument: the first `len` of them, or all if there are fewer.
 ///
 /// # Safety
 /// `len` integers at `indices` may be written.
@@ -93,7 +94,7 @@ unsafe fn free(handle: *mut ToolHandle, close: impl FnOnce(ToolObjectId) -> haws
     Ok(())
 }
 
-/// All threads may use the interface at once, whatever is required.
+/// MPI_T_init_thread: all threads may use the interface at once, whichever thread level is required.
 ///
 /// # Safety
 /// The contract of MPI_T_init_thread.
@@ -101,7 +102,7 @@ pub unsafe fn init_thread<A: Abi>(required: c_int, provided: *mut c_int) -> Resu
     // SAFETY: the caller's argument.
     let provided = unsafe { OutArg::new(provided, "provided") }?;
     if A::value_in(Set::ThreadLevel, required).is_none() {
-        let text = format!("{required} is no thread level; use MPI_THREAD_MULTIPLE and its like");
+        let text = format!("{required} is not a thread level; use MPI_THREAD_MULTIPLE, for example");
         return Err(Error::new(Class::ToolInvalid, text).into());
     }
     tools::init(A::tools);

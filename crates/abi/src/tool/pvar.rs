@@ -63,7 +63,7 @@ pub unsafe fn get_index<A: Abi>(name: *const c_char, class: c_int, index: *mut c
     // SAFETY: the caller's arguments.
     let (index, name) = unsafe { (OutArg::new(index, "pvar_index")?, arg::text(name, "name")?) };
     let unknown =
-        || Error::new(Class::ToolInvalid, format!("{class} is no class; use MPI_T_PVAR_CLASS_COUNTER and its like"));
+        || Error::new(Class::ToolInvalid, format!("{class} is not a class; use MPI_T_PVAR_CLASS_COUNTER, for example"));
     let class = A::value_in(Set::PvarClass, class).ok_or_else(unknown)?;
     index.put(pvar::index(&name, class)? as c_int);
     Ok(())

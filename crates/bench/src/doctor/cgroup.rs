@@ -1,5 +1,5 @@
-//! The memory and the processes that this process's cgroups still allow: of each kind, the limit of the group that
-//! allows least.
+//! The memory and the number of processes that the cgroups of this process still allow: for each of the two, the
+//! limit of the cgroup that leaves least.
 //!
 //! It reports what the files contain; `host_checks` judges that. Used by `collect`; uses `os`, which finds the
 //! groups.
@@ -8,18 +8,19 @@ use hawser_os::cgroup::{self, CgroupVersion};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A limit beyond all memory that exists: no limit (cgroup v1 uses the largest number of pages for that).
+/// A limit from this value on is no limit: it is beyond all memory that exists. (cgroup v1 reports the largest number
+/// of pages.)
 const UNLIMITED: u64 = 1 << 60;
 
 /// A limit, and how much of it is used.
 pub type CgroupHeadroom = (u64, u64);
 
-/// The limit on memory, in bytes.
+/// Returns the limit on memory, in bytes; None if there is no limit.
 pub fn memory() -> Option<CgroupHeadroom> {
     tightest_limit(cgroup::groups("memory"), memory_of)
 }
 
-/// The limit on processes and threads.
+/// Returns the limit on processes and threads; None if there is no limit.
 pub fn processes() -> Option<CgroupHeadroom> {
     tightest_limit(cgroup::groups("pids"), |_, group| {
         Some((read_number(&group.join("pids.max"))?, read_number(&group.join("pids.current"))?))
@@ -34,8 +35,8 @@ fn tightest_limit(
     limits.filter(|&(limit, _)| limit < UNLIMITED).min_by_key(|&(limit, used)| limit.saturating_sub(used))
 }
 
-/// Caches of files that no process uses now are not counted as used, although the kernel does: it frees them before it
-/// kills.
+/// Returns the memory limit of a cgroup and the memory that is used. Caches of files that no process uses now are not
+/// counted as used, although the kernel counts them: it frees them before it kills a process.
 fn memory_of(version: CgroupVersion, group: &Path) -> Option<CgroupHeadroom> {
     let (limit, used, idle) = match version {
         CgroupVersion::Two => ("memory.max", "memory.current", "inactive_file "),
@@ -47,7 +48,7 @@ fn memory_of(version: CgroupVersion, group: &Path) -> Option<CgroupHeadroom> {
     Some((limit, used.saturating_sub(idle)))
 }
 
-/// A number; None also for `max`.
+/// Reads a number from a file; None if the file has none, also for `max`.
 fn read_number(file: &Path) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     Well,
-    /// It works, and could be better.
+    /// Something works, and could be better.
     Advice,
     /// Something does not work.
     Broken,
@@ -28,12 +28,12 @@ pub struct Finding {
     /// The name of the check.
     pub name: &'static str,
     pub verdict: Verdict,
-    /// The cause, where there is something to change.
+    /// The facts that were found; if there is something to change, its cause.
     pub found: String,
     pub change: Option<Remedy>,
 }
 
-/// The result of a check, before it has the check's name.
+/// The result of a check, without the name of the check.
 pub struct CheckResult {
     verdict: Verdict,
     found: String,

@@ -21,7 +21,7 @@ use std::str::FromStr;
 /// The capabilities of linux/capability.h, by their bits.
 const CAPABILITIES: [(&str, u32); 5] =
     [("CAP_NET_ADMIN", 12), ("CAP_NET_RAW", 13), ("CAP_IPC_LOCK", 14), ("CAP_SYS_PTRACE", 19), ("CAP_BPF", 39)];
-/// The readings of the clock that are timed; one more or less does not matter.
+/// The number of clock readings in the time that is measured; one more or less does not matter.
 const READINGS: u32 = 100_000;
 pub fn host_facts() -> DoctorFacts {
     let (rails, rails_error) = match rails() {
@@ -47,8 +47,8 @@ pub fn host_facts() -> DoctorFacts {
     }
 }
 
-/// The identity of this host; two names of one host have the same. (Two networks of one machine have not: they are
-/// hosts to each other.)
+/// Returns the identity of this host, which is the same under every name of the host. Two network namespaces of one
+/// machine have different identities, because they are hosts to each other.
 fn identity() -> Option<String> {
     let network = fs::read_link("/proc/self/ns/net").ok()?;
     Some(format!("{} {}", read_trimmed("/proc/sys/kernel/random/boot_id")?, network.display()))
@@ -96,11 +96,13 @@ fn memory() -> MemoryFacts {
     }
 }
 
-/// Tries what a segment needs, within the hard limit on file sizes, up to which mpiexec raises the limit.
+/// Creates a memfd and allocates memory in it, as a segment needs. The limit on file sizes is first raised to the
+/// hard limit, as mpiexec does.
 fn try_memfd() -> std::io::Result<()> {
     let ceiling = limits::get(Resource::FileSize).hard;
     limits::set(Resource::FileSize, Limit { soft: ceiling, hard: ceiling })?;
-    // Beyond the limit the kernel would end this process before it could report that.
+    // Without this the kernel would end the process as soon as a file exceeds the limit, before the process could
+    // report that.
     signals::ignore(SIGXFSZ);
     memfd::create(c"hawser-doctor", 1 << 30).and_then(|fd| memfd::allocate(fd.as_fd(), 0, 1 << 20))
 }
@@ -201,12 +203,12 @@ fn read_parsed<T: FromStr>(path: impl AsRef<Path>) -> Option<T> {
     read_trimmed(path)?.parse().ok()
 }
 
-/// The chosen word, in brackets, of a file that lists all choices.
+/// Returns the chosen word of a file that lists all choices and has the chosen one in brackets.
 fn read_chosen(path: &str) -> Option<String> {
     Some(read_trimmed(path)?.split_once('[')?.1.split_once(']')?.0.to_owned())
 }
 
-/// A line of /proc/self/status.
+/// Returns the value of the line of /proc/self/status that begins with `name`.
 fn process_status(name: &str) -> Option<String> {
     let text = fs::read_to_string("/proc/self/status").ok()?;
     text.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()))

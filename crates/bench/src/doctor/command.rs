@@ -18,22 +18,22 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 #[derive(Args)]
 pub struct DoctorOptions {
-    /// The hosts of a job, as in a,b,c; without any this machine alone is looked at
+    /// Hosts of a job, for example a,b,c (default: only this machine)
     #[arg(value_name = "HOST,...", conflicts_with = "host_file")]
     hosts: Option<String>,
-    /// A file of hosts, one a line, as mpiexec takes it
+    /// Read the hosts from this file, one per line, in mpiexec's format
     #[arg(short = 'f', long = "hostfile", alias = "machinefile", value_name = "FILE")]
     host_file: Option<PathBuf>,
-    /// What starts processes on other hosts, as for mpiexec: ssh (the default), rsh; fork for none, all run here
+    /// Program that starts processes on other hosts, as for mpiexec: ssh (default) or rsh; fork: all run on this host
     #[arg(long, alias = "bootstrap", value_parser = ["ssh", "rsh", "fork"])]
     launcher: Option<String>,
-    /// The remote shell to use, with its options, as for mpiexec
+    /// Remote shell to use, with its options, as for mpiexec
     #[arg(long, alias = "bootstrap-exec", value_name = "COMMAND")]
     launcher_exec: Option<String>,
-    /// Where Hawser is installed on other hosts, if elsewhere than here
+    /// Installation prefix of Hawser on other hosts, if it differs from this host's
     #[arg(long, value_name = "DIR")]
     prefix: Option<PathBuf>,
-    /// Write all that was found to this file too
+    /// Write all results to this file too
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -163,7 +163,7 @@ fn reachable_hosts<'a>(
         };
         match inspect_host(host, stop) {
             Ok(found) if is_elsewhere && is_known(record, &found) => {
-                print_text(&format!("host {name} is one of these by another name\n"));
+                print_text(&format!("host {name} is another name of a host already listed\n"));
             }
             Ok(found) => {
                 add_host(record, found);

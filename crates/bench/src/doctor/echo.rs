@@ -1,8 +1,8 @@
 //! The echoing end of a measurement: echoes pings, counts frames sent at a steady pace, and reports how much of a
 //! bulk stream arrived.
 //!
-//! It spins, as a rank would, until a command arrives or a time limit is over (`is_over`). Used by `serve`; uses the
-//! port.
+//! The echoing end spins, as a rank would, until a command arrives or a time limit is over (`is_over`). Used by
+//! `serve`; uses the port.
 
 use super::protocol::{EchoCounts, PathSpec};
 use super::test_frame::{SHORT, TestFrameHeader, TestFrameKind};
@@ -10,10 +10,11 @@ use crate::net::bulk;
 use hawser_dev_ether::port::{FramePort, PortAddress};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The number of empty polls after which it looks for a command.
+/// The number of consecutive empty polls (polls that find no frame) after which `is_over` is called.
 const EMPTY_POLLS: u32 = 1000;
 
-/// Runs until `is_over`, which is called now and then.
+/// Echoes and counts frames until `is_over` returns true, and returns the counts. `is_over` is called only when no
+/// frame arrives.
 pub fn run(
     port: &mut dyn FramePort,
     to: &PortAddress,
@@ -24,10 +25,10 @@ pub fn run(
     port.receive(&mut |_| ());
     let before = port.drops().frames;
     let (mut paced, mut idle) = (0, 0_u32);
-    // The drops so far, as of the first frame that was not short.
+    // Whether a frame that is not short has arrived, and the number of frames that had been dropped by then.
     let (mut is_long, mut dropped_first) = (false, None);
     let mut counter = bulk::ReceiveCounter::default();
-    // A frame takes a slot in the ring, or most of it, however short it is.
+    // A frame takes a whole slot in the ring, or most of it, even if the frame is short.
     let slots = port.receive_buffer_bytes() / port.frame_max().max(1);
     let mut capacity_bytes = port.receive_buffer_bytes();
     let mut echoes = Vec::new();
@@ -67,7 +68,7 @@ pub fn run(
     }
 }
 
-/// The time of the real-time clock, which people set.
+/// The time of the real-time clock, in ns since 1970. People may set this clock.
 pub fn wall_clock_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }

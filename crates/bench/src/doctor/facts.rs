@@ -1,7 +1,7 @@
 //! The facts of a host that `host_checks` judges, in the form in which they travel from the process that found them
 //! (`collect`).
 //!
-//! It contains facts alone: others judge them. A fact that a host does not reveal is None.
+//! Facts alone are here; `host_checks` judges them. A fact that a host does not reveal is None.
 
 use hawser_os::interfaces;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use std::net::IpAddr;
 pub struct DoctorFacts {
     /// The host's own name.
     pub name: String,
-    /// The identity that distinguishes it from other hosts: of its boot and its network.
+    /// The identity that distinguishes the host from others: its boot and its network namespace.
     pub identity: Option<String>,
     pub kernel: String,
     /// The version of Hawser.
@@ -22,10 +22,11 @@ pub struct DoctorFacts {
     pub memory: MemoryFacts,
     pub limits: LimitFacts,
     pub copying: CopyFacts,
-    /// The names of the capabilities in force, of those that matter.
+    /// The names of those capabilities in force that matter to Hawser.
     pub capabilities: Vec<String>,
     pub clock: ClockFacts,
-    /// The bytes that a socket may buffer, received and to be sent; not known in every network namespace.
+    /// The maximum numbers of bytes that a socket may buffer, received and to be sent. Some network namespaces do not
+    /// show them.
     pub socket_buffers: Option<[u64; 2]>,
     /// The names of RDMA devices.
     pub rdma: Vec<String>,
@@ -41,7 +42,7 @@ pub struct CpuFacts {
     /// The CPU time that the cgroup allows, in cores.
     pub quota: Option<f64>,
     pub usable: usize,
-    /// The kernel's governor for the frequency of an allowed core; below, its driver.
+    /// The kernel's frequency governor for an allowed core; the field below is the frequency driver.
     pub governor: Option<String>,
     pub frequency_driver: Option<String>,
 }
@@ -52,11 +53,11 @@ pub struct MemoryFacts {
     /// The memory that programs can still get, as the kernel estimates it.
     pub available: u64,
     pub cgroup_limit: Option<u64>,
-    /// The memory in use, without what the kernel frees first.
+    /// The memory in use, without the caches that the kernel frees first.
     pub cgroup_used: Option<u64>,
     /// The error of creating a memfd, if there was one.
     pub memfd_error: Option<String>,
-    /// The mode of huge pages for files in memory, as in `never`.
+    /// The mode of huge pages for shared memory, such as `never`.
     pub huge_pages: Option<String>,
     /// The huge pages that are reserved: their number, how many of them are free, and the bytes of one.
     pub reserved: [u64; 3],
@@ -67,12 +68,12 @@ pub struct MemoryFacts {
 /// The limits on resources; None: no limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LimitFacts {
-    /// The hard limits, up to which mpiexec raises the limits itself.
+    /// The hard limits on descriptors and on file sizes, up to which mpiexec raises the limits itself.
     pub descriptors_ceiling: Option<u64>,
     pub file_size_ceiling: Option<u64>,
-    /// The limit on processes; the kernel holds root to none.
+    /// The limit on processes; None for root, whom the kernel does not limit.
     pub processes: Option<u64>,
-    /// The limit of the cgroup, and how many processes there are.
+    /// The cgroup's limit on processes, and the number of processes that exist.
     pub cgroup_processes: Option<(u64, u64)>,
     pub address_space: Option<u64>,
     pub locked: Option<u64>,
@@ -81,9 +82,9 @@ pub struct LimitFacts {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CopyFacts {
     pub process_vm: bool,
-    /// The setting of Yama.
+    /// The value of ptrace_scope, a setting of the security module Yama.
     pub ptrace_scope: Option<u32>,
-    /// A filter of system calls is in force.
+    /// Whether a filter of system calls is in force.
     pub seccomp: bool,
     pub membarrier: bool,
 }
@@ -100,13 +101,13 @@ pub struct ClockFacts {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NicFacts {
     pub name: String,
-    /// Ranks open ports on it.
+    /// Whether ranks open ports on the interface.
     pub serves: bool,
-    /// It is switched off.
+    /// Whether the interface is switched off.
     pub down: bool,
-    /// It would be used, but has no carrier.
+    /// Whether the interface would be used, but has no carrier.
     pub pulled: bool,
-    /// Hawser's verdict on it.
+    /// Hawser's verdict on the interface, as text.
     pub verdict: String,
     pub driver: Option<String>,
     pub mtu: usize,
@@ -131,7 +132,7 @@ pub struct InterfaceAddress {
 pub struct PortFacts {
     pub method: String,
     pub ip: Option<IpAddr>,
-    /// HAWSER_PORT selects it.
+    /// Whether HAWSER_PORT selects the port.
     pub wanted: bool,
     pub frame_max: usize,
     pub room: usize,
@@ -155,7 +156,7 @@ impl DoctorFacts {
 }
 
 impl NicFacts {
-    /// Whether it is a network link by itself, and no bridge or the like that containers have.
+    /// Whether the interface is a network link itself, and not a bridge or a similar device of containers.
     pub fn is_network_link(&self) -> bool {
         !matches!(self.driver.as_deref(), Some("bridge" | "tun" | "dummy" | "ifb") | None)
     }

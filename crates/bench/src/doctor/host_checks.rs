@@ -1,7 +1,7 @@
 //! Judges the facts of a host for a job: a table of checks.
 //!
-//! No I/O. The figures of what a change would give are from docs/performance.md and docs/measurements, unless the
-//! text states that they were measured now. Used by `command`; uses `check_result`.
+//! It does no I/O. The figures for the effects of changes are from docs/performance.md and docs/measurements, except
+//! for figures that the text calls measured. Used by `record`; uses `check_result`.
 
 use super::check_result::{CheckResult, DoctorCheck, advice, broken, well};
 use super::facts::{DoctorFacts, NicFacts};
@@ -22,49 +22,55 @@ pub static CHECKS: &[DoctorCheck<DoctorFacts>] = &[
     DoctorCheck { name: "rails", run: rails },
     DoctorCheck { name: "offloads", run: offloads },
     DoctorCheck { name: "speed", run: speed },
-    // Hawser does not use these: they are for users who compare it with other libraries.
+    // Hawser does not use the following: they are for users who compare it with other libraries.
     DoctorCheck { name: "/dev/shm", run: dev_shm },
     DoctorCheck { name: "huge pages", run: huge_pages },
     DoctorCheck { name: "locked memory", run: locked_memory },
     DoctorCheck { name: "RDMA", run: rdma },
 ];
 
-/// The memory for a rank of few peers and short messages.
+/// The memory, in bytes, that suffices for a rank with few peers and short messages.
 const LITTLE_MEMORY: u64 = 256 << 20;
-/// Descriptors of an agent for each rank, and further ones (`launch::agent::run`).
+/// The number of descriptors that an agent needs for each rank, and the number that it needs besides
+/// (`launch::agent::run`).
 const DESCRIPTORS_PER_RANK: u64 = 4;
 const EXTRA_DESCRIPTORS: u64 = 64;
-/// Processes and threads for each rank: it, its progress thread, and the agent's part; and further ones.
+/// The number of processes and threads for each rank (the rank, its progress thread, and the agent's part), and the
+/// number besides.
 const PROCESSES_PER_RANK: u64 = 4;
 const EXTRA_PROCESSES: u64 = 64;
-/// A reading is slow above this: through the vDSO it takes 20 to 50 ns, by a system call ten times that.
+/// A reading of the clock is slow if it takes longer than this. Through the vDSO it takes 20 to 50 ns, by a system
+/// call ten times that.
 const SLOW_CLOCK_NS: f64 = 200.0;
 const QUICK_CLOCKS: [&str; 6] =
     ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase", "riscv_clocksource"];
 /// The buffer that `udp` requests (`dev-ether`, port::udp).
 const SOCKET_BUFFER: u64 = 4 << 20;
-/// Above FAST_MBIT, frames of 1500 bytes take a whole core.
+/// From FAST_MBIT on, frames of 1500 bytes take a whole core; up to SLOW_MBIT, an interface counts as slow.
 const FAST_MBIT: u32 = 10_000;
 const SLOW_MBIT: u32 = 100;
 
 fn cores(facts: &DoctorFacts) -> Vec<CheckResult> {
     let cores = &facts.cores;
     let text = match cores.quota {
-        Some(quota) => format!("{} allowed, a quota of {quota:.2}, {} usable at once", cores.allowed, cores.usable),
-        None => format!("{} allowed, no quota, {} usable at once", cores.allowed, cores.usable),
+        Some(quota) => {
+            format!("{} allowed, a quota of {quota:.2}, {} usable at the same time", cores.allowed, cores.usable)
+        }
+        None => format!("{} allowed, no quota, {} usable at the same time", cores.allowed, cores.usable),
     };
     match cores.quota {
         Some(quota) if quota < cores.allowed as f64 => vec![advice(
             format!("the cgroup's quota is {quota:.2} cores of {} ({text})", cores.allowed),
             "raise cpu.max of the cgroup (docker run --cpus, resources.limits.cpu of Kubernetes, CPUQuota= of systemd)",
-            "ranks beyond the quota are stopped for the rest of each period, 100 ms by default, and others wait for them; not measured",
+            "no pauses: ranks beyond the quota are stopped for the rest of each period (100 ms by default), and others \
+             wait for them; not measured",
         )],
         _ => vec![well(text)],
     }
 }
 
-/// Drivers whose `powersave` leaves the choice to the processor, as `schedutil` of other drivers leaves it to the
-/// kernel.
+/// The frequency drivers whose governor `powersave` lets the processor choose the frequency, as `schedutil` of other
+/// drivers lets the kernel.
 const CHOOSING: [&str; 3] = ["intel_pstate", "amd-pstate-epp", "amd_pstate_epp"];
 
 fn frequency(facts: &DoctorFacts) -> Vec<CheckResult> {
@@ -78,7 +84,7 @@ fn frequency(facts: &DoctorFacts) -> Vec<CheckResult> {
         "powersave" | "conservative" | "ondemand" => vec![advice(
             format!("the frequency may be low when a rank begins to work ({text})"),
             "cpupower frequency-set -g performance",
-            "a rank that has slept answers sooner; not measured",
+            "a rank responds sooner after it has slept; not measured",
         )],
         _ => vec![well(text)],
     }
@@ -88,7 +94,7 @@ fn memory(facts: &DoctorFacts) -> Vec<CheckResult> {
     let memory = &facts.memory;
     let text = format!("{} of {} available", size(memory.available), size(memory.total));
     let (Some(limit), Some(used)) = (memory.cgroup_limit, memory.cgroup_used) else {
-        return vec![well(format!("{text}, no limit of a cgroup"))];
+        return vec![well(format!("{text}, no cgroup limit"))];
     };
     let text = format!("{text}, the cgroup allows {}, of which {} are used", size(limit), size(used));
     if limit.saturating_sub(used) >= LITTLE_MEMORY {
@@ -97,14 +103,14 @@ fn memory(facts: &DoctorFacts) -> Vec<CheckResult> {
     vec![advice(
         format!("the cgroup's memory is nearly used up ({text})"),
         "raise memory.max of the cgroup (docker run --memory, resources.limits.memory of Kubernetes)",
-        "the kernel kills ranks that need more, and the memory that ranks share counts too",
+        "the kernel kills ranks that need more than the limit, and shared memory counts towards it",
     )]
 }
 
 fn shared_memory(facts: &DoctorFacts) -> Vec<CheckResult> {
     match &facts.memory.memfd_error {
         Some(error) => vec![broken(
-            format!("memory to share cannot be made: {error}"),
+            format!("shared memory cannot be created: {error}"),
             "allow memfd_create(2) in the sandbox (seccomp), and files of 1 GiB (ulimit -f unlimited)",
             "without it no job starts on this host",
         )],
@@ -138,16 +144,16 @@ fn limits(facts: &DoctorFacts) -> Vec<CheckResult> {
     }
     if let Some(limit) = below(limits.file_size_ceiling, 1 << 30) {
         results.push(advice(
-            format!("files may have {} at most (RLIMIT_FSIZE), which holds for shared memory too", size(limit)),
+            format!("files may have {} at most (RLIMIT_FSIZE); the limit applies to shared memory too", size(limit)),
             "ulimit -Hf unlimited",
-            "a job's segment is a sparse file of more than that where it has many ranks",
+            "a job with many ranks can start: its shared-memory segment is a sparse file of more than that",
         ));
     }
     if let Some(limit) = limits.address_space {
         results.push(advice(
             format!("a process may have {} of address space (RLIMIT_AS)", size(limit)),
             "ulimit -v unlimited",
-            "ranks map the host's whole segment, sparse as it is; to limit memory use the cgroup",
+            "ranks can map the host's whole shared-memory segment, which is sparse; use a cgroup to limit memory",
         ));
     }
     results.extend(locked(facts));
@@ -164,10 +170,8 @@ fn processes_needed(facts: &DoctorFacts) -> u64 {
 
 fn processes(facts: &DoctorFacts) -> Vec<CheckResult> {
     let Some((limit, used)) = facts.limits.cgroup_processes else { return Vec::new() };
-    let (text, needed) = (
-        format!("the cgroup allows {limit} processes and threads, of which {used} are there"),
-        processes_needed(facts),
-    );
+    let (text, needed) =
+        (format!("the cgroup allows {limit} processes and threads, of which {used} exist"), processes_needed(facts));
     if limit.saturating_sub(used) >= needed {
         return vec![well(text)];
     }
@@ -184,9 +188,9 @@ fn locked(facts: &DoctorFacts) -> Option<CheckResult> {
     let limit =
         facts.limits.locked.filter(|&limit| uses_xdp && limit < 16 << 20 && !facts.has_capability("CAP_IPC_LOCK"))?;
     Some(advice(
-        format!("{} may be locked (RLIMIT_MEMLOCK), and HAWSER_PORT asks for xdp", size(limit)),
+        format!("{} may be locked (RLIMIT_MEMLOCK), and HAWSER_PORT requests xdp", size(limit)),
         "ulimit -l 65536, or memlock in /etc/security/limits.conf, or CAP_IPC_LOCK",
-        "queues of XDP: 0.5 to 5 MiB each",
+        "XDP queues, which lock 0.5 to 5 MiB each",
     ))
 }
 
@@ -198,13 +202,13 @@ fn copying(facts: &DoctorFacts) -> Vec<CheckResult> {
     }
     let (cause, how) = match copying.ptrace_scope {
         Some(2) => ("Yama's ptrace_scope is 2".into(), "sysctl kernel.yama.ptrace_scope=1"),
-        // The kernel does not lower it any more.
+        // The kernel does not lower a ptrace_scope of 3 before a reboot.
         Some(scope @ 3..) => (
             format!("Yama's ptrace_scope is {scope}"),
-            "kernel.yama.ptrace_scope=1 in a file of /etc/sysctl.d, and a reboot: 3 cannot be lowered before",
+            "kernel.yama.ptrace_scope=1 in a file of /etc/sysctl.d, and a reboot: 3 cannot be lowered without one",
         ),
         _ if copying.seccomp => (
-            "a filter of system calls (seccomp) is in force".into(),
+            "a system call filter (seccomp) is active".into(),
             "docker run --cap-add SYS_PTRACE, or a seccomp profile that allows process_vm_readv",
         ),
         _ => (scope, "allow ptrace between processes of one user (a user namespace or security module forbids it)"),
@@ -212,19 +216,19 @@ fn copying(facts: &DoctorFacts) -> Vec<CheckResult> {
     vec![advice(
         format!("process_vm_readv between ranks is forbidden: {cause}"),
         how,
-        "long messages within the host are copied through shared memory instead, which is the quicker way on some machines: mpiexec \
-         measures both and takes the better one. Not measured here",
+        "long messages within the host can be copied directly. Now they are copied through shared memory, which is \
+         faster on some machines: mpiexec measures both and uses the better one; not measured here",
     )]
 }
 
 fn doorbells(facts: &DoctorFacts) -> Vec<CheckResult> {
     if facts.copying.membarrier {
-        return vec![well("membarrier is offered")];
+        return vec![well("membarrier is available")];
     }
     vec![advice(
-        "membarrier is not offered (a kernel or sandbox without it)",
+        "membarrier is not available (a kernel or sandbox without it)",
         "allow membarrier(2) in the seccomp profile",
-        "a short message within the host without a fence: 70 of 120 ns where that was measured; not measured here",
+        "short messages within the host without a fence, which takes 70 of 120 ns; not measured here",
     )]
 }
 
@@ -237,20 +241,22 @@ fn clock(facts: &DoctorFacts) -> Vec<CheckResult> {
     }
     let better =
         QUICK_CLOCKS.iter().find(|quick| **quick != source && clock.offered.iter().any(|offered| offered == *quick));
+    let distrusted_tsc = "find out with dmesg why the kernel does not trust the TSC; if the TSC is synchronous, boot \
+                          with clocksource=tsc tsc=reliable";
     let how = match better {
         Some(better) => format!("echo {better} > /sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        None => "see with dmesg why the kernel does not trust the TSC; if it is synchronous boot with clocksource=tsc tsc=reliable".into(),
+        None => distrusted_tsc.into(),
     };
     vec![advice(
         format!("reading the clock is slow: {text}"),
         how,
-        "20 to 50 ns a reading through the vDSO: MPI_Wtime, and each time a rank waits or retransmits, reads it",
+        "20 to 50 ns a reading through the vDSO; MPI_Wtime reads the clock, and so do waits and retransmissions",
     )]
 }
 
 fn raw_frames(facts: &DoctorFacts) -> Vec<CheckResult> {
     if facts.rails_in_use().next().is_none() {
-        return vec![well("no rail to use them on")];
+        return vec![well("no rail for raw frames")];
     }
     let failed = facts.rails_in_use().flat_map(|rail| rail.ports.iter().map(move |port| (rail, port)));
     let mut failed = failed.filter(|(_, port)| port.method == "packet" && port.wanted);
@@ -258,16 +264,16 @@ fn raw_frames(facts: &DoctorFacts) -> Vec<CheckResult> {
         return match failed.find_map(|(rail, port)| Some((rail, port.error.as_ref()?))) {
             Some((rail, error)) if rail.mac.is_some() => vec![advice(
                 format!("raw Ethernet cannot be used over {}: {error}", rail.name),
-                "see the cause; a sandbox may forbid packet sockets",
+                "fix the cause; a sandbox may forbid packet sockets",
                 "short messages without the kernel's UDP",
             )],
-            _ => vec![well("CAP_NET_RAW is there")],
+            _ => vec![well("CAP_NET_RAW is available")],
         };
     }
     vec![advice(
         "raw Ethernet (packet, packet-udp) is not permitted: CAP_NET_RAW is missing",
         "as root: setpriv --reuid USER --regid GROUP --init-groups --inh-caps +net_raw --ambient-caps +net_raw COMMAND; in a container --cap-add NET_RAW \
-         (setcap on the program does not do, docs/hosts.md)",
+         (setcap on the program is not enough, docs/hosts.md)",
         "short messages in half to two thirds of UDP's time: 2.3 (packet) and 3.3 (packet-udp) against 5.1 us over veth; not measured here",
     )]
 }
@@ -276,7 +282,7 @@ fn socket_buffers(facts: &DoctorFacts) -> Vec<CheckResult> {
     let Some([receive, send]) = facts.socket_buffers else { return Vec::new() };
     let text = format!("net.core.rmem_max {receive}, wmem_max {send}");
     let mut udp = facts.rails_in_use().flat_map(|rail| &rail.ports).filter(|port| port.method == "udp");
-    // With the capability its socket has more than the setting allows.
+    // With CAP_NET_ADMIN the socket of a udp port has more than the setting allows.
     let goes_beyond = facts.has_capability("CAP_NET_ADMIN") && udp.any(|port| port.room as u64 > receive);
     let below = |(_, has): &(&str, u64)| *has < SOCKET_BUFFER;
     let short: Vec<_> = [("rmem_max", receive), ("wmem_max", send)].into_iter().filter(below).collect();
@@ -284,13 +290,13 @@ fn socket_buffers(facts: &DoctorFacts) -> Vec<CheckResult> {
         return vec![well(text)];
     }
     if goes_beyond {
-        return vec![well(format!("{text}; CAP_NET_ADMIN goes beyond"))];
+        return vec![well(format!("{text}; CAP_NET_ADMIN exceeds these limits"))];
     }
     let raised: Vec<_> = short.iter().map(|(name, _)| format!("net.core.{name}={SOCKET_BUFFER}")).collect();
     vec![advice(
-        format!("sockets have less room than udp asks for ({text}; {SOCKET_BUFFER} is asked)"),
+        format!("socket buffers are smaller than udp requests ({text}; requested: {SOCKET_BUFFER})"),
         format!("sysctl {}", raised.join(" ")),
-        "more under way before a receiver that computes drops frames or a sender waits; not measured",
+        "more bytes in flight before a receiver that computes drops frames or a sender waits; not measured",
     )]
 }
 
@@ -300,12 +306,12 @@ fn settings(facts: &DoctorFacts) -> Vec<CheckResult> {
 
 fn rails(facts: &DoctorFacts) -> Vec<CheckResult> {
     if let Some(error) = &facts.rails_error {
-        return vec![broken(error.clone(), "correct the variable", "no job that spans hosts starts so")];
+        return vec![broken(error.clone(), "correct the variable", "a job over several hosts can start")];
     }
     let mut results: Vec<CheckResult> = facts.rails.iter().map(rail).collect();
     if facts.rails_in_use().next().is_none() {
         results.push(advice(
-            "no interface of this host leads to others",
+            "no interface of this host reaches other hosts",
             "ip link set NAME up, give it an address, or name one in HAWSER_RAILS",
             "without a rail ranks run on this host alone",
         ));
@@ -317,16 +323,16 @@ fn rail(rail: &NicFacts) -> CheckResult {
     let text = format!("{}: {} ({})", rail.name, rail.verdict, nic_text(rail));
     if rail.down && rail.mac.is_some() && rail.is_network_link() {
         return advice(
-            format!("{} is switched off ({})", rail.name, nic_text(rail)),
+            format!("{} is down ({})", rail.name, nic_text(rail)),
             format!("ip link set {0} up, and ip address add ADDRESS/PREFIX dev {0}", rail.name),
-            "one rail more, if its cable leads to the others: the rates of rails add up",
+            "one more rail, if its cable reaches the other hosts: the bandwidths of rails add up",
         );
     }
     if rail.pulled {
         return advice(
             format!("{} has no carrier ({})", rail.name, nic_text(rail)),
-            format!("see the cable and the switch's port (ethtool {})", rail.name),
-            "one rail more: the rates of rails add up",
+            format!("check the cable and the switch's port (ethtool {})", rail.name),
+            "one more rail: the bandwidths of rails add up",
         );
     }
     let ports = rail.ports.iter().filter(|port| port.error.is_none() && port.wanted).map(|port| port.method.as_str());
@@ -354,8 +360,8 @@ const OFFLOADS: [Offload; 3] = [
         "gso",
         "runs of UDP frames pass the kernel in one piece: 3.8 to 4.9 GB/s over veth (docs/performance.md)",
     ),
-    ("tx-tcp-segmentation", "tso", "TCP is cut by the NIC: over veth 2.2 GB/s against 0.6"),
-    ("rx-gro", "gro", "frames that come are joined before the kernel's stack: one pass for many"),
+    ("tx-tcp-segmentation", "tso", "the NIC segments TCP: 2.2 GB/s over veth instead of 0.6"),
+    ("rx-gro", "gro", "received frames are merged before the kernel's network stack: one pass for many"),
 ];
 
 fn offloads(facts: &DoctorFacts) -> Vec<CheckResult> {
@@ -363,9 +369,10 @@ fn offloads(facts: &DoctorFacts) -> Vec<CheckResult> {
 }
 
 fn offloads_of(rail: &NicFacts) -> Vec<CheckResult> {
-    let Some(on) = &rail.offloads else { return vec![well(format!("{}: not told by the kernel", rail.name))] };
+    let Some(on) = &rail.offloads else { return vec![well(format!("{}: not reported by the kernel", rail.name))] };
     let is_on = |name: &str| on.iter().any(|other| other == name);
-    // On a cable between namespaces, runs of frames pass whole: there is nothing to join.
+    // A veth is a cable between namespaces: runs of consecutive frames pass it in one piece, and there is nothing to
+    // merge.
     let is_cable = rail.driver.as_deref() == Some("veth");
     let missed = OFFLOADS.into_iter().filter(|(name, ..)| !(is_on(name) || is_cable && *name == "rx-gro"));
     let (missed, lacking): (Vec<Offload>, Vec<Offload>) =
@@ -373,8 +380,8 @@ fn offloads_of(rail: &NicFacts) -> Vec<CheckResult> {
     if missed.is_empty() {
         let lacking: Vec<_> = lacking.iter().map(|(name, ..)| *name).collect();
         return vec![well(match lacking.is_empty() {
-            true => format!("{}: segmentation and joining are on", rail.name),
-            false => format!("{}: {} cannot be had of its driver", rail.name, lacking.join(", ")),
+            true => format!("{}: segmentation and receive offloads are on", rail.name),
+            false => format!("{}: {} is not supported by its driver", rail.name, lacking.join(", ")),
         })];
     }
     let results = missed.iter().map(|(name, key, gives)| {
@@ -396,15 +403,15 @@ fn speed_of(rail: &NicFacts) -> Option<CheckResult> {
     if speed <= SLOW_MBIT {
         return Some(advice(
             format!("{} runs at {speed} Mbit/s", rail.name),
-            format!("ethtool {}: see which speeds both ends offer, and the cable", rail.name),
-            "cables and switches of this age do 1000 Mbit/s or more",
+            format!("check with ethtool {} which speeds both ends offer, and check the cable", rail.name),
+            "current cables and switches run at 1000 Mbit/s or more",
         ));
     }
     // The speed of a veth means nothing.
     let is_narrow = speed >= FAST_MBIT && rail.mtu <= 1500 && rail.driver.as_deref() != Some("veth");
     is_narrow.then(|| {
         advice(
-            format!("{} does {speed} Mbit/s with an MTU of {}", rail.name, rail.mtu),
+            format!("{} runs at {speed} Mbit/s with an MTU of {}", rail.name, rail.mtu),
             format!("ip link set {} mtu 9000, on all hosts, and jumbo frames on the switches", rail.name),
             "a sixth of the frames: 1 MiB over veth took 273 us instead of 380; not measured here",
         )
@@ -413,7 +420,7 @@ fn speed_of(rail: &NicFacts) -> Option<CheckResult> {
 
 fn dev_shm(facts: &DoctorFacts) -> Vec<CheckResult> {
     let text = facts.memory.dev_shm.map_or_else(
-        || "not there".into(),
+        || "does not exist".into(),
         |[all, free]| format!("{} of {} free; Hawser does not use it", size(free), size(all)),
     );
     vec![well(text)]
@@ -421,7 +428,7 @@ fn dev_shm(facts: &DoctorFacts) -> Vec<CheckResult> {
 
 fn huge_pages(facts: &DoctorFacts) -> Vec<CheckResult> {
     let [pages, free, bytes] = facts.memory.reserved;
-    vec![well(format!("{pages} of {} set aside, {free} of them free", size(bytes)))]
+    vec![well(format!("{pages} pages of {} reserved, {free} of them free", size(bytes)))]
 }
 
 fn locked_memory(facts: &DoctorFacts) -> Vec<CheckResult> {
@@ -523,7 +530,7 @@ mod tests {
             (
                 "processes",
                 |facts| facts.limits.cgroup_processes = Some((100, 30)),
-                "allows 100 processes and threads, of which 30 are there, and 80 more are needed",
+                "allows 100 processes and threads, of which 30 exist, and 80 more are needed",
                 "pids.max",
             ),
             ("limits", |facts| facts.limits.file_size_ceiling = Some(1 << 20), "1 MiB", "ulimit -Hf"),

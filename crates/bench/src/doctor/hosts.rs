@@ -1,10 +1,10 @@
 //! The doctor's process on each host: mpiexec starts it there as it would start a rank, and relays commands and
 //! replies.
 //!
-//! So the remote shell, its deadlines, the messages about failures and the end of everything on every host are
-//! mpiexec's, and what limits the process (limits, capabilities, variables) would limit a rank. There is one mpiexec
-//! for each host: one that is not reached does not delay another. Used by `command` and `pair`; uses mpiexec, and
-//! `serve` at the other end.
+//! So mpiexec provides the remote shell, its deadlines, the messages about failures, and the end of all processes on
+//! every host; and the process has the limits, capabilities and variables that a rank would have. There is one
+//! mpiexec for each host, so that a host that is not reached delays no other. Used by `command` and `pair`; uses
+//! mpiexec, and `serve` at the other end.
 
 use super::protocol::{DoctorCommand, DoctorReply};
 use super::sanitize::truncated;
@@ -22,17 +22,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel}
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longer than mpiexec waits for a remote shell (30 s), so that mpiexec's line is the one that is shown.
+/// The time limit for the start of a process. It is longer than mpiexec waits for a remote shell (30 s), so that
+/// mpiexec's message is the one that is shown.
 pub const START_TIMEOUT: Duration = Duration::from_secs(40);
-/// Longer than any step takes on a path on which all is lost.
+/// The time limit for a step. It is longer than any step takes on a path on which all frames are lost.
 pub const STEP_TIMEOUT: Duration = Duration::from_secs(30);
 /// The interval between two checks for Ctrl-C.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The time limit for mpiexec's end. mpiexec has ended everything within 10 s (docs/hosts.md).
 const MPIEXEC_EXIT_TIMEOUT: Duration = Duration::from_secs(12);
-/// The time limit for its process to end after its input; the process then needs less.
+/// The time limit for the doctor's process to end after the end of its input; it needs less.
 const PROCESS_EXIT_TIMEOUT: Duration = Duration::from_secs(3);
-/// The most characters that are shown of a line of another host.
+/// The maximum number of characters that are shown of an unknown reply of another host, and of its messages.
 const QUOTE_MAX: usize = 80;
 const MESSAGE_MAX: usize = 400;
 /// The exit codes of shells, and so of mpiexec, for a program that is not there, or cannot be executed.
@@ -46,11 +47,11 @@ pub struct LaunchOptions {
     pub prefix: Option<PathBuf>,
 }
 
-/// The reason why a host sends no more.
+/// The reason why a host sends no more replies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(into = "String")]
 pub enum HostError {
-    /// One line, which names the host.
+    /// The cause, in one line that names the host.
     Cause(String),
     Interrupted,
 }
@@ -74,25 +75,28 @@ pub struct HostProcess {
     /// The name as the user has written it.
     pub name: String,
     mpiexec: Child,
-    /// The channel to a thread that writes the commands: the process that reads them may stop reading.
+    /// The channel to a thread that writes the commands: the process may stop reading them, and then a write would
+    /// block.
     commands: Option<Sender<String>>,
     replies: Receiver<String>,
     errors: Option<StderrTail>,
     program: PathBuf,
-    /// The time limit for its end, once its end was requested.
+    /// The time by which mpiexec must have ended; None before its end was requested.
     exit_deadline: Option<Instant>,
 }
 
 impl HostProcess {
-    /// Starts the process without waiting for it. Must be called by the thread that lives longest.
+    /// Starts the process without waiting for it. It must be called by the thread that lives longest: mpiexec is
+    /// ended when the thread that started it ends.
     pub fn start(name: &str, launch: &LaunchOptions) -> Result<HostProcess, HostError> {
         let own = testbed::own_prefix();
         let program = launch.prefix.as_ref().unwrap_or(&own).join("bin/hawser-bench");
         let mut command = command(name, launch, &own, &program);
-        // It has a group of its own: Ctrl-C at the terminal is for this process, which then ends it.
+        // mpiexec has a process group of its own: Ctrl-C at the terminal reaches only this process, which then ends
+        // mpiexec.
         let options = SpawnOptions { own_group: true, end_with_parent: true, ..SpawnOptions::default() };
         let mut mpiexec = spawn::spawn(&mut command, options).map_err(|error| {
-            HostError::Cause(format!("{}: {error}; install Hawser whole", own.join("bin/mpiexec").display()))
+            HostError::Cause(format!("{}: {error}; install Hawser completely", own.join("bin/mpiexec").display()))
         })?;
         let (commands, to_write) = channel::<String>();
         let mut input = mpiexec.stdin.take().expect("a pipe");
@@ -121,7 +125,7 @@ impl HostProcess {
         self.receive_reply(within, stop)
     }
 
-    /// Sends a command. If the process has ended meanwhile, the next read finds that.
+    /// Sends a command. If the process has ended meanwhile, the next `receive_reply` reports that.
     pub fn send(&mut self, command: &DoctorCommand) -> Result<(), HostError> {
         let line = serde_json::to_string(command).map_err(|error| HostError::Cause(error.to_string()))?;
         let _ = self.commands.as_ref().map(|orders| orders.send(line));
@@ -132,7 +136,8 @@ impl HostProcess {
         let begin = Instant::now();
         loop {
             let received = self.replies.recv_timeout(POLL_INTERVAL);
-            // Any reply is ignored: with Ctrl-C others may end it before this process does.
+            // After Ctrl-C a reply or an end of the process is ignored: others may have ended the process before this
+            // one does.
             if stop.load(Relaxed) {
                 return Err(HostError::Interrupted);
             }
@@ -147,7 +152,7 @@ impl HostProcess {
 
     fn timeout_error(&mut self, within: Duration) -> HostError {
         self.shut_down();
-        HostError::Cause(format!("host {} has not answered for {} s; its part is ended", self.name, within.as_secs()))
+        HostError::Cause(format!("host {} has not replied for {} s; its process is ended", self.name, within.as_secs()))
     }
 
     fn parse_reply(&self, line: &str) -> Result<DoctorReply, HostError> {
@@ -157,7 +162,7 @@ impl HostProcess {
             }
             Ok(reply) => Ok(reply),
             Err(_) => Err(HostError::Cause(format!(
-                "host {} answers in another form: \"{}\"; install the same version there as here",
+                "host {} replied in an unknown format: \"{}\"; install the same version of Hawser on both hosts",
                 self.name,
                 truncated(line, QUOTE_MAX)
             ))),
@@ -167,12 +172,12 @@ impl HostProcess {
     /// The error for a reply that does not fit the command.
     pub fn protocol_error(&self) -> HostError {
         HostError::Cause(format!(
-            "host {} answers what was not asked; install the same version there as here",
+            "host {} sent a reply that does not match the request; install the same version of Hawser on both hosts",
             self.name
         ))
     }
 
-    /// The reason why it has ended, in one line.
+    /// Ends the process, and returns the reason why it has ended, in one line.
     fn exit_error(&mut self) -> HostError {
         self.shut_down();
         let code = self.mpiexec.try_wait().ok().flatten().and_then(|status| status.code());
@@ -180,9 +185,9 @@ impl HostProcess {
         HostError::Cause(truncated(&cause(&self.name, &self.program, code, &last_lines), MESSAGE_MAX))
     }
 
-    /// Called after an error: ends what the process does and discards what it still sends. Returns whether it can
-    /// take more commands; if not, its end is requested, for it would use cores and links by which others are
-    /// tested.
+    /// Ends what the process does after an error, and discards what it still sends. Returns whether the process can
+    /// take more commands. If it cannot, its end is requested, because it would use cores and links that other
+    /// measurements use.
     pub fn becomes_idle(&mut self, number: u32, stop: &AtomicBool) -> bool {
         let sent = self.send(&DoctorCommand::Rest).and_then(|()| self.send(&DoctorCommand::Sync(number)));
         let by = Instant::now() + STEP_TIMEOUT;
@@ -211,7 +216,7 @@ impl HostProcess {
         self.commands = None;
         if self.exit_deadline.is_none() && matches!(self.mpiexec.try_wait(), Ok(None)) {
             let _ = signals::send(self.mpiexec.id() as i32, SIGTERM);
-            // It may block until its replies are read.
+            // mpiexec may block until its replies are read: a new receiver ends the thread that reads them.
             self.replies = sync_channel(0).1;
             self.exit_deadline = Some(Instant::now() + MPIEXEC_EXIT_TIMEOUT);
         }
@@ -244,7 +249,7 @@ impl Drop for HostProcess {
 
 fn command(name: &str, launch: &LaunchOptions, own: &Path, program: &Path) -> Command {
     let mut command = Command::new(own.join("bin/mpiexec"));
-    // A directory that all hosts have.
+    // `/` is a directory that all hosts have.
     command.args(["-n", "1", "-wdir", "/", "-hosts", name]);
     if let Some(launcher) = &launch.launcher {
         command.args(["-launcher", launcher]);
@@ -260,7 +265,8 @@ fn command(name: &str, launch: &LaunchOptions, own: &Path, program: &Path) -> Co
     command
 }
 
-/// The cause that is shown for a host whose part has ended with this code and these lines, the latest first.
+/// Returns the cause that is shown for a host whose process has ended. `code` is the exit code of mpiexec, and
+/// `lines` are its last lines, the latest first.
 fn cause(name: &str, program: &Path, code: Option<i32>, lines: &[String]) -> String {
     let mut lines = lines.iter().map(|line| line.trim_start_matches("mpiexec: ").trim());
     let last = lines.next();
@@ -268,16 +274,17 @@ fn cause(name: &str, program: &Path, code: Option<i32>, lines: &[String]) -> Str
     let is_missing = code.is_some_and(|code| NO_PROGRAM.contains(&code));
     match (last, lines.next()) {
         (last, _) if is_missing && !last.is_some_and(|last| last.starts_with("host ")) => format!(
-            "host {name} has no hawser-bench that can be started ({}); install Hawser there as here, or say where it is (--prefix DIR)",
+            "host {name} has no hawser-bench that can be started ({}); install Hawser there under the same prefix, \
+             or name its prefix (--prefix DIR)",
             program.display()
         ),
-        // The reason is in the line before.
+        // The last line only reports the exit of the rank; the reason is in the line before it.
         (Some(last), Some(before)) if last.starts_with("rank 0 ") && last.contains(" exited ") => {
             format!("host {name}: {before}; {last}")
         }
         (Some(last), _) if last.contains(name) => last.into(),
         (Some(last), _) => format!("host {name}: {last}"),
-        (None, _) => format!("host {name}: its part has ended without a word"),
+        (None, _) => format!("host {name}: its process has ended without a message"),
     }
 }
 
@@ -301,6 +308,6 @@ mod tests {
         assert_eq!(of(137, &["noise", killed]), killed.trim_start_matches("mpiexec: "));
         assert!(of(127, &["sh: not found"]).starts_with("host b has no hawser-bench that can be started (/p/bin/"));
         assert_eq!(of(127, &["mpiexec: host b has no mpiexec"]), "host b has no mpiexec");
-        assert_eq!(of(0, &[]), "host b: its part has ended without a word");
+        assert_eq!(of(0, &[]), "host b: its process has ended without a message");
     }
 }

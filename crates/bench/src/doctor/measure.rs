@@ -1,7 +1,7 @@
 //! The measuring end of a measurement: measures one path in one direction, with `echo` at the other end.
 //!
-//! Every step has a time limit, so that a path on which all is lost costs seconds at most. Only the other end knows how
-//! many frames sent at a steady pace arrived. Used by `serve`; uses the port.
+//! Every step has a time limit, so that a path on which all frames are lost costs seconds at most. Only the other end
+//! knows how many of the frames that were sent at a steady pace arrived. Used by `serve`; uses the port.
 
 use super::echo::wall_clock_ns;
 use super::protocol::{PathFigures, PathSpec};
@@ -11,32 +11,35 @@ use hawser_dev_ether::port::{FramePort, FrameSendError, PortAddress};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The number of round trips, or as many as the time allows.
+/// The maximum number of round trips that are measured, and the maximum time for them.
 const PINGS: u32 = 2000;
 const PING_TIME: Duration = Duration::from_millis(400);
-/// An echo counts as lost after this time and some round trips; the time is longer than a scheduler's slice.
+/// An echo counts as lost after LOSS_TIMEOUT and LOSS_ROUND_TRIPS round trips. LOSS_TIMEOUT is longer than a time
+/// slice of the scheduler.
 const LOSS_TIMEOUT: Duration = Duration::from_millis(50);
 const LOSS_ROUND_TRIPS: u32 = 4;
-/// Pings until a path is given up, one for each LOSS_TIMEOUT: a second, longer than a round trip around the world
-/// or over a satellite.
+/// The number of pings, one for each LOSS_TIMEOUT, until a path is given up. Together they take a second, which is
+/// longer than a round trip around the world or over a satellite.
 const FIRST_TRIES: u32 = 20;
-/// Frames sent at a steady pace: of a loss of 1 % ten are missing. The pace is below 3 Mbit/s.
+/// The number of frames that are sent at a steady pace, and the time between two of them. At a loss of 1 % ten frames
+/// are missing. The rate is below 3 Mbit/s.
 const PACED_FRAMES: u32 = 1000;
 const PACE_INTERVAL: Duration = Duration::from_micros(250);
-/// The number of attempts until a length counts as too long: at 10 % of loss each way one in 50000 counts so wrongly.
+/// The number of pings of a length until the length counts as too long. At a loss of 10 % in each direction this is
+/// wrong about once in 20000 cases.
 const TRIES: u32 = 6;
 const BULK_TIME: Duration = Duration::from_millis(300);
-/// The shortest frame that `link` requires of a path (P8): shorter ones need no test.
+/// The shortest frame that `link` requires of a path (P8 of docs/protocol.md): shorter ones need no test.
 const FRAME_MIN_BYTES: usize = 548;
 
-/// A path while it is measured.
+/// A path that is being measured.
 struct PathMeasurement<'a> {
     port: &'a mut dyn FramePort,
     to: &'a PortAddress,
     token: u32,
     path: u16,
     number: u32,
-    /// The shortest round trip that was seen, or that of a longer frame.
+    /// The shortest round trip of the short frames; if a longer frame takes longer, the round trip of that frame.
     round_trip: Duration,
 }
 
@@ -55,7 +58,7 @@ pub fn run(port: &mut dyn FramePort, to: &PortAddress, token: u32, path: &PathSp
     round_trips.sort_unstable_by_key(|round_trip| round_trip.rtt_ns);
     let paced = measurement.send_paced();
     let largest = if first.is_some() { measurement.largest_frame(path.frame, is_stream) } else { None };
-    // A path that does not carry whole frames gives no rate.
+    // No rate is measured on a path that carries nothing, nor on a stream that does not carry frames of full length.
     let stream = largest.filter(|&size| size == path.frame || !is_stream);
     let stream = stream
         .and_then(|size| bulk::run(measurement.port, to, size, path.room, BULK_TIME, measurement.round_trip).ok());
@@ -70,8 +73,9 @@ pub fn run(port: &mut dyn FramePort, to: &PortAddress, token: u32, path: &PathSp
     }
 }
 
-/// The lead of the other clock, from the fastest tenth, sorted: these frames waited nowhere. The lead is known to half
-/// the fastest round trip.
+/// Returns the lead of the other host's clock and its uncertainty, in seconds; None without round trips. The lead is
+/// the median over the fastest tenth of the sorted round trips, whose frames waited nowhere. The uncertainty is half
+/// of the fastest round trip.
 fn clock_offset(round_trips: &[RoundTrip]) -> Option<[f64; 2]> {
     let mut quick: Vec<i64> =
         round_trips.iter().take(round_trips.len().div_ceil(10)).map(|round_trip| round_trip.clock_offset_ns).collect();
@@ -108,8 +112,8 @@ impl PathMeasurement<'_> {
         reply
     }
 
-    /// Sends pings of this length until one is echoed: waits LOSS_TIMEOUT for each but the last, `time_limit` for
-    /// that. Returns the round trip.
+    /// Sends at most `tries` pings of `len` bytes until one is echoed. It waits LOSS_TIMEOUT for the echo of each
+    /// ping, and `time_limit` for that of the last one. Returns the round trip; None if there was no echo.
     fn ping(&mut self, len: usize, tries: u32, time_limit: Duration) -> Option<Duration> {
         let (first, mut sent) = (self.number + 1, Vec::new());
         for left in (0..tries).rev() {
@@ -148,20 +152,20 @@ impl PathMeasurement<'_> {
         round_trips
     }
 
-    /// Sends frames at a steady pace. Returns how many were sent.
+    /// Sends frames at a steady pace, and returns the number of frames that were sent.
     fn send_paced(&mut self) -> u32 {
         let sent = (0..PACED_FRAMES).filter(|_| {
             thread::sleep(PACE_INTERVAL);
             self.send_frame(TestFrameKind::Paced, SHORT).is_ok()
         });
         let sent = sent.count() as u32;
-        // Wait until the last ones have arrived.
+        // Wait until the last frames have arrived.
         thread::sleep(self.time_limit());
         sent
     }
 
-    /// The longest frame that is echoed. A stream that has swallowed a frame that is too long is of no further use:
-    /// no more is sent on it.
+    /// Returns the length of the longest frame that is echoed, at most `frame`; None if not even the shortest one is.
+    /// A stream that has swallowed a frame that is too long is of no further use, so nothing else is tried on it.
     fn largest_frame(&mut self, frame: usize, is_stream: bool) -> Option<usize> {
         if self.frame_gets_through(frame) {
             return Some(frame);

@@ -1,10 +1,11 @@
-//! `hawser-bench doctor`: what a job would find on these hosts and between them, what Hawser would choose, and what to
-//! change for better results.
+//! `hawser-bench doctor`: reports what a job would find on these hosts and between them, what Hawser would choose,
+//! and what to change for better results.
 //!
-//! `command` starts a process on each host (`hosts`, at the other end `serve`), which examines the host (`collect`)
-//! and measures the paths between each two hosts (`reachability`, `measure`, `echo`), by the very ports that a rank
-//! would have. The results are facts (`facts`, `pair`); the checks of two tables judge them (`host_checks`,
-//! `network_checks`) and give findings (`check_result`), which `text` prints. It changes nothing on any host.
+//! `command` starts a process on each host (`hosts`, at the other end `serve`). The process examines the host
+//! (`collect`) and measures the paths between each two hosts (`reachability`, `measure`, `echo`), by the very ports
+//! that a rank would have. The results are facts (`facts`, `pair`); the checks of two tables judge them
+//! (`host_checks`, `network_checks`) and give findings (`check_result`), which `text` prints. The doctor changes
+//! nothing on any host.
 
 mod cgroup;
 mod check_result;

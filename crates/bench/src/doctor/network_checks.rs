@@ -1,6 +1,7 @@
 //! Judges the paths between two hosts for a job: a table of checks.
 //!
-//! No I/O. Used by `command`; uses `check_result`.
+//! Neighbours are two rails whose interfaces have addresses of one network (`PathRecord::neighbours`). It does no
+//! I/O. Used by `record`; uses `pair`, which measures the paths, and `check_result`.
 
 use super::check_result::{CheckResult, DoctorCheck, advice, broken, well};
 use super::hosts::HostError;
@@ -22,7 +23,8 @@ pub static CHECKS: &[DoctorCheck<HostPair>] = &[
     DoctorCheck { name: "clocks", run: clocks },
 ];
 
-/// The losses, of a thousand frames, that count as a fault: fewer may be frames that arrived too late.
+/// The number of lost frames, of a thousand, from which on a loss counts as a fault: fewer may be frames that arrived
+/// too late.
 const LOST_TOO_MANY: u64 = 3;
 /// A difference of clocks that is more than NTP leaves between hosts.
 const CLOCK_OFFSET_MAX_S: f64 = 0.1;
@@ -35,7 +37,7 @@ fn versions(pair: &HostPair) -> Vec<CheckResult> {
     vec![advice(
         format!("{one} has Hawser {its}, {other} has {others}"),
         "install the same version on both",
-        "only ranks of one version are sure to understand each other",
+        "only ranks of the same version are certain to work together",
     )]
 }
 
@@ -44,49 +46,50 @@ fn paths_found(pair: &HostPair) -> Vec<CheckResult> {
     match &pair.cut_off {
         Some(HostError::Interrupted) => {
             return vec![advice(
-                format!("not tested to the end: interrupted ({carrying} ways were found to carry)"),
-                "ask again",
-                "its ways are known",
+                format!("the test was interrupted ({carrying} paths passed so far)"),
+                "run the test again",
+                "its paths are known",
             )];
         }
         Some(HostError::Cause(cause)) => {
             return vec![broken(
-                format!("not tested to the end: {cause}"),
-                "see to that host, then ask again",
-                "its ways are known",
+                format!("the test did not complete: {cause}"),
+                "fix that host, then run the test again",
+                "its paths are known",
             )];
         }
         None => {}
     }
     if carrying > 0 {
-        return vec![well(format!("{carrying} ways carry in both directions"))];
+        return vec![well(format!("{carrying} paths pass in both directions"))];
     }
     if pair.ways.is_empty() {
         return vec![broken(
-            "no two ports of them go together",
-            "let HAWSER_PORT name a kind of port that both have, and give both addresses of one family (IPv4 or IPv6)",
+            "the hosts have no matching ports",
+            "name a method in HAWSER_PORT that both hosts have, and give both addresses of one family (IPv4 or IPv6)",
             "a job over both hosts can start",
         )];
     }
     if pair.ways.iter().any(PathRecord::passes) {
         return vec![broken(
             format!(
-                "calls pass in both directions, and nothing comes back of what follows: {}",
+                "test frames pass in both directions, but later frames get no reply: {}",
                 tried_paths(pair, PathRecord::passes)
             ),
-            "see whether a link comes and goes, and who limits how much passes (policers, firewalls that count)",
+            "check for a link that goes up and down, and for rate limits (policers, firewalls that count)",
             "a job over both hosts can start",
         )];
     }
     vec![broken(
-        format!("nothing passes in both directions: {}", tried_paths(pair, |_| true)),
-        "let UDP and TCP through between them, on the ports of HAWSER_PORT_RANGE, in the firewalls of both hosts and between; if they \
-         share no network, add a route",
+        format!("no path passes in both directions: {}", tried_paths(pair, |_| true)),
+        "allow UDP and TCP between the hosts, on the ports of HAWSER_PORT_RANGE, in the firewalls of both hosts and \
+         between them; if the hosts share no network, add a route",
         "a job over both hosts can start",
     )]
 }
 
-/// The paths that were tried: between neighbours, or between all rails where there are none.
+/// Returns the paths that were tried, as text: those between neighbours or, if there are none, those between all
+/// rails.
 fn tried_paths(pair: &HostPair, is_meant: impl Fn(&PathRecord) -> bool) -> String {
     let mut tried: Vec<&PathRecord> = pair.ways.iter().filter(|path| is_meant(path)).collect();
     if tried.iter().any(|path| path.neighbours) {
@@ -112,22 +115,27 @@ fn one_way(pair: &HostPair) -> Vec<CheckResult> {
         let refused = path.directions[usize::from(there)].heard.refused;
         let reason = refused.map_or_else(String::new, |number| format!(" ({})", io::Error::from_raw_os_error(number)));
         Some(advice(
-            format!("{} passes one way only: from {} to {} nothing comes{reason}", path.method, at(from), at(to)),
+            format!(
+                "{} passes in one direction only: from {} to {} nothing arrives{reason}",
+                path.method,
+                at(from),
+                at(to)
+            ),
             firewall_change(pair, path, &[to]),
-            "a way is used only if it passes both ways",
+            "Hawser uses a path only if it passes in both directions",
         ))
     };
     pair.ways.iter().filter_map(result).collect()
 }
 
-/// The change that lets a kind of port through to the hosts of these sides.
+/// Returns the change that lets the frames of a path through to the hosts of these sides.
 fn firewall_change(pair: &HostPair, path: &PathRecord, sides: &[usize]) -> String {
     let named = |name: &dyn Fn(usize) -> String| sides.iter().map(|&side| name(side)).collect::<Vec<_>>().join(" and ");
     let protocol = match path.method.as_str() {
         _ if path.is_raw_ethernet() => {
             let ends = named(&|side| format!("{} of {}", path.rails[side], pair.hosts[side]));
             return format!(
-                "let frames of EtherType 0x88B5 pass the switches and bridges between them, and nft or tc at {ends}"
+                "allow frames of EtherType 0x88B5 in the switches and bridges between them, and in nft or tc at {ends}"
             );
         }
         "stream" => "tcp",
@@ -135,12 +143,13 @@ fn firewall_change(pair: &HostPair, path: &PathRecord, sides: &[usize]) -> Strin
     };
     let hosts = named(&|side| pair.hosts[side].clone());
     format!(
-        "let {protocol} into {hosts}: nft add rule inet filter input {protocol} dport 40000-40999 accept, with HAWSER_PORT_RANGE=40000-40999 for jobs \
+        "allow {protocol} into {hosts}: nft add rule inet filter input {protocol} dport 40000-40999 accept, with \
+         HAWSER_PORT_RANGE=40000-40999 for jobs \
          (or firewall-cmd --add-port=40000-40999/{protocol}, or the cloud's security group)"
     )
 }
 
-/// The neighbours between which one kind of port does not pass, and another does.
+/// Finds the neighbours between which one method does not pass although another does.
 fn filtered(pair: &HostPair) -> Vec<CheckResult> {
     let is_joined = |path: &PathRecord| pair.ways.iter().any(|other| other.rails == path.rails && other.passes());
     let is_blocked = |path: &&PathRecord| path.directions.iter().all(|direction| direction.heard.frames == 0);
@@ -153,7 +162,7 @@ fn filtered(pair: &HostPair) -> Vec<CheckResult> {
         advice(
             format!("{} does not pass {}", method_text(path), rails_text(path)),
             firewall_change(pair, path, &[0, 1]),
-            format!("{}; until then there is {}", expected_gain(path), instead.collect::<Vec<_>>().join(", ")),
+            format!("{}; until then there is only {}", expected_gain(path), instead.collect::<Vec<_>>().join(", ")),
         )
     };
     pair.ways.iter().filter(is_blocked).filter(|path| path.neighbours && is_joined(path)).map(result).collect()
@@ -170,14 +179,14 @@ fn method_text(path: &PathRecord) -> &'static str {
 
 fn expected_gain(path: &PathRecord) -> &'static str {
     match path.method.as_str() {
-        "packet" | "xdp" => "the shortest way for short messages; packet-udp, which stands in, is nearly as quick",
-        "packet-udp" | "xdp-udp" => "the second shortest way for short messages, needed where raw Ethernet is dropped",
-        "udp" => "bulk where runs of frames are cut by the NIC, and a way that needs no privilege",
+        "packet" | "xdp" => "the fastest path for short messages; packet-udp, the substitute, is nearly as fast",
+        "packet-udp" | "xdp-udp" => "the second fastest path for short messages, needed where raw Ethernet is dropped",
+        "udp" => "bulk where the NIC segments runs of frames, and a path that needs no privilege",
         _ => "bulk where TCP measures better, as on many NICs of 10 Gbit/s and more",
     }
 }
 
-/// The rails of either host that reach nothing, where others do.
+/// Finds the rails of either host that reach nothing, if other rails do.
 fn rails(pair: &HostPair) -> Vec<CheckResult> {
     if !pair.ways.iter().any(PathRecord::passes) {
         return Vec::new();
@@ -189,7 +198,7 @@ fn reaches_other_host(pair: &HostPair, side: usize, rail: &str) -> bool {
     pair.ways.iter().any(|path| pair.is_worth_measuring(path) && path.rails[side] == rail)
 }
 
-/// The rails of a side that should reach something, each with a path by which it should.
+/// The rails of a side that do not reach the other host, but should, each with a path by which it should.
 fn unreachable_rails(pair: &HostPair, side: usize) -> Vec<(&String, &PathRecord)> {
     let neighbour = |rail: &String| pair.ways.iter().find(|path| path.neighbours && path.rails[side] == *rail);
     let unused = pair.rails[side].iter().filter(|rail| !reaches_other_host(pair, side, rail));
@@ -203,7 +212,7 @@ fn unused_rails(pair: &HostPair, side: usize) -> Vec<CheckResult> {
     let unconnected =
         pair.rails[side].iter().filter(|rail| !reaches_other_host(pair, side, rail) && !is_unreachable(rail));
     let unconnected: Vec<_> = unconnected.map(String::as_str).collect();
-    // Rails that concern both sides are reported for the first side.
+    // Neighbours that do not reach each other concern both sides; they are reported for the first side only.
     let is_reported =
         |rail: &String| side == 1 && unreachable_rails(pair, 0).iter().any(|(_, path)| path.rails[1] == *rail);
     let mut results = Vec::new();
@@ -213,13 +222,13 @@ fn unused_rails(pair: &HostPair, side: usize) -> Vec<CheckResult> {
                 "{rail} of {host} and {} of {other} have addresses of one network, and nothing passes between them",
                 path.rails[1 - side]
             ),
-            format!("see the cable and the switch (ip link, ethtool {rail}), VLANs, and the firewalls of both"),
-            "one rail more: the rates of rails add up",
+            format!("check the cable and the switch (ip link, ethtool {rail}), VLANs, and the firewalls of both hosts"),
+            "one more rail: the bandwidths of rails add up",
         ));
     }
     if !unconnected.is_empty() {
         results.push(well(format!(
-            "{} of {host}: nothing of {other} is reached over that; it costs a HELLO a second, and HAWSER_RAILS leaves it out",
+            "{} of {host}: no path to {other}; it costs one HELLO per second, and HAWSER_RAILS can exclude it",
             unconnected.join(", ")
         )));
     }
@@ -238,17 +247,18 @@ fn mtu(pair: &HostPair) -> Vec<CheckResult> {
         let narrow = usize::from(path.frames[1] < path.frames[0]);
         results.push(advice(
             format!(
-                "{} of {one} and {} of {other} have unlike MTUs: frames of {} take {} and {} bytes",
+                "{} of {one} and {} of {other} have different MTUs: frames of {} carry {} and {} bytes",
                 path.rails[0], path.rails[1], path.method, path.frames[0], path.frames[1]
             ),
-            format!("ip link set {} mtu MTU on {}, if the switches carry it", path.rails[narrow], pair.hosts[narrow]),
+            format!("ip link set {} mtu MTU on {}, if the switches support it", path.rails[narrow], pair.hosts[narrow]),
             "fewer, longer frames; now the shorter ones are used",
         ));
     }
     results
 }
 
-/// Collects `found` for each path of one direction between two rails, one kind of port after the other.
+/// Makes one result for each direction between two rails, from all that `found` returns for the paths of this
+/// direction.
 fn by_direction(
     pair: &HostPair,
     found: impl Fn(&PathRecord, usize) -> Option<String>,
@@ -295,29 +305,31 @@ fn path_mtu(pair: &HostPair) -> Vec<CheckResult> {
         let is_narrow = figures.half_us.is_some() && figures.largest != Some(figures.frame);
         is_narrow.then(|| match figures.largest {
             Some(largest) => {
-                format!("{} passes frames of {largest} bytes, of {} that it has", path.method, figures.frame)
+                format!("{} passes frames of up to {largest} bytes, not of {}", path.method, figures.frame)
             }
-            None => format!("{} passes short frames, and none of {} bytes", path.method, figures.frame),
+            None => format!("{} passes short frames, but none of {} bytes", path.method, figures.frame),
         })
     };
     by_direction(pair, found, |direction, found| {
         let (rail, host) = direction.source();
         let lower = path_mtu_between(pair, &direction.path.rails);
         let lower = lower.map_or_else(String::new, |mtu| {
-            format!(", or ip link set {rail} mtu {mtu} on {host}, and so on all hosts")
+            format!(", or ip link set {rail} mtu {mtu} on {host}, and likewise on all hosts")
         });
         advice(
-            format!("the path {} is narrower than the interfaces say: {found}", direction.text()),
+            format!("the path {} has a smaller MTU than its interfaces: {found}", direction.text()),
             format!(
-                "give the switches and routers between them the MTU of the interfaces{lower}; sysctl net.ipv4.tcp_mtu_probing=1 for TCP"
+                "set the MTU of the interfaces on the switches and routers between them{lower}; for TCP \
+                 sysctl net.ipv4.tcp_mtu_probing=1"
             ),
-            "long frames are lost there and nobody is told: Hawser finds out and takes frames of 1452, 1232 or 548 bytes, TCP may hang",
+            "longer frames: now long ones are lost without an error; Hawser detects it and uses frames of 1452, 1232 \
+             or 548 bytes, TCP may hang",
         )
     })
 }
 
-/// Paths that passed in the reachability test, and then no more: TCP that has swallowed what is too long for the
-/// path, or a cable that was pulled.
+/// Finds paths that passed in the reachability test, and then carried nothing: TCP hangs after a frame that is too
+/// long for the path, or a cable was pulled.
 fn stalled(pair: &HostPair) -> Vec<CheckResult> {
     let found = |path: &PathRecord, from: usize| {
         let figures = path.directions[from].figures?;
@@ -327,17 +339,19 @@ fn stalled(pair: &HostPair) -> Vec<CheckResult> {
         let how = if found == "stream" {
             "TCP hangs where long frames are lost (see path MTU): sysctl net.ipv4.tcp_mtu_probing=1"
         } else {
-            "see who drops such frames after the first ones (raw ones do not reach the own host), or a link that comes and goes"
+            "find the device that drops such frames after the first ones (raw ones do not reach the own host), or a \
+             link that goes up and down"
         };
         advice(
-            format!("{} nothing comes back any more by {found}, which passed at first", direction.text()),
+            format!("{} no reply arrives any more by {found}, which passed at first", direction.text()),
             how,
-            "that way can be used",
+            "that path can be used",
         )
     })
 }
 
-/// The MTU by which all frames pass that were tried between two rails.
+/// The MTU that suits all methods but TCP between two rails: of the longest frames that passed, each with its
+/// headers, the shortest one of all paths and both directions. None if no frame length was measured.
 fn path_mtu_between(pair: &HostPair, rails: &[String; 2]) -> Option<usize> {
     let of_rails = pair.ways.iter().filter(|path| path.rails == *rails && path.method != "stream");
     let passed = of_rails.flat_map(|path| {
@@ -347,11 +361,11 @@ fn path_mtu_between(pair: &HostPair, rails: &[String; 2]) -> Option<usize> {
     passed.min()
 }
 
-/// The bytes of the MTU that are not part of a frame.
+/// The number of bytes of the MTU that are not part of a frame.
 fn overhead(path: &PathRecord) -> usize {
     let v6 = 20;
     match path.method.as_str() {
-        // The job and the selector behind the Ethernet header.
+        // The six bytes of job and selector, which a raw frame has behind the Ethernet header.
         "packet" | "xdp" => 6,
         _ if path.v6 => 28 + v6,
         _ => 28,
@@ -370,11 +384,13 @@ fn loss(pair: &HostPair) -> Vec<CheckResult> {
     by_direction(pair, found, |direction, found| {
         let ((rail, host), (far_rail, far_host)) = (direction.source(), direction.destination());
         advice(
-            format!("{} short frames are lost, at a slow pace: {found}", direction.text()),
+            format!("{} short frames are lost, although sent at a low rate: {found}", direction.text()),
             format!(
-                "ethtool -S {far_rail} on {far_host} and {rail} on {host}: errors, drops, pauses; the cable, the switch's counters, tc -s qdisc"
+                "check ethtool -S {far_rail} on {far_host} and {rail} on {host} (errors, drops, pauses), the cable, \
+                 the switch's counters, tc -s qdisc"
             ),
-            "lost frames are sent again after a round trip or more: a rail that loses carries less and delays short messages",
+            "lost frames are retransmitted after a round trip or more: a rail that loses frames has less bandwidth and \
+             delays short messages",
         )
     })
 }
@@ -391,16 +407,17 @@ fn drops(pair: &HostPair) -> Vec<CheckResult> {
     };
     by_direction(pair, found, |direction, found| {
         let (rail, host) = direction.destination();
-        // udp is named by itself, although "packet-udp" may be there too.
+        // The method packet-udp may be there, too: its text does not end with " by udp".
         let socket = if found.split(", ").any(|text| text.ends_with(" by udp")) {
             "; for udp a net.core.rmem_max of 4194304 or more (`socket buffers` of that host)"
         } else {
             ""
         };
         advice(
-            format!("the kernel of {host} dropped frames that had come over {rail}, for want of room: {found}"),
-            format!("a core that is free for each rank{socket}"),
-            "the port's buffer was full while its process was not run; a job gives credits by that room, so it overruns it less",
+            format!("the kernel of {host} dropped frames from {rail} because the receive buffer was full: {found}"),
+            format!("a free core for each rank{socket}"),
+            "fewer drops: the buffer filled while the process did not run; a job limits its credit to the buffer's \
+             size, so it drops fewer frames than this test",
         )
     })
 }
@@ -410,7 +427,7 @@ fn clocks(pair: &HostPair) -> Vec<CheckResult> {
     let [one, other] = &pair.hosts;
     let relation = if ahead_s >= 0.0 { "ahead of" } else { "behind" };
     let text = format!(
-        "the clock of {other} is {:.3} ms {relation} that of {one}, sure to {:.3} ms",
+        "the clock of {other} is {:.3} ms {relation} that of {one}, accurate to {:.3} ms",
         ahead_s.abs() * 1e3,
         sure_s * 1e3
     );
@@ -420,11 +437,11 @@ fn clocks(pair: &HostPair) -> Vec<CheckResult> {
     vec![advice(
         text,
         "chronyc makestep, with chrony or systemd-timesyncd running on both",
-        "Hawser does not need it; times in logs and on files of a shared file system (make) go together",
+        "times in logs and on files of a shared file system (make) agree; Hawser does not need it",
     )]
 }
 
-/// The most exact value of the clocks' difference.
+/// Returns the difference of the clocks with the smallest uncertainty.
 fn clock_offset(pair: &HostPair) -> Option<[f64; 2]> {
     let figures = pair.ways.iter().filter_map(|path| path.directions[0].figures);
     figures.filter_map(|figures| figures.ahead_s).min_by(|a, b| a[1].total_cmp(&b[1]))
@@ -532,7 +549,7 @@ mod tests {
         pair.ways[1].directions[0].answered = Some(EchoCounts { paced: 950, dropped: 50, dropped_in_bulk: 7 });
         let found = only(&pair, "drops", Verdict::Advice);
         let expected =
-            "the kernel of b dropped frames that had come over eth0, for want of room: 50 and 7 in bulk by udp";
+            "the kernel of b dropped frames from eth0 because the receive buffer was full: 50 and 7 in bulk by udp";
         assert_eq!(found.found, expected);
         assert!(found.change.unwrap().how.contains("rmem_max"));
         // Later drops, in bulk, do not hide a loss by the network.
@@ -547,8 +564,8 @@ mod tests {
             pair.ways[at].directions[0].figures.as_mut().unwrap().largest = Some(largest);
         }
         let finding = only(&pair, "path MTU", Verdict::Advice);
-        assert!(finding.found.starts_with("the path from eth0 of a to eth0 of b is narrower"), "{}", finding.found);
-        assert!(finding.found.contains("udp passes frames of 1372 bytes, of 1472"), "{}", finding.found);
+        assert!(finding.found.starts_with("the path from eth0 of a to eth0 of b has a smaller"), "{}", finding.found);
+        assert!(finding.found.contains("udp passes frames of up to 1372 bytes, not of 1472"), "{}", finding.found);
         assert!(finding.change.unwrap().how.contains("ip link set eth0 mtu 1400 on a"));
     }
 
@@ -580,8 +597,8 @@ mod tests {
         let mut pair = pair();
         block(&mut pair, |path| path.method == "udp" && path.rails[0] == "eth0", &[1]);
         let finding = only(&pair, "one way only", Verdict::Advice);
-        assert_eq!(finding.found, "udp passes one way only: from eth0 of b to eth0 of a nothing comes");
-        assert!(finding.change.unwrap().how.starts_with("let udp into a:"));
+        assert_eq!(finding.found, "udp passes in one direction only: from eth0 of b to eth0 of a nothing arrives");
+        assert!(finding.change.unwrap().how.starts_with("allow udp into a:"));
     }
 
     #[test]
@@ -606,8 +623,8 @@ mod tests {
         let cut_off = HostPair { cut_off: Some(HostError::Cause("host b is lost".into())), ..HostPair::default() };
         assert!(only(&cut_off, "reached", Verdict::Broken).found.contains("host b is lost"));
         let interrupted = HostPair { cut_off: Some(HostError::Interrupted), ..HostPair::default() };
-        assert_eq!(only(&interrupted, "reached", Verdict::Advice).change.unwrap().how, "ask again");
-        assert!(only(&HostPair::default(), "reached", Verdict::Broken).found.contains("no two ports"));
+        assert_eq!(only(&interrupted, "reached", Verdict::Advice).change.unwrap().how, "run the test again");
+        assert!(only(&HostPair::default(), "reached", Verdict::Broken).found.contains("no matching ports"));
     }
 
     #[test]
@@ -619,8 +636,8 @@ mod tests {
         let findings = findings(&pair);
         let reached = findings.iter().find(|finding| finding.name == "reached").unwrap();
         assert_eq!(reached.verdict, Verdict::Broken);
-        assert!(reached.found.starts_with("calls pass in both directions"), "{}", reached.found);
-        assert!(!reached.change.as_ref().unwrap().how.contains("let UDP"));
+        assert!(reached.found.starts_with("test frames pass in both directions"), "{}", reached.found);
+        assert!(!reached.change.as_ref().unwrap().how.contains("allow UDP"));
         let stalled: Vec<_> = findings.iter().filter(|finding| finding.name == "stalled").collect();
         assert!(
             stalled.len() == 4 && stalled.iter().all(|it| !it.change.as_ref().unwrap().how.contains("mtu_probing"))
@@ -679,6 +696,6 @@ mod tests {
         let figures = pair.ways[2].directions[1].figures.as_mut().unwrap();
         (figures.half_us, figures.largest) = (None, None);
         let found = only(&pair, "stalled", Verdict::Advice).found;
-        assert!(found.starts_with("from eth0 of b to eth0 of a nothing comes back any more by stream"), "{found}");
+        assert!(found.starts_with("from eth0 of b to eth0 of a no reply arrives any more by stream"), "{found}");
     }
 }

@@ -1,5 +1,5 @@
-//! The paths between two hosts: those that exist between the ports of a rank at each, those that pass, and what each
-//! carries, in both directions.
+//! The paths between two hosts, in both directions: which paths exist between the ports of a rank at each host, which
+//! of them pass, and what each carries.
 //!
 //! Only ports that can be connected are tried, as by ranks (`dev-ether`, ports). Used by `command`; uses `hosts`,
 //! whose processes measure.
@@ -18,12 +18,12 @@ use std::sync::atomic::AtomicBool;
 pub struct HostPair {
     /// The names as the user has written them.
     pub hosts: [String; 2],
-    /// The versions of Hawser there.
+    /// The versions of Hawser on the two hosts.
     pub versions: [String; 2],
     /// The rails of each host that have ports.
     pub rails: [Vec<String>; 2],
     pub ways: Vec<PathRecord>,
-    /// The reason why no more is known.
+    /// The reason why the test ended early; None if it was completed.
     pub cut_off: Option<HostError>,
 }
 
@@ -32,27 +32,28 @@ pub struct HostPair {
 pub struct PathRecord {
     pub method: String,
     pub rails: [String; 2],
-    /// The interfaces have addresses of one network, and not the same one.
+    /// Whether the two interfaces have addresses of one network, which are not the same address.
     pub neighbours: bool,
     /// The addresses are of IPv6.
     pub v6: bool,
     /// The longest frame that each port takes.
     pub frames: [usize; 2],
-    /// The direction from the first to the second host, and that back.
+    /// The direction from the first to the second host, and the direction back.
     pub directions: [DirectionRecord; 2],
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct DirectionRecord {
-    /// The test frames that arrived, and the system's error number where it refused to send them.
+    /// The test frames that arrived, and the system's error number if it refused to send them.
     pub heard: ReceivedCount,
     pub figures: Option<PathFigures>,
     pub answered: Option<EchoCounts>,
 }
 
 impl HostPair {
-    /// Whether a path is worth measuring: it passes, and where both of its rails have neighbours it is between
-    /// neighbours. (Between others the kernel carries IP over a rail of its own choice.)
+    /// Whether a path is worth measuring. It must pass; and if each of its two rails has a neighbour that it reaches,
+    /// the path must be between neighbours. (Between other rails the kernel carries IP over a rail of its own
+    /// choice.)
     pub fn is_worth_measuring(&self, path: &PathRecord) -> bool {
         let has_neighbour = |side: usize| {
             let of_rail = |other: &&PathRecord| other.neighbours && other.rails[side] == path.rails[side];
@@ -61,7 +62,7 @@ impl HostPair {
         path.passes() && (path.neighbours || !(has_neighbour(0) && has_neighbour(1)))
     }
 
-    /// Whether a path must be shown: it is of use, or should be.
+    /// Whether a path is shown: it is between neighbours, is worth measuring, or passes in one direction only.
     pub fn is_shown(&self, path: &PathRecord) -> bool {
         let is_blocked = path.directions.iter().all(|direction| direction.heard.frames == 0);
         path.neighbours || self.is_worth_measuring(path) || !(is_blocked || path.passes())
@@ -73,7 +74,7 @@ impl PathRecord {
         self.directions.iter().all(|direction| direction.heard.frames > 0)
     }
 
-    /// Whether it was measured, and something came back in both directions.
+    /// Whether the path was measured, and echoes came back in both directions.
     pub fn is_measured(&self) -> bool {
         let half_us = |direction: &DirectionRecord| direction.figures.and_then(|figures| figures.half_us);
         self.passes() && self.directions.iter().all(|direction| half_us(direction).is_some())
@@ -92,8 +93,8 @@ impl DirectionRecord {
     }
 }
 
-/// Measures all paths that pass between two hosts, whose processes have opened these ports. Results found
-/// before an error stay in the pair.
+/// Measures all paths between two hosts that are worth measuring; the hosts' processes have opened these ports.
+/// Results found before an error stay in the pair.
 pub fn measure(
     pair: &mut HostPair,
     hosts: [&mut HostProcess; 2],
@@ -109,7 +110,7 @@ pub fn measure(
     let back: Vec<PathSpec> = specs.iter().map(|[_, back]| back.clone()).collect();
     one.send(&DoctorCommand::Call { token: *token, ways: there })?;
     other.send(&DoctorCommand::Call { token: *token, ways: back })?;
-    // The test frames that arrived at one host left the other; the sender reports those that were refused.
+    // A frame is counted by the host at which it arrives; a refused frame is reported by the host that sends.
     let (received_back, received_there) = (received_counts(one, stop)?, received_counts(other, stop)?);
     pair.ways = specs.iter().map(|specs| path_record(infos, specs)).collect();
     for ((path, back), there) in pair.ways.iter_mut().zip(received_back).zip(received_there) {
@@ -159,12 +160,12 @@ fn measure_direction(
     }
 }
 
-/// The paths, each as it is sent to either host: rail by rail, with the kinds of ports in the order in which they are
-/// best for short messages.
+/// Returns the paths, each in the form for either host. They are sorted by rails, and between two rails by method,
+/// the best one for short messages first.
 fn path_specs(ports: [&RankPorts; 2]) -> Vec<[PathSpec; 2]> {
     let infos = ports.map(|ports| &ports.infos);
     let mut matches = port_pairs(&ports[0].business_card, &ports[1].business_card);
-    // The best kind of port for short messages first.
+    // The best method for short messages comes first.
     let method_order = |end: &PortInfo| Method::ALL.iter().position(|method| method.name() == end.method);
     matches
         .sort_by_key(|&(ours, theirs, _)| (infos[0][ours].rail, infos[1][theirs].rail, method_order(&infos[0][ours])));
@@ -190,8 +191,8 @@ fn path_record(infos: [&[PortInfo]; 2], [there, back]: &[PathSpec; 2]) -> PathRe
     }
 }
 
-/// Whether they have addresses of one network. An address that both have (as the bridges of containers) connects no
-/// hosts, nor does a link-local one: all links have those.
+/// Whether two interfaces have addresses of one network. An address that both have (as the bridges of containers do)
+/// connects no hosts; neither does a link-local address, because all links have one.
 fn are_neighbours(one: &[InterfaceAddress], other: &[InterfaceAddress]) -> bool {
     let is_global = |own: &&InterfaceAddress| !own.ip.to_string().starts_with("fe80:");
     let shares =

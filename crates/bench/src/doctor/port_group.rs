@@ -1,7 +1,7 @@
 //! A port as a rank polls it: together with the ports that share its NIC's queues.
 //!
-//! One of `xdp` and `xdp-udp` takes the frames of their queues for both, so a port that is polled alone may receive
-//! nothing. Other ports are not polled: they would cost time. Used by `serve`; uses the ports.
+//! One of the ports `xdp` and `xdp-udp` takes the frames of their common queues for both, so a port that is polled
+//! alone may receive nothing. Other ports are not polled: they would cost time. Used by `serve`; uses the ports.
 
 use hawser_dev_ether::OpenPort;
 use hawser_dev_ether::port::{FramePort, FrameSendError, PortAddress, PortDrops};
@@ -15,7 +15,7 @@ pub struct PortGroup<'a> {
 }
 
 impl PortGroup<'_> {
-    /// The port at this index, if there is one.
+    /// Makes the group of the port with index `at`; None if there is no such port.
     pub fn of(ports: &mut [OpenPort], at: usize) -> Option<PortGroup<'_>> {
         let rail = ports.get(at).map(|opened| (opened.rail, uses_xdp_queues(opened)))?;
         let mut port = None;

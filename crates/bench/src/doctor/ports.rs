@@ -1,6 +1,7 @@
 //! The ports of a rank on a host, as its process reports them, and the business card that the rank would publish.
 //!
-//! Data of another host is trusted only once it is such a card. Used by `hosts` and `pair`.
+//! Data of another host are used only after a check that they form a valid business card. Used by `command` and
+//! `pair`.
 
 use super::protocol::PortInfo;
 use crate::net;
@@ -8,7 +9,7 @@ use hawser_dev_ether::port_list::{self, PORTS_MAX, PortList};
 
 #[derive(Debug)]
 pub struct RankPorts {
-    /// The rank to which they belong.
+    /// The rank to which the ports belong.
     pub rank: u32,
     pub infos: Vec<PortInfo>,
     /// The business card; its addresses are those of `infos`, one for one.
@@ -16,7 +17,7 @@ pub struct RankPorts {
 }
 
 impl RankPorts {
-    /// Checks the ports; None: no rank has such ports.
+    /// Checks the ports that a host reports; None if no rank could have such ports.
     pub fn of(rank: u32, infos: Vec<PortInfo>) -> Option<RankPorts> {
         let read = |end: &PortInfo| {
             let frame_max = u16::try_from(end.frame_max).ok()?;

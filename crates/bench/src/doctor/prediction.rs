@@ -1,7 +1,7 @@
 //! Hawser's probable choice between two hosts, from what was measured and by Hawser's own rules (docs/hosts.md;
 //! `dev-ether`, config; `link`, slow_network).
 //!
-//! No I/O. A job measures again, with its own traffic. Used by `command`; uses no other module.
+//! It does no I/O. A job measures again, with its own traffic. Used by `record` and `text`; uses `pair`.
 
 use super::pair::{HostPair, PathRecord};
 use hawser_dev_ether::Method;
@@ -9,7 +9,7 @@ use hawser_dev_ether::Method;
 /// The rate up to which a network counts as slow, so that raw frames carry bulk too (`link`, slow_network).
 const SLOW_GBYTE_S: f64 = 0.15;
 
-/// Lines for people; none where no path passes, or not all is known.
+/// Returns the prediction in lines for people; no line if no path passes, or if the test was not completed.
 pub fn text_lines(pair: &HostPair) -> Vec<String> {
     if pair.cut_off.is_some() {
         return Vec::new();
@@ -25,18 +25,18 @@ pub fn text_lines(pair: &HostPair) -> Vec<String> {
     let bulk: Vec<(&PathRecord, f64)> = rails.iter().filter_map(|rails| best_for_bulk(&passing, rails)).collect();
     let texts = bulk.iter().map(|(path, rate)| format!("{} ({})", path_text(path), rate_text(*rate)));
     match bulk.len() {
-        0 => lines.push("bulk by whatever carries it: none was measured".into()),
+        0 => lines.push("bulk: no path was measured".into()),
         1 => lines.extend(texts.map(|text| format!("bulk by {text}"))),
         count => {
             let sum: f64 = bulk.iter().map(|(_, rate)| rate).sum();
             let text = texts.collect::<Vec<_>>().join(" and ");
-            lines.push(format!("bulk over {count} ways at once: {text}; {} if the hosts keep up", rate_text(sum)));
+            lines.push(format!("bulk over {count} paths in parallel: {text}; {} if the hosts keep up", rate_text(sum)));
         }
     }
     lines
 }
 
-/// The best kind of port that passes; of several such the fastest.
+/// Returns the path with the best latency class; of several such paths the fastest.
 pub fn best_for_short<'a>(passing: &[&'a PathRecord]) -> Option<&'a PathRecord> {
     let method = |path: &PathRecord| Method::ALL.into_iter().find(|method| method.name() == path.method);
     let latency_class = |path: &PathRecord| method(path).map(Method::latency_class);
@@ -44,7 +44,7 @@ pub fn best_for_short<'a>(passing: &[&'a PathRecord]) -> Option<&'a PathRecord> 
     passing.iter().copied().min_by(|a, b| latency_class(a).cmp(&latency_class(b)).then(time(a).total_cmp(&time(b))))
 }
 
-/// The pairs of rails between which some path passes; each rail once.
+/// Returns the pairs of rails between which some path passes. No rail is in two pairs.
 fn connected_rails(passing: &[&PathRecord]) -> Vec<[String; 2]> {
     let mut rails: Vec<[String; 2]> = Vec::new();
     for path in passing {
@@ -55,7 +55,8 @@ fn connected_rails(passing: &[&PathRecord]) -> Vec<[String; 2]> {
     rails
 }
 
-/// The path that carries bulk best between two rails, and its rate in the slower direction.
+/// Returns the path that carries bulk best between two rails, and its rate in the slower direction; None if no rate
+/// is known.
 fn best_for_bulk<'a>(passing: &[&'a PathRecord], rails: &[String; 2]) -> Option<(&'a PathRecord, f64)> {
     let of_rails = || passing.iter().copied().filter(|path| path.rails == *rails);
     let rates = || of_rails().filter_map(|path| Some((path, rate(path)?)));
@@ -145,7 +146,7 @@ mod tests {
         assert!(text.starts_with("short messages by packet over eth1, 2.0 us"), "{text}");
         assert!(
             text.contains(
-                "bulk over 2 ways at once: udp over eth0 (1.00 GB/s) and udp over eth1 (2.00 GB/s); 3.00 GB/s"
+                "bulk over 2 paths in parallel: udp over eth0 (1.00 GB/s) and udp over eth1 (2.00 GB/s); 3.00 GB/s"
             ),
             "{text}"
         );

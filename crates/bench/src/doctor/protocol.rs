@@ -32,7 +32,7 @@ pub enum DoctorReply {
     Ready,
     Answered(EchoCounts),
     Figures(PathFigures),
-    /// All replies to earlier commands have been sent before it.
+    /// All replies to earlier commands have been sent before this reply.
     Synced(u32),
     Failed(String),
 }
@@ -43,7 +43,7 @@ pub struct PathSpec {
     /// The number of the path, the same at both ends.
     pub way: u16,
     pub port: usize,
-    /// The rank whose port it leads to, and the index of that port in the rank's business card.
+    /// The rank to whose port the path leads, and the index of that port in the rank's business card.
     pub rank: u32,
     pub place: u8,
     /// The address as `net::encode_address` formats it.
@@ -70,7 +70,7 @@ pub struct PortInfo {
     /// The address as `net::encode_address` formats it.
     pub address: String,
     pub frame_max: usize,
-    /// The number of frames of that length that are kept before some are dropped.
+    /// The number of frames of length `frame_max` that the port keeps before it drops some.
     pub room: usize,
 }
 
@@ -87,7 +87,7 @@ pub struct ReceivedCount {
 pub struct EchoCounts {
     /// The frames received of those sent at a steady pace.
     pub paced: u32,
-    /// The frames that the host's own kernel dropped, while frames were short and after that.
+    /// The frames that the kernel of the echoing host dropped: until the first long frame arrived, and after that.
     pub dropped: u64,
     pub dropped_in_bulk: u64,
 }
@@ -95,16 +95,16 @@ pub struct EchoCounts {
 /// The measured figures of a path in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PathFigures {
-    /// Half a round trip of 64 bytes, the median. None: no echo came back.
+    /// Half a round trip of 64 bytes, the median, in microseconds; None if no echo came back.
     pub half_us: Option<f64>,
-    /// The lead of the other host's clock, and its uncertainty.
+    /// The lead of the other host's clock, and its uncertainty, in seconds.
     pub ahead_s: Option<[f64; 2]>,
     /// The number of short frames sent at a steady pace.
     pub paced: u32,
     /// The longest frame that was tried, and the longest that was echoed.
     pub frame: usize,
     pub largest: Option<usize>,
-    /// The rate in bulk, with frames of that length, and how many of them were lost.
+    /// The rate in bulk, with frames of the longest length that was echoed, and the number of frames that were lost.
     pub gbyte_s: Option<f64>,
     pub bulk_lost: u64,
 }

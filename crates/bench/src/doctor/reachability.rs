@@ -1,7 +1,8 @@
 //! Tests which paths to another host pass: both ends send short frames on all of them at once and count those that
 //! arrive.
 //!
-//! Each direction counts by itself: a firewall may let one through. Used by `serve`; uses the ports.
+//! Each direction is counted separately, because a firewall may let through only one. Used by `serve`; uses the
+//! ports.
 
 use super::protocol::{PathSpec, ReceivedCount};
 use super::test_frame::{SHORT, TestFrameHeader, TestFrameKind};
@@ -15,16 +16,16 @@ use std::time::{Duration, Instant};
 const TIME_LIMIT: Duration = Duration::from_millis(2500);
 /// The time between two test frames on a path.
 const INTERVAL: Duration = Duration::from_millis(40);
-/// The number of test frames that follow on each path once all is known: those that inform the other end may be
-/// lost.
+/// The number of test frames that follow on each path once every path has passed in both directions: the frames that
+/// inform the other end of that may be lost.
 const EXTRA_ROUNDS: u32 = 5;
 
-/// A path while it is tested.
+/// A path that is being tested.
 struct PathTest<'a> {
     to: &'a PathSpec,
     address: PortAddress,
     received: ReceivedCount,
-    /// The other end has received our test frames.
+    /// Whether the other end has received our test frames.
     is_confirmed: bool,
 }
 
@@ -48,7 +49,7 @@ pub fn run(ports: &mut [OpenPort], token: u32, paths: &[PathSpec]) -> Result<Vec
 }
 
 fn path_test(to: &PathSpec, ports: usize) -> Result<PathTest<'_>, String> {
-    let address = net::decode_address(&to.address).filter(|_| to.port < ports).ok_or("an order names no port")?;
+    let address = net::decode_address(&to.address).filter(|_| to.port < ports).ok_or("a command names no port")?;
     Ok(PathTest { to, address, received: ReceivedCount::default(), is_confirmed: false })
 }
 

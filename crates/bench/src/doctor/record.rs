@@ -19,7 +19,7 @@ pub struct DoctorRecord {
     pub format: u32,
     pub command: String,
     pub date: String,
-    /// All hosts and pairs were examined to the end.
+    /// Whether all hosts and pairs were examined to the end.
     pub complete: bool,
     pub hosts: Vec<HostRecord>,
     pub pairs: Vec<PairRecord>,
@@ -71,7 +71,7 @@ impl DoctorRecord {
         DoctorRecord { format: FORMAT, command, date, complete: false, hosts: Vec::new(), pairs: Vec::new() }
     }
 
-    /// Whether nothing that was begun was cut off.
+    /// Whether every test that was begun was also completed.
     pub fn is_uninterrupted(&self) -> bool {
         self.hosts.iter().all(|host| host.lost.is_none()) && self.tested_pairs() == self.pairs.len()
     }

@@ -2,7 +2,7 @@
 //!
 //! Used by `text` and `hosts`, which show it.
 
-/// The text without characters that would control a terminal, or begin another line: it may be another host's.
+/// Replaces the characters that would control a terminal or begin another line: the text may come from another host.
 pub fn sanitized(text: &str) -> String {
     text.chars().map(|it| if it.is_control() { '\u{fffd}' } else { it }).collect()
 }

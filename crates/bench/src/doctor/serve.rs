@@ -1,7 +1,7 @@
 //! The doctor's process on a host: carries out commands, a line each, over its standard input and output.
 //!
-//! mpiexec starts it as it would start a rank, so it finds what a rank would find. It ends when its input does,
-//! whatever it is doing. Used by `hosts`, at the other end; uses `collect`, `reachability`, `echo`, `measure`.
+//! mpiexec starts the process as it would start a rank, so it finds what a rank would find. It ends when its input
+//! ends, whatever it is doing. Used by `hosts`, at the other end; uses `collect`, `reachability`, `echo`, `measure`.
 
 use super::facts::InterfaceAddress;
 use super::port_group::PortGroup;
@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-/// The time limit of `echo`: a port that went down meanwhile may be waited for indefinitely.
+/// The time limit of `echo`: without it, a port that went down meanwhile might be waited for indefinitely.
 const ECHO_TIME_LIMIT: Duration = Duration::from_secs(60);
 
 pub fn run() -> io::Result<()> {
@@ -29,7 +29,7 @@ pub fn run() -> io::Result<()> {
         let reply = match command {
             DoctorCommand::Look => facts
                 .take()
-                .map_or_else(|| DoctorReply::Failed("it has told all".into()), |it| DoctorReply::Facts(Box::new(it))),
+                .map_or_else(|| DoctorReply::Failed("facts sent before".into()), |it| DoctorReply::Facts(Box::new(it))),
             DoctorCommand::Open { job, secret, rank, ranks } => {
                 let seal = RankCredentials { key: JobKey::new(secret), me: rank, ranks };
                 open(LocalRank { job, local_rank: 0, local_ranks: 1, credentials: seal }, &mut ports)
@@ -58,7 +58,8 @@ pub fn run() -> io::Result<()> {
     Ok(())
 }
 
-/// Receives the commands. The process ends when there are no more: their sender is gone.
+/// Starts a thread that reads the commands. The process ends at the end of its input, because the sender of commands
+/// is gone then, and at a line that is no command.
 fn command_receiver() -> Receiver<DoctorCommand> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
@@ -81,7 +82,7 @@ fn send_reply(reply: &DoctorReply) -> io::Result<()> {
 }
 
 fn no_port_error() -> DoctorReply {
-    DoctorReply::Failed("an order names no port".into())
+    DoctorReply::Failed("a command names no port".into())
 }
 
 fn open(local_rank: LocalRank, ports: &mut Vec<OpenPort>) -> DoctorReply {

@@ -1,10 +1,10 @@
-//! Frames of the doctor: 64 bytes, or as long as is being tried, each with a header that names its step, path and
-//! kind.
+//! The frames of the doctor. A frame has 64 bytes, or the length that is being tried; its header names its step, path
+//! and kind.
 //!
 //! Any host that can reach a port can send it anything: a frame with another header is ignored. Used by
 //! `reachability`, `measure`, `echo`.
 
-/// The length of a short frame; a short message of MPI takes as much.
+/// The length of a short frame, which is that of a frame with a short message of MPI.
 pub const SHORT: usize = 64;
 
 const MAGIC: [u8; 4] = *b"Hdoc";
@@ -12,8 +12,8 @@ const MAGIC: [u8; 4] = *b"Hdoc";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum TestFrameKind {
-    /// A frame of the reachability test; `number` is 1 if the sender has received one of the other end on this
-    /// path.
+    /// A frame of the reachability test; `number` is 1 if the sender has received such a frame from the other end on
+    /// this path.
     Reachability = 1,
     /// A frame to which an Echo with the same number must reply.
     Ping = 2,
@@ -26,7 +26,7 @@ pub enum TestFrameKind {
 /// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TestFrameHeader {
-    /// The token of the step: late frames belong to an earlier one.
+    /// The token of the step, by which late frames of an earlier step are recognised.
     pub token: u32,
     pub path: u16,
     pub kind: TestFrameKind,

@@ -1,6 +1,6 @@
 //! The text of what the doctor found, in lines for people.
 //!
-//! No I/O. Used by `command`; uses no other module than `prediction`.
+//! It does no I/O. Used by `command`; uses `record`, `prediction` and `sanitize`.
 
 use super::check_result::{Finding, Verdict};
 use super::pair::{HostPair, PathRecord};
@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 pub fn host_text(host: &HostRecord) -> String {
     let Some(facts) = &host.facts else {
-        return format!("host {}: not looked at\n", host.name);
+        return format!("host {}: not tested\n", host.name);
     };
     let own = if facts.name == host.name { String::new() } else { format!(" ({})", facts.name) };
     let heading = format!("host {}{own}: Linux {}, Hawser {}", host.name, facts.kernel, facts.version);
@@ -38,7 +38,7 @@ pub fn pair_text(record: &PairRecord) -> String {
         let _ = writeln!(
             text,
             "  {:<11} {:<15} {:<17} {:>11} {:>13} {:>12} {:>10}",
-            "port", "rails", "direction", "half trip", "frame", "lost", "bulk"
+            "port", "rails", "direction", "half RTT", "frame", "lost", "bulk"
         );
     }
     for path in shown {
@@ -62,9 +62,9 @@ fn direction_line(pair: &HostPair, path: &PathRecord, from: usize) -> String {
     let begin = format!("  {:<11} {rails:<15} {names:<17}", path.method);
     let Some(figures) = found.figures else {
         let status = match found.heard.frames {
-            0 => "nothing comes",
+            0 => "nothing arrives",
             _ if pair.cut_off.is_some() => "passes, not measured",
-            _ => "passes, and nothing comes back",
+            _ => "passes, but no reply arrives",
         };
         return sanitized(&format!("{begin} {status}")) + "\n";
     };
@@ -90,9 +90,8 @@ pub fn remedies_text(record: &DoctorRecord) -> String {
         }
     }
     if entries.is_empty() {
-        let nothing =
-            if record.complete { "nothing that is known here" } else { "nothing so far, and not all was examined" };
-        return format!("what to change for more: {nothing}\n");
+        let nothing = if record.complete { "none" } else { "none so far, but not everything was tested" };
+        return format!("suggested changes: {nothing}\n");
     }
     entries.sort_by_key(|(_, finding)| std::cmp::Reverse(finding.verdict));
     let lines = entries.iter().enumerate().map(|(at, (subjects, finding))| {
@@ -100,13 +99,13 @@ pub fn remedies_text(record: &DoctorRecord) -> String {
         let change = finding
             .change
             .as_ref()
-            .map(|change| [format!("     change: {}", change.how), format!("     gives: {}", change.gives)]);
+            .map(|change| [format!("     change: {}", change.how), format!("     effect: {}", change.gives)]);
         std::iter::once(found)
             .chain(change.into_iter().flatten())
             .map(|line| sanitized(&line) + "\n")
             .collect::<String>()
     });
-    lines.fold("what to change for more\n".into(), |text, line| text + &line)
+    lines.fold("suggested changes\n".into(), |text, line| text + &line)
 }
 
 #[cfg(test)]
@@ -143,8 +142,8 @@ mod tests {
     #[test]
     fn nothing_is_to_be_changed_only_if_all_was_examined() {
         let mut record = DoctorRecord::new();
-        assert!(remedies_text(&record).contains("not all was examined"));
+        assert!(remedies_text(&record).contains("none so far, but not everything was tested"));
         record.complete = true;
-        assert!(remedies_text(&record).contains("nothing that is known here"));
+        assert!(remedies_text(&record).contains("suggested changes: none\n"));
     }
 }

@@ -11,11 +11,11 @@ use std::path::PathBuf;
 // clap would name a group after the struct; none is needed.
 #[group(skip)]
 pub struct ExplainOptions {
-    /// What is explained: a library or a layer
+    /// Library or layer to explain
     above: String,
-    /// What lies beneath it, or is to be compared with
+    /// Library or layer below it, or another one to compare it with
     below: String,
-    /// A record of an earlier run, which has both; without it both are measured now
+    /// Record of an earlier run that has both (default: measure both now)
     #[arg(long, value_name = "FILE.json")]
     from: Option<PathBuf>,
     #[command(flatten)]

@@ -1,10 +1,12 @@
-//! Fits the extra time of one system over another by as few straight pieces over the sizes as the noise allows: a cost
-//! for each message and one for each byte, from one size to another.
+//! Fits the extra time that one system takes over another, as a function of the message size, by straight pieces: a
+//! cost for each message and one for each byte, from one size to another. There are as few pieces as the noise
+//! allows.
 //!
-//! Least squares weighted by each point's noise, pieces by dynamic programming, their number by Schwarz's criterion: a
-//! further piece or slope must explain more than chance would. Used by `explain`; uses no other module.
+//! Each line is found by least squares, weighted by the noise of each point; dynamic programming finds the pieces,
+//! and Schwarz's criterion their number: a further piece or slope must explain more than chance would. Used by
+//! `explain`; uses no other module.
 
-/// A size, the extra time there, and the noise of that; bytes and microseconds.
+/// A size, the extra time at this size, and the noise of the extra time; in bytes and microseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Overhead {
     pub bytes: f64,
@@ -28,10 +30,11 @@ impl LinearPiece {
     }
 }
 
-/// The fewest points that give a slope that can be trusted.
+/// The minimum number of points from which a slope can be trusted.
 const POINTS_MIN: usize = 3;
 
-/// A straight line through overheads: flat, or with a slope.
+/// Returns the straight line through overheads, as its cost for each message and for each byte. The cost for each
+/// byte is 0 if the line is not `sloped`.
 fn fit_line(overheads: &[Overhead], sloped: bool) -> (f64, f64) {
     let weight = |overhead: &Overhead| overhead.noise_us.powi(-2);
     let sum =
@@ -46,13 +49,14 @@ fn fit_line(overheads: &[Overhead], sloped: bool) -> (f64, f64) {
     (y - slope * x, slope)
 }
 
-/// The better of both lines, and its cost: the error that it leaves, and its parameters (`each` for one).
+/// Returns the better of the flat and the sloped line, and its cost: the error that it leaves, and `each` for every
+/// parameter of the line.
 fn best_piece(overheads: &[Overhead], first: usize, each: f64) -> (f64, LinearPiece) {
     let candidate = |sloped: bool| {
         let (each_us, per_byte_us) = fit_line(overheads, sloped);
         let piece = LinearPiece { first, last: first + overheads.len() - 1, per_message_us: each_us, per_byte_us };
         let off = |overhead: &Overhead| ((overhead.us - piece.at(overhead.bytes)) / overhead.noise_us).powi(2);
-        // Its border is a parameter too.
+        // The border of the piece is a parameter, too.
         let parameters = if sloped { 3.0 } else { 2.0 };
         (overheads.iter().map(off).sum::<f64>() + parameters * each, piece)
     };
@@ -69,7 +73,7 @@ pub fn sloped_line(times: &[Overhead], first: usize) -> LinearPiece {
 /// The pieces that fit these overheads, which are in ascending order of size.
 pub fn pieces(overheads: &[Overhead]) -> Vec<LinearPiece> {
     let each = (overheads.len().max(2) as f64).ln();
-    // The cheapest split up to each end: its cost and its last piece.
+    // For each end, the cheapest split of the overheads before it: its cost and its last piece.
     let mut splits: Vec<(f64, Option<LinearPiece>)> = vec![(0.0, None)];
     for end in 1..=overheads.len() {
         let starts = (0..end).filter(|start| end - start >= POINTS_MIN.min(overheads.len()));

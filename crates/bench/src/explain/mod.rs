@@ -1,7 +1,7 @@
-//! `hawser-bench explain A B`: how much time is lost between a system and the one beneath it, at which sizes, in words
-//! with numbers.
+//! `hawser-bench explain A B`: reports in words with numbers how much time is lost between a system and the one
+//! beneath it, and at which sizes.
 //!
-//! It measures nothing itself: a record has both curves. Used by `main`; uses `fit`, and `text`, which formats the
+//! Nothing is measured here: a record has both curves. Used by `main`; uses `fit`, and `text`, which formats the
 //! result.
 
 pub mod command;
@@ -15,10 +15,10 @@ use fit::{LinearPiece, Overhead};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The roughness of a curve, as a part of its time, whatever its rounds show: alignment, and sizes that divide better
-/// than others.
+/// The noise that comes from the roughness of a curve, as a fraction of its time: alignment, and sizes that divide
+/// better than others. The rounds of a measurement do not show it.
 const ROUGH: f64 = 0.03;
-/// The noise of the clock, over the messages of a task.
+/// The minimum noise, in microseconds: the noise of the clock, divided by the number of messages of a task.
 const NOISE_MIN_US: f64 = 1e-3;
 /// Quartiles of a normal distribution lie 1.35 deviations apart.
 const QUARTILES: f64 = 1.35;
@@ -30,7 +30,7 @@ struct CurvePair<'a> {
     points: Vec<(Point, Point)>,
 }
 
-/// The difference between them.
+/// The difference between the two curves of a pair.
 struct CurveGap<'a> {
     pair: CurvePair<'a>,
     /// The upper system's parameters that may be thresholds, in bytes.
@@ -53,7 +53,7 @@ impl fmt::Display for Missing {
             Missing::System { name, there } => {
                 write!(f, "there is no {name} in the record; it has {}", there.join(", "))
             }
-            Missing::Same(name) => write!(f, "{name} is to be explained by itself; name the one beneath it"),
+            Missing::Same(name) => write!(f, "{name} cannot be compared with itself; name the system below it"),
             Missing::Pattern { above, below } => write!(
                 f,
                 "{above} and {below} have no pattern with a size in common in the record; measure them in one run"
@@ -62,7 +62,7 @@ impl fmt::Display for Missing {
     }
 }
 
-/// The text of what `above` takes more than `below`, a paragraph for each pattern.
+/// Returns the text that explains how much longer `above` takes than `below`, a paragraph for each pattern.
 pub fn explain(record: &BenchmarkRecord, above: &str, below: &str) -> Result<String, Missing> {
     let pairs = pairs(record, above, below)?;
     let thresholds = record.thresholds.get(above);

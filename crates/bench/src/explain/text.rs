@@ -1,18 +1,18 @@
 //! The findings as sentences for people: the overhead at some sizes, its pieces, and the steps between them.
 //!
-//! It computes nothing but what it prints. Used by `explain`.
+//! Nothing is computed here but what is printed. Used by `explain`.
 
 use super::fit::{self, LinearPiece, Overhead};
 use super::{CurveGap, NOISE_MIN_US};
 use crate::record::Point;
 use std::fmt::Write;
 
-/// An overhead of fewer times its noise than this is not significant.
+/// An overhead is significant if it exceeds this multiple of its noise.
 const SIGNIFICANCE: f64 = 2.0;
 const KIB: f64 = 1024.0;
-/// The factor by which a threshold may exceed a message: it may count a header.
+/// The factor by which a threshold may exceed the size of a message, because it may count a header.
 const HEADER_FACTOR: f64 = 1.05;
-/// The most parameters that are named at a step.
+/// The maximum number of parameters that are named at a step.
 const NAMES_MAX: usize = 3;
 /// The parts of names of parameters that do not concern messages between two ranks.
 const COLLECTIVE: [&str; 7] = ["COLL", "BCAST", "REDUCE", "GATHER", "SCATTER", "ALLTOALL", "BARRIER"];
@@ -41,7 +41,7 @@ fn is_shown(bytes: u64) -> bool {
 fn size_line(above: &str, below: &str, a: &Point, b: &Point) -> String {
     let percent = 100.0 * b.median_us / a.median_us;
     let (a_us, b_us) = (us(a.median_us), us(b.median_us));
-    format!("at {}: {above} delivers {percent:.0} % of {below} ({a_us} us over {b_us} us)", size(a.bytes as f64))
+    format!("at {}: {above} delivers {percent:.0} % of {below} ({a_us} us instead of {b_us} us)", size(a.bytes as f64))
 }
 
 fn piece_line(finding: &CurveGap, piece: &LinearPiece) -> String {
@@ -50,14 +50,18 @@ fn piece_line(finding: &CurveGap, piece: &LinearPiece) -> String {
     let range = if from == to { format!("at {from}") } else { format!("from {from} to {to}") };
     let (above, below) = (&finding.pair.above.system, &finding.pair.below.system);
     if !overheads.iter().any(|overhead| piece.at(overhead.bytes).abs() > SIGNIFICANCE * overhead.noise_us) {
-        return format!("{range}: no difference that stands out of the noise");
+        return format!("{range}: no difference above the noise");
     }
-    let slope =
-        if piece.per_byte_us == 0.0 { String::new() } else { format!(" and {} us a KiB", us(piece.per_byte_us * KIB)) };
+    let slope = if piece.per_byte_us == 0.0 {
+        String::new()
+    } else {
+        format!(" and {} us per KiB", us(piece.per_byte_us * KIB))
+    };
     format!("{range}: {above} takes {} us{slope} more than {below}", us(piece.per_message_us))
 }
 
-/// The text of the step between two pieces, and the better value of a threshold that is there.
+/// Returns the text of the step between two pieces, with the better value of a threshold that is there; None if the
+/// step is not significant.
 fn step_line(finding: &CurveGap, low: &LinearPiece, high: &LinearPiece) -> Option<String> {
     let (last, first) = (&finding.overheads[low.last], &finding.overheads[high.first]);
     let jump = high.at(first.bytes) - low.at(first.bytes);
@@ -67,7 +71,7 @@ fn step_line(finding: &CurveGap, low: &LinearPiece, high: &LinearPiece) -> Optio
     let above = &finding.pair.above.system;
     let verb = if jump > 0.0 { "more" } else { "less" };
     let mut text = format!(
-        "between {} and {}: {above} takes {} us {verb} at once, which {} does not",
+        "between {} and {}: {above} takes {} us {verb} in one step, which {} does not",
         size(last.bytes),
         size(first.bytes),
         us(jump.abs()),
@@ -94,7 +98,7 @@ fn threshold_text(finding: &CurveGap, low: &LinearPiece, high: &LinearPiece) -> 
         BestThreshold::FromSize(bytes) => format!("; threshold now {now}, best by both curves {}", size(bytes)),
         // A step that no threshold explains may come from the machine's caches.
         BestThreshold::NoSize if !named.is_empty() => {
-            format!("; threshold now {now}, what begins there pays at no size measured")
+            format!("; threshold now {now}, the protocol that begins there is faster at no measured size")
         }
         _ => String::new(),
     }
@@ -108,16 +112,16 @@ fn nearby_thresholds<'a>(finding: &CurveGap<'a>, last: f64, first: f64) -> Vec<(
     all.filter(|(name, bytes)| is_there(*bytes) && !is_of_others(name)).take(NAMES_MAX).collect()
 }
 
-/// The size from which the step pays.
+/// The size from which on the method that begins at a step is faster.
 enum BestThreshold {
-    /// The method that begins at the step is faster from there on.
+    /// The method is faster from the step on.
     AtStep,
-    /// It is faster from this many bytes on.
+    /// The method is faster from this number of bytes on.
     FromSize(f64),
     NoSize,
 }
 
-/// The size where the lines through the upper system's times, below and above a step, meet.
+/// Returns the size at which the lines through the upper system's times, below and above a step, meet.
 fn best_threshold(finding: &CurveGap, low: &LinearPiece, high: &LinearPiece) -> BestThreshold {
     let times = |piece: &LinearPiece| -> Vec<Overhead> {
         let points = finding.pair.points[piece.first..=piece.last].iter();
@@ -172,7 +176,7 @@ mod tests {
         let mpi = move |bytes: f64| ring(bytes) + if bytes >= 4096.0 { 2.02 } else { 0.02 };
         let text = explain(&record(vec![curve("ring", ring), curve("mpi", mpi)]), "mpi", "ring").unwrap();
         assert!(
-            text.contains("between 3 KiB and 4 KiB: mpi takes 2.00 us more at once, which ring does not"),
+            text.contains("between 3 KiB and 4 KiB: mpi takes 2.00 us more in one step, which ring does not"),
             "{text}"
         );
         assert!(text.contains("from 4 KiB to 1.5 MiB: mpi takes 2.02 us more than ring"), "{text}");
@@ -195,7 +199,7 @@ mod tests {
     fn what_is_the_same_is_said_to_be() {
         let us = |bytes: f64| 0.1 + bytes * 1e-5;
         let text = explain(&record(vec![curve("a", us), curve("b", us)]), "a", "b").unwrap();
-        assert!(text.contains("from 1 B to 1.5 MiB: no difference that stands out of the noise"), "{text}");
+        assert!(text.contains("from 1 B to 1.5 MiB: no difference above the noise"), "{text}");
     }
 
     #[test]

@@ -5,9 +5,10 @@
 
 use std::fmt;
 
-/// Thirty years, in microseconds, or as many bytes a second: no figure of a benchmark is more.
+/// The largest figure that is accepted: thirty years in microseconds, or 1e15 bytes a second. No figure of a
+/// benchmark is larger.
 const FIGURE_MAX: f64 = 1e15;
-/// The most characters of a cell that are shown.
+/// The maximum number of characters of a cell that are shown.
 const SHOWN_MAX: usize = 40;
 
 /// The reason why a line cannot be read.
@@ -16,7 +17,7 @@ pub enum CellError {
     NoNumber(String),
     Negative(String),
     TooLarge(String),
-    /// The row ends before a column of the table's head; it has this many cells.
+    /// The row ends before a column of the table's head; the row has this number of cells.
     Short(usize),
     /// A size that the table had before.
     Duplicate(u64),
@@ -27,7 +28,7 @@ pub enum CellError {
 impl fmt::Display for CellError {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            CellError::NoNumber(cell) => write!(out, "`{cell}` is no number"),
+            CellError::NoNumber(cell) => write!(out, "`{cell}` is not a number"),
             CellError::Negative(cell) => write!(out, "`{cell}` is negative"),
             CellError::TooLarge(cell) => write!(out, "`{cell}` is too large for a figure"),
             CellError::Short(cells) => write!(out, "the row has only {cells} cells"),
@@ -63,7 +64,7 @@ pub fn parse_real(cell: &str) -> Result<f64, CellError> {
     }
 }
 
-/// Checks a time that was computed from other figures; `cell` is the one that determined it.
+/// Checks a time that was computed from other figures; `cell` is the figure that determined it.
 pub fn check_computed(time_us: f64, cell: &str) -> Result<f64, CellError> {
     if time_us.is_finite() && time_us <= FIGURE_MAX { Ok(time_us) } else { Err(CellError::TooLarge(escaped(cell))) }
 }

@@ -20,19 +20,19 @@ const STDIN: &str = "-";
 
 #[derive(Args, Clone)]
 pub struct ImportOptions {
-    /// What NetPIPE (also its np.out), OSU's micro-benchmarks or IMB wrote; `-` for standard input
+    /// Output of NetPIPE (also its np.out), the OSU micro-benchmarks or IMB; `-`: standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Whose figures they are; without it the file's name, less its ending
+    /// Name of the measured system (default: the file's name without its extension)
     #[arg(long)]
     name: Option<String>,
-    /// Where that system stands
+    /// Kind of that system
     #[arg(long, value_enum, default_value_t = CurveLevel::Library)]
     floor: CurveLevel,
-    /// How many ranks there were, where the tool's output does not say it
+    /// Number of ranks, if the tool's output does not contain it
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     ranks: Option<u32>,
-    /// Where the record goes; without it, standard output
+    /// Write the record to this file (default: standard output)
     #[arg(long, value_name = "FILE.json")]
     out: Option<PathBuf>,
 }
@@ -73,7 +73,7 @@ impl fmt::Display for ImportError {
                 let (one, other) = (&source.benchmark, &first.benchmark);
                 write!(
                     out,
-                    "{}: {one} would be the {pattern} ({}) of {system}, which {other} of {} is already; \
+                    "{}: {one} gives the same curve, {pattern} ({}) of {system}, as {other} of {}; \
                      leave one out, or import it under another --name",
                     source.file,
                     record::ranks(*ranks),
@@ -81,7 +81,7 @@ impl fmt::Display for ImportError {
                 )
             }
             ImportError::Output(file, error) => {
-                write!(out, "{file}: cannot be written: {error}; what was there is as it was")
+                write!(out, "{file}: cannot be written: {error}; an existing file is unchanged")
             }
             ImportError::Stdout(error) => {
                 write!(out, "standard output cannot be written: {error}; name a file by --out")
@@ -146,7 +146,7 @@ fn import_file(
     match options.ranks {
         Some(ranks) => unknown_ranks.for_each(|unknown| *unknown = ranks as usize),
         None if unknown_ranks.count() > 0 => {
-            record.notes.push(format!("{file}: {tool} does not say how many ranks there were; name them by --ranks"));
+            record.notes.push(format!("{file}: {tool} does not print the number of ranks; give it with --ranks"));
         }
         None => {}
     }
@@ -225,7 +225,7 @@ mod tests {
         let message = record(&options(&[&latency, &imb], None)).unwrap_err().to_string();
         let (latency, imb) = (latency.display(), imb.display());
         let want = format!(
-            "{imb}: PingPong would be the pingpong (2 ranks) of theirs, which latency of {latency} is already; \
+            "{imb}: PingPong gives the same curve, pingpong (2 ranks) of theirs, as latency of {latency}; \
              leave one out, or import it under another --name"
         );
         assert_eq!(message, want);
@@ -237,7 +237,7 @@ mod tests {
         let path = folder.path().join("osu.txt");
         std::fs::write(&path, "# OSU MPI Barrier Latency Test v7.3\n# Latency(us)\n1.41\n").unwrap();
         let without_ranks = record(&options(&[&path], None)).unwrap();
-        let note = "OSU micro-benchmarks v7.3 does not say how many ranks there were; name them by --ranks";
+        let note = "OSU micro-benchmarks v7.3 does not print the number of ranks; give it with --ranks";
         assert!(without_ranks.notes.contains(&format!("{}: {note}", path.display())), "{:?}", without_ranks.notes);
         let with_ranks = record(&options(&[&path], Some(4))).unwrap();
         assert_eq!((with_ranks.curves[0].ranks, with_ranks.notes.len()), (4, 1));

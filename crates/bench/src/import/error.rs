@@ -31,14 +31,13 @@ impl fmt::Display for ParseError {
         match self {
             ParseError::Foreign => write!(
                 out,
-                "no output of NetPIPE, OSU or IMB in it; give what the tool printed, with the lines above its tables, or NetPIPE's np.out"
+                "no output of NetPIPE, OSU or IMB found; give the output of the tool, with the lines above its tables, \
+                 or NetPIPE's np.out"
             ),
-            ParseError::Empty(tool) => {
-                write!(out, "output of {tool}, but no figure in it; see whether the run came to an end")
-            }
+            ParseError::Empty(tool) => write!(out, "output of {tool} without figures; check whether the run completed"),
             ParseError::Line { error: CellError::UnknownForm(form), .. } => write!(out, "{form}"),
             ParseError::Line { error, .. } => {
-                write!(out, "{error}; if the line is not the tool's, take it out of the file")
+                write!(out, "{error}; if the line is not output of the tool, remove it from the file")
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Reads the output of the Intel MPI Benchmarks (MPI-1, P2P, NBC, RMA): for each benchmark and number of processes a
 //! section with a table.
 //!
-//! The median here is `t_max`, the slowest rank's average over the repetitions, as the slowest rank counts in our
-//! patterns too; `t_min` is the fastest one's. Rates count the messages of all pairs, in Biband of both directions.
-//! Used by `import`; uses `table` and `section`.
+//! The median of a point is `t_max`, the average of the slowest rank over the repetitions, because the slowest rank
+//! counts in our patterns, too; `t_min` is the average of the fastest rank. Rates count the messages of all pairs, in
+//! Biband of both directions. Used by `import`; uses `table` and `section`.
 
 use crate::import::error::ParseError;
 use crate::import::section::Section;
@@ -11,7 +11,7 @@ use crate::import::table::{Column, Table};
 use crate::import::text::{NumberedText, TextLine};
 
 const SECTION: &str = "Benchmarking ";
-/// The second cell of a row without figures, where IMB had no memory or no time for a size.
+/// The beginnings of the second cell of a row without figures: IMB had no memory or no time for the size.
 const NO_FIGURES: [&str; 3] = ["out-of-mem.", "int-overflow.", "time-out."];
 
 pub fn recognizes(text: &NumberedText) -> bool {
@@ -30,9 +30,9 @@ pub fn name(text: &NumberedText) -> String {
     format!("IMB {version}").trim().into()
 }
 
-/// The name of a benchmark here, and how many messages of an iteration its rate counts. A stream of more than one
-/// pair is a rate. Only Sendrecv is our `bidirectional`, one message in each direction and no other in flight;
-/// Biband keeps a window in flight in both directions.
+/// Returns our name of a benchmark, and the number of messages of an iteration that its rate counts. A stream of more
+/// than one pair is a rate. Only Sendrecv is our `bidirectional`, one message in each direction and no other in
+/// flight; Biband keeps a window in flight in both directions.
 fn pattern(name: &str, ranks: usize) -> (String, u32) {
     let pair = ranks == 2;
     match name.to_ascii_lowercase().as_str() {
@@ -63,7 +63,8 @@ fn column(name: &str) -> Column {
     }
 }
 
-/// A section as far as it is read: its pattern is known when its table begins, as that depends on the ranks.
+/// A section that is being read. Its pattern is known only when its table begins, because it depends on the number of
+/// ranks.
 #[derive(Default)]
 struct OpenSection {
     name: String,

@@ -1,8 +1,9 @@
 //! Reads other tools' results as curves, so that they can be drawn in the graph of ours: NetPIPE, OSU's
 //! micro-benchmarks and IMB.
 //!
-//! Determines the tool of a text and passes it to that tool's reader. Figures stay that tool's: nothing is measured
-//! again, smoothed or guessed; a row that cannot be read is refused with its number. Used by `command`; uses `record`.
+//! This module determines the tool that wrote a text, and passes the text to the reader for this tool. Figures stay
+//! as the tool printed them: nothing is measured again, smoothed or guessed, and a row that cannot be read is refused
+//! with its line number. Used by `command`; uses `record`.
 
 mod cell;
 pub mod command;
@@ -22,14 +23,14 @@ pub use error::ParseError;
 use section::Section;
 use text::NumberedText;
 
-/// The contents of a text.
+/// The contents of a tool's output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// The tool's name for itself, with its version where it prints one.
+    /// The tool's name for itself, with its version if it prints one.
     pub tool: String,
     /// The benchmarks, in the order of the text.
     pub benchmarks: Vec<Benchmark>,
-    /// False: the text ends in the middle of a line.
+    /// False if the text ends in the middle of a line.
     pub complete: bool,
     /// The rows and benchmarks that were left out, and why.
     pub notes: Vec<String>,
@@ -48,15 +49,16 @@ struct Tool {
     read: fn(&NumberedText) -> Result<Vec<Section>, ParseError>,
 }
 
-/// The tools, in this order: OSU and IMB print their names, NetPIPE is recognised by the shape of its rows alone.
+/// The tools in the order in which they are tried: OSU and IMB print their names, whereas NetPIPE is recognised only
+/// by the form of its rows.
 const TOOLS: [Tool; 3] = [
     Tool { recognizes: osu::recognizes, name: osu::name, read: osu::read },
     Tool { recognizes: imb::recognizes, name: imb::name, read: imb::read },
     Tool { recognizes: netpipe::recognizes, name: netpipe::name, read: netpipe::read },
 ];
 
-/// The curves of a tool's output, as those of the system `name`. The ranks, and a point's count, are 0 where the tool
-/// does not print them.
+/// Returns the curves of a tool's output, as curves of the system `name`. The number of ranks, and the count of a
+/// point, are 0 if the tool does not print them.
 pub fn import(text: &str, name: &str, level: CurveLevel) -> Result<Imported, ParseError> {
     // A tool's names for its benchmarks are shown on a terminal and written to other files.
     let text: String = text.chars().map(printable_or_space).collect();
@@ -98,9 +100,7 @@ fn benchmark(mut section: Section, system: &str, level: CurveLevel) -> Benchmark
 fn notes(sections: &[Section], text: &NumberedText) -> Vec<String> {
     let left_out = sections.iter().filter(|section| section.left_out > 0);
     let mut notes: Vec<String> = left_out
-        .map(|section| {
-            format!("{}: {} rows whose figure the tool gave as nothing are left out", section.pattern, section.left_out)
-        })
+        .map(|section| format!("{}: {} rows without a usable figure are left out", section.pattern, section.left_out))
         .collect();
     let mut noted: Vec<&str> = sections.iter().filter_map(|section| section.note).collect();
     noted.dedup();
@@ -113,7 +113,7 @@ fn notes(sections: &[Section], text: &NumberedText) -> Vec<String> {
         notes.push(format!("{}: {note}", of.join(", ")));
     }
     if text.is_cut {
-        notes.push("the last line has no end and may be cut off; it is left out".into());
+        notes.push("the last line does not end with a newline and may be truncated; it is left out".into());
     }
     notes
 }

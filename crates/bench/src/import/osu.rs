@@ -1,17 +1,17 @@
 //! Reads the output of OSU's micro-benchmarks: a title (`# OSU MPI Latency Test v7.5`), a head of columns and its rows,
 //! for each program.
 //!
-//! Times are averages over iterations and, in collective operations, over the ranks, unless the tool was run so that it
-//! prints the slowest rank's too (`-f`): then that one's is taken. Only `osu_mbw_mr` prints the number of ranks. Used
-//! by `import`; uses `table` and `section`.
+//! Times are averages over the iterations and, in collective operations, over the ranks. If the tool was run with
+//! `-f`, it also prints the time of the slowest rank, which is taken instead. Only `osu_mbw_mr` prints the number of
+//! ranks. Used by `import`; uses `table` and `section`.
 
 use crate::import::error::ParseError;
 use crate::import::section::Section;
 use crate::import::table::{Column, Table};
 use crate::import::text::{NumberedText, TextLine};
 
-/// The tests, by the words between `OSU MPI` and `Test`: our pattern, its ranks and how many messages of an
-/// iteration its rate counts.
+/// The tests, by the words between `OSU MPI` and `Test`: our pattern, its number of ranks (0 if the test does not fix
+/// it), and the number of messages of an iteration that its rate counts.
 const TESTS: [(&str, &str, usize, u32); 6] = [
     ("latency", "pingpong", PAIR, 1),
     ("bandwidth", "stream", PAIR, 1),
@@ -23,9 +23,9 @@ const TESTS: [(&str, &str, usize, u32); 6] = [
 const NONBLOCKING: &str = "non-blocking ";
 const BIDIRECTIONAL: &str = "bi-directional ";
 const PAIR: usize = 2;
-const MEAN: &str = "the mean over the ranks, where ours is the slowest rank's; osu's -f prints that too";
+const MEAN: &str = "the mean over the ranks; `run` reports the slowest rank's time, which OSU prints with -f";
 
-/// The test and the version of a title.
+/// Returns the test and the version that a title names; None if the line is no title.
 fn title(line: TextLine<'_>) -> Option<(String, &'_ str)> {
     let text = line.text.trim_start_matches('#').trim_start().strip_prefix("OSU MPI")?;
     let (test, version) = text.split_once(" Test").or_else(|| text.split_once(" test"))?;
@@ -56,15 +56,15 @@ fn new_section(test: &str) -> (Section, Table) {
     (Section::new(test, format!("{mark}{pattern}"), ranks), Table { columns: Vec::new(), messages })
 }
 
-/// The pattern of a test of another kind, as `alltoallw` of `all-to-allw personalized exchange latency`; collective
-/// operations have the names of MPI's functions.
+/// Returns the pattern of a test that is not in the table, such as `alltoallw` of `all-to-allw personalized exchange
+/// latency`; collective operations have the names of MPI's functions.
 fn other_pattern(test: &str) -> String {
     let test = test.strip_suffix(" latency").unwrap_or(test);
     let test = test.strip_suffix(" personalized exchange").unwrap_or(test);
     test.replace("all-to-all", "alltoall").replace(' ', "-")
 }
 
-/// The columns of a head. Names have single blanks in them, and at least two between them.
+/// Returns the columns of a head. There are single blanks within a name, and at least two blanks between two names.
 fn columns(line: TextLine) -> Vec<Column> {
     let cells = line.text.trim_start_matches('#').trim().split("  ").flat_map(|part| part.split('\t'));
     cells
@@ -108,7 +108,7 @@ pub fn read(text: &NumberedText) -> Result<Vec<Section>, ParseError> {
             section.ranks = pairs.saturating_mul(2);
         } else if !line.is_row() && Table::has_time_column(&head) {
             table.columns = head;
-            // Between two ranks it is the mean over the iterations alone.
+            // Between two ranks the mean is over the iterations alone, and needs no note.
             section.note = (section.ranks != PAIR && table.has_only_mean()).then_some(MEAN);
         } else if line.is_row() && !table.columns.is_empty() {
             let pushed = table.row(line).and_then(|point| section.push(point));

@@ -7,16 +7,16 @@ use crate::record::Point;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
-    /// The tool's name for it.
+    /// The tool's name for the benchmark.
     pub benchmark: String,
     pub pattern: String,
-    /// The number of ranks; 0 where the tool does not print it.
+    /// The number of ranks; 0 if the tool does not print it.
     pub ranks: usize,
     pub points: Vec<Point>,
-    /// The number of rows without a time: the tool had rounded their figure to nothing, or had written why there is
+    /// The number of rows without a time: the tool rounded their figure to zero, or printed the reason why there is
     /// none.
     pub left_out: usize,
-    /// A note for the reader of its figures.
+    /// A note for readers of the figures.
     pub note: Option<&'static str>,
 }
 
@@ -26,7 +26,8 @@ impl Section {
         Section { benchmark, pattern, ranks, points: Vec::new(), left_out: 0, note: None }
     }
 
-    /// Adds a point, unless it has a time that has no place on a graph; a curve has one point for each size.
+    /// Adds a point; an error if the section already has one of this size. A point whose time is 0 cannot be drawn:
+    /// it is only counted, in `left_out`.
     pub fn push(&mut self, point: Point) -> Result<(), CellError> {
         if self.points.iter().any(|earlier| earlier.bytes == point.bytes) {
             return Err(CellError::Duplicate(point.bytes));
@@ -40,8 +41,8 @@ impl Section {
     }
 }
 
-/// A point of one figure; `count` is 0 where the tool does not print it. No tool prints how its rounds differed, so
-/// there is no spread.
+/// Makes a point of one figure; `count` is 0 if the tool does not print it. There is no spread, because no tool
+/// prints how its rounds differed.
 pub fn point(bytes: u64, min_us: f64, median_us: f64, count: u64) -> Point {
     Point {
         bytes,

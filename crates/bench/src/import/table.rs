@@ -11,7 +11,8 @@ use crate::record::Point;
 pub enum Column {
     Bytes,
     Count,
-    /// Microseconds of a message or an operation, as the tool averages them; `Mean` is over the ranks too.
+    /// The time of a message or an operation in microseconds, averaged by the tool; `Mean` is the average over the
+    /// ranks, too.
     Time,
     Mean,
     /// The time of the fastest and of the slowest rank.
@@ -28,7 +29,7 @@ pub enum Column {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     pub columns: Vec<Column>,
-    /// The messages of an iteration that the rate counts: 2 where both directions are summed up.
+    /// The number of messages of an iteration that the rate counts: 2 if it is the sum of both directions.
     pub messages: u32,
 }
 
@@ -38,7 +39,8 @@ impl Table {
         columns.iter().any(|column| matches!(column, Column::Time | Column::Mean | Column::MbyteS | Column::Rate))
     }
 
-    /// Whether it has no time but the mean over the ranks, where ours is the slowest one's.
+    /// Whether the only time in the table is the mean over the ranks, whereas our patterns report the time of the
+    /// slowest rank.
     pub fn has_only_mean(&self) -> bool {
         self.columns.contains(&Column::Mean) && !self.columns.contains(&Column::Max)
     }
@@ -56,8 +58,9 @@ impl Table {
         Ok(self.cell(cells, column)?.map(parse_integer).transpose()?.unwrap_or(0))
     }
 
-    /// The time of one iteration: the printed time, the slowest rank's before the mean, else from the rate, which
-    /// is exact also for no bytes, else from the bandwidth.
+    /// Returns the time of one iteration. A printed time is taken first, the slowest rank's before the mean. Without
+    /// one the time is computed from the rate, which is exact also for messages of 0 bytes, or else from the
+    /// bandwidth.
     fn time_us(&self, cells: &[&str], bytes: u64) -> Result<f64, CellError> {
         let (rate, mbyte_s) = (self.real_cell(cells, Column::Rate)?, self.real_cell(cells, Column::MbyteS)?);
         for column in [Column::Max, Column::Time, Column::Mean] {
@@ -74,7 +77,7 @@ impl Table {
         check_computed(time_us, cells.last().unwrap_or(&""))
     }
 
-    /// The point of a row; its time is 0 where the tool's figure was rounded to nothing.
+    /// Returns the point of a row. The time is 0 if the tool rounded its figure to zero.
     pub fn row(&self, line: TextLine) -> Result<Point, CellError> {
         let cells: Vec<&str> = line.text.split_whitespace().collect();
         let bytes = self.integer_cell(&cells, Column::Bytes)?;

@@ -104,7 +104,7 @@ fn netpipe_as_it_prints() {
     assert_curves(&two, &[("bidirectional", 2, 12), ("pingpong", 2, 16)]);
     let five = "  1:       1  B     24999 times -->    2.667 Mbps  in    3.000 usecs\n";
     let error = import(five, "a", CurveLevel::Raw).unwrap_err().for_file("f");
-    assert!(error.starts_with("f, line 1: ") && error.ends_with("np.out can be read"), "{error}");
+    assert!(error.starts_with("f, line 1: ") && error.ends_with("import its file np.out"), "{error}");
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn rows_without_figures_are_left_out_and_said() {
     let text = "# Benchmarking Bcast\n# #processes = 8\n#bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]\n\
                 0 10 0.00 0.00 0.00\n4 10 1.0 2.0 1.5\n4194304 out-of-mem.; needed X= 1.2 GB\n";
     assert_curves(text, &[("bcast", 8, 1)]);
-    assert_eq!(read(text).notes, ["bcast: 2 rows whose figure the tool gave as nothing are left out"]);
+    assert_eq!(read(text).notes, ["bcast: 2 rows without a usable figure are left out"]);
     let groups = "# Benchmarking Multi-Allreduce\n# ( 2 groups of 3 processes each running simultaneous )\n# Group  0:     0    1    2\n\
                   #bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]\n4 10 1.0 2.0 1.5\n";
     assert_curves(groups, &[("multi-allreduce", 6, 1)]);
@@ -245,7 +245,7 @@ fn names_cannot_move_a_cursor() {
 
 #[test]
 fn np_out_does_not_tell_the_pattern_and_that_is_said() {
-    let note = ["pingpong: np.out does not say whether it was run with -s or -2; it is taken for a ping-pong"];
+    let note = ["pingpong: np.out does not show whether NetPIPE ran with -s or -2; it is imported as a ping-pong"];
     assert_eq!(read(NP_TCP).notes, note);
     assert!(read(NP_TCP_PRINTED).notes.is_empty());
 }
@@ -292,12 +292,9 @@ fn texts_of_nobody_are_refused() {
         assert_eq!(import(text, "a", CurveLevel::Raw), Err(ParseError::Foreign), "{text:?}");
     }
     let message = ParseError::Foreign.for_file("notes.txt");
-    assert!(message.starts_with("notes.txt: no output of NetPIPE, OSU or IMB in it; "), "{message}");
+    assert!(message.starts_with("notes.txt: no output of NetPIPE, OSU or IMB found; "), "{message}");
     let empty = import("# OSU MPI Latency Test v7.5\n", "a", CurveLevel::Raw).unwrap_err().for_file("a.txt");
-    assert_eq!(
-        empty,
-        "a.txt: output of OSU micro-benchmarks v7.5, but no figure in it; see whether the run came to an end"
-    );
+    assert_eq!(empty, "a.txt: output of OSU micro-benchmarks v7.5 without figures; check whether the run completed");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The whole lines of a text, with their numbers as an editor counts them.
 //!
-//! A last line without an end may be half of one: `0.1` of what was to be `0.17` reads like a figure. It is left out,
-//! and that is noted. Nothing here knows a tool. Used by `import` and the tools' readers.
+//! A last line without a newline may be half a line: `0.1`, the beginning of `0.17`, reads like a figure. It is left
+//! out, and `is_cut` says so. This module knows no tool. Used by `import` and the tools' readers.
 
 /// One line, without its end and without blanks at either side.
 #[derive(Clone, Copy)]
@@ -11,12 +11,12 @@ pub struct TextLine<'a> {
 }
 
 impl<'a> TextLine<'a> {
-    /// The text behind the `#`s at the head of a line; None where there is no `#`.
+    /// Returns the text behind the `#`s at the head of a line; None if there is no `#`.
     pub fn comment(self) -> Option<&'a str> {
         self.text.starts_with('#').then(|| self.text.trim_start_matches('#').trim_start())
     }
 
-    /// Whether it begins like a row of figures. Other programs' messages between the rows mostly do not.
+    /// Whether the line begins like a row of figures. Other programs' messages between the rows mostly do not.
     pub fn is_row(self) -> bool {
         let first = self.text.split_whitespace().next().unwrap_or_default();
         let number = first.trim_start_matches(['-', '+']).to_ascii_lowercase();
@@ -27,7 +27,7 @@ impl<'a> TextLine<'a> {
 
 pub struct NumberedText<'a> {
     pub lines: Vec<TextLine<'a>>,
-    /// The last line had no end, and is not among the lines.
+    /// Whether the last line had no newline, and so is not among the lines.
     pub is_cut: bool,
 }
 

@@ -1,7 +1,7 @@
-//! The lower limit for all shared memory: one cache line there and back between two cores. Its bytes are a number;
-//! nothing is copied.
+//! The lower limit for communication by shared memory: one cache line goes there and back between two cores. The line
+//! only carries a number; nothing is copied.
 //!
-//! Used by `TwoThreads`; uses no other module.
+//! Used by `layer`; uses `two_threads`.
 
 use super::layer_entry::Layer;
 use super::two_threads::TwoThreads;
@@ -10,9 +10,9 @@ use hawser_base::Region;
 use std::io;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-/// The bytes of a line.
+/// The number of bytes of a cache line.
 pub const BYTES: u64 = 64;
-/// The distance of the lines, so far that the adjacent line that processors prefetch does not matter.
+/// The distance of the two lines, in bytes. It is two lines, because processors also prefetch the adjacent line.
 const LINE_DISTANCE: usize = 128;
 
 struct CacheLineEndpoint {

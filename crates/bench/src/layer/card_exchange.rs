@@ -1,5 +1,6 @@
-//! Connects both ends of a layer over a rank's own ports: the local one makes a secret, and each sends the other
-//! its business card (`hawser_dev_ether::port_list`) over the remote process's standard input and output.
+//! Connects the two ends of a layer over the ports that a rank would have. The local end makes a secret, and each end
+//! sends the other its business card (`hawser_dev_ether::port_list`) over the remote process's standard input and
+//! output.
 //!
 //! Used by `link` and `transport`; uses `two_processes`, and `hawser-dev-ether`, which opens the ports as for a rank.
 
@@ -16,7 +17,7 @@ use hawser_os::host;
 use std::io::{self, BufRead};
 use std::sync::{Arc, OnceLock};
 
-/// The parts from which an end is made: its rank, its ports, and the source of the other's card.
+/// The parts from which an end is made: its rank, its ports, and the source of the other end's card.
 pub struct EndpointParts {
     pub rank: RankConfig,
     pub ports: Vec<OpenPort>,
@@ -43,7 +44,7 @@ fn make_parts(me: u32, secret: Secret, remote_card: &RemoteCard) -> io::Result<E
     })
 }
 
-/// Makes the local end, with the remote one's process.
+/// Starts the remote process, and makes the local end.
 pub fn open_local<E: PatternEndpoint>(
     entry: &LayerEntry,
     make: fn(EndpointParts) -> EndpointResult<E>,
@@ -53,16 +54,16 @@ pub fn open_local<E: PatternEndpoint>(
     let (local, card) = make(make_parts(0, secret, &remote_card)?)?;
     remote.send_line(&format!("{} {}", hex::encode(&secret), hex::encode(&card)))?;
     let line = remote.receive_line()?;
-    let card = hex::decode(&line).ok_or_else(|| io::Error::other(format!("the far end says: {line}")))?;
+    let card = hex::decode(&line).ok_or_else(|| io::Error::other(format!("the remote end replied: {line}")))?;
     remote_card.get_or_init(|| card);
     Ok(TwoProcesses::new(local, remote))
 }
 
-/// Runs the remote process.
+/// The main function of the remote process: makes the remote end, and runs the tasks.
 pub fn run_remote<E: PatternEndpoint>(make: fn(EndpointParts) -> EndpointResult<E>) -> io::Result<()> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
-    let (secret, card) = parse_line(line.trim()).ok_or_else(|| io::Error::other("the near end said no card"))?;
+    let (secret, card) = parse_line(line.trim()).ok_or_else(|| io::Error::other("the other end sent no card"))?;
     let (end, own) = make(make_parts(1, secret, &RemoteCard::from(OnceLock::from(card)))?)?;
     print_line(&hex::encode(&own))?;
     serve_tasks(end)

@@ -1,8 +1,8 @@
 //! One TCP connection between the two ends of a layer, over a network on which any host may connect.
 //!
-//! The remote end listens at the one address that the local end connects to, and accepts the client that knows
-//! their secret, which went through the remote process's pipe; the client knows by the reply that it has found the
-//! remote end. Other clients are rejected, and neither end waits for ever. Used by `tcp`; uses the kernel.
+//! The remote end listens only at the address to which the local end connects. It accepts the client that knows a
+//! secret, which it has received through the remote process's pipe; the client knows by the reply that it has found
+//! the remote end. Other clients are rejected, and neither end waits for ever. Used by `tcp`; uses the kernel.
 
 use hawser_link::frame::JobKey;
 use std::collections::VecDeque;
@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 
 pub type Secret = [u8; 16];
 
-/// The time limit for the connection where no error shows that the network does not lead there.
+/// The time limit for a connection, if no error shows before that the network does not lead to the address.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The time in which a client must send its token; a client that has not, or that has PENDING_MAX others behind it,
-/// is rejected.
+/// The time in which a client must send its token. A client that does not is rejected; so is the oldest client if
+/// more than PENDING_MAX are waiting.
 const TOKEN_TIMEOUT: Duration = Duration::from_secs(2);
 const PENDING_MAX: usize = 16;
 /// The interval between two polls for clients.
@@ -26,17 +26,17 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 const TOKEN_BYTES: usize = 8;
 type ConnectToken = [u8; TOKEN_BYTES];
 
-/// The tokens of the client and of the reply: neither reveals the secret.
+/// Derives the tokens of the client and of the reply from the secret, which neither token reveals.
 fn derive_tokens(secret: Secret) -> [ConnectToken; 2] {
     [&b"caller"[..], b"answer"].map(|purpose| JobKey::new(secret).derive(purpose).to_le_bytes())
 }
 
-/// Compares all bytes: the time does not depend on how many are right.
+/// Compares all bytes, so that the time does not depend on the number of bytes that are right.
 fn is_equal(received: &ConnectToken, expected: &ConnectToken) -> bool {
     received.iter().zip(expected).fold(0, |unlike, (a, b)| unlike | a ^ b) == 0
 }
 
-/// Connects to the remote end, which listens there.
+/// Connects to the remote end, which listens at `there`.
 pub fn connect(there: SocketAddr, secret: Secret, within: Duration) -> io::Result<TcpStream> {
     let [token, expected] = derive_tokens(secret);
     let mut stream = TcpStream::connect_timeout(&there, within)?;
@@ -45,10 +45,10 @@ pub fn connect(there: SocketAddr, secret: Secret, within: Duration) -> io::Resul
     stream.write_all(&token)?;
     let mut reply = ConnectToken::default();
     stream.read_exact(&mut reply).map_err(|error| match error.kind() {
-        ErrorKind::WouldBlock => failed(format!("the far end has not answered the call within {} s", within.as_secs())),
-        _ => failed(format!("the call was not answered: {error}")),
+        ErrorKind::WouldBlock => failed(format!("the remote end has not replied within {} s", within.as_secs())),
+        _ => failed(format!("the remote end did not reply: {error}")),
     })?;
-    if is_equal(&reply, &expected) { Ok(stream) } else { Err(failed("somebody else than the far end answers")) }
+    if is_equal(&reply, &expected) { Ok(stream) } else { Err(failed("the reply is not from the remote end")) }
 }
 
 fn failed(text: impl Display) -> io::Error {
@@ -75,7 +75,7 @@ struct PendingConnection {
 impl ConnectListener {
     /// Listens at this address of this host, and at no other one.
     pub fn bind(ip: IpAddr, secret: Secret) -> io::Result<ConnectListener> {
-        let named = |error| failed(format!("listening at {ip}, where the near end calls: {error}"));
+        let named = |error| failed(format!("cannot listen at {ip}, to which the other end connects: {error}"));
         let listener = TcpListener::bind((ip, 0)).map_err(named)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -97,8 +97,8 @@ impl ConnectListener {
             thread::sleep(POLL_INTERVAL);
         }
         let (address, seconds, others) = (self.address, within.as_secs(), self.rejected + self.pending.len());
-        let others = if others == 0 { String::new() } else { format!("; other callers turned away: {others}") };
-        Err(failed(format!("the near end has not called {address} within {seconds} s{others}")))
+        let others = if others == 0 { String::new() } else { format!("; other connections rejected: {others}") };
+        Err(failed(format!("the other end has not connected to {address} within {seconds} s{others}")))
     }
 
     /// Accepts the clients that have connected. A connection that fails does not affect the next one.
@@ -120,7 +120,8 @@ impl ConnectListener {
         }
     }
 
-    /// The connection of the client that has sent the right token, if one has.
+    /// Returns the connection of the client that has sent the right token, if there is one; rejects clients whose
+    /// token is wrong or late.
     fn authenticated(&mut self) -> Option<TcpStream> {
         for mut connection in std::mem::take(&mut self.pending) {
             match connection.read_token() {
@@ -141,8 +142,8 @@ impl ConnectListener {
 }
 
 impl PendingConnection {
-    /// The bytes that the client has sent, once there are enough for a token; a wrong token for a client that is
-    /// gone.
+    /// Reads what the client has sent. Returns the token when it is complete, and a wrong token if the client is
+    /// gone; otherwise None.
     fn read_token(&mut self) -> Option<ConnectToken> {
         match self.stream.read(&mut self.received[self.len..]) {
             Ok(got) if got > 0 => self.len += got,
@@ -198,20 +199,23 @@ mod tests {
         let there = listener.address;
         let stranger = TcpStream::connect(there).unwrap();
         let error = listener.accept(Duration::from_millis(50)).unwrap_err().to_string();
-        assert_eq!(error, format!("the near end has not called {there} within 0 s; other callers turned away: 1"));
+        assert_eq!(
+            error,
+            format!("the other end has not connected to {there} within 0 s; other connections rejected: 1")
+        );
         drop(stranger);
         // The local end waits only for a limited time for a listener that sends nothing, and rejects one that sends
         // something else.
         let listener = TcpListener::bind((HOME, 0)).unwrap();
         let there = listener.local_addr().unwrap();
         let error = connect(there, SECRET, Duration::from_millis(50)).unwrap_err().to_string();
-        assert_eq!(error, "the far end has not answered the call within 0 s");
+        assert_eq!(error, "the remote end has not replied within 0 s");
         let wrong = thread::spawn(move || {
             let mut all = listener.incoming().map_while(Result::ok);
             all.by_ref().take(2).for_each(|mut stream| drop(stream.write_all(&derive_tokens(SECRET)[0])));
         });
         let error = connect(there, SECRET, LONG).unwrap_err().to_string();
-        assert_eq!(error, "somebody else than the far end answers");
+        assert_eq!(error, "the reply is not from the remote end");
         wrong.join().unwrap();
     }
 
@@ -221,6 +225,6 @@ mod tests {
         let elsewhere = SocketAddr::from(([127, 0, 0, 2], listener.port()));
         assert!(TcpStream::connect(elsewhere).is_err());
         let error = ConnectListener::bind("192.0.2.1".parse().unwrap(), SECRET).err().unwrap().to_string();
-        assert!(error.starts_with("listening at 192.0.2.1, where the near end calls: "), "{error}");
+        assert!(error.starts_with("cannot listen at 192.0.2.1, to which the other end connects: "), "{error}");
     }
 }

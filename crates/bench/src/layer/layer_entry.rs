@@ -1,4 +1,5 @@
-//! The interface of every raw layer, which runs tasks; an entry of the table has the functions that open the layer.
+//! The interface of every raw layer (`Layer`), which runs tasks, and the entry of a layer in the table
+//! (`LayerEntry`), which has the functions that open the layer.
 //!
 //! Used by `worker`, which opens one, and by the layers; the table of all entries is in `layer`.
 
@@ -18,10 +19,10 @@ pub enum LayerPlacement {
     Hosts,
     /// Wherever a library can run.
     Ranks,
-    /// On the cable, whose interface frame ports use.
+    /// On the cable (veth), whose interface the frame ports use.
     Cable,
-    /// On the cable, whose interface it changes for all while it is open: a program in front of the kernel's stack.
-    /// Only by name.
+    /// On the cable, and only if the user names the layer: while it is open, a program in front of the kernel's
+    /// network stack changes the interface for all.
     CableAlone,
 }
 
@@ -33,11 +34,11 @@ pub struct LayerEntry {
     pub placement: LayerPlacement,
     /// The longest message, in bytes.
     pub(super) bytes_max: Option<u64>,
-    /// Its messages have bytes that can be compared.
+    /// Whether the layer's messages have bytes that can be compared.
     pub(super) has_payload: bool,
     pub(super) patterns: &'static [TrafficPattern],
     pub(super) open: fn(&LayerEntry) -> io::Result<Box<dyn Layer>>,
-    /// The main function of the remote process, of a layer that has one.
+    /// The main function of the layer's remote process, if it has one.
     pub(super) remote_main: fn(&LayerEntry) -> io::Result<()>,
 }
 

@@ -1,7 +1,7 @@
-//! The Ethernet protocol between two hosts, over the ports that a rank has: messages in pieces of a frame, without
-//! packets and matching above them.
+//! The Ethernet protocol between two hosts, over the ports that a rank has. Messages are cut into pieces that fit
+//! into a frame; there are no packets and no matching above them.
 //!
-//! Used by `TwoProcesses`; uses `hawser-link` over `hawser-dev-ether`'s ports.
+//! Used by `layer`; uses `card_exchange`, and `hawser-link` over `hawser-dev-ether`'s ports.
 
 use super::card_exchange::{self, EndpointParts, EndpointResult};
 use super::layer_entry::{Layer, LayerEntry};
@@ -17,7 +17,7 @@ use hawser_os::clock;
 use std::io;
 use std::time::Instant;
 
-/// The bytes in front of each piece: message and offset.
+/// The number of bytes in front of each piece: the message's number and the offset in the message.
 const PIECE_HEADER_BYTES: usize = 12;
 
 struct LinkEndpoint {
@@ -41,7 +41,7 @@ fn make(parts: EndpointParts) -> EndpointResult<LinkEndpoint> {
     let peer = 1 - parts.rank.me;
     let (endpoint, ends) = endpoint::with_ports(parts.ports, parts.cards, parts.rank);
     let card = ends.own_port_list().encode();
-    let stall_timeout = StallTimeout::new(STALL_LIMIT, "nothing comes any more");
+    let stall_timeout = StallTimeout::new(STALL_LIMIT, "nothing arrives any more");
     Ok((LinkEndpoint { endpoint, ends, peer, sends: 0, assembly: MessageAssembly::default(), stall_timeout }, card))
 }
 
@@ -63,7 +63,7 @@ impl<'a> FramePiece<'a> {
         PIECE_HEADER_BYTES + self.bytes.len()
     }
 
-    /// Writes the bytes from `at` on.
+    /// Fills `into` with the bytes of header and piece from byte `at` on.
     fn write(&self, at: usize, into: &mut [u8]) {
         let (head, bytes) = into.split_at_mut(PIECE_HEADER_BYTES.saturating_sub(at).min(into.len()));
         head.copy_from_slice(&self.head[at.min(PIECE_HEADER_BYTES)..][..head.len()]);
@@ -71,7 +71,7 @@ impl<'a> FramePiece<'a> {
     }
 }
 
-/// Takes a piece. Returns how many bytes of the message that is being received it has filled.
+/// Takes a piece. Returns the number of bytes that it has filled in `into`, the message that is being received.
 fn take_piece(assembly: &mut MessageAssembly, into: &mut [u8], mut piece: Message<'_>) -> usize {
     let mut head = [0; PIECE_HEADER_BYTES];
     if !read(&mut piece, &mut head) {
@@ -82,7 +82,7 @@ fn take_piece(assembly: &mut MessageAssembly, into: &mut [u8], mut piece: Messag
     assembly.take(into, place, piece.len(), |target| _ = read(&mut piece, target))
 }
 
-/// Reads the front of a message. False: it ends before.
+/// Fills `to` with the next bytes of a message; false if the message ends before.
 fn read(message: &mut Message<'_>, mut to: &mut [u8]) -> bool {
     while !to.is_empty() {
         let Some(bytes) = message.next(to.len()) else { return false };
@@ -99,13 +99,14 @@ impl LinkEndpoint {
         }
         let paths = self.ends.paths_to(self.peer).unwrap_or_default();
         if paths.is_empty() {
-            return Err(io::Error::other("no port of this end goes with one of the other"));
+            return Err(io::Error::other("no port of this end matches a port of the other end"));
         }
         paths.into_iter().for_each(|(path_id, remote)| self.endpoint.open_path(self.peer, path_id, remote));
         Ok(())
     }
 
-    /// Sends pieces of `out` from byte `from` on, as far as the endpoint takes them. Returns where the next begins.
+    /// Sends pieces of `out` from byte `from` on, until the endpoint takes no more or RUN_BYTES are sent. Returns the
+    /// offset of the next piece.
     fn send_pieces(&mut self, out: &[u8], from: usize) -> usize {
         let frame = self.endpoint.frame_for_message(self.peer, out.len()).expect("there is a connection");
         let most = frame - HEADER_BYTES - FRAGMENT_HEADER_BYTES - PIECE_HEADER_BYTES;
@@ -125,7 +126,8 @@ impl LinkEndpoint {
         at
     }
 
-    /// Handles what has arrived. Returns how many bytes of the message that is being received it has filled.
+    /// Handles the frames that have arrived. Returns the number of bytes that they have filled in `into`, the message
+    /// that is being received.
     fn receive_frames(&mut self, into: &mut [u8]) -> usize {
         let LinkEndpoint { endpoint, ends, assembly, .. } = self;
         let mut got = 0;
@@ -156,7 +158,7 @@ impl PatternEndpoint for LinkEndpoint {
             if sent < out.len() {
                 sent = self.send_pieces(out, sent);
             }
-            // Once all is sent, the ports need no poll, unless something is expected.
+            // If everything is sent and nothing is expected, the ports need no poll.
             if sent < out.len() || got < into.len() {
                 got += self.receive_frames(into);
             }

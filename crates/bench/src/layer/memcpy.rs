@@ -1,6 +1,6 @@
 //! The lower limit for all copying: a message from one place of memory to another, by one core.
 //!
-//! Used by `worker`; uses no other module.
+//! Used by `layer`; uses `buffers`.
 
 use super::layer_entry::Layer;
 use crate::buffers::{self, BufferPool};

@@ -1,12 +1,12 @@
-//! Puts pieces of messages where they belong: into the message that is being received, or into a store until it is
-//! their message's turn.
+//! Puts pieces of messages where they belong: into the message that is being received, or into a store until their
+//! message is received.
 //!
-//! Used by the layers whose remote end may be ahead; uses no other module.
+//! Used by the layers whose remote end may already send the next message; uses no other module.
 
 /// The pieces that an endpoint has received; see the module.
 #[derive(Default)]
 pub struct MessageAssembly {
-    /// The number of the message that is received next, or now.
+    /// The number of the message that is being received, or that is received next.
     pub message: u32,
     buffered: Vec<MessagePiece>,
 }
@@ -18,8 +18,9 @@ struct MessagePiece {
 }
 
 impl MessageAssembly {
-    /// Takes a piece of `len` bytes of a message, from byte `at` of it on; `copy` writes its front. Returns how many
-    /// bytes of `into`, the message that is being received, the piece has filled.
+    /// Takes a piece of `len` bytes, which belongs at byte `at` of message `message`; `copy` writes the first bytes
+    /// of the piece into its argument. Returns the number of bytes that the piece has filled in `into`, the message
+    /// that is being received.
     pub fn take(
         &mut self,
         into: &mut [u8],
@@ -33,14 +34,15 @@ impl MessageAssembly {
             self.buffered.push(MessagePiece { message, at, bytes });
             return 0;
         }
-        // The bytes beyond the message filled up a frame.
+        // Bytes beyond the end of the message only filled up a frame to its minimum length.
         let Some(rest) = into.get_mut(at as usize..) else { return 0 };
         let len = rest.len().min(len);
         copy(&mut rest[..len]);
         len
     }
 
-    /// Takes the stored pieces of the message that is received from now on. Returns their bytes.
+    /// Copies the stored pieces of the message that is received from now on into `into`. Returns the number of their
+    /// bytes.
     pub fn take_buffered(&mut self, into: &mut [u8]) -> usize {
         if self.buffered.is_empty() || into.is_empty() {
             return 0;

@@ -1,4 +1,4 @@
-//! Assembles messages from a device's packets, whose headers name the place of each.
+//! Assembles messages from a device's packets, whose headers name the message and the offset of each packet.
 //!
 //! Used by `ring` and `transport`; uses `hawser-device`.
 
@@ -7,17 +7,18 @@ use hawser_base::{Peer, UserMem};
 use hawser_device::{Delivery, Header, Payload};
 use std::io;
 
-/// The packets that arrive while one message is received.
+/// Takes the packets that arrive during the receipt of one message.
 pub struct PacketReceiver<'a> {
     assembly: &'a mut MessageAssembly,
     into: &'a mut [u8],
     got: usize,
     lost: bool,
-    /// The number of bytes of the borrowed memory that the receiver has.
+    /// The number of bytes that the receiver has of the memory that the device had borrowed; None until the device
+    /// returns the memory.
     pub returned: Option<usize>,
 }
 
-/// The header of the piece of a message that begins at byte `at` of it.
+/// Returns the header of the piece that begins at byte `at` of a message.
 pub fn header(message: u32, at: usize) -> Header {
     Header { a: message, ..Header::default() }.moved(at as u64)
 }

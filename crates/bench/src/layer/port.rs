@@ -1,8 +1,9 @@
-//! A frame port between two hosts, without a protocol: messages in frames, their bytes copied out of and into the
-//! program's memory, and never more in flight than the receiver's port keeps. A lost frame fails the task. Frames
-//! are sent in runs, or, at a plain port, by a call each.
+//! A frame port between two hosts, without a protocol. Messages are sent in frames; their bytes are copied out of and
+//! into the program's memory, and never more are in flight than the receiver's port keeps. A lost frame makes the
+//! task fail. Frames are sent in runs, several in a call; a plain port (`udp-plain`) sends each frame by a call of
+//! its own.
 //!
-//! Used by `TwoProcesses`; uses `hawser-dev-ether`'s ports.
+//! Used by `layer`; uses `two_processes` and `hawser-dev-ether`'s ports.
 
 use super::layer_entry::{Layer, LayerEntry};
 use super::message_assembly::MessageAssembly;
@@ -16,20 +17,20 @@ use hawser_os::host;
 use std::io::{self, BufRead, IoSlice};
 use std::time::Duration;
 
-/// The bytes of a header: task, message, offset, and kind of frame.
+/// The length of a frame's header: task, message, offset, and kind of frame.
 const HEADER_BYTES: usize = 16;
-/// The shortest frame of `link`, with a few control messages.
+/// The minimum length of a frame, which is that of a frame of `link` with a few control messages.
 const FRAME_BYTES_MIN: usize = 64;
-/// The number of frames that are handed over at once, as `link` does.
+/// The maximum number of frames that are handed to the port in one call, as `link` does.
 const RUN_FRAMES: usize = 64;
-/// A frame counts as lost after this time without one. Longer than a scheduler's slice.
+/// A frame counts as lost if nothing arrives for this time, which is longer than a time slice of the scheduler.
 const LOSS_TIMEOUT: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum PortFrameKind {
     Data = b'd',
-    /// A report of how many bytes of frames have arrived.
+    /// A report of the number of bytes of frames that have arrived.
     Report = b'w',
 }
 
@@ -62,7 +63,7 @@ impl PortFrameHeader {
 struct PortEndpoint {
     port: Box<dyn FramePort>,
     remote: PortAddress,
-    /// The frames to be sent at once, and the number of frames in a run.
+    /// The memory for the frames that are sent in one call, and the maximum number of these frames.
     staged: Vec<u8>,
     run: usize,
     state: TaskState,
@@ -110,7 +111,7 @@ fn open_local_port(entry: &LayerEntry, name: &str, run: usize) -> io::Result<Box
     remote.send_line(&format!("{} {}", hex::encode(&secret), net::encode_address(&port.address())))?;
     let address = remote.receive_line()?;
     let address =
-        net::decode_address(&address).ok_or_else(|| io::Error::other(format!("the far end says: {address}")))?;
+        net::decode_address(&address).ok_or_else(|| io::Error::other(format!("the remote end replied: {address}")))?;
     Ok(Box::new(TwoProcesses::new(PortEndpoint::new(port, address, run), remote)))
 }
 
@@ -118,13 +119,13 @@ fn run_remote_port(name: &str, run: usize) -> io::Result<()> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     let (secret, local) =
-        parse_address(line.trim()).ok_or_else(|| io::Error::other("the near end said no secret and address"))?;
+        parse_address(line.trim()).ok_or_else(|| io::Error::other("the other end sent no secret and address"))?;
     let port = open_port(name, false, secret)?;
     print_line(&net::encode_address(&port.address()))?;
     serve_tasks(PortEndpoint::new(port, local, run))
 }
 
-/// The local end's secret and address.
+/// Reads the local end's secret and address from a line.
 fn parse_address(line: &str) -> Option<(net::Secret, PortAddress)> {
     let (secret, address) = line.split_once(' ')?;
     Some((hex::decode(secret)?.try_into().ok()?, net::decode_address(address)?))
@@ -141,7 +142,8 @@ impl PortEndpoint {
         PortEndpoint { port, remote, staged, run, state: TaskState::default() }
     }
 
-    /// Sends frames of `out` from byte `at` on, as far as the credit permits. Returns where the next begins.
+    /// Sends frames of `out` from byte `at` on, as far as the credit permits. Returns the offset at which the next
+    /// frame begins.
     fn send_frames(&mut self, out: &[u8], at: usize) -> io::Result<usize> {
         let frame_max = self.port.frame_max();
         let window = (self.port.receive_buffer_bytes() / 2).max(2 * frame_max) as u64;
@@ -178,7 +180,8 @@ impl PortEndpoint {
         }
     }
 
-    /// Handles what has arrived. Returns how many bytes of the message that is being received it has filled.
+    /// Handles the frames that have arrived. Returns the number of bytes that they have filled in `into`, the message
+    /// that is being received.
     fn receive_frames(&mut self, into: &mut [u8]) -> usize {
         let (mut got, state) = (0, &mut self.state);
         self.port.receive(&mut |frame| got += state.take(frame, into));
@@ -227,7 +230,7 @@ impl PatternEndpoint for PortEndpoint {
             if at < out.len() {
                 at = self.send_frames(out, at)?;
             }
-            // Once all is sent, the port needs no poll, unless something is expected.
+            // If everything is sent and nothing is expected, the port needs no poll.
             if at < out.len() || got < into.len() {
                 got += self.receive_frames(into);
             }

@@ -1,6 +1,6 @@
 //! Hawser's device for shared memory alone: ring slots, chunks and pieces as MPI uses them, without matching.
 //!
-//! Used by `TwoThreads`; uses `hawser-dev-shm`.
+//! Used by `layer` and `transport`; uses `two_threads` and `hawser-dev-shm`.
 
 use super::layer_entry::Layer;
 use super::message_assembly::MessageAssembly;
@@ -44,7 +44,8 @@ impl ShmEndpoint {
     }
 }
 
-/// Sends the next piece of `from`, if there is room. Returns its bytes.
+/// Sends the piece of `from` that begins at byte `at`, if the device has room. Returns the number of bytes that were
+/// sent.
 fn send_piece(
     port: &mut dyn DevicePort,
     limits: &DeviceLimits,

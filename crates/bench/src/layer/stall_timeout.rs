@@ -5,12 +5,12 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-/// The limit for layers that retransmit what is lost.
+/// The time limit without progress for layers that retransmit what is lost.
 pub const STALL_LIMIT: Duration = Duration::from_secs(5);
-/// The limit for what has not reached the other end after a task.
+/// The time limit, after a task, for what has not reached the other end yet.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The empty polls between two readings of the clock, which is read only where nothing arrives.
+/// The number of polls without progress between two readings of the clock. The clock is read only if nothing arrives.
 const POLLS_PER_CLOCK_READ: u32 = 4096;
 
 /// The limit on a wait; see the module.
@@ -27,7 +27,7 @@ impl StallTimeout {
         StallTimeout { limit, cause, polls: 0, since: None }
     }
 
-    /// Counts a poll; an error where nothing has progressed for too long.
+    /// Counts a poll; an error if nothing has progressed for longer than the limit.
     pub fn count_poll(&mut self, has_progressed: bool) -> io::Result<()> {
         if has_progressed {
             (self.polls, self.since) = (0, None);

@@ -1,6 +1,6 @@
 //! A TCP connection without delay of small segments, polled by both ends: the basis of a library over sockets.
 //!
-//! Used by `TwoProcesses`; uses the kernel.
+//! Used by `layer`; uses `connect` and `two_processes`.
 
 use super::connect::{CONNECT_TIMEOUT, ConnectListener, Secret, connect};
 use super::layer_entry::{Layer, LayerEntry};
@@ -23,7 +23,7 @@ impl TcpEndpoint {
     fn over(stream: TcpStream) -> io::Result<TcpEndpoint> {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
-        let cause = "the other end of the TCP connection neither sends nor takes anything";
+        let cause = "the other end of the TCP connection neither sends nor receives";
         Ok(TcpEndpoint { stream, stall_timeout: StallTimeout::new(STALL_LIMIT, cause) })
     }
 }
@@ -36,7 +36,7 @@ pub fn open_local(entry: &LayerEntry) -> io::Result<Box<dyn Layer>> {
     let mut remote = start(entry)?;
     remote.send_line(&format!("{} {ip}", hex::encode(&secret)))?;
     let line = remote.receive_line()?;
-    let port: u16 = line.parse().map_err(|_| io::Error::other(format!("the far end says: {line}")))?;
+    let port: u16 = line.parse().map_err(|_| io::Error::other(format!("the remote end replied: {line}")))?;
     let there = SocketAddr::new(ip, port);
     let stream = connect(there, secret, CONNECT_TIMEOUT)
         .map_err(|error| named(io::Error::other(format!("{there}: {error}"))))?;
@@ -45,31 +45,31 @@ pub fn open_local(entry: &LayerEntry) -> io::Result<Box<dyn Layer>> {
 
 fn ip_of(name: &str) -> io::Result<IpAddr> {
     let found = (name, 0).to_socket_addrs()?.find(|found| found.is_ipv4());
-    found.map(|found| found.ip()).ok_or_else(|| io::Error::other("no address of IPv4 has this name"))
+    found.map(|found| found.ip()).ok_or_else(|| io::Error::other("this name has no IPv4 address"))
 }
 
 pub fn run_remote(_: &LayerEntry) -> io::Result<()> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     let (secret, ip) =
-        parse_address(line.trim()).ok_or_else(|| io::Error::other("the near end said no secret and address"))?;
+        parse_address(line.trim()).ok_or_else(|| io::Error::other("the other end sent no secret and address"))?;
     match ConnectListener::bind(ip, secret) {
         Ok(listener) => {
             print_line(&listener.port())?;
             serve_tasks(TcpEndpoint::over(listener.accept(CONNECT_TIMEOUT)?)?)
         }
-        // The local end reports it.
+        // The local end reports this line as an error.
         Err(error) => print_line(&error),
     }
 }
 
-/// The local end's secret, and the address that it connects to.
+/// Reads the local end's secret, and the address to which the local end connects, from a line.
 fn parse_address(line: &str) -> Option<(Secret, IpAddr)> {
     let (secret, ip) = line.split_once(' ')?;
     Some((hex::decode(secret)?.try_into().ok()?, ip.parse().ok()?))
 }
 
-/// The number of bytes that were moved; 0 where the kernel has no room or no data.
+/// Returns the number of bytes that were moved; 0 if the kernel has no room or no data.
 fn moved_bytes(result: io::Result<usize>) -> io::Result<usize> {
     match result {
         Ok(0) => Err(io::Error::other("the other end has closed the connection")),

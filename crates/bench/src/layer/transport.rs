@@ -1,8 +1,8 @@
-//! Hawser's transport alone: packets on the best device to a peer, in pieces or as zero-copy sends, as MPI has them
-//! sent, but without matching and polled by both ends. Between two cores it has the device for shared memory, between
-//! hosts that of Ethernet.
+//! Hawser's transport alone. Packets go over the best device to a peer, in pieces or as zero-copy sends, as MPI sends
+//! them, but without matching, and both ends poll. Between two cores the device is that for shared memory, between
+//! hosts that for Ethernet.
 //!
-//! Used by `TwoThreads` and `TwoProcesses`; uses `hawser-transport`.
+//! Used by `layer`; uses `two_threads`, `card_exchange` and `hawser-transport`.
 
 use super::card_exchange::{self, EndpointParts, EndpointResult};
 use super::layer_entry::{Layer, LayerEntry};
@@ -76,7 +76,7 @@ impl TransportEndpoint {
             .map_err(|error| io::Error::other(error.cause().to_string()))?;
         let peer = Peer(1 - me);
         let (channel, limits) = (fabric.channel(Lane(0)), *fabric.limits(peer).expect("the peer is reached"));
-        let stall_timeout = StallTimeout::new(STALL_LIMIT, "nothing comes any more");
+        let stall_timeout = StallTimeout::new(STALL_LIMIT, "nothing arrives any more");
         let packet_bytes_max = channel.max_single_packet(peer).min(packet()?);
         Ok(TransportEndpoint {
             fabric,
@@ -104,7 +104,8 @@ struct MessageSend<'a> {
     zero_copy: Option<UserMem<'static>>,
     message: u32,
     at: usize,
-    /// The device has borrowed all of it, until it reports how far the receiver is.
+    /// Whether the device has borrowed the whole message. It returns the memory with the number of bytes that the
+    /// receiver has.
     is_borrowed: bool,
 }
 
@@ -113,7 +114,8 @@ impl MessageSend<'_> {
         self.at == self.mem.len()
     }
 
-    /// Sends it whole, zero-copy or in pieces, as far as there is room now. Returns whether anything was sent.
+    /// Sends the message whole, zero-copy or in pieces, as far as there is room now. Returns whether anything was
+    /// sent.
     fn send_more(
         &mut self,
         channel: &mut Channel,
@@ -188,7 +190,7 @@ impl PatternEndpoint for TransportEndpoint {
         self.exchange_mem(out, Some(out), into)
     }
 
-    /// Completes what is pending, so that the other end does not wait for it while this process sleeps.
+    /// Completes pending sends, so that the other end does not wait for them while this process sleeps.
     fn quiesce(&mut self) {
         let since = Instant::now();
         self.fabric.before_sleep();

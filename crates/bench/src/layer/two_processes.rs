@@ -1,8 +1,8 @@
 //! A layer whose remote end is a process of its own, on the other host.
 //!
-//! The local process starts the remote one, and they exchange lines over the remote one's standard input and
-//! output: the remote one's address, the local one's, then the tasks. Used by `tcp`, `port`, `link` and
-//! `transport`, whose ends these are; uses `remote_process` and `pattern_driver`.
+//! The local process starts the remote one, and they exchange lines over the remote one's standard input and output:
+//! first the addresses of both ends, then the tasks and their results. Used by `tcp`, `port`, `link` and `transport`,
+//! which make the ends; uses `remote_process` and `pattern_driver`.
 
 use super::layer_entry::{Layer, LayerEntry};
 use crate::pattern_driver::{PatternDriver, PatternEndpoint, Role};
@@ -15,10 +15,10 @@ use std::process::Command;
 
 /// The variable for the words in front of the remote process's command (a list with spaces between).
 pub const REMOTE_PREFIX_VAR: &str = "HAWSER_BENCH_FAR";
-/// The variable for the address by which the local end reaches the remote one.
+/// The variable for the address by which the local end reaches the remote end.
 pub const REMOTE_ADDRESS_VAR: &str = "HAWSER_BENCH_FAR_ADDRESS";
 
-/// Whether there is another host.
+/// Whether the remote end is on another host.
 pub fn has_remote() -> bool {
     env::var(REMOTE_PREFIX_VAR).is_ok_and(|prefix| !prefix.is_empty())
 }
@@ -49,12 +49,12 @@ impl<E: PatternEndpoint> Layer for TwoProcesses<E> {
     fn run_task(&mut self, task: &WorkerTask) -> io::Result<Measurement> {
         self.remote.send_line(task)?;
         if self.remote.receive_line()? != "go" {
-            return Err(io::Error::other("the far end does not begin"));
+            return Err(io::Error::other("the remote end does not start the task"));
         }
         let local = self.local.run(Role::Local, task);
         match self.remote.receive_line()?.parse().map_err(io::Error::other)? {
             WorkerReply::Measured(remote) => local.map(|local| local.with_cpu_of(&remote)),
-            other => Err(io::Error::other(format!("the far end: {other}"))),
+            other => Err(io::Error::other(format!("the remote end: {other}"))),
         }
     }
 }

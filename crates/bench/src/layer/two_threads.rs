@@ -1,6 +1,6 @@
-//! A layer both ends of which are in one process, the remote one in a thread of its own.
+//! A layer whose two ends are in one process; the remote end has a thread of its own.
 //!
-//! Used by `cache_line`, `ring` and `transport`, whose ends these are; uses `pattern_driver`.
+//! Used by `cache_line`, `ring` and `transport`, which make the ends; uses `pattern_driver`.
 
 use super::layer_entry::Layer;
 use crate::pattern_driver::{PatternDriver, PatternEndpoint, Role};
@@ -32,7 +32,7 @@ impl<E: PatternEndpoint + Send + 'static> TwoThreads<E> {
 
 impl<E: PatternEndpoint> Layer for TwoThreads<E> {
     fn run_task(&mut self, task: &WorkerTask) -> io::Result<Measurement> {
-        let gone = || io::Error::other("the far end's thread has ended");
+        let gone = || io::Error::other("the thread of the remote end has ended");
         self.tasks.send(*task).map_err(|_| gone())?;
         let local = self.local.run(Role::Local, task);
         let remote = self.results.recv().map_err(|_| gone())??;

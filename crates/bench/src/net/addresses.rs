@@ -1,7 +1,7 @@
 //! Addresses of ports in lines between processes.
 //!
-//! The text of a line may be no address. Used by `local`, `remote` and `doctor`; uses `dev-ether`, which has their
-//! bytes.
+//! The text of a line may be no address. Used by `net`, `layer` and `doctor`; uses `dev-ether`, which encodes
+//! addresses as bytes.
 
 use crate::hex;
 use hawser_dev_ether::port::PortAddress;

@@ -1,5 +1,5 @@
-//! A stream of long frames in one direction, within the capacity of the receiver's port; the receiver reports now
-//! and then how many arrived.
+//! A stream of long frames in one direction, within the capacity of the receiver's port. The receiver reports now and
+//! then how many frames have arrived.
 
 use hawser_dev_ether::port::{FramePort, FrameSendError, PortAddress};
 use std::io::IoSlice;
@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 /// The length of the memory that is sent repeatedly: more than the nearest cache, as an application's buffer is.
 const SOURCE_BYTES: usize = 1 << 20;
-/// The number of frames that are handed over at once.
+/// The maximum number of frames that are handed over at once.
 const RUN_FRAMES: usize = 264;
-/// The frames in flight count as lost after this time without a report, and some round trips.
+/// The frames in flight count as lost if no report arrives for LOSS_TIMEOUT and LOSS_ROUND_TRIPS round trips.
 const LOSS_TIMEOUT: Duration = Duration::from_millis(20);
 const LOSS_ROUND_TRIPS: u32 = 4;
-/// The time after which slow frames are reported, before the sender counts them as lost.
+/// The time after which received frames are reported even if few have arrived, so that the sender does not count them
+/// as lost.
 const REPORT_DELAY: Duration = Duration::from_millis(2);
 const _: () = assert!(REPORT_DELAY.as_nanos() * 4 < LOSS_TIMEOUT.as_nanos());
 /// The value of each byte of a frame.
@@ -36,8 +37,8 @@ impl ReceiveCounter {
         self.since.get_or_insert_with(Instant::now);
     }
 
-    /// The report to be sent now, if one is due: after an eighth of the capacity, when nothing arrives any more, or
-    /// some time after the first unreported frame.
+    /// Returns the report to be sent now, or None if none is due. A report is due after an eighth of the capacity,
+    /// when nothing arrives any more, and REPORT_DELAY after the first unreported frame.
     pub fn report(&mut self, capacity_bytes: usize, idle: bool) -> Option<[u8; 64]> {
         let since = self.since?;
         if self.unreported_bytes < capacity_bytes / 8 && !idle && since.elapsed() < REPORT_DELAY {
@@ -59,7 +60,7 @@ pub struct StreamResult {
 }
 
 /// Sends frames of `size` bytes for `time` to a receiver that has room for `capacity_frames` of them, `round_trip`
-/// away. Returns the rate of what arrived, until the last report about it.
+/// away. Returns the rate at which frames arrived, until the last report.
 pub fn run(
     port: &mut dyn FramePort,
     remote: &PortAddress,
@@ -95,7 +96,7 @@ pub fn run(
     Ok(StreamResult { gbyte_s: gbytes / start.elapsed().as_secs_f64(), gbytes, lost_frames: sent - received })
 }
 
-/// The last report that has arrived.
+/// Returns the number of frames in the last report that has arrived; None if no report has arrived.
 fn last_report(port: &mut dyn FramePort) -> Option<u64> {
     let mut reported = None;
     port.receive(&mut |frame| {

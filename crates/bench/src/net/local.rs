@@ -9,20 +9,20 @@ use std::io;
 use std::process::Command;
 use std::time::Duration;
 
-/// The round trips in a repetition: about a hundredth of a second.
+/// The number of round trips in a repetition, which takes about a hundredth of a second.
 const ROUNDS: u32 = 2000;
 const BULK_TIME: Duration = Duration::from_millis(400);
 
-/// Measures the entries with these names over a cable of this MTU; without names, those of one rank each.
+/// Measures the entries with these names over a cable of this MTU; without names, all entries with one rank.
 pub fn run(mtu: usize, names: &[String], repetitions: usize) -> io::Result<()> {
     hawser_os::netns::become_root()?;
     let cable = VethPair::new(mtu)?;
     let mut remote = start_remote(&cable.b)?;
     sample::pin(&hawser_os::cpus::allowed()?, 0);
-    println!("veth, MTU {mtu}; half round trip of 64 bytes in us, medians; CPU in seconds, near + far");
+    println!("veth, MTU {mtu}; half a round trip of 64 bytes in us, medians; CPU time in seconds, local + remote");
     println!(
         "{:>10} {:>9} {:>9} {:>13} | {:>9} {:>15} {:>7}",
-        "port", "spinning", "sleeping", "CPU/1e6 turns", "bulk GB/s", "CPU/GB", "lost"
+        "port", "spinning", "sleeping", "CPU/1e6 trips", "bulk GB/s", "CPU/GB", "lost"
     );
     let chosen = |entry: &&PortEntry| {
         if names.is_empty() { entry.ranks == 1 } else { names.iter().any(|name| name == entry.name) }
@@ -40,7 +40,7 @@ fn measure(entry: &PortEntry, remote: &mut RemoteProcess, repetitions: usize) ->
     let address =
         request_line(remote, &format!("{} {} {}", entry.name, hex::encode(&secret), encode_address(&port.address())))?;
     let address =
-        decode_address(&address).ok_or_else(|| io::Error::other(format!("the far process says: {address}")))?;
+        decode_address(&address).ok_or_else(|| io::Error::other(format!("the remote process replied: {address}")))?;
     let median = |samples: Vec<f64>| samples[samples.len() / 2];
     let spinning = median(pingpong::run(port, &address, false, repetitions, ROUNDS)?);
     remote.send_line(&"sleep")?;

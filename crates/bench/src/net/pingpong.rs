@@ -1,4 +1,4 @@
-//! One short frame there and back, halved: spinning, or sleeping until it arrives.
+//! Measures half the round trip of one short frame; the ends spin, or sleep until the frame arrives.
 
 use super::PortSleeper;
 use crate::sample;
@@ -6,14 +6,14 @@ use hawser_dev_ether::port::{FramePort, PortAddress};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// The bytes of a frame of `link` with a few control messages: its header, and a short message of MPI.
+/// The length of a frame of `link` with a few control messages: its header, and a short message of MPI.
 const FRAME_BYTES: usize = 64;
-/// A frame counts as lost after this time. Longer than a scheduler's slice.
+/// A frame counts as lost after this time, which is longer than a time slice of the scheduler.
 const LOSS_TIMEOUT: Duration = Duration::from_millis(200);
 /// The other end counts as gone after this many losses in succession.
 const LOST_MAX: u32 = 25;
 
-/// The half round trips in microseconds, sorted: one for each repetition of `rounds`.
+/// Returns half round trips in microseconds, sorted: the average of each repetition of `rounds` round trips.
 pub fn run(
     port: &mut dyn FramePort,
     remote: &PortAddress,
@@ -46,6 +46,6 @@ pub fn run(
     };
     (0..rounds / 10).for_each(|_| round_trip());
     let times = sample::times(repetitions, 2 * rounds as usize, || (0..rounds).for_each(|_| round_trip()));
-    let lost_error = || format!("the far process has sent none of the last {LOST_MAX} frames back");
+    let lost_error = || format!("the remote process has returned none of the last {LOST_MAX} frames");
     if lost < LOST_MAX { Ok(times) } else { Err(io::Error::other(lost_error())) }
 }

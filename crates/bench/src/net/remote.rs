@@ -1,8 +1,8 @@
 //! The remote process: echoes short frames, counts long ones and reports how many arrived.
 //!
-//! It reads commands, one a line: an entry's name, a secret and the address of the local process begin the
-//! measurements of the entry, `spin` and `sleep` choose how it waits, `cpu` requests the CPU seconds that it has
-//! used, and `end` ends the measurements.
+//! The process reads commands, one a line: an entry's name, a secret and the address of the local process begin the
+//! measurements of the entry, `spin` and `sleep` choose how the process waits, `cpu` requests the CPU seconds that it
+//! has used, and `end` ends the measurements.
 
 use super::{PortSleeper, ROWS, bulk, decode_address, encode_address};
 use crate::{hex, sample};

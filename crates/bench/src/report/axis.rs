@@ -1,11 +1,11 @@
 //! An axis: the position of a value on it, its range, and its ticks. Sizes are in powers of two, with a position
 //! for size 0 left of them; other values are in decades or linear.
 //!
-//! It must not draw. Used by `graph` and `chart`.
+//! It must not draw. Used by `graph`, `chart`, `page` and `table`.
 
 /// The distance of the position for size 0 from the smallest size, in powers of two: its label needs room.
 const ZERO_APART: f64 = 2.0;
-/// The shortest range of an axis, as for one value: a tick of 1, 2, 5 is always within it.
+/// The minimum range of an axis, for example over a single value: in it there is always a tick of 1, 2 or 5.
 const LEAST_DECADES: f64 = 0.6;
 const LEAST_POWERS: f64 = 2.0;
 

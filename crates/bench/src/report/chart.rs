@@ -1,8 +1,8 @@
 //! Draws a graph, by the same code as SVG and as PNG. Raw layers are thin, dashed and grey; a point that stayed noisy
 //! is an open marker; the legend is beside the graph, never on it.
 //!
-//! It must not choose what is drawn (`graph`) nor the position of a value (`axis`). Used by `page` and `write`;
-//! uses `graph`.
+//! It must not choose what is drawn (`graph`) nor the position of a value (`axis`). Used by `write`; uses `graph`,
+//! `axis` and `svg`.
 
 use std::io;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use super::graph::{Graph, GraphKind, GraphLine};
 use super::svg;
 use crate::record::CurveLevel;
 
-/// The size of SVG and PNG; large, as both are shown smaller.
+/// The size of SVG and PNG. It is large, because both are shown smaller.
 pub const SIZE: (u32, u32) = (1600, 1000);
 const FONT: &str = "sans-serif";
 const TITLE: f64 = 46.0;
@@ -32,10 +32,10 @@ const MARGIN: u32 = 24;
 const INK: RGBColor = RGBColor(0x1F, 0x23, 0x28);
 const GRID: RGBColor = RGBColor(0xE2, 0xE5, 0xE9);
 const EVEN: RGBColor = RGBColor(0x70, 0x76, 0x80);
-/// The longest names of systems and titles; longer ones are cut.
+/// The maximum lengths of names of systems and of titles; longer ones are cut.
 const LONGEST_NAME: usize = 22;
 const LONGEST_TITLE: usize = 62;
-/// The width of a letter over the font's size, generously.
+/// The width of a letter as a fraction of the font size, rather too large than too small.
 const LETTER: f64 = 0.57;
 /// The width of a line's sample in the legend, and the gap between it and its name.
 const SAMPLE: i32 = 64;
@@ -45,14 +45,14 @@ type Area<'a, B> = DrawingArea<B, Shift>;
 type DrawError<B> = DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>;
 type Plot<'a, B> = ChartContext<'a, B, Cartesian2d<Axis, Axis>>;
 
-/// The graph as a whole SVG file, its curves named.
+/// Returns the graph as a whole SVG file, in which each curve is a group with its name.
 pub fn svg(graph: &Graph) -> io::Result<String> {
     let mut drawing = String::new();
     render(graph, SVGBackend::with_string(&mut drawing, SIZE))?;
     Ok(svg::with_curve_groups(&drawing, &graph.lines))
 }
 
-/// The graph as a whole PNG file.
+/// Returns the graph as a whole PNG file.
 pub fn png(graph: &Graph) -> io::Result<Vec<u8>> {
     let (width, height) = SIZE;
     let mut pixels = vec![0; (width * height * 3) as usize];
@@ -159,7 +159,7 @@ fn draw_grid<B: DrawingBackend>(plot: &mut Plot<B>, kind: GraphKind) -> Result<(
         .draw()
 }
 
-/// Draws one curve: first its line, then its markers, in its colour alone; `svg` relies on that.
+/// Draws one curve: first its line, then its markers, only in the colour of the curve. `svg` relies on that.
 fn draw_curve<B: DrawingBackend>(
     plot: &mut Plot<B>,
     line: &GraphLine,
@@ -198,7 +198,8 @@ fn width(level: CurveLevel) -> u32 {
     if level == CurveLevel::Raw { 3 } else { 5 }
 }
 
-/// The lengths of dash and gap. Raw layers differ in them, as greys differ little.
+/// Returns the lengths of dash and gap; None for a solid line. Raw layers have different dashes, because their greys
+/// differ little.
 fn dash(level: CurveLevel, i: usize) -> Option<(i32, i32)> {
     match level {
         CurveLevel::Library => None,

@@ -14,7 +14,7 @@ use crate::record::BenchmarkRecord;
 
 #[derive(clap::Args, Clone)]
 pub struct ReportOptions {
-    /// Files that `hawser-bench run` or `import` wrote; of several, one report with the curves of all is made
+    /// Files that `hawser-bench run` or `import` wrote; the report has the curves of all
     #[arg(required = true, value_name = "FILE.json")]
     files: Vec<PathBuf>,
     /// The folder for report.html, report.csv, report.json and the graphs

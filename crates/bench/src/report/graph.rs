@@ -1,7 +1,7 @@
 //! The graphs of a report and their contents: every curve with its colour and its points, without a pixel.
 //!
-//! It must not draw. Tests compare what was drawn with these graphs. Used by `chart`, `page`, `write`; uses `group`,
-//! `palette`.
+//! It must not draw. Tests compare what was drawn with these graphs. Used by `chart`, `page`, `write`; uses `axis`,
+//! `group`, `palette`.
 
 use crate::record::{BenchmarkRecord, Curve, CurveLevel, Point};
 
@@ -15,14 +15,14 @@ pub enum GraphKind {
     /// NetPIPE's signature: throughput over time.
     Signature,
     Latency,
-    /// The time over that of the best other library.
+    /// The time divided by that of the best other library.
     Ratio,
     Hidden,
     Rate,
 }
 
 pub struct Graph {
-    /// The name of its files, without the ending.
+    /// The name of the graph's files, without the ending.
     pub name: String,
     pub title: String,
     pub pattern: String,
@@ -97,7 +97,8 @@ impl GraphKind {
 }
 
 impl Graph {
-    /// The scales of both axes. A ratio is read best on a linear one, unless a system is many times slower.
+    /// Returns the scales of both axes. A ratio is read best on a linear axis, except if a system is many times
+    /// slower.
     pub fn scales(&self) -> (Scale, Scale) {
         let is_far = self.lines.iter().flat_map(|line| &line.dots).any(|dot| dot.y > 8.0);
         match self.kind {
@@ -122,7 +123,7 @@ pub fn of_group(group: &CurveGroup, palette: &Palette) -> Vec<Graph> {
     GraphKind::of_pattern(group.pattern).iter().map(graph).filter(|graph| !graph.lines.is_empty()).collect()
 }
 
-/// All graphs, in the order of the groups, each with a name of its own.
+/// Returns all graphs, in the order of the groups, each with a unique name.
 pub fn all(record: &BenchmarkRecord) -> Vec<Graph> {
     let palette = Palette::of(record);
     let mut graphs: Vec<Graph> = group::all(record).iter().flat_map(|group| of_group(group, &palette)).collect();
@@ -149,7 +150,7 @@ fn lines(group: &CurveGroup, kind: GraphKind, palette: &Palette) -> Vec<GraphLin
     lines
 }
 
-/// The position of a point; None if it has no such figure: no bytes have no throughput.
+/// Returns the position of a point; None if the point has no such figure, as a message of 0 bytes has no throughput.
 fn dot(group: &CurveGroup, kind: GraphKind, curve: &Curve, point: &Point) -> Option<PlotPoint> {
     let bytes = point.bytes as f64;
     let (x, y) = match kind {

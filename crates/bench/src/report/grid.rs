@@ -18,14 +18,14 @@ pub enum Measure {
 pub struct Grid {
     pub title: String,
     pub systems: Vec<String>,
-    /// The rows have a last column: our time over the best other library's.
+    /// Whether the rows have a last column: our time divided by that of the best other library.
     pub compares: bool,
     pub rows: Vec<GridRow>,
 }
 
 pub struct GridRow {
     pub bytes: u64,
-    /// One cell for each system; None where it has no point of this size.
+    /// One cell for each system; None if the system has no point of this size.
     pub cells: Vec<Option<GridCell>>,
     pub ratio_to_best: Option<f64>,
 }
@@ -87,9 +87,10 @@ fn grid(group: &CurveGroup, measure: Measure) -> Grid {
     }
 }
 
-/// A figure with three significant digits, whatever it measures: 0.00213, 1.71, 43.9, 1043.
+/// Formats a figure with at least three significant digits, whatever it measures: 0.00213, 1.71, 43.9, 1043.
 pub fn figure(value: f64) -> String {
-    // A figure that is rounded up to the next power of ten, as 9.996, has the digits of that.
+    // A figure such as 9.996, which is rounded up to the next power of ten, gets the number of decimals of that
+    // power.
     let decade = (value.abs() * 1.0005).log10().floor();
     if value == 0.0 { "0".to_owned() } else { format!("{value:.*}", (2.0 - decade).clamp(0.0, 12.0) as usize) }
 }

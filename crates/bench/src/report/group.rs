@@ -1,12 +1,12 @@
 //! The curves that belong together: those of one pattern on one number of ranks, which share graphs and tables.
 //!
-//! It must not draw or print. Used by `graph`, `grid`, `page`; uses the record.
+//! It must not draw or print. Used by `graph`, `grid`, `page`, `palette`, `table`; uses the record.
 
 use crate::record::{self, BenchmarkRecord, Curve, CurveLevel, Point};
 
 /// The system whose figures the tables compare with the others'.
 pub const OURS: &str = "hawser";
-/// The most letters of a pattern in its files' names: a name of 255 is the longest that file systems take.
+/// The maximum number of letters of a pattern in the names of its files: file systems take names of at most 255.
 const LONGEST_NAME: usize = 60;
 /// The name of a pattern without a name.
 const UNNAMED: &str = "unnamed";
@@ -14,13 +14,14 @@ const UNNAMED: &str = "unnamed";
 pub struct CurveGroup<'a> {
     pub pattern: &'a str,
     pub ranks: usize,
-    /// The number of ranks is part of the group's name: the pattern was measured on several.
+    /// Whether the number of ranks is part of the group's name, because the pattern was measured on several numbers
+    /// of ranks.
     by_ranks: bool,
     /// The curves: raw layers first, then layers, then libraries; ours before others.
     pub curves: Vec<&'a Curve>,
 }
 
-/// All groups in the order of their first curves, a pattern's together.
+/// Returns all groups in the order of their first curves; the groups of a pattern are together.
 pub fn all(record: &BenchmarkRecord) -> Vec<CurveGroup<'_>> {
     let mut groups = Vec::new();
     for pattern in record.patterns() {
@@ -44,7 +45,8 @@ impl CurveGroup<'_> {
         format!("{pattern}, {}", record::ranks(self.ranks))
     }
 
-    /// The name for files: letters, digits and `-` alone, for a pattern's name may come from another user's file.
+    /// The name for files. It has only letters, digits and `-`, because a pattern's name may come from another user's
+    /// file.
     pub fn name(&self) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let mut name: String = self.pattern.chars().map(plain).take(LONGEST_NAME).collect();
@@ -62,7 +64,8 @@ impl CurveGroup<'_> {
         sizes
     }
 
-    /// A library's median time over the best of the other libraries at that size; None where there is no other.
+    /// Returns a library's median time divided by that of the best other library at this size; None if there is no
+    /// other library, or if the curve is not that of a library.
     pub fn ratio_to_best_other(&self, curve: &Curve, bytes: u64) -> Option<f64> {
         let own = point_at(curve, bytes)?.median_us;
         let others =
@@ -73,7 +76,7 @@ impl CurveGroup<'_> {
     }
 }
 
-/// The curve's point of this size.
+/// Returns the curve's point of this size.
 pub fn point_at(curve: &Curve, bytes: u64) -> Option<&Point> {
     curve.points.iter().find(|point| point.bytes == bytes)
 }
@@ -112,7 +115,7 @@ mod tests {
         let groups = all(&record);
         let names: Vec<String> = groups.iter().map(CurveGroup::name).collect();
         assert_eq!(names, ["unnamed".to_owned(), "unnamed-2".to_owned(), "x".repeat(60)]);
-        assert_eq!(groups[0].title(), "unnamed, ranks not said");
+        assert_eq!(groups[0].title(), "unnamed, unknown number of ranks");
     }
 
     #[test]

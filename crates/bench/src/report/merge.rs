@@ -1,5 +1,5 @@
-//! Makes one record of several: the curves of all, the machine of the first that knows its own, a note wherever another
-//! file differs.
+//! Makes one record of several: it has the curves of all, the machine of the first record that knows its machine, and
+//! a note wherever another file differs.
 //!
 //! It must not choose between two curves of the same system: it refuses them. Used by `command`; uses the record.
 
@@ -23,7 +23,7 @@ impl fmt::Display for MergeError {
                 let Curve { system, pattern, ranks, .. } = &**curve;
                 let curve_text = format!("{system} has {pattern} ({})", record::ranks(*ranks));
                 if first == second {
-                    write!(f, "{curve_text} twice in {}; take one of them out of the file", first.display())
+                    write!(f, "{curve_text} twice in {}; remove one of them from the file", first.display())
                 } else {
                     let (first, second) = (first.display(), second.display());
                     write!(f, "{curve_text} in {first} and in {second}; leave out one file, or rename the system in it")
@@ -72,7 +72,7 @@ fn incomplete(path: &Path) -> String {
     format!("{}: the run is not complete", path.display())
 }
 
-/// The notes about a further file.
+/// Returns the notes about a further file.
 fn differences(path: &Path, first: &BenchmarkRecord, other: &BenchmarkRecord) -> Vec<String> {
     let cut = (!other.complete).then(|| incomplete(path));
     let path = path.display();
@@ -80,12 +80,12 @@ fn differences(path: &Path, first: &BenchmarkRecord, other: &BenchmarkRecord) ->
     notes.extend(cut);
     let differing = differing(&first.machine, &other.machine);
     if !differing.is_empty() {
-        notes.push(format!("{path}: measured elsewhere: {}", differing.join(", ")));
+        notes.push(format!("{path}: measured under other conditions: {}", differing.join(", ")));
     }
     notes
 }
 
-/// The properties, known in both, in which the machines differ.
+/// Returns the properties in which the machines differ, if both machines know them.
 fn differing(first: &MachineInfo, other: &MachineInfo) -> Vec<String> {
     let of_first = known_properties(first);
     let differing = |(name, value): (&str, String)| {
@@ -117,7 +117,7 @@ mod tests {
         let want = [
             "b.json: by `hawser-bench run --with mpich`, 2026-11-24T11:00:00Z",
             "b.json: the run is not complete",
-            "b.json: measured elsewhere: host other, not box, cores 4, not 8",
+            "b.json: measured under other conditions: host other, not box, cores 4, not 8",
         ];
         assert_eq!(merged.notes, want);
     }
@@ -146,7 +146,7 @@ mod tests {
             "hawser has pingpong (2 ranks) in a.json and in b.json; leave out one file, or rename the system in it";
         assert_eq!(message, want);
         let message = merge(files(&["hawser", "hawser"], &[])).unwrap_err().to_string();
-        assert_eq!(message, "hawser has pingpong (2 ranks) twice in a.json; take one of them out of the file");
+        assert_eq!(message, "hawser has pingpong (2 ranks) twice in a.json; remove one of them from the file");
         let mut files = files(&["hawser"], &["hawser"]);
         files[1].1.curves[0].ranks = 4;
         assert_eq!(merge(files).unwrap().curves.len(), 2);

@@ -1,8 +1,8 @@
 //! Makes the results of a benchmark run readable: the terminal's table, CSV, JSON, graphs as SVG and PNG, and one HTML
 //! page.
 //!
-//! It must not measure anything and must not change a figure: all it knows is in the record. Used by `run` and
-//! `import`, which make records.
+//! It must not measure anything and must not change a figure: all it knows is in the record. Used by `main`, by
+//! `command`, which measures, and by `explain`.
 
 mod axis;
 mod chart;

@@ -1,6 +1,6 @@
 //! The report as one HTML file that needs nothing beside it: no script, no other file, no network.
 //!
-//! It must not draw or compute figures. Used by `write`; uses `chart`, which drew the graphs, and `grid`.
+//! It must not draw or compute figures. Used by `write`, which passes the drawings; uses `graph`, `grid` and `group`.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -13,10 +13,10 @@ use super::group::{self, CurveGroup, OURS};
 use super::machine;
 
 const STYLE: &str = include_str!("page.css");
-/// All rows are in view in a table with no more rows than this.
+/// A table with at most this number of rows is shown whole.
 const FEW_ROWS: usize = 15;
 
-/// The page; each graph with its drawing as SVG.
+/// Returns the page; `drawn` has each graph with its drawing as SVG.
 pub fn text(record: &BenchmarkRecord, drawn: &[(Graph, String)]) -> String {
     let title = title(record);
     html! {
@@ -83,22 +83,23 @@ fn how_to_read(record: &BenchmarkRecord, drawn: &[(Graph, String)]) -> Markup {
             summary { "How to read the graphs" }
             @if has(GraphKind::Throughput) {
                 p {
-                    b { "Throughput" } " is payload per second over the message's size. Where a curve begins, at the left, the latency"
-                    " rules; where it grows flat, the bandwidth. A kink or a dip between is where a protocol takes over from another, as"
-                    " from sending at once to asking first, or where the messages outgrow a cache."
+                    b { "Throughput" } " is payload per second over the message's size. At the left end of a curve the"
+                    " latency determines it, at the flat right end the bandwidth. A kink or a dip between them is a"
+                    " change of protocol, as from eager to rendezvous, or the size at which messages no longer fit into"
+                    " a cache."
                 }
             }
             @if has(GraphKind::Signature) {
                 p {
-                    b { "Signature" } " (NetPIPE's) is the same throughput over the time that one message takes. Its leftmost point is"
-                    " the latency, its top the highest throughput; of two curves the one further left and further up is better. Where it"
-                    " rises straight up, larger messages cost no more time."
+                    b { "Signature" } " (NetPIPE's) is the same throughput over the time that one message takes. Its"
+                    " leftmost point is the latency, its top the highest throughput. Of two curves, the one further"
+                    " left and further up is better. Where a curve rises vertically, larger messages cost no more time."
                 }
             }
             @if has(GraphKind::Ratio) {
                 p {
-                    b { "Time over the best other library's" } ": each library's median time over that of the fastest of the other"
-                    " libraries at that size. Below the line at 1 it is the fastest of all."
+                    b { "Time over the best other library's" } ": the median time of a library, divided by that of the"
+                    " fastest other library at that size. Below the line at 1 the library is the fastest of all."
                 }
             }
             (how_to_read_lines(record))
@@ -112,17 +113,18 @@ fn how_to_read_lines(record: &BenchmarkRecord) -> Markup {
     html! {
         p {
             @if has(CurveLevel::Raw) {
-                "Grey dashed lines are raw layers: memory, sockets, frame ports, without a library. A library cannot be faster for long;"
-                " the distance is what it costs. "
+                "Grey dashed lines are raw layers: memory, sockets, frame ports, without a library. A library is seldom"
+                " faster than the layer that it uses; the distance is the cost of the library. "
             }
             @if has(CurveLevel::Layer) {
-                "Coloured dashed lines are layers: parts of a library beneath its interface, measured alone; the distance to the library"
-                " is what it costs above them. "
+                "Coloured dashed lines are layers: parts of a library below its interface, measured alone; the distance"
+                " to the library is the cost of the layers above them. "
             }
             "Open markers, and " span.noisy { "~" } " in tables, are points whose rounds still differed after they were repeated."
             " Times are medians of the rounds"
             @if imported { "; imported ones are the averages of their tool" }
-            ". 1 MB is 10" sup { "6" } " bytes, 1 Ki is 1024; where messages go both ways, MB/s are those of one direction."
+            ". 1 MB is 10" sup { "6" } " bytes, 1 Ki is 1024; where messages go in both directions, MB/s are those"
+            " of one direction."
         }
     }
 }
@@ -148,7 +150,8 @@ fn section(group: &CurveGroup, drawn: &[(Graph, String)]) -> Markup {
     }
 }
 
-/// The rows that are in view: of many those of 0 and powers of 4, if there are such.
+/// Returns the rows that are shown at first: of many rows, those of size 0 and of powers of 4, if there are such
+/// rows.
 fn in_view(rows: &[GridRow]) -> Vec<&GridRow> {
     let is_round = |bytes: u64| bytes == 0 || bytes.is_power_of_two() && bytes.trailing_zeros().is_multiple_of(2);
     let round: Vec<&GridRow> = rows.iter().filter(|row| is_round(row.bytes)).collect();
@@ -207,7 +210,7 @@ fn points(group: &CurveGroup) -> Markup {
                 thead {
                     tr {
                         th.text { "system" }
-                        @for head in ["bytes", "least us", "median us", "spread %", "CPU us", "hidden %", "messages", "rounds"] {
+                        @for head in ["bytes", "min us", "median us", "spread %", "CPU us", "hidden %", "messages", "rounds"] {
                             th { (head) }
                         }
                         th.text { "noisy" }

@@ -48,8 +48,8 @@ impl Palette {
         self.0.iter().find(|(name, _)| name == system).map_or(OURS_COLOUR, |(_, colour)| *colour)
     }
 
-    /// Adds a system. One that occurs at two levels (`CurveLevel`) keeps its first colour; a colour that is taken
-    /// is changed by a step of blue.
+    /// Adds a system. A system that occurs at two levels (`CurveLevel`) keeps its first colour. If another system has
+    /// the colour, it is changed by a step of blue.
     fn add(&mut self, system: &str, mut colour: Rgb) {
         if self.0.iter().any(|(name, _)| name == system) {
             return;

@@ -1,8 +1,8 @@
 //! Reads a record from a file.
 //!
-//! It must not guess: it refuses a file of another format, and one with figures that no graph can show. Its users can
-//! rely on it: times are positive, sizes ascend, nothing is empty, and no text controls a terminal. Used by `command`;
-//! reads what `run` or `import` wrote.
+//! It must not guess: it refuses a file of another format, and a file with figures that no graph can show. Its users
+//! can rely on this: times are positive, sizes ascend, nothing is empty, and no text controls a terminal. Used by
+//! `command`; reads what `run` or `import` wrote.
 
 use std::fmt;
 use std::io;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::record::{BenchmarkRecord, Curve, FORMAT, printable};
 
-/// The range of times, from a picosecond to thirty years: nothing else was measured.
+/// The range of accepted times, from a picosecond to thirty years: no measured time is outside it.
 const TIMES_US: RangeInclusive<f64> = 1e-6..=1e15;
 
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub enum ReadError {
     /// The file is JSON, but does not claim to be a record.
     NoRecord(PathBuf),
     Format(PathBuf, Value),
-    /// The format is right, and yet a field is missing or of another kind.
+    /// The format is right, but a field is missing or of another kind.
     Damaged(PathBuf, serde_json::Error),
     /// The file is a record without anything that could be drawn; the text is the reason.
     Unusable(PathBuf, String),
@@ -34,11 +34,11 @@ impl fmt::Display for ReadError {
         match self {
             Self::Io(path, error) => write!(f, "cannot read {}: {error}", path.display()),
             Self::NotJson(path, error) => {
-                write!(f, "{} is not JSON: {error}; give it the file that `hawser-bench run` wrote", path.display())
+                write!(f, "{} is not JSON: {error}; give a file that `hawser-bench run` wrote", path.display())
             }
             Self::NoRecord(path) => write!(
                 f,
-                "{} is no record of a benchmark, it names no format; give it the file that `hawser-bench run` wrote",
+                "{} is not a benchmark record, it has no format number; give a file that `hawser-bench run` wrote",
                 path.display()
             ),
             Self::Format(path, found) => write!(
@@ -135,8 +135,8 @@ mod tests {
         record["format"] = 1.into();
         record.as_object_mut().unwrap().remove("curves");
         assert!(refusal(&record.to_string()).contains("damaged record: missing field `curves`"));
-        assert!(refusal("{}").contains("is no record"));
-        assert!(refusal("[1]").contains("is no record"));
+        assert!(refusal("{}").contains("is not a benchmark record"));
+        assert!(refusal("[1]").contains("is not a benchmark record"));
         assert!(refusal("").contains("is not JSON"));
         assert!(refusal("{\"format\": 1,").contains("is not JSON"));
         let missing = read(Path::new("/nowhere/some.json")).unwrap_err().to_string();

@@ -1,14 +1,14 @@
 //! Names the curves in an SVG: the elements of a curve, line and markers, are put into a group with
 //! `data-curve="SYSTEM"`, so that a browser's tests, styles and screen readers find it.
 //!
-//! The drawing library writes one element a line and no names; a curve is found by its colour, which nothing else has
-//! but its sample in the legend, and that comes later. It must not change the picture. Used by `page` and `write`; uses
-//! the output of `chart`.
+//! The drawing library writes one element a line and no names. A curve is found by its colour: nothing else has the
+//! colour but the curve's sample in the legend, which comes later. This module must not change the picture. Used by
+//! `chart`, whose output it changes.
 
 use super::graph::GraphLine;
 use super::palette::Rgb;
 
-/// The same drawing with each curve in a group of its own; `lines` are in the order in which they were drawn.
+/// Returns the same drawing with each curve in a group of its own; `lines` are in the order in which they were drawn.
 pub fn with_curve_groups(drawing: &str, lines: &[GraphLine]) -> String {
     let mut out = String::with_capacity(drawing.len() + 64 * lines.len());
     let mut remaining = lines.iter().peekable();

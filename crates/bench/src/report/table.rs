@@ -10,7 +10,7 @@ use super::axis;
 use super::grid::{self, Grid, GridCell, GridRow};
 use super::group::{self, OURS};
 
-/// The mark behind a figure whose rounds still differed.
+/// The mark behind a figure whose rounds still differed after they were repeated.
 const NOISY: char = '~';
 
 /// All tables of a record, and its notes.
@@ -47,7 +47,8 @@ fn table(grid: &Grid) -> String {
     out
 }
 
-/// The heads of the columns. They have room for the mark, as the figures do, so that they are above them.
+/// Returns the heads of the columns. Behind the name of a system there is room for the mark, so that heads and
+/// figures are aligned.
 fn heads(grid: &Grid) -> Vec<String> {
     let mut heads = vec!["bytes".to_owned()];
     heads.extend(grid.systems.iter().map(|system| format!("{system} ")));
@@ -109,7 +110,7 @@ bytes   tcp   hawser   mpich
         assert!(!text.contains("best other"), "{text}");
         assert!(
             text.ends_with(
-                "note: mpich: not installed\nnote: the run is not complete: points are missing, as the notes say\n"
+                "note: mpich: not installed\nnote: the run is not complete: points are missing; see the notes\n"
             ),
             "{text}"
         );

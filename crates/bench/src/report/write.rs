@@ -12,7 +12,8 @@ use crate::record::BenchmarkRecord;
 
 use super::{chart, csv, graph, page};
 
-/// Writes the files and returns their paths; on an error, which names its file, those written before it stay.
+/// Writes the files and returns their paths. On an error, which names its file, the files that were written before
+/// stay.
 pub fn write_all(record: &BenchmarkRecord, dir: &Path) -> io::Result<Vec<PathBuf>> {
     fs::create_dir_all(dir).map_err(|error| named_error("cannot make the folder", dir, &error))?;
     let mut json = serde_json::to_string_pretty(record)?;

@@ -13,19 +13,20 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args, Clone)]
 pub struct TuneOptions {
-    /// These parameters alone, as in HAWSER_EAGER,HAWSER_PIECE; all without it
+    /// Tune only these parameters, for example HAWSER_EAGER,HAWSER_PIECE (default: all)
     #[arg(value_delimiter = ',', value_parser = TUNED_PARAMS.iter().map(|knob| knob.name).collect::<Vec<_>>())]
     parameters: Vec<String>,
-    /// Where the profile goes, instead of ~/.config/hawser/profile (or where HAWSER_PROFILE says), which the libraries read by themselves
+    /// Write the profile to this file, instead of the one that HAWSER_PROFILE names or ~/.config/hawser/profile, which
+    /// the libraries read by default
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Measure and tell, write no profile
+    /// Measure and print the results, but write no profile
     #[arg(long)]
     dry_run: bool,
-    /// Rounds of each size; twice as many decide
+    /// Rounds of each size; the comparison that decides has twice as many
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
-    /// How long one play is to take, in milliseconds
+    /// Target duration of one measurement, in milliseconds
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     ms: u32,
 }
@@ -49,7 +50,7 @@ pub fn run(options: &TuneOptions) -> Result<u8, String> {
         stop: &stop,
     };
     let Some(outcome) = tune(&params, &found, &trials)? else {
-        eprintln!("hawser-bench: tune: stopped; no profile was written, and what was there is as it was");
+        eprintln!("hawser-bench: tune: stopped; no profile was written, and an existing one is unchanged");
         return Ok(INTERRUPTED);
     };
     print!("{}", text::outcome_text(&outcome));
@@ -69,7 +70,7 @@ pub fn run(options: &TuneOptions) -> Result<u8, String> {
 fn profile_path(options: &TuneOptions) -> Result<PathBuf, String> {
     let requested = options.out.clone().or_else(profile::named);
     let own =
-        || profile::user_path().ok_or_else(|| "neither HOME nor XDG_CONFIG_HOME is set; say --out FILE".to_string());
+        || profile::user_path().ok_or_else(|| "neither HOME nor XDG_CONFIG_HOME is set; use --out FILE".to_string());
     requested.map_or_else(own, Ok)
 }
 

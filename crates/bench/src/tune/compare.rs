@@ -1,18 +1,18 @@
 //! Finds the best value of a parameter, from curves that were measured in one run.
 //!
-//! It measures nothing. A value must be better than the default by more than the noise, and nowhere much worse: a
-//! profile is not written for one lucky size. Used by `tune`; uses the record.
+//! Nothing is measured here. A value must be better than the default by more than the noise, and nowhere much worse:
+//! a profile is not written for one lucky size. Used by `tune`; uses the record.
 
 use super::params::ThresholdSide;
 use crate::record::{BenchmarkRecord, Curve, Point};
 
-/// The least gain, over all sizes, that is not taken for noise (the rounds of one system in one run differ by 2 to 5
+/// The minimum gain over all sizes that is not taken for noise (the rounds of one system in one run differ by 2 to 5
 /// %).
 pub const GAIN_MIN: f64 = 1.03;
-/// The most that a size may lose.
+/// The maximum time of a size as a multiple of the default's.
 pub const LOSS_MAX: f64 = 1.10;
 
-/// One size of a pattern, with one value and with another.
+/// The times of one size of a pattern, with a value and with the default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointPair {
     pub pattern: String,
@@ -33,7 +33,7 @@ impl PointPair {
     }
 }
 
-/// A value against the default, at every size that both have and at which neither was noisy.
+/// The comparison of a value with the default, at every size that both have and at which neither was noisy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     pub pairs: Vec<PointPair>,
@@ -65,34 +65,34 @@ impl Comparison {
         (-sum / self.pairs.len().max(1) as f64).exp()
     }
 
-    /// The size at which it loses most, or gains least.
+    /// The size at which the value loses most, or gains least.
     pub fn worst(&self) -> Option<&PointPair> {
         self.pairs.iter().max_by(|a, b| a.ratio().total_cmp(&b.ratio()))
     }
 
-    /// The size at which it gains most.
+    /// The size at which the value gains most.
     pub fn best(&self) -> Option<&PointPair> {
         self.pairs.iter().min_by(|a, b| a.ratio().total_cmp(&b.ratio()))
     }
 
-    /// Whether a profile should have it.
+    /// Whether a profile should have the value.
     pub fn is_better(&self) -> bool {
         self.gain() >= GAIN_MIN && self.worst().is_some_and(|pair| pair.ratio() <= LOSS_MAX)
     }
 
-    /// Whether it may stay in a profile whose parts were found better one by one.
+    /// Whether the values of a profile, which were found better one by one, may stay in it together.
     pub fn is_no_worse(&self) -> bool {
         self.gain() >= 1.0 && self.worst().is_some_and(|pair| pair.ratio() <= LOSS_MAX)
     }
 
-    /// Whether a profile that has it should lose it.
+    /// Whether a profile that has the value should lose it.
     pub fn is_worse(&self) -> bool {
         self.gain() <= 1.0 / GAIN_MIN
     }
 }
 
-/// The value of a threshold with which all sizes together take least: shorter messages use the method of `short`,
-/// longer ones that of `long`. None where one method is best for all.
+/// Returns the value of a threshold with which all sizes together take least: shorter messages use the method of
+/// `short`, longer ones that of `long`. None if one method is best for all.
 pub fn crossover(record: &BenchmarkRecord, short: &str, long: &str, bound: ThresholdSide) -> Option<u64> {
     let both = Comparison::of(record, long, short).pairs;
     let mut sizes: Vec<u64> = both.iter().map(|pair| pair.bytes).collect();

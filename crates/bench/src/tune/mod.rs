@@ -1,10 +1,10 @@
 //! `hawser-bench tune`: finds by measuring which parameters suit this machine better than their defaults, and writes
 //! them as the profile that the libraries use (`hawser-node`'s `profile`).
 //!
-//! It tunes one parameter after the other: its values, the default and the value of the profile in force are
-//! measured in turns; the winner is measured against the default once more, for of many values one is always the
-//! luckiest. At the end all winners, the defaults and the profile in force are measured at every size. Used by
-//! `main`; uses `params`, `compare`, `trials`, which measures, and `text`.
+//! Parameters are tuned one after the other: the values of a parameter, the default and the value of the profile in
+//! force are measured in turns; the winner is measured against the default once more, because of many values one is
+//! always the luckiest. At the end all winners, the defaults and the profile in force are measured at every size.
+//! Used by `main`; uses `params`, `compare`, `trials`, which measures, and `text`.
 
 pub mod command;
 mod compare;
@@ -24,9 +24,9 @@ pub struct TuningResult {
     pub param: &'static TunedParam,
     /// The value that was best, and how it compares with the default.
     pub best: (String, Comparison),
-    /// Whether it was better again in the second measurement: it is in the profile.
+    /// Whether the value was better again in the second measurement, and so is in the profile.
     pub is_kept: bool,
-    /// The value in the profile in force, and how that compares.
+    /// The value in the profile in force, if there is one, and how it compares with the default.
     pub in_force: Option<(String, Comparison)>,
 }
 
@@ -34,12 +34,12 @@ pub struct TuningResult {
 pub struct TuningOutcome {
     pub results: Vec<TuningResult>,
     pub profile: Profile,
-    /// The new profile, if it has any values, and the one in force, against the defaults.
+    /// The comparisons with the defaults: of the new profile, if it has any values, and of the profile in force.
     pub tuned: Option<Comparison>,
     pub in_force: Option<(PathBuf, Comparison)>,
 }
 
-/// Tunes these parameters; None where it was stopped.
+/// Tunes these parameters; None if tuning was stopped.
 fn tune(
     params: &[&'static TunedParam],
     found: &ProfileStatus,
@@ -79,7 +79,7 @@ fn tune(
     Ok(Some(TuningOutcome { results, profile, tuned, in_force: now }))
 }
 
-/// Tunes one parameter. `decided`: the best values of the parameters before it.
+/// Tunes one parameter; `decided` are the best values of the parameters before it. None if tuning was stopped.
 fn tune_param(
     param: &'static TunedParam,
     now: Option<&str>,

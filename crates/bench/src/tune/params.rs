@@ -1,6 +1,7 @@
 //! The parameters that are tuned, with the values that are tried and the messages by which they are compared.
 //!
-//! A new one is a row. Used by `tune`; names parameters of `hawser-node`, `-dev-shm` and `-transport`.
+//! A new parameter is a row of the table. Used by `tune`; names parameters of `hawser-node`, `-dev-shm` and
+//! `-transport`.
 
 use crate::task::TrafficPattern;
 
@@ -12,17 +13,18 @@ const M: u64 = 1 << 20;
 pub enum SearchMethod {
     /// Measures each of these values over all sizes.
     Values(&'static [&'static str]),
-    /// The parameter divides messages between two methods: at `all_short` all use that of short ones, at `all_long`
-    /// that of long ones. The best value is where the times of both methods cross.
+    /// The parameter divides messages between two methods: with the value `all_short` all messages use the method of
+    /// short messages, with `all_long` all use that of long messages. The best value is where the times of both
+    /// methods cross.
     Crossover { all_short: &'static str, all_long: &'static str, side: ThresholdSide },
 }
 
 /// The side of a threshold to which its own value belongs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ThresholdSide {
-    /// It is the longest short message.
+    /// The value is the longest short message.
     LongestShort,
-    /// It is the shortest long one.
+    /// The value is the shortest long message.
     ShortestLong,
 }
 
@@ -32,14 +34,14 @@ pub struct TunedParam {
     pub name: &'static str,
     pub search: SearchMethod,
     pub patterns: &'static [TrafficPattern],
-    /// The shortest and the longest message, in bytes, for which it matters.
+    /// The shortest and the longest message, in bytes, for which the parameter matters.
     pub sizes: (u64, u64),
 }
 
 const ONE_WAY_AND_BACK: &[TrafficPattern] = &[TrafficPattern::PingPong, TrafficPattern::Stream];
 
-/// The parameters in the order in which they are tuned: the copy methods before the limits that depend on them, waiting
-/// last.
+/// The parameters in the order in which they are tuned: the copy methods come before the limits that depend on them,
+/// and waiting comes last.
 pub static TUNED_PARAMS: &[TunedParam] = &[
     TunedParam {
         name: "HAWSER_PIECE",

@@ -11,7 +11,7 @@ use std::fmt::Write;
 const NEAR: f64 = 1.1;
 
 fn point_text(pair: &PointPair) -> String {
-    format!("{} of {} {} us instead of {}", pair.pattern, size(pair.bytes as f64), us(pair.us), us(pair.default_us))
+    format!("{} of {}: {} us instead of {}", pair.pattern, size(pair.bytes as f64), us(pair.us), us(pair.default_us))
 }
 
 fn percent_text(gain: f64) -> String {
@@ -36,7 +36,7 @@ pub fn result_text(result: &TuningResult) -> String {
     let (value, by) = &result.best;
     let mut text = match result.is_kept {
         true => format!("{name} = {value}: {}", comparison_text(by)),
-        false => format!("{name}: the default stays; the best other, {value}, is {}", comparison_text(by)),
+        false => format!("{name}: the default stays; the best other value, {value}, is {}", comparison_text(by)),
     };
     if let Some((value, by)) = &result.in_force {
         let effect = if by.is_worse() { "hurts" } else { "does no harm" };
@@ -64,7 +64,7 @@ pub fn outcome_text(outcome: &TuningOutcome) -> String {
     text += &match &outcome.tuned {
         None => "no value was found that is better than the default".into(),
         Some(tuned) if outcome.profile.values.is_empty() => {
-            format!("what was found does not stand together: {}; the profile has no values", comparison_text(tuned))
+            format!("together the new values are worse: {}; the profile has no values", comparison_text(tuned))
         }
         Some(tuned) => defaults_text(tuned),
     };
@@ -75,7 +75,7 @@ pub fn outcome_text(outcome: &TuningOutcome) -> String {
     text
 }
 
-/// A table with a line for each point that any of them has.
+/// A table with a line for each point that any of the comparisons has.
 fn table(columns: &[(&str, &Comparison)]) -> String {
     let mut text = format!("{:>14} {:>9} {:>11}", "pattern", "bytes", "default us");
     for (name, _) in columns {
@@ -106,11 +106,14 @@ fn defaults_text(tuned: &Comparison) -> String {
     let slower: Vec<&PointPair> = tuned.pairs.iter().filter(|pair| pair.ratio() * NEAR < 1.0).collect();
     match (slower.as_slice(), tuned.best()) {
         ([], Some(best)) => {
-            format!("the defaults are within 10 % of the profile at every size; furthest: {}", point_text(best))
+            format!(
+                "the defaults are within 10 % of the profile at every size; largest difference: {}",
+                point_text(best)
+            )
         }
         (slower, Some(best)) => {
             format!(
-                "the defaults are more than 10 % slower than the profile at {} points; most: {}",
+                "the defaults are more than 10 % slower than the profile at {} points; largest difference: {}",
                 slower.len(),
                 point_text(best)
             )

@@ -1,4 +1,4 @@
-//! Hawser with several settings, measured in turns in one run.
+//! Measures Hawser with several settings, in turns in one run.
 //!
 //! It judges nothing. Each setting is a job of its own that uses no profile but the one that is named. Used by `tune`;
 //! uses `library`, `measured_system` and `run`.
@@ -16,7 +16,7 @@ use hawser_node::profile::{PROFILE, Profile};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// The names of the systems.
+/// The names of the settings, which are the systems of a record.
 pub const DEFAULT: &str = "default";
 pub const TUNED: &str = "tuned";
 pub const IN_FORCE: &str = "now";
@@ -60,12 +60,12 @@ impl Trials<'_> {
         self.stop.load(Relaxed)
     }
 
-    /// Measures all settings with a parameter's patterns and sizes; None where it was stopped.
+    /// Measures all settings with a parameter's patterns and sizes; None if the run was stopped.
     pub fn measure(&self, param: &TunedParam, settings: &[Setting]) -> Result<Option<BenchmarkRecord>, String> {
         self.run(param.name, settings, param.patterns, param.sizes(), self.rounds)
     }
 
-    /// Compares one setting with the default, with twice the rounds; without points where it was stopped.
+    /// Compares one setting with the default, with twice the rounds; the result has no points if the run was stopped.
     pub fn compare_with_default(
         &self,
         param: &TunedParam,
@@ -78,8 +78,8 @@ impl Trials<'_> {
         Ok(compared.unwrap_or(Comparison { pairs: Vec::new() }))
     }
 
-    /// Measures the whole curves of the defaults, of a profile that has any values, as the library loads it, and of
-    /// the one in force.
+    /// Measures the whole curves with the defaults, with `profile` if it has any values, as the library loads it, and
+    /// with the profile in force if there is one.
     pub fn measure_profiles(
         &self,
         profile: &Profile,

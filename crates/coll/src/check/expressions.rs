@@ -1,7 +1,8 @@
 //! Expressions over the operands of a reduction, for an operation that neither commutes nor associates.
 //!
-//! Equal expressions have equal numbers, so "bitwise the same on all ranks" is equality of cells. A cell of
-//! a reduction holds an expression and the element's index; mixing elements is an error.
+//! Equal expressions have equal numbers, so that two ranks have bitwise the same result if their cells are equal. A
+//! cell of a reduction consists of the number of an expression (low 32 bits) and the index of the element; it is an
+//! error to reduce different elements together. Used by `run` and by tests; uses `memory`.
 
 use super::memory::SymbolicCell;
 use std::collections::HashMap;
@@ -10,20 +11,20 @@ use std::collections::HashMap;
 struct ExprNode {
     first: u32,
     last: u32,
-    /// Operands, one bit a rank.
+    /// The ranks whose operands are in the expression, one bit for each rank.
     ranks: u64,
-    /// Operands are consecutive ranks in ascending order.
+    /// The operands are those of consecutive ranks, in ascending order.
     ordered: bool,
 }
 
-/// All expressions built so far; ranks are below 64.
+/// All expressions that were made so far. Ranks must be below 64.
 pub struct ExprTable {
     nodes: Vec<ExprNode>,
     known: HashMap<(u32, u32), u32>,
     latest: ((u32, u32), u32),
 }
 
-/// Cells below are the special ones of `memory`.
+/// The first number of an expression. Smaller numbers are the special cells of `memory`.
 const SPECIAL: u32 = 2;
 const NO_TERM: u32 = u32::MAX;
 
@@ -35,12 +36,12 @@ impl Default for ExprTable {
 }
 
 impl ExprTable {
-    /// The operand of `rank` at `element`.
+    /// Returns the cell of the operand of `rank` at index `element`.
     pub fn leaf(rank: u32, element: u64) -> SymbolicCell {
         element << 32 | SymbolicCell::from(rank + SPECIAL)
     }
 
-    /// `left op right`.
+    /// Returns the cell of `left op right`. Fails if the elements differ, or if a rank's operand is in both.
     pub fn combine(&mut self, left: SymbolicCell, right: SymbolicCell) -> Result<SymbolicCell, String> {
         if left >> 32 != right >> 32 {
             return Err(format!("elements {} and {} are reduced together", left >> 32, right >> 32));
@@ -56,7 +57,7 @@ impl ExprTable {
         Ok(left >> 32 << 32 | SymbolicCell::from(self.latest.1))
     }
 
-    /// `left op right` of each element, in the place of `right`.
+    /// Replaces each element of `right` by `left op right`.
     pub fn combine_all(&mut self, left: &[SymbolicCell], right: &mut [SymbolicCell]) -> Result<(), String> {
         left.iter().zip(right).try_for_each(|(&left, right)| {
             *right = self.combine(left, *right)?;
@@ -80,8 +81,8 @@ impl ExprTable {
         Ok(id)
     }
 
-    /// Tells whether `cell` is element `element` reduced over exactly the ranks below `end`, and in rank order if
-    /// `in_order`.
+    /// Fails if `cell` is not element `element`, reduced over exactly the ranks below `end`, and, if `in_order`, in
+    /// rank order.
     pub fn check(&self, cell: SymbolicCell, element: u64, end: u32, in_order: bool) -> Result<(), String> {
         let Some(node) = (cell as u32).checked_sub(SPECIAL).map(|id| self.nodes[id as usize]) else {
             return Err(format!("element {element} was never written"));

@@ -1,18 +1,19 @@
-//! One buffer of one rank: symbolic cells, the layout of its elements, and the steps that touch them in a round.
+//! One buffer of one rank: its symbolic cells, the layout of its elements, and marks of the cells that steps of a
+//! round touch. Used by `run`, `expressions` and tests; uses `recycled`.
 
 use super::recycled;
 use crate::schedule::{Span, SpanUnit};
 use std::ops::Range;
 
-/// A byte's or an element's identity.
+/// The identity of a byte, or of an element of a reduction.
 pub type SymbolicCell = u64;
 
-/// Never written, or spent.
+/// A cell that was never written, or whose contents a reduction has used up.
 pub const UNWRITTEN: SymbolicCell = 0;
-/// The cell between the data of elements, which no step may touch.
+/// A cell in the gap between the data of elements, which no step may read or write.
 pub const GAP: SymbolicCell = 1;
 
-/// A type: `size` cells of data at the front of each `extent`.
+/// The layout of a datatype: an element has `extent` cells, of which the first `size` are data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellLayout {
     pub size: usize,
@@ -32,14 +33,15 @@ impl CellLayout {
 pub struct SymbolicMemory {
     pub cells: Vec<SymbolicCell>,
     pub layout: CellLayout,
-    /// MPI_Alltoallw: the type for each rank.
+    /// The layout for each rank (MPI_Alltoallw); otherwise empty.
     pub typed: Vec<CellLayout>,
     pub writable: bool,
-    /// For each cell the latest round that touched it, and how.
+    /// For each cell, the latest round that touched it (shifted left by one bit), and in the lowest bit whether it
+    /// wrote the cell.
     marks: Vec<u32>,
 }
 
-/// The cells of a span: `count` times `len` cells, `stride` apart.
+/// The cells of a span: `count` runs of `len` cells each, which begin `stride` cells apart.
 #[derive(Clone, Copy, Debug)]
 struct CellRuns {
     start: usize,
@@ -73,13 +75,13 @@ impl SymbolicMemory {
         SymbolicMemory { cells, layout, typed: Vec::new(), writable, marks }
     }
 
-    /// A buffer that does not exist on this rank.
+    /// Makes the memory of a buffer that does not exist on a rank.
     pub fn none() -> SymbolicMemory {
         let (cells, marks, typed) = (Vec::new(), Vec::new(), Vec::new());
         SymbolicMemory { cells, layout: CellLayout::CELL, typed, writable: false, marks }
     }
 
-    /// The number of data cells of `span`.
+    /// Returns the number of cells of data in `span`.
     pub fn volume(&self, span: &Span) -> Result<usize, String> {
         self.runs(span).map(|p| p.count * p.len)
     }
@@ -104,7 +106,7 @@ impl SymbolicMemory {
         if found.end() > self.cells.len() { Err(outside()) } else { Ok(found) }
     }
 
-    /// The data of `span`, appended to `out`.
+    /// Appends the data of `span` to `out`. Fails if a cell was never written.
     pub fn read(&self, span: &Span, out: &mut Vec<SymbolicCell>) -> Result<(), String> {
         let found = self.runs(span)?;
         let is_written = match found.count {
@@ -141,7 +143,7 @@ impl SymbolicMemory {
         Ok(())
     }
 
-    /// Marks the cells that a reduction has used up.
+    /// Marks the cells of `span` as unwritten, because a reduction has used them up.
     pub fn spend(&mut self, span: &Span) -> Result<(), String> {
         for range in self.runs(span)?.ranges() {
             self.cells[range].fill(UNWRITTEN);
@@ -149,8 +151,8 @@ impl SymbolicMemory {
         Ok(())
     }
 
-    /// Records that a communication step of round `epoch` reads or writes `span`; another one of the same round may
-    /// read what it reads, and nothing else.
+    /// Records that a communication step of round `epoch` reads or writes `span`. Fails if another step of the same
+    /// round has touched a cell of it, except if both only read.
     pub fn touch(&mut self, span: &Span, epoch: u32, writes: bool) -> Result<(), String> {
         for range in self.runs(span)?.ranges() {
             for mark in &mut self.marks[range] {
@@ -163,7 +165,7 @@ impl SymbolicMemory {
         Ok(())
     }
 
-    /// Tells whether two spans of this buffer share a cell; gaps count.
+    /// Tells whether two spans of this buffer overlap. The gaps between elements count as parts of a span.
     pub fn overlap(&self, a: &Span, b: &Span) -> Result<bool, String> {
         let (a, b) = (self.runs(a)?, self.runs(b)?);
         Ok(a.start < b.end() && b.start < a.end())

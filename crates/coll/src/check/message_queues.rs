@@ -1,44 +1,46 @@
-//! Messages sent and receives posted between two ranks that are not matched yet, each pair's in order.
+//! The queues of sent messages and posted receives that are not matched yet: one queue, in order, for each pair of a
+//! sending and a receiving rank.
 //!
-//! A message matches the first receive of its pair, and a receive the first message, so that of each pair either
-//! messages or receives are queued, never both. It must stay cheap for many short runs: one table of all pairs, and
-//! entries that follow each other by number.
+//! A message matches the first receive of its pair, and a receive the first message. So the queue of a pair has
+//! either messages or receives, never both. The queues must be cheap, because there are many short runs: they are one
+//! table with all pairs, and lists whose entries name the next entry by its number.
 //!
-//! Used by `run`; uses `memory`, whose cells messages carry.
+//! Used by `run`; uses `memory`, because messages consist of its cells.
 
 use super::memory::SymbolicCell;
 use crate::schedule::Span;
 
 pub struct CheckedMessage {
     pub data: Vec<SymbolicCell>,
-    /// The sender waits for the receive.
+    /// The send ends only when the message is received.
     pub synchronous: bool,
 }
 
 enum Queued {
     Sent(CheckedMessage),
     Posted(Span),
-    /// The entry is matched: its place is free.
+    /// The entry was matched; its number is free for another entry.
     Matched,
 }
 
 struct PairEntry {
     queued: Queued,
-    /// The next one of its pair.
+    /// The number of the next entry of the pair, or NONE.
     next: u32,
 }
 
-/// The first and the last entry of a pair. (An array, because a table of zeros costs nothing to make.)
+/// The numbers of the first and of the last entry of a pair. It is an array because a vector of arrays of zeros costs
+/// nothing to make.
 type PairEnds = [u32; 2];
 
-/// Stands for no entry.
+/// The number that stands for no entry.
 const NONE: u32 = 0;
 
 pub struct MessageQueues {
     ranks: usize,
-    /// The queue of the pair in which rank `i` sends to rank `j` has the number `i * ranks + j`.
+    /// The ends of the queues. The pair in which rank `i` sends to rank `j` has the index `i * ranks + j`.
     ends: Vec<PairEnds>,
-    /// Entry `i` is number `i + 1`.
+    /// The entries of all queues. The entry at index `i` has the number `i + 1`.
     entries: Vec<PairEntry>,
     free: Vec<u32>,
 }
@@ -49,7 +51,8 @@ impl MessageQueues {
         MessageQueues { ranks, ends, entries: Vec::new(), free: Vec::new() }
     }
 
-    /// Returns the message with the receive that it matches; None if it is queued.
+    /// Sends a message. Returns the message and the span of the receive that it matches; `None` if there is no
+    /// receive and the message is queued.
     pub fn send(&mut self, from: usize, to: usize, message: CheckedMessage) -> Option<(CheckedMessage, Span)> {
         let pair = from * self.ranks + to;
         if let Some(Queued::Posted(_)) = self.first(pair)
@@ -61,7 +64,7 @@ impl MessageQueues {
         None
     }
 
-    /// Returns the message that the receive matches; None if it is queued.
+    /// Posts a receive. Returns the message that it matches; `None` if there is no message and the receive is queued.
     pub fn post(&mut self, from: usize, to: usize, into: Span) -> Option<CheckedMessage> {
         let pair = from * self.ranks + to;
         if let Some(Queued::Sent(_)) = self.first(pair)
@@ -73,7 +76,7 @@ impl MessageQueues {
         None
     }
 
-    /// A pair, sender and receiver, with a message that was never received.
+    /// Returns the sender and the receiver of a message that was never received; `None` if there is no such message.
     pub fn never_received(&self) -> Option<(usize, usize)> {
         let pair = (0..self.ends.len()).find(|&pair| matches!(self.first(pair), Some(Queued::Sent(_))))?;
         Some((pair / self.ranks, pair % self.ranks))

@@ -1,6 +1,7 @@
-//! Memory that is used again: a run has some thousand pieces, and there are some hundred thousand runs.
+//! Memory that is used again by the next run of the checker. A run needs some thousand vectors, and the tests make
+//! some hundred thousand runs.
 //!
-//! Memory comes from here empty, with the capacity that it had before. Each thread keeps its own.
+//! A vector from here is empty, but has the capacity that it had before. Each thread has vectors of its own.
 //!
 //! Used by `memory`, `message_queues`, `run`.
 

@@ -1,7 +1,9 @@
-//! The network of the checker: every rank's rounds, run in random order until all are done.
+//! The network of the checker: it runs the rounds of all ranks, in random order of the ranks, until all schedules
+//! have ended.
 //!
-//! Messages of a pair match in order, as sends and receives are listed. A message is eager (its send
-//! completes at once) or synchronous (when the receive has come), by the seed: a schedule must do with both.
+//! Messages between two ranks match in the order in which the schedules list sends and receives. The seed decides
+//! whether a message is eager (its send completes at once) or synchronous (its send completes when the receive has
+//! been posted); a schedule must be correct with both. Used by tests; uses the other modules of `check`.
 
 use super::expressions::ExprTable;
 use super::memory::{CellLayout, SymbolicCell, SymbolicMemory, UNWRITTEN};
@@ -29,15 +31,16 @@ impl Drop for CheckedRank {
 /// The rules that the run checks the schedules by.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// Order of ranks, and which messages are eager.
+    /// The seed of the order of ranks and of the choice of the eager messages.
     pub seed: u64,
-    /// Most bytes of a shm step; none may occur where it is 0.
+    /// The maximum length of a contribution to a shm step, in bytes. If it is 0, no shm step may occur.
     pub shm_step_bytes: u64,
-    /// Bytes that a cell of user memory stands for.
+    /// The number of bytes that a cell of user memory stands for.
     pub cell_bytes: u64,
 }
 
-/// Runs all schedules to their end, or returns which rank failed where and why.
+/// Runs all schedules to their end. An error text names the rank and the round in which a check failed, and the
+/// reason.
 pub fn run(members: &mut [CheckedRank], rules: Rules, expressions: &mut ExprTable) -> Result<(), String> {
     let mut network = CheckedNetwork::new(members, rules, expressions);
     network.ready.extend(0..network.ranks.len());
@@ -55,13 +58,13 @@ struct RankProgress {
     scratch: Vec<SymbolicMemory>,
     schedule: Schedule,
     round: usize,
-    /// The round's communication is posted.
+    /// The communication of the current round is posted.
     posted: bool,
-    /// Communication steps still open.
+    /// The number of communication steps of the current round that have not ended.
     open_steps: usize,
 }
 
-/// Memory for the two sides of a local step, kept from step to step.
+/// Memory for the two operands of a local step, kept from step to step.
 #[derive(Default)]
 struct ScratchCells {
     from: Vec<SymbolicCell>,
@@ -73,7 +76,8 @@ struct CheckedNetwork<'a> {
     ranks: Vec<RankProgress>,
     queues: MessageQueues,
     scratch: ScratchCells,
-    /// The shm step that is gathering: each rank's, as they come.
+    /// The shm step that each rank has begun, `None` for ranks that have not come to it. The step runs when all ranks
+    /// have.
     shm_steps: Vec<Option<ShmStep>>,
     ready: Vec<usize>,
     expressions: &'a mut ExprTable,
@@ -101,7 +105,7 @@ impl<'a> CheckedNetwork<'a> {
         }
     }
 
-    /// xorshift64; any sequence will do.
+    /// Returns the next number of the generator xorshift64. Any sequence of numbers would do.
     fn random(&mut self) -> u64 {
         self.random_state ^= self.random_state << 13;
         self.random_state ^= self.random_state >> 7;
@@ -109,7 +113,7 @@ impl<'a> CheckedNetwork<'a> {
         self.random_state >> 16
     }
 
-    /// Continues with a rank that has nothing open: ends its round, and posts the next.
+    /// Continues with a rank that has no open communication steps: ends its current round, and posts the next round.
     fn step(&mut self, rank: usize) -> Result<(), String> {
         if self.ranks[rank].posted {
             self.ranks[rank].finish_round(self.expressions, &mut self.scratch)?;
@@ -120,7 +124,7 @@ impl<'a> CheckedNetwork<'a> {
         self.ranks[rank].posted = true;
         self.epoch += 1;
         let steps = self.ranks[rank].comms().len();
-        // One more, so that the round does not end while it is being posted.
+        // One more than the steps, so that the round does not end before all of it is posted.
         self.ranks[rank].open_steps = steps + 1;
         let posted = (0..steps).try_for_each(|i| self.post(rank, self.ranks[rank].comms()[i], steps));
         self.complete_step(rank);
@@ -137,7 +141,7 @@ impl<'a> CheckedNetwork<'a> {
             CommStep::Shm(step @ ShmStep::Exchange { .. }) => self.join_shm_step(rank, step),
             CommStep::Shm(_) if steps > 1 => Err("a host step is not alone in its round".to_owned()),
             CommStep::Shm(step) => self.join_shm_step(rank, step),
-            // The step is complete when all ranks have come to the exchange.
+            // These steps run as a part of the exchange, when all ranks have come to it.
             CommStep::WriteSlot { .. } | CommStep::ReadSlot { .. } | CommStep::ReduceSlot { .. } => {
                 self.complete_step(rank);
                 Ok(())
@@ -154,7 +158,8 @@ impl<'a> CheckedNetwork<'a> {
         memory.touch(from, epoch, false)?;
         let mut data = recycled::cells();
         memory.read(from, &mut data)?;
-        // Bits of the seed: all eager, all synchronous, or each by chance.
+        // The lowest bits of the seed decide: all messages are eager, all are synchronous, or each is one of both by
+        // chance.
         let synchronous = match self.rules.seed & 3 {
             0 => false,
             1 => true,
@@ -186,7 +191,7 @@ impl<'a> CheckedNetwork<'a> {
     fn deliver(&mut self, from: usize, to: usize, message: CheckedMessage, into: &Span) -> Result<(), String> {
         let memory = self.ranks[to].memory(into.buffer)?;
         if into.is_empty() && message.data.is_empty() {
-            // A signal: it needs no memory.
+            // A message without data needs no memory.
         } else {
             memory.write(into, &message.data).map_err(|reason| format!("message from {from} to {to}: {reason}"))?;
         }
@@ -274,7 +279,7 @@ impl<'a> CheckedNetwork<'a> {
         Ok(())
     }
 
-    /// The fold from the left in rank order.
+    /// Returns the reduction of all contributions from the left in rank order.
     fn fold(&mut self, steps: &[ShmStep]) -> Result<Vec<SymbolicCell>, String> {
         let (mut result, mut data): (Vec<SymbolicCell>, Vec<SymbolicCell>) = (Vec::new(), Vec::new());
         for (rank, step) in steps.iter().enumerate() {
@@ -308,12 +313,12 @@ impl<'a> CheckedNetwork<'a> {
         (0..steps.len()).try_for_each(|rank| self.read_slots(rank, steps, &slots))
     }
 
-    /// Bytes of a slot as cells: user memory counts them, whatever bytes they stand for.
+    /// Converts a number of bytes of a slot to a number of cells of user memory.
     fn cells(&self, bytes: u64) -> usize {
         (bytes / self.rules.cell_bytes) as usize
     }
 
-    /// Checks that all data of a slot are written, once.
+    /// Returns the contents of a rank's slot. Fails if a part of the slot is not written, or is written twice.
     fn fill_slot(&mut self, rank: usize, slot_bytes: u64) -> Result<Vec<SymbolicCell>, String> {
         let mut slot = vec![UNWRITTEN; self.cells(slot_bytes)];
         let mut data = Vec::new();
@@ -383,7 +388,8 @@ impl<'a> CheckedNetwork<'a> {
         }
     }
 
-    /// All must have come to their ends with no message left.
+    /// Ends the run. Fails if a schedule has not come to its end, or a message was not received. Otherwise gives the
+    /// ranks their buffers and schedules back.
     fn finish(self) -> Result<(), String> {
         let waiting: Vec<String> = (self.ranks.iter().enumerate())
             .filter(|(_, rank)| rank.round < rank.schedule.len())
@@ -402,7 +408,7 @@ impl<'a> CheckedNetwork<'a> {
     }
 }
 
-/// The memory that a schedule needs; its elements are as the receive buffer's.
+/// Returns the scratch memory of a schedule. Its elements have the layout of those in the receive buffer.
 fn scratch_of(schedule: &Schedule, layout: CellLayout) -> Vec<SymbolicMemory> {
     let scratch = |s: &ScratchSpec| match s.unit {
         SpanUnit::Byte => SymbolicMemory::new(repeat_n(UNWRITTEN, s.count as usize), CellLayout::CELL, true),
@@ -411,7 +417,7 @@ fn scratch_of(schedule: &Schedule, layout: CellLayout) -> Vec<SymbolicMemory> {
     schedule.scratch().iter().map(scratch).collect()
 }
 
-/// A byte of a length that a rank sends, which is no data of the call.
+/// The bit that marks a cell as a byte of a length that ranks send each other: it is no data of the call.
 const LENGTH_CELL: SymbolicCell = 1 << 63;
 
 fn values_of(cells: &[SymbolicCell]) -> Result<Vec<u64>, String> {
@@ -458,7 +464,8 @@ impl RankProgress {
         }
     }
 
-    /// Plans the rest of the schedule after its last round. Returns whether there is a rest and it has a round.
+    /// Plans the rest of the schedule after its last round, if it has a continuation. Returns true if there is a rest
+    /// with at least one round.
     fn continue_schedule(&mut self) -> Result<bool, String> {
         let Some(continuation) = self.schedule.continuation().cloned() else { return Ok(false) };
         let mut cells = Vec::new();
@@ -473,7 +480,7 @@ impl RankProgress {
         Ok(!self.schedule.is_empty())
     }
 
-    /// The communication of its round.
+    /// Returns the communication steps of the current round.
     fn comms(&self) -> &[CommStep] {
         self.schedule.round(self.round).comms
     }

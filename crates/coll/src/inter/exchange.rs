@@ -1,4 +1,5 @@
-//! Both directions at once: allreduce, reduce_scatter, allgather, alltoall.
+//! Collectives of intercommunicators in which data go in both directions: allreduce, reduce_scatter, allgather,
+//! alltoall.
 //!
 //! | collective | how | rounds beside those of the collectives inside |
 //! |---|---|---|
@@ -7,7 +8,8 @@
 //! | allgather | a rank's block enters at one rank of the other group; allgather there | ranks / other ranks |
 //! | alltoall | pairwise with the other group, a window at a time | larger group / outstanding |
 //!
-//! The data of one direction may have another size than those of the other (MPI-5.0 §6.7), but in reductions.
+//! The last column counts the rounds in addition to those of the collectives inside a group. The data of the two
+//! directions may differ in size (MPI-5.0 §6.7), except in reductions.
 
 use super::rooted::{append_reduction, reduce_to_first};
 use super::{InterPlace, plan_among};
@@ -26,7 +28,8 @@ pub(super) fn allreduce(data: ReductionArgs, place: InterPlace, t: &Tuning, s: &
         s.send(place.remote_number(rank), ours);
         s.recv(place.remote_number(rank), theirs);
     }
-    // Rank r of the larger group passes its result on to r + n, r + 2 n, … where n is the smaller group's size.
+    // Rank r of the larger group broadcasts its result to the ranks r + n, r + 2 n, … of its group, where n is the
+    // size of the smaller group.
     let (first, pairs) = (rank % place.remote, place.remote);
     let subgroup = RankAndSize { rank: rank / pairs, size: (size - first).div_ceil(pairs) };
     if subgroup.size > 1 {
@@ -60,12 +63,14 @@ pub(super) fn reduce_scatter(
     let send = BlockArray::vector(counts, IntArray::Count(&displs), data.type_size);
     let recv = BlockBuffer { count: counts.at(place.local.rank) as u64, type_size: data.type_size, dense: data.dense };
     let scatter = CollectiveCall::Scatterv { root: 0, send, recv, in_place: false };
-    // Rows that send lengths have a continuation, which only a whole schedule can have.
+    // The other algorithms of MPI_Scatterv send lengths first and then have a continuation, which is not possible in
+    // rounds that are a part of a schedule.
     let forced = t.forced.with(Collective::Scatter, "linear").expect("it is in the table");
     reduce_then_scatter(ReductionArgs { count: total as u64, ..data }, &scatter, place, &Tuning { forced, ..*t }, s);
 }
 
-/// `data` is the whole vector, `scatter` of it in the local group.
+/// Reduces the whole vector, which `data` describes, in each group to its rank 0; exchanges the results between the
+/// two ranks 0; and distributes the received vector in the local group by the call `scatter`.
 fn reduce_then_scatter(data: ReductionArgs, scatter: &CollectiveCall, place: InterPlace, t: &Tuning, s: &mut Schedule) {
     let ours = reduce_to_first(data, place, t, s);
     let is_single = place.local.size == 1;
@@ -85,18 +90,20 @@ fn reduce_then_scatter(data: ReductionArgs, scatter: &CollectiveCall, place: Int
     }
 }
 
-/// The blocks, of those of `blocks` ranks, that enter at rank `rank` of `size`: a run of them, in order.
+/// Returns the numbers of the blocks that enter a group of `size` ranks at its rank `rank`, if `blocks` blocks come
+/// from the other group. They are consecutive.
 fn entering_blocks(rank: u32, size: u32, blocks: u32) -> std::ops::Range<u32> {
     let edge = |rank: u32| (u64::from(rank) * u64::from(blocks) / u64::from(size)) as u32;
     edge(rank)..edge(rank + 1)
 }
 
-/// The rank of `size` where block `block` of `blocks` enters.
+/// Returns the rank at which block `block` of `blocks` blocks enters a group of `size` ranks.
 fn entry_rank(block: u32, size: u32, blocks: u32) -> u32 {
     (((u64::from(block) + 1) * u64::from(size) - 1) / u64::from(blocks)) as u32
 }
 
-/// Sends this rank's block to the rank where it enters, and receives those that enter here.
+/// Sends this rank's block to the rank of the other group at which it enters, and receives the blocks that enter at
+/// this rank, each into the span that `into` returns for its number.
 fn exchange_blocks(send: BlockBuffer, place: InterPlace, t: &Tuning, s: &mut Schedule, into: impl Fn(u32) -> Span) {
     let RankAndSize { rank, size } = place.local;
     s.send(place.remote_number(entry_rank(rank, place.remote, size)), send.span(BufferId::Send));
@@ -131,7 +138,8 @@ pub(super) fn allgather(send: BlockBuffer, recv: BlockArray<'_>, place: InterPla
     plan_among(&call, place.local, t, s, |rank| place.local_number(rank), |span| span);
 }
 
-/// Blocks travel packed in the local group: those that enter at a rank are a run of them.
+/// Each block enters the local group at one rank, and an allgather in the group distributes all blocks. They are
+/// packed in scratch memory for this, where the blocks that enter at one rank adjoin.
 pub(super) fn allgatherv(send: BlockBuffer, recv: BlockArray<'_>, place: InterPlace, t: &Tuning, s: &mut Schedule) {
     let RankAndSize { size, .. } = place.local;
     if size == 1 {
@@ -160,7 +168,8 @@ pub(super) fn allgatherv(send: BlockBuffer, recv: BlockArray<'_>, place: InterPl
     }
 }
 
-/// In step i rank r sends to rank r + i of the other group and receives from r - i, counted around the larger group.
+/// In step i rank r sends to rank r + i of the other group and receives from its rank r - i, both modulo the size of
+/// the larger group. A rank number beyond the other group's size has no message.
 pub(super) fn alltoall(send: BlockArray<'_>, recv: BlockArray<'_>, place: InterPlace, t: &Tuning, s: &mut Schedule) {
     let ring = RankAndSize { rank: place.local.rank, size: place.local.size.max(place.remote) };
     for step in 0..ring.size {

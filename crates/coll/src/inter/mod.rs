@@ -1,10 +1,12 @@
-//! Collectives of intercommunicators: between two groups (MPI-5.0 §6.2.2, §6.2.3).
+//! Collectives of intercommunicators, between two groups (MPI-5.0 §6.2.2, §6.2.3).
 //!
-//! They are put together from collectives among some of the ranks, by whichever algorithm is chosen for those, and
-//! messages between the groups: each group's data cross over once. Schedules number the ranks of both groups, those of
-//! the first group before those of the second, so that both sides use the same number for a rank.
+//! Their schedules are composed of collectives among some of the ranks, for which `select` chooses the algorithms,
+//! and of messages between the groups. The data of each group cross over to the other group once. Schedules number
+//! the ranks of both groups together, the first group before the second, so that both groups use the same number for
+//! a rank.
 //!
-//! Never in place (MPI-5.0 §6.2.3), and no shm steps. Used by `mpi`; uses `select`'s tables.
+//! Calls are never in place (MPI-5.0 §6.2.3), and there are no shm steps. Used by `mpi`; uses `select` and
+//! `host_map`.
 
 mod exchange;
 mod rooted;
@@ -15,40 +17,41 @@ use crate::schedule::{Schedule, Span};
 use crate::select::dispatch;
 use crate::tuning::Tuning;
 
-/// The root of a call on a rank of the root's own group, which is not the root (MPI_PROC_NULL there).
+/// The root of a call on the ranks of the root's group that are not the root: they pass MPI_PROC_NULL as the root.
 pub const NO_ROOT: u32 = u32::MAX;
 
 /// The calling rank, on an intercommunicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterPlace {
-    /// In the local group.
+    /// The calling rank in the local group, and the size of that group.
     pub local: RankAndSize,
     /// The number of ranks of the remote group.
     pub remote: u32,
-    /// The local group is the first.
+    /// The local group is the first group in the numbering of ranks.
     pub first: bool,
 }
 
 impl InterPlace {
-    /// The number of a rank of the local group.
+    /// Returns the number in schedules of a rank of the local group.
     pub const fn local_number(self, rank: u32) -> u32 {
         if self.first { rank } else { self.remote + rank }
     }
 
-    /// The number of a rank of the remote group.
+    /// Returns the number in schedules of a rank of the remote group.
     pub const fn remote_number(self, rank: u32) -> u32 {
         if self.first { self.local.size + rank } else { rank }
     }
 
-    /// This rank among all of both groups.
+    /// Returns the number in schedules of the calling rank, and the number of ranks of both groups together.
     pub const fn among_all(self) -> RankAndSize {
         RankAndSize { rank: self.local_number(self.local.rank), size: self.local.size + self.remote }
     }
 }
 
-/// Writes this rank's schedule for `call` into `schedule` (cleared first). Roots are numbers as schedules have them,
-/// or NO_ROOT; blocks are those of the remote group's ranks, but in reductions that scatter, where counts are the
-/// local group's. MPI_Scan and MPI_Exscan have no meaning here (MPI-5.0 §6.11).
+/// Clears `schedule` and writes this rank's schedule for `call` into it. A root is a number of a rank as in
+/// schedules, or NO_ROOT. Blocks are those of the ranks of the remote group; but the counts of a reduce_scatter are
+/// those of the local group. MPI_Scan and MPI_Exscan must have been refused, because they are not defined on
+/// intercommunicators (MPI-5.0 §6.11), and so must neighbourhood collectives.
 pub fn plan_between(call: &CollectiveCall, place: InterPlace, tuning: &Tuning, schedule: &mut Schedule) {
     schedule.clear();
     let s = &mut *schedule;
@@ -78,8 +81,9 @@ pub fn plan_between(call: &CollectiveCall, place: InterPlace, tuning: &Tuning, s
     schedule.end_round();
 }
 
-/// Appends a collective among some of the ranks: `number` of each rank among them, and the places of their buffers
-/// here.
+/// Appends a collective among some of the ranks. In `call` and `place` ranks are numbered among the participants;
+/// `number` converts such a number to a number in this schedule, and `span` converts a span of the collective to a
+/// span here.
 fn plan_among(
     call: &CollectiveCall,
     place: RankAndSize,

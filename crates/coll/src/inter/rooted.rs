@@ -1,4 +1,4 @@
-//! From and to a root: bcast, gather, scatter, reduce.
+//! Collectives of intercommunicators with a root: bcast, gather, scatter, reduce.
 //!
 //! | collective | how | rounds beside those of the collective inside |
 //! |---|---|---|
@@ -6,24 +6,25 @@
 //! | gatherv, scatterv | linear: only the root knows the counts | ranks / outstanding |
 //! | reduce | reduce to the other group's rank 0, which sends the result to the root | 1 |
 //!
-//! Ranks of the root's group other than the root have no part in them.
+//! The last column counts the rounds in addition to those of the collective inside. The other ranks of the root's
+//! group take no part.
 
 use super::{InterPlace, NO_ROOT, plan_among};
 use crate::call::{BlockArray, BlockBuffer, CollectiveCall, RankAndSize, ReductionArgs};
 use crate::schedule::{BufferId, Schedule, Span};
 use crate::tuning::Tuning;
 
-/// The root, as rank 0, and the other group's ranks after it.
+/// The participants of a collective with a root: the root as rank 0, then the ranks of the other group.
 #[derive(Clone, Copy)]
 struct RootedGroup {
     place: RankAndSize,
     root: u32,
-    /// The number of rank 1.
+    /// The number in schedules of the participant with rank 1.
     first_other: u32,
 }
 
 impl RootedGroup {
-    /// None on a rank that has no part in it.
+    /// Makes the group; `None` on a rank that takes no part.
     fn new(root: u32, place: InterPlace) -> Option<RootedGroup> {
         let own = place.among_all().rank;
         if root == NO_ROOT {
@@ -58,7 +59,9 @@ pub(super) fn bcast(root: u32, data: BlockBuffer, place: InterPlace, t: &Tuning,
     }
 }
 
-/// The root's blocks, which begin with that of the group's rank 1.
+/// Returns a function that converts the spans of the participants' collective to spans of the call's buffers. At the
+/// root, that collective has a block for the root itself (rank 0), which the call's buffer has not; so blocks move to
+/// the front by one block.
 fn shift_blocks(group: RootedGroup, blocks: BlockArray<'_>) -> impl Fn(Span) -> Span {
     let block = if group.is_root() { blocks.counts.at(0) } else { 0 };
     move |span| match span.buffer {
@@ -142,13 +145,14 @@ pub(super) fn reduce(root: u32, data: ReductionArgs, place: InterPlace, t: &Tuni
     }
 }
 
-/// Appends the reduction of the local group's data to its rank 0; returns the place of the result there.
+/// Appends a reduction of the local group's data to its rank 0. Returns the span of the result on rank 0.
 pub(super) fn reduce_to_first(data: ReductionArgs, place: InterPlace, t: &Tuning, s: &mut Schedule) -> Span {
     let call = CollectiveCall::Reduce { root: 0, data: ReductionArgs { in_place: false, ..data } };
     append_reduction(&call, data, place.local.rank == 0, place, t, s)
 }
 
-/// Appends a reduction of the local group's data; the result, if this rank gets it, is in scratch memory.
+/// Appends a reduction of the local group's data. Returns the span of the result, which is valid only if this rank
+/// gets it (`has_result`): scratch memory, or the send buffer if the group has only one rank or there are no data.
 pub(super) fn append_reduction(
     call: &CollectiveCall,
     data: ReductionArgs,

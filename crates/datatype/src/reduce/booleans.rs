@@ -1,7 +1,8 @@
-//! Logic on Fortran's LOGICAL where its compiler has other values than 1 and 0 for .TRUE. and .FALSE. (MPI-5.0
-//! §20.4: MPI_Abi_set_fortran_booleans).
+//! Logical operations on Fortran's LOGICAL if the values of .TRUE. and .FALSE. are not 1 and 0 with the program's
+//! compiler (MPI-5.0 §20.4: MPI_Abi_set_fortran_booleans).
 //!
-//! A value that is not .FALSE. counts as true. Used by the lookup in `reduce`, and by `mpi`, which sets the values.
+//! A value that is not .FALSE. counts as true. Used by the lookup in `reduce`, by `mpi`, which sets the values, and
+//! by `abi`, which reports them.
 
 use super::number::{BinaryOp, each};
 use super::op::{Kernel, PredefinedOp};
@@ -11,12 +12,12 @@ use std::sync::OnceLock;
 /// The values of .TRUE. and .FALSE.
 static LOGICAL_VALUES: OnceLock<(i64, i64)> = OnceLock::new();
 
-/// Sets the values; false if they were set before.
+/// Sets the values. Returns false, and sets nothing, if they were set before.
 pub fn set(yes: i64, no: i64) -> bool {
     LOGICAL_VALUES.set((yes, no)).is_ok()
 }
 
-/// The values, once they were set.
+/// Returns the values; None if they were not set.
 pub fn get() -> Option<(i64, i64)> {
     LOGICAL_VALUES.get().copied()
 }
@@ -26,7 +27,7 @@ fn logical_values() -> (i64, i64) {
     get().unwrap_or((1, 0))
 }
 
-/// Tells whether the values are those of C, with which all kernels of logic work.
+/// Tells whether the values are those of C, 1 and 0, with which the kernels of `number` work.
 pub(super) fn are_as_in_c() -> bool {
     logical_values() == (1, 0)
 }

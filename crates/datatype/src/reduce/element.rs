@@ -1,4 +1,5 @@
-//! The abilities of a number, as traits: an operation requires one, each representation has those that it can.
+//! The abilities of a number, as traits: an operation requires one of them, and a representation implements those of
+//! the operations that it supports.
 //!
 //! Used by `number`, which has the operations, and by the representations that Rust has no type for (`quad`,
 //! `small_float`, `x87`).

@@ -1,15 +1,15 @@
 //! The predefined operations on the predefined types (MPI-5.0 §6.9.2-4).
 //!
-//! A kernel computes `inout[i] = in[i] op inout[i]`, front to back, each element by itself: `in` comes from lower
-//! ranks. Integers wrap. The result depends on nothing but the operands and their order; since NaNs, signed zeros and
-//! rounding make the order visible, `coll` must give every rank the same order. MPI_MAX and MPI_MIN keep `inout` where
-//! the two do not compare (a NaN, zeros of both signs).
+//! A kernel computes `inout[i] = in[i] op inout[i]`, front to back, each element by itself, where `in` comes from
+//! lower ranks. Integers wrap. The result depends on nothing but the operands and their order; since NaNs, signed
+//! zeros and rounding make the order visible, `coll` must give every rank the same order. MPI_MAX and MPI_MIN keep
+//! `inout` if neither operand is the larger one (a NaN, zeros of both signs).
 //!
-//! Beyond the standard, as MPICH does: MPI_CHAR reduces as an integer, and the logical operations take every type that
-//! has a zero.
+//! Two extensions are those of MPICH: MPI_CHAR reduces as an integer, and the logical operations accept all integer
+//! and floating-point types.
 //!
-//! Used by `coll`'s reduction steps and `mpi`'s accumulates. `number` is the arithmetic, `pair` the search for places,
-//! `element` the abilities of a number, `op` the operations.
+//! Used by `mpi::ops`. `number` is the arithmetic, `pair` computes MPI_MINLOC and MPI_MAXLOC, `element` is the
+//! abilities of a number, `op` the operations.
 
 pub mod booleans;
 mod element;
@@ -29,8 +29,8 @@ use hawser_base::{Class, Error, Result};
 
 pub use op::{Kernel, PredefinedOp};
 
-/// The kernel of an operation on a predefined type; none where it is not defined. For MPIX_EQUAL `n` is
-/// the length of the record.
+/// Returns the kernel of an operation on a predefined type; None if the operation is not defined on it. For
+/// MPIX_EQUAL the `n` of the kernel is the length of the record in bytes.
 pub fn kernel(op: PredefinedOp, basic: Basic) -> Option<Kernel> {
     let (group, repr) = (basic.group(), basic.repr());
     let integer = matches!(group, TypeGroup::CInteger | TypeGroup::FortranInteger | TypeGroup::MultiLanguage);
@@ -60,7 +60,7 @@ pub fn kernel(op: PredefinedOp, basic: Basic) -> Option<Kernel> {
     }
 }
 
-/// An operation made ready for one datatype.
+/// A predefined operation with the kernel for one datatype.
 #[derive(Clone, Copy, Debug)]
 pub struct ReduceKernel {
     kernel: Kernel,
@@ -71,10 +71,12 @@ pub struct ReduceKernel {
 }
 
 impl ReduceKernel {
-    /// An error where `op` is not defined on `datatype`, which is a predefined type or a row of one.
+    /// Makes the kernel of `op` for `datatype`; an error if `op` is not defined on it. `datatype` must be a
+    /// predefined type or an array of one.
     pub fn of(op: PredefinedOp, datatype: &Datatype) -> Result<ReduceKernel> {
         let undefined = |what: &str| {
-            let text = format!("{} is not defined on {what}; MPI-5.0 §6.9.2 lists what it is defined on", op.name());
+            let text =
+                format!("{} is not defined on {what}; MPI-5.0 §6.9.2 lists the datatypes that it supports", op.name());
             Error::new(Class::Op, text)
         };
         let Some((basic, per_element)) = datatype.unit() else {
@@ -84,13 +86,13 @@ impl ReduceKernel {
         Ok(ReduceKernel { kernel, stride: basic.extent(), per_element })
     }
 
-    /// Bytes of one element of the datatype: a buffer may be cut at multiples of it.
+    /// The number of bytes of one element of the datatype: a buffer may be cut at multiples of it.
     pub fn element_bytes(&self) -> u64 {
         self.stride * self.per_element
     }
 
-    /// `inout = input op inout` over the first `count` elements of the datatype. The two must not overlap,
-    /// unless they are the same memory.
+    /// Computes `inout = input op inout` for the first `count` elements of the datatype. Panics if a buffer is
+    /// shorter. The two buffers must be the same memory, or must not overlap.
     pub fn apply(&self, mut inout: impl PackedTarget, input: impl PackedSource, count: u64) {
         let n = count.saturating_mul(self.per_element);
         let bytes = n.saturating_mul(self.stride);
@@ -102,7 +104,7 @@ impl ReduceKernel {
         unsafe { (self.kernel)(inout.addr(), input.addr(), n as usize) }
     }
 
-    /// The same on buffer arguments of the datatype.
+    /// Does the same as `apply`, on buffer arguments of the datatype.
     pub fn apply_at(&self, inout: UserPtr, input: UserPtr, count: u64) {
         let n = count.saturating_mul(self.per_element);
         // SAFETY: `count` elements at both addresses were vouched for when the pointers were made, and a type

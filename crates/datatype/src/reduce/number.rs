@@ -1,6 +1,8 @@
-//! Arithmetic, comparison, logic and bits on every representation, as loops that the compiler vectorises.
+//! Arithmetic, comparison, logic and bits on every representation.
 //!
-//! An operation is a type; [`each`] is the only loop. Used by the lookup in `reduce`; uses `element`.
+//! An operation is a type, and [`each`] is its loop, which the compiler vectorises for integers, `f32` and `f64`.
+//! Sums and products of `long double` have a loop of their own (`x87`). Used by the lookup in `reduce` and by
+//! `booleans`; uses `element`, and the types of `quad`, `small_float` and `x87`.
 
 use super::element::{Arithmetic, Bitwise, Compare, LogicalOps};
 use super::op::{Kernel, PredefinedOp};
@@ -78,7 +80,8 @@ struct Complex<T> {
     im: T,
 }
 
-/// The product is the schoolbook's, as Fortran has it: infinities are not recovered from NaNs.
+/// The product is computed by the textbook formula, as in Fortran: a NaN that arises from infinities is not turned
+/// into an infinity, as C does.
 impl<T: Arithmetic> Arithmetic for Complex<T> {
     #[inline(always)]
     fn add(self, other: Self) -> Self {
@@ -97,7 +100,7 @@ impl<T: Arithmetic> Arithmetic for Complex<T> {
     }
 }
 
-/// `input op inout`.
+/// An operation: `of` returns `input op inout`.
 pub(super) trait BinaryOp<T> {
     fn of(input: T, inout: T) -> T;
 }
@@ -125,7 +128,8 @@ operations! {
     Bxor: Bitwise, |a, b| a.xor(b);
 }
 
-/// The loop of every elementwise kernel.
+/// The loop of the kernels of this module and of `booleans`: applies operation `O` to `n` pairs of elements of type
+/// `T`. (`pair`, `x87` and MPI_REPLACE have loops of their own.)
 ///
 /// # Safety
 /// As for [`Kernel`], for elements of type `T`.
@@ -140,7 +144,7 @@ pub(super) unsafe fn each<T: Copy, O: BinaryOp<T>>(inout: *mut u8, input: *const
     }
 }
 
-/// `each` for the representation that `$repr` is, among those listed.
+/// The kernel `each` for the representation `$repr`; None if it is not among those listed.
 macro_rules! among {
     ($repr:expr, $operation:ty, $($variant:ident => $t:ty),*) => {
         match $repr {

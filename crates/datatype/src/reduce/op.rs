@@ -67,8 +67,9 @@ impl PredefinedOp {
         !matches!(self, PredefinedOp::Replace | PredefinedOp::NoOp)
     }
 
-    /// Tells whether a buffer may be cut into pieces that are reduced by themselves. MPIX_EQUAL's buffer of MPI_BYTE is
-    /// one record: a flag (u64, 1 while all were equal) and the bytes that are compared.
+    /// Tells whether a buffer may be cut into pieces that are reduced by themselves. The buffer of MPIX_EQUAL, of
+    /// type MPI_BYTE, is one record: a flag (u64; 1 if all records so far were equal) and the bytes that are
+    /// compared.
     pub const fn is_elementwise(self) -> bool {
         !matches!(self, PredefinedOp::Equal)
     }

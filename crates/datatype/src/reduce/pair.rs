@@ -1,5 +1,4 @@
-//! MPI_MINLOC and MPI_MAXLOC: the extreme value and where it was; of equal values the lowest place
-//! (MPI-5.0 §6.9.4).
+//! MPI_MINLOC and MPI_MAXLOC: the extreme value and its index; among equal values the lowest index (MPI-5.0 §6.9.4).
 
 use super::element::Compare;
 use super::op::{Kernel, PredefinedOp};
@@ -38,7 +37,8 @@ unsafe fn extreme<V: Compare, I: Compare, const MAX: bool>(inout: *mut u8, input
     }
 }
 
-/// The pairs of the predefined types: an index is an `int`, or Fortran's of the value's own type.
+/// The kernel for the representations of a predefined pair. The index is an `int`, or in Fortran's pairs of the same
+/// type as the value.
 macro_rules! by_members {
     ($value:expr, $index:expr, $max:literal) => {
         match ($value, $index) {

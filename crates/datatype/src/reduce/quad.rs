@@ -1,11 +1,12 @@
-//! IEEE binary128 (`REAL(16)`, `__float128`) by integer arithmetic: no unit of this machine has it.
+//! IEEE binary128 (`REAL(16)`, `__float128`) by integer arithmetic, because the processor has no instructions for it.
 //!
-//! Round to nearest even, subnormals and infinities as in IEEE 754; a NaN operand comes back quiet. Speed does not
-//! matter here as it does elsewhere: gfortran's own code computes it in software, too.
+//! Numbers are rounded to nearest even; subnormals and infinities are those of IEEE 754; a NaN operand is returned as
+//! a quiet NaN. Speed matters less than elsewhere: gfortran's own code computes these numbers in software, too.
 
 use super::element::{Arithmetic, Compare, LogicalOps};
 
-/// The bits, as a little-endian machine loads them: 1 sign, 15 exponent and 112 fraction bits.
+/// A number as its bits, as a little-endian machine loads them. From the highest bit: 1 sign, 15 exponent and 112
+/// fraction bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(super) struct Quad(pub u128);
@@ -16,11 +17,11 @@ const SIGN: u128 = 1 << 127;
 const INFINITY: u128 = 0x7fff << FRACTION_BITS;
 const QUIET: u128 = 1 << (FRACTION_BITS - 1);
 const BIAS: i32 = 16383;
-/// Bits below the 113 of a significand that fills a u128.
+/// The number of bits below the 113 of a significand that is shifted so that it fills a u128.
 const ROUNDING_BITS: u32 = 127 - FRACTION_BITS;
 
-/// A finite number that is not zero: its significand with the highest bit set, worth
-/// `significand * 2^(exponent - BIAS - 127)`; the lowest bit may stand for all that was shifted out.
+/// A finite number that is not zero, without its sign. Its value is `significand * 2^(exponent - BIAS - 127)`, and
+/// the highest bit of `significand` is set. The lowest bit is also set if any bit was lost by a shift.
 #[derive(Clone, Copy)]
 struct QuadParts {
     exponent: i32,
@@ -40,7 +41,7 @@ impl Quad {
         let exponent = (self.magnitude() >> FRACTION_BITS) as i32;
         let fraction = self.0 & FRACTION;
         if exponent == 0 {
-            // Subnormal: the exponent of 1 without the implicit one.
+            // A subnormal number has the exponent 1, without the implicit one bit.
             let zeros = fraction.leading_zeros();
             return QuadParts { exponent: 1 + ROUNDING_BITS as i32 - zeros as i32, significand: fraction << zeros };
         }
@@ -52,7 +53,7 @@ impl Quad {
         if exponent >= 0x7fff {
             return Quad(sign | INFINITY);
         }
-        // Below the normal numbers the exponent stays and the significand moves.
+        // Below the normal numbers the exponent stays 1, and the significand is shifted right.
         if exponent < 1 {
             significand = shift_right_sticky(significand, (1 - exponent) as u32);
         }
@@ -60,7 +61,7 @@ impl Quad {
         let rest = significand & ((1 << ROUNDING_BITS) - 1);
         let half = 1 << (ROUNDING_BITS - 1);
         let up = rest > half || (rest == half && kept & 1 == 1);
-        // The implicit one adds to the exponent's field, and so does a carry out of rounding.
+        // The implicit one bit in `kept` adds 1 to the exponent's field, and so does a carry out of rounding.
         let field = u128::from((exponent.max(1) - 1) as u32);
         Quad(sign | ((field << FRACTION_BITS) + kept + u128::from(up)))
     }
@@ -69,14 +70,14 @@ impl Quad {
         Quad(self.0 ^ SIGN)
     }
 
-    /// A signed integer whose order is that of the numbers; both zeros are one.
+    /// A signed integer whose order is that of the numbers; zero for both zeros.
     fn rank(self) -> i128 {
         let magnitude = self.magnitude() as i128;
         if self.0 & SIGN == 0 { magnitude } else { -magnitude }
     }
 }
 
-/// Shifts right; bits that fall out leave their trace in the lowest one.
+/// Shifts right. The lowest bit of the result is also set if any bit that fell out was set.
 fn shift_right_sticky(value: u128, by: u32) -> u128 {
     match by {
         0 => value,
@@ -85,7 +86,7 @@ fn shift_right_sticky(value: u128, by: u32) -> u128 {
     }
 }
 
-/// The upper 128 bits of a product, with a trace of the lower ones.
+/// Returns the upper 128 bits of a product. The lowest bit is also set if any of the lower 128 bits was set.
 fn multiply_high_sticky(a: u128, b: u128) -> u128 {
     const LOW: u128 = u64::MAX as u128;
     let (a1, a0, b1, b0) = (a >> 64, a & LOW, b >> 64, b & LOW);
@@ -111,7 +112,7 @@ impl Arithmetic for Quad {
             return if opposed && a.magnitude() == 0 { Quad(0) } else { a };
         }
         let (x, y) = (a.parts(), b.parts());
-        // One bit of room above for the carry of a sum.
+        // Both are shifted right by one bit, so that the highest bit has room for the carry of a sum.
         let small = shift_right_sticky(y.significand >> 1, (x.exponent - y.exponent) as u32);
         let large = x.significand >> 1;
         let result = if opposed { large - small } else { large + small };
@@ -140,7 +141,7 @@ impl Arithmetic for Quad {
         }
         let (x, y) = (self.parts(), other.parts());
         let product = multiply_high_sticky(x.significand, y.significand);
-        // Both factors have their highest bit set, so that the product misses at most one.
+        // Both factors have their highest bit set, so that the product has at most one leading zero.
         let zeros = product.leading_zeros();
         let exponent = x.exponent + y.exponent - BIAS + 1 - zeros as i32;
         Quad::round(sign, QuadParts { exponent, significand: product << zeros })

@@ -1,7 +1,8 @@
-//! Floats of 16 bits: IEEE binary16 and bfloat16. They compute in binary32 and round once, to nearest even.
+//! Floats of 16 bits: IEEE binary16 and bfloat16. Operations compute in binary32 and round the result once, to
+//! nearest even.
 //!
-//! For sums and products that is exactly the rounded true result: binary32 has more than twice their
-//! digits and two. The conversions are integer work, for machines without F16C.
+//! For sums and products that is exactly the rounded true result: a format with p significant bits (11 and 8) needs
+//! 2p + 2 bits for that, and binary32 has 24. The conversions need no F16C instructions.
 
 use super::element::{Arithmetic, Compare, LogicalOps};
 
@@ -16,12 +17,12 @@ pub(super) struct F16(pub u16);
 pub(super) struct Bf16(pub u16);
 
 impl F16 {
-    /// Exact. Like `from_f32` it computes every case and selects, which vectorises.
+    /// Converts exactly. Like `from_f32` it computes every case and then selects one, which vectorises.
     #[inline]
     pub fn to_f32(self) -> f32 {
         let sign = u32::from(self.0 & 0x8000) << 16;
         let magnitude = u32::from(self.0 & 0x7fff);
-        // Subnormal or zero: so many units of 2^-24.
+        // A subnormal number or zero is `magnitude` times 2^-24.
         let small = (magnitude as i32 as f32 * f32::from_bits((127 - 24) << 23)).to_bits();
         // The exponent's bias grows from 15 to 127.
         let normal = (magnitude << 13) + ((127 - 15) << 23);
@@ -30,7 +31,7 @@ impl F16 {
         f32::from_bits(sign | if magnitude < 0x7c00 { finite } else { infinite_or_nan })
     }
 
-    /// Rounds to nearest even; too large becomes infinity; NaNs stay NaNs and are quiet.
+    /// Rounds to nearest even. A number that is too large becomes infinity; a NaN stays a NaN and becomes quiet.
     #[inline]
     pub fn from_f32(value: f32) -> F16 {
         let sign = (value.to_bits() >> 16) & 0x8000;
@@ -48,13 +49,13 @@ impl F16 {
 }
 
 impl Bf16 {
-    /// Exact.
+    /// Converts exactly.
     #[inline]
     pub fn to_f32(self) -> f32 {
         f32::from_bits(u32::from(self.0) << 16)
     }
 
-    /// Rounds to nearest even; NaNs stay NaNs and are quiet.
+    /// Rounds to nearest even; a NaN stays a NaN and becomes quiet.
     #[inline]
     pub fn from_f32(value: f32) -> Bf16 {
         let bits = value.to_bits();

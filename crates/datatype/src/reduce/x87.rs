@@ -1,7 +1,7 @@
 //! `long double` of x86-64: 80 bits, for which Rust has no type, computed by the x87 unit itself.
 //!
-//! The unit keeps 64 bits of precision unless a program lowers it, and then that program's own C code
-//! computes the same. Six bytes of padding are written as zero, so that equal values are equal bytes.
+//! The unit computes with 64 bits of precision. A program may lower that; its own C code then computes the same
+//! results. Six bytes of padding are written as zero, so that equal values are equal bytes.
 
 use super::element::{Arithmetic, Compare, LogicalOps};
 use std::arch::asm;
@@ -44,8 +44,9 @@ impl Arithmetic for X87 {
     arithmetic!(mul, "fmulp");
 }
 
-/// A kernel straight on memory: a value that passes through a local is stored in one shape and loaded in
-/// another, and waits for that ten times as long as for the sum.
+/// A kernel that works on memory directly. A value that passed through a local variable would be stored by
+/// instructions of one width and loaded by an instruction of another width; the load would wait for the store, ten
+/// times as long as the sum takes.
 macro_rules! kernel {
     ($name:ident, $instruction:literal) => {
         /// # Safety
@@ -78,7 +79,7 @@ kernel!(sum, "faddp");
 kernel!(product, "fmulp");
 
 impl X87 {
-    /// Tells whether `self` is above `other`, and whether the two are equal; neither with a NaN.
+    /// Tells whether `self` is above `other`, and whether the two are equal; both are false if one of them is a NaN.
     #[inline(always)]
     fn compare(self, other: X87) -> (bool, bool) {
         let (above, equal, ordered): (u8, u8, u8);

@@ -1,12 +1,12 @@
 //! Direct connections carry long messages straight from the sender's application memory to the receiver's: a TCP
-//! connection beside link's paths, one for each direction between two ranks, in which each part of a message
-//! follows a header of 40 bytes (P36, P37).
+//! connection beside link's paths, one for each direction between two ranks, in which each part of a message follows
+//! a header of 40 bytes (P36, P37 of docs/protocol.md).
 //!
-//! It never waits. Link copies a byte four times, because a frame is kept until it is acknowledged and checked before
-//! it is delivered; here the kernel copies it twice. The memory of a zero-copy send is borrowed until the receiver
-//! reports, by link, how far it has read. When the connection breaks or stalls, both ends agree by link on the byte up
-//! to which it was read, and the rest goes by link (`ZeroCopyDone`). So it may break anywhere, and nothing is lost or
-//! duplicated.
+//! No function here waits. Link copies a byte four times, because a frame is kept until it is acknowledged and
+//! checked before it is delivered; in a direct connection the kernel copies it twice. The memory of a zero-copy send
+//! is borrowed until the receiver reports, by link, how far it has read. When the connection breaks or stalls, both
+//! ends agree by link on the number of bytes that were read, and the rest goes by link (`ZeroCopyDone`). So a
+//! connection may break anywhere, and nothing is lost or duplicated.
 //!
 //! `sender` and `receiver` are the two ends without I/O, `wire` is their format, `payload` is what is delivered; this
 //! file joins them to the ports. Used by `device`; uses `port::StreamPort`.
@@ -40,15 +40,18 @@ use wire::{DirectControl, ReceiverControl, SenderControl};
 /// Maximum parts of messages that are delivered from one connection before others have their turn.
 const PARTS_PER_READ: usize = 16;
 
-/// Limit of unacknowledged bytes in TCP's send buffer where the round trip is short: as much as is left of the two
-/// caches that 512 KiB pass through (1 MiB each). Without a limit 1 MiB took 386 us in C, with 64, 128, 192, 256 KiB
-/// 227, 177, 171, 238 us; 4 MiB took 1522 us, with these limits 1003, 809, 704, 693 us (the kernel doubles the value).
+/// Size that is set for TCP's send buffer if the round trip is short, in bytes (the kernel doubles it). It limits the
+/// unacknowledged bytes to those that stay in the caches: a message of 512 KiB leaves about so much of the two
+/// caches, of 1 MiB each, that it passes through. Measured with a program in C, without a limit and with 64, 128, 192
+/// and 256 KiB: 1 MiB took 386, 227, 177, 171 and 238 us, and 4 MiB took 1522, 1003, 809, 704 and 693 us.
 const SEND_BUFFER_BYTES: i32 = 128 << 10;
 
-/// Longest round trip at which that limit is no less than the network holds: 10 Gbit/s in this time.
+/// The longest round trip at which that limit does not slow a transfer down: the limit is about the bytes that a
+/// network of 10 Gbit/s transports in this time.
 const SHORT_RTT_US: u32 = 200;
 
-/// The peer of a connection in a slot of a port, and whether this rank sends or receives on it.
+/// The owner of a connection, which lies in a slot of a port: the peer, and whether this rank sends or receives on
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ConnectionOwner {
     Out(u32),
@@ -59,7 +62,7 @@ enum ConnectionOwner {
 struct PeerConnections {
     sender: DirectSender,
     sender_at: Option<(usize, usize)>,
-    /// Whether the limit was set on its socket.
+    /// Whether `limit_send_buffer` was called for the sender's connection.
     is_tuned: bool,
     receiver: DirectReceiver,
     receiver_at: Option<(usize, usize)>,
@@ -90,7 +93,8 @@ pub struct DirectConnections {
     active: Vec<u32>,
     /// Zero-copy sends that are complete: their memory is returned.
     pub zero_copy_done: Vec<ZeroCopyDone>,
-    /// Connections whose greeting is not of this job, and connections of peers in which a part header was changed.
+    /// The number of connections that were refused, because there is no path to the caller or another connection is
+    /// in use, and of connections of peers in which a part header was changed.
     pub refused: u64,
     pub corrupted: u64,
     scratch: Vec<u8>,
@@ -133,8 +137,9 @@ impl DirectConnections {
         outs.min()
     }
 
-    /// Accepts a zero-copy send, if there is a connection; otherwise one may be opened for the next time.
-    /// `ordered`: all messages that link accepted before must be delivered before it.
+    /// Accepts a zero-copy send if there is an open connection to the peer, and returns whether it did. If there is
+    /// none, begins to open one for later sends, if that is useful. `ordered`: all messages that link has accepted
+    /// before must be delivered before this send.
     pub fn send_zero_copy(
         &mut self,
         peer: u32,
@@ -179,7 +184,7 @@ impl DirectConnections {
         true
     }
 
-    /// Writes as much as the connection takes.
+    /// Writes as many bytes of the queued sends as the connection to the peer takes.
     fn write(&mut self, peer: u32, now_ns: u64, port_set: &mut PortSet) {
         let Some(PeerConnections { sender, sender_at: Some((port, slot)), .. }) = self.peers.get_mut(&peer) else {
             return;
@@ -203,7 +208,8 @@ impl DirectConnections {
         }
     }
 
-    /// Handles a message of link about a connection of ours. False if there is no such message.
+    /// Handles a message of link about the direct connections with this peer. False if the message has an unknown
+    /// kind.
     pub fn handle_message(&mut self, peer: u32, header: &Header, count: u64, now_ns: u64) -> bool {
         let Some(control) = wire::parse_control(header, count) else { return false };
         self.activate(peer);
@@ -223,7 +229,8 @@ impl DirectConnections {
         true
     }
 
-    /// Accepts connections, and reads what has arrived. Returns the number of parts that were delivered.
+    /// Accepts new direct connections at port `at`, and reads what has arrived on the existing ones. Returns the
+    /// number of parts that were delivered.
     pub fn receive(
         &mut self,
         at: usize,
@@ -243,7 +250,8 @@ impl DirectConnections {
                 }
                 Some(&ConnectionOwner::Out(peer)) => {
                     let stream = connection(port_set, (at, slot));
-                    // Nothing arrives on this direction: bytes that do count as its end.
+                    // The peer sends nothing on a connection that we opened: bytes that arrive count as the
+                    // connection's end.
                     if stream.is_none_or(|stream| stream.available() > 0 || stream.is_closed()) {
                         self.peer_connections(peer).sender.handle_failure(now_ns);
                         self.activate(peer);
@@ -255,7 +263,8 @@ impl DirectConnections {
         count
     }
 
-    /// Handles a peer's greeting: the connection is kept if it is later than all before, else ended (P36).
+    /// Handles a peer's greeting. The connection is kept if its number is higher than all before and there is a path
+    /// to the peer; otherwise it is ended (P36).
     fn handle_greeting(
         &mut self,
         at: (usize, usize),
@@ -277,7 +286,7 @@ impl DirectConnections {
         self.activate(peer);
     }
 
-    /// Reads a connection of a peer's. Returns the number of parts of messages that were delivered.
+    /// Reads from the connection that a peer has opened. Returns the number of parts of messages that were delivered.
     fn read(
         &mut self,
         peer: u32,
@@ -347,7 +356,7 @@ impl DirectConnections {
         count
     }
 
-    /// Has a reply sent that the peer waits for, and forgets a connection that is closed.
+    /// Makes `progress` send a reply for which the peer waits, and closes the connection if `is_closed`.
     fn finish_read(
         &mut self,
         peer: u32,
@@ -365,8 +374,8 @@ impl DirectConnections {
         }
     }
 
-    /// Writes, and sends the queries and replies that are due. Returns the number of parts of messages that were
-    /// delivered.
+    /// For each active peer: writes queued sends, reads what has arrived if the peer has queried our position, and
+    /// sends the queries and replies that are due. Returns the number of parts of messages that were delivered.
     pub fn progress(
         &mut self,
         now_ns: u64,
@@ -408,7 +417,8 @@ impl DirectConnections {
         count
     }
 
-    /// Forgets a peer that has ended: memory that was borrowed for it is not read any more.
+    /// Forgets a peer that has ended, and closes the connections with it: memory that was borrowed for it is not read
+    /// any more.
     pub fn forget(&mut self, peer: u32, port_set: &mut PortSet) {
         self.active.retain(|&other| other != peer);
         let Some(connections) = self.peers.remove(&peer) else { return };
@@ -423,7 +433,7 @@ fn connection(port_set: &mut PortSet, (port, slot): (usize, usize)) -> Option<&T
     port_set.stream_port(port)?.direct(slot)
 }
 
-/// Limits, on a short round trip, the bytes in the kernel to what the caches hold.
+/// Limits TCP's send buffer if the round trip of the connection is short (`SEND_BUFFER_BYTES`).
 fn limit_send_buffer(port_set: &mut PortSet, at: (usize, usize)) {
     if let Some(stream) = connection(port_set, at)
         && stream.round_trip_us().is_some_and(|us| us <= SHORT_RTT_US)
@@ -446,7 +456,8 @@ fn send_reply(receiver: &mut DirectReceiver, peer: u32, endpoint: &mut Endpoint)
     }
 }
 
-/// Sends a control message by link. Returns whether link took it; for a peer that has ended, as if it did.
+/// Sends a control message by link. Returns false if link has no room for it now. For a peer that has ended the
+/// result is true, although nothing is sent.
 fn send_control(peer: u32, (header, count): (Header, [u8; 8]), endpoint: &mut Endpoint) -> bool {
     let mut writer = PacketMessage::new(header, &count, PayloadSource::None);
     let total = writer.total();

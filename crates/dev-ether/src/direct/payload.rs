@@ -1,12 +1,13 @@
-//! The payload of a message part that waits in a connection: the kernel copies it to its destination.
+//! The payload of a message part that has arrived in a connection. It still lies in the kernel, which copies it to
+//! its destination.
 //!
-//! It must never take more bytes than have arrived (`TcpStream::available`). Used by `direct`; uses `device::Payload`.
+//! No more bytes may be taken than have arrived (`TcpStream::available`). Used by `direct`; uses `device::Payload`.
 
 use hawser_base::{SharedMem, UserMem};
 use hawser_device::Payload;
 use hawser_os::tcp::TcpStream;
 
-/// Maximum bytes taken at once into memory of our own.
+/// Maximum bytes that are copied at once into the buffer `scratch`.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// The payload, as a delivery sees it.
@@ -28,7 +29,7 @@ impl<'a> SocketPayload<'a> {
         self.left == 0
     }
 
-    /// Copies all of it into `memory`.
+    /// Copies all of the payload into `memory`, and returns that.
     pub fn copy_payload(&mut self, mut memory: Vec<u8>) -> Vec<u8> {
         memory.resize(self.left, 0);
         self.read(&mut memory);
@@ -64,8 +65,7 @@ impl Payload for SocketPayload<'_> {
                     self.left -= got;
                     got
                 }
-                // The kernel may not write this memory: copy by the program's own access, whose fault shows the
-                // address.
+                // The kernel cannot write to this memory. Copy by ordinary stores: their fault shows the address.
                 _ => match self.next(rest.len()) {
                     Some(piece) => {
                         piece.read_user(rest.slice(0, piece.len()));

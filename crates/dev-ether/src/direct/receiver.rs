@@ -1,4 +1,5 @@
-//! The receiving end of a direct connection, without I/O: it decides what the next bytes are, and counts them (P37).
+//! The receiving end of a direct connection, without I/O: it decides what the next bytes are, and counts them (P37 of
+//! docs/protocol.md).
 //!
 //! A part header is trusted only with its tag. Used by `direct`; uses no module but `wire`.
 
@@ -12,7 +13,7 @@ use hawser_link::frame::{JobKey, PeerPair};
 pub struct MessagePart {
     pub lane: u8,
     pub header: Header,
-    /// The messages of link that must be delivered before it.
+    /// All messages of link before this one must be delivered before the part; None: the part has no order.
     pub after: Option<Seq>,
     pub left: u64,
 }
@@ -21,7 +22,7 @@ pub struct MessagePart {
 pub struct DirectReceiver {
     number: u32,
     is_open: bool,
-    /// Bytes that were taken, and bytes of which the peer has a guarantee that they will be.
+    /// The number of bytes that were taken, and the number of bytes that we have guaranteed to the peer to take.
     taken: u64,
     guaranteed: u64,
     header: [u8; PART_HEADER_BYTES],
@@ -49,8 +50,8 @@ impl DirectReceiver {
         }
     }
 
-    /// Accepts connection `number`. Returns whether it is used: if it is later than all before, and none is in the
-    /// middle of a header or a message.
+    /// Accepts connection `number`. Returns whether the connection is used: it is if its number is higher than all
+    /// before, and the present connection is not in the middle of a header or a message.
     pub fn accept(&mut self, number: u32) -> bool {
         let is_busy = self.is_open && (self.header_len > 0 || self.part.is_some());
         if number <= self.number || is_busy {
@@ -111,8 +112,8 @@ impl DirectReceiver {
         &mut self.header[self.header_len..]
     }
 
-    /// Records `bytes` bytes in that buffer. `None`: this is no header of the peer's, and nothing behind it can be
-    /// read.
+    /// Records that `bytes` bytes were read into `header_buffer`. `None`: the header is not the peer's, and nothing
+    /// behind it can be read.
     pub fn record_header(&mut self, bytes: usize, key: &JobKey, peer_pair: PeerPair) -> Option<()> {
         self.header_len += bytes;
         self.taken += bytes as u64;
@@ -131,7 +132,8 @@ impl DirectReceiver {
         Some(())
     }
 
-    /// Guarantees that the rest of the part, which has arrived, will be read: the peer may be notified before it was.
+    /// Guarantees to the peer that the rest of the part will be read, so that the peer can be notified before it was.
+    /// The rest must have arrived.
     pub fn guarantee_rest(&mut self) {
         let left = self.part.map_or(0, |piece| piece.left);
         self.guaranteed = self.taken + left;

@@ -1,7 +1,7 @@
-//! The sending end of a direct connection, without I/O: it decides which message occupies which bytes of the
-//! connection, which of them the peer has, and when the connection is given up (P37).
+//! The sending end of a direct connection, without I/O. It knows which message occupies which bytes of the connection
+//! and how many bytes the peer has, and decides when the connection is given up (P37 of docs/protocol.md).
 //!
-//! Positions are bytes behind the greeting. Used by `direct`; uses no module but `wire`.
+//! A position is a number of bytes behind the greeting. Used by `direct`; uses no module but `wire`.
 
 use super::wire::{PART_HEADER_BYTES, SenderControl, encode_part_header};
 use hawser_base::{Lane, UserMem};
@@ -10,11 +10,13 @@ use hawser_link::Seq;
 use hawser_link::frame::{JobKey, PeerPair};
 use std::collections::VecDeque;
 
-/// Time without progress after which the peer's position is queried: some round trips of any network, and a quarter
-/// of TCP's minimum time to retransmit (200 ms), because bytes that stall are sent by link as well.
+/// Time without progress after which the peer's position is queried. It is longer than some round trips of any
+/// network, and only a quarter of TCP's minimum time to retransmit (200 ms), because bytes that stall can be sent by
+/// link instead.
 const STALL_NS: u64 = 50_000_000;
 
-/// Minimum time from giving a connection up to the next attempt; it doubles each time.
+/// Minimum time from the end of a connection to the next attempt. It doubles with each connection that ends before a
+/// send was complete, RETRY_DOUBLINGS times at most.
 const RETRY_NS: u64 = 1_000_000_000;
 const RETRY_DOUBLINGS: u32 = 6;
 
@@ -34,20 +36,37 @@ pub struct ZeroCopyDone {
     pub delivered: u64,
 }
 
+/// The state of the sending end of a direct connection (P37).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Phase {
+enum DirectState {
+    /// There is no connection.
     Idle,
-    /// It was opened, and the peer has not confirmed that it reads it.
+    /// A connection was opened, and the peer has not confirmed that it reads it.
     Connecting,
+    /// The peer reads the connection.
     Open,
-    /// It broke or stalled: the peer's count decides which bytes go by link.
+    /// The connection broke or stalled: the peer's count decides which bytes go by link.
     Closing,
+}
+
+hawser_base::state_machine! {
+    impl DirectState {
+        start Idle;
+        /// A connection is being opened.
+        connect_started(Idle => Connecting);
+        /// The peer has confirmed that it reads the connection, by its first POSITION or a later one.
+        confirmed(Connecting | Open => Open);
+        /// The connection broke or stalled while messages are in it; a CLOSE requests the peer's count.
+        close_requested(Open => Closing);
+        /// The peer has sent CLOSED, or the connection broke without a message in it.
+        ended(Connecting | Open | Closing => Idle);
+    }
 }
 
 struct QueuedSend {
     send: ZeroCopySend,
     header: [u8; PART_HEADER_BYTES],
-    /// Position of its header.
+    /// The position of the part header.
     start: u64,
 }
 
@@ -68,13 +87,13 @@ impl QueuedSend {
 
 /// The state of the sending end.
 pub struct DirectSender {
-    phase: Phase,
+    state: DirectState,
     /// Number of this connection, or of the last one.
     number: u32,
     queue: VecDeque<QueuedSend>,
     end: u64,
     written: u64,
-    /// The peer has, or will read, all before this position.
+    /// The peer has read, or guarantees to read, all bytes before this position.
     acked: u64,
     pending_control: Option<SenderControl>,
     /// The values of `written` and `acked` when the peer's position was queried.
@@ -87,7 +106,7 @@ pub struct DirectSender {
 impl DirectSender {
     pub fn new() -> DirectSender {
         DirectSender {
-            phase: Phase::Idle,
+            state: DirectState::Idle,
             number: 0,
             queue: VecDeque::new(),
             end: 0,
@@ -102,44 +121,45 @@ impl DirectSender {
     }
 
     pub fn is_open(&self) -> bool {
-        self.phase == Phase::Open
+        self.state == DirectState::Open
     }
 
     /// Returns whether a connection is open or being opened.
     pub fn has_connection(&self) -> bool {
-        matches!(self.phase, Phase::Connecting | Phase::Open)
+        matches!(self.state, DirectState::Connecting | DirectState::Open)
     }
 
     pub fn may_connect(&self, now_ns: u64) -> bool {
-        self.phase == Phase::Idle && now_ns >= self.retry_at_ns
+        self.state == DirectState::Idle && now_ns >= self.retry_at_ns
     }
 
     /// Begins to open a connection. Returns its number.
     pub fn connect(&mut self) -> u32 {
-        debug_assert!(self.phase == Phase::Idle && self.queue.is_empty());
+        debug_assert!(self.state == DirectState::Idle && self.queue.is_empty());
         self.number += 1;
-        (self.phase, self.end, self.written, self.acked) = (Phase::Connecting, 0, 0, 0);
+        self.state.connect_started();
+        (self.end, self.written, self.acked) = (0, 0, 0);
         (self.pending_control, self.queried_at) = (None, None);
         self.number
     }
 
     /// Returns whether no memory is borrowed and no message is due.
     pub fn is_idle(&self) -> bool {
-        self.queue.is_empty() && self.pending_control.is_none() && self.phase != Phase::Closing
+        self.queue.is_empty() && self.pending_control.is_none() && self.state != DirectState::Closing
     }
 
     /// Returns whether there are bytes to write.
     pub fn has_unwritten(&self) -> bool {
-        self.phase == Phase::Open && self.written < self.end
+        self.state == DirectState::Open && self.written < self.end
     }
 
     /// Returns when `query_if_stalled` has something to do.
     pub fn deadline_ns(&self) -> Option<u64> {
-        let is_waiting = self.phase == Phase::Open && !self.queue.is_empty() && self.queried_at.is_none();
+        let is_waiting = self.state == DirectState::Open && !self.queue.is_empty() && self.queried_at.is_none();
         is_waiting.then_some(self.stalled_at_ns)
     }
 
-    /// Appends a zero-copy send. `after`: the messages of link that must be delivered before it.
+    /// Appends a zero-copy send. `after`: all messages of link before this number must be delivered before it.
     pub fn enqueue(
         &mut self,
         send: ZeroCopySend,
@@ -188,14 +208,15 @@ impl DirectSender {
         }
     }
 
-    /// Records that the peer has, or will read, `count` bytes of connection `number`.
+    /// Handles a POSITION: the peer has read, or guarantees to read, `count` bytes of connection `number`. Calls
+    /// `complete` for each send that is complete. An impossible number or count is ignored.
     pub fn handle_position(&mut self, number: u32, count: u64, now_ns: u64, complete: &mut dyn FnMut(ZeroCopyDone)) {
         let is_possible =
             self.has_connection() && number == self.number && count >= self.acked && count <= self.written;
         if !is_possible {
             return;
         }
-        self.phase = Phase::Open;
+        self.state.confirmed();
         self.acked = count;
         while self.queue.front().is_some_and(|queued| queued.end() <= count) {
             self.queue.pop_front().into_iter().for_each(|queued| complete(queued.completion(count)));
@@ -209,22 +230,23 @@ impl DirectSender {
 
     /// Records that the connection has broken.
     pub fn handle_failure(&mut self, now_ns: u64) {
-        match self.phase {
-            Phase::Open if !self.queue.is_empty() => self.begin_close(),
-            Phase::Open | Phase::Connecting => self.become_idle(now_ns),
-            Phase::Idle | Phase::Closing => {}
+        match self.state {
+            DirectState::Open if !self.queue.is_empty() => self.begin_close(),
+            DirectState::Open | DirectState::Connecting => self.become_idle(now_ns),
+            DirectState::Idle | DirectState::Closing => {}
         }
     }
 
     fn begin_close(&mut self) {
-        self.phase = Phase::Closing;
+        self.state.close_requested();
         self.pending_control = Some(SenderControl::Close { number: self.number });
         self.queried_at = None;
     }
 
-    /// Records that the peer reads no more of connection `number`, of which it got `count` bytes.
+    /// Handles a CLOSED: the peer has read `count` bytes of connection `number`, and reads no more. Calls `complete`
+    /// for all queued sends. An impossible number or count is ignored.
     pub fn handle_closed(&mut self, number: u32, count: u64, now_ns: u64, complete: &mut dyn FnMut(ZeroCopyDone)) {
-        if self.phase == Phase::Idle || number != self.number || count < self.acked || count > self.written {
+        if self.state == DirectState::Idle || number != self.number || count < self.acked || count > self.written {
             return;
         }
         self.queue.drain(..).for_each(|queued| complete(queued.completion(count)));
@@ -232,7 +254,8 @@ impl DirectSender {
     }
 
     fn become_idle(&mut self, now_ns: u64) {
-        (self.phase, self.pending_control, self.queried_at) = (Phase::Idle, None, None);
+        self.state.ended();
+        (self.pending_control, self.queried_at) = (None, None);
         self.retry_at_ns = now_ns + (RETRY_NS << self.failures);
         self.failures = (self.failures + 1).min(RETRY_DOUBLINGS);
     }

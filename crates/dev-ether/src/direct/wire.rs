@@ -1,4 +1,5 @@
-//! The format of a direct connection, and of the control messages about it that go by link (P36, P37).
+//! The format of a direct connection, and of the control messages about it that go by link (P36, P37 of
+//! docs/protocol.md).
 //!
 //! Used by `sender` and `receiver`; uses `link::frame::JobKey`.
 
@@ -13,7 +14,7 @@ pub const PART_HEADER_BYTES: usize = 40;
 /// The channel of link for control messages about direct connections: no lane has this number.
 pub const CHANNEL: u8 = 255;
 
-/// Values of `kind` on that channel: ASK, CLOSE, AT and CLOSED of P37.
+/// Values of `kind` on that channel: QUERY, CLOSE, POSITION and CLOSED of P37.
 const QUERY: u8 = 1;
 const CLOSE: u8 = 2;
 const POSITION: u8 = 3;
@@ -90,7 +91,7 @@ pub fn parse_part_header(
     Some(PartHeader { lane: bytes[1], header, after: (bytes[24] == 1).then_some(Seq(word(12))), len })
 }
 
-/// Makes a control message into a packet of link's: its header, and the count behind it.
+/// Converts a control message into a packet for link: the packet's header, and the count behind it.
 pub fn sender_packet(control: SenderControl) -> (Header, [u8; 8]) {
     let (kind, a) = match control {
         SenderControl::Query { number } => (QUERY, number),
@@ -107,14 +108,14 @@ pub fn receiver_packet(control: ReceiverControl) -> (Header, [u8; 8]) {
     (Header { kind, aux: 0, a, b: 0 }, count.to_le_bytes())
 }
 
-/// The contents of such a packet.
+/// A control message of either end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DirectControl {
     Sender(SenderControl),
     Receiver(ReceiverControl),
 }
 
-/// Reads such a packet. None if it is not one.
+/// Reads a control message from a packet's header and the count behind it. None if the packet has an unknown kind.
 pub fn parse_control(header: &Header, count: u64) -> Option<DirectControl> {
     let number = header.a;
     Some(match header.kind {

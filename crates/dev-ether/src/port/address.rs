@@ -11,9 +11,10 @@ pub enum PortAddress {
     /// The address of a UDP port. For IPv6 addresses that are valid on one link alone (fe80::/10) the sender adds the
     /// scope.
     Udp(SocketAddr),
-    /// The address of a TCP port, likewise.
+    /// The address of a TCP port. The scope is added as for UDP.
     Tcp(SocketAddr),
-    /// The address of a UDP port for single frames, whose datagrams bypass the kernel's UDP, likewise.
+    /// The address of a UDP port for single frames, whose datagrams bypass the kernel's UDP. The scope is added as
+    /// for UDP.
     PacketUdp(SocketAddr),
 }
 
@@ -21,11 +22,11 @@ pub enum PortAddress {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MalformedAddress;
 
-/// The first byte of each form.
+/// The first byte of an encoded address, which names its kind.
 const ETHER: u8 = 1;
 const UDP_V4: u8 = 4;
 const UDP_V6: u8 = 6;
-/// Offsets that are added to the values of UDP.
+/// Offsets that are added to UDP_V4 and UDP_V6 for the other kinds of IP addresses.
 const TCP: u8 = 16;
 const PACKET: u8 = 32;
 const TCP_V4: u8 = UDP_V4 + TCP;
@@ -106,13 +107,13 @@ impl PortAddress {
             | (PortAddress::Tcp(a), PortAddress::Tcp(b))
             | (PortAddress::PacketUdp(a), PortAddress::PacketUdp(b)) => {
                 if a.is_ipv4() != b.is_ipv4() {
-                    return Some("IPv4 and IPv6 do not meet");
+                    return Some("IPv4 and IPv6 addresses cannot reach each other");
                 }
                 // A host that has only a link-local address has no route back to an address of a network.
                 (is_link_local(a) != is_link_local(b))
-                    .then_some("an address of one link and one of a network do not meet")
+                    .then_some("link-local and other addresses cannot reach each other")
             }
-            _ => Some("ports of different kinds do not meet"),
+            _ => Some("ports of different kinds cannot reach each other"),
         }
     }
 

@@ -1,8 +1,9 @@
-//! Further flows of a UDP port (P39): send-only sockets, each with its own source port, for networks that limit the
-//! rate of each flow.
+//! Further flows of a UDP port (P39 of docs/protocol.md): send-only sockets, each with its own source port, for
+//! networks that limit the rate of each flow.
 //!
 //! A socket is opened when a frame is first sent by its flow, and closed with its port; nothing is ever read from it,
-//! and nobody polls it. If none can be opened, its frames go by the port's own socket. Used by `udp`.
+//! and nobody polls it. If a socket cannot be opened, the frames of its flow go by the port's own socket. Used by
+//! `udp`.
 
 use hawser_os::fd_identity::FdIdentity;
 use hawser_os::udp::UdpSocket;
@@ -11,8 +12,8 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 /// Maximum flows (UDP source ports) per peer port, the port's own among them. Flows of 5 Gbit/s (the limit of Amazon
-/// EC2 between instances that share no placement group) must add up to the 19 Gbit/s that a rank sends by one flow
-/// where nothing limits it (64 KiB in 27 us: docs/adr/0030-no-guess-where-fragments-belong.md).
+/// EC2 between instances that share no placement group) must add up to the 19 Gbit/s that a rank sends by one flow if
+/// nothing limits it (64 KiB in 27 us: docs/adr/0030-no-guess-where-fragments-belong.md).
 pub const FLOWS_MAX: u8 = 4;
 
 /// A socket, and the identity of its file when it was opened.
@@ -28,7 +29,7 @@ pub struct FlowSockets {
     local: SocketAddr,
     /// Requested size of the kernel's send buffer, in bytes.
     buffer: usize,
-    /// The sockets that were requested, from the second flow on; None if one could not be opened.
+    /// The sockets of the flows that were used, from the second flow on; None for a socket that could not be opened.
     sockets: Vec<Option<FlowSocket>>,
 }
 
@@ -40,7 +41,8 @@ impl FlowSockets {
         FlowSockets { interface: interface.into(), local, buffer, sockets: Vec::new() }
     }
 
-    /// Returns the socket of flow `flow`, if it has one of its own.
+    /// Returns the socket of flow `flow`, which is opened at its first use. None: frames of this flow go by the
+    /// port's own socket.
     pub fn socket(&mut self, flow: u8) -> Option<&UdpSocket> {
         let at = usize::from(flow.checked_sub(1).filter(|_| flow < FLOWS_MAX)?);
         while self.sockets.len() <= at {

@@ -1,8 +1,8 @@
 //! The headers of Ethernet, IP and UDP in front of a frame that bypasses the kernel's UDP, and the filter for frames
-//! that are addressed to us (P38).
+//! that are addressed to us (P38 of docs/protocol.md).
 //!
-//! Packets have no options and no extensions and must not be fragmented: IPv4 or IPv6 as a UDP socket of the kernel
-//! sends it. Used by ports over rings.
+//! The packets are IPv4 or IPv6 as a UDP socket of the kernel sends it: without options or extension headers, and not
+//! to be fragmented. Used by ports over rings.
 
 use hawser_os::bpf::LoadField;
 use hawser_os::ebpf::FrameMatch;
@@ -14,10 +14,10 @@ const V4: usize = 20;
 const V6: usize = 40;
 const UDP: usize = 8;
 
-/// The longest sequence of all headers.
+/// The maximum length of all headers together.
 pub const HEADERS_MAX: usize = ETHERNET + V6 + UDP;
 
-/// IEEE 802 numbers, as in linux/if_ether.h; RFC 790.
+/// EtherTypes of IPv4 and IPv6 (IEEE 802, as in linux/if_ether.h), and the protocol number of UDP (RFC 790).
 const TYPE_V4: u16 = 0x0800;
 const TYPE_V6: u16 = 0x86DD;
 const PROTOCOL_UDP: u8 = 17;
@@ -51,8 +51,8 @@ impl UdpHeaderBuilder {
         UDP + if local.is_ipv4() { V4 } else { V6 }
     }
 
-    /// Writes the headers of `frame`, to this port of a host that is reached by this neighbour; both addresses are of
-    /// one family. Returns their length.
+    /// Writes the headers of `frame` for the UDP port `to`, whose next hop has the Ethernet address `neighbour`. `to`
+    /// must have the address family of this port. Returns the length of the headers.
     pub fn write(&self, into: &mut [u8; HEADERS_MAX], neighbour: &[u8; 6], to: &SocketAddr, frame: &[u8]) -> usize {
         let len = (UDP + frame.len()) as u16;
         let mut udp = [0; UDP];
@@ -65,7 +65,7 @@ impl UdpHeaderBuilder {
         match (self.local.ip(), to.ip()) {
             (IpAddr::V4(from), IpAddr::V4(to)) => {
                 into[ETHERNET..ETHERNET + V4].copy_from_slice(&v4(from, to, len));
-                // No checksum, which only IPv4 permits: link has a better one, and nobody else would check this one.
+                // Write no UDP checksum, which only IPv4 permits: link has a better one, and nobody would check it.
                 into[ETHERNET + V4..][..UDP].copy_from_slice(&udp);
             }
             (IpAddr::V6(from), IpAddr::V6(to)) => {
@@ -82,13 +82,13 @@ impl UdpHeaderBuilder {
         self.bytes()
     }
 
-    /// Returns the EtherType of its packets.
+    /// Returns the EtherType of the port's packets.
     pub fn ether_type(&self) -> u16 {
         if self.local.is_ipv4() { TYPE_V4 } else { TYPE_V6 }
     }
 
-    /// Returns the pattern of frames for this port, and no others, as an XDP program sees them, which does not know
-    /// whether they are addressed to this host.
+    /// Returns the pattern that the frames for this port match, and no others. It is for an XDP program, which sees
+    /// all frames that arrive at the NIC: so the pattern includes the NIC's MAC address.
     pub fn pattern(&self) -> FrameMatch {
         let [a, b, c, d, e, f] = self.mac;
         let mac = vec![
@@ -98,8 +98,8 @@ impl UdpHeaderBuilder {
         FrameMatch { min_bytes: self.bytes(), fields: [mac, self.fields()].concat() }
     }
 
-    /// Returns the fields that frames for this port have, once they are known to be for this NIC, and no other frames;
-    /// fragments do not match.
+    /// Returns the fields that the frames for this port match and no others, among frames that are known to be
+    /// addressed to this NIC. Fragments do not match.
     pub fn fields(&self) -> Vec<(LoadField, u32)> {
         let at = |offset: usize| (ETHERNET + offset) as u32;
         let port = |ip: usize| (LoadField::Half(at(ip + 2)), u32::from(self.local.port()));
@@ -150,8 +150,8 @@ fn v6(from: Ipv6Addr, to: Ipv6Addr, len: u16) -> [u8; V6] {
     header
 }
 
-/// RFC 1071: returns the sum of 16-bit words, big-endian, the last byte of an odd number as the upper half of one;
-/// added in words of 32 bits, which fold to the same.
+/// Returns the sum of `bytes` as big-endian words of 16 bits (RFC 1071); the last byte of an odd number is the upper
+/// half of a word. The bytes are added as words of 32 bits, whose sum folds to the same checksum.
 fn sum(bytes: &[u8]) -> u64 {
     let words = bytes.chunks_exact(4);
     let rest = words.remainder();
@@ -161,7 +161,7 @@ fn sum(bytes: &[u8]) -> u64 {
     words.map(word).sum::<u64>() + u64::from(u32::from_be_bytes(last))
 }
 
-/// Returns the checksum of such a sum.
+/// Returns the checksum of a sum that `sum` has returned.
 fn folded(mut sum: u64) -> u16 {
     while sum > u64::from(u16::MAX) {
         sum = (sum & 0xFFFF) + (sum >> 16);

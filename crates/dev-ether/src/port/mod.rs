@@ -1,8 +1,9 @@
 //! Frame ports: they carry whole frames between this rank and others over one rail, by six methods, one file each.
 //!
-//! A port must never wait, and never end because of received data. It may lose, duplicate and reorder frames (`link`
-//! repairs that), and hands over every received frame: rubbish and forgeries too, which `link` recognizes by their
-//! tags. A rank has one port for each rail and method; the UDP port may send in several flows (`flows`).
+//! A port must never wait, and must never stop working because of received data. It may lose, duplicate and reorder
+//! frames (`link` repairs that), and hands over every received frame: rubbish and forgeries too, which `link`
+//! recognizes by their tags. A rank has one port for each rail and method; the UDP port may send in several flows
+//! (`flows`).
 
 mod address;
 mod flows;
@@ -49,41 +50,42 @@ pub trait FramePort: Send {
     /// Returns the longest frame, header of `link` included, in bytes.
     fn frame_max(&self) -> usize;
 
-    /// Returns how many bytes of full-length frames are really kept for us before some are dropped.
+    /// Returns how many bytes, in frames of the maximum length, the kernel really keeps for us before it drops
+    /// frames.
     fn receive_buffer_bytes(&self) -> usize;
 
     /// Returns the address at which others reach it, for the rank's business card.
     fn address(&self) -> PortAddress;
 
-    /// Sets the peer port to which the addresses of the following sends belong: a connection of TCP begins with it
-    /// (P32).
+    /// Sets the peer's port to which the next frames are sent. Only TCP uses it, because a connection begins with a
+    /// greeting that names that port (P32 of docs/protocol.md).
     fn set_peer(&mut self, _peer: PortId) {}
 
     /// Sends one frame at once.
     fn send(&mut self, to: &PortAddress, frame: &[u8]) -> Result<(), FrameSendError>;
 
     /// Sends frames of one length (the last may be shorter), at least one, to one peer, with as few system calls as
-    /// possible. Returns how many were sent; refused only if none was.
+    /// possible. Returns how many were sent, or an error if none was.
     fn send_run(&mut self, to: &PortAddress, frames: &[IoSlice<'_>]) -> Result<usize, FrameSendError>;
 
-    /// Sends as `send_run` does, by flow `flow` of those to this peer (P39); by a flow that it does not have, as by the
-    /// first.
+    /// Sends as `send_run` does, by flow `flow` to this peer (P39). If the port does not have that flow, the frames
+    /// go by the first flow.
     fn send_by_flow(&mut self, _flow: u8, to: &PortAddress, frames: &[IoSlice<'_>]) -> Result<usize, FrameSendError> {
         self.send_run(to, frames)
     }
 
-    /// Returns by how many flows frames have been sent until now, or might have been.
+    /// Returns the number of flows that the port has opened until now, the first one included.
     fn flow_count(&self) -> usize {
         1
     }
 
-    /// Hands over each received frame, a bounded number of them, and sends the frames that wait in it for space.
-    /// Returns how many were received. An empty poll costs almost nothing: a load (packet; with XDP one for each
-    /// queue, and a lock) or one system call.
+    /// Passes received frames to `take`, a bounded number of them, and sends frames that wait in the port for space.
+    /// Returns how many frames were received. An empty poll costs almost nothing: one load (packet), one load for
+    /// each queue and a lock (xdp), or one system call (the others).
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize;
 
-    /// Returns the polls of cheaper ports per poll of this one while it has nothing (a power of two,
-    /// POLL_INTERVAL_MAX at most).
+    /// Returns the port's poll interval. After many empty polls the port is polled only once for so many polls of a
+    /// port with a cheap poll. It is a power of two, at most POLL_INTERVAL_MAX.
     fn poll_interval(&self) -> u32 {
         1
     }
@@ -102,18 +104,18 @@ pub trait FramePort: Send {
         None
     }
 
-    /// Ends connections that would retransmit too late what was lost while a cable was unplugged; the next send opens
-    /// new ones. Call it now and then while a peer does not answer.
+    /// Ends TCP connections that would retransmit too late what was lost while a cable was unplugged. The next send
+    /// opens new ones. Call it now and then while a peer does not answer.
     fn reset_stalled(&mut self) {}
 
-    /// Returns whether it is bound to its interface, and of no use once that is gone, even if another one takes its
-    /// name and address.
+    /// Returns whether the port is bound to its interface. If it is, it is of no use once that interface is gone,
+    /// even if another interface takes the name and the address.
     fn is_bound(&self) -> bool {
         true
     }
 
-    /// Returns whether the descriptors that it has opened since it was made, for connections and further flows, are
-    /// still ours.
+    /// Returns whether the descriptors that the port has opened since it was made (for connections and further flows)
+    /// are still ours: the program has not closed them.
     fn owns_all_fds(&self) -> bool {
         true
     }
@@ -157,7 +159,7 @@ impl PortDrops {
     }
 }
 
-/// Poll interval of a port whose poll is a system call (0.4 us) and not a load, once nothing has come for a while.
+/// Poll interval of a port whose poll is a system call (0.4 us) and not a load.
 const SYSCALL_POLL_INTERVAL: u32 = 8;
 
 /// Maximum poll interval of a port (`FramePort::poll_interval`): that of a TCP port that is not used.

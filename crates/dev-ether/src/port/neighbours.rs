@@ -1,16 +1,19 @@
-//! The Ethernet addresses of next hops: the kernel's latest answers, for peers that were sent to.
+//! A cache of next hops: the Ethernet addresses to which frames for peers are sent, as the kernel has last reported
+//! them.
 //!
-//! If an answer is old or missing, one frame goes by the kernel's UDP and the kernel is queried afterwards: so the
-//! kernel resolves the neighbour, keeps checking that it is there, and finds another one where a gateway was replaced
-//! (P38). Used by ports over rings; uses `hawser_os::next_hop`.
+//! If the entry of a peer is old or missing, one frame is sent by the kernel's UDP, and the kernel is queried
+//! afterwards. So the kernel resolves the address of the next hop, keeps checking that the next hop is there, and
+//! finds another one if a gateway was replaced (P38 of docs/protocol.md). Used by ports over rings; uses
+//! `hawser_os::next_hop`.
 
 use hawser_os::next_hop::NextHopQuery;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// Time for which an answer is valid.
+/// Time for which an address that the kernel has reported is used.
 const VALID_NS: u64 = 1_000_000_000;
-/// Time between two queries for an unknown neighbour: it answers a request within a round trip.
+/// Time between two queries for a next hop whose address the kernel does not know yet: the next hop answers the
+/// kernel's request within a round trip.
 const RETRY_NS: u64 = 1_000_000;
 
 struct Neighbour {
@@ -18,7 +21,7 @@ struct Neighbour {
     until_ns: u64,
 }
 
-/// The known neighbours of one address.
+/// The next hops of frames from one local address, by peer address.
 pub struct NeighbourCache {
     from: IpAddr,
     interface: u32,
@@ -31,14 +34,14 @@ pub struct NeighbourCache {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NextHop {
     To([u8; 6]),
-    /// The kernel's UDP; if `query`, the kernel must be queried afterwards.
+    /// Unknown: send the frame by the kernel's UDP. If `query`, the kernel must be queried afterwards.
     Kernel {
         query: bool,
     },
 }
 
 impl NeighbourCache {
-    /// Makes it for frames from this address by this interface.
+    /// Makes an empty cache for frames from this address by this interface.
     pub fn new(from: IpAddr, interface: u32) -> NeighbourCache {
         NeighbourCache { from, interface, next_hop_query: None, entries: HashMap::new() }
     }

@@ -1,10 +1,11 @@
 //! The queues of one NIC that a rank owns (AF_XDP), and the program that redirects the frames for its ports to them.
 //!
-//! The NIC has one such program, and each queue one socket: the ports of a rank share them, each as a queue user
-//! that defines its frames. Frames lie in a queue in the order of their arrival; a queue user takes the first ones
-//! as long as they are its own, and leaves those of another to be taken next: so all ports that share queues must
-//! be polled in turns. Frames of no queue user pass to the kernel, and so do those that arrive by queues without a
-//! socket of ours. With the last queue user, also after kill -9, the program is removed. Used by `xsk_port`.
+//! A NIC has only one such program, and each queue has only one socket. So the ports of a rank share them: each port
+//! is a queue user, and defines its own frames. Frames lie in a queue in the order of their arrival. A queue user
+//! takes frames from the front until the next one belongs to another queue user, which must take it: so all ports
+//! that share queues must be polled in turn. Frames of no queue user pass to the kernel, and so do frames that arrive
+//! by queues without a socket of ours. When the last queue user is gone, even after kill -9, the program is removed.
+//! Used by `xsk_port`.
 
 use super::FrameSendError;
 use super::raw_udp::FrameTransmitter;
@@ -21,24 +22,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Chunks for received frames that were not taken, and for frames to send: as many frames of 1500 bytes as a run of
-/// `packet`, twice. All queue users share them, and each counts on all, because a peer is reached by one port;
-/// should many be reached by several at once, the drops are counted and the frames retransmitted. Twice as many
-/// chunks would make a message of one byte 0.3 us slower, because the kernel uses them in turns
-/// (docs/measurements/2026-11-23-ip-only-networks.md).
+/// The number of chunks for received frames that were not taken yet, and the number of chunks for frames to send:
+/// twice the frames of a run of `packet`, with an MTU of 1500. All queue users share them, but each reports all of
+/// them as its own receive buffer, because a peer is reached by one port only. If many peers send to several ports at
+/// once, frames are dropped, counted and retransmitted. With twice as many chunks a message of one byte would take
+/// 0.3 us longer, because the kernel uses all chunks in turn (docs/measurements/2026-11-23-ip-only-networks.md).
 const CHUNKS: u32 = 128;
-/// Further chunks for a NIC that fills them itself: as many frames as its own queue usually holds.
+/// The number of further chunks for a NIC that writes into the chunks itself (zero-copy): the number of frames that a
+/// queue of a NIC usually holds.
 const EXTRA_CHUNKS: u32 = 1024;
-/// Maximum queues whose frames are copied. Only the first is used of those that the NIC itself would fill: all other
-/// traffic of such a queue, TCP too, has to be copied out of our chunks.
+/// Maximum queues that are used if the kernel copies the frames. If the NIC writes into the chunks itself
+/// (zero-copy), only the first queue is used: all other traffic of that queue, TCP too, has to be copied out of our
+/// chunks.
 const QUEUES_MAX: u32 = 8;
-/// Bytes of a chunk: two to a page if a frame fits into one, otherwise a page. (Longer chunks need huge pages, which
-/// few systems have reserved.)
+/// Bytes of a chunk. A page has two chunks if a frame fits into half a page, otherwise one. (Longer chunks need huge
+/// pages, which few systems have reserved.)
 const CHUNK_BYTES: u32 = 2048;
 const LONG_CHUNK_BYTES: u32 = 4096;
 /// Maximum chunks that one `receive` empties of each queue.
 const RECEIVE_MAX: usize = 64;
-/// Time within which a queue is free after its socket was closed: the kernel leaves that to a worker of its own
+/// Maximum time to wait for a queue whose socket was closed: the kernel leaves the release to a worker of its own
 /// (xp_put_pool).
 const FREE_TIMEOUT: Duration = Duration::from_millis(200);
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
@@ -52,13 +55,13 @@ pub struct NicQueues(Arc<SharedQueues>);
 
 struct SharedQueues {
     state: Mutex<QueueState>,
-    /// The first queue user has left a frame to others, which poll only then. All of them poll in turns, so it
-    /// orders nothing.
+    /// Whether the first queue user has left a frame to other queue users, which poll only if it has. All of them
+    /// poll in turn, so this flag need not order other memory accesses.
     has_left_frames: AtomicBool,
 }
 
 struct QueueState {
-    /// Dropped first: no frame is redirected to a socket that is gone.
+    /// The link of the program. It is dropped first, so that no frame is redirected to a socket that is gone.
     link: XdpLink,
     sockets: XskMap,
     /// The sockets of the queues from 0 on; the first one sends.
@@ -67,9 +70,9 @@ struct QueueState {
     users: Vec<(u16, FrameMatch)>,
     /// Chunks of the longest frame.
     chunks_per_frame: usize,
-    /// The frames that were put will be sent later, or never: the NIC is down.
+    /// Whether frames that were enqueued may be sent later or never, because the NIC is down.
     is_stuck: bool,
-    /// Frames were put for which the NIC had no space.
+    /// Whether frames were enqueued for which the NIC had no space.
     has_waiting: bool,
 }
 
@@ -86,16 +89,16 @@ impl NicQueues {
         xdp::attached_program_id(interface.index)
     }
 
-    /// Takes the queues, without any queue user: nothing is redirected yet.
+    /// Opens sockets at the NIC's queues. There is no queue user yet, so nothing is redirected.
     pub fn open(interface: &Interface) -> io::Result<NicQueues> {
         if let Some(id) = NicQueues::attached_program(interface)? {
-            let text = format!("the NIC has another program of XDP (id {id}; `bpftool prog show id {id}` tells whose)");
+            let text = format!("the NIC has another XDP program (id {id}; see `bpftool prog show id {id}`)");
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
         }
         let sockets = XskMap::new(QUEUES_MAX)?;
         let program = XdpProgram::load(&redirect_matching(&[], sockets.as_fd()))?;
         let opened = with_zero_copy(interface, &program).or_else(|_| with_copies(interface, &program));
-        let (link, queues) = opened.context(|| format!("taking queues of {}", interface.name))?;
+        let (link, queues) = opened.context(|| format!("opening queues of {}", interface.name))?;
         queues.iter().zip(0..).try_for_each(|(queue, nth)| sockets.set(nth, queue.as_fd()))?;
         let chunks_per_frame = frame_max_bytes(interface).div_ceil(xsk::longest_in_one_chunk(chunk_bytes(interface)));
         let state = QueueState {
@@ -110,11 +113,12 @@ impl NicQueues {
         Ok(NicQueues(Arc::new(SharedQueues { state: Mutex::new(state), has_left_frames: AtomicBool::new(false) })))
     }
 
-    /// Adds a queue user for frames of an EtherType that has none yet, and among them for those of this pattern.
+    /// Adds a queue user for the frames of this EtherType that match this pattern. An error if the EtherType already
+    /// has a queue user.
     pub fn add_user(&self, ether_type: u16, pattern: FrameMatch) -> io::Result<QueueUser> {
         let mut state = self.lock();
         if state.has_user(ether_type) {
-            let text = format!("the rank has a port of XDP for frames of EtherType {ether_type:#06x} on this NIC");
+            let text = format!("the rank already has an XDP port for EtherType {ether_type:#06x} on this NIC");
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
         }
         state.users.push((ether_type, pattern));
@@ -126,8 +130,8 @@ impl NicQueues {
         Ok(QueueUser { queues: self.clone(), ether_type, is_first })
     }
 
-    /// Locks the state. Never hold it while anything else is polled: only one port works at a time, and none from
-    /// inside another.
+    /// Locks the state. Never hold the lock while anything else is polled: only one port works at a time, and no port
+    /// is used from inside another.
     fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -138,8 +142,8 @@ impl QueueState {
         self.users.iter().any(|user| user.0 == ether_type)
     }
 
-    /// Returns whether this is the first of several queue users: it counts and polls what all of them share, so
-    /// that this is done once.
+    /// Returns whether the queue user with this EtherType is the first one. Only the first one counts and polls what
+    /// all of them share, so that this is done once.
     fn is_first(&self, ether_type: u16) -> bool {
         self.users.first().is_some_and(|user| user.0 == ether_type)
     }
@@ -150,13 +154,14 @@ impl QueueState {
         self.link.replace(&XdpProgram::load(&redirect_matching(&patterns, self.sockets.as_fd()))?)
     }
 
-    /// Begins a send. Frames that were put while the NIC was down would be sent later, whatever is reported now:
-    /// nothing is put behind them.
+    /// Begins a send. If frames are stuck because the NIC was down, tries to send them, and returns an error if the
+    /// NIC is still down: a frame that was enqueued behind them would be sent later, although it was reported as not
+    /// sent.
     fn begin_send(&mut self) -> Result<(), FrameSendError> {
         if self.is_stuck { self.kick() } else { Ok(()) }
     }
 
-    /// Sends the frames that were put.
+    /// Makes the NIC send the enqueued frames.
     fn kick(&mut self) -> Result<(), FrameSendError> {
         let result = self.queues[0].flush();
         self.is_stuck = result.is_err();
@@ -166,13 +171,13 @@ impl QueueState {
 }
 
 impl QueueUser {
-    /// Returns the bytes of frames of at most `frame_max` bytes that are kept, if all are this queue user's.
+    /// Returns how many bytes, in frames of at most `frame_max` bytes, are kept if all frames are this queue user's.
     pub fn receive_buffer_bytes(&self, frame_max: usize) -> usize {
         CHUNKS as usize / self.queues.lock().chunks_per_frame * frame_max
     }
 
-    /// Hands over each received frame, and sends on those for which the NIC had no space. Returns how many were
-    /// received.
+    /// Passes received frames to `take`, and sends enqueued frames for which the NIC had no space. Returns how many
+    /// frames were received.
     #[inline]
     pub fn receive(&mut self, take: impl FnMut(&[u8])) -> usize {
         // partner: `poll`
@@ -196,7 +201,7 @@ impl QueueUser {
         };
         for queue in queues {
             queue.receive_while(RECEIVE_MAX, is_wanted, |frame| {
-                // Frames of a queue user that is gone may be left.
+                // Drop frames of a queue user that is gone.
                 if ether_type(frame) == ours {
                     take(frame);
                     count += 1;
@@ -230,7 +235,7 @@ impl QueueUser {
     pub fn details(&self) -> String {
         let state = self.queues.lock();
         let by = if state.link.is_native() { "the driver, without copies" } else { "the kernel, with copies" };
-        format!("a program run by {by}, on the first {} of its queues", state.queues.len())
+        format!("an XDP program run by {by}, on the first {} of the NIC's queues", state.queues.len())
     }
 }
 
@@ -240,7 +245,7 @@ impl FrameTransmitter for QueueUser {
         let mut state = self.queues.lock();
         state.begin_send()?;
         let is_put = state.queues[0].enqueue(head, frame);
-        // The next frame reports that the NIC went down: this one may still be sent.
+        // Ignore an error: this frame may still be sent, and the next send reports that the NIC is down.
         let _ = state.kick();
         if is_put { Ok(()) } else { Err(FrameSendError::Full) }
     }
@@ -280,14 +285,14 @@ fn ether_type(frame: &[u8]) -> u16 {
 
 /// Opens the first of the NIC's queues, which the NIC fills itself, with a program that its driver runs.
 fn with_zero_copy(interface: &Interface, program: &XdpProgram) -> io::Result<(XdpLink, Vec<XskSocket>)> {
-    // First, because it shows whether the driver can: one that cannot is left as it is.
+    // Open the queue first: that shows whether the driver has zero-copy. A driver without it is left unchanged.
     let queue = open_queue(interface, 0, true)?;
     Ok((program.attach(interface.index, true)?, vec![queue]))
 }
 
-/// Opens all of the NIC's queues, with a program that the kernel runs. A driver may run one and have no zero-copy, but
-/// that gained nothing that was worth its cost: on a veth it disables the peer's segmentation offload, and costs three
-/// quarters of TCP's rate (docs/measurements/2026-11-23-xdp.md).
+/// Opens all of the NIC's queues, with a program that the kernel runs. A driver without zero-copy may be able to run
+/// the program itself, but that gained nothing that was worth its cost: on a veth it disables the peer's segmentation
+/// offload, which costs three quarters of TCP's rate (docs/measurements/2026-11-23-xdp.md).
 fn with_copies(interface: &Interface, program: &XdpProgram) -> io::Result<(XdpLink, Vec<XskSocket>)> {
     let link = program.attach(interface.index, false)?;
     let mut queues = vec![open_queue(interface, 0, false)?];

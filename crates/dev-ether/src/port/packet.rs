@@ -1,12 +1,13 @@
 //! The port `packet`: raw Ethernet frames, of our EtherType alone, beside all other traffic of the NIC (AF_PACKET).
 //!
 //! Between Ethernet's header and the frame stand the job's number and the selector of the receiving rank on its NIC,
-//! six bytes, big-endian as BPF reads them: by these the kernel drops frames for others before it copies them. Both are
-//! no secret; only `link` can authenticate a frame's sender.
+//! six bytes, big-endian as BPF reads them: by these the kernel drops frames for others before it copies them.
+//! Neither is a secret; only `link` can authenticate a frame's sender.
 //!
-//! Each socket of an interface sees each frame (one filter per rank). If one process, the host's agent, makes the
-//! sockets of all ranks of a job (`FanoutSocket`), they are a fanout group: the selector is the index in it, and
-//! each frame is seen by one socket.
+//! If each rank opens its own socket, the kernel offers each frame to the filters of all sockets of the interface,
+//! one after the other. If one process, the host's agent, makes the sockets of all ranks of a job (`FanoutSocket`),
+//! they form a fanout group: a rank's selector is its index in the group, and the kernel gives each frame to one
+//! socket only.
 
 use super::send_error::FOREIGN_KIND;
 use super::{FramePort, FrameSendError, PortAddress, PortDrops};
@@ -20,7 +21,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// IEEE 802 "local experimental EtherType 1".
 pub(super) const ETHER_TYPE: u16 = 0x88B5;
 
-/// Offsets of the fields in front of a frame (P30).
+/// Offsets of the fields in front of a frame (P30 of docs/protocol.md).
 pub(super) const SOURCE: usize = 6;
 pub(super) const TYPE: usize = 12;
 pub(super) const JOB: usize = 14;
@@ -29,15 +30,16 @@ pub(super) const HEAD_BYTES: usize = 20;
 /// Bytes of Ethernet's own header, which the MTU does not count and a fanout program does not see.
 const ETHER_HEAD_BYTES: usize = 14;
 
-/// Memory of a ring: 164 frames of 1500 bytes or 28 of 9000, 64 MiB for 64 ranks on 4 NICs.
+/// Bytes of a ring. It holds 164 frames of 1500 bytes or 28 of 9000; the rings of 64 ranks on 4 NICs take 64 MiB.
 const RING_BYTES: usize = 256 << 10;
 /// Bytes of a block: the kernel allocates a ring in contiguous blocks, and those of 64 KiB are easily available.
 const BLOCK_BYTES: usize = 64 << 10;
 /// Maximum slots that one `receive` empties.
 pub(super) const RECEIVE_MAX: usize = 64;
 
-/// A socket for the rank `selector` of job `job` on an interface, made by one process for another, which gets the
-/// descriptor. As long as the maker keeps the sockets of a group, the indices in it do not change.
+/// A socket of a fanout group, for one rank of a job on an interface. One process makes the sockets of the group and
+/// sends each rank its descriptor. The maker must keep the sockets open, since otherwise the indices in the group
+/// change.
 pub struct FanoutSocket(PacketSocket);
 
 impl FanoutSocket {
@@ -210,7 +212,7 @@ fn bound_socket(interface: &Interface, job: u32, selector: u16) -> io::Result<Pa
 
 pub(super) fn mac(interface: &Interface) -> io::Result<[u8; 6]> {
     interface.mac.ok_or_else(|| {
-        io::Error::new(io::ErrorKind::Unsupported, format!("interface {} is no Ethernet", interface.name))
+        io::Error::new(io::ErrorKind::Unsupported, format!("interface {} is not Ethernet", interface.name))
     })
 }
 

@@ -1,8 +1,10 @@
-//! The port `packet-udp`: frames as UDP datagrams whose headers we write ourselves, by a packet socket and a ring, for
-//! networks that drop other EtherTypes than those of IP (most clouds) and for peers beyond a router (P38).
+//! The port `packet-udp`: frames as UDP datagrams whose headers we write ourselves, by a packet socket and a ring,
+//! for networks that drop other EtherTypes than those of IP (most clouds) and for peers beyond a router (P38 of
+//! docs/protocol.md).
 //!
-//! The port uses only the UDP socket that reserves its number (`raw_udp`) until a datagram has come to it: a port
-//! that no peer uses has no ring. Then the ring is opened, and the UDP socket receives nothing any more.
+//! A bound UDP socket reserves the UDP port number (`raw_udp`). The port uses only this socket until a datagram has
+//! come to it: a port that no peer uses has no ring. Then the ring is opened, and the UDP socket receives nothing any
+//! more.
 
 use super::headers;
 use super::packet::{self, RECEIVE_MAX};
@@ -17,17 +19,19 @@ use hawser_os::packet_ring::PacketRing;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// linux/if_ether.h, ETH_P_ALL: frames are seen before the kernel's IP, which processes them needlessly.
+/// ETH_P_ALL (linux/if_ether.h): the socket gets frames of all types, before the kernel's IP gets them; a filter
+/// selects those of this port. IP then processes them too, needlessly, because the UDP socket discards them.
 const ALL_TYPES: u16 = 0x0003;
-/// Poll interval of a port that no peer has used: HELLO can wait.
+/// Poll interval (`FramePort::poll_interval`) of a port that no peer has used: HELLO, the first frame of a path, can
+/// wait.
 const UNUSED_POLL_INTERVAL: u32 = 64;
-/// Requested buffer of a socket that replaces the ring, in multiples of a ring: the kernel counts a frame's bytes
-/// twice.
+/// Requested buffer of the UDP socket if it replaces the ring, in multiples of the bytes of frames that a ring takes:
+/// the kernel counts the memory of a packet, which is longer than its frame.
 const SOCKET_BUFFER_RINGS: usize = 4;
 
 /// The source of received frames.
 enum ReceiveMode {
-    /// No peer has used the port. This socket becomes the ring's.
+    /// The UDP socket, because no peer has used the port yet. This packet socket becomes the ring's.
     Unused(raw::PacketSocket),
     Ring(PacketRing),
     /// The UDP socket, because there was no memory for a ring.
@@ -64,7 +68,7 @@ impl FrameTransmitter for RingTransmitter<'_> {
 }
 
 impl PacketUdpPort {
-    /// Opens a port at one address of an interface, as the `nth` of its host.
+    /// Opens a port at one address of an interface, for the `nth` rank of the host.
     pub fn open(interface: &Interface, local: &IpNetwork, range: PortRange, nth: usize) -> io::Result<PacketUdpPort> {
         let ring_socket = raw::PacketSocket::unbound()?;
         let raw_udp = RawUdp::open(interface, local, range, nth)?;
@@ -83,7 +87,7 @@ impl PacketUdpPort {
         })
     }
 
-    /// Returns the transmitter. A port without a ring has none, and uses no neighbours.
+    /// Returns the transmitter. None if the port has no ring: then all frames go by the kernel's UDP.
     #[inline]
     fn transmitter<'a>(receive_mode: &'a ReceiveMode, buffer: &'a mut [u8]) -> Option<RingTransmitter<'a>> {
         match receive_mode {
@@ -92,7 +96,8 @@ impl PacketUdpPort {
         }
     }
 
-    /// Opens the ring, because a peer has used the port.
+    /// Opens the ring, because a peer has used the port. Without memory for a ring the UDP socket receives from now
+    /// on.
     #[cold]
     fn open_ring(&mut self) {
         let ReceiveMode::Unused(socket) = std::mem::replace(&mut self.receive_mode, ReceiveMode::Udp) else { return };
@@ -159,7 +164,8 @@ impl FramePort for PacketUdpPort {
             let count = self.receive_datagrams(take);
             if count > 0 {
                 self.open_ring();
-                // These arrived before the ring was there; link recognizes duplicates.
+                // Receive datagrams that arrived before the ring was there. A frame that came to both the socket and
+                // the ring is a duplicate, which the crate `link` recognizes.
                 return count + self.receive_datagrams(take);
             }
             return 0;

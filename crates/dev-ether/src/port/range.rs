@@ -9,14 +9,14 @@ pub static PORT_RANGE: Param = Param {
     name: "HAWSER_PORT_RANGE",
     kind: ParamKind::Text,
     default: "",
-    help: "first and last UDP and TCP port at which ranks are reached, as in 40000-40999, one for each rank of a host on each rail; \
-           empty: any. Connections of stream, and further flows of udp, go there from any port",
+    help: "first and last UDP and TCP port on which ranks listen, as in 40000-40999; each rank of a host needs one on \
+           each rail; empty: any. Connections of stream, and further flows of udp, may have any source port",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_USER_DETAIL,
     read: ReadTime::AtStart,
 };
 
-/// Ports from the first to the last; without bounds the kernel chooses.
+/// A range of port numbers, from the first to the last; without bounds the kernel chooses a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortRange(Option<(u16, u16)>);
 
@@ -47,7 +47,8 @@ impl PortRange {
         PortRange::between(first.trim().parse().ok()?, last.trim().parse().ok()?)
     }
 
-    /// Returns the range behind the first `count` ports: it must be as large again, so that each rank finds one there.
+    /// Returns the part of the range behind its first `count` ports. An error if it has fewer than `count` ports,
+    /// because each rank of the host must find one there.
     pub(crate) fn after_first(self, count: u16) -> io::Result<PortRange> {
         let Some((first, last)) = self.0 else { return Ok(self) };
         let wide = usize::from(last - first) + 1 >= 2 * usize::from(count);
@@ -58,8 +59,8 @@ impl PortRange {
         })
     }
 
-    /// Calls `bind` with ports of the range until one is free. The `nth` socket of a host begins at a port of its
-    /// own, so that many ranks do not try the same ports in turn.
+    /// Calls `bind` with one port of the range after the other until one is free. The `nth` rank of a host begins at
+    /// the port with that index, so that many ranks do not try the same ports one after the other.
     pub(super) fn bind<T>(self, nth: usize, bind: impl Fn(u16) -> io::Result<T>) -> io::Result<T> {
         let Some((first, last)) = self.0 else { return bind(0) };
         let count = usize::from(last - first) + 1;

@@ -1,9 +1,9 @@
 //! Frames as datagrams whose IP and UDP headers we write ourselves: the common part of the ports `packet-udp` and
-//! `xdp-udp` (P38).
+//! `xdp-udp` (P38 of docs/protocol.md).
 //!
-//! It receives nothing. A UDP socket reserves the port number. It also sends frames for a neighbour whose address the
-//! kernel must resolve first (`neighbours`); the host's own packet filter, NAT and IPsec do not see the other frames.
-//! Used by `packet_udp` and `xdp_udp`; uses `headers`.
+//! This module only sends. A UDP socket reserves the port number, and also sends the frames for a next hop whose
+//! address the kernel must resolve first (`neighbours`). The host's own packet filter, NAT and IPsec do not see the
+//! other frames. Used by `packet_udp` and `xdp_udp`; uses `headers`.
 
 use super::address::{socket_address, with_scope};
 use super::headers::{self, UdpHeaderBuilder};
@@ -21,7 +21,7 @@ pub trait FrameTransmitter {
     /// Sends one frame, made of a header and the bytes behind it.
     fn send(&mut self, head: &[u8], frame: &[u8]) -> Result<(), FrameSendError>;
 
-    /// Sends at most RUN_MAX such frames. Returns how many were sent; refused only if none was.
+    /// Sends at most RUN_MAX such frames. Returns how many were sent, or an error if none was.
     fn send_run<'a>(&mut self, frames: impl Iterator<Item = [&'a [u8]; 2]>) -> Result<usize, FrameSendError>;
 }
 
@@ -35,7 +35,7 @@ pub struct RawUdp {
 }
 
 impl RawUdp {
-    /// Opens it at one address of an interface, as the `nth` of its host.
+    /// Opens the UDP socket at one address of an interface, for the `nth` rank of the host.
     pub fn open(interface: &Interface, local: &IpNetwork, range: PortRange, nth: usize) -> io::Result<RawUdp> {
         let mac = packet::mac(interface)?;
         let socket = range.bind(nth, |port| udp::UdpSocket::bind(&socket_address(local, port)))?;
@@ -74,7 +74,7 @@ impl RawUdp {
         }
     }
 
-    /// Sends one frame; without a transmitter, by the kernel's UDP.
+    /// Sends one frame. Without a transmitter it goes by the kernel's UDP.
     #[inline]
     pub fn send(
         &mut self,
@@ -126,7 +126,8 @@ impl RawUdp {
         Ok(sent)
     }
 
-    /// Sends some frames to a neighbour. Returns how many were sent.
+    /// Sends at most RUN_MAX frames by the next hop with the Ethernet address `neighbour`. Returns how many were
+    /// sent.
     fn send_run_to(
         &self,
         transmitter: &mut impl FrameTransmitter,
@@ -141,7 +142,7 @@ impl RawUdp {
         transmitter.send_run(all.iter().zip(run).map(|(headers, frame)| [&headers[..begin], &frame[..]]))
     }
 
-    /// Sends a frame by the kernel's UDP, and queries the kernel for the neighbour if that is due.
+    /// Sends a frame by the kernel's UDP, and then queries the kernel for the next hop if `next_hop` says so.
     fn send_by_kernel(
         &mut self,
         to: &SocketAddr,
@@ -156,8 +157,8 @@ impl RawUdp {
         sent.map_err(|error| FrameSendError::from_io(&error))
     }
 
-    /// Forgets the neighbour after a refusal: the interface may have gone down, and much may have changed when it is
-    /// back.
+    /// Forgets the next hop of an address if a send was refused: the interface may have gone down, and the next hop
+    /// may be another one when it is back.
     fn forget_if_unreachable(&mut self, to: &SocketAddr, refused: &FrameSendError) {
         if let FrameSendError::Unreachable(_) = refused {
             self.neighbours.forget(to.ip());

@@ -1,8 +1,9 @@
-//! The port `udp`: frames as datagrams of an ordinary socket (P31); needs no privilege, and routers forward them.
+//! The port `udp`: frames as datagrams of an ordinary socket (P31 of docs/protocol.md). It needs no privilege, and
+//! routers forward the datagrams.
 //!
-//! Runs of frames are sent as one large datagram that the kernel or the NIC cuts (GSO), and received as one where they
-//! were joined on the network (GRO): that is what makes bulk fast. If a network limits the rate of each flow, bulk
-//! leaves from several source ports (`flows`).
+//! Bulk is fast because the kernel or the NIC cuts and joins datagrams: a run of frames is sent as one large datagram
+//! that is cut (GSO), and received as one if the datagrams were joined (GRO). If a network limits the rate of each
+//! flow, bulk leaves from several source ports (`flows`).
 
 use super::address::{socket_address, with_scope};
 use super::flows::FlowSockets;
@@ -19,10 +20,10 @@ const BUFFER_BYTES: usize = 4 << 20;
 /// Bytes of the headers of IP and UDP.
 const HEADERS_V4: usize = 20 + 8;
 const HEADERS_V6: usize = 40 + 8;
-/// Maximum calls of one `receive`: with joined datagrams, up to 256 KiB.
+/// Maximum system calls of one `receive`. With joined datagrams they return up to 256 KiB.
 const RECEIVE_MAX: usize = 4;
-/// EIO: the interface cannot compute checksums, so no datagram may be cut later; EINVAL: a segment is longer than the
-/// MTU now.
+/// Error numbers of a send that the kernel must cut. EIO: the interface cannot compute checksums, so no datagram can
+/// ever be cut; EINVAL: a segment is longer than the MTU now.
 const EIO: i32 = 5;
 const EINVAL: i32 = 22;
 
@@ -41,14 +42,14 @@ pub struct UdpPort {
 }
 
 impl UdpPort {
-    /// Opens a port at one address of an interface, as the `nth` of its host.
+    /// Opens a port at one address of an interface, for the `nth` rank of the host.
     pub fn open(interface: &Interface, local: &IpNetwork, range: PortRange, nth: usize) -> io::Result<UdpPort> {
         let socket = range.bind(nth, |port| UdpSocket::bind(&socket_address(local, port)))?;
         let address = socket.local()?;
-        // Otherwise the routes choose the interface, and two rails of one network become one. Some processes may not
-        // bind: then they do.
+        // Bind to the interface: otherwise the routing table chooses the interface, and two rails in one network
+        // become one. If this process is not permitted to bind, the routing table does choose.
         let is_bound = socket.bind_to_interface(&interface.name).is_ok();
-        // Before Linux 5.0 nothing is joined.
+        // Ignore an error: before Linux 5.0 no datagrams are joined.
         let _ = socket.enable_gro();
         let granted = socket.set_buffers(BUFFER_BYTES)?.receive;
         let headers = if address.is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };

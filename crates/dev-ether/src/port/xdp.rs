@@ -1,9 +1,10 @@
 //! The port `xdp`: the frames of `packet`, taken from the NIC's queues before the kernel's own stack sees them
 //! (AF_XDP).
 //!
-//! On the wire and in business cards nothing is different (P30), so that one of two peers may have `packet`. The
-//! `PacketPort` beside it receives the frames of queues without a socket of ours: no frame is lost, wherever the
-//! NIC puts frames of an EtherType that it does not know. Used by `discovery`; uses `xsk_port`.
+//! On the wire and in business cards there is no difference from `packet` (P30 of docs/protocol.md), so that one of
+//! two peers may use `packet`. The `PacketPort` beside it receives the frames of queues without a socket of ours: no
+//! frame is lost, wherever the NIC puts frames of an EtherType that it does not know. Used by `discovery`; uses
+//! `xsk_port`.
 
 use super::nic_queues::{NicQueues, QueueUser};
 use super::packet::{ETHER_TYPE, HEAD_BYTES, JOB, PacketPort, SELECTOR, SOURCE, TYPE};

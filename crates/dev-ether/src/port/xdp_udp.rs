@@ -1,11 +1,11 @@
 //! The port `xdp-udp`: the datagrams of `packet-udp`, taken from the NIC's queues before the kernel's own stack sees
 //! them (AF_XDP).
 //!
-//! On the wire and in business cards nothing is different (P38), so that one of two peers may have `packet-udp`. A
-//! UDP socket reserves the port whose datagrams are redirected. The `PacketUdpPort` beside it receives the others:
-//! NICs spread UDP over all their queues, and some may be without a socket of ours. Checksums are not checked: a
-//! datagram that one host's UDP sends over a veth has an unfinished one. Used by `discovery`; uses `xsk_port` and
-//! `raw_udp`.
+//! On the wire and in business cards there is no difference from `packet-udp` (P38 of docs/protocol.md), so that one
+//! of two peers may use `packet-udp`. A UDP socket reserves the port whose datagrams are redirected. The
+//! `PacketUdpPort` beside it receives the port's other datagrams: NICs spread UDP over all their queues, and some
+//! queues may have no socket of ours. UDP checksums are not checked: a datagram that a host's own UDP sends over a
+//! veth has an unfinished checksum. Used by `discovery`; uses `xsk_port` and `raw_udp`.
 
 use super::nic_queues::{NicQueues, QueueUser};
 use super::packet_udp::PacketUdpPort;
@@ -14,13 +14,13 @@ use super::{FrameSendError, PortAddress, PortRange};
 use hawser_os::interfaces::{Interface, IpNetwork};
 use std::io::{self, IoSlice};
 
-/// The headers of IP and UDP, which the port beside writes.
+/// The headers of IP and UDP, which the `PacketUdpPort` writes.
 pub struct UdpFraming;
 
 pub type XdpUdpPort = XskPort<UdpFraming>;
 
 impl XdpUdpPort {
-    /// Opens a port at queues of this interface and at one of its addresses, as the `nth` of its host.
+    /// Opens a port at queues of this interface and at one of its addresses, for the `nth` rank of the host.
     pub fn open(
         queues: &NicQueues,
         interface: &Interface,

@@ -2,17 +2,17 @@
 //! port of a packet socket that is the same on the wire and in business cards: the common part of `xdp` and
 //! `xdp-udp`.
 //!
-//! It knows nothing of the headers in front of a frame. The program on the NIC redirects only frames for this port
-//! (`nic_queues`). All others pass to the kernel, and so to the packet port: frames that arrive by queues without a
-//! socket of ours. Used by `xdp` and `xdp_udp`, which know the headers.
+//! This module knows nothing of the headers in front of a frame. The program on the NIC redirects only frames for
+//! this port (`nic_queues`). Frames for this port that arrive by queues without a socket of ours pass to the kernel,
+//! and so to the packet port. Used by `xdp` and `xdp_udp`, which know the headers.
 
 use super::nic_queues::QueueUser;
 use super::{FramePort, FrameSendError, PortAddress, PortDrops};
 use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
 
-/// Factor by which the packet port beside the queues is polled less often than alone, if a poll costs a system call:
-/// almost nothing arrives by it.
+/// The factor by which the packet port's poll interval is longer than without the queues, if a poll of it costs a
+/// system call: almost nothing arrives by that port.
 const PACKET_POLL_FACTOR: u32 = 8;
 
 /// The headers in front of a frame on the wire.
@@ -95,8 +95,8 @@ impl<F: Framing> FramePort for XskPort<F> {
         let frame_offset = self.frame_offset;
         let count = self.queue_user.receive(|frame| take(frame.get(frame_offset..).unwrap_or_default()));
         self.polls = self.polls.wrapping_add(1);
-        // Other ports wait for polls of the queues, so this one is always polled; the packet port is skipped where a
-        // poll is expensive.
+        // Other ports wait for polls of the queues, so this one is always polled; the packet port is skipped most of
+        // the time if its poll is expensive.
         let poll_interval = self.packet.poll_interval();
         let is_due = poll_interval == 1 || self.polls.is_multiple_of(poll_interval * PACKET_POLL_FACTOR);
         if is_due { count + self.packet.receive(take) } else { count }

@@ -1,12 +1,13 @@
-//! Operations on memory of a peer on another host: messages of link, which the owner's device executes whenever any of
-//! its lanes is polled, without its user.
+//! Operations on memory of a peer on another host. They are messages of link, which the owner's device executes
+//! whenever any of the owner's lanes is polled; the owner's user does nothing for them.
 //!
-//! A received rkey is looked up at every piece and never trusted. `handle_message` sends nothing: messages to send
-//! wait for `send_pending`. A write goes in pieces of a frame, each of which carries its destination, so that the
-//! owner keeps no state of it. A read is requested in runs, of which at most two are in flight. Everything is
-//! bounded: the operations that a rank has in flight with a peer, and the replies that an owner owes a peer; a peer
-//! that requests more breaks the rules and gets none. An operation that fails reports that with its last piece: an
-//! invalid rkey stays invalid, and the last piece reaches farthest.
+//! A received rkey is never trusted: it is looked up for every piece. `handle_message` sends nothing: messages to
+//! send wait for `send_pending`. A write is sent in pieces, each in one frame and with its destination, so that the
+//! owner keeps nothing about the write. A read is requested in runs, of which at most two are in flight. Everything
+//! is bounded: the operations that a rank has in flight with a peer, and the replies that an owner owes a peer; if a
+//! peer requests more, it breaks the protocol, and its requests are dropped. The owner of a write reports success or
+//! failure only for the last piece. That suffices: an rkey that is invalid stays invalid, and the last piece reaches
+//! the highest address, so it is out of bounds if any piece is.
 //!
 //! Used by `device`; uses `wire`, `device::RegistrationTable` and `link::Endpoint`.
 
@@ -37,8 +38,8 @@ const OPS_PER_PEER_MAX: usize = 64;
 const REPLIES_PER_PEER_MAX: usize = 2 * OPS_PER_PEER_MAX;
 /// Bytes of a read that are requested at once.
 const REQUEST_BYTES: usize = RUN_BYTES;
-/// The most bytes of a message behind its header, and the longest write that is packed at once: a packet's payload,
-/// for which the shortest frames have fragments enough (`device`).
+/// Maximum bytes of a message behind its header, and the length of the longest packed write. It is the payload of the
+/// longest packet, for which link has enough fragments even with the shortest frames (`device`).
 const PAYLOAD_MAX_BYTES: usize = 16 << 10;
 const _: () = assert!(PAYLOAD_MAX_BYTES.div_ceil(MTU_MIN - FRAME_HEADER - FRAGMENT_HEADER_BYTES) < FRAGMENTS_MAX);
 
@@ -53,7 +54,7 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     needs_peer: true,
 };
 
-/// The request of a lane's user.
+/// An operation that the user of a lane requests.
 #[derive(Clone, Copy)]
 pub struct OpRequest {
     pub lane: Lane,
@@ -81,7 +82,7 @@ enum PendingRmaReply {
 struct PeerOps {
     /// Our operations that are in flight.
     op_numbers: Vec<u32>,
-    /// Those of them that have something left to send.
+    /// Our operations that have something left to send.
     send_queue: VecDeque<u32>,
     /// Replies that we owe to the peer.
     replies: VecDeque<PendingRmaReply>,
@@ -109,9 +110,9 @@ pub struct EtherRma {
 }
 
 impl EtherRma {
-    /// Makes it for rank `me`.
+    /// Makes the operations of rank `me`.
     pub fn new(key: &JobKey, me: u32) -> EtherRma {
-        // A peer that knows an rkey of one rank knows none of another.
+        // Each rank has another mark, so that a peer that knows an rkey of one rank cannot guess an rkey of another.
         let mark = key.derive(&[&b"registered"[..], &me.to_le_bytes()].concat());
         EtherRma {
             registry: RegistrationTable::new(mark),
@@ -143,7 +144,7 @@ impl EtherRma {
         }
     }
 
-    /// Begins a write of `source`; `send_pending` sends it if its memory is borrowed.
+    /// Begins a write of `source`. A packed source is sent at once, borrowed memory by `send_pending`.
     pub fn write(
         &mut self,
         peer: Peer,
@@ -201,8 +202,8 @@ impl EtherRma {
         self.activate(peer.0);
     }
 
-    /// Returns whether an operation of the lane with the peer is in flight, other than a flush, that was begun before
-    /// number `begun` of all.
+    /// Returns whether an operation of the lane with the peer is in flight, flushes not counted, whose `sequence` is
+    /// below `begun`.
     fn has_earlier_op(&self, peer: u32, lane: Lane, begun: u64) -> bool {
         let numbers = self.peers.get(&peer).into_iter().flat_map(|peer_ops| &peer_ops.op_numbers);
         let mut all = numbers.filter_map(|&number| self.pending_ops.get(number));
@@ -218,7 +219,7 @@ impl EtherRma {
         Some(operation)
     }
 
-    /// Ends an operation, and each flush that waited for it last.
+    /// Ends an operation, and each flush of its lane for which no earlier operation is left.
     fn complete(&mut self, peer: u32, number: u32, outcome: Result<u64, RemoteError>) {
         let Some(operation) = self.remove_op(peer, number) else { return };
         let lane = operation.request.lane;
@@ -249,7 +250,7 @@ impl EtherRma {
         }
     }
 
-    /// Handles a message of a peer. False: it is none of these, or the peer requests more than it may.
+    /// Handles a message of a peer. False if the message is not valid, or if the peer requests more than it may.
     pub fn handle_message(&mut self, from: u32, message: &mut Message<'_>) -> bool {
         match RmaMessage::parse(message) {
             Some(RmaMessage::Write { number, is_last, at, key }) => {
@@ -279,7 +280,8 @@ impl EtherRma {
         has_space
     }
 
-    /// Takes bytes that were requested. Those of an operation that has ended are late, and dropped.
+    /// Takes requested bytes of a read. False if they were not requested, or do not follow the bytes before. Bytes of
+    /// an operation that has ended are late: they are dropped, and the result is true.
     fn handle_data(&mut self, from: u32, number: u32, at: u64, message: &mut Message<'_>) -> bool {
         let Some(operation) = self.pending_ops.get_mut(number, from) else { return true };
         let (offset, requested) = (operation.request.at, operation.sent);
@@ -368,12 +370,12 @@ impl EtherRma {
 
 /// The result of one step toward the end of an operation or a reply.
 enum SendStep {
-    /// All of it is sent, this many bytes by this step.
+    /// Everything is sent; this step has sent this many bytes.
     Done(usize),
     More(usize),
     /// Link has no memory.
     Full,
-    /// It can continue when something has arrived.
+    /// The operation can continue when requested bytes have arrived.
     Blocked,
 }
 
@@ -385,7 +387,8 @@ fn send_message(endpoint: &mut Endpoint, peer: u32, message: RmaMessage, source:
     endpoint.send(peer, CHANNEL, total, class, |at, into| writer.write(at, into)).is_ok()
 }
 
-/// Returns how many of the `left` bytes to send fit into a frame to the peer behind a header.
+/// Returns how many of the `left` bytes fit into a frame to the peer behind a header; None if there is no connection
+/// to the peer.
 fn payload_in_frame(endpoint: &Endpoint, peer: u32, header_bytes: usize, left: usize) -> Option<usize> {
     let frame = endpoint.frame_for_message(peer, left)?;
     Some(left.min(frame - FRAME_HEADER - FRAGMENT_HEADER_BYTES - header_bytes).min(PAYLOAD_MAX_BYTES))

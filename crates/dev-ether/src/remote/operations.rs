@@ -1,7 +1,7 @@
 //! The operations of this rank that are in flight, each with a number that its peer repeats in its replies.
 //!
-//! A number names one operation, and no later one until its entry was reused 65,535 times: a late reply of a peer
-//! matches none. Used by `remote`.
+//! A number names one operation, and names a later one only after its entry was reused 65,535 times: so a late reply
+//! of a peer matches no operation. Used by `remote`.
 
 use super::{OpRequest, REQUEST_BYTES};
 use hawser_base::UserMem;
@@ -12,7 +12,7 @@ pub enum OpKind {
     Write(UserMem<'static>),
     /// A packed write, sent when it was begun.
     Packed,
-    /// A read, of which the first `arrived` bytes have arrived.
+    /// A read whose first `arrived` bytes have arrived.
     Read {
         into: UserMem<'static>,
         arrived: usize,
@@ -27,7 +27,7 @@ pub struct PendingOp {
     pub kind: OpKind,
     /// Bytes of a write that were sent, or of a read that were requested.
     pub sent: usize,
-    /// Number of operations that were begun before it.
+    /// The number of operations that this rank had begun before this one.
     pub sequence: u64,
 }
 
@@ -36,17 +36,19 @@ impl PendingOp {
         matches!(self.kind, OpKind::Flush)
     }
 
-    /// Returns whether it is a read that has something to request and may do so: of two runs the first has arrived.
+    /// Returns whether the operation is a read that has bytes left to request and may request the next run now: it
+    /// may if at most one run is in flight.
     pub fn may_request(&self) -> bool {
         matches!(self.kind, OpKind::Read { into, arrived } if self.sent < into.len().max(1) && self.sent - arrived <= REQUEST_BYTES)
     }
 
-    /// Returns whether it is a read that may request no more now.
+    /// Returns whether the operation is a read that may request nothing more now.
     pub fn must_wait(&self) -> bool {
         matches!(self.kind, OpKind::Read { .. }) && !self.may_request()
     }
 
-    /// Returns whether its owner may report success now: of a write always, of a read only if no byte is to come.
+    /// Returns whether the owner of the memory may report success (ENDED) now: always for a write, and for a read
+    /// only if it has no bytes, because other reads end with their last byte.
     pub fn may_succeed(&self) -> bool {
         match self.kind {
             OpKind::Write(_) | OpKind::Packed => true,
@@ -106,7 +108,7 @@ impl PendingOps {
         self.entry_mut(number)?.operation.as_mut().filter(|operation| operation.peer == peer)
     }
 
-    /// Removes it, if it is with this peer.
+    /// Removes the operation, if it is with this peer.
     pub fn remove(&mut self, number: u32, peer: u32) -> Option<PendingOp> {
         self.get_mut(number, peer)?;
         let operation = self.entry_mut(number)?.operation.take();

@@ -1,6 +1,9 @@
-//! The format of messages about operations on memory, on a channel of link of their own (P41).
+//! The format of messages about operations on a peer's memory, on a channel of link of their own (P41 of
+//! docs/protocol.md).
 //!
-//! A message that is read here is trusted for its shape alone. Used by `remote`; uses `link::Message`.
+//! `parse` checks only the form of a message: its kind, its length, and the values that its fields may have. The key,
+//! the place and the operation's number can have any values here; `remote` checks them. Used by `remote`; uses
+//! `link::Message`.
 
 use crate::message::{HEADER, read_exact};
 use hawser_base::UserMem;
@@ -16,7 +19,7 @@ const READ: u8 = 2;
 const DATA: u8 = 3;
 const ENDED: u8 = 4;
 
-/// Bytes of the headers: of DATA and ENDED, which is also the common beginning of all; of WRITE; of READ.
+/// Bytes of the headers: of DATA and ENDED (all other headers begin with the same fields), of WRITE, and of READ.
 const SHORT_HEADER_BYTES: usize = 16;
 const KEYED_HEADER_BYTES: usize = SHORT_HEADER_BYTES + RemoteKey::BYTES;
 const LONG_HEADER_BYTES: usize = KEYED_HEADER_BYTES + 8;
@@ -27,12 +30,12 @@ const _: () = assert!(LONG_HEADER_BYTES <= HEADER + PREFIX_MAX);
 /// One message without the bytes behind its header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RmaMessage {
-    /// Write the bytes behind the header to byte `at` of what the key names; reply with ENDED if this is the
-    /// operation's last.
+    /// Write the bytes behind the header to byte `at` of the memory that the key names; reply with ENDED if this is
+    /// the operation's last message.
     Write { number: u32, is_last: bool, at: u64, key: RemoteKey },
-    /// Send `len` bytes from byte `at` of what the key names.
+    /// Send `len` bytes from byte `at` of the memory that the key names.
     Read { number: u32, at: u64, key: RemoteKey, len: u64 },
-    /// Requested bytes: those from byte `at` on follow the header.
+    /// Requested bytes follow the header: those from byte `at` of the memory on.
     Data { number: u32, at: u64 },
     /// The operation has ended at the owner: it succeeded, or failed for this reason.
     Ended { number: u32, outcome: Result<(), RemoteError> },
@@ -79,7 +82,8 @@ impl RmaMessage {
         header
     }
 
-    /// Reads the header of a message, which keeps the bytes behind it. None if it is no such message.
+    /// Reads the header of a message, and leaves the bytes behind the header in `message`. None if the header is not
+    /// valid.
     pub fn parse(message: &mut Message<'_>) -> Option<RmaMessage> {
         let mut bytes = [0; SHORT_HEADER_BYTES];
         read_exact(message, UserMem::of_slice(&mut bytes))?;
@@ -109,7 +113,7 @@ fn code(outcome: Result<(), RemoteError>) -> u8 {
     match outcome {
         Ok(()) => 0,
         Err(RemoteError::OutOfBounds) => 2,
-        // An owner reports no other fault.
+        // An owner reports no other error.
         Err(_) => 1,
     }
 }

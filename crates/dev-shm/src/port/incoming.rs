@@ -15,7 +15,8 @@ use hawser_device::{Delivery, DevicePort};
 use hawser_job::doorbell::DoorbellWord;
 
 impl ShmPort {
-    /// Delivers the next packet of `from`, if there is one. Returns whether every poll reads its ring.
+    /// Delivers the next packet of `from`, if there is one. Returns whether every poll reads the peer's ring; None if
+    /// there was no packet.
     #[inline(always)]
     pub(super) fn deliver_next(&mut self, from: Peer, delivery: &mut dyn Delivery) -> Option<bool> {
         let ShmPort { peers, words, pool, retained, liveness, .. } = self;
@@ -32,12 +33,12 @@ impl ShmPort {
             let mut payload = unsafe { ChunkedPayload::new(cursor, word, chunks) };
             let mut next = cursor;
             next.step();
-            // In a stream the next slot has arrived by now, in the peer's cache: it is fetched while this packet is
-            // copied.
+            // In a stream the next slot has usually arrived by now and lies in the peer's cache. Prefetch it while
+            // this packet is copied.
             next.read(|body| copy::fetch(body));
             delivery.deliver(from, header, &mut payload);
             let numbers = payload.numbers();
-            // Chunks of ours have returned; the peer's may serve for a reply.
+            // Chunks of our pool have come back with a reply. Chunks of the peer's pool may serve for our reply.
             let given_back = match is_reply {
                 true => {
                     pool.reclaim_with_reply(from, numbers);
@@ -58,7 +59,8 @@ impl ShmPort {
         Some(rings.is_polled)
     }
 
-    /// Delivers packets of `from`: the first one, and more as long as the delivery expects more.
+    /// Delivers packets of `from`: the first one, and then further ones until the delivery expects no more, at most
+    /// BURST. Returns how many were delivered.
     #[inline]
     pub(super) fn deliver_some(&mut self, from: Peer, delivery: &mut dyn Delivery) -> usize {
         let mut count = 0;
@@ -71,7 +73,7 @@ impl ShmPort {
         count
     }
 
-    /// Delivers the packets of the peers that notify this one.
+    /// Delivers the packets of the peers that have notified this rank. Returns how many were delivered.
     #[inline(always)]
     pub(super) fn serve_notified(&mut self, delivery: &mut dyn Delivery) -> usize {
         if !self.words.has_overview() {
@@ -86,7 +88,7 @@ impl ShmPort {
         count
     }
 
-    /// Does the same for the ranks that share a word, of which `first` is the first.
+    /// Delivers the packets of the peers that have notified by one word: the word of the ranks from `first` on.
     #[inline(always)]
     fn serve_word(&mut self, first: usize, delivery: &mut dyn Delivery) -> usize {
         let notified = notify::take_notified(self.words.notify_bits(self.words.me, first).word);
@@ -109,7 +111,8 @@ impl ShmPort {
         count
     }
 
-    /// Counts a notification of a peer whose ring is not polled, or was not a moment ago.
+    /// Counts a notification of a peer whose ring is not polled, or was not polled when it notified, and changes the
+    /// poll set if necessary.
     #[cold]
     #[inline(never)]
     pub(super) fn handle_notification(&mut self, peer: Peer) {
@@ -133,7 +136,8 @@ impl ShmPort {
         }
     }
 
-    /// Notifies in place of a peer that will not do it, if packets of it are left.
+    /// Sets the notify bit of a peer in its place, if packets of the peer are left: the peer itself will not set the
+    /// bit for them.
     fn renotify(&self, peer: Peer) {
         let rings = &self.peers[peer];
         if rings.rx.peek().is_some() {
@@ -174,12 +178,13 @@ impl ShmPort {
         count
     }
 
-    /// Reports a peer of which nothing is left to deliver.
+    /// Reports a peer that has ended and has no packets left to deliver, and releases everything that was kept for
+    /// it.
     #[cold]
     #[inline(never)]
     fn report_exit(&mut self, peer: Peer, delivery: &mut dyn Delivery) {
         if let Some(rings) = self.peers.get_mut(peer).filter(|end| end.is_polled) {
-            // Clear our poll bit: the next process of its local slot would rely on it, and not notify.
+            // Clear our poll bit for it: the next process in its local slot would rely on that bit, and not notify.
             let local = rings.local();
             notify::BitWord::clear(self.words.poll_bits(local), bit(local));
         }
@@ -190,7 +195,8 @@ impl ShmPort {
         delivery.peer_failed(peer);
     }
 
-    /// Continues `poll_from` after an empty poll, for a peer that was never used or while a peer has ended.
+    /// Continues `poll_from` after an empty poll, if the peer was never used, or if some peer has ended and its end
+    /// is not reported yet.
     #[cold]
     #[inline(never)]
     pub(super) fn poll_unused(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {

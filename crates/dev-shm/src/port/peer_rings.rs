@@ -1,8 +1,8 @@
 //! A port's state for one peer, and the offsets of their shared words in the segment.
 //!
-//! A `PeerRings` is made at the peer's first use and dropped when the peer is lost. An unused one looks like a ring
-//! without space to write and with nothing to read, so that neither a send nor a poll needs a second check. Used by
-//! `port` and `incoming`; uses `ring` over `ring_mapping`, `notify` and the doorbell of `job`.
+//! A `PeerRings` is made at the peer's first use and dropped when the peer's end is reported. An unused one looks
+//! like a ring without space to write and with nothing to read, so that neither a send nor a poll needs a second
+//! check. Used by `port` and `incoming`; uses `ring` over `ring_mapping`, `notify` and the doorbell of `job`.
 
 use crate::cache_distance::CacheDistance;
 use crate::layout::{LaneLayout, WORD_BITS};
@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicU64;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum PeerRingState {
-    /// The peer is lost, or was neither sent to nor polled.
+    /// The peer's end was reported, or the peer was neither sent to nor polled.
     Unused,
     Open,
     /// The peer has ended, but its last packets are not delivered yet.
@@ -32,7 +32,7 @@ pub struct PeerRings {
     /// The word of the peer's poll bits; our bit in it is set if the peer polls us.
     polls_us: *const AtomicU64,
     pub state: PeerRingState,
-    /// Whether every poll reads its ring.
+    /// Whether every poll reads the peer's ring (`poll_set`).
     pub is_polled: bool,
     /// Whether packets of the peer have arrived since `poll_set` last queried it.
     pub busy: bool,
@@ -116,7 +116,8 @@ pub struct LaneWords {
 }
 
 impl LaneWords {
-    /// Makes the peer see a packet that was written, though it may sleep or not poll our ring.
+    /// Makes the peer notice a packet that was written: notifies the peer if it does not poll our ring, and wakes it
+    /// if it sleeps.
     #[inline(always)]
     pub fn notify(&self, rings: &PeerRings) {
         let Some(doorbell) = &rings.doorbell else { return };
@@ -125,7 +126,8 @@ impl LaneWords {
         // atomic.
         let poll_bits = unsafe { &*rings.polls_us };
         if notify::notify_unless_polled(poll_bits, || self.notify_bits(rings.local(), self.me), self.my_bit()) {
-            // The notification must be visible before we check whether the peer sleeps, as the packet was.
+            // The notification must be visible before we check whether the peer sleeps, as the packet is by the first
+            // barrier.
             doorbell.waker_barrier();
         }
         doorbell.ring_after_barrier();

@@ -4,7 +4,7 @@ use crate::{Delivery, Device, DeviceLimits, DevicePort, Header, Payload, Payload
 use hawser_base::{Lane, Peer, SharedMem, UserMem};
 use std::sync::Arc;
 
-/// Connected devices, that of rank i at index i. A device that reaches itself is a net of one.
+/// Connected devices; the device of rank i has index i. A device that reaches only itself is a net of one.
 pub struct TestNet {
     pub devices: Vec<Arc<dyn Device>>,
     /// Reports the end of a rank, as the host's agent would.
@@ -16,16 +16,17 @@ impl TestNet {
         TestEndpoint { device: self.devices[rank].clone(), port: self.devices[rank].port(Lane(lane)) }
     }
 
-    /// Works until no packet is in flight any more: a device that has got everything may still be needed by others.
+    /// Flushes all devices until no packet is in flight any more. A device that has received everything must be
+    /// flushed too, because others may wait for what it sends (acknowledgements).
     pub fn flush_all(&self) {
         let mut backoff = PollBackoff::default();
-        // Every device is flushed, quiet or not.
+        // `count` flushes every device, including those behind one that is not done.
         while self.devices.iter().filter(|device| !device.flush()).count() > 0 {
             backoff.after_empty_poll();
         }
     }
 
-    /// The rank that rank 0 sends to: the last, which may be itself.
+    /// The rank to which rank 0 sends: the last one, which in a net of one is rank 0 itself.
     pub fn last(&self) -> usize {
         self.devices.len() - 1
     }
@@ -38,8 +39,9 @@ pub struct PollBackoff {
 }
 
 impl PollBackoff {
-    /// Must be called after each empty poll. Most waits are over within microseconds, and a yield beside a program
-    /// that computes costs milliseconds, a slice of the scheduler's: one poll in `POLLS_PER_YIELD` yields.
+    /// Yields the core after some of the calls. Must be called after each empty poll. Most waits are over within
+    /// microseconds, whereas a yield to a program that computes costs milliseconds (a time slice of the scheduler):
+    /// so only one poll in `POLLS_PER_YIELD` yields.
     pub fn after_empty_poll(&mut self) {
         self.polls += 1;
         if self.polls.is_multiple_of(POLLS_PER_YIELD) {
@@ -48,10 +50,10 @@ impl PollBackoff {
     }
 }
 
-/// Polls per yield: about 100 us of polls that call the kernel, about 5 us of others.
+/// Empty polls per yield. They take about 100 us if each is a system call, and about 5 us otherwise.
 const POLLS_PER_YIELD: u32 = 64;
 
-/// One port, with the actions of tests.
+/// One port and its device, with the actions of tests.
 pub struct TestEndpoint {
     pub device: Arc<dyn Device>,
     pub port: Box<dyn DevicePort>,
@@ -71,7 +73,8 @@ impl TestEndpoint {
         self.device.limits()
     }
 
-    /// Sends `payload(seed, len)` behind a prefix of its first `prefix` bytes, under the header `test_header(seed)`.
+    /// Sends a packet with the header `test_header(seed)` and the bytes `payload(seed, len)`, the first `prefix` of
+    /// which are the packet's prefix.
     pub fn send(
         &mut self,
         to: usize,
@@ -108,7 +111,7 @@ impl TestEndpoint {
         }
     }
 
-    /// Same as `send`, as a piece of a stream.
+    /// Sends the same packet as `send` does, as a piece of a stream.
     pub fn send_piece(&mut self, to: usize, seed: u32, len: usize, prefix: usize) -> Result<(), SendError> {
         let mut bytes = payload(seed, len);
         let (prefix_bytes, rest) = bytes.split_at_mut(prefix);
@@ -125,7 +128,8 @@ impl TestEndpoint {
         self.port.send(Peer(to as u32), test_header(seed), &payload(seed, prefix), PayloadSource::None)
     }
 
-    /// Sends until it is refused. Returns how many packets were taken.
+    /// Sends packets of `len` bytes, with seeds from `first` on, until one is refused. Returns how many were
+    /// accepted.
     pub fn fill(&mut self, to: usize, first: u32, len: usize) -> u32 {
         for sent in 0..1_000_000 {
             match self.send(to, first + sent, len, 0, PayloadForm::Mem) {
@@ -139,7 +143,7 @@ impl TestEndpoint {
         panic!("back-pressure: a million packets of {len} bytes were taken and none was read");
     }
 
-    /// Polls until `done` or a minute has passed.
+    /// Polls until `done` returns true. Panics with `promise` if a minute has passed.
     pub fn poll_until(&mut self, log: &mut ReceivedLog, done: impl Fn(&ReceivedLog) -> bool, promise: &str) {
         let (start, mut backoff) = (std::time::Instant::now(), PollBackoff::default());
         while !done(log) {
@@ -163,13 +167,14 @@ pub fn payload(seed: u32, len: usize) -> Vec<u8> {
     (0..len).map(|i| (seed.wrapping_mul(31).wrapping_add(i as u32 * 7 + (i >> 8) as u32)) as u8).collect()
 }
 
-/// The delivered packets, in order. Checks header and payload of each packet on arrival.
+/// The delivered packets, in order. As the receiver of deliveries it checks header and payload of each packet.
 #[derive(Default)]
 pub struct ReceivedLog {
     /// Sender, seed and length of each packet.
     pub arrived: Vec<(usize, u32, usize)>,
     pub failed: Vec<usize>,
-    /// The most bytes to take at once, and in all, where not zero.
+    /// Maximum bytes of a payload that are taken at once (0: all are taken by `read` and `copy_to`), and maximum
+    /// bytes that are taken in all (None: all).
     pub max_piece: usize,
     pub max_bytes: Option<usize>,
 }
@@ -179,7 +184,7 @@ impl ReceivedLog {
         self.arrived.iter().filter(|packet| packet.0 == from).map(|packet| packet.1).collect()
     }
 
-    /// Checks that `from` has sent exactly these, in order.
+    /// Checks that exactly the packets with these seeds have arrived from `from`, in this order.
     pub fn expect_seeds(&self, from: usize, seeds: impl Iterator<Item = u32>, promise: &str) {
         assert!(self.seeds_of(from).into_iter().eq(seeds), "{promise}: {:?}", self.seeds_of(from));
     }
@@ -194,7 +199,8 @@ impl Delivery for ReceivedLog {
         let wanted = self.max_bytes.unwrap_or(len).min(len);
         let mut bytes = vec![0xEE; wanted];
         let whole = if self.max_piece == 0 {
-            // The prefix through `read`, the rest through `copy_to`, as the transport does.
+            // Take the first 16 bytes by `read` and the others by `copy_to`, as the transport takes prefix and
+            // payload.
             let (front, rest) = bytes.split_at_mut(wanted.min(16));
             packet.read(front) && (rest.is_empty() || packet.copy_to(UserMem::of_slice(rest)))
         } else {

@@ -32,7 +32,7 @@ pub fn many_to_one(net: &TestNet, packets: u32) {
     });
 }
 
-/// First some peers send, then others: none is forgotten. The test has one thread.
+/// Tests that no peer is forgotten when first some peers send and then others. The test has one thread.
 pub fn talkers_take_turns(net: &TestNet, rounds: u32) {
     let count = net.devices.len();
     let mut senders: Vec<_> = (1..count).map(|rank| net.endpoint(rank, 0)).collect();
@@ -41,7 +41,8 @@ pub fn talkers_take_turns(net: &TestNet, rounds: u32) {
     let mut sent = vec![0; count];
     for round in 0..rounds {
         for burst in 0..40 {
-            // Two neighbours send for a while; now and then another one sends a packet.
+            // Two ranks send in turn; the first one stays the same during the round, the second one changes after 13
+            // bursts.
             for rank in [1 + round as usize % (count - 1), 1 + (round as usize * 7 + burst / 13) % (count - 1)] {
                 senders[rank - 1]
                     .send(0, sent[rank], 20, 0, PayloadForm::Mem)
@@ -56,14 +57,14 @@ pub fn talkers_take_turns(net: &TestNet, rounds: u32) {
     (1..count).for_each(|rank| log.expect_seeds(rank, 0..sent[rank], "each peer's packets arrive in order"));
 }
 
-/// Two lanes of the same two devices, in two threads per side, do not interfere.
+/// Tests that two lanes of the same two devices do not interfere; each side has a thread for each lane.
 pub fn lanes_are_independent(net: &TestNet, packets: u32) {
     thread::scope(|scope| {
         for lane in [0, 1] {
             for (me, peer) in [(0, 1), (1, 0)] {
                 scope.spawn(move || {
                     let mut end = net.endpoint(me, lane);
-                    // Seeds name the lane.
+                    // The seeds of the two lanes differ by a million.
                     converse(&mut end, peer, packets, u32::from(lane) * 1_000_000, 7 + u64::from(lane));
                     net.flush_all();
                 });
@@ -72,7 +73,7 @@ pub fn lanes_are_independent(net: &TestNet, packets: u32) {
     });
 }
 
-/// Two peers send each other packets of random kinds and lengths for a while. The seed repeats a run.
+/// Two peers send each other packets of random kinds and lengths. The same seed draws the same packets.
 pub fn soak(net: &TestNet, packets: u32, seed: u64) {
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -84,7 +85,8 @@ pub fn soak(net: &TestNet, packets: u32, seed: u64) {
     });
 }
 
-/// Sends `packets` packets at random and receives as many; both ends must run it.
+/// Sends `packets` random packets to the peer and receives as many from it. Both ends must call this function at the
+/// same time.
 pub fn converse(end: &mut TestEndpoint, peer: usize, packets: u32, first: u32, seed: u64) {
     let mut random = Random(seed | 1);
     let limits = end.limits(peer);

@@ -1,13 +1,14 @@
-//! Tests of promises about peers that die. Here the sender dies between packets; its death in the middle of one is for
-//! a device's own tests.
+//! Tests of promises about peers that die. Here the sender dies between two packets. Its death in the middle of a
+//! packet is tested by each device's own tests.
 
 use super::endpoints::{PayloadForm, ReceivedLog, TestEndpoint, TestNet};
 use crate::SendError;
 use hawser_base::Peer;
 use std::time::Instant;
 
-/// A peer dies idle, with packets in flight, with its ring full, and with ours to it full: the packets that it had
-/// sent arrive, then its failure is reported, once, and sends to it are refused for that reason.
+/// Tests a peer that dies idle, with packets in flight, with its ring to us full, and with our ring to it full. The
+/// packets that the peer had sent arrive; then its failure is reported once; then sends to it are refused with
+/// `PeerFailed`.
 pub fn a_peer_dies(net: impl Fn() -> TestNet) {
     for (sent, len) in [(0, 0), (1, 0), (5, 100), (3, 5000), (u32::MAX, 8), (u32::MAX, 500), (u32::MAX, 3000)] {
         for full_toward_it in [false, true] {
@@ -28,7 +29,7 @@ fn dies(net: &TestNet, sent: u32, len: usize, full_toward_it: bool, by_name: boo
     }
     let sent = if sent == u32::MAX {
         let sent = dying.fill(0, 0, len);
-        // Packets that a device has taken and not sent when it dies are lost.
+        // Packets that a device has accepted and not sent when its process dies are lost, so flush first.
         net.flush_all();
         sent
     } else {
@@ -39,7 +40,7 @@ fn dies(net: &TestNet, sent: u32, len: usize, full_toward_it: bool, by_name: boo
     collect_until_failure(&mut survivor, &mut log, by_name);
     log.expect_seeds(1, 0..sent, "what a peer had sent before it died is delivered");
     assert_eq!(log.failed, [1]);
-    // A write by a child that it forked, or a stray write, to where it had written.
+    // A forked child of the dead process, or a stray write, may still write to the ring.
     let _ = dying.send(0, 0, 8, 0, PayloadForm::Mem);
     for _ in 0..10 {
         survivor.port.poll(&mut log);
@@ -58,7 +59,7 @@ fn dies(net: &TestNet, sent: u32, len: usize, full_toward_it: bool, by_name: boo
     others_go_on(net, &mut survivor, &mut log);
 }
 
-/// Lets ranks 1 and 0 exchange packets: further packets leave at once, as far as there is room.
+/// Lets ranks 1 and 0 exchange a packet each, so that they are connected and later packets are sent at once.
 fn meet(net: &TestNet, dying: &mut TestEndpoint, survivor: &mut TestEndpoint) {
     send_in_time(net, dying, 0);
     receive_in_time(net, survivor, &mut ReceivedLog::default());
@@ -76,7 +77,7 @@ fn send_in_time(net: &TestNet, from: &mut TestEndpoint, to: usize) {
     }
 }
 
-/// Polls until a packet has arrived, while all devices work.
+/// Polls until one more packet has arrived, and flushes all devices before each poll.
 fn receive_in_time(net: &TestNet, to: &mut TestEndpoint, log: &mut ReceivedLog) {
     let (began, before) = (Instant::now(), log.arrived.len());
     while log.arrived.len() == before {
@@ -86,7 +87,8 @@ fn receive_in_time(net: &TestNet, to: &mut TestEndpoint, log: &mut ReceivedLog) 
     }
 }
 
-/// Polls until a failure is reported: all peers, or rank 1 by name, with one packet or run of packets per call.
+/// Polls until a failure is reported. Uses `poll` or, if `by_name`, `poll_from` for rank 1, which delivers one packet
+/// or batch of packets per call.
 fn collect_until_failure(survivor: &mut TestEndpoint, log: &mut ReceivedLog, by_name: bool) {
     if !by_name {
         return survivor.poll_until(log, |record| !record.failed.is_empty(), "a death is reported");
@@ -124,7 +126,7 @@ pub fn a_peer_dies_while_it_is_polled(net: impl Fn() -> TestNet) {
             scope.spawn(move || {
                 let mut dying = net.endpoint(1, 0);
                 for seed in 0..round * 50 {
-                    // A refusal is as good here: the ring is full.
+                    // Ignore a refusal: then the peer dies with its ring full.
                     let _ = dying.send(0, seed, 60 * seed as usize % 3000, 0, PayloadForm::Mem);
                     dying.port.poll(&mut ReceivedLog::default());
                 }
@@ -140,7 +142,8 @@ pub fn a_peer_dies_while_it_is_polled(net: impl Fn() -> TestNet) {
                 refused = survivor.send(1, 0, 200, 0, PayloadForm::Mem) == Err(SendError::PeerFailed);
                 survivor.port.poll(&mut log);
             }
-            // The packets that it had sent come first, even if the device knows of the death.
+            // The packets that the dead peer had sent are delivered before its death is reported, even if the device
+            // already knows of the death.
             survivor.poll_until(&mut log, |record| !record.failed.is_empty(), "a death is reported");
             assert_eq!(log.failed, [1]);
             assert!(log.seeds_of(1).is_sorted(), "in order to the end");

@@ -1,7 +1,8 @@
 //! Tests of promises about memory of a peer: abilities, writes, reads, atomics, flush, keys, and peers that die.
 //!
-//! The peer takes part by `Device::flush` alone: its user uses no lane for these operations. Each case follows the
-//! registration's capabilities; operations that it lacks must be refused. Used by the devices' tests.
+//! The peer's part in an operation is only that its device is flushed (`Device::flush`); its user polls no lane. Each
+//! test uses the operations that the registration's capabilities name; all other operations must be refused. Used by
+//! the devices' tests.
 
 use super::endpoints::{PayloadForm, ReceivedLog, TestEndpoint, TestNet};
 use crate::port::Delivery;
@@ -15,8 +16,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-/// Makes zeroed memory of the given length that the device of a rank can register, and that is never freed; it is
-/// aligned for words of eight bytes.
+/// A function of a rank and a length in bytes. It returns zeroed memory of that length that the rank's device can
+/// register. The memory is aligned for words of eight bytes, and never freed.
 pub type MakeMemory = Box<dyn Fn(usize, usize) -> UserMem<'static> + Send + Sync>;
 
 /// The length of the tested memory, in bytes: more than any device moves at once.
@@ -111,7 +112,7 @@ impl Delivery for CompletionLog {
 
 const PROTOCOL: Protocol = Protocol::new(9);
 
-/// The end that accesses another one's memory.
+/// The rank that accesses the memory of the last rank, with its port.
 struct Initiator {
     endpoint: TestEndpoint,
     completed: CompletionLog,
@@ -134,13 +135,14 @@ impl Initiator {
         }
     }
 
-    /// Lets the peer's device work without a lane of its user, and polls this one's lane.
+    /// Flushes the peer's device, which needs no lane, and polls the initiator's own port.
     fn progress(&mut self) {
         self.target_device.flush();
         self.endpoint.port.poll(&mut self.completed);
     }
 
-    /// Begins an operation as soon as there is room. Returns its number.
+    /// Begins an operation as soon as there is room. Returns the operation's number, and its state when the call
+    /// returned.
     fn begin(
         &mut self,
         mut call: impl FnMut(&mut dyn DevicePort, Peer, &RemoteKey, CompletionToken) -> Result<Submitted, RemoteError>,
@@ -161,7 +163,7 @@ impl Initiator {
         self.completed.completions.iter().find(|ended| ended.0 == number).map(|ended| ended.1)
     }
 
-    /// Waits for the end of an operation.
+    /// Waits for the end of an operation, and returns its outcome.
     fn wait_for(&mut self, begun: Result<(u32, Submitted), RemoteError>) -> Result<u64, RemoteError> {
         let (number, submitted) = begun?;
         if let Submitted::Done(found) = submitted {
@@ -222,7 +224,7 @@ fn bytes(seed: u32, len: usize) -> Vec<u8> {
     super::endpoints::payload(seed, len)
 }
 
-/// Lengths that a device may treat in different ways, as far as it supports them.
+/// Returns lengths that a device may treat in different ways, up to the longest length `most` that it supports.
 fn lengths(most: usize) -> impl Iterator<Item = usize> {
     let all = [0, 1, 3, 8, 64, 100, 1000, 1400, 1473, 4096, 8192, 10_001, 16_384, 61_441, 100_000, 300_007];
     all.into_iter().filter(move |&len| most > 0 && len <= most)
@@ -237,7 +239,7 @@ const UPDATES: [AtomicOp; 6] = [
     AtomicOp::CompareSwap { expected: 0x1122_3344_5566_7788 },
 ];
 
-/// Checks refusals by the capabilities of the device, or by those of the registration.
+/// Checks that every operation that `capabilities` lacks is refused. They are the device's or the registration's.
 fn refuses(initiator: &mut Initiator, capabilities: Capabilities) {
     let source = WriteSource::InPlace(words(8));
     let token = CompletionToken { protocol: PROTOCOL, number: u32::MAX };
@@ -387,7 +389,7 @@ fn atomics_of_many_are_not_lost(net: &RegisteredNet) {
                 }
             });
         }
-        // The owner's own instructions take part.
+        // The owner adds too, by its own atomic instructions.
         let word = net.mem.u64(8).expect("a word");
         (0..500).for_each(|_| _ = add.apply_u64(word));
     });
@@ -588,8 +590,8 @@ fn tickets_end_once_and_what_is_full_works_again(registered: &RegisteredNet) {
     registered.net.flush_all();
 }
 
-/// A peer dies with operations on its memory in flight: each ends, the incomplete ones with `PeerFailed`, and then
-/// its failure is reported. Later ones are refused. The net has three ranks.
+/// A peer dies with operations on its memory in flight: each operation ends, an incomplete one with `PeerFailed`, and
+/// then the peer's failure is reported. Later operations are refused. The net has three ranks.
 pub fn a_peer_dies_with_operations_in_flight(make: impl Fn() -> (TestNet, MakeMemory)) {
     for polls in 0..4 {
         let registered = RegisteredNet::new(make());

@@ -4,10 +4,10 @@ use super::endpoints::{PayloadForm, PollBackoff, ReceivedLog, TestEndpoint, Test
 use crate::{DevicePort, PREFIX_MAX, SendError};
 use hawser_base::Peer;
 
-/// A pair of ends, or one end that is both.
+/// A sender and a receiver, or one port that is both.
 struct TestPair {
     sender: TestEndpoint,
-    /// None if the sender reaches itself.
+    /// None if the sender sends to itself.
     receiver: Option<TestEndpoint>,
     to: usize,
 }
@@ -86,7 +86,8 @@ fn lengths(pair: &TestPair) -> Vec<usize> {
     lengths
 }
 
-/// The first packet of each length reaches an idle device, the others follow it as far as there is room.
+/// Tests each length: the first packet of that length reaches an idle device, and further ones are sent behind it
+/// until there is no room.
 fn every_length_arrives_whole(net: &TestNet) {
     let mut pair = TestPair::new(net);
     let mut seed = 0;
@@ -132,8 +133,8 @@ fn what_waits_is_delivered_in_order(net: &TestNet) {
     log.expect_seeds(0, 0..300 * lens.len() as u32, "packets of different kinds stay in order");
 }
 
-/// Streams of one piece and of many, whose last piece is short or as long as the others, and with another packet behind
-/// them.
+/// Tests streams of one piece and of many. The last piece is short or as long as the others, and another packet
+/// follows the stream.
 fn pieces_come_in_order_once_they_are_pushed(net: &TestNet) {
     let mut pair = TestPair::new(net);
     let to = Peer(pair.to as u32);
@@ -216,7 +217,7 @@ fn what_is_reserved_is_taken(net: &TestNet) {
     log.expect_seeds(0, 0..log.arrived.len() as u32, "to reserve sends nothing");
 }
 
-/// Otherwise unused reservations would be kept for ever.
+/// Tests that a reservation ends with the next call; otherwise unused reservations would be kept for ever.
 fn a_reservation_ends_with_the_next_call(net: &TestNet) {
     let mut pair = TestPair::new(net);
     let (to, limits) = (Peer(pair.to as u32), pair.sender.limits(pair.to));
@@ -242,7 +243,8 @@ fn a_reservation_ends_with_the_next_call(net: &TestNet) {
     log.expect_seeds(0, 0..seed + taken, "to reserve sends nothing");
 }
 
-/// Other lanes send payload and control meanwhile, until they are refused.
+/// Tests that a packet with a reservation is accepted even if another lane has sent payload and control packets until
+/// they were refused.
 pub fn what_a_lane_has_reserved_no_other_takes(net: &TestNet) {
     let mut pair = TestPair::new(net);
     let (to, limits) = (Peer(pair.to as u32), pair.sender.limits(pair.to));
@@ -261,7 +263,8 @@ pub fn what_a_lane_has_reserved_no_other_takes(net: &TestNet) {
     }
 }
 
-/// At any filling of the device, after any mixture of packets, with prefixes and control among them.
+/// Tests reservations when the device is filled to any degree, after random mixtures of packets, some with prefixes
+/// and some of them control packets.
 fn room_for_a_length_is_room_for_any_shorter(net: &TestNet) {
     let mut pair = TestPair::new(net);
     let (to, limits) = (Peer(pair.to as u32), pair.sender.limits(pair.to));
@@ -285,7 +288,7 @@ fn room_for_a_length_is_room_for_any_shorter(net: &TestNet) {
             seed += 1;
         } else {
             refused += 1;
-            // A full device is left as it is for some rounds.
+            // Deliver only a few packets, or none, so that the device stays almost full for some rounds.
             pair.flush_both();
             for _ in 0..below(8) {
                 pair.receiver().poll_from(Peer(0), &mut log);
@@ -358,7 +361,7 @@ fn a_full_device_works_again_when_drained(net: &TestNet) {
     for round in 0..50 {
         let len = [3, limits.short, limits.packet, 300][round % 4];
         seed += pair.sender.fill(pair.to, seed, len);
-        // A few packets leave and as many enter: the ends of rings and pools pass at every offset.
+        // Let a few packets leave and as many enter, so that rings and pools wrap around at every offset.
         pair.flush_both();
         for _ in 0..round {
             pair.receiver().poll_from(Peer(0), &mut log);

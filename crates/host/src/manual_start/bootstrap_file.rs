@@ -1,9 +1,9 @@
 //! The file by which ranks without a launcher find each other: rank 0 makes it when it listens, and removes it when
 //! all have joined. It names rank 0's socket, and nothing secret.
 //!
-//! A file that a killed job has left is known by the socket that it names, which the kernel has closed: rank 0 of
-//! the next job takes its place. A file that is none of ours is never touched. Uses `environment`; used by
-//! `server`, `client`.
+//! A file that a killed job has left is recognised by the socket that it names, because the kernel has closed that
+//! socket: rank 0 of the next job replaces the file. A file that Hawser has not made is never touched. Used by
+//! `server` and `client`.
 
 use hawser_os::host;
 use hawser_os::unix::SeqpacketSocket;
@@ -11,9 +11,10 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// The first line of every such file; the number is raised with every change.
+/// The first line of every such file; its number is raised with every change of the contents.
 const TITLE: &str = "hawser-rendezvous 1";
-/// The time that a connection may take: the socket has space for thousands that wait.
+/// The maximum time, in ms, that connecting may take. It is short because the socket has space for thousands of
+/// connections that wait.
 const CONNECT_TIMEOUT_MS: u64 = 1000;
 
 /// The contents of the file.
@@ -25,7 +26,7 @@ pub struct BootstrapFileContent {
     pub socket: String,
 }
 
-/// The file while it is there for this job; dropping this removes it.
+/// The file of this job; dropping this value removes the file.
 pub struct BootstrapFile<'a> {
     file: &'a Path,
     content: BootstrapFileContent,
@@ -54,19 +55,20 @@ impl BootstrapFileContent {
         }
     }
 
-    /// Connects to rank 0; an error if that is gone.
+    /// Connects to rank 0; it is an error if rank 0 is gone.
     pub fn connect(&self) -> io::Result<SeqpacketSocket> {
         SeqpacketSocket::connect_timeout(&self.socket, CONNECT_TIMEOUT_MS)
     }
 
-    /// Removes the file, unless it is another job's by now.
+    /// Removes the file, if it still has these contents: otherwise it is another job's by now.
     pub fn remove(&self, file: &Path) {
         if BootstrapFileContent::read(file).is_ok_and(|now| now.as_ref() == Some(self)) {
             let _ = fs::remove_file(file);
         }
     }
 
-    /// Makes the file, whole from its first moment.
+    /// Makes the file, which appears under its name only with all its contents. An old file that a job on this host
+    /// has left is replaced.
     pub fn create(self, file: &Path) -> Result<BootstrapFile<'_>, String> {
         let made = temporary_path(file);
         fs::write(&made, self.text()).map_err(|error| failed(file, &error))?;
@@ -96,7 +98,7 @@ impl Drop for BootstrapFile<'_> {
     }
 }
 
-/// A name for the file while it is written.
+/// Returns a name for the file before it is whole.
 fn temporary_path(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(format!(".{}", host::pid()));
@@ -111,15 +113,15 @@ fn failed(file: &Path, error: &io::Error) -> String {
 #[cold]
 fn not_ours(file: &Path) -> String {
     let file = file.display();
-    format!("HAWSER_RENDEZVOUS={file} is a file that Hawser has not made; name one that is not there yet")
+    format!("HAWSER_RENDEZVOUS={file} is a file that Hawser has not made; name one that does not exist yet")
 }
 
 #[cold]
 fn in_use(file: &Path, other: &BootstrapFileContent) -> String {
     let (file, pid, host) = (file.display(), other.pid, &other.host);
     format!(
-        "HAWSER_RENDEZVOUS={file} was made by another rank 0 (process {pid} on host {host}); give each job a file of \
-         its own, each rank another HAWSER_RANK, and remove the file if no job is being started"
+        "HAWSER_RENDEZVOUS={file} was made by another rank 0 (process {pid} on host {host}); give each job its own \
+         file and each rank a different HAWSER_RANK, and remove the file if no job is being started"
     )
 }
 

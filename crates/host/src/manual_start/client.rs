@@ -1,5 +1,5 @@
-//! The bootstrap of a rank other than 0 without a launcher: it finds rank 0 by the file, sends its rank and gets
-//! the segment once all have joined. It fails if rank 0 does not listen in time, or is gone. Uses `bootstrap_file`
+//! The bootstrap of a rank other than 0 without a launcher: the rank finds rank 0 by the file, sends its rank and
+//! gets the segment once all have joined. It fails if rank 0 does not listen in time, or ends. Uses `bootstrap_file`
 //! and the segment.
 
 use super::bootstrap_file::BootstrapFileContent;
@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 /// The time between two attempts to read the file, and to connect to the listener that it names.
 const RETRY_MS: u32 = 10;
 
-/// Returns the segment that rank 0 has made, or the error why there is none.
+/// Returns the segment that rank 0 has made, or an error that says why there is none.
 pub fn join(manual: &ManualStart, settings: JobSettings) -> Result<Segment, String> {
     let deadline_ns = clock::now_ns() + manual.timeout_s * 1_000_000_000;
     loop {
@@ -40,8 +40,8 @@ fn check_same_host(manual: &ManualStart, content: &BootstrapFileContent) -> Resu
         return Ok(());
     }
     Err(format!(
-        "HAWSER_RENDEZVOUS={} was made by rank 0 on host {there}, and this is host {here}: ranks that are started \
-         without mpiexec are all on one host; start those of several hosts by mpiexec, and remove the file if it is an old one",
+        "HAWSER_RENDEZVOUS={} was made by rank 0 on host {there}, and this is host {here}: without mpiexec all ranks \
+         must be on one host; start ranks on several hosts with mpiexec, and remove the file if it is old",
         manual.file.display()
     ))
 }
@@ -57,9 +57,10 @@ fn request_segment(
     // user.
     let user = connection.peer().map_err(|_| server_exited(manual, content))?.user;
     if user != host::user() && user != 0 {
-        return Err(format!("rank 0 runs as user {user}, and this rank as user {}: run all as one", host::user()));
+        let own = host::user();
+        return Err(format!("rank 0 runs as user {user}, and this rank as user {own}: run all ranks as one user"));
     }
-    // Without a limit: rank 0 knows when to give up, and the connection ends with it.
+    // This wait has no limit of its own: rank 0 gives up when its time is over, and the connection ends with rank 0.
     connection.set_timeout(u64::from(u32::MAX)).map_err(|error| error.to_string())?;
     let hello = AgentMessage::Hello { version: VERSION, rank: manual.rank, settings: settings.text().into() };
     connection.send(&hello.encode(), None).map_err(|_| server_exited(manual, content))?;
@@ -82,17 +83,18 @@ fn open(manual: &ManualStart, fd: OwnedFd) -> Result<Segment, String> {
     if is_known { Ok(segment) } else { Err(other_namespace(manual.rank)) }
 }
 
-/// Rank 0 has ended; its file goes too.
+/// Returns the error for a rank 0 that has ended, and removes its file.
 #[cold]
 fn server_exited(manual: &ManualStart, content: &BootstrapFileContent) -> String {
     content.remove(&manual.file);
     format!(
-        "rank 0 (process {}) has ended before all {} ranks had come; start them all again",
+        "rank 0 (process {}) has ended before all {} ranks had joined; start all ranks again",
         content.pid, manual.size
     )
 }
 
-/// The error when the time is over. `old`: the contents of an earlier job's file, which goes too.
+/// Returns the error for a rank 0 that has not come in time. `stale` has the contents of an earlier job's file, which
+/// is removed.
 #[cold]
 fn timeout_error(manual: &ManualStart, stale: Option<BootstrapFileContent>) -> String {
     let (file, size, timeout_s) = (manual.file.display(), manual.size, manual.timeout_s);
@@ -101,11 +103,11 @@ fn timeout_error(manual: &ManualStart, stale: Option<BootstrapFileContent>) -> S
             content.remove(&manual.file);
             format!("the file was left by an earlier rank 0 (process {}, which has ended), and is removed", content.pid)
         }
-        None => "the file is not there".into(),
+        None => "the file does not exist".into(),
     };
     format!(
-        "rank 0 of {size} has not come within {timeout_s} s ({found}): HAWSER_RENDEZVOUS={file}; start all ranks \
-         from 0 to {} with that file, or say how long to wait (HAWSER_RENDEZVOUS_S)",
+        "rank 0 of {size} has not joined within {timeout_s} s ({found}): HAWSER_RENDEZVOUS={file}; start all ranks \
+         from 0 to {} with that file, or increase the time limit (HAWSER_RENDEZVOUS_S)",
         size - 1
     )
 }

@@ -7,7 +7,8 @@ use hawser_boot::protocol::{
 use hawser_job::layout::MAX_LOCAL;
 use std::path::PathBuf;
 
-/// The time that ranks wait for each other by default: people start them within that, and scripts at once.
+/// The time, in s, for which ranks wait for each other by default: people start all ranks within that time, and
+/// scripts at once.
 const TIMEOUT_S: u64 = 60;
 
 /// The settings of a rank that is started by hand.
@@ -21,7 +22,8 @@ pub struct ManualStart {
 }
 
 impl ManualStart {
-    /// None where no rank is started by hand: below mpiexec its own variables count.
+    /// Reads the settings. None if this process is no rank that was started by hand: no file is named, or mpiexec has
+    /// started the process, whose own variables count then.
     pub fn from_environment(environment: impl Fn(&str) -> Option<String>) -> Result<Option<ManualStart>> {
         let Some(file) = environment(BOOTSTRAP_FILE_VARIABLE).filter(|file| !file.is_empty()) else { return Ok(None) };
         if environment(ADDRESS_VARIABLE).is_some() {
@@ -46,8 +48,8 @@ impl ManualStart {
 fn invalid_value(variable: &str, text: &str, min: u64, max: u64) -> Error {
     let is = if text.is_empty() { "is not set".to_owned() } else { format!("is {text}") };
     let text = format!(
-        "{variable} {is}, and must be a number from {min} to {max} beside {BOOTSTRAP_FILE_VARIABLE}, which says that \
-         this rank was started without mpiexec; unset {BOOTSTRAP_FILE_VARIABLE} to run the program alone"
+        "{variable} {is}, and must be a number from {min} to {max}: {BOOTSTRAP_FILE_VARIABLE} is set, so this rank was \
+         started without mpiexec; unset {BOOTSTRAP_FILE_VARIABLE} to run the program alone"
     );
     Error::new(Class::Other, text)
 }

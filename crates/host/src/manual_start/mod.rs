@@ -2,9 +2,9 @@
 //! that all of them name.
 //!
 //! Rank 0 does once what a host's first process does (`server`): it makes the segment and hands it to the others
-//! (`client`), which find it by the file (`bootstrap_file`). After that no rank serves another: each sees by itself
-//! when another one ends (`peer_monitor`), and all notifications are in the segment. Nothing here starts a process
-//! or ends one that has left MPI. Used by `join`; uses the segment.
+//! (`client`), which find rank 0 by the file (`bootstrap_file`). After that no rank serves another: each rank detects
+//! by itself when another one ends (`peer_monitor`), and all notifications are in the segment. Nothing here starts a
+//! process or ends a process that has left MPI. Used by `join`; uses the segment.
 
 mod bootstrap_file;
 mod client;
@@ -23,11 +23,11 @@ use hawser_os::host;
 use hawser_os::signals::{self, SIGKILL};
 use std::sync::Arc;
 
-/// `Bootstrap` for such a rank.
+/// The `Bootstrap` of a rank that was started by hand.
 struct ManualProcess {
     identity: Identity,
     segment: Segment,
-    /// A forked child is not the rank.
+    /// The process that is the rank; a forked child of it is not the rank.
     pid: i32,
 }
 
@@ -78,7 +78,7 @@ impl Bootstrap for ManualProcess {
         &self.identity
     }
 
-    /// All ranks are on this host, and need nothing but the segment.
+    /// There is nothing to publish: all ranks are on this host, and need nothing but the segment.
     fn publish(&self, _: KvsKey, _: &[u8]) -> Result<()> {
         Ok(())
     }
@@ -87,7 +87,7 @@ impl Bootstrap for ManualProcess {
         None
     }
 
-    /// All have joined before any continues.
+    /// There is nothing to wait for: all ranks have joined before any rank continues.
     fn fence(&self) -> Result<()> {
         Ok(())
     }
@@ -109,7 +109,7 @@ impl Bootstrap for ManualProcess {
             eprintln!("hawser: rank {rank} on host {host} (pid {}) aborts with code {code}: {text}", self.pid);
         }
         if pid != self.pid {
-            // The others see the end of the rank, not that of its child.
+            // The other ranks monitor the rank's process, not this forked child of it.
             let _ = signals::send(self.pid, SIGKILL);
         }
         host::exit_now(exit_code(code))

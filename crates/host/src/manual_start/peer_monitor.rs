@@ -1,9 +1,10 @@
-//! The detection of other ranks' ends without a launcher: a thread that sleeps on the processes of all others.
+//! The detection of other ranks' ends without a launcher: a thread that sleeps until the process of another rank
+//! ends.
 //!
-//! If one has left MPI before, its end is recorded (`job::exit_log`). If one has not, the first rank that sees it
-//! prints one line, and each rank that still uses MPI ends its own process. The thread calls nothing of MPI and
-//! takes no signal. A program may close descriptors that it has not opened: then the others are checked once a
-//! second, by their process ids. Used by `manual_start`; uses the segment.
+//! If a rank that has left MPI ends, its end is recorded (`job::exit_log`). If a rank that has not left MPI ends, the
+//! first rank that sees it prints one line, and each rank that still uses MPI ends its own process. The thread calls
+//! nothing of MPI and takes no signal. If the program closes the thread's descriptors, which it has not opened, the
+//! other ranks are checked once a second, by their process ids. Used by `manual_start`; uses the segment.
 
 use hawser_base::Peer as Process;
 use hawser_job::{ExitKind, RankPhase, Segment};
@@ -15,27 +16,27 @@ use std::os::fd::{AsFd, OwnedFd};
 
 /// The thread's name, as ps(1) shows it.
 const NAME: &str = "hawser-watch";
-/// The exit code of a rank that ends because another one has.
+/// The exit code of a rank that ends because another rank has ended.
 const EXIT_FAILURE: i32 = 1;
-/// The time between two checks of the others, where no descriptor wakes the thread.
+/// The time, in ns, between two checks of the other ranks if no descriptor wakes the thread.
 const CHECK_NS: u64 = 1_000_000_000;
 
 struct PeerMonitor {
     segment: Segment,
     me: usize,
     epoll: Epoll,
-    /// The others that are not known to have ended.
+    /// The other ranks that are not known to have ended.
     peers: Vec<MonitoredPeer>,
 }
 
 struct MonitoredPeer {
     local: usize,
     pid: i32,
-    /// None if it was gone before a descriptor of it could be opened.
+    /// A pidfd of the process; None if the process was gone before a pidfd could be opened.
     process: Option<CheckedFd>,
 }
 
-/// Starts to monitor all others of the host.
+/// Starts to monitor all other ranks of the host.
 pub fn start(segment: &Segment, me: usize) -> io::Result<()> {
     let ranks = segment.local_size();
     if ranks == 1 {
@@ -55,7 +56,7 @@ pub fn start(segment: &Segment, me: usize) -> io::Result<()> {
     thread::spawn(NAME, move || monitor.run()).map(drop)
 }
 
-/// Opens a pidfd of a process; none if it is gone already.
+/// Opens a pidfd of a process; None if the process is gone already.
 fn open_pidfd(pid: i32) -> io::Result<Option<OwnedFd>> {
     match pidfd::open(pid) {
         Ok(process) => Ok(Some(process)),
@@ -69,7 +70,8 @@ impl MonitoredPeer {
         let Some(process) = &self.process else { return true };
         match process.live() {
             Ok(process) => pidfd::has_ended(process),
-            // A signal would reach it until its parent has reaped it, so another descriptor is opened.
+            // The program has closed the pidfd. A new one is opened, because a signal would reach even a process that
+            // has ended, until its parent has reaped it.
             Err(_) => match open_pidfd(self.pid).map(|process| process.map(CheckedFd::new)) {
                 Ok(process) => process.is_none_or(|process| pidfd::has_ended(process.as_fd())),
                 Err(_) => false,
@@ -101,14 +103,14 @@ impl PeerMonitor {
         let page = self.segment.rank(local);
         match page.phase() {
             RankPhase::Finalized => self.segment.record_exit(Process(local as u32), ExitKind::InOrder),
-            // This rank has no more to do with the job.
+            // This rank has left MPI itself, so the end of the other one does not matter to it.
             _ if self.segment.rank(self.me).phase() == RankPhase::Finalized => {}
             phase => self.end_process(local, phase, page.pid()),
         }
     }
 
-    /// Ends this rank's process, as one has gone that had not left MPI. Of several ranks that see it the first reports
-    /// it; one that has aborted has reported it itself.
+    /// Ends this rank's process, because rank `local` has ended and had not left MPI. Of several ranks that see this,
+    /// the first one reports it; a rank that has aborted has reported that itself.
     fn end_process(&self, local: usize, phase: RankPhase, pid: i32) -> ! {
         if phase != RankPhase::Aborted && self.segment.set_aborted(EXIT_FAILURE) {
             eprintln!(

@@ -1,7 +1,7 @@
-//! The bootstrap server of ranks without a launcher, which rank 0 runs: it accepts each of the others once,
-//! compares the settings of all, and hands the segment to all when the last one has joined. If one does not join,
-//! or ends, or has different settings, none gets it, and each receives the cause. Uses `bootstrap_file` and the
-//! segment.
+//! The bootstrap server of ranks without a launcher, which rank 0 runs: it accepts each of the other ranks once,
+//! compares the settings of all, and hands the segment to all when the last one has joined. If a rank does not join,
+//! or ends, or has different settings, no rank gets the segment, and each receives the cause. Uses `bootstrap_file`,
+//! `listener`, `facts` and `segment`.
 
 use super::bootstrap_file::BootstrapFileContent;
 use super::environment::ManualStart;
@@ -30,11 +30,11 @@ struct BootstrapServer<'a> {
 
 struct JoiningRank {
     pid: i32,
-    /// Its connection, by number.
+    /// The number of its connection.
     connection: u32,
 }
 
-/// Serves the bootstrap; returns the segment, or the error why there is none.
+/// Serves the bootstrap. Returns the segment, or an error that says why the job does not begin.
 pub fn serve(manual: &ManualStart, settings: JobSettings) -> Result<Segment, String> {
     let (host, pid, size) = (host::name(), host::pid(), manual.size);
     let (job_id, hosts) = (format!("plain-{pid}"), vec![0; size as usize]);
@@ -58,7 +58,7 @@ pub fn serve(manual: &ManualStart, settings: JobSettings) -> Result<Segment, Str
 }
 
 impl BootstrapServer<'_> {
-    /// Waits until all have joined.
+    /// Waits until all ranks have joined, at most for the time that `manual` permits.
     fn wait(&mut self) -> Result<(), String> {
         let deadline_ns = clock::now_ns() + self.manual.timeout_s * 1_000_000_000;
         let mut events = Vec::new();
@@ -92,7 +92,7 @@ impl BootstrapServer<'_> {
         Ok(())
     }
 
-    /// Receives a client's message.
+    /// Receives a client's messages, at most MESSAGES_PER_TURN of them.
     fn receive_message(&mut self, number: u32) -> Result<(), String> {
         for _ in 0..MESSAGES_PER_TURN {
             match self.listener.receive(number) {
@@ -107,7 +107,8 @@ impl BootstrapServer<'_> {
         Ok(())
     }
 
-    /// Handles the Hello of a process with its rank.
+    /// Handles the Hello of a process that is to become rank `rank`. A wrong version, process namespace or setting is
+    /// an error, which ends the bootstrap; a process whose rank is taken or does not exist is only refused.
     fn handle_hello(&mut self, number: u32, version: u32, rank: u32, settings: JobSettings) -> Result<(), String> {
         let pid = self.listener.credentials(number).map_or(0, |credentials| credentials.pid);
         if let Some(text) = mismatch(rank, version, pid) {
@@ -123,10 +124,11 @@ impl BootstrapServer<'_> {
         let taken = if rank == 0 { Some(host::pid()) } else { self.joined.get(&rank).map(|joining| joining.pid) };
         match taken {
             Some(pid) => {
-                self.refuse(number, format!("rank {rank} is process {pid} already; give each rank another HAWSER_RANK"))
+                let text = format!("rank {rank} is process {pid} already; give each rank a different HAWSER_RANK");
+                self.refuse(number, text)
             }
             None if rank >= self.manual.size => {
-                self.refuse(number, format!("there is no rank {rank} of {}", self.manual.size))
+                self.refuse(number, format!("there is no rank {rank} in a job of {} ranks", self.manual.size))
             }
             None => {
                 self.joined.insert(rank, JoiningRank { pid, connection: number });
@@ -140,13 +142,13 @@ impl BootstrapServer<'_> {
         self.listener.close(number);
     }
 
-    /// Handles the end of a connection: of no rank, or of a rank that waited with us.
+    /// Handles the end of a connection. It is an error if the connection is that of a rank that has joined.
     fn handle_disconnect(&self, number: u32) -> Result<(), String> {
         let exited = self.joined.iter().find(|(_, joining)| joining.connection == number);
         exited.map_or(Ok(()), |(rank, joining)| {
             let size = self.manual.size;
             Err(format!(
-                "rank {rank} (process {}) has ended before all {size} ranks had come; start them all again",
+                "rank {rank} (process {}) has ended before all {size} ranks had joined; start all ranks again",
                 joining.pid
             ))
         })
@@ -159,7 +161,7 @@ impl BootstrapServer<'_> {
         }
     }
 
-    /// Begins the job once all are there.
+    /// Begins the job, after all ranks have joined: hands them the segment.
     fn start_job(&mut self, segment: Segment) -> Segment {
         let pids = self.joined.iter().map(|(&rank, joining)| (rank, joining.pid));
         for (rank, pid) in std::iter::once((0, host::pid())).chain(pids) {
@@ -169,7 +171,7 @@ impl BootstrapServer<'_> {
         }
         for (&rank, joining) in &self.joined {
             let welcome = Welcome { rank, size: self.manual.size, ..Welcome::default() };
-            // A failed send is ignored: all see the end of a rank that is gone.
+            // A failed send is ignored: all ranks see the end of a rank that is gone.
             self.listener.send(joining.connection, &AgentMessage::Welcome(welcome), Some(segment.fd()));
         }
         segment
@@ -182,27 +184,27 @@ impl BootstrapServer<'_> {
         let (first, rest) = (missing[0], missing.len() - 1);
         let others = if rest > 0 { format!(" and {rest} more") } else { String::new() };
         format!(
-            "rank {first}{others} of {size} has not come within {timeout_s} s; start all ranks from 0 to {} with \
-             HAWSER_RENDEZVOUS={}, or say how long to wait (HAWSER_RENDEZVOUS_S)",
+            "rank {first}{others} of {size} has not joined within {timeout_s} s; start all ranks from 0 to {} with \
+             HAWSER_RENDEZVOUS={}, or increase the time limit (HAWSER_RENDEZVOUS_S)",
             size - 1,
             self.manual.file.display()
         )
     }
 }
 
-/// The error of a process that cannot be a rank beside this one.
+/// Returns the error for a process that cannot be a rank of the same job as this one; None if it can.
 fn mismatch(rank: u32, version: u32, pid: i32) -> Option<String> {
     if version != VERSION {
         return Some(format!(
-            "rank {rank} has a library that speaks version {version} of Hawser's boot protocol, and rank 0 one of \
-             version {VERSION}; let all ranks find the same library (LD_LIBRARY_PATH)"
+            "the library of rank {rank} uses version {version} of Hawser's bootstrap protocol, and that of rank 0 uses \
+             version {VERSION}; all ranks must load the same library (LD_LIBRARY_PATH)"
         ));
     }
     (pid == 0).then(|| other_namespace(rank))
 }
 
-/// The error for ranks in different process namespaces: ranks monitor each other's processes, whose numbers they
-/// must see alike.
+/// Returns the error for ranks in different process namespaces: ranks monitor each other's processes, whose numbers
+/// must be the same for all of them.
 #[cold]
 pub fn other_namespace(rank: u32) -> String {
     format!(

@@ -30,11 +30,11 @@ impl RankServer {
         }
     }
 
-    /// Receives a client's messages, at most `limit`: the rest makes another event.
+    /// Receives a client's messages, at most `limit`. Messages that are left make another event.
     pub(super) fn receive_messages(&mut self, call: &mut CallContext, number: u32, limit: usize) {
         for _ in 0..limit {
             match self.listener.receive(number) {
-                // One request a turn: its reply ends the connection.
+                // Only one request is taken, because its reply ends the connection.
                 ClientInput::Message(AgentMessage::Inspect(what))
                     if !self.index.by_connection.contains_key(&number) =>
                 {
@@ -65,7 +65,7 @@ impl RankServer {
                 self.segment.rank(local).set_phase(RankPhase::Aborted);
                 self.handle_fault(local, RankFault::Aborted { code, text });
             }
-            // The page of a rank whose connection is closed has the rest.
+            // Any other message closes the connection. Further reports of a rank are then read from its page.
             _ => {
                 self.listener.close(number);
                 self.handle_disconnect(call, number);
@@ -73,7 +73,8 @@ impl RankServer {
         }
     }
 
-    /// Handles a closed connection: a rank ends, or has closed what it had not opened.
+    /// Handles a closed connection. If the rank's process lives, its program has closed what it had not opened: the
+    /// rank's reports are read from its page from now on.
     fn handle_disconnect(&mut self, call: &CallContext, number: u32) {
         let Some(&local) = self.index.by_connection.get(&number) else { return };
         if self.ranks[local].attached.as_ref().is_some_and(|attached| !attached.has_exited) {
@@ -106,7 +107,8 @@ impl RankServer {
         attached.finalized = has_left;
         self.departures += u32::from(has_left);
         if !has_left {
-            // The rank has cleared it itself, but all may have been reported to have left before its message came here.
+            // The rank has cleared this itself; but that all ranks have left may have been recorded again before its
+            // message came here.
             self.segment.set_all_finalized(false);
         }
         let rank = self.ranks[local].world;
@@ -114,7 +116,8 @@ impl RankServer {
         self.check_all_left();
     }
 
-    /// Handles the Hello of a process: its rank, by the boot protocol of its version, and its job settings.
+    /// Handles the Hello of a process: it has the version of the boot protocol, the rank `world` and the job-wide
+    /// settings of the process.
     fn handle_hello(
         &mut self,
         call: &mut CallContext,
@@ -126,7 +129,7 @@ impl RankServer {
         let RankServer { segment, spec, ranks, .. } = self;
         match (ClientResolver { segment, host: &spec.host, ranks }).resolve(version, world, client_pid) {
             Ok(local) if self.check_settings(local, settings) => self.admit(call, number, local, client_pid),
-            // The client waits for a reply until the job has ended.
+            // The settings differ. The client gets no reply, and waits for one until the job has ended.
             Ok(_) => {}
             Err(reply) => {
                 self.listener.send(number, &reply, None);
@@ -135,8 +138,8 @@ impl RankServer {
         }
     }
 
-    /// Compares a rank's settings with those of the ranks of this host before it; if they differ the job cannot go
-    /// on.
+    /// Compares a rank's settings with those of the earlier ranks of this host. Returns whether they are alike; if
+    /// not, reports a fault, by which the job ends.
     fn check_settings(&mut self, local: usize, settings: JobSettings) -> bool {
         let (rank, text) = (self.ranks[local].world, settings.text().to_owned());
         match self.common_settings.check(RankSettings { rank, host: self.spec.host.clone(), settings }) {
@@ -161,9 +164,9 @@ impl RankServer {
         if let Some(process) = &process {
             let _ = call.epoll.add(process.as_fd(), EventSource::Process(local as u32).encode(), Interest::Read);
         }
-        // If neither the child's end nor a pidfd of the process will show its end, the child stands for it.
+        // If there is no pidfd of the process, the end of the child counts as its end.
         let pid = if process.is_some() { client_pid } else { rank.child };
-        // It may leave the child's process group at any time.
+        // The process may leave the child's process group at any time: therefore it gets a tether of its own.
         let tether = process.as_ref().filter(|_| self.spec.has_tethers);
         let tether = tether.and_then(|process| Tether::tie_process(client_pid, process.as_fd()).ok());
         rank.attached = Some(Attached {
@@ -183,7 +186,7 @@ impl RankServer {
         self.decide_missing_init();
     }
 
-    /// The Welcome of a rank: its identity and its job.
+    /// Returns the Welcome of a rank: its identity, and facts of its job and its host.
     fn welcome_of(&self, local: usize) -> Welcome {
         let rank = &self.ranks[local];
         Welcome {

@@ -1,10 +1,10 @@
 //! The agent of one host: the same binary as mpiexec, started by mpiexec. It has one thread and decides no policy.
 //!
-//! It exchanges frames with mpiexec over its standard input and output. It has one rule of its own: when mpiexec is
-//! gone, it ends every process below it and exits. mpiexec does the same when the agent is gone, so nothing of a job
-//! outlives either. On another host than mpiexec's a `supervisor` takes mpiexec's place, and the agent also ends
-//! when it has received nothing from mpiexec's host for some seconds (`heartbeat`). Used by `job_control`; it starts
-//! the ranks.
+//! The agent exchanges frames with mpiexec over its standard input and output. It has one rule of its own: when
+//! mpiexec is gone, it ends every process below itself and exits. mpiexec does the same when the agent is gone, so no
+//! process of a job outlives either. On another host than mpiexec's a `supervisor` is the agent's parent in mpiexec's
+//! place, and the agent also ends when it has received nothing from mpiexec's host for some seconds (`heartbeat`).
+//! Started by `job_control`; starts the ranks.
 
 pub mod libraries;
 pub mod mpi_library;
@@ -30,7 +30,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// The argument that makes mpiexec an agent; the process id of its supervisor follows, if it has one.
 pub const SUBCOMMAND: &str = hawser_boot::protocol::AGENT_ARGUMENT;
 
-/// The time that ended processes may take to be gone; the kernel frees their memory in that time.
+/// The time limit in ms for killed processes to be gone: the kernel frees their memory in that time.
 pub const KILL_LIMIT_MS: u64 = 1000;
 
 /// The source of an event.
@@ -39,9 +39,9 @@ pub enum EventToken {
     ChannelIn,
     ChannelOut,
     Signals,
-    /// The input pipe of a rank that reads input, by number.
+    /// The input pipe of a rank that reads mpiexec's input, by the number of that reader (`streams`).
     Input(u32),
-    /// The output of a rank, by the number of its pipe.
+    /// An output of a rank, by the number of its pipe (`streams`).
     Pipe(u32),
     /// The supervisor's process.
     Supervisor,
@@ -79,7 +79,7 @@ impl EventToken {
     }
 }
 
-/// The context that all parts of the agent share: the channel to mpiexec, and the epoll set.
+/// The context that all parts of the agent share: the channel to mpiexec, the epoll set and the signals.
 pub struct AgentContext {
     pub channel: AgentChannel,
     pub epoll: Epoll,
@@ -87,10 +87,10 @@ pub struct AgentContext {
     supervisor: Option<SupervisorWatch>,
 }
 
-/// The evidence that mpiexec is gone, or the reason why the agent cannot know.
+/// The evidence that mpiexec is gone, or the reason why the agent cannot find out.
 #[derive(Debug)]
 enum MpiexecLost {
-    /// The channel to or from mpiexec has ended, or delivers bytes that are no frame.
+    /// The channel to or from mpiexec has ended, or has delivered bytes that are no frame.
     ChannelClosed,
     /// Nothing was received from mpiexec for some seconds.
     Silent,
@@ -101,23 +101,23 @@ enum MpiexecLost {
 }
 
 impl MpiexecLost {
-    /// The last line of an agent on another host. mpiexec puts it into its own line about the lost host, if mpiexec
-    /// still runs after all.
+    /// The last line that an agent on another host prints; None if its supervisor is gone. mpiexec puts the line into
+    /// its own message about the lost host, if mpiexec still runs after all.
     fn final_message(self) -> Option<String> {
         match self {
-            MpiexecLost::ChannelClosed => Some("the agent there hears no more from mpiexec".into()),
-            MpiexecLost::Silent => Some(format!("nothing has come there from mpiexec for {SILENCE_S} s")),
+            MpiexecLost::ChannelClosed => Some("the agent there has lost its connection to mpiexec".into()),
+            MpiexecLost::Silent => Some(format!("the agent there has received nothing from mpiexec for {SILENCE_S} s")),
             MpiexecLost::SupervisorGone => None,
             MpiexecLost::WaitFailed(error) => Some(format!("the agent there cannot wait for events: {error}")),
         }
     }
 }
 
-/// The supervisor of an agent that a remote shell has started.
+/// The watch of an agent on another host over its supervisor and over mpiexec.
 struct SupervisorWatch {
-    /// The pidfd of the supervisor's process, for as long as that is watched.
+    /// The pidfd of the supervisor's process, kept open because epoll reports the end of that process by it.
     _process: OwnedFd,
-    /// The silence of mpiexec.
+    /// The duration of the silence of mpiexec's host.
     silence: SilenceTimer,
 }
 
@@ -125,7 +125,7 @@ impl SupervisorWatch {
     fn start(pid: i32, epoll: &mut Epoll) -> io::Result<SupervisorWatch> {
         let process = pidfd::open(pid)?;
         if host::parent() != pid {
-            return Err(io::Error::other(format!("its guard, process {pid}, is gone")));
+            return Err(io::Error::other(format!("its supervisor, process {pid}, is gone")));
         }
         epoll.add(process.as_fd(), EventToken::Supervisor.encode(), Interest::Read)?;
         Ok(SupervisorWatch { _process: process, silence: SilenceTimer::default() })
@@ -139,7 +139,7 @@ impl AgentContext {
     }
 }
 
-/// Runs the agent to its end and gives its exit code.
+/// Runs the agent to its end and returns its exit code.
 pub fn main(input: BorrowedFd, output: BorrowedFd, supervisor_pid: Option<i32>) -> i32 {
     match AgentContext::open(input, output, supervisor_pid) {
         Ok(mut context) => {
@@ -183,13 +183,13 @@ impl AgentContext {
     fn wait(&mut self, events: &mut Vec<EpollEvent>, deadline_ns: Option<u64>) -> io::Result<()> {
         let check_at_ns = self.supervisor.as_ref().map(|guard| guard.silence.check_at_ns());
         let next_ns = deadline_ns.into_iter().chain(check_at_ns).min();
-        // Rounded up, so that it does not wake before that time.
+        // Rounded up, so that the wait does not end before that time.
         let timeout_ms = next_ns.map(|at| at.saturating_sub(clock::now_ns()).div_ceil(1_000_000));
         self.epoll.wait(events, timeout_ms)
     }
 
-    /// Returns the reason why this host can no longer count as part of the job, if there is one: its supervisor is
-    /// gone, or nothing was received from mpiexec for too long.
+    /// Returns the evidence that mpiexec is gone, if there is any: the supervisor is gone, or nothing was received
+    /// from mpiexec's host for `SILENCE_S`. Always None on mpiexec's own host, where the agent has no supervisor.
     fn mpiexec_lost(&mut self, events: &[EpollEvent]) -> Option<MpiexecLost> {
         let supervisor = self.supervisor.as_mut()?;
         if self.channel.take_activity() {
@@ -204,8 +204,8 @@ impl AgentContext {
             .then_some(MpiexecLost::SupervisorGone)
     }
 
-    /// Ends the ranks because mpiexec, and with it the job, is gone; reports why where mpiexec is on another host;
-    /// returns the agent's exit code.
+    /// Ends the ranks, because mpiexec is gone and with it the job. Prints the reason if mpiexec is on another host.
+    /// Returns the agent's exit code.
     fn exit_without_mpiexec(&self, loss: MpiexecLost) -> i32 {
         end_ranks();
         if let Some(message) = loss.final_message().filter(|_| self.is_remote()) {
@@ -215,13 +215,14 @@ impl AgentContext {
         EXIT_FAILURE
     }
 
-    /// Resumes writing as soon as the channel can be written.
+    /// Lets epoll report when the channel can be written, if there is a backlog.
     fn watch_backlog(&mut self) {
         let interest = if self.channel.backlog() > 0 { Interest::Write } else { Interest::Nothing };
         let _ = self.epoll.change(self.channel.output(), EventToken::ChannelOut.encode(), interest);
     }
 
-    /// Decodes frames from mpiexec into `frames`; an error where mpiexec is gone.
+    /// Appends all frames that have arrived from mpiexec to `frames`. It is an error if mpiexec is gone or a frame
+    /// does not parse.
     fn receive(&mut self, frames: &mut Vec<ToAgent>) -> Result<(), MpiexecLost> {
         loop {
             match self.channel.receive() {
@@ -232,7 +233,7 @@ impl AgentContext {
         }
     }
 
-    /// Writes the whole backlog, as slowly as mpiexec takes it, unless mpiexec ends first.
+    /// Writes the whole backlog, however slowly mpiexec reads it. Returns early if mpiexec is gone.
     fn send_rest(&mut self) {
         let mut events = Vec::new();
         while self.channel.flush().is_ok() && self.channel.backlog() > 0 {
@@ -307,7 +308,8 @@ fn serve(mut context: AgentContext) -> i32 {
     }
 }
 
-/// Ends the ranks: mpiexec is gone, or hangs up, and so is the job.
+/// Ends every process below the agent: the job is over, because mpiexec is gone or because the agent has received
+/// SIGHUP.
 fn end_ranks() {
     process_tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
 }

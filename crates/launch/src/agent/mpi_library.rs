@@ -1,16 +1,16 @@
-//! Finds the MPI library that a program was linked with, from its file before it is started (ELF, 64 bits, this byte
-//! order).
+//! Finds the MPI library that a program was linked with, by reading the program's file before it is started (ELF, 64
+//! bits, little-endian).
 //!
-//! A program of another MPI would run as several jobs of one process, each of which is rank 0: it is refused
-//! instead. Programs that load MPI later (Python) are checked while they run, in `run`. Files that are not ELF are
-//! not checked.
+//! A program that is linked with another MPI is refused: if it were started, each of its processes would be rank 0 of
+//! a job of its own. Programs that load MPI later (Python) are checked while they run, in `run`. Files that are not
+//! ELF are not checked.
 
 use hawser_boot::loaded_mpi;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// The most program headers and dynamic entries that are read: real files have far fewer.
+/// The maximum number of program headers, and of dynamic entries, that are read; real files have far fewer.
 const ENTRIES_MAX: usize = 4096;
 const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
@@ -22,13 +22,15 @@ const DT_RUNPATH: u64 = 29;
 /// The other MPI library that a program would load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForeignMpi {
-    /// A library that Hawser cannot replace.
+    /// The name of a library that Hawser cannot replace, because it has none of that name.
     Name(String),
-    /// A file that the program's own search path (DT_RPATH) prefers to Hawser's.
+    /// The file of a library that the program's own search path (DT_RPATH) prefers to Hawser's library of the same
+    /// name.
     ByRpath(String),
 }
 
-/// Returns the other MPI library that `program` would load; `own_directory` is the directory of our libraries.
+/// Returns the other MPI library that `program` would load, or None if it would load none or its file is not
+/// understood. `own_directory` is the directory of our libraries.
 pub fn foreign_mpi(program: &Path, own_directory: &Path) -> Option<ForeignMpi> {
     let dynamic = ElfDynamic::read(program)?;
     let needed = dynamic.needed.iter().find(|name| loaded_mpi::is_mpi(Path::new(name)))?;
@@ -47,7 +49,9 @@ pub fn foreign_mpi(program: &Path, own_directory: &Path) -> Option<ForeignMpi> {
     })
 }
 
-/// The file that `execvp` would find.
+/// The file that is started for `program`: with a slash in it, the program itself, whether it exists or not;
+/// otherwise the first file of that name in the folders of `path` or in `directory`, the working directory. None if
+/// no folder has one.
 pub fn find_program(program: &Path, directory: &Path, path: &str) -> Option<PathBuf> {
     if program.components().count() > 1 || program.as_os_str().as_encoded_bytes().contains(&b'/') {
         return Some(directory.join(program));
@@ -59,7 +63,7 @@ pub fn find_program(program: &Path, directory: &Path, path: &str) -> Option<Path
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ElfDynamic {
     needed: Vec<String>,
-    /// Empty where there is a DT_RUNPATH, which takes its place.
+    /// The folders of DT_RPATH; empty if there is a DT_RUNPATH, because the loader then ignores DT_RPATH.
     rpath: Vec<String>,
 }
 
@@ -68,7 +72,7 @@ impl ElfDynamic {
         // Opening a pipe would wait for its writer.
         let file = program.is_file().then(|| File::open(program))?.ok()?;
         let header = bytes(&file, 0, 64)?;
-        // Magic, 64 bits, least significant byte first.
+        // The magic number of ELF, the class of 64 bits, and the byte order with the least significant byte first.
         if header[..4] != *b"\x7fELF" || header[4] != 2 || header[5] != 1 {
             return None;
         }

@@ -6,10 +6,11 @@ use hawser_host::rank_server::RankServer;
 use hawser_job::{OwnedWaitReason, RankPhase};
 use hawser_os::clock;
 
-/// The time for which a polling rank counts as waiting after each poll: between two calls it may compute.
+/// The time after an empty poll for which the rank counts as waiting: between two polls it may compute.
 const POLL_VALID_NS: u64 = 2_000_000_000;
 
-/// Returns the reason with its times as ages, or None where the rank polled once and does something else now.
+/// Returns the reason with ages in place of its times, both in ns. None if the rank polls and its latest poll is too
+/// old (`POLL_VALID_NS`): it may do something else now.
 fn aged(mut reason: OwnedWaitReason, now_ns: u64) -> Option<OwnedWaitReason> {
     reason.since_ns = now_ns.saturating_sub(reason.since_ns);
     if reason.polled_ns != 0 {

@@ -1,9 +1,10 @@
-//! A job on this host while it runs: starts its ranks, watches them with the rank server (`host::rank_server`), and
-//! ends them.
+//! Runs a host's part of a job: starts its ranks, watches them with the rank server (`host::rank_server`), and ends
+//! them.
 //!
-//! It reports events to mpiexec, which decides. It decides only how ranks are ended: the requested signal first, then,
-//! after a grace period, SIGKILL for everything below the agent. The rank server receives what ranks send and finds how
-//! each ends; `events` passes its events on. Uses `start`, `streams` and `mpi_library`; reports to `job_control`.
+//! Events are reported to mpiexec, which decides what follows. Only the manner in which ranks are ended is decided
+//! here: by the requested signal first and, after a grace period, by SIGKILL for every process below the agent. The
+//! rank server receives the messages of ranks and finds how each rank ends; `events` passes its events on. Uses
+//! `start`, `streams` and `mpi_library`; reports to `job_control`.
 
 mod events;
 
@@ -31,10 +32,10 @@ use std::path::{Path, PathBuf};
 
 /// The time from the first signal to SIGKILL: the job must be over within two seconds.
 const GRACE_NS: u64 = 500_000_000;
-/// The first time at which ranks that have not called MPI_Init are checked for another MPI library; later checks are
-/// ever rarer.
+/// The time from the start of the ranks to the first check whether ranks that have not called MPI_Init have loaded
+/// another MPI library. The interval doubles after each check.
 const FIRST_MPI_CHECK_NS: u64 = 500_000_000;
-/// Descriptors for each rank: two outputs, and those of the rank server.
+/// Descriptors of the agent for each rank: the pipes of its two outputs, and those of the rank server.
 const DESCRIPTORS_PER_RANK: u64 = 2 + rank_server::DESCRIPTORS_PER_RANK;
 /// Further descriptors: for the agent itself and for a program that is being started.
 const DESCRIPTORS_EXTRA: u64 = 32;
@@ -48,7 +49,7 @@ pub struct HostRun {
     any_attached: bool,
     /// The time of the next check for other MPI libraries, and the interval to the check after that.
     mpi_check: Option<(u64, u64)>,
-    /// The time to kill, once the job is being ended.
+    /// The time at which every process is killed; None until the job is being ended.
     kill_at_ns: Option<u64>,
 }
 
@@ -58,7 +59,8 @@ fn call_context(context: &mut AgentContext) -> CallContext<'_> {
 }
 
 impl HostRun {
-    /// Makes the segment and starts the ranks. None if the host cannot; mpiexec has been notified then.
+    /// Makes the segment and starts the ranks. None if this host cannot run the job; the reason has been sent to
+    /// mpiexec then.
     pub fn start(context: &mut AgentContext, job: HostJob) -> Option<HostRun> {
         let host = if job.host.is_empty() { host::name() } else { job.host.clone() };
         match HostRun::prepare(context, job, host.clone()) {
@@ -85,7 +87,7 @@ impl HostRun {
         let old_limit = limits::get(Resource::Descriptors);
         let has_tethers = raise_descriptors(job.ranks.len() as u64)?;
         let facts = facts::measure(job.ranks.len(), job.membarrier);
-        // True where mpiexec replies to tools for the whole job.
+        // If this is true, mpiexec replies to tools for the whole job, and this agent only for its part.
         let has_other_hosts = job.ranks.len() < job.size as usize || context.is_remote();
         let spec = RankServerSpec {
             job_id: job.id.clone(),
@@ -137,7 +139,7 @@ impl HostRun {
                     self.streams.add(context, world, started);
                 }
                 Err(kind) => {
-                    // mpiexec ends the others.
+                    // mpiexec ends the ranks that were started.
                     (local..self.job.ranks.len()).for_each(|local| self.rank_server.set_not_started(local));
                     self.report_failure(context, local, kind);
                     return;
@@ -146,7 +148,8 @@ impl HostRun {
         }
     }
 
-    /// The cores of each rank; empty where ranks are not bound.
+    /// The cores of each rank; empty if ranks are not bound. If the requested binding is impossible, a note with the
+    /// reason is added.
     fn rank_cores(&self, notes: &mut Vec<String>) -> Vec<Vec<usize>> {
         self.job.binding.cores(self.job.ranks.len()).unwrap_or_else(|reason| {
             notes.push(format!("{reason}: no rank is bound on host {}", self.rank_server.host()));
@@ -226,9 +229,10 @@ impl HostRun {
         self.streams.resume(context);
     }
 
-    /// Looks for ranks that run another MPI library: they will never call our MPI_Init.
+    /// Checks whether a rank that has not called MPI_Init has loaded another MPI library, so that it will never call
+    /// ours. Reports the first such rank.
     fn check_for_foreign_mpi(&mut self, context: &mut AgentContext) {
-        // One walk of /proc serves all of them.
+        // One walk of /proc serves all ranks.
         let tree = ProcessTree::snapshot();
         let found = self.rank_server.ranks().iter().enumerate().find_map(|(local, rank)| {
             let is_awaited = rank.attached.is_none() && rank.child_status.is_none();
@@ -246,15 +250,16 @@ impl HostRun {
         self.report_failure(context, local, kind);
     }
 
-    /// The first process, of `child` and those below it, that has loaded another MPI library, and that library.
+    /// The first process among `child` and its descendants that has loaded another MPI library, and the file of that
+    /// library.
     fn loaded_foreign_mpi(&self, tree: &ProcessTree, child: i32) -> Option<(i32, PathBuf)> {
         let foreign = |pid| loaded_mpi::other_libraries(pid, None).into_iter().find(|file| !self.is_ours(file));
         let family = std::iter::once(child).chain(tree.descendants(child));
         family.into_iter().find_map(|pid| Some((pid, foreign(pid)?)))
     }
 
-    /// Whether an MPI library may be Hawser's: it lies in the directory of ours, or, where that is unknown (a build
-    /// that is not installed), has the name of one of ours.
+    /// Whether the MPI library `file` may be Hawser's: it is in the directory of our libraries or, if that directory
+    /// is unknown (a build that is not installed), it has the name of one of them.
     fn is_ours(&self, file: &Path) -> bool {
         match &self.libraries {
             Some(directory) => file.parent() == Some(directory),
@@ -267,9 +272,10 @@ impl HostRun {
         self.rank_server.have_all_exited() || self.kill_at_ns.is_some_and(|at| at <= clock::now_ns())
     }
 
-    /// Ends the remaining processes, sends the last output and the counters.
+    /// Ends the remaining processes, and sends the last output, the counters if they are wanted, and the last frame.
     pub fn finish(&mut self, context: &mut AgentContext) {
-        // Most of them are below the agent and are killed with the rest.
+        // Most processes that have attached are below the agent, and the next line would kill them too; this one
+        // kills those that are not.
         self.rank_server.kill_attached();
         let clean = process_tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
         self.streams.drain(context);
@@ -280,7 +286,8 @@ impl HostRun {
     }
 }
 
-/// Raises the limit on descriptors to what the ranks need. Returns whether there are enough for tethers too.
+/// Raises the limit on descriptors to the number that `ranks` ranks need; it is an error if the hard limit is lower.
+/// Returns whether there are enough for tethers too (`os::tether`).
 fn raise_descriptors(ranks: u64) -> io::Result<bool> {
     let needed = ranks * DESCRIPTORS_PER_RANK + DESCRIPTORS_EXTRA;
     let wanted = needed + rank_server::DESCRIPTORS + ranks * rank_server::TETHERS_PER_RANK;

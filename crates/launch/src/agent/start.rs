@@ -1,4 +1,4 @@
-//! Starts the program of one rank: its environment, its three descriptors, its job-wide settings.
+//! Starts the program of one rank, with its environment, its three standard streams and its options (cores, limits).
 
 use super::mpi_library::{self, ForeignMpi};
 use crate::failure::{EXIT_FAILURE, EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND, FailureKind};
@@ -18,12 +18,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The place of a rank in the job.
+/// A rank that is to be started: its number among the ranks of this host (`local`), and the host's part of the job.
 pub struct RankSpec<'a> {
     pub job: &'a HostJob,
     pub local: usize,
     pub socket: &'a str,
-    /// The directory that is put first into LD_LIBRARY_PATH.
+    /// The directory of Hawser's libraries, which is put first into LD_LIBRARY_PATH; None if it is unknown.
     pub libraries: Option<&'a Path>,
     pub spawn_options: SpawnOptions,
 }
@@ -33,7 +33,7 @@ pub struct StartedRank {
     pub pid: i32,
     pub out: OwnedFd,
     pub err: OwnedFd,
-    /// Only for ranks that read mpiexec's input; the others read /dev/null.
+    /// Our end of the pipe to a rank that reads mpiexec's input; None for the other ranks, which read /dev/null.
     pub input: Option<OwnedFd>,
 }
 
@@ -70,7 +70,8 @@ pub fn start(spec: &RankSpec) -> Result<StartedRank, FailureKind> {
     result.map_err(|error| not_started(program, program_path.as_deref(), &error))
 }
 
-/// The program's file in the folders that -path names.
+/// The program's file in the folders that -path names; None if none of them has it, or if the program is named with a
+/// slash.
 fn find_in_folders(app: &App, directory: &Path) -> Option<PathBuf> {
     let program = OsStr::from_bytes(&app.program);
     let folders =
@@ -89,12 +90,11 @@ fn check_architecture(wanted: &str) -> Result<(), FailureKind> {
     if wanted.is_empty() || plain(wanted) == plain(&own_machine) {
         return Ok(());
     }
-    let text =
-        format!("-arch {wanted}: this host's processor is of {own_machine}; name hosts of the other kind by -hosts");
+    let text = format!("-arch {wanted}: this host's processor is {own_machine}; name {wanted} hosts with -hosts");
     Err(FailureKind::NotStarted { code: EXIT_FAILURE, text })
 }
 
-/// The file of the program.
+/// The file of the program, found by the PATH of its environment; None if it is not found.
 fn program_file(app: &App, directory: &Path) -> Option<PathBuf> {
     let path = app.environment.iter().find(|(name, _)| name == b"PATH");
     let path = path.map_or("".into(), |(_, value)| String::from_utf8_lossy(value));
@@ -127,7 +127,8 @@ fn not_started(program: &OsStr, path: Option<&Path>, error: &io::Error) -> Failu
         io::ErrorKind::PermissionDenied => (
             EXIT_NOT_EXECUTABLE,
             format!(
-                "the program {program} may not be executed here; see to its directories' rights and mount options (noexec)"
+                "the program {program} may not be executed here; check the permissions and mount options (noexec) of \
+                 its directories"
             ),
         ),
         _ => (EXIT_NOT_EXECUTABLE, format!("the program {program} cannot be executed: {error}")),

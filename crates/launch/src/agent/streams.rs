@@ -18,25 +18,25 @@ const BACKLOG_HIGH: usize = 512 << 10;
 const BACKLOG_LOW: usize = 64 << 10;
 
 pub struct RankStreams {
-    /// The limit on descriptors for the ranks: the agent raises its own.
+    /// The limit on descriptors with which ranks are started: the one that the agent had before it raised its own.
     pub descriptors_before: Limit,
     pipes: BTreeMap<u32, OutputPipe>,
     paused: bool,
     readers: Vec<InputReader>,
-    /// Input that not all readers have taken yet, and whether the input has ended.
+    /// Input that at least one reader has not taken yet, and (`input_ended`) whether the input has ended.
     pending: Vec<u8>,
     input_ended: bool,
 }
 
 /// A rank that reads mpiexec's input.
 struct InputReader {
-    /// None once the rank reads no more.
+    /// Our end of the pipe; None once the rank reads no more, or has all input and the input has ended.
     fd: Option<OwnedFd>,
-    /// The number of pending bytes that it has taken.
+    /// The number of bytes of `RankStreams::pending` that the rank has taken.
     taken: usize,
 }
 
-/// The number of a rank's pipe.
+/// The number of the pipe of one output of a rank.
 fn pipe_number(rank: u32, stream: OutputStream) -> u32 {
     rank * 2 + stream as u32
 }
@@ -78,11 +78,13 @@ impl RankStreams {
         }
     }
 
-    /// Passes on the contents of pipe `number`.
+    /// Passes on one read of pipe `number`. If the backlog of the channel then exceeds `BACKLOG_HIGH`, all pipes are
+    /// left unread until `resume`.
     pub fn read(&mut self, context: &mut AgentContext, number: u32) {
         self.forward_once(context, number);
         if context.channel.backlog() > BACKLOG_HIGH && !self.paused {
-            // They leave the epoll set, rather than only lose their interest: a closed pipe would be reported for ever.
+            // The pipes leave the epoll set instead of only losing their interest: epoll would report a closed pipe
+            // for ever.
             self.pipes.values().for_each(|pipe| context.epoll.remove(pipe.fd.as_fd()));
             self.paused = true;
         }
@@ -95,7 +97,8 @@ impl RankStreams {
         }
     }
 
-    /// Passes on one read of a pipe. Returns whether there was anything.
+    /// Reads once from a pipe and sends the bytes to mpiexec. Returns whether there were any. A pipe that has ended
+    /// is closed.
     fn forward_once(&mut self, context: &mut AgentContext, number: u32) -> bool {
         let Some(pipe) = self.pipes.get(&number) else { return false };
         let mut bytes = [0; 64 << 10];
@@ -106,7 +109,7 @@ impl RankStreams {
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
             _ => {
-                // The kernel removes it from every epoll set with its last descriptor.
+                // When its last descriptor is closed, the kernel removes the pipe from every epoll set.
                 self.pipes.remove(&number);
                 false
             }

@@ -1,9 +1,11 @@
-//! The supervisor of an agent on another host: it is to that agent what mpiexec is to the agent of its own host.
+//! The supervisor of an agent on another host. It is the agent's parent, as mpiexec is the parent of the agent on its
+//! own host.
 //!
 //! A remote shell starts the supervisor, and the supervisor starts the agent, with the same streams. The supervisor
-//! does three things: it writes heartbeats into the agent's output (`heartbeat`); when the agent is gone, or its
-//! heartbeats can no longer be delivered, it ends every process below it; and it ends as the agent did, with a last
-//! line where the agent was killed. The agent does likewise when its supervisor is gone.
+//! does three things: it writes heartbeats into the agent's output (`heartbeat`); when the agent is gone, or the
+//! heartbeats can no longer be written, it ends every process below itself; and it returns the agent's exit code,
+//! with a last line on its standard error if a signal has killed the agent. The agent, in turn, ends every process
+//! below itself when its supervisor is gone.
 
 use super::{KILL_LIMIT_MS, SUBCOMMAND as AGENT};
 use crate::failure::{EXIT_FAILURE, EXIT_SIGNAL};
@@ -20,7 +22,8 @@ use std::process::Command;
 /// The subcommand by which a remote shell starts the supervisor.
 pub const SUBCOMMAND: &str = "__guard";
 
-/// Supervises an agent to its end and gives its exit code.
+/// Starts an agent, supervises it to its end and returns its exit code, or 128 and the number of the signal that
+/// killed it.
 pub fn main(output: BorrowedFd) -> i32 {
     match serve(output) {
         Ok(ExitStatus::Exited(code)) => code,
@@ -33,11 +36,12 @@ pub fn main(output: BorrowedFd) -> i32 {
 }
 
 fn serve(output: BorrowedFd) -> io::Result<ExitStatus> {
-    // A launcher that runs the command here may become this process; mpiexec had the launcher die with mpiexec.
+    // mpiexec starts a remote shell so that the shell dies with mpiexec. A shell that runs this command on mpiexec's
+    // own host may become this process by exec, and this process must not die before it has ended the agent.
     spawn::outlive_parent()?;
     spawn::become_subreaper();
     signals::restore_default(SIGCHLD);
-    // SIGHUP is taken for the same reason as in the agent.
+    // SIGHUP is read, so that the processes below are ended before this one (`AgentContext::open`).
     let signals = SignalFd::block(&[SIGCHLD, SIGHUP])?;
     let mut epoll = Epoll::new()?;
     epoll.add(signals.as_fd(), 0, Interest::Read)?;
@@ -65,11 +69,12 @@ fn serve(output: BorrowedFd) -> io::Result<ExitStatus> {
         if heartbeat::next_heartbeat_ms(last_ns) == 0 {
             last_ns = clock::now_ns();
             if !heartbeat::send_heartbeat(&channel) {
-                // The agent has seen that mpiexec is gone, unless it is stopped.
+                // Unless the agent is stopped, it has noticed too that mpiexec is gone, and ends within
+                // `KILL_LIMIT_MS`.
                 if !process_tree::await_children(KILL_LIMIT_MS) {
                     process_tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
                 }
-                let _ = writeln!(io::stderr(), "nobody takes what the agent there says");
+                let _ = writeln!(io::stderr(), "the output of the agent there cannot be sent to mpiexec");
                 return Ok(ExitStatus::Exited(EXIT_FAILURE));
             }
         }

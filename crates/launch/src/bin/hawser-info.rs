@@ -13,20 +13,20 @@ use std::process::exit;
 /// The most ranks for which schedules are written: the algorithms of few and of many ranks differ no more beyond.
 const MOST_RANKS: i64 = 65536;
 
-/// Print what Hawser is and detects on this host, or look into running jobs of yours.
+/// Print Hawser's version, parameters and the properties of this host, or the state and counters of your running jobs.
 #[derive(Parser)]
 #[command(name = "hawser-info", version)]
 struct InfoOptions {
-    /// What the ranks of running jobs have counted
+    /// Print the counters of the ranks of running jobs
     #[arg(long)]
     stats: bool,
-    /// What the ranks of running jobs do at this moment
+    /// Print which rank of running jobs waits in which call for which rank, and since when
     #[arg(long)]
     report: bool,
-    /// The algorithms of collectives, and which ones a job of so many ranks gets for which lengths
+    /// Print the algorithms of collectives, and the one that a job of RANKS ranks uses for each message length
     #[arg(long, value_name = "RANKS", value_parser = clap::value_parser!(u32).range(1..=MOST_RANKS))]
     collectives: Option<u32>,
-    /// A job, or the process of its mpiexec; all of yours without it
+    /// Job, or process id of its mpiexec (default: all your jobs on this host)
     #[arg(value_name = "JOB|PID")]
     job: Option<String>,
 }

@@ -1,4 +1,5 @@
-//! mpiexec: reads the command line, then runs the job (`job_control`), or is the agent that mpiexec starts.
+//! mpiexec: reads the command line, then runs the job (`job_control`). With certain first arguments it is one of the
+//! processes that mpiexec itself starts: the agent, an agent's supervisor, or the heartbeat process.
 #![forbid(unsafe_code)]
 
 use hawser_launch::args::{self, JobOptions, NothingToRun};
@@ -25,7 +26,8 @@ fn main() {
     }
 }
 
-/// Runs one of the processes that mpiexec starts from its own binary.
+/// Runs one of the processes that mpiexec starts from its own binary, and returns its exit code; None if `subcommand`
+/// names none.
 fn run_subcommand(subcommand: &str, rest: &[OsString]) -> Option<i32> {
     let (stdin, stdout) = (io::stdin(), io::stdout());
     let supervisor_pid = || rest.first()?.to_str()?.parse().ok();
@@ -49,7 +51,7 @@ fn start(mut options: JobOptions) -> i32 {
     if matches!(options.profile, ProfileStatus::Ignored { .. }) && !options.info {
         let _ = writeln!(io::stderr(), "mpiexec: profile {}", options.profile);
     }
-    // `job_control` queries other hosts.
+    // If hosts are named, `job_control` requests the information from their agents.
     if options.info && options.hosts.is_empty() {
         let ranks = options.apps.iter().map(|app| app.ranks).sum::<u32>().max(2);
         let text = info::text(ranks as usize, &options.profile);
@@ -71,7 +73,7 @@ fn start(mut options: JobOptions) -> i32 {
     }
 }
 
-/// A reader that has gone away is not an error.
+/// Prints `text` to the standard output. It is no error if the reader of the output is gone.
 fn print(text: &str) {
     let mut out = io::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -1,7 +1,8 @@
 //! Handles the frames that agents send, and decides what follows from each for the job.
 //!
-//! No program is started before every host's agent is connected and of this version; a rank's report is handled
-//! here, where all hosts are known. Used by `job_control`, whose events these are; uses `frames`, `report`, `stats`.
+//! No program is started before every host's agent is connected and known to be of this version. A rank's report
+//! about unreachable peers is handled here, because only mpiexec knows all hosts. Used by `job_control`, which has
+//! the events of the channels; uses `frames`, `info` and `stats`.
 
 use super::JobControl;
 use super::host::{HostState, JobHost, host_of};
@@ -16,7 +17,7 @@ use hawser_os::signals::SIGTERM;
 use hawser_os::tty;
 
 impl JobControl<'_> {
-    /// Handles all frames received from an agent, as long as there is room for the output that they cause.
+    /// Handles the frames received from an agent, until none is left or the backlog of output has reached its limit.
     pub(super) fn receive_frames(&mut self, number: usize) {
         while self.can_buffer_output() && self.hosts[number].is_open() {
             let received = self.hosts[number].channel.receive();
@@ -102,14 +103,15 @@ impl JobControl<'_> {
     /// Handles an agent's first frame.
     fn handle_ready(&mut self, number: usize, version: &str, pid: i32) {
         let host = &mut self.hosts[number];
-        if host.state != HostState::Connecting {
+        if !host.state.agent_connected() {
             return;
         }
-        (host.agent_pid, host.state, host.was_ready, host.deadline_ns) = (pid, HostState::Ready, true, None);
+        (host.agent_pid, host.was_ready, host.deadline_ns) = (pid, true, None);
         let name = &host.name;
         if version != frames::version() {
             let text = format!(
-                "host {name} has Hawser {version}, and this mpiexec is of {}; install the same on all hosts",
+                "host {name} has Hawser {version}, and this mpiexec is Hawser {}; install the same version on all \
+                 hosts",
                 frames::version()
             );
             return self.handle_host_loss(number, Some(text));
@@ -147,7 +149,7 @@ impl JobControl<'_> {
     /// Starts the job, now that all agents are connected.
     fn start_job(&mut self) {
         for host in &mut self.hosts {
-            host.state = HostState::Running;
+            host.state.job_started();
             host.send(&ToAgent::Start(Box::new(host.job.clone())));
             host.job.apps = Vec::new();
         }
@@ -155,11 +157,11 @@ impl JobControl<'_> {
 
     fn handle_finished(&mut self, number: usize, clean: bool) {
         let host = &mut self.hosts[number];
-        // The agent leaves now; if it does not, it is ended.
+        // The agent exits now; if it does not exit within a time limit, it is killed.
         host.finish();
         self.queries.forget(number);
         if !clean {
-            let text = format!("some processes of the job on host {} do not end (in the kernel?)", host.name);
+            let text = format!("some processes of the job on host {} do not end (blocked in the kernel?)", host.name);
             self.print_line(&text);
         }
         if self.hosts.iter().all(|host| host.state >= HostState::Finished) {
@@ -174,12 +176,12 @@ impl JobControl<'_> {
     fn print_counters(&mut self) {
         let counters = self.counters();
         if self.hosts[0].job.stats && !counters.ranks.is_empty() {
-            self.print_line("what the ranks counted:");
+            self.print_line("counters of the ranks:");
             self.err.pending.extend(stats::text(&counters).bytes());
         }
     }
 
-    /// The counters of all hosts together.
+    /// The counters of all hosts' ranks together.
     pub(super) fn counters(&self) -> HostCounters {
         let reported: Vec<&HostCounters> = self.hosts.iter().filter_map(|host| host.counters.as_ref()).collect();
         let names = reported.iter().map(|counts| &counts.names).max_by_key(|names| names.len());
@@ -218,7 +220,8 @@ impl JobControl<'_> {
         }
     }
 
-    /// Compares the job-wide settings that the ranks of a host have reported with those of the job.
+    /// Compares the job-wide settings of a host's ranks, as `rank` has reported them, with those of the hosts that
+    /// reported before, and ends the job if they differ.
     fn compare_settings(&mut self, number: usize, rank: u32, settings: String) {
         let host = self.hosts[number].name.clone();
         let rank_settings = RankSettings { rank, host, settings: JobSettings::from_text(settings) };
@@ -230,8 +233,8 @@ impl JobControl<'_> {
         }
     }
 
-    /// Handles a rank that left without MPI_Init although others wait for it there. For the ranks of one host, the
-    /// agent knows that.
+    /// Handles a rank that has ended without MPI_Init, once another rank has called MPI_Init, where it waits for the
+    /// first. In a job of one host the agent does that.
     fn check_missing_ranks(&mut self) {
         if self.any_attached
             && let Some((number, failure)) = self.left_before_init.take()

@@ -1,9 +1,10 @@
 //! Decides what the end of a rank, and any other failure of one, means for the job; nothing else decides that.
 //!
 //! By default the first failure ends the job and gives the exit code. With -disable-auto-cleanup (Open MPI:
-//! --enable-recovery) a rank that has ended is reported in its line and gives the exit code, and the others go on:
-//! they get errors where they depended on it. All hosts are notified of a rank's end in any case, before anything is
-//! decided: no host that sees it decides. Used by `agents`; uses `JobControl::end_job`.
+//! --enable-recovery) the end of a rank is reported in a line and gives the exit code, and the other ranks go on:
+//! calls that depend on the ended rank return errors. In both cases all hosts are notified of a rank's end before
+//! anything is decided, and no agent that sees the end decides. Used by `agents`; uses `no_finalize` and
+//! `JobControl::end_job`.
 
 use super::JobControl;
 use super::host::HostState;
@@ -17,9 +18,10 @@ use std::collections::BTreeSet;
 pub struct ExitedRanks {
     /// The ranks that had not left MPI.
     without_finalize: BTreeSet<u32>,
-    /// Those of them whose fault is not reported yet.
+    /// The ranks whose end was a fault that is not reported yet.
     fault_pending: BTreeSet<u32>,
-    /// The failures that ranks reported meanwhile; they ended, most likely, because of that fault.
+    /// Aborts that other ranks reported during that time, with the number of the host. They are decided after the
+    /// pending fault, because most likely it caused them.
     deferred_failures: Vec<(usize, RankFailure)>,
     /// Ends that are not yet passed on to the other hosts, with the number of the host that reported each.
     unsent_exits: Vec<(usize, RankExit)>,
@@ -37,7 +39,8 @@ enum JobDecision {
 fn decide(kind: &FailureKind, continues_after_fault: bool) -> JobDecision {
     match kind {
         FailureKind::AbnormalExit(_) | FailureKind::NoInit if continues_after_fault => JobDecision::Continue,
-        // MPI_Abort is what the program wants; the rest is known before the program runs, or is not the end of a rank.
+        // MPI_Abort requests the end of the job. The other kinds are found before the program runs, or are not the
+        // end of a rank.
         _ => JobDecision::EndJob,
     }
 }
@@ -55,7 +58,8 @@ impl JobControl<'_> {
         }
     }
 
-    /// Notifies every host but its own of each end. A job that is ending needs no such notification.
+    /// Notifies each host of the rank ends that other hosts have reported. A job that is ending needs no such
+    /// notification.
     pub(super) fn broadcast_exits(&mut self) {
         let unsent = std::mem::take(&mut self.exited_ranks.unsent_exits);
         if unsent.is_empty() || self.ending {
@@ -70,8 +74,9 @@ impl JobControl<'_> {
         }
     }
 
-    /// Notifies all hosts once every rank has left MPI, or will never do so. While the fault of one is not known, the
-    /// ranks that are left stay where they are, as they do when the job is being ended for it.
+    /// Notifies all hosts when every rank has left MPI or has ended without doing so. As long as the fault of an
+    /// ended rank is not known, nothing is sent: the remaining ranks stay in MPI_Finalize, as they also do if the job
+    /// is ended because of that fault.
     pub(super) fn check_all_finalized(&mut self) {
         if self.ending || !self.exited_ranks.fault_pending.is_empty() {
             return;
@@ -102,14 +107,16 @@ impl JobControl<'_> {
             return;
         }
         if failure.kind == FailureKind::NoInit {
-            // Its own host is notified too: it does not know where others wait for that rank alone.
+            // The rank's own host is notified too (`usize::MAX` is no host's number): its agent has not recorded the
+            // end if only ranks of other hosts wait for this rank.
             self.handle_rank_exit(usize::MAX, RankExit { rank: failure.rank, failed: true }, false, false);
         }
         let line = failure.line(&self.hosts[number].name);
         self.report_failure(&line, failure.exit_code(), decide(&failure.kind, self.options.continues_after_fault));
     }
 
-    /// Handles a rank that has left without MPI_Finalize, while others have not.
+    /// Handles ranks that have exited without MPI_Finalize when others have not: prints `line`, and ends the job with
+    /// `code` or goes on with it.
     pub(super) fn handle_no_finalize(&mut self, line: &str, code: i32) {
         let decision = if self.options.continues_after_fault { JobDecision::Continue } else { JobDecision::EndJob };
         self.report_failure(line, code, decision);

@@ -1,10 +1,11 @@
-//! The files that get the ranks' output instead of mpiexec's own output, or beside it; patterns give their names.
+//! The files that get the ranks' output instead of mpiexec's own output, or in addition to it; patterns give their
+//! names.
 //!
-//! All files are made before a program starts, so that a folder that is missing or forbidden ends the job then. Each
-//! piece of output is appended to its file at once: no file is kept open, however many ranks there are, except
-//! FIFOs, whose readers would take closing for the end. Output that a file does not take (a full disk) goes to
-//! mpiexec's own output, and so does all later output for this file: nothing is lost. Used by `output`, which cuts
-//! whole lines; writes to the file system.
+//! All files are made before a program starts, so that a missing or forbidden folder is reported before anything
+//! runs. Each piece of output is appended to its file at once. No file is kept open, however many ranks there are,
+//! except FIFOs: their readers would take closing for the end of the output. If a file does not take some output (a
+//! full disk), that output and all later output for the file go to mpiexec's own output, so that nothing is lost.
+//! Used by `job_control`, which passes whole lines (`output`); writes to the file system.
 
 use crate::frames::{HostJob, OutputStream};
 use crate::pattern::{OutputOptions, RankLocation};
@@ -18,7 +19,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The place of each rank of the job, in rank order.
+/// The location of each rank of the job, in rank order.
 pub fn rank_locations(jobs: &[HostJob]) -> Vec<RankLocation> {
     let of_job = |(number, job): (usize, &HostJob)| {
         let host = if job.host.is_empty() { host::name() } else { job.host.clone() };
@@ -50,12 +51,13 @@ pub struct OutputFiles {
 pub struct WriteResult {
     /// The bytes that must go to mpiexec's own output.
     pub rest: Vec<u8>,
-    /// The file that takes no more, and why; reported once for each file.
+    /// The message that the file takes no more output, and why; None if there is no failure or it was reported
+    /// before.
     pub failure: Option<String>,
 }
 
 impl OutputFiles {
-    /// Makes all files, empty.
+    /// Makes all files, and empties those that exist already.
     pub fn make(outputs: &OutputOptions, locations: &[RankLocation]) -> io::Result<OutputFiles> {
         let names: Vec<_> = locations.iter().map(|location| outputs.files(location)).collect();
         let all: BTreeSet<&PathBuf> = names.iter().flatten().flatten().collect();
@@ -72,7 +74,7 @@ impl OutputFiles {
         Ok(OutputFiles { names, copies: outputs.copies, fifos, failed: BTreeSet::new() })
     }
 
-    /// Whether output of `rank` has a file of its own.
+    /// Whether the output `stream` of `rank` goes to a file.
     pub fn has_file(&self, rank: u32, stream: OutputStream) -> bool {
         self.name(rank, stream).is_some()
     }
@@ -86,7 +88,7 @@ impl OutputFiles {
         !self.failed.is_empty()
     }
 
-    /// Appends to the rank's file.
+    /// Appends `bytes` to the rank's file. Returns the bytes that go to mpiexec's own output.
     pub fn write(&mut self, rank: u32, stream: OutputStream, bytes: Vec<u8>) -> WriteResult {
         let Some(name) = self.name(rank, stream).filter(|name| !self.failed.contains(*name)).cloned() else {
             return WriteResult { rest: bytes, failure: None };
@@ -102,8 +104,8 @@ impl OutputFiles {
             Ok(()) => WriteResult { rest: if self.copies { bytes } else { Vec::new() }, failure: None },
             Err((written_bytes, error)) => {
                 let text = format!(
-                    "the ranks' output cannot be written to {}: {error}; it goes to mpiexec's own output from here on; make \
-                     room for it or name another file",
+                    "the ranks' output cannot be written to {}: {error}; from now on it goes to mpiexec's own output; \
+                     free some space or name another file",
                     name.display()
                 );
                 self.fifos.remove(&name);
@@ -119,8 +121,8 @@ impl OutputFiles {
 /// passes on no signal.
 const FIFO_WAIT_MS: i32 = 5_000;
 
-/// Options for opening without blocking. A file may be a FIFO: mpiexec does not wait for its reader, and for room in
-/// it no longer than FIFO_WAIT_MS.
+/// Options for opening a file to write without blocking. The file may be a FIFO: mpiexec does not wait until a
+/// process opens it to read, and waits for room in it no longer than FIFO_WAIT_MS.
 fn nonblocking_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create(true).custom_flags(O_NONBLOCK);
@@ -150,21 +152,21 @@ fn append(mut file: &File, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
 
 #[cold]
 fn reader_stalled_error() -> io::Error {
-    io::Error::other(format!("its reader has taken nothing for {} s", FIFO_WAIT_MS / 1_000))
+    io::Error::other(format!("its reader has read nothing for {} s", FIFO_WAIT_MS / 1_000))
 }
 
 #[cold]
 fn creation_error(name: &Path, error: &io::Error) -> io::Error {
     if name.metadata().is_ok_and(|kind| kind.file_type().is_fifo()) {
         let text = format!(
-            "nobody reads {}, a FIFO, which is to take the ranks' output: {error}; start its reader first",
+            "no process reads {}, a FIFO for the ranks' output: {error}; start its reader first",
             name.display()
         );
         return io::Error::other(text);
     }
     let folder = name.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let text = format!(
-        "the file {} for the ranks' output cannot be made: {error}; see to its folder {}",
+        "the file {} for the ranks' output cannot be created: {error}; check its folder {}",
         name.display(),
         folder.display()
     );
@@ -218,6 +220,6 @@ mod tests {
     #[test]
     fn a_missing_folder_is_told_before_anything_starts() {
         let error = OutputFiles::make(&output_options("/no/such/folder/x"), &[location()]).err().unwrap().to_string();
-        assert!(error.contains("/no/such/folder/x") && error.contains("see to its folder"), "{error}");
+        assert!(error.contains("/no/such/folder/x") && error.contains("check its folder"), "{error}");
     }
 }

@@ -1,7 +1,8 @@
 //! A host of the job as mpiexec sees it: its agent, the channel to it, its state, and the messages about its loss.
 //!
-//! An agent of this host is a child of mpiexec; one of another host is reached through a remote shell, whose streams
-//! are the channel. The duration of each step is bounded here; `job_control` decides what follows when a step fails.
+//! The agent of mpiexec's own host is a child of mpiexec. The agent of another host is reached through a remote
+//! shell, whose streams are the channel. The duration of each step is bounded here; `job_control` decides what
+//! follows when a step fails.
 
 use crate::agent::{SUBCOMMAND, supervisor};
 use crate::channel::AgentChannel;
@@ -23,24 +24,44 @@ use std::process::{Command, Stdio};
 const CONNECT_S: u64 = 30;
 /// The time limit from an agent's last frame, or the end of its channel, to the end of its process.
 const AGENT_EXIT_NS: u64 = 1_700_000_000;
-/// The time for which a shell's last line is kept in spite of heartbeats: longer than an agent and its supervisor
-/// take to end.
+/// The age, in ns, from which on a heartbeat releases the last line of a remote shell (`LastLine`): longer than an
+/// agent and its supervisor take to end.
 const LAST_LINE_NS: u64 = 2_000_000_000;
-/// Longer lines of a remote shell are cut.
+/// The length in bytes above which a line of a remote shell is cut into several.
 const LINE_MAX: usize = 4096;
 
+/// The state of a host of the job, as mpiexec sees it. Later states are greater.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum HostState {
     /// The agent has sent nothing yet.
     Connecting,
-    /// The agent is connected, and mpiexec waits for the others.
+    /// The agent is connected, and mpiexec waits for the agents of the other hosts.
     Ready,
+    /// The agent was requested to start the host's ranks.
     Running,
-    /// Nothing of the job is left on the host.
+    /// The agent has reported that nothing of the job is left on the host.
     Finished,
-    /// The channel has ended too early; the end of its process is not known yet.
+    /// The channel has ended before the host was finished, and how the agent or remote shell has ended is not known
+    /// yet.
     Closed,
+    /// Nothing more is expected from the host.
     Exited,
+}
+
+hawser_base::state_machine! {
+    impl HostState {
+        start Connecting;
+        /// The agent's first frame has arrived.
+        agent_connected(Connecting => Ready);
+        /// All agents are connected, and the job is started.
+        job_started(Ready => Running);
+        /// The agent has reported that nothing of the job is left on the host.
+        job_finished(Connecting | Ready | Running => Finished);
+        /// The channel has ended.
+        channel_ended(Connecting | Ready | Running => Closed, Finished => Exited);
+        /// mpiexec gives the host up, or all is known about its end.
+        forgotten(Connecting | Ready | Running | Finished | Closed => Exited);
+    }
 }
 
 /// The step that has taken too long.
@@ -48,7 +69,7 @@ pub enum HostState {
 pub enum OverdueStep {
     /// An agent that has done its work does not exit.
     Leaving,
-    /// The channel is closed, and how its process ended is not known.
+    /// The channel is closed, and how the agent or remote shell has ended is still not known.
     Closed,
     /// Nothing is received from the host.
     Silent,
@@ -61,25 +82,27 @@ pub struct JobHost {
     pub state: HostState,
     /// The agent was connected at some time.
     pub was_ready: bool,
-    /// The agent, or the remote shell that leads to it, and how that ended.
+    /// The process id of the agent, or of the remote shell that leads to it.
     pub child_pid: i32,
+    /// The exit status of that process; None until it is known.
     pub end: Option<ExitStatus>,
     /// The agent's process id on its own host.
     pub agent_pid: i32,
     pub remote_shell: Option<RemoteShell>,
-    /// The time limit of the state.
+    /// The time at which the present state has lasted too long; None if it has no limit.
     pub deadline_ns: Option<u64>,
-    /// The interest that epoll was last given for each descriptor.
+    /// Whether each descriptor is in the epoll set: the channel's input, its output, and the standard error of the
+    /// remote shell.
     pub watched: [bool; 3],
     /// Bytes of input that were sent to the host and that its readers have not taken yet.
     pub stdin_in_flight: usize,
-    /// The number of times that its ranks have left MPI.
+    /// The number of times that ranks of this host have left MPI.
     pub finalized_count: u32,
     pub counters: Option<HostCounters>,
     pub info: Option<String>,
 }
 
-/// The state of a host that is reached by a remote shell.
+/// The remote shell by which a host is reached.
 pub struct RemoteShell {
     /// The remote shell with its options.
     shell: String,
@@ -91,9 +114,10 @@ pub struct RemoteShell {
     pub silence: SilenceTimer,
 }
 
-/// The last line that a remote shell has printed. It may explain why the shell ends, so it is kept for the line about
-/// that, until the agent sends a frame, or a heartbeat comes some time later: a heartbeat of the supervisor may follow
-/// the agent's last words at once.
+/// The last line that a remote shell has printed. It may explain why the shell ends, so it is kept for the message
+/// about that end. It is released, and then printed by itself, when the agent sends a frame, or when a heartbeat
+/// arrives at least `LAST_LINE_NS` after the line. An earlier heartbeat does not release it: the supervisor may write
+/// one just after the agent's last words.
 #[derive(Default)]
 struct LastLine {
     text: Option<String>,
@@ -101,12 +125,13 @@ struct LastLine {
 }
 
 impl LastLine {
-    /// Keeps a line.
+    /// Keeps `text` as the last line, printed at `now_ns`.
     fn keep(&mut self, text: Option<String>, now_ns: u64) {
         *self = LastLine { text, printed_at_ns: now_ns };
     }
 
-    /// Returns the line at a frame or a heartbeat, if it explains no end.
+    /// Removes and returns the line if it can explain no end any more. To be called when a frame (`is_frame`) or a
+    /// heartbeat has arrived.
     fn release(&mut self, is_frame: bool, now_ns: u64) -> Option<String> {
         let is_old = now_ns.saturating_sub(self.printed_at_ns) >= LAST_LINE_NS;
         if is_frame || is_old { self.text.take() } else { None }
@@ -114,14 +139,14 @@ impl LastLine {
 }
 
 impl JobHost {
-    /// Starts the agent, or the shell that will.
+    /// Starts the agent, or the remote shell that starts it on another host.
     pub fn start_agent(mut job: HostJob, launcher: &Launcher, signals: &SignalFd) -> io::Result<JobHost> {
         let name = if job.host.is_empty() { host::name() } else { job.host.clone() };
         let shell = if job.host.is_empty() { None } else { launcher.shell(&job.host) };
         let (child_pid, channel, remote_shell) = match shell {
             None => start_local(signals)?,
             Some(shell) => {
-                // HOSTNAME is true on this host only.
+                // The value of HOSTNAME is right on this host only.
                 job.apps.iter_mut().for_each(|app| app.environment.retain(|(name, _)| name != b"HOSTNAME"));
                 start_remote(&name, &shell, launcher, signals)?
             }
@@ -150,14 +175,14 @@ impl JobHost {
         let _ = self.channel.send(&frame.encode());
     }
 
-    /// Requests what the host detects, as the job's first program would find it; without a program, with our own
-    /// environment.
+    /// Requests the properties that the host's agent detects, for the Hawser variables of the job's first program;
+    /// without a program, for those of mpiexec.
     pub fn request_info(&mut self) {
         let settings = self.job.apps.first().map_or_else(info::own_settings, |app| info::settings(&app.environment));
         self.send(&ToAgent::Info { ranks: self.job.ranks.len().max(2) as u32, settings });
     }
 
-    /// The command that reaches another host, for -v.
+    /// The command that reaches another host, for -v; None for an agent of mpiexec's own host.
     pub fn start_command(&self) -> Option<String> {
         let remote = self.remote_shell.as_ref()?;
         Some(format!(
@@ -181,7 +206,8 @@ impl JobHost {
         self.deadline_ns.into_iter().chain(remote.map(|far| far.silence.check_at_ns())).min()
     }
 
-    /// Returns the step that has taken too long. `is_reading`: frames from hosts are read at the moment.
+    /// Returns the step that has taken too long, if there is one. `is_reading`: mpiexec reads frames from hosts at
+    /// the moment; if it does not, the host's silence is not counted.
     pub fn overdue_step(&mut self, now_ns: u64, is_reading: bool) -> Option<OverdueStep> {
         if self.deadline_ns.is_some_and(|at| at <= now_ns) {
             self.deadline_ns = None;
@@ -199,15 +225,17 @@ impl JobHost {
         remote.silence.has_expired().then_some(OverdueStep::Silent)
     }
 
-    /// Ends the silence if anything was received since the last call. `is_frame` tells a frame, which the agent sends
-    /// itself, from a heartbeat. Returns the shell's last line if it explains no end.
+    /// Ends the host's silence if anything was received since the last call. `is_frame`: a frame of the agent was
+    /// received, not only a heartbeat. Returns the remote shell's last line if it can explain no end any more
+    /// (`LastLine`).
     pub fn note_activity(&mut self, is_frame: bool) -> Option<String> {
         let remote = self.remote_shell.as_mut().filter(|_| self.channel.take_activity())?;
         remote.silence.reset();
         remote.last_line.release(is_frame, clock::now_ns())
     }
 
-    /// Reads the remote shell's standard error. Returns the lines that have another behind them.
+    /// Reads the remote shell's standard error. Returns the whole lines, apart from the last one, which is kept
+    /// (`LastLine`).
     pub fn read_stderr(&mut self) -> Vec<String> {
         let Some(remote) = &mut self.remote_shell else { return Vec::new() };
         let mut bytes = [0; LINE_MAX];
@@ -232,17 +260,20 @@ impl JobHost {
 
     /// Records that the channel has ended.
     pub fn close(&mut self) {
-        self.state = if self.state == HostState::Finished { HostState::Exited } else { HostState::Closed };
-        self.deadline_ns = (self.state == HostState::Closed).then(|| clock::now_ns() + AGENT_EXIT_NS);
+        if self.state.channel_ended() {
+            self.deadline_ns = (self.state == HostState::Closed).then(|| clock::now_ns() + AGENT_EXIT_NS);
+        }
     }
 
-    /// Records that nothing of the job is left there; its agent exits.
+    /// Records that nothing of the job is left on the host; the agent must now exit within a time limit.
     pub fn finish(&mut self) {
-        self.state = HostState::Finished;
-        self.deadline_ns = Some(clock::now_ns() + AGENT_EXIT_NS);
+        if self.state.job_finished() {
+            self.deadline_ns = Some(clock::now_ns() + AGENT_EXIT_NS);
+        }
     }
 
-    /// Whether all is known about an early end.
+    /// Whether the channel has ended too early and everything about that is known: the exit status of the agent or
+    /// remote shell, and the last line of the shell.
     pub fn is_end_known(&self) -> bool {
         self.state == HostState::Closed
             && self.end.is_some()
@@ -257,7 +288,8 @@ impl JobHost {
         if let Some(remote) = &mut self.remote_shell {
             remote.stderr = None;
         }
-        (self.state, self.deadline_ns) = (HostState::Exited, None);
+        self.state.forgotten();
+        self.deadline_ns = None;
     }
 
     /// The message about a host whose agent, or the channel to it, has ended too early.
@@ -278,13 +310,14 @@ impl JobHost {
         }
     }
 
-    /// The message about a host from which nothing is received.
+    /// The message about a host from which nothing was received for too long.
     pub fn timeout_message(&self) -> String {
         match &self.remote_shell {
             Some(remote) if self.state == HostState::Connecting => {
                 let last = remote.last_line_text(self.channel.preamble());
                 format!(
-                    "host {0} has not answered for {CONNECT_S} s{last}; see whether `{1} {0} true` works there without a question",
+                    "host {0} has not answered for {CONNECT_S} s{last}; check that `{1} {0} true` works without a \
+                     prompt",
                     self.name, remote.shell
                 )
             }
@@ -304,25 +337,27 @@ impl RemoteShell {
         self.stderr.as_ref().map(AsFd::as_fd)
     }
 
-    /// The name of its shell, for people.
+    /// The name of the remote shell, for messages.
     fn shell_name(&self) -> &str {
         self.shell.split(' ').next().unwrap_or_default()
     }
 
-    /// The reason why a shell has ended before there was an agent.
+    /// The message about a remote shell that has ended before the agent was connected.
     fn start_failure(&self, name: &str, end: Option<ExitStatus>, preamble: &[u8]) -> String {
         let (shell, program, last) = (self.shell_name(), self.program.display(), self.last_line_text(preamble));
         match end {
             // The exit codes of shells: 127 for not found, 126 for not executable.
             Some(ExitStatus::Exited(127)) => format!(
-                "host {name} has no {program}{last}; install Hawser there as here, or say where it is (--prefix DIR)"
+                "host {name} has no {program}{last}; install Hawser in the same folder there, or name its folder \
+                 (--prefix DIR)"
             ),
             Some(ExitStatus::Exited(126)) => format!("host {name} cannot execute {program}{last}"),
             end => format!("host {name} cannot be reached: {shell} {}{last}", exit_text(end)),
         }
     }
 
-    /// The last line of either stream, to end a sentence with.
+    /// The last line of the remote shell's standard error or, if there is none, of its output before the mark, in
+    /// parentheses for the end of a sentence; empty if there is neither.
     fn last_line_text(&self, preamble: &[u8]) -> String {
         let chatter = String::from_utf8_lossy(preamble);
         let last = chatter.lines().map(str::trim).rfind(|line| !line.is_empty());

@@ -12,12 +12,13 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 
-/// The job of each host that has ranks, in the order of their first ranks. Without hosts there is one, this host under
-/// its own name.
+/// Makes the part of the job for each host that has ranks, in the order of the hosts' first ranks. If no hosts are
+/// named, there is one part, for this host under its own name. It is an error if there are too many ranks for the
+/// job, a host or the hosts' max_slots.
 pub fn host_jobs<'a>(options: &'a JobOptions, stats: bool) -> io::Result<Vec<HostJob>> {
     let size: u64 = options.apps.iter().map(|app| u64::from(app.ranks)).sum();
     if size > MAX_WORLD as u64 {
-        return Err(io::Error::other(format!("{size} ranks are too many; {MAX_WORLD} are the most of a job")));
+        return Err(io::Error::other(format!("{size} ranks are too many; a job has at most {MAX_WORLD}")));
     }
     let template = job_template(options, size as u32, stats)?;
     let mut jobs: Vec<HostJob> = Vec::new();
@@ -35,7 +36,7 @@ pub fn host_jobs<'a>(options: &'a JobOptions, stats: bool) -> io::Result<Vec<Hos
         hosts.push(number as u32);
     }
     if options.apps.is_empty() {
-        // Every host is requested to report what it detects.
+        // Without a program, mpiexec only requests every host to report what it detects.
         for host in &options.hosts {
             number(&host.name, &mut jobs);
         }
@@ -47,7 +48,8 @@ pub fn host_jobs<'a>(options: &'a JobOptions, stats: bool) -> io::Result<Vec<Hos
         }
         if job.ranks.len() > MAX_LOCAL {
             let (ranks, host) = (job.ranks.len(), if job.host.is_empty() { "one host" } else { &job.host });
-            return Err(io::Error::other(format!("{ranks} ranks on {host} are too many; {MAX_LOCAL} is the most")));
+            let text = format!("{ranks} ranks on {host} are too many; a host has at most {MAX_LOCAL}");
+            return Err(io::Error::other(text));
         }
         job.readers.retain(|reader| job.ranks.binary_search_by_key(reader, |(rank, _)| *rank).is_ok());
     }
@@ -57,7 +59,7 @@ pub fn host_jobs<'a>(options: &'a JobOptions, stats: bool) -> io::Result<Vec<Hos
 /// The part of the job that is the same for all hosts.
 fn job_template(options: &JobOptions, size: u32, stats: bool) -> io::Result<HostJob> {
     let directory = std::env::current_dir().unwrap_or_else(|_| "/".into());
-    // mpiexec's process id tells jobs apart for people, the rest for machines.
+    // The process id of mpiexec distinguishes jobs for people, the random number for programs.
     let id = format!("{}-{:08x}", host::pid(), u32::from_ne_bytes(host::random()?));
     Ok(HostJob {
         id,
@@ -77,7 +79,7 @@ fn job_template(options: &JobOptions, size: u32, stats: bool) -> io::Result<Host
     })
 }
 
-/// The host and the program of each rank.
+/// The host of each rank and the number of its program, in rank order; an empty host name is this host.
 fn assign_ranks(options: &JobOptions) -> io::Result<Vec<(&str, u32)>> {
     let mut assigned = Vec::new();
     let mut shared_placer = RankPlacer::new(&options.hosts, options.per_host);
@@ -87,7 +89,7 @@ fn assign_ranks(options: &JobOptions) -> io::Result<Vec<(&str, u32)>> {
         for _ in 0..app.ranks {
             let host = if options.hosts.is_empty() && app.hosts.is_empty() { Some("") } else { placer.next() };
             let host = host.ok_or_else(|| {
-                let text = format!("the hosts' max_slots leave no room for more than {} ranks", assigned.len());
+                let text = format!("the hosts' max_slots allow no more than {} ranks", assigned.len());
                 io::Error::other(text)
             })?;
             assigned.push((host, number));

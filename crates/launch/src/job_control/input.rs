@@ -1,12 +1,13 @@
-//! mpiexec's standard input, on its way to the hosts whose ranks read it; it is read no faster than the slowest host
-//! takes it.
+//! mpiexec's standard input, on its way to the hosts whose ranks read it; it is read no faster than the slowest of
+//! these hosts takes it.
 //!
-//! In the background of a terminal it is not read: reading would stop mpiexec, and with it the job.
+//! If mpiexec is in the background of a terminal, the input is not read: reading would stop mpiexec, and with it the
+//! job.
 
 use hawser_os::{pipe, tty};
 use std::os::fd::BorrowedFd;
 
-/// The most bytes that may be sent and not yet taken.
+/// No more input is read if this many bytes were sent to a host and its readers have not taken them yet.
 const IN_FLIGHT_MAX: usize = 64 << 10;
 
 pub struct StdinForwarder<'a> {
@@ -15,7 +16,7 @@ pub struct StdinForwarder<'a> {
 }
 
 impl<'a> StdinForwarder<'a> {
-    /// Input that no rank reads is left to other processes.
+    /// `is_read`: whether any rank reads the input. If none does, mpiexec leaves it to other processes.
     pub fn new(fd: BorrowedFd<'a>, is_read: bool) -> StdinForwarder<'a> {
         StdinForwarder { fd, ended: !is_read }
     }
@@ -24,8 +25,8 @@ impl<'a> StdinForwarder<'a> {
         self.fd
     }
 
-    /// Whether to read once there is input; `in_flight_bytes` is the number of bytes that the slowest host has not
-    /// taken yet.
+    /// Whether input may be read as soon as there is some; `in_flight_bytes` is the number of bytes that the slowest
+    /// host has not taken yet.
     pub fn is_readable(&self, in_flight_bytes: usize) -> bool {
         !self.ended && in_flight_bytes < IN_FLIGHT_MAX && !tty::belongs_to_others(self.fd)
     }

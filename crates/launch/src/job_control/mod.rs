@@ -1,8 +1,9 @@
 //! Job control, mpiexec itself: starts the agents, relays streams and signals, and decides when and how the job ends.
 //!
-//! No program is started before every host's agent is connected. The first rank failure ends the job and gives the exit
-//! code. When the agents are gone, every process left below mpiexec is ended here. `agents` handles the frames of
-//! agents. Used by the program `mpiexec`; uses `agents`, `host` and `timers`, and starts `agent`.
+//! No program is started before every host's agent is connected. By default the first rank failure ends the job and
+//! gives the exit code (`failure_policy`). When the agents are gone, every process left below mpiexec is ended here.
+//! `agents` handles the frames of agents, `host` has the state of each host, and `timers` has the deadlines. Used by
+//! the program `mpiexec`; starts `agent`.
 
 mod agents;
 mod failure_policy;
@@ -49,26 +50,27 @@ use std::process::{Command, Stdio};
 use timers::{Timer, Timers};
 use tool_server::ToolServer;
 
-/// The signals that mpiexec reads; signals that were ignored when it was started stay ignored. SIGXFSZ is among them so
-/// that a file that has reached the limit on file sizes is an error of the write, which is reported, instead of
-/// mpiexec's end.
+/// The signals that mpiexec reads from a descriptor; a signal that was ignored when mpiexec was started stays
+/// ignored. SIGXFSZ is among them, and has no further effect, so that a write beyond the limit on file sizes fails,
+/// which is reported, instead of killing mpiexec.
 const SIGNALS: [i32; 10] = [SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD, SIGXFSZ];
 
 /// The backlog of output, in bytes, above which the agents are left unread.
 const BACKLOG_MAX: usize = 1 << 20;
 
-/// Open files that mpiexec and its agent have before the agent raises the limit, with some to spare; and those for each
-/// further host.
+/// Descriptors that mpiexec and its agent need before the agent raises its own limit, with some to spare; and further
+/// ones of mpiexec for each further host.
 const DESCRIPTORS: u64 = 16;
 const DESCRIPTORS_PER_HOST: u64 = 6;
 
-/// The source of an event: one of these, or `HOST` and more (`host_token`).
+/// The epoll tokens of events: one of these four, or `HOST` and above for the events of hosts (`host_token`).
 const SIGNAL: u64 = 0;
 const INPUT: u64 = 1;
 const STDOUT: u64 = 2;
 const STDERR: u64 = 3;
 const HOST: u64 = 4;
-/// The source of an event of a host.
+/// The sources of a host's events: the channel can be read, the channel can be written, or the remote shell has
+/// written to its standard error.
 const CHANNEL_IN: u64 = 0;
 const CHANNEL_OUT: u64 = 1;
 const REMOTE_STDERR: u64 = 2;
@@ -94,7 +96,7 @@ struct JobControl<'a> {
     files: OutputFiles,
     out: OutputFd<'a>,
     err: OutputFd<'a>,
-    /// The interest that epoll was last given for descriptors that are only watched at times.
+    /// Whether the descriptor of each token below `HOST` is in the epoll set; most are there only at times.
     watched: [bool; HOST as usize],
     timers: Timers,
     queries: PendingQueries,
@@ -102,26 +104,27 @@ struct JobControl<'a> {
     reachability: ReachabilityMonitor,
     /// The job-wide settings that the ranks of all hosts have agreed on.
     agreed_settings: CommonSettings,
-    /// Business cards that are published and not yet passed on.
+    /// Business cards that were published and are not yet sent to the hosts.
     business_cards: Vec<RankBusinessCard>,
-    /// In a job of several hosts: whether a rank has called MPI_Init. `left_before_init` is a rank that has left
-    /// without, and its host.
+    /// Whether a rank has called MPI_Init; known only in a job of several hosts.
     any_attached: bool,
-    /// Ranks that have come to the end of MPI_Finalize.
+    /// The number of ranks that have come to the end of MPI_Finalize.
     finalized: u32,
     /// The ranks whose process is gone.
     exited_ranks: ExitedRanks,
+    /// A rank that has ended well without MPI_Init, with the number of its host; a failure once `any_attached`.
     left_before_init: Option<(usize, RankFailure)>,
-    /// The ranks that have ended well but for MPI_Finalize.
+    /// The ranks that have ended with exit code 0 but without MPI_Finalize.
     unfinalized: UnfinalizedRanks,
     /// The exit code, once something has decided it.
     exit_code: Option<i32>,
     ending: bool,
-    /// An agent was lost: the processes that it has left below mpiexec are ended at the end.
+    /// An agent was lost: processes that it has left below mpiexec are killed at the end, without waiting for them.
     agent_lost: bool,
 }
 
-/// Runs the job and gives mpiexec's exit code.
+/// Runs the job and returns mpiexec's exit code. `hang_s` and `unreached_s` are the values of HAWSER_HANG_S and
+/// HAWSER_UNREACHED_S.
 pub fn run(options: &JobOptions, stats: bool, hang_s: u64, unreached_s: u64) -> io::Result<i32> {
     let jobs = host_jobs::host_jobs(options, stats)?;
     let descriptors = DESCRIPTORS + DESCRIPTORS_PER_HOST * (jobs.len() as u64 - 1);
@@ -197,7 +200,7 @@ fn start_agents(jobs: Vec<HostJob>, options: &JobOptions, signals: &SignalFd) ->
     hosts
 }
 
-/// Starts the process that writes heartbeats into the channels that are handed over to it on the socket.
+/// Starts the heartbeat process. Returns its process id, and the socket on which channels are handed over to it.
 fn start_heartbeat_process(signals: &SignalFd) -> io::Result<(i32, SeqpacketSocket)> {
     let (ours, theirs) = SeqpacketSocket::pair()?;
     let mut command = Command::new(this_host::program());
@@ -208,12 +211,12 @@ fn start_heartbeat_process(signals: &SignalFd) -> io::Result<(i32, SeqpacketSock
         at_terminal: true,
         ..SpawnOptions::default()
     };
-    let process = spawn::spawn(&mut command, spawn_options)
-        .context(|| "starting the process that tells other hosts that this one lives".into())?;
+    let process = spawn::spawn(&mut command, spawn_options).context(|| "starting the heartbeat process".into())?;
     Ok((process.id() as i32, ours))
 }
 
-/// Sets epoll's interest in a descriptor. A descriptor without interest is removed: its hang-up would be reported for
+/// Puts a descriptor into the epoll set with `interest` if it is `wanted`, and takes it out otherwise; `watched` is
+/// whether it is there. A descriptor without interest must not stay in the set: its hang-up would be reported for
 /// ever.
 fn set_interest(
     epoll: &mut Epoll,
@@ -253,12 +256,12 @@ impl JobControl<'_> {
         self.epoll.add(self.signals.as_fd(), SIGNAL, Interest::Read)
     }
 
-    /// Prints a line of mpiexec's own.
+    /// Prints a line of mpiexec's own on its standard error.
     fn print_line(&mut self, text: &str) {
         self.err.pending.extend(format!("mpiexec: {text}\n").bytes());
     }
 
-    /// Sends to every host that runs.
+    /// Sends `frame` to every host in state `Running`.
     fn send_to_all(&mut self, frame: &ToAgent) {
         self.hosts.iter_mut().filter(|host| host.state == HostState::Running).for_each(|host| host.send(frame));
     }
@@ -286,7 +289,7 @@ impl JobControl<'_> {
         self.out.backlog() + self.err.backlog() < BACKLOG_MAX
     }
 
-    /// The most bytes of input that a host has still to take.
+    /// The maximum, over all hosts, of the bytes of input that a host has not taken yet.
     fn max_stdin_in_flight(&self) -> usize {
         self.hosts
             .iter()
@@ -323,7 +326,7 @@ impl JobControl<'_> {
                     Interest::Read,
                     can_buffer,
                 )?,
-                // A closed descriptor has left the set.
+                // A closed descriptor has left the epoll set.
                 None => *stderr_watched = false,
             }
         }
@@ -334,7 +337,7 @@ impl JobControl<'_> {
         ];
         for (token, fd, interest, wanted) in wanted {
             match set_interest(&mut self.epoll, &mut self.watched[token as usize], fd, token, interest, wanted) {
-                // A standard descriptor that was closed before mpiexec began.
+                // This standard descriptor was closed before mpiexec began.
                 Err(_) if token == INPUT => drop(self.input.read(0)),
                 Err(_) if token == STDOUT => self.out.pending.clear(),
                 Err(_) if token == STDERR => self.err.pending.clear(),
@@ -361,8 +364,8 @@ impl JobControl<'_> {
             }
             STDERR => {
                 if self.err.backlog() > 0 {
-                    // There is nowhere to report it: the job goes on, but has not ended well
-                    // (`OutputFd::has_failed`).
+                    // The loss of the standard error cannot be reported anywhere. The job goes on, but counts as
+                    // failed (`OutputFd::has_failed`).
                     let _ = self.err.write_some();
                 }
             }
@@ -396,7 +399,8 @@ impl JobControl<'_> {
         }
     }
 
-    /// Passes on the standard error of a remote shell.
+    /// Prints what a remote shell has written to its standard error, except its last line, which may explain why the
+    /// host is lost.
     fn forward_remote_stderr(&mut self, number: usize) {
         for line in self.hosts[number].read_stderr() {
             self.print_for_host(number, &line);
@@ -408,20 +412,20 @@ impl JobControl<'_> {
         self.print_line(&format!("host {}: {line}", self.hosts[number].name));
     }
 
-    /// Handles the loss of the standard output.
+    /// Ends the job because the standard output cannot be written.
     fn handle_output_loss(&mut self, error: &io::Error) {
         if error.kind() == io::ErrorKind::BrokenPipe {
             // No process reads it (`mpiexec … | head`): the job ends as by SIGPIPE.
             return self.end_job(EXIT_SIGNAL + SIGPIPE, SIGTERM);
         }
         self.print_line(&format!(
-            "standard output cannot be written: {error}; what the ranks wrote is lost, and the job ends; \
-             make room for it or send it elsewhere"
+            "standard output cannot be written: {error}; the ranks' output is lost, and the job ends; \
+             free some space or redirect the output"
         ));
         self.end_job(EXIT_FAILURE, SIGTERM);
     }
 
-    /// Lets the heartbeat process write into the channel.
+    /// Lets the heartbeat process, which is started first if there is none, write into the channel to host `number`.
     fn start_heartbeat(&mut self, number: usize) -> io::Result<()> {
         if self.heartbeat_process.is_none() {
             self.heartbeat_process = Some(start_heartbeat_process(&self.signals)?);
@@ -436,7 +440,7 @@ impl JobControl<'_> {
         for number in 0..self.hosts.len() {
             let host = &self.hosts[number];
             if host.remote_shell.is_some() && (HostState::Ready..=HostState::Running).contains(&host.state) {
-                // If the new process cannot, the host will be lost by its silence.
+                // If this fails, the host's agent gets no heartbeats and ends, so the host is lost later.
                 let _ = self.start_heartbeat(number);
             }
         }
@@ -460,7 +464,7 @@ impl JobControl<'_> {
         }
     }
 
-    /// Takes output of a rank.
+    /// Takes output of a rank: whole lines go to their destination, the rest is kept in `lines`.
     fn handle_output(&mut self, rank: u32, stream: OutputStream, bytes: &[u8]) {
         if self.files.has_file(rank, stream) {
             let mut lines = Vec::new();
@@ -471,7 +475,8 @@ impl JobControl<'_> {
         self.lines.push(rank, stream, bytes, &mut sink.pending);
     }
 
-    /// Ends the job. The first exit code stays.
+    /// Requests the agents to end the job, their ranks by `signal` first. mpiexec's exit code will be `code`, if none
+    /// was decided before.
     fn end_job(&mut self, code: i32, signal: i32) {
         let code = *self.exit_code.get_or_insert(code);
         self.ending = true;
@@ -485,13 +490,15 @@ impl JobControl<'_> {
         }
     }
 
-    /// Handles the end of a host's channel. If that is too early, the end of its process is awaited, and then reported.
+    /// Handles the end of a host's channel. If the host's part of the job was not finished, mpiexec waits for the end
+    /// of the agent or remote shell, and then reports the loss.
     fn handle_channel_end(&mut self, number: usize) {
         self.hosts[number].close();
         self.report_host_end(number);
     }
 
-    /// Reports an early end once all is known about it.
+    /// Reports the loss of a host whose channel has ended too early, once the end of its agent or remote shell is
+    /// known.
     fn report_host_end(&mut self, number: usize) {
         let host = &self.hosts[number];
         if host.is_end_known() {
@@ -499,7 +506,8 @@ impl JobControl<'_> {
         }
     }
 
-    /// Removes a host from the job; `text` is the reason, if that is not known yet.
+    /// Removes a host from the job. `text` is the reason if this is a loss that must be reported: it is printed and
+    /// ends the job. None if mpiexec itself gives the host up.
     fn handle_host_loss(&mut self, number: usize, text: Option<String>) {
         self.hosts[number].kill_and_forget();
         self.agent_lost = true;
@@ -516,7 +524,7 @@ impl JobControl<'_> {
         self.exit_code.get_or_insert(EXIT_FAILURE);
     }
 
-    /// Records how processes of ours have ended.
+    /// Records how agents and remote shells have ended, and replaces the heartbeat process if it has ended.
     fn reap(&mut self) {
         while let Reaped::Ended(pid, end) = spawn::reap() {
             record_end(&mut self.hosts, pid, end);
@@ -561,12 +569,12 @@ impl JobControl<'_> {
         });
     }
 
-    /// Passes on what has been collected: rank exits and business cards to all hosts, replies to the tools that
-    /// requested them.
+    /// Sends the collected rank exits and business cards to all hosts, and handles the queries to which all agents
+    /// have replied.
     fn forward_collected(&mut self) {
         self.broadcast_exits();
         let business_cards = std::mem::take(&mut self.business_cards);
-        // Ranks of a job that is ending, which may differ in job-wide settings, must not connect to each other.
+        // Ranks of a job that is ending must not connect to each other: they may differ in job-wide settings.
         if !business_cards.is_empty() && !self.ending {
             self.send_to_all(&ToAgent::BusinessCards(business_cards));
         }
@@ -575,12 +583,13 @@ impl JobControl<'_> {
         }
     }
 
-    /// Uses the agents' reports of what their ranks do.
+    /// Handles the agents' replies to a query, as its reason requires: checks them, prints the report or sends it to
+    /// a tool.
     fn handle_replies(&mut self, reason: QueryReason, states: &[(usize, RankState)]) {
         let runs = self.hosts.iter().all(|host| host.state >= HostState::Running);
         let headline = match reason {
-            QueryReason::Timeout => format!("the job's time (--timeout {}) is over", timeout_text(self.options)),
-            QueryReason::UserSignal => "asked by signal 3 (Quit)".into(),
+            QueryReason::Timeout => format!("the time limit (--timeout {}) has expired", timeout_text(self.options)),
+            QueryReason::UserSignal => "report requested by signal 3 (Quit)".into(),
             QueryReason::HangCheck => {
                 let no_progress_ns = report::no_progress_ns(states.iter().map(|(_, state)| state)).filter(|_| runs);
                 match self.timers.record_hang_check(no_progress_ns) {
@@ -595,7 +604,7 @@ impl JobControl<'_> {
         self.err.pending.extend(text.bytes());
     }
 
-    /// Replies to a tool.
+    /// Replies to the tool on connection `number` and closes the connection.
     fn reply_to_tool(&mut self, number: u32, request: InspectRequest, states: &[(usize, RankState)]) {
         let text = match request {
             InspectRequest::Stats => stats::text(&self.counters()),
@@ -612,7 +621,7 @@ impl JobControl<'_> {
         report::report(headline, &located) + &silent_pair.map_or_else(String::new, |text| format!("mpiexec: {text}\n"))
     }
 
-    /// The time until the next deadline.
+    /// The time in ms until the next deadline; None if there is none.
     fn timeout_ms(&mut self) -> Option<u64> {
         let listener_ns = self.tool_server.as_ref().and_then(ToolServer::deadline_ns);
         let next = self.hosts.iter().filter_map(JobHost::next_deadline_ns).chain(listener_ns).min();
@@ -639,8 +648,8 @@ impl JobControl<'_> {
                     }
                 }
                 Timer::NoFinalize => self.report_unfinalized(),
-                // An agent does not obey: everything below it is ended from here. The frames that it has sent are still
-                // read, to the end.
+                // Some agent has not ended its part of the job: every process below mpiexec, agents included, is
+                // killed from here. The frames that agents have sent are still read, to the end.
                 Timer::Overdue => self.kill_all(),
             }
         }

@@ -1,9 +1,10 @@
-//! A program that returns 0 without MPI_Finalize: the fault of one rank ends the job; if all ranks do so, a line
-//! reports it.
+//! Handles ranks that exit with code 0 without MPI_Finalize. If one rank does so and others do not, that fault ends
+//! the job. If all ranks do so, a line reports it, and the job has not failed.
 //!
-//! Others may wait for ever for a rank that has ended so, hence the job ends soon after. A program that has no
-//! MPI_Finalize at all has done its work, and MPICH and Intel MPI do not report it. Which of the two it is shows when
-//! the others have ended, or do not. Used by `agents`, which receives the ranks' ends; uses `failure_policy`.
+//! Other ranks may wait for ever for a rank that has exited so, hence the job must end soon after. But a program that
+//! has no MPI_Finalize at all has done its work in all ranks, and MPICH and Intel MPI do not report it. The two cases
+//! are distinguished by the other ranks, which either end in the same manner within a time limit (`timers`) or do
+//! not. Used by `agents`, which receives the ranks' ends, and by `failure_policy`; uses `failure_policy`.
 
 use super::JobControl;
 use crate::failure::{EXIT_FAILURE, FailureKind, RankFailure};
@@ -15,14 +16,16 @@ use std::collections::BTreeSet;
 #[derive(Default)]
 pub struct UnfinalizedRanks {
     ranks: BTreeSet<u32>,
-    /// The line that reports the first one.
+    /// The line that reports the first of these ranks; None once it was used.
     first: Option<String>,
     /// Some rank has ended in another way.
     others_ended: bool,
 }
 
 impl JobControl<'_> {
-    /// Whether the job goes on in spite of the failure, as the other ranks may end like this one.
+    /// Handles a failure that may concern ranks without MPI_Finalize. Returns whether it needs no further decision:
+    /// the job goes on for now, as the other ranks may end like this one, or it was ended because of a rank that had
+    /// exited before.
     pub(super) fn defers_to_others(&mut self, number: usize, failure: &RankFailure) -> bool {
         match failure.kind {
             FailureKind::AbnormalExit(ExitFault::NoFinalize { code: 0 }) => {
@@ -35,14 +38,14 @@ impl JobControl<'_> {
                 }
                 true
             }
-            // The program ended the job itself, with a code of its own.
+            // The program has ended the job itself by MPI_Abort, with a code of its own.
             FailureKind::Aborted { ref text, .. } if text.starts_with(ABORT_CALLED) => {
                 if let Some(line) = self.unfinalized.first.take() {
                     self.print_line(&line);
                 }
                 false
             }
-            // It waited for a rank that is gone, most likely: that rank is the cause.
+            // Most likely this rank waited for a rank that had exited without MPI_Finalize, which is the cause.
             FailureKind::Aborted { .. } if self.unfinalized.first.is_some() => {
                 self.report_unfinalized();
                 self.ending
@@ -51,7 +54,7 @@ impl JobControl<'_> {
         }
     }
 
-    /// Records that a rank has ended whose fault is reported already.
+    /// Records that the last process of a rank has ended. A fault of its end, if there is one, was reported before.
     pub(super) fn record_rank_end(&mut self, rank: u32) {
         if !self.unfinalized.ranks.contains(&rank) {
             self.unfinalized.others_ended = true;
@@ -59,7 +62,8 @@ impl JobControl<'_> {
         }
     }
 
-    /// Reports the ranks that ended without MPI_Finalize: all ranks have ended, or had their time for it.
+    /// Reports, once, the ranks that ended without MPI_Finalize, and ends the job if other ranks did not end so. To
+    /// be called when all ranks have ended, when one has ended in another manner, or when the time limit has passed.
     pub(super) fn report_unfinalized(&mut self) {
         if self.ending {
             return;

@@ -1,7 +1,8 @@
 //! The ranks' output on its way to mpiexec's own output: in whole lines, with the rank before each if requested.
 //!
-//! Bytes are never changed, dropped or added otherwise. mpiexec's descriptors may be shared with other programs and
-//! stay blocking; each is written, once it is ready, in parts that do not block.
+//! Apart from labels, and from line breaks behind labelled last lines, bytes are neither changed nor added. They are
+//! dropped only if an output of mpiexec fails. mpiexec's descriptors may be shared with other programs and stay
+//! blocking; when a descriptor is ready, a part that does not block is written to it.
 
 use crate::frames::OutputStream;
 use hawser_os::pipe;
@@ -9,12 +10,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Longer lines are written in pieces.
+/// The length in bytes above which a line is written in pieces.
 const LINE_MAX: usize = 1 << 20;
-/// The bytes that a pipe that is ready takes without blocking (PIPE_BUF).
+/// The number of bytes that a pipe takes without blocking when it is ready (PIPE_BUF).
 const PIPE_WRITE_BYTES: usize = 4096;
 
-/// The label at the beginning of a rank's lines.
+/// A function that returns the label for the beginning of a rank's lines.
 pub type LinePrefix<'a> = Box<dyn Fn(u32) -> Vec<u8> + 'a>;
 
 /// Cuts the output of ranks into lines.
@@ -35,7 +36,7 @@ impl<'a> LineSplitter<'a> {
         LineSplitter { label, partial: BTreeMap::new() }
     }
 
-    /// Takes output of `rank`; whole lines are appended to `out`.
+    /// Takes output of `rank`. Appends whole lines to `out`, and keeps the beginning of the next line.
     pub fn push(&mut self, rank: u32, stream: OutputStream, bytes: &[u8], out: &mut Vec<u8>) {
         let partial = self.partial.entry((rank, stream as u8)).or_default();
         let Some(end) = bytes.iter().rposition(|&b| b == b'\n') else {
@@ -61,14 +62,15 @@ impl<'a> LineSplitter<'a> {
         partial.bytes.extend(&bytes[end + 1..]);
     }
 
-    /// Appends the part of its line that `rank` has written: a user at a terminal waits for it.
+    /// Appends to `out` the beginning of a line that `rank` has written without its end: it may be a prompt for a
+    /// user at a terminal.
     pub fn flush_partial(&mut self, rank: u32, stream: OutputStream, out: &mut Vec<u8>) {
         if let Some(partial) = self.partial.get_mut(&(rank, stream as u8)).filter(|partial| !partial.bytes.is_empty()) {
             partial.flush(self.label.as_ref(), rank, out);
         }
     }
 
-    /// Returns every last line that did not end, each with its rank.
+    /// Returns, for each rank whose last line has no end, the rank and that line.
     pub fn finish(&mut self, stream: OutputStream) -> Vec<(u32, Vec<u8>)> {
         let mut lines = Vec::new();
         for ((rank, stream_number), partial) in &mut self.partial {
@@ -101,7 +103,7 @@ pub struct OutputFd<'a> {
     pub pending: Vec<u8>,
     written: usize,
     regular: bool,
-    /// A write has failed, and not because the reader is gone: later output is discarded too.
+    /// A write has failed, and not because the reader is gone. Later output is then discarded too.
     pub has_failed: bool,
 }
 
@@ -118,8 +120,9 @@ impl<'a> OutputFd<'a> {
         self.pending.len() - self.written
     }
 
-    /// Writes a part; call it when the descriptor is ready. A loss is reported once; a reader that is gone (BrokenPipe)
-    /// at every call.
+    /// Writes a part of the pending bytes. To be called when the descriptor is ready. If a write fails, the pending
+    /// bytes are discarded, and the error is returned: at every such call if the reader is gone (BrokenPipe), only
+    /// once for any other error.
     pub fn write_some(&mut self) -> io::Result<()> {
         if self.has_failed {
             self.discard();
@@ -130,7 +133,7 @@ impl<'a> OutputFd<'a> {
         let piece = &unwritten[..unwritten.len().min(limit)];
         match pipe::write(self.fd, piece) {
             Ok(len) => self.written += len,
-            // Another process made it nonblocking: wait until it is ready again.
+            // Another process has made the descriptor nonblocking: the caller waits until it is ready again.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => {
                 self.discard();

@@ -1,8 +1,8 @@
 //! The requests that mpiexec has sent to all agents, with their replies so far. Each agent replies in the order of the
 //! requests.
 //!
-//! Counters, which a tool may request, also arrive unrequested at the end; the latest are kept (`host`), so a reply of
-//! that kind is only counted here.
+//! Counters, which a tool may request, also arrive unrequested at the end of a job. `host` keeps the latest counters
+//! of each host, so only the fact that a host has replied with counters is recorded here.
 
 use crate::frames::RankState;
 use hawser_boot::protocol::InspectRequest;
@@ -13,9 +13,9 @@ pub enum QueryReason {
     Timeout,
     UserSignal,
     HangCheck,
-    /// To learn whether ranks that others cannot reach poll their networks.
+    /// mpiexec checks whether the ranks that others cannot reach poll their networks.
     ReachabilityCheck,
-    /// For a tool, by the number of its connection.
+    /// A tool has requested it, on the connection of this number.
     Tool(u32, InspectRequest),
 }
 
@@ -37,7 +37,8 @@ impl PendingQueries {
         self.0.push(PendingQuery { reason, missing: hosts, states: Vec::new() });
     }
 
-    /// Records that host number `host` has replied to its oldest request: with states of its ranks, else with counters.
+    /// Records the reply of host number `host` to its oldest request of this kind: states of its ranks, or counters
+    /// if `states` is None.
     pub fn add_reply(&mut self, host: usize, states: Option<Vec<RankState>>) {
         let of_kind =
             |reason: QueryReason| matches!(reason, QueryReason::Tool(_, InspectRequest::Stats)) == states.is_none();
@@ -53,7 +54,7 @@ impl PendingQueries {
         self.0.iter_mut().for_each(|query| query.missing.retain(|&missing| missing != host));
     }
 
-    /// Returns the next request to which all hosts have replied.
+    /// Removes and returns the oldest request to which all hosts have replied; None if there is none.
     pub fn next_complete(&mut self) -> Option<QueryReplies> {
         let at = self.0.iter().position(|question| question.missing.is_empty())?;
         let query = self.0.remove(at);

@@ -1,36 +1,40 @@
-//! The ranks that others cannot reach, or cannot reach any more: what was tried, and when the job is ended for it.
+//! Keeps the ranks that other ranks cannot reach, with the paths that were tried, and decides when the user is warned
+//! and when the job is ended for it.
 //!
 //! A rank that computes or is stopped replies to nothing and is waited for (docs/adr/0004-silence-is-not-death.md).
-//! Only seconds count in which both ranks polled their networks, according to their pages: a frame sent by one would
-//! then have been received by the other. Where one of the two has lost all its ports for good, a few seconds suffice in
-//! which the waiting rank is in MPI. No I/O here. Used by `agents`, which receives the reports, and `job_control`.
+//! So a second counts only if both ranks of a pair polled their networks in it, according to the poll counts in their
+//! pages: each would then have received a frame from the other. If one of the two has lost all its ports for good,
+//! `CUT_OFF_S` seconds suffice in which the rank that reports the other polled. No I/O here. Used by `agents`, which
+//! receives the reports, and `job_control`.
 
 use crate::frames::RankState;
 use hawser_boot::protocol::PeerReachability;
 use std::collections::{BTreeMap, HashMap};
 
-/// Seconds after which the user is warned. All lengths of HELLO have been tried by then (docs/protocol.md, P8: 4 s).
+/// Seconds after which the user is warned. HELLO frames of all lengths have been tried by then, which takes 4 s (P8
+/// of docs/protocol.md).
 const WARN_S: u64 = 5;
 
-/// Seconds until a job is ended of which a rank has lost all its ports for good: its peers' reports, and those of both
-/// ranks, have arrived by then.
+/// Seconds after which the job is ended if a rank has lost all its ports for good. The reports of its peers, and
+/// those of both ranks, have arrived by then.
 const CUT_OFF_S: u64 = 3;
 
-/// The host of a rank, by name.
+/// A function that returns the name of a rank's host.
 pub type HostNames<'a> = &'a dyn Fn(u32) -> String;
 
 /// A rank and a peer that does not reply to it.
 struct SilentPair {
     rank: u32,
     report: PeerReachability,
-    /// The number of polls of the two, as last reported.
+    /// The poll counts of the rank and of its peer, as last reported; None if they are unknown.
     net_polls: Option<[u64; 2]>,
-    /// Seconds in which both have polled.
+    /// Seconds in which both the rank and its peer have polled.
     both_polling_s: u64,
-    /// Seconds in which the rank has polled, while it or its peer had no port left.
+    /// Seconds in which the rank has polled and either it or its peer had no port left.
     cut_off_s: u64,
-    /// The two ranks' reports of their own ports: whether they have none left, and what is wrong with each.
+    /// Whether the rank, and whether its peer, reports that it has no port left.
     is_cut_off: [bool; 2],
+    /// The port faults that the rank reports, and those that its peer reports: a line for each port.
     port_faults: [String; 2],
 }
 
@@ -44,7 +48,7 @@ pub enum ReachabilityAction {
 
 /// The ranks that cannot be reached; see the module.
 pub struct ReachabilityMonitor {
-    /// The limit in seconds; 0: the job is never ended.
+    /// The time limit in seconds (HAWSER_UNREACHED_S); 0: the job is never ended because of silence.
     limit_s: u64,
     /// The pairs, by rank and peer.
     pairs: BTreeMap<(u32, u32), SilentPair>,
@@ -59,12 +63,12 @@ impl ReachabilityMonitor {
         ReachabilityMonitor { limit_s, pairs: BTreeMap::new(), warned: None, is_check_pending: false }
     }
 
-    /// Whether there is anything to check.
+    /// Whether there is any pair to check.
     pub fn is_needed(&self) -> bool {
         !self.pairs.is_empty()
     }
 
-    /// Takes a rank's report about its paths to a peer.
+    /// Takes a rank's report about its paths to a peer. Returns the action that follows at once, if there is one.
     pub fn handle_report(
         &mut self,
         rank: u32,
@@ -73,8 +77,8 @@ impl ReachabilityMonitor {
     ) -> Option<ReachabilityAction> {
         if report.has_no_port_pair {
             return Some(ReachabilityAction::End(format!(
-                "{}: their ports do not go together; give both hosts some of one kind (HAWSER_PORT, HAWSER_RAILS; \
-                 mpiexec --info tells what there is):{}",
+                "{}: they have no compatible ports; give both hosts ports of the same kind (HAWSER_PORT, HAWSER_RAILS; \
+                 mpiexec --info lists them):{}",
                 unreachable_text(rank, report.peer, hosts),
                 indented(&report.pairs)
             )));
@@ -91,14 +95,15 @@ impl ReachabilityMonitor {
         None
     }
 
-    /// Forgets a rank that is gone, with its reports and those about it.
+    /// Forgets a rank that is gone: its own reports, and those of other ranks about it.
     pub fn forget(&mut self, rank: u32) {
         let concerns_rank = |pair: (u32, u32)| pair.0 == rank || pair.1 == rank;
         self.pairs.retain(|&pair, _| !concerns_rank(pair));
         self.warned = self.warned.filter(|&warned| !concerns_rank(warned));
     }
 
-    /// Takes the states of all ranks, a second or more after the last time.
+    /// Takes the states of all ranks, a second or more after the last call. Returns the action that follows, if there
+    /// is one.
     pub fn handle_states(&mut self, states: &[(usize, RankState)], hosts: HostNames) -> Option<ReachabilityAction> {
         let states: HashMap<u32, &RankState> = states.iter().map(|(_, state)| (state.rank, state)).collect();
         let state = |rank: u32| states.get(&rank).copied();
@@ -123,9 +128,9 @@ impl ReachabilityMonitor {
     fn end_text(&self, pair: &SilentPair, hosts: HostNames) -> String {
         let more = if pair.report.was_open { " any more" } else { "" };
         format!(
-            "{}{more}: in {} s (HAWSER_UNREACHED_S) with both in MPI nothing was answered; see to the network or \
-             firewall between these hosts, or choose other ways (HAWSER_RAILS, HAWSER_PORT, HAWSER_PORT_RANGE; mpiexec --info \
-             tells what there is). What was tried:{}{}",
+            "{}{more}: no answer in {} s (HAWSER_UNREACHED_S) with both ranks in MPI; check the network or firewall \
+             between these hosts, or choose other interfaces, methods or ports (HAWSER_RAILS, HAWSER_PORT, \
+             HAWSER_PORT_RANGE; mpiexec --info lists them). Paths tried:{}{}",
             unreachable_text(pair.rank, pair.report.peer, hosts),
             self.limit_s,
             indented(&pair.report.pairs),
@@ -142,7 +147,7 @@ impl ReachabilityMonitor {
         let reply_text = if pair.report.was_open { "does not answer" } else { "has never answered" };
         let more = if pair.report.was_open { " any more" } else { "" };
         format!(
-            "{} {reply_text} {}{more}, in {} s with both in MPI{end}. What was tried:{}{}",
+            "{} {reply_text} {}{more} ({} s with both ranks in MPI){end}. Paths tried:{}{}",
             rank_text(pair.report.peer, hosts),
             rank_text(pair.rank, hosts),
             pair.both_polling_s,
@@ -151,7 +156,8 @@ impl ReachabilityMonitor {
         )
     }
 
-    /// The pair that has waited longest, for a report of what ranks do.
+    /// The text about the pair that has been silent for longest, for the report of what ranks do; None if there is no
+    /// pair.
     pub fn report(&self, hosts: HostNames) -> Option<String> {
         self.longest().map(|pair| self.silence_text(pair, hosts))
     }
@@ -162,7 +168,7 @@ impl ReachabilityMonitor {
 }
 
 impl SilentPair {
-    /// A pair of that rank; the caller fills in what it reports.
+    /// Makes a pair of `rank`; the caller fills in the rank's report, which names the peer.
     fn new(rank: u32) -> SilentPair {
         let report = PeerReachability::default();
         SilentPair {
@@ -176,7 +182,8 @@ impl SilentPair {
         }
     }
 
-    /// Counts a second, or more that has passed since the last time, as one.
+    /// Takes the present states of the rank and its peer. The time since the last call, a second or more, counts as
+    /// one second if the ranks have polled in it. Nothing counts if a state is missing.
     fn update(&mut self, rank: Option<&RankState>, peer: Option<&RankState>) {
         let Some((rank, peer)) = rank.zip(peer) else {
             self.net_polls = None;
@@ -194,7 +201,7 @@ impl SilentPair {
         }
     }
 
-    /// The faults of the ports of the two, each below its rank.
+    /// The port faults of the rank and of its peer, each below a line that names the rank; empty if there are none.
     fn port_faults_text(&self, hosts: HostNames) -> String {
         let faults_of = |(rank, faults): (u32, &String)| match faults.as_str() {
             "" => String::new(),
@@ -207,9 +214,9 @@ impl SilentPair {
         let cut_off_rank = if self.is_cut_off[0] { self.rank } else { self.report.peer };
         let other = if cut_off_rank == self.rank { self.report.peer } else { self.rank };
         format!(
-            "{} has lost for good all ports by which others reached it, and {} does not reach it any more; a job \
-             cannot go on without its network interfaces, nor where its program closes descriptors that it has not opened. \
-             What was tried:{}{}",
+            "{} has permanently lost all ports through which others reached it, and {} cannot reach it any more; a job \
+             needs its network interfaces, and its program must not close descriptors that it has not opened. \
+             Paths tried:{}{}",
             rank_text(cut_off_rank, hosts),
             rank_text(other, hosts),
             indented(&self.report.pairs),
@@ -223,10 +230,10 @@ fn rank_text(rank: u32, hosts: HostNames) -> String {
 }
 
 fn unreachable_text(rank: u32, peer: u32, hosts: HostNames) -> String {
-    format!("{} is reached by nothing from {}", rank_text(peer, hosts), rank_text(rank, hosts))
+    format!("{} cannot be reached from {}", rank_text(peer, hosts), rank_text(rank, hosts))
 }
 
-/// Indents lines, below the line before them.
+/// Indents `lines`, each behind a line break, so that they stand below the line before them.
 fn indented(lines: &str) -> String {
     lines.lines().map(|line| format!("\n  {line}")).collect()
 }
@@ -287,9 +294,10 @@ mod tests {
         assert_eq!(
             poll_repeatedly(&mut monitor, &mut at, [1, 9], 1),
             Some(ReachabilityAction::End(
-                "rank 1 on host far is reached by nothing from rank 0 on host near: in 4 s (HAWSER_UNREACHED_S) with both in \
-                 MPI nothing was answered; see to the network or firewall between these hosts, or choose other ways \
-                 (HAWSER_RAILS, HAWSER_PORT, HAWSER_PORT_RANGE; mpiexec --info tells what there is). What was tried:\n  \
+                "rank 1 on host far cannot be reached from rank 0 on host near: no answer in 4 s (HAWSER_UNREACHED_S) \
+                 with both ranks in MPI; check the network or firewall between these hosts, or choose other \
+                 interfaces, methods or ports (HAWSER_RAILS, HAWSER_PORT, HAWSER_PORT_RANGE; mpiexec --info lists \
+                 them). Paths tried:\n  \
                  eth0 packet a -> b: 8 tries, no answer\n  eth0 udp c -> d: 8 tries, no answer"
                     .into()
             ))
@@ -311,7 +319,7 @@ mod tests {
         };
         assert!((0..4).all(|polls| check(polls).is_none()));
         let Some(ReachabilityAction::End(text)) = check(4) else { panic!("no end") };
-        assert!(text.starts_with("rank 2 on host near is reached by nothing from rank 0 on host near: "), "{text}");
+        assert!(text.starts_with("rank 2 on host near cannot be reached from rank 0 on host near: "), "{text}");
     }
 
     #[test]
@@ -323,13 +331,11 @@ mod tests {
         let Some(ReachabilityAction::Warn(text)) = poll_repeatedly(&mut monitor, &mut at, [1, 1], 1) else {
             panic!("no warning")
         };
-        assert!(
-            text.starts_with("rank 1 on host far has never answered rank 0 on host near, in 5 s with both in MPI; "),
-            "{text}"
-        );
+        let start = "rank 1 on host far has never answered rank 0 on host near (5 s with both ranks in MPI); ";
+        assert!(text.starts_with(start), "{text}");
         assert!(text.contains("ended after 60 s of that") && text.ends_with(&indented(PAIRS)), "{text}");
         assert_eq!(poll_repeatedly(&mut monitor, &mut at, [1, 1], 20), None, "once");
-        assert!(monitor.report(&hosts).unwrap().contains("in 25 s with both in MPI"));
+        assert!(monitor.report(&hosts).unwrap().contains("(25 s with both ranks in MPI)"));
         assert_eq!(monitor.handle_report(1, PeerReachability::reachable(0), &hosts), None, "another pair");
         let now = ReachabilityAction::Warn("rank 1 on host far answers rank 0 on host near now".into());
         assert_eq!(monitor.handle_report(0, PeerReachability::reachable(1), &hosts), Some(now));
@@ -361,15 +367,15 @@ mod tests {
         assert_eq!(poll_repeatedly(&mut monitor, &mut at, [5, 0], 1000), None, "its peer computes");
         assert_eq!(poll_repeatedly(&mut monitor, &mut at, [1, 1], 3), None);
         assert!(monitor.report(&hosts).unwrap().starts_with(
-            "rank 1 on host far does not answer rank 0 on host near any more, in 3 s with both in MPI; the job is \
+            "rank 1 on host far does not answer rank 0 on host near any more (3 s with both ranks in MPI); the job is \
              ended after 4 s"
         ));
         let mut all = states([at[0] + 1, at[1] + 1]);
         all[1].1.network_status.port_faults = "eth0 udp b: the interface is gone".into();
         let Some(ReachabilityAction::End(text)) = monitor.handle_states(&all, &hosts) else { panic!("no end") };
-        let start =
-            "rank 1 on host far is reached by nothing from rank 0 on host near any more: in 4 s (HAWSER_UNREACHED_S) ";
-        let end = "What was tried:\n  eth0 udp a -> b: no answer for 3 s\n  ports of rank 1 on host far that cannot be \
+        let start = "rank 1 on host far cannot be reached from rank 0 on host near any more: no answer in 4 s \
+                     (HAWSER_UNREACHED_S) ";
+        let end = "Paths tried:\n  eth0 udp a -> b: no answer for 3 s\n  ports of rank 1 on host far that cannot be \
                    used:\n  eth0 udp b: the interface is gone";
         assert!(text.starts_with(start) && text.ends_with(end), "{text}");
     }
@@ -392,7 +398,8 @@ mod tests {
             let Some(ReachabilityAction::End(text)) = check(8 + CUT_OFF_S, true) else { panic!("no end") };
             let [it, other] = [cut_off_rank, 1 - cut_off_rank].map(|rank| rank_text(rank as u32, &hosts));
             let start = format!(
-                "{it} has lost for good all ports by which others reached it, and {other} does not reach it any more; "
+                "{it} has permanently lost all ports through which others reached it, and {other} cannot reach it any \
+                 more; "
             );
             assert!(text.starts_with(&start) && text.ends_with("cannot be used:\n  eth0 udp: closed"), "{text}");
         }
@@ -411,15 +418,18 @@ mod tests {
         let mut monitor = ReachabilityMonitor::new(60);
         let report = PeerReachability {
             has_no_port_pair: true,
-            ..unreachable_report(1, "eth0 packet a -> udp b: ports of different kinds do not meet")
+            ..unreachable_report(1, "eth0 packet a -> udp b: ports of different kinds cannot reach each other")
         };
         let Some(ReachabilityAction::End(text)) = monitor.handle_report(0, report, &hosts) else { panic!("no end") };
         assert!(
             text.starts_with(
-                "rank 1 on host far is reached by nothing from rank 0 on host near: their ports do not go "
+                "rank 1 on host far cannot be reached from rank 0 on host near: they have no compatible ports; "
             ),
             "{text}"
         );
-        assert!(text.ends_with("is):\n  eth0 packet a -> udp b: ports of different kinds do not meet"), "{text}");
+        assert!(
+            text.ends_with("them):\n  eth0 packet a -> udp b: ports of different kinds cannot reach each other"),
+            "{text}"
+        );
     }
 }

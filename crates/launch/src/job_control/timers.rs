@@ -1,19 +1,23 @@
-//! mpiexec's deadlines: the job's time limit, the checks for a job without progress and for unreachable ranks, prompts,
-//! and an agent that is overdue.
+//! mpiexec's deadlines for the job as a whole: the job's time limit, the checks for a job without progress and for
+//! unreachable ranks, prompts, ranks that end without MPI_Finalize, and an agent that is overdue. `host` has the
+//! deadlines of each host.
 //!
-//! The check for a hang needs no polling: a rank that waits now began at a known time, and one that does not wait can
-//! only begin later; so one check at the earliest possible moment is enough.
+//! The hang check needs no polling. The time at which each waiting rank began to wait is known, and a rank that does
+//! not wait now can only begin later. So the next check is at the earliest time at which all ranks can have waited
+//! for long enough.
 
 use hawser_os::clock;
 use std::time::Duration;
 
-/// The time from the request to the agent to end the job until the job is ended here: the agent's own grace period
-/// and a little more.
+/// The time from the request to the agents to end the job until mpiexec kills all its descendants itself: the agents'
+/// grace period (0.5 s), the time limit for their killing (`KILL_LIMIT_MS`, 1 s), and 0.2 s more.
 const OVERDUE_NS: u64 = 1_700_000_000;
-/// The time that the beginning of a line waits for its end, where a user at a terminal may wait for a prompt.
+/// The time after which the beginning of a line is written without its end, if mpiexec's input is a terminal, where
+/// it may be a prompt.
 const PROMPT_NS: u64 = 100_000_000;
-/// The time from one rank's end without MPI_Finalize to the next one's, in a program that has no MPI_Finalize. Within
-/// two seconds a job must be over of which one rank alone has ended so.
+/// The maximum wait for the end of another rank after one has ended without MPI_Finalize. In a program that never
+/// calls MPI_Finalize, all ranks end so, each soon after the other. If the wait is in vain, the job is ended: it must
+/// be over at most two seconds after the end of that one rank, and these include the agent's grace period.
 const NO_FINALIZE_NS: u64 = 1_000_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,11 +38,12 @@ pub struct Timers {
     prompt_at_ns: Option<u64>,
     no_finalize_at_ns: Option<u64>,
     overdue_at_ns: Option<u64>,
-    /// The time at which the stop began that was reported last.
+    /// The time at which the hang that was reported last began.
     reported_hang_ns: Option<u64>,
 }
 
-/// The most by which the computed beginnings of one stop differ: they are computed from ages.
+/// The maximum difference between two computed beginnings of the same hang: they vary because they are computed from
+/// ages.
 const SAME_HANG_NS: u64 = 500_000_000;
 
 impl Timers {
@@ -68,13 +73,13 @@ impl Timers {
         ]
     }
 
-    /// The time until the next deadline.
+    /// The time in ms until the next deadline; None if there is none.
     pub fn timeout_ms(&mut self) -> Option<u64> {
         let next = self.deadlines().into_iter().filter_map(|(at, _)| *at).min()?;
         Some(next.saturating_sub(clock::now_ns()).div_ceil(1_000_000))
     }
 
-    /// Returns a deadline that has passed, each once.
+    /// Returns a timer whose deadline has passed, once for each deadline; None if there is none.
     pub fn next_expired(&mut self) -> Option<Timer> {
         let now_ns = clock::now_ns();
         let (deadline, timer) = self.deadlines().into_iter().find(|(at, _)| at.is_some_and(|at| at <= now_ns))?;
@@ -82,8 +87,9 @@ impl Timers {
         Some(timer)
     }
 
-    /// Takes the result of a check: for how long no rank has made progress. Returns the seconds to report, if it is
-    /// that long; else sets the next check.
+    /// Takes the result of a hang check: the time in ns in which no rank has made progress, or None if a rank
+    /// computes, if no rank waits or if not all hosts run. Sets the next check in any case. Returns the time limit
+    /// for a hang, in seconds, if that is reached and this hang was not reported before; None otherwise.
     pub fn record_hang_check(&mut self, no_progress_ns: Option<u64>) -> Option<u64> {
         let (now_ns, stuck_ns) = (clock::now_ns(), no_progress_ns.unwrap_or(0));
         if stuck_ns < self.hang_ns {
@@ -92,7 +98,7 @@ impl Timers {
         }
         self.hang_check_at_ns = Some(now_ns + self.hang_ns);
         let began_ns = now_ns.saturating_sub(stuck_ns);
-        // The same stop is reported once; a job that went on may stop again.
+        // A hang is reported once; a job that went on after it may hang again.
         let is_new = self.reported_hang_ns.is_none_or(|reported| began_ns > reported + SAME_HANG_NS);
         self.reported_hang_ns = Some(began_ns);
         is_new.then_some(self.hang_ns / 1_000_000_000)
@@ -112,7 +118,8 @@ impl Timers {
         self.no_finalize_at_ns = Some(clock::now_ns() + NO_FINALIZE_NS);
     }
 
-    /// Records that the agent was requested to end the job.
+    /// Records that the agents were requested to end the job: sets the time limit for that, and cancels the time
+    /// limit of the job and all checks.
     pub fn begin_termination(&mut self) {
         (self.timeout_at_ns, self.hang_check_at_ns, self.reachability_check_at_ns, self.no_finalize_at_ns) =
             (None, None, None, None);

@@ -11,16 +11,17 @@ pub struct ToolServer {
     listener: ClientListener,
 }
 
-/// The source of an event: the listener, or the connection of the client with this number less one.
+/// The event number of the listener; the connection of client N has the event number N + 1.
 const LISTENER: u64 = 0;
 
 impl ToolServer {
-    /// Opens the listener. Its events are those from `token` on.
+    /// Opens the listener of the job. The epoll tokens of its events are `token` plus an event number.
     pub fn listen(job: &str, epoll: &mut Epoll, token: u64) -> io::Result<ToolServer> {
         Ok(ToolServer { listener: ClientListener::open(job, 0, epoll, token + LISTENER)? })
     }
 
-    /// Handles the event `event` past `token`. Returns the client's number and its request, if that has arrived.
+    /// Handles the event number `event`, whose epoll token was `token + event`. Returns a client's number and its
+    /// request; None if no request has arrived.
     pub fn handle_event(&mut self, epoll: &mut Epoll, token: u64, event: u64) -> Option<(u32, InspectRequest)> {
         if event != LISTENER {
             return self.receive_query((event - 1) as u32);
@@ -44,7 +45,7 @@ impl ToolServer {
         match self.listener.receive(number) {
             ClientInput::Message(AgentMessage::Inspect(request)) => Some((number, request)),
             ClientInput::Nothing => None,
-            // Ranks must not connect here.
+            // Only tools may connect here: any other message ends the connection.
             _ => {
                 self.listener.close(number);
                 None
@@ -52,7 +53,8 @@ impl ToolServer {
         }
     }
 
-    /// The time at which a listener that rests must be opened again.
+    /// The time at which `reopen` must be called: the listener's pause is over, or the rest of a reply can be sent.
+    /// None if neither is pending.
     pub fn deadline_ns(&self) -> Option<u64> {
         self.listener.deadline_ns()
     }

@@ -1,6 +1,6 @@
-//! Chooses a peer's paths for each transfer: short messages go by the path of the lowest latency, bulk by the best
-//! path between each pair of NICs, distributed among these pairs. It also decides when on-demand paths are opened,
-//! and which further flows are needed.
+//! Chooses the paths to a peer for each transfer. Short messages go by the path of the lowest latency. Bulk goes by
+//! the best path between each pair of NICs, and is distributed among these pairs. The module also decides when
+//! on-demand paths are opened, and which further flows are needed.
 //!
 //! It sends nothing. Used by `connection`; uses `bulk_path` and `path_scheduler`, which choose.
 
@@ -15,28 +15,30 @@ use crate::planted::{Bug, planted};
 use crate::port_traits::{LatencyClass, PortTraits};
 use crate::shared_stats::SharedStats;
 
-/// The most frames that are handed to a wire at once: what UDP's segmentation offload takes (64) and more.
+/// The maximum number of frames that are handed to a wire at once. UDP's segmentation offload takes at least 64.
 pub(super) const RUN_FRAMES_MAX: usize = 64;
 
-/// The number of waiting frames of the shortest length from which on they are bulk. Raw frames cost 1.7 us each, a run
-/// of UDP segments about 5 us and little for each (docs/measurements/2026-11-22-frame-ports.md).
+/// The minimum number of waiting frames that count as bulk, each as long as the path for single frames takes. A raw
+/// frame costs 1.7 us; a run of UDP segments costs about 5 us, and little for each of its segments
+/// (docs/measurements/2026-11-22-frame-ports.md).
 const BULK_FRAMES: usize = 6;
 
-/// Bytes from which on long frames pay, even if single ones take long. By TCP instead of UDP or raw frames,
-/// alternately, best decile: 4 KiB 10.5 us, not 7.5; 6 KB 8.6, not 11.5; 8 KiB 8.0, not 9.3; 16 KiB 12.7, not 16.2;
-/// 64 KiB 28.4, not 32.4; 1 MiB 276, not 345.
+/// The size, in bytes, above which long frames pay, although a single long frame takes longer. A transfer took, by
+/// TCP and by UDP or raw frames (run alternately, best decile): 4 KiB 10.5 and 7.5 us; 6 KB 8.6 and 11.5 us; 8 KiB
+/// 8.0 and 9.3 us; 16 KiB 12.7 and 16.2 us; 64 KiB 28.4 and 32.4 us; 1 MiB 276 and 345 us.
 const LONG_BYTES: usize = 9 << 9;
-/// They must also exceed this many frames of the path for single ones: at MTU 9000 one of them takes 8 KiB in 4.6 us,
-/// two 16 KiB in 9.1.
+/// The number of frames of the path for single frames that a transfer must also exceed to be long: at MTU 9000 one
+/// such frame carries 8 KiB in 4.6 us, and two carry 16 KiB in 9.1 us.
 const LONG_FRAMES: usize = 2;
-/// Bytes that exceed two frames of any Ethernet.
+/// The size, in bytes, above which a transfer is long in any case: it exceeds two frames of any Ethernet.
 const LONG_ANYWAY_BYTES: usize = 64 << 10;
 
-/// Bulk that a peer was sent before its on-demand paths are opened, in bytes: a TCP connection is expensive for
-/// less.
+/// Bytes of bulk that a peer was sent before on-demand paths are opened for bulk: for less a TCP connection is too
+/// expensive.
 const ON_DEMAND_BYTES: u64 = 1 << 20;
 
-/// The class of a transfer, by its size.
+/// The class of a transfer, by its size: few frames; bulk, which is many frames; or long, which is bulk for which
+/// long frames pay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum TransferSize {
     Few,
@@ -45,7 +47,8 @@ pub(super) enum TransferSize {
 }
 
 impl TransferSize {
-    /// The class of a transfer of `bytes` bytes in `frames` frames, where single frames have at most `few` bytes.
+    /// The class of a transfer of `bytes` bytes in `frames` frames. `few` returns the longest frame, in bytes, for
+    /// single frames.
     fn of(bytes: usize, frames: usize, few: impl Fn() -> usize) -> TransferSize {
         if bytes > LONG_ANYWAY_BYTES || bytes > LONG_BYTES && bytes > LONG_FRAMES * few() {
             TransferSize::Long
@@ -58,8 +61,8 @@ impl TransferSize {
 }
 
 impl Connection {
-    /// The first latency class from `least` on in which a path responds; if there is none, the first of all
-    /// classes.
+    /// The first latency class, from `least` on, in which a path responds. If there is none from `least` on, it is
+    /// the first of all classes in which a path responds; None if no path responds.
     fn latency_class(&self, least: LatencyClass) -> Option<LatencyClass> {
         let answering = || self.paths.iter().filter(|path| path.is_responding());
         let of =
@@ -67,8 +70,8 @@ impl Connection {
         of(least).or_else(|| of(LatencyClass::Lowest))
     }
 
-    /// Returns a predicate: whether the path of an index carries a transfer of this size. None does before one
-    /// responds.
+    /// Returns a predicate: whether the path with an index carries transfers of this size. Before a path has
+    /// responded, no path carries any.
     fn carries(&self, size: TransferSize) -> impl Fn(usize) -> bool + '_ {
         let least = if size == TransferSize::Few { LatencyClass::Lowest } else { LatencyClass::Bulk };
         let class = self.latency_class(least);
@@ -83,26 +86,27 @@ impl Connection {
         }
     }
 
-    /// The index of the selector whose bulk goes by path `at`.
+    /// The index of the selector whose bulk goes by path `at`; None if there is none.
     pub(super) fn selector_of(&self, at: usize) -> Option<usize> {
         self.selectors
             .iter()
             .position(|selector| selector.current().is_some_and(|current| self.is_part_of(at, current)))
     }
 
-    /// Whether path `at` is path `other`, or one of all flows for which `other` stands (P39).
+    /// Whether path `at` is path `other`, or is one of the flows for which path `other` stands (P39 of
+    /// docs/protocol.md).
     fn is_part_of(&self, at: usize, other: usize) -> bool {
         let other_path = &self.paths[other];
         if other_path.is_multi_flow() { self.paths[at].shares_ports_with(other_path) } else { at == other }
     }
 
-    /// All flows between the two ports of path `at`.
+    /// The paths of all flows between the two ports of path `at`, this path included.
     pub(super) fn flows_beside(&self, at: usize) -> impl Iterator<Item = &Path> {
         self.paths.iter().filter(move |other| other.shares_ports_with(&self.paths[at]))
     }
 
-    /// Updates the state of further flows: they are suspended where the network bears little beside the first one
-    /// (P39), and flows that count as one path respond if any of them does.
+    /// Updates the state of further flows. They are suspended if the network has little capacity beside the first
+    /// flow (P39). A path that stands for all flows responds if any of them responds.
     pub(super) fn update_flows(&mut self) {
         if !self.has_flows {
             return;
@@ -121,25 +125,27 @@ impl Connection {
         }
     }
 
-    /// The index of the path that measures all flows of path `at`'s ports, if there are several.
+    /// The index of the path that stands for all flows between the ports of path `at`. None if there is no such path,
+    /// or if it is path `at` itself.
     pub(super) fn multi_flow_of(&self, at: usize) -> Option<usize> {
         let of =
             || self.paths.iter().position(|other| other.is_multi_flow() && other.shares_ports_with(&self.paths[at]));
         if self.has_flows { of().filter(|&multi_flow| multi_flow != at) } else { None }
     }
 
-    /// Whether a frame of `len` bytes that goes by path `at` was cut for another one.
+    /// Whether a frame of `len` bytes that goes by path `at` was cut for another path: it is shorter than this path's
+    /// frames, and exactly as long as another path's.
     pub(super) fn was_cut_for_other(&self, at: usize, len: usize) -> bool {
         len < self.paths[at].mtu() && self.paths.iter().any(|other| other.established().is_some() && other.mtu() == len)
     }
 
-    /// The longest frame, in bytes, that all paths take that carry a transfer of this size; before one is
-    /// established, the longest that all paths take. Other paths do not count, as hosts have NICs that do not reach
-    /// the peer.
+    /// The longest frame, in bytes, that all paths for transfers of this size take. If there is no such path yet, it
+    /// is the longest frame that all paths take. Paths that carry no such transfers do not count, because hosts have
+    /// NICs that do not reach the peer.
     fn frame_for_size(&self, size: TransferSize) -> usize {
         let carries = self.carries(size);
-        // Between several pairs of NICs each responding path counts: waiting frames may go by any of them during a
-        // trial, and a frame that is cut then must be reassembled by the receiver.
+        // With several pairs of NICs each responding path counts: during a trial waiting frames may go by any of
+        // them, and a frame that must be cut then must be reassembled by the receiver.
         let trunk = size == TransferSize::Long
             && self.selectors.iter().filter(|selector| selector.current().is_some()).nth(1).is_some();
         let carries = |at: usize| if trunk { self.paths[at].is_responding() } else { carries(at) };
@@ -164,7 +170,7 @@ impl Connection {
         let mut candidates = self.selectors.iter().filter_map(|selector| Some((selector, selector.current()?)));
         let (selector, current) = candidates.next()?;
         let path = &self.paths[current];
-        // Bytes that are sent past link have no CRC (P36).
+        // Bytes that bypass link have no CRC (P36), so no port qualifies whose payload must have one.
         let port = path.port;
         let is_best = !selector.has_trial() && port.is_lossless && !port.has_full_crc && path.is_responding();
         (is_best && candidates.next().is_none()).then_some(path.id)
@@ -186,9 +192,10 @@ impl Connection {
         TransferSize::of(bytes, self.waiting.len(), || self.frame_for_size(TransferSize::Few))
     }
 
-    /// Returns the path for a frame of `len` bytes, and how many such it may take at once; the frame must arrive
-    /// before `count` of them would by the fastest path. Bulk waits for its own paths: by others each frame would
-    /// cost a system call.
+    /// Returns the path for a frame of `len` bytes, and how many such frames it may take at once; None if the frame
+    /// must wait. `count` such frames wait: a slower path is chosen only if the frame arrives by it before all
+    /// `count` would arrive by the fastest path. Bulk waits for the paths that carry bulk, because on other paths
+    /// each frame would cost a system call.
     pub(super) fn pick_path(&self, len: usize, size: TransferSize, count: usize) -> Option<(usize, usize)> {
         let carries = self.carries(size);
         let long = || self.usable_paths().filter(|(_, path, _)| path.mtu() >= len);
@@ -207,7 +214,7 @@ impl Connection {
             let begin_ns = self.queue_ns(path) + if waits { 0 } else { established.latency_ns() };
             path_scheduler::PathCandidate {
                 index: at,
-                // Among the paths that were measured best none has precedence.
+                // Paths that were measured as the best for bulk count as one class: none of them has precedence.
                 latency_class: if waits { LatencyClass::Lowest } else { path.port.latency_class },
                 can_send: can_send(path, established),
                 has_in_flight: established.frames_in_flight() > 0,
@@ -220,7 +227,7 @@ impl Connection {
         Some((at, ((RUN_NS_MAX / established.transfer_ns(len as u64).max(1)) as usize).clamp(1, RUN_FRAMES_MAX)))
     }
 
-    /// Records that bytes of bulk went by path `at`, and not by the others that carry it.
+    /// Records that `bytes` bytes of bulk went by path `at`, and so bypassed each other path that carries bulk.
     pub(super) fn record_bypassed(&mut self, at: usize, bytes: usize) {
         if !self.has_flows && self.selectors.len() == 1 {
             return;
@@ -235,8 +242,9 @@ impl Connection {
         }
     }
 
-    /// The time for which frames in flight delay a frame on a path: those on all paths of its NIC, but not on other
-    /// flows beside it, which do not wait for each other where each has a share, and have smaller rates where they do.
+    /// The time, in ns, by which frames in flight delay a further frame on path `of`. Frames on all paths of its NIC
+    /// count, except those of other flows between the same two ports. If the network gives each flow a share, flows
+    /// do not wait for each other; if it does not, their measured rates are smaller already.
     fn queue_ns(&self, of: &Path) -> u64 {
         let is_in_front = |other: &&Path| {
             other.port.nic == of.port.nic && (!other.shares_ports_with(of) || other.id.flow == of.id.flow)
@@ -244,13 +252,15 @@ impl Connection {
         self.paths.iter().filter(is_in_front).filter_map(Path::established).map(EstablishedPath::queue_ns).sum()
     }
 
-    /// Whether a path carries no more than a network may give one flow, and further flows might carry more.
+    /// Whether the best path between some pair of NICs carries no more than a network may give one flow, so that
+    /// further flows are to be opened.
     #[inline]
     pub fn needs_flows(&self) -> bool {
         self.selectors.iter().any(BulkPathSelector::needs_flows)
     }
 
-    /// Returns the missing further flows of responding ports over the NICs for which flows are needed.
+    /// Returns the further flows that are missing between ports that respond, on the NICs for which flows are needed.
+    /// Records that these flows were requested.
     pub fn missing_flows(&mut self) -> Vec<(PathId, RemotePort)> {
         let wanted = |path: &Path| {
             self.selectors.iter().any(|selector| selector.needs_flows() && path.is_usable(selector.nic_pair))
@@ -261,7 +271,7 @@ impl Connection {
         flows
     }
 
-    /// Opens the on-demand paths where they are needed.
+    /// Begins to open the on-demand paths that are needed.
     pub(super) fn open_on_demand_paths(&mut self, stats: &SharedStats) {
         for at in 0..self.paths.len() {
             if self.paths[at].is_on_demand()
@@ -274,8 +284,9 @@ impl Connection {
         }
     }
 
-    /// Whether path `at` connects the same NICs as others from its NIC, if there are any: a host may answer for its
-    /// other NICs' addresses, and such a path is a second one over the same wire.
+    /// Whether path `at` connects the same two NICs as some responding path from our NIC; true if no path from this
+    /// NIC responds. A host may answer for the addresses of its other NICs, and a path to such an address would be a
+    /// second one over the same wire.
     fn has_known_nic_pair(&self, at: usize) -> bool {
         let nic_pair = self.paths[at].nic_pair();
         let from_nic = || self.paths.iter().filter(|path| path.port.nic == nic_pair.local && path.is_responding());
@@ -290,7 +301,7 @@ impl Connection {
             .any(|selector| selector.nic_pair == path.nic_pair() && selector.may_need(path.id.local_port, stats))
     }
 
-    /// The reason for which paths of a port are needed, if they are.
+    /// The reason for which paths of a port are needed; None if they are not needed.
     fn reason_to_open(&self, port: &PortTraits) -> Option<Mark> {
         if port.latency_class < LatencyClass::Bulk {
             let same_nic = || self.paths.iter().filter(|path| path.port.nic == port.nic);
@@ -304,8 +315,8 @@ impl Connection {
         if has_bulk { Some(Mark::OpenedForBulk) } else { is_alone().then_some(Mark::OpenedAlone) }
     }
 
-    /// The paths for waiting frames: those that respond, or all established ones if none does (P24), except
-    /// suspended flows (P39).
+    /// The established paths that waiting frames may take: those that respond; if none responds, all of them (P24).
+    /// Suspended flows are left out (P39).
     pub(super) fn usable_paths(&self) -> impl Iterator<Item = (usize, &Path, &EstablishedPath)> {
         let useful = || self.paths.iter().enumerate().filter(|(_, path)| !path.is_suspended);
         let open = move || useful().filter_map(|(at, path)| Some((at, path, path.established()?)));

@@ -1,7 +1,7 @@
 //! Checks of arguments that all collectives share (MPI-5.0 §6.2): roots, buffers, blocks.
 //!
-//! Arguments that are not significant on a rank are not checked. Used by the entry points; uses the types of
-//! `coll::call`.
+//! Arguments that are not significant on a rank are not checked. Used by `barrier_bcast`, `data_movement`,
+//! `neighbor`, `reductions` and `equal`; uses `buffer`, `types` and `coll::call`.
 
 use super::data_movement::{TypedBufferArg, VectorBufferArg};
 use crate::buffer::{self, BufferArg};
@@ -19,13 +19,15 @@ use std::sync::Arc;
 pub struct RootRole {
     /// The root as schedules name it.
     pub root: u32,
-    /// This rank is the root: it has the blocks of all.
+    /// This rank is the root: its buffer has the blocks of all ranks.
     pub is_root: bool,
-    /// This rank has a block of its own: on an intercommunicator the ranks of the group without the root do.
+    /// This rank has a block of its own. On an intercommunicator only the ranks of the group without the root have
+    /// one.
     pub has_own: bool,
 }
 
-/// The role of this rank in a collective with `root` (MPI_ERR_ROOT).
+/// Returns the role of this rank in a collective with `root`. Fails with MPI_ERR_ROOT if `root` is not valid on this
+/// communicator.
 #[inline]
 pub fn root_role(comm: &Comm, root: i32) -> Result<RootRole> {
     if comm.is_inter() {
@@ -50,16 +52,16 @@ fn root_role_between(comm: &Comm, root: i32) -> Result<RootRole> {
 #[cold]
 fn bad_root(comm: &Comm, root: i32) -> Error {
     let text = match (comm.is_inter(), root) {
-        (false, ROOT) => format!("root is MPI_ROOT, but {} is no intercommunicator", comm.display_name()),
-        (false, PROC_NULL) => format!("root is MPI_PROC_NULL, but {} is no intercommunicator", comm.display_name()),
+        (false, ROOT) => format!("root is MPI_ROOT, but {} is not an intercommunicator", comm.display_name()),
+        (false, PROC_NULL) => format!("root is MPI_PROC_NULL, but {} is not an intercommunicator", comm.display_name()),
         (false, _) => format!("root {root} is outside {}", comm.ranks()),
         (true, _) => format!("root {root} is outside {}, and neither MPI_ROOT nor MPI_PROC_NULL", comm.ranks()),
     };
     Error::new(Class::Root, text)
 }
 
-/// Checks MPI_IN_PLACE as `what` of a call; `here` if an intracommunicator permits it. On an intercommunicator it is
-/// never permitted (MPI-5.0 §6.2.3).
+/// Checks MPI_IN_PLACE, passed for the argument `what` of a call (MPI_ERR_BUFFER). `here` says whether the call
+/// permits it on this rank of an intracommunicator; on an intercommunicator it is never permitted (MPI-5.0 §6.2.3).
 pub fn may_be_in_place(comm: &Comm, call: &str, what: &str, here: bool) -> Result<()> {
     match (comm.is_inter(), here) {
         (true, _) => Err(in_place_forbidden(call, what, " on an intercommunicator")),
@@ -68,10 +70,10 @@ pub fn may_be_in_place(comm: &Comm, call: &str, what: &str, here: bool) -> Resul
     }
 }
 
-/// The data of a rank where they do not matter.
+/// The buffer of a rank on which the argument is not significant.
 pub const NO_DATA: BlockBuffer = BlockBuffer { count: 0, type_size: 0, dense: true };
 
-/// A buffer of one block.
+/// Checks a buffer of one block, and returns its datatype and description.
 pub fn data(buf: &BufferArg) -> Result<(Arc<Datatype>, BlockBuffer)> {
     buffer::of(buf)?;
     let datatype = types::get(buf.datatype)?;
@@ -83,19 +85,21 @@ pub fn data_of(datatype: &Datatype, count: u64) -> BlockBuffer {
     BlockBuffer { count, type_size: datatype.size(), dense: datatype.is_contiguous(count).is_some() }
 }
 
-/// A buffer of equal blocks, one for each of `ranks` ranks.
+/// Checks a buffer of `ranks` equal blocks, one for each rank, and returns its datatype and description.
 pub fn blocks(buf: &BufferArg, ranks: u32) -> Result<(Arc<Datatype>, BlockArray<'static>)> {
     buffer::of(buf)?;
     let datatype = types::get(buf.datatype)?;
     let bytes = datatype.packed_size(buf.count as u64).saturating_mul(ranks.into());
     if bytes >= i64::MAX as u64 {
-        return Err(Error::new(Class::Count, format!("{ranks} blocks of {} elements fit no memory", buf.count)));
+        let text = format!("{ranks} blocks of {} elements are more than memory can hold", buf.count);
+        return Err(Error::new(Class::Count, text));
     }
     let size = datatype.size();
     Ok((datatype, BlockArray::regular(buf.count as u64, size)))
 }
 
-/// A buffer of blocks of their own counts and places.
+/// Checks a buffer of `ranks` blocks, each with a count and a displacement of its own, and returns its datatype and
+/// description.
 pub fn vector<'a>(buf: &VectorBufferArg<'a>, ranks: u32) -> Result<(Arc<Datatype>, BlockArray<'a>)> {
     let datatype = types::get(buf.datatype)?;
     committed(&datatype)?;
@@ -105,7 +109,8 @@ pub fn vector<'a>(buf: &VectorBufferArg<'a>, ranks: u32) -> Result<(Arc<Datatype
     Ok((datatype, BlockArray::vector(buf.counts, buf.displs, size)))
 }
 
-/// The blocks of MPI_Alltoallw; `sizes` is filled with the types' sizes.
+/// Checks a buffer of MPI_Alltoallw, and returns the datatype of each block and the description of the buffer.
+/// Appends the size of each datatype to `sizes`, which the description borrows.
 pub fn typed<'a>(
     buf: &TypedBufferArg<'a>,
     ranks: u32,
@@ -125,7 +130,7 @@ pub fn typed<'a>(
     Ok((datatypes.into(), BlockArray::typed(buf.counts, buf.displs, IntArray::Count(sizes))))
 }
 
-/// Checks counts (MPI_ERR_COUNT), and tells whether any is above zero.
+/// Checks that no count is negative (MPI_ERR_COUNT), and returns whether any count is above zero.
 pub fn counts(counts: &IntArray<'_>, ranks: u32) -> Result<bool> {
     let mut any_data = false;
     for rank in 0..ranks {
@@ -153,8 +158,8 @@ fn not_null(at: UserPtr, datatype: &Datatype, any_data: bool) -> Result<()> {
     Ok(())
 }
 
-/// Refuses buffers that alias (MPI_ERR_BUFFER): MPI forbids them, and programs pass them. Buffers at address 0 are
-/// MPI_BOTTOM.
+/// Refuses a send buffer with data at the same address as the receive buffer (MPI_ERR_BUFFER). MPI forbids such
+/// buffers, but programs pass them. Address 0 is not refused, because it is MPI_BOTTOM.
 pub fn no_alias(send: UserPtr, recv: UserPtr, bytes: u64) -> Result<()> {
     if send == recv && bytes > 0 && send.addr() != 0 {
         let text = "the send and the receive buffer are the same memory; pass MPI_IN_PLACE as the send buffer";
@@ -163,7 +168,8 @@ pub fn no_alias(send: UserPtr, recv: UserPtr, bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// The part of the data that this rank sends to itself: both ends must agree (MPI_ERR_TRUNCATE).
+/// Checks that the block that this rank sends to itself has the same length, in bytes, in both buffers
+/// (MPI_ERR_TRUNCATE).
 pub fn own_block(sent: u64, received: u64) -> Result<()> {
     if sent != received {
         let text = format!(
@@ -174,7 +180,7 @@ pub fn own_block(sent: u64, received: u64) -> Result<()> {
     Ok(())
 }
 
-/// MPI_IN_PLACE where it has no meaning: MPI_ERR_BUFFER.
+/// Makes the error MPI_ERR_BUFFER for MPI_IN_PLACE, passed for the argument `what` of a call that does not permit it.
 #[cold]
 pub fn in_place_forbidden(call: &str, what: &str, instead: &str) -> Error {
     Error::new(Class::Buffer, format!("MPI_IN_PLACE is not allowed as the {what} of {call}{instead}"))

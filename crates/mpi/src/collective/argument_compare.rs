@@ -1,13 +1,15 @@
-//! With `HAWSER_CHECK` the members of a communicator compare their calls before each collective. If these do not match,
-//! every member fails with the same text, which names the call of each member.
+//! The comparison of calls (`HAWSER_CHECK`): before each collective, the members of a communicator compare their
+//! calls. If the calls do not match, every member fails with the same text, which names the call of each member.
 //!
-//! Each member's call is one line of text: the function, and those of its arguments that are the same on all
-//! members (MPI-5.0 §6.2); and, where the blocks of a call have lengths of their own, the bytes that it sends to
-//! and receives from each member. An allgather in a context of its own collects them: whatever the members called,
-//! they do this first, and all of them come to the same result. A nonblocking collective's task does it before its
-//! own steps. On an intercommunicator the members of both groups do it together.
+//! Each member describes its call by one line of text: the function, and those of its arguments that must be the same
+//! on all members (MPI-5.0 §6.2). If the blocks of a call may have different lengths, the description also has the
+//! number of bytes that the member sends to and receives from each member. An allgather in a context of its own
+//! collects the descriptions. Every member executes this allgather before its call, whichever function it calls, so
+//! that all members come to the same result. The task of a nonblocking collective executes it before its own steps.
+//! On an intercommunicator the members of both groups execute it together.
 //!
-//! Used by `CollectiveEngine::execute` and `nonblocking`; uses `run`.
+//! Used by `CollectiveEngine::execute` and `nonblocking`; uses `run`, `schedule_run` and, for the buffer of words,
+//! `internal`.
 
 use super::internal::WordBuffer;
 use super::run::{RunProgress, RunScope};
@@ -25,26 +27,27 @@ use hawser_coll::{
 use hawser_job::OwnedWaitReason;
 use std::sync::Arc;
 
-/// The longest line, in words of 8 bytes.
+/// The length to which a line is cut or padded, in words of 8 bytes.
 const LINE_WORDS: usize = 16;
 const LINE_BYTES: usize = LINE_WORDS * size_of::<u64>();
 
-/// Lists of counts longer than this are sent as their sum and a hash.
+/// The maximum length, in bytes of text, of a list of counts. A longer list is replaced by its sum and a hash.
 const LIST_BYTES: usize = 40;
 
-/// Groups of members, or pairs of them, that a text names.
+/// The maximum number of different calls, or of pairs of members, that an error text lists.
 const LISTED_MOST: usize = 8;
 
-/// The most members that compare the bytes which they send to and receive from each other: n * n numbers on each of n.
+/// The maximum size of a communicator whose members compare the lengths of the blocks that they exchange. With n
+/// members each of them needs memory for 2 * n * n lengths.
 const PAIRS_MOST: u32 = 256;
 
-/// The length that a member gives where it does not know another's part.
+/// The length of a block that a member does not know, because it is not significant on that member.
 const UNKNOWN_LENGTH: u64 = u64::MAX;
 
-/// The arguments of a member that has MPI_PROC_NULL as the root.
+/// The text that stands for the arguments of a member whose root is MPI_PROC_NULL.
 const NO_ROOT_TEXT: &str = " (root MPI_PROC_NULL)";
 
-/// The comparison of one collective's calls, which may be run again and again.
+/// The comparison of the members' calls of one collective. A persistent collective runs it at each start.
 pub struct CollectiveCheck {
     run: ScheduleRun,
     scope: RunScope,
@@ -55,7 +58,8 @@ pub struct CollectiveCheck {
 }
 
 impl CollectiveCheck {
-    /// Makes the comparison for a call on `comm`; comparisons in progress at the same time have different tags.
+    /// Makes the comparison for a call on `comm`. Comparisons that are in progress at the same time must have
+    /// different tags.
     pub fn new(
         comm: &CommRef,
         tag: i32,
@@ -85,20 +89,23 @@ impl CollectiveCheck {
         CollectiveCheck { run, scope, words: WordBuffer::new(size as usize * own_words.len()), own_words, name }
     }
 
-    /// Begins a comparison; called before the first step of each call.
+    /// Begins the comparison: writes this member's description into the buffer of the allgather. It is called before
+    /// the first step of each run.
     pub fn begin(&mut self) -> Result<()> {
         self.words.write(rank_and_size(&self.scope.comm).rank as usize * self.own_words.len(), &self.own_words);
         self.run.begin(CallBuffers { recv: self.words.user_buffer(), ..CallBuffers::default() })
     }
 
-    /// Runs the comparison, and waits until all members have called.
+    /// Begins the comparison and waits for its end, which comes when all members have called a collective. Fails if
+    /// the calls do not match.
     pub fn run_check(mut self, process: &'static Process) -> Result<()> {
         self.begin()?;
         self.run.complete(process, &self.scope, &mut None, self.name)?;
         self.compare()
     }
 
-    /// Advances as far as it can without waiting. None: not complete yet.
+    /// Advances the comparison as far as possible without waiting, as a part of the task `me`. Returns its result,
+    /// which is an error if the calls do not match; `None` while it is in progress.
     pub fn advance(&mut self, process: &'static Process, me: TaskId) -> Option<Result<()>> {
         self.run.task = Some(me);
         match self.run.advance(process, &self.scope, &mut None, false) {
@@ -118,27 +125,28 @@ impl CollectiveCheck {
         let all_words: Vec<&[u64]> = words.chunks_exact(self.own_words.len()).collect();
         let lines: Vec<String> = all_words.iter().map(|words| call_from_words(&words[..LINE_WORDS])).collect();
         let pairs: Vec<&[u64]> = all_words.iter().map(|words| &words[LINE_WORDS..]).collect();
-        // Ranks of two groups mean nothing without their group.
+        // On an intercommunicator a rank is ambiguous, because both groups count from 0; other numbers name the
+        // members.
         let (rank_naming, suffix) = if comm.is_inter() { RankNaming::of(comm).with_suffix() } else { (None, "") };
         let rank_number = |at: usize| rank_naming.as_ref().map_or(at, |naming| naming.number(at as u32) as usize);
         let difference =
             call_differences(&lines, rank_number, suffix).or_else(|| length_mismatches(&pairs, rank_number, suffix));
         let Some(difference) = difference else { return Ok(()) };
         let text = format!(
-            "{difference}. All members call the same collectives in one order, with arguments that go together (MPI-5.0 \
-             §6.2; compared because of HAWSER_CHECK)"
+            "{difference}. All members must call the same collectives in the same order, with matching arguments \
+             (MPI-5.0 §6.2; checked because HAWSER_CHECK is set)"
         );
         Err(Error::new(Class::Arg, text))
     }
 }
 
-/// This member among all that take part, of both groups of an intercommunicator.
+/// Returns this member's number among all members, of both groups on an intercommunicator, and the number of members.
 fn rank_and_size(comm: &Comm) -> RankAndSize {
     comm.sides().map_or(RankAndSize { rank: comm.rank(), size: comm.size() }, |sides| sides.among_all())
 }
 
-/// The names of members of both groups of an intercommunicator, alike on all of them: their ranks of MPI_COMM_WORLD if
-/// all have the same one, otherwise their numbers in the job.
+/// The numbers that name the members of an intercommunicator in error texts, which must be the same on all members:
+/// ranks in MPI_COMM_WORLD if all members are in it, otherwise process numbers of the job.
 struct RankNaming {
     members: Arc<Group>,
     world: Option<Arc<Group>>,
@@ -160,7 +168,7 @@ impl RankNaming {
         self.members.peer(at).and_then(number).unwrap_or(at)
     }
 
-    /// Returns the naming, and the text that follows the numbers.
+    /// Returns the naming, and the text that follows a number in error texts.
     fn with_suffix(self) -> (Option<RankNaming>, &'static str) {
         let suffix = if self.world.is_some() { " of MPI_COMM_WORLD" } else { " of the job" };
         (Some(self), suffix)
@@ -172,7 +180,7 @@ impl RankNaming {
     }
 }
 
-/// A line as words, cut where it is too long.
+/// Converts a line to LINE_WORDS words: it is cut at the end of a character if it is too long, and padded with zeros.
 fn words_of_call(line: &str) -> Vec<u64> {
     let end = (0..=LINE_BYTES).rev().find(|&at| line.is_char_boundary(at)).unwrap_or(0);
     let mut bytes = line.as_bytes()[..end].to_vec();
@@ -186,8 +194,9 @@ fn call_from_words(words: &[u64]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// `ranks 0, 2-3 called MPI_Barrier; rank 1 called MPI_Bcast (root 0, 4 bytes)`; None if all called the same. A member
-/// that gives MPI_PROC_NULL as the root of another one's call knows no more of it.
+/// Returns a text such as `ranks 0, 2-3 called MPI_Barrier; rank 1 called MPI_Bcast (root 0, 4 bytes)`; `None` if all
+/// lines are equal. A line with MPI_PROC_NULL as the root has no other arguments; it is ignored if another line has
+/// the same function with a root.
 fn call_differences(lines: &[String], rank_number: impl Fn(usize) -> usize, suffix: &str) -> Option<String> {
     let is_ignored = |line: &str| {
         let call = line.strip_suffix(NO_ROOT_TEXT).map(|name| format!("{name} ("));
@@ -213,7 +222,7 @@ fn call_differences(lines: &[String], rank_number: impl Fn(usize) -> usize, suff
     Some(parts.join("; "))
 }
 
-/// `rank 1`, `ranks 0, 2-3`.
+/// Returns a list of ranks as text: `rank 1`, `ranks 0, 2-3`.
 fn ranks(all: &[usize]) -> String {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for &rank in all {
@@ -228,8 +237,8 @@ fn ranks(all: &[usize]) -> String {
     format!("rank{} {}", if all.len() == 1 { "" } else { "s" }, list.join(", "))
 }
 
-/// The line of a call: the function and those arguments that are the same everywhere. For a collective that is a part
-/// of another function (MPI_Comm_dup, MPI_Finalize) the function suffices.
+/// Returns the line of a call: the function, and those of its arguments that must be the same on all members. If the
+/// collective is a part of another function (MPI_Comm_dup, MPI_Finalize), the line is only the name of that function.
 fn call_line(name: &str, call: &CollectiveCall<'_>, buffers: &CallBuffers, comm: &Comm) -> String {
     if call.root() == Some(NO_ROOT) {
         return format!("{name}{NO_ROOT_TEXT}");
@@ -246,8 +255,9 @@ fn call_text(name: &str, own: &str, arguments: &[String]) -> String {
     if is_own && !arguments.is_empty() { format!("{name} ({})", arguments.join(", ")) } else { name.to_owned() }
 }
 
-/// The same on an intercommunicator, as both groups see it: blocks are those that the first group sends, then the
-/// other's. Lists of blocks are each group's own.
+/// Returns the name of the collective and its arguments, as `arguments` does, for an intercommunicator. The text must
+/// be the same in both groups: it has the length of the blocks that the first group sends, then of those that the
+/// second group sends. Lists of counts are left out, because the two groups pass different lists.
 fn arguments_between(
     call: &CollectiveCall<'_>,
     buffers: &CallBuffers,
@@ -280,11 +290,11 @@ fn arguments_between(
     }
 }
 
-/// The bytes that this member sends to each member, and then those that it receives from each, where the blocks of a
-/// call have lengths of their own.
+/// Returns the number of bytes that this member sends to each member, followed by the number that it receives from
+/// each member; UNKNOWN_LENGTH where the call has no such block, or if the lengths of its blocks are not compared.
 fn block_lengths(call: &CollectiveCall<'_>, comm: &Comm) -> Vec<u64> {
     let RankAndSize { rank, size } = rank_and_size(comm);
-    // The blocks belong to the members with which this one exchanges data.
+    // The call has a block for each of `others` members, which begin with the member number `first`.
     let (others, first) = match comm.sides() {
         None => (size, 0),
         Some(sides) => (sides.remote, sides.remote_number(0)),
@@ -323,7 +333,8 @@ fn block_lengths(call: &CollectiveCall<'_>, comm: &Comm) -> Vec<u64> {
     [sent, received].concat()
 }
 
-/// `rank 0 sends 8 bytes to rank 1, which takes 4`; None if the bytes sent to each member are those that it takes.
+/// Returns a text such as `rank 0 sends 8 bytes to rank 1, which expects 4`; `None` if for every pair of members the
+/// length sent is the length expected. `pairs` has the result of `block_lengths` of each member.
 fn length_mismatches(pairs: &[&[u64]], rank_number: impl Fn(usize) -> usize, suffix: &str) -> Option<String> {
     let size = pairs.len();
     if pairs.first().is_none_or(|one| one.is_empty()) {
@@ -335,7 +346,7 @@ fn length_mismatches(pairs: &[&[u64]], rank_number: impl Fn(usize) -> usize, suf
         .filter(|&(_, _, sent, received)| sent != UNKNOWN_LENGTH && received != UNKNOWN_LENGTH && sent != received);
     let describe = |(from, to, sent, received): (usize, usize, u64, u64)| {
         format!(
-            "rank {}{suffix} sends {sent} bytes to rank {}{suffix}, which takes {received}",
+            "rank {}{suffix} sends {sent} bytes to rank {}{suffix}, which expects {received}",
             rank_number(from),
             rank_number(to)
         )
@@ -348,7 +359,7 @@ fn length_mismatches(pairs: &[&[u64]], rank_number: impl Fn(usize) -> usize, suf
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// The name of the collective, and its arguments.
+/// Returns the name of the collective, and those of its arguments that must be the same on all members.
 fn arguments(
     call: &CollectiveCall<'_>,
     buffers: &CallBuffers,
@@ -384,13 +395,13 @@ fn arguments(
         CollectiveCall::Alltoall { recv, .. } => ("alltoall", vec![each(recv.bytes(rank))]),
         CollectiveCall::Alltoallv { .. } => ("alltoallv", vec![]),
         CollectiveCall::Alltoallw { .. } => ("alltoallw", vec![]),
-        // The data that neighbours send concern the two of them alone.
+        // The length of a block concerns two neighbours alone, so no argument is the same on all members.
         CollectiveCall::NeighborAllgather { .. } => ("neighbor_allgather", vec![]),
         CollectiveCall::NeighborAlltoall { .. } => ("neighbor_alltoall", vec![]),
     }
 }
 
-/// `4 MPI_INT, MPI_SUM`.
+/// Returns the arguments of a reduction as text, such as `4 MPI_INT, MPI_SUM`.
 fn reduced(counts: &str, buffers: &CallBuffers) -> String {
     let Some((reducer, datatype)) = &buffers.reduction else { return counts.to_owned() };
     let datatype = match datatype.as_basic() {
@@ -400,7 +411,8 @@ fn reduced(counts: &str, buffers: &CallBuffers) -> String {
     format!("{counts} {datatype}, {}", reducer.name())
 }
 
-/// `3+4+5`; long lists by their sum and a hash.
+/// Returns a list of counts as text, such as `3+4+5`. A list whose text is longer than LIST_BYTES is replaced by its
+/// sum and a hash.
 fn list(size: u32, at: impl Fn(u32) -> u64) -> String {
     let all: Vec<String> = (0..size).map(|rank| at(rank).to_string()).collect();
     let text = all.join("+");
@@ -408,7 +420,7 @@ fn list(size: u32, at: impl Fn(u32) -> u64) -> String {
         return text;
     }
     let sum = (0..size).map(at).fold(0, u64::wrapping_add);
-    // FNV-1a, as it is the same on all members.
+    // FNV-1a, because it gives the same hash on all members (the standard library's hashes may differ).
     let hash =
         text.bytes().fold(0xcbf29ce484222325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100000001b3));
     format!("{sum} (hash {:08x})", hash >> 32)
@@ -447,7 +459,7 @@ mod tests {
         assert_eq!(length_mismatches(&fits, |at| at, ""), None);
         assert_eq!(length_mismatches(&[&[], &[]], |at| at, ""), None);
         let wrong: [&[u64]; 2] = [&[1, 2, 1, 4], &[3, UNKNOWN_LENGTH, 5, 7]];
-        let text = "rank 0 sends 2 bytes to rank 1, which takes 5; rank 1 sends 3 bytes to rank 0, which takes 4";
+        let text = "rank 0 sends 2 bytes to rank 1, which expects 5; rank 1 sends 3 bytes to rank 0, which expects 4";
         assert_eq!(length_mismatches(&wrong, |at| at, "").unwrap(), text);
     }
 

@@ -1,6 +1,7 @@
 //! MPI_Barrier and MPI_Bcast.
 //!
-//! Used by `abi::coll`; uses `shm_wait` where the data is short and all members are on one host, otherwise `run`.
+//! Used by `abi::coll` and `env`; uses `shm_wait` if the data is short and all members are on one host, otherwise
+//! `CollectiveEngine::perform`.
 
 use super::argument_check::{self, NO_DATA, RootRole, root_role};
 use super::nonblocking::{CallNames, names};
@@ -27,7 +28,7 @@ pub fn barrier(form: CallForm, comm: Handle) -> Result<Handle> {
     }
 }
 
-/// A barrier that is part of the function `name`.
+/// Runs a barrier for the MPI function `name`, which reports and error texts then name.
 pub fn barrier_of(name: &'static str, comm: Handle) -> Result<()> {
     enter(comm, |process, comm, engine| {
         if comm.all_members().size() == 1 {

@@ -1,6 +1,7 @@
 //! Collectives that move blocks: gather, scatter, allgather, alltoall and their variants with counts for each rank.
 //!
-//! `None` as a buffer is MPI_IN_PLACE. Used by `abi::coll`; uses `run`, by way of `CollectiveEngine::execute`.
+//! `None` as a buffer argument means MPI_IN_PLACE. Used by `abi::coll`; uses `argument_check`,
+//! `CollectiveEngine::exchange` for short blocks on one host, and otherwise `CollectiveEngine::perform`.
 
 use super::argument_check::{
     self, NO_DATA, RootRole, blocks, may_be_in_place, no_alias, own_block, root_role, typed, vector,
@@ -18,7 +19,8 @@ use hawser_coll::{BlockArray, BlockBuffer, CollectiveCall, IntArray};
 use hawser_datatype::{Datatype, UserPtr};
 use std::sync::Arc;
 
-/// A buffer of one block a rank, each of its own length and at its own place (in extents of the datatype).
+/// A buffer argument with a block for each rank. Each block has its own count and its own displacement, in extents of
+/// the datatype.
 #[derive(Clone, Copy, Debug)]
 pub struct VectorBufferArg<'a> {
     pub at: UserPtr<'static>,
@@ -27,7 +29,7 @@ pub struct VectorBufferArg<'a> {
     pub datatype: Handle,
 }
 
-/// The same with a datatype for each rank and places in bytes (MPI_Alltoallw).
+/// A buffer argument of MPI_Alltoallw: a block for each rank, with its own count, displacement in bytes and datatype.
 #[derive(Clone, Copy, Debug)]
 pub struct TypedBufferArg<'a> {
     pub at: UserPtr<'static>,
@@ -36,7 +38,8 @@ pub struct TypedBufferArg<'a> {
     pub datatypes: &'a [Handle],
 }
 
-/// A buffer argument of either shape.
+/// A buffer argument with a block for each rank: adjoining blocks of equal length, or blocks with counts and
+/// displacements.
 pub(super) enum PerRankBuffer<'a> {
     Equal(&'a BufferArg),
     Vector(&'a VectorBufferArg<'a>),
@@ -58,7 +61,8 @@ impl<'a> PerRankBuffer<'a> {
         Ok((UserBuffer::Uniform { at: self.at(), count: 0, datatype }, blocks))
     }
 
-    /// As `VectorBufferArg::as_equal`.
+    /// Returns the buffer as adjoining blocks of equal length for `ranks` ranks; `None` if they are not
+    /// (`VectorBufferArg::as_equal`).
     #[inline]
     fn as_equal(&self, ranks: u32) -> Option<BufferArg> {
         match self {
@@ -69,7 +73,8 @@ impl<'a> PerRankBuffer<'a> {
 }
 
 impl VectorBufferArg<'_> {
-    /// The same as equal adjoining blocks of `ranks` ranks, if they are.
+    /// Returns the buffer as adjoining blocks of equal length for `ranks` ranks; `None` if they differ in length, do
+    /// not adjoin in rank order, or there are more than EQUAL_CHECK_RANKS_MAX.
     fn as_equal(&self, ranks: u32) -> Option<BufferArg> {
         let count = self.counts.at(0);
         let is_next = |rank: u32| self.counts.at(rank) == count && self.displs.at(rank) == i64::from(rank) * count;
@@ -78,7 +83,8 @@ impl VectorBufferArg<'_> {
     }
 }
 
-/// Blocks of more ranks are not compared: together they are too long for one short step, or almost empty each.
+/// The maximum number of ranks whose blocks are checked for being equal. More blocks are together too long for one
+/// short step, or each of them is almost empty.
 const EQUAL_CHECK_RANKS_MAX: u32 = 64;
 
 const NO_BLOCKS: BlockArray<'static> = BlockArray::regular(0, 0);
@@ -88,8 +94,9 @@ pub(super) fn block_buffer(buf: &BufferArg) -> Result<(UserBuffer, BlockBuffer)>
     Ok((UserBuffer::Uniform { at: buf.at, count: data.count, datatype }, data))
 }
 
-/// Checks a rank's block for itself: it is as long on both sides, and does not alias. Buffers that begin at one address
-/// and whose types or places make different bytes of it are not the same memory.
+/// Checks the block of this rank for itself: it must have the same length in both buffers (MPI_ERR_TRUNCATE) and a
+/// different address in each (MPI_ERR_BUFFER). The addresses are those of the first byte of data, so that two buffers
+/// may begin at the same address if their datatypes or displacements select different bytes.
 fn own_blocks(
     buffers: &CallBuffers,
     (send_blocks, recv_blocks): (&BlockArray<'_>, &BlockArray<'_>),
@@ -248,7 +255,8 @@ fn allgather_any(
     comm: Handle,
 ) -> Result<Handle> {
     enter(comm, |process, comm, engine| {
-        // All ranks know all counts, so that ranks whose blocks do not adjoin plan the same step.
+        // Every rank knows all counts. So a rank whose blocks do not adjoin, and which therefore runs a schedule,
+        // plans the same exchange.
         if engine.fast_path(form).is_some()
             && let Some(recv) = recv.as_equal(comm.size())
             && let Some(result) =
@@ -302,7 +310,8 @@ fn alltoall_any(
     comm: Handle,
 ) -> Result<Handle> {
     enter(comm, |process, comm, engine| {
-        // Two ranks know all blocks between them, and plan the same step if their own blocks differ.
+        // Counts of MPI_Alltoallv are known to sender and receiver alone. Of two ranks each knows the lengths of all
+        // blocks between them, so that both plan the same exchange even if one of them runs a schedule.
         let equal = |per_rank: &PerRankBuffer<'_>| match per_rank {
             PerRankBuffer::Vector(_) if comm.size() != 2 => None,
             per_rank => per_rank.as_equal(comm.size()),

@@ -1,8 +1,10 @@
-//! MPIX_EQUAL of the MPICH ABI: whether all members have the same data, of any datatype, as one int.
+//! MPIX_EQUAL of the MPICH ABI: an operation whose result is one int that says whether all members have the same
+//! data, of any datatype.
 //!
-//! MPICH takes it in MPI_Reduce and MPI_Allreduce alone (its src/mpi/coll/op/opequal.c; blocks of a scan or of a
-//! reduce_scatter could not be compared as a whole). All have the same if no bit is clear on one and set on another:
-//! one bitwise AND over the data and its complement shows that, which any algorithm may cut.
+//! As in MPICH, only MPI_Reduce and MPI_Allreduce take it (MPICH's src/mpi/coll/op/opequal.c), because a scan or a
+//! reduce_scatter has no result for the buffer as a whole. The data of all members are equal if no bit is clear on
+//! one member and set on another. One bitwise AND over the data and over their complement shows that; any algorithm
+//! may cut it into pieces.
 //!
 //! Used by `reductions`; uses `internal`.
 
@@ -15,7 +17,8 @@ use crate::process;
 use hawser_base::handle::datatype;
 use hawser_base::{Class, Error, Handle, Result};
 
-/// MPI_Allreduce with it, and MPI_Reduce to `root`.
+/// Runs MPI_Allreduce with MPIX_EQUAL, or MPI_Reduce if there is a `root`. Only blocking calls on intracommunicators
+/// are possible, not in place.
 #[cold]
 pub fn equal(
     form: CallForm,
@@ -25,7 +28,7 @@ pub fn equal(
     comm: Handle,
 ) -> Result<Handle> {
     if form != CallForm::Blocking {
-        return Err(Error::new(Class::Op, "MPIX_EQUAL is for blocking calls alone"));
+        return Err(Error::new(Class::Op, "MPIX_EQUAL is only for blocking calls"));
     }
     let process = process::get()?;
     let comm = process.comm(comm)?;
@@ -50,7 +53,7 @@ pub fn equal(
     Ok(Handle::NULL)
 }
 
-/// The bytes as words, the last one padded with zeros, followed by their complements.
+/// Returns the bytes as words, the last word padded with zeros, followed by the complement of each word.
 fn append_complement(bytes: &[u8]) -> Vec<u64> {
     let word = |chunk: &[u8]| {
         let mut full = [0; size_of::<u64>()];
@@ -64,7 +67,8 @@ fn append_complement(bytes: &[u8]) -> Vec<u64> {
     words
 }
 
-/// Tells whether the two halves are still complements after the AND: every bit is set on all members, or clear on all.
+/// Tells whether, after the AND, the second half of the words is still the complement of the first half. Then each
+/// bit is set on all members or clear on all members.
 fn are_complements(words: &[u64]) -> bool {
     let (data, opposite) = words.split_at(words.len() / 2);
     data.iter().zip(opposite).all(|(word, other)| *word == !*other)

@@ -1,6 +1,8 @@
-//! Small collectives of the library's own, on words: the creation of communicators needs them.
+//! Collectives of the library itself, on words of 64 bits: the creation of communicators and graphs and MPIX_EQUAL
+//! need them.
 //!
-//! Used by `comm_create`; uses the same engine that runs the application's collectives.
+//! Used by `comm_create`, `comm_idup`, `inter`, `group_bootstrap`, `topology::dist_graph` and `equal`, and, for its
+//! buffer of words, by `argument_compare`; uses the engine that also runs the application's collectives.
 
 use super::run::{RunProgress, RunScope};
 use super::{forced, model, with_engine};
@@ -24,10 +26,11 @@ use std::sync::Arc;
 /// The collective scope (`CollectiveScope`): the members that take part, and how their messages are distinguished
 /// from others.
 pub enum CollectiveScope<'a> {
-    /// All members of a communicator, as in any other collective on it; on an intercommunicator of both groups.
+    /// All members of a communicator, in the same way as in the application's collectives; on an intercommunicator
+    /// the members of both groups.
     Comm(&'a CommRef),
-    /// Members of `group` alone, on a communicator that has them all. `tag` must be negative: the
-    /// application's collectives have the others.
+    /// The members of `group` alone, all of which are members of `comm`. `tag` must be negative, because the
+    /// application's collectives use the other tags.
     Group { comm: &'a CommRef, group: Arc<Group>, context: Context, tag: i32 },
 }
 
@@ -37,7 +40,7 @@ fn rank_and_size_in(group: &Group) -> RankAndSize {
 
 const WORD_BYTES: usize = 8;
 
-/// Words in memory that the engine can work on.
+/// Words in memory that a collective can use as a buffer.
 pub(super) struct WordBuffer {
     scratch: ScratchBuffer,
     count: usize,
@@ -64,12 +67,12 @@ impl WordBuffer {
         }
     }
 
-    /// Records that the collective on them is over.
+    /// Records that the collective on the words has ended.
     pub fn take_back(&mut self) {
         self.scratch.release_views();
     }
 
-    /// The buffer of a collective on the words, until `take_back` is called.
+    /// Returns the words as the buffer of a collective, which may use it until `take_back` is called.
     pub fn user_buffer(&mut self) -> UserBuffer {
         let datatype = Datatype::basic(Basic::Uint64);
         UserBuffer::Uniform {
@@ -80,7 +83,7 @@ impl WordBuffer {
     }
 }
 
-/// Adjoining blocks of words, one for each rank.
+/// The layout of adjoining blocks of words, one for each rank. Counts and starts are in words.
 struct WordBlocks {
     counts: Vec<i64>,
     starts: Vec<i64>,
@@ -147,19 +150,19 @@ impl CollectiveScope<'_> {
         run.complete(process, &scope, &mut None, name)
     }
 
-    /// Computes the bitwise AND of all members' words.
+    /// Replaces each of `words` by its bitwise AND over all members.
     pub fn allreduce_and(&self, process: &'static Process, name: &'static str, words: &mut [u64]) -> Result<()> {
         self.allreduce(process, name, op::BAND, words)
     }
 
-    /// Computes the maximum of all members' words.
+    /// Returns the maximum of `word` over all members.
     pub fn allreduce_max(&self, process: &'static Process, name: &'static str, word: u64) -> Result<u64> {
         let mut words = [word];
         self.allreduce_max_each(process, name, &mut words)?;
         Ok(words[0])
     }
 
-    /// Computes the maximum over all members for each word.
+    /// Replaces each of `words` by its maximum over all members.
     pub fn allreduce_max_each(&self, process: &'static Process, name: &'static str, words: &mut [u64]) -> Result<()> {
         self.allreduce(process, name, op::MAX, words)
     }
@@ -173,7 +176,7 @@ impl CollectiveScope<'_> {
         Ok(())
     }
 
-    /// Returns all members' words, in rank order.
+    /// Returns the words of all members, in rank order. All members must pass the same number of words.
     pub fn allgather(&self, process: &'static Process, name: &'static str, mine: &[u64]) -> Result<Vec<u64>> {
         let RankAndSize { rank, size } = self.rank_and_size();
         let mut all = WordBuffer::new(size as usize * mine.len());
@@ -194,7 +197,8 @@ impl CollectiveScope<'_> {
         Ok(words)
     }
 
-    /// Sends words from each member to each: `out` has those for each rank, and the result those from it.
+    /// Sends `out[i]` to rank i, for each rank, and returns what each rank has sent to this one, in rank order. The
+    /// numbers of words may differ.
     pub fn alltoallv(&self, process: &'static Process, name: &'static str, out: &[Vec<u64>]) -> Result<Vec<Vec<u64>>> {
         let ranks = out.len();
         let (mut send_buffer, mut recv_buffer) = (WordBuffer::new(ranks), WordBuffer::new(ranks));
@@ -229,14 +233,14 @@ impl CollectiveScope<'_> {
         Ok(lengths.iter().map(|&length| rest.by_ref().take(length as usize).collect()).collect())
     }
 
-    /// Returns the word of rank 0.
+    /// Returns the word that rank 0 passes.
     pub fn bcast(&self, process: &'static Process, name: &'static str, word: u64) -> Result<u64> {
         let mut word = [word];
         self.bcast_from(process, name, 0, &mut word)?;
         Ok(word[0])
     }
 
-    /// Returns the words of rank `root`.
+    /// Broadcasts the words of rank `root` into `words`, which has the same length on all members.
     pub fn bcast_from(
         &self,
         process: &'static Process,
@@ -253,7 +257,7 @@ impl CollectiveScope<'_> {
     }
 }
 
-/// A collective on words, and their memory.
+/// A collective on words, with the memory of the words.
 struct WordCollective {
     words: WordBuffer,
     call: CollectiveCall<'static>,
@@ -282,9 +286,9 @@ impl WordCollective {
     }
 }
 
-/// The same collectives of all members of a communicator, one after the other and without waiting, as parts of a
-/// task. They share a tag, since each has ended here before the next one begins, and messages between two members
-/// keep their order.
+/// A sequence of collectives on words, among all members of a communicator, that runs without waiting as a part of a
+/// task. One collective runs after the other. All of them have the same tag, because each collective has ended on
+/// this member before the next begins, and messages between two members keep their order.
 pub struct AsyncCollectives {
     scope: RunScope,
     tuning: Tuning<'static>,
@@ -293,7 +297,7 @@ pub struct AsyncCollectives {
 }
 
 impl AsyncCollectives {
-    /// Makes the sequence, which counts as one collective of the communicator.
+    /// Makes the sequence. It counts as one nonblocking collective of the communicator.
     pub fn new(process: &'static Process, comm: &CommRef) -> Result<AsyncCollectives> {
         let tag = with_engine(process, comm, |engine| Ok(engine.next_tag(CallForm::Nonblocking)))?;
         let tuning = Tuning {
@@ -308,23 +312,23 @@ impl AsyncCollectives {
         Ok(AsyncCollectives { scope, tuning, run: ScheduleRun::default(), words: WordBuffer::new(0) })
     }
 
-    /// A number that differs between agreements in progress at the same time on this communicator, and that all members
-    /// know.
+    /// Returns a number that is the same on all members, and differs from that of every other sequence in progress on
+    /// this communicator.
     pub fn sequence_number(&self) -> u32 {
         self.scope.tag as u32
     }
 
-    /// Begins the bitwise AND of all members' words.
+    /// Begins the bitwise AND of each of `words` over all members.
     pub fn allreduce_and(&mut self, words: &[u64]) -> Result<()> {
         self.begin(WordCollective::allreduce(op::BAND, words)?)
     }
 
-    /// Begins the maximum of all members' words.
+    /// Begins the maximum of `word` over all members.
     pub fn allreduce_max(&mut self, word: u64) -> Result<()> {
         self.begin(WordCollective::allreduce(op::MAX, &[word])?)
     }
 
-    /// Begins the broadcast of rank 0's word.
+    /// Begins the broadcast of the word that rank 0 passes.
     pub fn bcast(&mut self, word: u64) -> Result<()> {
         self.begin(WordCollective::bcast(0, &[word]))
     }
@@ -335,7 +339,9 @@ impl AsyncCollectives {
         self.run.begin(collective.buffers)
     }
 
-    /// Advances; returns the words once all members have met.
+    /// Advances the collective in progress as far as possible without waiting, as a part of the task `me`. Returns
+    /// the resulting words, or an error, when this member's part has ended (the root of a broadcast may end before
+    /// other members have begun); `None` before.
     pub fn advance(&mut self, process: &'static Process, me: task::TaskId) -> Option<Result<Vec<u64>>> {
         self.run.task = Some(me);
         if self.run.advance(process, &self.scope, &mut None, false) != RunProgress::Ended {

@@ -1,12 +1,13 @@
 //! Collective communication (MPI-5.0 chapter 6).
 //!
-//! A call is checked (`barrier_bcast`, `data_movement`, `neighbor`, `reductions`, with `argument_check`),
-//! `coll::plan` makes it a schedule, and `run` runs that; nonblocking and persistent calls make it a task
-//! (`nonblocking`). Short calls among ranks of one host go straight to `shm_wait`. A communicator's own state for
-//! this is its `CollectiveEngine`; nothing here is shared between communicators, so that threads on different ones
-//! do not meet.
+//! A call takes three steps: its arguments are checked (`barrier_bcast`, `data_movement`, `neighbor`, `reductions`,
+//! with `argument_check`), `coll::plan` converts it to a schedule, and `run` executes the schedule. A nonblocking or
+//! persistent call becomes a task (`nonblocking`). Short calls among ranks of one host go straight to `shm_wait`,
+//! without a schedule. All state of a communicator's collectives is in its `CollectiveEngine`; nothing here is shared
+//! between communicators, so that threads that use different communicators never wait for each other.
 //!
-//! Used by `abi::coll`, `comm_create`; uses `pt2pt` and the flags of the job's segment.
+//! Used by `abi::coll` and, for the library's own collectives (`internal`), by `comm_create`, `comm_idup`, `inter`,
+//! `group_bootstrap`, `topology` and `env`; uses `engine`, `pt2pt`, `request` and `task`.
 
 mod argument_check;
 mod argument_compare;
@@ -50,7 +51,8 @@ use hawser_coll::{
 use run::RunScope;
 use std::sync::Mutex;
 
-/// The collectives with a fast path through flags, and the algorithm whose steps it takes.
+/// The collectives with a fast path through flags, and for each the algorithm whose steps the fast path executes. If
+/// a parameter forces another algorithm on any of them, no call takes the fast path.
 const FAST_PATH_ALGORITHMS: [(Collective, &str); 9] = [
     (Collective::Barrier, "host"),
     (Collective::Bcast, "host"),
@@ -63,8 +65,9 @@ const FAST_PATH_ALGORITHMS: [(Collective, &str); 9] = [
     (Collective::Alltoall, "host"),
 ];
 
-/// Finds the communicator and its collective engine (`CollectiveEngine`) for one call. One thread at a time may be
-/// inside (MPI-5.0 §6.1).
+/// Finds the communicator and its collective engine (`CollectiveEngine`), and calls `f` with both. Fails with
+/// MPI_ERR_COMM if another collective on the communicator is in progress, because one thread at a time may call them
+/// (MPI-5.0 §6.1).
 #[inline]
 fn enter<R>(comm: Handle, f: impl FnOnce(&'static Process, &CommRef, &mut CollectiveEngine) -> Result<R>) -> Result<R> {
     let process = process::get()?;
@@ -88,8 +91,8 @@ fn with_engine<R>(
 #[cold]
 fn in_progress_error(comm: &Comm) -> Error {
     let text = format!(
-        "another collective on {} is under way: its threads must call collectives one after the other (MPI-5.0 §6.1), \
-         and an operation's function must not communicate",
+        "another collective on {} is in progress: threads must call its collectives one after the other (MPI-5.0 \
+         §6.1), and an operation's function must not communicate",
         comm.display_name()
     );
     Error::new(Class::Comm, text)
@@ -108,7 +111,7 @@ impl CollectiveEngine {
                 ShmCollective::new(flags.block.clone(), comm.rank() as usize, doorbells)
             })
         };
-        // The participant is kept, because its flags count from the communicator's beginning.
+        // An existing participant is kept, because the flags count the steps since the communicator was made.
         self.shm = self.shm.take().or_else(shm);
         let one_host = self.shm.is_some();
         if !one_host && !comm.is_on_one_host(process) {
@@ -125,7 +128,8 @@ impl CollectiveEngine {
         Ok(())
     }
 
-    /// Runs a call of short equal blocks in one step through flags, if it is one.
+    /// Runs a blocking call with short equal blocks as one exchange through flags. Returns `None`, and does nothing,
+    /// if the call needs a schedule; its arguments are not checked then.
     #[inline]
     fn exchange(
         &mut self,
@@ -136,7 +140,8 @@ impl CollectiveEngine {
         pattern: BlockPattern,
         (send, recv): (Option<&BufferArg>, Option<&BufferArg>),
     ) -> Option<Result<Handle>> {
-        // The same condition as in the rows "host" of the two with a root.
+        // With more ranks than cores, gather and scatter by flags are slower for short blocks
+        // (`tuning::fits_rooted_shm` of `coll` has the same condition).
         let is_rooted = matches!(pattern, BlockPattern::Gather { .. } | BlockPattern::Scatter { .. });
         if is_rooted && self.cached.is_none_or(|cached| cached.tuning.model.load > 1.0) {
             return None;
@@ -150,7 +155,7 @@ impl CollectiveEngine {
         Some(result.map(|()| Handle::NULL))
     }
 
-    /// Plans a call and runs it to its end.
+    /// Compares the call with those of the other members, if that is enabled; then plans it and runs it to its end.
     fn execute(
         &mut self,
         process: &'static Process,
@@ -166,7 +171,7 @@ impl CollectiveEngine {
         self.run(process, comm, tag, name, buffers, |tuning, schedule| plan_on(comm, call, tuning, schedule))
     }
 
-    /// Runs a call by any plan for all members.
+    /// Runs a call to its end by the schedule that `plan` writes, among all members of the communicator.
     fn run(
         &mut self,
         process: &'static Process,
@@ -192,7 +197,7 @@ impl CollectiveEngine {
     }
 }
 
-/// Plans a call for all members.
+/// Plans a call among all members of the communicator: both groups of an intercommunicator.
 fn plan_on(comm: &Comm, call: &CollectiveCall<'_>, tuning: &Tuning, schedule: &mut Schedule) {
     match comm.sides() {
         None => drop(plan(call, RankAndSize { rank: comm.rank(), size: comm.size() }, tuning, schedule)),
@@ -200,8 +205,8 @@ fn plan_on(comm: &Comm, call: &CollectiveCall<'_>, tuning: &Tuning, schedule: &m
     }
 }
 
-/// The algorithms that parameters force, read again only after a tool has set one; a wrong value was refused at the
-/// start.
+/// Returns the algorithms that parameters force. The parameters are read at the first call, and again after a tool
+/// has set a parameter. A wrong value in the environment was refused at the start.
 fn forced() -> Result<ForcedAlgorithms> {
     static FORCED: Mutex<Option<(u32, ForcedAlgorithms)>> = Mutex::new(None);
     let changes = param::changes();
@@ -214,7 +219,7 @@ fn forced() -> Result<ForcedAlgorithms> {
     Ok(forced)
 }
 
-/// The cost model of a communicator, from what all members know alike.
+/// Returns the cost model of a communicator. It is made of facts that are the same on all members.
 fn model(process: &Process, comm: &Comm) -> CostModel {
     let segment = process.segment();
     let (ranks, cores) = (segment.local_size() as u32, segment.facts().cores);
@@ -227,22 +232,25 @@ impl Comm {
         self.all_members().peers().all(|peer| process.segment().local_slot_of(peer).is_some())
     }
 
-    /// Tells whether its members can use flags: an intercommunicator's collectives use messages.
+    /// Tells whether the members can use flags: they are on one host, and the communicator is no intercommunicator
+    /// (its collectives use messages).
     pub fn may_share_flags(&self, process: &Process) -> bool {
-        // A block has flags for as many members as the host had ranks at the start.
+        // A block of flags has space for the number of ranks that the host had at the start. Flags need at least two
+        // members.
         let fits = 2..=process.segment().local_size() as u32;
         fits.contains(&self.size()) && !self.is_inter() && self.is_on_one_host(process)
     }
 
-    /// The two groups of an intercommunicator, as schedules see them; they number its members as `all_members` does.
+    /// Returns the two groups of an intercommunicator as schedules describe them, `None` for an intracommunicator.
+    /// Schedules number the members in the order of `all_members`.
     pub(crate) fn sides(&self) -> Option<InterPlace> {
         let local = RankAndSize { rank: self.rank(), size: self.size() };
         let remote = self.addressed_group().size();
         self.is_inter().then(|| InterPlace { local, remote, first: self.is_first() })
     }
 
-    /// Records that the communicator is freed and this member is through with its collectives. Returns true for the
-    /// last member.
+    /// Records that this member has freed the communicator and executes no more collectives on it. Returns true on
+    /// the last member. Returns false also if the communicator has no flags, or if a collective is still in progress.
     pub(crate) fn depart_from_flags(&self) -> bool {
         let Some(mut engine) = self.engine.0.try_enter() else { return false };
         engine.shm = None;

@@ -1,7 +1,7 @@
 //! Neighbourhood collectives: each rank exchanges blocks with its neighbours in the communicator's topology.
 //!
-//! There is no MPI_IN_PLACE, and both buffers may begin at the same address: halos and the data sent to them lie in
-//! one array. Used by `abi::coll`; uses `topology`, which names the neighbours, and `run` through
+//! They have no MPI_IN_PLACE. Both buffers may begin at the same address, because programs keep halos and the data
+//! that they send in one array. Used by `abi::coll`; uses `topology`, which names the neighbours, and
 //! `CollectiveEngine::perform`.
 
 use super::argument_check::{own_block, typed};
@@ -122,7 +122,8 @@ pub fn neighbor_alltoallw(
     })
 }
 
-/// Checks that blocks of a rank for itself are as long in the send buffer as in the receive buffer.
+/// Checks that each block that this rank sends to itself has the same length in the send buffer and in the receive
+/// buffer (MPI_ERR_TRUNCATE).
 fn own_blocks(
     neighbors: &Neighbors<'_>,
     rank: u32,

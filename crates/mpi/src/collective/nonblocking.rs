@@ -1,11 +1,12 @@
 //! Nonblocking and persistent collectives (MPI-5.0 §6.12, §6.13): a schedule's run as a task.
 //!
-//! They use messages alone: shm steps of one communicator come in one order on all members, which several
-//! collectives in progress at once do not keep. Each has a tag of its own, counted at the call that plans it, which
-//! members call in one order; so persistent ones may be started in any order.
+//! They use messages alone, because all members must execute the shm steps of a communicator in one order, and
+//! several collectives in progress at once do not keep one. Each collective has a tag of its own, which is assigned
+//! by the call that plans it. Members make these calls in one order, so that they agree on the tags and may start
+//! persistent collectives in any order.
 //!
-//! Used by `data_movement`, `reductions`, `barrier_bcast`, by way of `CollectiveEngine::perform`; uses `task` and
-//! `run`.
+//! Used by `data_movement`, `reductions`, `barrier_bcast` and `neighbor`, by way of `CollectiveEngine::perform`; uses
+//! `task`, `run` and `argument_compare`.
 
 use super::argument_compare::CollectiveCheck;
 use super::plan_on;
@@ -20,7 +21,7 @@ use hawser_base::{Error, Handle, Result};
 use hawser_coll::{CollectiveCall, Tuning};
 use hawser_job::OwnedWaitReason;
 
-/// A collective's name in each of its forms.
+/// The names of a collective's MPI function in each call form.
 #[derive(Clone, Copy, Debug)]
 pub struct CallNames {
     pub blocking: &'static str,
@@ -28,7 +29,7 @@ pub struct CallNames {
     pub persistent: &'static str,
 }
 
-/// `names!("Gather" "gather")`: MPI_Gather, MPI_Igather, MPI_Gather_init.
+/// Makes the names of a collective: `names!("Gather" "gather")` makes MPI_Gather, MPI_Igather and MPI_Gather_init.
 macro_rules! names {
     ($upper:literal $lower:literal) => {
         $crate::collective::nonblocking::CallNames {
@@ -51,7 +52,7 @@ impl CallNames {
     }
 }
 
-/// A planned collective.
+/// A nonblocking or persistent collective that is planned, as a task.
 struct PlannedCollective {
     process: &'static Process,
     run: ScheduleRun,
@@ -102,14 +103,16 @@ impl Task<TaskResult> for PlannedCollective {
     }
 }
 
-/// The call that completes the collective names it in the error.
+/// Returns the error with the name of the collective in front of its text: the call that reports it (MPI_Wait, for
+/// example) is another function.
 #[cold]
 pub fn with_function_name(name: &str, error: &Error) -> Error {
     Error::new(error.class(), format!("{name}: {}", error.cause())).with_code(error.code())
 }
 
 impl CollectiveEngine {
-    /// Plans a call and runs it, begins it or keeps it: returns the handle of its request, if it has one.
+    /// Plans a call; then runs a blocking call to its end, begins a nonblocking one, or keeps a persistent one until
+    /// it is started. Returns the handle of the request, which is null for a blocking call.
     #[inline]
     pub fn perform(
         &mut self,
@@ -127,8 +130,9 @@ impl CollectiveEngine {
         let mut run = ScheduleRun::default();
         let tuning = Tuning { one_host: false, hosts: self.hosts.as_ref(), ..tuning };
         plan_on(comm, call, &tuning, &mut run.schedule);
-        // If calls are compared, nonblocking collectives are counted with the blocking ones: members must begin
-        // both in one order, and calls that differ must be compared with each other.
+        // If calls are compared (`HAWSER_CHECK`), nonblocking collectives get tags from the count of the blocking
+        // ones. Members must begin both kinds in one order, and with one count a nonblocking call on one member is
+        // compared with a blocking call on another.
         let tag_form = if checks && form == CallForm::Nonblocking { CallForm::Blocking } else { form };
         let tag = self.next_tag(tag_form);
         let check = checks.then(|| (CollectiveCheck::new(comm, tag, name, call, &buffers), false));

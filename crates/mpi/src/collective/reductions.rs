@@ -1,9 +1,11 @@
 //! Collectives that reduce: reduce, allreduce, reduce_scatter, scan and their kin.
 //!
-//! `None` as the send buffer is MPI_IN_PLACE. All ranks get the same bits, from run to run: `coll` fixes which rank
-//! computes what in which order, and shm steps reduce in rank order. MPI_Reduce_local is in `ops`.
+//! `None` as the send buffer means MPI_IN_PLACE. All ranks get the same bits, and get them again each time a program
+//! runs, because `coll` determines which rank reduces which operands in which order, and shm steps reduce in rank
+//! order. MPI_Reduce_local is in `ops`.
 //!
-//! Used by `abi::coll`; uses `shm_wait` where the data is short and all members are on one host, otherwise `run`.
+//! Used by `abi::coll`; uses `shm_wait` if the data is short and all members are on one host, otherwise
+//! `CollectiveEngine::perform`.
 
 use super::argument_check::{self, RootRole, may_be_in_place, no_alias, root_role};
 use super::equal::equal;
@@ -39,7 +41,8 @@ impl CheckedReduction<'_> {
         UserBuffer::Uniform { at, count, datatype: self.datatype.clone() }
     }
 
-    /// The buffers for the engine, each with its count.
+    /// Returns the buffers for the collective engine. Each argument is the address of a buffer and its number of
+    /// elements; `None` if the call has no such buffer.
     fn call_buffers(self, send: Option<(UserPtr<'static>, u64)>, recv: Option<(UserPtr<'static>, u64)>) -> CallBuffers {
         let buffer = |end: Option<(UserPtr<'static>, u64)>| {
             end.map_or(UserBuffer::None, |(at, count)| self.user_buffer(at, count))
@@ -48,7 +51,7 @@ impl CheckedReduction<'_> {
     }
 }
 
-/// The reduction of a rank that has no part in one.
+/// The arguments of MPI_Reduce on a rank that takes no part in it (MPI_PROC_NULL as the root).
 const NO_REDUCTION: ReductionArgs =
     ReductionArgs { count: 0, type_size: 0, dense: true, commutative: true, in_place: false };
 
@@ -63,8 +66,8 @@ pub struct ReductionBuffers {
 }
 
 impl ReductionBuffers {
-    /// Checks the arguments; the receive buffer if it is significant. The operation comes first: the datatype must fit
-    /// it.
+    /// Checks the arguments. The receive buffer is checked only if this rank `receives` a result. The operation is
+    /// looked up first, because the datatype must be one that it takes.
     #[inline]
     fn check<'a>(&self, datatype: &'a Arc<Datatype>, receives: bool) -> Result<CheckedReduction<'a>> {
         if self.count < 0 {
@@ -73,7 +76,7 @@ impl ReductionBuffers {
         let reducer = Reducer::of(ReduceOp::of(self.op)?, datatype, self.datatype)?;
         if !reducer.is_elementwise() {
             let text =
-                "MPIX_EQUAL compares whole buffers: MPI_Reduce, MPI_Allreduce and MPI_Reduce_local alone take it";
+                "MPIX_EQUAL compares whole buffers: use it only in MPI_Reduce, MPI_Allreduce and MPI_Reduce_local";
             return Err(Error::new(Class::Op, text));
         }
         let BlockBuffer { count, type_size, dense } = argument_check::data_of(datatype, self.count as u64);
@@ -91,7 +94,7 @@ impl ReductionBuffers {
         Ok(CheckedReduction { reducer, datatype, data })
     }
 
-    /// Finds the datatype.
+    /// Finds the datatype, and calls `f` with it.
     #[inline]
     fn with_type(
         &self,
@@ -103,7 +106,7 @@ impl ReductionBuffers {
         types::with(self.datatype, |datatype| f(process, comm, engine, datatype))?
     }
 
-    /// Finds the communicator's collective engine (`CollectiveEngine`) and the datatype.
+    /// Finds the communicator's collective engine (`CollectiveEngine`) and the datatype, and calls `f` with both.
     #[inline]
     fn enter(
         &self,
@@ -113,7 +116,8 @@ impl ReductionBuffers {
         enter(comm, |process, comm, engine| self.with_type(process, comm, engine, f))
     }
 
-    /// Runs a scan or an exscan, which go from rank to rank.
+    /// Runs a scan or an exscan. An intercommunicator is refused, because the ranks of two groups have no common
+    /// order.
     fn run(
         &self,
         form: CallForm,
@@ -130,7 +134,8 @@ impl ReductionBuffers {
         })
     }
 
-    /// The data of a shm step; `None`: too long for a short one, or with gaps.
+    /// Returns the buffers of a short shm step; `None` if the data are empty, longer than ALWAYS_SHM_BYTES, or have
+    /// gaps.
     #[inline]
     fn short_step_buffers<'a>(&self, reduction: &'a CheckedReduction<'_>, receives: bool) -> Option<StepBuffers<'a>> {
         let CheckedReduction { reducer, datatype, data } = reduction;
@@ -143,8 +148,8 @@ impl ReductionBuffers {
         Some(StepBuffers { from: buffer(self.send.unwrap_or(self.recv))?, into, reduce_args, next: Buffer::EMPTY })
     }
 
-    /// The data of a reduction of blocks: these are all blocks, of `counts` elements. `None`: too long for a short
-    /// step, or with gaps.
+    /// Returns the data of a short reduction of blocks, where `self` describes all blocks together and `counts` the
+    /// elements of each. `None` if the data are empty, longer than ALWAYS_SHM_BYTES, or have gaps.
     fn reduce_scatter_data<'a>(
         &self,
         reduction: &'a CheckedReduction<'_>,
@@ -251,7 +256,7 @@ pub fn reduce_scatter_block(form: CallForm, buffers: &ReductionBuffers, comm: Ha
     reduce_scatter_any(form, NAMES.of_form(form), comm, buffers, IntArray::Same(buffers.count), call)
 }
 
-/// MPI_Reduce_scatter. `buffers.count` does not matter.
+/// MPI_Reduce_scatter. `buffers.count` is not used.
 pub fn reduce_scatter(
     form: CallForm,
     buffers: &ReductionBuffers,
@@ -279,9 +284,10 @@ fn reduce_scatter_any<'a>(
         }
         argument_check::counts(&counts, comm.size())?;
         let total = (0..comm.size()).map(|rank| counts.at(rank)).try_fold(0i64, i64::checked_add);
-        let total = total.ok_or_else(|| Error::new(Class::Count, "the sum of the counts fits no memory"))?;
+        let total = total.ok_or_else(|| Error::new(Class::Count, "the sum of the counts is too large for memory"))?;
         let mine = counts.at(comm.rank());
-        // The input has all blocks; with MPI_IN_PLACE it is the receive buffer, which then is as long.
+        // The input consists of the blocks of all ranks. With MPI_IN_PLACE the receive buffer is the input, and has
+        // its length.
         let input = ReductionBuffers { count: total, ..*buffers };
         let mut reduction = input.check(datatype, buffers.send.is_none())?;
         let received = if let Some(send) = buffers.send {
@@ -299,7 +305,8 @@ fn reduce_scatter_any<'a>(
             return shm_wait::run_exchange(process, comm, shm, name, StepPhase::Enter, &step, &mut data)
                 .map(|()| Handle::NULL);
         }
-        // A block's own count if blocks are equal; otherwise `counts` has it.
+        // For equal blocks `coll` takes the count of one block from here; otherwise it takes the counts from
+        // `counts`.
         reduction.data.count = if matches!(counts, IntArray::Same(_)) { mine as u64 } else { total as u64 };
         let call = call(counts, reduction.data);
         let call_buffers =

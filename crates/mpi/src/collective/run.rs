@@ -1,16 +1,18 @@
 //! Execution of a schedule, which is this rank's part of one collective.
 //!
-//! `ScheduleRun::advance` goes as far as it can without waiting and returns whether the run has ended; nothing
-//! recurses, so that a blocking call waits around it and nonblocking and persistent calls can advance it whenever
-//! they make progress. Communication is point-to-point in the communicator's collective context, one tag a run; a
-//! request of the lane stands for each step that did not end at once. No lane is locked while local steps run:
-//! reductions call the application's functions.
+//! `ScheduleRun::advance` goes as far as possible without waiting, and returns whether the run has ended. It never
+//! recurses: a blocking call waits in a loop around it, and nonblocking and persistent calls advance it whenever they
+//! make progress. Messages are point-to-point messages in the communicator's collective context, with one tag for
+//! each run; each send or receive that has not ended at once has a request in the lane. No lane is locked while local
+//! steps run, because reductions call the application's functions.
 //!
-//! After an error the run continues to its end, so that ranks that depend on this one are not left waiting; the first
-//! error is what the call returns. If a rank has ended, the contents of the memory that it was to fill are unknown:
-//! this rank sends empty messages in place of them, and each receiver of one does the same.
+//! After an error the run continues to its end, so that no other rank waits for this one forever; the call returns
+//! the first error. If a rank has ended, the contents of the memory that its messages should have filled are unknown.
+//! A rank with such memory sends empty messages in place of data, and each receiver of an empty message in place of
+//! data does the same.
 //!
-//! Used by `data_movement`, `reductions`, `barrier_bcast`; uses `run_memory`, `pt2pt`, `shm_wait`.
+//! Used by `CollectiveEngine::run`, `nonblocking`, `internal` and `argument_compare`; uses `engine`, `pt2pt`,
+//! `request`, `shm_wait` and `failures`.
 
 use super::shm_wait;
 use crate::comm::{Comm, CommRef};
@@ -37,7 +39,7 @@ use std::sync::Arc;
 /// The ranks that run a schedule together: rank i of the schedule is rank i of `group`.
 #[derive(Clone)]
 pub struct RunScope {
-    /// The communicator whose lane and contexts are used; it stays alive as long as a run.
+    /// The communicator whose lane and contexts are used. It stays alive until the run has ended.
     pub comm: CommRef,
     pub group: Arc<Group>,
     pub context: Context,
@@ -45,7 +47,7 @@ pub struct RunScope {
 }
 
 impl RunScope {
-    /// A rank of the schedule, as error messages name it.
+    /// Returns the name of a rank of the schedule for error texts. On an intercommunicator it names the rank's group.
     #[cold]
     fn rank_name(&self, rank: u32) -> String {
         if !self.comm.is_inter() || !Arc::ptr_eq(&self.group, self.comm.all_members()) {
@@ -59,19 +61,19 @@ impl RunScope {
     }
 }
 
-/// The state of a run: ended, or what it waits for.
+/// The progress of a run: it has ended, or it waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunProgress {
     Ended,
-    /// It waits for messages.
+    /// The run waits for messages.
     Waits,
-    /// It waits for the flags of the other members.
+    /// The run waits for the flags of other members.
     WaitsForShm,
 }
 
 impl ScheduleRun {
-    /// Advances as far as it can without waiting. `blocking`: the caller has nothing else to do, so that a single
-    /// message may be waited for at its ring for a moment.
+    /// Advances the run as far as possible without waiting. If `blocking`, the caller has nothing else to do; a round
+    /// with a single receive may then poll the ring of its source for a moment.
     pub fn advance(
         &mut self,
         process: &'static Process,
@@ -105,7 +107,7 @@ impl ScheduleRun {
         RunProgress::Ended
     }
 
-    /// Runs to the end, and waits for it.
+    /// Runs the schedule to its end, with waiting, and returns the call's result. Reports name the function `call`.
     pub fn complete(
         &mut self,
         process: &'static Process,
@@ -135,7 +137,7 @@ impl ScheduleRun {
         }
     }
 
-    /// The same for a schedule without messages.
+    /// Runs a schedule without messages to its end, with waiting, and returns the call's result.
     pub fn complete_by_flags(
         &mut self,
         process: &'static Process,
@@ -174,7 +176,8 @@ impl ScheduleRun {
         }
     }
 
-    /// Posts the receives of the round and starts its sends.
+    /// Posts the receives of the current round and starts its sends. Returns the next state; a shm step or a round
+    /// without communication is not begun here.
     fn begin_round(&mut self, process: &'static Process, scope: &RunScope, blocking: bool) -> RunState {
         if shm_step_of(&self.schedule, self.round).is_some() {
             return RunState::Shm(StepPhase::Enter);
@@ -215,7 +218,8 @@ impl ScheduleRun {
         RunState::Comms
     }
 
-    /// Removes ended steps; true when none is pending any more.
+    /// Removes sends and receives that have ended, and records their errors. Returns true if none is pending any
+    /// more. Otherwise the next operation to check, when it ends, wakes the run's task.
     fn collect_completions(&mut self, scope: &RunScope, lane: &mut Lane) -> bool {
         while let Some(&PendingOperation { request, rank, receive_bytes: receives }) = self.pending.last() {
             let entry = lane.core.requests.get(request);
@@ -235,7 +239,7 @@ impl ScheduleRun {
     }
 
     pub fn reason(&self, scope: &RunScope, call: &'static str) -> OwnedWaitReason {
-        // The step that `collect_completions` checks first.
+        // The rank waits for the last pending operation, which `collect_completions` checks first.
         let awaited = self.pending.last().and_then(|pending| scope.group.peer(pending.rank));
         OwnedWaitReason {
             call: call.to_owned(),
@@ -249,19 +253,20 @@ impl ScheduleRun {
     }
 }
 
-/// Ends a run, and returns its call's result. If data are missing and some rank has failed, that is the cause.
+/// Ends a run, and returns the call's result. If the error is that data are missing, and a process of the job is
+/// known to have failed within a second (`failures::wait_for_failure_notice`), the failure is returned as the cause.
 pub fn result(run: &mut ScheduleRun) -> Result<()> {
     let is_data_missing = run.failure.data_missing;
     run.finish().map_err(|error| match error.class() {
         Class::Truncate if is_data_missing && failures::wait_for_failure_notice() => {
-            let text = "data of the collective are missing, for a rank on which they depend has ended";
+            let text = "data of the collective are missing because a rank on which they depend has ended";
             Error::new(Class::ProcAborted, text)
         }
         _ => error,
     })
 }
 
-/// Tells whether no message of the schedule carries data: its members only synchronize.
+/// Tells whether no message of the schedule has data, so that the members only synchronize, as in a barrier.
 #[cold]
 fn is_synchronization_only(schedule: &Schedule) -> bool {
     let is_empty = |step: &CommStep| match step {
@@ -271,18 +276,18 @@ fn is_synchronization_only(schedule: &Schedule) -> bool {
     schedule.rounds().all(|round| round.comms.iter().all(is_empty))
 }
 
-/// The lane while a round begins.
+/// The state that is needed to begin a round, with the locked lane.
 struct RoundStart<'a> {
     scope: &'a RunScope,
     memory: &'a mut RunMemory,
     pending: &'a mut Vec<PendingOperation>,
     failure: &'a mut RunFailure,
-    /// The schedule only synchronizes, and this member could not meet all others.
+    /// The schedule only synchronizes, and this member lacks a message of another one, directly or indirectly.
     synchronizes_only: bool,
     lane: &'a mut Lane,
 }
 
-/// A receive that may be taken straight from its ring.
+/// A receive that may take its message straight from the ring of its source.
 struct DirectReceive {
     rank: u32,
     peer: Peer,
@@ -298,7 +303,8 @@ impl RoundStart<'_> {
         MatchSpec { context: self.scope.context, source: Some(peer), tag: Some(self.scope.tag) }
     }
 
-    /// The round's only receive, if it is short and in one piece; otherwise it is posted.
+    /// Returns the round's only receive, to be done after the sends (`receive`), if it is short and its buffer is in
+    /// one piece. Otherwise posts the receive and returns `None`.
     fn direct_receive(&mut self, rank: u32, into: &Span) -> Option<DirectReceive> {
         match self.memory.buffer(into) {
             Buffer::Dense(mem) if (mem.len() as u64) < self.lane.core.engine.limits().rtr_min => {
@@ -331,7 +337,8 @@ impl RoundStart<'_> {
     fn send(&mut self, rank: u32, from: &Span) {
         let body = match self.failure.data_missing {
             false => MessageMemory::Buffer(self.memory.buffer(from)),
-            // Data are replaced by an empty message, and an empty message by one byte.
+            // In place of data an empty message is sent; in a schedule that only synchronizes, one byte in place of
+            // an empty message.
             true if self.synchronizes_only => MessageMemory::Owned(vec![0]),
             true => MessageMemory::Buffer(Buffer::EMPTY),
         };
@@ -351,7 +358,8 @@ impl RoundStart<'_> {
         }
     }
 
-    /// Polls one ring for a moment if nothing else is pending, otherwise posts the receive.
+    /// Receives the message of a direct receive by polling the ring of its source for a moment. If the message has
+    /// not come then, or if anything else is pending, posts the receive.
     fn receive(&mut self, process: &'static Process, direct_receive: DirectReceive) {
         let DirectReceive { rank, peer, into } = direct_receive;
         if self.pending.is_empty() && self.lane.is_idle() {

@@ -1,11 +1,11 @@
 //! Waiting in shm steps: the protocol of `engine::flags` on a communicator's block.
 //!
-//! A rank that waits here keeps its other traffic moving: it polls its lanes every few iterations of the wait loop,
-//! in each iteration while operations of its own are pending, and always before it sleeps. No lane is locked here
-//! at any time, since reductions call the application's functions.
+//! A rank that waits here also makes progress on its messages. It polls its lanes at intervals of some iterations of
+//! the wait loop, which are shorter while operations of its own are pending, and always before it sleeps. No lane is
+//! locked while a step is polled, because reductions call the application's functions.
 //!
-//! Used by `run` and the fast paths of `barrier_bcast` and `reductions`; uses `engine::shm`,
-//! `transport::wait_policy`.
+//! Used by `run` and by the fast paths of `barrier_bcast`, `reductions` and `CollectiveEngine::exchange`; uses
+//! `engine` and `p2p::wait`.
 
 use crate::comm::Comm;
 use crate::engine::flags::exchange::ExchangeSpec;
@@ -20,7 +20,8 @@ use hawser_p2p::counters::Counter;
 use hawser_p2p::wait::NO_LANE;
 use hawser_transport::wait_peer;
 
-/// Runs a step of the whole communicator, and waits for its end.
+/// Runs a step of the whole communicator, and waits until it has ended for this member. Fails with
+/// MPI_ERR_PROC_ABORTED if a member has ended, and with MPI_ERR_TRUNCATE if the members' calls do not match.
 #[inline]
 pub fn run_step(
     process: &'static Process,
@@ -33,7 +34,7 @@ pub fn run_step(
     resume_step(process, comm, shm, call, StepPhase::Enter, &ShmCollective::spec(kind, buffers), buffers)
 }
 
-/// The same for a step that may have begun.
+/// Does the same as `run_step` for a step that may have begun: `phase` is its state.
 pub fn resume_step(
     process: &'static Process,
     comm: &Comm,
@@ -46,7 +47,7 @@ pub fn resume_step(
     complete(process, comm, shm, call, phase, spec.bytes, |shm, phase| shm.poll(phase, spec, buffers))
 }
 
-/// Runs an exchange of the whole communicator, which may have begun, and waits for its end.
+/// Does the same as `resume_step` for an exchange.
 #[inline]
 pub fn run_exchange(
     process: &'static Process,
@@ -60,7 +61,8 @@ pub fn run_exchange(
     complete(process, comm, shm, call, phase, step.bytes, |shm, phase| shm.poll_exchange(phase, step, data))
 }
 
-/// Polls a step of `bytes` to its end.
+/// Polls a step until it has ended for this member, waiting if necessary. `bytes` is the length of this member's
+/// contribution, for the error text.
 #[inline]
 fn complete(
     process: &'static Process,
@@ -76,8 +78,8 @@ fn complete(
     }
     let mut result = poll(shm, &mut phase);
     if result.is_none() && !process.wait_policy().is_oversubscribed() && !is_multithreaded() {
-        // These polls precede the wait loop, whose first iterations read the clock and check for other work; that
-        // takes as long as a short step.
+        // These polls come before the wait loop, because the loop's first iterations read the clock and check for
+        // other work, which takes as long as a short step.
         for _ in 0..DIRECT_POLLS {
             std::hint::spin_loop();
             result = poll(shm, &mut phase);
@@ -97,13 +99,13 @@ fn complete(
     }
 }
 
-/// The number of polls of the flags alone before the wait loop, with a core for every rank: they take the time of a
-/// short step.
+/// The number of polls of the flags before the wait loop, if every rank has a core for itself. They take about as
+/// long as a short step.
 const DIRECT_POLLS: u32 = 32;
 
-/// The number of iterations of the wait loop between two polls of the lanes: while operations of this rank are
-/// pending, and while none is; with a core for every rank, and with more ranks than cores, where an iteration is a
-/// yield.
+/// The numbers of iterations of the wait loop between two polls of the lanes: the first if operations of this rank
+/// are pending, the second if none is. SPINNING is for hosts with a core for every rank, YIELDING for hosts with more
+/// ranks than cores, where each iteration yields the core.
 const LANE_POLLS_SPINNING: [u32; 2] = [8, 64];
 const LANE_POLLS_YIELDING: [u32; 2] = [1, 8];
 
@@ -116,13 +118,14 @@ fn wait(
     phase: &mut StepPhase,
     mut poll: impl FnMut(&mut ShmCollective, &mut StepPhase) -> Option<StepResult>,
 ) -> Result<StepResult> {
-    let mut attending = None; // ends after `idle`, as in `wait_until`
+    let mut attending = None; // declared first, so that it is dropped after `idle`: see `Lanes::wait_until` of `p2p`
     let mut idle = process.wait_policy().begin_wait();
     let mut poll_interval = u32::MAX;
     for turn in 0u32.. {
         if turn == 1 {
             attending.get_or_insert_with(|| process.lanes().begin_wait());
-            // The lanes are not polled earlier: with more ranks than cores one iteration is all that a step takes.
+            // The lanes are not polled before this iteration, because with more ranks than cores most steps end
+            // within one iteration.
             let period =
                 if process.wait_policy().is_oversubscribed() { LANE_POLLS_YIELDING } else { LANE_POLLS_SPINNING };
             poll_interval = period[!process.has_operations() as usize];
@@ -159,7 +162,7 @@ fn wait_peer_or_none(peer: Option<Peer>) -> hawser_job::WaitPeer {
     peer.map_or(hawser_job::WaitPeer::None, |peer| wait_peer(Some(peer)))
 }
 
-/// Returns a member that has ended before it had left this step.
+/// Returns a member that has ended and has not left the current step; `None` if there is none.
 fn lost_member(process: &Process, comm: &Comm, shm: &ShmCollective) -> Option<Peer> {
     let exit_log = process.segment().exit_log();
     if !exit_log.has_any() {
@@ -176,8 +179,8 @@ fn exited_error(process: &Process, peer: Peer) -> Error {
 }
 
 impl Process {
-    /// Tells whether operations of this rank are pending on any lane; a lane that another thread attends to counts as
-    /// such.
+    /// Tells whether operations of this rank are pending on any lane. It returns true also if a lane cannot be
+    /// examined because another thread is inside or owns it.
     fn has_operations(&'static self) -> bool {
         self.lanes().active().any(|lane| match self.lane(lane).try_enter_unless_owned(None) {
             TryEnter::Entered(lane) => !lane.core.engine.is_idle() || !lane.is_idle() || !lane.is_drained(),

@@ -1,48 +1,53 @@
 //! The protocol of shm steps: barrier, broadcast, reduction and exchange by flags in shared memory.
 //!
 //! All members execute the same steps in the same order; steps are numbered by `epoch`, one after the other. Each
-//! member has two *slots* (for even and odd epochs), each with a flag and memory for data. To contribute, a member
-//! writes its slot and then raises the slot's flag. Nothing here ever blocks: `Participant::poll` returns `Some`
-//! when the step has ended, and its caller decides how to wait. The code is generic over the flags, so that the
-//! model checker walks it (`tests/flags_loom.rs`). Used by `engine::shm`.
+//! member has two *slots* (one for even and one for odd epochs), each with a flag and memory for data. To contribute,
+//! a member writes its data into its slot and then raises the slot's flag. Nothing here ever blocks:
+//! `Participant::poll` returns `Some` when the step has ended, and the caller decides how to wait. The code is
+//! generic over the flags, so that the model checker can run it (`tests/flags_loom.rs`). Used by `engine::shm`,
+//! `engine::slot_exchange`, `engine::schedule_run` and `collective`.
 //!
-//! - *pair* (two members, short data): each raises its flag and reads the other's; both compute the result.
-//! - *central*: the contributions are counted in one flag; the last member to arrive reduces them in rank order,
-//!   slot into slot, and raises the generation for all. With more ranks than cores that is one context switch a
-//!   rank. A member that waits for the generation writes its contribution to the next step meanwhile, if that is a
-//!   central one of the same call.
-//! - An exchange (`exchange`): some members write their slots, some read the slots that their call names.
-//! - A broadcast and a reduction to one root do not hold up a member that only contributes: it continues at once, and
-//!   waits only when it needs the same slot again while a reader has not left the old step yet.
+//! - *pair* (two members, short data): each member raises its flag and reads the other member's flag; both compute
+//!   the result.
+//! - *central*: one flag (`arrivals`) counts the contributions. The last member to arrive reduces all contributions
+//!   in rank order, slot into slot, and then raises another flag (`generation`) for all members. If there are more
+//!   ranks than cores, a step costs one context switch for each rank. While a member waits for the generation, it
+//!   writes its contribution to the next step, if that step is central too and belongs to the same call.
+//! - *exchange* (module `exchange`): some members write their slots; some members read the slots that their call
+//!   names.
+//! - In a broadcast or a reduction to one root, a member that only contributes continues at once. It waits only when
+//!   it needs the same slot again and a reader of the slot has not yet left the old step.
 //!
-//! Memory orders. Data is written before a Release and read after an Acquire of the same flag: (A) slot flag: its
-//! owner's store, the readers' loads. (B) arrivals: every member's read-modify-write; the last member sees all
-//! contributions. (C) generation: the last member's store, the others' loads; it covers the result. (D) progress: a
-//! reader's store when it has read, the owner's load before it writes the slot again.
+//! Memory orders. Data is written before a Release of a flag and read after an Acquire of the same flag: (A) slot
+//! flag: its owner stores it, the readers load it. (B) arrivals: every member adds to it by a read-modify-write, so
+//! that the last member sees all contributions. (C) generation: the last member stores it, the others load it; it
+//! makes the result visible. (D) progress: a reader stores it when it has read a slot, the slot's owner loads it
+//! before it writes the slot again.
 
 pub mod exchange;
 
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Release};
 
-/// A flag: a word of shared memory that all members reach.
+/// A flag: a word of shared memory that all members can access.
 pub trait AtomicFlag {
     fn load(&self, order: Ordering) -> u64;
     fn store(&self, value: u64, order: Ordering);
     fn fetch_add(&self, value: u64, order: Ordering) -> u64;
 }
 
-/// The flags of a block. No two members write to the same cache line, but for `arrivals`.
+/// The flags of one communicator. No two members write to the same cache line, except to that of `arrivals`.
 pub trait FlagArray {
     type Flag: AtomicFlag;
     /// The flag of a member's slot.
     fn slot(&self, member: usize, parity: usize) -> &Self::Flag;
-    /// The progress of a member: `entered_progress(epoch)` or `left_progress(epoch)`.
+    /// The progress of a member: `entered_progress(epoch)` while the member is in a step, then
+    /// `left_progress(epoch)`.
     fn progress(&self, member: usize) -> &Self::Flag;
-    /// Contributions to central steps since the block was new.
+    /// The number of contributions to all central steps since the communicator was made.
     fn arrivals(&self) -> &Self::Flag;
-    /// The flag of the last central step that has ended.
+    /// The flag value (`flag_value`) of the last central step that has ended.
     fn generation(&self) -> &Self::Flag;
-    /// Wakes members that may sleep until the flag that was just written.
+    /// Wakes those of `members` that sleep because they wait for the flag that was just written.
     fn wake(&self, members: Members);
 }
 
@@ -50,20 +55,22 @@ pub trait FlagArray {
 pub trait StepData {
     /// Writes this member's contribution into its slot.
     fn write_slot(&mut self, slot: Slot);
-    /// `into = from op into`; `from` comes from lower ranks.
+    /// Computes `into = from op into`; the data in `from` come from lower ranks.
     fn reduce(&mut self, from: Slot, into: Slot);
-    /// Computes the result of exactly two contributions, which stay as they are.
+    /// Computes the result of exactly two contributions in this member's result buffer. The two slots are not
+    /// changed.
     fn reduce_pair(&mut self, first: Slot, second: Slot);
-    /// Copies the result out of a slot.
+    /// Copies the result from a slot to this member's result buffer.
     fn read_result(&mut self, slot: Slot);
-    /// Copies a short result of `slot` beside the generation, which its readers load anyway.
+    /// Copies a short result from `slot` into the cache line of the generation, which readers of the result load
+    /// anyway.
     fn publish_result(&mut self, slot: Slot);
-    /// Copies the result from beside the generation.
+    /// Copies the result from the cache line of the generation to this member's result buffer.
     fn read_published(&mut self);
-    /// The bytes of this member's contribution to the next step, if that is a long Allreduce too and its data are there
-    /// already.
+    /// Returns the length, in bytes, of this member's contribution to the next step. None if the contribution cannot
+    /// be written before the next step begins: that step is no long Allreduce of the same call.
     fn next_bytes(&self) -> Option<u32>;
-    /// Writes that contribution into its slot.
+    /// Writes this member's contribution to the next step into `slot`.
     fn write_next_slot(&mut self, slot: Slot);
 }
 
@@ -72,7 +79,7 @@ pub trait StepData {
 pub struct Slot {
     pub member: usize,
     pub parity: usize,
-    /// The number of steps of this parity so far: successive ones have places of their own for their data
+    /// The number of earlier steps of this parity. Long data of successive steps lie at different addresses
     /// (`shm::slot_memory`).
     pub rotation: u64,
 }
@@ -82,7 +89,7 @@ pub struct Slot {
 pub enum Members {
     Empty,
     One(usize),
-    /// The members of lower, or of higher, rank than the member that names them.
+    /// All members whose rank is lower (`Below`) or higher (`Above`) than that of the member that names them.
     Below,
     Above,
     All,
@@ -96,27 +103,28 @@ pub enum StepKind {
     Allreduce,
 }
 
-/// A step as its call describes it; the same on all members, but for the places of their data.
+/// The description of a step, which must be equal on all members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StepSpec {
     pub kind: StepKind,
-    /// Bytes of a contribution, below `BYTES_MAX`.
+    /// The length of a contribution, in bytes; it is less than `BYTES_MAX`.
     pub bytes: u32,
     /// The data is short and lies in the same cache line as its flag.
     pub short: bool,
-    /// With two members, both may compute the result.
+    /// If the communicator has two members, both may compute the result themselves (a pair step).
     pub pair: bool,
 }
 
-/// The value of a flag has the epoch, the kind of step and the bytes, so that calls that do not belong together are
-/// found. The epoch's highest bits are left off: no member is that far behind.
+/// The value of a flag consists of the epoch (from bit 21 on), the kind of step (bits 18 to 20) and the length of the
+/// contribution in bytes (bits 0 to 17), so that members detect calls that do not match. The highest bits of the
+/// epoch do not fit and are left out, because no member is so many steps behind another one.
 const EPOCH_SHIFT: u32 = 21;
 const KIND_SHIFT: u32 = 18;
 pub const BYTES_MAX: u32 = 1 << KIND_SHIFT;
 const ALLREDUCE: u64 = 3;
 /// The kind of an exchange.
 const EXCHANGE: u64 = 4;
-/// The kind that a generation shows when the contributions did not fit together.
+/// The kind of step in a generation whose contributions did not match.
 const MISMATCH: u64 = 7 << KIND_SHIFT;
 
 /// Tells whether `flag` belongs to the step `epoch`.
@@ -150,15 +158,15 @@ const fn left_progress(epoch: u64) -> u64 {
     2 * epoch
 }
 
-/// The outcome of a step.
+/// The result of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StepResult {
     Complete,
-    /// Another member's call was not the same: it had other bytes or was another function.
+    /// Another member's call did not match: it had another length, or it was another function.
     Mismatch,
 }
 
-/// The members that may still be reading one of our slots, since step `epoch`.
+/// The members that may still be reading what this member wrote into one of its slots for step `epoch`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct SlotReaders {
     epoch: u64,
@@ -172,12 +180,12 @@ pub struct Participant {
     members: usize,
     /// The step that is in progress or comes next.
     epoch: u64,
-    /// Arrivals before this step.
+    /// The total number of contributions to all central steps before the current one.
     arrivals_before: u64,
-    /// All members are known to have left this step.
+    /// The highest step that all members are known to have left.
     all_left: u64,
     in_use: [SlotReaders; 2],
-    /// The last step whose contribution was written into its slot before the step began.
+    /// The number of the last step for which this member wrote its contribution before it began the step.
     written_ahead: u64,
 }
 
@@ -186,12 +194,12 @@ pub struct Participant {
 pub enum StepPhase {
     /// The step has not begun.
     Enter,
-    /// Our slot is not free yet.
+    /// This member has entered the step and waits until its slot is free.
     Claim,
-    /// The contribution is written; the rest is up to the other members.
+    /// The contribution is written; this member waits for the other members.
     Await,
-    /// The root of a reduction has reduced the slots below this one; in an exchange this number of slots has been
-    /// read.
+    /// The number of slots that this member has read: as the root of a reduction (in rank order), or in an exchange
+    /// (in the order of `SlotIo::source`).
     Read(usize),
 }
 
@@ -212,7 +220,8 @@ impl Participant {
         slot_of(member, self.epoch)
     }
 
-    /// Advances a step as far as possible without waiting. `Some`: it has ended and the next one may begin.
+    /// Advances a step as far as possible without waiting. Returns the result when the step has ended for this member
+    /// and the next step may begin; `None` while the step is in progress.
     #[inline]
     pub fn poll(
         &mut self,
@@ -259,7 +268,8 @@ impl Participant {
         }
     }
 
-    /// Writes the contribution; false while another member may be reading what was there before.
+    /// Writes the contribution into the slot and raises the slot's flag. Returns false, and does nothing, while
+    /// another member may still be reading the slot's previous contents.
     fn write_own_slot(&mut self, spec: &StepSpec, flags: &impl FlagArray, data: &mut impl StepData) -> bool {
         let Some(slot) = self.claim_slot(flags) else { return false };
         data.write_slot(slot);
@@ -267,7 +277,8 @@ impl Participant {
         true
     }
 
-    /// Returns this member's slot of this step, once no member can be reading what was there before.
+    /// Returns this member's slot of the current step; `None` while another member may still be reading the slot's
+    /// previous contents.
     fn claim_slot(&mut self, flags: &impl FlagArray) -> Option<Slot> {
         self.claim_slot_of(self.epoch, flags)
     }
@@ -281,8 +292,10 @@ impl Participant {
         Some(slot)
     }
 
-    /// While this step waits, writes the contribution to the next one as soon as its slot is free. The next step's
-    /// flags are read only once it has begun, and no member arrives there before this step has ended.
+    /// Writes this member's contribution to the next step, if the call has one and its slot is free. It is called
+    /// while this member waits for the end of the current step. No member sees the flag too early: a member reads the
+    /// flags of the next step only when it has begun that step, and no member begins it before the current step has
+    /// ended.
     fn write_ahead(&mut self, flags: &impl FlagArray, data: &mut impl StepData) {
         let next = self.epoch + 1;
         if self.written_ahead != next
@@ -308,8 +321,8 @@ impl Participant {
         }
     }
 
-    /// Announces the contribution: wakes the members that wait for it, or counts it in `arrivals`. Returns the work
-    /// that is left.
+    /// Announces the contribution: records the readers of the slot and wakes them, or, in a central step, counts the
+    /// contribution in `arrivals`. Returns what this member does next.
     fn raise_flag(&mut self, spec: &StepSpec, flags: &impl FlagArray) -> NextAction {
         match spec.kind {
             StepKind::Bcast { root } if root == self.me => {
@@ -342,13 +355,13 @@ impl Participant {
         self.in_use[(self.epoch & 1) as usize] = SlotReaders { epoch: self.epoch, readers };
     }
 
-    /// The last member to arrive computes for all.
+    /// Computes the result for all members, as the last member to arrive, raises the generation and leaves the step.
     fn reduce_as_last(&mut self, spec: &StepSpec, flags: &impl FlagArray, data: &mut impl StepData) -> StepResult {
         let mut result = StepResult::Complete;
         let last = self.current_slot(self.members - 1);
         if spec.kind == StepKind::Allreduce {
             let expected = flag_of_spec(self.epoch, spec);
-            // Relaxed would do: (B) has ordered the contributions.
+            // Relaxed would suffice, because the read-modify-write (B) has ordered the contributions.
             if (0..self.members).any(|member| flags.slot(member, last.parity).load(Acquire) != expected) {
                 result = StepResult::Mismatch;
             } else {
@@ -366,7 +379,8 @@ impl Participant {
         };
         flags.generation().store(generation, Release); // (C)
         flags.wake(Members::All);
-        // The others need not wait for this copy: the owner of a long result marks its slot as in use by all.
+        // The other members do not wait for this copy: the member whose slot holds a long result marks the slot as in
+        // use by all.
         if spec.kind == StepKind::Allreduce && !spec.short && result == StepResult::Complete {
             data.read_result(last);
         }
@@ -409,7 +423,8 @@ impl Participant {
         self.seen_flag(root, flags)?.then_if_equal(spec, self.epoch, || data.read_result(self.current_slot(root)))
     }
 
-    /// The root reduces the slots in rank order, as their flags are raised.
+    /// Reduces the slots in rank order, as the root, from slot `from` on, as far as their flags are raised. Returns
+    /// `None` at the first flag that is not raised; `phase` then has the number of that slot.
     fn reduce_in_order(
         &mut self,
         phase: &mut StepPhase,
@@ -432,19 +447,20 @@ impl Participant {
         Some(StepResult::Complete)
     }
 
-    /// Returns a member's flag, once it is raised for this step.
+    /// Returns the flag of a member's slot; `None` while it is not raised for the current step.
     fn seen_flag(&self, member: usize, flags: &impl FlagArray) -> Option<SeenFlag> {
         let slot = self.current_slot(member);
         let raised = flags.slot(slot.member, slot.parity).load(Acquire); // (A)
         is_of_epoch(raised, self.epoch).then_some(SeenFlag(raised))
     }
 
-    /// Leaves the step, which is over for this member.
+    /// Ends the step for this member: publishes that this member has left the step, and wakes the members that wait
+    /// for this. Returns `result`.
     fn leave(&mut self, spec: &StepSpec, flags: &impl FlagArray, result: StepResult) -> StepResult {
         flags.progress(self.me).store(left_progress(self.epoch), Release); // (D)
         let central = matches!(spec.kind, StepKind::Barrier | StepKind::Allreduce);
         if central {
-            // All have entered this step, so they have left the one before.
+            // All members have entered this step, so they have left the step before it.
             self.all_left = self.epoch - 1;
         }
         flags.wake(self.members_to_wake(spec));
@@ -452,9 +468,9 @@ impl Participant {
         result
     }
 
-    /// Returns the members that may come to wait until we have left: the owners of the slots that we read. The slot
-    /// of a long result is in use by all. In a pair none waits: the other's slot is free once it sees our next
-    /// flag.
+    /// Returns the members that may be waiting until this member has left the step: the owners of the slots that it
+    /// has read. The slot of a long result of an Allreduce is marked as in use by all, if it is this member's. In a
+    /// pair step no member waits: the other member's slot is free as soon as that member sees our next flag.
     fn members_to_wake(&mut self, spec: &StepSpec) -> Members {
         let owner = self.members - 1;
         match spec.kind {
@@ -471,13 +487,14 @@ impl Participant {
         }
     }
 
-    /// Returns a member that has not entered this step, if there is one; for reports of what a rank waits for.
+    /// Returns a member that has not entered the current step; `None` if all have. Reports use it to name the rank
+    /// that is waited for.
     pub fn missing_member(&self, flags: &impl FlagArray) -> Option<usize> {
         self.lagging_member(entered_progress(self.epoch), 0..self.members, flags)
     }
 
-    /// Returns a member that has exited without leaving this step. It may have entered the step and died while it
-    /// reduced all contributions, so the step can never end.
+    /// Returns one of the `exited` members that has not left the current step; `None` if all of them have. Such a
+    /// member may have died while it reduced the contributions of all, so the step can never end.
     pub fn lost_member(&self, exited: impl Iterator<Item = usize>, flags: &impl FlagArray) -> Option<usize> {
         self.lagging_member(left_progress(self.epoch), exited, flags)
     }
@@ -493,7 +510,7 @@ impl Participant {
     }
 }
 
-/// The work that is left after `raise_flag`.
+/// The next action of a member that has raised its flag.
 enum NextAction {
     Await,
     Leave,
@@ -501,7 +518,7 @@ enum NextAction {
     Read,
 }
 
-/// A flag that is raised for this step, whatever kind of step its owner thinks it is.
+/// The value of a flag that is raised for the current step. Its kind and length may differ from this member's.
 struct SeenFlag(u64);
 
 impl SeenFlag {

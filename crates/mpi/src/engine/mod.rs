@@ -1,8 +1,8 @@
-//! The collective engine (`CollectiveEngine`) of a communicator: the state of its collectives, of which it runs one
-//! at a time.
+//! The collective engine (`CollectiveEngine`) of a communicator: the state of the communicator's collectives, which
+//! run one after the other.
 //!
-//! Nothing here knows communicators or processes, and nothing waits; that is `collective`'s part. Used by `comm` and
-//! `collective`; uses `flags`, `run_memory`, `coll`.
+//! Nothing here knows communicators or processes, and nothing here waits; `collective` does both. Used by `comm` and
+//! `collective`; uses `run_memory`, `schedule_run`, `shm`, `ops` and `coll`.
 
 pub mod flags;
 pub mod run_memory;
@@ -28,10 +28,11 @@ impl Default for CollectiveEngineCell {
     }
 }
 
-/// The state of a communicator's collectives, of which one at a time is in progress.
+/// The state of a communicator's collectives. One collective at a time is in progress.
 #[derive(Default)]
 pub struct CollectiveEngine {
-    /// The number of collectives by messages so far, for each call form (`CallForm`); all members count alike.
+    /// The number of collectives that have received a tag so far, for each call form (`CallForm`). All members have
+    /// the same counts, so that they give a collective the same tag.
     pub tag_counts: [u32; 3],
     pub cached: Option<CachedTuning>,
     pub shm: Option<ShmCollective>,
@@ -40,15 +41,18 @@ pub struct CollectiveEngine {
     pub run: ScheduleRun,
 }
 
-/// Figures that are determined at the first collective, and again at the first one after a tool has set a parameter.
+/// The tuning of a communicator's collectives. It is determined at the first collective, and again at the first
+/// collective after a tool has set a parameter.
 #[derive(Clone, Copy)]
 pub struct CachedTuning {
     pub tuning: Tuning<'static>,
-    /// The value of `param::changes` before.
+    /// The value of `param::changes` from before the parameters were read. If it has changed, the tuning is out of
+    /// date.
     pub changes: u32,
-    /// No parameter forces another algorithm on the collectives that have a fast path through flags.
+    /// Calls may take the fast path through flags: all members are on one host, calls are not compared, and no
+    /// parameter forces another algorithm on the collectives that have a fast path.
     pub fast_path: bool,
-    /// Members compare their calls (`HAWSER_CHECK`).
+    /// Members compare their calls before each collective (`HAWSER_CHECK`).
     pub checks: bool,
 }
 
@@ -68,23 +72,27 @@ pub enum CallForm {
     Persistent,
 }
 
-/// The number of tag bits that count the collectives of one call form (`CallForm`). Persistent collectives keep
-/// their tags while the other counts go on and wrap around. Blocking and nonblocking ones are counted apart,
-/// because some programs do not keep the rule that all members begin both in one order (MPI-5.0 §6.12): mpi4py's
-/// own test_ulfm, for one; other libraries do not notice.
+/// The number of bits of a tag that count the collectives of one call form (`CallForm`); the bits above them name the
+/// call form. Persistent collectives need a count of their own because they keep their tags, whereas the other counts
+/// go on and wrap around. Blocking and nonblocking collectives have separate counts because some programs break the
+/// rule that all members begin both kinds in one order (MPI-5.0 §6.12): mpi4py's own test_ulfm is one; other
+/// libraries do not notice.
 const TAG_BITS: u32 = 29;
 
 const _: () = assert!((CallForm::Persistent as i32) < i32::MAX >> TAG_BITS);
 
 impl CollectiveEngine {
-    /// Returns the flags, for a call that is short enough to use them without a schedule.
+    /// Returns the communicator's flags for a call that its caller wants to run through flags without a schedule.
+    /// None if the call must have a schedule: it is not blocking, or the fast path is not permitted
+    /// (`CachedTuning::fast_path`).
     #[inline]
     pub fn fast_path(&mut self, form: CallForm) -> Option<&mut ShmCollective> {
         let cached = self.cached.as_ref()?;
         if cached.fast_path && form == CallForm::Blocking { self.shm.as_mut() } else { None }
     }
 
-    /// The same for a call that ranks with less plain buffers run by a schedule, and count: this rank counts it too.
+    /// Returns the flags as `fast_path` does, and counts the call. Other ranks may have to run the same call by a
+    /// schedule, because their buffers have gaps, and then they take a tag; this rank must count the call too.
     pub fn fast_path_counted(&mut self, form: CallForm) -> Option<&mut ShmCollective> {
         self.fast_path(form)?;
         self.next_tag(form);
@@ -96,7 +104,7 @@ impl CollectiveEngine {
         self.cached.is_some_and(|cached| cached.checks)
     }
 
-    /// Returns the tag of the next collective by messages.
+    /// Counts a collective of this call form and returns its tag.
     pub fn next_tag(&mut self, form: CallForm) -> i32 {
         let count = &mut self.tag_counts[form as usize];
         *count = count.wrapping_add(1);

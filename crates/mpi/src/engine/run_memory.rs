@@ -1,8 +1,9 @@
-//! The memory of a running schedule: its spans as buffers.
+//! The memory of a running schedule: it converts the schedule's spans to buffers.
 //!
-//! Used by `schedule_run`; uses `buffer` and `datatype::ScratchBuffer`. Lengths were checked when the call began
-//! (`argument_check`) and the schedule was built from them, so that every span lies inside its buffer. In memory of
-//! ours that is checked once more; the end of the application's memory is not known here (`datatype::UserPtr`).
+//! Used by `schedule_run`, `slot_exchange` and `collective`; uses `p2p::buffer` and `datatype::ScratchBuffer`. Every
+//! span lies inside its buffer, because lengths were checked when the call began (`argument_check`) and the schedule
+//! was built from them. For scratch memory this is checked once more; for the application's buffers it cannot be,
+//! because their ends are not known here (`datatype::UserPtr`).
 
 use hawser_base::{Class, Error, Result, UserMem};
 use hawser_coll::{BufferId, ScratchSpec, Span, SpanUnit};
@@ -13,18 +14,19 @@ use std::sync::Arc;
 /// One of the application's buffers in a call.
 #[derive(Clone, Default)]
 pub enum UserBuffer {
-    /// The call has none on this rank.
+    /// The call has no such buffer on this rank.
     #[default]
     None,
-    /// `count` is that of the whole buffer where the schedule names its bytes; otherwise it does not matter.
+    /// One datatype for the whole buffer. If the schedule has spans of bytes in this buffer, `count` is the number of
+    /// elements of the whole buffer; otherwise `count` is not used.
     Uniform { at: UserPtr<'static>, count: u64, datatype: Arc<Datatype> },
-    /// MPI_Alltoallw: a type for each rank.
+    /// MPI_Alltoallw: a datatype for each rank.
     PerRankTypes { at: UserPtr<'static>, datatypes: Arc<[Arc<Datatype>]> },
 }
 
 impl UserBuffer {
-    /// The address of the data of the block for `rank`, which lies at `displ`: in extents, or in bytes where each rank
-    /// has a type of its own.
+    /// Returns the address of the first byte of data of the block for `rank`. `displ` is the block's displacement
+    /// from the start of the buffer: in extents of the datatype for `Uniform`, in bytes for `PerRankTypes`.
     pub fn data_at(&self, rank: u32, displ: i64) -> UserPtr<'static> {
         match self {
             UserBuffer::None => unreachable!("a block of no buffer"),
@@ -38,23 +40,24 @@ impl UserBuffer {
     }
 }
 
-/// Scratch memory above this size is given back after the call, in bytes.
+/// The maximum size, in bytes, of scratch memory that is kept for the next call; larger memory is freed after the
+/// call.
 const KEEP_BYTES: usize = 1 << 20;
 
-/// The memory of a running schedule: the call's buffers and temporary memory.
+/// The memory of a running schedule: the call's buffers, and temporary (scratch) memory.
 #[derive(Default)]
 pub struct RunMemory {
     pub send: UserBuffer,
     pub recv: UserBuffer,
-    /// The reduction's datatype, which scratch elements have.
+    /// The datatype of a reduction, and of the elements in its scratch memory. `None` if the call is no reduction.
     pub element: Option<Arc<Datatype>>,
     scratch: ScratchBuffer,
-    /// The offset of each scratch buffer, and its specification.
+    /// The offset in `scratch`, in bytes, of each scratch buffer of the schedule, and its specification.
     scratch_places: Vec<(usize, ScratchSpec)>,
 }
 
 impl RunMemory {
-    /// Sets the schedule's temporary memory aside (MPI_ERR_NO_MEM).
+    /// Reserves the schedule's temporary memory. Fails with MPI_ERR_NO_MEM if its size overflows.
     pub fn prepare(&mut self, scratch_specs: &[ScratchSpec]) -> Result<()> {
         self.scratch_places.clear();
         let mut end = 0usize;
@@ -71,12 +74,13 @@ impl RunMemory {
         Ok(())
     }
 
-    /// Records that no operation uses the temporary memory any more.
+    /// Records that no operation uses the temporary memory any more. The caller must make sure of that.
     pub fn take_back_scratch(&mut self) {
         self.scratch.release_views();
     }
 
-    /// Releases the buffers of a call that is over with all its operations: they are the application's again.
+    /// Forgets the buffers of a call, which belong to the application again, and frees temporary memory that is
+    /// larger than KEEP_BYTES. All operations of the call must have ended.
     pub fn release(&mut self) {
         self.take_back_scratch();
         (self.send, self.recv, self.element) = (UserBuffer::None, UserBuffer::None, None);
@@ -85,7 +89,7 @@ impl RunMemory {
         }
     }
 
-    /// A span as a message.
+    /// Returns a span as a message buffer.
     pub fn buffer(&mut self, span: &Span) -> Buffer {
         if span.is_empty() {
             return Buffer::EMPTY;
@@ -100,12 +104,12 @@ impl RunMemory {
         }
     }
 
-    /// The address of a span of elements, for a reduction.
+    /// Returns the address of a span of elements, for a reduction.
     pub fn elements(&mut self, span: &Span) -> UserPtr<'static> {
         self.locate(span).0
     }
 
-    /// A span of bytes.
+    /// Returns the memory of a span of bytes. Panics if the span is in a user buffer that is not dense.
     pub fn bytes(&mut self, span: &Span) -> UserMem<'static> {
         let (at, len) = (span.at as usize, span.count as usize);
         let whole = match span.buffer {

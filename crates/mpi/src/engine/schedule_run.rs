@@ -1,7 +1,7 @@
 //! One collective in progress: its schedule, the memory of its call, its current round, its errors.
 //!
-//! Code that needs a communicator's lane or waits is in `collective::run`, which uses this module; it uses
-//! `run_memory`, `shm`.
+//! Code that needs a communicator's lane or that waits is in `collective::run`. Used by `engine` and `collective`;
+//! uses `run_memory`, `shm`, `slot_exchange`, `flags` and `ops`.
 
 use super::CallBuffers;
 use super::flags::exchange::ExchangeSpec;
@@ -16,16 +16,16 @@ use hawser_datatype::Datatype;
 use hawser_p2p::buffer::Buffer;
 use hawser_p2p::task;
 
-/// A communication step in progress.
+/// A send or a receive of the round that is in progress.
 pub struct PendingOperation {
     pub request: u32,
     /// The rank at the other end.
     pub rank: u32,
-    /// The bytes that a receive expects.
+    /// The length, in bytes, that a receive expects; `None` for a send.
     pub receive_bytes: Option<u64>,
 }
 
-/// The state that the run has reached in its round.
+/// The state of the run's current round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RunState {
     /// The communication of the round has not begun.
@@ -35,16 +35,16 @@ pub enum RunState {
     Comms,
     /// The round's shm step is in progress.
     Shm(StepPhase),
-    /// Only local steps are left of the round.
+    /// The communication has ended; the round's local steps follow.
     Locals,
 }
 
-/// One collective in progress, and the memory that the next one uses again.
+/// One collective in progress. Its memory is used again by the next collective.
 #[derive(Default)]
 pub struct ScheduleRun {
     pub schedule: Schedule,
-    /// The part of the schedule that does not run: the continuation (`Continuation`), or, while that runs, the part
-    /// before it.
+    /// The part of the schedule that is not running: memory for the rest that a continuation plans (`Continuation`);
+    /// while that rest runs, the part before it, with the continuation.
     spare: Schedule,
     pub memory: RunMemory,
     reducer: Option<Reducer>,
@@ -52,12 +52,12 @@ pub struct ScheduleRun {
     pub round: usize,
     pub state: RunState,
     pub failure: RunFailure,
-    /// The task that the run belongs to, if any: what the run waits for wakes it.
+    /// The task that the run belongs to, if any. The operations for which the run waits wake this task when they end.
     pub task: Option<task::TaskId>,
 }
 
 impl ScheduleRun {
-    /// Begins the schedule on a call's buffers, and sets its memory aside.
+    /// Begins the schedule on the buffers of a call, and reserves its temporary memory (MPI_ERR_NO_MEM).
     pub fn begin(&mut self, buffers: CallBuffers) -> Result<()> {
         debug_assert!(self.pending.is_empty());
         let CallBuffers { send, recv, reduction } = buffers;
@@ -70,12 +70,13 @@ impl ScheduleRun {
         Ok(())
     }
 
-    /// Continues after the last round: true if others have sent this rank the lengths from which a continuation is
-    /// planned; that runs now.
+    /// Plans and begins the rest of the schedule after the last round, from the lengths that other ranks have sent.
+    /// Returns true if there is a rest to run; false if the schedule has no continuation, or if the rest is empty or
+    /// its memory cannot be reserved, which is recorded as the run's failure.
     pub fn start_continuation(&mut self) -> bool {
         let Some(continuation) = self.schedule.continuation() else { return false };
         let mut bytes = vec![0; continuation.lengths.count as usize];
-        // After a failure the contents of that memory are unknown.
+        // After a failure the contents of that memory are unknown, and all lengths count as 0.
         if self.failure.first.is_none() {
             self.memory.bytes(&continuation.lengths).read(&mut bytes);
         }
@@ -95,19 +96,21 @@ impl ScheduleRun {
         !self.schedule.is_empty()
     }
 
-    /// Returns the error of a block that is left out, for which no rank waits.
+    /// Returns the error of a block that the schedule leaves out because the sender's length is not the expected one;
+    /// `None` if there is no such block. No rank waits for the block.
     pub fn length_mismatch(&self) -> Option<Error> {
         let LengthMismatch { from, sent: received, expected } = self.schedule.length_mismatch()?;
         Some(too_short(&format!("rank {from}"), received, expected))
     }
 
-    /// Checks that no step is pending; only then may the run's memory be freed, since a step in progress has a view
-    /// of it.
+    /// Panics if a step is pending. A pending step has a view of the run's memory, so this is checked before that
+    /// memory is freed.
     pub fn assert_none_pending(&self) {
         assert!(self.pending.is_empty(), "{} steps of a collective are pending at its end", self.pending.len());
     }
 
-    /// Ends the run: returns the call's result, and releases its buffers.
+    /// Ends the run: releases the call's buffers, and returns the call's result, which is the run's first error. A
+    /// schedule that was continued gets its first part back, so that it can be started again.
     pub fn finish(&mut self) -> Result<()> {
         self.assert_none_pending();
         self.memory.release();
@@ -118,7 +121,8 @@ impl ScheduleRun {
         self.failure.first.take().map_or(Ok(()), Err)
     }
 
-    /// Returns the round as an exchange, if it is one.
+    /// Returns the current round as an exchange, `None` if it is no exchange. A rank whose data are missing
+    /// contributes 0 bytes, which the other members notice as a mismatch.
     pub fn exchange(&mut self) -> Option<(ExchangeSpec, RoundData<'_>)> {
         let is_data_missing = self.failure.data_missing;
         let (step, round) =
@@ -145,8 +149,8 @@ impl ScheduleRun {
         result.is_some()
     }
 
-    /// The round's shm step and its data; a rank whose data are missing contributes nothing, which the others
-    /// notice.
+    /// Returns the description and the buffers of the current round's shm step, which is no exchange. A rank whose
+    /// data are missing contributes nothing, which the other members notice as a mismatch.
     pub fn shm_step_data<'a>(&'a mut self, element: Option<&'a Datatype>) -> (StepSpec, StepBuffers<'a>) {
         let is_data_missing = self.failure.data_missing;
         let (kind, buffers) = self.shm_step_buffers(element);
@@ -154,7 +158,8 @@ impl ScheduleRun {
         if is_data_missing { shm::without_data(spec, buffers) } else { (spec, buffers) }
     }
 
-    /// The same step and data, as planned.
+    /// Returns the kind and the buffers of the current round's shm step as they were planned, whether or not data are
+    /// missing.
     fn shm_step_buffers<'a>(&'a mut self, element: Option<&'a Datatype>) -> (StepKind, StepBuffers<'a>) {
         let step = shm_step_of(&self.schedule, self.round).expect("the round's only step");
         let next_from = self.schedule.contributed_after(self.round);
@@ -227,8 +232,8 @@ pub fn shm_step_of(schedule: &Schedule, round: usize) -> Option<ShmStep> {
 pub struct RunFailure {
     /// The error that its call returns.
     pub first: Option<Error>,
-    /// Data are missing, of a rank that has ended or of one that lacks such data itself: nothing derived from them is
-    /// sent.
+    /// Data are missing, because the rank that should have sent them has ended or lacks data itself. From then on
+    /// this rank sends empty messages in place of data, so that no other rank takes wrong data for a result.
     pub data_missing: bool,
 }
 
@@ -238,21 +243,23 @@ impl RunFailure {
         self.first.get_or_insert(error);
     }
 
-    /// Records that members did not agree on a shm step: its result is missing.
+    /// Records that the members' calls of a shm step did not match, so that its result is missing.
     pub fn record_mismatch(&mut self, error: Error) {
         self.data_missing = true;
         self.record(error);
     }
 
-    /// Records that a message with `rank` failed; its buffer had `receive_bytes` bytes if it was a receive. A rank
-    /// that could not meet all others sends one byte where none is expected.
+    /// Records that a send to, or a receive from, `rank` failed. `receive_bytes` is the length of the receive's
+    /// buffer, `None` for a send. In a schedule that only synchronizes, a rank that lacks a message from another rank
+    /// sends one byte in place of an empty message, so that a truncated receive of 0 bytes means that data are
+    /// missing.
     pub fn record_failed(&mut self, class: Class, rank: &str, receive_bytes: Option<u64>) {
         self.data_missing |= class == Class::Truncate && receive_bytes == Some(0);
         self.record(failed_error(class, rank, receive_bytes));
     }
 
-    /// Records that a message of `rank` had `received` bytes. A rank that lacks its data sends an empty message in
-    /// their place.
+    /// Records an error if a message from `rank` had not the expected length, in bytes. If the message is empty, data
+    /// are missing too: a rank that lacks data sends an empty message in place of them.
     pub fn check_length(&mut self, rank: impl FnOnce() -> String, received: u64, expected: u64) {
         if received != expected {
             self.data_missing |= received == 0;

@@ -1,7 +1,7 @@
-//! A member's view of its communicator's block of flags in the job's segment, and the data of a step there.
+//! A member's view of its communicator's block of flags in the job's segment, and the data of a step in that block.
 //!
-//! It never waits: how a rank waits for the others is in `collective::shm_wait`. Used by `schedule_run`,
-//! `slot_exchange` and `collective::shm_wait`; uses `flags`.
+//! Nothing here waits: `collective::shm_wait` decides how a rank waits for the others. Used by `schedule_run`,
+//! `slot_exchange` and `collective`; uses `flags`, `slot_exchange` and `ops`.
 
 use super::flags::exchange::ExchangeSpec;
 use super::flags::{
@@ -18,35 +18,39 @@ use hawser_p2p::buffer::Buffer;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Cache lines of a member in the block. Two neighbours are fetched together by today's prefetchers, so cache lines
-/// that are used at the same time by different members are apart.
+/// The numbers of a member's cache lines in the block: the flags of its two slots. The numbers of lines that
+/// different members use at the same time differ by at least two, because the prefetchers of today's CPUs fetch two
+/// adjacent cache lines together.
 const SLOT_LINES: [usize; 2] = [0, 2];
 const PROGRESS_LINE: usize = 4;
-/// Cache lines of member 0, and of member 1: a block has at least two members.
+/// The cache line of member 0 with the arrivals, and the cache line of member 1 with the generation. A block has at
+/// least two members.
 const ARRIVALS_LINE: usize = 6;
 const GENERATION_LINE: usize = 6;
-/// A cache line of member 0: the number of members that have freed the communicator.
+/// The cache line of member 0 with the number of members that have freed the communicator.
 const DEPARTED_LINE: usize = 7;
 const _: () = assert!(DEPARTED_LINE < FLAG_LINES);
 
-/// The longest contribution, in bytes, that fits into its flag's cache line.
+/// The maximum length, in bytes, of a contribution that fits into the cache line of its flag.
 pub const SHORT_BYTES: usize = LINE - 8;
-/// The two slots that share a member's payload area.
+/// The number of a member's slots, which share its payload area.
 const SLOTS: usize = SLOT_LINES.len();
 const _: () = assert!(flag_step(FLAG_PAYLOAD_WIDE) < BYTES_MAX as usize);
 
-/// The longest contribution to a step, in bytes.
+/// Returns the maximum length, in bytes, of a contribution to a step.
 pub fn step_bytes(block: &FlagBlock) -> usize {
     flag_step(block.payload_bytes())
 }
 
-/// Payloads of up to FIXED_OFFSET_BYTES bytes always use the same address. Longer ones rotate through the member's
-/// payload area: rewriting a cache line that another core still has costs four times as much as rewriting one that
-/// both caches have evicted (docs/measurements/2026-11-23-collectives.md).
+/// The maximum length, in bytes, of a payload that always lies at the same address. The addresses of longer payloads
+/// rotate through the member's payload area, because a write to a cache line that another core's cache still holds
+/// takes four times as long as a write to a line that both cores' caches have evicted
+/// (docs/measurements/2026-11-23-collectives.md).
 const FIXED_OFFSET_BYTES: usize = 4096;
 
-/// The offset of a contribution of `bytes` in its member's payload area. Each parity has one half of the area, so that
-/// steps of other lengths that a reader may still need lie elsewhere.
+/// Returns the offset of a contribution of `bytes` bytes in its member's payload area. Even and odd epochs have one
+/// half of the area each, so that a contribution never overwrites that of the previous step, which a reader may still
+/// need, whatever the lengths of both.
 fn payload_offset(slot: Slot, bytes: usize, payload_bytes: usize) -> usize {
     let half = payload_bytes / SLOTS;
     let within = match bytes {
@@ -74,7 +78,7 @@ impl AtomicFlag for AtomicU64 {
     }
 }
 
-/// A block of the segment with the members' doorbells.
+/// A block of flags in the segment, and the doorbells of its members.
 pub struct ShmFlagArray {
     block: FlagBlock,
     doorbells: Doorbells,
@@ -109,7 +113,7 @@ impl FlagArray for ShmFlagArray {
             Members::One(member) => self.doorbells.ring(member),
             Members::Below => self.ring_all(0..self.me),
             Members::Above => self.ring_all(self.me + 1..self.doorbells.count()),
-            // Our own doorbell is not armed.
+            // This includes our own doorbell, which is not armed now.
             Members::All => self.ring_all(0..self.doorbells.count()),
         }
     }
@@ -131,12 +135,13 @@ pub struct ReduceArgs<'a> {
     pub count: u64,
 }
 
-/// The data of one step: the contribution, and the place of the result (the same for a broadcast).
+/// The buffers of one step: `from` has the contribution, `into` gets the result. In a broadcast both are the same
+/// buffer.
 pub struct StepBuffers<'a> {
     pub from: Buffer,
     pub into: Buffer,
     pub reduce_args: Option<ReduceArgs<'a>>,
-    /// The contribution to the next step, if both belong to one MPI_Allreduce.
+    /// The contribution to the next step, if both steps belong to one MPI_Allreduce; otherwise empty.
     pub next: Buffer,
 }
 
@@ -145,7 +150,8 @@ impl StepBuffers<'_> {
         StepBuffers { from: Buffer::EMPTY, into: Buffer::EMPTY, reduce_args: None, next: Buffer::EMPTY };
 }
 
-/// The memory of a slot for `bytes`, in its flag's cache line or in the payload area.
+/// Returns the first `bytes` bytes of a slot: in the cache line of the slot's flag if `short`, otherwise in the
+/// member's payload area.
 pub fn slot_memory(block: &FlagBlock, slot: Slot, bytes: usize, short: bool) -> SharedMem<'_> {
     if short {
         block.line_payload(slot.member, SLOT_LINES[slot.parity]).slice(0, bytes)
@@ -154,7 +160,7 @@ pub fn slot_memory(block: &FlagBlock, slot: Slot, bytes: usize, short: bool) -> 
     }
 }
 
-/// The data of a step, and the block with the memory for them.
+/// The data of a step: this member's buffers, and the block that contains the slots.
 struct StepTransfer<'a> {
     block: &'a FlagBlock,
     buffers: &'a StepBuffers<'a>,
@@ -226,12 +232,13 @@ impl StepData for StepTransfer<'_> {
 pub struct ShmCollective {
     participant: Participant,
     flags: ShmFlagArray,
-    /// A member that died before it had left a step: no step can end any more.
+    /// A member that has ended and had not left a step. If there is one, no step can end any more, and each further
+    /// call fails.
     pub lost_process: Option<Peer>,
 }
 
 impl ShmCollective {
-    /// Makes member `me`. `doorbells` are the members' doorbells, in rank order.
+    /// Makes the view of member `me`. `doorbells` are the doorbells of all members, in rank order.
     pub fn new(block: FlagBlock, me: usize, doorbells: Doorbells) -> ShmCollective {
         let participant = Participant::new(me, doorbells.count());
         ShmCollective { participant, flags: ShmFlagArray { block, doorbells, me }, lost_process: None }
@@ -243,13 +250,15 @@ impl ShmCollective {
         ShmCollective { participant: self.participant.after(steps), ..self }
     }
 
-    /// Describes a step with these data.
+    /// Returns the description of a step with these buffers.
     #[inline]
     pub fn spec(kind: StepKind, buffers: &StepBuffers<'_>) -> StepSpec {
         let bytes = buffers.from.len();
         assert!(bytes < BYTES_MAX.into(), "a shm step of {bytes} bytes");
-        // The application's functions get memory aligned for their type, which the rest of a cache line is not. One
-        // element of a pair type is in one run but without its padding, which a kernel over plain memory counts in.
+        // A function of the application must get memory that is aligned for its datatype, and the bytes behind the
+        // flag in a cache line are not aligned; so only predefined operations use short slots. One element of a pair
+        // type such as MPI_DOUBLE_INT lies in one piece without its padding, but a kernel counts the padding too; so
+        // such a reduction is no pair step.
         let (predefined, whole) =
             match buffers.reduce_args.map(|reduce_args| (reduce_args.reducer.predefined(), reduce_args.count)) {
                 Some((Some(kernel), count)) => (true, kernel.element_bytes() * count == bytes),
@@ -260,16 +269,17 @@ impl ShmCollective {
         StepSpec { kind, bytes: bytes as u32, short, pair: short && whole }
     }
 
-    /// Advances a step as far as possible without waiting; `Some` when it has ended.
+    /// Advances a step as far as possible without waiting. Returns the result when the step has ended for this
+    /// member; `None` while it is in progress.
     #[inline]
     pub fn poll(&mut self, phase: &mut StepPhase, spec: &StepSpec, buffers: &StepBuffers<'_>) -> Option<StepResult> {
-        // The `bytes` of a barrier are no data.
+        // A barrier has no data: its `bytes` only differ on a rank whose data are missing (`without_data`).
         let bytes = if spec.kind == StepKind::Barrier { 0 } else { spec.bytes as usize };
         let mut data = StepTransfer { block: &self.flags.block, buffers, bytes, short: spec.short };
         self.participant.poll(phase, spec, &self.flags, &mut data)
     }
 
-    /// Advances an exchange, as `poll` does a step.
+    /// Advances an exchange in the same way as `poll` advances other steps.
     #[inline]
     pub fn poll_exchange(
         &mut self,
@@ -285,22 +295,24 @@ impl ShmCollective {
         self.participant.missing_member(&self.flags)
     }
 
-    /// Returns a member that has exited without leaving the step that is in progress.
+    /// Returns a member that has ended and has not left the step in progress; `None` if there is none. `has_ended`
+    /// tells whether the process of a member has ended.
     pub fn lost_member_among(&self, has_ended: impl Fn(usize) -> bool) -> Option<usize> {
         self.participant.lost_member((0..self.flags.doorbells.count()).filter(|&member| has_ended(member)), &self.flags)
     }
 }
 
-/// Records that this member has freed the communicator and is through with all steps. Returns true for the last of
-/// `members`.
+/// Records that this member has freed the communicator and executes no more steps. Returns true on the last of the
+/// `members` members.
 pub fn depart(block: &FlagBlock, members: usize) -> bool {
-    // AcqRel: the last member sees all others' accesses before this.
+    // AcqRel: the last member to come here sees all accesses that the others made before.
     let before = block.flag(0, DEPARTED_LINE).fetch_add(1, Ordering::AcqRel);
     before + 1 == members as u64
 }
 
-/// A step to which a member contributes nothing, because its data are missing: its flag differs from that of every
-/// member but those whose data are missing too.
+/// Returns the description and buffers of a step to which this member contributes nothing, because its data are
+/// missing. The length in its flag differs from that of every member that has its data, so that those members detect
+/// a mismatch.
 #[cold]
 pub fn without_data<'a>(spec: StepSpec, buffers: StepBuffers<'a>) -> (StepSpec, StepBuffers<'a>) {
     let reduce_args = buffers.reduce_args.map(|reduce_args| ReduceArgs { count: 0, ..reduce_args });
@@ -311,8 +323,8 @@ pub fn without_data<'a>(spec: StepSpec, buffers: StepBuffers<'a>) -> (StepSpec, 
 #[cold]
 pub fn mismatch_error(call: &str, bytes: u32) -> Error {
     let text = format!(
-        "the members of the communicator do not agree on this {call}: this rank gives {bytes} bytes, another one called \
-         with other counts or types, or called another function"
+        "the members of the communicator do not agree on this {call}: this rank passes {bytes} bytes, and another rank \
+         passes other counts or types, or calls another function"
     );
     Error::new(Class::Truncate, text)
 }

@@ -1,9 +1,10 @@
-//! The data of an exchange: what a call, or a round of a schedule, writes into its own slot and reads from others'.
+//! The data of an exchange: what a call, or a round of a schedule, writes into its own slot and reads from others'
+//! slots.
 //!
-//! Short equal blocks, each in one run, need no schedule: `EqualBlocks` lays slots out as the rows "host" of `coll`
-//! do, so that it is compatible with ranks whose buffers are less plain; `ReduceScatterData` is the same for a
-//! reduction of blocks. Used by `schedule_run`, and by `data_movement` and `reductions` for short data; uses
-//! `flags::exchange`, `run_memory`, and the payload areas of `shm`.
+//! A call with short equal blocks of a predefined datatype needs no schedule: `EqualBlocks` is its data. It lays out
+//! the slots in the same way as the algorithm "host" of `coll`, so that other ranks of the same call, whose buffers
+//! have gaps, can take part by a schedule. `ReduceScatterData` does the same for a short reduction of blocks. Used by
+//! `schedule_run`, `shm` and `collective`; uses `flags`, `run_memory`, `shm`, `buffer` and `ops`.
 
 use super::flags::exchange::{ExchangeSpec, SlotIo, SourceSlot};
 use super::flags::{Members, Slot};
@@ -17,9 +18,10 @@ use hawser_coll::{CommStep, MemberSet, RankAndSize, ShmStep};
 use hawser_datatype::UserPtr;
 use hawser_job::FlagBlock;
 
-/// The data of an exchange, without knowledge of the block.
+/// The data of an exchange. They know no flags and no slots, only the memory that they are given.
 pub trait ExchangeData {
-    /// Tells whether slots of `bytes` lie in their flags' cache lines.
+    /// Tells whether a contribution of `bytes` bytes lies in the cache line of its flag; otherwise it lies in the
+    /// payload area.
     fn is_short(&self, bytes: u32) -> bool;
     fn send_bytes(&self) -> u32;
     fn write(&mut self, memory: SharedMem);
@@ -27,7 +29,7 @@ pub trait ExchangeData {
     fn read(&mut self, index: usize, memory: SharedMem);
 }
 
-/// An exchange's data at a block.
+/// The data of an exchange, and the block that contains the slots.
 pub struct SlotExchange<'a, T> {
     pub data: &'a mut T,
     pub block: &'a FlagBlock,
@@ -60,7 +62,7 @@ impl<T: ExchangeData> SlotIo for SlotExchange<'_, T> {
     }
 }
 
-/// A round of a schedule, with the memory of its run.
+/// The data of an exchange that is a round of a schedule: the round's steps, and the memory of the run.
 pub struct RoundData<'a> {
     put_steps: &'a [CommStep],
     take_steps: &'a [CommStep],
@@ -70,7 +72,7 @@ pub struct RoundData<'a> {
 }
 
 impl<'a> RoundData<'a> {
-    /// Returns the round as an exchange; `None` if it is none.
+    /// Returns the description and the data of a round; `None` if the round is no exchange.
     pub fn of(
         round: &'a [CommStep],
         memory: &'a mut RunMemory,
@@ -98,7 +100,8 @@ const fn members_from(ranks: MemberSet) -> Members {
 }
 
 impl ExchangeData for RoundData<'_> {
-    /// The application's functions get memory aligned for their type, which the rest of a cache line is not.
+    /// A function of the application must get memory that is aligned for its datatype. The bytes behind the flag in a
+    /// cache line are not aligned, so only predefined operations use them.
     fn is_short(&self, bytes: u32) -> bool {
         bytes as usize <= SHORT_BYTES && self.reducer.is_none_or(|reducer| reducer.predefined().is_some())
     }
@@ -143,13 +146,15 @@ impl ExchangeData for RoundData<'_> {
     }
 }
 
-/// A short reduction of blocks to their ranks, as the row "host_parts" has it: from the last rank down to the first.
+/// The data of a short MPI_Reduce_scatter. As in the algorithm "host_parts" of `coll`, each rank reduces its own
+/// block of all slots, from the last rank down to the first.
 pub struct ReduceScatterData<'a> {
     pub rank_and_size: RankAndSize,
-    /// All blocks of this rank, and the offset of its own one in bytes.
+    /// This rank's contribution, which is a block for each rank.
     pub send: UserMem<'static>,
+    /// The offset of this rank's own block in each contribution, in bytes.
     pub at: usize,
-    /// The place of the result, as memory and as elements.
+    /// The memory of the result, and the address of its elements.
     pub result: UserMem<'static>,
     pub elements: UserPtr<'static>,
     pub reduce_args: ReduceArgs<'a>,
@@ -175,7 +180,7 @@ impl ExchangeData for ReduceScatterData<'_> {
         memory.write_user(self.send);
     }
 
-    /// The reads include this rank's own slot.
+    /// Names all ranks from the last down to the first, this rank included.
     fn source(&self, index: usize) -> Option<SourceSlot> {
         let size = self.rank_and_size.size as usize;
         let has = index < size && !self.result.is_empty();
@@ -192,7 +197,7 @@ impl ExchangeData for ReduceScatterData<'_> {
     }
 }
 
-/// The pattern of the blocks.
+/// The collective that exchanges the blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BlockPattern {
     Allgather,
@@ -201,24 +206,28 @@ pub enum BlockPattern {
     Scatter { root: u32 },
 }
 
-/// A short call with equal blocks.
+/// The data of a short call with equal blocks.
 pub struct EqualBlocks {
     pattern: BlockPattern,
     rank_and_size: RankAndSize,
     /// The bytes of a block.
     bytes: usize,
-    /// All blocks, or the own one, as the pattern has it; `EMPTY` where the rank has none.
+    /// The buffers of the call: one block or a block for each rank, depending on the pattern. `EMPTY` if the rank has
+    /// no such buffer.
     send: UserMem<'static>,
     recv: UserMem<'static>,
 }
 
-/// A block for each of `ranks` ranks.
+/// Returns the memory of `ranks` adjoining blocks, each as long as `buf`; `None` if the datatype is not predefined,
+/// the blocks are empty, or an argument is wrong (`BufferArg::contiguous_memory`).
 fn all_blocks(buf: &BufferArg, ranks: u32) -> Option<UserMem<'static>> {
     BufferArg { count: buf.count.checked_mul(ranks.into())?, ..*buf }.contiguous_memory()
 }
 
 impl EqualBlocks {
-    /// Makes the call's data; `None`: too long, not in one run, in place, or wrong, which the checked path reports.
+    /// Makes the data of a call. Returns `None` if the call needs the path with a schedule, which checks the
+    /// arguments and reports errors: its blocks are too long, empty or not of a predefined datatype, it is in place,
+    /// or an argument is wrong.
     #[inline]
     pub fn of(
         pattern: BlockPattern,
@@ -248,7 +257,8 @@ impl EqualBlocks {
         (fits && is_short && !blocks.is_aliased()).then_some(blocks)
     }
 
-    /// Tells whether a rank's own block lies in place already.
+    /// Tells whether the block of this rank for itself has the same address in both buffers. MPI forbids that, and
+    /// the path that checks the arguments reports it.
     fn is_aliased(&self) -> bool {
         !self.send.is_empty() && !self.recv.is_empty() && self.own_send().as_ptr() == self.own_recv().as_ptr()
     }
@@ -285,7 +295,7 @@ impl EqualBlocks {
         ExchangeSpec { bytes: if readers == Members::Empty { 0 } else { self.send_bytes() }, readers, sources }
     }
 
-    /// Copies the rank's own block to its place.
+    /// Copies the block of this rank for itself from the send buffer to the receive buffer, if the rank has both.
     #[inline]
     pub fn copy_own_block(&self) {
         if !self.send.is_empty() && !self.recv.is_empty() {
@@ -300,7 +310,7 @@ impl ExchangeData for EqualBlocks {
         bytes as usize <= SHORT_BYTES
     }
 
-    /// The same for all members that contribute.
+    /// The length of a contribution, in bytes, which is the same for all members that contribute.
     #[inline]
     fn send_bytes(&self) -> u32 {
         match self.pattern {

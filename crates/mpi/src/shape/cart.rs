@@ -4,7 +4,7 @@
 
 use hawser_base::{Class, Error, Result};
 
-/// A grid. The product of the dimensions is a number of ranks.
+/// A grid. The product of its dimensions is the number of its ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cart {
     dims: Vec<Dim>,
@@ -17,7 +17,8 @@ pub struct Dim {
 }
 
 impl Cart {
-    /// A grid of at most `comm_size` ranks (MPI_ERR_DIMS, MPI_ERR_ARG).
+    /// Makes a grid. MPI_ERR_DIMS if a dimension is less than 1, MPI_ERR_ARG if the grid has more than `comm_size`
+    /// ranks.
     pub fn new(dims: &[i32], periods: &[i32], comm_size: u32) -> Result<Cart> {
         if let Some((i, size)) = dims.iter().enumerate().find(|&(_, &size)| size < 1) {
             let text =
@@ -27,7 +28,7 @@ impl Cart {
         let cells = dims.iter().try_fold(1u32, |cells, &size| cells.checked_mul(size as u32));
         if cells.is_none_or(|cells| cells > comm_size) {
             let product = dims.iter().map(i32::to_string).collect::<Vec<_>>().join(" x ");
-            let text = format!("a grid of {product} has more places than the communicator has ranks, {comm_size}");
+            let text = format!("a grid of {product} needs more ranks than the communicator has ({comm_size})");
             return Err(Error::new(Class::Arg, text));
         }
         let dim = |(&size, &periodic): (&i32, &i32)| Dim { size: size as u32, periodic: periodic != 0 };
@@ -52,17 +53,18 @@ impl Cart {
         coords
     }
 
-    /// The rank at coordinates that are inside.
+    /// The rank at coordinates that are inside of the grid.
     fn rank_at(&self, coords: &[u32]) -> u32 {
         self.dims.iter().zip(coords).fold(0, |rank, (dim, at)| rank * dim.size + at)
     }
 
-    /// MPI_Cart_rank: coordinates of periodic dimensions may be outside (MPI_ERR_ARG in others).
+    /// MPI_Cart_rank. Coordinates of periodic dimensions may be outside of the grid; in other dimensions that is an
+    /// error (MPI_ERR_ARG).
     pub fn rank(&self, coords: &[i32]) -> Result<u32> {
         let mut inside = Vec::with_capacity(self.dims.len());
         for (i, (dim, &at)) in self.dims.iter().zip(coords).enumerate() {
             let found = dim.wrap(at.into()).ok_or_else(|| {
-                let text = format!("coords[{i}] is {at}, outside 0..={} of a dimension without a period", dim.size - 1);
+                let text = format!("coords[{i}] is {at}, outside 0..={} of a non-periodic dimension", dim.size - 1);
                 Error::new(Class::Arg, text)
             });
             inside.push(found?);
@@ -70,14 +72,15 @@ impl Cart {
         Ok(self.rank_at(&inside))
     }
 
-    /// The rank `steps` further along a dimension.
+    /// The rank `steps` further along a dimension; None if that is outside of the grid.
     fn step(&self, coords: &[u32], dim: usize, steps: i64) -> Option<u32> {
         let mut there = coords.to_vec();
         there[dim] = self.dims[dim].wrap(i64::from(coords[dim]) + steps)?;
         Some(self.rank_at(&there))
     }
 
-    /// MPI_Cart_shift: the ranks that `rank` receives from and sends to (MPI_ERR_TOPOLOGY, MPI_ERR_ARG).
+    /// MPI_Cart_shift: the ranks that `rank` receives from and sends to; None is MPI_PROC_NULL (errors:
+    /// MPI_ERR_TOPOLOGY, MPI_ERR_ARG).
     pub fn shift(&self, rank: u32, direction: i32, steps: i32) -> Result<[Option<u32>; 2]> {
         if self.dims.is_empty() {
             return Err(Error::new(Class::Topology, "a grid without dimensions has no direction to shift in"));
@@ -90,13 +93,14 @@ impl Cart {
         Ok([self.step(&coords, dim, -steps), self.step(&coords, dim, steps)])
     }
 
-    /// The neighbours below and above in each dimension.
+    /// The neighbours below and above `rank` in each dimension; None is MPI_PROC_NULL.
     pub fn neighbors(&self, rank: u32) -> Vec<Option<u32>> {
         let coords = self.coords(rank);
         (0..self.dims.len()).flat_map(|dim| [-1, 1].map(|steps| self.step(&coords, dim, steps))).collect()
     }
 
-    /// MPI_Cart_sub: the grid of the kept dimensions, and the ranks here of its ranks.
+    /// MPI_Cart_sub: the grid of the kept dimensions with `rank` in it, and for each of its ranks the rank in this
+    /// grid.
     pub fn sub(&self, rank: u32, keeps: &[bool]) -> (Cart, Vec<u32>) {
         let dims = self.dims.iter().zip(keeps).filter(|&(_, &keep)| keep).map(|(dim, _)| *dim).collect();
         let (sub, mut coords) = (Cart { dims }, self.coords(rank));
@@ -113,7 +117,8 @@ impl Cart {
 }
 
 impl Dim {
-    /// A coordinate; moved inside if the dimension is periodic.
+    /// Returns the coordinate `at`, moved inside if it is outside of a periodic dimension; None if it is outside of
+    /// another one.
     fn wrap(&self, at: i64) -> Option<u32> {
         let size = i64::from(self.size);
         match (0..size).contains(&at) {

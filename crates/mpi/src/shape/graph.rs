@@ -1,6 +1,6 @@
 //! Graphs that every rank knows as a whole (MPI-5.0 §8.5.3).
 //!
-//! Used by `topology`.
+//! Used by `topology` and `abi::topology`.
 
 use hawser_base::{Class, Error, Result};
 
@@ -13,7 +13,8 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// `edges` gives the array of that many neighbours (MPI_ERR_ARG).
+    /// Makes a graph of MPI's arrays (MPI_ERR_ARG). `edges` is called with the number of neighbours that `index`
+    /// gives in all, and returns the array of that length.
     pub fn new<'a>(index: &[i32], edges: impl FnOnce(usize) -> Result<&'a [i32]>, comm_size: u32) -> Result<Graph> {
         check_nodes(index.len() as i64, comm_size)?;
         let mut last = 0;
@@ -51,7 +52,7 @@ impl Graph {
     }
 }
 
-/// At most as many nodes as ranks (MPI_ERR_ARG).
+/// Checks that there are at most `comm_size` nodes (MPI_ERR_ARG).
 pub fn check_nodes(nodes: i64, comm_size: u32) -> Result<()> {
     if !(0..=i64::from(comm_size)).contains(&nodes) {
         let text = format!("nnodes is {nodes}; it may be 0 to {comm_size}, the ranks of the communicator");

@@ -1,6 +1,6 @@
-//! The shapes of virtual topologies, as one rank of a communicator has them: data and arithmetic (MPI-5.0 chapter 8).
+//! Virtual topologies as data and arithmetic, as one rank of a communicator has them (MPI-5.0 chapter 8).
 //!
-//! Communicators get theirs in `topology`. Used by `comm`, `topology`.
+//! `topology` makes communicators that have one. Used by `comm` and `topology`; uses `coll::Neighbors`.
 
 pub mod cart;
 pub mod graph;
@@ -21,7 +21,7 @@ pub enum TopologyKind {
     DistGraph(DistGraph),
 }
 
-/// A rank's neighbours, in the order of the blocks of neighbourhood collectives; none is MPI_PROC_NULL.
+/// A rank's neighbours, in the order of the blocks of neighbourhood collectives. An entry None is MPI_PROC_NULL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Neighborhood {
     pub sources: Vec<Option<u32>>,
@@ -56,7 +56,7 @@ impl Topology {
         Topology { kind: TopologyKind::DistGraph(graph), neighborhood }
     }
 
-    /// For neighbourhood collectives.
+    /// The rank's neighbours, in the form that neighbourhood collectives take.
     pub fn neighbors(&self) -> Neighbors<'_> {
         let Neighborhood { sources, destinations } = &self.neighborhood;
         Neighbors { sources, destinations, grid: matches!(self.kind, TopologyKind::Cart(_)) }

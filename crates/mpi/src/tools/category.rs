@@ -1,4 +1,4 @@
-//! Categories: a tree of variables that belong together (MPI-5.0 §15.3.9). It never changes.
+//! Categories: a tree that groups the variables by subject (MPI-5.0 §15.3.9). The tree never changes.
 //!
 //! Used by `abi::tool`.
 
@@ -10,9 +10,9 @@ use std::ops::Range;
 pub(super) struct Category {
     pub name: &'static str,
     pub about: &'static str,
-    /// The index of the category that it is in.
+    /// The index of the category that contains this one; `None` at the top of the tree.
     pub parent: Option<usize>,
-    /// The indices of its variables.
+    /// The indices of the category's control variables; those of its performance variables are in `pvars`.
     pub cvars: Range<usize>,
     pub pvars: Range<usize>,
 }
@@ -46,7 +46,7 @@ pub fn index(name: &[u8]) -> Result<usize> {
     with(|catalog, _| index_of_name(catalog.categories.iter().map(|category| category.name), name, "category"))
 }
 
-/// The indices of all that is in a category, of one kind.
+/// Returns the indices of the members of one kind in a category, without those of its subcategories.
 pub fn members(index: i32, kind: CategoryItem) -> Result<Vec<usize>> {
     with(|catalog, _| {
         let category = checked_index(&catalog.categories, index, "category")?;

@@ -1,9 +1,10 @@
 //! Control variables: the parameters (MPI-5.0 §15.3.6).
 //!
-//! A value that a tool writes before MPI_Init overrides the environment; afterwards only parameters that are read again
-//! (`param::Read`) can be written. It must never take a value that the environment could not have.
+//! A value that a tool writes before MPI_Init overrides the environment. After MPI_Init a tool can write only
+//! parameters that are read again (`param::ReadTime::AtUse`). A tool must never be able to write a value that is not
+//! valid in the environment.
 //!
-//! Used by `abi::tool`; uses `base::param`.
+//! Used by `abi::tool`; uses `enumeration`, `init_state`, `process` and `base::param`.
 
 use super::{ToolObjectId, checked_index, enumeration, index_of_name, no_handle, with};
 use crate::init_state;
@@ -13,10 +14,10 @@ use hawser_base::param::{Param, ParamKind, ReadTime};
 use hawser_base::value::T_SCOPE_ALL_EQ;
 use hawser_base::{Class, Error, Handle, Result};
 
-/// Characters of a text, with the zero behind it; longer ones are cut.
+/// The number of characters of a text variable, including the zero at the end; longer texts are cut.
 pub const TEXT_BYTES: usize = 1024;
 
-/// A number for an empty text.
+/// The number that stands for the empty text as the value of a numeric variable.
 const EMPTY_NUMBER: i64 = -1;
 
 /// The results of MPI_T_cvar_get_info.
@@ -80,7 +81,7 @@ pub fn index(name: &[u8]) -> Result<usize> {
     with(|catalog, _| index_of_name(catalog.cvars.iter().map(|param| param.name), name, "control variable"))
 }
 
-/// A handle for the variable, and of how many elements it is.
+/// Opens a handle for the variable at an index. Returns the handle and the number of elements of a value.
 pub fn open(index: i32) -> Result<(ToolObjectId, usize)> {
     with(|catalog, state| {
         let param = checked_index(&catalog.cvars, index, "control variable")?;
@@ -114,7 +115,8 @@ pub fn read(id: ToolObjectId) -> Result<CvarValue> {
     })
 }
 
-/// Writes the value that `value` reads from the tool's buffer, in the C type of the datatype passed to it.
+/// Writes a variable. `value` is called with the variable's datatype and must read the value from the tool's buffer,
+/// in the C type of this datatype.
 pub fn write(id: ToolObjectId, value: impl FnOnce(Handle) -> CvarValue) -> Result<()> {
     let param = find(id)?;
     if param.read == ReadTime::AtStart && init_state::was_initialized() {
@@ -129,7 +131,7 @@ pub fn write(id: ToolObjectId, value: impl FnOnce(Handle) -> CvarValue) -> Resul
 }
 
 fn text_of_value(param: &Param, value: CvarValue) -> Result<String> {
-    let wrong = |value: i64| Error::new(Class::ToolInvalid, format!("{value} is no value of {}", param.name));
+    let wrong = |value: i64| Error::new(Class::ToolInvalid, format!("{value} is not a valid value of {}", param.name));
     match value {
         CvarValue::Int(number) => {
             let items = enumeration::items(param).unwrap_or(&[]);
@@ -140,6 +142,6 @@ fn text_of_value(param: &Param, value: CvarValue) -> Result<String> {
         CvarValue::Count(number) if number < 0 => Err(wrong(number)),
         CvarValue::Count(number) => Ok(number.to_string()),
         CvarValue::Text(bytes) => String::from_utf8(bytes)
-            .map_err(|_| Error::new(Class::ToolInvalid, format!("{} takes texts in UTF-8 alone", param.name))),
+            .map_err(|_| Error::new(Class::ToolInvalid, format!("{} takes only UTF-8 text", param.name))),
     }
 }

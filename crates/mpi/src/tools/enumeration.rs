@@ -1,15 +1,17 @@
 //! Enumerations: the names that stand for the numbers of a control variable (MPI-5.0 §15.3.5).
 //!
-//! Each belongs to one parameter and has its name; the value of an item is its index. Used by `abi::tool`.
+//! Each enumeration belongs to one parameter and has the parameter's name. The value of an item is the item's index.
+//! Used by `abi::tool` and `cvar`; uses `base::param`.
 
 use super::{Catalog, FIRST_TOOL_OBJECT, ToolObjectId, no_handle, with};
 use hawser_base::param::{Param, ParamKind};
 use hawser_base::{Class, Error, Result};
 
-/// The enumeration of the first control variable; below are the null handle and other constants.
+/// The handle of the enumeration of the first control variable. Smaller numbers are the null handle and other
+/// constants.
 const FIRST_ENUMERATION: ToolObjectId = 1 << 8;
 
-/// The names of a parameter's values, if they have names.
+/// Returns the names of a parameter's values; `None` if the values have no names.
 pub(super) fn items(param: &Param) -> Option<&'static [&'static str]> {
     match param.kind {
         ParamKind::Flag => Some(&["off", "on"]),
@@ -18,7 +20,8 @@ pub(super) fn items(param: &Param) -> Option<&'static [&'static str]> {
     }
 }
 
-/// That of the control variable with an index.
+/// Returns the enumeration of the control variable at `index`, whose parameter is `param`; `None` if its values have
+/// no names.
 pub(super) fn of_cvar(param: &Param, index: usize) -> Option<ToolObjectId> {
     let id = FIRST_ENUMERATION + index as ToolObjectId;
     debug_assert!(id < FIRST_TOOL_OBJECT);
@@ -30,12 +33,12 @@ fn find(catalog: &Catalog, id: ToolObjectId) -> Result<(&'static str, &'static [
     param.and_then(|param| Some((param.name, items(param)?))).ok_or_else(|| no_handle(id))
 }
 
-/// The number of values of an enumeration, and its name.
+/// Returns the number of values of an enumeration, and the name of the enumeration.
 pub fn info(id: ToolObjectId) -> Result<(usize, &'static str)> {
     with(|catalog, _| find(catalog, id).map(|(name, items)| (items.len(), name)))
 }
 
-/// The name of a value: the item at `index` is that of the number `index`.
+/// Returns the name of the value at `index`. The value itself is the number `index`.
 pub fn item(id: ToolObjectId, index: i32) -> Result<&'static str> {
     with(|catalog, _| {
         let (name, items) = find(catalog, id)?;

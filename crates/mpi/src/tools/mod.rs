@@ -1,15 +1,18 @@
-//! The tool information interface MPI_T (MPI-5.0 chapter 15): the variables, and the tools that use them.
+//! The tool information interface MPI_T (MPI-5.0 chapter 15): the variables, and the handles and sessions that tools
+//! have open.
 //!
-//! It is there before MPI_Init and after MPI_Finalize, for any thread at any time, whatever level MPI was
-//! initialised with: all of its own state is under one lock, and of the rest of MPI it reads only values that are
-//! meant to be read from outside. It must never enter a lane, nor call an error handler. There are no events: this
-//! library reports nothing by callback.
+//! Any thread may call the interface at any time, before MPI_Init and after MPI_Finalize too, and whatever the thread
+//! level is. So all of its state is under one lock, and it reads only those values of the rest of MPI that other
+//! threads may read. It must never enter a lane, nor call an error handler. There are no events, because this library
+//! reports nothing by callback.
 //!
-//! Used by `abi::tool`; uses `cvar` (parameters), `pvar` (counters), `category`, `enumeration`.
+//! Used by `abi::tool` and `node`; has the modules `cvar` (parameters), `pvar` (counters), `category` and
+//! `enumeration`.
 
 pub mod category;
 pub mod cvar;
 pub mod enumeration;
+pub mod former_names;
 pub mod pvar;
 #[cfg(test)]
 mod tests;
@@ -20,7 +23,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
-/// A category and its contents; `node` makes them, parents first.
+/// The description of a category and its variables. `node` makes these descriptions, a parent before its children.
 pub struct CategorySpec {
     pub name: &'static str,
     pub about: &'static str,
@@ -29,7 +32,8 @@ pub struct CategorySpec {
     pub variables: Vec<pvar::PvarSpec>,
 }
 
-/// All variables, in the order of their indices, which never change: the first MPI_T_init_thread makes it for good.
+/// The catalog of all variables and categories, in the order of their indices. The first MPI_T_init_thread makes it,
+/// and it never changes.
 struct Catalog {
     cvars: Vec<&'static Param>,
     pvars: Vec<pvar::PvarSpec>,
@@ -38,20 +42,21 @@ struct Catalog {
 
 static CATALOG: OnceLock<Catalog> = OnceLock::new();
 
-/// The name of a handle or session: never reused, so that a freed one finds nothing.
+/// The number of a handle, session or enumeration. The number of a handle or session is never used again, so that a
+/// freed one is detected.
 pub type ToolObjectId = u64;
 
-/// MPI_T_PVAR_ALL_HANDLES, for calls that take a handle. 0 is no handle at all.
+/// MPI_T_PVAR_ALL_HANDLES, which stands for all handles of a session. The number 0 is the null handle.
 pub const ALL_HANDLES: ToolObjectId = 1;
-/// Ids of what a tool opens count from here, above the numbers of enumerations.
+/// The numbers of handles and sessions are greater than this; smaller numbers belong to enumerations and constants.
 const FIRST_TOOL_OBJECT: ToolObjectId = 1 << 16;
 
 /// The objects that tools have open.
 struct ToolState {
-    /// Calls of MPI_T_init_thread without their MPI_T_finalize.
+    /// The number of calls of MPI_T_init_thread minus those of MPI_T_finalize.
     uses: u32,
     next: ToolObjectId,
-    /// Handles of control variables, and the index of each.
+    /// The open handles of control variables, and the index of the variable of each.
     cvars: BTreeMap<ToolObjectId, usize>,
     sessions: BTreeMap<ToolObjectId, pvar::PvarSession>,
 }
@@ -80,7 +85,7 @@ impl Catalog {
     }
 }
 
-/// Appends `new`, and returns its indices.
+/// Appends `new` to `to`, and returns the indices of the new items.
 fn append<T>(to: &mut Vec<T>, new: Vec<T>) -> Range<usize> {
     let from = to.len();
     to.extend(new);
@@ -91,14 +96,15 @@ fn lock_state() -> std::sync::MutexGuard<'static, ToolState> {
     STATE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// MPI_T_init_thread. `specs` returns the variables; it is called the first time.
+/// MPI_T_init_thread. `specs` returns the categories with their variables; it is called only at the first
+/// initialisation.
 pub fn init(specs: impl FnOnce() -> Vec<CategorySpec>) {
     let mut state = lock_state();
     state.uses += 1;
     CATALOG.get_or_init(|| Catalog::new(specs()));
 }
 
-/// MPI_T_finalize. The last one lets all handles and sessions go.
+/// MPI_T_finalize. The call that matches the first MPI_T_init_thread closes all handles and sessions.
 pub fn finalize() -> Result<()> {
     with(|_, state| {
         state.uses -= 1;
@@ -110,7 +116,7 @@ pub fn finalize() -> Result<()> {
     })
 }
 
-/// Refuses a call while the interface is not initialised.
+/// Fails with MPI_T_ERR_NOT_INITIALIZED if the interface is not initialised.
 pub fn check() -> Result<()> {
     with(|_, _| Ok(()))
 }
@@ -126,13 +132,13 @@ fn with<R>(f: impl FnOnce(&'static Catalog, &mut ToolState) -> Result<R>) -> Res
     }
 }
 
-/// Returns the item at an index. `what` names it in the singular.
+/// Returns the item at an index. `what` names the kind of item for the error text, in the singular.
 fn checked_index<'a, T>(all: &'a [T], index: i32, what: &str) -> Result<&'a T> {
     let wrong = || Error::new(Class::ToolInvalidIndex, format!("there is no {what} {index}; there are {}", all.len()));
     usize::try_from(index).ok().and_then(|index| all.get(index)).ok_or_else(wrong)
 }
 
-/// The index of the item with a name.
+/// Returns the index of the item with a name. `what` names the kind of item for the error text, in the singular.
 fn index_of_name(mut names: impl Iterator<Item = impl AsRef<str>>, name: &[u8], what: &str) -> Result<usize> {
     let wrong = || {
         let name = String::from_utf8_lossy(name);
@@ -142,5 +148,5 @@ fn index_of_name(mut names: impl Iterator<Item = impl AsRef<str>>, name: &[u8], 
 }
 
 fn no_handle(id: ToolObjectId) -> Error {
-    Error::new(Class::ToolInvalidHandle, format!("{id:#x} is no handle of this kind, or was freed"))
+    Error::new(Class::ToolInvalidHandle, format!("{id:#x} is not a handle of this kind, or was freed"))
 }

@@ -1,10 +1,12 @@
 //! Performance variables: the rank's counters and the lengths of its queues (MPI-5.0 §15.3.7).
 //!
-//! A handle of a counter adds up what is counted while it runs, so that no session sees another one's resets; only the
-//! rank writes the counters themselves. Lengths are read as they are. Everything is 0 until MPI_Init.
+//! A handle of a counter has a sum of its own, of the events that are counted while the handle is started. So a
+//! session does not notice that another session resets the variable; the rank's counters themselves are never reset.
+//! The length of a queue is read directly. All values are 0 until MPI_Init.
 //!
-//! Used by `abi::tool`; uses `job::counters`, `matching::QueueLengths`.
+//! Used by `abi::tool`; uses `former_names`, `job::counters`, `matching::QueueLengths`.
 
+use super::former_names::present_name;
 use super::{ALL_HANDLES, ToolObjectId, ToolState, checked_index, index_of_name, no_handle, with};
 use crate::process;
 use hawser_base::handle::datatype;
@@ -27,14 +29,15 @@ pub struct PvarSpec {
 
 #[derive(Clone, Copy)]
 enum PvarSource {
-    /// A counter's slot.
+    /// A counter of the rank: its slot, and its unit.
     Counter(usize, CounterUnit),
-    /// A queue length, summed over all lanes.
+    /// The length of a queue, which the function returns for one lane; the value is the sum over all lanes.
     Length(fn(&QueueLengths) -> u32),
 }
 
 impl PvarSpec {
-    /// The counter in a slot. Its name is that of `--stats` as an identifier.
+    /// Makes the variable of the counter in `slot`. The variable's name is the counter's name in `mpiexec --stats`,
+    /// converted to an identifier.
     pub fn counter(slot: usize, entry: CounterInfo) -> PvarSpec {
         let unit = if entry.unit == CounterUnit::Nanoseconds { "seconds" } else { "" };
         let name = identifier(&entry.name.replace("nanoseconds", unit));
@@ -42,7 +45,7 @@ impl PvarSpec {
         PvarSpec { name, about, verbosity: T_VERBOSITY_USER_DETAIL, source: PvarSource::Counter(slot, entry.unit) }
     }
 
-    /// The lengths of the queues.
+    /// Makes the variables of the lengths of the match queues.
     pub fn queue_lengths() -> [PvarSpec; 2] {
         let length = |name: &str, about: &str, length| PvarSpec {
             name: name.into(),
@@ -53,11 +56,15 @@ impl PvarSpec {
         [
             length(
                 "unexpected_queue_length",
-                "messages that came before their receive and wait for it",
+                "messages that arrived before their receive and wait for it",
                 QueueLengths::unexpected,
             ),
-            length("posted_receives", "receives that were posted and wait for their message", QueueLengths::posted),
+            length("posted_receives", "posted receives that wait for their message", QueueLengths::posted),
         ]
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     fn class(&self) -> i32 {
@@ -78,7 +85,7 @@ impl PvarSpec {
         matches!(self.source, PvarSource::Counter(..))
     }
 
-    /// The rank's count so far.
+    /// Returns the current value of the rank's counter, or of the queue's length.
     fn current(&self) -> u64 {
         let Some(process) = process::started() else { return 0 };
         match self.source {
@@ -95,7 +102,7 @@ impl PvarSpec {
     }
 }
 
-/// Words of letters and digits, joined by underscores.
+/// Converts a text to an identifier: its words of letters and digits in lower case, joined by underscores.
 fn identifier(text: &str) -> String {
     let plain: String = text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == ' ').collect();
     plain.split_whitespace().collect::<Vec<_>>().join("_").to_ascii_lowercase()
@@ -122,14 +129,14 @@ pub enum PvarValue {
     Double(f64),
 }
 
-/// A session of a tool: its handles.
+/// A session of a tool: the handles that are open in it.
 #[derive(Default)]
 pub(super) struct PvarSession(BTreeMap<ToolObjectId, PvarHandle>);
 
-/// A handle: the count of its variable while it ran.
+/// A handle of a performance variable.
 struct PvarHandle {
     variable: &'static PvarSpec,
-    /// The count at the variable's start, while it runs.
+    /// The rank's count when the handle was started, or last written or reset; `None` if the handle is stopped.
     started_at: Option<u64>,
     sum: u64,
 }
@@ -139,7 +146,8 @@ impl PvarHandle {
         if !self.variable.is_counter() {
             return self.variable.current();
         }
-        // Threads that count at once may lose some: never less than nothing.
+        // If several threads count at the same time, counts may be lost and the counter may even decrease; the
+        // difference must not become negative.
         self.sum + self.started_at.map_or(0, |started_at| self.variable.current().saturating_sub(started_at))
     }
 
@@ -163,7 +171,8 @@ impl PvarHandle {
         Ok(())
     }
 
-    /// Reads and resets: nothing that is counted between the two is lost.
+    /// Reads the handle's count and resets it, by one look at the counter, so that no event between reading and
+    /// resetting is lost.
     fn read_and_reset_count(&mut self) -> Result<u64> {
         self.check_is_counter(Class::ToolPvarNoAtomic)?;
         let now = self.variable.current();
@@ -177,7 +186,7 @@ impl PvarHandle {
         if self.variable.is_counter() {
             return Ok(());
         }
-        Err(Error::new(class, format!("{} is read as it is and can be nothing else", self.variable.name)))
+        Err(Error::new(class, format!("{} is not a counter; it can only be read", self.variable.name)))
     }
 }
 
@@ -202,9 +211,10 @@ pub fn info(index: i32) -> Result<PvarInfo> {
     })
 }
 
-/// The index of the variable with this name and class.
+/// Returns the index of the variable with this name, which may be a former one (`former_names`), and this class.
 pub fn index(name: &[u8], class: i32) -> Result<usize> {
     with(|catalog, _| {
+        let name = present_name(name);
         let index = index_of_name(catalog.pvars.iter().map(|variable| &variable.name), name, "performance variable")?;
         if catalog.pvars[index].class() != class {
             let text = format!("{} is of another class", catalog.pvars[index].name);
@@ -228,14 +238,14 @@ pub fn close_session(id: ToolObjectId) -> Result<()> {
 }
 
 fn no_session(id: ToolObjectId) -> Error {
-    Error::new(Class::ToolInvalidSession, format!("{id:#x} is no session of performance variables, or was freed"))
+    Error::new(Class::ToolInvalidSession, format!("{id:#x} is not a session of performance variables, or was freed"))
 }
 
 fn session(state: &mut ToolState, id: ToolObjectId) -> Result<&mut PvarSession> {
     state.sessions.get_mut(&id).ok_or_else(|| no_session(id))
 }
 
-/// A stopped handle for the variable; it is of one element.
+/// Opens a handle, which is stopped, for the variable at an index. The variable has one element.
 pub fn open(session: ToolObjectId, index: i32) -> Result<ToolObjectId> {
     with(|catalog, state| {
         let id = state.next_id();
@@ -255,7 +265,7 @@ fn with_handle<R>(session: ToolObjectId, id: ToolObjectId, f: impl FnOnce(&mut P
     with(|_, state| f(self::session(state, session)?.0.get_mut(&id).ok_or_else(|| no_handle(id))?))
 }
 
-/// The same with all handles that can be changed, for MPI_T_PVAR_ALL_HANDLES.
+/// Calls `f` with one handle of the session, or, if `id` is MPI_T_PVAR_ALL_HANDLES, with each handle of a counter.
 fn with_each_handle(session: ToolObjectId, id: ToolObjectId, f: impl Fn(&mut PvarHandle) -> Result<()>) -> Result<()> {
     if id != ALL_HANDLES {
         return with_handle(session, id, f);
@@ -285,7 +295,8 @@ pub fn read_and_reset(session: ToolObjectId, id: ToolObjectId) -> Result<PvarVal
     with_handle(session, id, |handle| Ok(handle.variable.value(handle.read_and_reset_count()?)))
 }
 
-/// Writes the value that `value` reads from the tool's buffer, in the C type of the datatype passed to it.
+/// Writes the count of a handle. `value` is called with the variable's datatype and must read the value from the
+/// tool's buffer, in the C type of this datatype.
 pub fn write(session: ToolObjectId, id: ToolObjectId, value: impl FnOnce(Handle) -> PvarValue) -> Result<()> {
     with_handle(session, id, |handle| {
         handle.check_is_counter(Class::ToolPvarNoWrite)?;

@@ -1,7 +1,7 @@
 //! Grids (MPI-5.0 §8.5.1, §8.5.5 to §8.5.7): coordinates and ranks, shifts, sub-grids.
 //!
-//! Ranks are in row-major order: the last coordinate counts fastest. Used by `abi::topology`; uses `placement`,
-//! which keeps the ranks of a host together in the grid, and `make_topology_comm`.
+//! Ranks are in row-major order: the last coordinate counts fastest. Used by `abi::topology`; uses `shape::cart`,
+//! `make_topology_comm`, and `placement`, which keeps the ranks of a host together in the grid.
 
 use super::{make_topology_comm, new_rank, old_comm, placement};
 use crate::comm::Comm;

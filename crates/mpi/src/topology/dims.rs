@@ -1,8 +1,9 @@
-//! MPI_Dims_create: a number of ranks as a balanced product.
+//! MPI_Dims_create: writes a number of ranks as a balanced product.
 //!
-//! Dimensions are in descending order and as close to each other as they can be: the difference of the largest
-//! and the smallest is the least possible; of products with the same one, that with the largest last dimension,
-//! and then the smallest first. So does MPICH (compared for every number up to 3000 in 2 to 6 dimensions).
+//! The dimensions are in descending order, and the difference between the largest and the smallest is the least
+//! possible. Among products with the same difference the one with the largest last dimension is chosen, and if there
+//! are several, the one whose first different dimension is the smallest. MPICH gives the same results (compared for
+//! every number up to 3000 in 2 to 6 dimensions).
 //!
 //! Used by `abi::topology`.
 
@@ -14,13 +15,13 @@ pub fn create(ranks: i32, dims: &mut [i32]) -> Result<()> {
         return Err(Error::new(Class::Arg, format!("nnodes is {ranks}; a grid has at least one node")));
     }
     if let Some((i, dim)) = dims.iter().enumerate().find(|&(_, &dim)| dim < 0) {
-        let text = format!("dims[{i}] is {dim}; pass 0 to have it chosen, or the number that it shall be");
+        let text = format!("dims[{i}] is {dim}; pass 0 to have it chosen, or a positive number");
         return Err(Error::new(Class::Dims, text));
     }
     let fixed = dims.iter().filter(|&&dim| dim > 0).try_fold(1i32, |product, &dim| product.checked_mul(dim));
     let free = dims.iter().filter(|&&dim| dim == 0).count();
     match fixed {
-        // Without dimensions there is nothing to fill in, nor to be wrong: as in MPICH.
+        // Without dimensions nothing is filled in and nothing is an error, as in MPICH.
         _ if dims.is_empty() => Ok(()),
         Some(fixed) if ranks % fixed == 0 && (free > 0 || fixed == ranks) => {
             let chosen = most_balanced((ranks / fixed) as u32, free);
@@ -30,13 +31,13 @@ pub fn create(ranks: i32, dims: &mut [i32]) -> Result<()> {
         }
         _ => {
             let requested = dims.iter().map(i32::to_string).collect::<Vec<_>>().join(", ");
-            let text = format!("no dimensions like {requested} have the product {ranks}; set more of them to 0");
+            let text = format!("no dimensions that match {requested} have the product {ranks}; set more of them to 0");
             Err(Error::new(Class::Dims, text))
         }
     }
 }
 
-/// The balanced product of `count` factors.
+/// The factors of the most balanced product of `count` factors that is `n`.
 fn most_balanced(n: u32, count: usize) -> Vec<u32> {
     if count == 0 {
         return Vec::new();
@@ -56,7 +57,7 @@ fn divisors(n: u32) -> Vec<u32> {
     low.iter().copied().chain(high).collect()
 }
 
-/// All products in descending order that could be the best one.
+/// The search among all products, with factors in descending order, that could be the best one.
 struct DimsSearch {
     divisors: Vec<u32>,
     primes: Vec<u32>,
@@ -65,7 +66,7 @@ struct DimsSearch {
 }
 
 impl DimsSearch {
-    /// Continues with `rest`, which is to be the product of `count` factors of at most `most`.
+    /// Adds `count` more factors to `chosen`: their product is `rest`, and each is at most `most`.
     fn choose(&mut self, rest: u32, count: usize, most: u32) {
         if count == 0 {
             self.compare_with_best();
@@ -75,14 +76,16 @@ impl DimsSearch {
             let dim = self.divisors[i];
             let first = *self.chosen.first().unwrap_or(&dim);
             let best_range = self.best.as_ref().map_or(u32::MAX, |best| range_of(best));
-            // The last dimension is at most the mean of what is left, so that no later `dim` can do better.
+            // With `dim` as the first dimension, the last one is at most the `count`-th root of `rest`. Once `dim`
+            // exceeds that root by more than the best difference, no larger `dim` can do better.
             if dim > most
                 || dim > rest
                 || (self.chosen.is_empty() && first.saturating_sub(root(rest, count)) > best_range)
             {
                 break;
             }
-            // No later factor is larger, and each prime of what is left must be in one.
+            // No later factor is larger than `dim`, and each prime factor of `rest` must divide one of them: so it
+            // must not be above `dim`.
             let holds = |&prime: &u32| prime <= dim || !rest.is_multiple_of(prime);
             let divides = rest.is_multiple_of(dim) && power_reaches(dim, count, rest) && self.primes.iter().all(holds);
             if divides && first - dim <= best_range {
@@ -115,7 +118,8 @@ fn power_reaches(dim: u32, count: usize, n: u32) -> bool {
     }) || n <= 1
 }
 
-/// The largest number whose power is at most `n`, or one more: the caller must allow for rounding.
+/// The largest number whose `count`-th power is at most `n`, or one more: because of rounding the caller must accept
+/// both.
 fn root(n: u32, count: usize) -> u32 {
     f64::from(n).powf(1.0 / count as f64).ceil() as u32
 }

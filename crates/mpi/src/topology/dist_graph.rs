@@ -1,4 +1,4 @@
-//! Graphs of which each rank knows the edges that enter and leave it (MPI-5.0 §8.5.4, §8.5.5).
+//! Distributed graphs: each rank knows the edges that enter and leave it (MPI-5.0 §8.5.4, §8.5.5).
 //!
 //! Used by `abi::topology`; uses `placement`, `make_topology_comm`, and `collective::internal`, by which ranks
 //! exchange edges.
@@ -11,7 +11,7 @@ use crate::shape::{DistGraph, Neighborhood, Topology, TopologyKind};
 use hawser_base::value::PROC_NULL;
 use hawser_base::{Class, Error, Handle, Result};
 
-/// Edges of one direction as the application passes them.
+/// The edges that enter or that leave a rank, as the application passes them.
 #[derive(Clone, Copy, Debug)]
 pub struct EdgeArgs<'a> {
     pub name: &'static str,
@@ -19,7 +19,8 @@ pub struct EdgeArgs<'a> {
     pub weights: Option<&'a [i32]>,
 }
 
-/// Edges that one rank passes to MPI_Dist_graph_create: those that leave each of `sources`, one after the other.
+/// The edges that one rank passes to MPI_Dist_graph_create: first those that leave the first of `sources`, then those
+/// that leave the second, and so on.
 #[derive(Clone, Copy, Debug)]
 pub struct OutEdges<'a> {
     pub sources: &'a [i32],
@@ -28,10 +29,12 @@ pub struct OutEdges<'a> {
     pub weights: Option<&'a [i32]>,
 }
 
-/// The neighbours of a rank, with weights if edges have them. The order is the application's.
+/// The neighbours of a rank in one direction, each with the weight of its edge, in the application's order. None is
+/// MPI_PROC_NULL.
 type NeighborList = Vec<(Option<u32>, u32)>;
 
-/// All edges of a node.
+/// The edges of a node (a rank of the graph): those that enter it from `sources`, and those that leave it to
+/// `destinations`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct NodeEdges {
     sources: NeighborList,
@@ -73,10 +76,11 @@ pub fn create(comm: Handle, out_edges: OutEdges<'_>, reorder: bool) -> Result<Ha
     make_graph_comm(process, NAME, &old, node, out_edges.weights.is_some(), reorder)
 }
 
-/// A neighbour and a weight in a word; the top bit of the upper half tells at which end of the edge the reading rank
-/// is.
+/// The flag of an edge that enters the rank that receives the word. A word encodes an edge of that rank: the weight
+/// in the lower half, the neighbour in the upper half, and this flag in the top bit.
 const INCOMING: u64 = 1 << 63;
-/// A value that is no rank: ranks are below 2^31.
+/// The value in place of the neighbour that stands for MPI_PROC_NULL: no rank is as high, since a communicator has
+/// fewer than 2^31 ranks.
 const NO_RANK: u64 = (1 << 31) - 1;
 
 fn encode(peer: Option<u32>, weight: u32) -> u64 {
@@ -88,7 +92,7 @@ fn decode(word: u64) -> (Option<u32>, u32) {
     ((peer != NO_RANK).then_some(peer as u32), word as u32)
 }
 
-/// The edges that each rank must receive (MPI_ERR_ARG, MPI_ERR_RANK).
+/// Returns for each rank the encoded edges that must be sent to it (MPI_ERR_ARG, MPI_ERR_RANK).
 fn edges_by_rank(out_edges: &OutEdges<'_>, size: u32) -> Result<Vec<Vec<u64>>> {
     let mut encoded = vec![Vec::new(); size as usize];
     let rank = |name: &str, i: usize, rank: i32| match u32::try_from(rank) {
@@ -115,7 +119,7 @@ fn neighbor_list(comm: &Comm, edges: &EdgeArgs<'_>) -> Result<NeighborList> {
     let one = |(i, &rank): (usize, &i32)| {
         let peer = match u32::try_from(rank) {
             Ok(rank) if rank < comm.size() => Some(rank),
-            // MPI does not mention it, and MPICH accepts it.
+            // MPI does not mention MPI_PROC_NULL as a neighbour here, and MPICH accepts it.
             _ if rank == PROC_NULL => None,
             _ => return Err(no_rank(edges.name, i, rank, comm.size())),
         };
@@ -134,7 +138,8 @@ fn weight(name: &str, i: usize, weight: i32) -> Result<u32> {
         .map_err(|_| Error::new(Class::Arg, format!("the weight of {name}[{i}] is {weight}; it must not be negative")))
 }
 
-/// The communicator: where ranks are placed anew each takes over the edges of the node that it becomes.
+/// Makes the communicator with the graph. If ranks are reordered, each process takes over the edges of the node (an
+/// old rank) that has the number of its new rank.
 fn make_graph_comm(
     process: &'static Process,
     name: &'static str,

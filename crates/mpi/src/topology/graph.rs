@@ -17,7 +17,7 @@ pub fn of(comm: &Comm) -> Result<&Graph> {
     }
 }
 
-/// The rank that comes to each node.
+/// For each node the rank of `old` that gets it.
 fn order(process: &'static Process, old: &Comm, graph: &Graph, reorder: bool) -> Vec<u32> {
     let nodes = graph.index().len() as u32;
     if !reorder {

@@ -1,8 +1,9 @@
-//! Virtual topologies (MPI-5.0 chapter 8): grids, graphs, and graphs of which each rank knows its own edges.
+//! Virtual topologies (MPI-5.0 chapter 8): grids, graphs, and distributed graphs, of which each rank knows its own
+//! edges.
 //!
-//! A communicator has one topology or none; a duplicate has the same one, and a communicator that is split off has
-//! none. Ranks that keep to one host are placed by `placement`. Used by `abi::topology`, and by `collective::neighbor`
-//! for a rank's neighbours; uses `comm_create`.
+//! A communicator has one topology or none. A duplicate shares the topology of its original; the results of
+//! MPI_Comm_split and MPI_Comm_create have none. `placement` chooses the new ranks if ranks may be reordered. Used by
+//! `abi::topology`; uses `shape` and `comm_create`.
 
 pub mod cart;
 pub mod dims;
@@ -18,10 +19,10 @@ use hawser_base::value::{CART, DIST_GRAPH, GRAPH, PROC_NULL, UNDEFINED};
 use hawser_base::{Handle, Result};
 use std::sync::Arc;
 
-/// The communicator of a call that makes a topology (MPI_ERR_COMM: an intercommunicator has none).
+/// The communicator of a call that makes a topology (MPI_ERR_COMM for an intercommunicator, which cannot have one).
 fn old_comm(process: &'static Process, comm: Handle) -> Result<CommRef> {
     let old = process.comm(comm)?;
-    old.refuse_inter("topologies are of one group; make one group of both with MPI_Intercomm_merge")?;
+    old.refuse_inter("a topology has one group; merge the two groups with MPI_Intercomm_merge")?;
     Ok(old)
 }
 
@@ -35,12 +36,13 @@ pub fn test(comm: &Comm) -> i32 {
     }
 }
 
-/// A rank as the application writes it.
+/// A rank as the application writes it; None becomes MPI_PROC_NULL.
 pub fn rank_or_null(rank: Option<u32>) -> i32 {
     rank.map_or(PROC_NULL, |rank| rank as i32)
 }
 
-/// A communicator of the members of `old` that `ranks` names, in that order, with a topology; MPI_COMM_NULL elsewhere.
+/// Makes a communicator of the members of `old` that `ranks` names, in that order. It gets the topology that
+/// `topology` returns for this process's new rank. MPI_COMM_NULL if this process is not in `ranks`.
 fn make_topology_comm(
     process: &'static Process,
     name: &'static str,
@@ -56,7 +58,8 @@ fn make_topology_comm(
     Ok(new)
 }
 
-/// The rank that MPI_Cart_map and MPI_Graph_map give to the process of `rank`.
+/// The new rank of the process with the old rank `rank`, for MPI_Cart_map and MPI_Graph_map: its index in `order`;
+/// MPI_UNDEFINED if it is not there.
 fn new_rank(order: &[u32], rank: u32) -> i32 {
     order.iter().position(|&old| old == rank).map_or(UNDEFINED, |new| new as i32)
 }

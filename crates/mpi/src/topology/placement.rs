@@ -1,10 +1,13 @@
-//! Placement of reordered ranks: those of one host close together in the topology, so that less crosses the network.
+//! Placement of reordered ranks: the ranks of one host get places (coordinates of a grid, nodes of a graph) close
+//! together in the topology, so that less data crosses the network.
 //!
-//! Every rank computes the same order from the whole topology and the hosts of all, which it reads in its host's
-//! segment. Candidates are compared by the weight of the edges between hosts, and the order stays as it is if none is
-//! better; on one host it always does. The first ranks of the communicator take part, as without reordering.
+//! Every rank computes the same order from the whole topology and from the hosts of all ranks, which it reads in its
+//! host's segment. An order is the list of the rank at each place. Several candidates are compared by the weight of
+//! the edges between hosts. If none is better than the order without reordering, that order stays, as it always does
+//! on one host. If there are fewer places than ranks, the first ranks of the communicator get them, as without
+//! reordering.
 //!
-//! Used by `cart`, `graph`, `dist_graph`; uses `job::Segment`.
+//! Used by `cart`, `graph` and `dist_graph`; uses `shape::cart`, `coll::ranks_by_host` and `job::Segment`.
 
 use crate::comm::Comm;
 use crate::process::Process;
@@ -12,7 +15,7 @@ use crate::shape::cart::Cart;
 use hawser_coll::ranks_by_host;
 use std::collections::BinaryHeap;
 
-/// An edge between two places, and its weight.
+/// An edge: its two places, and its weight.
 pub type WeightedEdge = (u32, u32, u32);
 
 /// The rank of `comm` that comes to each place of a grid.
@@ -21,12 +24,12 @@ pub fn of_grid(process: &Process, comm: &Comm, cart: &Cart) -> Vec<u32> {
     hosts.map_or_else(|| (0..cart.cells()).collect(), |hosts| on_grid(cart, &hosts))
 }
 
-/// The same for the nodes of a graph.
+/// The rank of `comm` that comes to each node of a graph. `edges` is called only if the members are on several hosts.
 pub fn of_graph(process: &Process, comm: &Comm, nodes: u32, edges: impl FnOnce() -> Vec<WeightedEdge>) -> Vec<u32> {
     hosts(process, comm, nodes).map_or_else(|| (0..nodes).collect(), |hosts| on_graph(&hosts, &edges()))
 }
 
-/// A number of its host for each of the first `places` ranks; none where all are on one.
+/// The number of the host of each of the first `places` ranks; None if all members are on this host.
 fn hosts(process: &Process, comm: &Comm, places: u32) -> Option<Vec<u32>> {
     let of = || comm.group().peers().take(places as usize).map(|peer| process.segment().host_of(peer)).collect();
     (!comm.is_on_one_host(process)).then(of)
@@ -46,7 +49,8 @@ fn on_graph(hosts: &[u32], edges: &[WeightedEdge]) -> Vec<u32> {
     least_crossing(hosts, edges, [HostMembers::of(hosts).by_growth(edges)].into_iter())
 }
 
-/// The candidate with the least weight between hosts; the order of ranks where none has less than that.
+/// The candidate with the least weight of edges between hosts; the unchanged order if no candidate has less weight
+/// than that.
 fn least_crossing(hosts: &[u32], edges: &[WeightedEdge], candidates: impl Iterator<Item = Vec<u32>>) -> Vec<u32> {
     let crossing = |order: &[u32]| -> u64 {
         let host = |place: u32| hosts[order[place as usize] as usize];
@@ -54,11 +58,11 @@ fn least_crossing(hosts: &[u32], edges: &[WeightedEdge], candidates: impl Iterat
     };
     let unchanged: Vec<u32> = (0..hosts.len() as u32).collect();
     let weighed = std::iter::once(unchanged).chain(candidates).map(|order| (crossing(&order), order));
-    // The first of equal ones.
+    // The first of several orders with equal weights is taken.
     weighed.reduce(|best, next| if next.0 < best.0 { next } else { best }).map_or_else(Vec::new, |(_, order)| order)
 }
 
-/// The ranks of each host, hosts in the order of their first ones.
+/// The ranks of each host; the hosts are in the order of their first ranks.
 struct HostMembers(Vec<Vec<u32>>);
 
 impl HostMembers {
@@ -70,14 +74,15 @@ impl HostMembers {
         self.0.iter().map(Vec::len).max().unwrap_or(0) as u32
     }
 
-    /// Host after host onto places in the order of a walk through them.
+    /// Puts the ranks, host after host, onto the places in the order of `walk`; returns the rank at each place.
     fn in_order_of_walk(&self, walk: Vec<u32>) -> Vec<u32> {
         let mut order = vec![0; walk.len()];
         walk.into_iter().zip(self.0.iter().flatten()).for_each(|(place, &rank)| order[place as usize] = rank);
         order
     }
 
-    /// Host after host onto a part of the graph that grows by the place which most edges bind to it.
+    /// Puts the ranks, host after host, onto the places of the graph. The places of each host are one part, which
+    /// grows by the place that has the greatest weight of edges into the part. Returns the rank at each place.
     fn by_growth(&self, edges: &[WeightedEdge]) -> Vec<u32> {
         let places = self.0.iter().map(Vec::len).sum();
         let mut neighbors = vec![Vec::new(); places];
@@ -94,16 +99,16 @@ impl HostMembers {
     }
 }
 
-/// Adds `count` more places to the part.
+/// Adds the `count` places of one host, which are its part, to the end of `walk`.
 fn grow_part(neighbors: &[Vec<(u32, u32)>], is_placed: &mut [bool], count: usize, walk: &mut Vec<u32>) {
     let mut edge_weights = vec![0u64; neighbors.len()];
-    // Places next to the part, those with the most edges into it first; of equal ones the lowest. A place whose edges
-    // have become more is in it twice.
+    // Places next to the part: first those with the greatest weight of edges into the part, and of equal ones the
+    // lowest. A place whose weight has grown is in the heap more than once.
     let mut frontier = BinaryHeap::new();
     for _ in 0..count {
         let most = std::iter::from_fn(|| frontier.pop()).map(|(_, std::cmp::Reverse(place))| place);
         let next = most.into_iter().find(|&place: &u32| !is_placed[place as usize]);
-        // A part that has no more neighbours continues at the place with the fewest free neighbours.
+        // A part without free neighbours continues at the free place that has the fewest free neighbours.
         let free =
             |place: u32| neighbors[place as usize].iter().filter(|(other, _)| !is_placed[*other as usize]).count();
         let fallback = || (0..neighbors.len() as u32).filter(|&p| !is_placed[p as usize]).min_by_key(|&p| (free(p), p));
@@ -119,7 +124,8 @@ fn grow_part(neighbors: &[Vec<(u32, u32)>], is_placed: &mut [bool], count: usize
     }
 }
 
-/// Blocks that tile the grid and hold as many places as they can of one host's `ranks`.
+/// The sides of all blocks that tile the grid and that hold the most places up to `ranks`, the number of ranks of one
+/// host.
 fn blocks(cart: &Cart, ranks: u32) -> Vec<Vec<u32>> {
     let mut found: Vec<Vec<u32>> = vec![Vec::new()];
     for dim in cart.dims() {
@@ -135,7 +141,7 @@ fn blocks(cart: &Cart, ranks: u32) -> Vec<Vec<u32>> {
     found
 }
 
-/// All places, block after block, in each in their order.
+/// All places, block after block, and inside a block in the order of their ranks.
 fn walk(cart: &Cart, block: &[u32]) -> Vec<u32> {
     let mut walk: Vec<u32> = (0..cart.cells()).collect();
     walk.sort_by_cached_key(|&place| {

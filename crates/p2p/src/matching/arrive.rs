@@ -1,7 +1,8 @@
 //! Handles arriving packets: one at a time, in each peer's order.
 //!
-//! `handle_packet` returns where the payload belongs; the caller places it before it carries out the effects. An
-//! invalid packet (a peer's error, never ours) is dropped and counted by the caller. Used by `lane`; uses `engine`.
+//! `handle_packet` returns where the payload belongs; the caller places the payload before it carries out the
+//! effects. An invalid packet (a peer's error, never ours) is dropped and counted by the caller. Used by `lane`; uses
+//! `engine`.
 
 use super::engine::Engine;
 use super::operation::*;
@@ -10,7 +11,8 @@ use super::rtr::ReceivedRtr;
 use hawser_base::{Class, Peer};
 
 impl Engine {
-    /// Handles a packet of `from` with `payload` bytes behind it. `Err`: it belongs to no known message or operation.
+    /// Handles a packet of `from` with `payload` bytes behind it. It is an error if the packet belongs to no known
+    /// message or operation.
     pub fn handle_packet(
         &mut self,
         from: Peer,
@@ -137,7 +139,7 @@ impl Engine {
         }
     }
 
-    /// Returns a receive that was in the queue.
+    /// Returns the receive `op`, which was in the posted-receive queue.
     #[inline(always)]
     fn posted_recv(&self, op: OpId) -> PostedRecv {
         match self.ops[op.0 as usize] {
@@ -198,8 +200,9 @@ impl Engine {
         PayloadPlacement::NewUnexpected { op, bytes }
     }
 
-    /// Answers an RTS of whose message `incoming.arrived` bytes are here: reads the rest, sends a CTS for it, or
-    /// sends a FIN if all is here.
+    /// Replies to an RTS; `incoming.arrived` bytes of its message are here. If all wanted bytes are here, sends a
+    /// FIN. Otherwise begins to read the rest from the sender's memory, if the RTS had an rkey, or sends a CTS for
+    /// it.
     pub(super) fn reply_to_rts(
         &mut self,
         op: OpId,
@@ -225,8 +228,8 @@ impl Engine {
         incoming
     }
 
-    /// Called after a remote read: all bytes are in the buffer (`true`), or the peer's memory could not be read, and a
-    /// CTS makes the peer send them.
+    /// Called after a remote read. If `read`, all bytes are in the buffer. Otherwise the peer's memory could not be
+    /// read, and a CTS makes the peer send the bytes.
     pub fn pull_done(&mut self, op: OpId, from: u64, read: bool) {
         let OpState::Recv(RecvState::Matched(incoming)) = &mut self.ops[op.0 as usize] else {
             unreachable!("pulled operation {op:?} was not a matched receive")
@@ -311,7 +314,8 @@ impl Engine {
         }
     }
 
-    /// Continues the receive `op`, which has its message; the bytes that are not here are in flight.
+    /// Continues the receive `op`, which has its message: completes it if all expected bytes are here, otherwise lets
+    /// it wait for the bytes in flight.
     #[inline]
     pub(super) fn continue_recv(&mut self, op: OpId, incoming: IncomingMessage) {
         if incoming.arrived < incoming.expected {
@@ -348,7 +352,7 @@ impl Engine {
         if at >= until || until > send.envelope.bytes {
             return Err(InvalidPacket);
         }
-        send.phase = SendPhase::Streaming;
+        send.phase.cts_received();
         let message = send.message;
         self.effects.push_back(match key {
             Some(key) => Effect::Write { op, to: from, key, from: at, until },
@@ -357,8 +361,8 @@ impl Engine {
         Ok(PayloadPlacement::Drop)
     }
 
-    /// Called after a remote write: all bytes that the CTS permitted are in the peer's buffer (`true`), or it could
-    /// not be written and they are streamed.
+    /// Called after a remote write. If `written`, all bytes that the CTS permitted are in the peer's buffer.
+    /// Otherwise it could not be written, and the bytes are streamed.
     pub fn write_done(&mut self, op: OpId, from: u64, until: u64, written: bool) {
         let OpState::Send(SendState { to, message, .. }) = self.ops[op.0 as usize] else {
             unreachable!("written operation {op:?} was not a send")
@@ -378,7 +382,7 @@ impl Engine {
     }
 }
 
-/// The error of a packet that belongs to nothing; it is counted and dropped.
+/// The error for a packet that belongs to no message and no operation; the caller counts and drops the packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InvalidPacket;
 

@@ -9,8 +9,9 @@ use super::queues::MatchSpec;
 use hawser_base::{Class, Peer};
 
 impl Engine {
-    /// Cancels a receive at once and locally, if no message was matched with it. A standing RTR is cancelled; an RTR
-    /// reply that is already in flight is matched anew like any message.
+    /// Cancels a receive at once and locally, if no message was matched with it. Returns whether it was cancelled.
+    /// Its RTR, if it has one, is taken back by an RTR cancel; an RTR reply that is already in flight is matched anew
+    /// like any message.
     pub fn cancel_recv(&mut self, op: OpId) -> bool {
         let Some(&OpState::Recv(RecvState::Posted(posted))) = self.ops.get(op.0 as usize) else { return false };
         let spec = posted.spec;
@@ -24,7 +25,8 @@ impl Engine {
         true
     }
 
-    /// Requests that the receiver forget an RTS; its reply decides. A send whose bytes are in flight ends as usual.
+    /// Requests the receiver to drop the RTS of a send; the receiver's reply decides whether the send is cancelled. A
+    /// send whose bytes are in flight ends as usual.
     pub fn cancel_send(&mut self, op: OpId) {
         let OpState::Send(send) = &mut self.ops[op.0 as usize] else { return };
         if send.phase != SendPhase::Waiting || send.cancel_pending {
@@ -81,9 +83,9 @@ impl Engine {
         Ok(PayloadPlacement::Drop)
     }
 
-    /// Ends every operation that needs a failed peer with an error. Messages that arrived whole stay. Claimed
-    /// messages stay too, and end when they are received. The caller must not pass packets of the peer to
-    /// `handle_packet` any more.
+    /// Ends every operation that needs a failed peer with an error. Messages that have arrived whole stay. Claimed
+    /// messages (of a matched probe) stay, too, and end when they are received. The caller must not pass packets of
+    /// the peer to `handle_packet` any more.
     pub fn peer_failed(&mut self, peer: Peer) {
         if self.is_superseded(peer) {
             return;

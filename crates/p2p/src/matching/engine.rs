@@ -1,7 +1,7 @@
 //! The state of one lane's matching: operations, the queues of each context, and the account of each peer.
 //!
-//! `post`, `arrive`, `cancel` and `rtr` implement the calls and packets that change it, and use it; it uses `queues`,
-//! `streams` and `operation`.
+//! `post`, `arrive`, `cancel` and `rtr` implement the calls and packets that change this state; they use this module,
+//! which uses `queues`, `streams` and `operation`.
 
 use super::operation::*;
 use super::packet::Packet;
@@ -14,14 +14,16 @@ use hawser_base::{Context, Peer};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The engine's state for one peer: fixed and small (docs/adr/0017-a-process-is-not-a-rank.md).
+/// The engine's state for one peer. It is small (docs/adr/0017-a-process-is-not-a-rank.md) and grows only by the RTRs
+/// (`rtrs`) and unfinished messages (`streams`) of the moment.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct PeerState {
     /// Credit left for eager payload to the peer, in bytes.
     pub(super) credit: u64,
     /// Credit that we owe back to the peer, in bytes.
     pub(super) owed: u64,
-    /// Messages sent to the peer, and accepted from it: the serial numbers of MPI/MBCF §3.1.2.
+    /// The number of messages sent to the peer, and the number of messages accepted from it: the serial numbers of
+    /// MPI/MBCF §3.1.2.
     pub(super) sent: u32,
     pub(super) accepted: u32,
     /// The incarnation of the peer's number, with FAILED set if the peer has failed or ended.
@@ -33,13 +35,14 @@ pub struct PeerState {
 /// The time at which credit that is owed to a peer is returned.
 enum CreditReturn {
     NotYet,
-    /// When the lane has nothing else to do.
+    /// The credit is returned when the lane has nothing else to do.
     Soon,
     Now,
 }
 
 impl PeerState {
-    /// Adds `cost` bytes to the credit owed to the peer, whose credit is at most `credit_limit` bytes.
+    /// Adds `cost` bytes to the credit owed to the peer, whose credit is at most `credit_limit` bytes. Returns when
+    /// the owed credit is to be returned to the peer.
     #[inline(always)]
     fn add_owed(&mut self, cost: u64, credit_limit: u64) -> CreditReturn {
         let was = self.owed;
@@ -73,13 +76,14 @@ pub struct CreditAccount {
     pub owed: u64,
     /// Credit that the peer's unexpected messages occupy, in bytes.
     pub unexpected: u64,
-    /// Messages sent to the peer, and accepted from it.
+    /// The number of messages sent to the peer, and the number of messages accepted from it.
     pub sent: u32,
     pub accepted: u32,
-    /// Numbers of our RTRs that stand at the peer, and of the peer's RTRs that stand here.
+    /// The numbers of our RTRs that wait at the peer for a message, and the numbers of the peer's RTRs that wait
+    /// here.
     pub sent_rtrs: Vec<u32>,
     pub received_rtrs: Vec<u32>,
-    /// Messages of the peer whose bytes are still arriving.
+    /// The number of messages of the peer whose bytes are still arriving.
     pub streams: usize,
 }
 
@@ -90,14 +94,15 @@ pub struct Engine {
     pub(super) ops: Vec<OpState>,
     pub(super) free: Vec<u32>,
     pub(super) match_queues: Vec<Option<Box<MatchQueues>>>,
-    /// For each of `match_queues`, the lowest generation that is admitted: earlier communicators of that number are
-    /// closed.
+    /// For each of `match_queues`, the lowest generation of its context number that is admitted: earlier
+    /// communicators with that number are closed.
     pub(super) min_generation: Vec<u32>,
     pub(super) peers: PeerTable<PeerState>,
     pub(super) effects: VecDeque<Effect>,
-    /// Peers to which we owe enough credit for a packet.
+    /// Peers to which we owe so much credit that it is worth a packet.
     pub(super) credit_due: Vec<Peer>,
-    /// The clock that orders posted receives, and arrived messages, among sources.
+    /// A counter that gives the order among different sources: of their posted receives, and of their unexpected
+    /// messages.
     pub(super) clock: u64,
     /// The number of receives that wait for a message of any source.
     pub(super) any_source: u32,
@@ -107,7 +112,7 @@ pub struct Engine {
 }
 
 impl PeerState {
-    /// The state of a peer with which no packet was exchanged.
+    /// Makes the state of a peer with which no packet was exchanged.
     fn new(credit: u64, incarnation: u16) -> PeerState {
         PeerState {
             credit,
@@ -155,14 +160,14 @@ impl Engine {
         self.effects.pop_front()
     }
 
-    /// Whether there are effects to carry out.
+    /// Returns whether there are effects to carry out.
     #[inline(always)]
     pub fn has_effects(&self) -> bool {
         !self.effects.is_empty()
     }
 
-    /// Whether a short eager message to `to` may bypass the engine: credit is left, and no RTR is to be answered. The
-    /// message then counts as sent (fast path; `start_send` does the same in full).
+    /// Counts a short eager message to `to` as sent, if it may bypass the engine: credit is left, and no RTR of the
+    /// peer waits for a message. Returns whether it may. This is the fast path; `start_send` does the same in full.
     #[inline(always)]
     pub fn fast_send(&mut self, to: Peer, bytes: u64) -> bool {
         let peer = &mut self.peers[to];
@@ -175,7 +180,8 @@ impl Engine {
         true
     }
 
-    /// Same as `fast_send`, for an eager stream whose packets are all sent at once. Returns its serial number.
+    /// Does the same as `fast_send` for an eager stream whose packets are all sent at once. Returns the message's
+    /// serial number; None if it may not bypass the engine.
     #[inline]
     pub fn fast_eager_stream(&mut self, to: Peer, bytes: u64) -> Option<u32> {
         self.fast_send(to, bytes).then(|| self.peers[to].sent)
@@ -189,14 +195,14 @@ impl Engine {
         peer.sent = peer.sent.wrapping_sub(1);
     }
 
-    /// Whether credit is left for a message of `bytes` bytes to `to`.
+    /// Returns whether credit is left for a message of `bytes` bytes to `to`.
     #[inline]
     pub fn has_credit(&self, to: Peer, bytes: u64) -> bool {
         self.peers[to].credit >= cost(bytes)
     }
 
-    /// Whether the next eager message of `context` from `from` with a fitting tag may go to the calling receive
-    /// directly: no posted receive and no unexpected message could come first.
+    /// Returns whether the calling receive may take the next eager message of `context` from `from` with a fitting
+    /// tag directly: no posted receive and no unexpected message could come first.
     #[inline(always)]
     pub fn may_recv_directly(&self, context: Context, from: Peer) -> bool {
         match self.match_queues.get(queues::context_slot(context)) {
@@ -214,20 +220,20 @@ impl Engine {
         self.return_credit_when(when, from);
     }
 
-    /// Whether a packet of `from` is awaited: a posted receive may take a message of it, or bytes of one are still to
-    /// arrive.
+    /// Returns whether a packet of `from` is awaited: a posted receive may take a message of this peer, or bytes of
+    /// one of its messages are still to arrive.
     #[inline]
     pub fn expects(&self, from: Peer) -> bool {
         let peer = &self.peers[from];
         peer.rtrs.posted_receives() > 0 || self.any_source > 0 || peer.streams.len() > 0
     }
 
-    /// Whether some send has not ended: its bytes are in flight, or its receiver has not replied yet.
+    /// Returns whether any send has not ended: its bytes are in flight, or its receiver has not replied yet.
     pub fn has_open_sends(&self) -> bool {
         self.ops.iter().any(|op| matches!(op, OpState::Send(sending) if sending.phase != SendPhase::Ended))
     }
 
-    /// Whether nothing is queued, unexpected, in flight or to be carried out. Owed credit does not count.
+    /// Returns whether nothing is queued, unexpected, in flight or to be carried out. Owed credit does not count.
     pub fn is_idle(&self) -> bool {
         self.effects.is_empty() && self.ops.len() == self.free.len()
     }
@@ -273,16 +279,16 @@ impl Engine {
         peer.accepted
     }
 
-    /// Queues a packet for transmission, unless the peer has failed or ended.
+    /// Queues a packet for transmission, if the peer has not failed or ended.
     pub(super) fn transmit(&mut self, to: Peer, packet: Packet) {
         if !self.has_failed(to) {
             self.effects.push_back(Effect::Transmit { to, packet });
         }
     }
 
-    /// Adds `cost` to the credit owed to the peer. A quarter of the credit limit is worth a packet, which is sent
-    /// when the lane has nothing else to do: the program waits for the message that was matched. Half of the limit is
-    /// returned at once, or the peer would soon have to send RTSs.
+    /// Adds `cost` bytes to the credit owed to the peer. A quarter of the credit limit is worth a packet. It is sent
+    /// only when the lane has nothing else to do, because the program waits for the message that was just matched.
+    /// Half of the limit is returned at once, because otherwise the peer would soon have to send RTSs.
     #[inline(always)]
     pub(super) fn owe_credit(&mut self, to: Peer, cost: u64) {
         let when = self.peers[to].add_owed(cost, self.limits.credit);
@@ -307,7 +313,7 @@ impl Engine {
     #[inline]
     pub fn return_due_credit(&mut self) {
         while let Some(to) = self.credit_due.pop() {
-            // The credit was returned meanwhile, if it reached half of the limit.
+            // If the credit has reached half of the limit meanwhile, it was returned then.
             if self.peers[to].owed >= self.limits.credit / 4 {
                 self.return_credit(to);
             }
@@ -321,8 +327,8 @@ impl Engine {
         self.effects.push_back(Effect::Complete { op, outcome });
     }
 
-    /// Closes a freed context: its unexpected messages are dropped and their credit is returned; later ones are not
-    /// admitted. Returns the dropped messages.
+    /// Closes a freed context: its unexpected messages are dropped and their credit is returned; messages that arrive
+    /// later are dropped, too. Returns the operations of the dropped messages.
     pub fn close(&mut self, context: Context) -> Vec<OpId> {
         let slot = queues::context_slot(context);
         if slot >= self.min_generation.len() {
@@ -343,24 +349,24 @@ impl Engine {
         unexpected
     }
 
-    /// Whether the context was freed here. A context that is unknown here is open: its communicator may be created
-    /// elsewhere first.
+    /// Returns whether the context was freed here. A context that is unknown here is open: its communicator may be
+    /// created elsewhere first.
     pub(super) fn is_closed(&self, context: Context) -> bool {
         self.min_generation.get(queues::context_slot(context)).is_some_and(|&min| context.generation() < min)
     }
 
-    /// Whether the peer was reported as failed or ended, or its number belongs to a later process by now.
+    /// Returns whether the peer was reported as failed or ended, or its number belongs to a later process by now.
     pub fn has_failed(&self, peer: Peer) -> bool {
         let now = self.peers[peer].incarnation;
         now != incarnation(peer) && now & !FAILED >= incarnation(peer)
     }
 
-    /// Whether the number of the peer belongs to a later process by now.
+    /// Returns whether the number of the peer belongs to a later process by now.
     pub(crate) fn is_superseded(&self, peer: Peer) -> bool {
         self.peers[peer].incarnation & !FAILED > incarnation(peer)
     }
 
-    /// Same as `has_failed`, but also begins the account of a process that is new under its number.
+    /// Returns the same as `has_failed`, and also begins the account of a process that is new under its number.
     #[inline(always)]
     pub(crate) fn refuses(&mut self, peer: Peer) -> bool {
         self.peers[peer].incarnation != incarnation(peer) && self.refuses_or_begins(peer)
@@ -376,13 +382,14 @@ impl Engine {
         if state.incarnation & FAILED != 0 {
             *state = PeerState::new(self.limits.credit, 0);
         }
-        // The counts so far belong to its first message, which bypassed this check (`count_direct_recv`).
+        // The counts so far belong to the new process's first message, which bypassed this check
+        // (`count_direct_recv`).
         state.incarnation = incarnation(peer);
         false
     }
 
-    /// Forgets a peer that has failed or ended, so that a later process can have its number. False: it has not, or
-    /// the program may still receive a message of it that is kept as unexpected.
+    /// Forgets a peer that has failed or ended, so that a later process can have its number. Returns false if the
+    /// peer has not failed or ended, or if the program may still receive a message of it that is kept as unexpected.
     pub fn forget_peer(&mut self, peer: Peer) -> bool {
         let is_of = |state: &OpState| matches!(state, OpState::Unexpected(message) if message.envelope.source == peer);
         if self.is_superseded(peer) {
@@ -403,7 +410,7 @@ impl Engine {
         &self.failed_peers
     }
 
-    /// Returns the account with a peer, for checkers and for `hawser-info --stats`.
+    /// Returns the account with a peer, for tests (`tests/model` compares the accounts of both ends).
     pub fn account(&self, peer: Peer) -> CreditAccount {
         let state = &self.peers[peer];
         let unexpected = self.ops.iter().filter_map(|state| match state {

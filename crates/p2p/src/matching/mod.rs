@@ -5,17 +5,18 @@
 //! holds no buffer, no clock and no device handle, so the same code runs under `lane` and under the checker that
 //! explores every interleaving (`tests/interleavings.rs`).
 //!
-//! The methods (docs/adr/0006-three-ways-to-send.md), chosen by precedence as in MPI/MBCF §3.1:
+//! The methods (docs/adr/0006-three-ways-to-send.md); the choice depends on whether the send or the receive was first
+//! (the precedence of MPI/MBCF §3.1):
 //! - *eager*: the sender was first and has credit: the message travels at once, whole or as an eager stream;
 //! - *RTR*, the write protocol: the receive was first and its source is known: an RTR (`Rtr`) travels ahead, and the
-//!   sender answers it without an RTS (`rtr.rs` holds the serial numbers that settle races);
+//!   sender replies to it without an RTS (`rtr.rs` holds the serial numbers that settle races);
 //! - *rendezvous*: the sender was first and the message is long, or out of credit: the RTS carries the envelope and the
-//!   first bytes, the rest waits for the CTS. Where a device can reach the other side's memory the rest is copied once:
+//!   first bytes, the rest waits for the CTS. If a device reaches the other side's memory, the rest is copied once:
 //!   the receiver reads it by the rkey of the RTS, or the sender writes it by the rkey of the CTS (the handshake
 //!   protocol of MP_Lite §3.6.2).
 //!
-//! Used by `send`, `recv` and `lane` (packets in each peer's order), which also carries the effects out; uses
-//! no module above it.
+//! Used by `send`, `recv` and `lane` (packets in each peer's order), which also carries out the effects; it uses no
+//! module of this crate outside `matching`.
 
 mod arrive;
 mod cancel;

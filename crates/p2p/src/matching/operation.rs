@@ -6,12 +6,12 @@ use super::packet::{BufferKey, Packet};
 use super::queues::MatchSpec;
 use hawser_base::{Class, Context, Peer};
 
-/// An operation of this lane: a send, a receive, or an unexpected message. It is the index of the memory that `lane`
-/// keeps for it.
+/// An operation of this lane: a send, a receive, or an unexpected message. The number is also the index of the memory
+/// that `lane` keeps for the operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct OpId(pub u32);
 
-/// The envelope of a message: context, sender (of a send: receiver), tag and length.
+/// The envelope of a message: context, tag, length, and its sender (in a send: its receiver).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Envelope {
     pub context: Context,
@@ -38,34 +38,35 @@ pub enum Effect {
     Transmit { to: Peer, packet: Packet },
     /// Drop the buffer of the unexpected message; no receive will take it.
     Discard { unexpected: OpId },
-    /// Copy the first `bytes` of the message `unexpected` to the front of `op`'s buffer, then drop the former's
-    /// memory.
+    /// Copy the first `bytes` of the message `unexpected` to the front of `op`'s buffer, then drop the memory of
+    /// `unexpected`.
     CopyUnexpected { unexpected: OpId, op: OpId, bytes: u64 },
-    /// Stream the send `op` to its peer: its bytes `from .. until` as `Packet::Data { message, .. }`; then call
-    /// `stream_done`, unless `op` completed with an error meanwhile.
+    /// Stream the send `op` to its peer: the bytes `from .. until` of its message, as `Packet::Data { message, .. }`.
+    /// Then call `stream_done`, if `op` has not completed with an error meanwhile.
     Stream {
         op: OpId,
         to: Peer,
         message: u32,
         from: u64,
         until: u64,
-        /// Order-free: the receiver knows where they belong; they may arrive in any order, and before earlier packets.
+        /// Whether the bytes are order-free: the receiver knows where they belong, so they may arrive in any order,
+        /// and before earlier packets.
         order_free: bool,
     },
-    /// Read the bytes `from .. until` of the peer's exposed buffer into `op`'s; then call `pull_done`, unless `op`
-    /// completed with an error meanwhile.
+    /// Read the bytes `from .. until` of the peer's exposed buffer into the buffer of `op`. Then call `pull_done`, if
+    /// `op` has not completed with an error meanwhile.
     Pull { op: OpId, peer: Peer, key: BufferKey, from: u64, until: u64 },
     /// Send `Packet::Cts { send, from, until, .. }`, with a key if `op`'s buffer can be written by the peer.
     SendCts { op: OpId, to: Peer, send: u32, from: u64, until: u64 },
-    /// Write the bytes `from .. until` of the send `op` into the peer's buffer; then call `write_done`, unless `op`
-    /// completed with an error meanwhile.
+    /// Write the bytes `from .. until` of the send `op` into the peer's buffer. Then call `write_done`, if `op` has
+    /// not completed with an error meanwhile.
     Write { op: OpId, to: Peer, key: BufferKey, from: u64, until: u64 },
     /// The operation has ended; the engine has forgotten it.
     Complete { op: OpId, outcome: OpOutcome },
 }
 
 impl Effect {
-    /// Whether the effect needs the peer to be alive.
+    /// Returns whether the effect needs the peer `failed` to be alive.
     pub fn is_with(&self, failed: Peer) -> bool {
         match *self {
             Effect::Transmit { to, .. }
@@ -81,7 +82,8 @@ impl Effect {
 /// The outcome of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OpOutcome {
-    /// For a receive, the envelope of its message, where `bytes` is what was placed. For a send, its own envelope.
+    /// For a receive, the envelope of its message, in which `bytes` is the number of bytes that were placed in the
+    /// buffer. For a send, its own envelope.
     pub envelope: Envelope,
     pub error: Option<Class>,
     pub cancelled: bool,
@@ -94,15 +96,17 @@ pub struct ProtocolLimits {
     pub packet: u64,
     /// Longest message that is sent eagerly, without an RTS, in bytes.
     pub eager: u64,
-    /// First bytes that are sent with an RTS, in bytes; at most `packet`.
+    /// The number of first bytes of a message that are sent with its RTS; at most `packet`.
     pub first: u64,
-    /// Shortest receive that is worth an RTR, in bytes; above `eager` a message would otherwise wait.
+    /// Shortest receive that is worth an RTR, in bytes. It is longer than `eager`, because only a message that is
+    /// longer than `eager` would otherwise wait for a CTS.
     pub rtr_min: u64,
-    /// Payload that a peer may have in flight to us unmatched, in bytes (docs/adr/0005-credits.md).
+    /// The maximum payload, in bytes, that a peer may have sent to us without an RTS and that no receive has matched
+    /// (docs/adr/0005-credits.md).
     pub credit: u64,
 }
 
-/// The least credit that a message occupies, in bytes: its entry in the unexpected queue.
+/// The minimum credit that a message occupies, in bytes: that of its entry in the unexpected queue.
 pub const MESSAGE_COST: u64 = 64;
 
 /// Returns the credit that a message of `bytes` bytes occupies, in bytes.
@@ -128,11 +132,12 @@ pub struct SendState {
     /// Its serial number among the messages to `to`.
     pub message: u32,
     pub phase: SendPhase,
-    /// A cancel request was sent to the receiver, and its reply is pending.
+    /// Whether a cancel request was sent to the receiver, and the reply is pending.
     pub cancel_pending: bool,
 }
 
-/// Waiting -> Streaming -> removed, or Waiting -> removed; to Ended instead while `cancel_pending`.
+/// The phase of a send. When the send ends, in whatever phase, its operation is removed; but if `cancel_pending`
+/// holds then, the operation is removed only when the reply to the cancel request has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SendPhase {
     /// The RTS is sent; the receiver will reply with a CTS, read the bytes, or send a FIN.
@@ -143,7 +148,17 @@ pub enum SendPhase {
     Ended,
 }
 
-/// Posted -> Matched -> removed.
+hawser_base::state_machine! {
+    impl SendPhase {
+        start Waiting | Streaming;
+        /// The receiver's CTS has arrived.
+        cts_received(Waiting => Streaming);
+        /// The send has ended while the reply to a cancel request is pending.
+        ended_before_reply(Waiting | Streaming => Ended);
+    }
+}
+
+/// The state of a receive: first Posted, then Matched, then its operation is removed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RecvState {
     Posted(PostedRecv),
@@ -157,7 +172,7 @@ pub struct PostedRecv {
     pub capacity: u64,
     /// The time of posting, by the engine's clock.
     pub order: u64,
-    /// The number of its RTR, if one stands at its source.
+    /// The number of its RTR, if an RTR of it waits at its source.
     pub rtr: Option<u32>,
 }
 
@@ -171,14 +186,14 @@ pub struct IncomingMessage {
     pub arrived: u64,
     /// Bytes that will have arrived in the end.
     pub expected: u64,
-    /// The RTS, while the sender's memory is being read.
+    /// The RTS of the message, if the sender's memory is being read.
     pub reading: Option<RtsInfo>,
-    /// A CTS was sent: a PUT_DONE of the sender is valid.
+    /// Whether a CTS was sent: only then is a PUT_DONE of the sender valid.
     pub cts_sent: bool,
 }
 
 impl IncomingMessage {
-    /// A message whose first `arrived` bytes are here, and all of which will arrive.
+    /// Makes the state of a message of which the first `arrived` bytes are here, and all bytes will arrive.
     pub fn new(envelope: Envelope, capacity: u64, arrived: u64) -> IncomingMessage {
         IncomingMessage { envelope, capacity, arrived, expected: envelope.bytes, reading: None, cts_sent: false }
     }
@@ -193,12 +208,12 @@ pub struct UnexpectedMessage {
     pub claimed: bool,
     /// The time of arrival, by the engine's clock.
     pub order: u64,
-    /// Credit that its acceptance returns to the sender, in bytes.
+    /// Credit that is returned to the sender when a receive takes the message, in bytes.
     pub cost: u64,
 }
 
 impl UnexpectedMessage {
-    /// Whether all bytes are here, though the sender may still wait for the FIN.
+    /// Returns whether all bytes are here; the sender may still wait for the FIN.
     pub fn is_whole(&self) -> bool {
         match self.body {
             UnexpectedBody::Whole => true,

@@ -1,21 +1,22 @@
 //! The packets between two matching engines, without payload. `p2p::wire` encodes them. The transport keeps the order
-//! of packets from one peer on one lane, except for `Data`: it arrives after the packets that were sent before it, but
-//! in any order among its kind, and later packets may overtake it.
+//! of packets from one peer on one lane, except for `Data`: `Data` packets may arrive in any order among each other,
+//! and later packets may overtake them. A `Data` packet arrives after the other packets that were sent before it,
+//! except if it is order-free (`Effect::Stream`).
 //!
-//! `send` is the number of the sender's operation: the receiver echoes it, and it is free for the next send once that
-//! one has ended. `message` is the serial number of the message, which both sides count from the packets that begin
-//! one; late bytes still find their own message by it.
+//! `send` is the number of the sender's operation, which the receiver repeats in its replies; when that send has
+//! ended, another one may get the number. `message` is the serial number of a message: both sides count the packets
+//! that begin a message. By it even late bytes find their own message.
 
 use hawser_base::Context;
 
-/// An rkey: names memory for a device that can access it from the other side. A send's is read, a receive's written.
-/// Opaque to the engine.
+/// An rkey: it names memory to a device that can access this memory from the other side. The memory of a send is
+/// read, that of a receive is written. The engine does not interpret it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BufferKey(pub [u64; 3]);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Packet {
-    /// A whole message; all of its bytes are the payload.
+    /// A whole message, all bytes of which are the payload.
     Eager { context: Context, tag: i32 },
     /// The first packet of an eager stream; the payload is its first bytes, the rest follows as `Data`.
     EagerFirst { context: Context, tag: i32, bytes: u64 },

@@ -1,4 +1,4 @@
-//! The application's calls: start sends, post receives, and probe. Used by `send`, `recv` and `lane`; uses
+//! The application's calls: starting sends, posting receives, and probing. Used by `send`, `recv` and `lane`; uses
 //! `engine`.
 
 use super::engine::Engine;
@@ -14,19 +14,20 @@ pub struct SendSpec {
     pub context: Context,
     pub tag: i32,
     pub bytes: u64,
-    /// Complete only when matched (MPI_Ssend, MPI-5.0 §3.4).
+    /// Whether the send completes only when it is matched (MPI_Ssend, MPI-5.0 §3.4).
     pub sync: bool,
-    /// Whether the device takes a payload now; if not, only the envelope is sent, and queued.
+    /// Whether the device has space for payload now; if not, only the envelope is sent, which may wait in the
+    /// channel's backlog.
     pub eager: bool,
     /// Longest payload that is best sent in one packet on the route to the peer, in bytes.
     pub packet: u64,
     /// Payload that is best sent in the first packet of an eager stream, in bytes; at most `packet`.
     pub first_bytes: u64,
-    /// The rkey of the buffer, if the peer should rather read it.
+    /// The rkey of the buffer, if the peer should read the buffer itself.
     pub key: Option<BufferKey>,
 }
 
-/// The method that precedence and credit chose, and the first packet to transmit.
+/// The method that was chosen, and the first packet to transmit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SendStart {
     /// Send `Packet::Eager` with the whole payload; the send has ended.
@@ -47,7 +48,8 @@ pub enum PostOutcome {
 }
 
 impl Engine {
-    /// Starts a send. A `SendStart::Begin` of an eager stream or an RTR reply continues by `Effect::Stream`.
+    /// Starts a send. The choice of the method depends on the RTRs of the receiver, the credit and the length. After
+    /// `SendStart::Begin` of an eager stream or an RTR reply, the rest follows by `Effect::Stream`.
     pub fn start_send(&mut self, spec: SendSpec) -> SendStart {
         let SendSpec { to, context, tag, bytes, .. } = spec;
         if self.refuses(to) {
@@ -107,8 +109,9 @@ impl Engine {
         self.new_op(OpState::Send(SendState { to, envelope, message, phase, cancel_pending: false }))
     }
 
-    /// Turns the rest of the message that `fast_eager_stream` has just counted, from byte `from` on, into a stream,
-    /// as if the send had been started: it found no room.
+    /// Makes a stream of the rest, from byte `from` on, of the message that `fast_eager_stream` has just counted,
+    /// because the device has no space for it. The message then goes on as if it had been started by `start_send`.
+    /// Returns its operation.
     pub fn stream_rest(&mut self, to: Peer, context: Context, tag: i32, bytes: u64, from: u64) -> OpId {
         let op = self.new_send_op(Envelope { context, source: to, tag, bytes }, SendPhase::Streaming);
         let message = self.peers[to].sent;
@@ -121,14 +124,15 @@ impl Engine {
         self.end_send(op, false);
     }
 
-    /// Ends a send. Its number stays taken while the reply to a cancellation is pending.
+    /// Ends a send. If the reply to a cancel request is pending, the number of its operation stays taken until that
+    /// reply arrives.
     pub(super) fn end_send(&mut self, op: OpId, cancelled: bool) {
         let OpState::Send(send) = &mut self.ops[op.0 as usize] else {
             unreachable!("operation {op:?} that ended was not a send")
         };
         let outcome = OpOutcome { envelope: send.envelope, error: None, cancelled };
         if send.cancel_pending && !cancelled {
-            send.phase = SendPhase::Ended;
+            send.phase.ended_before_reply();
             self.effects.push_back(Effect::Complete { op, outcome });
         } else {
             self.complete(op, outcome);
@@ -140,8 +144,8 @@ impl Engine {
         self.post(spec, capacity, true)
     }
 
-    /// Same as `post_recv`, where the sender can write into the buffer: no RTR is sent, so that the sender sends an RTS
-    /// and gets the rkey in the CTS.
+    /// Posts a receive as `post_recv` does, whose buffer the sender can write remotely. No RTR is sent, so that the
+    /// sender sends an RTS and gets the rkey in the CTS.
     pub fn post_exposed(&mut self, spec: MatchSpec, capacity: u64) -> (OpId, PostOutcome) {
         self.post(spec, capacity, false)
     }
@@ -177,13 +181,14 @@ impl Engine {
         (op, PostOutcome::Queued)
     }
 
-    /// Whether the wanted source is a former process, whose number belongs to a later one: messages of the later one do
-    /// not match.
+    /// Returns whether the wanted source is an earlier process, whose number belongs to a later process now: messages
+    /// of the later process do not match.
     fn is_of_superseded(&self, spec: &MatchSpec) -> bool {
         spec.source.is_some_and(|source| self.is_superseded(source))
     }
 
-    /// Returns the envelope of the message that such a receive would get now; the message stays queued (MPI_Iprobe).
+    /// Returns the envelope of the message that a receive with this `spec` would get now; the message stays queued
+    /// (MPI_Iprobe). None if there is no such message.
     pub fn probe(&mut self, spec: &MatchSpec) -> Option<Envelope> {
         if self.is_of_superseded(spec) {
             return None;
@@ -192,7 +197,8 @@ impl Engine {
         Some(self.unexpected(first.op).envelope)
     }
 
-    /// Takes the message that `probe` would find out of the queue for `recv_claimed` (MPI_Improbe).
+    /// Takes the message that `probe` would find out of the unexpected queue, for `recv_claimed` (MPI_Improbe). None
+    /// if there is no such message.
     pub fn claim(&mut self, spec: &MatchSpec) -> Option<(OpId, Envelope)> {
         if self.is_of_superseded(spec) {
             return None;
@@ -204,7 +210,7 @@ impl Engine {
         Some((unexpected, message.envelope))
     }
 
-    /// Receives a claimed message (MPI_Mrecv). `None`: there is no such message.
+    /// Receives a claimed message (MPI_Mrecv). None if there is no such message.
     pub fn recv_claimed(&mut self, unexpected: OpId, capacity: u64) -> Option<OpId> {
         match self.ops.get(unexpected.0 as usize) {
             Some(OpState::Unexpected(UnexpectedMessage { claimed: true, .. })) => {

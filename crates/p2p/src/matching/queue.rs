@@ -1,13 +1,14 @@
-//! One queue of matching: receives, or messages, in their order, found by tag.
+//! A queue of posted receives, or of unexpected messages: its entries are in order, and are found by tag.
 //!
-//! Usually the first entry is the wanted one, or there are few, and a linear search suffices. A queue whose search took
-//! long gets an index by tag and keeps it until it is empty, so that a search costs the logarithm of its length for any
-//! tags. It knows nothing of sources. Used by `queues`; uses no other module.
+//! Usually the first entry is the wanted one, or there are few entries, and a linear search suffices. A queue in
+//! which a search took long gets an index by tag and keeps it until the queue is empty, so that a search costs the
+//! logarithm of its length for any tags. This module knows nothing of sources. Used by `queues`.
 
 use super::operation::OpId;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Entries that are searched linearly before a queue gets an index: at about this length both cost the same.
+/// The maximum number of entries that are searched linearly before a queue gets an index: at about this length a
+/// linear search and the index cost the same.
 const LINEAR_SEARCH_MAX: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -23,7 +24,7 @@ pub struct MatchEntry {
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct TagQueue {
     len: usize,
-    /// All entries, while there is no index.
+    /// All entries, if there is no index.
     entries: VecDeque<MatchEntry>,
     index: Option<Box<Index>>,
 }
@@ -34,7 +35,7 @@ struct Index {
     by_tag: BTreeMap<(Option<i32>, u64), OpId>,
 }
 
-/// Whether some message could match both tags.
+/// Returns whether a message could match both tags.
 #[inline]
 pub fn tags_match(a: Option<i32>, b: Option<i32>) -> bool {
     match (a, b) {
@@ -74,7 +75,7 @@ impl TagQueue {
     /// Removes and returns the first entry whose tag matches `tag`.
     #[inline]
     pub fn take(&mut self, tag: Option<i32>) -> Option<MatchEntry> {
-        // There is no index here, and usually the first entry matches.
+        // If `entries` is not empty, there is no index. Usually its first entry matches.
         if let Some(&front) = self.entries.front()
             && tags_match(front.tag, tag)
         {
@@ -87,7 +88,7 @@ impl TagQueue {
         Some(found)
     }
 
-    /// Removes the entry of this order. False if it is not here.
+    /// Removes the entry with this order. Returns false if it is not here.
     pub fn remove(&mut self, order: u64) -> bool {
         if self.index.is_none() {
             let is_first = self.entries.front().is_some_and(|e| e.order == order);
@@ -139,7 +140,7 @@ impl Index {
             let (&(tag, order), &op) = self.by_tag.range((tag, 0)..=(tag, u64::MAX)).next()?;
             Some(MatchEntry { op, tag, order })
         };
-        // The earlier one of the first entry with any tag and the first entry with this tag.
+        // The result is the earlier one of the first entry with any tag and the first entry with this tag.
         [first(None), first(tag)].into_iter().flatten().min_by_key(|entry| entry.order)
     }
 }

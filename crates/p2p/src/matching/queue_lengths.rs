@@ -1,17 +1,17 @@
 //! The lengths of a lane's queues for outside readers: MPI_T reads them from any thread, without the lane's lock.
 //!
-//! They are written under the lane's lock alone, and decide nothing. Written by the engine wherever a queue changes;
-//! read by `tools`.
+//! They are written only under the lane's lock, and decide nothing. The engine writes them wherever a queue changes;
+//! `mpi::tools` reads them.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The engine's queue lengths. See the module. A clone of an engine counts for itself.
+/// The engine's queue lengths. See the module. A clone of an engine gets counters of its own.
 #[derive(Debug, Default)]
 pub(super) struct QueueLengthWriter(Arc<QueueLengths>);
 
-/// The shared counters, which are statistics: each word is read alone (Relaxed).
+/// The shared counters, which are statistics: each word is read independently of the other (Relaxed).
 #[derive(Debug, Default)]
 pub struct QueueLengths {
     posted: AtomicU32,
@@ -19,12 +19,12 @@ pub struct QueueLengths {
 }
 
 impl QueueLengths {
-    /// Posted receives that no message has matched so far.
+    /// Returns the number of posted receives that no message has matched so far.
     pub fn posted(&self) -> u32 {
         self.posted.load(Relaxed)
     }
 
-    /// Messages that arrived before their receive and wait for it.
+    /// Returns the number of messages that arrived before their receive and wait for it.
     pub fn unexpected(&self) -> u32 {
         self.unexpected.load(Relaxed)
     }

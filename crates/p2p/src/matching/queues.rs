@@ -1,9 +1,10 @@
 //! The match queues of a context: posted receives that wait for messages, and unexpected messages that wait for
 //! receives.
 //!
-//! Both are kept by source, so that a receive from a known source never walks other sources' entries; a running number
-//! restores the order among sources for MPI_ANY_SOURCE (MPI-5.0 §3.5). A source without entries costs nothing, and no
-//! search walks more than a few of the others. Used by `arrive`, `post` and `rtr`; uses `queue`.
+//! Both kinds are kept by source, so that a receive from a known source never searches the entries of other sources.
+//! Each entry has a running number, which gives the order among sources for MPI_ANY_SOURCE (MPI-5.0 §3.5). A source
+//! without entries costs nothing, and no search visits more than a few sources one by one. Used by `arrive`, `post`
+//! and `rtr`; uses `queue`.
 
 use super::operation::OpId;
 use super::queue::{MatchEntry, TagQueue, tags_match};
@@ -11,11 +12,11 @@ use hawser_base::peer_table::PeerTable;
 use hawser_base::{Context, LANES, Peer};
 use std::collections::BTreeMap;
 
-/// Sources with unexpected messages that are searched one by one before all messages get a common queue: at about this
-/// length both cost the same.
+/// The maximum number of sources with unexpected messages that are searched one by one, before all unexpected
+/// messages get a common queue: at about this number both cost the same.
 const SEARCHED_SOURCES_MAX: usize = 16;
 
-/// The criteria of a receive or a probe. `None` is MPI_ANY_SOURCE, MPI_ANY_TAG.
+/// The criteria of a receive or a probe. `None` is MPI_ANY_SOURCE or MPI_ANY_TAG.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MatchSpec {
     pub context: Context,
@@ -23,7 +24,8 @@ pub struct MatchSpec {
     pub tag: Option<i32>,
 }
 
-/// Returns the index of a context's queues in its lane's vector: every lane has those of each LANES-th communicator.
+/// Returns the index of a context's queues in its lane's vector. A lane has the queues of every LANES-th
+/// communicator.
 #[inline(always)]
 pub fn context_slot(context: Context) -> usize {
     (context.number() as usize / LANES) * Context::KINDS as usize + context.kind() as usize
@@ -49,13 +51,15 @@ struct ArrivalQueue {
 pub struct MatchQueues {
     any_source: TagQueue,
     sources: PeerTable<SourceQueues>,
-    /// The number of posted receives, from any or a named source, plus unexpected messages: at 0 the search ends here.
+    /// The number of posted receives (from any or from a named source) plus the number of unexpected messages; if it
+    /// is 0, no search is needed.
     open: usize,
     /// The number of unexpected messages.
     unexpected_count: usize,
-    /// Sources that have unexpected messages, and some that had some.
+    /// All sources that have unexpected messages; sources that had some before may still be listed.
     unexpected_sources: Vec<Peer>,
-    /// The common queue: built by a search through many sources, and kept until there is no unexpected message.
+    /// The common queue of all unexpected messages: it is built when a search would have to visit many sources, and
+    /// kept until there is no unexpected message.
     arrivals: Option<Box<ArrivalQueue>>,
 }
 
@@ -73,7 +77,7 @@ impl Default for MatchQueues {
 }
 
 impl MatchQueues {
-    /// Whether no posted receive could take a message of `peer` and none of its messages is unexpected.
+    /// Returns whether no posted receive could take a message of `peer` and no message of `peer` is unexpected.
     #[inline(always)]
     pub fn is_idle_for(&self, peer: Peer) -> bool {
         self.open == 0 || self.has_nothing_for(peer)
@@ -109,7 +113,7 @@ impl MatchQueues {
         taken
     }
 
-    /// Same as `take_posted`, where receives from any source wait too.
+    /// Does the same as `take_posted`, if receives from any source wait, too.
     fn take_posted_by_any(&mut self, peer: Peer, tag: i32) -> Option<OpId> {
         let named = self.sources.get_mut(peer).and_then(|s| s.posted.first(Some(tag)));
         let any = self.any_source.first(Some(tag));
@@ -124,7 +128,7 @@ impl MatchQueues {
         Some(first.op)
     }
 
-    /// Removes the receive that was posted as `order`; false if it was matched before.
+    /// Removes the receive with this `spec` and `order` from its queue. Returns false if it was matched before.
     pub fn unpost(&mut self, spec: &MatchSpec, order: u64) -> bool {
         let was_there = match spec.source {
             Some(peer) => self.sources.get_mut(peer).is_some_and(|source| source.posted.remove(order)),
@@ -139,7 +143,7 @@ impl MatchQueues {
         self.sources[peer].posted.iter().take_while(move |e| e.order < order).map(|e| (e.op, e.tag))
     }
 
-    /// Whether a receive from any source that was posted before `order` could take a message with `tag`.
+    /// Returns whether a receive from any source that was posted before `order` could take a message with `tag`.
     pub fn has_any_source_before(&self, tag: Option<i32>, order: u64) -> bool {
         self.any_source.iter().take_while(|e| e.order < order).any(|e| tags_match(e.tag, tag))
     }
@@ -204,7 +208,7 @@ impl MatchQueues {
         arrivals
     }
 
-    /// Removes the message that arrived as `order` from the queue.
+    /// Removes the message of `peer` with this `order` from the unexpected queue.
     pub fn remove_unexpected(&mut self, peer: Peer, order: u64) {
         if !self.sources.get_mut(peer).is_some_and(|source| source.unexpected.remove(order)) {
             return;
@@ -219,7 +223,7 @@ impl MatchQueues {
         }
     }
 
-    /// Takes the first-arrived message among those that match.
+    /// Takes the first-arrived message among those that match `spec` out of the unexpected queue.
     #[inline]
     pub fn take_unexpected(&mut self, spec: &MatchSpec) -> Option<OpId> {
         if self.unexpected_count == 0 {
@@ -235,7 +239,7 @@ impl MatchQueues {
         self.unexpected_sources.iter().flat_map(|&peer| self.sources[peer].unexpected.iter().map(|e| e.op)).collect()
     }
 
-    /// Releases the state of a peer that has no message and no receive here.
+    /// Releases the state of a peer, if it has no message and no receive here.
     pub fn forget_peer(&mut self, peer: Peer) {
         self.prune_unexpected_sources();
         if self.has_nothing_from(peer) {

@@ -1,9 +1,10 @@
 //! RTRs (`Rtr`) of the write protocol and the serial numbers that settle its races (MPI/MBCF §3.1.2).
 //!
-//! The receiver numbers its RTRs and reports in each how many messages it had accepted. The sender takes an RTR only if
-//! it is *fresh* (no message of the sender was in flight) and in *succession* (no RTR before it was refused); it
-//! refuses by `RtrRefusal`, and the receiver sends the RTRs again from that number on. MPI/MBCF carries the next wanted
-//! number in each message; a packet that is needed only after a race costs nothing else.
+//! The receiver numbers its RTRs and reports in each RTR how many messages it had accepted from the sender. The
+//! sender accepts an RTR only if it is *fresh* (no message of the sender was in flight) and in *succession* (no RTR
+//! before it was refused). It refuses an RTR that is not fresh by `RtrRefusal`, and the receiver sends its RTRs again
+//! from that number on. MPI/MBCF carries the next wanted number in each message instead; a packet that is sent only
+//! after a race costs nothing otherwise.
 //!
 //! An RTR promises a buffer, not the match: the receiver matches the RTR reply like any message, so that a receive
 //! can be cancelled at once and locally (MPI-5.0 §3.8.4) while a reply is in flight. Then the reply is kept as
@@ -26,7 +27,7 @@ pub struct ReceivedRtr {
     pub number: u32,
 }
 
-/// An RTR of ours that stands at a peer.
+/// An RTR of ours that waits at a peer for a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct SentRtr {
     pub number: u32,
@@ -46,12 +47,12 @@ pub struct PeerRtrs {
     pub next_sent: u32,
     /// The largest capacity that we have announced, in bytes: no RTR reply is longer.
     pub longest_sent: u64,
-    /// Receives that wait for this peer by name and have no RTR at it.
+    /// The number of posted receives that name this peer as their source and have no RTR.
     pub without_rtr: u32,
 }
 
 impl PeerRtrs {
-    /// The number of receives that wait for this peer by name.
+    /// Returns the number of posted receives that name this peer as their source.
     #[inline(always)]
     pub fn posted_receives(&self) -> usize {
         self.without_rtr as usize + self.sent.len()
@@ -78,8 +79,9 @@ impl Engine {
         self.transmit(to, Packet::Rtr { context: spec.context, tag: spec.tag, capacity, number, accepted });
     }
 
-    /// Whether every message that fits `posted` is sure to go to it: no earlier receive from any source is open
-    /// (docs/adr/0005-credits.md), and every earlier one from this source that could take the message has an RTR too.
+    /// Returns whether every message that fits `posted` is sure to go to it: no earlier receive from any source waits
+    /// that could take it (docs/adr/0005-credits.md), and every earlier receive from this source that could take it
+    /// has an RTR, too.
     fn may_send_rtr(&self, posted: &PostedRecv, to: Peer) -> bool {
         let peer = &self.peers[to];
         if self.has_failed(to) {
@@ -90,7 +92,8 @@ impl Engine {
         if queues.has_any_source_before(tag, order) {
             return false;
         }
-        // The receive itself has no RTR yet; when it is the only one, there is no other to check.
+        // The receive itself has no RTR yet. If it is the only one without an RTR, there is no other receive to
+        // check.
         peer.rtrs.without_rtr == 1
             || queues.posted_for(to, order).all(|(other, its)| !tags_match(its, tag) || self.has_rtr(other))
     }
@@ -113,15 +116,17 @@ impl Engine {
         peer.rtrs.received.push_back(rtr);
     }
 
-    /// Takes the RTR that a message to `to` answers: the oldest one that it fits.
+    /// Takes the oldest RTR of `to` that a message with this context and tag matches, whatever its length; None if
+    /// there is none.
     pub(super) fn take_rtr(&mut self, to: Peer, context: Context, tag: i32) -> Option<ReceivedRtr> {
         let received = &mut self.peers[to].rtrs.received;
         let at = received.iter().position(|rtr| rtr.context == context && tags_match(rtr.tag, Some(tag)))?;
         received.remove(at)
     }
 
-    /// Handles an RTR cancel. If a message of ours crossed it in flight, the peer may have matched that message with a
-    /// later receive than the one whose RTR we took for it: then the later RTRs are void and refused.
+    /// Handles an RTR cancel. If a message of ours crossed the cancel on the way, the peer may have matched that
+    /// message with a later receive than the one whose RTR we took for it. Then the RTRs after the cancelled one are
+    /// void, and are refused.
     pub(super) fn handle_rtr_cancel(&mut self, from: Peer, number: u32, accepted: u32) {
         let peer = &mut self.peers[from];
         let rtrs = &mut peer.rtrs;
@@ -135,8 +140,8 @@ impl Engine {
         self.transmit(from, Packet::RtrRefusal { number: next });
     }
 
-    /// Handles an RTR refusal: the peer refused our RTRs from `number` on; those whose receives still wait are sent
-    /// again.
+    /// Handles an RTR refusal: the peer has refused our RTRs from `number` on. The RTRs whose receives still wait are
+    /// sent again.
     pub(super) fn handle_rtr_refusal(&mut self, from: Peer, number: u32) {
         let rtrs = &mut self.peers[from].rtrs;
         if is_before(rtrs.next_sent, number) {
@@ -156,7 +161,8 @@ impl Engine {
         }
     }
 
-    /// Forgets the RTR of the receive `op`, which no longer waits. Returns its number, if one stands at the peer.
+    /// Forgets the RTR of the receive `op`, which no longer waits. Returns the RTR's number; None if the receive had
+    /// no RTR.
     pub(super) fn forget_rtr(&mut self, op: OpId, posted: &PostedRecv) -> Option<u32> {
         let Some(source) = posted.spec.source else {
             self.any_source -= 1;
@@ -173,7 +179,7 @@ impl Engine {
     }
 }
 
-/// Whether RTR number `a` precedes `b`. Numbers wrap; those in use lie close together.
+/// Returns whether RTR number `a` precedes `b`. Numbers wrap around; the numbers that are in use lie close together.
 fn is_before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }

@@ -1,7 +1,7 @@
 //! The destination of the bytes of a peer's unfinished messages, by the message's serial number.
 //!
-//! A serial number repeats after 2^32 messages; far fewer are in flight at one time. The module never looks at the
-//! operations. Used by `arrive` and `post`; uses no other module.
+//! A serial number repeats after 2^32 messages; far fewer messages are in flight at one time. This module never looks
+//! at the operations. Used by `arrive` and `post`.
 
 use super::operation::OpId;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ impl Streams {
         self.0.get(&message).copied()
     }
 
-    /// Removes a message: all its bytes are here, or are not wanted any more.
+    /// Removes a message, because all its bytes are here or are not wanted any more.
     pub fn end(&mut self, message: u32) {
         self.0.remove(&message);
     }

@@ -1,9 +1,9 @@
 //! The greeting at the beginning of a connection: caller, called port, purpose, and number among the caller's
-//! connections (P32, P36).
+//! connections (P32, P36 of docs/protocol.md).
 //!
 //! A greeting must never be acted on before `decode` returned it. Only a rank of this job can write one, and a
-//! greeting that was observed on the network opens nothing a second time: its number was accepted (`inbound_table`,
-//! `direct::receiver`). Used by the port; uses `link::frame::JobKey`.
+//! greeting that was observed on the network opens nothing a second time, because its number was accepted before
+//! (`inbound_table`, `direct::receiver`). Used by the port; uses `link::frame::JobKey`.
 
 use crate::port_list::PORTS_MAX;
 use hawser_base::Peer;
@@ -18,7 +18,7 @@ const TAGGED_BYTES: usize = GREETING_BYTES - 8;
 pub struct RankCredentials {
     /// The job's secret.
     pub key: JobKey,
-    /// Its process number (`Peer`), and the count of numbers in the job's universe.
+    /// The rank's process number (`Peer`), and the number of process numbers in the job's universe.
     pub me: u32,
     pub ranks: u32,
 }
@@ -44,12 +44,13 @@ pub enum ConnectionKind {
 pub struct Greeting {
     pub kind: ConnectionKind,
     pub from: PortId,
-    /// The number of the connection: it grows with each one from this caller to this port.
+    /// The number of the connection, which is higher than that of each earlier connection of this kind from the
+    /// caller.
     pub number: u32,
 }
 
 impl Greeting {
-    /// Returns its bytes, for the port that is called.
+    /// Returns the greeting's bytes, for the port `to` that is called.
     pub fn encode(&self, to: PortId, key: &JobKey) -> [u8; GREETING_BYTES] {
         let mut bytes = [0; GREETING_BYTES];
         bytes[..3].copy_from_slice(&[self.kind as u8, self.from.index, to.index]);
@@ -60,15 +61,15 @@ impl Greeting {
         bytes
     }
 
-    /// Reads a greeting to the port at `index` of rank `credentials.me`. None: no other rank of this job has sent
-    /// it to that port.
+    /// Reads a greeting to the port at `index` of rank `credentials.me`. None if it was not made by another rank of
+    /// this job for that port.
     pub fn decode(bytes: &[u8; GREETING_BYTES], credentials: &RankCredentials, index: u8) -> Option<Greeting> {
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let kind =
             [ConnectionKind::Frames, ConnectionKind::Messages].into_iter().find(|&kind| kind as u8 == bytes[0])?;
         let greeting = Greeting { kind, from: PortId { rank: word(4), index: bytes[1] }, number: word(8) };
         let expected = greeting.encode(PortId { rank: credentials.me, index }, &credentials.key);
-        // Compare all bytes: the time that takes reveals nothing of how many are right.
+        // Always compare all bytes, so that the time reveals nothing about how many are right.
         let matches = bytes.iter().zip(&expected).fold(0, |difference, (a, b)| difference | a ^ b) == 0;
         let PortId { rank, index } = greeting.from;
         (matches

@@ -1,5 +1,5 @@
 //! A connection that a peer opened to us. Until its greeting is complete it is unauthenticated and has no buffer at
-//! all; then it keeps at most the part of one frame.
+//! all; afterwards it keeps at most a part of one frame.
 
 use super::framing::{FRAME_MAX_BYTES, PREFIX_BYTES};
 use super::greeting::GREETING_BYTES;
@@ -10,11 +10,20 @@ pub(super) struct InboundConnection {
     state: InboundState,
 }
 
+/// The state of a connection that a peer opened to us. It ends with the connection.
 enum InboundState {
-    /// The received part of its greeting.
+    /// The greeting is not complete, or not checked; its first `len` bytes have arrived.
     Unauthenticated { greeting: [u8; GREETING_BYTES], len: usize },
-    /// The beginning of a frame whose rest has not come.
+    /// Frames follow; `rest` is the beginning of one whose rest has not arrived.
     Authenticated { rest: Vec<u8> },
+}
+
+hawser_base::state_machine! {
+    impl InboundState {
+        start Unauthenticated;
+        /// The greeting is a peer's (P32).
+        authenticated(Unauthenticated => Authenticated { rest: Vec<u8> });
+    }
 }
 
 /// The reason why a connection is of no more use.
@@ -49,7 +58,7 @@ impl InboundConnection {
 
     /// Records that its greeting is a peer's: frames follow.
     pub(super) fn set_authenticated(&mut self) {
-        self.state = InboundState::Authenticated { rest: Vec::new() };
+        self.state.authenticated(Vec::new());
     }
 
     pub(super) fn into_stream(self) -> TcpStream {
@@ -74,7 +83,8 @@ impl InboundConnection {
     }
 }
 
-/// Returns the length in front of a frame. `None` if it was changed, or no frame is so long.
+/// Returns the length in front of a frame. `None` if the length was changed on the network, or no frame has such a
+/// length.
 fn parse_length(prefix: [u8; PREFIX_BYTES]) -> Option<usize> {
     let [low, high, not_low, not_high] = prefix;
     let length = u16::from_le_bytes([low, high]);
@@ -82,8 +92,8 @@ fn parse_length(prefix: [u8; PREFIX_BYTES]) -> Option<usize> {
     Some(usize::from(length)).filter(|len| is_whole && (1..=FRAME_MAX_BYTES).contains(len))
 }
 
-/// Hands over the complete frames (P32) at the beginning of `bytes`. Returns their number and their bytes. `None`
-/// if a length is invalid: then the beginning of the next frame is unknown.
+/// Hands over the complete frames (P32) at the beginning of `bytes`. Returns the number of frames and the number of
+/// bytes that they take. `None` if a length is invalid: then the beginning of the next frame is unknown.
 pub fn split_stream_frames(bytes: &[u8], take: &mut dyn FnMut(&[u8])) -> Option<(usize, usize)> {
     let (mut count, mut at) = (0, 0);
     while let Some((prefix, rest)) = bytes[at..].split_first_chunk::<PREFIX_BYTES>() {

@@ -1,5 +1,6 @@
 //! The inbound connections of a port: unauthenticated ones, whose greeting has not come yet, and, for each port of
-//! another rank, the one connection of frames that is accepted, by the number of its greeting (P32).
+//! another rank, the one connection of frames that is accepted, by the number of its greeting (P32 of
+//! docs/protocol.md).
 //!
 //! So a port keeps no more inbound connections than UNAUTHENTICATED_MAX and one for each port that may connect to
 //! it, however many are opened. This file does no I/O, and identifies connections by their slots. Used by the port;
@@ -74,9 +75,9 @@ impl InboundConnections {
         self.unauthenticated.front().map(|&(_, since_ns)| since_ns + GREETING_TIMEOUT_NS)
     }
 
-    /// Accepts the unauthenticated connection at `slot`, which has sent the greeting of connection `number` of that
-    /// port, if the number is higher than all before. Returns the slot of an earlier connection, which its caller
-    /// has left, to be ended.
+    /// Accepts the unauthenticated connection at `slot` if its number is higher than all before. Its greeting names
+    /// it as connection `number` of the port `from`. Returns the slot of the earlier connection from that port, if
+    /// there is one: its caller has left that connection, and it must be ended.
     pub fn accept(&mut self, from: PortId, number: u32, slot: usize) -> Result<Option<usize>, ReplayedGreeting> {
         let accepted = self.accepted.entry(from).or_insert(AcceptedNumber { number: 0, slot: None });
         if number <= accepted.number {

@@ -2,15 +2,16 @@
 //!
 //! A connection carries frames in one direction, from the caller: nobody can take a peer's place by claiming its
 //! address, and no two peers open the same connection at once. It begins with a greeting, then each frame has its
-//! length in front, and the length's complement (P32): a connection whose bytes were changed on the network is
-//! ended before frames are cut at wrong boundaries. Frames in flight when a connection breaks are lost; the next
-//! frame is refused, and the one after that opens a new connection.
+//! length in front, and the length's complement (P32 of docs/protocol.md): a connection whose bytes were changed on
+//! the network is ended before frames are cut at wrong boundaries. Frames in flight when a connection breaks are
+//! lost; the next frame is refused, and the one after that opens a new connection.
 //!
 //! A port keeps one inbound connection of each peer's port, and few unauthenticated ones (P32): nobody can exhaust
 //! its descriptors.
 //!
-//! `outbound` sends, `inbound` receives, `greeting` is the beginning of a connection, `framing` the form of frames
-//! in it, `inbound_table` decides which are kept; this file knows the slots of all and sleeps on all of them.
+//! `outbound` sends, `inbound` receives, `greeting` is the beginning of a connection, `framing` the form of frames in
+//! it, and `inbound_table` decides which inbound connections are kept. This file has the slots of all connections and
+//! the epoll set for their events.
 
 mod framing;
 mod greeting;
@@ -38,8 +39,8 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Nothing is dropped: frames without space wait at their sender. It needs a bound all the same: net.ipv4.tcp_rmem's
-/// usual maximum, 6 MiB.
+/// The receive buffer that is reported to link, which needs a bound: 6 MiB, the usual maximum of net.ipv4.tcp_rmem.
+/// TCP drops nothing, because frames for which there is no space wait at their sender.
 const RECEIVE_BUFFER_BYTES: usize = 6 << 20;
 /// Maximum bytes of a read: several of the longest frames, which stay in the cache (with 256 KiB 5 to 8 % slower:
 /// docs/measurements/2026-11-23-ethernet-beside-peers.md).
@@ -48,7 +49,7 @@ const SCRATCH_BYTES: usize = 64 << 10;
 /// enough to cost nothing, and shorter than any peer waits.
 const ACCEPT_RETRY_NS: u64 = 100_000_000;
 /// Poll interval while there was neither an inbound nor an outbound connection: the first frame may wait for about
-/// as long as a connection takes to be established.
+/// the time that it takes to establish a connection.
 const UNUSED_POLL_INTERVAL: u32 = super::POLL_INTERVAL_MAX;
 /// The longest retransmission timeout of TCP, where the kernel lets us set it: the least that Linux accepts. Timeouts
 /// grow to 120 s otherwise, and a cable may be plugged in again long before.
@@ -71,7 +72,7 @@ enum StreamConnection {
 /// A connection that carries messages: its caller, or the rank that accepted it, reads, writes and ends it.
 struct MessageConnection {
     stream: TcpStream,
-    /// The rest of the greeting that TCP has not taken.
+    /// The rest of the greeting that TCP has not accepted yet.
     unsent_greeting: Vec<u8>,
     watched_for: Interest,
     /// Whether it is in the list `ready`.
@@ -81,7 +82,7 @@ struct MessageConnection {
 /// The state of the outbound connection to a peer's port.
 enum OutboundState {
     Connected(usize),
-    /// It broke, with this error number, which is reported once.
+    /// The connection broke, with this error number, which is reported once.
     Failed(i32),
 }
 
@@ -97,9 +98,10 @@ pub struct StreamPort {
     credentials: RankCredentials,
     /// The index of this port in its rank's business card.
     port_index: u8,
-    /// The peer port to which the next frames' addresses belong.
+    /// The peer's port to which the next frames are sent.
     peer: PortId,
-    /// Number of connections of frames that were opened; each has its number.
+    /// The number of connections of frames that this port has opened. It is also the number of the latest one, in its
+    /// greeting.
     connection_count: u32,
     epoll: Epoll,
     events: Vec<EpollEvent>,
@@ -114,7 +116,7 @@ pub struct StreamPort {
     accept_retry_at_ns: Option<u64>,
     /// Slots of new connections that carry messages, each with its caller's rank and its number.
     accepted_direct: Vec<(usize, u32, u32)>,
-    /// Slots of such connections that have events.
+    /// Slots of connections that carry messages and have events.
     ready: Vec<usize>,
     /// Connections that were ended for an invalid greeting, or for none in time; connections of peers in which a length
     /// was changed; and times that callers had to wait for want of descriptors.
@@ -125,7 +127,7 @@ pub struct StreamPort {
 }
 
 impl StreamPort {
-    /// Opens a port at one address of an interface, as the `nth` of its host.
+    /// Opens a port at one address of an interface, for the `nth` rank of the host.
     pub fn open(
         interface: &Interface,
         local: &IpNetwork,
@@ -169,13 +171,13 @@ impl StreamPort {
         self.port_index = port_index;
     }
 
-    /// Returns the greeting of a connection to that port.
+    /// Returns the greeting of a connection to the peer's port `to`.
     fn encoded_greeting(&self, kind: ConnectionKind, to: PortId, number: u32) -> [u8; GREETING_BYTES] {
         let from = PortId { rank: self.credentials.me, index: self.port_index };
         Greeting { kind, from, number }.encode(to, &self.credentials.key)
     }
 
-    /// Begins to connect to that address.
+    /// Begins to connect to the address `to`.
     fn connect(&self, to: &SocketAddr) -> Result<TcpStream, FrameSendError> {
         let stream =
             TcpStream::connect(&self.from, to, &self.interface).map_err(|error| FrameSendError::from_io(&error))?;
@@ -267,8 +269,8 @@ impl StreamPort {
         }
     }
 
-    /// Ends connections of frames whose retransmission timeout is longer than that. Connections of messages end by
-    /// themselves (P37).
+    /// Ends connections of frames whose retransmission timeout is longer than `longer_than_us`. Connections of
+    /// messages end by themselves (P37).
     fn close_stalled(&mut self, longer_than_us: u32) {
         for slot in 0..self.connections.len() {
             if let Some(StreamConnection::Out(outgoing)) = &self.connections[slot]
@@ -340,7 +342,8 @@ impl StreamPort {
         }
     }
 
-    /// Reads from an inbound connection. Returns the number of frames; one if messages follow.
+    /// Reads from an inbound connection. Returns the number of frames; 1 if the greeting says that the connection
+    /// carries messages.
     fn read_inbound(&mut self, slot: usize, take: &mut dyn FnMut(&[u8])) -> Result<usize, CloseReason> {
         let Some(StreamConnection::In(incoming)) = &mut self.connections[slot] else { return Ok(0) };
         if let Some(bytes) = incoming.read_greeting()? {
@@ -405,7 +408,7 @@ impl StreamPort {
 
 /// Connections that carry messages (`direct`). A slot is kept until `close_direct`.
 impl StreamPort {
-    /// Opens connection `number` to that port's rank.
+    /// Opens connection `number`, which carries messages, to the peer's port. Returns the connection's slot.
     pub fn connect_direct(&mut self, to: &PortAddress, peer: PortId, number: u32) -> Result<usize, FrameSendError> {
         let PortAddress::Tcp(to) = *to else { return Err(FOREIGN_KIND) };
         let to = with_scope(to, self.scope);
@@ -489,7 +492,8 @@ fn is_shortage(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(12 | 23 | 24 | 105))
 }
 
-/// Returns whether this process may bind connections to an interface; sockets of UDP are bound by the same right.
+/// Returns whether this process may bind connections to an interface. A UDP socket, for which the same permission is
+/// needed, is bound as a test.
 fn can_bind(local: &IpNetwork, interface: &str) -> bool {
     udp::UdpSocket::bind(&socket_address(local, 0)).and_then(|socket| socket.bind_to_interface(interface)).is_ok()
 }

@@ -1,5 +1,4 @@
-//! A connection that carries our frames to one peer. A bounded part of the bytes that TCP does not take at once waits
-//! here.
+//! A connection that carries our frames to one peer. Bytes that TCP does not accept at once wait here, up to a bound.
 
 use super::framing::{FRAME_MAX_BYTES, PREFIX_BYTES};
 use super::greeting::{GREETING_BYTES, PortId};
@@ -111,8 +110,8 @@ impl OutboundConnection {
         Ok(())
     }
 
-    /// Sends the bytes that wait. Returns the error number if the connection has ended; `is_readable`: it is readable,
-    /// though the peer sends nothing here, or has an error.
+    /// Sends the bytes that wait. Returns the error number if the connection has ended. `is_readable`: the connection
+    /// is readable; since the peer sends nothing on it, it has probably ended or has an error.
     pub(super) fn handle_event(&mut self, is_readable: bool) -> Result<(), i32> {
         let number = |error: io::Error| error.raw_os_error().unwrap_or(RESET);
         if is_readable {

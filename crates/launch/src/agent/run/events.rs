@@ -1,8 +1,8 @@
 //! Translates the rank server's events into frames for mpiexec, and replies to tools.
 //!
-//! In a job of several hosts alone, the events that other hosts need are sent up: the ranks of one host see them in
-//! their segment. A rank's output is sent before the report of its failure. Nothing is decided here. Uses
-//! `host::rank_server`; reports to `job_control`.
+//! Events that only other hosts need are sent to mpiexec only in a job of several hosts: the ranks of this host read
+//! them in their segment. A rank's output is sent before the report of its failure. Nothing is decided here. Uses
+//! `host::rank_server`, `rank_state`, `report` and `stats`; reports to `job_control`.
 
 use super::HostRun;
 use crate::agent::{AgentContext, rank_state};
@@ -42,7 +42,8 @@ impl HostRun {
             }
             RankEvent::Gone { rank, pid, code } => Some(FromAgent::RankExitCode { rank, pid, code }),
             RankEvent::AcceptPaused { error } => {
-                Some(FromAgent::Note(format!("a connection on host {} has to wait: {error}", self.rank_server.host())))
+                let host = self.rank_server.host();
+                Some(FromAgent::Note(format!("the agent on host {host} cannot accept a connection yet: {error}")))
             }
             RankEvent::Reaped { rank } => {
                 self.streams.forward_pending_output(context, rank);

@@ -1,11 +1,11 @@
 //! An exchange is a step in which some members write their slots and some read slots that their call names.
 //!
-//! A writer fills its slot, raises its flag and marks the slot as in use by its readers; a reader waits for each
-//! source's flag in turn. So a member that only writes continues at once, and a reader waits for its sources alone.
-//! Flags and memory orders are those of `flags`: (A) for the contribution, (D) before a slot is written again. A
-//! member that has waited for all others' flags knows that all have entered this step, and so have left the one
-//! before: where every step is like that, no member reads the progress flags. Used by `engine::slot_exchange` and
-//! `engine::shm`.
+//! A writer fills its slot, raises the slot's flag and marks the slot as in use by its readers; a reader waits for
+//! the flag of each source in turn. So a member that only writes continues at once, and a reader waits for its
+//! sources alone. Flags and memory orders are those of `flags`: (A) for the contribution, (D) before a slot is
+//! written again. A member that has waited for the flags of all others knows that all have entered this step, and so
+//! have left the step before it. If every step is of this kind, no member ever reads the progress flags. Used by
+//! `engine::slot_exchange`, `engine::shm`, `engine::schedule_run` and `collective::shm_wait`.
 
 use super::{
     AtomicFlag, EXCHANGE, FlagArray, Members, Participant, Slot, StepPhase, StepResult, entered_progress, flag_value,
@@ -16,19 +16,20 @@ use std::sync::atomic::Ordering::Release;
 /// An exchange as a member's call describes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExchangeSpec {
-    /// Bytes that this member contributes, below `BYTES_MAX`.
+    /// The length of this member's contribution, in bytes; it is less than `BYTES_MAX`.
     pub bytes: u32,
-    /// The members that may read this member's slot; if none may, nothing is written.
+    /// The members that may read this member's slot. If this is `Members::Empty`, this member writes nothing.
     pub readers: Members,
-    /// The members whose slots this one reads. `All`: `SlotIo::source` names each other member.
+    /// The members whose slots this member reads. If this is `Members::All`, `SlotIo::source` must name each other
+    /// member.
     pub sources: Members,
 }
 
-/// The slot that a read takes its data from.
+/// A slot that this member reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SourceSlot {
     pub member: usize,
-    /// The bytes of that member's contribution.
+    /// The length of `member`'s contribution, in bytes, as this member expects it.
     pub bytes: u32,
 }
 
@@ -36,14 +37,15 @@ pub struct SourceSlot {
 pub trait SlotIo {
     /// Writes this member's contribution into its slot.
     fn write_slot(&mut self, slot: Slot);
-    /// The source of the read with this index, if there is such a read.
+    /// Returns the slot that is read by read number `index`; `None` if there are no more reads.
     fn source(&self, index: usize) -> Option<SourceSlot>;
-    /// Copies the data of that read out of the slot.
+    /// Copies the data of read number `index` out of `slot`.
     fn read_slot(&mut self, index: usize, slot: Slot);
 }
 
 impl Participant {
-    /// Advances an exchange, as `poll` does a step.
+    /// Advances an exchange as far as possible without waiting. Returns the result when the exchange has ended for
+    /// this member; `None` while it is in progress.
     #[inline]
     pub fn exchange(
         &mut self,
@@ -86,8 +88,8 @@ impl Participant {
         if step.sources == Members::All && result == StepResult::Complete {
             self.all_left = self.epoch - 1;
         }
-        // The owners of the slots that we read may come to wait until we have left. In a pair neither needs it: the
-        // other's slot is free once it sees our next flag.
+        // The owners of the slots that we have read may be waiting until we have left. Two members that read each
+        // other's slots need no wake-up: the other member's slot is free as soon as that member sees our next flag.
         let is_pair = self.members == 2 && (step.readers, step.sources) == (Members::All, Members::All);
         flags.wake(if is_pair { Members::Empty } else { step.sources });
         self.epoch += 1;

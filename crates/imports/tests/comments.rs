@@ -2,8 +2,7 @@
 //!
 //! It reads the sources of all crates and must never write one. The terms that comments use are in docs/glossary.md.
 
-use std::fs::read_to_string;
-use std::path::{Path, PathBuf};
+use hawser_imports::sources;
 
 /// The longest line of a comment, in characters.
 const WIDTH: usize = 120;
@@ -22,29 +21,6 @@ const HELP: [&str; 8] = [
     "bench/src/main.rs",
     "bench/src/tune/command.rs",
 ];
-
-fn crates() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-/// Returns the sources of all crates, by their paths from `crates/`.
-fn sources() -> Vec<(String, String)> {
-    fn walk(folder: &Path, found: &mut Vec<(String, String)>) {
-        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-            let path = entry.path();
-            if entry.file_type().unwrap().is_dir() {
-                walk(&path, found);
-            } else if path.extension().is_some_and(|ending| ending == "rs") {
-                let name = path.strip_prefix(crates()).unwrap().display().to_string();
-                found.push((name, read_to_string(&path).unwrap()));
-            }
-        }
-    }
-    let mut found = Vec::new();
-    walk(&crates(), &mut found);
-    assert!(found.len() > 500, "the sources of all crates are read, not {} files", found.len());
-    found
-}
 
 /// Returns the text of a line that is a comment and nothing else.
 fn comment(line: &str) -> Option<&str> {
@@ -76,8 +52,8 @@ fn wrong(name: &str, text: &str) -> Vec<String> {
 
 #[test]
 fn every_comment_opens_with_what_it_describes() {
-    let sources = sources().into_iter().filter(|(name, _)| !HELP.contains(&name.as_str()));
-    let wrong: Vec<String> = sources.flat_map(|(name, text)| wrong(&name, &text)).collect();
+    let sources = sources::of_all_crates().into_iter().filter(|source| !HELP.contains(&source.name.as_str()));
+    let wrong: Vec<String> = sources.flat_map(|source| wrong(&source.name, &source.text)).collect();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
