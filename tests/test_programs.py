@@ -69,7 +69,7 @@ def test_two_threads_on_two_communicators_never_contend_for_a_lock(build, run, a
 
 def test_communicators_that_were_freed_without_a_collective_give_their_flags_back(run, build, abi):
     result = run(2, build("comm_flags.c", abi), options=["--stats"])
-    steps = re.search(r"all ranks:.* collective steps through flags (\d+)", result.err)
+    steps = re.search(r"all ranks:.* collective steps by flags (\d+)", result.err)
     assert result.code == 0 and steps and int(steps[1]) >= 2 * 20000, result
 
 

@@ -1,9 +1,9 @@
 //! Symbols of the MPICH ABI that are not MPI functions: constants that its `mpi.h` declares as variables, and the
 //! attribute copy function.
 //!
-//! A program that is not position-independent has its own copy of each variable (a copy relocation), so
-//! the library compares values, never addresses. The values are those of the standard ABI: small numbers,
-//! which no object has for an address.
+//! A program that is not position-independent has its own copy of each variable (a copy relocation), so the library
+//! compares values, never addresses. The values are small numbers, which no object has for an address: those of the
+//! standard ABI for the first three variables, and MPICH's MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE for the others.
 
 use crate::codec::CHandle;
 use crate::numbers::SENTINELS;

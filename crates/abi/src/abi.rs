@@ -1,8 +1,8 @@
 //! The definition of an ABI: the C types, numbers and layouts by which two `mpi.h` differ.
 //!
 //! Inside Hawser handles are `Handle` and constants have the standard ABI's values (`base::value`). An implementation
-//! of `Abi` translates in both directions and contains nothing else. Implemented by `abi-std` and `abi-mpich`; used
-//! by every generic function of this crate.
+//! of `Abi` translates in both directions, and gives access to `node` (`start`, `tools`); it contains nothing else.
+//! Implemented by `abi-std` and `abi-mpich`; used by every generic function of this crate.
 
 use hawser_base::Handle;
 use hawser_base::handle::ObjectKind;
@@ -24,7 +24,7 @@ pub trait CHandle: Copy + 'static {
     /// The result of MPI_Comm_toint and MPI_Comm_c2f.
     fn to_int(self) -> c_int;
 
-    /// The reverse of `to_int`; an integer that never came from `to_int` gives a handle that does not decode.
+    /// The reverse of `to_int`. An integer that is the value of no handle gives a handle that does not decode.
     fn from_int(value: c_int) -> Self;
 }
 
@@ -76,7 +76,8 @@ pub struct AbiLimits {
     pub bsend_overhead: usize,
 }
 
-// Lengths that both ABIs share (abi_constants.tsv, mpich_constants.tsv; checked by the tests there).
+// Lengths that both ABIs share (abi_constants.tsv, mpich_constants.tsv; checked by the tests of `abi-std` and
+// `abi-mpich`).
 pub const MAX_LIBRARY_VERSION_STRING: usize = 8192;
 pub const MAX_ERROR_STRING: usize = 512;
 pub const MAX_OBJECT_NAME: usize = 128;
@@ -105,8 +106,8 @@ pub trait Abi: Sized + 'static {
     type Win: CHandle;
     type Status: CStatus;
 
-    /// Makes this process a rank if it is none yet (`node::start`). The ABI crates implement this, because only they
-    /// may use `node`: it is in the same layer as this crate.
+    /// Makes this process a rank if it is none yet (`node::start`). The ABI crates implement this, because this crate
+    /// may not use `node`, which is in the same layer.
     fn start() -> hawser_base::Result<&'static Process>;
 
     /// Returns the variables of MPI_T (`node::mpit_categories`). The ABI crates implement this for the same reason as
@@ -118,13 +119,14 @@ pub trait Abi: Sized + 'static {
     fn keyval_out(keyval: Handle) -> c_int;
 
     /// Translates a constant of `set` to Hawser's value; None if the set has no such constant. Flags (`Amode`,
-    /// `Assert`) may be combined. Ranks and tags that are no constants pass unchanged.
+    /// `Assert`) may be combined. Ranks and tags from 0 on pass unchanged; an unknown negative one gives a negative
+    /// number that no rank or tag has.
     fn value_in(set: Set, value: c_int) -> Option<c_int>;
     /// Translates Hawser's value, which the caller knows to be in the set, to the ABI's.
     fn value_out(set: Set, value: c_int) -> c_int;
 
-    /// Does the same as `value_in(Set::Rank)`, for the fast paths; an unknown value passes as a negative number that no
-    /// rank has.
+    /// Does the same as `value_in` for `Set::Rank`, without the Option, for the fast paths. The other three do so for
+    /// their direction and for `Set::Tag`.
     fn rank_in(rank: c_int) -> c_int;
     fn rank_out(rank: c_int) -> c_int;
     fn tag_in(tag: c_int) -> c_int;

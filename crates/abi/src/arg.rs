@@ -162,8 +162,8 @@ impl HandleArray {
     /// No handles.
     pub const NONE: HandleArray = HandleArray { few: [Handle::NULL; FEW], many: Vec::new(), count: 0 };
 
-    /// Reads the handles into `self`, which the caller has made: to return an array by value would move so much
-    /// memory that it costs more than many a call.
+    /// Reads the handles into `self`, which the caller has made. To return an array by value would move so much
+    /// memory that this would take longer than many MPI calls.
     ///
     /// # Safety
     /// `count` handles at `at` may be read.

@@ -1,7 +1,7 @@
 //! Collective communication: buffers of every rank or of the root, counts and displacements of either width,
 //! MPI_IN_PLACE.
 //!
-//! An argument that is not significant on a rank is not even decoded there, because programs pass anything (MPI-5.0
+//! An argument that is not significant on a rank is not checked there, because programs pass anything (MPI-5.0
 //! §6.2.3). Used by `call_forms`, which exports each function in its three forms; uses `mpi::collective`.
 
 use crate::abi::{Abi, CHandle};

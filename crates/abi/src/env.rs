@@ -171,7 +171,7 @@ pub unsafe fn get_processor_name<A: Abi>(name: *mut c_char, length: *mut c_int) 
 }
 
 /// MPI_Wtime: the seconds of the host's clock, which all ranks of a host share (MPI_WTIME_IS_GLOBAL,
-/// `mpi::attributes`).
+/// `mpi::comm_attr`).
 ///
 /// # Safety
 /// None is required.

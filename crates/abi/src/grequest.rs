@@ -60,8 +60,8 @@ pub unsafe fn start<A: Abi>(
     unsafe { start_polled::<A>(query, free, cancel, None, None, extra, request) }
 }
 
-/// MPIX_Grequest_start: a call that waits for the request calls the poll function. The wait function, which could
-/// wait for several requests at once, is never called.
+/// MPIX_Grequest_start: the poll function is called whenever MPI makes progress. The wait function, which could wait
+/// for several requests at once, is never called.
 ///
 /// # Safety
 /// The contract of MPIX_Grequest_start.
@@ -102,8 +102,8 @@ fn empty_status<A: Abi>() -> MaybeUninit<A::Status> {
     status
 }
 
-/// Calls the application's functions that fill in the status of its operation and free its resources. MPI_ERROR stays
-/// as it is.
+/// Calls the application's functions that fill in the status of its operation and, if the request is removed, free
+/// its resources. MPI_ERROR stays as it is.
 ///
 /// # Safety
 /// `status` is null, MPI_STATUS_IGNORE, or may be written.

@@ -1,4 +1,4 @@
-//! Info objects: keys and values as C strings. They may be used at any time by any thread.
+//! Info objects: keys and values as C strings. Info objects may be used at any time by any thread.
 //!
 //! Used by the exported functions; uses `mpi::info`.
 

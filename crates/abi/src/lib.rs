@@ -1,22 +1,23 @@
 //! Layer 7: every function of MPI once, generic over the ABI.
 //!
-//! The path of a call: `abi-std::MPI_Send` (written by `export!` from its row of the table) → `p2p::send::<A>` → `mpi`.
-//! A generic function decodes handles and constants (`Abi`), checks what only this layer can see (null pointers), calls
-//! `mpi` with Hawser's values, and writes the results back in the ABI's form. It returns `Result`; the row's `[..]`
-//! names the object whose error handler is called when it fails (`raise`), so no function does that by hand and none
-//! can forget it:
+//! The path of a call: `abi-std::MPI_Send` (written by `export!` from its row of the table) → `p2p::send::<A>` →
+//! `mpi`. A generic function decodes handles and constants (`Abi`), checks what only this layer can see (null
+//! pointers), calls `mpi` with Hawser's values, and writes the results back in the ABI's form. It returns `Result`;
+//! the row's `[..]` names the object whose error handler is called when it fails (`raise`), so no function that
+//! returns an error code does that by hand, and none can forget it:
 //!
 //! ```text
-//! pub unsafe fn comm_rank<A: Abi>(comm: A::Comm, rank: *mut c_int) -> Result {
-//!     let rank = OutArg::new(rank, "rank")?;                 // MPI_ERR_ARG if null, before anything happens
-//!     rank.put(mpi::comm::rank(arg::comm::<A>(comm)?)?);  // MPI_ERR_COMM if it is no communicator's handle
+//! pub unsafe fn rank<A: Abi>(comm: A::Comm, rank: *mut c_int) -> Result {
+//!     let rank = unsafe { OutArg::new(rank, "rank") }?;  // MPI_ERR_ARG if null, before anything happens
+//!     rank.put(self::comm::<A>(comm)?.rank() as c_int);  // MPI_ERR_COMM if it is no communicator's handle
 //!     Ok(())
 //! }
 //! ```
 //!
-//! Functions with `int` and with `MPI_Count` counts share one generic function: `count: impl IntArg`. Callbacks of the
-//! application (`callback`) become closures over Hawser's values, so that `mpi` stays free of C and of the ABI. Nothing
-//! here knows an ABI by name; nothing here keeps state of MPI.
+//! Functions with `int` and with `MPI_Count` counts share one generic function: `count: impl IntArg`. Callbacks of
+//! the application (`callback`) become closures over Hawser's values, so that `mpi` stays free of C and of the ABI.
+//! Nothing here knows an ABI by name. Nothing here keeps state of MPI, except for the classes of generalized requests
+//! (`grequest`).
 //!
 //! Used by `abi-std`, `abi-mpich`; uses `mpi`.
 

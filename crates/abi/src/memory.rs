@@ -29,7 +29,7 @@ pub unsafe fn address<A: Abi>(location: *mut c_void, address: *mut isize) -> Res
 }
 
 /// # Safety
-/// None is required: addresses are added as unsigned numbers (MPI-5.0 §4.1.5).
+/// None is required: addresses are added as unsigned numbers (MPI-5.0 §5.1.5).
 pub unsafe fn aint_add<A: Abi>(base: isize, disp: isize) -> isize {
     base.wrapping_add(disp)
 }

@@ -12,7 +12,8 @@ use hawser_base::Handle;
 use hawser_mpi::collective::{self, CallForm};
 use std::ffi::{c_int, c_void};
 
-/// The numbers of blocks that a rank receives and sends on a communicator (MPI_ERR_TOPOLOGY).
+/// Returns the numbers of blocks that this rank receives and sends on a communicator; MPI_ERR_TOPOLOGY if it has no
+/// topology.
 fn degrees<A: Abi>(on: A::Comm) -> hawser_base::Result<(usize, usize)> {
     let comm = comm::<A>(on)?;
     let near = comm.expect_topology()?.neighbors();

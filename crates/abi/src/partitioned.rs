@@ -26,7 +26,7 @@ pub unsafe fn send_init<A: Abi>(
     request: *mut A::Request,
 ) -> Result {
     let (comm, info) = (handle(comm)?, handle(info)?);
-    // SAFETY: the caller's buffer, of which each partition is one, and argument.
+    // SAFETY: the caller's argument, and its buffer, whose first partition has `count` elements.
     let (first, request) = unsafe { (buf::<A>(at, count, datatype)?, OutArg::handle(request, "request")?) };
     let shape = PartitionArgs { partitions, first_partition: first };
     request.set(partitioned::send_init(&shape, A::rank_in(dest), A::tag_in(tag), comm, info)?);

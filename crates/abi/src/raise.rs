@@ -1,7 +1,8 @@
 //! Raises the error of a failed function on the error handler of the object that the call concerned.
 //!
-//! There is one function for each form of `[..]` in the function table, called by `export!` alone. The error code
-//! that it returns is the result of the MPI function if the handler returns (MPI-5.0 §9.3).
+//! There is one function for each form of `[..]` in the function table. It is called by `export!`, and by functions
+//! whose result is not an error code (`mpix::request_is_complete`). The error code that it returns is the result of
+//! the MPI function if the handler returns (MPI-5.0 §9.3).
 
 use crate::abi::{Abi, CHandle};
 use hawser_base::{Error, Handle};

@@ -38,8 +38,8 @@ pub unsafe fn finish<A: Abi>(mut completed: Completed, status: *mut A::Status) -
         .map_err(|error| CallError::of(completed.comm.map_or(ErrorObject::Default, ErrorObject::CommInUse), error))
 }
 
-/// Lets the application's functions fill in the status of a generalized request and free the request. Does nothing
-/// for other requests.
+/// Lets the application's functions fill in the status of a generalized request and, if the request is removed, free
+/// its resources. Does nothing for other requests.
 ///
 /// # Safety
 /// `status` is null, MPI_STATUS_IGNORE or may be written.

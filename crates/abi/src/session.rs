@@ -1,6 +1,6 @@
 //! Sessions, their process sets, and communicators made from groups alone.
 //!
-//! Used by the exported functions; uses `Abi::start` (that is `node`), `mpi::session`, `mpi::group_bootstrap`.
+//! Used by the exported functions; uses `env::start` (and so `node::start`), `mpi::session`, `mpi::group_bootstrap`.
 
 use crate::abi::Abi;
 use crate::arg::{self, InOutArg, OutArg, handle};

@@ -1,7 +1,8 @@
 //! Translates the status of a completed operation between `mpi` and the C layout of MPI_Status.
 //!
-//! MPI_ERROR is written only if the standard requires it (in the empty status, and by functions that complete several
-//! operations), so `write` leaves it alone.
+//! MPI_ERROR is written only in the empty status and by functions that complete several operations, so `write` leaves
+//! it alone. The standard requires it of these functions only if an operation failed; MPI_Waitall always writes it,
+//! as in MPICH.
 
 use crate::abi::{Abi, CStatus};
 use crate::arg::{OutArg, null};
@@ -11,7 +12,7 @@ use hawser_mpi::status::Status;
 use std::ffi::c_int;
 use std::ptr;
 
-/// Writes a status, except if the caller passed MPI_STATUS_IGNORE.
+/// Writes a status, except if the caller passed MPI_STATUS_IGNORE or null.
 ///
 /// # Safety
 /// `to` is MPI_STATUS_IGNORE or may be written.

@@ -1,7 +1,7 @@
 //! Error classes of the MPI standard (MPI-5.0 §9.4) and the error value that every crate returns.
 //!
-//! An error text names the cause first, then what the user can do. It is printed once, by the application's error
-//! handler (`mpi::errhandler`) or by the `main` of a tool, never where the error arises. A class has the number that
+//! An error text names the cause first, then what the user can do. It is printed once, by the error handler of the
+//! failed call (`mpi::raise`) or by the `main` of a tool, never where the error arises. A class has the number that
 //! the standard ABI gives it; other ABIs translate the number at their edge (`abi`).
 
 use std::borrow::Cow;

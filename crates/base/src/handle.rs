@@ -1,9 +1,9 @@
 //! Internal handles of MPI objects: small numbers, the same for every ABI.
 //!
 //! A handle does not say of which kind its object is: each kind has a table of its own, and C handles contain the
-//! kind. The ABI crates convert C handles to these handles and back (`abi::codec`). The crates that own objects
-//! (`mpi`, `datatype`) assign handles of new objects from tables of slots, and know predefined objects by their
-//! numbers.
+//! kind. The ABI crates convert C handles to these handles and back (the trait `abi::CHandle`, module `codec` of each
+//! ABI crate). `mpi`, which owns the objects, assigns handles of new objects from tables of slots
+//! (`handle_table`), and knows predefined objects by their numbers.
 
 use std::fmt;
 
@@ -150,7 +150,8 @@ predefined! { errhandler:
     ERRORS_RETURN = 3, "MPI_ERRORS_RETURN";
 }
 predefined! {
-    /// Attribute keys. Each number is the value in the standard ABI minus 500; no constant has the value 500.
+    /// Attribute keys. Each number is the value in the standard ABI minus 500, except that MPI_KEYVAL_INVALID, whose
+    /// value is 0, has the number 0; no constant has the value 500.
     keyval:
     INVALID = 0, "MPI_KEYVAL_INVALID";
     TAG_UB = 1, "MPI_TAG_UB";

@@ -3,8 +3,8 @@
 //!
 //! A handle names a slot and the generation of the slot's use, so that a freed or invented handle finds nothing.
 //! Slots never move, and their memory is never returned. An object lives until its handle is removed and the last
-//! `Ref` to it is dropped, because a communicator may be freed while its messages are pending (MPI-5.0 §7.4.3). Below
-//! MPI_THREAD_MULTIPLE references are counted by plain stores.
+//! `Ref` to it is dropped, because a communicator may be freed while its messages are pending (MPI-5.0 §7.4.3).
+//! References are counted by plain stores, unless several threads may be inside the library (`is_multithreaded`).
 //!
 //! Used by `mpi`, which owns the objects; uses `handle` and `lane_lock`.
 

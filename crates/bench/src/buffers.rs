@@ -65,8 +65,8 @@ impl BufferPool {
     }
 }
 
-/// A pool of memory that a device may still borrow after an error. It is never freed; memory that has become too short
-/// is leaked.
+/// A pool of memory that a device may still borrow after an error. Therefore the memory is never freed, not even when
+/// it has become too short and is replaced.
 #[derive(Default)]
 pub struct ZeroCopyPool {
     memory: Option<UserMem<'static>>,
@@ -89,7 +89,8 @@ impl ZeroCopyPool {
     }
 }
 
-/// Stores a byte into each page, so that no two messages are the same.
+/// Stores the low byte of the message's number into each page, so that successive messages differ and each comes from
+/// the sender's cache.
 pub fn dirty(message: &mut [u8], number: u64) {
     message.iter_mut().step_by(PAGE_BYTES).for_each(|byte| *byte = number as u8);
 }

@@ -100,7 +100,8 @@ pub struct MpiLibrary {
 }
 
 impl MpiLibrary {
-    /// Finds the library at the prefix. The worker for it is compiled in `scratch` if the installation has none.
+    /// Finds the library at the prefix. The worker for it is compiled in `scratch` if it is Open MPI, or if the
+    /// installation of this program has none for its ABI.
     pub fn find(spec: LibrarySpec, scratch: &Path) -> Result<MpiLibrary, LibraryError> {
         let family = launcher_family(&spec.prefix)?;
         let folder = spec.prefix.join("lib");
@@ -160,7 +161,7 @@ impl MpiLibrary {
         options
     }
 
-    /// Returns the variables that a user would have to set for the library to run on this test bed at all.
+    /// Returns the variables without which the library does not run on this test bed, or pins its ranks itself.
     fn variables(&self, testbed: &TestBed) -> &'static [(&'static str, &'static str)] {
         match (self.family, testbed) {
             (LauncherFamily::IntelMpi, TestBed::Cable { .. }) => &[("I_MPI_PIN", "0"), ("FI_PROVIDER", "tcp")],
@@ -197,8 +198,8 @@ fn launcher_family(prefix: &Path) -> Result<LauncherFamily, LibraryError> {
         .ok_or_else(|| LibraryError::UnknownLauncher { launcher, output: output.trim().into() })
 }
 
-/// Returns the worker for an ABI: the one in the installation of this program, or one that is compiled there for the
-/// ABI's header.
+/// Returns the worker for an ABI: the one in the installation of this program, or one that the compiler wrapper of
+/// this installation makes in `scratch`, for the ABI's header.
 fn installed_worker(abi: &str, scratch: &Path) -> Result<PathBuf, LibraryError> {
     let prefix = crate::testbed::own_prefix();
     let there = prefix.join(format!("libexec/hawser/bench-{abi}"));

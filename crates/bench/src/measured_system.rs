@@ -205,7 +205,7 @@ impl MeasuredSystem {
     fn stop(&mut self) -> Option<ExitStatus> {
         self.input = None;
         let stop_signals = [None, Some(signals::SIGTERM), Some(signals::SIGKILL)];
-        // A process that is not ready may not read its input.
+        // A process that is not ready perhaps does not read its input: it is ended by signals at once.
         for signal in stop_signals.into_iter().skip(usize::from(!self.is_ready)) {
             if let Some(signal) = signal {
                 // The signal is for the whole group: otherwise a launcher that hangs leaves its ranks.
@@ -229,14 +229,15 @@ impl Drop for MeasuredSystem {
     }
 }
 
-/// Returns the lines of a process's output as they arrive. A thread reads them, and ends with the process.
+/// Returns the lines of a process's output as they arrive. A thread reads them, and ends with the output or with the
+/// receiver.
 fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || process_output::lines(from).all(|line| sender.send(line).is_ok()));
     receiver
 }
 
-/// The last lines of a process that are no replies.
+/// The last lines of a process, of its output and its errors, that are no replies.
 struct OutputTail {
     lines: VecDeque<String>,
     errors: Receiver<String>,

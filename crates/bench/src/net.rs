@@ -23,8 +23,8 @@ use hawser_os::epoll::{Epoll, EpollEvent, Interest};
 use hawser_os::interfaces::{self, Interface, IpNetwork};
 use std::io;
 
-/// An entry of the table of measurements. It is passed to the remote process by name, because that must open the same
-/// kind of port.
+/// An entry of the table of measurements. Its name is sent to the remote process, which must open the same kind of
+/// port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PortEntry {
     pub name: &'static str,

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-/// The note of a record that is not complete: it was cut off, a system was left out, or a task failed.
+/// The text by which reports flag a record that is not complete: it was cut off, a system was left out, or a task
+/// failed.
 pub const INCOMPLETE: &str = "points are missing; see the notes";
 
 /// The number of the file format; a file with another number is refused.
@@ -89,8 +90,8 @@ pub struct Point {
     pub cpu_us: Option<f64>,
     /// The part of the transfer that a computation hid, 0 to 1, median; only in `overlap`.
     pub hidden: Option<f64>,
-    /// The number of messages in a round, and the number of rounds; 0 if another tool did not print them. Without
-    /// rounds there is no spread.
+    /// The number of messages in a round (in `pingpong` of round trips, in `rate` of messages of each pair), and the
+    /// number of rounds; 0 if another tool did not print them. Without rounds there is no spread.
     pub count: u64,
     pub rounds: u32,
     /// Whether the rounds still differed after they were repeated.

@@ -18,13 +18,12 @@ pub const NOISY: f64 = 0.1;
 
 /// The maximum number of messages of a checked task: filling and comparing takes longer than sending.
 const CHECKED_MAX: u64 = 16;
-/// A system is left out after this number of failures in a row.
+/// A system is left out after this number of failed tasks in a row; one that ends or sends no reply in time, at once.
 const FAILURES_MAX: u32 = 3;
 const COUNT_MAX: u64 = 1 << 22;
-/// The maximum number of tasks that warm up for a size, until its time has settled.
+/// The maximum number of tasks that warm up for a size. There are fewer if the time of a message settles earlier.
 const WARMUPS_MAX: u32 = 8;
-/// The minimum `count` of a task. A task of collective operations or of several pairs cannot be made shorter than its
-/// `count` allows.
+/// The minimum `count` of a task, also if it then takes longer than `task_s`.
 const COUNT_MIN: u64 = 2;
 
 /// The configuration of the measurements.
@@ -138,7 +137,7 @@ impl BenchmarkRun<'_> {
         }
     }
 
-    /// The number of messages in a task, if each takes this many microseconds.
+    /// The `count` of a task that takes about `task_s`, if each of its messages takes `us` microseconds.
     fn count(&self, pattern: TrafficPattern, us: f64) -> u64 {
         let messages = self.config.task_s * 1e6 / us.max(1e-3);
         let per_count = self.config.task(pattern, 0, 1).messages().max(1);
@@ -146,7 +145,7 @@ impl BenchmarkRun<'_> {
     }
 
     /// Runs the first tasks of a size, which are not counted: they warm up and give the number of messages in a
-    /// round. `expected` is the time of a message of the size before, in microseconds. None if a task failed.
+    /// round. `expected` is the time of a message of the size before, in microseconds. None if a task was not done.
     fn warm_up(
         &mut self,
         system: usize,
@@ -194,7 +193,7 @@ impl BenchmarkRun<'_> {
         shares.sort_by_key(|share| share.system);
     }
 
-    /// Runs a task once; None if it failed, which is noted, or if the system has ended.
+    /// Runs a task once; None if it failed, which is noted, if the system has ended, or if the run was stopped.
     fn measure_once(&mut self, system: usize, task: &WorkerTask) -> Option<Measurement> {
         let system = &mut self.systems[system];
         if system.has_ended() || self.stop.load(Relaxed) {

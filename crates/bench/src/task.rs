@@ -87,7 +87,8 @@ pub struct WorkerTask {
 }
 
 impl WorkerTask {
-    /// The number of messages whose times, one after the other, make up the time of the task.
+    /// The number by which the time of the task is divided for the time of one message: each message of a round trip
+    /// counts, and the messages of all pairs.
     pub fn messages(&self) -> u64 {
         match self.pattern {
             TrafficPattern::PingPong => 2 * self.count,

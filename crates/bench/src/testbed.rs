@@ -128,7 +128,8 @@ impl TestBed {
         }
     }
 
-    /// The cores of the ranks, one core for each rank; empty on several machines.
+    /// The cores to which ranks are pinned, one core for each rank: all that this process may use; empty on several
+    /// machines.
     pub fn cores(&self) -> String {
         match self {
             TestBed::Hosts { .. } => String::new(),

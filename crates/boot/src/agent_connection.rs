@@ -232,8 +232,8 @@ impl AgentConnection {
         &self.identity
     }
 
-    /// Returns whether this process has no launcher and is the only rank of its job. It then makes its own segment
-    /// (`job::Segment::alone`).
+    /// Returns whether this process is the only rank of a job of its own: it has no launcher, or is a program that a
+    /// rank has started (`AgentMessage::Alone`). It then makes its own segment (`job::Segment::alone`).
     pub fn is_alone(&self) -> bool {
         self.connection.is_none()
     }

@@ -26,7 +26,7 @@ pub struct Identity {
     pub local_size: u32,
     /// MPI_APPNUM; None without a launcher.
     pub appnum: Option<u32>,
-    /// The number of processes that run the same program as this one, among the programs that the launcher was given.
+    /// The number of processes that run this process's program; the launcher may be given several programs.
     pub program_size: u32,
     /// MPI_UNIVERSE_SIZE.
     pub universe_size: u32,
@@ -97,7 +97,7 @@ pub trait Bootstrap: Send + Sync {
     /// Sends `notification`, from any thread and without waiting; returns whether it was sent.
     fn notify(&self, notification: Notification) -> bool;
 
-    /// Ends the whole job with `code`, from a forked child too. `text`, one line with the cause, is printed once, with
-    /// rank and host.
+    /// Ends the whole job with `code`, from a forked child too. `text`, one line with the cause, is printed once,
+    /// with rank and host.
     fn abort(&self, code: i32, text: &str) -> !;
 }

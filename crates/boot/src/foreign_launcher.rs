@@ -7,8 +7,8 @@
 use crate::protocol::{RANK_VARIABLE, SIZE_VARIABLE};
 use hawser_base::{Class, Error, Result};
 
-/// The variables of a launcher: with the number of processes of a job step (None if the launcher sets none), and with
-/// this process's number (empty if it is not used).
+/// The variables of a launcher. `size` is the variable with the number of processes of a job step (None if the
+/// launcher sets none), `rank` that with this process's number (empty if it is not used).
 struct ForeignLauncher {
     size: Option<&'static str>,
     rank: &'static str,

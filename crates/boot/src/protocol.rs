@@ -32,7 +32,7 @@ pub const BOOTSTRAP_FILE_VARIABLE: &str = "HAWSER_RENDEZVOUS";
 /// The environment variable with the seconds that ranks without a launcher wait for each other.
 pub const BOOTSTRAP_TIMEOUT_VARIABLE: &str = "HAWSER_RENDEZVOUS_S";
 
-/// The prefix of the names of all agents' sockets; a user's number and the job's name follow.
+/// The prefix of the names of all agents' sockets; a user's number, the job's name and a random number follow.
 pub const SOCKET_PREFIX: &str = "hawser-";
 
 /// The start of the text of an Abort that the program itself has requested by MPI_Abort.

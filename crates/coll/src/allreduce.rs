@@ -14,7 +14,8 @@
 //!
 //! All ranks get the same bits, in each run of a program. Each element is computed either by one rank or by both ends
 //! of an exchange, which use the same order of operands; and the order depends on size, count and algorithm alone.
-//! All algorithms except ring keep rank order, so that operations need not commute.
+//! Ring does not keep rank order and is only for operations that commute; so is two_level, unless the ranks of each
+//! host are consecutive. The other algorithms keep rank order.
 
 use crate::accumulate::{Accumulator, OperandSide, halves, part, piece};
 use crate::algorithm::Algorithm;
@@ -186,7 +187,8 @@ fn two_level(data: &ReductionArgs, place: RankAndSize, t: &Tuning, s: &mut Sched
     let hosts = t.known_hosts();
     let (leaders, local) = (hosts.leaders(None), hosts.local(place.rank));
     let leader = leaders[hosts.host_of(place.rank) as usize];
-    // On each host the leader is the root of a reduction, whose result it gets in its receive buffer.
+    // On each host the leader is the root of a reduction, whose result it gets in its receive buffer. A leader that
+    // is alone on its host keeps its operand in the input buffer, which is then `sum`.
     let args = reduce::Args { root: leader, data: *data, input: data.input(), output: BufferId::Recv };
     let sum = reduce::reduce_to(leader, &args, place, t, s);
     if let Some(leader_group) = Subgroup::of(&leaders, place.rank) {

@@ -7,7 +7,7 @@
 //! | two_level | all blocks of a host through one rank | 2 + hosts / outstanding | n p² / hosts, and packing |
 //! | exchange | MPICH "pairwise_sendrecv_replace" | p | n (p − 1), in place |
 //! | spread | MPICH "scattered" | p / outstanding | n (p − 1) |
-//! | pairwise | MPICH "pairwise" | p − 1 | n (p − 1), one message a time |
+//! | pairwise | MPICH "pairwise" | p − 1 | n (p − 1), one message at a time |
 //!
 //! n is the length of one block in bytes, p the number of ranks, hosts the number of hosts; limit is
 //! `ScheduleLimits::shm_step_bytes`, and outstanding is `ScheduleLimits::outstanding`. The column "source" has the

@@ -47,8 +47,8 @@ impl BinomialTree {
     }
 
     /// Returns the children, in ascending order of their relative ranks. The relative rank of a child is that of this
-    /// rank plus a power of two. Each subtree is larger than the one before, except that the last one may be smaller
-    /// if the number of ranks is not a power of two.
+    /// rank plus a power of two. Each subtree has twice as many ranks as the one before, except that the last one may
+    /// have fewer if the number of ranks is not a power of two.
     pub fn children(self) -> impl DoubleEndedIterator<Item = Child> {
         (0..self.low_bit.trailing_zeros())
             .map(|bit| 1 << bit)

@@ -27,8 +27,7 @@ pub(crate) fn equal_blocks(args: &Args, place: RankAndSize, s: &mut Schedule) {
     s.copy(from.range_span(input, place.rank, above), span(blocks, 0, above));
     s.copy(from.range_span(input, 0, place.rank), span(blocks, above, place.rank));
 
-    // The maximum number of blocks that move in one round: about half of all, because half of the numbers have the
-    // bit.
+    // No round moves more blocks than this, because of every two adjacent runs of numbers only one has the bit.
     let most = size.next_power_of_two() / 2;
     let (leave, arrive) = (s.scratch_bytes(each * u64::from(most)), s.scratch_bytes(each * u64::from(most)));
     distances(size).for_each(|bit| round(bit, place, [blocks, leave, arrive], 0, span, s));

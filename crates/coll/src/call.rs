@@ -2,7 +2,7 @@
 //!
 //! A call has only sizes and layouts, never addresses, so that a schedule that is built once serves every start of a
 //! persistent call. The arguments have been checked. An argument that is not significant on a rank is never read and
-//! may have any value. Used by `mpi`, `plan` and the algorithms.
+//! may have any value. Used by `mpi`, `select`, `inter` and the algorithms.
 
 use crate::schedule::{BufferId, Span, SpanUnit};
 

@@ -156,8 +156,8 @@ impl CostModel {
         steps * (self.shm_step_us + shape.p() * self.shm_step_rank_us)
     }
 
-    /// Returns the cost of copying `bytes` bytes through slots. With more ranks than cores it is higher, because the
-    /// bytes are in no near cache any more when they are read (fitted).
+    /// Returns the cost of copying `bytes` bytes through slots. With more than two ranks per core it is higher,
+    /// because the bytes are in no near cache any more when they are read (fitted).
     pub(crate) fn slot_copy_us(&self, bytes: f64) -> f64 {
         bytes * self.copy_us * (self.load / 2.0).max(1.0)
     }

@@ -42,7 +42,8 @@ pub fn ranks_by_host(of_each: impl IntoIterator<Item = u32>) -> (Vec<u32>, Vec<V
     (host_of, members)
 }
 
-/// Some of a communicator's ranks, among them the calling rank. `place` is its number among them, and their number.
+/// Some of a communicator's ranks, among them the calling rank. `place` is the calling rank's number in this group,
+/// and the size of the group.
 pub(crate) struct Subgroup<'a> {
     pub ranks: &'a [u32],
     pub place: RankAndSize,

@@ -1,4 +1,4 @@
-//! The hypercube inside a communicator of any size, seen from one rank.
+//! The hypercube inside a communicator of any size.
 //!
 //! The first `2 r` of `2^k + r` ranks form pairs (0,1), (2,3), …. One rank of each pair is a corner of the cube and
 //! stands for both. So the numbers of the corners ascend with the ranks, and every aligned group of corners stands
@@ -12,8 +12,8 @@ use crate::call::RankAndSize;
 pub(crate) enum Role {
     /// The rank is the corner `number`. If it is one of a pair, it also stands for the rank `partner`.
     Member { number: u32, partner: Option<u32> },
-    /// The rank is no corner: it sends its data to the rank `proxy` first, and receives the result from it at the
-    /// end.
+    /// The rank is no corner: it sends its data to the rank `proxy` first, and receives its result from it at the
+    /// end, if it gets one (in `reduce` it gets none).
     Folded { proxy: u32 },
 }
 

@@ -23,8 +23,8 @@ use crate::tuning::{Tuning, fits_one_shm_step};
 use crate::two_level::cost_among;
 
 pub(crate) const ALGORITHMS: &[Algorithm<ReductionArgs>] = &[
-    // This algorithm needs all data in one step, because more steps would gain nothing; `host_chain` divides the
-    // vector.
+    // "host" fits only if one step takes the whole vector: several steps would gain nothing. For longer vectors
+    // there is "host_chain", which divides them.
     Algorithm { name: "host", fits: fits_one_shm_step, cost: cost_of_shm, build: shm },
     Algorithm {
         name: "host_chain",

@@ -32,10 +32,10 @@ pub(crate) struct Args<'a> {
     pub uniform: bool,
 }
 
-/// The cost of each further message of "linear" if blocks have unlike lengths, in microseconds. The root only sends,
-/// and the receivers' part does not count, since they work at the same time. In the other algorithms the ranks that
-/// forward blocks must receive the lengths first (fitted to docs/measurements/2026-11-23-collectives.md, Blocks of
-/// unlike lengths).
+/// The cost of each further message of "linear" if blocks have unlike lengths, in microseconds, unless
+/// `CostModel::overhead_us` is lower. The root only sends, and the receivers' part does not count, since they work at
+/// the same time. In the other algorithms the ranks that forward blocks must receive the lengths first (fitted to
+/// docs/measurements/2026-11-23-collectives.md, Blocks of unlike lengths).
 const LINEAR_MESSAGE_US: f64 = 0.15;
 
 impl<'a> Args<'a> {

@@ -4,7 +4,7 @@
 //! flight at once; when all are complete, the round's local steps run in the order given. Memory that a receive
 //! writes is not touched by any other communication step of the same round. Between two ranks, messages match in the
 //! order in which both schedules list them, so that one tag for each schedule is enough, and both schedules name the
-//! same number of bytes for a message. A schedule must be cheap to build: it is three flat vectors, whose memory
+//! same number of bytes for a message. A schedule must be cheap to build: it is four flat vectors, whose memory
 //! `clear` keeps for the next call.
 //!
 //! A rank that forwards the blocks of other ranks may not know their lengths when the call is planned. Its schedule
@@ -170,9 +170,9 @@ pub enum ShmStep {
         from: Span,
         into: Span,
     },
-    /// An exchange through slots: this rank writes its own slot (the round's `WriteSlot` steps) and reads other slots
-    /// (`ReadSlot`, `ReduceSlot`). A rank without readers writes nothing. If `sources` is `All`, this rank must have
-    /// a read from each other rank, so that it waits for each.
+    /// An exchange through slots: this rank writes its own slot (the round's `WriteSlot` steps) and reads slots
+    /// (`ReadSlot`, `ReduceSlot`). If `readers` is `Empty`, this rank writes nothing. If `sources` is `All`, this
+    /// rank must have a read from each other rank, so that it waits for each.
     Exchange {
         /// The length of this rank's contribution, in bytes.
         slot_bytes: u64,
@@ -337,7 +337,7 @@ impl Schedule {
 }
 
 /// Methods that write a schedule, for the algorithms. A step on an empty span is left out, at the sender and at the
-/// receiver in the same way.
+/// receiver in the same way; except shm steps, reads of slots, `send_empty` and `recv_empty`.
 impl Schedule {
     /// Empties the schedule; its memory is kept for the next call.
     pub fn clear(&mut self) {

@@ -74,11 +74,11 @@ pub(crate) fn fits_slot(s: &CallShape, t: &Tuning) -> bool {
     s.has_shm_steps && s.bytes.saturating_mul(u64::from(s.size) - 1) <= t.limits.shm_step_bytes
 }
 
-/// The minimum length in bytes of blocks that a collective with a root moves by flags if there are more ranks than
-/// cores, and the number of ranks on a core from which on it uses messages alone. Below the length, flags gain
-/// nothing, because waiting for a flag costs a context switch just as waiting for a message does. With more ranks on
-/// a core, messages of that length are faster, because the receiver reads them in place (`dev-shm`) without a context
-/// switch for each step (measured, docs/measurements/2026-11-23-collectives.md).
+/// Two limits for gather and scatter if there are more ranks than cores: the minimum length in bytes of a block that
+/// they move by flags, and the number of ranks on a core from which on they use messages alone. Below the length,
+/// flags gain nothing, because waiting for a flag costs a context switch just as waiting for a message does. With
+/// that many ranks on a core, messages of that length are faster, because the receiver reads them in place
+/// (`dev-shm`) without a context switch for each step (measured, docs/measurements/2026-11-23-collectives.md).
 const OVERSUBSCRIBED_MIN_BYTES: u64 = 64 << 10;
 const OVERSUBSCRIBED_MAX_LOAD: f64 = 4.0;
 

@@ -263,7 +263,8 @@ impl HostLoad<'_> {
     }
 }
 
-/// Writes the schedule of a rank that is no leader: one message to the leader, one from it.
+/// Writes what follows the lengths in the schedule of a rank that is no leader: one message with blocks to the
+/// leader, one from it, and the blocks that are sent directly.
 fn plan_non_leader(transfers: &BlockTransfers, plan: &LeaderPlan, s: &mut Schedule) {
     let (sent, received) = (plan.forwarded(&transfers.sends), plan.forwarded(&transfers.receives));
     let (up, down) = (scratch_for(&sent, s), scratch_for(&received, s));

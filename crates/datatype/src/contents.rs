@@ -2,7 +2,7 @@
 //! §5.1.13).
 //!
 //! Constants of an ABI (orders, distributions, MPI_UNDEFINED) stay symbols in [`ContentsInteger`]; `abi` turns them
-//! into numbers. Used by `elements` and `external32`, which read the constructor as a signature.
+//! into numbers. Used by `elements`, which reads the constructor as a signature.
 
 use crate::array::{ArrayOrder, Darray, Distribution, DistributionArg};
 use crate::basic::Basic;
@@ -92,8 +92,8 @@ pub enum ContentsInteger {
     Undefined,
 }
 
-/// The result of MPI_Type_get_envelope(_c). `form` tells whether the function without `_c` may be used: it may not when
-/// the type was made with MPI_Count arguments.
+/// The result of MPI_Type_get_envelope(_c). `form` tells whether the function without `_c` may be used: it may not
+/// when the type was made with MPI_Count arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Envelope {
     pub combiner: Combiner,

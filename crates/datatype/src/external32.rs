@@ -12,7 +12,7 @@ use crate::user::UserPtr;
 use hawser_base::{Class, Error, Result, UserMem};
 use std::sync::Arc;
 
-/// The number of native bytes that are converted at a time; a multiple of every basic size.
+/// The number of native bytes that are converted at a time; a multiple of the size of every basic type but pairs.
 const CHUNK_BYTES: usize = 4 << 10;
 
 impl Datatype {

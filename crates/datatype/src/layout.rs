@@ -127,7 +127,7 @@ impl Layout {
     }
 }
 
-/// A part from which a sequence is built.
+/// A piece of the pattern that a `LayoutBuilder` builds.
 enum LayoutPiece {
     Run { disp: i64, len: u64 },
     Pattern { disp: i64, node: Arc<LayoutNode> },
@@ -196,8 +196,8 @@ impl LayoutBuilder {
         }
     }
 
-    /// Returns the node of `count` copies of `node`, `extent` apart. Repeated calls with equal arguments return the
-    /// same node, because `common_node` recognises equal pieces by the address of their node.
+    /// Returns the node of `count` copies of `node`, `extent` apart. Calls in succession with equal arguments return
+    /// the same node, because `common_node` recognises equal pieces by the address of their node.
     fn repeated(&mut self, node: &Arc<LayoutNode>, count: u64, extent: i64) -> Result<Arc<LayoutNode>> {
         let same = |last: &&RepeatedLayout| Arc::ptr_eq(&last.of, node) && (last.count, last.extent) == (count, extent);
         if let Some(last) = self.last.as_ref().filter(same) {

@@ -13,7 +13,7 @@ use hawser_base::{Class, Error, Result, UserMem};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Copies runs between the user's memory and packed bytes, front to back.
+/// Copies runs between the user's memory and packed bytes. `packed` is the address of the next run's packed bytes.
 struct RunCopier<'a, D> {
     user: UserPtr<'a>,
     packed: *mut u8,

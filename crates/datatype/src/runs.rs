@@ -1,6 +1,7 @@
 //! The runs of a message as displacements and lengths, for MPIX_Type_iov. A run is a sequence of contiguous bytes.
 //!
-//! Runs come in packed order and are not merged across copies of a pattern. Used by `abi`.
+//! Runs come in packed order. They are not merged across copies of a pattern, except if the data of any number of
+//! elements are one run. Used by `abi`.
 
 use crate::datatype::Datatype;
 use crate::layout::LayoutNode;

@@ -1,9 +1,9 @@
-//! Copies a message from one buffer and type to another buffer and type of this process: a message to oneself, and
-//! the local parts of collectives.
+//! Copies a message from one buffer and type to another buffer and type of this process, for the local copies of
+//! collectives.
 //!
 //! If the data of one side are contiguous, the other side is packed into them or unpacked from them directly;
 //! otherwise the bytes pass, piece by piece, through an intermediate buffer that stays in the first-level cache.
-//! Truncation is only reported: `mpi` raises it.
+//! Truncation is only reported. Used by `p2p`, where both sides have the same number of bytes.
 
 use crate::datatype::Datatype;
 use crate::user::UserPtr;

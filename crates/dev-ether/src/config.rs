@@ -135,8 +135,8 @@ struct AdapterMethods {
 pub struct EtherConfig {
     /// The methods that are tried, in this order.
     pub methods: Vec<Method>,
-    /// The methods that the user has named. If there are any, only these are tried, and the methods that belong to
-    /// them (`methods_to_try`).
+    /// The methods that the user has named. On an adapter for which methods are named, only these are tried, and the
+    /// methods that belong to them (`methods_to_try`).
     pub named: Vec<Method>,
     pub interfaces: InterfaceFilter,
     pub range: PortRange,

@@ -1,4 +1,4 @@
-//! The counters of the protocol and the ports, in the rank's page (`job::counters`), behind those of `mpi`.
+//! The counters of the protocol and the ports, in the rank's page (`job::counters`), behind those of `p2p`.
 //!
 //! Protocol and ports count privately, and their totals are copied into the page now and then, so that no frame pays
 //! for it. Used by `device`; reads `direct` and `ports`.

@@ -65,7 +65,7 @@ pub struct EtherDeviceSetup {
     pub report_reachability: reachability_report::ReachabilityReportFn,
     /// The rank's counters, and the first slot of this device's.
     pub counters: (Counters, usize),
-    /// The process numbers that have ended.
+    /// The log of the processes that have ended.
     pub exit_log: ExitLog,
     /// Returns whether a rank is reached by this device and no better one.
     pub reaches: Box<dyn Fn(Peer) -> bool + Send + Sync>,
@@ -296,7 +296,7 @@ impl DeviceState {
     }
 
     /// Begins to connect, if the peer's business card is known by now. `Full` if it is not, or if no path can be
-    /// opened.
+    /// opened; `PeerFailed` if the peer has ended.
     fn connect(&mut self, peer: Peer) -> Result<(), SendError> {
         if self.peer_drain.has_ended(peer) {
             return Err(SendError::PeerFailed);
@@ -743,7 +743,7 @@ impl DevicePort for EtherPort {
 }
 
 impl EtherPort {
-    /// Begins an operation with a peer, and sends as much as there is credit for.
+    /// Begins an operation with a peer, and sends its messages as far as link has memory for them.
     fn begin_op(
         &self,
         peer: Peer,

@@ -1,4 +1,5 @@
-//! Port discovery: the interfaces of this host, and on each rail the ports that could be opened, or the reason why not.
+//! Port discovery: the interfaces of this host, and on each rail the ports that could be opened, or the reason why
+//! not.
 //!
 //! A rank chooses its ports from the result, and `mpiexec --info` shows the result. Only a connection shows whether a
 //! port reaches a peer. Used by `open` and `info`; uses `rails` and `port`.

@@ -7,9 +7,9 @@ use crate::ports::{EtherCardLookup, PortSet};
 use hawser_link::frame::JobKey;
 use hawser_link::{Config, Endpoint, PortTraits};
 
-/// The number of frames that can wait to be sent, and of received frames that can wait for earlier ones; each for all
-/// peers together. (By P21 of docs/protocol.md the receive credit fits the kernel's buffers, which hold some hundred
-/// frames.)
+/// The number of frames that can wait to be sent or be in flight, and of received frames that can wait for earlier
+/// ones; each for all peers together. (By P21 of docs/protocol.md the receive credit fits the kernel's buffers, which
+/// hold some hundred frames.)
 const SEND_FRAMES: usize = 1024;
 const REASSEMBLY_FRAMES: usize = 1024;
 

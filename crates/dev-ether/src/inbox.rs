@@ -20,7 +20,7 @@ pub struct Inbox {
     /// Packets with their payload.
     queue: VecDeque<QueuedPacket>,
     free_buffers: Vec<Vec<u8>>,
-    /// Zero-copy sends that are complete, to be reported to the program.
+    /// Zero-copy sends of this lane that are complete, to be reported to its `Delivery`.
     zero_copy_done: Vec<ZeroCopyDone>,
     /// Operations of this lane that have ended.
     completed_ops: Vec<CompletedOp>,

@@ -26,8 +26,8 @@ const OFFLOADS: [&str; 10] = [
     "rx-lro",
 ];
 
-/// Returns the interfaces, and on each rail all ports that could be opened, whether requested or not; those of xdp only
-/// if requested.
+/// Returns the interfaces, and on each rail the attempts to open ports of all methods, whether requested or not; of
+/// `xdp` and `xdp-udp` only if requested.
 pub fn discover_all_ports(config: &EtherConfig) -> hawser_base::Result<Vec<InterfacePorts>> {
     let rank = LocalRank::dummy();
     // Do not try xdp without a request: its program on the NIC would affect all of the NIC's traffic.

@@ -14,8 +14,8 @@ use hawser_job::exit_log::ExitLogReader;
 use hawser_os::clock;
 use std::sync::Arc;
 
-/// Maximum time for which the ports are polled. The largest buffer of a UDP socket (4 MiB, `port::udp`) is read in
-/// less time, and a waiting operation must learn of the end within 10 ms.
+/// Maximum time for which the ports are polled, if POLLS_MIN polls fit into it. The largest buffer of a UDP socket
+/// (4 MiB, `port::udp`) is read in less time, and a waiting operation must learn of the end within 10 ms.
 const DRAIN_MAX_NS: u64 = 5_000_000;
 /// Minimum number of polls that received something, because this process may have had no core during that time. With
 /// 64 frames per poll they empty a buffer.

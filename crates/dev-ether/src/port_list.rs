@@ -1,5 +1,5 @@
 //! The port list of a rank: the addresses of its ports. It is what this device publishes in the rank's business
-//! card, which other ranks get through their agents.
+//! card, which other ranks get by the bootstrap.
 //!
 //! A peer's port list is not trusted: the only effect that it can have is that frames are sent to its addresses. Used
 //! by `device`, which publishes its own and looks up others'; uses `port::PortAddress`.

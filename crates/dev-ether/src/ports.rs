@@ -99,8 +99,8 @@ pub struct PortSet {
 const ERROR_VALID_NS: u64 = 5_000_000_000;
 /// The error number of a port whose descriptor is closed.
 const EBADF: i32 = 9;
-/// Errors that mean that the host cannot send by a port, and not that a peer is missing: ENXIO, EBADF, ENODEV, EINVAL,
-/// ENOTSOCK, EADDRNOTAVAIL, ENETDOWN, ENETUNREACH (linux/errno-base.h, errno.h).
+/// Errors that mean that the host cannot send by a port, and not that a peer is missing: ENXIO, EBADF, ENODEV,
+/// EINVAL, ENOTSOCK, EADDRNOTAVAIL, ENETDOWN, ENETUNREACH (linux/errno-base.h, errno.h).
 const LOCAL_ERRORS: [i32; 8] = [6, EBADF, 19, 22, 88, 99, 100, 101];
 
 impl PortSet {
@@ -133,8 +133,8 @@ impl PortSet {
         self.bytes_received[self.rail_slots[at]] += bytes;
     }
 
-    /// Polls a port. If a poll of the port is expensive and many polls were empty, most calls do nothing. Returns
-    /// whether anything was received.
+    /// Polls a port. After EMPTY_POLLS_TO_BACKOFF empty polls most calls do nothing if a poll of the port is
+    /// expensive, and after EMPTY_POLLS_TO_LONG_BACKOFF in any case. Returns whether anything was received.
     pub fn receive(&mut self, at: usize, take: &mut dyn FnMut(&[u8])) -> bool {
         if self.is_closed(at) {
             self.polled |= 1 << at;

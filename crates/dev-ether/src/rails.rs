@@ -43,7 +43,7 @@ pub enum InterfaceStatus {
     NotSelected,
     /// It is administratively down.
     Down,
-    /// It never had a carrier; or it is a bridge without members.
+    /// It has neither a carrier nor an IP address; or it is a bridge without members.
     NoCarrier,
     /// Its carrier has come, but the kernel does not send yet.
     NotRunning,
@@ -198,7 +198,8 @@ fn parse_term(text: &str) -> Option<FilterTerm> {
     if let Ok(ip) = text.parse::<IpAddr>() {
         return Some(FilterTerm::Network(IpNetwork { ip, prefix: if ip.is_ipv4() { 32 } else { 128 }, scope: 0 }));
     }
-    // The kernel's rule for a name (dev_valid_name): up to 15 bytes without white space and '/'.
+    // The kernel's rule for a name (dev_valid_name): up to 15 bytes without white space and '/'. Its further
+    // exceptions, such as ':', are not checked here.
     let valid = text.len() < 16 && !text.contains(char::is_whitespace);
     valid.then(|| FilterTerm::Name(text.to_owned()))
 }

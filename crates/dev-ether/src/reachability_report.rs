@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// The callback that receives the text.
 pub type ReachabilityReportFn = Box<dyn Fn(&str) + Send>;
 
-/// Maximum age of the reported text; people read it.
+/// Age of the last report from which `report_if_due` reports again; people read the text.
 const REPORT_INTERVAL_NS: u64 = 1_000_000_000;
 
 /// The text's reporter, as the module describes it.

@@ -3,9 +3,9 @@
 //! This module must never give a peer up: a peer that computes answers nothing (P18 of docs/protocol.md). It reports
 //! the attempts to reach a peer, one line for each pair of ports, to the host's agent, and withdraws the report as
 //! soon as the peer answers. The same lines, and the rank's ports that are lost, are written to the rank's page,
-//! where `launch` reads them for its report. Every silent peer is reported, so that a peer that only computes hides
-//! no dead link to another peer. mpiexec knows from the peer's page whether the peer polls, and decides. Used by
-//! `device`; uses `ports` and `health`.
+//! where the host's agent reads them for its reports. Every silent peer is reported, so that a peer that only
+//! computes hides no dead link to another peer. mpiexec knows from the peer's page whether the peer polls, and
+//! decides. Used by `device`; uses `ports` and `health`.
 
 use crate::health::PortHealth;
 use crate::port::PortAddress;
@@ -113,8 +113,9 @@ impl UnreachablePeers {
         (!self.reported.is_empty()).then_some(self.next_check_ns)
     }
 
-    /// Checks all peers and ports, if CHECK_INTERVAL_NS has passed since the last check, and writes the page. Call it
-    /// now and then.
+    /// Checks all peers and ports and writes the page, if CHECK_INTERVAL_NS has passed since the last check.
+    /// Otherwise only withdraws reports on peers that answer now, if few are reported (FEW_REPORTED). Call it now and
+    /// then.
     #[cold]
     pub fn check(&mut self, now_ns: u64, endpoint: &Endpoint, port_set: &mut PortSet) {
         let is_due = now_ns >= self.next_check_ns;
@@ -157,7 +158,8 @@ impl UnreachablePeers {
     }
 
     /// Reports a few peers that have been silent for REPORT_INTERVAL_NS and are not reported yet. If there are none,
-    /// reports the peer with the oldest report again, with the attempts made since then.
+    /// and the last report of any peer is REPORT_INTERVAL_NS old, reports the peer with the oldest report again, with
+    /// the attempts made since then.
     fn report_silent(&mut self, now_ns: u64, silent_peers: &[(u32, u64)], endpoint: &Endpoint, port_set: &mut PortSet) {
         let overdue = silent_peers
             .iter()

@@ -44,7 +44,7 @@ impl CacheDistance {
     }
 
     fn record(&mut self, passed: u64) {
-        // Clamp the time, so that an interrupt during the load counts only once as very far.
+        // Clamp the time, so that an interrupt during the load counts as one very far load and no more.
         let passed = passed.min(8 * u64::from(FAR_ABOVE)) as u16;
         self.ticks = if self.ticks == 0 { passed } else { (7 * self.ticks + passed) / 8 };
         self.far = if self.far { self.ticks >= NEAR_BELOW } else { self.ticks > FAR_ABOVE };

@@ -119,8 +119,8 @@ pub unsafe fn past_caches(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Copies whole cache lines by streaming stores, and the partial first and last ones by ordinary stores: never both in
-/// one line.
+/// Copies whole cache lines by streaming stores, and the partial first and last ones by ordinary stores: never both
+/// in one line.
 ///
 /// # Safety
 /// As `short`, on a processor with AVX.

@@ -1,6 +1,7 @@
 //! Exposed memory: a peer reads or writes a buffer directly, without packets. If the buffer is in shared memory
 //! (MPI_Alloc_mem, windows), that is one plain copy. A buffer in private memory is only read, by process_vm_readv,
-//! and only if the host's agent measured that this is faster.
+//! and only if that is faster: as measured by the host's agent, but always for long buffers on a heavily
+//! oversubscribed host; or as the parameter PROCESS_VM_FROM says.
 //!
 //! A key from a message is checked: a wrong key can at worst name other memory of the job. A copy that fails returns
 //! false, and the bytes are sent instead. Used by `device`; uses `job::arena` and `os::process_vm`.
@@ -24,7 +25,7 @@ use std::sync::{Mutex, RwLock};
 const IN_ARENA: u64 = 1;
 const PRIVATE: u64 = 2;
 
-/// Minimum length, in bytes, from which one copy out of shared memory, or into it, is worth the control packets that it
+/// The length, in bytes, from which one copy out of shared memory, or into it, is worth the control packets that it
 /// needs (docs/measurements/2026-11-22-shared-memory.md).
 const ARENA_FROM: usize = 8 << 10;
 
@@ -87,7 +88,8 @@ fn faster_from(facts: &HostFacts) -> Option<u64> {
     Some(from.max(EAGER as u64))
 }
 
-/// Makes the single copy of a transfer. The ranges may overlap: a program may have given the same bytes to both sides.
+/// Makes the single copy of a transfer. The ranges may overlap: a program may have given the same bytes to both
+/// sides.
 ///
 /// # Safety
 /// `from` is valid for reading `len` bytes, `to` for writing them.
@@ -167,7 +169,8 @@ impl ExposedMemory {
         })
     }
 
-    /// Returns a key to memory that a peer may read or write, if it lies in our arena.
+    /// Returns a key to memory that a peer may read or write, if all of it lies in our arena and it has at least
+    /// ARENA_FROM bytes.
     pub fn expose_shared(&self, mem: UserMem) -> Option<ExposedKey> {
         let at = if mem.len() >= ARENA_FROM { self.in_arena(mem)? } else { return None };
         Some([IN_ARENA, at, mem.len() as u64])

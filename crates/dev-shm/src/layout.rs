@@ -13,7 +13,7 @@
 //! ```
 //! All parts of a lane lie together, so that no offset depends on the number of lanes, and a user of the transport
 //! touches no memory of other users' lanes. The area is sparse: pages that are never touched cost nothing. Used by
-//! `device` and `port` alone.
+//! `device`, `remote` and `port` alone.
 
 use crate::pool::{CHUNK, POOL_CHUNKS};
 use crate::ring_mapping::RING_BYTES;
@@ -36,8 +36,8 @@ pub const WORD_BITS: usize = u64::BITS as usize;
 const _: () = assert!(MAX_LOCAL <= WORD_BITS * WORD_BITS);
 
 const _: () = assert!(RING_BYTES + SLOT_BYTES <= DEVICE_BYTES_PER_PAIR && REGISTERED <= DEVICE_BYTES_PER_RANK);
-// The bytes of a lane must suffice for the parts of a rank that are there once and not for each peer: the pool, the
-// cache lines of bits, the overview, and the rest of the last page.
+// DEVICE_BYTES_PER_LANE must suffice for the parts that a rank has once in a lane and not for each peer: the pool,
+// the cache lines of bits, the overview, and the rest of the last page.
 const _: () = assert!(POOL_BYTES + words_bytes(MAX_LOCAL) - MAX_LOCAL * SLOT_BYTES <= DEVICE_BYTES_PER_LANE);
 const _: () = assert!(words_bytes(1) <= 2 * PAGE);
 

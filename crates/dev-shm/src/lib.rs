@@ -6,8 +6,8 @@
 //! handshake: the offset of a ring follows from (receiver, lane, sender). A port never waits for a peer except inside
 //! `Payload`, and there only for a peer that is in the middle of writing a packet.
 //!
-//! The route of a packet: `port` (space, choice of form) -> `ring` over `ring_mapping` (ring slots) or `pool`
-//! (chunks) -> `poll_set` and the doorbell of `job` -> the receiver's `port` -> `payload` -> the transport's
+//! A packet passes through: `port` (space, choice of form) -> `ring` over `ring_mapping` (ring slots) or `pool`
+//! (chunks) -> `notify` and the doorbell of `job` -> the receiver's `port` -> `payload` -> the transport's
 //! delivery. Used by `transport`, which sees only the contract of `device`. Uses `job`, whose segment holds the
 //! device area.
 

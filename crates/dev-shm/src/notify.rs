@@ -15,8 +15,8 @@
 //!
 //! The protocol is that of the doorbell: either U3 finds the slot or W3 finds that the poll bit is cleared. To begin
 //! polling needs no barrier: a sender that sees the poll bit late only makes a needless notification. On a host with
-//! two ranks a sender pays one load of a cache line that never changes. Used by `port` and `poll_set`; model:
-//! `tests/loom.rs`.
+//! two ranks a sender pays one load of a cache line that never changes. Used by `port`, in `incoming` and
+//! `peer_rings`; model: `tests/loom.rs`.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};

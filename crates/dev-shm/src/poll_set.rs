@@ -65,7 +65,8 @@ impl PollSet {
             return PollSetChange::None;
         }
         self.notifications[peer] = 0;
-        // Query every peer (which resets its flag), so that a peer that stays must be busy again to stay the next time.
+        // Query every peer (which resets its flag), so that a peer that stays must be busy again to stay the next
+        // time.
         let busy = self.watched.map(was_busy);
         let Some(place) = busy.iter().position(|&busy| !busy) else { return PollSetChange::None };
         let quiet = self.peer(place);

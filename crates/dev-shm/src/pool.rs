@@ -53,8 +53,9 @@ const fn guaranteed(ranks: usize) -> usize {
     chunks(ranks) / peers
 }
 
-/// Returns the length of the longest piece of a stream, in chunks. Within its guaranteed share a peer can have such a
-/// piece, and a chunk for the packet before it.
+/// Returns the length of the longest piece of a stream, in chunks: a power of two. Within its guaranteed share a peer
+/// can have such a piece, and a chunk for the packet before it. If the share is less than two chunks, the length is
+/// nevertheless 1.
 pub const fn piece_chunks(ranks: usize) -> usize {
     let most = guaranteed(ranks).saturating_sub(1);
     let most = if most > CHUNKS { CHUNKS } else { most };

@@ -1,5 +1,5 @@
-//! The port of one lane: it chooses the form of each packet to send, delivers what has arrived, and reports peers that
-//! have ended.
+//! The port of one lane: it chooses the form of each packet to send, delivers what has arrived, and reports peers
+//! that have ended.
 //!
 //! A port is used under its lane's lock alone. A refused packet leaves nothing behind: the port finds space for the
 //! whole packet before it writes the first slot. A peer has a `PeerRings` from its first use until its end is
@@ -100,8 +100,8 @@ impl ShmPort {
         owner.ok_or(RemoteError::PeerFailed)
     }
 
-    /// Returns the rings of a peer, which are opened at its first use. None if the peer has ended, or is on another
-    /// host.
+    /// Returns the rings of a peer, which are opened at its first use. None if they are not open and the peer is
+    /// known to have ended, is on another host or is this rank.
     #[inline]
     fn open(&mut self, peer: Peer) -> Option<&mut PeerRings> {
         // Do not open the rings of a peer that has ended: others can still write to its local slot, and nobody would
@@ -316,8 +316,8 @@ impl DevicePort for ShmPort {
                     PayloadSource::Mem(mem) => {
                         let mut at = 0;
                         self.put_chunks(to, &header, prefix, len, &mut |piece| {
-                            // SAFETY: `put_chunks` requests `len` bytes in all, which `mem` has; pools and user buffers
-                            // do not overlap.
+                            // SAFETY: `put_chunks` requests `len` bytes in all, which `mem` has; pools and user
+                            // buffers do not overlap.
                             unsafe { copy(piece.as_ptr(), mem.as_ptr().add(at), piece.len()) };
                             at += piece.len();
                         })

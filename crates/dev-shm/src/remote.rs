@@ -117,8 +117,8 @@ impl ShmRegistrations {
         ShmRegistrations { area, layout, me, segment: segment.clone(), exposure, slots: Mutex::default() }
     }
 
-    /// Ends the registrations that an earlier process has left in local slot `me` of the host. Their numbers stay used,
-    /// so that no key of that process names memory of the next one.
+    /// Ends the registrations that an earlier process has left in local slot `me` of the host. Their numbers stay
+    /// used, so that no key of that process names memory of the next one.
     pub fn clean(segment: &Segment, me: usize) {
         let (area, layout) = (segment.device_area(), DeviceLayout { ranks: segment.local_slots() });
         let words = (0..REGISTRATIONS).map(|place| area.u64(layout.registered(me, place)));

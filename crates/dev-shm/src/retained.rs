@@ -87,8 +87,9 @@ impl RetainedChunks {
         RetainedChunks { chunks: VecDeque::new(), max: most, returns: [0; WORDS] }
     }
 
-    /// Retains the chunks of a packet that was read, and returns surplus ones to their owner. Returns whether any
-    /// were returned: then the caller must wake the owner, which may sleep until it has chunks.
+    /// Retains the chunks of a packet that was read, and returns surplus ones to their owner; the chunks of a packet
+    /// of more than REPLY_CHUNKS are all returned. Returns whether any were returned: then the caller must wake the
+    /// owner, which may sleep until it has chunks.
     #[inline]
     pub fn retain(&mut self, numbers: &[u8], words: impl ReturnBits) -> bool {
         let RetainedChunks { chunks: kept, max: most, returns } = self;

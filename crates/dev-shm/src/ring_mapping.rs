@@ -71,7 +71,7 @@ impl RingMemory for RingMapping {
 
     #[inline(always)]
     fn load(self, slot: u32) -> u64 {
-        // SAFETY: mapped, aligned to a cache line, and only used as an atomic.
+        // SAFETY: mapped, or in EMPTY_RING; aligned to 8 bytes; only used as an atomic.
         unsafe { (*self.first_word(slot)).load(Acquire) }
     }
 
@@ -95,7 +95,7 @@ impl RingMemory for RingMapping {
 
     #[inline(always)]
     fn consumed(self) -> u32 {
-        // SAFETY: mapped (checked in `new`) and only used as an atomic.
+        // SAFETY: mapped (checked in `new`), or in EMPTY_RING; only used as an atomic.
         unsafe { (*self.credit).load(Acquire) }
     }
 
@@ -109,7 +109,7 @@ impl RingMemory for RingMapping {
 impl ReturnBits for RingMapping {
     #[inline(always)]
     fn load(self, word: usize) -> u64 {
-        // SAFETY: mapped (checked in `new`), aligned, and only used as an atomic.
+        // SAFETY: mapped (checked in `new`), or in EMPTY_RING; aligned; only used as an atomic.
         unsafe { (*self.returns(word)).load(Acquire) }
     }
 

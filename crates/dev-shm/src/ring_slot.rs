@@ -9,7 +9,7 @@
 //! further slots:           word 0: generation 8 | 0
 //!                          56 bytes of payload
 //! ```
-//! Used by `port` (writing) and `payload` (reading) alone.
+//! Used by `port` (writing), and by `port::incoming` and `payload` (reading); other modules use its sizes alone.
 
 use hawser_device::{Header, PREFIX_MAX};
 
@@ -70,26 +70,27 @@ pub fn is_in_chunks(word: u64) -> bool {
     word & IN_CHUNKS != 0
 }
 
-/// Returns the bytes of payload, in slots or in chunks.
+/// Returns the number of bytes of payload that lie in the packet's slots, or in its chunks.
 #[inline(always)]
 pub fn len(word: u64) -> usize {
     (word >> 32) as u16 as usize
 }
 
-/// Returns the bytes of prefix in the slot of a packet in chunks. At most PREFIX_MAX, whatever the peer wrote.
+/// Returns the number of bytes of prefix in the slot of a packet in chunks: at most PREFIX_MAX, whatever the peer
+/// wrote.
 #[inline(always)]
 pub fn prefix_len(word: u64) -> usize {
     ((word >> 48 & PREFIX_MASK) as usize).min(PREFIX_MAX)
 }
 
-/// Returns the slots of a packet with `len` bytes inline.
+/// Returns the number of slots of a packet with `len` bytes inline.
 #[inline(always)]
 pub const fn slots_of(len: usize) -> u32 {
     // The divisor is a constant, so that the compiler makes a multiplication of the division.
     1 + len.saturating_sub(FIRST_PAYLOAD).div_ceil(BODY) as u32
 }
 
-/// Returns the payload that fits into `slots` slots.
+/// Returns the number of bytes of payload that fit into `slots` slots.
 pub const fn payload_of_slots(slots: u32) -> usize {
     FIRST_PAYLOAD + (slots as usize - 1) * BODY
 }

@@ -155,8 +155,8 @@ pub trait Device: Send + Sync {
     /// Returns the port of lane `lane`; called once for each lane.
     fn port(&self, lane: Lane) -> Box<dyn DevicePort>;
 
-    /// Calls `each` with every descriptor that becomes readable when a packet arrives. Calls it with none if the
-    /// device announces a packet by a flag in shared memory instead.
+    /// Calls `each` with every descriptor that becomes readable when a packet arrives. Does not call it if the device
+    /// announces packets by a flag in shared memory instead.
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
         let _ = each;
     }
@@ -168,8 +168,8 @@ pub trait Device: Send + Sync {
     }
 
     /// Makes progress, without using any lane, with packets that were accepted and have not reached their peers yet.
-    /// Returns whether none is left. MPI_Finalize calls it until none is. The default suits a device whose packets
-    /// are at their peers when `send` returns.
+    /// Returns whether none is left. MPI_Finalize calls it until none is, or until all ranks have left. The default
+    /// suits a device whose packets are at their peers when `send` returns.
     fn flush(&self) -> bool {
         true
     }

@@ -1,7 +1,8 @@
 //! The header of every packet: a few words that name the packet's protocol and belong to that protocol.
 //!
-//! A device carries these words and must never act on them. Used by the protocols above the transport (`p2p::wire`,
-//! windows, PM, Madeleine); uses no other module.
+//! A device carries these words and must never act on them. Used by the devices, by `transport`, and by `p2p::wire`,
+//! the only protocol above the transport so far (others are meant for windows, PM and Madeleine); uses no other
+//! module.
 
 /// A protocol above the transport, which receives packets of its own: the upper half of `Header::kind`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

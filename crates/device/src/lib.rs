@@ -19,8 +19,8 @@
 //! the addresses by which peers reach devices, [`DeviceName`] names a device, an adapter and a method, and
 //! [`TransportUser`] is the owner of a set of lanes.
 //!
-//! Used by `transport`, `p2p`, `mpi`, `node` and `bench`; implemented by `dev-shm`, `dev-ether` and, in this crate,
-//! `loopback`.
+//! Used by `transport`, `p2p`, `node` and `bench`, and by tests of `mpi`; implemented by `dev-shm`, `dev-ether` and,
+//! in this crate, `loopback`.
 
 #![forbid(unsafe_code)]
 

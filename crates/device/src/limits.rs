@@ -24,8 +24,9 @@ pub struct DeviceLimits {
 
 impl DeviceLimits {
     /// Returns the longest payload that is best sent in one packet, in bytes. If the device cuts a packet into
-    /// frames, that is the payload of one frame. Otherwise it is the longest packet: its two ends copy it one after
-    /// the other and not at the same time, but a second packet would cost more.
+    /// frames, that is the payload of one frame. Otherwise it is that of the longest packet, without space for the
+    /// longest prefix: the two ends copy such a packet one after the other and not at the same time, but a second
+    /// packet would cost more.
     pub fn max_single_packet(&self) -> usize {
         match self.fragmentation {
             Fragmentation::Frames(frame) => frame,
@@ -42,8 +43,8 @@ pub enum Fragmentation {
     /// greater (TCP has longer frames).
     Frames(usize),
     /// A function that returns the best length of a piece, in bytes, for a stream of `total` bytes; at most
-    /// `DeviceLimits::packet`. Short streams need short pieces, so that both ends copy at the same time, and long
-    /// streams need long ones.
+    /// `DeviceLimits::packet`. Pieces have about this length, in whole pages where possible. Short streams need short
+    /// pieces, so that both ends copy at the same time, and long streams need long ones.
     Pages(fn(total: usize) -> usize),
 }
 

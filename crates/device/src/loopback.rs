@@ -1,8 +1,8 @@
 //! The self device: packets from a process to itself, in memory.
 //!
 //! Messages of a process to itself are rare, so the device is simple rather than fast: payload is copied into a queue
-//! and out again. Operations on registered memory end within their calls. Used by `transport`, which routes a rank's
-//! own number here; uses `registry`.
+//! and out again. Operations on registered memory end within their calls. Made by `node`; `transport` routes a rank's
+//! own number here. Uses `registry`.
 
 use crate::limits::{DeviceLimits, Fragmentation};
 use crate::packet::{PayloadSource, SendError};
@@ -53,7 +53,7 @@ impl Device for Loopback {
             short: PACKET,
             packet: PACKET,
             fragmentation: Fragmentation::Pages(|_| PACKET),
-            // Equal to the limit of shared memory: one limit has to suit all devices of a rank.
+            // Equal to the largest limit of shared memory: one limit has to suit all devices of a rank.
             eager: 2 * PACKET,
             remote_read_from: None,
         }

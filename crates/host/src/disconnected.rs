@@ -38,8 +38,10 @@ impl DisconnectedRanks {
         self.poll_at_ns
     }
 
-    /// Returns the reports in the pages that are new, each with the local number of its rank. `page` returns the page
-    /// of a rank, and whether its notification that it has left MPI was received; None if the rank has ended.
+    /// Returns the reports in the pages, each with the local number of its rank: what has changed since the last
+    /// poll, and, at each poll again, all peers that are unreachable. Returns nothing before the time for a poll has
+    /// come. `page` returns the page of a rank, and whether its notification that it has left MPI was received; None
+    /// if the rank has ended.
     pub fn poll_pages(
         &mut self,
         now_ns: u64,
@@ -63,8 +65,8 @@ impl DisconnectedRanks {
     }
 }
 
-/// Returns which peers of a rank are reachable again, and which are unreachable. `reported` has the peers that were
-/// reported as unreachable at the last call; they are replaced by the present ones.
+/// Returns which peers of a rank are reachable again, and which are unreachable now. `reported` has the peers that
+/// were reported as unreachable at the last call; they are replaced by the present ones.
 fn reachability_reports(page: &RankPage, reported: &mut Vec<u32>) -> Vec<PeerReachability> {
     // A rank that was stopped while it wrote its page has reported nothing new.
     let Some(NetworkStatus { unreachable: silent, .. }) = page.network_status().read() else { return Vec::new() };

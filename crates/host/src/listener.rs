@@ -1,4 +1,5 @@
-//! The listener (`ClientListener`) of ranks and tools: the first process's local socket and the connections made to it.
+//! The listener (`ClientListener`) of ranks and tools: the first process's local socket, and the connections made to
+//! it.
 //!
 //! Only the job's own user (and root) gets a reply; `client_rank` decides which client becomes which rank. Any
 //! process of the machine can connect, without end. Therefore one turn of the first process's event loop takes a

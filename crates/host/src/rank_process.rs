@@ -29,7 +29,7 @@ pub struct Attached {
     pub pid: i32,
     /// The number of its connection.
     pub connection: u32,
-    /// A pidfd of the process; None if the process is the child.
+    /// A pidfd of the process; None if the process is the child, or has been reaped.
     pub process: Option<OwnedFd>,
     /// A tether of this process, in case it leaves the child's process group.
     pub tether: Option<Tether>,
@@ -42,7 +42,7 @@ pub struct Attached {
 /// Tables by which ranks are found without a search among all. All ranks in them are local numbers.
 #[derive(Default)]
 pub struct RankIndex {
-    /// Ranks by the numbers of their processes.
+    /// Ranks by the process ids of their processes.
     pub by_process: HashMap<i32, usize>,
     /// Ranks by the number of their connection.
     pub by_connection: HashMap<u32, usize>,
@@ -61,7 +61,8 @@ pub enum ExitFault {
         signal: i32,
         core_dumped: bool,
     },
-    /// It ended with this code after MPI_Finalize, or without having called MPI_Init.
+    /// The program that was started for the rank ended with this code, and the rank's process has not ended before
+    /// MPI_Finalize: it has called MPI_Finalize, has never called MPI_Init, or still runs.
     Exited {
         code: i32,
     },
@@ -70,7 +71,7 @@ pub enum ExitFault {
         code: i32,
     },
     /// It called MPI_Init, but its process ended without MPI_Finalize. The exit status of the process is not known,
-    /// or only that of the script that had started it.
+    /// and the script that had started it shows nothing: it ended with code 0, or has not ended in time.
     EndUnknown,
 }
 

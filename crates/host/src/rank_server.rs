@@ -192,8 +192,8 @@ impl RankServer {
     }
 
     /// Records that a program was started for a rank, as the leader of process group `pid`, and ties the group to
-    /// this process by a tether. If that fails, the group still ends by PR_SET_PDEATHSIG, or by the first process,
-    /// which ends all its descendants.
+    /// this process by a tether. If that fails, and the first process dies, PR_SET_PDEATHSIG ends only the leader of
+    /// the group; a first process that lives ends all its descendants itself.
     pub fn set_started(&mut self, local: usize, pid: i32) {
         self.ranks[local].child = pid;
         self.ranks[local].tether = self.spec.has_tethers.then(|| Tether::tie_group(pid).ok()).flatten();

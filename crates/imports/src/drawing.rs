@@ -1,8 +1,8 @@
-//! Draws a graph as SVG: boxes in rows, and an arrow from each box to each box that it uses. Used boxes are drawn
-//! below the boxes that use them.
+//! Draws a graph as SVG: boxes in rows, and an arrow from each box to each box that it uses. A used box should be
+//! below the boxes that use it.
 //!
-//! An arrow that points down is grey, any other arrow is red, and so are the boxes of a cycle. The functions here
-//! return the text of a diagram; the program (`main`) writes the files.
+//! An arrow that points down is grey; any other arrow is red, and so are the boxes of a cycle. `svg` returns the text
+//! of the diagrams; the program (`main`) writes the files.
 
 use std::collections::BTreeSet;
 
@@ -45,8 +45,8 @@ impl Diagram {
         Diagram { title, boxes, row_of, arrows, marked: BTreeSet::new() }
     }
 
-    /// Makes a diagram in which each box is above all boxes that it uses. The boxes of a cycle share a row and are
-    /// marked.
+    /// Makes a diagram in which each box is above all boxes that it uses, except in a cycle: the boxes of a cycle
+    /// share a row and are marked.
     pub fn by_use(title: String, boxes: Vec<String>, arrows: BTreeSet<(usize, usize)>) -> Diagram {
         let mut drawn: DiGraph<(), ()> = DiGraph::new();
         boxes.iter().for_each(|_| _ = drawn.add_node(()));

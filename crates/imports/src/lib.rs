@@ -1,4 +1,5 @@
-//! Layer 0, for tests and drawings alone: finds which module of a crate uses which, and other facts about the sources.
+//! Layer 0, for tests and drawings alone: finds which module of a crate uses which, and other facts about the
+//! sources.
 //!
 //! A module is a file; an inline module belongs to the file that contains it. A module uses another one where it
 //! names something that is *defined* there: in a `use` declaration, in the path of an expression, a type, a pattern

@@ -1,9 +1,9 @@
-//! Reads the state machines of the sources, as `hawser_base::state_machine!` declares them, and writes them as diagrams
-//! and tables for docs/protocol.md.
+//! Reads the state machines of the sources, as `hawser_base::state_machine!` declares them, and writes them as
+//! diagrams and tables for docs/protocol.md.
 //!
 //! It also finds what the compiler cannot: a state that no event reaches, two results of one event in one state, and
-//! an assignment of a state outside the declared events. The program (`main`) writes the files. Used by
-//! `tests/machines.rs` and `make machines`.
+//! an assignment of a state outside the declared events. The program (`main`) writes the document. Used
+//! by `tests/machines.rs` and `make machines`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -39,7 +39,7 @@ struct Event {
     transitions: Vec<(String, String)>,
 }
 
-/// The contents of a `state_machine!`, without the states' documentation.
+/// The contents of a `state_machine!`. The states and their documentation are not there, but in the enum.
 struct Declaration {
     name: Ident,
     start: Vec<String>,

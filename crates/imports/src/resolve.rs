@@ -47,7 +47,8 @@ pub fn graph(source: &CrateSource) -> Graph {
 }
 
 impl CrateSource {
-    /// Returns the modules that define the name `named`, as seen from `module`; none if it is not found.
+    /// Returns the modules that define the name `named`, as seen from `module`; none if it is not found, or if it
+    /// names only a module.
     fn defining_modules(&self, module: usize, named: &PathUse) -> Vec<usize> {
         let found = self.resolve(module, &named.path, &mut VisitedNames::new());
         let item = |found: &Target| if let Target::Item(at) = found { Some(*at) } else { None };

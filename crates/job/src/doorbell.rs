@@ -16,13 +16,13 @@
 //! sees W1. So a waker on the data path pays only for a compiler fence. `tests/doorbell_loom.rs` checks the protocol
 //! over all interleavings, and that it fails without the barrier.
 //!
-//! Several threads of a rank may sleep on one word: a ring wakes them all. If the rank has a progress thread and has
-//! handed its operations over to it (`progress_handoff`), a ring also wakes that thread.
+//! Several threads of a rank may sleep on the futex of one word: a ring wakes them all. If the rank has a progress
+//! thread and has handed its operations over to it (`progress_handoff`), a ring also wakes that thread.
 //!
 //! A rank that waits for descriptors too (`WakeSources`) sleeps in epoll, not on the futex. One of the descriptors is
 //! that of its own wake socket (`WakeSocket`). S4 is then to load the word once more and, if it is unchanged, to wait
 //! for any descriptor; W4 writes to the wake socket. A ring between the two parts of S4 stays in the socket and ends
-//! the wait.
+//! the wait. If several threads sleep so, a ring may wake only one of them.
 
 use crate::progress_handoff;
 use hawser_base::Region;
@@ -40,7 +40,7 @@ pub use hawser_os::futex::WakeReason;
 /// The bit of the word that is set if a thread sleeps or is about to sleep.
 pub const SLEEPING: u32 = 1;
 
-/// The value that `arm` has given the word. A sleep on it ends, or does not begin, if the word has changed.
+/// The value that `arm` has given the word. A sleep on it does not begin if the word has changed since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "an armed doorbell costs the next waker a system call: sleep, or disarm"]
 pub struct Armed(u32);

@@ -1,12 +1,12 @@
-//! The processes of the job that have ended: a log in each host's segment, in the order in which the ends became known
-//! there.
+//! The processes of the job that have ended: a log in each host's segment, in the order in which the ends became
+//! known there.
 //!
 //! The log is the only record of whether a process lives; an end must never be recorded only because a process is
 //! silent. The first process of a host writes the ends: those of processes on this host when the kernel reports them,
 //! those of processes on other hosts when mpiexec reports them. Without a launcher each rank monitors the others, and
 //! the one that sees an end first writes it. All other processes only read the log: an `ExitLogReader` continues at
 //! the entry at which it last stopped, so that none scans all processes. Used by `segment`, the devices, `mpi` and
-//! the agent.
+//! `host`.
 
 use crate::layout::LINE;
 use hawser_base::{Peer, Region};
@@ -43,7 +43,7 @@ const fn peer_of(entry: u64) -> Peer {
 #[derive(Clone)]
 pub struct ExitLog {
     line: Region,
-    /// First the log: a ring, with as many words as a process can have numbers. Then a word for each process number:
+    /// First the log: a ring, with as many words as there are process numbers. Then a word for each process number:
     /// the last end of a process with that number. A number is reassigned only when all processes have seen its last
     /// end (`processes`). Therefore a reader has read the earlier one of two ends of one number, and no reader is
     /// behind by more than the ring.

@@ -1,6 +1,6 @@
-//! Facts of the host, measured once by its agent and published to all its ranks.
+//! Facts of the host, measured once by its first process and published to all its ranks.
 //!
-//! They lie in the segment's header and are written before any rank starts, and only read afterwards.
+//! They lie in the segment's header and are written before any rank joins, and only read afterwards.
 
 use hawser_base::Region;
 use std::sync::atomic::Ordering::Relaxed;

@@ -55,8 +55,8 @@ pub(crate) fn release(header: &Region, number: u32) {
     debug_assert!(before >> (number % 32) & 1 == 1, "block {number} was free");
 }
 
-/// One communicator's block. Its members are numbered from 0 in the algorithm's order, at most as many as the host has
-/// ranks.
+/// One communicator's block. Its members are numbered from 0 in the algorithm's order; there are at most as many as
+/// the host has ranks.
 #[derive(Clone)]
 pub struct FlagBlock {
     region: Region,
@@ -76,7 +76,7 @@ impl FlagBlock {
         }
     }
 
-    /// Makes a block that no other process sees, for tests and for communicators of one.
+    /// Makes a block that no other process sees, for tests.
     pub fn private(members: usize) -> FlagBlock {
         let bytes = SegmentLayout::full(members, members).flag_block_bytes(0);
         FlagBlock { region: Region::private(bytes), members, payload_bytes: flag_payload(members, 0) }
@@ -115,12 +115,12 @@ impl FlagBlock {
         self.region.bytes(self.members * FLAG_LINES * LINE + member * self.payload_bytes, self.payload_bytes)
     }
 
-    /// Returns the memory of the block, for crates that copy by other methods.
+    /// Returns the memory of the block.
     pub fn region(&self) -> &Region {
         &self.region
     }
 
-    /// Sets all flags to zero. The member that allocated the block calls it before it sends the number to the others.
+    /// Sets all flags to zero. The member that allocates the block does so before it sends the number to the others.
     pub fn clear(&self) {
         for word in 0..self.members * FLAG_LINES * LINE / 4 {
             // A word that is zero is not written, so that pages that were never written stay so.

@@ -47,7 +47,7 @@ pub const FLAG_BLOCKS: usize = 256;
 /// Cache lines of flags for each member of a block.
 pub const FLAG_LINES: usize = 8;
 /// The number of wide blocks, which have much payload and are the first blocks. They are few because address space is
-/// limited, and few communicators move long data.
+/// limited, and few communicators move long data. On a host with more than FEW_RANKS ranks they are as the others.
 pub const WIDE_BLOCKS: usize = 16;
 /// The maximum payload, in bytes, for each member of a wide block on a host with up to FEW_RANKS ranks. With 1 MiB a
 /// core writes to cache lines that no cache holds any more, which is four times as fast as writing to lines that a
@@ -104,9 +104,10 @@ pub const fn flag_payload(local: usize, number: usize) -> usize {
     }
 }
 
-/// Returns the maximum length, in bytes, of one contribution of a member that has `payload` bytes. Each half of the
-/// payload has space for four such contributions, because a member may be two ahead of another one. With little
-/// payload the length is up to 32 KiB, which a core's first-level cache holds, if a half has that space.
+/// Returns the maximum length, in bytes, of one contribution of a member that has `payload` bytes. Even and odd steps
+/// use one half of the payload each, because a member may be two contributions ahead of a reader. Each half has space
+/// for at least four contributions, whose places are used in turn. With little payload the length is instead up to
+/// 32 KiB, which a core's first-level cache holds, if a half has that space.
 pub const fn flag_step(payload: usize) -> usize {
     let (eighth, half) = (payload / 8 / PAGE * PAGE, payload / 2);
     let least = if half < 32 << 10 { half } else { 32 << 10 };

@@ -15,7 +15,8 @@ use std::sync::atomic::fence;
 const VERSION: usize = 0;
 const CUT_OFF: usize = 4;
 const FAULTS: usize = 8;
-/// Space, in bytes, for a line about each of the ports; the lines about eleven rails are cut.
+/// Space, in bytes, for a line about each of the ports. The lines about the ports of eleven rails do not fit, and are
+/// cut.
 const FAULTS_BYTES: usize = 1 << 10;
 const UNREACHABLE: usize = FAULTS + FAULTS_BYTES;
 const UNREACHABLE_BYTES: usize = PAGE - UNREACHABLE;
@@ -28,7 +29,8 @@ const RECORD_SEPARATOR: char = '\u{1e}';
 /// The report.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct NetworkStatus {
-    /// Whether none of the rank's ports by which others reached it can ever be used again.
+    /// Whether none of the rank's ports by which any peer has answered can ever be used again (none of all its ports,
+    /// if no peer has answered).
     pub is_cut_off: bool,
     /// A line for each port of the rank that cannot be used now, with the reason.
     pub port_faults: String,

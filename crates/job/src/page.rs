@@ -2,7 +2,9 @@
 //! wait reason, its counters and latest events, the ports by which its peers on other hosts are reachable, and, in
 //! a second page, its network status (`network_status`).
 //!
-//! It is written by the rank (and by the agent before the rank attaches), and read by every process of the host.
+//! It is written by the rank, and read by every process of the host. When the rank attaches, the host's first process
+//! (the agent, or rank 0 of a manual start) writes its process id and its phase; when the rank aborts the job, the
+//! agent writes its phase.
 
 use crate::counters::Counters;
 use crate::cpu_use::CpuUse;
@@ -46,9 +48,9 @@ const _: () = assert!(
 pub enum RankPhase {
     /// Its program has been started and has not called MPI_Init.
     Launched = 0,
-    /// It is inside MPI_Init.
+    /// It is inside MPI_Init or MPI_Session_init, and has joined the job.
     Attached = 1,
-    /// MPI_Init has returned, or MPI_Session_init.
+    /// It uses MPI: MPI_Init or MPI_Session_init is about to return, or has returned.
     Running = 2,
     /// It has called MPI_Finalize, if it called MPI_Init, and finalised all its sessions.
     Finalized = 3,

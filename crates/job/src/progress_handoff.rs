@@ -9,14 +9,17 @@
 //! ARMED        the doorbell is armed: a process that rings it wakes the progress thread
 //! RUNNING      the progress thread polls
 //! ```
-//! The application alone enters and leaves APPLICATION, whatever the word holds. A process that rings changes ARMED
-//! to RUNNING, and the progress thread changes RUNNING to ARMED: both do so by compare-and-swap, so that neither
-//! undoes APPLICATION. Arming, polling once more and ringing follow the doorbell's protocol: the state is written
-//! before the doorbell's bit is set, and read after the bit was cleared. The progress thread may still hold the lock
-//! of a lane when the application takes the operations back, and a thread of the application may pass this lane over
-//! and go to sleep. Therefore a progress thread that finds APPLICATION rings for that thread, after it has left the
-//! lane. `tests/doorbell_loom.rs` checks all of this. The progress thread only makes messages progress sooner: memory
-//! is guarded by the lanes' locks, whatever the word holds.
+//! In this protocol the application alone enters and leaves APPLICATION, whatever the word holds. (If several threads
+//! of the application use MPI, nothing is taken back, and the progress thread enters APPLICATION itself when it finds
+//! nothing pending: `transport::ProgressSleep::disarm`.) A process that rings changes ARMED to RUNNING, and the
+//! progress thread changes RUNNING to ARMED: both do so by compare-and-swap, so that neither undoes APPLICATION.
+//! Arming, polling once more and ringing follow the doorbell's protocol: the state is written before the doorbell's
+//! bit is set, and read after the bit was cleared.
+//!
+//! The progress thread may still hold the lock of a lane when the application takes the operations back, and a thread
+//! of the application may pass this lane over and go to sleep. Therefore a progress thread that finds APPLICATION
+//! rings for that thread, after it has left the lane. `tests/doorbell_loom.rs` checks all of this. The progress
+//! thread only makes messages progress sooner: memory is guarded by the lanes' locks, whatever the word holds.
 //!
 //! Used by `transport::ProgressSleep`; uses `doorbell`.
 

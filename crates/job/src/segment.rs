@@ -61,8 +61,8 @@ pub struct SegmentSpec {
     pub world: usize,
     /// The world rank of each local rank, in order.
     pub world_ranks: Vec<u32>,
-    /// The numbers of additional local slots of this host, and of additional process numbers of the job, for
-    /// processes that join later.
+    /// The number of additional local slots of this host (and, in `spare_numbers`, of additional process numbers of
+    /// the job) for processes that join later.
     pub spare_local_slots: usize,
     pub spare_numbers: usize,
     pub facts: HostFacts,
@@ -371,8 +371,9 @@ impl Segment {
         self.layout.has_business_cards() && peer.index() < self.layout.numbers
     }
 
-    /// Records whether every rank of the job has left MPI. The agent records that they have, and must ring
-    /// afterwards; a rank that comes back records that they have not.
+    /// Records whether every rank of the job has left MPI. The agent (in a manual start the rank that leaves last)
+    /// records that they have, and must ring afterwards. If a rank comes back, that rank and then its agent record
+    /// that they have not.
     pub fn set_all_finalized(&self, yes: bool) {
         // Pairs with the Acquire in `all_finalized`; no other data depends on it.
         self.region.u32(ALL_FINALIZED).store(u32::from(yes), Release);

@@ -65,7 +65,8 @@ pub enum PendingCount {
     Messages(u32),
 }
 
-/// The reason that a rank publishes before it sleeps. `Name` is `&str` for the writer.
+/// The reason that a rank publishes before it sleeps, or when it polls without success. `Name` is `&str` for the
+/// writer.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct WaitReason<Name> {
     /// The time at which this wait began, without progress since then, in ns. A rank that wakes and goes to sleep
@@ -108,7 +109,8 @@ impl WaitRecord {
         WaitRecord(Region::private(WaitRecord::BYTES))
     }
 
-    /// Records that the rank is about to sleep for `reason`. If several threads wait, the last one is shown.
+    /// Records that the rank is about to sleep, or polls without success, for `reason`. If several threads wait, the
+    /// last one is shown.
     pub fn begin(&self, reason: &WaitReason<&str>) {
         let version = self.0.u32(VERSION);
         let even = version.load(Relaxed);
@@ -139,13 +141,13 @@ impl WaitRecord {
         text::write(&self.0, COMMUNICATOR, NAME_BYTES, reason.communicator);
     }
 
-    /// Records that the rank waits no more.
+    /// Records that the rank no longer waits.
     #[inline]
     pub fn end(&self) {
         self.0.u32(WAITING).store(0, Relaxed);
     }
 
-    /// Returns why the rank sleeps, if it does.
+    /// Returns why the rank sleeps or polls; None if it does neither, or if the record stays half written.
     pub fn read(&self) -> Option<OwnedWaitReason> {
         // The writer may have lost its core to this reader, which therefore sleeps. A writer that dies during a write
         // leaves the version odd: after SHORT_SLEEPS sleeps its rank counts as not waiting.

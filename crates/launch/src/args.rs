@@ -95,8 +95,8 @@ struct RawOptions {
     /// Report the state of each rank and end the job after this time
     #[arg(short = 't', long = "timeout", value_name = "SECONDS", allow_negative_numbers = true)]
     timeout_s: Option<f64>,
-    /// Bind ranks to cores: none (the default); core or hwthread (one for each rank); socket, numa, l1cache to l3cache
-    /// (in turn); WHAT:N for N of them for each rank; user:0,2+3,... for these cores, rank by rank
+    /// Bind ranks to cores: none (the default); core or hwthread (one for each rank); socket, numa, l1cache to
+    /// l3cache (in turn); WHAT:N for N of them for each rank; user:0,2+3,... for these cores, rank by rank
     #[arg(long = "bind-to", alias = "binding", value_name = "WHAT")]
     bind_to: Option<String>,
     #[arg(long = "bind-to-core", hide = true)]
@@ -229,7 +229,7 @@ pub enum NothingToRun {
     UsageError(String),
 }
 
-/// Options that are given once and hold for all programs.
+/// Options that hold for all programs.
 #[derive(Default)]
 struct GlobalOptions {
     set: Vec<(OsString, Option<OsString>)>,
@@ -417,7 +417,8 @@ fn find<'a>(command: &'a Command, name: &str) -> Option<(&'a Arg, bool)> {
     })
 }
 
-/// Takes the options that hold for the whole job, wherever they are written.
+/// Takes the options that hold for the whole job. Hosts, and the choice of variables that are passed on, are among
+/// them only up to the segment of the first program; the others hold for the whole job wherever they are written.
 fn take_options(raw: &RawOptions, options: &mut JobOptions, global: &mut GlobalOptions) -> Result<(), NothingToRun> {
     take_outputs(raw, &mut options.outputs)?;
     options.continues_after_fault |= raw.keeps;
@@ -439,7 +440,8 @@ fn take_options(raw: &RawOptions, options: &mut JobOptions, global: &mut GlobalO
     take_launcher(raw, &mut options.launcher)?;
     global.set.extend(pairs("-genv", &raw.genv)?);
     if options.apps.is_empty() {
-        // The first line of a file of programs comes after the options that stand before the file.
+        // With a file of programs this runs twice, for the segment that names the file and for the file's first line:
+        // what the line leaves out must not undo what the segment gives.
         let (inherit, hosts) = (inherit(raw), hosts(raw)?);
         if inherit != EnvInheritance::All {
             global.inherit = inherit;
@@ -541,7 +543,7 @@ fn hosts(raw: &RawOptions) -> Result<Vec<HostEntry>, NothingToRun> {
     }
 }
 
-/// Makes the program of a segment; call it after `take_options` of the same segment.
+/// Makes the program of a segment; None if the segment names none. Call it after `take_options` of the same segment.
 fn app(raw: RawOptions, options: &JobOptions) -> Result<Option<AppOptions>, NothingToRun> {
     if raw.command.is_empty() {
         return Ok(None);
@@ -573,7 +575,8 @@ fn app(raw: RawOptions, options: &JobOptions) -> Result<Option<AppOptions>, Noth
     }))
 }
 
-/// The greatest number of a set that -soft names (MPI-5.0 §11.8.4), up to that of -n.
+/// The greatest number that is in the set of -soft (MPI-5.0 §11.8.4) and not above that of -n (`most`). It is an
+/// error if there is none.
 fn apply_soft(soft: &str, most: Option<u32>) -> Result<u32, NothingToRun> {
     let usage_error = |problem: &str| NothingToRun::UsageError(format!("-soft {soft} {problem}"));
     let most = i64::from(most.unwrap_or(u32::MAX));
@@ -585,8 +588,8 @@ fn apply_soft(soft: &str, most: Option<u32>) -> Result<u32, NothingToRun> {
     }
 }
 
-/// The greatest number up to `most` of a number, of FROM:TO or of FROM:TO:STEP, whose step may lead down; 0 if there is
-/// none.
+/// The greatest number, not above `most`, of the set that `triplet` names: a single number, FROM:TO, or FROM:TO:STEP,
+/// which counts down if STEP is negative. 0 if the set has no such number; None if the text names no set.
 fn greatest(triplet: &str, most: i64) -> Option<i64> {
     let numbers: Option<Vec<i64>> =
         triplet.split(':').map(|number| number.trim().parse::<i32>().ok().map(i64::from)).collect();
@@ -597,7 +600,7 @@ fn greatest(triplet: &str, most: i64) -> Option<i64> {
         _ => return None,
     };
     let is_set = first >= 0 && last >= 0 && (step > 0 && first <= last || step < 0 && first >= last);
-    // A step down from `first` passes `last` from above.
+    // Counting down, the first number that is not above `most` may already be below `last`: then there is none.
     let found = match step > 0 {
         _ if !is_set => return None,
         true if first > most => 0,
@@ -607,7 +610,8 @@ fn greatest(triplet: &str, most: i64) -> Option<i64> {
     Some(if found < last.min(first) { 0 } else { found })
 }
 
-/// The number of ranks for each host, in the spelling of either launcher.
+/// The number of ranks for each host, in the spelling of either launcher; None if no option gives it. Sockets, NUMA
+/// nodes and cores are counted on this host.
 fn per_host(raw: &RawOptions) -> Result<Option<u32>, NothingToRun> {
     let of_unit = |number: u32, unit_name: &str| match unit_name {
         "node" | "machine" | "board" => Some(number),
@@ -635,7 +639,8 @@ fn per_host(raw: &RawOptions) -> Result<Option<u32>, NothingToRun> {
     }
 }
 
-/// `all`, `none`, or numbers and ranges of ranks.
+/// Parses the value of `--stdin`: `all`, `none`, or numbers and ranges of ranks. `size` is that of the job; 0 if it
+/// has no program.
 fn readers(stdin: &str, size: u64) -> Result<Vec<u32>, NothingToRun> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

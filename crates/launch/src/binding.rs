@@ -54,7 +54,8 @@ pub fn parse(text: &str) -> Result<Binding, String> {
     Ok(Binding::Units { unit, count })
 }
 
-/// The kind of unit that has this name in MPICH or Open MPI; None if the name is known to neither.
+/// The kind of unit that has this name in MPICH or Open MPI; None for every other name, also for `machine` and
+/// `board`, which bind nothing.
 pub fn unit(name: &str) -> Option<TopologyLevel> {
     match name.to_ascii_lowercase().as_str() {
         "hwthread" | "hwt" | "rr" => Some(TopologyLevel::Thread),

@@ -1,5 +1,5 @@
-//! Heartbeats between hosts, by which a silent network or a machine without power is distinguished from a process that
-//! is merely stopped.
+//! Heartbeats between hosts, by which a silent network or a machine without power is distinguished from a process
+//! that is merely stopped.
 //!
 //! Every second a heartbeat is written into each direction of the channel between mpiexec and an agent on another
 //! host: on mpiexec's side by a helper process (`main`), on the agent's side by the agent's supervisor

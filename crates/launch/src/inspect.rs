@@ -7,8 +7,9 @@ use hawser_os::{clock, host};
 use std::collections::BTreeSet;
 use std::io;
 
-/// A socket at which tools are answered: by the only agent of a job, by mpiexec for a job of several hosts, or by an
-/// agent for its host's part of such a job. `job` is the name of the job or of the part (`host_part`).
+/// A socket at which tools are answered: by the agent of a job that has only mpiexec's host, by mpiexec for a job
+/// with other hosts, or by an agent for its host's part of such a job. `job` is the name of the job or of the part
+/// (`host_part`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AgentSocket {
     pub job: String,

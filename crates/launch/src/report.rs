@@ -1,6 +1,6 @@
 //! The report of what the ranks of a job do: which rank waits for which, and in which cycles. mpiexec prints it for a
-//! job without progress, and on request. If a waiting rank cannot reach a peer any more, the report names the peer
-//! with the paths that were tried. It lists no cycle that such a broken path causes.
+//! job without progress, when the job's time limit has expired, and on request. If a waiting rank cannot reach a
+//! peer, the report names the peer with the paths that were tried. It lists no cycle that such a broken path causes.
 
 use crate::frames::{RankActivity, RankState};
 use hawser_job::{OwnedWaitReason, PendingCount, UnreachablePeer, WaitPeer, WaitTag};

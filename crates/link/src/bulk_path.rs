@@ -1,6 +1,6 @@
 //! Selects the path that carries bulk best between one of our NICs and one of a peer's. In a trial each responding
-//! path is measured with the traffic itself, in several intervals, because the scheduler may take a core away for
-//! longer than one interval lasts. A path counts by its best interval: the bytes acknowledged there per time in which
+//! path is measured with the traffic itself, in several intervals, because the kernel may take a core away for longer
+//! than one interval lasts. A path counts by its best interval: the bytes acknowledged there per time in which
 //! frames were in flight. The path with the highest such rate wins, and carries bulk until the next trial. Trials
 //! become rarer when the same path wins again. If there are several flows between two ports, all of them together
 //! count as one more path. Further flows are requested if the best path carries no more than some networks allow one
@@ -55,7 +55,8 @@ const WINNER_MARGIN_DIVISOR: u32 = 10;
 const MULTI_FLOW_PERCENT: u32 = 67;
 
 /// The factor by which the interval of all flows together is longer than that of a single path. By this factor more
-/// bytes may be in flight, and bytes that are still in flight at the end of an interval do not count.
+/// bytes may be in flight; and bytes that are still in flight when the path's next interval begins, or when the trial
+/// ends, do not count in the interval in which they were sent.
 const MULTI_FLOW_FACTOR: u64 = 4;
 
 /// Bytes of bulk between two trials: at first, and at most. A path with a tenth of the winner's rate is discarded
@@ -102,7 +103,7 @@ pub struct BulkPathSelector {
     left_bytes: u64,
     /// Bytes that were sent in this interval before the first byte that counts.
     warmup_bytes: u32,
-    /// Remaining intervals of the trial in progress; 0: no trial.
+    /// Remaining intervals of each path in the trial in progress, the current one included; 0: no trial.
     intervals_left: u8,
     /// The index of the path that won the last trial; None before the first trial.
     winner: Option<u8>,
@@ -116,7 +117,8 @@ pub struct BulkPathSelector {
     /// Bytes of bulk that were sent outside of trials. It is used only before the first trial.
     untried_bytes: u64,
     /// Whether further flows are to be requested: the best path carries no more than a network may give one flow, or
-    /// all flows together have won with another peer; and they were not requested since.
+    /// all flows together have won with another peer; bulk does not go to many peers; and they were not requested
+    /// since.
     needs_flows: bool,
     /// Whether all flows together have won with another peer, so that they are taken here if they carry anything.
     is_guess_multi_flow: bool,
@@ -176,8 +178,8 @@ impl BulkPathSelector {
         !self.is_slow && (self.winner.is_some() || self.has_trial() || !is_guessed && !waits)
     }
 
-    /// Begins a trial if the current path is no longer usable, or if the network has become slow or is no longer
-    /// slow. It is called before bulk is sent.
+    /// Begins a trial if bulk has no usable path, or if the network has become slow or is no longer slow. It is
+    /// called before bulk is sent.
     pub fn update<W: BulkPath>(&mut self, paths: &mut [W], stats: &mut SharedStats) {
         let is_usable = self.current().is_some_and(|at| paths[at].is_usable(self.nic_pair));
         if !is_usable || self.is_slow != self.is_slow_now(paths, stats) {
@@ -200,7 +202,8 @@ impl BulkPathSelector {
 
     /// Tries path `new`, which stands for all flows between two ports. Only this path is measured, and compared with
     /// the results that the other paths had in their trial. Nothing happens if a trial is in progress, if the first
-    /// trial is still to come, or if the path is suspended or not usable.
+    /// trial is still to come (unless all flows together have won with another peer), or if the path is suspended or
+    /// not usable.
     pub fn try_multi_flow<W: BulkPath>(&mut self, new: usize, paths: &mut [W]) {
         // A trial that is in progress or still to come includes the path anyway.
         let is_settled = self.winner.is_some() || self.is_guess_multi_flow;
@@ -321,8 +324,8 @@ impl BulkPathSelector {
         }
     }
 
-    /// Before the first trial, takes the usable path of the local port that won with another peer, if there is one.
-    /// Returns whether it took a path.
+    /// Before the first trial, takes the usable path of the local port that won with another peer, if there is one;
+    /// in a slow network it takes the path for single frames instead. Returns whether it took a path.
     fn use_guess<W: BulkPath>(&mut self, paths: &mut [W], stats: &SharedStats) -> bool {
         let nic = stats.nic(self.nic_pair);
         // Peers that took the guess at about the same time have their trials one after the other.

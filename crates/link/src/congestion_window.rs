@@ -24,7 +24,7 @@ pub struct CongestionWindow {
     /// The window in 256ths of a frame.
     limit: u32,
     /// Whether the window doubles each round. It does so at first and after a timeout, until a round loses more than
-    /// RANDOM_LOSS_PERCENT.
+    /// RANDOM_LOSS_PERCENT, and more than one frame.
     is_slow_start: bool,
     /// The round ends when the peer expects this number or a later one.
     round_end: Seq,

@@ -42,7 +42,7 @@ pub trait FrameSender {
 pub(crate) const HELLO_RESERVED_SLOTS: usize = 16;
 
 /// The divisor of the memory for received fragments that gives how many frames may overtake a frame that must be
-/// delivered in order. It is half of what a receiver keeps of one peer (`reassembly`); the receiver's memory is
+/// delivered in order. That is half of what a receiver keeps of one peer (`reassembly`); the receiver's memory is
 /// assumed to be as large as ours.
 const OVERTAKE_DIVISOR: usize = 8;
 
@@ -128,7 +128,7 @@ struct Run {
     taken: usize,
     /// Bytes of the frames that the wire took.
     bytes: usize,
-    /// The index of the selector whose bulk goes by the path; None if the transfer is not long.
+    /// The index of the selector whose bulk goes by the path; None if there is none, or if the transfer is not long.
     selector_at: Option<usize>,
     /// The index of the path that stands for several flows, one of which is this path; None if there is no such path.
     multi_flow: Option<usize>,
@@ -291,9 +291,9 @@ impl Connection {
         self.next_message = self.next_message.next();
     }
 
-    /// Takes a HELLO or WELCOME of `len` bytes for path `at`. If it establishes the path, the selectors for bulk
-    /// include the path from now on; if no path to the peer was established before, all other paths send HELLO at
-    /// once.
+    /// Takes a HELLO or WELCOME of `len` bytes for path `at`. If it establishes a first flow, or the path that stands
+    /// for all flows, the selectors for bulk consider the path from now on. If no path to the peer was established
+    /// before, HELLO is due at once on all other paths that are being opened.
     pub fn handle_hello(
         &mut self,
         stats: &mut SharedStats,
@@ -454,7 +454,7 @@ impl Connection {
             each.filter(|&slot| shares.on_acked(self.peer, fragment_header(send_pool.frame(slot)).channel)).count();
     }
 
-    /// Sends everything that may be sent now; returns at once if there is nothing to do before `idle_until_ns`.
+    /// Sends everything that may be sent now; returns at once if it is earlier than `idle_until_ns`.
     #[inline]
     pub fn transmit(&mut self, shared: &mut EndpointShared, now_ns: u64, wire: &mut dyn FrameSender) {
         if now_ns < self.idle_until_ns {
@@ -567,7 +567,7 @@ impl Connection {
         }
     }
 
-    /// The flag STOP, if the peer has got STOP from us and not yet GO; otherwise no flag (P20).
+    /// The flag STOP, from the first frame that was refused for lack of memory until GO; otherwise no flag (P20).
     fn stop_flag(&self) -> FrameFlags {
         if self.has_sent_stop { FrameFlags::STOP } else { FrameFlags::default() }
     }

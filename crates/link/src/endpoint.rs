@@ -307,7 +307,7 @@ impl Endpoint {
     }
 
     /// The longest message, in bytes, that fits into FRAGMENTS_MAX frames of `frame_min` bytes, the shortest that any
-    /// path takes.
+    /// path takes, and whose length fits into a fragment header.
     pub fn message_max(frame_min: usize) -> usize {
         (FRAGMENTS_MAX * (frame_min - HEADER_BYTES - FRAGMENT_HEADER_BYTES)).min(u16::MAX as usize)
     }

@@ -23,21 +23,21 @@ use crate::seq::{BITMAP_WORDS, SEQ_WINDOW, Seq};
 /// divided by ACK_DIVISOR, but at most ACK_EVERY_MAX, a run of UDP segments (P13).
 const ACK_DIVISOR: u32 = 4;
 const ACK_EVERY_MAX: u32 = 64;
-/// The minimum number of received frames that makes an acknowledgement due; a receiver grants at least as many. A
-/// single frame is acknowledged by the reply to it, because an acknowledgement alone costs a system call: with it a
-/// message of 1 byte takes 4.9 us at MTU 9000, without it 2.2 us.
+/// The minimum number of received frames that makes an acknowledgement due; a receiver that grants new credit grants
+/// at least as many frames. A single frame is acknowledged by the reply to it, because an acknowledgement alone costs
+/// a system call: with it a message of 1 byte takes 4.9 us at MTU 9000, without it 2.2 us.
 const ACK_EVERY_MIN: u32 = crate::path_credit::CREDIT_MIN;
 
-/// The maximum number of frames in flight to a peer that has sent STOP. The peer has memory only for the fragments
-/// that it needs to continue, which are the oldest, and drops all others (P20).
+/// The maximum number of frames in flight on a path to a peer that has sent STOP. The peer has memory only for the
+/// fragments that it needs to continue, which are the oldest, and drops all others (P20).
 const STOPPED_FRAMES: u32 = 4;
 
 /// If a path's congestion window has fewer frames than this, the path is limited by many senders that share a port.
 /// Further flows beside it would be that many more senders, each with the smallest window. The number is twice the
 /// smallest window (P23), so that windows still change.
 const CONGESTED_FRAMES: u32 = 8;
-/// The number of timeouts without a reply from which on congestion is not the reason: the path of this flow alone may
-/// be broken.
+/// The number of timeouts, since the last frame of the peer, from which on congestion does not count as the reason:
+/// the path of this flow alone may be broken.
 const CONGESTED_TIMEOUTS: u32 = 3;
 
 /// The assumed length of a frame, in bytes, if none is in flight.
@@ -338,8 +338,8 @@ impl EstablishedPath {
     }
 
     /// Schedules a probe, if the timer is idle. A frame may be waiting for credit, and the peer's frame with new
-    /// credit may be lost; or the path was silent or refused a frame, and only a reply shows that it works again
-    /// (P24).
+    /// credit may be lost; or the path is silent, or its port refused a frame, and only a reply shows that the path
+    /// works again (P24).
     pub fn schedule_probe(&mut self, now_ns: u64) {
         if self.timer == RetransmitTimer::Idle {
             mark(Mark::Blocked);

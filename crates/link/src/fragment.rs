@@ -40,7 +40,7 @@ impl FragmentHeader {
     }
 
     /// Decodes the fragment header at the front of a payload. Returns it with the fragment behind it, or an error if
-    /// the fragment does not lie within its message.
+    /// the header is malformed, or if the fragment is empty in a longer message or does not lie within its message.
     pub fn read(payload: &[u8]) -> Result<(FragmentHeader, &[u8]), DropReason> {
         let (head, fragment) = payload.split_at_checked(FRAGMENT_HEADER_BYTES).ok_or(DropReason::Fragment)?;
         let u16_at = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);

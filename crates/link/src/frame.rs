@@ -1,8 +1,8 @@
 //! The frame, a header of 32 bytes and a payload: its encoding, and the checks that authenticate it.
 //!
 //! `Frame` wraps bytes of any origin; only `Frame::check` proves that a peer of this job wrote them. Each reason for
-//! dropping a frame has a name, by which it is counted (P3 of docs/protocol.md). Used by most modules of this crate,
-//! and by `dev-ether`, whose own tags need `JobKey`; uses `seq`.
+//! dropping a frame has a name, by which it is counted (P3 of docs/protocol.md). Used by `endpoint`, `connection`,
+//! `path`, `established` and others, and by `dev-ether`, whose own tags need `JobKey`; uses `seq`.
 
 use crate::planted::{Bug, planted};
 use crate::seq::Seq;
@@ -225,7 +225,7 @@ pub enum DropReason {
     Crc,
     /// The frame belongs to no open path, or its peer is no peer of ours or was forgotten.
     Path,
-    /// A frame with this number arrived before.
+    /// A frame with this number arrived before, or the number is closed (P11).
     Duplicate,
     /// The frame reports more open numbers than a window has (P11).
     BeyondWindow,

@@ -189,7 +189,8 @@ impl Path {
         self.state.needed(0, 0);
     }
 
-    /// Restarts HELLO as in the beginning: the peer has answered on another path, so it is reachable now.
+    /// Makes HELLO due at once, if the path is being opened: the peer has answered on another path, so it is
+    /// reachable now. At most one earlier HELLO counts as tried (P7).
     pub fn restart_hello(&mut self) {
         if let PathState::Opening { hello_at_ns: at_ns, tries } = &mut self.state {
             (*at_ns, *tries) = (0, (*tries).min(1));
@@ -211,8 +212,8 @@ impl Path {
         }
     }
 
-    /// The path MTU: the longest frame, header included, in bytes. Once the path is open, a frame of this length has
-    /// passed.
+    /// The path MTU: the longest frame, header included, in bytes. Once the path is open, a frame of at least this
+    /// length has passed.
     pub fn mtu(&self) -> usize {
         self.mtu.bytes()
     }

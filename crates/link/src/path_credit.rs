@@ -43,7 +43,7 @@ impl PathCredit {
     }
 
     /// Records that a frame arrived, behind `lost` missing ones, and that the peer had `frames` frames in flight
-    /// then. If that is more than half of the target, the target doubles.
+    /// then. If that is more than half of the target, the target becomes twice `frames`, but at most a window.
     #[inline]
     pub fn on_arrived(&mut self, capacity: &mut ReceiveCapacity, frames: u32, lost: u32, now_ns: u64) {
         capacity.on_arrived(&mut self.sender_round, frames, lost, now_ns);

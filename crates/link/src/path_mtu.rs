@@ -124,8 +124,8 @@ impl PathMtu {
     }
 
     /// Records an ACK of the peer: the longest frame that it acknowledges has `acked` bytes, and the longest that it
-    /// shows to be lost has `lost` bytes; 0 if there is none. After TRIES_PER_MTU losses of long frames in succession
-    /// frames become shorter.
+    /// shows to be lost has `lost` bytes; 0 if there is none. A frame that the wire refused counts as lost here.
+    /// After TRIES_PER_MTU losses of long frames in succession frames become shorter.
     pub fn on_ack(&mut self, acked: usize, lost: usize, now_ns: u64) {
         let refused_bytes = std::mem::take(&mut self.refused);
         if refused_bytes > 0 {

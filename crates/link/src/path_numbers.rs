@@ -49,8 +49,8 @@ impl PathNumberTable {
         self.free.len() + self.capacity - self.entries.len()
     }
 
-    /// Assigns a number to a path; None if there are too many paths. The count of a new index begins with `random`,
-    /// so that its first number differs from the number that an earlier incarnation of this rank had.
+    /// Assigns a number to a path; None if there are too many paths. The count of a new index begins at random, so
+    /// that its first number most likely differs from the number that an earlier incarnation of this rank had.
     pub fn assign(&mut self, owner: PathOwner, random: u8) -> Option<u32> {
         let index = match self.free.pop_front() {
             Some(place) => place,

@@ -2,10 +2,10 @@
 //! flight. So bulk is distributed in proportion to the ports' rates, and all ports finish at about the same time;
 //! short messages avoid full paths.
 //!
-//! If the fastest path cannot send now, a slower one is taken only if the frame arrives by it before the fastest path
-//! would have sent everything that waits; otherwise the frame waits. Without this a message would end as late as on
-//! the slowest port (earliest completion first, Lim et al., CoNEXT 2017; P26 of docs/protocol.md). The module knows
-//! neither frames nor a clock. Used by `path_choice` of `connection`.
+//! If the fastest path cannot send now, a slower one is taken only if the frame arrives by it no later than all
+//! waiting frames would arrive by the fastest path; otherwise the frame waits. Without this a message would end as
+//! late as on the slowest port (earliest completion first, Lim et al., CoNEXT 2017; P26 of docs/protocol.md). The
+//! module knows neither frames nor a clock. Used by `path_choice` of `connection`.
 
 use crate::marks::{Mark, mark};
 use crate::port_traits::LatencyClass;

@@ -1,6 +1,6 @@
-//! Bugs that a protocol like this one has had, or could have; each breaks a rule `P<n>` of docs/protocol.md. The
-//! simulator must find each of them (`tests/planted.rs`); a simulator that misses one does not prove what it is meant
-//! to prove.
+//! Bugs that a protocol like this one has had, or could have, each with the rule `P<n>` of docs/protocol.md that it
+//! breaks, if there is one. The simulator must find each of them (`tests/planted.rs`); a simulator that misses one
+//! does not prove what it is meant to prove.
 //!
 //! A build without the feature `planted` contains none of the bugs. Only tests turn the feature on, and then each
 //! thread has one bug, or none. Uses no other module.

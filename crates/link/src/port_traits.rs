@@ -1,7 +1,7 @@
 //! The properties of a local port (`PortTraits`), and the pair of NICs that a path connects.
 //!
-//! `dev-ether` sets them for each port. Used by `path`, and by `bulk_path`, `shared_stats` and `path_scheduler`,
-//! which choose by them.
+//! `dev-ether` sets them for each port. Used by `bulk_path`, `path_choice` and `path_scheduler`, which choose by
+//! them, and by `path` and `shared_stats`.
 
 /// The latency class of a port; short messages take the first class in which a path responds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]

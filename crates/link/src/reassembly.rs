@@ -73,8 +73,8 @@ impl<'a> Message<'a> {
 pub type DeliverFn<'a> = dyn FnMut(u32, u8, Message<'_>) + 'a;
 
 /// The number of messages, from the next one on, for which early delivery is recorded: 3 MB of bulk in frames of 1500
-/// bytes. A peer has at most 512 frames in flight, half of its memory; but during the time in which a lost frame
-/// waits behind the other frames of its port, other ports continue to send.
+/// bytes. A peer has at most 512 frames in flight to us, half of its memory; but while a lost frame waits behind the
+/// other frames of its port, other ports continue to send.
 const EARLY_MESSAGES: u32 = 2048;
 
 /// The placement of a fragment.
@@ -174,8 +174,8 @@ impl Reassembly {
     }
 
     /// Returns the position of a fragment: `Buffer` with the buffered fragment behind which it belongs (None: in
-    /// front of all), or `Duplicate` if a buffered fragment contains it, because a frame that was lost was cut in two
-    /// after its first copy had arrived. Any other overlap is an error: no honest peer sends such a fragment.
+    /// front of all), or `Duplicate` if a buffered fragment contains it: a frame that had arrived was believed lost,
+    /// and was retransmitted whole or cut in two. Any other overlap is an error.
     fn find_position(
         &self,
         pool: &FramePool,

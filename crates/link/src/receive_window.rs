@@ -7,7 +7,7 @@
 use crate::marks::{Mark, mark};
 use crate::seq::{BITMAP_WORDS, SEQ_WINDOW, Seq};
 
-/// The number of frames that may overtake one before it counts as lost: networks reorder less than that (RFC 5681 has
+/// A frame counts as lost once this many later ones have overtaken it: networks reorder less than that (RFC 5681 has
 /// three, too).
 pub const REORDER_MAX: u32 = 3;
 
@@ -18,7 +18,7 @@ pub enum RecvOutcome {
     New,
     /// The frame is new, and shows that an earlier one is missing: the sender must be notified at once (P12).
     Gap,
-    /// The frame is a duplicate (P11).
+    /// The frame is a duplicate, or its number is closed (P11).
     Duplicate,
     /// The frame reports more open numbers than a window has: no sender that keeps the protocol does so (P11).
     BeyondWindow,

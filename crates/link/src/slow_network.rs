@@ -140,7 +140,8 @@ impl SlowNetworkDetector {
     }
 }
 
-/// Detects whether bulk goes to TRACKED_PEERS peers or more at once.
+/// Detects whether bulk goes to TRACKED_PEERS peers or more at once. A period ends here with the span in which
+/// PERIOD_BYTES are reached, whether its spans count or not.
 #[derive(Clone, Copy, Default, Debug)]
 struct BulkPeers {
     /// The peers to which most bytes went in this period, and about how many bytes went to each. A peer that

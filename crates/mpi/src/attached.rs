@@ -20,8 +20,8 @@ struct BsendBuffer {
     pending: Vec<(Handle, u64)>,
 }
 
-/// The bytes that a message uses in the buffer beside its own: the standard ABI's MPI_BSEND_OVERHEAD, the larger one
-/// of the two ABIs'.
+/// The bytes that a message uses in the buffer beside its own: the MPICH ABI's MPI_BSEND_OVERHEAD, the smaller one of
+/// the two ABIs' (that of the standard ABI is 512), so that a buffer with space by either suffices.
 const OVERHEAD: u64 = 96;
 
 impl AttachedBuffer {

@@ -42,7 +42,7 @@ pub fn start(process: &'static Process, comm: &CommRef, buffer: Buffer, to: &Des
     Ok(())
 }
 
-/// MPI_Buffer_flush and its like: waits until every buffered send has ended.
+/// MPI_Buffer_flush and its like: waits until every buffered send that is charged to the buffer has ended.
 pub fn flush(process: &'static Process, call: &'static str, attached: &AttachedBuffer) {
     let all = attached.pending();
     for (nth, &handle) in all.iter().enumerate() {
@@ -58,8 +58,8 @@ pub fn flush(process: &'static Process, call: &'static str, attached: &AttachedB
     }
 }
 
-/// MPI_Buffer_iflush and its like: a request that ends when every buffered send so far has ended. Its task runs on
-/// the lane of `comm`.
+/// MPI_Buffer_iflush and its like: makes a request that ends when every buffered send that is charged to the buffer
+/// by now has ended. Its task runs on the lane of `comm`.
 pub fn iflush(
     process: &'static Process,
     call: &'static str,

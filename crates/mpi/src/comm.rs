@@ -1,4 +1,4 @@
-//! Communicators: a group, a pair of contexts, and the application's attributes (MPI-5.0 chapter 7).
+//! Communicators: a group, contexts, and the application's attributes (MPI-5.0 chapter 7).
 //!
 //! `comm_create` makes new communicators. Used by most modules of this crate and by `abi`; uses `group`, `attached`,
 //! `attributes`, `errhandler`, `hints`, `shape` and `engine`.
@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 /// A communicator.
 pub struct Comm {
-    /// The context of point-to-point messages, from which the contexts of collective and partitioned messages follow.
-    /// It has its final value before any member communicates on the communicator.
+    /// The context of point-to-point messages, from which the others follow (`Context`: collectives, partitioned
+    /// messages, comparison of calls). It has its final value before any member communicates on the communicator.
     context: AtomicU32,
     rank: u32,
     /// The local group.
@@ -207,8 +207,8 @@ impl Comm {
         self.addressed_group.rank_of(peer).map_or(hawser_base::value::ANY_SOURCE, |rank| rank as i32)
     }
 
-    /// The rank of a process in the remote group, for error messages. None on an intracommunicator, or if `peer` is
-    /// None.
+    /// The rank of a process in the remote group, for reports of what a rank waits for. None on an intracommunicator,
+    /// if `peer` is None, or if the process is not in the remote group.
     pub fn remote_rank(&self, peer: Option<Peer>) -> Option<u32> {
         peer.filter(|_| self.is_inter()).and_then(|peer| self.addressed_group.rank_of(peer))
     }

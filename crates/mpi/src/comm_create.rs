@@ -1,9 +1,9 @@
 //! Making and freeing communicators (MPI-5.0 §7.4.2, §7.4.3).
 //!
-//! All members agree on a context number (`context_ids`) by small collectives of the library's own. If all members
-//! are on one host, rank 0 then allocates a block of flags and broadcasts the block's number. Every new communicator
-//! inherits the error handler (`errhandler`). A duplicate also gets copies of the attributes (`attributes`) and
-//! shares the topology. Names and hints are not copied.
+//! All members agree on a context number (`context_ids`) by small collectives of the library's own. If the members
+//! can share flags (`Comm::may_share_flags`: all are on one host), rank 0 then allocates a block of flags and
+//! broadcasts the block's number. Every new communicator inherits the error handler (`errhandler`). A duplicate also
+//! gets copies of the attributes (`attributes`) and shares the topology. Names and hints are not copied.
 //!
 //! Used by `abi::comm`, `comm_idup`, `group_bootstrap`, `inter` and `topology`; uses `context_ids`, `hardware` and
 //! `collective::internal`.
@@ -55,8 +55,8 @@ fn duplicate(name: &'static str, comm: Handle) -> Result<Handle> {
     Ok(handle)
 }
 
-/// MPI_Comm_create. MPI_COMM_NULL if this process is not in the group, or if the new intercommunicator would have no
-/// remote group.
+/// MPI_Comm_create. MPI_COMM_NULL if this process is not in the group, or if the remote group of the new
+/// intercommunicator would be empty.
 pub fn create(comm: Handle, group: Handle) -> Result<Handle> {
     const NAME: &str = "MPI_Comm_create";
     let process = process::get()?;
@@ -104,8 +104,9 @@ fn subgroup(process: &'static Process, comm: &Comm, group: Handle) -> Result<Arc
 /// The word of a member that is not in the new group.
 const OUTSIDE: u64 = u64::MAX;
 
-/// The processes of the remote group that are in the group that they pass to MPI_Comm_create themselves, in the order
-/// of that group. All members of the intercommunicator take part.
+/// The remote group of a new intercommunicator: the group that the processes of the remote group pass to
+/// MPI_Comm_create. Each member of the old intercommunicator contributes its rank in the group that it passes itself,
+/// so all of them must take part.
 fn remote_subgroup(process: &'static Process, name: &'static str, old: &CommRef, group: &Group) -> Result<Arc<Group>> {
     let ranks = CollectiveScope::Comm(old).allgather(process, name, &[group.rank().map_or(OUTSIDE, u64::from)])?;
     let rank_in_group = |peer: Peer| old.all_members().rank_of(peer).map_or(OUTSIDE, |rank| ranks[rank as usize]);
@@ -152,7 +153,7 @@ pub fn split(comm: Handle, color: i32, key: i32) -> Result<Handle> {
 }
 
 /// Makes a communicator of the members of one colour, ordered by key, and by old rank if keys are equal.
-/// MPI_COMM_NULL if `color` is None.
+/// MPI_COMM_NULL if `color` is None, or if `old` is an intercommunicator without a remote process of this colour.
 fn split_by_color(
     process: &'static Process,
     name: &'static str,
@@ -194,8 +195,9 @@ fn sorted(all: &[u64], color: Option<u64>) -> Vec<u32> {
     members.into_iter().map(|(_, rank)| rank).collect()
 }
 
-/// MPI_Comm_split_type. MPI_COMM_NULL if there is no further level into which `split_type` could split, or if the
-/// info object names no resource to which this process is restricted.
+/// MPI_Comm_split_type. MPI_COMM_NULL if this process passes MPI_UNDEFINED; if there is no level below (unguided); if
+/// the info object names no resource to which this process is restricted (guided); or if it names no directory that
+/// exists (neighborhood).
 pub fn split_type(comm: Handle, split_type: i32, key: i32, info: Handle) -> Result<Handle> {
     let process = process::get()?;
     let old = process.comm(comm)?;

@@ -1,8 +1,8 @@
 //! MPI_Comm_idup: the agreement on a communicator's number as a task (MPI-5.0 §7.4.2).
 //!
-//! Attributes and error handler are copied at the call, "as if MPI_COMM_DUP was executed" then, because the
-//! application's functions copy the attributes. The handle is returned at the call too, so that nothing is written to
-//! the application's memory later. The communicator is ready when the task has ended.
+//! Attributes and error handler are copied at the call, "as if MPI_COMM_DUP was executed" then; the application's
+//! functions copy the attributes. The handle is returned at the call too, so that nothing is written to the
+//! application's memory later. The communicator is ready when the task has ended.
 //!
 //! Used by `abi::comm`; uses `context_ids`, `collective::internal`, `task`.
 

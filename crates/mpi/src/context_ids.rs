@@ -38,10 +38,11 @@ const PREDEFINED: usize = 3;
 
 const _: () = assert!(CONTEXT_IDS.is_multiple_of(RANGE_IDS) && RANGE_IDS.is_multiple_of(64 * LANES) && LANES <= 64);
 
-/// The context ids of one process: which are free, and the generation that each gets next.
+/// The context ids of one process: which are free, and the lowest generation that each may get next.
 pub struct ContextIdPool {
     free: [u64; CONTEXT_IDS / 64],
-    /// For each number the lowest generation that this process has not used; it is 0 for numbers beyond the end.
+    /// For each number the generation after the last one that this process has used; 0 if it has used none, also for
+    /// numbers beyond the end.
     next_generations: Vec<u32>,
     /// Contexts whose communicator is gone, but whose lane may still hold messages for them.
     retired: Vec<Context>,
@@ -130,7 +131,8 @@ pub trait AgreementRounds {
     fn allreduce_max(&mut self, word: u64) -> Result<u64>;
 }
 
-/// The word that a member contributes instead of a generation if another thread has taken the number.
+/// The word that a member contributes instead of a generation if it has not reserved the number: another thread has
+/// taken it, or the agreement reserves nothing in this attempt.
 const TAKEN: u64 = Context::GENERATIONS as u64;
 
 /// The word that a member contributes to the second round if its first round failed because a process had ended.
@@ -209,8 +211,8 @@ impl ContextIdAllocation<'_> {
         }
     }
 
-    /// This process's contribution to the first round, which computes the bitwise AND. All bits are set if the
-    /// process is no member.
+    /// This process's contribution to the first round, which computes the bitwise AND. If the process is no member,
+    /// all bits of numbers and ranges are set.
     pub fn free_ids(&self, position: SearchPosition) -> FreeIds {
         let mut words = [u64::MAX; RANGE_WORDS + 1];
         if self.is_member {

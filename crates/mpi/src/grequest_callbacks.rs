@@ -21,7 +21,8 @@ pub struct GrequestCallbacks {
     pub cancel: Box<dyn Fn(bool) -> i32 + Send + Sync>,
 }
 
-/// The poll function of MPICH's MPIX_Grequest_start. It is called until the application completes the request.
+/// The poll function of MPICH's MPIX_Grequest_start. It is called until the application completes the request, or
+/// until it returns an error.
 pub type GrequestPoll = Box<dyn Fn() -> i32 + Send + Sync>;
 
 /// The application's operation behind one generalized request.

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub struct Group {
     members: Peers,
-    /// The rank of this process.
+    /// The rank of this process; None if it is no member.
     rank: Option<u32>,
     /// The session from which the group is derived; null if it is derived from the World Model.
     session: Handle,
@@ -21,7 +21,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Makes a group of `members` in this order, each of which may occur once. `me` is this process.
+    /// Makes a group of `members`, in this order; none may occur twice. `me` is this process.
     pub fn new(members: Peers, me: Peer) -> Group {
         Group { rank: members.rank_of(me), members, session: Handle::NULL, ranks: OnceLock::new() }
     }
@@ -87,8 +87,8 @@ impl Group {
         }
     }
 
-    /// MPI_Group_translate_ranks for one rank: MPI_UNDEFINED if the process is no member of `to`, MPI_ERR_RANK if
-    /// this group has no such rank.
+    /// MPI_Group_translate_ranks for one rank: MPI_UNDEFINED if the process is no member of `to`, MPI_PROC_NULL for
+    /// MPI_PROC_NULL, MPI_ERR_RANK if this group has no such rank.
     pub fn translate(&self, rank: i32, to: &Group) -> Result<i32> {
         if rank == PROC_NULL {
             return Ok(PROC_NULL);

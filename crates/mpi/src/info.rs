@@ -184,7 +184,8 @@ fn no_info(handle: Handle) -> Error {
 }
 
 /// The contents of MPI_INFO_ENV: how this process was started (MPI-5.0 §11.2.1). In a job of several programs they
-/// are about its own program. `file` and `thread_level` are absent, because mpiexec has no options for them.
+/// are about its own program. `file` and `thread_level` are absent: mpiexec's `-file` is another name of
+/// `-configfile`, and it has no option for a thread level.
 fn environment(argv: &[Vec<u8>]) -> Info {
     let started: Vec<Vec<u8>> = match argv {
         [] => std::env::args_os().map(OsStringExt::into_vec).collect(),
@@ -200,7 +201,7 @@ fn environment(argv: &[Vec<u8>]) -> Info {
     if let Some(directory) = START_DIRECTORY.get_or_init(|| std::env::current_dir().ok()) {
         info.set(b"wdir", directory.as_os_str().as_bytes());
     }
-    // Before MPI_Init the value comes from the launcher's environment variable.
+    // Before MPI_Init the value comes from environment variables. It is 1 if the process runs alone.
     let processes = PROGRAM_SIZE.get().copied().or_else(program_size_before);
     if let Some(processes) = processes {
         // `soft` is the same number, because a job is never started with fewer processes than requested.

@@ -28,7 +28,7 @@ const FORKED_CHILD: u8 = 8;
 /// MPI_COMM_WORLD and MPI_COMM_SELF may be named: in the World Model, and before it while there are sessions.
 const WORLD_NAMEABLE: u8 = 16;
 
-/// The part of the state that is locked while a user begins or ends to use MPI.
+/// The part of the state that is locked while a user begins or ends its use of MPI.
 pub struct InitState {
     pub sessions: u32,
     /// The launcher was notified that this rank has left the job.

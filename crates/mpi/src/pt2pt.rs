@@ -1,8 +1,8 @@
 //! Point-to-point communication (MPI-5.0 chapter 3): checked arguments become operations of a lane.
 //!
 //! The fast paths are here: for a short standard or ready send the device writes one ring slot, and a receive from a
-//! known source polls the ring of that source if the match queues are empty. Everything else goes through the
-//! matching engine.
+//! known source polls the ring of that source if the match queues have nothing that concerns the source. Everything
+//! else goes through the matching engine.
 //!
 //! Used by `abi::p2p`, `abi::request`, `isendrecv`, `persistent`, `partitioned` and `probe`; uses `bsend`,
 //! `grequest`, `request`, `wait` (if an operation cannot end at once), and of `p2p` the modules `send`, `recv`,
@@ -292,8 +292,8 @@ fn sendrecv_fast(
     Some(direct.map_or_else(posted, Ok))
 }
 
-/// Starts the two operations of MPI_Sendrecv; returns the requests of the send and of the receive. If the send fails,
-/// the receive is cancelled.
+/// Starts the two operations of MPI_Sendrecv, the receive first; returns the requests of the send and of the receive.
+/// If the send cannot be started, the receive is cancelled and its request freed.
 pub(crate) fn begin_sendrecv(
     out: &BufferArg,
     dest: i32,

@@ -38,7 +38,7 @@ pub enum RequestKind {
     Recv,
     /// Several operations as one request, which ends when all of them have ended.
     Compound,
-    /// A collective: it can be neither cancelled nor freed before it has ended.
+    /// A collective: it cannot be cancelled, and cannot be freed while it is in progress.
     Collective,
     /// A generalized request: an operation of the application.
     Grequest,

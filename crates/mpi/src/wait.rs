@@ -226,8 +226,8 @@ fn wait_for(process: &'static Process, name: &'static str, handle: &mut Handle) 
     }
 }
 
-/// Waits for a request, and removes it if it succeeded, as most do; returns the status. None: the request failed, is
-/// inactive or null, or must remain (persistent and generalized ones); `end_unsuccessful` then gives its result.
+/// Waits for a request, and removes it if it succeeded, as most do; returns the status. None: the request failed,
+/// is inactive, null, persistent or generalized, or does not exist; `end_unsuccessful` then gives its result.
 #[inline(always)]
 fn end_successful(process: &'static Process, name: &'static str, handle: Handle) -> Option<Status> {
     match handle {

@@ -206,9 +206,10 @@ pub fn rails(text: impl Fn(&Param) -> String) -> String {
     }
 }
 
-/// Returns the limits of the matching engine. The ranks of a job must have them alike, so each limit suits every
-/// route of every rank. The limits follow from the job-wide parameters (`job_settings`), from the devices, and from
-/// `widest_host`, the maximum number of ranks on one host: on that host the limits of shared memory are lowest.
+/// Returns the limits of the matching engine. The ranks of a job must have them alike, except `first`
+/// (HAWSER_FIRST), so each limit suits every route of every rank. The limits follow from the job-wide parameters
+/// (`job_settings`), from the devices, and from `widest_host`, the maximum number of ranks on one host: on that host
+/// the limits of shared memory are lowest.
 fn limits(fabric: &Fabric, widest_host: usize) -> Result<ProtocolLimits> {
     let widest = (widest_host > 1).then(|| hawser_dev_shm::limits(widest_host));
     let least = |figure: fn(&hawser_device::DeviceLimits) -> usize| {

@@ -11,9 +11,9 @@ use std::ffi::{OsStr, OsString};
 /// The prefix of all parameters' names.
 const PREFIX: &str = "HAWSER_";
 
-/// Variables that other programs than ranks read, without PREFIX. The first row has those that mpiexec reads and
-/// those that its agents set; the second row those that the compiler wrappers, tools, scripts and tests read; the
-/// third row those that environment modules set.
+/// Variables that are no parameters of a rank, and are known nevertheless, without PREFIX. The first row has those
+/// that mpiexec reads, those that its agents set, and those that start a rank by hand; the second row those that the
+/// compiler wrappers, tools, scripts and tests read; the third row those that environment modules set.
 const OTHERS: [&[&str]; 3] = [
     &[
         "HANG_S",

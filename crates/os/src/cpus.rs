@@ -1,5 +1,5 @@
 //! The cores that this process may run on (its affinity), and the number of cores that it can use at once (affinity
-//! and cgroup quota).
+//! and cgroup quota). The affinity is that of the calling thread, which is the process's unless threads are bound.
 
 use crate::ErrorContext;
 use crate::cgroup::{self, CgroupVersion};
@@ -41,7 +41,7 @@ pub fn domains(level: TopologyLevel) -> io::Result<Vec<Vec<usize>>> {
 }
 
 /// Returns the number of the only domain of this level in which this process may run; None if it may run in several
-/// domains.
+/// domains, or if its cores cannot be read.
 pub fn only_domain(level: TopologyLevel) -> Option<u32> {
     only_domain_of(&allowed().ok()?, level, Path::new("/sys/devices/system/cpu"))
 }

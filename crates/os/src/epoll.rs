@@ -1,6 +1,7 @@
 //! Waiting for many descriptors at once (epoll(7)).
 //!
-//! epoll refuses regular files: they are in a list of their own here, and every `wait` reports them as ready.
+//! epoll refuses regular files: they are in a list of their own here, and every `wait` reports them as ready, unless
+//! their interest is `Nothing`.
 
 use crate::ErrorContext;
 use crate::errno::checked;
@@ -103,7 +104,7 @@ impl Epoll {
     }
 
     /// Waits for events, at most `timeout_ms` (None: without limit), and puts them into `events`, which is cleared
-    /// first. It does not wait if the set has regular files.
+    /// first. It does not wait if it reports a regular file. A signal ends the wait early.
     pub fn wait(&mut self, events: &mut Vec<EpollEvent>, timeout_ms: Option<u64>) -> io::Result<()> {
         events.clear();
         let file = |&(_, token, interest): &(i32, u64, Interest)| EpollEvent {

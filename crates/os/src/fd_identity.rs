@@ -3,8 +3,8 @@
 //!
 //! This module never touches such a later file. The kernel gives a new file the lowest free number; therefore the
 //! library's descriptors are moved to high numbers, which the next files of such a program do not get. The identity
-//! is the file's device and inode. Every socket has an inode of its own, whereas epoll sets share one: an epoll set
-//! can be distinguished only from files of other kinds.
+//! is the file's device and inode. Every socket has an inode of its own, whereas all epoll sets, eventfds and
+//! timerfds share one: an epoll set cannot be distinguished from other such files.
 
 use crate::errno::checked;
 use crate::limits::{self, Resource};
@@ -92,7 +92,7 @@ impl Drop for CheckedFd {
     }
 }
 
-/// The lowest number to which descriptors are moved, or half the limit on descriptors if that is lower. It is below
+/// The lowest number to which descriptors are moved, unless half the limit on descriptors is lower. It is below
 /// FD_SETSIZE, which bounds select(2), and above the numbers that most programs have open.
 const HIGH_FDS_FROM: u64 = 512;
 

@@ -40,7 +40,7 @@ pub struct IfFlags {
     pub running: bool,
     pub loopback: bool,
     pub point_to_point: bool,
-    /// Whether the interface has no address resolution (ARP), and so no entries in the kernel's neighbour table.
+    /// Whether the interface has no address resolution (ARP): the kernel then learns no neighbour's address there.
     pub no_arp: bool,
 }
 
@@ -202,8 +202,8 @@ pub(crate) fn ioctl(
         *to = from as libc::c_char;
     }
     question.ifr_ifru.ifru_data = data;
-    // SAFETY: a whole request; `data` has space for the reply: those of our own queries of ethtool have fixed
-    // lengths below REPLY_BYTES.
+    // SAFETY: a whole request; `data` has space for the reply, as the callers ensure: `ethtool` above makes only
+    // queries whose replies have fixed lengths below REPLY_BYTES.
     checked(unsafe { libc::ioctl(socket.as_raw_fd(), request as _, &mut question) }).ok()?;
     Some(question)
 }

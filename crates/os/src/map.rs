@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 use std::sync::Arc;
 
-/// The page size, in bytes, of which offsets and lengths of mappings are multiples.
+/// The page size, in bytes. The offset at which a file is mapped must be a multiple of it.
 pub const PAGE: usize = 4096;
 
 struct Mapping {

@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 /// few ranks touch.
 const ENOUGH_FREE_BYTES: u64 = 1 << 30;
 
-/// Makes a sparse file of `len` zero bytes in memory. `label` shows in /proc/PID/maps. The file is sealed: no holder of
-/// the descriptor can shrink it under a mapping (SIGBUS) or grow it.
+/// Makes a sparse file of `len` zero bytes in memory. If the file is a memfd, `label` shows in /proc/PID/maps, and
+/// the file is sealed: no holder of the descriptor can shrink it under a mapping (SIGBUS) or grow it.
 pub fn create(label: &CStr, len: u64) -> io::Result<OwnedFd> {
     let fd = create_unsealed(label, len)?;
     seal(fd.as_fd());
@@ -96,7 +96,7 @@ fn with_long_files<T>(f: impl FnOnce(u64) -> T) -> T {
 }
 
 /// Makes a new file without a name. The folders are tried in this order: those with ENOUGH_FREE_BYTES (/dev/shm
-/// first), then the others, by their free space.
+/// first), then the others, that with most free space first. Folders without free space are left out.
 fn without_name() -> io::Result<OwnedFd> {
     let temporary = std::env::var_os("TMPDIR").map(PathBuf::from);
     let folders = ["/dev/shm", "/tmp", "/var/tmp"].map(PathBuf::from);

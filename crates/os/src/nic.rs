@@ -23,7 +23,7 @@ pub fn exists(index: u32) -> bool {
     name(index).is_some()
 }
 
-/// Returns the MAC address of the interface of this number; None if there is no such interface.
+/// Returns the MAC address of the interface of this number; None if there is no such interface or the query fails.
 pub fn mac(index: u32) -> Option<[u8; 6]> {
     let asker = interfaces::query_socket().ok()?;
     let answer = interfaces::ioctl(&asker, &name(index)?, libc::SIOCGIFHWADDR, std::ptr::null_mut())?;

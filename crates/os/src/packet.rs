@@ -63,7 +63,7 @@ impl AsFd for PacketSocket {
     }
 }
 
-/// A socket that another process made and passed on.
+/// For a new socket, and for one that another process made and passed on.
 impl From<OwnedFd> for PacketSocket {
     fn from(fd: OwnedFd) -> PacketSocket {
         PacketSocket(CheckedFd::new(fd))

@@ -86,7 +86,8 @@ pub fn ancestors(pid: i32) -> Vec<i32> {
     found
 }
 
-/// Returns the arguments with which process `pid` was started; empty if they cannot be read.
+/// Returns the arguments with which process `pid` was started, and behind them an empty one, because each argument
+/// ends with a zero byte. Returns only the empty one if they cannot be read.
 pub fn arguments(pid: i32) -> Vec<Vec<u8>> {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     bytes.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect()

@@ -57,14 +57,15 @@ pub fn allow_peers() {
 }
 
 /// Returns whether a process of this user may copy from another process that has called `allow_peers`. Two children
-/// of this process try it, since ranks are such children too. Calls fork: for the launcher alone.
+/// of this process try it, since ranks are such children too. Calls fork: only for processes of one thread, such as
+/// the launcher.
 pub fn allowed_between_children() -> bool {
     let word = 0x6861_7773_6572_u64;
     let mut copy = 0_u64;
     let (Ok((ready, report_ready)), Ok((hold, release))) = (crate::pipe::pipe(), crate::pipe::pipe()) else {
         return false;
     };
-    // SAFETY: the launcher has one thread, so the child may do everything that its parent may.
+    // SAFETY: the caller's process has one thread, so the child may do everything that its parent may.
     let target = unsafe { libc::fork() };
     if target == 0 {
         allow_peers();

@@ -1,5 +1,5 @@
-//! Signals as readable data (signalfd(2)), and sending them. For the launcher alone: the libraries never touch the
-//! signal state of the application's process.
+//! Signals as readable data (signalfd(2)), and sending them. For programs (`mpiexec`, `hawser-bench`): the libraries
+//! only send signals, and never touch the signal state of the application's process.
 
 use crate::ErrorContext;
 use crate::errno::checked;

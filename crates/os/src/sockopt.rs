@@ -56,8 +56,8 @@ pub(crate) fn fill<T: Copy>(fd: BorrowedFd, level: i32, name: i32, value: &mut T
     Ok(len as usize)
 }
 
-/// Returns the number of packets that the kernel dropped for a socket (its buffer was full, or a checksum wrong) since
-/// it was made; 0 before Linux 4.12.
+/// Returns the number of packets that the kernel dropped for a socket (its buffer was full, or a checksum wrong)
+/// since it was made; 0 before Linux 4.12.
 pub(crate) fn drops(fd: BorrowedFd) -> u32 {
     /// linux/sock_diag.h: SK_MEMINFO_DROPS and SK_MEMINFO_VARS.
     const DROPS: usize = 8;

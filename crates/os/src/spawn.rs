@@ -1,7 +1,8 @@
-//! Starting programs so that they cannot outlive the process that started them. For the launcher alone.
+//! Starting programs so that they cannot outlive the process that started them. For the launcher and `hawser-bench`,
+//! never in an application's process.
 //!
 //! A child can get a process group of its own and can be made to die with its parent (PR_SET_PDEATHSIG); see
-//! `SpawnOptions`. It inherits only its three standard descriptors. The parent is a subreaper, so that it adopts
+//! `SpawnOptions`. It inherits only its three standard descriptors. The launcher is a subreaper, so that it adopts
 //! orphans.
 
 use crate::errno::checked;
@@ -117,8 +118,8 @@ fn prepare(options: &SpawnOptions, parent: i32) -> io::Result<()> {
     }
     if options.die_with_parent || options.end_with_parent {
         let signal = if options.die_with_parent { libc::SIGKILL } else { libc::SIGTERM };
-        // SAFETY: a setting of this process. If it is refused, the parent still ends its children itself, unless it is
-        // killed.
+        // SAFETY: a setting of this process. If it is refused, the parent still ends its children itself, unless it
+        // is killed.
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) };
         // SAFETY: cannot fail. The parent may have died before the setting.
         if unsafe { libc::getppid() } != parent {

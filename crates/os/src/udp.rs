@@ -123,8 +123,8 @@ impl UdpSocket {
         restarted(|| unsafe { libc::sendmsg(self.0.as_raw_fd(), &message, libc::MSG_NOSIGNAL) as i64 }).map(drop)
     }
 
-    /// Sends `datagrams` one by one in one call, if nobody can cut segments: at most RUN_MAX datagrams. Returns how
-    /// many were sent; an error only if no datagram was sent.
+    /// Sends `datagrams` in one call, but as separate datagrams: for hosts on which `send_segments` fails. Sends at
+    /// most RUN_MAX datagrams. Returns how many were sent; an error only if no datagram was sent.
     pub fn send_run(&self, to: &SocketAddr, datagrams: &[IoSlice<'_>]) -> io::Result<usize> {
         let raw = Sockaddr::new(to);
         // SAFETY: plain structures, for which zeroes are valid.

@@ -33,7 +33,7 @@ impl AsFd for SeqpacketSocket {
     }
 }
 
-/// Takes one end of a pair that another process was started with.
+/// Takes a connected socket of this kind, for example the one with which a helper process was started.
 impl From<OwnedFd> for SeqpacketSocket {
     fn from(fd: OwnedFd) -> SeqpacketSocket {
         SeqpacketSocket(CheckedFd::new(fd))

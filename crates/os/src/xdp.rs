@@ -237,10 +237,11 @@ fn bpf<T>(command: i32, mut attributes: T) -> io::Result<i64> {
 }
 
 /// Makes a bpf(2) call. `attributes` is the command's structure in `union bpf_attr`, or the front of it. Each address
-/// in it must point to live memory of the length that stands beside it.
+/// in it must point to live memory, as long as the command reads or writes there.
 fn bpf_syscall<T>(command: i32, attributes: &mut T) -> io::Result<i64> {
     let (place, len) = (std::ptr::from_mut(attributes), size_of::<T>());
-    // SAFETY: `len` bytes, readable and writable; each caller in this file keeps what they point to alive for the call.
+    // SAFETY: `len` bytes, readable and writable; each caller in this file keeps what they point to alive for the
+    // call.
     checked(unsafe { libc::syscall(libc::SYS_bpf, command, place, len) })
 }
 

@@ -1,7 +1,7 @@
 //! The application's buffers as operations see them: one contiguous range, or a datatype with gaps.
 //!
-//! Used by the user's calls (MPI: `buffer`, which looks up the datatype) and by `lane`, which copies from and to them;
-//! uses the `datatype` crate.
+//! Used by the user's calls (MPI: `buffer`, which looks up the datatype) and by `lane`, which copies from and to
+//! them; uses the `datatype` crate.
 
 use hawser_base::{Class, Error, Result, SharedMem, UserMem};
 use hawser_datatype::{Datatype, UserPtr, copy_typed};
@@ -20,8 +20,9 @@ pub enum Buffer {
 impl Buffer {
     pub const EMPTY: Buffer = Buffer::Dense(UserMem::EMPTY);
 
-    /// Makes a buffer of `count` elements of a type. Checks that the type is committed (MPI_ERR_TYPE) and that the
-    /// address is not null (MPI_ERR_BUFFER).
+    /// Makes a buffer of `count` elements of a type. Checks that the type is committed (MPI_ERR_TYPE), that the
+    /// buffer does not begin at a null pointer, unless it is empty (MPI_ERR_BUFFER), and that memory can hold so many
+    /// bytes (MPI_ERR_COUNT).
     #[inline]
     pub fn new(at: UserPtr<'static>, count: u64, datatype: &Arc<Datatype>) -> Result<Buffer> {
         if !datatype.is_committed() {

@@ -5,7 +5,7 @@
 //! buffers are carried out inside the delivery, in order; effects that send wait in the outbox until the device has
 //! returned, because a delivery must not send (`device::Delivery`).
 //!
-//! Used by `send`, `recv` and `request`; uses `transport::Channel`.
+//! Used by `send`, `recv`, `wait` and `lanes`; uses `matching`, `request` and `transport::Channel`.
 
 use crate::buffer::Buffer;
 use crate::counters::Counter;
@@ -35,7 +35,8 @@ pub struct LaneState<N: RequestData> {
     pub waiting_sends: PeerQueues<PendingSend>,
 }
 
-/// Everything of a lane but its ports, so that a port can deliver to it while the channel is borrowed.
+/// The state of a lane except the channel, with the ports, and the waiting sends: so a port can deliver to it while
+/// the channel is borrowed.
 pub struct LaneCore<N: RequestData> {
     pub engine: Engine,
     pub requests: Requests<N>,
@@ -151,8 +152,8 @@ impl<N: RequestData> LaneState<N> {
         self.flush_effects();
     }
 
-    /// Releases the state of a peer that has ended. Returns false if the report of its end has not arrived yet, or if
-    /// one of its messages has not been received yet.
+    /// Releases the state of a peer that has ended. Returns false if the report of its end has not arrived yet, if
+    /// one of its messages has not been received yet, or if a send to it still waits.
     pub fn release_peer(&mut self, peer: Peer) -> bool {
         if self.core.engine.is_superseded(peer) {
             return true;
@@ -289,7 +290,8 @@ impl<N: RequestData> LaneState<N> {
 
 /// Returns the length, in bytes, of the pieces into which `rest` bytes of a message of `total` bytes are cut. All
 /// pieces have about the same length, because a short last piece would cost one more packet (measured for 17 KiB:
-/// 1.21 us with it, 1.09 us without it). The length is a multiple of a page, because devices fill whole pages.
+/// 1.21 us with it, 1.09 us without it). The length is a multiple of a page, because devices fill whole pages, unless
+/// the device's longest packet is shorter.
 fn piece_len(limits: &hawser_device::DeviceLimits, total: u64, rest: usize) -> usize {
     let best = limits.fragmentation.piece_len(total as usize);
     let most = limits.packet - PREFIX_MAX;
@@ -452,7 +454,8 @@ impl<N: RequestData> LaneCore<N> {
         }
     }
 
-    /// Delivers a whole message. Most messages are whole and their receives posted: these bypass the queue of effects.
+    /// Delivers a whole message. Most messages are whole and their receives posted: these bypass the queue of
+    /// effects.
     #[inline]
     fn deliver_whole(&mut self, envelope: Envelope, payload: &mut dyn Payload) {
         if self.engine.refuses(envelope.source) {
@@ -487,8 +490,8 @@ impl<N: RequestData> LaneCore<N> {
     }
 }
 
-/// Allocates memory for an unexpected message. A process without memory cannot keep a message that its credit allowed a
-/// peer to send, so it ends.
+/// Allocates memory for an unexpected message. A process without memory cannot keep a message that its credit allowed
+/// a peer to send, so it ends.
 fn unexpected_buffer(bytes: u64, abort_out_of_memory: fn(&str) -> !) -> Vec<u8> {
     let mut kept = Vec::new();
     if kept.try_reserve_exact(bytes as usize).is_err() {

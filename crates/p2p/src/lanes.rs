@@ -34,7 +34,8 @@ pub struct LanesConfig {
 pub struct Lanes<N: RequestData> {
     /// A bit for each lane in use. It is the first field because every call reads it.
     active: AtomicU32,
-    /// The number of calls that polled the lanes and did not wait.
+    /// The number of calls that polled the lanes and did not wait (`poll_others`). They are counted only if several
+    /// threads of the application may use MPI.
     pub(crate) poll_calls: AtomicU32,
     fabric: &'static Fabric,
     wait_policy: WaitPolicy,
@@ -123,7 +124,8 @@ impl<N: RequestData> Lanes<N> {
         self.wait_policy.record_empty_poll(|| self.counters.sum(counters::PROGRESS_COUNTERS), reason);
     }
 
-    /// Returns how many times a receive polls only its peer's ring before it is posted (`LaneState::recv_directly`).
+    /// Returns the maximum number of times that a receive polls only its peer's ring, before it is posted
+    /// (`LaneState::recv_directly`).
     #[inline]
     pub fn direct_polls(&self) -> u32 {
         if self.wait_policy.is_oversubscribed() {

@@ -29,7 +29,8 @@ pub enum MessageMemory {
     None,
     /// A receive's or a send's memory.
     Buffer(Buffer),
-    /// An unexpected message, or a copy that a buffered send keeps.
+    /// An unexpected message, or a copy of a message that is sent: for a buffered send, or for the rest of an eager
+    /// stream that its device refused (`send_stream_at_once`).
     Owned(Vec<u8>),
 }
 

@@ -1,8 +1,8 @@
 //! Queues of items that wait for space at their devices: a queue for each peer, in order, and the list of peers whose
 //! queue is not empty.
 //!
-//! The cost of one pass grows with the number of peers that have items, never with the number of items. Used by
-//! `lane` and `send`; uses no other module.
+//! The cost of one pass grows with the number of peers that have items, and not with the number of items that
+//! stay. Used by `lane` and `send`; uses no other module.
 
 use hawser_base::Peer;
 use hawser_base::peer_table::PeerTable;
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 /// Queues by peer. See the module.
 pub struct PeerQueues<T> {
-    /// The queues of all peers for which an item has ever waited, in the order in which each first had one.
+    /// The queues of all peers for which an item has ever waited, except removed peers; in no particular order.
     queues: Vec<VecDeque<T>>,
     /// The position of each peer's queue in `queues`, counted from 1; 0 if it has none.
     indices: PeerTable<u32>,

@@ -139,7 +139,7 @@ impl ProgressThread {
     /// Prepares to sleep after nothing arrived: arms the doorbell, then polls once more. Returns whether it may
     /// sleep.
     fn try_sleep<N: RequestData>(&self, lanes: &'static Lanes<N>, outcome: PollOutcome) -> bool {
-        // If several threads of the application use MPI, none takes operations back: only this thread finds out
+        // If several threads of the application may use MPI, none takes operations back: only this thread finds out
         // whether any is pending.
         let disarms = outcome == PollOutcome::NoWork && lane_lock::has_several_app_threads();
         let is_armed = if disarms { self.progress_sleep.disarm() } else { self.progress_sleep.rearm() };
@@ -191,8 +191,8 @@ fn poll_lanes<N: RequestData>(lanes: &'static Lanes<N>, waits: bool) -> PollOutc
 }
 
 impl<N: RequestData> Lanes<N> {
-    /// Hands pending operations to the progress thread, if there is one and an operation is pending at the end of a
-    /// call. The caller must have no lane locked.
+    /// Hands pending operations to the progress thread, if there is one. Called at the end of a call that leaves an
+    /// operation pending; the caller must have no lane locked.
     #[inline]
     pub fn hand_over(&'static self) {
         if let Some(progress_thread) = self.progress_thread() {
@@ -218,17 +218,18 @@ fn hand_over<N: RequestData>(lanes: &'static Lanes<N>, progress_thread: &Progres
     }
 }
 
-/// Polls once more after the doorbell was armed. This progress may have made more operations ready, for which no
-/// doorbell is rung: then the progress thread is woken, to continue them during the application's computation.
+/// Polls once more after the doorbell was armed, or after one of several threads has ended its wait. This progress
+/// may have made more operations ready, for which no doorbell is rung: then the progress thread is woken, to continue
+/// them during the application's computation.
 fn poll_once_more<N: RequestData>(lanes: &'static Lanes<N>, progress_thread: &ProgressThread) {
     if poll_lanes(lanes, true) == PollOutcome::Moved {
         progress_thread.progress_sleep.wake();
     }
 }
 
-/// The guard of a waiting thread, see `Lanes::begin_wait`. If several threads of the application use MPI, none of
-/// them takes operations back: the progress thread keeps out of the lanes that they poll, and a thread that ends its
-/// wait polls once more for what has arrived there last.
+/// The guard of a waiting thread, see `Lanes::begin_wait`. If several threads of the application may use MPI, none
+/// of them takes operations back: the progress thread keeps out of the lanes that they poll, and a thread that ends
+/// its wait polls once more for what has arrived there last.
 pub struct WaitGuard<N: RequestData>(Option<GuardedWait<N>>);
 
 struct GuardedWait<N: RequestData> {

@@ -33,7 +33,7 @@ pub trait RequestData: Send + Sized + 'static {
     /// `Requests::to_continue`.
     fn on_op_ended(requests: &mut Requests<Self>, index: u32, outcome: &OpOutcome);
 
-    /// Returns the receives that a request in `Requests::to_continue` begins now, each of which ends one of its
+    /// Returns the receives that a request in `Requests::to_continue` begins now; each of them is one of its
     /// operations.
     fn next_receives(request: &mut Request<Self>) -> Vec<(MatchSpec, Buffer)>;
 
@@ -51,7 +51,8 @@ const _: () = assert!(LANES.is_power_of_two() && (Handle::FIRST_DYNAMIC as usize
 pub enum RequestState<E> {
     /// The request can be started, for the first time or again.
     Inactive,
-    /// The request is pending if the engine has an operation for it; otherwise it is about to begin.
+    /// The request is pending, with its operation in the engine. None: it is about to begin, its send waits for space
+    /// at the device (`LaneState::waiting_sends`), or it has several operations.
     Active(Option<OpId>),
     /// A pending task.
     Running(task::TaskId),
@@ -93,8 +94,8 @@ impl<N: RequestData> Request<N> {
 /// The number of requests of a lane whose handles have generations: half of the slots of all handles.
 const WITH_GENERATION: u32 = (Handle::SLOTS / 2 - Handle::FIRST_DYNAMIC) >> LANE_BITS;
 /// The number of further requests per generation. Beyond WITH_GENERATION the generation is a part of the request's
-/// number, so that there can be millions of requests. But when there are that many, the handle of a request beyond
-/// WITH_GENERATION is not recognised as stale after the request was removed.
+/// number, so that there can be millions of requests. But when there are that many, the handle of a removed request
+/// beyond WITH_GENERATION is not recognised as stale if another request has got the number.
 const NUMBERS_PER_GENERATION: u32 = (Handle::SLOTS / 2) >> LANE_BITS;
 /// The maximum number of requests of a lane.
 const MAX_REQUESTS: u32 = WITH_GENERATION + (NUMBERS_PER_GENERATION << Handle::GENERATION_BITS);

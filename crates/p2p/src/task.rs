@@ -12,7 +12,8 @@ use hawser_base::Result;
 use hawser_job::OwnedWaitReason;
 use std::collections::VecDeque;
 
-/// The result of polling other lanes; for several lanes, the greatest of their results.
+/// The result of polling other lanes, or of advancing the tasks of a lane; for several lanes or tasks, the greatest
+/// of their results.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Progress {
     Nothing,

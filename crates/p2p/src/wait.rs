@@ -59,9 +59,9 @@ impl<N: RequestData> Lanes<N> {
         if ready { self.advance(lane) } else { Progress::Nothing }
     }
 
-    /// Takes one step of the wait loop: polls all lanes except `lane` when that is due, and otherwise pauses. `moved`
-    /// says whether there was progress on `lane`: then this step neither polls nor pauses. After any progress the
-    /// wait spins again from the beginning.
+    /// Takes one step of the wait loop: polls all lanes except `lane` when that is due, and pauses if nothing moved.
+    /// `moved` says whether there was progress on `lane`: then this step neither polls nor pauses. After any progress
+    /// the wait spins again from the beginning.
     #[inline]
     pub fn wait_once(
         &'static self,
@@ -86,9 +86,9 @@ impl<N: RequestData> Lanes<N> {
         found == Progress::Moved
     }
 
-    /// Makes progress on every lane in use except `except`. A lane whose owner, the thread that last entered it for
-    /// its own work, is another thread is entered only if `now_ns` is given, and only if the owner has not used the
-    /// lane lately (`LaneCell::try_enter_unless_owned`).
+    /// Makes progress on every lane in use except `except`. The owner of a lane is the thread that last entered it
+    /// for its own work. A lane of another owner is entered only if `now_ns` is given, no thread waits on the lane,
+    /// and no thread has entered it lately for its own work (`LaneCell::try_enter_unless_owned`).
     pub fn progress_others(&'static self, except: LaneId, now_ns: Option<u64>) -> Progress {
         let mut found = Progress::Nothing;
         for lane in self.active().filter(|&lane| lane != except) {
@@ -104,7 +104,8 @@ impl<N: RequestData> Lanes<N> {
         found
     }
 
-    /// Does the same as `progress_others`, for a call that does not wait.
+    /// Does the same as `progress_others`, for a call that does not wait. If the application has several threads, one
+    /// of CALLS_PER_POLL calls also polls lanes that other threads own.
     pub fn poll_others(&'static self, except: LaneId) {
         let poll_calls = &self.poll_calls;
         // The count only says when it is time, and orders no other memory (Relaxed).

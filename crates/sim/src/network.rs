@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Faults {
     pub loss: u32,
     pub duplicate: u32,
-    /// The frame arrives up to `delay_max_ns` later than it would, behind frames that were sent after it.
+    /// The frame arrives up to `delay_max_ns` later than it would, perhaps behind frames that were sent after it.
     pub reorder: u32,
     pub delay_max_ns: u64,
     /// One to eight bits of the frame are flipped.

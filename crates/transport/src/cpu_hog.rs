@@ -29,7 +29,7 @@ const BACKOFF_FACTOR: u64 = 100;
 pub struct HogDetector {
     /// A shorter yield is no sign of a hog. It is `SLICE_NS`, except in tests.
     slice_ns: u64,
-    /// The end of the last yield that took a slice for nothing.
+    /// The end of the last yield that took a slice, whether it showed a hog or not; 0 before the first one.
     last_slice_ns: AtomicU64,
     /// No thread yields before this time; 0 if there is no hog.
     no_yield_until_ns: AtomicU64,
@@ -80,8 +80,8 @@ impl HogDetector {
         is_hog
     }
 
-    /// Returns the time, in ns, for which the other ranks of this host have worked since the last call, all ranks
-    /// together and on all cores.
+    /// Returns the time, in ns, for which the other living ranks of this host have worked since the last call, all
+    /// ranks together and on all cores.
     fn worked_ns(&self, now_ns: u64) -> u64 {
         let pages = || (0..).map_while(|other| (self.other_pages)(other));
         let before = self.worked_ns.get_or_init(|| pages().map(|_| AtomicU64::new(0)).collect());

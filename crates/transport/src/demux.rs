@@ -1,8 +1,9 @@
 //! The receivers of a lane: packets name their protocol, and each protocol has one receiver.
 //!
-//! Messages between processes (`p2p`) are the protocol of the channel's poller; windows, PM, Madeleine and others
-//! register their own. A packet of a protocol without a receiver goes to the poller, which counts it as invalid. Used
-//! by `channel`; calls the receivers.
+//! Messages between processes (`p2p`) are the protocol of the channel's poller. The receiver of any other protocol
+//! must be registered (`Channel::register_receiver`); that is meant for windows, PM and Madeleine, and only tests do
+//! so as yet. A packet of a protocol without a receiver goes to the poller, which counts it as invalid. Used by
+//! `channel`; calls the receivers.
 
 use hawser_base::Peer;
 use hawser_device::{CompletionToken, Delivery, Header, Payload, Protocol, RemoteError};

@@ -1,4 +1,5 @@
-//! Layer 4: opens the devices for each user, routes packets to peers, queues control packets, and sets the wait policy.
+//! Layer 4: opens the devices for each user, routes packets to peers, queues control packets, and sets the wait
+//! policy.
 //!
 //! It knows neither messages nor frames: packets of a header and a payload pass through. Used by users of the
 //! transport, of which MPI (`p2p`) is one; uses the devices, behind `device::DevicePort`.
@@ -9,8 +10,9 @@
 //! order, buffer space and receivers of its own (docs/adr/0055-users-of-the-transport.md). The parts of a user, from
 //! below:
 //!
-//! 1. *Lanes*: `job::users` gives each name a range of the host's lanes; the plan determines how many there are. The
-//!    first are MPI's. Rings, pools and flags of a lane lie together (`dev-shm::layout`), and exist at first use.
+//! 1. *Lanes*: `job::users` gives each name a range of the host's lanes; the segment's layout (`job::layout`)
+//!    determines how many lanes there are. The first are MPI's. Rings, pools and words of a lane lie together
+//!    (`dev-shm::layout`), and take memory only once they are used.
 //! 2. *Between hosts* a user may have other lanes at each end: `dev-ether::user_table` requests the lanes of a peer's
 //!    user of that name, and sends nothing before the reply.
 //! 3. *Buffer space*: a ring and a pool belong to one lane; by Ethernet a user has a credit of packets to each peer,

@@ -2,8 +2,8 @@
 //! and the report of a job that hangs must show it. After some empty polls in a row the rank's page records the wait,
 //! with the time of the latest poll; a poll that finds something clears the record.
 //!
-//! It must never slow a call that finds something, nor read the clock in every call that does not. Used by `mpi::wait`
-//! and `mpi::probe`; uses `job::wait`, which the host's agent reads.
+//! It must never slow a call that finds something, nor read the clock in every call that does not. Used by
+//! `wait_policy`, for `mpi::wait` and `mpi::probe`; uses `job::wait`, which the host's agent reads.
 
 use hawser_job::wait::WaitRecord;
 use hawser_job::{OwnedWaitReason, WaitReason};
@@ -31,7 +31,7 @@ pub struct PollTracker {
     clock_read_ns: AtomicU64,
     /// The time since which nothing was sent or received.
     since_ns: AtomicU64,
-    /// The rank's counters at that time.
+    /// The rank's `traffic_count` (`record_empty`) at that time.
     traffic_count: AtomicU64,
 }
 

@@ -65,7 +65,8 @@ impl ProgressSleep {
             match ProgressHandoff::load(&self.doorbell) {
                 RUNNING => return,
                 APPLICATION if !has_rung => {
-                    // A thread that took its work back may have found a lane locked by this thread, and gone to sleep.
+                    // A thread that took its work back may have found a lane locked by this thread, and gone to
+                    // sleep.
                     self.doorbell.ring();
                     has_rung = true;
                 }
@@ -102,8 +103,8 @@ impl ProgressSleep {
         ProgressHandoff::load(&self.doorbell) == RUNNING
     }
 
-    /// Called when the progress thread has found nothing for a while. Returns whether it must poll everything once more
-    /// before it sleeps.
+    /// Called when the progress thread has found nothing for a while. Returns whether it must poll everything once
+    /// more before it sleeps; false if the operations were taken back.
     pub fn rearm(&self) -> bool {
         progress_handoff::rearm(&self.doorbell)
     }

@@ -42,9 +42,9 @@ impl Transport {
     }
 
     /// Opens the user `name` with `lanes` lanes, which begins with `peers`. A device must reach each of these peers,
-    /// whether they have opened the user or not. A name has 1 to `NAME_MAX` printable characters of ASCII. It is an
-    /// error if other processes of the host have requested another number of lanes, if the job has no more lanes, or
-    /// if the user is open here already.
+    /// whether they have opened the user or not. A name has 1 to `NAME_MAX` printable characters of ASCII without
+    /// spaces. It is an error if `lanes` is 0, if other processes of the host have requested another number of lanes,
+    /// if the job has too few lanes left, or if the user is open here already.
     pub fn open(&self, name: &str, lanes: usize, peers: &Peers) -> Result<Fabric> {
         let mut open_users = self.open_users.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if open_users.iter().any(|other| other == name) {

@@ -92,7 +92,8 @@ pub struct WaitPolicy {
     /// The number of short yields until this core counts as ours alone again; 0 if it does. It is an estimate
     /// (Relaxed).
     shared_core_yields: AtomicU32,
-    /// A longer yield, in ns, has let another process run. It is `SHARED_CORE_NS`, except in tests.
+    /// A yield that takes longer than this, in ns, has let another process run. It is `SHARED_CORE_NS`, except in
+    /// tests.
     shared_core_ns: u64,
     hog: HogDetector,
     time_slice: CpuUse,

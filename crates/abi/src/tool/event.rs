@@ -1,8 +1,8 @@
 //! MPI_T_event_* and MPI_T_source_*: this library has no events.
 //!
 //! MPI-5.0 §15.3.8 leaves it to the library which events it has. No index, registration or instance is valid, so
-//! every function but those that return a number of events refuses its first argument. Used by the exported
-//! functions.
+//! every function but those that return a number of events or sources refuses its first argument. Used by the
+//! exported functions.
 
 use super::ToolHandle;
 use crate::abi::Abi;

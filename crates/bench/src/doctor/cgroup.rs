@@ -8,19 +8,19 @@ use hawser_os::cgroup::{self, CgroupVersion};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A limit from this value on is no limit: it is beyond all memory that exists. (cgroup v1 reports the largest number
-/// of pages.)
+/// A limit from this value on is no limit: it is beyond all memory that exists. (If there is no limit, cgroup v1
+/// reports the bytes of the largest number of pages.)
 const UNLIMITED: u64 = 1 << 60;
 
 /// A limit, and how much of it is used.
 pub type CgroupHeadroom = (u64, u64);
 
-/// Returns the limit on memory, in bytes; None if there is no limit.
+/// Returns the limit on memory and the memory that is used, in bytes; None if there is no limit.
 pub fn memory() -> Option<CgroupHeadroom> {
     tightest_limit(cgroup::groups("memory"), memory_of)
 }
 
-/// Returns the limit on processes and threads; None if there is no limit.
+/// Returns the limit on the number of processes and threads, and their present number; None if there is no limit.
 pub fn processes() -> Option<CgroupHeadroom> {
     tightest_limit(cgroup::groups("pids"), |_, group| {
         Some((read_number(&group.join("pids.max"))?, read_number(&group.join("pids.current"))?))
@@ -35,8 +35,9 @@ fn tightest_limit(
     limits.filter(|&(limit, _)| limit < UNLIMITED).min_by_key(|&(limit, used)| limit.saturating_sub(used))
 }
 
-/// Returns the memory limit of a cgroup and the memory that is used. Caches of files that no process uses now are not
-/// counted as used, although the kernel counts them: it frees them before it kills a process.
+/// Returns the memory limit of a cgroup and the memory that is used; None if there is no limit. Caches of files that
+/// no process uses now are not counted as used, although the kernel counts them: it frees them before it kills a
+/// process.
 fn memory_of(version: CgroupVersion, group: &Path) -> Option<CgroupHeadroom> {
     let (limit, used, idle) = match version {
         CgroupVersion::Two => ("memory.max", "memory.current", "inactive_file "),

@@ -1,7 +1,9 @@
 //! Finds the facts of the host that this process runs on, as a rank would find them.
 //!
-//! It changes nothing. It forks (for process_vm_readv), so it must run before the process has threads. Used by `serve`
-//! and `command`; uses `os`, and `dev-ether`, which opens each port that a rank would.
+//! It changes nothing on the host; in this process it raises the limit on file sizes and ignores a signal
+//! (`try_memfd`). It forks (for process_vm_readv), so it must run before the process has threads. Used by `serve` and
+//! `command`; uses `os`, `node`, and `dev-ether`, which opens all ports that the host could use (those of xdp only if
+//! requested).
 
 use super::cgroup;
 use super::facts::{
@@ -21,7 +23,7 @@ use std::str::FromStr;
 /// The capabilities of linux/capability.h, by their bits.
 const CAPABILITIES: [(&str, u32); 5] =
     [("CAP_NET_ADMIN", 12), ("CAP_NET_RAW", 13), ("CAP_IPC_LOCK", 14), ("CAP_SYS_PTRACE", 19), ("CAP_BPF", 39)];
-/// The number of clock readings in the time that is measured; one more or less does not matter.
+/// The number of clock readings whose total time is measured; one more or less does not matter.
 const READINGS: u32 = 100_000;
 pub fn host_facts() -> DoctorFacts {
     let (rails, rails_error) = match rails() {
@@ -97,7 +99,7 @@ fn memory() -> MemoryFacts {
 }
 
 /// Creates a memfd and allocates memory in it, as a segment needs. The limit on file sizes is first raised to the
-/// hard limit, as mpiexec does.
+/// hard limit, as it is while an agent makes the segment (`os::memfd`).
 fn try_memfd() -> std::io::Result<()> {
     let ceiling = limits::get(Resource::FileSize).hard;
     limits::set(Resource::FileSize, Limit { soft: ceiling, hard: ceiling })?;

@@ -188,7 +188,7 @@ fn ports_of(
     }
 }
 
-/// Whether a host that was examined has another name beside this one.
+/// Whether this host was already examined, under another name.
 fn is_known(record: &DoctorRecord, found: &record::HostRecord) -> bool {
     let identity = |host: &record::HostRecord| host.facts.as_ref().and_then(|facts| facts.identity.clone());
     let own = identity(found);

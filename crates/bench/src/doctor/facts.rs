@@ -16,7 +16,7 @@ pub struct DoctorFacts {
     pub kernel: String,
     /// The version of Hawser.
     pub version: String,
-    /// The variables of Hawser that are set.
+    /// The variables of Hawser that are set and affect the paths to other hosts.
     pub settings: Vec<String>,
     pub cores: CpuFacts,
     pub memory: MemoryFacts,

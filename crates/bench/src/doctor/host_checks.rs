@@ -31,8 +31,8 @@ pub static CHECKS: &[DoctorCheck<DoctorFacts>] = &[
 
 /// The memory, in bytes, that suffices for a rank with few peers and short messages.
 const LITTLE_MEMORY: u64 = 256 << 20;
-/// The number of descriptors that an agent needs for each rank, and the number that it needs besides
-/// (`launch::agent::run`).
+/// The number of descriptors that an agent needs for each rank, and the number besides, which is twice what the agent
+/// requires (`launch::agent::run`).
 const DESCRIPTORS_PER_RANK: u64 = 4;
 const EXTRA_DESCRIPTORS: u64 = 64;
 /// The number of processes and threads for each rank (the rank, its progress thread, and the agent's part), and the

@@ -34,7 +34,7 @@ pub struct PathRecord {
     pub rails: [String; 2],
     /// Whether the two interfaces have addresses of one network, which are not the same address.
     pub neighbours: bool,
-    /// The addresses are of IPv6.
+    /// Whether the addresses are of IPv6.
     pub v6: bool,
     /// The longest frame that each port takes.
     pub frames: [usize; 2],
@@ -191,8 +191,9 @@ fn path_record(infos: [&[PortInfo]; 2], [there, back]: &[PathSpec; 2]) -> PathRe
     }
 }
 
-/// Whether two interfaces have addresses of one network. An address that both have (as the bridges of containers do)
-/// connects no hosts; neither does a link-local address, because all links have one.
+/// Whether two interfaces are neighbours: they have addresses of one network. Interfaces that have the same address (as
+/// bridges of containers have on every host) are no neighbours. Link-local addresses do not count, because all links
+/// have one.
 fn are_neighbours(one: &[InterfaceAddress], other: &[InterfaceAddress]) -> bool {
     let is_global = |own: &&InterfaceAddress| !own.ip.to_string().starts_with("fe80:");
     let shares =

@@ -6,7 +6,7 @@
 use super::pair::{HostPair, PathRecord};
 use hawser_dev_ether::Method;
 
-/// The rate up to which a network counts as slow, so that raw frames carry bulk too (`link`, slow_network).
+/// The rate below which a network counts as slow, so that raw frames carry bulk too (`link`, slow_network).
 const SLOW_GBYTE_S: f64 = 0.15;
 
 /// Returns the prediction in lines for people; no line if no path passes, or if the test was not completed.

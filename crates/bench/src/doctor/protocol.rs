@@ -1,6 +1,6 @@
 //! The messages between `doctor` and its process on a host, a line of JSON each: a command, then one reply to it.
 //!
-//! Used by `hosts`, which sends commands, and `serve`, which replies; uses no other module.
+//! Used by `hosts`, which sends commands, and `serve`, which replies; uses `facts`.
 
 use super::facts::{DoctorFacts, InterfaceAddress};
 use hawser_dev_ether::port::PortId;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum DoctorCommand {
-    /// Finds the facts of the host. -> Facts
+    /// Requests the facts of the host, which are found at the start and sent once. -> Facts
     Look,
     /// Opens the ports of this rank of a job of `ranks` ranks. -> Ports
     Open { job: u32, secret: [u8; 16], rank: u32, ranks: u32 },
     /// Sends short frames on all these paths and listens on them. -> Heard
     Call { token: u32, ways: Vec<PathSpec> },
-    /// Echoes what arrives at this port, until `Rest`. -> Ready
+    /// Echoes the pings that arrive on this path and counts other frames, until `Rest`. -> Ready
     Answer { token: u32, way: PathSpec },
     /// Ends `Answer`. -> Answered, or Ready if it rests already
     Rest,

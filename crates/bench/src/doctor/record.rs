@@ -25,7 +25,7 @@ pub struct DoctorRecord {
     pub pairs: Vec<PairRecord>,
 }
 
-/// A host, or the reason why nothing is known of it.
+/// A host: its facts and findings, if it was examined, and the reason (`lost`) if it was lost before or after that.
 #[derive(Serialize)]
 pub struct HostRecord {
     /// The name as the user has written it.
@@ -71,7 +71,7 @@ impl DoctorRecord {
         DoctorRecord { format: FORMAT, command, date, complete: false, hosts: Vec::new(), pairs: Vec::new() }
     }
 
-    /// Whether every test that was begun was also completed.
+    /// Whether no host was lost, and every test of a pair that was begun was also completed.
     pub fn is_uninterrupted(&self) -> bool {
         self.hosts.iter().all(|host| host.lost.is_none()) && self.tested_pairs() == self.pairs.len()
     }

@@ -35,7 +35,7 @@ pub struct TestFrameHeader {
 }
 
 impl TestFrameHeader {
-    /// A frame that begins with this header. `len` is at least SHORT.
+    /// A frame of `len` bytes, but at least SHORT, that begins with this header.
     pub fn frame(&self, len: usize) -> Vec<u8> {
         let mut frame = vec![0; len.max(SHORT)];
         frame[..4].copy_from_slice(&MAGIC);

@@ -83,7 +83,8 @@ fn step_line(finding: &CurveGap, low: &LinearPiece, high: &LinearPiece) -> Optio
     Some(text)
 }
 
-/// The text of the threshold at a step: its name, its value, and its better value.
+/// The text of the threshold at a step: its name, its value, and its better value. It is empty if the threshold is
+/// best where it is, or if there is no better value and no parameter lies at the step.
 fn threshold_text(finding: &CurveGap, low: &LinearPiece, high: &LinearPiece) -> String {
     let (last, first) = (finding.overheads[low.last].bytes, finding.overheads[high.first].bytes);
     let named = nearby_thresholds(finding, last, first);
@@ -121,7 +122,8 @@ enum BestThreshold {
     NoSize,
 }
 
-/// Returns the size at which the lines through the upper system's times, below and above a step, meet.
+/// Returns the size at which the lines through the upper system's times, below and above a step, meet, if that is
+/// above the step.
 fn best_threshold(finding: &CurveGap, low: &LinearPiece, high: &LinearPiece) -> BestThreshold {
     let times = |piece: &LinearPiece| -> Vec<Overhead> {
         let points = finding.pair.points[piece.first..=piece.last].iter();
@@ -137,7 +139,7 @@ fn best_threshold(finding: &CurveGap, low: &LinearPiece, high: &LinearPiece) -> 
     if bytes > finding.overheads[high.first].bytes { BestThreshold::FromSize(bytes) } else { BestThreshold::AtStep }
 }
 
-/// Formats microseconds with three significant digits.
+/// Formats microseconds with three significant digits, but with the whole integer part and at most four decimals.
 pub fn us(value: f64) -> String {
     let digits = 2 - value.abs().max(1e-3).log10().floor() as i32;
     format!("{value:.*}", digits.clamp(0, 4) as usize)

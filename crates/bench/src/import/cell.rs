@@ -1,12 +1,12 @@
 //! Reads one cell of a table as a number, or refuses it with the reason.
 //!
 //! A cell that is not a number, is negative, or is beyond any time that could have been measured never becomes a point
-//! of a graph. Used by the tools' readers; `import` names the line.
+//! of a graph. Used by the tools' readers, which add the number of the line, and by `table`.
 
 use std::fmt;
 
-/// The largest figure that is accepted: thirty years in microseconds, or 1e15 bytes a second. No figure of a
-/// benchmark is larger.
+/// The largest figure that is accepted, in the unit of its column; as a time in microseconds it is thirty years. No
+/// figure of a benchmark is larger.
 const FIGURE_MAX: f64 = 1e15;
 /// The maximum number of characters of a cell that are shown.
 const SHOWN_MAX: usize = 40;
@@ -64,7 +64,7 @@ pub fn parse_real(cell: &str) -> Result<f64, CellError> {
     }
 }
 
-/// Checks a time that was computed from other figures; `cell` is the figure that determined it.
+/// Checks a time that was computed from a printed figure; `cell` is the cell that the error shows.
 pub fn check_computed(time_us: f64, cell: &str) -> Result<f64, CellError> {
     if time_us.is_finite() && time_us <= FIGURE_MAX { Ok(time_us) } else { Err(CellError::TooLarge(escaped(cell))) }
 }

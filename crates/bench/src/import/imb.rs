@@ -11,7 +11,8 @@ use crate::import::table::{Column, Table};
 use crate::import::text::{NumberedText, TextLine};
 
 const SECTION: &str = "Benchmarking ";
-/// The beginnings of the second cell of a row without figures: IMB had no memory or no time for the size.
+/// The beginnings of the second cell of a row without figures: for this size IMB had no memory or no time, or a number
+/// that it needs does not fit into an int.
 const NO_FIGURES: [&str; 3] = ["out-of-mem.", "int-overflow.", "time-out."];
 
 pub fn recognizes(text: &NumberedText) -> bool {

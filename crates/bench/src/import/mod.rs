@@ -32,7 +32,7 @@ pub struct Imported {
     pub benchmarks: Vec<Benchmark>,
     /// False if the text ends in the middle of a line.
     pub complete: bool,
-    /// The rows and benchmarks that were left out, and why.
+    /// Notes for readers: the number of rows that were left out, and what is uncertain or different in the figures.
     pub notes: Vec<String>,
 }
 

@@ -64,7 +64,8 @@ fn other_pattern(test: &str) -> String {
     test.replace("all-to-all", "alltoall").replace(' ', "-")
 }
 
-/// Returns the columns of a head. There are single blanks within a name, and at least two blanks between two names.
+/// Returns the columns of a head. Within a name there are single blanks, between two names at least two blanks or a
+/// tab.
 fn columns(line: TextLine) -> Vec<Column> {
     let cells = line.text.trim_start_matches('#').trim().split("  ").flat_map(|part| part.split('\t'));
     cells

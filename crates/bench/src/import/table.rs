@@ -1,6 +1,7 @@
-//! A table with a head that names its columns, as OSU and IMB print: finds the meaning of each column, and reads a row.
+//! A table with a head that names its columns, as OSU and IMB print: has the meaning of each column, and reads a row.
 //!
-//! The names are the tools' own and are in their readers. Used by `osu` and `imb`; uses `section`.
+//! The tools' readers know the names of the columns and find their meanings. Used by `osu` and `imb`; uses `cell` and
+//! `section`.
 
 use crate::import::cell::{CellError, check_computed, parse_integer, parse_real};
 use crate::import::section::point;
@@ -34,7 +35,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Whether these are the columns of a table: one of them is a time, or allows to compute one.
+    /// Whether these are the columns of a table: from one of them a time can be read or computed.
     pub fn has_time_column(columns: &[Column]) -> bool {
         columns.iter().any(|column| matches!(column, Column::Time | Column::Mean | Column::MbyteS | Column::Rate))
     }

@@ -1,8 +1,8 @@
 //! One TCP connection between the two ends of a layer, over a network on which any host may connect.
 //!
 //! The remote end listens only at the address to which the local end connects. It accepts the client that knows a
-//! secret, which it has received through the remote process's pipe; the client knows by the reply that it has found
-//! the remote end. Other clients are rejected, and neither end waits for ever. Used by `tcp`; uses the kernel.
+//! secret, which the local end has sent through the remote process's pipe; the client knows by the reply that it has
+//! found the remote end. Other clients are rejected, and neither end waits for ever. Used by `tcp`; uses the kernel.
 
 use hawser_link::frame::JobKey;
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 pub type Secret = [u8; 16];
 
-/// The time limit for a connection, if no error shows before that the network does not lead to the address.
+/// The time limit for a connection, unless an error shows earlier that the network does not lead to the address.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time in which a client must send its token. A client that does not is rejected; so is the oldest client if
 /// more than PENDING_MAX are waiting.

@@ -169,7 +169,8 @@ impl PatternEndpoint for LinkEndpoint {
         Ok(())
     }
 
-    /// Sends the acknowledgements that are due, so that the other end does not wait for them while this process sleeps.
+    /// Sends the pending acknowledgements, so that the other end does not wait for them while this process sleeps, and
+    /// waits until the other end has acknowledged everything, at most DRAIN_TIMEOUT.
     fn quiesce(&mut self) {
         let since = Instant::now();
         self.endpoint.expedite_acks();

@@ -5,7 +5,8 @@
 
 /// The distance of the position for size 0 from the smallest size, in powers of two: its label needs room.
 const ZERO_APART: f64 = 2.0;
-/// The minimum range of an axis, for example over a single value: in it there is always a tick of 1, 2 or 5.
+/// The minimum range of an axis, for example over a single value, in decades or in powers of two: in it there is
+/// always a tick (in decades at 1, 2 or 5).
 const LEAST_DECADES: f64 = 0.6;
 const LEAST_POWERS: f64 = 2.0;
 
@@ -117,7 +118,7 @@ fn widened(low: f64, high: f64, least: f64) -> (f64, f64) {
     (low - lacking, high + lacking)
 }
 
-/// A size as text for an axis or a table: 1, 16, 4 Ki, 1 Mi; sizes between powers of two in bytes.
+/// A size as text for an axis or a table: 1, 16, 4 Ki, 1 Mi; a size that is no multiple of 1 Ki is in bytes.
 pub fn size(bytes: f64) -> String {
     for (unit, name) in [(30, " Gi"), (20, " Mi"), (10, " Ki")] {
         let unit = 2_f64.powi(unit);

@@ -28,7 +28,7 @@ const LABEL: f64 = 36.0;
 const LEFT: u32 = 150;
 const BELOW: u32 = 95;
 const MARGIN: u32 = 24;
-/// Colours that no curve has: they are not quite grey.
+/// Colours that no curve has: the greys of raw layers are pure, these are not.
 const INK: RGBColor = RGBColor(0x1F, 0x23, 0x28);
 const GRID: RGBColor = RGBColor(0xE2, 0xE5, 0xE9);
 const EVEN: RGBColor = RGBColor(0x70, 0x76, 0x80);
@@ -213,8 +213,8 @@ fn legend_width(lines: &[GraphLine]) -> u32 {
     (longest as f64 * LABEL * LETTER) as u32 + (SAMPLE + GAP) as u32 + MARGIN
 }
 
-/// Draws the legend: names from the top, those of raw layers first. Each name comes before its sample: `svg` relies on
-/// that.
+/// Draws the legend: names from the top, those of raw layers first. Each name comes before its sample: `svg` relies
+/// on that.
 fn draw_legend<B: DrawingBackend>(area: &Area<B>, lines: &[GraphLine]) -> Result<(), DrawError<B>> {
     let top = f64::from(MARGIN) + TITLE * 1.5;
     let height = f64::from(SIZE.1 - BELOW) - top;

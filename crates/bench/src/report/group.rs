@@ -64,8 +64,8 @@ impl CurveGroup<'_> {
         sizes
     }
 
-    /// Returns a library's median time divided by that of the best other library at this size; None if there is no
-    /// other library, or if the curve is not that of a library.
+    /// Returns a library's median time divided by that of the best other library at this size; None if the curve or
+    /// every other library has no point of this size, or if the curve is not that of a library.
     pub fn ratio_to_best_other(&self, curve: &Curve, bytes: u64) -> Option<f64> {
         let own = point_at(curve, bytes)?.median_us;
         let others =

@@ -98,8 +98,8 @@ pub fn crossover(record: &BenchmarkRecord, short: &str, long: &str, bound: Thres
     let mut sizes: Vec<u64> = both.iter().map(|pair| pair.bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    // The cost of using the long method from this size on: the logarithm of the product of the times, less that of the
-    // short method for all.
+    // The cost of using the long method from this size on: the logarithm of the product of all times, less the same
+    // with the short method at all sizes.
     let cost = |from: usize| -> f64 {
         let is_long = |pair: &&PointPair| sizes.get(from).is_some_and(|&first| pair.bytes >= first);
         both.iter().filter(is_long).map(|pair| pair.ratio().ln()).sum()

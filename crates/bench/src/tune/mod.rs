@@ -24,7 +24,8 @@ pub struct TuningResult {
     pub param: &'static TunedParam,
     /// The value that was best, and how it compares with the default.
     pub best: (String, Comparison),
-    /// Whether the value was better again in the second measurement, and so is in the profile.
+    /// Whether the value was better again in the second measurement. If so, it is in the profile, except if all
+    /// values together turn out to be worse than the defaults.
     pub is_kept: bool,
     /// The value in the profile in force, if there is one, and how it compares with the default.
     pub in_force: Option<(String, Comparison)>,
@@ -34,7 +35,8 @@ pub struct TuningResult {
 pub struct TuningOutcome {
     pub results: Vec<TuningResult>,
     pub profile: Profile,
-    /// The comparisons with the defaults: of the new profile, if it has any values, and of the profile in force.
+    /// The comparisons with the defaults: of the values that were put into the new profile, if there are any, and of
+    /// the profile in force. If the new values are worse together, `profile` has lost them.
     pub tuned: Option<Comparison>,
     pub in_force: Option<(PathBuf, Comparison)>,
 }

@@ -1,7 +1,7 @@
 //! Measures Hawser with several settings, in turns in one run.
 //!
-//! It judges nothing. Each setting is a job of its own that uses no profile but the one that is named. Used by `tune`;
-//! uses `library`, `measured_system` and `run`.
+//! It judges nothing. Each setting is a job of its own that uses no profile but the one that is named. Used by
+//! `tune`; uses `library`, `measured_system` and `run`.
 
 use super::compare::Comparison;
 use super::params::{TUNED_PARAMS, TunedParam};

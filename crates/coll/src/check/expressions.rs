@@ -1,8 +1,8 @@
 //! Expressions over the operands of a reduction, for an operation that neither commutes nor associates.
 //!
 //! Equal expressions have equal numbers, so that two ranks have bitwise the same result if their cells are equal. A
-//! cell of a reduction consists of the number of an expression (low 32 bits) and the index of the element; it is an
-//! error to reduce different elements together. Used by `run` and by tests; uses `memory`.
+//! cell of a reduction consists of the number of an expression (low 32 bits) and the index of the element (high 32
+//! bits); it is an error to reduce different elements together. Used by `run` and by tests; uses `memory`.
 
 use super::memory::SymbolicCell;
 use std::collections::HashMap;

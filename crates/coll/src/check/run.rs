@@ -39,8 +39,8 @@ pub struct Rules {
     pub cell_bytes: u64,
 }
 
-/// Runs all schedules to their end. An error text names the rank and the round in which a check failed, and the
-/// reason.
+/// Runs all schedules to their end. If a check fails in a round, the error text names the rank, the round and the
+/// reason; if the schedules do not all come to their end, it names the ranks that wait (`finish`).
 pub fn run(members: &mut [CheckedRank], rules: Rules, expressions: &mut ExprTable) -> Result<(), String> {
     let mut network = CheckedNetwork::new(members, rules, expressions);
     network.ready.extend(0..network.ranks.len());
@@ -64,7 +64,7 @@ struct RankProgress {
     open_steps: usize,
 }
 
-/// Memory for the two operands of a local step, kept from step to step.
+/// Memory for the two operands of a local step or a `ReduceSlot`, kept from step to step.
 #[derive(Default)]
 struct ScratchCells {
     from: Vec<SymbolicCell>,

@@ -5,10 +5,11 @@
 //! |---|---|---|
 //! | allreduce | allreduce in each group; ranks exchange in pairs; bcast to those beyond the smaller group | 1 |
 //! | reduce_scatter | reduce to each group's rank 0; these exchange; scatter in each group | 1 |
-//! | allgather | a rank's block enters at one rank of the other group; allgather there | ranks / other ranks |
+//! | allgather | a block enters at one rank of the other group; allgather there | larger / smaller / outstanding |
 //! | alltoall | pairwise with the other group, a window at a time | larger group / outstanding |
 //!
-//! The last column counts the rounds in addition to those of the collectives inside a group. The data of the two
+//! The last column counts the rounds in addition to those of the collectives inside a group; larger and smaller are
+//! the sizes of the two groups, outstanding is `ScheduleLimits::outstanding`. The data of the two
 //! directions may differ in size (MPI-5.0 §6.7), except in reductions.
 
 use super::rooted::{append_reduction, reduce_to_first};

@@ -1,9 +1,9 @@
 //! Collectives of intercommunicators, between two groups (MPI-5.0 §6.2.2, §6.2.3).
 //!
 //! Their schedules are composed of collectives among some of the ranks, for which `select` chooses the algorithms,
-//! and of messages between the groups. The data of each group cross over to the other group once. Schedules number
-//! the ranks of both groups together, the first group before the second, so that both groups use the same number for
-//! a rank.
+//! and of messages between the groups. The data of each group cross over to the other group once, except that bcast
+//! and allreduce may send the same data to several ranks of the other group. Schedules number the ranks of both
+//! groups together, the first group before the second, so that both groups use the same number for a rank.
 //!
 //! Calls are never in place (MPI-5.0 §6.2.3), and there are no shm steps. Used by `mpi`; uses `select` and
 //! `host_map`.

@@ -8,8 +8,8 @@
 //! Two extensions are those of MPICH: MPI_CHAR reduces as an integer, and the logical operations accept all integer
 //! and floating-point types.
 //!
-//! Used by `mpi::ops`. `number` is the arithmetic, `pair` computes MPI_MINLOC and MPI_MAXLOC, `element` is the
-//! abilities of a number, `op` the operations.
+//! Used by `mpi::ops`. `op` names the operations, `number` computes most of them, `pair` MPI_MINLOC and MPI_MAXLOC,
+//! and `booleans` the logical operations on Fortran's LOGICAL; `element` has traits for the abilities of a number.
 
 pub mod booleans;
 mod element;

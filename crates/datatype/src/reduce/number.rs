@@ -80,8 +80,8 @@ struct Complex<T> {
     im: T,
 }
 
-/// The product is computed by the textbook formula, as in Fortran: a NaN that arises from infinities is not turned
-/// into an infinity, as C does.
+/// The product is computed by the textbook formula, as in Fortran: a NaN that arises from infinities stays a NaN,
+/// whereas C turns it into an infinity.
 impl<T: Arithmetic> Arithmetic for Complex<T> {
     #[inline(always)]
     fn add(self, other: Self) -> Self {

@@ -79,5 +79,5 @@ impl PredefinedOp {
 ///
 /// # Safety
 /// `n` elements, laid out as an array of the type the kernel was looked up for, are valid at both
-/// addresses, for writes at the first; alignment does not matter. The two do not overlap.
+/// addresses, for writes at the first; alignment does not matter. The two are the same memory, or do not overlap.
 pub type Kernel = unsafe fn(inout: *mut u8, input: *const u8, n: usize);

@@ -93,8 +93,8 @@ pub struct DirectConnections {
     active: Vec<u32>,
     /// Zero-copy sends that are complete: their memory is returned.
     pub zero_copy_done: Vec<ZeroCopyDone>,
-    /// The number of connections that were refused, because there is no path to the caller or another connection is
-    /// in use, and of connections of peers in which a part header was changed.
+    /// The number of connections that were refused by `handle_greeting`, and the number of connections of peers in
+    /// which a part header was changed.
     pub refused: u64,
     pub corrupted: u64,
     scratch: Vec<u8>,
@@ -137,8 +137,9 @@ impl DirectConnections {
         outs.min()
     }
 
-    /// Accepts a zero-copy send if there is an open connection to the peer, and returns whether it did. If there is
-    /// none, begins to open one for later sends, if that is useful. `ordered`: all messages that link has accepted
+    /// Accepts a zero-copy send if TCP is the best path for bulk to the peer (`Endpoint::direct_path`) and a direct
+    /// connection to it is open; returns whether it did. If there is such a path but no connection, begins to open
+    /// one for later sends. `ordered`: all messages that link has accepted
     /// before must be delivered before this send.
     pub fn send_zero_copy(
         &mut self,
@@ -263,8 +264,9 @@ impl DirectConnections {
         count
     }
 
-    /// Handles a peer's greeting. The connection is kept if its number is higher than all before and there is a path
-    /// to the peer; otherwise it is ended (P36).
+    /// Handles a peer's greeting. The connection is kept if link is connected to the peer, its number is higher than
+    /// all before, and the present connection is not in the middle of a header or a message; otherwise it is ended
+    /// (P36).
     fn handle_greeting(
         &mut self,
         at: (usize, usize),
@@ -456,7 +458,7 @@ fn send_reply(receiver: &mut DirectReceiver, peer: u32, endpoint: &mut Endpoint)
     }
 }
 
-/// Sends a control message by link. Returns false if link has no room for it now. For a peer that has ended the
+/// Sends a control message by link. Returns false if link has no memory for it now. For a peer that has ended the
 /// result is true, although nothing is sent.
 fn send_control(peer: u32, (header, count): (Header, [u8; 8]), endpoint: &mut Endpoint) -> bool {
     let mut writer = PacketMessage::new(header, &count, PayloadSource::None);

@@ -10,7 +10,7 @@ use hawser_link::Seq;
 use hawser_link::frame::{JobKey, PeerPair};
 use std::collections::VecDeque;
 
-/// Time without progress after which the peer's position is queried. It is longer than some round trips of any
+/// Time without progress after which the peer's position is queried. It is longer than several round trips of any
 /// network, and only a quarter of TCP's minimum time to retransmit (200 ms), because bytes that stall can be sent by
 /// link instead.
 const STALL_NS: u64 = 50_000_000;

@@ -75,7 +75,7 @@ pub fn encode_part_header(
     bytes
 }
 
-/// Reads a part header. None: it is not the peer's, or not for this position.
+/// Reads a part header. None: it is not the peer's, not for this position, or malformed (such as a part of no bytes).
 pub fn parse_part_header(
     bytes: &[u8; PART_HEADER_BYTES],
     position: (u32, u64),

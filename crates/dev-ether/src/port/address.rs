@@ -26,7 +26,7 @@ pub struct MalformedAddress;
 const ETHER: u8 = 1;
 const UDP_V4: u8 = 4;
 const UDP_V6: u8 = 6;
-/// Offsets that are added to UDP_V4 and UDP_V6 for the other kinds of IP addresses.
+/// Offsets that are added to UDP_V4 and UDP_V6 for `PortAddress::Tcp` and `PortAddress::PacketUdp`.
 const TCP: u8 = 16;
 const PACKET: u8 = 32;
 const TCP_V4: u8 = UDP_V4 + TCP;
@@ -88,7 +88,8 @@ impl PortAddress {
         }
     }
 
-    /// Returns the kind of port, as in HAWSER_PORT.
+    /// Returns the kind of port, as in HAWSER_PORT. Ports of `xdp` and `xdp-udp` have addresses of the kinds `packet`
+    /// and `packet-udp`.
     pub fn kind(&self) -> &'static str {
         match self {
             PortAddress::Ether { .. } => "packet",
@@ -98,8 +99,8 @@ impl PortAddress {
         }
     }
 
-    /// Returns why the other address cannot be reached from this one, whatever network lies between. None: only a probe
-    /// can show that it is reached.
+    /// Returns why the other address cannot be reached from this one, whatever network lies between. None: only a
+    /// probe can show whether it is reached.
     pub fn incompatibility(&self, other: &PortAddress) -> Option<&'static str> {
         match (self, other) {
             (PortAddress::Ether { .. }, PortAddress::Ether { .. }) => None,
@@ -117,7 +118,7 @@ impl PortAddress {
         }
     }
 
-    /// Returns the IP address of UDP or TCP.
+    /// Returns the IP address of a UDP or TCP port; None for raw Ethernet.
     pub fn ip(&self) -> Option<IpAddr> {
         match self {
             PortAddress::Ether { .. } => None,
@@ -133,7 +134,7 @@ fn is_link_local(address: &SocketAddr) -> bool {
     matches!(address, SocketAddr::V6(v6) if v6.ip().is_unicast_link_local())
 }
 
-/// Returns a peer's socket address with the scope of this host's interface.
+/// Returns a peer's socket address; a link-local one gets the scope of this host's interface.
 pub(super) fn with_scope(address: SocketAddr, scope: u32) -> SocketAddr {
     match address {
         SocketAddr::V6(v6) if v6.ip().is_unicast_link_local() => {

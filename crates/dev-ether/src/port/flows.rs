@@ -1,9 +1,9 @@
 //! Further flows of a UDP port (P39 of docs/protocol.md): send-only sockets, each with its own source port, for
 //! networks that limit the rate of each flow.
 //!
-//! A socket is opened when a frame is first sent by its flow, and closed with its port; nothing is ever read from it,
-//! and nobody polls it. If a socket cannot be opened, the frames of its flow go by the port's own socket. Used by
-//! `udp`.
+//! A socket is opened when a frame is first sent by its flow or a higher one, and closed with its port; nothing is
+//! ever read from it, and nobody polls it. If a socket cannot be opened, the frames of its flow go by the port's own
+//! socket. Used by `udp`.
 
 use hawser_os::fd_identity::FdIdentity;
 use hawser_os::udp::UdpSocket;
@@ -29,7 +29,7 @@ pub struct FlowSockets {
     local: SocketAddr,
     /// Requested size of the kernel's send buffer, in bytes.
     buffer: usize,
-    /// The sockets of the flows that were used, from the second flow on; None for a socket that could not be opened.
+    /// The sockets of the second flow to the highest one that was used; None for a socket that could not be opened.
     sockets: Vec<Option<FlowSocket>>,
 }
 

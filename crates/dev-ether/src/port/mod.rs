@@ -80,8 +80,8 @@ pub trait FramePort: Send {
     }
 
     /// Passes received frames to `take`, a bounded number of them, and sends frames that wait in the port for space.
-    /// Returns how many frames were received. An empty poll costs almost nothing: one load (packet), one load for
-    /// each queue and a lock (xdp), or one system call (the others).
+    /// Returns how many frames were received. An empty poll costs almost nothing: one load (the ring of a
+    /// packet socket), one load for each queue and a lock (XDP), or one system call (a UDP socket or TCP).
     fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> usize;
 
     /// Returns the port's poll interval. After many empty polls the port is polled only once for so many polls of a
@@ -95,8 +95,8 @@ pub trait FramePort: Send {
         None
     }
 
-    /// Calls `each` with the descriptors to sleep on: one of them is readable when `receive` has something to do. (One
-    /// epoll set over several descriptors would be woken twice for each frame.)
+    /// Calls `each` with the descriptors to sleep on: one of them is readable when `receive` has something to do.
+    /// (One epoll set over several descriptors would be woken twice for each frame.)
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>));
 
     /// Returns when `receive` has something to do, if nothing arrives earlier.
@@ -129,8 +129,8 @@ pub trait FramePort: Send {
     /// call it now and then.
     fn drops(&mut self) -> PortDrops;
 
-    /// Takes an error that is pending on the descriptor (the interface went down), which would end this sleep and every
-    /// later one at once. Call it before a sleep.
+    /// Takes an error that is pending on a descriptor (the interface went down), which would end this sleep and
+    /// every later one at once. Call it before a sleep.
     fn take_error(&mut self);
 }
 

@@ -25,8 +25,9 @@ use std::time::{Duration, Instant};
 /// The number of chunks for received frames that were not taken yet, and the number of chunks for frames to send:
 /// twice the frames of a run of `packet`, with an MTU of 1500. All queue users share them, but each reports all of
 /// them as its own receive buffer, because a peer is reached by one port only. If many peers send to several ports at
-/// once, frames are dropped, counted and retransmitted. With twice as many chunks a message of one byte would take
-/// 0.3 us longer, because the kernel uses all chunks in turn (docs/measurements/2026-11-23-ip-only-networks.md).
+/// once, frames are dropped, counted and retransmitted. With twice as many chunks for received frames a message of
+/// one byte takes 0.2 us longer, because the kernel uses all chunks in turn
+/// (docs/measurements/2026-11-23-ip-only-networks.md).
 const CHUNKS: u32 = 128;
 /// The number of further chunks for a NIC that writes into the chunks itself (zero-copy): the number of frames that a
 /// queue of a NIC usually holds.
@@ -142,8 +143,8 @@ impl QueueState {
         self.users.iter().any(|user| user.0 == ether_type)
     }
 
-    /// Returns whether the queue user with this EtherType is the first one. Only the first one counts and polls what
-    /// all of them share, so that this is done once.
+    /// Returns whether the queue user with this EtherType is the first one. Only the first one reports the
+    /// drops and descriptors that all of them share, so that they are reported once.
     fn is_first(&self, ether_type: u16) -> bool {
         self.users.first().is_some_and(|user| user.0 == ether_type)
     }
@@ -214,14 +215,14 @@ impl QueueUser {
         count
     }
 
-    /// Calls `each` with the descriptors to sleep on.
+    /// Calls `each` with the descriptors to sleep on, if this is the first queue user.
     pub fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd<'_>)) {
         let state = self.queues.lock();
         let queues = state.queues.iter().filter(|_| state.is_first(self.ether_type));
         queues.for_each(|queue| each(queue.as_fd()));
     }
 
-    /// Returns the number of frames for which there was no space.
+    /// Returns the number of frames for which there was no space; 0 if this is not the first queue user.
     pub fn dropped_frames(&self) -> u64 {
         let state = self.queues.lock();
         state.queues.iter().filter(|_| state.is_first(self.ether_type)).map(XskSocket::drops).sum()
@@ -290,9 +291,9 @@ fn with_zero_copy(interface: &Interface, program: &XdpProgram) -> io::Result<(Xd
     Ok((program.attach(interface.index, true)?, vec![queue]))
 }
 
-/// Opens all of the NIC's queues, with a program that the kernel runs. A driver without zero-copy may be able to run
-/// the program itself, but that gained nothing that was worth its cost: on a veth it disables the peer's segmentation
-/// offload, which costs three quarters of TCP's rate (docs/measurements/2026-11-23-xdp.md).
+/// Opens the NIC's queues, at most QUEUES_MAX, with a program that the kernel runs. A driver without zero-copy may be
+/// able to run the program itself, but that gained nothing that was worth its cost: on a veth it disables the peer's
+/// segmentation offload, which costs three quarters of TCP's rate (docs/measurements/2026-11-23-xdp.md).
 fn with_copies(interface: &Interface, program: &XdpProgram) -> io::Result<(XdpLink, Vec<XskSocket>)> {
     let link = program.attach(interface.index, false)?;
     let mut queues = vec![open_queue(interface, 0, false)?];

@@ -5,9 +5,9 @@
 //! Neither is a secret; only `link` can authenticate a frame's sender.
 //!
 //! If each rank opens its own socket, the kernel offers each frame to the filters of all sockets of the interface,
-//! one after the other. If one process, the host's agent, makes the sockets of all ranks of a job (`FanoutSocket`),
-//! they form a fanout group: a rank's selector is its index in the group, and the kernel gives each frame to one
-//! socket only.
+//! one after the other: so it is in a job. If one process makes the sockets of all ranks (`FanoutSocket`, as only the
+//! benchmark does), they form a fanout group: a rank's selector is its index in the group, and the kernel gives each
+//! frame to one socket only.
 
 use super::send_error::FOREIGN_KIND;
 use super::{FramePort, FrameSendError, PortAddress, PortDrops};
@@ -38,7 +38,7 @@ const BLOCK_BYTES: usize = 64 << 10;
 pub(super) const RECEIVE_MAX: usize = 64;
 
 /// A socket of a fanout group, for one rank of a job on an interface. One process makes the sockets of the group and
-/// sends each rank its descriptor. The maker must keep the sockets open, since otherwise the indices in the group
+/// gives each rank its descriptor. The maker must keep the sockets open, since otherwise the indices in the group
 /// change.
 pub struct FanoutSocket(PacketSocket);
 

@@ -2,12 +2,13 @@
 //! whenever any of the owner's lanes is polled; the owner's user does nothing for them.
 //!
 //! A received rkey is never trusted: it is looked up for every piece. `handle_message` sends nothing: messages to
-//! send wait for `send_pending`. A write is sent in pieces, each in one frame and with its destination, so that the
-//! owner keeps nothing about the write. A read is requested in runs, of which at most two are in flight. Everything
-//! is bounded: the operations that a rank has in flight with a peer, and the replies that an owner owes a peer; if a
-//! peer requests more, it breaks the protocol, and its requests are dropped. The owner of a write reports success or
-//! failure only for the last piece. That suffices: an rkey that is invalid stays invalid, and the last piece reaches
-//! the highest address, so it is out of bounds if any piece is.
+//! send wait for `send_pending`. A write of borrowed memory is sent in pieces, each in one frame; a packed write is
+//! one piece. Each piece has its destination, so that the owner keeps nothing about the write. A read is requested in
+//! runs, of which at most two are in flight. Everything is bounded: the operations that a rank has in flight with a
+//! peer, and the replies that an owner owes a peer; a peer that requests more breaks the protocol, and gets no reply.
+//! The owner of the memory reports success or failure of a write only for its last piece. That suffices: an rkey
+//! that is invalid stays invalid, and the last piece reaches the highest address, so it is out of bounds if any
+//! piece is.
 //!
 //! Used by `device`; uses `wire`, `device::RegistrationTable` and `link::Endpoint`.
 
@@ -90,9 +91,9 @@ struct PeerOps {
 
 /// The reason for which sending to a peer has stopped.
 enum StopReason {
-    /// Nothing is left to send.
+    /// Nothing is left to send, or only reads that wait for requested bytes.
     Empty,
-    /// Link has no memory for it now.
+    /// Link has no memory for it now, or no connection to the peer.
     Full,
     /// Other peers have their turn.
     Yield,
@@ -112,7 +113,7 @@ pub struct EtherRma {
 impl EtherRma {
     /// Makes the operations of rank `me`.
     pub fn new(key: &JobKey, me: u32) -> EtherRma {
-        // Each rank has another mark, so that a peer that knows an rkey of one rank cannot guess an rkey of another.
+        // Each rank has a mark of its own, so that an rkey of one rank is not valid at another.
         let mark = key.derive(&[&b"registered"[..], &me.to_le_bytes()].concat());
         EtherRma {
             registry: RegistrationTable::new(mark),
@@ -178,7 +179,8 @@ impl EtherRma {
         Ok(())
     }
 
-    /// Begins a flush. Returns whether there is anything to wait for: false if no operation is in flight.
+    /// Begins a flush. Returns whether there is anything to wait for: false if no operation of the lane with the peer
+    /// is in flight.
     pub fn flush(&mut self, peer: Peer, lane: Lane, ticket: CompletionToken) -> Result<bool, RemoteError> {
         if !self.has_earlier_op(peer.0, lane, u64::MAX) {
             return Ok(false);
@@ -373,7 +375,7 @@ enum SendStep {
     /// Everything is sent; this step has sent this many bytes.
     Done(usize),
     More(usize),
-    /// Link has no memory.
+    /// Link has no memory, or no connection to the peer.
     Full,
     /// The operation can continue when requested bytes have arrived.
     Blocked,

@@ -36,8 +36,8 @@ impl PendingOp {
         matches!(self.kind, OpKind::Flush)
     }
 
-    /// Returns whether the operation is a read that has bytes left to request and may request the next run now: it
-    /// may if at most one run is in flight.
+    /// Returns whether the operation is a read that has bytes left to request, or has no bytes at all, and may
+    /// request the next run now: it may if at most one run is in flight.
     pub fn may_request(&self) -> bool {
         matches!(self.kind, OpKind::Read { into, arrived } if self.sent < into.len().max(1) && self.sent - arrived <= REQUEST_BYTES)
     }

@@ -2,7 +2,7 @@
 //! docs/protocol.md).
 //!
 //! `parse` checks only the form of a message: its kind, its length, and the values that its fields may have. The key,
-//! the place and the operation's number can have any values here; `remote` checks them. Used by `remote`; uses
+//! the offset `at` and the operation's number can have any values here; `remote` checks them. Used by `remote`; uses
 //! `link::Message`.
 
 use crate::message::{HEADER, read_exact};

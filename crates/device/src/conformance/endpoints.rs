@@ -173,8 +173,8 @@ pub struct ReceivedLog {
     /// Sender, seed and length of each packet.
     pub arrived: Vec<(usize, u32, usize)>,
     pub failed: Vec<usize>,
-    /// Maximum bytes of a payload that are taken at once (0: all are taken by `read` and `copy_to`), and maximum
-    /// bytes that are taken in all (None: all).
+    /// Maximum bytes of a payload that are taken at once by `next` (0: they are taken by `read` and `copy_to`), and
+    /// maximum bytes of a payload that are taken in all (None: all).
     pub max_piece: usize,
     pub max_bytes: Option<usize>,
 }

@@ -41,8 +41,8 @@ pub fn talkers_take_turns(net: &TestNet, rounds: u32) {
     let mut sent = vec![0; count];
     for round in 0..rounds {
         for burst in 0..40 {
-            // Two ranks send in turn; the first one stays the same during the round, the second one changes after 13
-            // bursts.
+            // Two ranks send in turn; the first one stays the same during the round, the second one changes after
+            // every 13 bursts.
             for rank in [1 + round as usize % (count - 1), 1 + (round as usize * 7 + burst / 13) % (count - 1)] {
                 senders[rank - 1]
                     .send(0, sent[rank], 20, 0, PayloadForm::Mem)
@@ -73,7 +73,8 @@ pub fn lanes_are_independent(net: &TestNet, packets: u32) {
     });
 }
 
-/// Two peers send each other packets of random kinds and lengths. The same seed draws the same packets.
+/// Two peers send each other packets of random kinds and lengths. `seed` begins the random numbers; the packets also
+/// depend on timing, because every turn of the loops draws numbers, even one without a packet.
 pub fn soak(net: &TestNet, packets: u32, seed: u64) {
     thread::scope(|scope| {
         scope.spawn(|| {

@@ -1,7 +1,7 @@
 //! The contract in the simplest code: devices of several ranks in one memory, whose deaths are simulated. The suite is
 //! checked against it, including its promises about many peers and about peers that die, with no system beneath.
-//! Operations on a peer's memory are carried out when the owner's device works, so that some are in flight during the
-//! tests.
+//! Operations on a peer's memory are carried out when the owner's device is flushed (`Device::flush`), so that some
+//! are in flight during the tests.
 
 use super::{
     MakeMemory as Maker, TestNet, a_peer_dies, a_peer_dies_while_it_is_polled, a_peer_dies_with_operations_in_flight,
@@ -18,16 +18,18 @@ use hawser_base::{Lane, Peer, SharedMem, UserMem};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The maximum number of packets queued from one rank to another; of control it is twice as many.
+/// The maximum number of packets that are queued from one rank to another in a lane; twice as many if the next packet
+/// is a control packet, which has no payload.
 const QUEUE: usize = 32;
 const PACKET: usize = 8 << 10;
 
 type Queue = VecDeque<(Header, Vec<u8>)>;
 
-/// Operations of a lane that may be in flight to one peer.
+/// The maximum number of operations of a lane that are in flight to one peer.
 const IN_FLIGHT: usize = 16;
 
-/// The device has no packed writes, and only atomics of eight bytes, like its owner's instructions.
+/// The device has no packed writes. It has atomics of eight bytes only, which the owner carries out by its atomic
+/// instructions.
 const CAPABILITIES: Capabilities = Capabilities {
     write: 200_000,
     read: 100_000,
@@ -37,7 +39,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::NONE
 };
 
-/// An operation that its owner must carry out.
+/// An operation that the owner of the memory must carry out.
 struct QueuedOp {
     from: Peer,
     lane: u8,
@@ -84,7 +86,7 @@ struct SharedState {
 }
 
 impl SharedState {
-    /// Counts operations of a lane at an owner whose ends were not reported to the lane.
+    /// Counts the operations of a lane on memory of `to` whose ends were not reported to the lane yet.
     fn in_flight(&self, lane: u8, from: Peer, to: Peer) -> usize {
         let pending =
             self.pending.get(&to).into_iter().flatten().filter(|asked| (asked.lane, asked.from) == (lane, from));

@@ -20,7 +20,7 @@ use std::time::Instant;
 /// register. The memory is aligned for words of eight bytes, and never freed.
 pub type MakeMemory = Box<dyn Fn(usize, usize) -> UserMem<'static> + Send + Sync>;
 
-/// The length of the tested memory, in bytes: more than any device moves at once.
+/// The length of the tested memory, in bytes: more than any device that carries operations by packets moves at once.
 const MEM_BYTES: usize = 400_000;
 
 /// Tests any device, whatever its capabilities. `make` returns a fresh net of one device that reaches itself, or of

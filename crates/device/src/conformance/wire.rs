@@ -86,8 +86,8 @@ fn lengths(pair: &TestPair) -> Vec<usize> {
     lengths
 }
 
-/// Tests each length: the first packet of that length reaches an idle device, and further ones are sent behind it
-/// until there is no room.
+/// Tests each length: the first packet of that length is sent to an idle device. The others, with other prefixes and
+/// in the other form, follow at once, or after a drain if there is no room.
 fn every_length_arrives_whole(net: &TestNet) {
     let mut pair = TestPair::new(net);
     let mut seed = 0;

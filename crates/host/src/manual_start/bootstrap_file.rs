@@ -11,7 +11,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// The first line of every such file; its number is raised with every change of the contents.
+/// The first line of every such file; its number is raised with every change of the file's format.
 const TITLE: &str = "hawser-rendezvous 1";
 /// The maximum time, in ms, that connecting may take. It is short because the socket has space for thousands of
 /// connections that wait.

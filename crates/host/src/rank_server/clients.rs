@@ -73,8 +73,8 @@ impl RankServer {
         }
     }
 
-    /// Handles a closed connection. If the rank's process lives, its program has closed what it had not opened: the
-    /// rank's reports are read from its page from now on.
+    /// Handles a closed connection. If the end of the rank's process is not known, its program may have closed what
+    /// it had not opened: the rank's reports are read from its page from now on.
     fn handle_disconnect(&mut self, call: &CallContext, number: u32) {
         let Some(&local) = self.index.by_connection.get(&number) else { return };
         if self.ranks[local].attached.as_ref().is_some_and(|attached| !attached.has_exited) {

@@ -47,7 +47,8 @@ pub struct HostRun {
     streams: RankStreams,
     /// A rank has called MPI_Init.
     any_attached: bool,
-    /// The time of the next check for other MPI libraries, and the interval to the check after that.
+    /// The time of the next check for other MPI libraries, and the interval that ends then; the following one is
+    /// twice as long. None if every rank has called MPI_Init or is gone.
     mpi_check: Option<(u64, u64)>,
     /// The time at which every process is killed; None until the job is being ended.
     kill_at_ns: Option<u64>,
@@ -274,8 +275,8 @@ impl HostRun {
 
     /// Ends the remaining processes, and sends the last output, the counters if they are wanted, and the last frame.
     pub fn finish(&mut self, context: &mut AgentContext) {
-        // Most processes that have attached are below the agent, and the next line would kill them too; this one
-        // kills those that are not.
+        // Attached processes that are no children of the agent. Most of them are below it, and the next line would
+        // kill them too; the others are killed by this line alone.
         self.rank_server.kill_attached();
         let clean = process_tree::kill_descendants(KILL_LIMIT_MS, |_, _| {});
         self.streams.drain(context);

@@ -1,7 +1,8 @@
-//! The standard streams of the ranks: their output goes up to mpiexec, mpiexec's input down to the ranks that read it.
+//! The standard streams of the ranks: their output goes up to mpiexec, mpiexec's input goes down to the ranks that
+//! read it.
 //!
-//! Output is passed on as it arrives; mpiexec cuts it into lines. When mpiexec does not keep up, pipes are left unread,
-//! and the ranks block as they would on a slow terminal.
+//! Output is passed on as it arrives; mpiexec cuts it into lines. When mpiexec does not keep up, pipes are left
+//! unread, and the ranks block as they would on a slow terminal.
 
 use super::start::StartedRank;
 use super::{AgentContext, EventToken};

@@ -22,8 +22,8 @@ use std::process::Command;
 /// The subcommand by which a remote shell starts the supervisor.
 pub const SUBCOMMAND: &str = "__guard";
 
-/// Starts an agent, supervises it to its end and returns its exit code, or 128 and the number of the signal that
-/// killed it.
+/// Starts an agent, supervises it to its end and returns its exit code, or 128 plus the number of the signal that
+/// killed it. Returns `EXIT_FAILURE` if heartbeats can no longer be written.
 pub fn main(output: BorrowedFd) -> i32 {
     match serve(output) {
         Ok(ExitStatus::Exited(code)) => code,

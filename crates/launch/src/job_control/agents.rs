@@ -233,8 +233,8 @@ impl JobControl<'_> {
         }
     }
 
-    /// Handles a rank that has ended without MPI_Init, once another rank has called MPI_Init, where it waits for the
-    /// first. In a job of one host the agent does that.
+    /// Handles a rank that has ended without MPI_Init, once another rank has called MPI_Init and so waits for it
+    /// there. In a job of one host the agent does that.
     fn check_missing_ranks(&mut self) {
         if self.any_attached
             && let Some((number, failure)) = self.left_before_init.take()

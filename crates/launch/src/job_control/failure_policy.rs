@@ -2,8 +2,8 @@
 //!
 //! By default the first failure ends the job and gives the exit code. With -disable-auto-cleanup (Open MPI:
 //! --enable-recovery) the end of a rank is reported in a line and gives the exit code, and the other ranks go on:
-//! calls that depend on the ended rank return errors. In both cases all hosts are notified of a rank's end before
-//! anything is decided, and no agent that sees the end decides. Used by `agents`; uses `no_finalize` and
+//! calls that depend on the ended rank return errors. Until the job is ending, the other hosts are notified of each
+//! rank's end in both cases. An agent that sees the end decides nothing. Used by `agents`; uses `no_finalize` and
 //! `JobControl::end_job`.
 
 use super::JobControl;
@@ -31,7 +31,7 @@ pub struct ExitedRanks {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum JobDecision {
     EndJob,
-    /// The job goes on; its exit code is that of the failure.
+    /// The job goes on; its exit code is that of the first failure.
     Continue,
 }
 

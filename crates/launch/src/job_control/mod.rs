@@ -89,14 +89,15 @@ struct JobControl<'a> {
     hosts: Vec<JobHost>,
     /// The process that writes heartbeats into the channels to other hosts, and the socket to it.
     heartbeat_process: Option<(i32, SeqpacketSocket)>,
-    /// The listener for tools that query a job of several hosts.
+    /// The listener for tools that query a job of several hosts or of a remote host.
     tool_server: Option<ToolServer>,
     input: StdinForwarder<'a>,
     lines: LineSplitter<'a>,
     files: OutputFiles,
     out: OutputFd<'a>,
     err: OutputFd<'a>,
-    /// Whether the descriptor of each token below `HOST` is in the epoll set; most are there only at times.
+    /// Whether the descriptor of INPUT, STDOUT and STDERR, by these tokens, is in the epoll set. That of SIGNAL
+    /// always is, and its entry is unused.
     watched: [bool; HOST as usize],
     timers: Timers,
     queries: PendingQueries,
@@ -454,7 +455,7 @@ impl JobControl<'_> {
         }
     }
 
-    /// Writes whole lines of a rank to their destination.
+    /// Writes output of a rank, usually whole lines, to its destination.
     fn write_output(&mut self, rank: u32, stream: OutputStream, bytes: Vec<u8>) {
         let written = self.files.write(rank, stream, bytes);
         let sink = if stream == OutputStream::Out { &mut self.out } else { &mut self.err };
@@ -506,8 +507,8 @@ impl JobControl<'_> {
         }
     }
 
-    /// Removes a host from the job. `text` is the reason if this is a loss that must be reported: it is printed and
-    /// ends the job. None if mpiexec itself gives the host up.
+    /// Removes a host from the job. `text` is the reason if this is a loss: unless the job is ending already, it is
+    /// printed, and the job ends. None if mpiexec itself gives the host up.
     fn handle_host_loss(&mut self, number: usize, text: Option<String>) {
         self.hosts[number].kill_and_forget();
         self.agent_lost = true;
@@ -569,8 +570,8 @@ impl JobControl<'_> {
         });
     }
 
-    /// Sends the collected rank exits and business cards to all hosts, and handles the queries to which all agents
-    /// have replied.
+    /// Sends the collected business cards to all hosts, and the rank exits to the hosts that have not reported them.
+    /// Handles the queries to which all agents have replied.
     fn forward_collected(&mut self) {
         self.broadcast_exits();
         let business_cards = std::mem::take(&mut self.business_cards);

@@ -1,5 +1,6 @@
-//! Handles ranks that exit with code 0 without MPI_Finalize. If one rank does so and others do not, that fault ends
-//! the job. If all ranks do so, a line reports it, and the job has not failed.
+//! Handles ranks that exit with code 0 without MPI_Finalize. If one rank does so and others do not, that is a fault,
+//! which ends the job unless the user has it go on after faults. If all ranks do so, a line reports it, and the job
+//! has not failed.
 //!
 //! Other ranks may wait for ever for a rank that has exited so, hence the job must end soon after. But a program that
 //! has no MPI_Finalize at all has done its work in all ranks, and MPICH and Intel MPI do not report it. The two cases
@@ -16,7 +17,7 @@ use std::collections::BTreeSet;
 #[derive(Default)]
 pub struct UnfinalizedRanks {
     ranks: BTreeSet<u32>,
-    /// The line that reports the first of these ranks; None once it was used.
+    /// The line that reports the first of these ranks; None if there is none yet, or once the line was used.
     first: Option<String>,
     /// Some rank has ended in another way.
     others_ended: bool,
@@ -62,8 +63,9 @@ impl JobControl<'_> {
         }
     }
 
-    /// Reports, once, the ranks that ended without MPI_Finalize, and ends the job if other ranks did not end so. To
-    /// be called when all ranks have ended, when one has ended in another manner, or when the time limit has passed.
+    /// Reports, once, the ranks that ended without MPI_Finalize. If other ranks did not end so, this also ends the
+    /// job, unless it goes on after faults. To be called when all ranks have ended, when one has ended in another
+    /// manner, or when the time limit has passed.
     pub(super) fn report_unfinalized(&mut self) {
         if self.ending {
             return;

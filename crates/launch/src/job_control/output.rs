@@ -70,7 +70,7 @@ impl<'a> LineSplitter<'a> {
         }
     }
 
-    /// Returns, for each rank whose last line has no end, the rank and that line.
+    /// Returns, for each rank whose last line has no end, the rank and what is not written yet of that line.
     pub fn finish(&mut self, stream: OutputStream) -> Vec<(u32, Vec<u8>)> {
         let mut lines = Vec::new();
         for ((rank, stream_number), partial) in &mut self.partial {

@@ -1,5 +1,5 @@
-//! The requests that mpiexec has sent to all agents, with their replies so far. Each agent replies in the order of the
-//! requests.
+//! The requests that mpiexec has sent to all agents, with their replies so far. Each agent replies in the order of
+//! the requests.
 //!
 //! Counters, which a tool may request, also arrive unrequested at the end of a job. `host` keeps the latest counters
 //! of each host, so only the fact that a host has replied with counters is recorded here.

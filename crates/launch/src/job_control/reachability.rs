@@ -11,8 +11,8 @@ use crate::frames::RankState;
 use hawser_boot::protocol::PeerReachability;
 use std::collections::{BTreeMap, HashMap};
 
-/// Seconds after which the user is warned. HELLO frames of all lengths have been tried by then, which takes 4 s (P8
-/// of docs/protocol.md).
+/// Seconds after which the user is warned. HELLO frames of all lengths have been tried by then, which takes at most
+/// 4 s (P7 and P8 of docs/protocol.md).
 const WARN_S: u64 = 5;
 
 /// Seconds after which the job is ended if a rank has lost all its ports for good. The reports of its peers, and

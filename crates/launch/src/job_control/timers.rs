@@ -88,8 +88,9 @@ impl Timers {
     }
 
     /// Takes the result of a hang check: the time in ns in which no rank has made progress, or None if a rank
-    /// computes, if no rank waits or if not all hosts run. Sets the next check in any case. Returns the time limit
-    /// for a hang, in seconds, if that is reached and this hang was not reported before; None otherwise.
+    /// computes or is in MPI_Init, if no rank waits, or if the job is not started yet. Sets the next check in any
+    /// case. Returns the time limit for a hang, in seconds, if that is reached and this hang was not reported before;
+    /// None otherwise.
     pub fn record_hang_check(&mut self, no_progress_ns: Option<u64>) -> Option<u64> {
         let (now_ns, stuck_ns) = (clock::now_ns(), no_progress_ns.unwrap_or(0));
         if stuck_ns < self.hang_ns {

@@ -33,8 +33,8 @@ const LONG_FRAMES: usize = 2;
 /// The size, in bytes, above which a transfer is long in any case: it exceeds two frames of any Ethernet.
 const LONG_ANYWAY_BYTES: usize = 64 << 10;
 
-/// Bytes of bulk that a peer was sent before on-demand paths are opened for bulk: for less a TCP connection is too
-/// expensive.
+/// The bytes of long transfers that a peer must have been sent before on-demand paths are opened for bulk: for less a
+/// TCP connection is too expensive.
 const ON_DEMAND_BYTES: u64 = 1 << 20;
 
 /// The class of a transfer, by its size: few frames; bulk, which is many frames; or long, which is bulk for which
@@ -252,8 +252,8 @@ impl Connection {
         self.paths.iter().filter(is_in_front).filter_map(Path::established).map(EstablishedPath::queue_ns).sum()
     }
 
-    /// Whether the best path between some pair of NICs carries no more than a network may give one flow, so that
-    /// further flows are to be opened.
+    /// Whether further flows are to be opened between some pair of NICs: the best path there carries no more than a
+    /// network may give one flow, or all flows together have won with another peer; and none were requested since.
     #[inline]
     pub fn needs_flows(&self) -> bool {
         self.selectors.iter().any(BulkPathSelector::needs_flows)

@@ -41,7 +41,7 @@ const LISTED_MOST: usize = 8;
 /// members each of them needs memory for 2 * n * n lengths.
 const PAIRS_MOST: u32 = 256;
 
-/// The length of a block that a member does not know, because it is not significant on that member.
+/// Stands for the length of a block that the call does not have, or that is not significant on the member.
 const UNKNOWN_LENGTH: u64 = u64::MAX;
 
 /// The text that stands for the arguments of a member whose root is MPI_PROC_NULL.

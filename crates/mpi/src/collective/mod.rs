@@ -3,11 +3,13 @@
 //! A call takes three steps: its arguments are checked (`barrier_bcast`, `data_movement`, `neighbor`, `reductions`,
 //! with `argument_check`), `coll::plan` converts it to a schedule, and `run` executes the schedule. A nonblocking or
 //! persistent call becomes a task (`nonblocking`). Short calls among ranks of one host go straight to `shm_wait`,
-//! without a schedule. All state of a communicator's collectives is in its `CollectiveEngine`; nothing here is shared
-//! between communicators, so that threads that use different communicators never wait for each other.
+//! without a schedule. A communicator keeps the state of its collectives in its `CollectiveEngine`. Apart from the
+//! algorithms that parameters force (`forced`), nothing here is shared between communicators, so that threads that
+//! use different communicators do not wait for each other.
 //!
-//! Used by `abi::coll` and, for the library's own collectives (`internal`), by `comm_create`, `comm_idup`, `inter`,
-//! `group_bootstrap`, `topology` and `env`; uses `engine`, `pt2pt`, `request` and `task`.
+//! Used by `abi::coll` and `abi::neighbor`, by `env` (`barrier_of`) and, for the library's own collectives
+//! (`internal`), by `comm_create`, `comm_idup`, `inter`, `group_bootstrap` and `topology`; uses `engine`, `pt2pt`,
+//! `request` and `task`.
 
 mod argument_check;
 mod argument_compare;
@@ -232,8 +234,8 @@ impl Comm {
         self.all_members().peers().all(|peer| process.segment().local_slot_of(peer).is_some())
     }
 
-    /// Tells whether the members can use flags: they are on one host, and the communicator is no intercommunicator
-    /// (its collectives use messages).
+    /// Tells whether the members can use flags: they are on one host, their number suits a block of flags, and the
+    /// communicator is no intercommunicator (whose collectives use messages).
     pub fn may_share_flags(&self, process: &Process) -> bool {
         // A block of flags has space for the number of ranks that the host had at the start. Flags need at least two
         // members.

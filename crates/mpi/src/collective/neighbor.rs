@@ -1,7 +1,7 @@
 //! Neighbourhood collectives: each rank exchanges blocks with its neighbours in the communicator's topology.
 //!
 //! They have no MPI_IN_PLACE. Both buffers may begin at the same address, because programs keep halos and the data
-//! that they send in one array. Used by `abi::coll`; uses `topology`, which names the neighbours, and
+//! that they send in one array. Used by `abi::neighbor`; uses `topology`, which names the neighbours, and
 //! `CollectiveEngine::perform`.
 
 use super::argument_check::{own_block, typed};

@@ -66,8 +66,8 @@ pub struct ReductionBuffers {
 }
 
 impl ReductionBuffers {
-    /// Checks the arguments. The receive buffer is checked only if this rank `receives` a result. The operation is
-    /// looked up first, because the datatype must be one that it takes.
+    /// Checks the arguments. The receive buffer is checked only if this rank `receives` a result. The operation comes
+    /// before the buffers, because the datatype must be one that it takes.
     #[inline]
     fn check<'a>(&self, datatype: &'a Arc<Datatype>, receives: bool) -> Result<CheckedReduction<'a>> {
         if self.count < 0 {

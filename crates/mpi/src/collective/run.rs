@@ -1,10 +1,10 @@
 //! Execution of a schedule, which is this rank's part of one collective.
 //!
 //! `ScheduleRun::advance` goes as far as possible without waiting, and returns whether the run has ended. It never
-//! recurses: a blocking call waits in a loop around it, and nonblocking and persistent calls advance it whenever they
-//! make progress. Messages are point-to-point messages in the communicator's collective context, with one tag for
-//! each run; each send or receive that has not ended at once has a request in the lane. No lane is locked while local
-//! steps run, because reductions call the application's functions.
+//! recurses: a blocking call waits in a loop around it, and the tasks of nonblocking and persistent calls call it
+//! when MPI makes progress. Messages are point-to-point messages in the communicator's collective context, with one
+//! tag for each run; each send or receive that has not ended at once has a request in the lane. No lane is locked
+//! while local steps run, because reductions call the application's functions.
 //!
 //! After an error the run continues to its end, so that no other rank waits for this one forever; the call returns
 //! the first error. If a rank has ended, the contents of the memory that its messages should have filled are unknown.
@@ -253,8 +253,9 @@ impl ScheduleRun {
     }
 }
 
-/// Ends a run, and returns the call's result. If the error is that data are missing, and a process of the job is
-/// known to have failed within a second (`failures::wait_for_failure_notice`), the failure is returned as the cause.
+/// Ends a run, and returns the call's result. If data are missing and the first error is MPI_ERR_TRUNCATE, this waits
+/// for up to a second for the notice that a process of the job has failed (`failures::wait_for_failure_notice`). If a
+/// process has failed, the result is MPI_ERR_PROC_ABORTED, because the failure is the cause.
 pub fn result(run: &mut ScheduleRun) -> Result<()> {
     let is_data_missing = run.failure.data_missing;
     run.finish().map_err(|error| match error.class() {

@@ -21,7 +21,8 @@ use hawser_p2p::wait::NO_LANE;
 use hawser_transport::wait_peer;
 
 /// Runs a step of the whole communicator, and waits until it has ended for this member. Fails with
-/// MPI_ERR_PROC_ABORTED if a member has ended, and with MPI_ERR_TRUNCATE if the members' calls do not match.
+/// MPI_ERR_PROC_ABORTED if a member has ended before it left this step or an earlier one, and with MPI_ERR_TRUNCATE
+/// if the members' calls do not match.
 #[inline]
 pub fn run_step(
     process: &'static Process,
@@ -99,13 +100,13 @@ fn complete(
     }
 }
 
-/// The number of polls of the flags before the wait loop, if every rank has a core for itself. They take about as
-/// long as a short step.
+/// The number of polls of the flags before the wait loop, if this rank has a core for itself and one thread. They
+/// take about as long as a short step.
 const DIRECT_POLLS: u32 = 32;
 
 /// The numbers of iterations of the wait loop between two polls of the lanes: the first if operations of this rank
-/// are pending, the second if none is. SPINNING is for hosts with a core for every rank, YIELDING for hosts with more
-/// ranks than cores, where each iteration yields the core.
+/// are pending, the second if none is. SPINNING is used if this rank has a core for itself, YIELDING if another
+/// process needs the core (`WaitPolicy::is_oversubscribed`), where each iteration yields it.
 const LANE_POLLS_SPINNING: [u32; 2] = [8, 64];
 const LANE_POLLS_YIELDING: [u32; 2] = [1, 8];
 
@@ -180,7 +181,7 @@ fn exited_error(process: &Process, peer: Peer) -> Error {
 
 impl Process {
     /// Tells whether operations of this rank are pending on any lane. It returns true also if a lane cannot be
-    /// examined because another thread is inside or owns it.
+    /// examined because another thread is inside, polls it or owns it.
     fn has_operations(&'static self) -> bool {
         self.lanes().active().any(|lane| match self.lane(lane).try_enter_unless_owned(None) {
             TryEnter::Entered(lane) => !lane.core.engine.is_idle() || !lane.is_idle() || !lane.is_drained(),

@@ -35,7 +35,8 @@ pub trait AtomicFlag {
     fn fetch_add(&self, value: u64, order: Ordering) -> u64;
 }
 
-/// The flags of one communicator. No two members write to the same cache line, except to that of `arrivals`.
+/// The flags of one communicator, each in a cache line of its own. Several members write to `arrivals` and to
+/// `generation`; every other flag has one writer.
 pub trait FlagArray {
     type Flag: AtomicFlag;
     /// The flag of a member's slot.
@@ -68,7 +69,8 @@ pub trait StepData {
     /// Copies the result from the cache line of the generation to this member's result buffer.
     fn read_published(&mut self);
     /// Returns the length, in bytes, of this member's contribution to the next step. None if the contribution cannot
-    /// be written before the next step begins: that step is no long Allreduce of the same call.
+    /// be written before the next step begins: that step is no long Allreduce of the same call, or its data does not
+    /// exist yet.
     fn next_bytes(&self) -> Option<u32>;
     /// Writes this member's contribution to the next step into `slot`.
     fn write_next_slot(&mut self, slot: Slot);
@@ -79,7 +81,7 @@ pub trait StepData {
 pub struct Slot {
     pub member: usize,
     pub parity: usize,
-    /// The number of earlier steps of this parity. Long data of successive steps lie at different addresses
+    /// A number that grows by 1 with each step of this parity. The address of long data depends on it
     /// (`shm::slot_memory`).
     pub rotation: u64,
 }

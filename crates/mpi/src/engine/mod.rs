@@ -49,7 +49,7 @@ pub struct CachedTuning {
     /// The value of `param::changes` from before the parameters were read. If it has changed, the tuning is out of
     /// date.
     pub changes: u32,
-    /// Calls may take the fast path through flags: all members are on one host, calls are not compared, and no
+    /// Calls may take the fast path through flags: the communicator has flags, calls are not compared, and no
     /// parameter forces another algorithm on the collectives that have a fast path.
     pub fast_path: bool,
     /// Members compare their calls before each collective (`HAWSER_CHECK`).

@@ -232,8 +232,9 @@ pub fn shm_step_of(schedule: &Schedule, round: usize) -> Option<ShmStep> {
 pub struct RunFailure {
     /// The error that its call returns.
     pub first: Option<Error>,
-    /// Data are missing, because the rank that should have sent them has ended or lacks data itself. From then on
-    /// this rank sends empty messages in place of data, so that no other rank takes wrong data for a result.
+    /// Data are missing: the rank that should have sent them has ended or lacks data itself, or the members' calls of
+    /// a shm step did not match. From then on this rank sends empty messages in place of data, so that no other rank
+    /// takes wrong data for a result.
     pub data_missing: bool,
 }
 

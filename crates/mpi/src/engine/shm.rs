@@ -18,9 +18,9 @@ use hawser_p2p::buffer::Buffer;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The numbers of a member's cache lines in the block: the flags of its two slots. The numbers of lines that
-/// different members use at the same time differ by at least two, because the prefetchers of today's CPUs fetch two
-/// adjacent cache lines together.
+/// The cache lines of a member in the block, by their numbers; these two have the flags of its two slots. Between
+/// lines that different members use at the same time there is at least one other line, because the prefetchers of
+/// today's CPUs fetch two adjacent lines together.
 const SLOT_LINES: [usize; 2] = [0, 2];
 const PROGRESS_LINE: usize = 4;
 /// The cache line of member 0 with the arrivals, and the cache line of member 1 with the generation. A block has at
@@ -256,9 +256,9 @@ impl ShmCollective {
         let bytes = buffers.from.len();
         assert!(bytes < BYTES_MAX.into(), "a shm step of {bytes} bytes");
         // A function of the application must get memory that is aligned for its datatype, and the bytes behind the
-        // flag in a cache line are not aligned; so only predefined operations use short slots. One element of a pair
-        // type such as MPI_DOUBLE_INT lies in one piece without its padding, but a kernel counts the padding too; so
-        // such a reduction is no pair step.
+        // flag in a cache line are not aligned; so a reduction uses short slots only with a predefined operation.
+        // One element of a pair type such as MPI_DOUBLE_INT lies in one piece without its padding, but a kernel
+        // counts the padding too; so such a reduction is no pair step.
         let (predefined, whole) =
             match buffers.reduce_args.map(|reduce_args| (reduce_args.reducer.predefined(), reduce_args.count)) {
                 Some((Some(kernel), count)) => (true, kernel.element_bytes() * count == bytes),
@@ -273,7 +273,8 @@ impl ShmCollective {
     /// member; `None` while it is in progress.
     #[inline]
     pub fn poll(&mut self, phase: &mut StepPhase, spec: &StepSpec, buffers: &StepBuffers<'_>) -> Option<StepResult> {
-        // A barrier has no data: its `bytes` only differ on a rank whose data are missing (`without_data`).
+        // A barrier has no data: if its `bytes` are not 0, they only mark a rank whose data are missing
+        // (`without_data`).
         let bytes = if spec.kind == StepKind::Barrier { 0 } else { spec.bytes as usize };
         let mut data = StepTransfer { block: &self.flags.block, buffers, bytes, short: spec.short };
         self.participant.poll(phase, spec, &self.flags, &mut data)
@@ -311,8 +312,8 @@ pub fn depart(block: &FlagBlock, members: usize) -> bool {
 }
 
 /// Returns the description and buffers of a step to which this member contributes nothing, because its data are
-/// missing. The length in its flag differs from that of every member that has its data, so that those members detect
-/// a mismatch.
+/// missing. The length in its flag differs from that of every member that has its data, so that the members
+/// that wait for its data detect a mismatch.
 #[cold]
 pub fn without_data<'a>(spec: StepSpec, buffers: StepBuffers<'a>) -> (StepSpec, StepBuffers<'a>) {
     let reduce_args = buffers.reduce_args.map(|reduce_args| ReduceArgs { count: 0, ..reduce_args });

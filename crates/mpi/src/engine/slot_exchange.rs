@@ -18,7 +18,8 @@ use hawser_coll::{CommStep, MemberSet, RankAndSize, ShmStep};
 use hawser_datatype::UserPtr;
 use hawser_job::FlagBlock;
 
-/// The data of an exchange. They know no flags and no slots, only the memory that they are given.
+/// The data of an exchange. An implementation knows no flags and no block; `write` and `read` get the memory of a
+/// slot as an argument.
 pub trait ExchangeData {
     /// Tells whether a contribution of `bytes` bytes lies in the cache line of its flag; otherwise it lies in the
     /// payload area.
@@ -146,8 +147,8 @@ impl ExchangeData for RoundData<'_> {
     }
 }
 
-/// The data of a short MPI_Reduce_scatter. As in the algorithm "host_parts" of `coll`, each rank reduces its own
-/// block of all slots, from the last rank down to the first.
+/// The data of a short MPI_Reduce_scatter or MPI_Reduce_scatter_block. As in the algorithm "host_parts" of `coll`,
+/// each rank reduces its own block of all slots, from the last rank down to the first.
 pub struct ReduceScatterData<'a> {
     pub rank_and_size: RankAndSize,
     /// This rank's contribution, which is a block for each rank.
@@ -218,16 +219,16 @@ pub struct EqualBlocks {
     recv: UserMem<'static>,
 }
 
-/// Returns the memory of `ranks` adjoining blocks, each as long as `buf`; `None` if the datatype is not predefined,
-/// the blocks are empty, or an argument is wrong (`BufferArg::contiguous_memory`).
+/// Returns the memory of `ranks` adjoining blocks, each as long as `buf`; `None` if the datatype is not predefined or
+/// has gaps, the blocks are empty, or an argument is wrong (`BufferArg::contiguous_memory`).
 fn all_blocks(buf: &BufferArg, ranks: u32) -> Option<UserMem<'static>> {
     BufferArg { count: buf.count.checked_mul(ranks.into())?, ..*buf }.contiguous_memory()
 }
 
 impl EqualBlocks {
     /// Makes the data of a call. Returns `None` if the call needs the path with a schedule, which checks the
-    /// arguments and reports errors: its blocks are too long, empty or not of a predefined datatype, it is in place,
-    /// or an argument is wrong.
+    /// arguments and reports errors: its blocks are too long or empty, the datatype is not predefined or has gaps,
+    /// the call is in place, or an argument is wrong.
     #[inline]
     pub fn of(
         pattern: BlockPattern,

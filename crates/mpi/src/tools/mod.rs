@@ -6,8 +6,8 @@
 //! threads may read. It must never enter a lane, nor call an error handler. There are no events, because this library
 //! reports nothing by callback.
 //!
-//! Used by `abi::tool` and `node`; has the modules `cvar` (parameters), `pvar` (counters), `category` and
-//! `enumeration`.
+//! Used by `abi::tool` and `node`; has the modules `cvar` (parameters), `pvar` (counters), `category`, `enumeration`
+//! and `former_names`.
 
 pub mod category;
 pub mod cvar;

@@ -2,7 +2,7 @@
 //!
 //! A handle of a counter has a sum of its own, of the events that are counted while the handle is started. So a
 //! session does not notice that another session resets the variable; the rank's counters themselves are never reset.
-//! The length of a queue is read directly. All values are 0 until MPI_Init.
+//! The length of a queue is read directly. Until the process is a rank, counters and lengths are 0.
 //!
 //! Used by `abi::tool`; uses `former_names`, `job::counters`, `matching::QueueLengths`.
 

@@ -1,9 +1,9 @@
 //! MPI_Dims_create: writes a number of ranks as a balanced product.
 //!
 //! The dimensions are in descending order, and the difference between the largest and the smallest is the least
-//! possible. Among products with the same difference the one with the largest last dimension is chosen, and if there
-//! are several, the one whose first different dimension is the smallest. MPICH gives the same results (compared for
-//! every number up to 3000 in 2 to 6 dimensions).
+//! possible. Among products with the same difference the one with the largest last dimension is chosen. If there are
+//! several, it is the one with the smallest first dimension, among these the one with the smallest second, and so on.
+//! MPICH gives the same results (compared for every number up to 3000 in 2 to 6 dimensions).
 //!
 //! Used by `abi::topology`.
 

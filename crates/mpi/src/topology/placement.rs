@@ -29,7 +29,7 @@ pub fn of_graph(process: &Process, comm: &Comm, nodes: u32, edges: impl FnOnce()
     hosts(process, comm, nodes).map_or_else(|| (0..nodes).collect(), |hosts| on_graph(&hosts, &edges()))
 }
 
-/// The number of the host of each of the first `places` ranks; None if all members are on this host.
+/// The number of the host of each of the first `places` ranks of `comm`; None if all its members are on one host.
 fn hosts(process: &Process, comm: &Comm, places: u32) -> Option<Vec<u32>> {
     let of = || comm.group().peers().take(places as usize).map(|peer| process.segment().host_of(peer)).collect();
     (!comm.is_on_one_host(process)).then(of)
@@ -124,8 +124,8 @@ fn grow_part(neighbors: &[Vec<(u32, u32)>], is_placed: &mut [bool], count: usize
     }
 }
 
-/// The sides of all blocks that tile the grid and that hold the most places up to `ranks`, the number of ranks of one
-/// host.
+/// The sides of the largest blocks that tile the grid and have at most `ranks` places; `ranks` is the number of ranks
+/// of the largest host.
 fn blocks(cart: &Cart, ranks: u32) -> Vec<Vec<u32>> {
     let mut found: Vec<Vec<u32>> = vec![Vec::new()];
     for dim in cart.dims() {

@@ -12,7 +12,7 @@ use hawser_base::{Class, Peer};
 
 impl Engine {
     /// Handles a packet of `from` with `payload` bytes behind it. It is an error if the packet belongs to no known
-    /// message or operation.
+    /// message or operation, if its lengths are impossible, or if the peer has failed or ended.
     pub fn handle_packet(
         &mut self,
         from: Peer,
@@ -382,7 +382,7 @@ impl Engine {
     }
 }
 
-/// The error for a packet that belongs to no message and no operation; the caller counts and drops the packet.
+/// The error for a packet that `handle_packet` does not admit; the caller counts and drops the packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InvalidPacket;
 

@@ -84,8 +84,8 @@ impl Engine {
     }
 
     /// Ends every operation that needs a failed peer with an error. Messages that have arrived whole stay. Claimed
-    /// messages (of a matched probe) stay, too, and end when they are received. The caller must not pass packets of
-    /// the peer to `handle_packet` any more.
+    /// messages (of a matched probe) stay, too, and end when they are received. From now on `handle_packet` refuses
+    /// packets of the peer.
     pub fn peer_failed(&mut self, peer: Peer) {
         if self.is_superseded(peer) {
             return;

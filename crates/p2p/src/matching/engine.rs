@@ -166,8 +166,9 @@ impl Engine {
         !self.effects.is_empty()
     }
 
-    /// Counts a short eager message to `to` as sent, if it may bypass the engine: credit is left, and no RTR of the
-    /// peer waits for a message. Returns whether it may. This is the fast path; `start_send` does the same in full.
+    /// Counts a short eager message to `to` as sent, if it may bypass the engine: credit is left, no RTR of the peer
+    /// waits for a message, and the peer has not failed or ended. Returns whether it may. This is the fast path;
+    /// `start_send` does the same in full.
     #[inline(always)]
     pub fn fast_send(&mut self, to: Peer, bytes: u64) -> bool {
         let peer = &mut self.peers[to];

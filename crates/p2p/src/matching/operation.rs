@@ -61,7 +61,7 @@ pub enum Effect {
     /// Write the bytes `from .. until` of the send `op` into the peer's buffer. Then call `write_done`, if `op` has
     /// not completed with an error meanwhile.
     Write { op: OpId, to: Peer, key: BufferKey, from: u64, until: u64 },
-    /// The operation has ended; the engine has forgotten it.
+    /// The operation has ended. The engine has forgotten it, except for a send in `SendPhase::Ended`.
     Complete { op: OpId, outcome: OpOutcome },
 }
 
@@ -89,7 +89,7 @@ pub struct OpOutcome {
     pub cancelled: bool,
 }
 
-/// The sizes that decide the method; they come from the device's cost model and the parameters.
+/// The sizes that decide the method; they come from the limits of the devices and from the parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ProtocolLimits {
     /// Longest message that travels in one packet, in bytes.
@@ -101,8 +101,8 @@ pub struct ProtocolLimits {
     /// Shortest receive that is worth an RTR, in bytes. It is longer than `eager`, because only a message that is
     /// longer than `eager` would otherwise wait for a CTS.
     pub rtr_min: u64,
-    /// The maximum payload, in bytes, that a peer may have sent to us without an RTS and that no receive has matched
-    /// (docs/adr/0005-credits.md).
+    /// The maximum payload, in bytes, that a peer may have sent to us in eager messages and with RTSs before we
+    /// return credit for it (docs/adr/0005-credits.md). Each payload counts as `cost` says.
     pub credit: u64,
 }
 

@@ -43,7 +43,8 @@ pub enum SendStart {
 pub enum PostOutcome {
     /// The receive waits in the queue.
     Queued,
-    /// An unexpected message matched: effects follow.
+    /// An unexpected message matched, or the receive failed at once because its source has failed or ended: effects
+    /// follow.
     Matched,
 }
 

@@ -44,8 +44,9 @@ pub enum ConnectionKind {
 pub struct Greeting {
     pub kind: ConnectionKind,
     pub from: PortId,
-    /// The number of the connection, which is higher than that of each earlier connection of this kind from the
-    /// caller.
+    /// The number of the connection, which is higher than the numbers of all earlier connections of this kind: of
+    /// frames, of those that the caller's port has opened to any peer (P32); of messages, of those that the caller's
+    /// rank has opened to the called rank (P36).
     pub number: u32,
 }
 

@@ -42,14 +42,14 @@ use std::os::fd::{AsFd, BorrowedFd};
 /// The receive buffer that is reported to link, which needs a bound: 6 MiB, the usual maximum of net.ipv4.tcp_rmem.
 /// TCP drops nothing, because frames for which there is no space wait at their sender.
 const RECEIVE_BUFFER_BYTES: usize = 6 << 20;
-/// Maximum bytes of a read: several of the longest frames, which stay in the cache (with 256 KiB 5 to 8 % slower:
-/// docs/measurements/2026-11-23-ethernet-beside-peers.md).
+/// Maximum bytes of a read: several of the longest frames, which stay in the cache. (With reads of 256 KiB a message
+/// of 256 KiB took 5 to 8 % longer: docs/measurements/2026-11-23-ethernet-beside-peers.md.)
 const SCRATCH_BYTES: usize = 64 << 10;
-/// Time for which callers wait in the kernel while there are no descriptors for them, until the port tries again: long
-/// enough to cost nothing, and shorter than any peer waits.
+/// Time for which callers wait in the kernel while there are no descriptors for them, until the port tries again:
+/// long enough to cost nothing, and shorter than any peer waits.
 const ACCEPT_RETRY_NS: u64 = 100_000_000;
-/// Poll interval while there was neither an inbound nor an outbound connection: the first frame may wait for about
-/// the time that it takes to establish a connection.
+/// Poll interval as long as the port has had no connection yet: the first frame may wait for about the time that it
+/// takes to establish a connection.
 const UNUSED_POLL_INTERVAL: u32 = super::POLL_INTERVAL_MAX;
 /// The longest retransmission timeout of TCP, where the kernel lets us set it: the least that Linux accepts. Timeouts
 /// grow to 120 s otherwise, and a cable may be plugged in again long before.
@@ -69,7 +69,7 @@ enum StreamConnection {
     Messages(MessageConnection),
 }
 
-/// A connection that carries messages: its caller, or the rank that accepted it, reads, writes and ends it.
+/// A connection that carries messages. `direct` reads, writes and ends it; this file sends only its greeting.
 struct MessageConnection {
     stream: TcpStream,
     /// The rest of the greeting that TCP has not accepted yet.
@@ -118,8 +118,8 @@ pub struct StreamPort {
     accepted_direct: Vec<(usize, u32, u32)>,
     /// Slots of connections that carry messages and have events.
     ready: Vec<usize>,
-    /// Connections that were ended for an invalid greeting, or for none in time; connections of peers in which a length
-    /// was changed; and times that callers had to wait for want of descriptors.
+    /// The counts of `PortDrops`: connections that were refused, connections of peers in which a length was changed,
+    /// and times that callers had to wait because there was no descriptor for them.
     refused: u64,
     corrupted: u64,
     deferred: u64,
@@ -433,7 +433,8 @@ impl StreamPort {
         self.accepted_direct.push((slot, greeting.from.rank, greeting.number));
     }
 
-    /// Returns the next accepted connection, which is to be kept or ended: its slot, its caller's rank, and its number.
+    /// Returns an accepted connection, which the caller must keep or end: its slot, the rank that opened it, and its
+    /// number.
     pub fn next_accepted_direct(&mut self) -> Option<(usize, u32, u32)> {
         self.accepted_direct.pop()
     }
