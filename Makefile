@@ -17,7 +17,8 @@ tests = $(sort $(basename $(notdir $(wildcard crates/$(1)/tests/*.rs) $(patsubst
 # fewer features.
 run_tests = $(CARGO) test --workspace --no-fail-fast $(addprefix --test ,$(1))
 
-.PHONY: all setup build stage install demo lab test tidy loom sim e2e e2e-tools check-long bench drawing machines fmt lint clean
+.PHONY: all setup build stage install demo lab test tidy loom sim e2e e2e-tools check-long bench drawing machines fmt \
+	lint clean
 .PHONY: unit unit-devices unit-protocol unit-programs unit-abis unit-libraries unit-documents
 
 all: build
@@ -54,8 +55,8 @@ test: setup tidy
 
 # Layout, warnings, and the tests that read sources and documents alone: layers, imports, names, comments, machines.
 tidy: lint
-	$(CARGO) test --quiet -p hawser-base -p hawser-imports --test documents --test comments --test floors --test cycles --test names \
-		--test machines
+	$(CARGO) test --quiet -p hawser-base -p hawser-imports --test documents --test floors \
+		--test comments --test cycles --test names --test machines
 
 unit: setup
 	$(CARGO) test --workspace --no-fail-fast

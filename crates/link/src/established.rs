@@ -341,9 +341,8 @@ impl EstablishedPath {
     /// credit may be lost; or the path is silent, or its port refused a frame, and only a reply shows that the path
     /// works again (P24).
     pub fn schedule_probe(&mut self, now_ns: u64) {
-        if self.timer == RetransmitTimer::Idle {
+        if self.timer.started(now_ns + self.rtt.probe_ns()) {
             mark(Mark::Blocked);
-            self.timer.started(now_ns + self.rtt.probe_ns());
         }
     }
 

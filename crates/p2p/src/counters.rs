@@ -22,22 +22,29 @@ counters! {
     Eager = "messages sent eagerly", Events, "short messages, sent without an RTS within the receiver's credit";
     // This slot is next to Eager, so that the fast path of sends touches one cache line.
     BytesSent = "bytes sent", Bytes, "in all messages, by any method";
-    EagerStreams = "messages streamed eagerly", Events, "longer than a packet, sent without an RTS within the receiver's credit";
-    RtrReplies = "messages sent in reply to an RTR", Events, "sent without an RTS, because their receive had been posted first";
-    Rendezvous = "messages sent by rendezvous", Events, "long messages, and short ones without credit: each begins with an RTS";
+    EagerStreams = "messages streamed eagerly", Events,
+        "longer than a packet, sent without an RTS within the receiver's credit";
+    RtrReplies = "messages sent in reply to an RTR", Events,
+        "sent without an RTS, because their receive had been posted first";
+    Rendezvous = "messages sent by rendezvous", Events,
+        "long messages, and short ones without credit: each begins with an RTS";
     Pulled = "messages read from the sender's memory", Events, "received by one copy out of the sender's buffer";
     Written = "messages written to the receive buffer", Events, "sent by one copy into the receiver's buffer";
     ZeroCopy = "messages sent zero-copy", Events, "long messages between hosts, over a TCP connection of their own";
     RtrsSent = "RTRs sent", Events, "long receives that were announced to their sender";
     RtrsRefused = "RTRs refused as stale", Events, "the sender had sent its message before the RTR arrived";
     CtsSent = "CTSs sent", Events, "replies to an RTS that request the message's bytes";
-    NoCredit = "eager messages without credit", Events, "short messages sent with an RTS, because the receiver holds too many unexpected bytes";
+    NoCredit = "eager messages without credit", Events,
+        "short messages sent with an RTS, because the receiver holds too many unexpected bytes";
     WaitedForRoom = "messages that waited for the device", Events, "the device could not take them when they were sent";
     Unexpected = "unexpected messages", Events, "arrived before their receive was posted, and were copied once more";
     InvalidPackets = "invalid packets dropped", Events, "packets of freed communicators, or of a peer that has ended";
-    ShmSteps = "collective steps by flags", Events, "steps of collectives among the ranks of this host, in shared memory";
-    LaneContended = "contended lane locks", Events, "a thread waited for another one that was in the same communicator's lane";
-    ProgressThreadWakes = "wake-ups of the progress thread", Events, "of the thread that moves messages while the program computes (HAWSER_PROGRESS)";
+    ShmSteps = "collective steps by flags", Events,
+        "steps of collectives among the ranks of this host, in shared memory";
+    LaneContended = "contended lane locks", Events,
+        "a thread waited for another one that was in the same communicator's lane";
+    ProgressThreadWakes = "wake-ups of the progress thread", Events,
+        "of the thread that moves messages while the program computes (HAWSER_PROGRESS)";
     Sleeps = "sleeps while waiting", Events, "times that a wait released the core until an event";
     SleepNs = "nanoseconds asleep while waiting", Nanoseconds, "the total time of these sleeps";
 }

@@ -211,12 +211,10 @@ impl DirectSender {
     /// Handles a POSITION: the peer has read, or guarantees to read, `count` bytes of connection `number`. Calls
     /// `complete` for each send that is complete. An impossible number or count is ignored.
     pub fn handle_position(&mut self, number: u32, count: u64, now_ns: u64, complete: &mut dyn FnMut(ZeroCopyDone)) {
-        let is_possible =
-            self.has_connection() && number == self.number && count >= self.acked && count <= self.written;
-        if !is_possible {
+        let is_possible = number == self.number && count >= self.acked && count <= self.written;
+        if !is_possible || !self.state.confirmed() {
             return;
         }
-        self.state.confirmed();
         self.acked = count;
         while self.queue.front().is_some_and(|queued| queued.end() <= count) {
             self.queue.pop_front().into_iter().for_each(|queued| complete(queued.completion(count)));
