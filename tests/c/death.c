@@ -14,6 +14,13 @@
 static int dying;
 static char *buffer;
 static MPI_Comm twin;
+/* The half of the world in which this rank is, and an intercommunicator of both halves. */
+static MPI_Comm half, both;
+
+static int in_first_half(void)
+{
+    return me < size / 2;
+}
 
 static long long now_ns(void)
 {
@@ -117,6 +124,11 @@ static int operation(const char *what)
     if (!strcmp(what, "stream")) return sent_again_and_again(LONG_BYTES);
     if (!strcmp(what, "dup")) return MPI_Comm_dup(twin, &made);
     if (!strcmp(what, "split")) return MPI_Comm_split(twin, 0, me, &made);
+    if (!strcmp(what, "intercomm_create"))
+        return MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, in_first_half() ? size / 2 : 0, 6, &made);
+    if (!strcmp(what, "inter_dup")) return MPI_Comm_dup(both, &made);
+    if (!strcmp(what, "inter_split")) return MPI_Comm_split(both, 0, me, &made);
+    if (!strcmp(what, "inter_merge")) return MPI_Intercomm_merge(both, in_first_half(), &made);
     if (!strcmp(what, "barrier")) return MPI_Barrier(twin);
     if (!strcmp(what, "ibarrier")) {
         int code = MPI_Ibarrier(twin, &request);
@@ -187,7 +199,7 @@ static void try_all(void)
     static const char *const fails[] = {
         "recv", "recv_long", "recv_any", "irecv_any", "test_any", "probe", "probe_any", "mprobe_any", "iprobe",
         "iprobe_any", "improbe_any", "ssend", "send_long", "allreduce", "dup", "iallreduce", "allgather",
-        "barrier", "ibarrier",
+        "barrier", "ibarrier", "intercomm_create", "inter_dup", "inter_split", "inter_merge",
     };
     for (size_t at = 0; at < sizeof fails / sizeof *fails; at++)
         if (operation(fails[at]) == MPI_SUCCESS) FAIL("%s ends well after the death", fails[at]);
@@ -205,6 +217,8 @@ int main(int argc, char **argv)
     buffer = calloc(1, LONG_BYTES);
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &twin));
+    OK(MPI_Comm_split(MPI_COMM_WORLD, in_first_half(), me, &half));
+    OK(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, in_first_half() ? size / 2 : 0, 6, &both));
     /* All know each other, and long messages have found their way. */
     for (int turn = 0; turn < 3; turn++)
         OK(MPI_Allreduce(MPI_IN_PLACE, buffer, LONG_BYTES / 4, MPI_INT, MPI_MAX, twin));
@@ -230,6 +244,8 @@ int main(int argc, char **argv)
     MPI_Group_free(&world);
     MPI_Group_free(&left);
     MPI_Comm_free(&twin);
+    MPI_Comm_free(&half);
+    MPI_Comm_free(&both);
     OK(MPI_Finalize());
     printf("rank %d is done\n", me);
     return 0;

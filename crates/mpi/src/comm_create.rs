@@ -108,7 +108,9 @@ const OUTSIDE: u64 = u64::MAX;
 /// MPI_Comm_create. Each member of the old intercommunicator contributes its rank in the group that it passes itself,
 /// so all of them must take part.
 fn remote_subgroup(process: &'static Process, name: &'static str, old: &CommRef, group: &Group) -> Result<Arc<Group>> {
-    let ranks = CollectiveScope::Comm(old).allgather(process, name, &[group.rank().map_or(OUTSIDE, u64::from)])?;
+    let scope = CollectiveScope::Comm(old);
+    let ranks = scope.allgather(process, name, &[group.rank().map_or(OUTSIDE, u64::from)]);
+    let ranks = or_abandon(process, name, &scope, ranks)?;
     let rank_in_group = |peer: Peer| old.all_members().rank_of(peer).map_or(OUTSIDE, |rank| ranks[rank as usize]);
     let mut members: Vec<Peer> = old.addressed_group().peers().filter(|&peer| rank_in_group(peer) != OUTSIDE).collect();
     members.sort_by_key(|&peer| rank_in_group(peer));
@@ -162,7 +164,7 @@ fn split_by_color(
     key: i32,
 ) -> Result<Handle> {
     let scope = CollectiveScope::Comm(old);
-    let all = scope.allgather(process, name, &encode(color, key))?;
+    let all = or_abandon(process, name, &scope, scope.allgather(process, name, &encode(color, key)))?;
     let members_of_color = |group: &Group| {
         let ranks = group.peers().filter_map(|peer| old.all_members().rank_of(peer));
         let words: Vec<u64> = ranks.flat_map(|at| all[2 * at as usize..][..2].to_vec()).collect();
@@ -328,6 +330,21 @@ pub(crate) fn agree(
         CollectiveScope::Group { tag, .. } => *tag as u32,
     };
     agree_in(process, &mut ScopeAgreement(process, name, scope), agreement_salt(parent, tag_part), is_member)
+}
+
+/// Returns `result`, that of a collective that comes before `agree` in the same scope. If it failed because a process
+/// has ended, this first takes part in the agreement, in which the members that got a result wait for this one.
+pub(crate) fn or_abandon<T>(
+    process: &'static Process,
+    name: &'static str,
+    scope: &CollectiveScope<'_>,
+    result: Result<T>,
+) -> Result<T> {
+    result.inspect_err(|error| {
+        if error.class() == Class::ProcAborted {
+            context_ids::abandon(&mut ScopeAgreement(process, name, scope));
+        }
+    })
 }
 
 /// The salt of an agreement among members of `parent`. `tag_part` distinguishes agreements that may be in progress at

@@ -139,6 +139,15 @@ const TAKEN: u64 = Context::GENERATIONS as u64;
 pub const FAILED: u64 = u64::MAX;
 const _: () = assert!(FAILED > TAKEN);
 
+/// Takes part in an agreement for a member that cannot create the communicator, because a process ended before the
+/// agreement began. Members that do not know of it yet get FAILED from the second round; without this contribution
+/// they would wait for ever.
+#[cold]
+pub fn abandon(rounds: &mut impl AgreementRounds) {
+    let _ = rounds.allreduce_and(&mut [u64::MAX; RANGE_WORDS + 1]);
+    let _ = rounds.allreduce_max(FAILED);
+}
+
 /// A member's contribution to the first round: a bit for each free number of one range; then a word with a bit for
 /// each range that has a free number, and the flag SINGLE_THREADED.
 pub type FreeIds = [u64; RANGE_WORDS + 1];
@@ -438,9 +447,9 @@ mod tests {
         }
     }
 
-    /// The others are not left waiting for it, and keep no number.
-    #[test]
-    fn a_member_that_a_round_fails_is_heard_by_all() {
+    /// Three members, of which the first one does something else than to agree: the others are not left waiting for
+    /// it, and keep no number. Returns what the first one has got.
+    fn agree_beside<T: Send>(first_member: impl FnOnce(&ContextIdAllocation, &TestRounds) -> T + Send) -> T {
         let pool = [(); 3].map(|()| Mutex::new(ContextIdPool::new()));
         let rounds = TestRounds { words: Mutex::default(), barrier: Barrier::new(3) };
         let allocation = |process: usize| ContextIdAllocation {
@@ -449,20 +458,32 @@ mod tests {
             multithreaded: false,
             salt: 0,
         };
-        std::thread::scope(|scope| {
-            let bereft = scope.spawn(|| allocation(0).agree(&mut FailingMember(TestMember(&rounds))));
+        let first = std::thread::scope(|scope| {
+            let first = scope.spawn(|| first_member(&allocation(0), &rounds));
             let others = [1, 2].map(|process| {
                 let (allocation, rounds) = (allocation(process), &rounds);
                 scope.spawn(move || allocation.agree(&mut TestMember(rounds)))
             });
-            assert_eq!(bereft.join().unwrap().unwrap_err().cause(), "alone");
             for other in others {
                 assert_eq!(other.join().unwrap().unwrap_err().class(), Class::ProcAborted);
             }
+            first.join().unwrap()
         });
-        let first = PREDEFINED as u32;
-        let is_free = |pool: &Mutex<ContextIdPool>| pool.lock().unwrap().free[0] >> first & 1 == 1;
+        let is_free = |pool: &Mutex<ContextIdPool>| pool.lock().unwrap().free[0] >> PREDEFINED & 1 == 1;
         assert!(pool.iter().all(is_free));
+        first
+    }
+
+    #[test]
+    fn a_member_that_a_round_fails_is_heard_by_all() {
+        let result =
+            agree_beside(|allocation, rounds| allocation.agree(&mut FailingMember(TestMember(rounds))).unwrap_err());
+        assert_eq!(result.cause(), "alone");
+    }
+
+    #[test]
+    fn a_member_that_abandons_an_agreement_is_heard_by_all() {
+        agree_beside(|_, rounds| abandon(&mut TestMember(rounds)));
     }
 
     #[test]

@@ -4,14 +4,15 @@
 //! MPI_Intercomm_create, where the groups need not have a communicator in common, each round of the agreement is a
 //! reduction in each local group, one between the two leaders, and a broadcast of the result in each local group. A
 //! leader that fails to exchange the groups with the other leader sends the class of its error to its local group,
-//! which would otherwise wait for ever.
+//! which would otherwise wait for ever. For the same reason a member that learns of the end of another process takes
+//! part in all further rounds, and only then returns its error.
 //!
 //! Used by `abi::inter`; uses `comm`, `comm_create`, `context_ids`, `group_bootstrap` and `collective::internal`.
 
 use crate::collective::internal::CollectiveScope;
 use crate::comm::{Comm, CommRef};
-use crate::comm_create::{agree, agree_in, group_of, make};
-use crate::context_ids::AgreementRounds;
+use crate::comm_create::{agree, agree_in, group_of, make, or_abandon};
+use crate::context_ids::{self, AgreementRounds, FAILED};
 use crate::errhandler::Errhandler;
 use crate::group::Group;
 use crate::process::{self, Process};
@@ -56,8 +57,11 @@ pub fn create(
     let exchanged = leads
         .then(|| find_leaders(process, peer_comm, remote_leader, tag)?.exchange_groups(process, NAME, local.group()));
     let remote = bcast_remote_group(process, NAME, &local, local_leader as u32, exchanged.as_ref());
-    let leaders = exchanged.transpose()?.map(|(leaders, _)| leaders);
-    let remote = remote?;
+    let (leaders, remote) = match exchanged {
+        Some(Ok((leaders, _))) => (Some(leaders), remote),
+        Some(Err(error)) => (None, Err(error)),
+        None => (None, remote),
+    };
     let mut agreement = InterAgreement {
         process,
         name: NAME,
@@ -65,7 +69,7 @@ pub fn create(
         leader: local_leader as u32,
         leaders,
     };
-    let salt = agreement.allreduce_max(local.context().number().into())? as u32;
+    let (remote, salt) = agreement.salt(&local, remote).inspect_err(|_| context_ids::abandon(&mut agreement))?;
     let context = agree_in(process, &mut agreement, salt, true)?;
     make(process, NAME, &local, Comm::between(context, local.group().clone(), remote))
 }
@@ -86,7 +90,11 @@ fn bcast_remote_group(
     };
     let scope = CollectiveScope::Comm(local);
     let mut words = [members.len() as u64, class as u64];
-    scope.bcast_from(process, name, leader, &mut words)?;
+    if let Err(error) = scope.bcast_from(process, name, leader, &mut words) {
+        // Ranks behind this one in the broadcast wait for the members, too: they get an empty message.
+        let _ = scope.bcast_from(process, name, leader, &mut [0]);
+        return Err(error);
+    }
     if words[0] == 0 {
         let class = i32::try_from(words[1]).ok().and_then(Class::from_value).unwrap_or(Class::Intern);
         let text = format!("the local leader, rank {leader} of {}, reports an error", local.display_name());
@@ -167,32 +175,75 @@ struct InterAgreement<'a> {
     leaders: Option<InterLeaders>,
 }
 
+/// The last word of each reduction of `InterAgreement`: the value by which a member tells that data are missing, as
+/// its operation passes it on to all, and the value of other members.
+#[derive(Clone, Copy)]
+struct HealthWord {
+    missing: u64,
+    complete: u64,
+}
+
+/// The health word of a bitwise AND.
+const AND_HEALTH: HealthWord = HealthWord { missing: 0, complete: u64::MAX };
+/// The health word of a maximum.
+const MAX_HEALTH: HealthWord = HealthWord { missing: 1, complete: 0 };
+
 impl InterAgreement<'_> {
+    /// Agrees on the salt of the agreement (`context_ids`), and returns it with the remote group. If this member does
+    /// not have the remote group, all members get an error.
+    fn salt(&mut self, local: &Comm, remote: Result<Arc<Group>>) -> Result<(Arc<Group>, u32)> {
+        let word = if remote.is_ok() { local.context().number().into() } else { FAILED };
+        let salt = self.allreduce_max(word);
+        match (remote?, salt?) {
+            (_, FAILED) => Err(context_ids::member_failed()),
+            (remote, salt) => Ok((remote, salt as u32)),
+        }
+    }
+
+    /// Reduces `words` over both groups: in the local group, between the leaders, and by a broadcast in the local
+    /// group. All three steps are done in any case, because others wait for them: a leader that lacks data passes
+    /// that on by the health word.
     fn reduce_both(
         &mut self,
         words: &mut [u64],
+        health: HealthWord,
         reduce: impl Fn(&CollectiveScope<'_>, &mut [u64]) -> Result<()>,
     ) -> Result<()> {
-        reduce(&self.local, words)?;
+        let mut all = [&*words, &[health.complete]].concat();
+        let health_at = words.len();
+        let mut outcome = Ok(());
+        let mut step = |scope: &CollectiveScope<'_>, all: &mut [u64]| {
+            if let Err(error) = reduce(scope, all) {
+                all[health_at] = health.missing;
+                outcome = Err(error);
+            }
+        };
+        step(&self.local, &mut all);
         if let Some(leaders) = &self.leaders {
-            reduce(&leaders.scope(), words)?;
+            step(&leaders.scope(), &mut all);
         }
-        self.local.bcast_from(self.process, self.name, self.leader, words)
+        // The broadcast decides for a member that is no leader, even if its part of the reduction failed.
+        self.local.bcast_from(self.process, self.name, self.leader, &mut all)?;
+        if self.leaders.is_some() {
+            outcome?;
+        }
+        if all[health_at] != health.complete {
+            return Err(context_ids::member_failed());
+        }
+        words.copy_from_slice(&all[..health_at]);
+        Ok(())
     }
 }
 
 impl AgreementRounds for InterAgreement<'_> {
     fn allreduce_and(&mut self, words: &mut [u64]) -> Result<()> {
         let (process, name) = (self.process, self.name);
-        self.reduce_both(words, |scope, words| scope.allreduce_and(process, name, words))
+        self.reduce_both(words, AND_HEALTH, |scope, words| scope.allreduce_and(process, name, words))
     }
 
     fn allreduce_max(&mut self, word: u64) -> Result<u64> {
         let (process, name, mut words) = (self.process, self.name, [word]);
-        self.reduce_both(&mut words, |scope, words| {
-            words[0] = scope.allreduce_max(process, name, words[0])?;
-            Ok(())
-        })?;
+        self.reduce_both(&mut words, MAX_HEALTH, |scope, words| scope.allreduce_max_each(process, name, words))?;
         Ok(words[0])
     }
 }
@@ -264,7 +315,7 @@ pub fn merge(comm: Handle, high: bool) -> Result<Handle> {
     let process = process::get()?;
     let old = intercomm(process, comm)?;
     let scope = CollectiveScope::Comm(&old);
-    let highs = scope.allgather(process, NAME, &[high.into()])?;
+    let highs = or_abandon(process, NAME, &scope, scope.allgather(process, NAME, &[high.into()]))?;
     let firsts = if old.is_first() { old.size() } else { old.addressed_group().size() } as usize;
     let (first, second) = highs.split_at(firsts);
     if [first, second].iter().any(|group| group.iter().any(|&high| high != group[0])) {
