@@ -11,7 +11,7 @@ cd "$root"
 step() { printf '\n== %s\n' "$*"; }
 
 step "matching: four operations, every interleaving"
-cargo test --release -p hawser-p2p --test interleavings -- --ignored --nocapture four_operations
+cargo test --release -p hawser-p2p --test interleavings -- --ignored --nocapture four_operations precedence
 step "matching: 10000 random runs"
 HAWSER_RUNS=10000 cargo test --release -p hawser-p2p --test random_runs -- --nocapture
 step "link: $seeds seeds of its simulation, behind those of every test"

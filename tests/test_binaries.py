@@ -288,6 +288,13 @@ def test_hawser_info_and_mpiexec_say_what_they_are(session, prefix):
     assert told.code == 0 and "HAWSER_COLL_SCAN=chain (" in told.out and "all on this host  chain\n" in told.out, told
     told = session.call([prefix / "bin/hawser-info", "--collectives", "8"], env={"HAWSER_COLL_SCAN": "x"})
     assert told.code == 1 and "HAWSER_COLL_SCAN=x is not one of auto, " in told.err, told
+    told = session.call([prefix / "bin/hawser-info", "--methods", "shm"], env={"HAWSER_EAGER": "20000"})
+    rows = dict(line.strip().split("  ", 1) for line in told.out.splitlines() if line.startswith("  "))
+    assert told.code == 0 and rows["the receive comes first"].strip() == \
+        "up to 16384: eager; up to 20000: eager stream; longer: RTR reply", told
+    assert session.call([prefix / "bin/hawser-info", "--methods"]).out.count("the send comes first") == 4
+    told = session.call([prefix / "bin/hawser-info", "--methods", "tcp"])
+    assert told.code == 2 and "[possible values: self, shm, ether, all]" in told.err, told
     told = session.call([prefix / "bin/mpiexec", "--info"])
     assert told.code == 0 and str(prefix / "lib") in told.out, told
     assert session.call([prefix / "bin/mpicc", "-show"]).out.split()[0] == os.environ.get("CC", "cc")

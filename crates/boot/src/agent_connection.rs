@@ -184,7 +184,6 @@ fn identity(welcome: &Welcome) -> Identity {
         appnum: Some(welcome.appnum),
         program_size: welcome.program_size,
         universe_size: welcome.universe,
-        widest_host: welcome.widest_host,
         secret: welcome.secret,
     }
 }

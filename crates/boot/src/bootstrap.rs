@@ -30,8 +30,6 @@ pub struct Identity {
     pub program_size: u32,
     /// MPI_UNIVERSE_SIZE.
     pub universe_size: u32,
-    /// The largest number of ranks on one host.
-    pub widest_host: u32,
     /// The secret that all ranks of the job have and no other process; zeroes without a launcher, where all ranks are
     /// on one host.
     pub secret: JobSecret,
@@ -40,7 +38,7 @@ pub struct Identity {
 impl Identity {
     /// The identity of a process that is alone, the only rank of its job.
     pub fn alone() -> Identity {
-        Identity { size: 1, local_size: 1, program_size: 1, universe_size: 1, widest_host: 1, ..Identity::default() }
+        Identity { size: 1, local_size: 1, program_size: 1, universe_size: 1, ..Identity::default() }
     }
 
     /// Returns whether some rank of the job is on another host.

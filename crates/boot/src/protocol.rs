@@ -6,7 +6,7 @@
 //! Decoding never trusts a length: a message that does not parse is `None`.
 
 /// The version of the protocol, raised with every change. `Hello` begins with it in every version.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// The environment variable with a rank's number and the socket of its agent: `VERSION:RANK:SOCKET`.
 pub const ADDRESS_VARIABLE: &str = "HAWSER_BOOT";
@@ -95,8 +95,6 @@ pub struct Welcome {
     pub program_size: u32,
     /// MPI_UNIVERSE_SIZE.
     pub universe: u32,
-    /// The number of ranks on that host of the job which has the most.
-    pub widest_host: u32,
     /// All ranks of the host register for membarrier(2).
     pub membarrier: bool,
     /// All ranks of the host let their peers copy from their memory.
@@ -182,7 +180,6 @@ impl AgentMessage {
                     w.appnum,
                     w.program_size,
                     w.universe,
-                    w.widest_host,
                     u32::from(w.membarrier),
                     u32::from(w.process_vm),
                 ],
@@ -224,10 +221,9 @@ impl AgentMessage {
                 appnum: word(4)?,
                 program_size: word(5)?,
                 universe: word(6)?,
-                widest_host: word(7)?,
-                membarrier: word(8)? == 1,
-                process_vm: word(9)? == 1,
-                secret: JobSecret(rest.get(40..)?.try_into().ok()?),
+                membarrier: word(7)? == 1,
+                process_vm: word(8)? == 1,
+                secret: JobSecret(rest.get(36..)?.try_into().ok()?),
             }),
             3 => AgentMessage::Refused(text(0)?),
             4 => AgentMessage::Finalize,
@@ -267,7 +263,6 @@ mod tests {
             appnum: 1,
             program_size: 8,
             universe: 9,
-            widest_host: 5,
             membarrier: true,
             process_vm: false,
             secret: JobSecret(*b"0123456789abcdef"),
@@ -312,7 +307,9 @@ mod tests {
     fn addresses_come_back_and_wrong_ones_say_why() {
         let address = AgentAddress { rank: 5, socket: "hawser-0-a:b".into() };
         assert_eq!(AgentAddress::decode(&address.encode()), Ok(address));
-        assert!(AgentAddress::decode("9:1:x").unwrap_err().contains("version 9"));
+        let later = VERSION + 1;
+        let refusal = AgentAddress::decode(&format!("{later}:1:x")).unwrap_err();
+        assert!(refusal.contains(&format!("version {later}")), "{refusal}");
         let version = VERSION.to_string();
         for rest in ["", ":", ":2", ":2:", ":x:y"] {
             let text = version.clone() + rest;

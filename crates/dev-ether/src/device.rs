@@ -13,6 +13,7 @@ use crate::message::{HEADER, MessagePayload, PacketMessage, class_of, send_error
 use crate::open::OpenPort;
 use crate::peer_drain::PeerDrain;
 use crate::per_lane::{PerLane, is_first};
+use crate::port::raw_frame_max;
 use crate::port_list::NAME;
 use crate::ports::PortSet;
 use crate::reachability_report::{self, ReachabilityReport};
@@ -172,6 +173,23 @@ fn short_max_bytes(ports: &[OpenPort]) -> usize {
     payload_capacity(frames.max().expect("a port").min(PACKET_MAX_BYTES))
 }
 
+/// Returns the limits of this device if frames with short messages carry up to `short_max_bytes` bytes of payload.
+fn limits(short_max_bytes: usize) -> DeviceLimits {
+    DeviceLimits {
+        short: short_max_bytes,
+        packet: PACKET_MAX_BYTES,
+        fragmentation: Fragmentation::Frames(short_max_bytes),
+        eager: EAGER_MAX_BYTES,
+        zero_copy_from: Some(EAGER_MAX_BYTES + 1),
+        remote_read_from: None,
+    }
+}
+
+/// Returns the limits of this device over a NIC with this MTU, in bytes, for tools: short messages go in raw frames.
+pub fn limits_by_mtu(mtu: usize) -> DeviceLimits {
+    limits(payload_capacity(raw_frame_max(mtu)))
+}
+
 /// Returns the bytes of payload that fit into a frame of `frame` bytes.
 fn payload_capacity(frame: usize) -> usize {
     frame - FRAME_HEADER - FRAGMENT_HEADER_BYTES - HEADER
@@ -191,13 +209,7 @@ impl Device for EtherDevice {
     }
 
     fn limits(&self) -> DeviceLimits {
-        DeviceLimits {
-            short: self.short_max_bytes,
-            packet: PACKET_MAX_BYTES,
-            fragmentation: Fragmentation::Frames(self.short_max_bytes),
-            eager: EAGER_MAX_BYTES,
-            remote_read_from: None,
-        }
+        limits(self.short_max_bytes)
     }
 
     fn descriptors(&self, each: &mut dyn FnMut(BorrowedFd)) {
@@ -671,10 +683,6 @@ impl DevicePort for EtherPort {
         ticket: u32,
     ) -> bool {
         let mut state = lock(&self.state);
-        // Shorter messages are eager, and complete before they are received.
-        if mem.len() <= EAGER_MAX_BYTES {
-            return false;
-        }
         state.release_reservation(self.lane);
         state.flush_pieces();
         let DeviceState { direct, endpoint, port_set, .. } = &mut *state;

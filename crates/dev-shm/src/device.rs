@@ -2,7 +2,7 @@
 //!
 //! Used by `node`, which makes a device from the job's segment. Uses `port`, `exposure` and `remote`.
 
-use crate::exposure::{EAGER, ExposedMemory};
+use crate::exposure::{ARENA_FROM, EAGER, ExposedMemory};
 use crate::layout::DeviceLayout;
 use crate::pool::{self, CHUNK};
 use crate::port::{SHORT, ShmPort};
@@ -117,8 +117,7 @@ fn always(bytes: usize) -> fn(usize) -> usize {
     }
 }
 
-/// Returns the limits of this device on a host with `ranks` ranks, without the limit for reads of exposed memory. No
-/// limit is larger on a host with more ranks.
+/// Returns the limits of this device on a host with `ranks` ranks. No limit is larger on a host with more ranks.
 pub fn limits(ranks: usize) -> DeviceLimits {
     among(ranks, lengths(ranks))
 }
@@ -129,7 +128,8 @@ fn among(ranks: usize, (longest, piece): Lengths) -> DeviceLimits {
         packet: longest + PREFIX_MAX,
         fragmentation: Fragmentation::Pages(piece),
         eager: (pool::chunks(ranks) * CHUNK / EAGER_PART).clamp(CHUNK, EAGER),
-        remote_read_from: None,
+        zero_copy_from: None,
+        remote_read_from: Some(ARENA_FROM),
     }
 }
 
@@ -143,8 +143,7 @@ impl Device for ShmDevice {
     }
 
     fn limits(&self) -> DeviceLimits {
-        let read_from = Some(self.exposed_memory.read_from());
-        DeviceLimits { remote_read_from: read_from, ..among(self.segment.local_slots(), self.lengths) }
+        among(self.segment.local_slots(), self.lengths)
     }
 
     fn admit(&self, user: &TransportUser) -> Result<()> {
@@ -207,7 +206,7 @@ mod tests {
         assert_eq!(lengths(2).1(1 << 20), 32 << 10);
     }
 
-    /// Ranks on hosts with fewer ranks use the limits of the host with the most (`node`).
+    /// The pool is shared among all ranks.
     #[test]
     fn among_more_ranks_no_figure_is_larger() {
         let figures = |ranks| (limits(ranks).packet, limits(ranks).eager);

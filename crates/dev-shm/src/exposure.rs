@@ -27,7 +27,7 @@ const PRIVATE: u64 = 2;
 
 /// The length, in bytes, from which one copy out of shared memory, or into it, is worth the control packets that it
 /// needs (docs/measurements/2026-11-22-shared-memory.md).
-const ARENA_FROM: usize = 8 << 10;
+pub(crate) const ARENA_FROM: usize = 8 << 10;
 
 /// Maximum length of an eager message, in bytes. For a longer message the RTR of a posted receive arrives early
 /// enough, so that an eager message gains nothing; and an eager message that arrives unexpected costs a copy
@@ -143,10 +143,6 @@ impl ExposedMemory {
             is_private_reachable: facts.process_vm == ProcessVm::Allowed,
             refused: AtomicBool::new(is_apart),
         }
-    }
-
-    pub fn read_from(&self) -> usize {
-        ARENA_FROM
     }
 
     /// Records that `region` maps our own arena from `offset` on.

@@ -57,7 +57,14 @@ pub type ExposedKey = [u64; 3];
 ///     }
 ///     fn limits(&self) -> DeviceLimits {
 ///         let fragmentation = Fragmentation::Pages(|_| PACKET);
-///         DeviceLimits { short: PACKET, packet: PACKET, fragmentation, eager: PACKET, remote_read_from: None }
+///         DeviceLimits {
+///             short: PACKET,
+///             packet: PACKET,
+///             fragmentation,
+///             eager: PACKET,
+///             zero_copy_from: None,
+///             remote_read_from: None,
+///         }
 ///     }
 ///     fn port(&self, lane: Lane) -> Box<dyn DevicePort> {
 ///         Box::new(QueuePort { device: self.clone(), lane })

@@ -17,6 +17,9 @@ pub struct DeviceLimits {
     pub fragmentation: Fragmentation,
     /// Longest message that is worth sending eagerly, in bytes.
     pub eager: usize,
+    /// Minimum length, in bytes, of what is worth a zero-copy send (`DevicePort::send_zero_copy`); None if the device
+    /// has none. Shorter messages may complete before they are received.
+    pub zero_copy_from: Option<usize>,
     /// Minimum length of a buffer, in bytes, from which a remote read of the exposed buffer is better than a stream;
     /// None if a stream is always better.
     pub remote_read_from: Option<usize>,

@@ -53,8 +53,9 @@ impl Device for Loopback {
             short: PACKET,
             packet: PACKET,
             fragmentation: Fragmentation::Pages(|_| PACKET),
-            // Equal to the largest limit of shared memory: one limit has to suit all devices of a rank.
+            // As much as in shared memory between two ranks.
             eager: 2 * PACKET,
+            zero_copy_from: None,
             remote_read_from: None,
         }
     }

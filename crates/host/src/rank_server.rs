@@ -89,8 +89,6 @@ pub struct RankServer {
     listener: ClientListener,
     /// The ranks by their local numbers.
     ranks: Vec<RankProcess>,
-    /// The maximum number of ranks that the job has on one host.
-    widest_host: u32,
     index: RankIndex,
     /// The job settings that the ranks here have in common.
     common_settings: CommonSettings,
@@ -112,7 +110,7 @@ impl RankServer {
         let numbers = spec.ranks.iter().map(|(world, _)| *world).collect();
         let (job_id, host) = (spec.job_id.as_str(), spec.host.as_str());
         let local_ranks = LocalRanks { job_id, host, size: spec.size, ranks: numbers, hosts: &spec.hosts };
-        let (segment, widest_host) = (local_ranks.segment(facts)?, local_ranks.widest_host());
+        let segment = local_ranks.segment(facts)?;
         let listener =
             ClientListener::open(&spec.socket_label, spec.ranks.len(), epoll, EventSource::Listener.encode())?;
         let ranks =
@@ -123,7 +121,6 @@ impl RankServer {
             segment,
             listener,
             ranks,
-            widest_host,
             index: RankIndex::default(),
             common_settings: CommonSettings::default(),
             disconnected: DisconnectedRanks::default(),

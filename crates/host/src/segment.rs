@@ -34,13 +34,6 @@ impl LocalRanks<'_> {
         }
         Ok(segment)
     }
-
-    /// Returns the maximum number of ranks that the job has on one host.
-    pub fn widest_host(&self) -> u32 {
-        let mut ranks = vec![0; self.hosts.iter().max().map_or(0, |&most| most as usize + 1)];
-        self.hosts.iter().for_each(|&host| ranks[host as usize] += 1);
-        ranks.into_iter().max().unwrap_or(self.ranks.len() as u32)
-    }
 }
 
 #[cfg(test)]
@@ -53,8 +46,6 @@ mod tests {
         let local_ranks = LocalRanks { job_id: "j", host: "a", size: 5, ranks: vec![1, 4], hosts: &[0, 1, 0, 0, 1] };
         let segment = local_ranks.segment(HostFacts::default()).unwrap();
         assert_eq!((segment.local_size(), segment.world_size(), segment.process_in(1)), (2, 5, Some(Peer(4))));
-        assert_eq!((segment.host_of(Peer(3)), segment.host_of(Peer(4)), local_ranks.widest_host()), (0, 1, 3));
-        let unknown = LocalRanks { hosts: &[], ..local_ranks };
-        assert_eq!(unknown.widest_host(), 2);
+        assert_eq!((segment.host_of(Peer(3)), segment.host_of(Peer(4))), (0, 1));
     }
 }

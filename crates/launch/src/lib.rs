@@ -21,6 +21,7 @@ pub mod hosts;
 pub mod info;
 pub mod inspect;
 pub mod job_control;
+pub mod methods;
 pub mod params;
 pub mod pattern;
 pub mod report;

@@ -22,7 +22,7 @@ use hawser_job::counters::Counters;
 use hawser_job::flags::WORLD_BLOCK;
 use hawser_os::fork;
 use hawser_p2p::lanes::{self, Lanes};
-use hawser_p2p::matching::{OpId, ProtocolLimits};
+use hawser_p2p::matching::{OpId, PeerLimits};
 use hawser_transport::{Fabric, ProgressSleep, WaitPolicy};
 use std::sync::{Arc, OnceLock};
 
@@ -54,7 +54,7 @@ pub struct ProcessParts {
     pub boot: Arc<dyn Bootstrap>,
     pub segment: Segment,
     pub fabric: &'static Fabric,
-    pub limits: ProtocolLimits,
+    pub limits: PeerLimits,
     pub wait_policy: WaitPolicy,
     /// The sleep of the progress thread; None if the process has no progress thread.
     pub standby: Option<ProgressSleep>,

@@ -26,13 +26,20 @@ fn start() {
         let Joined { bootstrap: boot, segment } = join(&JobSettings::default()).unwrap();
         let page = segment.rank(0);
         let fabric = Fabric::new(vec![Box::new(Loopback::new(Peer(0)))], &Peers::from_list(vec![Peer(0)])).unwrap();
-        let limits =
-            matching::ProtocolLimits { packet: 1024, eager: 4096, first: 1024, rtr_min: 4097, credit: 1 << 16 };
+        let limits = matching::ProtocolLimits {
+            packet: 1024,
+            eager: 4096,
+            first: 1024,
+            rtr_from: 4097,
+            credit: 1 << 16,
+            ..matching::ProtocolLimits::DEFAULT
+        };
         let fabric = Box::leak(Box::new(fabric));
         let wait_policy =
             WaitPolicy::new(1, &page, Box::new(|_| None), sleep_counters(&page.counters()), fabric).unwrap();
         let process =
-            process::start(ProcessParts { boot, segment, fabric, limits, wait_policy, standby: None }).unwrap();
+            process::start(ProcessParts { boot, segment, fabric, limits: limits.into(), wait_policy, standby: None })
+                .unwrap();
         env::init(process, hawser_base::value::THREAD_MULTIPLE).unwrap();
     });
 }

@@ -99,13 +99,23 @@ fn start(path: &str, rank: u32) -> &'static Process {
     let (size, peer) = (WORLD.len() as u32, Peer(WORLD[rank as usize]));
     let (local_rank, local_size, universe_size) = (rank, size, size);
     let identity = Identity { peer, rank, size, local_rank, local_size, universe_size, ..Identity::default() };
-    let boot = Arc::new(Started { identity: Identity { program_size: size, widest_host: size, ..identity } });
+    let boot = Arc::new(Started { identity: Identity { program_size: size, ..identity } });
     let page = segment.rank(rank as usize);
     page.set_pid(std::process::id() as i32);
     let devices: Vec<Box<dyn Device>> =
         vec![Box::new(Loopback::new(peer)), Box::new(ShmDevice::new(segment.clone(), rank as usize))];
     let fabric = Box::leak(Box::new(Fabric::new(devices, &boot.world()).unwrap()));
-    let limits = matching::ProtocolLimits { packet: 1024, eager: 4096, first: 1024, rtr_min: 4097, credit: 1 << 16 };
+    let limits = matching::ProtocolLimits {
+        packet: 1024,
+        eager: 4096,
+        first: 1024,
+        rtr_from: 4097,
+        read_from: 1025,
+        write_from: 1025,
+        credit: 1 << 16,
+        ..matching::ProtocolLimits::DEFAULT
+    }
+    .into();
     let wait_policy = WaitPolicy::new(0, &page, Box::new(|_| None), sleep_counters(&page.counters()), fabric).unwrap();
     let process = process::start(ProcessParts { boot, segment, fabric, limits, wait_policy, standby: None }).unwrap();
     env::init(process, THREAD_MULTIPLE).unwrap();

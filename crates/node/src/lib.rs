@@ -8,6 +8,7 @@
 
 mod device_selection;
 pub mod job_settings;
+pub mod methods;
 mod mpit_categories;
 mod params;
 pub mod profile;
@@ -25,12 +26,12 @@ use hawser_boot::{Bootstrap, Identity, Notification};
 use hawser_dev_ether::port::RankCredentials;
 use hawser_dev_ether::{EtherConfig, EtherDevice, EtherDeviceSetup, LocalRank, OpenPort, StatusReport};
 use hawser_dev_shm::ShmDevice;
-use hawser_device::{Device, Loopback, PREFIX_MAX, business_card};
+use hawser_device::{Device, Loopback, business_card};
 use hawser_host::join::{self, Joined};
 use hawser_job::Segment;
 use hawser_link::frame::JobKey;
 use hawser_mpi::process::{self, Process, ProcessParts};
-use hawser_p2p::matching::ProtocolLimits;
+use hawser_p2p::matching::PeerLimits;
 use hawser_p2p::{counters, progress_thread};
 use hawser_transport::{Fabric, ProgressSleep, RankPages, Transport, WaitPolicy};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -96,7 +97,7 @@ fn make_parts(Joined { bootstrap: boot, segment }: Joined) -> Result<ProcessPart
     let wait_policy = WaitPolicy::new(cores, &page, other_pages(&segment, me.local_rank as usize), asleep, fabric)?;
     let standby =
         progress_thread::is_enabled(cores)?.then(|| ProgressSleep::new(page.doorbell(), fabric)).transpose()?;
-    let limits = limits(fabric, me.widest_host as usize)?;
+    let limits = limits(fabric)?;
     Ok(ProcessParts { boot, segment, fabric, limits, wait_policy, standby })
 }
 
@@ -206,29 +207,21 @@ pub fn rails(text: impl Fn(&Param) -> String) -> String {
     }
 }
 
-/// Returns the limits of the matching engine. The ranks of a job must have them alike, except `first`
-/// (HAWSER_FIRST), so each limit suits every route of every rank. The limits follow from the job-wide parameters
-/// (`job_settings`), from the devices, and from `widest_host`, the maximum number of ranks on one host: on that host
-/// the limits of shared memory are lowest.
-fn limits(fabric: &Fabric, widest_host: usize) -> Result<ProtocolLimits> {
-    let widest = (widest_host > 1).then(|| hawser_dev_shm::limits(widest_host));
-    let least = |figure: fn(&hawser_device::DeviceLimits) -> usize| {
-        fabric.all_limits().chain(&widest).map(figure).min().unwrap_or(0) as u64
-    };
-    let packet = least(|limits| limits.packet - PREFIX_MAX).min(params::PACKET.number()?);
-    let eager = params::EAGER.number_or(least(|limits| limits.eager))?.max(packet);
-    let window = params::WINDOW.number_or(params::WINDOW_EAGERS * eager)?.max(eager);
-    Ok(ProtocolLimits { packet, eager, first: packet.min(params::FIRST.number()?), rtr_min: eager + 1, credit: window })
+/// Returns the limits of each peer: those of the route by the device that reaches it.
+fn limits(fabric: &'static Fabric) -> Result<PeerLimits> {
+    let by_route = fabric.all_limits().iter().map(methods::route_limits).collect::<Result<Vec<_>>>()?;
+    Ok(PeerLimits::by_route(by_route, |peer| fabric.route(peer)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use hawser_base::{Peer, Peers};
-    use hawser_job::SegmentSpec;
+    use hawser_device::{DeviceLimits, PREFIX_MAX};
     use hawser_job::counters::{COUNTERS, NAME_BYTES};
     use hawser_mpi::tools::former_names::FORMER_NAMES;
     use hawser_mpi::tools::pvar::PvarSpec;
+    use hawser_p2p::matching::Engine;
     use std::collections::HashSet;
 
     #[test]
@@ -257,27 +250,43 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// A sender counts the credit of its receiver, so both must have the same limit.
-    #[test]
-    fn a_rank_alone_on_its_host_has_the_limits_of_ranks_that_are_many() {
-        let fabric = |devices: Vec<Box<dyn Device>>, ranks| {
-            Box::leak(Box::new(Fabric::new(devices, &Peers::Consecutive { first: Peer(0), len: ranks }).unwrap()))
-        };
-        let own = || Box::new(Loopback::new(Peer(0)));
-        let alone = fabric(vec![own()], 1);
-        let limits_of = |ranks: usize| {
-            let spec = SegmentSpec {
-                world: ranks,
-                world_ranks: (0..ranks as u32).collect(),
-                ..SegmentSpec::alone("a", "test")
-            };
-            let shm = ShmDevice::new(Segment::create(&spec).unwrap(), 0);
-            limits(fabric(vec![own(), Box::new(shm)], ranks as u32), ranks).unwrap()
-        };
-        for ranks in [2, 10, 64] {
-            assert_eq!(limits(alone, ranks).unwrap(), limits_of(ranks), "{ranks} ranks");
+    /// A device to process 1 with limits of its own.
+    struct FarDevice;
+
+    impl Device for FarDevice {
+        fn name(&self) -> &'static str {
+            "far"
         }
-        assert!(limits(alone, 64).unwrap().credit < limits(alone, 2).unwrap().credit, "or nothing is tested");
+        fn reaches(&self, peer: Peer) -> bool {
+            peer == Peer(1)
+        }
+        fn limits(&self) -> DeviceLimits {
+            DeviceLimits {
+                packet: 2048 + PREFIX_MAX,
+                eager: 4096,
+                zero_copy_from: Some(5000),
+                ..Loopback::new(Peer(1)).limits()
+            }
+        }
+        fn port(&self, lane: hawser_base::Lane) -> Box<dyn hawser_device::DevicePort> {
+            Loopback::new(Peer(1)).port(lane)
+        }
+    }
+
+    /// A second host must not change how two ranks of one host send to each other.
+    #[test]
+    fn each_route_has_the_limits_of_its_device() {
+        let fabric = |devices: Vec<Box<dyn Device>>| -> &'static Fabric {
+            let peers = Peers::Consecutive { first: Peer(0), len: devices.len() as u32 };
+            Box::leak(Box::new(Fabric::new(devices, &peers).unwrap()))
+        };
+        let near = || Box::new(Loopback::new(Peer(0)));
+        let of = |fabric, peer| *Engine::new(limits(fabric).unwrap()).limits_of(Peer(peer));
+        let (alone, both) = (fabric(vec![near()]), fabric(vec![near(), Box::new(FarDevice)]));
+        assert_eq!(of(both, 0), of(alone, 0));
+        let far = of(both, 1);
+        assert_eq!((far.packet, far.eager, far.rtr_from, far.zero_copy_from), (2048, 4096, 4097, 5000));
+        assert!(far.credit < of(both, 0).credit);
     }
 
     #[test]

@@ -29,8 +29,14 @@ const HOSTS: usize = 3;
 /// The local slots of each host, and the process numbers of the job, for processes that join later.
 const SPARE: usize = 2;
 
-const LIMITS: ProtocolLimits =
-    ProtocolLimits { packet: 1024, eager: 4096, first: 1024, rtr_min: 4097, credit: 1 << 16 };
+const LIMITS: ProtocolLimits = ProtocolLimits {
+    packet: 1024,
+    eager: 4096,
+    first: 1024,
+    rtr_from: 4097,
+    credit: 1 << 16,
+    ..ProtocolLimits::DEFAULT
+};
 /// The lengths of an eager message, an eager stream and a rendezvous.
 const LENGTHS: [usize; 3] = [8, 3000, 100_000];
 
@@ -131,7 +137,7 @@ impl Job {
             WaitPolicy::new(0, &page, Box::new(|_| None), sleep_counters(&page.counters()), fabric).unwrap();
         let lanes = Lanes::new(LanesConfig {
             fabric,
-            limits: LIMITS,
+            limits: LIMITS.into(),
             wait_policy,
             counters: page.counters(),
             progress_sleep: None,

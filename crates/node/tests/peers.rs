@@ -27,8 +27,14 @@ use std::sync::{Arc, Mutex};
 const UNKNOWN: f64 = 16.0;
 const QUIET: i64 = 1 << 10;
 
-const LIMITS: ProtocolLimits =
-    ProtocolLimits { packet: 1024, eager: 4096, first: 1024, rtr_min: 4097, credit: 1 << 16 };
+const LIMITS: ProtocolLimits = ProtocolLimits {
+    packet: 1024,
+    eager: 4096,
+    first: 1024,
+    rtr_from: 4097,
+    credit: 1 << 16,
+    ..ProtocolLimits::DEFAULT
+};
 
 type Cards = Arc<Mutex<HashMap<u32, Vec<u8>>>>;
 
@@ -90,7 +96,7 @@ impl Job {
         let counters = page.counters();
         Lanes::new(LanesConfig {
             fabric,
-            limits: LIMITS,
+            limits: LIMITS.into(),
             wait_policy,
             counters,
             progress_sleep: None,

@@ -6,8 +6,14 @@ use hawser_p2p::matching::{Effect, Engine, MatchSpec, Packet, ProtocolLimits, Se
 use std::hint::black_box;
 use std::time::Instant;
 
-const LIMITS: ProtocolLimits =
-    ProtocolLimits { packet: 4096, eager: 16384, first: 4096, rtr_min: 16384, credit: 1 << 20 };
+const LIMITS: ProtocolLimits = ProtocolLimits {
+    packet: 4096,
+    eager: 16384,
+    first: 4096,
+    rtr_from: 16384,
+    credit: 1 << 20,
+    ..ProtocolLimits::DEFAULT
+};
 const CONTEXT: Context = Context(0);
 const BYTES: u64 = 8;
 /// Enough messages that the clock's resolution does not matter.
@@ -42,7 +48,7 @@ fn main() {
             tag: 7,
             bytes: BYTES,
             sync: false,
-            eager: true,
+            has_space: true,
             packet: LIMITS.packet,
             first_bytes: LIMITS.first,
             key: None,
@@ -55,7 +61,7 @@ fn main() {
         let _ = black_box(e.handle_packet(Peer(1), Packet::Credit { bytes: 64 }, 0));
     });
     let windows = |e: &mut Engine, is_announced: bool| {
-        let capacity = if is_announced { LIMITS.rtr_min } else { BYTES };
+        let capacity = if is_announced { LIMITS.rtr_from } else { BYTES };
         for _ in 0..1000 {
             e.post_recv(black_box(spec), capacity);
         }

@@ -9,8 +9,9 @@
 
 use crate::buffer::Buffer;
 use crate::counters::Counter;
+use crate::matching::method::{self, RestMethod};
 use crate::matching::{
-    BufferKey, Effect, Engine, Envelope, OpId, OpOutcome, Packet, PayloadPlacement, ProtocolLimits, WholeOutcome,
+    BufferKey, Effect, Engine, Envelope, OpId, OpOutcome, Packet, PayloadPlacement, PeerLimits, WholeOutcome,
 };
 use crate::message::{Destination, MessageMemory, PendingSend};
 use crate::peer_queues::PeerQueues;
@@ -75,7 +76,7 @@ impl<N: RequestData> LaneState<N> {
     pub fn new(
         id: LaneId,
         fabric: &'static Fabric,
-        limits: ProtocolLimits,
+        limits: impl Into<PeerLimits>,
         counters: Counters,
         abort_out_of_memory: fn(&str) -> !,
     ) -> LaneState<N> {
@@ -203,7 +204,7 @@ impl<N: RequestData> LaneState<N> {
             Effect::Stream { op, to, message, from, until, order_free } => {
                 let piece = self.core.piece_len_to(to, until, (until - from) as usize);
                 let stream = Stream { op, to, message, at: from, until, piece, order_free };
-                if self.send_zero_copy(&stream) {
+                if self.starts_zero_copy(&stream) {
                     self.core.zero_copy_sends.push(stream);
                 } else {
                     self.core.streams.push(to, stream);
@@ -229,12 +230,18 @@ impl<N: RequestData> LaneState<N> {
         }
     }
 
-    /// Starts a zero-copy send of a stream, if its device can. Returns whether it did.
-    fn send_zero_copy(&mut self, stream: &Stream) -> bool {
+    /// Starts a zero-copy send of a stream, if that is its method and the device can do so now. Returns whether it
+    /// did.
+    fn starts_zero_copy(&mut self, stream: &Stream) -> bool {
         let Stream { op, to, message, at, until, order_free, .. } = *stream;
-        match &self.core.op_slots[op.0 as usize].body {
-            // A zero-copy send must not overtake streams that go in pieces.
-            MessageMemory::Buffer(Buffer::Dense(mem)) if !self.core.streams.has(to) => {
+        let dense = match &self.core.op_slots[op.0 as usize].body {
+            MessageMemory::Buffer(Buffer::Dense(mem)) => Some(*mem),
+            _ => None,
+        };
+        let overtakes = self.core.streams.has(to);
+        let limits = self.core.engine.limits_of(to);
+        match (method::of_rest(limits, until - at, dense.is_some(), overtakes), dense) {
+            (RestMethod::ZeroCopy, Some(mem)) => {
                 let mem = mem.slice(at as usize, (until - at) as usize);
                 let is_zero_copy = self.channel.send_zero_copy(to, wire::data(message, at), mem, order_free, op.0);
                 self.core.counters.add(Counter::ZeroCopy as usize, is_zero_copy as u64);
@@ -330,9 +337,10 @@ impl<N: RequestData> LaneCore<N> {
         self.slot(op).body.source(at, len, f)
     }
 
-    /// Exposes a send's memory for remote reading (an rkey), if the device prefers that.
-    pub fn expose(&self, to: Peer, mem: UserMem<'static>) -> Option<[u64; 3]> {
-        self.fabric.expose(to, mem)
+    /// Exposes a send's memory for remote reading (an rkey), if it is long enough and the device can.
+    pub fn expose(&self, to: Peer, mem: UserMem<'static>) -> Option<BufferKey> {
+        let is_long = mem.len() as u64 >= self.engine.limits_of(to).read_from;
+        if is_long { self.fabric.expose(to, mem).map(BufferKey) } else { None }
     }
 
     /// Completes a send that ended when it was started: with an error, if its peer has failed or ended.
@@ -360,10 +368,10 @@ impl<N: RequestData> LaneCore<N> {
         }
     }
 
-    /// Exposes a receive's buffer for remote writing by its sender (an rkey), if the device prefers that.
+    /// Exposes a receive's buffer for remote writing by its sender (an rkey), if it is long enough and the device can.
     pub fn recv_rkey(&self, from: Peer, buffer: &Buffer) -> Option<BufferKey> {
         match buffer {
-            Buffer::Dense(mem) if mem.len() as u64 > self.engine.limits().packet => {
+            Buffer::Dense(mem) if mem.len() as u64 >= self.engine.limits_of(from).write_from => {
                 self.fabric.expose_to_write(from, *mem).map(BufferKey)
             }
             _ => None,

@@ -6,7 +6,7 @@
 
 use crate::counters::{self, Counter};
 use crate::lane::LaneState;
-use crate::matching::{ProtocolLimits, QueueLengths};
+use crate::matching::{PeerLimits, QueueLengths};
 use crate::progress_thread::ProgressThread;
 use crate::recv;
 use crate::request::RequestData;
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU32, Ordering::*};
 /// The parts from which a user's lanes are made.
 pub struct LanesConfig {
     pub fabric: &'static Fabric,
-    pub limits: ProtocolLimits,
+    pub limits: PeerLimits,
     pub wait_policy: WaitPolicy,
     pub counters: Counters,
     /// The object by which the progress thread sleeps and is woken; None if the process has no progress thread.
@@ -51,7 +51,7 @@ impl<N: RequestData> Lanes<N> {
         let LanesConfig { fabric, limits, wait_policy, counters, progress_sleep, abort_out_of_memory } = config;
         let (contended, at) = counters.word(Counter::LaneContended as usize);
         let lanes: [LaneState<N>; LANES] = std::array::from_fn(|i| {
-            LaneState::new(LaneId(i as u8), fabric, limits, counters.clone(), abort_out_of_memory)
+            LaneState::new(LaneId(i as u8), fabric, limits.clone(), counters.clone(), abort_out_of_memory)
         });
         let queue_lengths = lanes.each_ref().map(|lane| lane.core.engine.queue_lengths().clone());
         Lanes {

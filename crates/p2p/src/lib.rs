@@ -1,6 +1,6 @@
 //! Layer 5, messages between processes: matching, streams, requests and waits. It knows no communicators.
 //!
-//! Downwards: `send` (waits for space) and `recv` → `matching` (chooses the method) → `lane` → `transport`. Upwards:
+//! Downwards: `send` (waits for space) and `recv` → `matching` (`method` chooses the method) → `lane` → `transport`. Upwards:
 //! `lane` (delivery) → `matching` → `request` → `task` → `wait`. Each user of this crate (an implementation of
 //! [`request::RequestData`]) has [`lanes::Lanes`] of its own: MPI is one user, [`minimal_data::MinimalData`] the
 //! smallest.
@@ -19,7 +19,7 @@
 //! let me = Peer(0);
 //! let fabric = Fabric::new(vec![Box::new(Loopback::new(me))], &Peers::from_list(vec![me])).unwrap();
 //! let fabric = Box::leak(Box::new(fabric));
-//! let limits = ProtocolLimits { packet: 64, eager: 256, first: 32, rtr_min: 300, credit: 4096 };
+//! let limits = ProtocolLimits::DEFAULT;
 //! let counters = Counters::private();
 //! let mut lane = LaneState::<MinimalData>::new(Lane(0), fabric, limits, counters, |text| panic!("{text}"));
 //!

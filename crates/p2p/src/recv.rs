@@ -104,7 +104,7 @@ impl<N: RequestData> LaneState<N> {
     /// posted before its first packet arrives, because the message is otherwise kept as unexpected.
     #[inline(always)]
     pub fn is_long(&self, peer: Peer, mem: UserMem) -> bool {
-        mem.len() as u64 > self.core.engine.limits().packet || mem.len() > self.channel.max_single_packet(peer)
+        mem.len() as u64 > self.core.engine.limits_of(peer).packet || mem.len() > self.channel.max_single_packet(peer)
     }
 }
 

@@ -9,7 +9,8 @@
 use crate::buffer::Buffer;
 use crate::counters::Counter;
 use crate::lane::{LaneCore, LaneState};
-use crate::matching::{BufferKey, Envelope, OpOutcome, Packet, SendSpec, SendStart};
+use crate::matching::method;
+use crate::matching::{Envelope, OpOutcome, Packet, ProtocolLimits, SendSpec, SendStart};
 use crate::message::{Destination, MessageMemory, PendingSend};
 use crate::request::RequestData;
 use crate::wire;
@@ -20,9 +21,7 @@ impl<N: RequestData> LaneState<N> {
     /// Starts a send. Every outcome, errors included, is reported by its request.
     pub fn start(&mut self, send: PendingSend) {
         let (peer, bytes) = (send.to.peer, send.body.bytes());
-        if bytes > self.core.engine.limits().eager {
-            // The RTR of a receive that is already posted may have arrived: then no RTS is needed. (Without this
-            // poll, 85 % of the messages of a ping-pong sent an RTS.)
+        if method::polls_for_rtr(self.core.engine.limits_of(peer), bytes) {
             self.progress_with(peer);
         } else {
             while !self.core.engine.has_credit(peer, bytes) && self.progress_with(peer) {}
@@ -47,7 +46,7 @@ impl<N: RequestData> LaneState<N> {
         if !self.waiting_sends.is_empty() {
             return false;
         }
-        if bytes > self.core.engine.limits().packet {
+        if bytes > self.core.engine.limits_of(to.peer).packet {
             return self.send_stream_at_once(*to, mem);
         }
         let sent = self.send_eager(to, mem);
@@ -80,7 +79,7 @@ impl<N: RequestData> LaneState<N> {
     #[inline(never)]
     pub(crate) fn send_stream_at_once(&mut self, to: Destination, mem: UserMem<'static>) -> bool {
         let (peer, len, bytes) = (to.peer, mem.len(), mem.len() as u64);
-        let limits = *self.core.engine.limits();
+        let limits = *self.core.engine.limits_of(peer);
         let is_free = bytes <= limits.eager && !self.core.has_streams() && self.channel.piece_len(peer, len).is_none();
         if !is_free || !self.channel.reserve(peer, len + PREFIX_MAX) || self.core.expose(peer, mem).is_some() {
             return false;
@@ -130,8 +129,8 @@ impl<N: RequestData> LaneState<N> {
     /// Hands a send to the engine and its first packet to the device. Returns the send as an error if it must wait
     /// for space.
     fn begin(&mut self, send: PendingSend) -> Result<(), PendingSend> {
-        let limits = *self.core.engine.limits();
         let (to, bytes) = (send.to, send.body.bytes());
+        let limits = *self.core.engine.limits_of(to.peer);
         if let MessageMemory::Buffer(Buffer::Dense(mem)) = send.body
             && bytes <= limits.packet
             && !send.sync
@@ -140,8 +139,36 @@ impl<N: RequestData> LaneState<N> {
             self.core.complete_send_now(send.request, &to, bytes, None);
             return Ok(());
         }
+        let spec = self.spec_of(&send, &limits);
+        let start = self.core.engine.start_send(spec);
+        if start == SendStart::WaitForSpace {
+            return Err(send);
+        }
+        let PendingSend { body, request, .. } = send;
+        match start {
+            SendStart::Whole { packet } => {
+                self.core.count_method(&packet, false);
+                self.send_first(to.peer, &packet, &body, bytes);
+                self.core.complete_send_now(request, &to, bytes, None);
+            }
+            SendStart::Begin { op, packet, first_bytes } => {
+                let lacks_credit = !spec.sync && spec.key.is_none() && bytes <= limits.eager;
+                self.core.count_method(&packet, lacks_credit);
+                self.send_first(to.peer, &packet, &body, first_bytes);
+                self.core.bind(op, body, Some(request));
+                self.core.requests.set_active(request, op);
+            }
+            SendStart::PeerFailed => self.core.complete_send_now(request, &to, bytes, Some(Class::ProcAborted)),
+            SendStart::WaitForSpace => unreachable!("it has returned above"),
+        }
+        Ok(())
+    }
+
+    /// Collects what the choice of the method needs to know of a send, and reserves space for its first packet.
+    fn spec_of(&mut self, send: &PendingSend, limits: &ProtocolLimits) -> SendSpec {
+        let (to, bytes) = (send.to, send.body.bytes());
         let key = match &send.body {
-            MessageMemory::Buffer(Buffer::Dense(mem)) if bytes > limits.packet => self.core.expose(to.peer, *mem),
+            MessageMemory::Buffer(Buffer::Dense(mem)) => self.core.expose(to.peer, *mem),
             _ => None,
         };
         let frame = self.channel.piece_len(to.peer, bytes as usize);
@@ -149,31 +176,10 @@ impl<N: RequestData> LaneState<N> {
         // Frames of one length leave by one system call; without frames, a short first packet lets both ends copy at
         // the same time.
         let first_bytes = if frame.is_some() { packet } else { limits.first };
-        let eager = self.channel.reserve(to.peer, bytes.min(limits.packet).min(packet) as usize + PREFIX_MAX);
-        let is_rendezvous = send.sync || key.is_some() || bytes > limits.eager;
-        if !eager && !is_rendezvous && !self.core.engine.has_failed(to.peer) {
-            return Err(send);
-        }
-        let PendingSend { body, sync, request, .. } = send;
-        let key = key.map(BufferKey);
-        let spec =
-            SendSpec { to: to.peer, context: to.context, tag: to.tag, bytes, sync, eager, packet, first_bytes, key };
-        match self.core.engine.start_send(spec) {
-            SendStart::Eager => {
-                let packet = Packet::Eager { context: to.context, tag: to.tag };
-                self.send_first(to.peer, &packet, &body, bytes);
-                self.core.counters.add(Counter::Eager as usize, 1);
-                self.core.complete_send_now(request, &to, bytes, None);
-            }
-            SendStart::Begin { op, packet, first_bytes } => {
-                self.core.count_method(&packet, is_rendezvous);
-                self.send_first(to.peer, &packet, &body, first_bytes);
-                self.core.bind(op, body, Some(request));
-                self.core.requests.set_active(request, op);
-            }
-            SendStart::PeerFailed => self.core.complete_send_now(request, &to, bytes, Some(Class::ProcAborted)),
-        }
-        Ok(())
+        let longest = bytes.min(limits.packet).min(packet) as usize;
+        let has_space = self.channel.reserve(to.peer, longest + PREFIX_MAX);
+        let PendingSend { sync, .. } = *send;
+        SendSpec { to: to.peer, context: to.context, tag: to.tag, bytes, sync, has_space, packet, first_bytes, key }
     }
 
     /// Sends a packet with the first `first_bytes` bytes of the message, for which the device has reserved space. The
@@ -193,14 +199,17 @@ impl<N: RequestData> LaneState<N> {
 }
 
 impl<N: RequestData> LaneCore<N> {
-    fn count_method(&mut self, packet: &Packet, is_rendezvous: bool) {
+    /// Counts a send by its method, which its first packet shows. `lacks_credit`: if it is a rendezvous, only credit
+    /// was missing to send it eagerly.
+    fn count_method(&mut self, packet: &Packet, lacks_credit: bool) {
         let counter = match packet {
+            Packet::Eager { .. } => Counter::Eager,
             Packet::EagerFirst { .. } => Counter::EagerStreams,
             Packet::RtrReply { .. } => Counter::RtrReplies,
             _ => Counter::Rendezvous,
         };
         self.counters.add(counter as usize, 1);
-        if !is_rendezvous && counter == Counter::Rendezvous {
+        if lacks_credit && counter == Counter::Rendezvous {
             self.counters.add(Counter::NoCredit as usize, 1);
         }
     }

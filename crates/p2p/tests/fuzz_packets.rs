@@ -32,7 +32,17 @@ use std::sync::{LazyLock, Mutex, MutexGuard};
 const PEERS: u32 = 3;
 const LANE: LaneId = LaneId(0);
 /// Small limits, so that few bytes reach every method.
-const LIMITS: ProtocolLimits = ProtocolLimits { packet: 8, eager: 40, first: 4, rtr_min: 10, credit: 256 };
+const LIMITS: ProtocolLimits = ProtocolLimits {
+    packet: 8,
+    eager: 40,
+    first: 4,
+    rtr_from: 10,
+    credit: 256,
+    read_from: 0,
+    write_from: 0,
+    zero_copy_from: 0,
+    ..ProtocolLimits::DEFAULT
+};
 /// The longest message of our own, in bytes.
 const LONGEST: usize = 100;
 
@@ -218,6 +228,7 @@ impl Device for Hostile {
             packet,
             fragmentation: Fragmentation::Pages(|_| 8),
             eager: LIMITS.eager as usize,
+            zero_copy_from: Some(16),
             remote_read_from: Some(16),
         }
     }

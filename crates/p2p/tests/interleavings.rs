@@ -16,7 +16,8 @@ use model::Setup;
 use model::program::Step;
 
 /// Tiny sizes, so that 0..2 bytes are one packet, 3 and 4 are an eager stream, and 5 and more need an RTS.
-const LIMITS: ProtocolLimits = ProtocolLimits { packet: 2, eager: 4, first: 1, rtr_min: 3, credit: 128 };
+const LIMITS: ProtocolLimits =
+    ProtocolLimits { packet: 2, eager: 4, first: 1, rtr_from: 3, credit: 128, ..ProtocolLimits::DEFAULT };
 const SIZES: [u64; 7] = [0, 1, 2, 3, 4, 5, 9];
 /// One size per method.
 const METHODS: [u64; 3] = [1, 3, 9];
@@ -117,6 +118,45 @@ fn every_size_by_every_device_into_every_room() {
         let cancelled = product(&[sender.programs(2), receiver.programs(1)]);
         explore_all(&format!("{device:?}"), &[with_credits(&one), twice, unordered(cancelled)].concat());
     }
+}
+
+/// Returns the setups in which every receive sends an RTR, and every message that finds one replies to it, short or
+/// long.
+fn replying(setups: Vec<Setup>) -> Vec<Setup> {
+    let limits = ProtocolLimits { rtr_from: 0, reply_from: 0, ..LIMITS };
+    setups.into_iter().map(|s| Setup { limits, ..s }).collect()
+}
+
+#[test]
+fn precedence_alone_decides() {
+    let receiver = Alphabet { probes: false, ..receives(&[3, 10], &[Some(0), None], &[Some(1)]) };
+    let sender = sends(&METHODS, &[1]);
+    let setups = replying(product(&[sender.programs(1), receiver.programs(2)]));
+    explore_all("replies", &setups);
+    let queued: Vec<_> = setups.into_iter().map(|s| Setup { outbox: true, unordered: true, ..s }).collect();
+    explore_all("replies, late and overtaken", &queued);
+    explore_all("replies, two sends", &replying(product(&[sender.programs(2), receiver.programs(1)])));
+    let tagged = Alphabet { probes: false, ..receives(&[10], &[Some(0), None], &[Some(1), None]) };
+    explore_all("replies, 2 + 2", &replying(product(&[sends(&[1, 9], &[1, 2]).programs(2), tagged.programs(2)])));
+    let [zero, one] = [1, 0].map(|peer| both(sends(&[1, 9], &[1]), &receives(&[10], &[Some(0)], &[None]), peer));
+    explore_all("replies, both ways", &replying(product(&[zero.programs(1), one.programs(1)])));
+}
+
+#[test]
+#[ignore = "minutes: make check-long"]
+fn precedence_alone_decides_with_tags_and_for_each_device() {
+    let receiver = receives(&[3, 10], &[Some(0), None], &[Some(1), None]);
+    for device in DEVICES {
+        let sender = Alphabet { device, syncs: vec![false, true], ..sends(&SIZES, &[1]) };
+        let setups = product(&[sender.programs(1), receiver.programs(2)]);
+        explore_all(&format!("replies, {device:?}"), &replying(setups));
+    }
+    let setups = replying(product(&[sends(&METHODS, &[1, 2]).programs(2), receiver.programs(2)]));
+    explore_all("replies, 2 + 2", &setups);
+    let queued: Vec<_> = setups.into_iter().map(|s| Setup { outbox: true, unordered: true, ..s }).collect();
+    explore_all("replies, late and overtaken", &queued);
+    let [zero, one] = [1, 0].map(|peer| both(sends(&[1, 9], &[1]), &receives(&[10], &[Some(0)], &[None]), peer));
+    explore_all("replies, both ways", &replying(product(&[zero.programs(2), one.programs(2)])));
 }
 
 #[test]

@@ -8,7 +8,8 @@ use hawser_p2p::matching::{
     PostOutcome, ProtocolLimits, SendSpec, SendStart,
 };
 
-const LIMITS: ProtocolLimits = ProtocolLimits { packet: 2, eager: 4, first: 1, rtr_min: 3, credit: 4 * MESSAGE_COST };
+const LIMITS: ProtocolLimits =
+    ProtocolLimits { packet: 2, eager: 4, first: 1, rtr_from: 3, credit: 4 * MESSAGE_COST, ..ProtocolLimits::DEFAULT };
 const CONTEXT: Context = Context(0);
 const PEER: Peer = Peer(1);
 const OTHER: Peer = Peer(2);
@@ -34,7 +35,7 @@ fn send(bytes: u64) -> SendSpec {
         tag: 1,
         bytes,
         sync: false,
-        eager: true,
+        has_space: true,
         packet,
         first_bytes: front,
         key: None,
@@ -117,7 +118,7 @@ mod offers {
     #[test]
     fn an_offer_that_crossed_a_message_is_stale() {
         let mut e = engine();
-        assert_eq!(e.start_send(send(1)), SendStart::Eager);
+        assert_eq!(e.start_send(send(1)), SendStart::Whole { packet: Packet::Eager { context: CONTEXT, tag: 1 } });
         e.handle_packet(PEER, rtr(0, 0), 0).unwrap();
         assert_eq!(packets(&mut e), [Packet::RtrRefusal { number: 0 }]);
         e.handle_packet(PEER, rtr(1, 0), 0).unwrap();
@@ -198,7 +199,7 @@ mod offers {
     #[test]
     fn there_is_no_offer_behind_a_receive_that_was_not_offered() {
         let mut e = engine();
-        e.post_recv(from(PEER, 1), LIMITS.rtr_min - 1);
+        e.post_recv(from(PEER, 1), LIMITS.rtr_from - 1);
         e.post_recv(from(PEER, 1), 9);
         assert_eq!(packets(&mut e), []);
         e.post_recv(MatchSpec { tag: None, ..from(PEER, 0) }, 9);
@@ -249,11 +250,13 @@ mod window {
     #[test]
     fn without_window_the_envelope_travels_alone_until_credit_comes() {
         let mut e = engine();
-        (0..4).for_each(|_| assert_eq!(e.start_send(send(1)), SendStart::Eager));
+        (0..4).for_each(|_| {
+            assert_eq!(e.start_send(send(1)), SendStart::Whole { packet: Packet::Eager { context: CONTEXT, tag: 1 } })
+        });
         let (_, packet, front) = begun(e.start_send(send(1)));
         assert_eq!((packet, front), (rts(1, 0, None), 0));
         e.handle_packet(PEER, Packet::Credit { bytes: MESSAGE_COST }, 0).unwrap();
-        assert_eq!(e.start_send(send(1)), SendStart::Eager);
+        assert_eq!(e.start_send(send(1)), SendStart::Whole { packet: Packet::Eager { context: CONTEXT, tag: 1 } });
         assert_eq!(e.account(PEER).credit, 0);
     }
 
@@ -869,7 +872,10 @@ mod lives {
                 assert!(matches!(e.handle_packet(next(), eager(1), 1), Ok(PayloadPlacement::NewUnexpected { .. })));
             } else {
                 e.count_direct_recv(next(), 1);
-                assert_eq!(e.start_send(SendSpec { to: next(), ..send(1) }), SendStart::Eager);
+                assert_eq!(
+                    e.start_send(SendSpec { to: next(), ..send(1) }),
+                    SendStart::Whole { packet: Packet::Eager { context: CONTEXT, tag: 1 } }
+                );
                 assert_eq!(e.account(next()).accepted, 1, "a message that bypassed the queues counts");
             }
             assert!(e.fast_send(next(), 1) && !e.has_failed(next()) && e.has_failed(PEER));

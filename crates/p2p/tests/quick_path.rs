@@ -9,7 +9,8 @@ use hawser_p2p::matching::{
 use hawser_sim::Rng;
 use std::collections::HashMap;
 
-const LIMITS: ProtocolLimits = ProtocolLimits { packet: 64, eager: 200, first: 16, rtr_min: 100, credit: 1000 };
+const LIMITS: ProtocolLimits =
+    ProtocolLimits { packet: 64, eager: 200, first: 16, rtr_from: 100, credit: 1000, ..ProtocolLimits::DEFAULT };
 
 /// Operations numbered by their order of appearance: two engines may number them differently.
 #[derive(Default)]
@@ -54,6 +55,8 @@ fn quick_send_is_start_send() {
     let (mut dice, mut fast_path_uses) = (Rng::new(1), 0);
     for _ in 0..200 {
         let (mut fast, mut slow) = (Engine::new(LIMITS), Engine::new(LIMITS));
+        // The first message to a peer gives the peer its credit, whichever path it takes.
+        (0..3).for_each(|peer| assert!(fast.has_credit(Peer(peer), 0) && slow.has_credit(Peer(peer), 0)));
         let mut sent_rtrs = [0; 3];
         for _ in 0..100 {
             let to = Peer(dice.below(3) as u32);
@@ -81,7 +84,7 @@ fn quick_send_is_start_send() {
                         tag,
                         bytes,
                         sync: false,
-                        eager: true,
+                        has_space: true,
                         packet,
                         first_bytes: front,
                         key: None,
@@ -89,7 +92,7 @@ fn quick_send_is_start_send() {
                     let started = slow.start_send(spec);
                     if fast.fast_send(to, bytes) {
                         fast_path_uses += 1;
-                        assert_eq!(started, SendStart::Eager);
+                        assert_eq!(started, SendStart::Whole { packet: Packet::Eager { context, tag } });
                     } else {
                         assert_eq!(started, fast.start_send(spec));
                     }
@@ -168,7 +171,7 @@ fn recv_by_slow_path(engine: &mut Engine, slow_path: SlowPath, spec: MatchSpec, 
     let from = spec.source.unwrap();
     let packet = Packet::Eager { context: spec.context, tag: spec.tag.unwrap() };
     // A receive that is posted first sends an RTR if its capacity is large; a receive that polls never does.
-    let capacity = bytes.min(LIMITS.rtr_min - 1);
+    let capacity = bytes.min(LIMITS.rtr_from - 1);
     if slow_path == SlowPath::PostedFirst {
         engine.post_recv(spec, capacity);
         assert!(matches!(engine.handle_packet(from, packet, bytes), Ok(PayloadPlacement::Into { .. })));

@@ -16,10 +16,28 @@ const ROOMS: [u64; 6] = [0, 2, 3, 9, 40, 50];
 fn random_setup(dice: &mut Rng) -> Setup {
     let ranks = 2 + dice.index(5);
     let limits = dice.choose(&[
-        ProtocolLimits { packet: 2, eager: 4, first: 1, rtr_min: 3, credit: 256 },
-        ProtocolLimits { packet: 2, eager: 9, first: 2, rtr_min: 0, credit: 64 },
-        ProtocolLimits { packet: 3, eager: 5, first: 0, rtr_min: 6, credit: 1000 },
-        ProtocolLimits { packet: 2, eager: 4, first: 1, rtr_min: 3, credit: 8 },
+        ProtocolLimits { packet: 2, eager: 4, first: 1, rtr_from: 3, credit: 256, ..ProtocolLimits::DEFAULT },
+        ProtocolLimits { packet: 2, eager: 9, first: 2, rtr_from: 0, credit: 64, ..ProtocolLimits::DEFAULT },
+        ProtocolLimits { packet: 3, eager: 5, first: 0, rtr_from: 6, credit: 1000, ..ProtocolLimits::DEFAULT },
+        ProtocolLimits { packet: 2, eager: 4, first: 1, rtr_from: 3, credit: 8, ..ProtocolLimits::DEFAULT },
+        ProtocolLimits {
+            packet: 2,
+            eager: 4,
+            first: 1,
+            rtr_from: 0,
+            reply_from: 0,
+            credit: 256,
+            ..ProtocolLimits::DEFAULT
+        },
+        ProtocolLimits {
+            packet: 3,
+            eager: 6,
+            first: 2,
+            rtr_from: 2,
+            reply_from: 2,
+            credit: 64,
+            ..ProtocolLimits::DEFAULT
+        },
     ]);
     let programs = (0..ranks).map(|rank| random_program(dice, rank, ranks)).collect();
     let mortal = dice.one_in(2).then(|| dice.index(ranks));

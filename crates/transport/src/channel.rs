@@ -412,6 +412,7 @@ mod tests {
                 packet: 200,
                 fragmentation: Fragmentation::Pages(|_| 100),
                 eager: 200,
+                zero_copy_from: None,
                 remote_read_from: None,
             }
         }

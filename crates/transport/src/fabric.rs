@@ -60,8 +60,6 @@ impl RouteTable {
 pub struct Fabric {
     user: TransportUser,
     routes: Arc<RouteTable>,
-    /// For each device, whether it is the route to some peer with which the process begins.
-    is_used: Vec<bool>,
 }
 
 impl Fabric {
@@ -76,25 +74,26 @@ impl Fabric {
     /// device reports so (`Device::reaches`).
     pub(crate) fn for_user(devices: Arc<[Box<dyn Device>]>, user: TransportUser, peers: &Peers) -> Result<Fabric> {
         let routes = RouteTable::new(devices);
-        let mut is_used = vec![false; routes.devices.len()];
-        for peer in peers.iter() {
-            let device = routes.device(peer).ok_or_else(|| {
-                let tried: Vec<_> = routes.devices.iter().map(|d| d.name()).collect();
-                let text = format!("process {peer} is reached by no device (tried: {})", tried.join(", "));
-                Error::new(Class::Other, text)
-            })?;
-            is_used[device] = true;
+        if let Some(peer) = peers.iter().find(|&peer| routes.device(peer).is_none()) {
+            let tried: Vec<_> = routes.devices.iter().map(|d| d.name()).collect();
+            let text = format!("process {peer} is reached by no device (tried: {})", tried.join(", "));
+            return Err(Error::new(Class::Other, text));
         }
-        Ok(Fabric { user, routes, is_used })
+        Ok(Fabric { user, routes })
     }
 
     fn devices(&self) -> &[Box<dyn Device>] {
         &self.routes.devices
     }
 
-    /// Returns the limits of each device that is the route to some peer with which the process has begun.
-    pub fn all_limits(&self) -> impl Iterator<Item = &DeviceLimits> {
-        self.routes.limits.iter().zip(&self.is_used).filter(|&(_, &is_used)| is_used).map(|(limits, _)| limits)
+    /// Returns the limits of each device, by the number of its route (`route`).
+    pub fn all_limits(&self) -> &[DeviceLimits] {
+        &self.routes.limits
+    }
+
+    /// Returns the number of the route to a peer, which is the index of its device; None if no device reaches it.
+    pub fn route(&self, peer: Peer) -> Option<usize> {
+        self.routes.device(peer)
     }
 
     /// Returns the limits of the route to a peer; None if no device reaches it.
@@ -181,12 +180,8 @@ impl Fabric {
         self.device(peer)?.register(mem)
     }
 
-    /// Exposes a buffer of `mem.len()` bytes for remote reading if the device prefers that.
+    /// Exposes a buffer for remote reading, if the device can.
     pub fn expose(&self, to: Peer, mem: UserMem<'static>) -> Option<ExposedKey> {
-        let threshold = self.limits(to)?.remote_read_from?;
-        if mem.len() < threshold {
-            return None;
-        }
         self.device(to)?.expose(mem)
     }
 
@@ -224,7 +219,8 @@ mod tests {
         let fabric = Fabric::new(vec![own(1), own(0), own(1)], &first(2)).unwrap();
         let device = |peer| fabric.routes.device(peer);
         assert_eq!([Peer(0), Peer(1), Peer(2)].map(device), [Some(1), Some(0), None]);
-        assert_eq!((fabric.is_used.clone(), fabric.all_limits().count()), (vec![true, true, false], 2));
+        assert_eq!([Peer(0), Peer(1), Peer(2)].map(|peer| fabric.route(peer)), [Some(1), Some(0), None]);
+        assert_eq!(fabric.all_limits().len(), 3);
         assert!(fabric.limits(Peer(2)).is_none());
     }
 

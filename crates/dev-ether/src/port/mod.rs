@@ -24,6 +24,7 @@ mod xsk_port;
 pub use address::{MalformedAddress, PortAddress};
 pub use flows::FLOWS_MAX;
 pub use nic_queues::NicQueues;
+pub(crate) use packet::frame_max as raw_frame_max;
 pub use packet::{FanoutSocket, PacketPort};
 pub use packet_udp::PacketUdpPort;
 pub use range::{PORT_RANGE, PortRange};

@@ -216,7 +216,7 @@ pub(super) fn mac(interface: &Interface) -> io::Result<[u8; 6]> {
     })
 }
 
-fn frame_max(mtu: usize) -> usize {
+pub(crate) fn frame_max(mtu: usize) -> usize {
     mtu.saturating_sub(HEAD_BYTES - ETHER_HEAD_BYTES)
 }
 

@@ -130,6 +130,7 @@ impl Device for MemoryDevice {
             packet: PACKET,
             fragmentation: Fragmentation::Pages(|_| PACKET),
             eager: PACKET,
+            zero_copy_from: None,
             remote_read_from: None,
         }
     }

@@ -52,7 +52,6 @@ pub fn join(manual: &ManualStart, settings: &JobSettings) -> Result<Joined> {
         local_size: size,
         program_size: size,
         universe_size: size,
-        widest_host: size,
         ..Identity::default()
     };
     let boot = Arc::new(ManualProcess { identity, segment: segment.clone(), pid: host::pid() });

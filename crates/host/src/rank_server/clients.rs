@@ -197,7 +197,6 @@ impl RankServer {
             appnum: rank.app,
             program_size: self.spec.programs[rank.app as usize],
             universe: self.spec.size,
-            widest_host: self.widest_host,
             membarrier: self.facts.membarrier,
             process_vm: self.facts.process_vm == ProcessVm::Allowed,
             secret: self.spec.secret,

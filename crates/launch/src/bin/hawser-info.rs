@@ -4,7 +4,8 @@
 use clap::Parser;
 use hawser_boot::protocol::InspectRequest;
 use hawser_launch::inspect::{self, AgentSocket};
-use hawser_launch::{algorithms, info};
+use hawser_launch::{algorithms, info, methods};
+use hawser_node::methods::PEER_KINDS;
 use hawser_node::profile;
 use hawser_os::cpus;
 use std::io::{self, Write};
@@ -26,6 +27,16 @@ struct InfoOptions {
     /// Print the algorithms of collectives, and the one that a job of RANKS ranks uses for each message length
     #[arg(long, value_name = "RANKS", value_parser = clap::value_parser!(u32).range(1..=MOST_RANKS))]
     collectives: Option<u32>,
+    /// Print how messages of each length go to a kind of peer: to the rank itself (self), to a rank of the same host
+    /// (shm), of another host (ether), or to each kind (all, the default)
+    #[arg(
+        long,
+        value_name = "PEER-KIND",
+        num_args = 0..=1,
+        default_missing_value = methods::ALL,
+        value_parser = PEER_KINDS.into_iter().chain([methods::ALL]).collect::<Vec<_>>(),
+    )]
+    methods: Option<String>,
     /// Job, or process id of its mpiexec (default: all your jobs on this host)
     #[arg(value_name = "JOB|PID")]
     job: Option<String>,
@@ -35,6 +46,12 @@ fn main() {
     let options = InfoOptions::parse();
     if let Some(ranks) = options.collectives {
         return match algorithms::text(ranks, cpus::available() as u32) {
+            Ok(text) => print(&text),
+            Err(error) => fail(error.cause()),
+        };
+    }
+    if let Some(kind) = options.methods {
+        return match methods::text(&kind, cpus::available()) {
             Ok(text) => print(&text),
             Err(error) => fail(error.cause()),
         };

@@ -308,7 +308,7 @@ impl RoundStart<'_> {
     /// one piece. Otherwise posts the receive and returns `None`.
     fn direct_receive(&mut self, rank: u32, into: &Span) -> Option<DirectReceive> {
         match self.memory.buffer(into) {
-            Buffer::Dense(mem) if (mem.len() as u64) < self.lane.core.engine.limits().rtr_min => {
+            Buffer::Dense(mem) if !self.is_announced(rank, mem.len() as u64) => {
                 Some(DirectReceive { rank, peer: self.peer(rank), into: mem })
             }
             buffer => {
@@ -316,6 +316,11 @@ impl RoundStart<'_> {
                 None
             }
         }
+    }
+
+    /// Returns whether a receive of so many bytes is posted early, because its source is told by an RTR.
+    fn is_announced(&self, rank: u32, bytes: u64) -> bool {
+        bytes >= self.lane.core.engine.limits_of(self.peer(rank)).rtr_from
     }
 
     fn post(&mut self, rank: u32, into: &Span) {

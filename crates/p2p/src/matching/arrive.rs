@@ -5,6 +5,7 @@
 //! `engine`.
 
 use super::engine::Engine;
+use super::method::{self, RtsReply};
 use super::operation::*;
 use super::packet::{BufferKey, Packet};
 use super::rtr::ReceivedRtr;
@@ -35,13 +36,15 @@ impl Engine {
             }
             // A message that costs more than the whole credit cannot be an eager stream: the packet is invalid, and
             // no memory is allocated for it.
-            Packet::EagerFirst { context, tag, bytes } if payload <= bytes && cost(bytes) <= self.limits.credit => {
+            Packet::EagerFirst { context, tag, bytes }
+                if payload <= bytes && cost(bytes) <= self.limits_of(from).credit =>
+            {
                 let envelope = Envelope { context, source: from, tag, bytes };
                 Ok(self.handle_first_packet(envelope, FirstPacket::EagerStream, payload, cost(bytes)))
             }
-            Packet::RtrReply { context, tag, bytes, .. } if payload == 0 && bytes <= self.longest_rtr(from) => {
+            Packet::RtrReply { context, tag, bytes, .. } if payload <= bytes && bytes <= self.longest_rtr(from) => {
                 let envelope = Envelope { context, source: from, tag, bytes };
-                Ok(self.handle_first_packet(envelope, FirstPacket::EagerStream, 0, 0))
+                Ok(self.handle_first_packet(envelope, FirstPacket::EagerStream, payload, 0))
             }
             Packet::Rts { context, tag, bytes, send, key } if payload <= bytes => {
                 let envelope = Envelope { context, source: from, tag, bytes };
@@ -70,8 +73,7 @@ impl Engine {
             }
             Packet::CancelReply { send, cancelled } => self.handle_cancel_reply(from, OpId(send), cancelled),
             Packet::Credit { bytes } => {
-                let peer = &mut self.peers[from];
-                peer.credit = (peer.credit.saturating_add(bytes)).min(self.limits.credit);
+                self.handle_credit(from, bytes);
                 Ok(PayloadPlacement::Drop)
             }
             Packet::EagerFirst { .. } | Packet::RtrReply { .. } | Packet::Rts { .. } => Err(InvalidPacket),
@@ -214,13 +216,13 @@ impl Engine {
         let from = incoming.arrived;
         let until = incoming.envelope.bytes.min(incoming.capacity).max(from);
         incoming.expected = until;
-        match key {
-            _ if from == until => self.transmit(peer, Packet::Fin { send: rts.send }),
-            Some(key) => {
+        match (method::reply_to_rts(until - from, key.is_some()), key) {
+            (RtsReply::Fin, _) => self.transmit(peer, Packet::Fin { send: rts.send }),
+            (RtsReply::Read, Some(key)) => {
                 incoming.reading = Some(rts);
                 self.effects.push_back(Effect::Pull { op, peer, key, from, until });
             }
-            None => {
+            (RtsReply::Read | RtsReply::Cts, _) => {
                 incoming.cts_sent = true;
                 self.send_cts(op, peer, rts, from, until);
             }

@@ -3,6 +3,7 @@
 //! `post`, `arrive`, `cancel` and `rtr` implement the calls and packets that change this state; they use this module,
 //! which uses `queues`, `streams` and `operation`.
 
+use super::limits::{PeerLimits, ProtocolLimits, RouteIndex};
 use super::operation::*;
 use super::packet::Packet;
 use super::queue_lengths::{QueueLengthWriter, QueueLengths};
@@ -18,7 +19,7 @@ use std::sync::Arc;
 /// (`rtrs`) and unfinished messages (`streams`) of the moment.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct PeerState {
-    /// Credit left for eager payload to the peer, in bytes.
+    /// Credit left for eager payload to the peer, in bytes. It is 0 as long as `route` is UNKNOWN.
     pub(super) credit: u64,
     /// Credit that we owe back to the peer, in bytes.
     pub(super) owed: u64,
@@ -28,6 +29,8 @@ pub struct PeerState {
     pub(super) accepted: u32,
     /// The incarnation of the peer's number, with FAILED set if the peer has failed or ended.
     pub(super) incarnation: u16,
+    /// The route to the peer, by which its limits are found; UNKNOWN before its credit is used for the first time.
+    route: RouteIndex,
     pub(super) rtrs: PeerRtrs,
     pub(super) streams: Streams,
 }
@@ -56,6 +59,9 @@ impl PeerState {
         }
     }
 }
+
+/// `PeerState::route` of a peer whose credit was never used.
+const UNKNOWN: RouteIndex = RouteIndex::MAX;
 
 /// Flag in `PeerState::incarnation`: the peer has failed or ended.
 pub(super) const FAILED: u16 = 1 << 15;
@@ -90,7 +96,7 @@ pub struct CreditAccount {
 /// The state of one lane.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Engine {
-    pub(super) limits: ProtocolLimits,
+    limits: PeerLimits,
     pub(super) ops: Vec<OpState>,
     pub(super) free: Vec<u32>,
     pub(super) match_queues: Vec<Option<Box<MatchQueues>>>,
@@ -113,13 +119,14 @@ pub struct Engine {
 
 impl PeerState {
     /// Makes the state of a peer with which no packet was exchanged.
-    fn new(credit: u64, incarnation: u16) -> PeerState {
+    fn new(incarnation: u16) -> PeerState {
         PeerState {
-            credit,
+            credit: 0,
             owed: 0,
             sent: 0,
             accepted: 0,
             incarnation,
+            route: UNKNOWN,
             rtrs: PeerRtrs::default(),
             streams: Streams::default(),
         }
@@ -127,15 +134,14 @@ impl PeerState {
 }
 
 impl Engine {
-    pub fn new(limits: ProtocolLimits) -> Engine {
-        assert!(limits.first <= limits.packet && limits.packet <= limits.eager && limits.eager <= limits.credit);
+    pub fn new(limits: impl Into<PeerLimits>) -> Engine {
         Engine {
-            limits,
+            limits: limits.into(),
             ops: Vec::new(),
             free: Vec::new(),
             match_queues: Vec::new(),
             min_generation: Vec::new(),
-            peers: PeerTable::new(PeerState::new(limits.credit, 0)),
+            peers: PeerTable::new(PeerState::new(0)),
             effects: VecDeque::new(),
             credit_due: Vec::new(),
             clock: 0,
@@ -150,8 +156,44 @@ impl Engine {
         self.queue_lengths.shared()
     }
 
-    pub fn limits(&self) -> &ProtocolLimits {
-        &self.limits
+    /// Returns the limits of the route to a peer.
+    #[inline(always)]
+    pub fn limits_of(&self, peer: Peer) -> &ProtocolLimits {
+        match self.peers[peer].route {
+            UNKNOWN => self.limits_of_unknown(peer),
+            route => self.limits.of_route(route),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn limits_of_unknown(&self, peer: Peer) -> &ProtocolLimits {
+        // Nothing can be sent to a peer that no route reaches, so it may have any limits.
+        self.limits.of_route(self.limits.route(peer).unwrap_or(0))
+    }
+
+    /// Finds the route to a peer if it is not known yet; then the peer has its whole credit.
+    #[inline(always)]
+    pub(super) fn find_route(&mut self, peer: Peer) {
+        if self.peers[peer].route == UNKNOWN {
+            self.find_unknown_route(peer);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_unknown_route(&mut self, peer: Peer) {
+        if let Some(route) = self.limits.route(peer) {
+            let state = &mut self.peers[peer];
+            (state.route, state.credit) = (route, self.limits.of_route(route).credit);
+        }
+    }
+
+    /// Returns the most credit that a peer may have here.
+    #[inline(always)]
+    fn credit_limit(&mut self, peer: Peer) -> u64 {
+        self.find_route(peer);
+        self.limits_of(peer).credit
     }
 
     /// Returns the next effect; the caller takes them until there is none.
@@ -174,11 +216,19 @@ impl Engine {
         let peer = &mut self.peers[to];
         let cost = cost(bytes);
         if peer.credit < cost || !peer.rtrs.received.is_empty() || peer.incarnation != incarnation(to) {
-            return false;
+            return peer.route == UNKNOWN && self.fast_send_first(to, bytes);
         }
         peer.credit -= cost;
         peer.sent = peer.sent.wrapping_add(1);
         true
+    }
+
+    /// Does the same as `fast_send` for the first message to a peer, which gives the peer its credit.
+    #[cold]
+    #[inline(never)]
+    fn fast_send_first(&mut self, to: Peer, bytes: u64) -> bool {
+        self.find_unknown_route(to);
+        self.peers[to].route != UNKNOWN && self.fast_send(to, bytes)
     }
 
     /// Does the same as `fast_send` for an eager stream whose packets are all sent at once. Returns the message's
@@ -198,7 +248,8 @@ impl Engine {
 
     /// Returns whether credit is left for a message of `bytes` bytes to `to`.
     #[inline]
-    pub fn has_credit(&self, to: Peer, bytes: u64) -> bool {
+    pub fn has_credit(&mut self, to: Peer, bytes: u64) -> bool {
+        self.find_route(to);
         self.peers[to].credit >= cost(bytes)
     }
 
@@ -215,9 +266,10 @@ impl Engine {
     /// Counts an eager message that was taken directly from the device after `may_recv_directly` allowed it.
     #[inline(always)]
     pub fn count_direct_recv(&mut self, from: Peer, bytes: u64) {
+        let credit_limit = self.credit_limit(from);
         let peer = &mut self.peers[from];
         peer.accepted = peer.accepted.wrapping_add(1);
-        let when = peer.add_owed(cost(bytes), self.limits.credit);
+        let when = peer.add_owed(cost(bytes), credit_limit);
         self.return_credit_when(when, from);
     }
 
@@ -292,7 +344,8 @@ impl Engine {
     /// Half of the limit is returned at once, because otherwise the peer would soon have to send RTSs.
     #[inline(always)]
     pub(super) fn owe_credit(&mut self, to: Peer, cost: u64) {
-        let when = self.peers[to].add_owed(cost, self.limits.credit);
+        let credit_limit = self.credit_limit(to);
+        let when = self.peers[to].add_owed(cost, credit_limit);
         self.return_credit_when(when, to);
     }
 
@@ -305,6 +358,13 @@ impl Engine {
         }
     }
 
+    /// Handles credit that the peer returns.
+    pub(super) fn handle_credit(&mut self, from: Peer, bytes: u64) {
+        let credit_limit = self.credit_limit(from);
+        let peer = &mut self.peers[from];
+        peer.credit = peer.credit.saturating_add(bytes).min(credit_limit);
+    }
+
     pub(super) fn return_credit(&mut self, to: Peer) {
         let bytes = std::mem::take(&mut self.peers[to].owed);
         self.transmit(to, Packet::Credit { bytes });
@@ -315,7 +375,7 @@ impl Engine {
     pub fn return_due_credit(&mut self) {
         while let Some(to) = self.credit_due.pop() {
             // If the credit has reached half of the limit meanwhile, it was returned then.
-            if self.peers[to].owed >= self.limits.credit / 4 {
+            if self.peers[to].owed >= self.limits_of(to).credit / 4 {
                 self.return_credit(to);
             }
         }
@@ -381,7 +441,7 @@ impl Engine {
         }
         let state = &mut self.peers[peer];
         if state.incarnation & FAILED != 0 {
-            *state = PeerState::new(self.limits.credit, 0);
+            *state = PeerState::new(0);
         }
         // The counts so far belong to the new process's first message, which bypassed this check
         // (`count_direct_recv`).
@@ -401,7 +461,7 @@ impl Engine {
         }
         self.credit_due.retain(|&other| other != peer);
         self.failed_peers.retain(|&other| other != peer);
-        self.peers[peer] = PeerState::new(self.limits.credit, incarnation(peer) + 1);
+        self.peers[peer] = PeerState::new(incarnation(peer) + 1);
         self.match_queues.iter_mut().flatten().for_each(|queues| queues.forget_peer(peer));
         true
     }
@@ -419,7 +479,7 @@ impl Engine {
             _ => None,
         });
         CreditAccount {
-            credit: state.credit,
+            credit: if state.route == UNKNOWN { self.limits_of(peer).credit } else { state.credit },
             owed: state.owed,
             unexpected: unexpected.sum(),
             sent: state.sent,

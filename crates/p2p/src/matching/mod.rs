@@ -5,7 +5,7 @@
 //! holds no buffer, no clock and no device handle, so the same code runs under `lane` and under the checker that
 //! explores every interleaving of small programs (`tests/interleavings.rs`).
 //!
-//! The methods (docs/adr/0006-three-ways-to-send.md); for a message that is not sent eagerly, the choice depends on
+//! The methods (docs/adr/0006-three-ways-to-send.md), which `method` chooses; for a message that is not sent eagerly, the choice depends on
 //! whether the send or the receive was first (the precedence of MPI/MBCF §3.1):
 //! - *eager*: the message is short and the sender has credit: it travels at once, whole or as an eager stream;
 //! - *RTR*, the write protocol: the receive was first, is long, and its source is known: an RTR (`Rtr`) travels
@@ -21,6 +21,9 @@
 mod arrive;
 mod cancel;
 mod engine;
+mod limits;
+pub mod method;
+pub mod method_table;
 mod operation;
 mod packet;
 mod post;
@@ -32,7 +35,8 @@ mod streams;
 
 pub use arrive::{InvalidPacket, WholeOutcome};
 pub use engine::{CreditAccount, Engine, PeerState};
-pub use operation::{Effect, Envelope, MESSAGE_COST, OpId, OpOutcome, PayloadPlacement, ProtocolLimits, cost};
+pub use limits::{PeerLimits, ProtocolLimits};
+pub use operation::{Effect, Envelope, MESSAGE_COST, OpId, OpOutcome, PayloadPlacement, cost};
 pub use packet::{BufferKey, Packet};
 pub use post::{PostOutcome, SendSpec, SendStart};
 pub use queue_lengths::QueueLengths;

@@ -89,23 +89,6 @@ pub struct OpOutcome {
     pub cancelled: bool,
 }
 
-/// The sizes that decide the method; they come from the limits of the devices and from the parameters.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct ProtocolLimits {
-    /// Longest message that travels in one packet, in bytes.
-    pub packet: u64,
-    /// Longest message that is sent eagerly, without an RTS, in bytes.
-    pub eager: u64,
-    /// The number of first bytes of a message that are sent with its RTS; at most `packet`.
-    pub first: u64,
-    /// Shortest receive that is worth an RTR, in bytes. It is longer than `eager`, because only a message that is
-    /// longer than `eager` would otherwise wait for a CTS.
-    pub rtr_min: u64,
-    /// The maximum payload, in bytes, that a peer may have sent to us in eager messages and with RTSs before we
-    /// return credit for it (docs/adr/0005-credits.md). Each payload counts as `cost` says.
-    pub credit: u64,
-}
-
 /// The minimum credit that a message occupies, in bytes: that of its entry in the unexpected queue.
 pub const MESSAGE_COST: u64 = 64;
 

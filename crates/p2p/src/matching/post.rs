@@ -2,6 +2,7 @@
 //! `engine`.
 
 use super::engine::Engine;
+use super::method::{self, Announcement, SendFacts, SendMethod};
 use super::operation::*;
 use super::packet::{BufferKey, Packet};
 use super::queues::MatchSpec;
@@ -16,9 +17,8 @@ pub struct SendSpec {
     pub bytes: u64,
     /// Whether the send completes only when it is matched (MPI_Ssend, MPI-5.0 §3.4).
     pub sync: bool,
-    /// Whether the device has space for payload now; if not, only the envelope is sent, which may wait in the
-    /// channel's backlog.
-    pub eager: bool,
+    /// Whether the device has space for payload now (`SendFacts::has_space`).
+    pub has_space: bool,
     /// Longest payload that is best sent in one packet on the route to the peer, in bytes.
     pub packet: u64,
     /// Payload that is best sent in the first packet of an eager stream, in bytes; at most `packet`.
@@ -27,13 +27,15 @@ pub struct SendSpec {
     pub key: Option<BufferKey>,
 }
 
-/// The method that was chosen, and the first packet to transmit.
+/// The first packet to transmit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SendStart {
-    /// Send `Packet::Eager` with the whole payload; the send has ended.
-    Eager,
+    /// Send `packet` with the whole payload; the send has ended.
+    Whole { packet: Packet },
     /// Send `packet` with the first `first_bytes` bytes as its payload.
     Begin { op: OpId, packet: Packet, first_bytes: u64 },
+    /// Nothing has begun: call again when the device has space.
+    WaitForSpace,
     /// The peer has failed or ended.
     PeerFailed,
 }
@@ -49,39 +51,65 @@ pub enum PostOutcome {
 }
 
 impl Engine {
-    /// Starts a send. The choice of the method depends on the RTRs of the receiver, the credit and the length. After
-    /// `SendStart::Begin` of an eager stream or an RTR reply, the rest follows by `Effect::Stream`.
+    /// Starts a send by the method that `method::of_send` chooses. After `SendStart::Begin` of an eager stream or an
+    /// RTR reply, the rest follows by `Effect::Stream`.
     pub fn start_send(&mut self, spec: SendSpec) -> SendStart {
         let SendSpec { to, context, tag, bytes, .. } = spec;
         if self.refuses(to) {
             return SendStart::PeerFailed;
         }
-        let rtr = self.take_rtr(to, context, tag);
-        let (limits, longest) = (self.limits, spec.packet.min(self.limits.packet));
-        let first = limits.first.min(longest);
+        self.find_route(to);
+        let rtr = self.find_rtr(to, context, tag);
+        let chosen = method::of_send(self.limits_of(to), &self.send_facts(&spec, rtr));
+        if chosen == SendMethod::WaitForSpace {
+            return SendStart::WaitForSpace;
+        }
+        // The receiver matches the message with the receive of the RTR, whatever the method.
+        let rtr = rtr.and_then(|at| self.peers[to].rtrs.received.remove(at));
         let peer = &mut self.peers[to];
         peer.sent = peer.sent.wrapping_add(1);
-        // A remote read copies once, which is better than any stream.
-        let streams = spec.key.is_none() && !spec.sync;
-        let eager = spec.eager && streams && bytes <= limits.eager && peer.credit >= cost(bytes);
-        if eager {
-            peer.credit -= cost(bytes);
-            if bytes <= longest {
-                return SendStart::Eager;
+        match chosen {
+            SendMethod::Eager => {
+                peer.credit -= cost(bytes);
+                SendStart::Whole { packet: Packet::Eager { context, tag } }
             }
-            let packet = Packet::EagerFirst { context, tag, bytes };
-            return self.begin_stream(&spec, packet, spec.first_bytes.min(longest));
+            SendMethod::EagerStream { first_bytes } => {
+                peer.credit -= cost(bytes);
+                self.begin_stream(&spec, Packet::EagerFirst { context, tag, bytes }, first_bytes)
+            }
+            SendMethod::RtrReply { first_bytes } => {
+                let rtr = rtr.expect("a reply has an RTR").number;
+                let packet = Packet::RtrReply { context, tag, bytes, rtr };
+                if first_bytes == bytes {
+                    SendStart::Whole { packet }
+                } else {
+                    self.begin_stream(&spec, packet, first_bytes)
+                }
+            }
+            SendMethod::Rendezvous { .. } | SendMethod::RemoteRead => {
+                let first_bytes = if let SendMethod::Rendezvous { first_bytes } = chosen { first_bytes } else { 0 };
+                peer.credit -= if first_bytes > 0 { cost(first_bytes) } else { 0 };
+                let op = self.new_send(&spec, SendPhase::Waiting);
+                let packet = Packet::Rts { context, tag, bytes, send: op.0, key: spec.key };
+                SendStart::Begin { op, packet, first_bytes }
+            }
+            SendMethod::WaitForSpace => unreachable!("it has returned above"),
         }
-        if let Some(rtr) = rtr.filter(|given| streams && bytes <= given.capacity) {
-            let packet = Packet::RtrReply { context, tag, bytes, rtr: rtr.number };
-            return self.begin_stream(&spec, packet, 0);
+    }
+
+    /// The facts of a send; `rtr` is the index of the RTR that the message matches.
+    fn send_facts(&self, spec: &SendSpec, rtr: Option<usize>) -> SendFacts {
+        let peer = &self.peers[spec.to];
+        SendFacts {
+            bytes: spec.bytes,
+            sync: spec.sync,
+            is_readable: spec.key.is_some(),
+            has_space: spec.has_space,
+            credit: peer.credit,
+            rtr_capacity: rtr.map(|at| peer.rtrs.received[at].capacity),
+            packet: spec.packet,
+            first: spec.first_bytes,
         }
-        let max_first = if spec.key.is_some() { 0 } else { bytes.min(first) };
-        let first_bytes = if spec.eager && max_first > 0 && peer.credit >= cost(max_first) { max_first } else { 0 };
-        peer.credit -= if first_bytes > 0 { cost(first_bytes) } else { 0 };
-        let op = self.new_send(&spec, SendPhase::Waiting);
-        let packet = Packet::Rts { context, tag, bytes, send: op.0, key: spec.key };
-        SendStart::Begin { op, packet, first_bytes }
     }
 
     /// Starts a stream: `packet` with the first `first_bytes` bytes goes at once, the rest follows without a CTS.
@@ -142,16 +170,15 @@ impl Engine {
 
     /// Posts a receive of at most `capacity` bytes.
     pub fn post_recv(&mut self, spec: MatchSpec, capacity: u64) -> (OpId, PostOutcome) {
-        self.post(spec, capacity, true)
-    }
-
-    /// Posts a receive as `post_recv` does, whose buffer the sender can write remotely. No RTR is sent, so that the
-    /// sender sends an RTS and gets the rkey in the CTS.
-    pub fn post_exposed(&mut self, spec: MatchSpec, capacity: u64) -> (OpId, PostOutcome) {
         self.post(spec, capacity, false)
     }
 
-    fn post(&mut self, spec: MatchSpec, capacity: u64, sends_rtr: bool) -> (OpId, PostOutcome) {
+    /// Posts a receive as `post_recv` does, whose buffer the sender can write remotely (`method::announces`).
+    pub fn post_exposed(&mut self, spec: MatchSpec, capacity: u64) -> (OpId, PostOutcome) {
+        self.post(spec, capacity, true)
+    }
+
+    fn post(&mut self, spec: MatchSpec, capacity: u64, is_writable: bool) -> (OpId, PostOutcome) {
         if self.is_of_superseded(&spec) {
             let op = self.new_op(OpState::Recv(RecvState::Posted(PostedRecv { spec, capacity, order: 0, rtr: None })));
             self.fail_recv(op, &spec);
@@ -174,7 +201,7 @@ impl Engine {
             return (op, PostOutcome::Matched);
         }
         self.peers[source].rtrs.without_rtr += 1;
-        if sends_rtr {
+        if method::announces(self.limits_of(source), capacity, is_writable) == Announcement::Rtr {
             self.send_rtr(op);
         }
         self.match_queues_of(spec.context).post(op, &spec, order);

@@ -60,12 +60,13 @@ impl PeerRtrs {
 }
 
 impl Engine {
-    /// Sends an RTR for the posted receive `op` to its source, if the rules allow it.
+    /// Sends an RTR for the posted receive `op`, which is worth one (`method::announces`), to its source, if the rules
+    /// allow it.
     pub(super) fn send_rtr(&mut self, op: OpId) {
         let OpState::Recv(RecvState::Posted(posted)) = self.ops[op.0 as usize] else { return };
         let (spec, capacity) = (posted.spec, posted.capacity);
         let Some(to) = spec.source else { return };
-        if capacity < self.limits.rtr_min || !self.may_send_rtr(&posted, to) {
+        if !self.may_send_rtr(&posted, to) {
             return;
         }
         let peer = &mut self.peers[to];
@@ -116,12 +117,11 @@ impl Engine {
         peer.rtrs.received.push_back(rtr);
     }
 
-    /// Takes the oldest RTR of `to` that a message with this context and tag matches, whatever its length; None if
-    /// there is none.
-    pub(super) fn take_rtr(&mut self, to: Peer, context: Context, tag: i32) -> Option<ReceivedRtr> {
-        let received = &mut self.peers[to].rtrs.received;
-        let at = received.iter().position(|rtr| rtr.context == context && tags_match(rtr.tag, Some(tag)))?;
-        received.remove(at)
+    /// Returns the index of the oldest RTR of `to` that a message with this context and tag matches, whatever its
+    /// length; None if there is none.
+    pub(super) fn find_rtr(&self, to: Peer, context: Context, tag: i32) -> Option<usize> {
+        let received = &self.peers[to].rtrs.received;
+        received.iter().position(|rtr| rtr.context == context && tags_match(rtr.tag, Some(tag)))
     }
 
     /// Handles an RTR cancel. If a message of ours crossed the cancel on the way, the peer may have matched that

@@ -12,7 +12,8 @@ use hawser_transport::Fabric;
 
 const ME: Peer = Peer(0);
 const GONE: Peer = Peer(1);
-const LIMITS: ProtocolLimits = ProtocolLimits { packet: 64, eager: 256, first: 32, rtr_min: 300, credit: 1 << 20 };
+const LIMITS: ProtocolLimits =
+    ProtocolLimits { packet: 64, eager: 256, first: 32, rtr_from: 300, credit: 1 << 20, ..ProtocolLimits::DEFAULT };
 
 fn lane() -> LaneState<MinimalData> {
     let devices = [ME, GONE].map(|peer| Box::new(Loopback::new(peer)) as Box<dyn hawser_device::Device>);

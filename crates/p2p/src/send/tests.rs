@@ -12,7 +12,8 @@ use hawser_transport::Fabric;
 
 const ME: Peer = Peer(0);
 const GONE: Peer = Peer(1);
-const LIMITS: ProtocolLimits = ProtocolLimits { packet: 64, eager: 256, first: 32, rtr_min: 300, credit: 1 << 20 };
+const LIMITS: ProtocolLimits =
+    ProtocolLimits { packet: 64, eager: 256, first: 32, rtr_from: 300, credit: 1 << 20, ..ProtocolLimits::DEFAULT };
 /// More messages than the self device takes.
 const MANY: u32 = 1000;
 

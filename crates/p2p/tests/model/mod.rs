@@ -11,7 +11,7 @@ pub mod oracle;
 pub mod program;
 
 use hawser_base::Peer;
-use hawser_p2p::matching::{Engine, OpId, Packet, PayloadPlacement, ProtocolLimits, SendStart};
+use hawser_p2p::matching::{Engine, OpId, Packet, PayloadPlacement, ProtocolLimits, SendSpec, SendStart};
 use oracle::{Message, Oracle};
 use program::Step;
 use std::collections::VecDeque;
@@ -218,22 +218,32 @@ impl World {
                 let message = Message { rank: index as u8, step: at as u16 };
                 let to = spec.to.index();
                 let was_lost = rank.engine.has_failed(spec.to);
-                let parcel = match rank.engine.start_send(spec.with_key(message, setup.limits.packet)) {
+                let wanted = spec.with_key(message, setup.limits.packet);
+                let start = match rank.engine.start_send(wanted) {
+                    // The device has space when it is asked again.
+                    SendStart::WaitForSpace => {
+                        expect(!spec.eager && !spec.sync, || "a send waits that need not".into())?;
+                        rank.engine.start_send(SendSpec { has_space: true, ..wanted })
+                    }
+                    start => start,
+                };
+                let has_space = spec.eager || spec.bytes <= setup.limits.eager && !spec.sync;
+                let parcel = match start {
                     SendStart::PeerFailed => {
                         rank.steps[at] = Progress::Done;
                         return expect(was_lost, || "a send to a living peer was refused".into());
                     }
-                    SendStart::Eager => {
+                    SendStart::WaitForSpace => return Err("a send waits for space that is there".into()),
+                    SendStart::Whole { packet } => {
                         rank.steps[at] = Progress::Done;
-                        expect(!spec.sync && spec.eager, || "a send that may not was eager".into())?;
-                        let packet = Packet::Eager { context: spec.context, tag: spec.tag };
+                        expect(!spec.sync && has_space, || "a send that may not left as a whole".into())?;
                         Parcel { packet, payload: message.bytes(0, spec.bytes), message: Some(message) }
                     }
                     SendStart::Begin { op, packet, first_bytes: front } => {
                         rank.steps[at] = Progress::Pending(op);
                         rank.bind_memory(op, Live::Send { step: at })?;
                         expect(front <= setup.limits.packet, || format!("a front of {front} bytes"))?;
-                        expect(spec.eager || front == 0, || "payload for a device that takes none".into())?;
+                        expect(has_space || front == 0, || "payload for a device that takes none".into())?;
                         Parcel { packet, payload: message.bytes(0, front), message: Some(message) }
                     }
                 };

@@ -23,7 +23,7 @@ impl Send {
         let key = self.key.filter(|_| self.bytes > packet);
         let key = key.map(|readable| BufferKey([message.rank as u64, message.step as u64, readable as u64]));
         let Send { to, context, tag, bytes, sync, eager, .. } = *self;
-        SendSpec { to, context, tag, bytes, sync, eager, packet, first_bytes: packet / 2, key }
+        SendSpec { to, context, tag, bytes, sync, has_space: eager, packet, first_bytes: packet / 2, key }
     }
 }
 

@@ -1,0 +1,98 @@
+//! How messages go to each kind of peer, as `hawser-info --methods` shows it: the limits of a route, and the table of
+//! methods that follow from them.
+//!
+//! It opens no device: the limits are those that the devices of a rank on this host would report. Used by the root of
+//! this crate, which makes a rank's limits from those of its devices, and by `launch`; uses `p2p::matching`.
+
+use crate::params;
+use hawser_base::{Error, Peer, Result};
+use hawser_dev_ether::EtherDevice;
+use hawser_dev_shm::ShmDevice;
+use hawser_device::{Device, DeviceLimits, Fragmentation, Loopback, PREFIX_MAX};
+use hawser_p2p::matching::ProtocolLimits;
+use hawser_p2p::matching::method_table::{MethodRow, RouteFigures, table};
+use hawser_p2p::wire::EAGER_FIRST_PREFIX;
+
+/// The kinds of peers, by the device that reaches them.
+pub const PEER_KINDS: [&str; 3] = [Loopback::NAME, ShmDevice::NAME, EtherDevice::NAME];
+
+/// The MTUs, in bytes, for which the methods between hosts are shown: usual Ethernet, and jumbo frames.
+const SHOWN_MTUS: [usize; 2] = [1500, 9000];
+
+/// Returns the limits of the route by a device. Both ends of a route get the same: they follow from the job-wide
+/// parameters (`job_settings`) and from what the device has alike on both ends.
+pub(crate) fn route_limits(device: &DeviceLimits) -> Result<ProtocolLimits> {
+    let packet = params::PACKET.number()?.min((device.packet - PREFIX_MAX) as u64);
+    let eager = params::EAGER.number_or(device.eager as u64)?.max(packet);
+    let credit = params::WINDOW.number_or(params::WINDOW_EAGERS * eager)?.max(eager);
+    let at_least = |least: u64, from: Option<usize>| from.map_or(ProtocolLimits::NEVER, |from| least.max(from as u64));
+    Ok(ProtocolLimits {
+        packet,
+        eager,
+        first: packet.min(params::FIRST.number()?),
+        rtr_from: eager + 1,
+        reply_from: eager + 1,
+        read_from: at_least(packet + 1, device.remote_read_from),
+        write_from: packet + 1,
+        zero_copy_from: at_least(0, device.zero_copy_from),
+        credit,
+    })
+}
+
+/// Returns the methods to peers of a kind, for this process's parameters: one table with its title, or several if the
+/// route has several forms. `ranks`: the number of ranks on this host.
+pub fn tables(kind: &str, ranks: usize) -> Result<Vec<(String, Vec<MethodRow>)>> {
+    let shown = |title: String, device: DeviceLimits| Ok((title, table(&figures(&device)?)));
+    match kind {
+        Loopback::NAME => Ok(vec![shown("to the rank itself (self)".into(), Loopback::new(Peer(0)).limits())?]),
+        ShmDevice::NAME => {
+            let title = format!("to a rank of the same host (shm), {ranks} ranks on the host");
+            Ok(vec![shown(title, hawser_dev_shm::limits(ranks))?])
+        }
+        EtherDevice::NAME => {
+            let title = |mtu| format!("to a rank of another host (ether), MTU {mtu}");
+            SHOWN_MTUS.iter().map(|&mtu| shown(title(mtu), hawser_dev_ether::limits_by_mtu(mtu))).collect()
+        }
+        _ => {
+            let text = format!("\"{kind}\" is no kind of peer; choose one of {}", PEER_KINDS.join(", "));
+            Err(Error::new(hawser_base::Class::Arg, text))
+        }
+    }
+}
+
+/// Returns a route as `p2p::send` sees it if the device is free.
+fn figures(device: &DeviceLimits) -> Result<RouteFigures> {
+    let limits = route_limits(device)?;
+    let packet = (device.max_single_packet() - EAGER_FIRST_PREFIX) as u64;
+    let first = match device.fragmentation {
+        Fragmentation::Frames(_) => packet,
+        Fragmentation::Pages(_) => limits.first,
+    };
+    Ok(RouteFigures { limits, packet, first })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_peer_has_tables_and_no_other() {
+        for kind in crate::devices() {
+            let tables = tables(kind, 2).unwrap();
+            assert!(!tables.is_empty() && tables.iter().all(|(_, rows)| rows.len() >= 4), "{kind}");
+        }
+        assert!(PEER_KINDS.into_iter().eq(crate::devices()));
+        let error = tables("tcp", 2).unwrap_err();
+        assert_eq!(error.cause(), "\"tcp\" is no kind of peer; choose one of self, shm, ether");
+    }
+
+    #[test]
+    fn a_packet_is_a_frame_between_hosts_and_a_piece_in_memory() {
+        let begins = |kind| {
+            let tables = tables(kind, 2).unwrap();
+            tables.iter().map(|(_, rows)| rows[0].methods[1].0).collect::<Vec<_>>()
+        };
+        assert_eq!(begins("shm"), [(16 << 10) + 1]);
+        assert!(matches!(begins("ether")[..], [short, long] if short < 1500 && 8000 < long && long < 9000));
+    }
+}
