@@ -1,4 +1,4 @@
-//! How messages of each length go to a kind of peer, for `hawser-info --methods`.
+//! The text of `hawser-info --methods`: the method of transfer by length, for each kind of peer.
 //!
 //! A rank chooses by the same functions: the table asks them (`node::methods`). Used by `hawser-info`.
 

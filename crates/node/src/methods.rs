@@ -1,5 +1,5 @@
-//! How messages go to each kind of peer, as `hawser-info --methods` shows it: the limits of a route, and the table of
-//! methods that follow from them.
+//! The methods of transfer for each kind of peer, as `hawser-info --methods` shows them, and the limits of a route from
+//! which they follow.
 //!
 //! It opens no device: the limits are those that the devices of a rank on this host would report. Used by the root of
 //! this crate, which makes a rank's limits from those of its devices, and by `launch`; uses `p2p::matching`.

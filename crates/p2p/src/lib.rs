@@ -1,9 +1,9 @@
 //! Layer 5, messages between processes: matching, streams, requests and waits. It knows no communicators.
 //!
-//! Downwards: `send` (waits for space) and `recv` → `matching` (`method` chooses the method) → `lane` → `transport`. Upwards:
-//! `lane` (delivery) → `matching` → `request` → `task` → `wait`. Each user of this crate (an implementation of
-//! [`request::RequestData`]) has [`lanes::Lanes`] of its own: MPI is one user, [`minimal_data::MinimalData`] the
-//! smallest.
+//! Downwards: `send` (waits for space) and `recv` → `matching` (`matching::method` chooses the method) → `lane` →
+//! `transport`. Upwards: `lane` (delivery) → `matching` → `request` → `task` → `wait`. Each user of this crate (an
+//! implementation of [`request::RequestData`]) has [`lanes::Lanes`] of its own: MPI is one user,
+//! [`minimal_data::MinimalData`] the smallest.
 //!
 //! Example: a process sends a message to itself, on one lane:
 //!

@@ -1,7 +1,8 @@
 //! The sizes that decide how a message is transferred, for each route. It contains data only.
 //!
 //! A route is the device that reaches a peer (`transport::Fabric`). Limits belong to a route and never to a job: the
-//! ranks of one host have the limits of shared memory, whatever reaches other hosts (docs/adr/0056-limits-belong-to-a-route.md).
+//! ranks of one host have the limits of shared memory, whatever reaches other hosts
+//! (docs/adr/0056-limits-belong-to-a-route.md).
 //! Used by `method`, which decides by them, and by `engine`, which keeps the route of each peer; `node` makes them from
 //! the limits of the devices (`device::DeviceLimits`) and from the parameters.
 

@@ -1,16 +1,16 @@
 //! Chooses how a message is transferred. All choices of this crate are made here, by pure functions of the route's
 //! limits, the state of the peer, and the message; nothing here has state, or knows a device by name.
 //!
-//! In the order of a message: `polls_for_rtr` (before a send begins), `of_send` (how it begins), `announces` (what a
-//! posted receive tells its source), `reply_to_rts` (how the receiver of an RTS gets the rest), `of_rest` (how the bytes
-//! leave after the first packet). `method_table` shows all of it for people (`hawser-info --methods`).
+//! In the order of a message: `polls_for_rtr` (before a send begins), `of_send` (its beginning), `announces` (the RTR
+//! of a posted receive), `reply_to_rts` (the reply to an RTS), `of_rest` (the bytes behind the first packet).
+//! `method_table` shows all of it for people (`hawser-info --methods`).
 //!
 //! Used by `post`, `rtr` and `arrive`, and by `send` and `lane`, which carry the methods out; uses `limits`.
 
 use super::limits::ProtocolLimits;
 use super::operation::cost;
 
-/// What a sender knows of a message, its peer and the route when it begins to send.
+/// The facts by which a sender chooses: the message, its peer and the route when the send begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SendFacts {
     /// The length of the message, in bytes.
@@ -32,7 +32,7 @@ pub struct SendFacts {
     pub first: u64,
 }
 
-/// How a send begins.
+/// The beginning of a send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SendMethod {
     /// One packet with the whole message, within the receiver's credit.
@@ -88,7 +88,7 @@ pub fn of_send(limits: &ProtocolLimits, facts: &SendFacts) -> SendMethod {
     SendMethod::Rendezvous { first_bytes: if is_paid { first_bytes } else { 0 } }
 }
 
-/// What a receive that is posted before its message tells the source.
+/// The announcement, to its source, of a receive that is posted before its message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Announcement {
     /// Nothing: the sender begins in any case.
@@ -103,7 +103,7 @@ pub fn announces(limits: &ProtocolLimits, capacity: u64, is_writable: bool) -> A
     if capacity >= limits.rtr_from && !is_writable { Announcement::Rtr } else { Announcement::None }
 }
 
-/// How the receiver of an RTS gets the bytes that did not come with it.
+/// The reply to an RTS, by which the receiver gets the bytes that did not come with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RtsReply {
     /// All wanted bytes are here: a FIN.
@@ -123,7 +123,7 @@ pub fn reply_to_rts(missing: u64, has_key: bool) -> RtsReply {
     }
 }
 
-/// How the bytes of a message leave that did not go in its first packet.
+/// The method for the bytes of a message that did not go in its first packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RestMethod {
     /// In pieces, which the device copies or frames.

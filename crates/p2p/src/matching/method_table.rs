@@ -1,7 +1,7 @@
 //! The choices of `method` as a table for people (`hawser-info --methods`): for each situation, the method by length.
 //!
-//! The table has no rules of its own: it asks the functions of `method` at each length at which their result can change.
-//! Used by `node`; uses `method`.
+//! The table has no rules of its own: it calls the functions of `method` at each length at which their result can
+//! change. Used by `node`; uses `method`.
 
 use super::limits::ProtocolLimits;
 use super::method::{self, Announcement, RestMethod, SendFacts, SendMethod};

@@ -5,8 +5,8 @@
 //! holds no buffer, no clock and no device handle, so the same code runs under `lane` and under the checker that
 //! explores every interleaving of small programs (`tests/interleavings.rs`).
 //!
-//! The methods (docs/adr/0006-three-ways-to-send.md), which `method` chooses; for a message that is not sent eagerly, the choice depends on
-//! whether the send or the receive was first (the precedence of MPI/MBCF §3.1):
+//! The methods (docs/adr/0006-three-ways-to-send.md); `method` chooses. For a message that is not sent eagerly, the
+//! choice depends on whether the send or the receive was first (the precedence of MPI/MBCF §3.1):
 //! - *eager*: the message is short and the sender has credit: it travels at once, whole or as an eager stream;
 //! - *RTR*, the write protocol: the receive was first, is long, and its source is known: an RTR (`Rtr`) travels
 //!   ahead, and the sender replies to it without an RTS (`rtr.rs` holds the serial numbers that settle races);
