@@ -715,6 +715,10 @@ impl DevicePort for EtherPort {
         count
     }
 
+    fn is_poll_costly(&self) -> bool {
+        true
+    }
+
     /// Polls all peers: the frames of one peer cannot be received apart from those of others.
     fn poll_from(&mut self, _: Peer, delivery: &mut dyn Delivery) -> bool {
         self.poll(delivery) > 0

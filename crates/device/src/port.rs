@@ -100,6 +100,12 @@ pub trait DevicePort: Send {
     /// Delivers packets that have arrived from any peer, a bounded number of them. Returns how many were delivered.
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize;
 
+    /// Returns whether an empty poll costs much more than a look at shared memory: a lock, or a system call. While other
+    /// devices deliver packets, such a port is polled less often (`transport::Channel::poll`).
+    fn is_poll_costly(&self) -> bool {
+        false
+    }
+
     /// Delivers the next packet of `from`, on the fast path. Returns whether any packet was delivered. A device that
     /// receives frames in batches delivers all packets of a batch, including those of other peers.
     fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool;
