@@ -100,8 +100,8 @@ pub trait DevicePort: Send {
     /// Delivers packets that have arrived from any peer, a bounded number of them. Returns how many were delivered.
     fn poll(&mut self, delivery: &mut dyn Delivery) -> usize;
 
-    /// Returns whether an empty poll costs much more than a look at shared memory: a lock, or a system call. Such a port
-    /// is polled less often while other devices deliver packets (`transport::Channel::poll`).
+    /// Returns whether an empty poll costs much more than a look at shared memory: a lock, or a system call. Such a
+    /// port is polled less often while other devices deliver packets (`transport::Channel::poll`).
     fn is_poll_costly(&self) -> bool {
         false
     }
