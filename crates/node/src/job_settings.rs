@@ -53,6 +53,8 @@ mod tests {
         let may_differ = [
             "HAWSER_PROFILE",
             "HAWSER_FIRST",
+            "HAWSER_RTR",
+            "HAWSER_OFFER_FROM",
             "HAWSER_SPIN",
             "HAWSER_YIELD",
             "HAWSER_PROGRESS",

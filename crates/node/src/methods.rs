@@ -25,13 +25,14 @@ pub(crate) fn route_limits(device: &DeviceLimits) -> Result<ProtocolLimits> {
     let packet = params::PACKET.number()?.min((device.packet - PREFIX_MAX) as u64);
     let eager = params::EAGER.number_or(device.eager as u64)?.max(packet);
     let credit = params::WINDOW.number_or(params::WINDOW_EAGERS * eager)?.max(eager);
+    let offer_from = params::OFFER_FROM.number_or(eager + 1)?;
     let at_least = |least: u64, from: Option<usize>| from.map_or(ProtocolLimits::NEVER, |from| least.max(from as u64));
     Ok(ProtocolLimits {
         packet,
         eager,
         first: packet.min(params::FIRST.number()?),
-        rtr_from: eager + 1,
-        reply_from: eager + 1,
+        rtr_from: if params::RTR.flag()? { offer_from } else { ProtocolLimits::NEVER },
+        reply_from: offer_from,
         read_from: at_least(packet + 1, device.remote_read_from),
         write_from: packet + 1,
         zero_copy_from: at_least(0, device.zero_copy_from),

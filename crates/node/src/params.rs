@@ -60,6 +60,31 @@ pub static FIRST: Param = Param {
     read: ReadTime::AtStart,
 };
 
+/// The switch of the write protocol. A job without it is NSR in the measurements of MPI/MBCF §4, and one with
+/// HAWSER_OFFER_FROM=0 is SR.
+pub static RTR: Param = Param {
+    name: "HAWSER_RTR",
+    kind: ParamKind::Flag,
+    default: "on",
+    help: "whether posted receives are announced to their senders by RTRs (ready to receive); without them the sender \
+           of a long message always asks first",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_TUNER_DETAIL,
+    read: ReadTime::AtStart,
+};
+
+/// The length from which precedence decides the method, as in MPI/MBCF §3.1.1: 0 is the paper's protocol.
+pub static OFFER_FROM: Param = Param {
+    name: "HAWSER_OFFER_FROM",
+    kind: ParamKind::Bytes { min: 0, max: 1 << 40 },
+    default: "",
+    help: "shortest posted receive that is announced by an RTR, and shortest message that replies to one, in bytes; 0: \
+           every posted receive; empty: those longer than HAWSER_EAGER",
+    scope: T_SCOPE_LOCAL,
+    verbosity: T_VERBOSITY_TUNER_DETAIL,
+    read: ReadTime::AtStart,
+};
+
 /// Returns every parameter that a rank reads.
 pub fn all() -> Vec<&'static Param> {
     mpit_categories::params().collect()
