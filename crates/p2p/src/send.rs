@@ -46,7 +46,11 @@ impl<N: RequestData> LaneState<N> {
         if !self.waiting_sends.is_empty() {
             return false;
         }
-        if bytes > self.core.engine.limits_of(to.peer).packet {
+        let limits = self.core.engine.limits_of(to.peer);
+        if bytes >= limits.reply_from {
+            return false; // an RTR may lie in the ring, to which the send must reply
+        }
+        if bytes > limits.packet {
             return self.send_stream_at_once(*to, mem);
         }
         let sent = self.send_eager(to, mem);

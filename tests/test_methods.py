@@ -1,0 +1,28 @@
+"""Which of two ranks comes first decides how a message goes, from the length on that HAWSER_OFFER_FROM names."""
+
+import re
+
+import pytest
+
+# As in tests/c/precedence.c: the lengths are 4^0 to 4^9 bytes.
+LENGTHS = [4 ** power for power in range(10)]
+TURNS = 20
+REPLIES = "messages sent in reply to an RTR"
+
+
+def counted(err, name):
+    """The number in the line of all ranks; 0 if it is not there."""
+    line = next(line for line in err.splitlines() if line.strip().startswith("all ranks:"))
+    found = re.search(rf"\b{re.escape(name)} (\d+)", line)
+    return int(found[1]) if found else 0
+
+
+@pytest.mark.parametrize("setting, offered_from", [
+    ({}, 1 << 17 | 1), ({"HAWSER_OFFER_FROM": "0"}, 0), ({"HAWSER_OFFER_FROM": "1000"}, 1000),
+    ({"HAWSER_RTR": "off"}, None), ({"HAWSER_RTR": "off", "HAWSER_OFFER_FROM": "0"}, None),
+])
+def test_a_receive_that_comes_first_is_replied_to(session, build, abi, setting, offered_from):
+    ran = session.mpiexec(2, build("precedence.c", abi), [], ["--stats"], env=setting, timeout=60)
+    assert ran.code == 0, ran
+    replies = 0 if offered_from is None else 2 * TURNS * sum(length >= offered_from for length in LENGTHS)
+    assert counted(ran.err, REPLIES) == counted(ran.err, "RTRs sent") == replies, ran
