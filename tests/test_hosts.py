@@ -57,13 +57,21 @@ def part(host, words):
     return next(pid for pid, line in host.processes().items() if words in " ".join(line))
 
 
+def environment_of(pid):
+    """The environment of a process; nothing of one that has ended, as those of other tests do at any time."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
 def remote_shell(lab, name):
     """That of mpiexec to a host; the lab does not count it among the host's programs. Other runs of these tests may have
     some of their own, with another mark."""
     mark = f"{MARK}={lab.environment[MARK]}".encode()
     pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     shells = [pid for pid in pids if f"bin/lab-rsh {name} exec".encode() in command_line(pid)]
-    return next(pid for pid in shells if mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
+    return next(pid for pid in shells if mark in environment_of(pid))
 
 
 def with_sshd(make, tmp_path, **lab):

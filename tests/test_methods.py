@@ -1,4 +1,4 @@
-"""Which of two ranks comes first decides how a message goes, from the length on that HAWSER_OFFER_FROM names."""
+"""A receive that comes first announces itself, and the send replies, from the length on that HAWSER_OFFER_FROM names."""
 
 import re
 

@@ -332,19 +332,15 @@ pub(crate) fn agree(
     agree_in(process, &mut ScopeAgreement(process, name, scope), agreement_salt(parent, tag_part), is_member)
 }
 
-/// Returns `result`, that of a collective that comes before `agree` in the same scope. If it failed because a process
-/// has ended, this first takes part in the agreement, in which the members that got a result wait for this one.
+/// Returns `result`, that of a collective that comes before `agree` in the same scope. If it failed, as it does when a
+/// process has ended, this first takes part in the agreement, in which members that got a result wait for this one.
 pub(crate) fn or_abandon<T>(
     process: &'static Process,
     name: &'static str,
     scope: &CollectiveScope<'_>,
     result: Result<T>,
 ) -> Result<T> {
-    result.inspect_err(|error| {
-        if error.class() == Class::ProcAborted {
-            context_ids::abandon(&mut ScopeAgreement(process, name, scope));
-        }
-    })
+    result.inspect_err(|_| context_ids::abandon(&mut ScopeAgreement(process, name, scope)))
 }
 
 /// The salt of an agreement among members of `parent`. `tag_part` distinguishes agreements that may be in progress at

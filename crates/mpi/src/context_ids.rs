@@ -135,13 +135,14 @@ pub trait AgreementRounds {
 /// taken it, or the agreement reserves nothing in this attempt.
 const TAKEN: u64 = Context::GENERATIONS as u64;
 
-/// The word that a member contributes to the second round if its first round failed because a process had ended.
+/// The word that a member contributes to the second round, or to an agreement on the salt before, if it cannot create
+/// the communicator: a round before has failed, as it does when a process has ended.
 pub const FAILED: u64 = u64::MAX;
 const _: () = assert!(FAILED > TAKEN);
 
-/// Takes part in an agreement for a member that cannot create the communicator, because a process ended before the
-/// agreement began. Members that do not know of it yet get FAILED from the second round; without this contribution
-/// they would wait for ever.
+/// Takes part in an agreement for a member that cannot create the communicator, because something before the agreement
+/// has failed. Members that do not know of it yet get FAILED from the second round; without this contribution they
+/// would wait for ever.
 #[cold]
 pub fn abandon(rounds: &mut impl AgreementRounds) {
     let _ = rounds.allreduce_and(&mut [u64::MAX; RANGE_WORDS + 1]);

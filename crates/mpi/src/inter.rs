@@ -90,18 +90,17 @@ fn bcast_remote_group(
     };
     let scope = CollectiveScope::Comm(local);
     let mut words = [members.len() as u64, class as u64];
-    if let Err(error) = scope.bcast_from(process, name, leader, &mut words) {
-        // Ranks behind this one in the broadcast wait for the members, too: they get an empty message.
-        let _ = scope.bcast_from(process, name, leader, &mut [0]);
-        return Err(error);
-    }
+    let told = scope.bcast_from(process, name, leader, &mut words);
+    // All ranks take part in the second broadcast in any case, since those behind them in it wait for them.
+    members.resize((words[0] as usize).max(1), 0);
+    let members_told = scope.bcast_from(process, name, leader, &mut members);
+    told?;
     if words[0] == 0 {
         let class = i32::try_from(words[1]).ok().and_then(Class::from_value).unwrap_or(Class::Intern);
         let text = format!("the local leader, rank {leader} of {}, reports an error", local.display_name());
         return Err(Error::new(class, text));
     }
-    members.resize(words[0] as usize, 0);
-    scope.bcast_from(process, name, leader, &mut members)?;
+    members_told?;
     let peers = members.into_iter().map(|member| Peer(member as u32)).collect();
     Ok(Arc::new(Group::of(peers, process.me()).in_session(local.group().session())))
 }
@@ -175,8 +174,8 @@ struct InterAgreement<'a> {
     leaders: Option<InterLeaders>,
 }
 
-/// The last word of each reduction of `InterAgreement`: the value by which a member tells that data are missing, as
-/// its operation passes it on to all, and the value of other members.
+/// The last word of each reduction of `InterAgreement` says whether data are missing on some member: `missing` wins
+/// over `complete` in the operation.
 #[derive(Clone, Copy)]
 struct HealthWord {
     missing: u64,
@@ -201,8 +200,8 @@ impl InterAgreement<'_> {
     }
 
     /// Reduces `words` over both groups: in the local group, between the leaders, and by a broadcast in the local
-    /// group. All three steps are done in any case, because others wait for them: a leader that lacks data passes
-    /// that on by the health word.
+    /// group. A step that fails does not keep this member from the next one, because others wait there: a leader that
+    /// lacks data passes that on by the health word. (A leader that has not found the other one has no second step.)
     fn reduce_both(
         &mut self,
         words: &mut [u64],

@@ -13,8 +13,8 @@ pub static EAGER: Param = Param {
     name: "HAWSER_EAGER",
     kind: ParamKind::Bytes { min: 0, max: 1 << 30 },
     default: "",
-    help: "longest eager message, in bytes; longer ones use rendezvous; empty: the value that measured best for the \
-           devices. Messages of more than 8 KiB in memory of MPI_Alloc_mem are read in place instead",
+    help: "longest eager message, in bytes; longer ones use rendezvous; empty: the value that measured best for each \
+           device. Messages of more than 8 KiB in memory of MPI_Alloc_mem are read in place instead",
     scope: T_SCOPE_ALL_EQ,
     verbosity: T_VERBOSITY_TUNER_BASIC,
     read: ReadTime::AtStart,
@@ -43,7 +43,7 @@ pub static PACKET: Param = Param {
     name: "HAWSER_PACKET",
     kind: ParamKind::Bytes { min: 1 << 10, max: 1 << 20 },
     default: "16k",
-    help: "longest message that is sent in one packet, in bytes; limited to the longest packet of the devices",
+    help: "longest message that is sent in one packet, in bytes; limited to the longest packet of each device",
     scope: T_SCOPE_ALL_EQ,
     verbosity: T_VERBOSITY_TUNER_DETAIL,
     read: ReadTime::AtStart,
@@ -78,8 +78,8 @@ pub static OFFER_FROM: Param = Param {
     name: "HAWSER_OFFER_FROM",
     kind: ParamKind::Bytes { min: 0, max: 1 << 40 },
     default: "",
-    help: "shortest posted receive that is announced by an RTR, and shortest message that replies to one, in bytes; 0: \
-           every posted receive; empty: those longer than HAWSER_EAGER",
+    help: "shortest posted receive that is announced by an RTR, in bytes, and shortest message that replies to one \
+           instead of being sent eagerly; 0: every one; empty: those longer than HAWSER_EAGER",
     scope: T_SCOPE_LOCAL,
     verbosity: T_VERBOSITY_TUNER_DETAIL,
     read: ReadTime::AtStart,

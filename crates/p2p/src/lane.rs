@@ -98,6 +98,17 @@ impl<N: RequestData> LaneState<N> {
     /// Takes packets that have arrived, and sends what can be sent. Returns whether anything moved.
     pub fn progress(&mut self) -> bool {
         let packets = self.channel.poll(&mut self.core);
+        self.progress_after(packets)
+    }
+
+    /// Does the same for a thread that spins, and so polls again at once (`Channel::poll_in_turn`).
+    pub fn progress_in_turn(&mut self) -> bool {
+        let packets = self.channel.poll_in_turn(&mut self.core);
+        self.progress_after(packets)
+    }
+
+    #[inline]
+    fn progress_after(&mut self, packets: usize) -> bool {
         if packets == 0 {
             self.core.engine.return_due_credit();
         }

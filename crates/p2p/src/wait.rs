@@ -33,7 +33,9 @@ impl<N: RequestData> Lanes<N> {
         loop {
             let mut guard = self.lane(lane).enter();
             let mut result = done(&mut guard);
-            let mut moved = result.is_none() && guard.progress();
+            // A thread that may sleep next must have polled everything.
+            let mut progress = || if wait.is_armed() { guard.progress() } else { guard.progress_in_turn() };
+            let mut moved = result.is_none() && progress();
             if moved {
                 result = done(&mut guard);
             }

@@ -946,3 +946,58 @@ mod expects {
         assert!(!e.expects(OTHER));
     }
 }
+
+mod routes {
+    use super::*;
+    use hawser_p2p::matching::PeerLimits;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+    const FAR: ProtocolLimits = ProtocolLimits { rtr_from: 100, credit: MESSAGE_COST, ..LIMITS };
+
+    /// Returns an engine that reaches PEER, and OTHER by another route, once that is known.
+    fn engine(is_known: &Arc<AtomicBool>) -> Engine {
+        let is_known = is_known.clone();
+        Engine::new(PeerLimits::by_route(vec![LIMITS, FAR], move |peer| match peer {
+            PEER => Some(0),
+            _ => is_known.load(Relaxed).then_some(1),
+        }))
+    }
+
+    #[test]
+    fn each_peer_has_the_credit_and_the_limits_of_its_route() {
+        let mut e = engine(&Arc::new(AtomicBool::new(true)));
+        assert_eq!([PEER, OTHER].map(|peer| e.account(peer).credit), [LIMITS.credit, FAR.credit]);
+        assert!(e.fast_send(OTHER, 1) && !e.fast_send(OTHER, 1) && e.fast_send(PEER, 1) && e.fast_send(PEER, 1));
+        assert_eq!([PEER, OTHER].map(|peer| e.account(peer).credit), [LIMITS.credit - 2 * MESSAGE_COST, 0]);
+        e.handle_packet(OTHER, Packet::Credit { bytes: 1 << 30 }, 0).unwrap();
+        assert_eq!(e.account(OTHER).credit, FAR.credit);
+        e.post_recv(from(OTHER, 1), 9);
+        assert!(packets(&mut e).is_empty(), "no RTR by this route");
+        e.post_recv(from(PEER, 1), 9);
+        assert!(matches!(packets(&mut e)[..], [Packet::Rtr { .. }]));
+    }
+
+    #[test]
+    fn a_peer_without_a_route_gets_credit_when_it_has_one() {
+        let is_known = Arc::new(AtomicBool::new(false));
+        let mut e = engine(&is_known);
+        assert!(!e.fast_send(OTHER, 1) && !e.has_credit(OTHER, 1));
+        is_known.store(true, Relaxed);
+        assert!(e.fast_send(OTHER, 1) && e.account(OTHER).credit == 0);
+    }
+
+    /// A later process under the number may be elsewhere.
+    #[test]
+    fn a_send_to_a_process_that_has_ended_sets_no_route_for_the_next_one() {
+        let is_known = Arc::new(AtomicBool::new(true));
+        let mut e = engine(&is_known);
+        e.peer_failed(OTHER);
+        effects(&mut e);
+        assert!(e.forget_peer(OTHER));
+        assert!(!e.fast_send(OTHER, 1) && !e.has_credit(OTHER, 1));
+        assert_eq!(e.start_send(SendSpec { to: OTHER, ..send(1) }), SendStart::PeerFailed);
+        let next = OTHER.successor().unwrap();
+        assert_eq!(e.account(next).credit, FAR.credit, "its route is found when it is used");
+    }
+}

@@ -123,12 +123,12 @@ impl PeerRoutes {
 /// which is a third of the time in which shared memory moves a piece of a long message.
 const LEFT_OUT_MAX: u8 = 16;
 
-/// The number of polls after a packet by a costly port in which no costly port is left out.
+/// The number of polls, counted from one that delivers a packet by a costly port, in which no costly port is left out.
 const COSTLY_IN_USE: u8 = 64;
 
-/// The turns in which costly ports are polled (`DevicePort::is_poll_costly`): always, except that they are left out for
-/// some polls if a packet has arrived by another port, and none by a costly one lately. So two ranks of one host do not
-/// pay for other hosts, and a rank that waits for both polls both.
+/// The turns in which a rank that spins polls costly ports (`DevicePort::is_poll_costly`): always, except that they are
+/// left out for some polls if a packet has arrived by another port, and none by a costly one lately. So two ranks of
+/// one host do not pay for other hosts, and a rank that waits for both polls both.
 #[derive(Default)]
 struct CostlyTurns {
     /// Whether a packet has arrived by another port since the costly ports were polled.
@@ -381,10 +381,17 @@ impl Channel {
         self.receivers.get_or_insert_default().add(protocol, receiver)
     }
 
-    /// Delivers arrived packets of any device, except that costly ports have their turn only now and then while others
-    /// deliver (`CostlyTurns`). Returns the number of packets.
+    /// Delivers arrived packets of any device. Returns their number.
     #[inline]
     pub fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
+        self.costly_turns = CostlyTurns { in_use: self.costly_turns.in_use, ..CostlyTurns::default() };
+        self.poll_in_turn(delivery)
+    }
+
+    /// Does the same for a rank that spins, which polls again at once: costly ports have their turn only now and then
+    /// while others deliver (`CostlyTurns`). Every source must be polled before a sleep, so `poll` must be called then.
+    #[inline]
+    pub fn poll_in_turn(&mut self, delivery: &mut dyn Delivery) -> usize {
         let Channel { ports, costly_from, costly_turns, receivers, .. } = self;
         match receivers {
             None => poll_ports(ports, *costly_from, costly_turns, delivery),
@@ -420,11 +427,12 @@ fn poll_ports(
     delivery: &mut dyn Delivery,
 ) -> usize {
     let (cheap, costly) = ports.split_at_mut(costly_from);
+    let is_costly_turn = !costly.is_empty() && turns.next();
     let by_cheap: usize = cheap.iter_mut().map(|port| port.poll(delivery)).sum();
     if by_cheap > 0 {
         turns.record(false);
     }
-    if costly.is_empty() || !turns.next() {
+    if !is_costly_turn {
         return by_cheap;
     }
     let by_costly: usize = costly.iter_mut().map(|port| port.poll(delivery)).sum();
@@ -651,6 +659,47 @@ mod tests {
             costly.next()
         });
         assert_eq!(busy.count(), 10, "packets by another port all the time");
+    }
+
+    /// A port that counts its polls; a cheap one delivers a packet in each.
+    struct CountingPort {
+        is_costly: bool,
+        polls: Arc<Mutex<[usize; 2]>>,
+    }
+
+    impl DevicePort for CountingPort {
+        fn send(&mut self, _: Peer, _: Header, _: &[u8], _: PayloadSource<'_>) -> Result<(), SendError> {
+            Err(SendError::Full)
+        }
+        fn reserve(&mut self, _: Peer, _: usize) -> bool {
+            false
+        }
+        fn poll(&mut self, _: &mut dyn Delivery) -> usize {
+            self.polls.lock().unwrap()[usize::from(self.is_costly)] += 1;
+            usize::from(!self.is_costly)
+        }
+        fn poll_from(&mut self, _: Peer, delivery: &mut dyn Delivery) -> bool {
+            self.poll(delivery) > 0
+        }
+        fn is_poll_costly(&self) -> bool {
+            self.is_costly
+        }
+    }
+
+    #[test]
+    fn a_poll_includes_all_ports_and_one_of_a_rank_that_spins_those_in_turn() {
+        let polls = Arc::new(Mutex::new([0; 2]));
+        let port = |is_costly| Box::new(CountingPort { is_costly, polls: polls.clone() }) as Box<dyn DevicePort>;
+        let mut channel = Channel::new(vec![port(false), port(true)], RouteTable::new([].into()));
+        let mut counted = |poll: fn(&mut Channel, &mut dyn Delivery) -> usize, times: usize| {
+            *polls.lock().unwrap() = [0; 2];
+            (0..times).for_each(|_| assert!(poll(&mut channel, &mut Nothing) > 0));
+            *polls.lock().unwrap()
+        };
+        assert_eq!(counted(Channel::poll, 100), [100, 100]);
+        let most = usize::from(LEFT_OUT_MAX);
+        assert_eq!(counted(Channel::poll_in_turn, 10 * (most + 1)), [10 * (most + 1), 10]);
+        assert_eq!(counted(Channel::poll, 1), [1, 1]);
     }
 
     #[test]

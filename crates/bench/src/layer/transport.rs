@@ -132,6 +132,7 @@ impl MessageSend<'_> {
             return true;
         }
         if self.at == 0
+            && limits.zero_copy_from.is_some_and(|from| len >= from)
             && let Some(mem) = self.zero_copy
             && channel.send_zero_copy(to, first, mem, true, self.message)
         {

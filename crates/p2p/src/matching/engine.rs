@@ -183,6 +183,9 @@ impl Engine {
     #[cold]
     #[inline(never)]
     fn find_unknown_route(&mut self, peer: Peer) {
+        if self.has_failed(peer) {
+            return; // the account under this number may be that of a later process, elsewhere
+        }
         if let Some(route) = self.limits.route(peer) {
             let state = &mut self.peers[peer];
             (state.route, state.credit) = (route, self.limits.of_route(route).credit);

@@ -25,7 +25,8 @@ pub struct ProtocolLimits {
     pub first: u64,
     /// Shortest receive that is announced to its source by an RTR.
     pub rtr_from: u64,
-    /// Shortest message that replies to an RTR that it matches; a shorter one is sent eagerly, if there is credit.
+    /// Shortest message that replies to an RTR that it matches. A shorter one is sent eagerly, unless it is longer than
+    /// `eager` or there is no credit: then it replies, too.
     pub reply_from: u64,
     /// Shortest message that the receiver reads from the sender's memory, if the device can reach that memory.
     pub read_from: u64,

@@ -1,5 +1,6 @@
-//! Chooses how a message is transferred. All choices of this crate are made here, by pure functions of the route's
-//! limits, the state of the peer, and the message; nothing here has state, or knows a device by name.
+//! Chooses how a message is transferred, by pure functions of the route's limits, the state of the peer, and the
+//! message; nothing here has state, or knows a device by name. The fast paths of `send` and `recv` compare a length
+//! with a limit themselves, and come to the same result (`tests/quick_path.rs`).
 //!
 //! In the order of a message: `polls_for_rtr` (before a send begins), `of_send` (its beginning), `announces` (the RTR
 //! of a posted receive), `reply_to_rts` (the reply to an RTS), `of_rest` (the bytes behind the first packet).
