@@ -116,11 +116,8 @@ class Session:
         found = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit() and int(entry.name) != os.getpid():
-                try:
-                    if mark in (entry / "environ").read_bytes().split(b"\0"):
-                        found.append(int(entry.name))
-                except OSError:
-                    continue  # gone, or not ours to read
+                if mark in environment_of(entry.name):
+                    found.append(int(entry.name))
         return found
 
     def children(self, pid, program=""):
@@ -209,6 +206,14 @@ def command_line(pid):
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").strip()
     except OSError:
         return b""
+
+
+def environment_of(pid):
+    """The environment of a process: nothing of one that has ended, or that is not ours to read."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
 
 
 def describe(pid):

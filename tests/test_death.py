@@ -18,8 +18,8 @@ KEEP = "-disable-auto-cleanup"
 PORTS = ["", "packet", "udp", "stream"]
 WAITS = ["recv", "recv_long", "recv_any", "irecv_any", "test_any", "test_slowly", "probe", "probe_any", "mprobe_any", "iprobe",
          "iprobe_any", "improbe_any", "ssend", "send_long", "flood", "stream"]
-TOGETHER = ["dup", "split", "intercomm_create", "inter_dup", "inter_split", "inter_merge", "barrier", "ibarrier", "allreduce",
-            "allgather", "allreduce_long", "iallreduce"]
+TOGETHER = ["dup", "split", "intercomm_create", "inter_dup", "inter_split", "inter_merge", "barrier", "ibarrier",
+            "allreduce", "allgather", "allreduce_long", "iallreduce"]
 TOLD = re.compile(r"rank (\d) at (\d+): (\d+), (.*)")
 KILLED = r"mpiexec: rank {} on host {} \(pid \d+\) was killed by signal 9 \(Killed\)\n"
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from harness import GRACE_OF_LABS_S, LONG, MARK, command_line, eventually
+from harness import GRACE_OF_LABS_S, LONG, MARK, command_line, environment_of, eventually
 from lab import sshd
 
 SLEEP = ["sleep", "1000"]
@@ -55,14 +55,6 @@ def ended(lab, job, code, *parts):
 def part(host, words):
     """A process on a host, by what is in its command."""
     return next(pid for pid, line in host.processes().items() if words in " ".join(line))
-
-
-def environment_of(pid):
-    """The environment of a process; nothing of one that has ended, as those of other tests do at any time."""
-    try:
-        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return []
 
 
 def remote_shell(lab, name):

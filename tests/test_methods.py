@@ -1,4 +1,4 @@
-"""A receive that comes first announces itself, and the send replies, from the length on that HAWSER_OFFER_FROM names."""
+"""A receive that comes first announces itself, and the send replies, from HAWSER_OFFER_FROM bytes on."""
 
 import re
 
@@ -12,8 +12,7 @@ REPLIES = "messages sent in reply to an RTR"
 
 def counted(err, name):
     """The number in the line of all ranks; 0 if it is not there."""
-    line = next(line for line in err.splitlines() if line.strip().startswith("all ranks:"))
-    found = re.search(rf"\b{re.escape(name)} (\d+)", line)
+    found = re.search(rf"all ranks: .*{name} (\d+)", err)
     return int(found[1]) if found else 0
 
 

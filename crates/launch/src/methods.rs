@@ -3,16 +3,17 @@
 //! A rank chooses by the same functions: the table asks them (`node::methods`). Used by `hawser-info`.
 
 use hawser_base::Result;
-use hawser_node::methods::{PEER_KINDS, tables};
+use hawser_node::devices;
+use hawser_node::methods::tables;
 use std::fmt::Write;
 
 /// Requests the tables of all kinds of peers.
 pub const ALL: &str = "all";
 
-/// Returns the text for peers of a kind (`PEER_KINDS`, or ALL), on a host with `ranks` ranks.
+/// Returns the text for peers of a kind (the name of a device, or ALL), on a host with `ranks` ranks.
 pub fn text(kind: &str, ranks: usize) -> Result<String> {
     let mut text = String::from("a message goes, by its length in bytes\n");
-    for kind in PEER_KINDS.into_iter().filter(|&each| kind == ALL || kind == each) {
+    for kind in devices().filter(|&each| kind == ALL || kind == each) {
         for (title, rows) in tables(kind, ranks)? {
             let _ = writeln!(text, "{title}");
             for row in rows {

@@ -13,9 +13,6 @@ use hawser_p2p::matching::ProtocolLimits;
 use hawser_p2p::matching::method_table::{MethodRow, RouteFigures, table};
 use hawser_p2p::wire::EAGER_FIRST_PREFIX;
 
-/// The kinds of peers, by the device that reaches them.
-pub const PEER_KINDS: [&str; 3] = [Loopback::NAME, ShmDevice::NAME, EtherDevice::NAME];
-
 /// The MTUs, in bytes, for which the methods between hosts are shown: usual Ethernet, and jumbo frames.
 const SHOWN_MTUS: [usize; 2] = [1500, 9000];
 
@@ -40,8 +37,9 @@ pub(crate) fn route_limits(device: &DeviceLimits) -> Result<ProtocolLimits> {
     })
 }
 
-/// Returns the methods to peers of a kind, for this process's parameters: one table with its title, or several if the
-/// route has several forms. `ranks`: the number of ranks on this host.
+/// Returns the methods to peers of a kind, which is the name of the device that reaches them (`devices`), for this
+/// process's parameters: one table with its title, or several if the route has several forms. `ranks`: the number of
+/// ranks on this host.
 pub fn tables(kind: &str, ranks: usize) -> Result<Vec<(String, Vec<MethodRow>)>> {
     let shown = |title: String, device: DeviceLimits| Ok((title, table(&figures(&device)?)));
     match kind {
@@ -55,7 +53,8 @@ pub fn tables(kind: &str, ranks: usize) -> Result<Vec<(String, Vec<MethodRow>)>>
             SHOWN_MTUS.iter().map(|&mtu| shown(title(mtu), hawser_dev_ether::limits_by_mtu(mtu))).collect()
         }
         _ => {
-            let text = format!("\"{kind}\" is no kind of peer; choose one of {}", PEER_KINDS.join(", "));
+            let kinds = crate::devices().collect::<Vec<_>>().join(", ");
+            let text = format!("\"{kind}\" is no kind of peer; choose one of {kinds}");
             Err(Error::new(hawser_base::Class::Arg, text))
         }
     }
@@ -82,7 +81,6 @@ mod tests {
             let tables = tables(kind, 2).unwrap();
             assert!(!tables.is_empty() && tables.iter().all(|(_, rows)| rows.len() >= 4), "{kind}");
         }
-        assert!(PEER_KINDS.into_iter().eq(crate::devices()));
         let error = tables("tcp", 2).unwrap_err();
         assert_eq!(error.cause(), "\"tcp\" is no kind of peer; choose one of self, shm, ether");
     }

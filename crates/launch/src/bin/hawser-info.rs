@@ -5,7 +5,6 @@ use clap::Parser;
 use hawser_boot::protocol::InspectRequest;
 use hawser_launch::inspect::{self, AgentSocket};
 use hawser_launch::{algorithms, info, methods};
-use hawser_node::methods::PEER_KINDS;
 use hawser_node::profile;
 use hawser_os::cpus;
 use std::io::{self, Write};
@@ -34,7 +33,7 @@ struct InfoOptions {
         value_name = "PEER-KIND",
         num_args = 0..=1,
         default_missing_value = methods::ALL,
-        value_parser = PEER_KINDS.into_iter().chain([methods::ALL]).collect::<Vec<_>>(),
+        value_parser = hawser_node::devices().chain([methods::ALL]).collect::<Vec<_>>(),
     )]
     methods: Option<String>,
     /// Job, or process id of its mpiexec (default: all your jobs on this host)

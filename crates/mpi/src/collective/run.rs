@@ -32,6 +32,7 @@ use hawser_coll::{CommStep, Schedule, Span};
 use hawser_job::{OwnedWaitReason, WaitTag};
 use hawser_p2p::buffer::Buffer;
 use hawser_p2p::matching::MatchSpec;
+use hawser_p2p::matching::method::{self, Announcement};
 use hawser_p2p::message::{Destination, MessageMemory, PendingSend};
 use hawser_transport::wait_peer;
 use std::sync::Arc;
@@ -320,7 +321,8 @@ impl RoundStart<'_> {
 
     /// Returns whether a receive of so many bytes is posted early, because its source is told by an RTR.
     fn is_announced(&self, rank: u32, bytes: u64) -> bool {
-        bytes >= self.lane.core.engine.limits_of(self.peer(rank)).rtr_from
+        let limits = self.lane.core.engine.limits_of(self.peer(rank));
+        method::announces(limits, bytes, false) == Announcement::Rtr
     }
 
     fn post(&mut self, rank: u32, into: &Span) {
