@@ -6,7 +6,7 @@
 //! bounded by a credit for each peer (`user_table`). Used by `transport`; uses `link::Endpoint` and `ports`.
 
 use crate::counters::CounterPage;
-use crate::direct::{self, DirectConnections, ZeroCopySend};
+use crate::direct::{self, Arrival, DirectConnections, DirectPacket, LinkOrder, ZeroCopySend};
 use crate::endpoint::{self, RUN_BYTES, RankConfig};
 use crate::inbox::Inbox;
 use crate::message::{HEADER, MessagePayload, PacketMessage, class_of, send_error};
@@ -25,7 +25,7 @@ use hawser_base::{Class as ErrorClass, Error, Lane, Peer, Result as Outcome, Use
 use hawser_device::business_card::{CardEntry, CardLookup};
 use hawser_device::{
     Capabilities, CompletionToken, Delivery, Device, DeviceLimits, DevicePort, Fragmentation, Header, PREFIX_MAX,
-    Payload, PayloadSource, Registration, RegistrationTable, RemoteError, RemoteKey, SendError, Submitted,
+    Payload, PayloadSource, PayloadView, Registration, RegistrationTable, RemoteError, RemoteKey, SendError, Submitted,
     TransportUser, WriteSource,
 };
 use hawser_job::ExitLog;
@@ -43,6 +43,14 @@ pub const PACKET_MAX_BYTES: usize = (16 << 10) + PREFIX_MAX;
 
 /// Longest eager message, in bytes.
 const EAGER_MAX_BYTES: usize = 64 << 10;
+
+/// Shortest message, in bytes, that goes as a direct packet. Raw frames carry a message of two frames of usual Ethernet
+/// faster.
+const DIRECT_PACKET_FROM_BYTES: usize = 3 << 10;
+
+/// Calls of `receive` between two looks for direct connections that have stalled: a small part of the time after which
+/// one has (`direct::sender`).
+const DIRECT_STALL_POLLS: u32 = 64;
 
 /// Calls of `receive` between two updates of the page of counters: some milliseconds.
 const RECEIVES_PER_PAGE: u32 = 4096;
@@ -181,6 +189,7 @@ fn limits(short_max_bytes: usize) -> DeviceLimits {
         fragmentation: Fragmentation::Frames(short_max_bytes),
         eager: EAGER_MAX_BYTES,
         zero_copy_from: Some(EAGER_MAX_BYTES + 1),
+        stream_from: Some(DIRECT_PACKET_FROM_BYTES),
         remote_read_from: None,
     }
 }
@@ -253,6 +262,7 @@ impl Device for EtherDevice {
 
     fn flush(&self) -> bool {
         let mut state = lock(&self.state);
+        state.direct.expedite_queries();
         state.receive(None, &mut NoDelivery);
         let now_ns = clock::now_ns();
         if state.counter_page.is_old(now_ns) {
@@ -362,7 +372,10 @@ impl DeviceState {
             self.connect(to)?;
         }
         let class = class_of(&source, order_free);
-        let mut writer = PacketMessage::new(header, prefix, source);
+        // Direct packets are those of the first user alone (P42).
+        let has_order = is_first(lane) && class != MessageClass::OrderFree;
+        let order = if has_order { self.direct.link_order(to.0) } else { LinkOrder::Unordered };
+        let mut writer = PacketMessage::new(header, prefix, source).with_order(order);
         let total = writer.total();
         let reservation = self.reservations[lane].take();
         let result = match reservation {
@@ -466,6 +479,7 @@ impl DeviceState {
             has_inbox_news,
             scratch,
             malformed_messages,
+            receive_calls,
             ..
         } = self;
         let (mut now_ns, mut has_received) = (0, false);
@@ -490,18 +504,12 @@ impl DeviceState {
                             u64::from(!dispatcher.users.handle_message(from, &mut message));
                         return;
                     }
-                    let Some((header, mut packet)) = MessagePayload::parse(message, scratch) else {
+                    let Some((header, order, mut packet)) = MessagePayload::parse(message, scratch) else {
                         *dispatcher.malformed_messages += 1;
                         return;
                     };
                     if channel != direct::CHANNEL {
-                        return dispatcher.dispatch(
-                            Peer(from),
-                            channel,
-                            header,
-                            &mut packet,
-                            MessagePayload::copy_payload,
-                        );
+                        return dispatcher.dispatch_in_order(direct, (from, order), channel, header, &mut packet);
                     }
                     let mut count = [0; 8];
                     let is_valid = packet.read(&mut count)
@@ -516,12 +524,14 @@ impl DeviceState {
             }
             has_received = true;
             port_set.count_received(at, bytes);
+            // Messages that link has released come before the bytes of a connection that follow it.
+            dispatcher.release_held(direct);
             direct.receive(at, clock::now_ns(), (&mut *endpoint, &mut *port_set), &mut dispatcher.dispatch_fn());
         }
-        if !direct.is_idle() {
-            direct.progress(clock::now_ns(), (&mut *endpoint, &mut *port_set), &mut dispatcher.dispatch_fn());
-            dispatcher.store_zero_copy_done(direct);
+        if receive_calls.is_multiple_of(DIRECT_STALL_POLLS) {
+            direct.query_stalled(clock::now_ns());
         }
+        dispatcher.progress_direct(direct, endpoint, port_set);
         (dispatcher.count, has_received)
     }
 
@@ -601,6 +611,47 @@ impl Dispatcher<'_> {
         }
     }
 
+    /// Continues the direct connections, and dispatches what they have released.
+    #[inline]
+    fn progress_direct(&mut self, direct: &mut DirectConnections, endpoint: &mut Endpoint, port_set: &mut PortSet) {
+        self.release_held(direct);
+        if direct.has_work() {
+            direct.progress(clock::now_ns(), (endpoint, port_set), &mut self.dispatch_fn());
+            self.release_held(direct);
+        }
+        if !direct.zero_copy_done.is_empty() {
+            self.store_zero_copy_done(direct);
+        }
+    }
+
+    /// Dispatches a packet that link has delivered, or holds it for direct packets.
+    #[inline]
+    fn dispatch_in_order(
+        &mut self,
+        direct: &mut DirectConnections,
+        (from, order): (u32, LinkOrder),
+        channel: u8,
+        header: Header,
+        packet: &mut MessagePayload<'_>,
+    ) {
+        if let Arrival::Hold { behind } = direct.arrive(from, order) {
+            let bytes = packet.copy_payload(Vec::new());
+            return direct.hold(from, channel, header, bytes, behind);
+        }
+        self.dispatch(Peer(from), channel, header, packet, MessagePayload::copy_payload);
+        if order == LinkOrder::Resent {
+            self.release_held(direct);
+        }
+    }
+
+    /// Dispatches the messages of link whose direct packets were delivered.
+    #[inline]
+    fn release_held(&mut self, direct: &mut DirectConnections) {
+        if direct.holds_any() {
+            direct.release_held(&mut |from, lane, header, packet| self.dispatch(from, lane, header, packet, copy_view));
+        }
+    }
+
     /// Returns the function that dispatches packets that arrive by direct connections.
     fn dispatch_fn(&mut self) -> impl FnMut(Peer, u8, Header, &mut direct::SocketPayload<'_>) {
         |from, lane, header, packet| self.dispatch(from, lane, header, packet, direct::SocketPayload::copy_payload)
@@ -616,6 +667,12 @@ impl Dispatcher<'_> {
             self.count += self.inboxes[lane].report_zero_copy_done(self.delivery);
         }
     }
+}
+
+/// Appends the payload of a held message to `memory`, and returns it.
+fn copy_view(packet: &mut PayloadView<'_>, mut memory: Vec<u8>) -> Vec<u8> {
+    memory.extend_from_slice(&packet.bytes[packet.at..]);
+    memory
 }
 
 /// A delivery that is never called.
@@ -688,6 +745,18 @@ impl DevicePort for EtherPort {
         let DeviceState { direct, endpoint, port_set, .. } = &mut *state;
         let send = ZeroCopySend { lane: self.lane, ticket, mem };
         direct.send_zero_copy(to.0, send, header, !order_free, clock::now_ns(), (endpoint, port_set))
+    }
+
+    fn send_stream(&mut self, to: Peer, header: Header, prefix: &[u8], rest_header: Header, mem: UserMem<'_>) -> bool {
+        let mut state = lock(&self.state);
+        if state.peer_drain.has_ended(to) {
+            return false;
+        }
+        state.release_reservation(self.lane);
+        state.flush_pieces();
+        let DeviceState { direct, endpoint, port_set, .. } = &mut *state;
+        let packet = DirectPacket { lane: self.lane, header, prefix, rest_header };
+        direct.send_packet(to.0, &packet, mem, clock::now_ns(), (endpoint, port_set))
     }
 
     fn reserve(&mut self, to: Peer, len: usize) -> bool {

@@ -2,6 +2,7 @@
 //!
 //! Used by `device`; uses `link::Message` and `device::Payload`.
 
+use crate::direct::LinkOrder;
 use hawser_base::{SharedMem, UserMem};
 use hawser_device::{Header, PREFIX_MAX, Payload, PayloadSource, SendError};
 use hawser_link::fragment::FRAGMENT_HEADER_BYTES;
@@ -52,6 +53,12 @@ impl<'a> PacketMessage<'a> {
         PacketMessage { head, head_len: HEADER + prefix.len(), source }
     }
 
+    /// States the packet's place among the direct packets of this rank; without it, it is `LinkOrder::Free`.
+    pub fn with_order(mut self, order: LinkOrder) -> PacketMessage<'a> {
+        self.head[1] = order.encode();
+        self
+    }
+
     /// Makes a message that is no packet: `header`, at most HEADER + PREFIX_MAX bytes, and `source` behind it.
     pub fn with_header(header: &[u8], source: PayloadSource<'a>) -> PacketMessage<'a> {
         let mut padded = [0; HEADER + PREFIX_MAX];
@@ -99,13 +106,17 @@ pub struct MessagePayload<'a> {
 }
 
 impl<'a> MessagePayload<'a> {
-    /// Reads the header. None if the message is no packet.
-    pub fn parse(mut message: Message<'a>, scratch: &'a mut Vec<u8>) -> Option<(Header, MessagePayload<'a>)> {
+    /// Reads the header, and the packet's place among the direct packets of its sender. None if the message is no
+    /// packet.
+    pub fn parse(
+        mut message: Message<'a>,
+        scratch: &'a mut Vec<u8>,
+    ) -> Option<(Header, LinkOrder, MessagePayload<'a>)> {
         let mut head = [0; HEADER];
         read_exact(&mut message, UserMem::of_slice(&mut head))?;
         let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let header = Header { kind: head[0], aux: u16::from_le_bytes([head[2], head[3]]), a: word(4), b: word(8) };
-        Some((header, MessagePayload { rest: message, scratch }))
+        Some((header, LinkOrder::decode(head[1])?, MessagePayload { rest: message, scratch }))
     }
 
     /// Appends the rest of the payload to `memory`, and returns it.

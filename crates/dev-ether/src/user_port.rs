@@ -7,6 +7,7 @@
 //! and `user_table`.
 
 use crate::device::{DeviceState, EtherPort, PACKET_MAX_BYTES, lock};
+use crate::direct::LinkOrder;
 use crate::endpoint::RUN_BYTES;
 use crate::message::{HEADER, PacketMessage, class_of, send_error};
 use hawser_base::{Peer, UserMem};
@@ -44,7 +45,7 @@ impl UserPort {
         state.ensure_connected(to)?;
         let lane = self.port.lane;
         let class = class_of(&source, order_free);
-        let mut writer = PacketMessage::new(header, prefix, source);
+        let mut writer = PacketMessage::new(header, prefix, source).with_order(LinkOrder::Unordered);
         let total = writer.total();
         let reservation = state.reservations[lane].take();
         let is_reserved =

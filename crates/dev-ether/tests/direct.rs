@@ -1,6 +1,6 @@
 //! Direct connections between two devices by TCP over the loopback interface, with a proxy between them that cuts,
 //! keeps or forges their data, of connections for frames too: every byte of every message arrives once, whatever
-//! happens to them (P32, P36, P37).
+//! happens to them (P32, P36, P37, P43).
 
 use hawser_base::{Lane, Peer, UserMem};
 use hawser_dev_ether::port::{
@@ -15,6 +15,7 @@ use hawser_link::frame::JobKey;
 use hawser_link::{LatencyClass, PortTraits};
 use hawser_os::interfaces;
 use hawser_sim::Rng;
+use std::collections::HashMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -24,6 +25,8 @@ use std::time::Duration;
 
 const SECRET: [u8; 16] = [5; 16];
 const DATA: u8 = 5;
+/// A packet that announces message `a`, and is packet number `b` of its rank.
+const ANNOUNCEMENT: u8 = 6;
 /// Bytes of a message that is longer than an eager one.
 const LONG: usize = 200_001;
 
@@ -188,6 +191,7 @@ struct Rank {
     to: Peer,
     lane: u8,
     sending: Vec<Sending>,
+    announced: u32,
     received: TestDelivery,
 }
 
@@ -195,14 +199,26 @@ struct Rank {
 struct TestDelivery {
     /// For each message the bytes that came, each with the number of times.
     messages: Vec<Vec<(u8, u8)>>,
+    /// For each message that was announced, its length. Announcements come in their order.
+    announced: HashMap<usize, usize>,
     returned: Vec<(u32, u64)>,
     lost: bool,
 }
 
 impl Delivery for TestDelivery {
     fn deliver(&mut self, _: Peer, header: Header, payload: &mut dyn Payload) {
+        if header.kind == ANNOUNCEMENT {
+            assert_eq!(header.b as usize, self.announced.len(), "announcements came out of order");
+            let mut len = [0; 8];
+            assert!(payload.read(&mut len) && payload.is_empty());
+            self.announced.insert(header.a as usize, u64::from_le_bytes(len) as usize);
+            return;
+        }
         if header.kind != DATA {
             return;
+        }
+        if header.aux == 1 {
+            assert!(self.announced.contains_key(&(header.a as usize)), "bytes came before their announcement");
         }
         let (message, at) = (header.a as usize, header.b as usize);
         let mut bytes = vec![0; payload.len()];
@@ -243,6 +259,23 @@ impl Rank {
             self.port.send_zero_copy(self.to, header(message, 0), mem, message.is_multiple_of(2), message as u32);
         self.sending.push(Sending { bytes, at: 0, is_borrowed });
         is_borrowed
+    }
+
+    /// Sends a message behind an announcement, as a direct packet if the device takes it. Returns whether it did.
+    fn send_announced(&mut self, len: usize) -> bool {
+        let message = self.sending.len();
+        let announcement = Header { kind: ANNOUNCEMENT, aux: 0, a: message as u32, b: self.announced };
+        let prefix = (len as u64).to_le_bytes();
+        let mut bytes = content(message, len);
+        let rest = Header { aux: 1, ..header(message, 0) };
+        let is_direct = self.port.send_stream(self.to, announcement, &prefix, rest, UserMem::of_slice(&mut bytes));
+        while !is_direct && self.port.send(self.to, announcement, &prefix, PayloadSource::None).is_err() {
+            self.step();
+        }
+        self.announced += 1;
+        let at = if is_direct { len } else { 0 };
+        self.sending.push(Sending { bytes, at, is_borrowed: false });
+        is_direct
     }
 
     /// Continues the messages that are sent in pieces, and receives.
@@ -299,7 +332,15 @@ fn ranks_of(devices: Vec<EtherDevice>, lane: u8) -> [Rank; 2] {
     [0, 1].map(|rank| {
         let device = devices.next().unwrap();
         let port = device.port(Lane(lane));
-        Rank { device, port, to: Peer(1 - rank), lane, sending: Vec::new(), received: TestDelivery::default() }
+        Rank {
+            device,
+            port,
+            to: Peer(1 - rank),
+            lane,
+            sending: Vec::new(),
+            announced: 0,
+            received: TestDelivery::default(),
+        }
     })
 }
 
@@ -345,6 +386,64 @@ fn long_messages_pass_both_ways_at_once() {
     assert!(count > 100, "only {count} of 200 were zero-copy");
     // Flush each rank, even if it is quiet.
     while ranks.iter().filter(|rank| !rank.device.flush()).count() > 0 {}
+}
+
+/// Sends announced messages both ways, between others. Returns how many were direct packets.
+fn pass_announced(ranks: &mut [Rank; 2], count: usize, dice: &mut Rng) -> usize {
+    let mut direct = 0;
+    for _ in 0..count {
+        for rank in &mut *ranks {
+            match dice.below(8) {
+                0 => _ = rank.send(1 + dice.index(300)),
+                1 => _ = rank.send(LONG),
+                _ => direct += usize::from(rank.send_announced(1 + dice.index(70_000))),
+            }
+        }
+        if dice.one_in(3) {
+            ranks[dice.index(2)].step();
+        }
+    }
+    finish(ranks);
+    for rank in 0..2 {
+        assert_eq!(ranks[rank].received.announced.len(), ranks[1 - rank].announced as usize);
+    }
+    direct
+}
+
+/// P43
+#[test]
+fn direct_packets_keep_their_order_with_packets_of_link() {
+    let mut ranks = ranks(&Arc::default(), 0);
+    send_until_zero_copy(&mut ranks, 0);
+    send_until_zero_copy(&mut ranks, 1);
+    let mut dice = Rng::new(1);
+    let direct: usize = (0..40).map(|_| pass_announced(&mut ranks, 20, &mut dice)).sum();
+    assert!((300..1500).contains(&direct), "{direct} of about 1,200 were direct packets");
+    while ranks.iter().filter(|rank| !rank.device.flush()).count() > 0 {
+        ranks.iter_mut().for_each(Rank::step);
+    }
+}
+
+/// P43, P37: what a connection did not deliver goes by link, in its place.
+#[test]
+fn direct_packets_of_a_connection_that_ends_anywhere_come_once_and_in_their_order() {
+    let proxy = Arc::<Proxy>::default();
+    let (mut dice, mut direct) = (Rng::new(2), 0);
+    for round in 0..24 {
+        let after = LONG + 40 + dice.index(if round % 2 == 0 { 200 } else { 400_000 });
+        let fate = match round % 3 {
+            0 => Fate::Cut { after },
+            1 => Fate::Withheld { after },
+            _ => Fate::Forged { at: LONG + 40 + dice.index(40) },
+        };
+        proxy.fates.lock().unwrap().push(fate);
+        let mut ranks = ranks(&proxy, 0);
+        send_until_zero_copy(&mut ranks, 0);
+        direct += pass_announced(&mut ranks, 20, &mut dice);
+        direct += pass_announced(&mut ranks, 20, &mut dice);
+    }
+    let applied = *proxy.applied_fates.lock().unwrap();
+    assert!(direct > 100 && applied >= 16, "{direct} direct packets, and {applied} connections ended");
 }
 
 /// P37

@@ -129,6 +129,7 @@ fn among(ranks: usize, (longest, piece): Lengths) -> DeviceLimits {
         fragmentation: Fragmentation::Pages(piece),
         eager: (pool::chunks(ranks) * CHUNK / EAGER_PART).clamp(CHUNK, EAGER),
         zero_copy_from: None,
+        stream_from: None,
         remote_read_from: Some(ARENA_FROM),
     }
 }

@@ -63,6 +63,7 @@ pub type ExposedKey = [u64; 3];
 ///             fragmentation,
 ///             eager: PACKET,
 ///             zero_copy_from: None,
+///             stream_from: None,
 ///             remote_read_from: None,
 ///         }
 ///     }

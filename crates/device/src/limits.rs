@@ -20,6 +20,9 @@ pub struct DeviceLimits {
     /// Minimum length, in bytes, of what is worth a zero-copy send (`DevicePort::send_zero_copy`); None if the device
     /// has none. Shorter messages may complete before they are received.
     pub zero_copy_from: Option<usize>,
+    /// Minimum length, in bytes, of an eager message that is worth `DevicePort::send_stream`; None if the device does
+    /// not have it.
+    pub stream_from: Option<usize>,
     /// Minimum length of a buffer, in bytes, from which a remote read of the exposed buffer is better than a stream;
     /// None if a stream is always better.
     pub remote_read_from: Option<usize>,

@@ -56,6 +56,7 @@ impl Device for Loopback {
             // As much as in shared memory between two ranks.
             eager: 2 * PACKET,
             zero_copy_from: None,
+            stream_from: None,
             remote_read_from: None,
         }
     }

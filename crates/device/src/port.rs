@@ -90,6 +90,15 @@ pub trait DevicePort: Send {
         false
     }
 
+    /// Sends a whole message of two packets at once, if the device has a method of its own for that: a packet with
+    /// `header` and `prefix` and no payload, and behind it one with `rest_header` and `mem` as its payload, which may
+    /// arrive in pieces. Both keep their order with packets sent before and after, and `mem` is not used afterwards.
+    /// Returns false if nothing was sent: the caller must send the message in packets then.
+    fn send_stream(&mut self, to: Peer, header: Header, prefix: &[u8], rest_header: Header, mem: UserMem<'_>) -> bool {
+        let _ = (to, header, prefix, rest_header, mem);
+        false
+    }
+
     /// Reserves room for one packet to the peer with a payload of at most `len` bytes, prefix included. The room is
     /// reserved until the next call of this port that sends, reserves or polls. If that call sends such a packet, the
     /// device accepts it whatever other lanes have done since, except if the peer has failed or ended. Returns false

@@ -43,6 +43,10 @@ const DISCARD_AFTER_BYTES: u64 = INTERVAL_BYTES / 4;
 /// UDP, although the goodput of TCP was no higher.)
 const BULK_BONUS_DIVISOR: u32 = 4;
 
+/// A path by which messages bypass link gets another bonus, because its frames are measured, which take more time than
+/// the messages do.
+const BYPASS_BONUS_DIVISOR: u32 = 2;
+
 /// Another path replaces the last winner only if its rate is higher by more than a margin: the winner's rate divided
 /// by this number. If the network is the bottleneck, all paths are about equally fast; without a margin the winner
 /// would keep changing, and all paths would be tried for ever.
@@ -87,6 +91,8 @@ pub trait BulkPath {
     fn is_multi_flow(&self) -> bool;
     /// Whether the path must not be tried now.
     fn is_suspended(&self) -> bool;
+    /// Whether messages may bypass link by this path (`Endpoint::direct_path`).
+    fn may_be_bypassed(&self) -> bool;
     fn goodput(&self) -> &GoodputEstimator;
     fn goodput_mut(&mut self) -> &mut GoodputEstimator;
 }
@@ -152,6 +158,11 @@ impl BulkPathSelector {
     #[inline]
     pub fn has_trial(&self) -> bool {
         self.intervals_left > 0
+    }
+
+    /// Whether only one path may carry bulk, so that a trial decides nothing.
+    pub fn has_no_choice<W: BulkPath>(&self, paths: &[W]) -> bool {
+        self.candidates(paths).nth(1).is_none()
     }
 
     /// The index of the path that won the last trial; None before the first trial.
@@ -270,7 +281,9 @@ impl BulkPathSelector {
         let last = singles().next_back();
         let for_bulk = |at: usize| {
             let peak = paths[at].goodput().peak();
-            if Some(at) == last { peak.saturating_add(peak / BULK_BONUS_DIVISOR) } else { peak }
+            let bonus = if Some(at) == last { peak / BULK_BONUS_DIVISOR } else { 0 };
+            let bypass = if paths[at].may_be_bypassed() { peak / BYPASS_BONUS_DIVISOR } else { 0 };
+            peak.saturating_add(bonus).saturating_add(bypass)
         };
         let one = singles().max_by_key(|&at| for_bulk(at));
         let flows = self.candidates(paths).filter(|&at| paths[at].is_multi_flow());

@@ -381,6 +381,11 @@ impl BulkPath for Path {
         self.is_suspended
     }
 
+    fn may_be_bypassed(&self) -> bool {
+        // Bytes that bypass link have no CRC (P36), so no port qualifies whose payload must have one.
+        self.port.is_lossless && !self.port.has_full_crc
+    }
+
     fn goodput(&self) -> &GoodputEstimator {
         &self.goodput
     }

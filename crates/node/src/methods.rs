@@ -33,6 +33,7 @@ pub(crate) fn route_limits(device: &DeviceLimits) -> Result<ProtocolLimits> {
         read_from: at_least(packet + 1, device.remote_read_from),
         write_from: packet + 1,
         zero_copy_from: at_least(0, device.zero_copy_from),
+        stream_from: at_least(1, device.stream_from),
         credit,
     })
 }

@@ -24,6 +24,8 @@ counters! {
     BytesSent = "bytes sent", Bytes, "in all messages, by any method";
     EagerStreams = "messages streamed eagerly", Events,
         "longer than a packet, sent without an RTS within the receiver's credit";
+    DeviceStreams = "messages streamed in one call", Events,
+        "those of the streamed ones that a device sent by a method of its own: between hosts, by a TCP connection";
     RtrReplies = "messages sent in reply to an RTR", Events,
         "sent without an RTS, because their receive had been posted first";
     Rendezvous = "messages sent by rendezvous", Events,

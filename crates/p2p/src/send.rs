@@ -50,7 +50,7 @@ impl<N: RequestData> LaneState<N> {
         if bytes >= limits.reply_from {
             return false; // an RTR may lie in the ring, to which the send must reply
         }
-        if bytes > limits.packet {
+        if bytes > limits.packet || bytes >= limits.stream_from {
             return self.send_stream_at_once(*to, mem);
         }
         let sent = self.send_eager(to, mem);
@@ -84,8 +84,15 @@ impl<N: RequestData> LaneState<N> {
     pub(crate) fn send_stream_at_once(&mut self, to: Destination, mem: UserMem<'static>) -> bool {
         let (peer, len, bytes) = (to.peer, mem.len(), mem.len() as u64);
         let limits = *self.core.engine.limits_of(peer);
-        let is_free = bytes <= limits.eager && !self.core.has_streams() && self.channel.piece_len(peer, len).is_none();
-        if !is_free || !self.channel.reserve(peer, len + PREFIX_MAX) || self.core.expose(peer, mem).is_some() {
+        if self.send_device_stream(&limits, to, mem) || bytes <= limits.packet && self.send_eager(&to, mem) {
+            self.core.counters.add(Counter::BytesSent as usize, bytes);
+            return true;
+        }
+        let is_free = bytes > limits.packet && bytes <= limits.eager && !self.core.has_streams();
+        if !is_free || self.channel.piece_len(peer, len).is_some() {
+            return false;
+        }
+        if !self.channel.reserve(peer, len + PREFIX_MAX) || self.core.expose(peer, mem).is_some() {
             return false;
         }
         let Some(message) = self.core.engine.fast_eager_stream(peer, bytes) else { return false };
@@ -108,6 +115,25 @@ impl<N: RequestData> LaneState<N> {
         }
         self.core.counters.add(Counter::BytesSent as usize, bytes);
         self.core.counters.add(Counter::EagerStreams as usize, 1);
+        true
+    }
+
+    /// Sends an eager message by the device's own method, if it has one for this length and can use it now. Returns
+    /// false if nothing was sent.
+    fn send_device_stream(&mut self, limits: &ProtocolLimits, to: Destination, mem: UserMem<'static>) -> bool {
+        let (peer, bytes) = (to.peer, mem.len() as u64);
+        // The rest of an earlier message must not be overtaken.
+        if !method::is_device_stream(limits, bytes) || self.core.has_streams() {
+            return false;
+        }
+        let Some(message) = self.core.engine.fast_eager_stream(peer, bytes) else { return false };
+        let control = wire::encode(&Packet::EagerFirst { context: to.context, tag: to.tag, bytes });
+        if !self.channel.send_stream(peer, control.header, control.prefix(), wire::data(message, 0), mem) {
+            self.core.engine.undo_fast_send(peer, bytes);
+            return false;
+        }
+        self.core.counters.add(Counter::EagerStreams as usize, 1);
+        self.core.counters.add(Counter::DeviceStreams as usize, 1);
         true
     }
 
@@ -136,9 +162,8 @@ impl<N: RequestData> LaneState<N> {
         let (to, bytes) = (send.to, send.body.bytes());
         let limits = *self.core.engine.limits_of(to.peer);
         if let MessageMemory::Buffer(Buffer::Dense(mem)) = send.body
-            && bytes <= limits.packet
             && !send.sync
-            && self.send_eager(&to, mem)
+            && (self.send_device_stream(&limits, to, mem) || bytes <= limits.packet && self.send_eager(&to, mem))
         {
             self.core.complete_send_now(send.request, &to, bytes, None);
             return Ok(());

@@ -229,6 +229,7 @@ impl Device for Hostile {
             fragmentation: Fragmentation::Pages(|_| 8),
             eager: LIMITS.eager as usize,
             zero_copy_from: Some(16),
+            stream_from: None,
             remote_read_from: Some(16),
         }
     }

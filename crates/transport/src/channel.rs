@@ -291,6 +291,23 @@ impl Channel {
             && self.ports[route.device as usize].send_zero_copy(to, header, mem, order_free, token)
     }
 
+    /// Sends a whole message at once, if the device has a method for that (`DevicePort::send_stream`). Returns false if
+    /// the message must be sent in packets.
+    pub fn send_stream(
+        &mut self,
+        to: Peer,
+        header: Header,
+        prefix: &[u8],
+        rest_header: Header,
+        mem: UserMem<'_>,
+    ) -> bool {
+        let route = self.routes.route_to(to);
+        // Packets that wait here must not be overtaken.
+        !route.has_failed
+            && route.backlog.is_empty()
+            && self.ports[route.device as usize].send_stream(to, header, prefix, rest_header, mem)
+    }
+
     /// Sends the pieces that devices have delayed.
     pub fn flush_pieces(&mut self) {
         self.ports.iter_mut().for_each(|port| port.flush_pieces());
@@ -498,6 +515,7 @@ mod tests {
                 fragmentation: Fragmentation::Pages(|_| 100),
                 eager: 200,
                 zero_copy_from: None,
+                stream_from: None,
                 remote_read_from: None,
             }
         }

@@ -4,9 +4,10 @@
 //! Nothing may panic, no end may trust a count of bytes that were never sent, and borrowed memory is returned exactly
 //! once.
 
+use super::order::UNCONFIRMED_MAX;
 use super::receiver::DirectReceiver;
-use super::sender::{DirectSender, ZeroCopyDone, ZeroCopySend};
-use super::wire::{PART_HEADER_BYTES, ReceiverControl, encode_part_header};
+use super::sender::{DirectPacket, DirectSender, ZeroCopyDone, ZeroCopySend};
+use super::wire::{PART_HEADER_BYTES, PartHeader, PartKind, ReadReport, ReceiverControl, encode_part_header};
 use bolero::{TypeGenerator, check};
 use hawser_base::{Lane, UserMem};
 use hawser_device::Header;
@@ -24,6 +25,7 @@ enum ToReceiver {
     },
     /// A part header with its tag, for the connection's position, or `off` bytes behind it.
     Header {
+        part: u8,
         lane: u8,
         kind: u8,
         len: u8,
@@ -63,21 +65,22 @@ impl Receiver {
         while !bytes.is_empty() && !self.has_ended {
             if let Some(&part) = self.direct_receiver.part() {
                 let count = part.left.min(bytes.len() as u64);
-                if count == part.left {
+                if count == part.left && part.kind == PartKind::ZeroCopy {
                     self.direct_receiver.guarantee_rest();
-                    self.parts += 1;
                 }
+                self.parts += usize::from(count == part.left);
                 self.direct_receiver.record_taken(count as usize);
                 bytes = &bytes[count as usize..];
                 self.written += count;
                 continue;
             }
-            let buffer = self.direct_receiver.header_buffer();
-            let count = buffer.len().min(bytes.len());
-            buffer[..count].copy_from_slice(&bytes[..count]);
+            let missing = PART_HEADER_BYTES - self.direct_receiver.ahead().len();
+            let count = missing.min(bytes.len());
+            self.direct_receiver.ahead_space()[..count].copy_from_slice(&bytes[..count]);
+            self.direct_receiver.record_ahead(count);
             self.written += count as u64;
             bytes = &bytes[count..];
-            if self.direct_receiver.record_header(count, &self.key, PEER_PAIR).is_none() {
+            if self.direct_receiver.begin_part(&self.key, PEER_PAIR).is_none() {
                 self.has_ended = self.direct_receiver.record_drained(true);
             }
         }
@@ -90,18 +93,13 @@ impl Receiver {
                     (self.number, self.written, self.has_ended) = (few(number), 0, false);
                 }
             }
-            ToReceiver::Header { lane, kind, len, after, off } => {
+            ToReceiver::Header { part, lane, kind, len, after, off } => {
                 let position = (self.number, self.written + u64::from(off));
+                let kinds = [PartKind::ZeroCopy, PartKind::Packet, PartKind::PacketRest];
                 let header = Header { kind, ..Header::default() };
-                let header = encode_part_header(
-                    Lane(lane),
-                    header,
-                    after.map(Seq),
-                    u64::from(len % 64),
-                    position,
-                    (&self.key, PEER_PAIR),
-                );
-                self.feed(&header);
+                let (after, len) = (after.map(Seq), u64::from(len % 64));
+                let part = PartHeader { kind: kinds[usize::from(part % 3)], lane, header, after, len, report: None };
+                self.feed(&encode_part_header(part, position, (&self.key, PEER_PAIR)));
             }
             ToReceiver::Forged { front } => self.feed(&front),
             ToReceiver::Bytes { count } => self.feed(&vec![0; usize::from(count)]),
@@ -167,16 +165,38 @@ enum ToSender {
     Failure,
     Check,
     ControlSent,
+    Packet { len: u8, sent: u8 },
+    Report { number: u8, count: Count },
+    Resent { bytes: u8 },
+}
+
+/// Enqueues a direct packet. Returns the number of bytes that were written of it, about `sent`.
+fn enqueue_packet(sender: &mut DirectSender, rest: UserMem<'static>, sent: u8, key: &JobKey, now_ns: u64) -> usize {
+    let header = Header::default();
+    let packet = DirectPacket { lane: Lane(0), header, prefix: &[sent; 8], rest_header: header };
+    let head = sender.packet_head(&packet, rest.len(), (None, None), (key, PEER_PAIR));
+    let sent = usize::from(sent).clamp(1, head.bytes().len() + rest.len());
+    sender.enqueue_packet(&packet, &head, rest, sent, now_ns);
+    sent
+}
+
+/// Has link take about `bytes` bytes of a direct packet. Returns whether there was any.
+fn resend(sender: &mut DirectSender, bytes: u8) -> bool {
+    let Some(part) = sender.next_resend() else { return false };
+    let bytes = usize::from(bytes).clamp(1, part.bytes.len());
+    sender.resent(bytes);
+    true
 }
 
 #[test]
 fn nothing_that_a_rank_says_makes_the_sender_give_back_twice_or_what_it_did_not_write() {
-    let reached = AssertUnwindSafe(Cell::new(0));
+    let (reached, reached_resends) = (AssertUnwindSafe(Cell::new(0)), AssertUnwindSafe(Cell::new(0)));
     // Borrowed memory is never freed here.
     let memory = UserMem::of_slice(vec![7; 255].leak());
     check!().with_type::<Vec<ToSender>>().with_iterations(30_000).for_each(|all| {
         let (mut sender, key) = (DirectSender::new(), JobKey::new([1; 16]));
         let (mut now_ns, mut lengths, mut done, mut written) = (0, Vec::new(), Vec::new(), 0);
+        let mut resent = 0;
         let mut connection_start = 0; // in `written`, where this connection begins
         for &event in all {
             now_ns += 1 << 30;
@@ -214,8 +234,17 @@ fn nothing_that_a_rank_says_makes_the_sender_give_back_twice_or_what_it_did_not_
                 ToSender::Failure => sender.handle_failure(now_ns),
                 ToSender::Check => sender.query_if_stalled(now_ns),
                 ToSender::ControlSent => sender.control_sent(),
-                ToSender::Connect | ToSender::Enqueue { .. } => {}
+                ToSender::Packet { len, sent } if len > 0 && sender.may_send_packet(len.into()) => {
+                    written += enqueue_packet(&mut sender, memory.slice(0, len.into()), sent, &key, now_ns) as u64;
+                }
+                ToSender::Report { number, count } => {
+                    let report = ReadReport::new(few(number), count.of(written - connection_start));
+                    sender.handle_report(report, now_ns, &mut complete);
+                }
+                ToSender::Resent { bytes } => resent += usize::from(resend(&mut sender, bytes)),
+                ToSender::Connect | ToSender::Enqueue { .. } | ToSender::Packet { .. } => {}
             }
+            assert!(sender.unconfirmed_packets() <= UNCONFIRMED_MAX);
             let taken: u64 = done.iter().map(|&(_, taken)| taken).sum();
             assert!(done.iter().all(|&(ticket, taken)| taken <= lengths[ticket as usize]), "{done:?} of {lengths:?}");
             assert!(taken <= written, "{taken} of {written}");
@@ -224,6 +253,8 @@ fn nothing_that_a_rank_says_makes_the_sender_give_back_twice_or_what_it_did_not_
         tickets.sort_unstable();
         assert!(tickets.is_sorted_by(|a, b| a < b), "completed twice: {tickets:?}");
         reached.set(reached.get() + tickets.len());
+        reached_resends.set(reached_resends.get() + resent);
     });
     assert!(reached.get() > 0, "no zero-copy send was ever completed");
+    assert!(reached_resends.get() > 0, "no direct packet was ever sent by link");
 }

@@ -8,11 +8,16 @@
 //! ends agree by link on the number of bytes that were read, and the rest goes by link (`ZeroCopyDone`). So a
 //! connection may break anywhere, and nothing is lost or duplicated.
 //!
+//! A direct packet is an eager message that goes by such a connection in one system call, and is copied to its place
+//! by another one. It has a place in the order of its sender's packets (`order`), and the sender keeps a copy of it
+//! until the receiver has it.
+//!
 //! `sender` and `receiver` are the two ends without I/O, `wire` is their format, `payload` is what is delivered; this
 //! file joins them to the ports. Used by `device`; uses `port::StreamPort`.
 
 #[cfg(test)]
 mod hostile;
+mod order;
 mod payload;
 mod receiver;
 mod sender;
@@ -20,22 +25,24 @@ mod sender;
 mod tests;
 mod wire;
 
+pub use order::{Arrival, LinkOrder};
 pub use payload::SocketPayload;
-pub use sender::{ZeroCopyDone, ZeroCopySend};
+pub use sender::{DirectPacket, ZeroCopyDone, ZeroCopySend};
 pub use wire::CHANNEL;
 
-use crate::message::PacketMessage;
+use crate::message::{PacketMessage, class_of};
 use crate::port::PortId;
 use crate::ports::PortSet;
-use hawser_base::Peer;
-use hawser_device::{Header, PayloadSource};
+use hawser_base::{Peer, UserMem};
+use hawser_device::{Header, PayloadSource, PayloadView};
 use hawser_link::frame::{JobKey, PeerPair};
-use hawser_link::{Endpoint, MessageClass};
+use hawser_link::{Endpoint, MessageClass, Seq};
 use hawser_os::tcp::TcpStream;
-use receiver::DirectReceiver;
-use sender::DirectSender;
+use order::DirectOrder;
+use receiver::{AHEAD_MAX, DirectReceiver, MessagePart};
+use sender::{DirectSender, ResentPart};
 use std::collections::HashMap;
-use wire::{DirectControl, ReceiverControl, SenderControl};
+use wire::{DirectControl, PartKind, ReadReport, ReceiverControl, SenderControl};
 
 /// Maximum parts of messages that are delivered from one connection before others have their turn.
 const PARTS_PER_READ: usize = 16;
@@ -49,6 +56,9 @@ const SEND_BUFFER_BYTES: i32 = 128 << 10;
 /// The longest round trip at which that limit does not slow a transfer down: the limit is about the bytes that a
 /// network of 10 Gbit/s transports in this time.
 const SHORT_RTT_US: u32 = 200;
+
+/// Maximum bytes of a direct packet in one message of link.
+const RESENT_BYTES_MAX: usize = 16 << 10;
 
 /// The owner of a connection, which lies in a slot of a port: the peer, and whether this rank sends or receives on
 /// it.
@@ -66,6 +76,10 @@ struct PeerConnections {
     is_tuned: bool,
     receiver: DirectReceiver,
     receiver_at: Option<(usize, usize)>,
+    /// Whether the receiver's connection must be read even if no more bytes arrive.
+    must_read_on: bool,
+    /// The order of the peer's direct packets among its messages of link.
+    order: DirectOrder,
 }
 
 impl PeerConnections {
@@ -76,7 +90,87 @@ impl PeerConnections {
             is_tuned: false,
             receiver: DirectReceiver::new(),
             receiver_at: None,
+            must_read_on: false,
+            order: DirectOrder::default(),
         }
+    }
+}
+
+/// The next step of reading from a connection.
+enum ReadStep {
+    /// A part was begun. Its header may have a report.
+    Began(Option<ReadReport>),
+    /// Bytes were read ahead: their number.
+    ReadAhead(usize),
+    /// This number of bytes of the part is to be delivered.
+    Deliver(MessagePart, usize),
+    /// Nothing more is to be read now.
+    Stop,
+    /// No more bytes will arrive, or a part header was changed.
+    Ended { is_corrupted: bool },
+}
+
+impl PeerConnections {
+    /// Takes the next step of reading from `stream`, the receiver's connection. `is_delivered`: whether all messages of
+    /// link before a number were delivered.
+    fn next_step(
+        &mut self,
+        stream: &TcpStream,
+        (key, ranks): (&JobKey, PeerPair),
+        is_delivered: impl Fn(Seq) -> bool,
+    ) -> ReadStep {
+        let PeerConnections { receiver, order, must_read_on, .. } = self;
+        let Some(&part) = receiver.part() else {
+            return match receiver.begin_part(key, ranks) {
+                Some((true, report)) => ReadStep::Began(report),
+                Some((false, _)) => read_ahead(receiver, stream),
+                None => ReadStep::Ended { is_corrupted: true },
+            };
+        };
+        if part.after.is_some_and(|behind| !is_delivered(behind)) {
+            return ReadStep::Stop;
+        }
+        if part.kind != PartKind::PacketRest && order.has_due() {
+            // Held messages come before this part. The caller delivers them, and the next `progress` reads on.
+            *must_read_on = true;
+            return ReadStep::Stop;
+        }
+        let left = usize::try_from(part.left).unwrap_or(usize::MAX);
+        let ahead = receiver.ahead().len().min(left);
+        if part.kind == PartKind::Packet {
+            // A packet is delivered as a whole.
+            return if ahead == left { ReadStep::Deliver(part, left) } else { read_ahead(receiver, stream) };
+        }
+        match (ahead + stream.available()).min(left) {
+            0 if stream.is_closed() => ReadStep::Ended { is_corrupted: false },
+            0 => ReadStep::Stop,
+            len => ReadStep::Deliver(part, len),
+        }
+    }
+
+    /// Delivers `len` bytes of a part, which have arrived. Returns the number of bytes that were read from `stream`;
+    /// None if the kernel did not have all that it had reported.
+    fn deliver(
+        &mut self,
+        peer: u32,
+        part: MessagePart,
+        len: usize,
+        (stream, scratch): (&TcpStream, &mut Vec<u8>),
+        deliver: &mut DirectDeliverFn<'_>,
+    ) -> Option<usize> {
+        let mut ahead = [0; AHEAD_MAX];
+        let ahead_len = self.receiver.ahead().len().min(len);
+        ahead[..ahead_len].copy_from_slice(&self.receiver.ahead()[..ahead_len]);
+        let mut payload = SocketPayload::new(stream, &ahead[..ahead_len], len, scratch);
+        deliver(Peer(peer), part.lane, part.header, &mut payload);
+        if !payload.discard_rest() {
+            return None;
+        }
+        self.receiver.record_taken(len);
+        if part.kind == PartKind::Packet {
+            self.order.record_delivered();
+        }
+        Some(len - ahead_len)
     }
 }
 
@@ -89,8 +183,10 @@ pub struct DirectConnections {
     me: u32,
     peers: HashMap<u32, PeerConnections>,
     owners: HashMap<(usize, usize), ConnectionOwner>,
-    /// Peers with something to write, to send by link or to wait for.
+    /// Peers with something to write or to send by link, or whose query is to be answered.
     active: Vec<u32>,
+    /// Peers that may lack a part which was written: they are queried if they do not report it in time.
+    awaited: Vec<u32>,
     /// Zero-copy sends that are complete: their memory is returned.
     pub zero_copy_done: Vec<ZeroCopyDone>,
     /// The number of connections that were refused by `handle_greeting`, and the number of connections of peers in
@@ -98,6 +194,11 @@ pub struct DirectConnections {
     pub refused: u64,
     pub corrupted: u64,
     scratch: Vec<u8>,
+    /// The number of direct packets that peers may not have, all together. As long as it is 0, no message of link needs
+    /// a place among them.
+    unconfirmed: u64,
+    /// Peers of which messages of link are held.
+    held_peers: Vec<u32>,
 }
 
 impl DirectConnections {
@@ -108,10 +209,13 @@ impl DirectConnections {
             peers: HashMap::new(),
             owners: HashMap::new(),
             active: Vec::new(),
+            awaited: Vec::new(),
             zero_copy_done: Vec::new(),
             refused: 0,
             corrupted: 0,
             scratch: Vec::new(),
+            unconfirmed: 0,
+            held_peers: Vec::new(),
         }
     }
 
@@ -125,16 +229,54 @@ impl DirectConnections {
         }
     }
 
-    /// Returns whether there is nothing to write, to send or to wait for.
-    #[inline]
-    pub fn is_idle(&self) -> bool {
-        self.active.is_empty()
+    fn await_report(&mut self, peer: u32) {
+        if !self.awaited.contains(&peer) {
+            self.awaited.push(peer);
+        }
     }
 
-    /// Returns when `progress` has something to do, if nothing arrives earlier.
+    /// Returns whether `progress` has something to do now.
+    #[inline]
+    pub fn has_work(&self) -> bool {
+        !self.active.is_empty()
+    }
+
+    /// Returns whether peers have all that was sent to them, and there is nothing to do.
+    pub fn is_idle(&self) -> bool {
+        self.active.is_empty() && self.awaited.is_empty()
+    }
+
+    /// Returns when a peer must be queried (`query_stalled`), if nothing arrives earlier.
     pub fn deadline_ns(&self) -> Option<u64> {
-        let outs = self.active.iter().filter_map(|peer| self.peers.get(peer)?.sender.deadline_ns());
-        outs.min()
+        let peers = self.awaited.iter().chain(&self.active);
+        peers.filter_map(|peer| self.peers.get(peer)?.sender.deadline_ns()).min()
+    }
+
+    /// Makes `progress` query the peers that have not reported for too long what was written to them.
+    #[inline]
+    pub fn query_stalled(&mut self, now_ns: u64) {
+        if !self.awaited.is_empty() {
+            self.query_awaited(|sender| sender.query_if_stalled(now_ns));
+        }
+    }
+
+    /// Makes `progress` query all peers that may not have all that was written to them, because this rank is about to
+    /// leave.
+    pub fn expedite_queries(&mut self) {
+        self.query_awaited(DirectSender::query_now);
+    }
+
+    #[cold]
+    fn query_awaited(&mut self, query: impl Fn(&mut DirectSender)) {
+        let DirectConnections { peers, active, awaited, .. } = self;
+        awaited.retain(|peer| {
+            let Some(PeerConnections { sender, .. }) = peers.get_mut(peer) else { return false };
+            query(sender);
+            if sender.pending_control().is_some() && !active.contains(peer) {
+                active.push(*peer);
+            }
+            sender.awaits_report()
+        });
     }
 
     /// Accepts a zero-copy send if TCP is the best path for bulk to the peer (`Endpoint::direct_path`) and a direct
@@ -150,9 +292,76 @@ impl DirectConnections {
         now_ns: u64,
         (endpoint, port_set): (&mut Endpoint, &mut PortSet),
     ) -> bool {
-        let Some(path_id) = endpoint.direct_path(peer) else { return false };
+        if !self.has_connection(peer, now_ns, (&mut *endpoint, &mut *port_set)) {
+            return false;
+        }
         let (key, me) = (self.key.clone(), self.me);
         let tag_key = (&key, PeerPair { from: me, to: peer });
+        let connections = self.peer_connections(peer);
+        let after = ordered.then(|| endpoint.next_message(peer)).flatten();
+        connections.sender.enqueue(send, header, after, tag_key, now_ns);
+        endpoint.record_direct(peer, send.mem.len());
+        self.activate(peer);
+        self.write(peer, now_ns, port_set);
+        true
+    }
+
+    /// Sends a direct packet and the rest of its message, if `has_connection` and the connection can take it; returns
+    /// whether it did. The memory of `rest` is not used afterwards.
+    pub fn send_packet(
+        &mut self,
+        peer: u32,
+        packet: &DirectPacket<'_>,
+        rest: UserMem,
+        now_ns: u64,
+        (endpoint, port_set): (&mut Endpoint, &mut PortSet),
+    ) -> bool {
+        if !self.has_connection(peer, now_ns, (&mut *endpoint, &mut *port_set)) {
+            return false;
+        }
+        let (key, me) = (self.key.clone(), self.me);
+        let connections = self.peer_connections(peer);
+        let (sender, Some((port, slot))) = (&mut connections.sender, connections.sender_at) else { return false };
+        if !sender.may_send_packet(rest.len()) {
+            return false;
+        }
+        let tag_key = (&key, PeerPair { from: me, to: peer });
+        let report = connections.receiver.pending_report();
+        let head = sender.packet_head(packet, rest.len(), (endpoint.next_message(peer), report), tag_key);
+        let Some(stream) = connection(port_set, (port, slot)) else { return false };
+        let sent = match stream.send_user(head.bytes(), rest) {
+            Ok(Some(sent)) if sent > 0 => sent,
+            Ok(_) => return false,
+            Err(_) => {
+                sender.handle_failure(now_ns);
+                self.activate(peer);
+                return false;
+            }
+        };
+        // The peer works on what was written while the packet is copied.
+        sender.enqueue_packet(packet, &head, rest, sent, now_ns);
+        if report.is_some() {
+            connections.receiver.report_sent();
+        }
+        let is_written = sent == head.bytes().len() + rest.len();
+        self.unconfirmed += 1;
+        endpoint.record_direct(peer, rest.len());
+        port_set.count_sent(port, sent as u64);
+        if is_written {
+            self.await_report(peer);
+        } else {
+            if let Some(stream) = port_set.stream_port(port) {
+                stream.watch_direct(slot, true);
+            }
+            self.activate(peer);
+        }
+        true
+    }
+
+    /// Returns whether TCP is the best path for bulk to the peer (`Endpoint::direct_path`) and a direct connection to
+    /// it is open. If there is such a path but no connection, begins to open one for later sends.
+    fn has_connection(&mut self, peer: u32, now_ns: u64, (endpoint, port_set): (&mut Endpoint, &mut PortSet)) -> bool {
+        let Some(path_id) = endpoint.direct_path(peer) else { return false };
         let connections = self.peer_connections(peer);
         if !connections.sender.is_open() {
             if connections.sender.may_connect(now_ns)
@@ -177,12 +386,53 @@ impl DirectConnections {
             connections.is_tuned = true;
             limit_send_buffer(port_set, at);
         }
-        let after = ordered.then(|| endpoint.next_message(peer)).flatten();
-        connections.sender.enqueue(send, header, after, tag_key, now_ns);
-        endpoint.record_direct(peer, send.mem.len());
-        self.activate(peer);
-        self.write(peer, now_ns, port_set);
         true
+    }
+
+    /// Returns the place of a message that link accepts now among the direct packets to the peer.
+    #[inline]
+    pub fn link_order(&self, peer: u32) -> LinkOrder {
+        if self.unconfirmed == 0 { LinkOrder::Free } else { self.link_order_among(peer) }
+    }
+
+    #[cold]
+    fn link_order_among(&self, peer: u32) -> LinkOrder {
+        self.peers.get(&peer).map_or(LinkOrder::Free, |connections| connections.sender.link_order())
+    }
+
+    /// Decides whether a message of link that has arrived is delivered now.
+    #[inline]
+    pub fn arrive(&mut self, peer: u32, order: LinkOrder) -> Arrival {
+        if order == LinkOrder::Free && self.held_peers.is_empty() {
+            return Arrival::Deliver;
+        }
+        self.peer_connections(peer).order.arrive(order)
+    }
+
+    /// Holds a message of link, for which `arrive` has returned `Hold`.
+    pub fn hold(&mut self, peer: u32, lane: u8, header: Header, bytes: Vec<u8>, behind: u64) {
+        self.peer_connections(peer).order.hold(lane, header, bytes, behind);
+        if !self.held_peers.contains(&peer) {
+            self.held_peers.push(peer);
+        }
+    }
+
+    /// Delivers the held messages whose direct packets were delivered.
+    pub fn release_held(&mut self, deliver: &mut dyn FnMut(Peer, u8, Header, &mut PayloadView<'_>)) {
+        let DirectConnections { peers, held_peers, .. } = self;
+        held_peers.retain(|&peer| {
+            let Some(connections) = peers.get_mut(&peer) else { return false };
+            while let Some(mut held) = connections.order.release() {
+                deliver(Peer(peer), held.lane, held.header, &mut PayloadView { bytes: &mut held.bytes, at: 0 });
+            }
+            connections.order.holds_any()
+        });
+    }
+
+    /// Returns whether messages of link are held.
+    #[inline]
+    pub fn holds_any(&self) -> bool {
+        !self.held_peers.is_empty()
     }
 
     /// Writes as many bytes of the queued sends as the connection to the peer takes.
@@ -217,6 +467,7 @@ impl DirectConnections {
         let DirectConnections { peers, zero_copy_done, .. } = self;
         let connections = peers.entry(peer).or_insert_with(PeerConnections::new);
         let mut complete = |done| zero_copy_done.push(done);
+        let unconfirmed = connections.sender.unconfirmed_packets();
         match control {
             DirectControl::Sender(SenderControl::Query { number }) => connections.receiver.handle_query(number, false),
             DirectControl::Sender(SenderControl::Close { number }) => connections.receiver.handle_query(number, true),
@@ -227,6 +478,7 @@ impl DirectConnections {
                 connections.sender.handle_closed(number, count, now_ns, &mut complete)
             }
         }
+        self.unconfirmed -= unconfirmed - connections.sender.unconfirmed_packets();
         true
     }
 
@@ -297,76 +549,69 @@ impl DirectConnections {
         deliver: &mut DirectDeliverFn<'_>,
     ) -> usize {
         let ranks = PeerPair { from: peer, to: self.me };
-        let DirectConnections { key, peers, corrupted, scratch, .. } = self;
-        let Some(PeerConnections { receiver, receiver_at: Some((port, slot)), .. }) = peers.get_mut(&peer) else {
-            return 0;
-        };
+        let DirectConnections { key, peers, corrupted, scratch, zero_copy_done, unconfirmed, .. } = self;
+        let Some(connections) = peers.get_mut(&peer) else { return 0 };
+        let Some(at) = connections.receiver_at else { return 0 };
         let (mut count, mut bytes, mut has_ended) = (0, 0, false);
         // For a peer that waits for a reply, all bytes that have arrived are delivered.
-        while count < PARTS_PER_READ || receiver.is_queried() {
-            let Some(stream) = connection(port_set, (*port, *slot)) else {
+        while count < PARTS_PER_READ || connections.receiver.is_queried() {
+            let Some(stream) = connection(port_set, at) else {
                 has_ended = true;
                 break;
             };
-            let Some(&part) = receiver.part() else {
-                match stream.receive(receiver.header_buffer()) {
-                    Ok(Some(got)) if got > 0 => {
-                        bytes += got as u64;
-                        if receiver.record_header(got, key, ranks).is_some() {
-                            continue;
-                        }
-                        *corrupted += 1;
-                        has_ended = true;
-                    }
-                    Ok(None) => {}
-                    _ => has_ended = true,
+            match connections.next_step(stream, (key, ranks), |behind| endpoint.has_delivered(peer, behind)) {
+                ReadStep::Began(None) => {}
+                ReadStep::Began(Some(report)) => {
+                    let sender = &mut connections.sender;
+                    let before = sender.unconfirmed_packets();
+                    sender.handle_report(report, now_ns, &mut |done| zero_copy_done.push(done));
+                    *unconfirmed -= before - sender.unconfirmed_packets();
                 }
-                break;
-            };
-            if part.after.is_some_and(|behind| !endpoint.has_delivered(peer, behind)) {
-                break;
-            }
-            let available = stream.available().min(usize::try_from(part.left).unwrap_or(usize::MAX));
-            if available == 0 {
-                has_ended = stream.is_closed();
-                break;
-            }
-            if available as u64 == part.left {
-                receiver.guarantee_rest();
-                send_reply(receiver, peer, endpoint);
-                endpoint.transmit(now_ns, port_set);
-            }
-            let Some(stream) = connection(port_set, (*port, *slot)) else { break };
-            let mut payload = SocketPayload::new(stream, available, scratch);
-            deliver(Peer(peer), part.lane, part.header, &mut payload);
-            if !payload.discard_rest() {
-                has_ended = true;
-                break;
-            }
-            receiver.record_taken(available);
-            bytes += available as u64;
-            count += 1;
-            // The bytes behind a message have usually not arrived yet.
-            if receiver.part().is_none() && !receiver.is_queried() {
-                break;
+                ReadStep::ReadAhead(got) => bytes += got as u64,
+                ReadStep::Stop => break,
+                ReadStep::Ended { is_corrupted } => {
+                    *corrupted += u64::from(is_corrupted);
+                    has_ended = true;
+                    break;
+                }
+                ReadStep::Deliver(part, len) => {
+                    if part.kind == PartKind::ZeroCopy && len as u64 == part.left {
+                        connections.receiver.guarantee_rest();
+                        send_reply(&mut connections.receiver, peer, endpoint);
+                        endpoint.transmit(now_ns, port_set);
+                    }
+                    let Some(stream) = connection(port_set, at) else { break };
+                    let Some(got) = connections.deliver(peer, part, len, (stream, &mut *scratch), deliver) else {
+                        has_ended = true;
+                        break;
+                    };
+                    bytes += got as u64;
+                    count += usize::from(part.kind != PartKind::Packet);
+                    // The bytes behind a message have usually not arrived yet.
+                    let receiver = &connections.receiver;
+                    if part.kind != PartKind::Packet && receiver.part().is_none() && !receiver.is_queried() {
+                        break;
+                    }
+                }
             }
         }
-        port_set.count_received(*port, bytes);
+        port_set.count_received(at.0, bytes);
+        let receiver = &mut connections.receiver;
         let is_closed = (has_ended || receiver.is_queried()) && receiver.record_drained(has_ended);
-        let (at, has_reply) = ((*port, *slot), receiver.pending_reply().is_some());
-        self.finish_read(peer, (has_reply, is_closed), at, port_set);
+        let is_active = receiver.pending_reply().is_some() || connections.must_read_on;
+        self.finish_read(peer, (is_active, is_closed), at, port_set);
         count
     }
 
-    /// Makes `progress` send a reply for which the peer waits, and closes the connection if `is_closed`.
+    /// Makes `progress` send a reply for which the peer waits, or read on, and closes the connection if `is_closed`.
     fn finish_read(
         &mut self,
         peer: u32,
-        (has_reply, is_closed): (bool, bool),
+        (is_active, is_closed): (bool, bool),
         at: (usize, usize),
         port_set: &mut PortSet,
     ) {
-        if has_reply {
+        if is_active {
             self.activate(peer);
         }
         if is_closed {
@@ -388,15 +633,16 @@ impl DirectConnections {
         for peer in std::mem::take(&mut self.active) {
             self.write(peer, now_ns, port_set);
             let Some(connections) = self.peers.get_mut(&peer) else { continue };
-            if connections.receiver.is_queried() {
-                if connections.receiver_at.is_some() {
-                    count += self.read(peer, now_ns, (&mut *endpoint, &mut *port_set), deliver);
-                } else {
-                    connections.receiver.record_drained(true);
-                }
+            let must_read = std::mem::take(&mut connections.must_read_on) || connections.receiver.is_queried();
+            if must_read && connections.receiver_at.is_some() {
+                count += self.read(peer, now_ns, (&mut *endpoint, &mut *port_set), deliver);
+            } else if connections.receiver.is_queried() {
+                connections.receiver.record_drained(true);
             }
             let Some(connections) = self.peers.get_mut(&peer) else { continue };
-            connections.sender.query_if_stalled(now_ns);
+            let unconfirmed = connections.sender.unconfirmed_packets();
+            send_again(peer, &mut connections.sender, endpoint);
+            self.unconfirmed -= unconfirmed - connections.sender.unconfirmed_packets();
             if !connections.sender.has_connection()
                 && let Some(at) = connections.sender_at.take()
             {
@@ -409,11 +655,15 @@ impl DirectConnections {
                 connections.sender.control_sent();
             }
             send_reply(&mut connections.receiver, peer, endpoint);
-            if !connections.sender.is_idle()
-                || connections.receiver.pending_reply().is_some()
-                || connections.receiver.is_queried()
-            {
+            let PeerConnections { sender, receiver, must_read_on, .. } = connections;
+            let is_active = sender.has_work() || receiver.pending_reply().is_some() || receiver.is_queried();
+            let is_active = is_active || *must_read_on;
+            let is_awaited = sender.awaits_report();
+            if is_active {
                 self.activate(peer);
+            }
+            if is_awaited {
+                self.await_report(peer);
             }
         }
         count
@@ -423,7 +673,10 @@ impl DirectConnections {
     /// any more.
     pub fn forget(&mut self, peer: u32, port_set: &mut PortSet) {
         self.active.retain(|&other| other != peer);
+        self.awaited.retain(|&other| other != peer);
         let Some(connections) = self.peers.remove(&peer) else { return };
+        self.unconfirmed -= connections.sender.unconfirmed_packets();
+        self.held_peers.retain(|&other| other != peer);
         for at in [connections.sender_at, connections.receiver_at].into_iter().flatten() {
             self.owners.remove(&at);
             close_connection(port_set, at);
@@ -433,6 +686,35 @@ impl DirectConnections {
 
 fn connection(port_set: &mut PortSet, (port, slot): (usize, usize)) -> Option<&TcpStream> {
     port_set.stream_port(port)?.direct(slot)
+}
+
+/// Reads bytes ahead.
+fn read_ahead(receiver: &mut DirectReceiver, stream: &TcpStream) -> ReadStep {
+    match stream.receive(receiver.ahead_space()) {
+        Ok(Some(got)) if got > 0 => {
+            receiver.record_ahead(got);
+            ReadStep::ReadAhead(got)
+        }
+        Ok(None) => ReadStep::Stop,
+        _ => ReadStep::Ended { is_corrupted: false },
+    }
+}
+
+/// Sends parts of direct packets by link, as far as link has memory for them.
+fn send_again(peer: u32, sender: &mut DirectSender, endpoint: &mut Endpoint) {
+    while let Some(&ResentPart { lane, header, order, ref bytes }) = sender.next_resend() {
+        let len = bytes.len().min(RESENT_BYTES_MAX);
+        let mut piece = bytes[..len].to_vec();
+        let source = PayloadSource::Mem(UserMem::of_slice(&mut piece));
+        let class = class_of(&source, false);
+        let mut writer = PacketMessage::new(header, &[], source).with_order(order);
+        let total = writer.total();
+        let result = endpoint.send(peer, lane.0, total, class, |at, into| writer.write(at, into));
+        if result == Err(hawser_link::LinkSendError::Full) {
+            return;
+        }
+        sender.resent(len);
+    }
 }
 
 /// Limits TCP's send buffer if the round trip of the connection is short (`SEND_BUFFER_BYTES`).

@@ -1,5 +1,5 @@
-//! The payload of a message part that has arrived in a connection. It still lies in the kernel, which copies it to
-//! its destination.
+//! The payload of a message part that has arrived in a connection. All of it except few bytes that were read ahead
+//! still lies in the kernel, which copies it to its destination.
 //!
 //! No more bytes may be taken than have arrived (`TcpStream::available`). Used by `direct`; uses `device::Payload`.
 
@@ -13,13 +13,25 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// The payload, as a delivery sees it.
 pub struct SocketPayload<'a> {
     stream: &'a TcpStream,
+    /// The first bytes, which were read ahead.
+    ahead: &'a [u8],
     left: usize,
     scratch: &'a mut Vec<u8>,
 }
 
 impl<'a> SocketPayload<'a> {
-    pub fn new(stream: &'a TcpStream, len: usize, scratch: &'a mut Vec<u8>) -> SocketPayload<'a> {
-        SocketPayload { stream, left: len, scratch }
+    /// Makes the payload of `len` bytes: those of `ahead` first, which has at most `len`.
+    pub fn new(stream: &'a TcpStream, ahead: &'a [u8], len: usize, scratch: &'a mut Vec<u8>) -> SocketPayload<'a> {
+        debug_assert!(ahead.len() <= len);
+        SocketPayload { stream, ahead, left: len, scratch }
+    }
+
+    /// Takes bytes that were read ahead, at most `max`.
+    fn take_ahead(&mut self, max: usize) -> &'a [u8] {
+        let (taken, rest) = self.ahead.split_at(self.ahead.len().min(max));
+        self.ahead = rest;
+        self.left -= taken.len();
+        taken
     }
 
     /// Discards the bytes that the delivery did not take. False: the kernel did not have all the bytes that it
@@ -43,6 +55,12 @@ impl Payload for SocketPayload<'_> {
     }
 
     fn next(&mut self, max: usize) -> Option<SharedMem<'_>> {
+        let taken = self.take_ahead(max);
+        if !taken.is_empty() {
+            self.scratch.clear();
+            self.scratch.extend_from_slice(taken);
+            return Some(SharedMem::of_slice(self.scratch));
+        }
         let len = self.left.min(max).min(CHUNK_BYTES);
         self.scratch.resize(len, 0);
         let mut at = 0;
@@ -57,7 +75,9 @@ impl Payload for SocketPayload<'_> {
     }
 
     fn copy_to(&mut self, to: UserMem) -> bool {
-        let mut at = 0;
+        let taken = self.take_ahead(to.len());
+        to.slice(0, taken.len()).write(taken);
+        let mut at = taken.len();
         while at < to.len() {
             let rest = to.slice(at, (to.len() - at).min(self.left));
             at += match self.stream.receive_user(rest) {

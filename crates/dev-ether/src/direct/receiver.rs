@@ -1,16 +1,30 @@
 //! The receiving end of a direct connection, without I/O: it decides what the next bytes are, and counts them (P37 of
 //! docs/protocol.md).
 //!
-//! A part header is trusted only with its tag. Used by `direct`; uses no module but `wire`.
+//! A part header is trusted only with its tag. Few bytes are read ahead of their use, so that a part header, a direct
+//! packet and the part header behind it take one system call. Used by `direct`; uses `wire` and `order`.
 
-use super::wire::{PART_HEADER_BYTES, PartHeader, ReceiverControl, parse_part_header};
-use hawser_device::Header;
+use super::order::UNCONFIRMED_MAX;
+use super::wire::{PART_HEADER_BYTES, PartHeader, PartKind, ReadReport, ReceiverControl, parse_part_header};
+use hawser_device::{Header, PREFIX_MAX};
 use hawser_link::Seq;
 use hawser_link::frame::{JobKey, PeerPair};
+
+/// The most bytes that are read ahead: two part headers with the longest prefix between them.
+pub const AHEAD_MAX: usize = 2 * PART_HEADER_BYTES + PREFIX_MAX;
+
+/// The number of bytes that are read ahead at once: as before, with the prefix of an eager stream, which has a length
+/// of 8 bytes. More would be the first bytes of payload, as a rule, which are then copied once more.
+const READ_AHEAD: usize = 2 * PART_HEADER_BYTES + size_of::<u64>();
+
+/// A report of delivered packets is due after so many of them, or so many bytes: a quarter of what the sender may keep.
+const REPORT_PACKETS: u64 = UNCONFIRMED_MAX / 4;
+const REPORT_BYTES: u64 = 256 << 10;
 
 /// The part of a message whose bytes come next.
 #[derive(Clone, Copy, Debug)]
 pub struct MessagePart {
+    pub kind: PartKind,
     pub lane: u8,
     pub header: Header,
     /// All messages of link before this one must be delivered before the part; None: the part has no order.
@@ -25,9 +39,14 @@ pub struct DirectReceiver {
     /// The number of bytes that were taken, and the number of bytes that we have guaranteed to the peer to take.
     taken: u64,
     guaranteed: u64,
-    header: [u8; PART_HEADER_BYTES],
-    header_len: usize,
+    /// Bytes that were read and not taken: those from `ahead_at` to `ahead_end`.
+    ahead: [u8; AHEAD_MAX],
+    ahead_at: usize,
+    ahead_end: usize,
     part: Option<MessagePart>,
+    /// Direct packets, and the bytes taken, since the last report of the position.
+    unreported_packets: u64,
+    reported: u64,
     /// Whether the peer has queried our position, or requested the end.
     is_queried: bool,
     is_closing: bool,
@@ -41,9 +60,12 @@ impl DirectReceiver {
             is_open: false,
             taken: 0,
             guaranteed: 0,
-            header: [0; PART_HEADER_BYTES],
-            header_len: 0,
+            ahead: [0; AHEAD_MAX],
+            ahead_at: 0,
+            ahead_end: 0,
             part: None,
+            unreported_packets: 0,
+            reported: 0,
             is_queried: false,
             is_closing: false,
             pending_reply: None,
@@ -53,7 +75,7 @@ impl DirectReceiver {
     /// Accepts connection `number`. Returns whether the connection is used: it is if its number is higher than all
     /// before, and the present connection is not in the middle of a header or a message.
     pub fn accept(&mut self, number: u32) -> bool {
-        let is_busy = self.is_open && (self.header_len > 0 || self.part.is_some());
+        let is_busy = self.is_open && (!self.ahead().is_empty() || self.part.is_some());
         if number <= self.number || is_busy {
             return false;
         }
@@ -89,6 +111,7 @@ impl DirectReceiver {
         }
         let (number, count) = (self.number, self.taken.max(self.guaranteed));
         if std::mem::take(&mut self.is_queried) {
+            self.record_report();
             self.pending_reply = Some(match self.is_open {
                 true => ReceiverControl::Position { number, count },
                 false => ReceiverControl::Closed { number, count: self.taken },
@@ -107,29 +130,35 @@ impl DirectReceiver {
         self.part.as_ref()
     }
 
-    /// Returns the buffer for the next bytes of a part header.
-    pub fn header_buffer(&mut self) -> &mut [u8] {
-        &mut self.header[self.header_len..]
+    /// Returns the bytes that were read and not taken.
+    pub fn ahead(&self) -> &[u8] {
+        &self.ahead[self.ahead_at..self.ahead_end]
     }
 
-    /// Records that `bytes` bytes were read into `header_buffer`. `None`: the header is not the peer's, and nothing
-    /// behind it can be read.
-    pub fn record_header(&mut self, bytes: usize, key: &JobKey, peer_pair: PeerPair) -> Option<()> {
-        self.header_len += bytes;
-        self.taken += bytes as u64;
-        if self.header_len == PART_HEADER_BYTES {
-            let start = self.taken - PART_HEADER_BYTES as u64;
-            let Some(PartHeader { lane, header, after, len }) =
-                parse_part_header(&self.header, (self.number, start), (key, peer_pair))
-            else {
-                // Neither this header nor the bytes behind it count as taken.
-                self.taken = start;
-                return None;
-            };
-            self.part = Some(MessagePart { lane, header, after, left: len });
-            self.header_len = 0;
-        }
-        Some(())
+    /// Returns the memory for bytes to be read ahead; empty if enough were read.
+    pub fn ahead_space(&mut self) -> &mut [u8] {
+        self.ahead.copy_within(self.ahead_at..self.ahead_end, 0);
+        (self.ahead_at, self.ahead_end) = (0, self.ahead_end - self.ahead_at);
+        let wanted = self.part.map_or(PART_HEADER_BYTES, |part| part.left.min(PREFIX_MAX as u64) as usize);
+        &mut self.ahead[self.ahead_end..READ_AHEAD.max(wanted).max(self.ahead_end)]
+    }
+
+    /// Records that `bytes` bytes were read into `ahead_space`.
+    pub fn record_ahead(&mut self, bytes: usize) {
+        self.ahead_end += bytes;
+    }
+
+    /// Begins the next part, if its whole header was read ahead. Returns whether there is a part, and the report in its
+    /// header. `None`: the header is not the peer's, and nothing behind it can be read.
+    pub fn begin_part(&mut self, key: &JobKey, peer_pair: PeerPair) -> Option<(bool, Option<ReadReport>)> {
+        let Some(header) = self.ahead().first_chunk::<PART_HEADER_BYTES>() else { return Some((false, None)) };
+        // Neither a wrong header nor the bytes behind it count as taken.
+        let PartHeader { kind, lane, header, after, len, report } =
+            parse_part_header(header, (self.number, self.taken), (key, peer_pair))?;
+        self.ahead_at += PART_HEADER_BYTES;
+        self.taken += PART_HEADER_BYTES as u64;
+        self.part = Some(MessagePart { kind, lane, header, after, left: len });
+        Some((true, report))
     }
 
     /// Guarantees to the peer that the rest of the part will be read, so that the peer can be notified before it was.
@@ -137,17 +166,46 @@ impl DirectReceiver {
     pub fn guarantee_rest(&mut self) {
         let left = self.part.map_or(0, |piece| piece.left);
         self.guaranteed = self.taken + left;
-        self.pending_reply = Some(ReceiverControl::Position { number: self.number, count: self.guaranteed });
+        self.report(self.guaranteed);
     }
 
-    /// Records that `bytes` bytes of the part were taken.
+    /// Returns the report that can go with a part of the other direction, until `report_sent`; None if there is no
+    /// connection, or no news.
+    pub fn pending_report(&self) -> Option<ReadReport> {
+        (self.is_open && self.taken != self.reported).then(|| ReadReport::new(self.number, self.taken))
+    }
+
+    /// Records that the report was sent. It may be lost: then the peer queries our position.
+    pub fn report_sent(&mut self) {
+        self.record_report();
+    }
+
+    fn report(&mut self, count: u64) {
+        self.pending_reply = Some(ReceiverControl::Position { number: self.number, count });
+        self.record_report();
+    }
+
+    fn record_report(&mut self) {
+        (self.unreported_packets, self.reported) = (0, self.taken);
+    }
+
+    /// Records that `bytes` bytes of the part were taken, first those that were read ahead. A report of the position is
+    /// due after some direct packets; the sender queries it if none comes.
     pub fn record_taken(&mut self, bytes: usize) {
+        self.ahead_at += bytes.min(self.ahead().len());
         self.taken += bytes as u64;
         let Some(part) = &mut self.part else { unreachable!("bytes of no part") };
         part.left -= bytes as u64;
         part.header = part.header.moved(bytes as u64);
-        if part.left == 0 {
-            self.part = None;
+        if part.left > 0 {
+            return;
+        }
+        self.unreported_packets += u64::from(part.kind == PartKind::Packet);
+        let is_rest = part.kind == PartKind::PacketRest;
+        self.part = None;
+        let is_due = self.unreported_packets >= REPORT_PACKETS || self.taken - self.reported >= REPORT_BYTES;
+        if is_rest && is_due {
+            self.report(self.taken);
         }
     }
 

@@ -1,11 +1,13 @@
 //! The sending end of a direct connection, without I/O. It knows which message occupies which bytes of the connection
 //! and how many bytes the peer has, and decides when the connection is given up (P37 of docs/protocol.md).
 //!
-//! A position is a number of bytes behind the greeting. Used by `direct`; uses no module but `wire`.
+//! It keeps a copy of each direct packet (`order`) until the peer has it, whereas a zero-copy send borrows the
+//! program's memory. A position is a number of bytes behind the greeting. Used by `direct`; uses `wire` and `order`.
 
-use super::wire::{PART_HEADER_BYTES, SenderControl, encode_part_header};
+use super::order::{LinkOrder, UNCONFIRMED_MAX};
+use super::wire::{PART_HEADER_BYTES, PartHeader, PartKind, ReadReport, SenderControl, encode_part_header};
 use hawser_base::{Lane, UserMem};
-use hawser_device::Header;
+use hawser_device::{Header, PREFIX_MAX};
 use hawser_link::Seq;
 use hawser_link::frame::{JobKey, PeerPair};
 use std::collections::VecDeque;
@@ -19,6 +21,47 @@ const STALL_NS: u64 = 50_000_000;
 /// send was complete, RETRY_DOUBLINGS times at most.
 const RETRY_NS: u64 = 1_000_000_000;
 const RETRY_DOUBLINGS: u32 = 6;
+
+/// The maximum number of bytes of direct packets to one peer that are kept until the peer has them: more than a
+/// connection has in flight with its limited send buffer (`direct::SEND_BUFFER_BYTES`), and little for a rank with many
+/// peers.
+const RETAINED_MAX_BYTES: usize = 1 << 20;
+
+/// The maximum number of emptied buffers that are kept for later packets.
+const FREE_BUFFERS_MAX: usize = 8;
+
+/// The longest head of a direct packet: a part header, the prefix, and the part header of the rest.
+const PACKET_HEAD_MAX: usize = 2 * PART_HEADER_BYTES + PREFIX_MAX;
+
+/// A direct packet without payload, and the header of the rest of its message.
+#[derive(Clone, Copy, Debug)]
+pub struct DirectPacket<'a> {
+    pub lane: Lane,
+    pub header: Header,
+    pub prefix: &'a [u8],
+    pub rest_header: Header,
+}
+
+/// The bytes before the rest of a direct packet's message.
+pub struct PacketHead {
+    bytes: [u8; PACKET_HEAD_MAX],
+    len: usize,
+}
+
+impl PacketHead {
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+/// A part of a direct packet that goes by link, because its connection has ended.
+pub struct ResentPart {
+    pub lane: Lane,
+    pub header: Header,
+    pub order: LinkOrder,
+    /// The prefix of the packet, or the rest of its message.
+    pub bytes: Vec<u8>,
+}
 
 /// A part of a message that is sent zero-copy.
 #[derive(Clone, Copy, Debug)]
@@ -64,25 +107,81 @@ hawser_base::state_machine! {
 }
 
 struct QueuedSend {
-    send: ZeroCopySend,
-    header: [u8; PART_HEADER_BYTES],
-    /// The position of the part header.
+    content: QueuedContent,
+    /// The position of the first part header.
     start: u64,
 }
 
+enum QueuedContent {
+    ZeroCopy { send: ZeroCopySend, header: [u8; PART_HEADER_BYTES] },
+    Packet(RetainedPacket),
+}
+
+/// A direct packet that the peer may not have yet.
+struct RetainedPacket {
+    lane: Lane,
+    header: Header,
+    prefix_len: usize,
+    rest_header: Header,
+    /// All bytes as they are written to the connection.
+    bytes: Vec<u8>,
+}
+
+impl RetainedPacket {
+    /// Returns the number of bytes up to the end of the prefix, and up to the rest.
+    fn prefix_end(&self) -> usize {
+        PART_HEADER_BYTES + self.prefix_len
+    }
+
+    fn rest_start(&self) -> usize {
+        self.prefix_end() + PART_HEADER_BYTES
+    }
+
+    /// Returns what the peer lacks, of which the first `received` bytes were received.
+    fn missing_parts(&self, received: usize) -> impl Iterator<Item = ResentPart> {
+        let part = |header, order, bytes: &[u8]| ResentPart { lane: self.lane, header, order, bytes: bytes.to_vec() };
+        let prefix = (received < self.prefix_end())
+            .then(|| part(self.header, LinkOrder::Resent, &self.bytes[PART_HEADER_BYTES..self.prefix_end()]));
+        let rest_at = received.max(self.rest_start());
+        let rest = (rest_at < self.bytes.len()).then(|| {
+            let header = self.rest_header.moved((rest_at - self.rest_start()) as u64);
+            part(header, LinkOrder::Unordered, &self.bytes[rest_at..])
+        });
+        prefix.into_iter().chain(rest)
+    }
+}
+
 impl QueuedSend {
-    fn payload_start(&self) -> u64 {
-        self.start + PART_HEADER_BYTES as u64
+    fn len(&self) -> u64 {
+        let len = match &self.content {
+            QueuedContent::ZeroCopy { send, .. } => PART_HEADER_BYTES + send.mem.len(),
+            QueuedContent::Packet(packet) => packet.bytes.len(),
+        };
+        len as u64
     }
 
     fn end(&self) -> u64 {
-        self.payload_start() + self.send.mem.len() as u64
+        self.start + self.len()
     }
 
-    fn completion(&self, received_bytes: u64) -> ZeroCopyDone {
-        let delivered = received_bytes.saturating_sub(self.payload_start()).min(self.send.mem.len() as u64);
-        ZeroCopyDone { lane: self.send.lane, ticket: self.send.ticket, delivered }
+    /// Returns the bytes from `done` on: bytes of our own, and the program's memory behind them.
+    fn bytes_from(&self, done: usize) -> (&[u8], UserMem<'static>) {
+        match &self.content {
+            QueuedContent::ZeroCopy { send, header } => {
+                let sent_payload = done.saturating_sub(PART_HEADER_BYTES);
+                let mem = send.mem.slice(sent_payload, send.mem.len() - sent_payload);
+                (&header[done.min(PART_HEADER_BYTES)..], mem)
+            }
+            QueuedContent::Packet(packet) => (&packet.bytes[done..], UserMem::EMPTY),
+        }
     }
+}
+
+/// The completion of a zero-copy send at position `start`, of which the peer has received all bytes before `received`.
+fn completion(send: &ZeroCopySend, start: u64, received: u64) -> ZeroCopyDone {
+    let payload_start = start + PART_HEADER_BYTES as u64;
+    let delivered = received.saturating_sub(payload_start).min(send.mem.len() as u64);
+    ZeroCopyDone { lane: send.lane, ticket: send.ticket, delivered }
 }
 
 /// The state of the sending end.
@@ -101,6 +200,15 @@ pub struct DirectSender {
     stalled_at_ns: u64,
     failures: u32,
     retry_at_ns: u64,
+    /// The number of direct packets that were sent to the peer, by all connections, and of those that the peer is known
+    /// to have, or that link has accepted in their order.
+    sent_packets: u64,
+    confirmed_packets: u64,
+    /// The bytes of the direct packets in `queue`.
+    retained_bytes: usize,
+    free_buffers: Vec<Vec<u8>>,
+    /// The parts of direct packets that are to go by link.
+    resends: VecDeque<ResentPart>,
 }
 
 impl DirectSender {
@@ -117,6 +225,11 @@ impl DirectSender {
             stalled_at_ns: 0,
             failures: 0,
             retry_at_ns: 0,
+            sent_packets: 0,
+            confirmed_packets: 0,
+            retained_bytes: 0,
+            free_buffers: Vec::new(),
+            resends: VecDeque::new(),
         }
     }
 
@@ -130,7 +243,8 @@ impl DirectSender {
     }
 
     pub fn may_connect(&self, now_ns: u64) -> bool {
-        self.state == DirectState::Idle && now_ns >= self.retry_at_ns
+        // No connection is opened while direct packets are to go by link: what follows them must not overtake them.
+        self.state == DirectState::Idle && now_ns >= self.retry_at_ns && self.resends.is_empty()
     }
 
     /// Begins to open a connection. Returns its number.
@@ -143,9 +257,20 @@ impl DirectSender {
         self.number
     }
 
+    /// Returns whether there is anything to write or to send by link.
+    pub fn has_work(&self) -> bool {
+        self.has_unwritten() || self.pending_control.is_some() || !self.resends.is_empty()
+    }
+
+    /// Returns whether the peer may lack what was sent by this connection.
+    pub fn awaits_report(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
     /// Returns whether no memory is borrowed and no message is due.
+    #[cfg(test)]
     pub fn is_idle(&self) -> bool {
-        self.queue.is_empty() && self.pending_control.is_none() && self.state != DirectState::Closing
+        !self.has_work() && !self.awaits_report()
     }
 
     /// Returns whether there are bytes to write.
@@ -170,25 +295,125 @@ impl DirectSender {
     ) {
         debug_assert!(self.is_open() && !send.mem.is_empty());
         let (len, start) = (send.mem.len() as u64, self.end);
-        let part_header = encode_part_header(send.lane, header, after, len, (self.number, start), tag_key);
+        let part = PartHeader { kind: PartKind::ZeroCopy, lane: send.lane.0, header, after, len, report: None };
+        let part_header = encode_part_header(part, (self.number, start), tag_key);
+        self.push(QueuedContent::ZeroCopy { send, header: part_header }, now_ns);
+    }
+
+    fn push(&mut self, content: QueuedContent, now_ns: u64) {
         if self.queue.is_empty() {
             self.record_progress(now_ns);
         }
-        let queued = QueuedSend { send, header: part_header, start };
+        let queued = QueuedSend { content, start: self.end };
         self.end = queued.end();
         self.queue.push_back(queued);
     }
 
-    /// Returns the next bytes to write: of a part header, and of the program's memory behind it.
+    /// Returns whether a direct packet with a rest of `rest_len` bytes can be written at once, and kept.
+    pub fn may_send_packet(&self, rest_len: usize) -> bool {
+        self.is_open()
+            && !self.has_unwritten()
+            && self.resends.is_empty()
+            && self.sent_packets - self.confirmed_packets < UNCONFIRMED_MAX
+            && self.retained_bytes + rest_len <= RETAINED_MAX_BYTES
+    }
+
+    /// Returns the bytes of a direct packet before the rest of its message, which has `rest_len` bytes. `after`: all
+    /// messages of link before this number must be delivered before the packet. `report`: what this rank has read on
+    /// the connection of the other direction.
+    pub fn packet_head(
+        &self,
+        packet: &DirectPacket<'_>,
+        rest_len: usize,
+        (after, report): (Option<Seq>, Option<ReadReport>),
+        tag_key: (&JobKey, PeerPair),
+    ) -> PacketHead {
+        debug_assert!(rest_len > 0 && !packet.prefix.is_empty());
+        let lane = packet.lane.0;
+        let (prefix_at, rest_at) = (PART_HEADER_BYTES, PART_HEADER_BYTES + packet.prefix.len());
+        let first = PartHeader {
+            kind: PartKind::Packet,
+            lane,
+            header: packet.header,
+            after,
+            len: packet.prefix.len() as u64,
+            report,
+        };
+        let rest = PartHeader {
+            kind: PartKind::PacketRest,
+            lane,
+            header: packet.rest_header,
+            after: None,
+            len: rest_len as u64,
+            report: None,
+        };
+        let mut head = PacketHead { bytes: [0; PACKET_HEAD_MAX], len: rest_at + PART_HEADER_BYTES };
+        head.bytes[..prefix_at].copy_from_slice(&encode_part_header(first, (self.number, self.end), tag_key));
+        head.bytes[prefix_at..rest_at].copy_from_slice(packet.prefix);
+        let rest_start = self.end + rest_at as u64;
+        head.bytes[rest_at..head.len].copy_from_slice(&encode_part_header(rest, (self.number, rest_start), tag_key));
+        head
+    }
+
+    /// Appends a direct packet, of which `sent` bytes were written, and copies it: the memory of `rest` is the
+    /// program's again.
+    pub fn enqueue_packet(
+        &mut self,
+        packet: &DirectPacket<'_>,
+        head: &PacketHead,
+        rest: UserMem,
+        sent: usize,
+        now_ns: u64,
+    ) {
+        let mut bytes = self.free_buffers.pop().unwrap_or_default();
+        bytes.resize(head.len + rest.len(), 0);
+        bytes[..head.len].copy_from_slice(head.bytes());
+        rest.read(&mut bytes[head.len..]);
+        self.retained_bytes += bytes.len();
+        self.sent_packets += 1;
+        let DirectPacket { lane, header, prefix, rest_header } = *packet;
+        let retained = RetainedPacket { lane, header, prefix_len: prefix.len(), rest_header, bytes };
+        self.push(QueuedContent::Packet(retained), now_ns);
+        self.record_written(sent, now_ns);
+    }
+
+    /// Returns the place of a message that link accepts now among the direct packets.
+    pub fn link_order(&self) -> LinkOrder {
+        LinkOrder::behind(self.sent_packets, self.confirmed_packets)
+    }
+
+    /// Returns the number of direct packets that the peer may not have.
+    pub fn unconfirmed_packets(&self) -> u64 {
+        self.sent_packets - self.confirmed_packets
+    }
+
+    /// Returns the next part of a direct packet that is to go by link, until `resent` reports that some of its bytes
+    /// were sent.
+    pub fn next_resend(&self) -> Option<&ResentPart> {
+        self.resends.front()
+    }
+
+    /// Records that link has accepted the first `bytes` bytes of `next_resend`.
+    pub fn resent(&mut self, bytes: usize) {
+        let Some(part) = self.resends.front_mut() else { unreachable!("nothing is to be sent again") };
+        part.bytes.drain(..bytes);
+        part.header = part.header.moved(bytes as u64);
+        if part.bytes.is_empty() {
+            self.resends.pop_front();
+        }
+        if self.resends.is_empty() {
+            // Messages that link accepts from now on come after all of them. No direct packet was sent meanwhile.
+            self.confirmed_packets = self.sent_packets;
+        }
+    }
+
+    /// Returns the next bytes to write: bytes of our own, and the program's memory behind them.
     pub fn next_bytes(&self) -> Option<(&[u8], UserMem<'static>)> {
         if !self.has_unwritten() {
             return None;
         }
         let queued = self.queue.iter().find(|queued| queued.end() > self.written)?;
-        let done = (self.written - queued.start) as usize;
-        let sent_payload = done.saturating_sub(PART_HEADER_BYTES);
-        let mem = queued.send.mem;
-        Some((&queued.header[done.min(PART_HEADER_BYTES)..], mem.slice(sent_payload, mem.len() - sent_payload)))
+        Some(queued.bytes_from((self.written - queued.start) as usize))
     }
 
     pub fn record_written(&mut self, bytes: usize, now_ns: u64) {
@@ -208,21 +433,50 @@ impl DirectSender {
         }
     }
 
+    /// Queries the peer's position now, if the peer may not have all that was written.
+    pub fn query_now(&mut self) {
+        if self.state == DirectState::Open && !self.queue.is_empty() && self.queried_at.is_none() {
+            self.queried_at = Some((self.written, self.acked));
+            self.pending_control = Some(SenderControl::Query { number: self.number });
+        }
+    }
+
     /// Handles a POSITION: the peer has read, or guarantees to read, `count` bytes of connection `number`. Calls
-    /// `complete` for each send that is complete. An impossible number or count is ignored.
+    /// `complete` for each send that is complete. An impossible number or count is ignored. A count that is lower than
+    /// one before is no news: a report may overtake a POSITION.
     pub fn handle_position(&mut self, number: u32, count: u64, now_ns: u64, complete: &mut dyn FnMut(ZeroCopyDone)) {
-        let is_possible = number == self.number && count >= self.acked && count <= self.written;
-        if !is_possible || !self.state.confirmed() {
+        if number != self.number || count > self.written || !self.state.confirmed() {
             return;
         }
-        self.acked = count;
-        while self.queue.front().is_some_and(|queued| queued.end() <= count) {
-            self.queue.pop_front().into_iter().for_each(|queued| complete(queued.completion(count)));
-            self.failures = 0;
-        }
+        self.advance(count, complete);
         match self.queried_at.take() {
-            Some(then) if then == (self.written, count) && !self.queue.is_empty() => self.begin_close(),
+            Some(then) if then == (self.written, self.acked) && !self.queue.is_empty() => self.begin_close(),
             _ => self.record_progress(now_ns),
+        }
+    }
+
+    /// Handles the report in a part of the other direction. It is no reply to a QUERY.
+    pub fn handle_report(&mut self, report: ReadReport, now_ns: u64, complete: &mut dyn FnMut(ZeroCopyDone)) {
+        let count = report.count_beyond(self.number, self.acked);
+        if let Some(count) = count.filter(|&count| self.is_open() && count <= self.written) {
+            self.advance(count, complete);
+            self.record_progress(now_ns);
+        }
+    }
+
+    /// Records that the peer has `count` bytes, and removes the sends that are complete.
+    fn advance(&mut self, count: u64, complete: &mut dyn FnMut(ZeroCopyDone)) {
+        self.acked = self.acked.max(count);
+        while self.queue.front().is_some_and(|queued| queued.end() <= self.acked) {
+            self.failures = 0;
+            let Some(QueuedSend { content, start }) = self.queue.pop_front() else { break };
+            match content {
+                QueuedContent::ZeroCopy { send, .. } => complete(completion(&send, start, self.acked)),
+                QueuedContent::Packet(packet) => {
+                    self.confirmed_packets += 1;
+                    self.release(packet);
+                }
+            }
         }
     }
 
@@ -247,8 +501,27 @@ impl DirectSender {
         if self.state == DirectState::Idle || number != self.number || count < self.acked || count > self.written {
             return;
         }
-        self.queue.drain(..).for_each(|queued| complete(queued.completion(count)));
+        while let Some(QueuedSend { content, start }) = self.queue.pop_front() {
+            match content {
+                QueuedContent::ZeroCopy { send, .. } => complete(completion(&send, start, count)),
+                QueuedContent::Packet(packet) => {
+                    self.resends.extend(packet.missing_parts(count.saturating_sub(start) as usize));
+                    self.release(packet);
+                }
+            }
+        }
+        if self.resends.is_empty() {
+            self.confirmed_packets = self.sent_packets;
+        }
         self.become_idle(now_ns);
+    }
+
+    /// Releases the memory of a direct packet.
+    fn release(&mut self, packet: RetainedPacket) {
+        self.retained_bytes -= packet.bytes.len();
+        if self.free_buffers.len() < FREE_BUFFERS_MAX {
+            self.free_buffers.push(packet.bytes);
+        }
     }
 
     fn become_idle(&mut self, now_ns: u64) {

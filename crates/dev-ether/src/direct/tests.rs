@@ -1,10 +1,12 @@
 //! Tests both ends of a direct connection over a seeded TCP that stalls, breaks anywhere and changes bits of
 //! headers, and a link that keeps its order and delays messages: every byte of every message arrives exactly once,
-//! at its position, and all borrowed memory is returned (P36, P37).
+//! at its position, all borrowed memory is returned (P36, P37), and direct packets and messages of link arrive in the
+//! order in which they were sent (P43).
 
+use super::order::{Arrival, DirectOrder, LinkOrder};
 use super::receiver::DirectReceiver;
-use super::sender::{DirectSender, ZeroCopyDone, ZeroCopySend};
-use super::wire::{ReceiverControl, SenderControl};
+use super::sender::{DirectPacket, DirectSender, ResentPart, ZeroCopyDone, ZeroCopySend};
+use super::wire::{PART_HEADER_BYTES, PartKind, ReadReport, ReceiverControl, SenderControl};
 use hawser_base::{Lane, UserMem};
 use hawser_device::Header;
 use hawser_link::Seq;
@@ -14,7 +16,7 @@ use std::collections::VecDeque;
 
 const PEER_PAIR: PeerPair = PeerPair { from: 0, to: 1 };
 const SEEDS: u64 = 3_000;
-const MESSAGES: usize = 12;
+const MESSAGES: usize = 24;
 const LONGEST: u64 = 3_000;
 
 /// A TCP connection: the bytes in flight, and those that lie at the receiver.
@@ -36,13 +38,23 @@ enum LinkMessage {
     /// The header of a message that the receiver must know before its bytes.
     Announce {
         ticket: usize,
+        place: u64,
+        order: LinkOrder,
     },
+    /// A part of a direct packet whose connection has ended.
+    Resent(ResentPart),
+    /// Bytes of a message from `header.b` on.
     Bytes {
-        ticket: usize,
-        at: u64,
+        header: Header,
+        order: LinkOrder,
         bytes: Vec<u8>,
     },
 }
+
+/// Kinds of headers: bytes of a message, and packets that announce one.
+const BYTES: u8 = 1;
+const DIRECT_PACKET: u8 = 2;
+const ANNOUNCEMENT: u8 = 3;
 
 struct World {
     dice: Rng,
@@ -56,11 +68,19 @@ struct World {
     receiving_on: Option<usize>,
     to_receiver: VecDeque<LinkMessage>,
     to_sender: VecDeque<ReceiverControl>,
+    /// Reports that go with parts of the other direction, which are not simulated. They may be late, or be lost.
+    reports: VecDeque<ReadReport>,
     /// Messages of link that were sent to the receiver, and that were delivered to it.
     sent: u32,
     delivered: u32,
     memory: Vec<Vec<u8>>,
+    /// Whether a message is sent behind its announcement, and whether the receiver knows it.
+    ordered: Vec<bool>,
     known: Vec<bool>,
+    /// The order of the receiver, the number of packets sent that have a place in it, and of those delivered.
+    order: DirectOrder,
+    places: u64,
+    placed: u64,
     /// For each message, how often each byte has arrived, and whether the sender has it back.
     arrivals: Vec<Vec<u8>>,
     complete: Vec<bool>,
@@ -71,6 +91,12 @@ struct World {
     mixed: u64,
     closed_early: u64,
     corrupted_headers: u64,
+    /// Direct packets, packets that went by link after all, and messages that were held.
+    direct_packets: u64,
+    resent: u64,
+    held: u64,
+    /// Direct packets that a report has confirmed.
+    reported: u64,
 }
 
 impl World {
@@ -89,9 +115,14 @@ impl World {
             receiving_on: None,
             to_receiver: VecDeque::new(),
             to_sender: VecDeque::new(),
+            reports: VecDeque::new(),
             sent: 0,
             delivered: 0,
+            ordered: vec![true; MESSAGES],
             known: vec![false; MESSAGES],
+            order: DirectOrder::default(),
+            places: 0,
+            placed: 0,
             arrivals: memory.iter().map(|bytes| vec![0; bytes.len()]).collect(),
             complete: vec![false; MESSAGES],
             memory,
@@ -99,6 +130,83 @@ impl World {
             mixed: 0,
             closed_early: 0,
             corrupted_headers: 0,
+            direct_packets: 0,
+            resent: 0,
+            held: 0,
+            reported: 0,
+        }
+    }
+
+    /// Returns the place of a packet that is sent now.
+    fn next_place(&mut self) -> u64 {
+        self.places += 1;
+        self.places - 1
+    }
+
+    /// Records that the receiver got a packet, which tells of a message.
+    fn record_packet(&mut self, ticket: usize, place: u64) {
+        assert_eq!(place, self.placed, "out of order");
+        self.placed += 1;
+        self.known[ticket] = true;
+    }
+
+    /// Sends message `ticket` behind a direct packet, if the connection takes it.
+    fn send_packet(&mut self, ticket: usize) -> bool {
+        let rest_len = self.memory[ticket].len();
+        if !self.sender.may_send_packet(rest_len) {
+            return false;
+        }
+        let prefix = self.next_place().to_le_bytes();
+        let header = Header { kind: DIRECT_PACKET, aux: 0, a: ticket as u32, b: 0 };
+        let rest_header = Header { kind: BYTES, ..header };
+        let packet = DirectPacket { lane: Lane(0), header, prefix: &prefix, rest_header };
+        let head = self.sender.packet_head(&packet, rest_len, (Some(Seq(self.sent)), None), (&self.key, PEER_PAIR));
+        let mut rest = self.memory[ticket].clone();
+        let all = [head.bytes(), &rest].concat();
+        let sent = 1 + self.dice.index(all.len());
+        self.connections[self.sending_on.expect("it is open")].in_flight.extend(&all[..sent]);
+        self.sender.enqueue_packet(&packet, &head, UserMem::of_slice(&mut rest), sent, self.now_ns);
+        // The program may use its memory again at once.
+        assert!(!std::mem::replace(&mut self.complete[ticket], true));
+        self.direct_packets += 1;
+        true
+    }
+
+    /// Delivers what link has brought, or holds it.
+    fn handle_ordered(&mut self, header: Header, bytes: Vec<u8>, order: LinkOrder) {
+        match self.order.arrive(order) {
+            Arrival::Deliver => self.deliver(header, &bytes),
+            Arrival::Hold { behind } => {
+                self.held += 1;
+                self.order.hold(0, header, bytes, behind);
+            }
+        }
+        self.release_held();
+    }
+
+    fn deliver(&mut self, header: Header, bytes: &[u8]) {
+        match header.kind {
+            BYTES => self.record_bytes(header.a as usize, u64::from(header.b), bytes),
+            _ => self.record_packet(header.a as usize, u64::from_le_bytes(bytes.try_into().unwrap())),
+        }
+    }
+
+    fn release_held(&mut self) {
+        while let Some(held) = self.order.release() {
+            self.deliver(held.header, &held.bytes);
+        }
+    }
+
+    /// Sends parts of direct packets by link, as far as it takes them.
+    fn send_again(&mut self) {
+        while self.dice.one_in(2)
+            && let Some(&ResentPart { lane, header, order, ref bytes }) = self.sender.next_resend()
+        {
+            let len = if order == LinkOrder::Resent { bytes.len() } else { bytes.len().min(1_000) };
+            let part = ResentPart { lane, header, order, bytes: bytes[..len].to_vec() };
+            self.resent += 1;
+            self.send_by_link(LinkMessage::Resent(part));
+            self.sender.resent(len);
         }
     }
 
@@ -109,9 +217,14 @@ impl World {
 
     /// Sends message `ticket`, by the connection or by link.
     fn send(&mut self, ticket: usize) {
+        if self.dice.one_in(2) && self.send_packet(ticket) {
+            return;
+        }
         let ordered = self.dice.one_in(2);
+        self.ordered[ticket] = ordered;
         if ordered {
-            self.send_by_link(LinkMessage::Announce { ticket });
+            let (place, order) = (self.next_place(), self.sender.link_order());
+            self.send_by_link(LinkMessage::Announce { ticket, place, order });
         } else {
             self.known[ticket] = true;
         }
@@ -132,7 +245,7 @@ impl World {
             }
             return self.send_rest(ZeroCopyDone { lane: Lane(0), ticket: ticket as u32, delivered: 0 });
         }
-        let header = Header { kind: 1, aux: 0, a: ticket as u32, b: 0 };
+        let header = Header { kind: BYTES, aux: 0, a: ticket as u32, b: 0 };
         // Borrowed memory is never freed here.
         let mem = UserMem::of_slice(self.memory[ticket].clone().leak());
         let send = ZeroCopySend { lane: Lane(0), ticket: ticket as u32, mem };
@@ -147,7 +260,9 @@ impl World {
         let rest = self.memory[ticket][delivered as usize..].to_vec();
         if !rest.is_empty() {
             self.mixed += u64::from(delivered > 0);
-            self.send_by_link(LinkMessage::Bytes { ticket, at: delivered, bytes: rest });
+            let header = Header { kind: BYTES, aux: 0, a: ticket as u32, b: delivered as u32 };
+            let order = if self.ordered[ticket] { self.sender.link_order() } else { LinkOrder::Unordered };
+            self.send_by_link(LinkMessage::Bytes { header, order, bytes: rest });
         }
     }
 
@@ -178,6 +293,7 @@ impl World {
                 self.sender.record_written(bytes.len(), self.now_ns);
             }
         }
+        self.send_again();
         self.sender.query_if_stalled(self.now_ns);
         if !self.sender.has_connection()
             && let Some(at) = self.sending_on.take()
@@ -216,8 +332,15 @@ impl World {
             match message {
                 LinkMessage::Control(SenderControl::Query { number }) => self.receiver.handle_query(number, false),
                 LinkMessage::Control(SenderControl::Close { number }) => self.receiver.handle_query(number, true),
-                LinkMessage::Announce { ticket } => self.known[ticket] = true,
-                LinkMessage::Bytes { ticket, at, bytes } => self.record_bytes(ticket, at, &bytes),
+                LinkMessage::Announce { ticket, place, order } => {
+                    let header = Header { kind: ANNOUNCEMENT, aux: 0, a: ticket as u32, b: 0 };
+                    self.handle_ordered(header, place.to_le_bytes().to_vec(), order);
+                }
+                LinkMessage::Resent(ResentPart { header, order, bytes, .. }) => {
+                    assert!(matches!(order, LinkOrder::Resent | LinkOrder::Unordered));
+                    self.handle_ordered(header, bytes, order);
+                }
+                LinkMessage::Bytes { header, order, bytes } => self.handle_ordered(header, bytes, order),
             }
         }
         if self.dice.one_in(2)
@@ -234,6 +357,43 @@ impl World {
             }
             done.into_iter().for_each(|completion| self.send_rest(completion));
         }
+        if self.dice.one_in(3)
+            && let Some(report) = self.reports.pop_front()
+            && !self.dice.one_in(5)
+        {
+            let (mut done, acked) = (Vec::new(), self.sender.unconfirmed_packets());
+            self.sender.handle_report(report, self.now_ns, &mut |completion| done.push(completion));
+            self.reported += acked - self.sender.unconfirmed_packets();
+            done.into_iter().for_each(|completion| self.send_rest(completion));
+        }
+    }
+
+    /// Reads bytes of a part header, of which bits may be changed, and none behind it. Returns whether any have
+    /// arrived; None if the header was refused.
+    fn read_header(&mut self, at: usize, faults: bool) -> Option<bool> {
+        let available = self.connections[at].arrived.len();
+        let missing = PART_HEADER_BYTES - self.receiver.ahead().len();
+        let buffer = self.receiver.ahead_space();
+        let count = missing.min(available);
+        buffer[..count].iter_mut().zip(self.connections[at].arrived.drain(..count)).for_each(|(to, byte)| *to = byte);
+        if count == 0 {
+            return Some(false);
+        }
+        if faults && self.dice.one_in(30) {
+            let bit = self.dice.index(8 * count);
+            buffer[bit / 8] ^= 1 << (bit % 8);
+            self.is_header_corrupted = true;
+        }
+        self.receiver.record_ahead(count);
+        match self.receiver.begin_part(&self.key, PEER_PAIR) {
+            Some((is_taken, _)) => assert!(!is_taken || !self.is_header_corrupted, "a changed header was taken"),
+            None => {
+                assert!(std::mem::take(&mut self.is_header_corrupted), "a right header was refused");
+                self.corrupted_headers += 1;
+                return None;
+            }
+        }
+        Some(true)
     }
 
     /// Performs one step of the receiver.
@@ -249,28 +409,17 @@ impl World {
             rounds = rounds.saturating_sub(1);
             let available = self.connections[at].arrived.len();
             let Some(&part) = self.receiver.part() else {
-                let buffer = self.receiver.header_buffer();
-                let count = buffer.len().min(available);
-                buffer[..count]
-                    .iter_mut()
-                    .zip(self.connections[at].arrived.drain(..count))
-                    .for_each(|(to, byte)| *to = byte);
-                if count == 0 {
-                    has_ended = self.connections[at].broken;
-                    break;
+                match self.read_header(at, faults) {
+                    Some(true) => {}
+                    Some(false) => {
+                        has_ended = self.connections[at].broken;
+                        break;
+                    }
+                    None => {
+                        has_ended = true;
+                        break;
+                    }
                 }
-                if faults && self.dice.one_in(30) {
-                    let bit = self.dice.index(8 * count);
-                    buffer[bit / 8] ^= 1 << (bit % 8);
-                    self.is_header_corrupted = true;
-                }
-                if self.receiver.record_header(count, &self.key, PEER_PAIR).is_none() {
-                    assert!(std::mem::take(&mut self.is_header_corrupted), "a right header was refused");
-                    self.corrupted_headers += 1;
-                    has_ended = true;
-                    break;
-                }
-                assert!(!self.is_header_corrupted || self.receiver.part().is_none(), "a changed header was taken");
                 continue;
             };
             if part.after.is_some_and(|behind| behind.0 > self.delivered) {
@@ -282,7 +431,19 @@ impl World {
                 has_ended = self.connections[at].broken;
                 break;
             }
-            if count as u64 == part.left {
+            if part.kind == PartKind::Packet {
+                if (count as u64) < part.left {
+                    has_ended = self.connections[at].broken;
+                    break;
+                }
+                let prefix: Vec<u8> = self.connections[at].arrived.drain(..count).collect();
+                self.record_packet(part.header.a as usize, u64::from_le_bytes(prefix[..].try_into().unwrap()));
+                self.receiver.record_taken(count);
+                self.order.record_delivered();
+                self.release_held();
+                continue;
+            }
+            if part.kind == PartKind::ZeroCopy && count as u64 == part.left {
                 self.receiver.guarantee_rest();
                 self.send_reply();
             }
@@ -293,6 +454,12 @@ impl World {
         if (has_ended || self.receiver.is_queried()) && self.receiver.record_drained(has_ended) {
             (self.connections[at].receiver_has_ended, self.connections[at].broken) = (true, true);
             self.receiving_on = None;
+        }
+        if self.dice.one_in(3)
+            && let Some(report) = self.receiver.pending_report()
+        {
+            self.reports.push_back(report);
+            self.receiver.report_sent();
         }
         self.send_reply();
     }
@@ -323,13 +490,16 @@ impl World {
 
     fn is_complete(&self) -> bool {
         let all = self.complete.iter().all(|&complete| complete);
-        all && self.to_receiver.is_empty() && self.arrivals.iter().flatten().all(|&times| times == 1)
+        all && self.to_receiver.is_empty()
+            && self.placed == self.places
+            && self.arrivals.iter().flatten().all(|&times| times == 1)
     }
 }
 
 #[test]
 fn every_byte_comes_once_whatever_becomes_of_the_connection() {
     let (mut mixed, mut closed_early, mut corrupted, mut borrowed) = (0, 0, 0, 0);
+    let (mut direct_packets, mut resent, mut held, mut reported) = (0, 0, 0, 0);
     for seed in 1..=SEEDS {
         let mut world = World::new(seed);
         for ticket in 0..MESSAGES {
@@ -350,9 +520,12 @@ fn every_byte_comes_once_whatever_becomes_of_the_connection() {
         }
         (mixed, closed_early, corrupted) =
             (mixed + world.mixed, closed_early + world.closed_early, corrupted + world.corrupted_headers);
+        (direct_packets, resent, held) =
+            (direct_packets + world.direct_packets, resent + world.resent, held + world.held);
+        reported += world.reported;
     }
     // Check that the faults occurred; otherwise the test shows nothing.
-    let seen = [borrowed / 10, mixed, closed_early, corrupted];
+    let seen = [borrowed / 10, mixed, closed_early, corrupted, direct_packets / 10, resent, held, reported];
     assert!(seen.iter().all(|&times| times > SEEDS / 10), "{seen:?}");
 }
 
@@ -390,9 +563,9 @@ fn what_cannot_be_is_not_believed() {
 #[test]
 fn a_forged_front_ends_it_where_it_began() {
     let (_, mut receiver, key) = confirmed_pair();
-    let len = receiver.header_buffer().len();
-    receiver.header_buffer().fill(3);
-    assert_eq!(receiver.record_header(len, &key, PEER_PAIR), None);
+    receiver.ahead_space()[..PART_HEADER_BYTES].fill(3);
+    receiver.record_ahead(PART_HEADER_BYTES);
+    assert_eq!(receiver.begin_part(&key, PEER_PAIR), None);
     assert!(receiver.record_drained(true));
     receiver.handle_query(1, true);
     receiver.record_drained(true);

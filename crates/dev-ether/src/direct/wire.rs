@@ -3,8 +3,7 @@
 //!
 //! Used by `sender` and `receiver`; uses `link::frame::JobKey`.
 
-use hawser_base::Lane;
-use hawser_device::Header;
+use hawser_device::{Header, PREFIX_MAX};
 use hawser_link::Seq;
 use hawser_link::frame::{JobKey, PeerPair};
 
@@ -36,13 +35,70 @@ pub enum ReceiverControl {
     Closed { number: u32, count: u64 },
 }
 
+/// The role of a part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PartKind {
+    /// Bytes of a zero-copy send, whose sender waits for their report.
+    ZeroCopy,
+    /// A direct packet (`order`), delivered as a whole: its prefix, and no payload.
+    Packet,
+    /// The rest of the message that the packet before it has begun.
+    PacketRest,
+}
+
+impl PartKind {
+    fn decode(byte: u8) -> Option<PartKind> {
+        [PartKind::ZeroCopy, PartKind::Packet, PartKind::PacketRest].into_iter().find(|&kind| kind as u8 == byte)
+    }
+}
+
+/// A report of the other connection between the same ranks, on which they have the opposite roles: the bytes that were
+/// read on it. Only the low bits are stated: 8 of the connection's number, and 40 of the count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadReport {
+    number_low: u8,
+    count_low: u64,
+}
+
+const COUNT_BITS: u32 = 40;
+const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
+
+impl ReadReport {
+    pub fn new(number: u32, count: u64) -> ReadReport {
+        ReadReport { number_low: number as u8, count_low: count & COUNT_MASK }
+    }
+
+    /// Returns the count, if the report is about connection `number`, and the count is higher than `known` by less than
+    /// 512 GiB. A report that came late states less than is known.
+    pub fn count_beyond(self, number: u32, known: u64) -> Option<u64> {
+        let news = self.count_low.wrapping_sub(known) & COUNT_MASK;
+        let is_news = self.number_low == number as u8 && news > 0 && news < 1 << (COUNT_BITS - 1);
+        is_news.then_some(known + news)
+    }
+
+    fn encode(self) -> [u8; 6] {
+        let [a, b, c, d, e, ..] = self.count_low.to_le_bytes();
+        [self.number_low, a, b, c, d, e]
+    }
+
+    /// Reads a report. Connections are numbered from 1 on: a number whose low bits are 0 means none, even if it is that
+    /// of a connection.
+    fn decode([number_low, a, b, c, d, e]: [u8; 6]) -> Option<ReadReport> {
+        let count_low = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
+        (number_low != 0).then_some(ReadReport { number_low, count_low })
+    }
+}
+
 /// The contents of a part header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PartHeader {
+    pub kind: PartKind,
     pub lane: u8,
     pub header: Header,
     pub after: Option<Seq>,
     pub len: u64,
+    /// The bytes that the sender of the part has read on the connection of the other direction.
+    pub report: Option<ReadReport>,
 }
 
 /// Returns the tag of a part header at byte `start` of connection `number`.
@@ -55,21 +111,20 @@ fn tag(header: &[u8], (number, start): (u32, u64), (key, peer_pair): (&JobKey, P
 }
 
 pub fn encode_part_header(
-    lane: Lane,
-    header: Header,
-    after: Option<Seq>,
-    len: u64,
+    part: PartHeader,
     position: (u32, u64),
     tag_key: (&JobKey, PeerPair),
 ) -> [u8; PART_HEADER_BYTES] {
+    let PartHeader { kind, lane, header, after, len, report } = part;
     let mut bytes = [0; PART_HEADER_BYTES];
-    bytes[..2].copy_from_slice(&[header.kind, lane.0]);
+    bytes[..2].copy_from_slice(&[header.kind, lane]);
     bytes[2..4].copy_from_slice(&header.aux.to_le_bytes());
     bytes[4..8].copy_from_slice(&header.a.to_le_bytes());
     bytes[8..12].copy_from_slice(&header.b.to_le_bytes());
     bytes[12..16].copy_from_slice(&after.map_or(0, |behind| behind.0).to_le_bytes());
     bytes[16..24].copy_from_slice(&len.to_le_bytes());
-    bytes[24] = u8::from(after.is_some());
+    bytes[24..26].copy_from_slice(&[u8::from(after.is_some()), kind as u8]);
+    bytes[26..32].copy_from_slice(&report.map_or([0; 6], ReadReport::encode));
     let tag = tag(&bytes, position, tag_key);
     bytes[32..].copy_from_slice(&tag);
     bytes
@@ -83,12 +138,16 @@ pub fn parse_part_header(
 ) -> Option<PartHeader> {
     let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let len = u64::from(word(16)) | u64::from(word(20)) << 32;
-    let is_valid = bytes[24] <= 1 && bytes[25..32] == [0; 7] && len > 0 && len <= i64::MAX as u64;
+    let kind = PartKind::decode(bytes[25])?;
+    let is_possible = kind != PartKind::Packet || len <= PREFIX_MAX as u64;
+    let is_valid = bytes[24] <= 1 && len > 0 && len <= i64::MAX as u64 && is_possible;
     if bytes[32..] != tag(bytes, position, tag_key) || !is_valid {
         return None;
     }
     let header = Header { kind: bytes[0], aux: u16::from_le_bytes([bytes[2], bytes[3]]), a: word(4), b: word(8) };
-    Some(PartHeader { lane: bytes[1], header, after: (bytes[24] == 1).then_some(Seq(word(12))), len })
+    let after = (bytes[24] == 1).then_some(Seq(word(12)));
+    let report = ReadReport::decode([bytes[26], bytes[27], bytes[28], bytes[29], bytes[30], bytes[31]]);
+    Some(PartHeader { kind, lane: bytes[1], header, after, len, report })
 }
 
 /// Converts a control message into a packet for link: the packet's header, and the count behind it.
@@ -138,8 +197,10 @@ mod tests {
     fn a_front_is_read_at_its_place_alone_and_no_bit_of_it_may_differ() {
         let key = JobKey::new([7; 16]);
         let header = Header { kind: 5, aux: 6, a: 7, b: 8 };
-        let part = PartHeader { lane: 3, header, after: Some(Seq(9)), len: 1 << 40 };
-        let bytes = encode_part_header(Lane(3), header, part.after, part.len, (4, 1000), (&key, PEER_PAIR));
+        let report = Some(ReadReport::new(7, 1 << 30));
+        let part =
+            PartHeader { kind: PartKind::PacketRest, lane: 3, header, after: Some(Seq(9)), len: 1 << 40, report };
+        let bytes = encode_part_header(part, (4, 1000), (&key, PEER_PAIR));
         assert_eq!(parse_part_header(&bytes, (4, 1000), (&key, PEER_PAIR)), Some(part));
         assert_eq!(parse_part_header(&bytes, (5, 1000), (&key, PEER_PAIR)), None, "another connection");
         assert_eq!(parse_part_header(&bytes, (4, 1001), (&key, PEER_PAIR)), None, "another position");
@@ -149,8 +210,23 @@ mod tests {
             corrupted[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(parse_part_header(&corrupted, (4, 1000), (&key, PEER_PAIR)), None, "bit {bit}");
         }
-        let empty = encode_part_header(Lane(3), header, None, 0, (4, 0), (&key, PEER_PAIR));
-        assert_eq!(parse_part_header(&empty, (4, 0), (&key, PEER_PAIR)), None, "no bytes");
+        let none =
+            |part| parse_part_header(&encode_part_header(part, (4, 0), (&key, PEER_PAIR)), (4, 0), (&key, PEER_PAIR));
+        assert_eq!(none(PartHeader { len: 0, ..part }), None, "no bytes");
+        let packet = PartHeader { kind: PartKind::Packet, len: PREFIX_MAX as u64, ..part };
+        assert_eq!(none(packet), Some(packet));
+        assert_eq!(none(PartHeader { len: packet.len + 1, ..packet }), None, "a packet that is no prefix");
+    }
+
+    /// A report states low bits alone; what is no news is ignored.
+    #[test]
+    fn a_report_counts_from_what_is_known() {
+        let beyond = |count, known| ReadReport::new(5, count).count_beyond(5, known);
+        assert_eq!(beyond(1000, 900), Some(1000));
+        assert_eq!([beyond(1000, 1000), beyond(900, 1000), beyond(0, 1 << 41)], [None; 3]);
+        assert_eq!(beyond((1 << 40) + 7, (1 << 40) - 3), Some((1 << 40) + 7));
+        assert_eq!(beyond(1 << 39, 0), None, "too far");
+        assert_eq!(ReadReport::new(6, 1000).count_beyond(5, 900), None, "another connection");
     }
 
     #[test]

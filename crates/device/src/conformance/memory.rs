@@ -131,6 +131,7 @@ impl Device for MemoryDevice {
             fragmentation: Fragmentation::Pages(|_| PACKET),
             eager: PACKET,
             zero_copy_from: None,
+            stream_from: None,
             remote_read_from: None,
         }
     }

@@ -39,6 +39,9 @@ impl BulkPath for FakePath {
     fn is_suspended(&self) -> bool {
         false
     }
+    fn may_be_bypassed(&self) -> bool {
+        false
+    }
     fn goodput(&self) -> &GoodputEstimator {
         &self.goodput
     }

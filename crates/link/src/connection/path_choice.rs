@@ -170,9 +170,8 @@ impl Connection {
         let mut candidates = self.selectors.iter().filter_map(|selector| Some((selector, selector.current()?)));
         let (selector, current) = candidates.next()?;
         let path = &self.paths[current];
-        // Bytes that bypass link have no CRC (P36), so no port qualifies whose payload must have one.
-        let port = path.port;
-        let is_best = !selector.has_trial() && port.is_lossless && !port.has_full_crc && path.is_responding();
+        let is_best = !selector.has_trial() || selector.has_no_choice(&self.paths);
+        let is_best = is_best && path.may_be_bypassed() && path.is_responding();
         (is_best && candidates.next().is_none()).then_some(path.id)
     }
 

@@ -34,6 +34,9 @@ pub struct ProtocolLimits {
     pub write_from: u64,
     /// Shortest rest of a message that the device is asked to send zero-copy.
     pub zero_copy_from: u64,
+    /// Shortest eager message that the device is asked to send by a method of its own (`DevicePort::send_stream`), even
+    /// if one packet could carry it.
+    pub stream_from: u64,
     /// The maximum payload that a peer may have sent to us in eager messages and with RTSs before we return credit for
     /// it (docs/adr/0005-credits.md). Each payload counts as `operation::cost` says.
     pub credit: u64,
@@ -54,6 +57,7 @@ impl ProtocolLimits {
         read_from: Self::NEVER,
         write_from: Self::NEVER,
         zero_copy_from: Self::NEVER,
+        stream_from: Self::NEVER,
         credit: 4096,
     };
 

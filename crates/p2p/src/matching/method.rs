@@ -2,8 +2,9 @@
 //! message; nothing here has state, or knows a device by name. The fast paths of `send` and `recv` compare a length
 //! with a limit themselves, and come to the same result (`tests/quick_path.rs`).
 //!
-//! In the order of a message: `polls_for_rtr` (before a send begins), `of_send` (its beginning), `announces` (the RTR
-//! of a posted receive), `reply_to_rts` (the reply to an RTS), `of_rest` (the bytes behind the first packet).
+//! In the order of a message: `polls_for_rtr` (before a send begins), `is_device_stream` and `of_send` (its beginning),
+//! `announces` (the RTR of a posted receive), `reply_to_rts` (the reply to an RTS), `of_rest` (the bytes behind the
+//! first packet).
 //! `method_table` shows all of it for people (`hawser-info --methods`).
 //!
 //! Used by `post`, `rtr` and `arrive`, and by `send` and `lane`, which carry the methods out; uses `limits`.
@@ -56,6 +57,11 @@ pub enum SendMethod {
 /// (Without that poll, 85 % of the long messages of a ping-pong sent an RTS.)
 pub fn polls_for_rtr(limits: &ProtocolLimits, bytes: u64) -> bool {
     bytes > limits.eager || bytes >= limits.reply_from
+}
+
+/// Returns whether the device is asked to send an eager message by a method of its own, before its packets are.
+pub fn is_device_stream(limits: &ProtocolLimits, bytes: u64) -> bool {
+    (limits.stream_from..=limits.eager).contains(&bytes)
 }
 
 /// Chooses how a send begins.

@@ -68,6 +68,11 @@ impl RouteFigures {
 
     fn name(&self, facts: &SendFacts) -> String {
         let (name, rest) = match method::of_send(&self.limits, facts) {
+            SendMethod::Eager | SendMethod::EagerStream { .. }
+                if method::is_device_stream(&self.limits, facts.bytes) =>
+            {
+                ("eager stream, in one call where TCP carries most", 0)
+            }
             SendMethod::Eager => ("eager", 0),
             SendMethod::EagerStream { first_bytes } => ("eager stream", facts.bytes - first_bytes),
             SendMethod::RtrReply { first_bytes } => ("RTR reply", facts.bytes - first_bytes),
@@ -84,10 +89,19 @@ impl RouteFigures {
     /// The lengths at which a method may change.
     fn boundaries(&self) -> Vec<u64> {
         let ProtocolLimits {
-            packet, eager, first, rtr_from, reply_from, read_from, write_from, zero_copy_from, ..
+            packet,
+            eager,
+            first,
+            rtr_from,
+            reply_from,
+            read_from,
+            write_from,
+            zero_copy_from,
+            stream_from,
+            ..
         } = self.limits;
         let longest = [self.packet, packet, eager, first, self.first];
-        let shortest = [rtr_from, reply_from, read_from, write_from, zero_copy_from];
+        let shortest = [rtr_from, reply_from, read_from, write_from, zero_copy_from, stream_from];
         // The rest of a message is as much shorter as its first packet has bytes.
         let rests = [first, self.first, packet, self.packet].map(|sent| zero_copy_from.saturating_add(sent));
         let mut all = vec![0];
@@ -124,6 +138,7 @@ mod tests {
         read_from: 41,
         write_from: 70,
         zero_copy_from: 130,
+        stream_from: 50,
         credit: 800,
     };
     const NEVER: u64 = ProtocolLimits::NEVER;
@@ -132,7 +147,7 @@ mod tests {
         let limits = [
             SHORT,
             ProtocolLimits { rtr_from: 101, reply_from: 101, read_from: NEVER, ..SHORT },
-            ProtocolLimits { rtr_from: 0, reply_from: 0, zero_copy_from: NEVER, ..SHORT },
+            ProtocolLimits { rtr_from: 0, reply_from: 0, zero_copy_from: NEVER, stream_from: NEVER, ..SHORT },
             ProtocolLimits { rtr_from: NEVER, first: 0, zero_copy_from: 0, ..SHORT },
         ];
         let figures =
@@ -166,11 +181,13 @@ mod tests {
             row.methods.iter().map(|(from, name)| (*from, &name[..])).collect()
         };
         const ZERO_COPY: &str = "rendezvous, zero-copy where TCP carries most";
-        let first = [(0, "eager"), (41, "eager stream"), (101, "rendezvous"), (146, ZERO_COPY)];
+        const ONE_CALL: (u64, &str) = (50, "eager stream, in one call where TCP carries most");
+        let first = [(0, "eager"), (41, "eager stream"), ONE_CALL, (101, "rendezvous"), (146, ZERO_COPY)];
         assert_eq!(methods("the send comes first"), first);
         let reply = [
             (0, "eager"),
             (41, "eager stream"),
+            ONE_CALL,
             (80, "RTR reply"),
             (130, "RTR reply, zero-copy where TCP carries most"),
         ];
@@ -179,7 +196,7 @@ mod tests {
         assert_eq!(methods("sent from memory of MPI_Alloc_mem"), [(0, "eager"), (41, "remote read")]);
         assert_eq!(
             methods("received in memory of MPI_Alloc_mem"),
-            [(0, "eager"), (41, "eager stream"), (101, "remote write")]
+            [(0, "eager"), (41, "eager stream"), ONE_CALL, (101, "remote write")]
         );
     }
 }

@@ -6,7 +6,7 @@ use crate::matching::{MatchSpec, ProtocolLimits};
 use crate::minimal_data::MinimalData;
 use crate::request::Request;
 use hawser_base::{Context, Lane as LaneId, Peer, Peers, UserMem};
-use hawser_device::{Delivery, Loopback};
+use hawser_device::{Delivery, Device, DeviceLimits, DevicePort, Header, Loopback, SendError};
 use hawser_job::counters::Counters;
 use hawser_transport::Fabric;
 
@@ -180,6 +180,108 @@ fn a_push_that_finds_no_room_midway_ends_at_once_and_comes_whole() {
         lane.core.requests.remove(request);
         assert_eq!(&bytes_in(memory), expected, "message {i}");
     }
+    assert!(lane.is_drained() && lane.core.engine.is_idle());
+}
+
+/// A device that sends whole messages in one call, except every third.
+struct StreamingDevice(Loopback);
+
+struct StreamingPort {
+    inner: Box<dyn DevicePort>,
+    asked: u32,
+}
+
+impl Device for StreamingDevice {
+    fn name(&self) -> &'static str {
+        "streaming"
+    }
+
+    fn reaches(&self, peer: Peer) -> bool {
+        self.0.reaches(peer)
+    }
+
+    fn limits(&self) -> DeviceLimits {
+        self.0.limits()
+    }
+
+    fn port(&self, lane: LaneId) -> Box<dyn DevicePort> {
+        Box::new(StreamingPort { inner: self.0.port(lane), asked: 0 })
+    }
+}
+
+impl DevicePort for StreamingPort {
+    fn send(&mut self, to: Peer, header: Header, prefix: &[u8], source: PayloadSource<'_>) -> Result<(), SendError> {
+        self.inner.send(to, header, prefix, source)
+    }
+
+    fn send_stream(&mut self, to: Peer, header: Header, prefix: &[u8], rest_header: Header, mem: UserMem<'_>) -> bool {
+        self.asked += 1;
+        if self.asked.is_multiple_of(3) {
+            return false;
+        }
+        self.inner.send(to, header, prefix, PayloadSource::None).expect("it has space");
+        for at in (0..mem.len()).step_by(50) {
+            let piece = mem.slice(at, 50.min(mem.len() - at));
+            self.inner.send(to, rest_header.moved(at as u64), &[], PayloadSource::Mem(piece)).expect("it has space");
+        }
+        true
+    }
+
+    fn reserve(&mut self, to: Peer, len: usize) -> bool {
+        self.inner.reserve(to, len)
+    }
+
+    fn poll(&mut self, delivery: &mut dyn Delivery) -> usize {
+        self.inner.poll(delivery)
+    }
+
+    fn poll_from(&mut self, from: Peer, delivery: &mut dyn Delivery) -> bool {
+        self.inner.poll_from(from, delivery)
+    }
+}
+
+/// Messages of the lengths for which the device has a method of its own go by it, or as others do, and stay in order.
+#[test]
+fn a_device_with_a_method_for_whole_messages_is_asked_first() {
+    let device = Box::new(StreamingDevice(Loopback::new(ME))) as Box<dyn Device>;
+    let fabric = Fabric::new(vec![device], &Peers::Consecutive { first: Peer(0), len: 1 }).unwrap();
+    let fabric = Box::leak(Box::new(fabric));
+    let limits = ProtocolLimits { stream_from: 40, ..LIMITS };
+    let mut lane: LaneState<MinimalData> =
+        LaneState::new(LaneId(0), fabric, limits, Counters::private(), |text| panic!("{text}"));
+    let to = target(ME);
+    let lengths = [0, 39, 40, 64, 65, 256, 257];
+    for turn in 0..60 {
+        let len = lengths[turn % lengths.len()];
+        let bytes: Vec<u8> = (0..len).map(|at| (at + turn) as u8).collect();
+        let mem = leaked(bytes.clone());
+        // Posted before or after: the bytes go to their place, or wait as an unexpected message.
+        let memory = leaked(vec![0; len]);
+        let spec = MatchSpec { context: Context(0), source: Some(ME), tag: None };
+        let receive = insert(&mut lane, ME);
+        let post = |lane: &mut LaneState<MinimalData>| lane.post(spec, Buffer::Dense(memory), receive);
+        if turn.is_multiple_of(2) {
+            post(&mut lane);
+        }
+        let send = (!lane.send_at_once(&to, mem)).then(|| {
+            let request = insert(&mut lane, ME);
+            lane.start(PendingSend { to, body: MessageMemory::Buffer(Buffer::Dense(mem)), sync: false, request });
+            request
+        });
+        if !turn.is_multiple_of(2) {
+            lane.progress();
+            post(&mut lane);
+        }
+        for request in [Some(receive), send].into_iter().flatten() {
+            while lane.core.requests.get(request).outcome().is_none() {
+                assert!(lane.progress(), "message {turn} of {len} bytes does not come");
+            }
+            lane.core.requests.remove(request);
+        }
+        assert_eq!(bytes_in(memory), bytes, "message {turn}");
+    }
+    let streamed = count(&lane, Counter::DeviceStreams);
+    assert!((15..40).contains(&streamed), "{streamed} of 60 messages, of which 34 are of these lengths");
     assert!(lane.is_drained() && lane.core.engine.is_idle());
 }
 
