@@ -44,8 +44,11 @@ pub const PACKET_MAX_BYTES: usize = (16 << 10) + PREFIX_MAX;
 /// Longest eager message, in bytes.
 const EAGER_MAX_BYTES: usize = 64 << 10;
 
+/// The MTU of jumbo frames, in bytes; some NICs have slightly more.
+const JUMBO_MTU: usize = 9216;
+
 /// Shortest message, in bytes, that goes as a direct packet. Raw frames carry a message of two frames of usual Ethernet
-/// faster.
+/// faster (docs/adr/0057-eager-messages-by-direct-connections.md).
 const DIRECT_PACKET_FROM_BYTES: usize = 3 << 10;
 
 /// Calls of `receive` between two looks for direct connections that have stalled: a small part of the time after which
@@ -189,9 +192,16 @@ fn limits(short_max_bytes: usize) -> DeviceLimits {
         fragmentation: Fragmentation::Frames(short_max_bytes),
         eager: EAGER_MAX_BYTES,
         zero_copy_from: Some(EAGER_MAX_BYTES + 1),
-        stream_from: Some(DIRECT_PACKET_FROM_BYTES),
+        stream_from: Some(direct_packet_from(short_max_bytes)),
         remote_read_from: None,
     }
+}
+
+/// Returns the length, in bytes, of the shortest message that goes as a direct packet, if a frame carries `frame` bytes
+/// of payload. Raw frames carry a message of one or two faster; longer frames are those of TCP itself.
+fn direct_packet_from(frame: usize) -> usize {
+    let is_raw = frame < raw_frame_max(JUMBO_MTU);
+    if is_raw { (2 * frame + 1).max(DIRECT_PACKET_FROM_BYTES) } else { DIRECT_PACKET_FROM_BYTES }
 }
 
 /// Returns the limits of this device over a NIC with this MTU, in bytes, for tools: short messages go in raw frames.
@@ -240,7 +250,9 @@ impl Device for EtherDevice {
     fn before_sleep(&self) -> Option<u64> {
         let mut state = lock(&self.state);
         // Send acknowledgements now: otherwise peers would wait for them until this rank wakes up.
-        state.endpoint.expedite_acks();
+        let DeviceState { endpoint, direct, .. } = &mut *state;
+        direct.expedite_reports(endpoint);
+        endpoint.expedite_acks();
         state.transmit();
         state.endpoint.record_sleep();
         state.port_set.poll_all_next();

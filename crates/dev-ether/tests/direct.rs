@@ -268,7 +268,9 @@ impl Rank {
         let prefix = (len as u64).to_le_bytes();
         let mut bytes = content(message, len);
         let rest = Header { aux: 1, ..header(message, 0) };
-        let is_direct = self.port.send_stream(self.to, announcement, &prefix, rest, UserMem::of_slice(&mut bytes));
+        // Every other one goes by link in any case.
+        let is_direct = self.announced.is_multiple_of(2)
+            && self.port.send_stream(self.to, announcement, &prefix, rest, UserMem::of_slice(&mut bytes));
         while !is_direct && self.port.send(self.to, announcement, &prefix, PayloadSource::None).is_err() {
             self.step();
         }
@@ -418,7 +420,7 @@ fn direct_packets_keep_their_order_with_packets_of_link() {
     send_until_zero_copy(&mut ranks, 1);
     let mut dice = Rng::new(1);
     let direct: usize = (0..40).map(|_| pass_announced(&mut ranks, 20, &mut dice)).sum();
-    assert!((300..1500).contains(&direct), "{direct} of about 1,200 were direct packets");
+    assert!(direct > 200, "{direct} of about 600 were direct packets");
     while ranks.iter().filter(|rank| !rank.device.flush()).count() > 0 {
         ranks.iter_mut().for_each(Rank::step);
     }

@@ -133,15 +133,30 @@ struct PeerMessage {
 impl PeerMessage {
     fn message(&self) -> Vec<u8> {
         let more = self.bytes.iter().copied().cycle().take(usize::from(self.more));
-        self.bytes.iter().copied().chain(more).take(MESSAGE).collect()
+        let mut message: Vec<u8> = self.bytes.iter().copied().chain(more).take(MESSAGE).collect();
+        if self.channel != RMA_CHANNEL && message.len() > 1 {
+            // There are no direct packets here, for which the others would wait (P43).
+            message[1] = [0, UNORDERED, INVALID_ORDER][usize::from(message[1]) % 3];
+        }
+        message
     }
 }
+
+/// Values of the byte `order` (P43): the message has no place among direct packets; and one without a meaning.
+const UNORDERED: u8 = 129;
+const INVALID_ORDER: u8 = 200;
+
+/// The channel of operations on memory (P41).
+const RMA_CHANNEL: u8 = 254;
 
 type Packet = (u8, [u32; 4], Vec<u8>);
 
 /// Returns the packet that a message is.
 fn packet(channel: u8, message: &[u8]) -> Option<Packet> {
     let (head, payload) = message.split_first_chunk::<HEADER>().filter(|_| usize::from(channel) < LANES)?;
+    if head[1] == INVALID_ORDER {
+        return None;
+    }
     let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().unwrap());
     let aux = u16::from_le_bytes([head[2], head[3]]);
     Some((channel, [head[0].into(), aux.into(), word(4), word(8)], payload.to_vec()))
@@ -150,14 +165,14 @@ fn packet(channel: u8, message: &[u8]) -> Option<Packet> {
 /// Returns whether a message is about a direct connection, on the channel of no lane (P37): it is no packet, and no
 /// rubbish either.
 fn is_about_direct(channel: u8, message: &[u8]) -> bool {
-    channel == u8::MAX && message.len() >= HEADER + 8 && (1..=4).contains(&message[0])
+    channel == u8::MAX && message.len() >= HEADER + 8 && (1..=4).contains(&message[0]) && message[1] != INVALID_ORDER
 }
 
 /// Returns whether a message is about operations on memory (P41), and so no packet either: WRITE, READ, DATA, ENDED.
 fn is_about_memory(channel: u8, message: &[u8]) -> bool {
     let &[kind, more, ..] = message else { return false };
     let len = message.len();
-    channel == 254
+    channel == RMA_CHANNEL
         && match kind {
             1 => more <= 1 && len >= 40,
             2 => more == 0 && len == 48,

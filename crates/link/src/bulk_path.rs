@@ -198,11 +198,26 @@ impl BulkPathSelector {
         }
     }
 
+    /// Whether no other pair of NICs connects the peer.
+    fn is_only_pair<W: BulkPath>(&self, paths: &[W]) -> bool {
+        !paths.iter().any(|path| path.nic_pair() != self.nic_pair && path.is_usable(path.nic_pair()))
+    }
+
+    /// The best rate of a path's intervals, weighted for the comparison with others.
+    fn score<W: BulkPath>(&self, at: usize, paths: &[W]) -> u32 {
+        let peak = paths[at].goodput().peak();
+        if paths[at].is_multi_flow() {
+            return (u64::from(peak) * u64::from(MULTI_FLOW_PERCENT) / 100) as u32;
+        }
+        // Several pairs carry messages together, in frames (`Connection::direct_path`).
+        let may_be_bypassed = paths[at].may_be_bypassed() && self.is_only_pair(paths);
+        peak.saturating_add(if may_be_bypassed { peak / BYPASS_BONUS_DIVISOR } else { 0 })
+    }
+
     fn is_slow_now<W: BulkPath>(&self, paths: &[W], stats: &SharedStats) -> bool {
-        let is_other = |path: &W| path.nic_pair() != self.nic_pair && path.is_usable(path.nic_pair());
         stats.nic(self.nic_pair).slow_network.is_slow()
             && self.lowest_latency(paths).is_some_and(|at| paths[at].latency_class() < LatencyClass::Bulk)
-            && !paths.iter().any(is_other)
+            && self.is_only_pair(paths)
     }
 
     /// Begins a trial, because a further path can be used.
@@ -280,15 +295,13 @@ impl BulkPathSelector {
         let singles = || self.candidates(paths).filter(|&at| !paths[at].is_multi_flow());
         let last = singles().next_back();
         let for_bulk = |at: usize| {
-            let peak = paths[at].goodput().peak();
-            let bonus = if Some(at) == last { peak / BULK_BONUS_DIVISOR } else { 0 };
-            let bypass = if paths[at].may_be_bypassed() { peak / BYPASS_BONUS_DIVISOR } else { 0 };
-            peak.saturating_add(bonus).saturating_add(bypass)
+            let bonus = if Some(at) == last { paths[at].goodput().peak() / BULK_BONUS_DIVISOR } else { 0 };
+            self.score(at, paths).saturating_add(bonus)
         };
         let one = singles().max_by_key(|&at| for_bulk(at));
         let flows = self.candidates(paths).filter(|&at| paths[at].is_multi_flow());
-        let all = flows.max_by_key(|&at| score(&paths[at]));
-        let more = |all: &usize| one.is_none_or(|one| score(&paths[*all]) > score(&paths[one]));
+        let all = flows.max_by_key(|&at| self.score(at, paths));
+        let more = |all: &usize| one.is_none_or(|one| self.score(*all, paths) > self.score(one, paths));
         all.filter(more).or(one)
     }
 
@@ -310,7 +323,7 @@ impl BulkPathSelector {
     /// Returns the last winner, if it may carry bulk and path `best` is not better by more than the margin
     /// (WINNER_MARGIN_DIVISOR); otherwise path `best`.
     fn best_or_winner<W: BulkPath>(&self, best: usize, paths: &[W]) -> usize {
-        let peak = |at: usize| score(&paths[at]);
+        let peak = |at: usize| self.score(at, paths);
         let is_as_good = |&winner: &usize| {
             let is_candidate = self.candidates(paths).any(|at| at == winner);
             is_candidate && peak(winner) + peak(winner) / WINNER_MARGIN_DIVISOR >= peak(best)
@@ -413,12 +426,6 @@ impl BulkPathSelector {
 /// Bytes of one interval of a path.
 fn interval_bytes<W: BulkPath>(path: &W) -> u64 {
     if path.is_multi_flow() { MULTI_FLOW_FACTOR * INTERVAL_BYTES } else { INTERVAL_BYTES }
-}
-
-/// The best rate of a path's intervals, weighted for the comparison with others.
-fn score<W: BulkPath>(path: &W) -> u32 {
-    let peak = path.goodput().peak();
-    if path.is_multi_flow() { (u64::from(peak) * u64::from(MULTI_FLOW_PERCENT) / 100) as u32 } else { peak }
 }
 
 #[cfg(test)]

@@ -213,12 +213,13 @@ impl Endpoint {
 
     /// Returns the path on which bulk to a peer may bypass link. It is the only path that carries bulk to the peer,
     /// it loses nothing while its connection lasts (TCP), and payload on it needs no CRC. None if there is no such
-    /// path, or during a trial. Bytes that the caller sends there past link must be reported by `record_direct`.
-    pub fn direct_path(&mut self, peer: u32) -> Option<PathId> {
-        self.connections.get_mut(peer)?.direct_path(&mut self.shared.stats)
+    /// path, or during a trial. `total`: the length of the message in bytes, which must be reported by `record_direct` if
+    /// it goes there past link.
+    pub fn direct_path(&mut self, peer: u32, total: usize) -> Option<PathId> {
+        self.connections.get_mut(peer)?.direct_path(total, &mut self.shared.stats)
     }
 
-    /// Records that `bytes` bytes of bulk were sent past link, by the path of `direct_path`.
+    /// Records that a message of `bytes` bytes was sent past link, by the path of `direct_path`.
     pub fn record_direct(&mut self, peer: u32, bytes: usize) {
         if let Some(connection) = self.connections.get_mut(peer) {
             connection.record_direct(&mut self.shared.stats, bytes);

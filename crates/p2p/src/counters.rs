@@ -23,7 +23,7 @@ counters! {
     // This slot is next to Eager, so that the fast path of sends touches one cache line.
     BytesSent = "bytes sent", Bytes, "in all messages, by any method";
     EagerStreams = "messages streamed eagerly", Events,
-        "longer than a packet, sent without an RTS within the receiver's credit";
+        "of more than one packet, sent without an RTS within the receiver's credit";
     DeviceStreams = "messages streamed in one call", Events,
         "those of the streamed ones that a device sent by a method of its own: between hosts, by a TCP connection";
     RtrReplies = "messages sent in reply to an RTR", Events,

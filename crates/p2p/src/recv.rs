@@ -100,11 +100,13 @@ impl<N: RequestData> LaneState<N> {
         received // None: another message arrived first, and the engine has it
     }
 
-    /// Returns whether a message that fills `mem` may take several packets. The receive of such a message must be
+    /// Returns whether a message that fills `mem` may come in several packets. The receive of such a message must be
     /// posted before its first packet arrives, because the message is otherwise kept as unexpected.
     #[inline(always)]
     pub fn is_long(&self, peer: Peer, mem: UserMem) -> bool {
-        mem.len() as u64 > self.core.engine.limits_of(peer).packet || mem.len() > self.channel.max_single_packet(peer)
+        let limits = self.core.engine.limits_of(peer);
+        mem.len() as u64 >= limits.stream_from.min(limits.packet + 1)
+            || mem.len() > self.channel.max_single_packet(peer)
     }
 }
 

@@ -76,7 +76,8 @@ impl<N: RequestData> LaneState<N> {
         false
     }
 
-    /// Sends a message of several packets, if the device seems to have space for it now. The send ends here, without
+    /// Sends a message by the device's own method, in one packet, or in several ones if the device seems to have space
+    /// for them now. The send ends here, without
     /// a request. If the device has no space for the rest after all, the message is copied, as for a buffered send,
     /// and the rest is streamed later; this happens to at most one message at a time. Returns false if nothing was
     /// sent.
@@ -122,8 +123,7 @@ impl<N: RequestData> LaneState<N> {
     /// false if nothing was sent.
     fn send_device_stream(&mut self, limits: &ProtocolLimits, to: Destination, mem: UserMem<'static>) -> bool {
         let (peer, bytes) = (to.peer, mem.len() as u64);
-        // The rest of an earlier message must not be overtaken.
-        if !method::is_device_stream(limits, bytes) || self.core.has_streams() {
+        if !method::is_device_stream(limits, bytes) {
             return false;
         }
         let Some(message) = self.core.engine.fast_eager_stream(peer, bytes) else { return false };

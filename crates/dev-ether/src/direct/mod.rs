@@ -1,4 +1,4 @@
-//! Direct connections carry long messages straight from the sender's application memory to the receiver's: a TCP
+//! Direct connections carry messages from some KiB on straight from the sender's application memory to the receiver's: a TCP
 //! connection beside link's paths, one for each direction between two ranks, in which each part of a message follows
 //! a header of 40 bytes (P36, P37 of docs/protocol.md).
 //!
@@ -8,9 +8,9 @@
 //! ends agree by link on the number of bytes that were read, and the rest goes by link (`ZeroCopyDone`). So a
 //! connection may break anywhere, and nothing is lost or duplicated.
 //!
-//! A direct packet is an eager message that goes by such a connection in one system call, and is copied to its place
-//! by another one. It has a place in the order of its sender's packets (`order`), and the sender keeps a copy of it
-//! until the receiver has it.
+//! A direct packet is the envelope of an eager message, which goes by such a connection with the rest of its message
+//! behind it, in one system call. It has a place in the order of its sender's packets (`order`), and the sender keeps
+//! a copy of packet and rest until the receiver has them.
 //!
 //! `sender` and `receiver` are the two ends without I/O, `wire` is their format, `payload` is what is delivered; this
 //! file joins them to the ports. Used by `device`; uses `port::StreamPort`.
@@ -127,11 +127,9 @@ impl PeerConnections {
                 None => ReadStep::Ended { is_corrupted: true },
             };
         };
-        if part.after.is_some_and(|behind| !is_delivered(behind)) {
-            return ReadStep::Stop;
-        }
-        if part.kind != PartKind::PacketRest && order.has_due() {
-            // Held messages come before this part. The caller delivers them, and the next `progress` reads on.
+        let must_wait = part.after.is_some_and(|behind| !is_delivered(behind));
+        if must_wait || part.kind != PartKind::PacketRest && order.has_due() {
+            // Messages of link come before this part. The caller delivers those that are held, and `progress` reads on.
             *must_read_on = true;
             return ReadStep::Stop;
         }
@@ -187,6 +185,8 @@ pub struct DirectConnections {
     active: Vec<u32>,
     /// Peers that may lack a part which was written: they are queried if they do not report it in time.
     awaited: Vec<u32>,
+    /// Peers that may not know all that was read from them.
+    unreported: Vec<u32>,
     /// Zero-copy sends that are complete: their memory is returned.
     pub zero_copy_done: Vec<ZeroCopyDone>,
     /// The number of connections that were refused by `handle_greeting`, and the number of connections of peers in
@@ -210,6 +210,7 @@ impl DirectConnections {
             owners: HashMap::new(),
             active: Vec::new(),
             awaited: Vec::new(),
+            unreported: Vec::new(),
             zero_copy_done: Vec::new(),
             refused: 0,
             corrupted: 0,
@@ -266,6 +267,19 @@ impl DirectConnections {
         self.query_awaited(DirectSender::query_now);
     }
 
+    /// Reports to all peers what was read from them, because this rank is about to sleep or to leave: otherwise they
+    /// would have to query it.
+    pub fn expedite_reports(&mut self, endpoint: &mut Endpoint) {
+        for peer in std::mem::take(&mut self.unreported) {
+            let Some(PeerConnections { receiver, .. }) = self.peers.get_mut(&peer) else { continue };
+            receiver.report_now();
+            send_reply(receiver, peer, endpoint);
+            if receiver.pending_reply().is_some() {
+                self.activate(peer);
+            }
+        }
+    }
+
     #[cold]
     fn query_awaited(&mut self, query: impl Fn(&mut DirectSender)) {
         let DirectConnections { peers, active, awaited, .. } = self;
@@ -292,7 +306,7 @@ impl DirectConnections {
         now_ns: u64,
         (endpoint, port_set): (&mut Endpoint, &mut PortSet),
     ) -> bool {
-        if !self.has_connection(peer, now_ns, (&mut *endpoint, &mut *port_set)) {
+        if !self.has_connection(peer, send.mem.len(), now_ns, (&mut *endpoint, &mut *port_set)) {
             return false;
         }
         let (key, me) = (self.key.clone(), self.me);
@@ -316,7 +330,7 @@ impl DirectConnections {
         now_ns: u64,
         (endpoint, port_set): (&mut Endpoint, &mut PortSet),
     ) -> bool {
-        if !self.has_connection(peer, now_ns, (&mut *endpoint, &mut *port_set)) {
+        if !self.has_connection(peer, rest.len(), now_ns, (&mut *endpoint, &mut *port_set)) {
             return false;
         }
         let (key, me) = (self.key.clone(), self.me);
@@ -358,10 +372,16 @@ impl DirectConnections {
         true
     }
 
-    /// Returns whether TCP is the best path for bulk to the peer (`Endpoint::direct_path`) and a direct connection to
-    /// it is open. If there is such a path but no connection, begins to open one for later sends.
-    fn has_connection(&mut self, peer: u32, now_ns: u64, (endpoint, port_set): (&mut Endpoint, &mut PortSet)) -> bool {
-        let Some(path_id) = endpoint.direct_path(peer) else { return false };
+    /// Returns whether TCP is the best path for a message of `total` bytes to the peer (`Endpoint::direct_path`) and a
+    /// direct connection to it is open. If there is such a path but no connection, begins to open one for later sends.
+    fn has_connection(
+        &mut self,
+        peer: u32,
+        total: usize,
+        now_ns: u64,
+        (endpoint, port_set): (&mut Endpoint, &mut PortSet),
+    ) -> bool {
+        let Some(path_id) = endpoint.direct_path(peer, total) else { return false };
         let connections = self.peer_connections(peer);
         if !connections.sender.is_open() {
             if connections.sender.may_connect(now_ns)
@@ -586,7 +606,7 @@ impl DirectConnections {
                         break;
                     };
                     bytes += got as u64;
-                    count += usize::from(part.kind != PartKind::Packet);
+                    count += 1;
                     // The bytes behind a message have usually not arrived yet.
                     let receiver = &connections.receiver;
                     if part.kind != PartKind::Packet && receiver.part().is_none() && !receiver.is_queried() {
@@ -599,6 +619,9 @@ impl DirectConnections {
         let receiver = &mut connections.receiver;
         let is_closed = (has_ended || receiver.is_queried()) && receiver.record_drained(has_ended);
         let is_active = receiver.pending_reply().is_some() || connections.must_read_on;
+        if receiver.pending_report().is_some() && !self.unreported.contains(&peer) {
+            self.unreported.push(peer);
+        }
         self.finish_read(peer, (is_active, is_closed), at, port_set);
         count
     }
@@ -674,6 +697,7 @@ impl DirectConnections {
     pub fn forget(&mut self, peer: u32, port_set: &mut PortSet) {
         self.active.retain(|&other| other != peer);
         self.awaited.retain(|&other| other != peer);
+        self.unreported.retain(|&other| other != peer);
         let Some(connections) = self.peers.remove(&peer) else { return };
         self.unconfirmed -= connections.sender.unconfirmed_packets();
         self.held_peers.retain(|&other| other != peer);

@@ -1,6 +1,6 @@
 //! The order of direct packets among the messages of link (P43 of docs/protocol.md).
 //!
-//! A direct packet is one that goes by a direct connection and has a place in the order of its peer's packets. The part
+//! A direct packet is an envelope that goes by a direct connection, with the rest of its message behind it. The part
 //! that carries it states which messages of link come before it; a message of link that comes after a direct packet
 //! states so in one byte, because link may be faster. The receiver holds such a message until the packet was
 //! delivered. If the connection breaks, the packet goes by link, past what is held for it.
@@ -119,7 +119,8 @@ impl DirectOrder {
     /// Keeps a message. A rank of this job may make us keep as many as it sends, as it may with RTSs that no receive
     /// matches.
     pub fn hold(&mut self, lane: u8, header: Header, bytes: Vec<u8>, behind: u64) {
-        debug_assert!(self.held.back().is_none_or(|last| last.behind <= behind), "messages with an order arrive in it");
+        // A peer that keeps the rules never has a lower number behind a higher one.
+        let behind = self.held.back().map_or(behind, |last| behind.max(last.behind));
         self.held.push_back(HeldMessage { lane, header, bytes, behind });
     }
 

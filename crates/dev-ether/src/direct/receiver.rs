@@ -175,6 +175,13 @@ impl DirectReceiver {
         (self.is_open && self.taken != self.reported).then(|| ReadReport::new(self.number, self.taken))
     }
 
+    /// Makes the report a reply of its own.
+    pub fn report_now(&mut self) {
+        if self.is_open && self.taken != self.reported && self.pending_reply.is_none() {
+            self.report(self.taken.max(self.guaranteed));
+        }
+    }
+
     /// Records that the report was sent. It may be lost: then the peer queries our position.
     pub fn report_sent(&mut self) {
         self.record_report();

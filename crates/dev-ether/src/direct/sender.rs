@@ -28,7 +28,7 @@ const RETRY_DOUBLINGS: u32 = 6;
 const RETAINED_MAX_BYTES: usize = 1 << 20;
 
 /// The maximum number of emptied buffers that are kept for later packets.
-const FREE_BUFFERS_MAX: usize = 8;
+const FREE_BUFFERS_MAX: usize = 4;
 
 /// The longest head of a direct packet: a part header, the prefix, and the part header of the rest.
 const PACKET_HEAD_MAX: usize = 2 * PART_HEADER_BYTES + PREFIX_MAX;
@@ -448,10 +448,19 @@ impl DirectSender {
         if number != self.number || count > self.written || !self.state.confirmed() {
             return;
         }
+        let is_late = count < self.acked;
         self.advance(count, complete);
-        match self.queried_at.take() {
-            Some(then) if then == (self.written, self.acked) && !self.queue.is_empty() => self.begin_close(),
-            _ => self.record_progress(now_ns),
+        match self.queried_at {
+            Some(then) if then == (self.written, self.acked) && !self.queue.is_empty() => {
+                // A late POSITION was sent before the query arrived.
+                if !is_late {
+                    self.begin_close();
+                }
+            }
+            _ => {
+                self.queried_at = None;
+                self.record_progress(now_ns);
+            }
         }
     }
 
@@ -526,6 +535,7 @@ impl DirectSender {
 
     fn become_idle(&mut self, now_ns: u64) {
         self.state.ended();
+        self.free_buffers = Vec::new();
         (self.pending_control, self.queried_at) = (None, None);
         self.retry_at_ns = now_ns + (RETRY_NS << self.failures);
         self.failures = (self.failures + 1).min(RETRY_DOUBLINGS);

@@ -164,9 +164,15 @@ impl Connection {
     }
 
     /// See `Endpoint::direct_path`.
-    pub fn direct_path(&mut self, stats: &mut SharedStats) -> Option<PathId> {
+    pub fn direct_path(&mut self, total: usize, stats: &mut SharedStats) -> Option<PathId> {
+        // Messages that are not long enter no trial: link would not send them by the path that is tried.
+        let is_long = self.is_long(total);
         self.update_flows();
-        self.selectors.iter_mut().for_each(|selector| selector.update(&mut self.paths, stats));
+        for selector in &mut self.selectors {
+            if is_long || selector.has_no_choice(&self.paths) {
+                selector.update(&mut self.paths, stats);
+            }
+        }
         let mut candidates = self.selectors.iter().filter_map(|selector| Some((selector, selector.current()?)));
         let (selector, current) = candidates.next()?;
         let path = &self.paths[current];
@@ -175,7 +181,15 @@ impl Connection {
         (is_best && candidates.next().is_none()).then_some(path.id)
     }
 
+    /// Whether link would send a message of `total` bytes by the best path for bulk.
+    fn is_long(&self, total: usize) -> bool {
+        TransferSize::of(total, 1, || self.frame_for_size(TransferSize::Few)) == TransferSize::Long
+    }
+
     pub fn record_direct(&mut self, stats: &mut SharedStats, bytes: usize) {
+        if !self.is_long(bytes) {
+            return;
+        }
         let selector = self.selectors.iter_mut().find(|selector| selector.current().is_some());
         selector.into_iter().for_each(|selector| selector.on_sent(bytes, &mut self.paths, stats));
     }

@@ -18,6 +18,9 @@ use std::sync::Arc;
 pub struct ProtocolLimits {
     /// Longest message that travels in one packet.
     pub packet: u64,
+    /// Shortest eager message that the device is asked to send by a method of its own (`DevicePort::send_stream`), even
+    /// if one packet could carry it.
+    pub stream_from: u64,
     /// Longest message that is sent eagerly, without an RTS.
     pub eager: u64,
     /// The number of first bytes of a message that are sent with its RTS, or in the first packet of an eager stream;
@@ -34,9 +37,6 @@ pub struct ProtocolLimits {
     pub write_from: u64,
     /// Shortest rest of a message that the device is asked to send zero-copy.
     pub zero_copy_from: u64,
-    /// Shortest eager message that the device is asked to send by a method of its own (`DevicePort::send_stream`), even
-    /// if one packet could carry it.
-    pub stream_from: u64,
     /// The maximum payload that a peer may have sent to us in eager messages and with RTSs before we return credit for
     /// it (docs/adr/0005-credits.md). Each payload counts as `operation::cost` says.
     pub credit: u64,

@@ -61,7 +61,7 @@ pub fn polls_for_rtr(limits: &ProtocolLimits, bytes: u64) -> bool {
 
 /// Returns whether the device is asked to send an eager message by a method of its own, before its packets are.
 pub fn is_device_stream(limits: &ProtocolLimits, bytes: u64) -> bool {
-    (limits.stream_from..=limits.eager).contains(&bytes)
+    (limits.stream_from..=limits.eager).contains(&bytes) && bytes < limits.read_from
 }
 
 /// Chooses how a send begins.

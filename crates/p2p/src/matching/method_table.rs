@@ -181,13 +181,11 @@ mod tests {
             row.methods.iter().map(|(from, name)| (*from, &name[..])).collect()
         };
         const ZERO_COPY: &str = "rendezvous, zero-copy where TCP carries most";
-        const ONE_CALL: (u64, &str) = (50, "eager stream, in one call where TCP carries most");
-        let first = [(0, "eager"), (41, "eager stream"), ONE_CALL, (101, "rendezvous"), (146, ZERO_COPY)];
+        let first = [(0, "eager"), (41, "eager stream"), (101, "rendezvous"), (146, ZERO_COPY)];
         assert_eq!(methods("the send comes first"), first);
         let reply = [
             (0, "eager"),
             (41, "eager stream"),
-            ONE_CALL,
             (80, "RTR reply"),
             (130, "RTR reply, zero-copy where TCP carries most"),
         ];
@@ -196,7 +194,18 @@ mod tests {
         assert_eq!(methods("sent from memory of MPI_Alloc_mem"), [(0, "eager"), (41, "remote read")]);
         assert_eq!(
             methods("received in memory of MPI_Alloc_mem"),
-            [(0, "eager"), (41, "eager stream"), ONE_CALL, (101, "remote write")]
+            [(0, "eager"), (41, "eager stream"), (101, "remote write")]
         );
+    }
+
+    #[test]
+    fn a_device_with_a_method_of_its_own_is_asked_where_memory_cannot_be_read() {
+        for (packet, before) in [(40, &[(0, "eager"), (41, "eager stream")][..]), (60, &[(0, "eager")])] {
+            let limits = ProtocolLimits { packet, read_from: NEVER, ..SHORT };
+            let rows = table(&RouteFigures { limits, packet, first: 16 });
+            let methods: Vec<(u64, &str)> = rows[0].methods.iter().map(|(from, name)| (*from, &name[..])).collect();
+            let begins = [before, &[(50, "eager stream, in one call where TCP carries most")]].concat();
+            assert_eq!((&methods[..begins.len()], methods[begins.len()].0), (&begins[..], 101));
+        }
     }
 }

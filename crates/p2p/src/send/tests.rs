@@ -250,9 +250,11 @@ fn a_device_with_a_method_for_whole_messages_is_asked_first() {
     let mut lane: LaneState<MinimalData> =
         LaneState::new(LaneId(0), fabric, limits, Counters::private(), |text| panic!("{text}"));
     let to = target(ME);
-    let lengths = [0, 39, 40, 64, 65, 256, 257];
-    for turn in 0..60 {
-        let len = lengths[turn % lengths.len()];
+    const TURNS: usize = 140;
+    let length = |turn: usize| [0, 39, 40, 64, 65, 256, 257][turn % 7];
+    let mut persistent = 0;
+    for turn in 0..TURNS {
+        let len = length(turn);
         let bytes: Vec<u8> = (0..len).map(|at| (at + turn) as u8).collect();
         let mem = leaked(bytes.clone());
         // Posted before or after: the bytes go to their place, or wait as an unexpected message.
@@ -263,11 +265,17 @@ fn a_device_with_a_method_for_whole_messages_is_asked_first() {
         if turn.is_multiple_of(2) {
             post(&mut lane);
         }
-        let send = (!lane.send_at_once(&to, mem)).then(|| {
+        // Persistent sends begin without the fast path, and so do those of MPI_Ssend, which go by no device's method.
+        let (is_persistent, sync) = (turn % 4 == 2, turn % 4 == 3);
+        let streamed = count(&lane, Counter::DeviceStreams);
+        let send = (is_persistent || sync || !lane.send_at_once(&to, mem)).then(|| {
             let request = insert(&mut lane, ME);
-            lane.start(PendingSend { to, body: MessageMemory::Buffer(Buffer::Dense(mem)), sync: false, request });
+            lane.start(PendingSend { to, body: MessageMemory::Buffer(Buffer::Dense(mem)), sync, request });
             request
         });
+        let now = count(&lane, Counter::DeviceStreams) - streamed;
+        assert!(now == 0 || !sync && (40..=256).contains(&len), "message {turn} of {len} bytes, {sync}");
+        persistent += if is_persistent { now } else { 0 };
         if !turn.is_multiple_of(2) {
             lane.progress();
             post(&mut lane);
@@ -281,7 +289,12 @@ fn a_device_with_a_method_for_whole_messages_is_asked_first() {
         assert_eq!(bytes_in(memory), bytes, "message {turn}");
     }
     let streamed = count(&lane, Counter::DeviceStreams);
-    assert!((15..40).contains(&streamed), "{streamed} of 60 messages, of which 34 are of these lengths");
+    assert!(
+        persistent > 5 && streamed > persistent + 20,
+        "{streamed} of {TURNS} messages, {persistent} persistent ones"
+    );
+    assert_eq!(count(&lane, Counter::BytesSent), (0..TURNS).map(length).sum::<usize>() as u64);
+    assert_eq!(count(&lane, Counter::InvalidPackets), 0);
     assert!(lane.is_drained() && lane.core.engine.is_idle());
 }
 
