@@ -213,8 +213,8 @@ impl Endpoint {
 
     /// Returns the path on which bulk to a peer may bypass link. It is the only path that carries bulk to the peer,
     /// it loses nothing while its connection lasts (TCP), and payload on it needs no CRC. None if there is no such
-    /// path, or during a trial. `total`: the length of the message in bytes, which must be reported by `record_direct` if
-    /// it goes there past link.
+    /// path, or during a trial. `total`: the length of the message in bytes, which must be reported by `record_direct`
+    /// if it goes there past link.
     pub fn direct_path(&mut self, peer: u32, total: usize) -> Option<PathId> {
         self.connections.get_mut(peer)?.direct_path(total, &mut self.shared.stats)
     }

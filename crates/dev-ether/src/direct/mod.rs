@@ -1,4 +1,4 @@
-//! Direct connections carry messages from some KiB on straight from the sender's application memory to the receiver's: a TCP
+//! Direct connections carry messages from some KiB on from the sender's application memory to the receiver's: a TCP
 //! connection beside link's paths, one for each direction between two ranks, in which each part of a message follows
 //! a header of 40 bytes (P36, P37 of docs/protocol.md).
 //!
