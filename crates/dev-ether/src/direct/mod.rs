@@ -225,15 +225,11 @@ impl DirectConnections {
     }
 
     fn activate(&mut self, peer: u32) {
-        if !self.active.contains(&peer) {
-            self.active.push(peer);
-        }
+        insert(&mut self.active, peer);
     }
 
     fn await_report(&mut self, peer: u32) {
-        if !self.awaited.contains(&peer) {
-            self.awaited.push(peer);
-        }
+        insert(&mut self.awaited, peer);
     }
 
     /// Returns whether `progress` has something to do now.
@@ -286,8 +282,8 @@ impl DirectConnections {
         awaited.retain(|peer| {
             let Some(PeerConnections { sender, .. }) = peers.get_mut(peer) else { return false };
             query(sender);
-            if sender.pending_control().is_some() && !active.contains(peer) {
-                active.push(*peer);
+            if sender.pending_control().is_some() {
+                insert(active, *peer);
             }
             sender.awaits_report()
         });
@@ -432,9 +428,7 @@ impl DirectConnections {
     /// Holds a message of link, for which `arrive` has returned `Hold`.
     pub fn hold(&mut self, peer: u32, lane: u8, header: Header, bytes: Vec<u8>, behind: u64) {
         self.peer_connections(peer).order.hold(lane, header, bytes, behind);
-        if !self.held_peers.contains(&peer) {
-            self.held_peers.push(peer);
-        }
+        insert(&mut self.held_peers, peer);
     }
 
     /// Delivers the held messages whose direct packets were delivered.
@@ -619,8 +613,8 @@ impl DirectConnections {
         let receiver = &mut connections.receiver;
         let is_closed = (has_ended || receiver.is_queried()) && receiver.record_drained(has_ended);
         let is_active = receiver.pending_reply().is_some() || connections.must_read_on;
-        if receiver.pending_report().is_some() && !self.unreported.contains(&peer) {
-            self.unreported.push(peer);
+        if receiver.has_news() {
+            insert(&mut self.unreported, peer);
         }
         self.finish_read(peer, (is_active, is_closed), at, port_set);
         count
@@ -705,6 +699,13 @@ impl DirectConnections {
             self.owners.remove(&at);
             close_connection(port_set, at);
         }
+    }
+}
+
+/// Adds a peer to a list that has each peer once.
+fn insert(peers: &mut Vec<u32>, peer: u32) {
+    if !peers.contains(&peer) {
+        peers.push(peer);
     }
 }
 

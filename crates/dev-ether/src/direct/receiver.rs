@@ -111,7 +111,7 @@ impl DirectReceiver {
         }
         let (number, count) = (self.number, self.taken.max(self.guaranteed));
         if std::mem::take(&mut self.is_queried) {
-            self.record_report();
+            self.report_sent();
             self.pending_reply = Some(match self.is_open {
                 true => ReceiverControl::Position { number, count },
                 false => ReceiverControl::Closed { number, count: self.taken },
@@ -172,27 +172,28 @@ impl DirectReceiver {
     /// Returns the report that can go with a part of the other direction, until `report_sent`; None if there is no
     /// connection, or no news.
     pub fn pending_report(&self) -> Option<ReadReport> {
-        (self.is_open && self.taken != self.reported).then(|| ReadReport::new(self.number, self.taken))
+        self.has_news().then(|| ReadReport::new(self.number, self.taken))
+    }
+
+    /// Returns whether bytes were taken that the peer does not know of.
+    pub fn has_news(&self) -> bool {
+        self.is_open && self.taken != self.reported
     }
 
     /// Makes the report a reply of its own.
     pub fn report_now(&mut self) {
-        if self.is_open && self.taken != self.reported && self.pending_reply.is_none() {
+        if self.has_news() && self.pending_reply.is_none() {
             self.report(self.taken.max(self.guaranteed));
         }
     }
 
-    /// Records that the report was sent. It may be lost: then the peer queries our position.
-    pub fn report_sent(&mut self) {
-        self.record_report();
-    }
-
     fn report(&mut self, count: u64) {
         self.pending_reply = Some(ReceiverControl::Position { number: self.number, count });
-        self.record_report();
+        self.report_sent();
     }
 
-    fn record_report(&mut self) {
+    /// Records that the position was reported. A report in a part may be lost: then the peer queries our position.
+    pub fn report_sent(&mut self) {
         (self.unreported_packets, self.reported) = (0, self.taken);
     }
 

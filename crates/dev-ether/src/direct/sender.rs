@@ -428,14 +428,13 @@ impl DirectSender {
     /// Queries the peer's position, if nothing has moved for too long.
     pub fn query_if_stalled(&mut self, now_ns: u64) {
         if self.deadline_ns().is_some_and(|at_ns| now_ns >= at_ns) {
-            self.queried_at = Some((self.written, self.acked));
-            self.pending_control = Some(SenderControl::Query { number: self.number });
+            self.query_now();
         }
     }
 
     /// Queries the peer's position now, if the peer may not have all that was written.
     pub fn query_now(&mut self) {
-        if self.state == DirectState::Open && !self.queue.is_empty() && self.queried_at.is_none() {
+        if self.deadline_ns().is_some() {
             self.queried_at = Some((self.written, self.acked));
             self.pending_control = Some(SenderControl::Query { number: self.number });
         }
