@@ -109,13 +109,15 @@ def test_hosts_of_a_job_go_by_the_profile_of_the_one_that_mpiexec_is_on(session,
         assert (done.returncode, done.stdout.split(), done.stderr) == (0, [value] * 4, ""), done
 
 
-def test_tune_finds_a_bad_profile_and_writes_a_better_one(session, profile, tuned):
+def test_tune_compares_the_profile_in_force_and_writes_another_without_its_value(session, profile, tuned):
+    """Whether the value hurts depends on what else this machine does; crates/bench/src/tune judges fixed curves."""
     path = profile("HAWSER_SPIN = 0")
     ran = bench(session, "tune", "HAWSER_SPIN", *QUICK, env={"HAWSER_PROFILE": str(path)})
     assert ran.code == 0, ran
     assert f"profile in force: {path} of 2" in ran.out
-    assert re.search(r"HAWSER_SPIN = 0 of the profile in force hurts: \d+ % slower than the default", ran.out), ran
-    assert re.search(f"the profile in force, {path}: \\d+ % slower than the default over \\d+ points", ran.out), ran
+    than_default = r"\d+ % (slower|faster) than the default over \d+ points"
+    assert re.search(f"HAWSER_SPIN = 0 of the profile in force (hurts|does no harm): {than_default}", ran.out), ran
+    assert re.search(f"the profile in force, {path}: {than_default}", ran.out), ran
     assert f"profile written to {path}" in ran.out
     text = path.read_text()
     assert "HAWSER_SPIN = 0" not in text and re.search(r"^date = 2\d{3}-", text, re.M), text

@@ -121,3 +121,28 @@ fn defaults_text(tuned: &Comparison) -> String {
         (_, None) => "nothing was measured".into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tune::params;
+
+    fn twice(default_us: f64, us: f64) -> Comparison {
+        let pair = |bytes| PointPair { pattern: "pingpong".into(), bytes, us, default_us };
+        Comparison { pairs: vec![pair(8), pair(1024)] }
+    }
+
+    fn of_profile(by: Comparison) -> String {
+        let (param, best) = (&params::TUNED_PARAMS[0], ("7".to_string(), twice(1.0, 1.0)));
+        let text = result_text(&TuningResult { param, best, is_kept: false, in_force: Some(("9".to_string(), by)) });
+        text.lines().last().unwrap().replace(param.name, "NAME")
+    }
+
+    #[test]
+    fn a_value_of_the_profile_that_is_slower_than_the_default_is_said_to_hurt() {
+        let hurts = "NAME = 9 of the profile in force hurts: 50 % slower than the default over 2 points; ";
+        assert!(of_profile(twice(1.0, 1.5)).starts_with(hurts), "{}", of_profile(twice(1.0, 1.5)));
+        let does_not = "NAME = 9 of the profile in force does no harm: 25 % faster than the default over 2 points; ";
+        assert!(of_profile(twice(1.0, 0.8)).starts_with(does_not), "{}", of_profile(twice(1.0, 0.8)));
+    }
+}
