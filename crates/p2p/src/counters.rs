@@ -30,14 +30,20 @@ counters! {
         "sent without an RTS, because their receive had been posted first";
     Rendezvous = "messages sent by rendezvous", Events,
         "long messages, and short ones without credit: each begins with an RTS";
+    BytesStreamed = "bytes streamed eagerly", Bytes, "in the messages streamed eagerly";
+    BytesReplied = "bytes sent in reply to an RTR", Bytes, "in the messages sent in reply to an RTR";
+    BytesRendezvous = "bytes sent by rendezvous", Bytes,
+        "in the messages sent by rendezvous; what the bytes sent exceed these three by went in messages of one packet";
     Pulled = "messages read from the sender's memory", Events, "received by one copy out of the sender's buffer";
     Written = "messages written to the receive buffer", Events, "sent by one copy into the receiver's buffer";
-    ZeroCopy = "messages sent zero-copy", Events, "long messages between hosts, over a TCP connection of their own";
+    BytesCopiedOnce = "bytes copied once", Bytes,
+        "from the sender's buffer to the receiver's, by the rank that read or wrote them in the other's memory";
+    ZeroCopy = "messages sent zero-copy", Events, "whose rest went from the program's memory, between hosts, over a TCP connection beside the frames";
     RtrsSent = "RTRs sent", Events, "long receives that were announced to their sender";
     RtrsRefused = "RTRs refused as stale", Events, "the sender had sent its message before the RTR arrived";
     CtsSent = "CTSs sent", Events, "replies to an RTS that request the message's bytes";
     NoCredit = "eager messages without credit", Events,
-        "short messages sent with an RTS, because the receiver holds too many unexpected bytes";
+        "messages of eager length sent with an RTS, because the receiver holds too many unexpected bytes";
     WaitedForRoom = "messages that waited for the device", Events, "the device could not take them when they were sent";
     Unexpected = "unexpected messages", Events, "arrived before their receive was posted, and were copied once more";
     InvalidPackets = "invalid packets dropped", Events, "packets of freed communicators, or of a peer that has ended";

@@ -373,6 +373,7 @@ impl<N: RequestData> LaneCore<N> {
                 let into = mem.slice(from as usize, (until - from) as usize);
                 let read = fabric.read(peer, key, from, into);
                 self.counters.add(Counter::Pulled as usize, read as u64);
+                self.counters.add(Counter::BytesCopiedOnce as usize, if read { until - from } else { 0 });
                 read
             }
             _ => false,
@@ -404,6 +405,7 @@ impl<N: RequestData> LaneCore<N> {
         let len = (until - from) as usize;
         let written = self.with_source(op, from, len, |source| fabric.write(peer, key, from, source));
         self.counters.add(Counter::Written as usize, written as u64);
+        self.counters.add(Counter::BytesCopiedOnce as usize, if written { until - from } else { 0 });
         written
     }
 

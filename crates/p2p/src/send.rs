@@ -116,6 +116,7 @@ impl<N: RequestData> LaneState<N> {
         }
         self.core.counters.add(Counter::BytesSent as usize, bytes);
         self.core.counters.add(Counter::EagerStreams as usize, 1);
+        self.core.counters.add(Counter::BytesStreamed as usize, bytes);
         true
     }
 
@@ -133,6 +134,7 @@ impl<N: RequestData> LaneState<N> {
             return false;
         }
         self.core.counters.add(Counter::EagerStreams as usize, 1);
+        self.core.counters.add(Counter::BytesStreamed as usize, bytes);
         self.core.counters.add(Counter::DeviceStreams as usize, 1);
         true
     }
@@ -231,13 +233,16 @@ impl<N: RequestData> LaneCore<N> {
     /// Counts a send by its method, which its first packet shows. `lacks_credit`: if it is a rendezvous, only credit
     /// was missing to send it eagerly.
     fn count_method(&mut self, packet: &Packet, lacks_credit: bool) {
-        let counter = match packet {
-            Packet::Eager { .. } => Counter::Eager,
-            Packet::EagerFirst { .. } => Counter::EagerStreams,
-            Packet::RtrReply { .. } => Counter::RtrReplies,
-            _ => Counter::Rendezvous,
+        let (counter, in_bytes) = match *packet {
+            Packet::EagerFirst { bytes, .. } => (Counter::EagerStreams, Some((Counter::BytesStreamed, bytes))),
+            Packet::RtrReply { bytes, .. } => (Counter::RtrReplies, Some((Counter::BytesReplied, bytes))),
+            Packet::Rts { bytes, .. } => (Counter::Rendezvous, Some((Counter::BytesRendezvous, bytes))),
+            _ => (Counter::Eager, None),
         };
         self.counters.add(counter as usize, 1);
+        if let Some((bytes_counter, bytes)) = in_bytes {
+            self.counters.add(bytes_counter as usize, bytes);
+        }
         if lacks_credit && counter == Counter::Rendezvous {
             self.counters.add(Counter::NoCredit as usize, 1);
         }
